@@ -59,7 +59,7 @@ staticcheck() {
 # packages tests without the race detector what starts no goroutine: the detector takes five
 # times the processor time. A new package belongs to one of the two commands.
 packages() {
-	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,connect/...,demo,redact,render,mock,sliceutil,state,capture/...,validate/...,wire}
+	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,connect/...,demo,redact,render/...,mock,sliceutil,state,capture/...,validate/...,wire}
 	go test -timeout 20m -parallel 6 ./internal/{codegen,english,glossary,jsonraw,lineedit,loopback,mcp,question,sanitize,saved,shape,shellwords,sse,suggest,target,tty,usage,yaml} ./scripts
 }
 

@@ -24,7 +24,7 @@ var commandsOf = map[string][]string{
 	"windows":     {"windows.sh"},
 	"release":     {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
 	"packages": {
-		"go test -race -timeout 20m -parallel 6 ./internal/cli/... ./internal/client/... ./internal/connect/... ./internal/demo ./internal/redact ./internal/render ./internal/mock ./internal/sliceutil ./internal/state ./internal/capture/... ./internal/validate/... ./internal/wire",
+		"go test -race -timeout 20m -parallel 6 ./internal/cli/... ./internal/client/... ./internal/connect/... ./internal/demo ./internal/redact ./internal/render/... ./internal/mock ./internal/sliceutil ./internal/state ./internal/capture/... ./internal/validate/... ./internal/wire",
 		"go test -timeout 20m -parallel 6 ./internal/codegen ./internal/english ./internal/glossary ./internal/jsonraw ./internal/lineedit ./internal/loopback ./internal/mcp ./internal/question ./internal/sanitize ./internal/saved ./internal/shape ./internal/shellwords ./internal/sse ./internal/suggest ./internal/target ./internal/tty ./internal/usage ./internal/yaml ./scripts",
 	},
 	"program":        {"go test -timeout 20m -parallel 6 ./cmd/..."},

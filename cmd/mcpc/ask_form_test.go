@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/question"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 )
 
 var updateForms = flag.Bool("forms", false, "write the forms of testdata/forms anew")
@@ -45,7 +45,7 @@ func fillFile(t *testing.T, name string) {
 	}
 	typed := strings.Split(strings.TrimRight(string(archive.Files[1].Data), "\n"), "\n")
 	var out bytes.Buffer
-	d := &cmdutil.Dialog{Out: &out, Line: render.Line, Next: func() (string, error) {
+	d := &cmdutil.Dialog{Out: &out, Line: term.Line, Next: func() (string, error) {
 		if len(typed) == 0 {
 			return "", errors.New("nothing more is typed")
 		}

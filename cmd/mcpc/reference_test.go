@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/help"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 )
 
 var writeReference = flag.Bool("reference", false, "write docs/commands.md anew")
@@ -26,7 +26,7 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 	for _, c := range allCommands(t) {
 		into, head, text := &b, c.CommandPath(), help.HelpText(helpApp(), c, false)
 		if help.IsTopic(c) {
-			into, head, text = &topics, "mcpc help "+c.Name(), help.TopicText(c, render.Style{})
+			into, head, text = &topics, "mcpc help "+c.Name(), help.TopicText(c, term.Style{})
 		}
 		fmt.Fprintf(into, "\n## %s\n\n```text\n%s\n```\n", head, strings.TrimRight(text, "\n"))
 	}

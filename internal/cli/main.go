@@ -11,7 +11,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/elicit"
-	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -69,7 +70,7 @@ func Killed(a *cmdutil.Factory, args []string, sig os.Signal) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cmdutil.ErrInterrupted{Sig: sig})
-	render.FailureJSON(a.Err, render.StyleFor(a.Err, "never", a.Getenv), cmdutil.Signalled(ctx, o))
+	failure.WriteJSON(a.Err, term.StyleFor(a.Err, "never", a.Getenv), cmdutil.Signalled(ctx, o))
 }
 
 // execute parses the arguments, runs the command and reports how it ended.

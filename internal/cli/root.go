@@ -25,7 +25,7 @@ import (
 	"mcpc/internal/cli/task"
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/cli/watch"
-	"mcpc/internal/render"
+	"mcpc/internal/render/jq"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -156,7 +156,7 @@ func prepare(a *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if a.Jq != "" {
-		if _, err := render.Query(a.Jq); err != nil {
+		if _, err := jq.Compile(a.Jq); err != nil {
 			var hint wire.Hint
 			if cmdutil.Inert(a.Jq) && !strings.ContainsAny(a.Jq, " .|") {
 				hint = wire.Hint("a member starts with a dot: --jq ." + a.Jq)

@@ -17,3 +17,14 @@ func Excerpt(raw []byte, n int) string {
 	}
 	return fmt.Sprintf("%s… +%d bytes", raw[:cut], len(raw)-cut)
 }
+
+// RuneStart moves i back to where a character begins; in bytes that are no
+// UTF-8 it stays near i.
+func RuneStart(raw []byte, i int) int {
+	for back := 0; back < utf8.UTFMax && i-back > 0 && i < len(raw); back++ {
+		if utf8.RuneStart(raw[i-back]) {
+			return i - back
+		}
+	}
+	return i
+}

@@ -249,3 +249,11 @@ func IsASCII(text string) bool {
 	}
 	return true
 }
+
+// TextOrRaw is the string that raw holds, or else raw itself.
+func TextOrRaw(raw json.RawMessage) string {
+	if s, ok := Text(raw); ok {
+		return s
+	}
+	return string(raw)
+}

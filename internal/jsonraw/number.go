@@ -2,6 +2,7 @@ package jsonraw
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -34,4 +35,13 @@ func PlainNumber(number string) string {
 		trimmed = "-" + trimmed
 	}
 	return trimmed + "e" + strconv.FormatInt(power, 10)
+}
+
+// Float reads a JSON number; NaN and the infinities are none.
+func Float(raw json.RawMessage) (float64, bool) {
+	if !IsNumber(raw) || len(raw) > 400 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }

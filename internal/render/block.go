@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
 )
 
 // The ways in which a content block is shown (server/tools, "Tool Result").
@@ -15,7 +16,7 @@ const (
 	textBlock    = iota
 	mediaBlock   // image, audio, or a resource's blob
 	linkBlock    // resource_link
-	strangeBlock // anything that has not the shape of its type
+	unknownBlock // anything that has not the shape of its type
 )
 
 // A block is one content block, or one entry of a resource's contents.
@@ -54,14 +55,14 @@ func messageBlocks(content json.RawMessage, message int) []block {
 
 func parseBlock(raw json.RawMessage, path string) block {
 	members, _ := jsonraw.Object(raw)
-	b := block{raw: raw, kind: strangeBlock, members: members, path: path, name: members.Text("type")}
+	b := block{raw: raw, kind: unknownBlock, members: members, path: path, name: members.Text("type")}
 	switch b.name {
 	case "text":
-		b.takeText(members)
+		b.readText(members)
 	case "image", "audio":
-		b.takeData(members, "data")
+		b.readData(members, "data")
 	case "resource":
-		b.takeResource(members)
+		b.readResource(members)
 	case "resource_link":
 		if b.uri = members.Text("uri"); b.uri != "" {
 			b.kind, b.mime = linkBlock, members.Text("mimeType")
@@ -70,7 +71,7 @@ func parseBlock(raw json.RawMessage, path string) block {
 	return b
 }
 
-func (b *block) takeText(m jsonraw.Members) bool {
+func (b *block) readText(m jsonraw.Members) bool {
 	raw, _ := m.Get("text")
 	text, ok := jsonraw.Text(raw)
 	if ok {
@@ -79,7 +80,7 @@ func (b *block) takeText(m jsonraw.Members) bool {
 	return ok
 }
 
-func (b *block) takeData(m jsonraw.Members, name string) {
+func (b *block) readData(m jsonraw.Members, name string) {
 	raw, _ := m.Get(name)
 	if data, ok := jsonraw.Text(raw); ok {
 		b.kind, b.data, b.mime = mediaBlock, data, m.Text("mimeType")
@@ -87,21 +88,21 @@ func (b *block) takeData(m jsonraw.Members, name string) {
 	}
 }
 
-func (b *block) takeResource(m jsonraw.Members) {
+func (b *block) readResource(m jsonraw.Members) {
 	raw, _ := m.Get("resource")
 	inner, err := jsonraw.Object(raw)
 	if err != nil {
 		return
 	}
 	b.path += ".resource"
-	b.takeContents(inner)
+	b.readContents(inner)
 }
 
-// takeContents reads a TextResourceContents or a BlobResourceContents.
-func (b *block) takeContents(m jsonraw.Members) {
+// readContents reads a TextResourceContents or a BlobResourceContents.
+func (b *block) readContents(m jsonraw.Members) {
 	b.uri, b.mime = m.Text("uri"), m.Text("mimeType")
-	if !b.takeText(m) {
-		b.takeData(m, "blob")
+	if !b.readText(m) {
+		b.readData(m, "blob")
 	}
 }
 
@@ -109,19 +110,19 @@ func parseContents(items []json.RawMessage) []block {
 	blocks := make([]block, len(items))
 	for i, raw := range items {
 		members, _ := jsonraw.Object(raw)
-		b := block{raw: raw, kind: strangeBlock, members: members, name: "resource"}
+		b := block{raw: raw, kind: unknownBlock, members: members, name: "resource"}
 		b.path = fmt.Sprintf(".contents[%d]", i)
-		b.takeContents(members)
+		b.readContents(members)
 		blocks[i] = b
 	}
 	return blocks
 }
 
-func (p *page) block(b block) {
+func (p *resultWriter) block(b block) {
 	switch b.kind {
 	case textBlock:
-		if b.name == "resource" && p.st.watched() {
-			p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), size(len(b.text))))
+		if b.name == "resource" && p.st.Pretty() {
+			p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), term.Size(len(b.text))))
 		}
 		p.text(b.mime, b.text)
 	case mediaBlock:
@@ -129,13 +130,13 @@ func (p *page) block(b block) {
 	case linkBlock:
 		p.link(b)
 	default:
-		p.note("[" + p.strange(b) + "]")
+		p.note("[" + p.unknownText(b) + "]")
 		p.json(b.raw)
 	}
 	p.annotations(b.members)
 }
 
-func (p *page) strange(b block) string {
+func (p *resultWriter) unknownText(b block) string {
 	switch b.name {
 	case "text", "image", "audio", "resource", "resource_link":
 		return "a block of type " + b.name + " without its content"
@@ -146,23 +147,23 @@ func (p *page) strange(b block) string {
 }
 
 // media writes one line for a block of bytes, and for a reader how to save it.
-func (p *page) media(b block) {
+func (p *resultWriter) media(b block) {
 	what := describeMedia(b)
 	resource := ""
 	if b.uri != "" {
 		resource = "resource " + p.st.Line(b.uri)
 	}
 	beside := ""
-	if save := p.saving(b); save != "" && p.st.watched() {
-		beside = p.st.paint(dim, "save it: "+save)
+	if save := p.saveCommand(b); save != "" && p.st.Pretty() {
+		beside = p.st.Paint(term.Dim, "save it: "+save)
 	}
-	p.beside(p.tag(resource, p.short(what)), beside, gap)
+	p.beside(p.tag(resource, p.short(what)), beside, term.Gap)
 	p.picture(b)
 }
 
-// saving is how the bytes of b are saved, or where they are no base64, the text
+// saveCommand is how the bytes of b are saved, or where they are no base64, the text
 // that was sent in their place.
-func (p *page) saving(b block) string {
+func (p *resultWriter) saveCommand(b block) string {
 	_, err := decodeBase64(b.data)
 	switch {
 	case b.data == "":
@@ -175,12 +176,12 @@ func (p *page) saving(b block) string {
 	return "--jq '" + b.path + "' | base64 -d > FILE"
 }
 
-func (p *page) link(b block) {
+func (p *resultWriter) link(b block) {
 	title := cmp.Or(b.members.Text("title"), b.members.Text("name"))
 	length := ""
 	if raw, ok := b.members.Get("size"); ok {
 		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 {
-			length = size(n)
+			length = term.Size(n)
 		}
 	}
 	line := p.tag("resource_link "+p.st.Line(b.uri), p.short(title), p.short(b.mime), length)
@@ -189,13 +190,13 @@ func (p *page) link(b block) {
 
 // beside writes a tag and what belongs to it, on one line, or for a reader below it
 // where the terminal is too narrow for both.
-func (p *page) beside(tag, text, between string) {
+func (p *resultWriter) beside(tag, text, between string) {
 	switch {
 	case text == "":
 		p.line(tag)
-	case p.st.Terminal && columns(tag+between+text) > p.st.columns():
+	case p.st.Terminal && term.Width(tag+between+text) > p.st.Columns():
 		p.line(tag)
-		p.line("  " + p.st.hanging(text, 2, 2))
+		p.line("  " + p.st.WrapIndented(text, 2, 2))
 	default:
 		p.line(tag + between + text)
 	}
@@ -203,21 +204,21 @@ func (p *page) beside(tag, text, between string) {
 
 // annotations writes a block's annotations, such as audience and priority (server,
 // "Annotations").
-func (p *page) annotations(members jsonraw.Members) {
+func (p *resultWriter) annotations(members jsonraw.Members) {
 	if said := p.annotated(members); len(said) > 0 {
 		p.note("(" + strings.Join(said, "; ") + ")")
 	}
 }
 
-func (p *page) annotated(members jsonraw.Members) (said []string) {
+func (p *resultWriter) annotated(members jsonraw.Members) (said []string) {
 	raw, _ := members.Get("annotations")
 	notes, _ := jsonraw.Object(raw)
 	for _, m := range notes {
-		value := plainText(m.Value)
+		value := jsonraw.TextOrRaw(m.Value)
 		if items, err := jsonraw.Array(m.Value); err == nil {
 			texts := make([]string, len(items))
 			for i, item := range items {
-				texts[i] = plainText(item)
+				texts[i] = jsonraw.TextOrRaw(item)
 			}
 			value = strings.Join(texts, ", ")
 		}
@@ -227,10 +228,10 @@ func (p *page) annotated(members jsonraw.Members) (said []string) {
 }
 
 // tag is a bracket in the colour by which a reader tells mcpc's words from a server's.
-func (p *page) tag(parts ...string) string { return p.st.paint(cyan, p.bracket(parts...)) }
+func (p *resultWriter) tag(parts ...string) string { return p.st.Paint(term.Cyan, p.bracket(parts...)) }
 
 // bracket is [a, b, c] without the empty parts.
-func (p *page) bracket(parts ...string) string {
+func (p *resultWriter) bracket(parts ...string) string {
 	var said []string
 	for _, part := range parts {
 		if part != "" {
@@ -241,4 +242,4 @@ func (p *page) bracket(parts ...string) string {
 }
 
 // short is a server's word within a line of mcpc's own.
-func (p *page) short(s string) string { return p.st.cut(p.st.Line(s), 120) }
+func (p *resultWriter) short(s string) string { return p.st.Cut(p.st.Line(s), 120) }

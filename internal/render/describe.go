@@ -6,7 +6,12 @@ import (
 	"strings"
 
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/render/hint"
+	"mcpc/internal/render/schema"
+	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
 )
 
 // Describe writes all that a tool's definition says that a user needs to call
@@ -15,98 +20,50 @@ import (
 // sanitized, also into a pipe; the definition's own bytes are in --json. example are
 // arguments that satisfy the inputSchema, nil where none are known. page is what the
 // tool's UI resource says of itself, nil where it has none or was not read.
-func Describe(w io.Writer, st Style, tool mcp.Tool, example, page json.RawMessage) error {
-	s := st.sheet()
-	s.title(tool.Name, tool.Title)
-	s.prose(0, tool.Description)
-	s.hints(tool)
+func Describe(w io.Writer, st term.Style, tool mcp.Tool, example, page json.RawMessage) error {
+	s := term.NewOutline(st)
+	writeTitle(s, tool.Name, tool.Title)
+	s.Prose(0, tool.Description)
+	writeHints(s, tool)
 	if tool.TaskSupport != "" {
-		s.line(0, "as a task (execution.taskSupport): "+st.Line(tool.TaskSupport))
+		s.Line(0, "as a task (execution.taskSupport): "+st.Line(tool.TaskSupport))
 	}
 	if tool.AppOnly {
-		s.line(0, "for the UI only, not for a model (_meta.ui.visibility)")
+		s.Line(0, "for the UI only, not for a model (_meta.ui.visibility)")
 	}
-	s.section("input", tool.InputSchema, "no arguments")
+	writeSection(s, "input", tool.InputSchema, "no arguments")
 	if tool.OutputSchema != nil {
-		s.section("output", tool.OutputSchema, "no members")
+		writeSection(s, "output", tool.OutputSchema, "no members")
 	}
-	s.page(tool.UI, page)
-	s.heading("example")
-	s.line(1, st.Aim.ExampleCall(tool, example))
+	writePage(s, tool.UI, page)
+	s.Heading("example")
+	s.Line(1, exampleCall(st.Hints, tool, example))
 	_, err := io.WriteString(w, s.String())
 	return err
 }
 
-// sheet is a text that grows line by line, two columns to an indentation.
-type sheet struct {
-	st    Style
-	width int
-	b     strings.Builder
-}
-
-// String gives the lines so far.
-func (s *sheet) String() string { return s.b.String() }
-
-// line writes one line, which is sanitized already, and is never wrapped.
-func (s *sheet) line(depth int, text string) {
-	if text != "" {
-		s.b.WriteString(strings.Repeat("  ", depth) + text)
-	}
-	s.b.WriteString("\n")
-}
-
-// prose writes a server's text of many lines.
-func (s *sheet) prose(depth int, text string) {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return
-	}
-	for _, line := range s.st.wrap(s.st.Block(text), s.width-2*depth) {
-		s.line(depth, strings.TrimRight(line, " "))
-	}
-}
-
-// heading writes an empty line and a heading.
-func (s *sheet) heading(name string) {
-	s.line(0, "")
-	s.line(0, s.st.paint(bold, name+":"))
-}
-
-// sheet begins a text that is at most as wide as is easy to read.
-func (s Style) sheet() *sheet { return &sheet{st: s, width: min(s.columns(), maxProse)} }
-
-func (s *sheet) title(name, title string) {
-	line := s.st.paint(bold, s.st.Line(name))
+func writeTitle(s *term.Outline, name, title string) {
+	line := s.Style.Paint(term.Bold, s.Style.Line(name))
 	if title != "" && title != name {
-		line += " - " + s.st.Line(title)
+		line += " - " + s.Style.Line(title)
 	}
-	s.line(0, line)
+	s.Line(0, line)
 }
 
-func (s *sheet) hints(tool mcp.Tool) {
-	s.line(0, "")
+func writeHints(s *term.Outline, tool mcp.Tool) {
+	s.Line(0, "")
 	_, words := annotations(tool.Hints)
 	if len(words) == 0 {
 		words = []string{"none (assume that it writes and may be destructive)"}
 	}
-	s.wrapped(0, "annotations: "+strings.Join(words, ", "))
-	s.hidden(hiddenInJSON(tool.Raw))
+	s.Wrapped(0, "annotations: "+strings.Join(words, ", "))
+	writeHidden(s, hiddenInJSON(tool.Raw))
 }
 
-// hidden warns of what a model reads and a person does not see.
-func (s *sheet) hidden(n int) {
+// writeHidden warns of what a model reads and a person does not see.
+func writeHidden(s *term.Outline, n int) {
 	if n > 0 {
-		s.line(0, s.st.paint(yellow, s.st.warning()+english.Plural(n, "hidden character")+" in the definition, shown as "+s.st.Line("\u200b")))
-	}
-}
-
-// wrapped writes a line of mcpc's own with hanging indentation.
-func (s *sheet) wrapped(depth int, text string) {
-	for i, line := range s.st.wrap(text, s.width-2*depth-4) {
-		if i > 0 {
-			line = "    " + line
-		}
-		s.line(depth, line)
+		s.Line(0, s.Style.Paint(term.Yellow, warning(s.Style)+english.Plural(n, "hidden character")+" in the definition, shown as "+s.Style.Line("\u200b")))
 	}
 }
 
@@ -132,7 +89,44 @@ func annotations(h mcp.Hints) (short, words []string) {
 	return short, words
 }
 
-func (s *sheet) section(name string, raw json.RawMessage, empty string) {
-	s.heading(name)
-	writeSchema(s, raw, empty)
+func writeSection(s *term.Outline, name string, raw json.RawMessage, empty string) {
+	s.Heading(name)
+	schema.Write(s, raw, empty)
+}
+
+// writePage writes what is known of the page of MCP Apps that a tool names. It is
+// shown and never run: the server's statement of where it may connect to and what
+// it may use is for the user who opens it in another client.
+func writePage(s *term.Outline, uri string, said json.RawMessage) {
+	if uri == "" {
+		return
+	}
+	s.Heading("UI resource (MCP Apps); not opened by mcpc")
+	s.Line(1, s.Style.Line(uri))
+	members, err := jsonraw.Object(said)
+	for _, name := range []string{"csp", "permissions"} {
+		if raw, ok := members.Get(name); ok {
+			s.Wrapped(1, name+": "+schema.Value(s.Style, raw, 1000))
+		} else if err == nil { // it was read
+			s.Wrapped(1, name+": none declared")
+		}
+	}
+	s.Line(1, s.Style.Hints.Command("read "+shellwords.Quote(uri)+" -o page.html"))
+}
+
+// exampleCall is a command line that calls tool with arguments that satisfy its
+// inputSchema, quoted for a POSIX shell, or where they are nil with placeholders. A
+// name that reads like a flag has its place in the params.
+func exampleCall(c hint.Context, tool mcp.Tool, arguments json.RawMessage) string {
+	if arguments == nil {
+		arguments = schema.Placeholder(tool.InputSchema)
+	}
+	arguments = term.EscapeHidden(arguments)
+	if strings.HasPrefix(tool.Name, "-") {
+		var params jsonraw.Builder
+		params.Raw("name", term.EscapeHidden(jsonraw.Quote(tool.Name)))
+		params.Raw("arguments", arguments)
+		return c.Command("raw tools/call " + shellwords.Quote(string(params.Bytes())))
+	}
+	return c.Command("call " + shellwords.Quote(tool.Name) + " " + shellwords.Quote(string(arguments)))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/pretty"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sanitize"
 )
 
@@ -21,37 +22,37 @@ const maxColored = 1 << 20
 // are. On a terminal they are indented, and characters that hide are written as
 // \u escapes, so that what is copied from the screen is still the same value.
 // Bytes that are no JSON are shown as sanitized text with the reason.
-func JSON(w io.Writer, st Style, raw []byte) error {
+func JSON(w io.Writer, st term.Style, raw []byte) error {
 	if !st.Terminal {
-		return writeLine(w, raw)
+		return term.WriteLine(w, raw)
 	}
-	return showJSON(w, st, raw)
+	return PrettyJSON(w, st, raw)
 }
 
 // JSONLine writes one JSON document on one line, into a pipe as it is but for line
 // ends between its parts. On a terminal characters that hide are escaped.
-func JSONLine(w io.Writer, st Style, raw []byte) error {
+func JSONLine(w io.Writer, st term.Style, raw []byte) error {
 	if bytes.ContainsAny(raw, "\r\n") {
 		raw = jsonraw.Compact(raw)
 	}
 	if st.Terminal {
-		raw = escapeHidden(raw)
+		raw = term.EscapeHidden(raw)
 	}
-	return writeLine(w, raw)
+	return term.WriteLine(w, raw)
 }
 
-// showJSON is JSON for a reader.
-func showJSON(w io.Writer, s Style, raw []byte) error {
+// PrettyJSON is JSON for a reader.
+func PrettyJSON(w io.Writer, s term.Style, raw []byte) error {
 	if len(raw) >= longJSON {
-		return s.showLong(w, raw)
+		return showLong(s, w, raw)
 	}
 	if err := jsonraw.Valid(raw); err != nil {
-		if e := writeLine(w, []byte(s.Block(string(raw)))); e != nil {
+		if e := term.WriteLine(w, []byte(s.Block(string(raw)))); e != nil {
 			return e
 		}
-		return writeLine(w, []byte(s.paint(dim, "[not JSON: "+err.Error()+"]")))
+		return term.WriteLine(w, []byte(s.Paint(term.Dim, "[not JSON: "+err.Error()+"]")))
 	}
-	return writeLine(w, s.colored(escapeHidden(s.indented(raw))))
+	return term.WriteLine(w, colored(s, term.EscapeHidden(IndentJSON(s, raw))))
 }
 
 // longJSON is from where on JSON is written in pieces, and not indented: as a whole it
@@ -59,7 +60,7 @@ func showJSON(w io.Writer, s Style, raw []byte) error {
 const longJSON = 8 << 20
 
 // showLong writes JSON for a reader in pieces.
-func (s Style) showLong(w io.Writer, raw []byte) error {
+func showLong(s term.Style, w io.Writer, raw []byte) error {
 	clean, bad := sanitize.NewWriter(w, sanitize.JSON), jsonraw.Valid(raw)
 	if bad != nil {
 		clean = s.Sanitizer(w)
@@ -73,12 +74,12 @@ func (s Style) showLong(w io.Writer, raw []byte) error {
 	if bad == nil || err != nil {
 		return err
 	}
-	return writeLine(w, []byte(s.paint(dim, "[not JSON: "+bad.Error()+"]")))
+	return term.WriteLine(w, []byte(s.Paint(term.Dim, "[not JSON: "+bad.Error()+"]")))
 }
 
-// indented gives valid JSON with one member to a line. pretty.Pretty repairs
+// IndentJSON gives valid JSON with one member to a line. pretty.Pretty repairs
 // broken JSON, so that nothing may come here but what wire.Valid has seen.
-func (s Style) indented(raw []byte) []byte {
+func IndentJSON(s term.Style, raw []byte) []byte {
 	if indentCost(raw) > 4*len(raw)+maxColored {
 		return raw
 	}
@@ -105,7 +106,7 @@ func indentCost(raw []byte) int {
 
 // colored paints the tokens of valid JSON, one after the other. pretty.Color is
 // not used: behind a \\ it cuts a character of several bytes in two.
-func (s Style) colored(text []byte) []byte {
+func colored(s term.Style, text []byte) []byte {
 	if !s.Color || len(text) > maxColored {
 		return text
 	}
@@ -116,13 +117,13 @@ func (s Style) colored(text []byte) []byte {
 		i += n
 		switch c := token[0]; {
 		case c == '"' && i < len(text) && text[i] == ':':
-			token = s.paint(cyan, token)
+			token = s.Paint(term.Cyan, token)
 		case c == '"':
-			token = s.paint(green, token)
+			token = s.Paint(term.Green, token)
 		case c == 'n':
-			token = s.paint(dim, token)
+			token = s.Paint(term.Dim, token)
 		case c == '-' || c >= '0' && c <= '9' || c == 't' || c == 'f':
-			token = s.paint(yellow, token)
+			token = s.Paint(term.Yellow, token)
 		}
 		out = append(out, token...)
 	}
@@ -149,35 +150,3 @@ func tokenLength(text []byte) int {
 	}
 	return max(n, 1)
 }
-
-// escapeHidden writes the hidden characters of valid JSON, which can only stand
-// in its strings, as \u escapes.
-func escapeHidden(raw []byte) []byte { return sanitize.Bytes(raw, sanitize.JSON) }
-
-// watched says whether a person will see this stream: there is a terminal, or
-// colour was asked for, which only a terminal behind a pager can use.
-func (s Style) watched() bool { return s.Terminal || s.Color }
-
-// writeLine writes one line, whose end may stand already, in one call.
-func writeLine(w io.Writer, line []byte) error {
-	return writeText(w, bytes.TrimRight(line, "\r\n"))
-}
-
-// writeText writes text and, where it does not end in one, a line end.
-func writeText(w io.Writer, text []byte) error {
-	if len(text) > maxJoined {
-		if _, err := w.Write(text); err != nil || bytes.HasSuffix(text, []byte("\n")) {
-			return err
-		}
-		text = nil
-	}
-	if !bytes.HasSuffix(text, []byte("\n")) {
-		text = append(text[:len(text):len(text)], '\n')
-	}
-	_, err := w.Write(text)
-	return err
-}
-
-// maxJoined is the length up to which a line and its end are joined to be written
-// at once. A large text is not copied for one byte.
-const maxJoined = 64 << 10

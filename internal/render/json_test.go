@@ -10,15 +10,17 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/rendertest"
+	"mcpc/internal/render/term"
 )
 
 var (
-	toPipe   = Style{Width: 80}
-	terminal = Style{Terminal: true, Width: 80}
-	colors   = Style{Terminal: true, Color: true, Width: 80}
+	toPipe   = term.Style{Width: 80}
+	terminal = term.Style{Terminal: true, Width: 80}
+	colors   = term.Style{Terminal: true, Color: true, Width: 80}
 )
 
-func jsonText(t *testing.T, st Style, raw string) string {
+func jsonText(t *testing.T, st term.Style, raw string) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := JSON(&b, st, []byte(raw)); err != nil {
@@ -31,7 +33,7 @@ func TestJSONIntoPipeIsUnchanged(t *testing.T) {
 	for _, raw := range []string{
 		`{"b":1,"a":9007199254740993,"a":1.10}`, ` { "x" : "` + "\u202e\u009b" + `" } `, `{"broken":`, "\x1b\xff",
 	} {
-		for _, st := range []Style{toPipe, {Color: true}} {
+		for _, st := range []term.Style{toPipe, {Color: true}} {
 			if got := jsonText(t, st, raw); got != raw+"\n" {
 				t.Errorf("%q became %q", raw, got)
 			}
@@ -44,9 +46,9 @@ func TestJSONIntoPipeIsUnchanged(t *testing.T) {
 
 func TestJSONOnTerminal(t *testing.T) {
 	raw := `{"b":1,"a":9007199254740993,"a":1.10,"e":1e400,"t":"\u001b[31m","list":[1,2,{"k":[]}],"n":null,"ok":true,"<b>":"日本\\\"x"}`
-	golden(t, "json_terminal.txt", []byte(jsonText(t, terminal, raw)))
+	rendertest.Golden(t, "json_terminal.txt", []byte(jsonText(t, terminal, raw)))
 	colored := jsonText(t, colors, raw)
-	golden(t, "json_color.txt", []byte(colored))
+	rendertest.Golden(t, "json_color.txt", []byte(colored))
 	if got, want := ansi.Strip(colored), jsonText(t, terminal, raw); got != want {
 		t.Errorf("colour changed the text:\n%s", got)
 	}
@@ -64,7 +66,7 @@ func TestJSONHidden(t *testing.T) {
 			t.Errorf("%q does not hold %s", got, want)
 		}
 	}
-	if i := strings.IndexFunc(got, forbidden); i >= 0 {
+	if i := strings.IndexFunc(got, rendertest.Forbidden); i >= 0 {
 		t.Errorf("%q holds %q", got, got[i:])
 	}
 	if !sameJSON([]byte(raw), []byte(got)) {
@@ -100,7 +102,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"a" 1}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got := jsonText(t, terminal, string(raw))
-		if i := strings.IndexFunc(got, forbidden); i >= 0 {
+		if i := strings.IndexFunc(got, rendertest.Forbidden); i >= 0 {
 			t.Fatalf("%q holds %q", got, got[i:])
 		}
 		if jsonraw.Valid(raw) == nil && jsonraw.Valid([]byte(got)) != nil {
@@ -120,8 +122,8 @@ func TestLongJSONTakesNoMemory(t *testing.T) {
 	}
 	raw := long("e")
 	for name, shown := range map[string]func(w io.Writer) error{
-		"whole":  func(w io.Writer) error { return showJSON(w, terminal, raw) },
-		"broken": func(w io.Writer) error { return showJSON(w, terminal, raw[1:]) },
+		"whole":  func(w io.Writer) error { return PrettyJSON(w, terminal, raw) },
+		"broken": func(w io.Writer) error { return PrettyJSON(w, terminal, raw[1:]) },
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -135,14 +137,30 @@ func TestLongJSONTakesNoMemory(t *testing.T) {
 	}
 	raw = long("é\u202e")
 	var b bytes.Buffer
-	if err := showJSON(&b, terminal, raw); err != nil {
+	if err := PrettyJSON(&b, terminal, raw); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := string(jsonraw.Compact(b.Bytes())), strings.ReplaceAll(string(raw), "\u202e", `\u202e`); got != want {
 		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
 	b.Reset()
-	if err := showJSON(&b, terminal, raw[1:]); err != nil || !strings.HasPrefix(b.String(), `"a":[1`) || !strings.Contains(b.String(), "\n[not JSON: ") {
+	if err := PrettyJSON(&b, terminal, raw[1:]); err != nil || !strings.HasPrefix(b.String(), `"a":[1`) || !strings.Contains(b.String(), "\n[not JSON: ") {
 		t.Errorf("%v, %.80q", err, b.String())
+	}
+}
+
+func TestJSONLine(t *testing.T) {
+	for _, c := range []struct {
+		st        term.Style
+		raw, want string
+	}{
+		{term.Style{}, "{\"b\": 1,  \"a\":\"\u202e\"}", "{\"b\": 1,  \"a\":\"\u202e\"}"},
+		{term.Style{}, "{\"b\":\n1e1}", `{"b":1e1}`},
+		{term.Style{Terminal: true}, "{\"b\": 1,\"a\":\"\u202e\"}", `{"b": 1,"a":"\u202e"}`},
+	} {
+		var b bytes.Buffer
+		if err := JSONLine(&b, c.st, []byte(c.raw)); err != nil || b.String() != c.want+"\n" {
+			t.Errorf("%q: got %q, %v, want %q", c.raw, b.String(), err, c.want)
+		}
 	}
 }

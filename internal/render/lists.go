@@ -5,43 +5,46 @@ import (
 	"encoding/json"
 	"io"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/render/schema"
+	"mcpc/internal/render/term"
 )
 
 // Prompts writes one entry a prompt, as Tools does: its name, its arguments, and
 // the first line of its description.
-func Prompts(w io.Writer, st Style, prompts []mcp.Prompt, long bool) error {
-	return list(w, st, len(prompts), func(i int) entry {
+func Prompts(w io.Writer, st term.Style, prompts []mcp.Prompt, long bool) error {
+	return writeEntries(w, st, len(prompts), func(i int) entry {
 		p := prompts[i]
-		e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: st.hidden(hiddenInJSON(p.Raw))}
+		e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: hiddenHint(st, hiddenInJSON(p.Raw))}
 		for _, a := range p.Arguments {
 			name := st.Line(a.Name)
 			if !a.Required {
 				name += "?"
 			}
-			e.params = append(e.params, parameter{name, name, name})
+			e.params = append(e.params, schema.Parameter{name, name, name})
 		}
-		return st.about(e, p.Description, p.Title)
+		return withDescription(st, e, p.Description, p.Title)
 	}, long)
 }
 
 // Resources writes one entry a resource or template, as Tools does: its URI, its
 // name, its type and size, and the first line of its description.
-func Resources(w io.Writer, st Style, resources []mcp.Resource, long bool) error {
-	return list(w, st, len(resources), func(i int) entry {
+func Resources(w io.Writer, st term.Style, resources []mcp.Resource, long bool) error {
+	return writeEntries(w, st, len(resources), func(i int) entry {
 		r := resources[i]
 		e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
 		if name := st.Line(r.Name); name != "" {
-			e.params = []parameter{{name, name, name}}
+			e.params = []schema.Parameter{{name, name, name}}
 		}
 		if r.MIMEType != "" {
 			e.hints = append(e.hints, st.Line(r.MIMEType))
 		}
 		if r.Size >= 0 {
-			e.hints = append(e.hints, size(r.Size))
+			e.hints = append(e.hints, term.Size(r.Size))
 		}
-		e.hints = append(e.hints, st.hidden(hiddenInJSON(r.Raw))...)
-		return st.about(e, r.Description, r.Title)
+		e.hints = append(e.hints, hiddenHint(st, hiddenInJSON(r.Raw))...)
+		return withDescription(st, e, r.Description, r.Title)
 	}, long)
 }
 
@@ -54,7 +57,7 @@ type Section struct {
 
 // Sections writes each section below its heading, or into a pipe with its prefix
 // and a TAB before each line. What writes nothing has no heading either.
-func Sections(w io.Writer, st Style, sections []Section) error {
+func Sections(w io.Writer, st term.Style, sections []Section) error {
 	var all bytes.Buffer
 	for _, s := range sections {
 		var b bytes.Buffer
@@ -65,11 +68,11 @@ func Sections(w io.Writer, st Style, sections []Section) error {
 			continue
 		}
 		prefix := s.Prefix + "\t"
-		if st.watched() {
+		if st.Pretty() {
 			if all.Len() > 0 {
 				all.WriteString("\n")
 			}
-			all.WriteString(st.paint(bold, s.Heading+":") + "\n")
+			all.WriteString(st.Paint(term.Bold, s.Heading+":") + "\n")
 			prefix = ""
 		}
 		for line := range bytes.Lines(b.Bytes()) {
@@ -83,10 +86,10 @@ func Sections(w io.Writer, st Style, sections []Section) error {
 
 // Values writes one value a line: strings as their text, anything else as it
 // stands.
-func Values(w io.Writer, st Style, values []json.RawMessage) error {
+func Values(w io.Writer, st term.Style, values []json.RawMessage) error {
 	var b bytes.Buffer
 	for _, raw := range values {
-		b.WriteString(st.Line(plainText(raw)) + "\n")
+		b.WriteString(st.Line(jsonraw.TextOrRaw(raw)) + "\n")
 	}
 	_, err := w.Write(b.Bytes())
 	return err

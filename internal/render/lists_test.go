@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"mcpc/internal/mcp"
+	"mcpc/internal/render/rendertest"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -37,7 +39,7 @@ func parsed[T any](parse func(json.RawMessage) (T, *wire.Finding), raws ...strin
 }
 
 func TestLists(t *testing.T) {
-	sections := func(st Style, long bool) []Section {
+	sections := func(st term.Style, long bool) []Section {
 		return []Section{
 			{"prompts", "prompt", func(w io.Writer) error { return Prompts(w, st, somePrompts, long) }},
 			{"tools", "tool", func(w io.Writer) error { return Tools(w, st, nil, long) }},
@@ -48,19 +50,19 @@ func TestLists(t *testing.T) {
 	var b bytes.Buffer
 	for _, c := range []struct {
 		name string
-		st   Style
+		st   term.Style
 		long bool
 	}{
-		{"pipe", Style{Width: 80}, false},
-		{"60", Style{Terminal: true, Width: 60}, false},
-		{"160", Style{Terminal: true, Width: 160}, false},
-		{"long", Style{Terminal: true, Width: 60}, true},
-		{"color", Style{Color: true, Width: 60}, false},
+		{"pipe", term.Style{Width: 80}, false},
+		{"60", term.Style{Terminal: true, Width: 60}, false},
+		{"160", term.Style{Terminal: true, Width: 160}, false},
+		{"long", term.Style{Terminal: true, Width: 60}, true},
+		{"color", term.Style{Color: true, Width: 60}, false},
 	} {
 		fmt.Fprintf(&b, "=== %s\n", c.name)
 		if err := Sections(&b, c.st, sections(c.st, c.long)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "lists.txt", b.Bytes())
+	rendertest.Golden(t, "lists.txt", b.Bytes())
 }

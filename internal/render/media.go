@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"mcpc/internal/render/term"
 )
 
 // describeMedia says what a block's bytes are: the declared type, the found one
@@ -22,13 +24,13 @@ func describeMedia(b block) string {
 	}
 	found := sniff(data)
 	parts := []string{mediaName(b)}
-	if doubt := contradiction(b.mime, found); doubt != "" {
+	if doubt := mismatch(b.mime, found); doubt != "" {
 		parts = append(parts, doubt)
 	}
-	if how := extent(found, data); how != "" {
+	if how := dimensions(found, data); how != "" {
 		parts = append(parts, how)
 	}
-	return strings.Join(append(parts, size(len(data))), ", ")
+	return strings.Join(append(parts, term.Size(len(data))), ", ")
 }
 
 func mediaName(b block) string {
@@ -94,9 +96,9 @@ var synonyms = map[string]string{
 	"application/x-zip-compressed": "application/zip",
 }
 
-// contradiction says how the bytes do not match their declared type, or is "".
+// mismatch says how the bytes do not match their declared type, or is "".
 // It speaks only where both are of a known kind: a .docx is a zip, too.
-func contradiction(mime, found string) string {
+func mismatch(mime, found string) string {
 	declared, _, _ := strings.Cut(strings.ToLower(mime), ";")
 	declared = strings.TrimSpace(declared)
 	if other, ok := synonyms[declared]; ok {
@@ -125,15 +127,15 @@ func sniffable(mime string) bool {
 	return false
 }
 
-// extent is how large an image is or how long a sound lasts, where the header says it.
-func extent(mime string, data []byte) string {
+// dimensions is how large an image is or how long a sound lasts, where the header says it.
+func dimensions(mime string, data []byte) string {
 	if strings.HasPrefix(mime, "audio/") {
 		return duration(mime, data)
 	}
-	if !canDraw(mime) {
+	if !term.CanDraw(mime) {
 		return ""
 	}
-	size, err := pictureSize(mime, data)
+	size, err := term.PictureSize(mime, data)
 	if err != nil {
 		return "damaged header"
 	}
@@ -182,37 +184,34 @@ func wavSeconds(data []byte) float64 {
 	return 0
 }
 
-// size is a length for a reader, in powers of ten: 31 kB.
-func size[T int | int64](n T) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
-	}
-	return scaled(int64(n), " kB", " MB", " GB")
-}
+// mostPictures are drawn of one result.
+const mostPictures = 8
 
-// Bytes formats a size of n bytes for a table: 512 B, 1.5 kB, 64 MB.
-func Bytes(n int64) string {
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return size(n)
-}
-
-// scaled is a number in one of the units, each of which is a thousand of the one before,
-// with two digits or more.
-func scaled(n int64, units ...string) string {
-	value, unit := float64(n), ""
-	for _, u := range units {
-		if value < 999.5 {
-			break
+// HasPictures says whether a result holds an image that could be drawn.
+func HasPictures(method string, result []byte) bool {
+	for _, b := range resultBlocks(method, result) {
+		if data, err := decodeBase64(b.data); b.kind == mediaBlock && err == nil && term.CanDraw(sniff(data)) {
+			return true
 		}
-		value, unit = value/1000, u
 	}
-	if unit != "" && value < 9.95 {
-		return fmt.Sprintf("%.1f%s", value, unit)
+	return false
+}
+
+// picture draws an image below its line. What is drawn is always what was decoded
+// and encoded here: no byte of a server's reaches the decoders of a terminal.
+func (p *resultWriter) picture(b block) {
+	data, err := decodeBase64(b.data)
+	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(sniff(data)) {
+		return
 	}
-	return fmt.Sprintf("%.0f%s", value, unit)
+	if p.drawn++; p.drawn > mostPictures {
+		p.note(fmt.Sprintf("(not drawn: only %d are)", mostPictures))
+		return
+	}
+	drawing, err := term.DrawPicture(p.st, sniff(data), data)
+	if err != nil {
+		p.note("(not drawn: " + p.short(err.Error()) + ")")
+		return
+	}
+	_, p.err = p.w.Write(drawing)
 }

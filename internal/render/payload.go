@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -20,16 +21,16 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 	switch {
 	case len(media) == 1:
 		data, err = decoded(media[0])
-		return data, Line(describeMedia(media[0])), err
+		return data, term.Line(describeMedia(media[0])), err
 	case len(media) > 1:
 		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
 			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d")}
 	case len(blocks) == 1 && blocks[0].kind == textBlock && method == "resources/read":
 		data = []byte(blocks[0].text) // an empty file is a file
-		return data, "text, " + size(len(data)), nil
+		return data, "text, " + term.Size(len(data)), nil
 	case len(texts) > 0:
 		data = joinLines(texts)
-		return data, "text, " + size(len(data)), nil
+		return data, "text, " + term.Size(len(data)), nil
 	}
 	return jsonPayload(method, result)
 }
@@ -55,7 +56,7 @@ func Unsaved(method string, result json.RawMessage) string {
 		if isText && (len(media) != 1 || strings.TrimSpace(b.text) == "") || b.kind == mediaBlock && len(media) == 1 {
 			continue
 		}
-		kind := Line(cmp.Or(b.name, "resource"))
+		kind := term.Line(cmp.Or(b.name, "resource"))
 		if count[kind]++; count[kind] == 1 {
 			kinds = append(kinds, kind)
 		}
@@ -63,7 +64,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	for i, kind := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
 	}
-	if structured != nil && !asJSON && string(jsonraw.Compact(structured)) != "{}" && !mirrored(blocks, structured) {
+	if structured != nil && !asJSON && string(jsonraw.Compact(structured)) != "{}" && !repeatedIn(blocks, structured) {
 		kinds = append(kinds, "structuredContent")
 	}
 	return strings.Join(kinds, ", ")
@@ -96,7 +97,7 @@ func jsonPayload(method string, result json.RawMessage) ([]byte, string, error) 
 		}
 	}
 	data := append(raw[:len(raw):len(raw)], '\n')
-	return data, "JSON, " + size(len(data)), nil
+	return data, "JSON, " + term.Size(len(data)), nil
 }
 
 // resultBlocks are all blocks of a result that has some.

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
 )
 
 // Result writes the result of method for a reader: texts as texts, images by
 // type and size, and JSON where nothing else says it better. A result with
 // isError is written the same way; the channel is named on standard error.
 // Into a pipe go the texts' own bytes, each closed by a line end.
-func Result(w io.Writer, st Style, method string, result json.RawMessage) error {
-	p := &page{w: w, st: st}
+func Result(w io.Writer, st term.Style, method string, result json.RawMessage) error {
+	p := &resultWriter{w: w, st: st}
 	switch method {
 	case "tools/call":
 		p.toolResult(result)
@@ -28,11 +29,11 @@ func Result(w io.Writer, st Style, method string, result json.RawMessage) error 
 	return p.err
 }
 
-// page is what a Result is written on. After the first failed write it takes
+// resultWriter is what a Result is written on. After the first failed write it takes
 // nothing more.
-type page struct {
+type resultWriter struct {
 	w   io.Writer
-	st  Style
+	st  term.Style
 	err error
 	// save is how the one binary block of the result is saved; "" where there
 	// are several or texts beside it.
@@ -45,41 +46,41 @@ type page struct {
 
 // text writes a server's text of a declared type: for a reader JSON is indented and
 // Markdown drawn.
-func (p *page) text(mime, text string) {
+func (p *resultWriter) text(mime, text string) {
 	switch {
 	case p.err != nil:
-	case !p.st.watched():
-		p.err = writeText(p.w, []byte(text))
+	case !p.st.Pretty():
+		p.err = term.WriteText(p.w, []byte(text))
 	case looksLikeJSON(text):
-		p.err = showJSON(p.w, p.st, []byte(text))
+		p.err = PrettyJSON(p.w, p.st, []byte(text))
 	case p.marked(mime, text):
-		p.err = writeText(p.w, []byte(p.st.Prose(text)))
+		p.err = term.WriteText(p.w, []byte(term.Markdown(p.st, text)))
 	default:
-		p.err = writeText(p.w, []byte(p.st.Block(text)))
+		p.err = term.WriteText(p.w, []byte(p.st.Block(text)))
 	}
 }
 
-func (p *page) json(raw json.RawMessage) {
+func (p *resultWriter) json(raw json.RawMessage) {
 	switch {
 	case p.err != nil:
-	case p.st.watched():
-		p.err = showJSON(p.w, p.st, raw)
+	case p.st.Pretty():
+		p.err = PrettyJSON(p.w, p.st, raw)
 	default:
-		p.err = writeLine(p.w, raw)
+		p.err = term.WriteLine(p.w, raw)
 	}
 }
 
 // line writes a line of mcpc's own, whose parts are sanitized already.
-func (p *page) line(text string) {
+func (p *resultWriter) line(text string) {
 	if p.err == nil {
-		p.err = writeLine(p.w, []byte(text))
+		p.err = term.WriteLine(p.w, []byte(text))
 	}
 }
 
 // note writes a dim line that only a reader needs; a pipe does not get it.
-func (p *page) note(text string) {
-	if p.st.watched() {
-		p.line(p.st.paint(dim, text))
+func (p *resultWriter) note(text string) {
+	if p.st.Pretty() {
+		p.line(p.st.Paint(term.Dim, text))
 	}
 }
 
@@ -90,7 +91,7 @@ func looksLikeJSON(text string) bool {
 	return text != "" && (text[0] == '{' || text[0] == '[') && jsonraw.Valid([]byte(text)) == nil
 }
 
-func (p *page) toolResult(result json.RawMessage) {
+func (p *resultWriter) toolResult(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	content, _ := members.Get("content")
 	items, err := jsonraw.Array(content)
@@ -107,7 +108,7 @@ func (p *page) toolResult(result json.RawMessage) {
 	switch {
 	case !has && len(blocks) == 0:
 		p.note("(no content)")
-	case !has || mirrored(blocks, structured):
+	case !has || repeatedIn(blocks, structured):
 	case len(blocks) == 0:
 		p.json(structured)
 	case string(jsonraw.Compact(structured)) != "{}": // which older SDKs put where a tool has no outputSchema
@@ -117,7 +118,7 @@ func (p *page) toolResult(result json.RawMessage) {
 }
 
 // prompt writes each message's role on a line of its own and its content below.
-func (p *page) prompt(result json.RawMessage) {
+func (p *resultWriter) prompt(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("messages")
 	messages, err := jsonraw.Array(list)
@@ -140,7 +141,7 @@ func (p *page) prompt(result json.RawMessage) {
 	}
 }
 
-func (p *page) message(raw json.RawMessage, i int) {
+func (p *resultWriter) message(raw json.RawMessage, i int) {
 	members, _ := jsonraw.Object(raw)
 	role, ok := members.Get("role")
 	content, also := members.Get("content")
@@ -149,14 +150,14 @@ func (p *page) message(raw json.RawMessage, i int) {
 		p.json(raw)
 		return
 	}
-	p.line(p.st.paint(bold, p.st.Line(plainText(role))+":"))
+	p.line(p.st.Paint(term.Bold, p.st.Line(jsonraw.TextOrRaw(role))+":"))
 	for _, b := range messageBlocks(content, i) {
 		p.block(b)
 	}
 }
 
 // contents writes what resources/read gave.
-func (p *page) contents(result json.RawMessage) {
+func (p *resultWriter) contents(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("contents")
 	items, err := jsonraw.Array(list)
@@ -167,9 +168,9 @@ func (p *page) contents(result json.RawMessage) {
 	blocks := parseContents(items)
 	p.save = saveHint(blocks)
 	switch {
-	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.watched():
+	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.Pretty():
 		p.text(blocks[0].mime, blocks[0].text)
-	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.watched():
+	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.Pretty():
 		p.file(blocks[0])
 	default:
 		for _, b := range blocks {
@@ -183,7 +184,7 @@ func (p *page) contents(result json.RawMessage) {
 
 // file writes what a resource holds, byte for byte: it is what a pipe reads a
 // resource for.
-func (p *page) file(b block) {
+func (p *resultWriter) file(b block) {
 	data := []byte(b.text)
 	if b.kind == mediaBlock {
 		if data, p.err = decoded(b); p.err != nil {
@@ -196,25 +197,34 @@ func (p *page) file(b block) {
 // Contents names the contents of a resource, one line each: URI, type, size.
 func Contents(result json.RawMessage) (names []string) {
 	for _, b := range resultBlocks("resources/read", result) {
-		p := &page{}
+		p := &resultWriter{}
 		what := p.short(b.mime)
 		switch b.kind {
 		case textBlock:
-			what = p.bracket(what, size(len(b.text)))
+			what = p.bracket(what, term.Size(len(b.text)))
 		case mediaBlock:
 			what = p.bracket(p.short(describeMedia(b)))
 		default:
 			what = p.bracket(what, "nothing to read")
 		}
-		names = append(names, Line(b.uri)+" "+what)
+		names = append(names, term.Line(b.uri)+" "+what)
 	}
 	return names
 }
 
-// plainText is the string that raw holds, or else raw itself.
-func plainText(raw json.RawMessage) string {
-	if s, ok := jsonraw.Text(raw); ok {
-		return s
+// marked says whether a text is shown as Markdown: where it says that it is, or where
+// it says nothing and cannot well be anything else. Without colour the marks are what
+// shows it.
+func (p *resultWriter) marked(mime, text string) bool {
+	if !p.st.Color || p.st.RawText || p.literal || len(text) > maxColored {
+		return false
 	}
-	return string(raw)
+	kind, _, _ := strings.Cut(strings.ToLower(mime), ";")
+	switch strings.TrimSpace(kind) {
+	case "text/markdown", "text/x-markdown":
+		return true
+	case "":
+		return term.LooksLikeMarkdown(text)
+	}
+	return false
 }

@@ -9,6 +9,9 @@ import (
 	"hash/crc32"
 	"strings"
 	"testing"
+
+	"mcpc/internal/render/rendertest"
+	"mcpc/internal/render/term"
 )
 
 // pngHeader is the start of a PNG of any size, which has no pixels to decode.
@@ -81,7 +84,7 @@ var results = []struct{ name, method, result string }{
 }
 
 func TestResult(t *testing.T) {
-	for name, st := range map[string]Style{
+	for name, st := range map[string]term.Style{
 		"result_pipe.txt":     {Width: 80},
 		"result_terminal.txt": {Terminal: true, Width: 80},
 		"result_color.txt":    {Terminal: true, Color: true, Width: 80},
@@ -94,9 +97,9 @@ func TestResult(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		golden(t, name, all.Bytes())
+		rendertest.Golden(t, name, all.Bytes())
 		if st.Terminal && !st.Color {
-			if i := strings.IndexFunc(all.String(), forbidden); i >= 0 {
+			if i := strings.IndexFunc(all.String(), rendertest.Forbidden); i >= 0 {
 				t.Errorf("%s holds %q", name, all.String()[i:i+20])
 			}
 		}
@@ -181,7 +184,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
 func TestResultTellsFailedWrites(t *testing.T) {
 	for _, c := range results {
-		for _, st := range []Style{{}, {Terminal: true}} {
+		for _, st := range []term.Style{{}, {Terminal: true}} {
 			err := Result(fullDisk{}, st, c.method, []byte(c.result))
 			if quiet := !st.Terminal && (c.name == "nothing" || strings.HasPrefix(c.name, "no contents") || c.name == "prompt without messages"); quiet {
 				continue
@@ -204,10 +207,10 @@ func FuzzResult(f *testing.F) {
 		if err := Result(&b, terminal, method, result); err != nil {
 			t.Fatal(err)
 		}
-		if i := strings.IndexFunc(b.String(), forbidden); i >= 0 {
+		if i := strings.IndexFunc(b.String(), rendertest.Forbidden); i >= 0 {
 			t.Fatalf("%q holds %q", b.String(), b.String()[i:])
 		}
-		_ = Result(&b, Style{}, method, result)
+		_ = Result(&b, term.Style{}, method, result)
 		_, _, _ = Payload(method, result)
 	})
 }
@@ -238,13 +241,29 @@ func TestSameJSON(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
-	for n, want := range map[int]string{
-		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1000: "1.0 kB", 9949: "9.9 kB", 31_033: "31 kB",
-		999_400: "999 kB", 999_600: "1.0 MB", 16 << 20: "17 MB", 2e9: "2.0 GB",
+// Markdown is drawn only on a terminal that shows styles.
+func TestMarkedOnlyInColour(t *testing.T) {
+	result := []byte(`{"contents":[{"uri":"a:b","mimeType":"text/markdown; charset=utf-8","text":"# T\n\n**b**\n"}]}`)
+	for name, c := range map[string]struct {
+		st    term.Style
+		drawn bool
+	}{
+		"terminal":  {term.Style{Terminal: true, Color: true}, true},
+		"no colour": {term.Style{Terminal: true}, false},
+		"pipe":      {term.Style{}, false},
+		"raw":       {term.Style{Terminal: true, Color: true, RawText: true}, false},
 	} {
-		if got := size(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
+		var b bytes.Buffer
+		if err := Result(&b, c.st, "resources/read", result); err != nil {
+			t.Fatal(err)
 		}
+		if got := !strings.Contains(b.String(), "# T\n\n**b**\n"); got != c.drawn {
+			t.Errorf("%s: drawn is %v: %q", name, got, b.String())
+		}
+	}
+	var b bytes.Buffer
+	prompt := []byte(`{"messages":[{"role":"user","content":{"type":"text","text":"# T\n\n**b**"}}]}`)
+	if err := Result(&b, term.Style{Terminal: true, Color: true}, "prompts/get", prompt); err != nil || !strings.Contains(b.String(), "**b**") {
+		t.Errorf("a prompt is what a model reads: %q %v", b.String(), err)
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcpc/internal/render/term"
 )
 
-// Figure is one line of statistics.
-type Figure struct {
+// StatsRow is one line of statistics.
+type StatsRow struct {
 	// What was asked: "tools/call get-sum".
 	What  string
 	Count int
@@ -22,17 +24,17 @@ type Figure struct {
 	P50, P95, P99 time.Duration
 	// Bytes and Tokens are those of all messages.
 	Bytes, Tokens int64
-	Failures      []Failed
+	Failures      []FailureCount
 }
 
-// Failed is how many ended in one channel.
-type Failed struct {
+// FailureCount is how many ended in one channel.
+type FailureCount struct {
 	Channel string
 	Count   int
 }
 
-// Bar is how many took at least From and less than To.
-type Bar struct {
+// HistogramBar is how many took at least From and less than To.
+type HistogramBar struct {
 	From, To time.Duration
 	Count    int
 }
@@ -41,32 +43,32 @@ type Bar struct {
 // of it took as a histogram. all is the last line of the table, where there is
 // more than one. It is the same into a pipe: programs take --json. Without figures
 // nothing is written.
-func Stats(w io.Writer, st Style, figures []Figure, all Figure, bars []Bar) error {
+func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []HistogramBar) error {
 	if len(figures) == 0 {
 		return nil
 	}
 	var b bytes.Buffer
 	if len(figures) > 1 {
 		all.What = "all"
-		st.figures(&b, append(figures[:len(figures):len(figures)], all))
+		statsTable(st, &b, append(figures[:len(figures):len(figures)], all))
 	} else {
-		st.figures(&b, figures)
+		statsTable(st, &b, figures)
 	}
-	st.failures(&b, figures)
-	st.histogram(&b, bars)
+	statsFailures(st, &b, figures)
+	histogram(st, &b, bars)
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// figures are a table whose numbers stand right. A name that is too long for its column
+// statsTable are a table whose numbers stand right. A name that is too long for its column
 // has a line of its own.
-func (s Style) figures(b *bytes.Buffer, figures []Figure) {
-	shown := []Column{{Head: "WHAT", Least: 12}}
+func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
+	shown := []term.Column{{Head: "WHAT", Least: 12}}
 	heads := []string{"COUNT", "FAILED", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
-	cancelled := slices.ContainsFunc(figures, func(f Figure) bool { return f.Cancelled > 0 })
+	cancelled := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Cancelled > 0 })
 	for _, head := range heads {
 		if head != "CANCELLED" || cancelled {
-			shown = append(shown, Column{Head: head, Right: true})
+			shown = append(shown, term.Column{Head: head, Right: true})
 		}
 	}
 	var rows [][]string
@@ -75,30 +77,30 @@ func (s Style) figures(b *bytes.Buffer, figures []Figure) {
 		for _, one := range f.Failures {
 			failed += one.Count
 		}
-		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", Bytes(f.Bytes), about(f.Tokens)}
+		row := []string{f.What, strconv.Itoa(f.Count), strconv.Itoa(failed), "-", "-", "-", term.Bytes(f.Bytes), about(f.Tokens)}
 		if f.Timed > 0 {
-			row[3], row[4], row[5] = s.brief(f.P50), s.brief(f.P95), s.brief(f.P99)
+			row[3], row[4], row[5] = term.FineDuration(s, f.P50), term.FineDuration(s, f.P95), term.FineDuration(s, f.P99)
 		}
 		if cancelled {
 			row = slices.Insert(row, 3, strconv.Itoa(f.Cancelled))
 		}
 		rows = append(rows, row)
 	}
-	g := NewGrid(b, s, shown, rows)
+	g := term.NewGrid(b, s, shown, rows)
 	_ = g.Head()
 	for _, row := range rows {
-		if name := s.Line(row[0]); columns(name) > g.Width(0) {
-			b.WriteString(s.cut(name, s.columns()) + "\n")
+		if name := s.Line(row[0]); term.Width(name) > g.Width(0) {
+			b.WriteString(s.Cut(name, s.Columns()) + "\n")
 			row[0] = ""
 		}
 		_ = g.Rows([][]string{row})
 	}
 }
 
-// failures lists what went wrong most often first.
-func (s Style) failures(b *bytes.Buffer, figures []Figure) {
+// statsFailures lists what went wrong most often first.
+func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	type failure struct {
-		Failed
+		FailureCount
 		what string
 	}
 	var all []failure
@@ -111,17 +113,17 @@ func (s Style) failures(b *bytes.Buffer, figures []Figure) {
 		return
 	}
 	slices.SortStableFunc(all, func(x, y failure) int { return y.Count - x.Count })
-	b.WriteString("\n" + s.paint(bold, "Failures") + "\n")
+	b.WriteString("\n" + s.Paint(term.Bold, "Failures") + "\n")
 	var rows [][]string
 	for _, one := range all {
 		rows = append(rows, []string{"", strconv.Itoa(one.Count), one.Channel, one.what})
 	}
-	_ = NewGrid(b, s, []Column{{}, {Right: true}, {}, {Least: 12, Cut: s.counting}}, rows).Rows(rows)
+	_ = term.NewGrid(b, s, []term.Column{{}, {Right: true}, {}, {Least: 12, Cut: s.CutCell}}, rows).Rows(rows)
 }
 
 // histogram draws a bar for each step, the longest as wide as there is room. A
 // step that something fell into has at least the smallest bar.
-func (s Style) histogram(b *bytes.Buffer, bars []Bar) {
+func histogram(s term.Style, b *bytes.Buffer, bars []HistogramBar) {
 	if len(bars) == 0 {
 		return
 	}
@@ -129,19 +131,19 @@ func (s Style) histogram(b *bytes.Buffer, bars []Bar) {
 	var rows [][]string
 	for _, bar := range bars {
 		most = max(most, bar.Count)
-		rows = append(rows, []string{"", fmt.Sprintf("%6s to %6s", s.step(bar.From), s.step(bar.To)), strconv.Itoa(bar.Count), ""})
+		rows = append(rows, []string{"", fmt.Sprintf("%6s to %6s", stepEnd(s, bar.From), stepEnd(s, bar.To)), strconv.Itoa(bar.Count), ""})
 	}
-	g := NewGrid(b, s, []Column{{}, {}, {Right: true}, {}}, rows)
-	room := max(min(s.columns(), maxProse)-g.Width(1)-g.Width(2)-3*len(gap), 4)
+	g := term.NewGrid(b, s, []term.Column{{}, {}, {Right: true}, {}}, rows)
+	room := max(min(s.Columns(), term.MaxProse)-g.Width(1)-g.Width(2)-3*len(term.Gap), 4)
 	for i, bar := range bars {
-		rows[i][3] = s.drawn(bar.Count, most, room)
+		rows[i][3] = drawBar(s, bar.Count, most, room)
 	}
-	b.WriteString("\n" + s.paint(bold, "Durations") + "\n")
+	b.WriteString("\n" + s.Paint(term.Bold, "Durations") + "\n")
 	_ = g.Rows(rows)
 }
 
-// drawn is a bar of n eighths of a column, in ASCII of whole ones.
-func (s Style) drawn(count, most, room int) string {
+// drawBar is a bar of n eighths of a column, in ASCII of whole ones.
+func drawBar(s term.Style, count, most, room int) string {
 	if count == 0 {
 		return ""
 	}
@@ -156,21 +158,13 @@ func (s Style) drawn(count, most, room int) string {
 	return bar
 }
 
-// brief is a duration as a person says it, down to microseconds.
-func (s Style) brief(d time.Duration) string {
-	if d >= time.Millisecond || d < time.Microsecond && d != 0 {
-		return Took(d)
-	}
-	return fmt.Sprintf("%d %s", d.Microseconds(), s.ornament("us", "µs"))
-}
-
-// step is the end of a bar, which is a round number.
-func (s Style) step(d time.Duration) string {
+// stepEnd is the end of a bar, which is a round number.
+func stepEnd(s term.Style, d time.Duration) string {
 	if d >= time.Hour*24*365 {
 		return "more"
 	}
-	return s.brief(d)
+	return term.FineDuration(s, d)
 }
 
 // about is a number that is only about right: 7,800 becomes ~7.8k.
-func about(n int64) string { return "~" + scaled(n, "k", "M", "G") }
+func about(n int64) string { return "~" + term.Scaled(n, "k", "M", "G") }

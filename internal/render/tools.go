@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/mcp"
+	"mcpc/internal/render/schema"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
 )
@@ -22,15 +24,15 @@ import (
 // says how much is missing. Into a pipe goes one line a tool with a TAB between
 // name, arguments, hints and description, aligned to nothing and made for grep,
 // cut and awk. Without tools nothing is written.
-func Tools(w io.Writer, st Style, tools []mcp.Tool, long bool) error {
+func Tools(w io.Writer, st term.Style, tools []mcp.Tool, long bool) error {
 	index, names := indexes(tools), make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Name
 	}
 	like := mcp.Lookalikes(names)
-	return list(w, st, len(tools), func(i int) entry {
-		e := st.entry(tools[i], long)
-		e.hints = append(e.hints, st.lookalike(names[i], like[i])...)
+	return writeEntries(w, st, len(tools), func(i int) entry {
+		e := toolEntry(st, tools[i], long)
+		e.hints = append(e.hints, lookalike(st, names[i], like[i])...)
 		if index[i] > 0 {
 			e.hints = append(e.hints, fmt.Sprintf("--index %d", index[i]))
 		}
@@ -55,10 +57,10 @@ func indexes(tools []mcp.Tool) []int {
 	return index
 }
 
-// list writes n entries. For a pipe their lines are kept and they are not: there may be
+// writeEntries writes n entries. For a pipe their lines are kept and they are not: there may be
 // very many.
-func list(w io.Writer, s Style, n int, entryAt func(i int) entry, long bool) error {
-	if !s.watched() {
+func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, long bool) error {
+	if !s.Pretty() {
 		lines := make([]string, n+1) // so that the last one has an end, too
 		sliceutil.Parallel(n, func(i int) { lines[i] = entryAt(i).fields(s, long) })
 		_, err := io.WriteString(w, strings.Join(lines, "\n"))
@@ -69,14 +71,14 @@ func list(w io.Writer, s Style, n int, entryAt func(i int) entry, long bool) err
 	var b bytes.Buffer
 	switch {
 	case long:
-		sheet := s.sheet()
+		sheet := term.NewOutline(s)
 		for _, e := range entries {
-			sheet.longEntry(e)
+			longEntry(sheet, e)
 		}
 		b.WriteString(sheet.String())
-	case !s.wideEntries(&b, entries):
+	case !wideEntries(s, &b, entries):
 		for _, e := range entries {
-			s.narrowEntry(&b, e)
+			narrowEntry(s, &b, e)
 		}
 	}
 	_, err := w.Write(b.Bytes())
@@ -87,37 +89,37 @@ func list(w io.Writer, s Style, n int, entryAt func(i int) entry, long bool) err
 // its texts are sanitized.
 type entry struct {
 	name, title string
-	params      []parameter
+	params      []schema.Parameter
 	hints       []string
-	// about is the first line of the description, rest the length of what
+	// summary is the first line of the description, rest the length of what
 	// follows it.
-	about string
-	rest  int
-	full  string
+	summary string
+	rest    int
+	full    string
 }
 
-func (s Style) entry(t mcp.Tool, long bool) entry {
+func toolEntry(s term.Style, t mcp.Tool, long bool) entry {
 	choices := 4
-	if long || !s.watched() {
+	if long || !s.Pretty() {
 		choices = 100
 	}
-	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: s.hints(t)}
-	e.params = s.parameters(t.InputSchema, choices)
-	return s.about(e, t.Description, t.Title)
+	e := entry{name: s.Line(t.Name), title: s.Line(t.Title), hints: toolHints(s, t)}
+	e.params = schema.Parameters(s, t.InputSchema, choices)
+	return withDescription(s, e, t.Description, t.Title)
 }
 
-// about gives an entry its description, or the title where there is none.
-func (s Style) about(e entry, description, title string) entry {
+// withDescription gives an entry its description, or the title where there is none.
+func withDescription(s term.Style, e entry, description, title string) entry {
 	e.full = cmp.Or(strings.TrimSpace(description), title)
 	first, rest, _ := strings.Cut(e.full, "\n")
-	e.about = s.Line(strings.TrimSpace(first))
+	e.summary = s.Line(strings.TrimSpace(first))
 	e.rest = utf8.RuneCountInString(strings.TrimSpace(rest))
 	return e
 }
 
-// hints are a tool's declared annotations in short, and what a reader should
+// toolHints are a tool's declared annotations in short, and what a reader should
 // know before believing the rest.
-func (s Style) hints(t mcp.Tool) []string {
+func toolHints(s term.Style, t mcp.Tool) []string {
 	hints, _ := annotations(t.Hints)
 	if t.UI != "" {
 		hints = append(hints, "ui")
@@ -125,28 +127,28 @@ func (s Style) hints(t mcp.Tool) []string {
 	if t.AppOnly {
 		hints = append(hints, "app only")
 	}
-	return append(hints, s.hidden(hiddenInJSON(t.Raw))...)
+	return append(hints, hiddenHint(s, hiddenInJSON(t.Raw))...)
 }
 
 // lookalike marks a name that may be taken for another.
-func (s Style) lookalike(name, like string) []string {
+func lookalike(s term.Style, name, like string) []string {
 	switch {
 	case like != "":
-		return []string{s.warning() + "looks like " + s.Line(like)}
+		return []string{warning(s) + "looks like " + s.Line(like)}
 	case mcp.MixedScripts(name):
-		return []string{s.warning() + "mixed alphabets"}
+		return []string{warning(s) + "mixed alphabets"}
 	}
 	return nil
 }
 
-func (s Style) hidden(n int) []string {
+func hiddenHint(s term.Style, n int) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s%d hidden", s.warning(), n)}
+	return []string{fmt.Sprintf("%s%d hidden", warning(s), n)}
 }
 
-func (s Style) warning() string { return s.ornament("!", "⚠ ") }
+func warning(s term.Style) string { return s.Ornament("!", "⚠ ") }
 
 // hiddenInJSON counts the hidden characters in all strings of a definition, since a
 // model reads all of them.
@@ -170,61 +172,61 @@ func hiddenInJSON(raw json.RawMessage) int {
 }
 
 // fields is an entry for a pipe.
-func (e entry) fields(st Style, long bool) string {
-	about := e.about
+func (e entry) fields(st term.Style, long bool) string {
+	about := e.summary
 	if long {
 		about = st.Line(e.full)
 	} else if e.rest > 0 {
-		about += st.tail(e.rest)
+		about += st.MoreChars(e.rest)
 	}
 	return strings.Join([]string{e.name, joined(e.params, 0), strings.Join(e.hints, ","), about}, "\t")
 }
 
-// described is the description behind the hints, cut to width columns.
-func (s Style) described(e entry, width int) string {
+// describeEntry is the description behind the hints, cut to width columns.
+func describeEntry(s term.Style, e entry, width int) string {
 	if len(e.hints) == 0 {
-		return s.cutMore(e.about, width, e.rest)
+		return s.CutMore(e.summary, width, e.rest)
 	}
-	hints, mark := "["+strings.Join(e.hints, ", ")+"]", dim
+	hints, mark := "["+strings.Join(e.hints, ", ")+"]", term.Dim
 	if strings.Contains(hints, "destr") || strings.Contains(hints, "hidden") {
-		mark = yellow
+		mark = term.Yellow
 	}
-	room := width - columns(hints) - 1
-	if e.about == "" || room < 12 {
-		return s.paint(mark, s.cut(hints, width))
+	room := width - term.Width(hints) - 1
+	if e.summary == "" || room < 12 {
+		return s.Paint(mark, s.Cut(hints, width))
 	}
-	return s.paint(mark, hints) + " " + s.cutMore(e.about, room, e.rest)
+	return s.Paint(mark, hints) + " " + s.CutMore(e.summary, room, e.rest)
 }
 
-func (s Style) narrowEntry(b *bytes.Buffer, e entry) {
-	width := s.columns()
-	name := s.cut(e.name, width)
-	line := s.paint(bold, name)
-	if room := width - columns(name) - len(gap); len(e.params) > 0 && room >= 8 {
-		line += gap + s.paint(cyan, s.signature(e.params, room))
+func narrowEntry(s term.Style, b *bytes.Buffer, e entry) {
+	width := s.Columns()
+	name := s.Cut(e.name, width)
+	line := s.Paint(term.Bold, name)
+	if room := width - term.Width(name) - len(term.Gap); len(e.params) > 0 && room >= 8 {
+		line += term.Gap + s.Paint(term.Cyan, signature(s, e.params, room))
 	}
 	b.WriteString(line + "\n")
-	if e.about != "" || len(e.hints) > 0 {
-		b.WriteString("    " + s.described(e, max(width-4, 1)) + "\n")
+	if e.summary != "" || len(e.hints) > 0 {
+		b.WriteString("    " + describeEntry(s, e, max(width-4, 1)) + "\n")
 	}
 }
 
 // wideEntries writes every entry as one row. It does nothing, and says so, where
 // the rows would leave too little room for their descriptions.
-func (s Style) wideEntries(b *bytes.Buffer, entries []entry) bool {
-	width := s.columns()
+func wideEntries(s term.Style, b *bytes.Buffer, entries []entry) bool {
+	width := s.Columns()
 	nameWidth, paramWidth := 0, 0
 	for _, e := range entries {
-		nameWidth = max(nameWidth, columns(e.name))
-		paramWidth = max(paramWidth, columns(joined(e.params, 0)))
+		nameWidth = max(nameWidth, term.Width(e.name))
+		paramWidth = max(paramWidth, term.Width(joined(e.params, 0)))
 	}
-	room := width - nameWidth - paramWidth - 2*len(gap)
+	room := width - nameWidth - paramWidth - 2*len(term.Gap)
 	if room < max(width/2, minDescription) {
 		return false
 	}
 	for _, e := range entries {
-		line := s.paint(bold, pad(e.name, nameWidth)) + gap + pad(s.paint(cyan, joined(e.params, 0)), paramWidth) + gap
-		b.WriteString(strings.TrimRight(line+s.described(e, room), " ") + "\n")
+		line := s.Paint(term.Bold, term.Pad(e.name, nameWidth)) + term.Gap + term.Pad(s.Paint(term.Cyan, joined(e.params, 0)), paramWidth) + term.Gap
+		b.WriteString(strings.TrimRight(line+describeEntry(s, e, room), " ") + "\n")
 	}
 	return true
 }
@@ -233,24 +235,24 @@ func (s Style) wideEntries(b *bytes.Buffer, entries []entry) bool {
 const minDescription = 50
 
 // longEntry cuts nothing.
-func (s *sheet) longEntry(e entry) {
+func longEntry(s *term.Outline, e entry) {
 	if s.String() != "" {
-		s.line(0, "")
+		s.Line(0, "")
 	}
-	name := s.st.paint(bold, e.name)
+	name := s.Style.Paint(term.Bold, e.name)
 	if e.title != "" && e.title != e.name {
-		name += gap + e.title
+		name += term.Gap + e.title
 	}
-	s.line(0, name)
-	for _, line := range s.st.lines(e.params, s.width-4) {
-		s.line(2, line)
+	s.Line(0, name)
+	for _, line := range lines(e.params, s.Width-4) {
+		s.Line(2, line)
 	}
 	if len(e.hints) > 0 {
-		s.line(2, "["+strings.Join(e.hints, ", ")+"]")
+		s.Line(2, "["+strings.Join(e.hints, ", ")+"]")
 	}
 	if e.full != e.title {
-		for _, line := range s.st.wrap(s.st.Block(e.full), s.width-4) {
-			s.line(2, line)
+		for _, line := range s.Style.WrapLines(s.Style.Block(e.full), s.Width-4) {
+			s.Line(2, line)
 		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/render/rendertest"
+	"mcpc/internal/render/schema"
+	"mcpc/internal/render/term"
 	"mcpc/internal/validate"
 )
 
@@ -39,7 +42,7 @@ func toolsOf(t testing.TB, name string) []mcp.Tool {
 	return tools
 }
 
-func listed(t testing.TB, st Style, tools []mcp.Tool, long bool) string {
+func listed(t testing.TB, st term.Style, tools []mcp.Tool, long bool) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Tools(&b, st, tools, long); err != nil {
@@ -51,20 +54,20 @@ func listed(t testing.TB, st Style, tools []mcp.Tool, long bool) string {
 func TestTools(t *testing.T) {
 	for _, name := range []string{"everything", "go-sdk", "strange"} {
 		tools := toolsOf(t, name)
-		for width, st := range map[string]Style{
+		for width, st := range map[string]term.Style{
 			"pipe": {Width: 80},
 			"40":   {Terminal: true, Width: 40},
 			"80":   {Terminal: true, Width: 80},
 			"120":  {Terminal: true, Width: 120},
 		} {
-			golden(t, "tools_"+name+"_"+width+".txt", []byte(listed(t, st, tools, false)))
+			rendertest.Golden(t, "tools_"+name+"_"+width+".txt", []byte(listed(t, st, tools, false)))
 		}
-		golden(t, "tools_"+name+"_long.txt", []byte(listed(t, Style{Terminal: true, Width: 80}, tools, true)))
+		rendertest.Golden(t, "tools_"+name+"_long.txt", []byte(listed(t, term.Style{Terminal: true, Width: 80}, tools, true)))
 	}
 	tools := toolsOf(t, "strange")
-	golden(t, "tools_strange_pipe_long.txt", []byte(listed(t, Style{}, tools, true)))
-	golden(t, "tools_strange_color.txt", []byte(listed(t, Style{Terminal: true, Color: true, Width: 80}, tools, false)))
-	golden(t, "tools_strange_ascii.txt", []byte(listed(t, Style{Terminal: true, ASCII: true, Width: 80}, tools, false)))
+	rendertest.Golden(t, "tools_strange_pipe_long.txt", []byte(listed(t, term.Style{}, tools, true)))
+	rendertest.Golden(t, "tools_strange_color.txt", []byte(listed(t, term.Style{Terminal: true, Color: true, Width: 80}, tools, false)))
+	rendertest.Golden(t, "tools_strange_ascii.txt", []byte(listed(t, term.Style{Terminal: true, ASCII: true, Width: 80}, tools, false)))
 }
 
 // No line may be wider than the terminal, or the terminal breaks it.
@@ -79,20 +82,20 @@ func TestToolsFit(t *testing.T) {
 	}
 	for _, width := range []int{20, 27, 40, 80, 99, 100, 120, 200, 500} {
 		for _, color := range []bool{false, true} {
-			out := listed(t, Style{Terminal: true, Color: color, Width: width}, many, false)
+			out := listed(t, term.Style{Terminal: true, Color: color, Width: width}, many, false)
 			for _, line := range strings.Split(out, "\n") {
 				if w := ansi.StringWidth(line); w > width {
 					t.Fatalf("width %d: %d columns: %q", width, w, line)
 				}
 			}
-			if i := strings.IndexFunc(ansi.Strip(out), forbidden); i >= 0 {
+			if i := strings.IndexFunc(ansi.Strip(out), rendertest.Forbidden); i >= 0 {
 				t.Fatalf("holds %q", out[i:i+20])
 			}
 		}
 	}
 	for _, width := range []int{-1, 0, 1, 2, 5} {
-		_ = listed(t, Style{Terminal: true, Width: width}, many, false)
-		_ = listed(t, Style{Terminal: true, Width: width}, many, true)
+		_ = listed(t, term.Style{Terminal: true, Width: width}, many, false)
+		_ = listed(t, term.Style{Terminal: true, Width: width}, many, true)
 	}
 }
 
@@ -100,7 +103,7 @@ func TestToolsPipeIsOneLineEach(t *testing.T) {
 	for _, name := range []string{"everything", "strange"} {
 		tools := toolsOf(t, name)
 		for _, long := range []bool{false, true} {
-			lines := strings.Split(strings.TrimSuffix(listed(t, Style{}, tools, long), "\n"), "\n")
+			lines := strings.Split(strings.TrimSuffix(listed(t, term.Style{}, tools, long), "\n"), "\n")
 			if len(lines) != len(tools) {
 				t.Errorf("%d lines for %d tools", len(lines), len(tools))
 			}
@@ -111,7 +114,7 @@ func TestToolsPipeIsOneLineEach(t *testing.T) {
 			}
 		}
 	}
-	if got := listed(t, Style{Terminal: true}, nil, false); got != "" {
+	if got := listed(t, term.Style{Terminal: true}, nil, false); got != "" {
 		t.Errorf("no tools, and still %q", got)
 	}
 }
@@ -119,7 +122,7 @@ func TestToolsPipeIsOneLineEach(t *testing.T) {
 // valid is an example that satisfies a schema, or nil; {} is taken where there is no
 // schema.
 func valid(raw []byte) json.RawMessage {
-	example := Example(raw)
+	example := schema.Example(raw)
 	checker, warnings, err := validate.Compile(raw)
 	if err != nil && string(example) == "{}" {
 		return example
@@ -135,7 +138,7 @@ func valid(raw []byte) json.RawMessage {
 
 func TestDescribe(t *testing.T) {
 	for _, name := range []string{"everything", "filesystem", "strange"} {
-		for style, st := range map[string]Style{"pipe": {}, "80": {Terminal: true, Width: 80}} {
+		for style, st := range map[string]term.Style{"pipe": {}, "80": {Terminal: true, Width: 80}} {
 			var b bytes.Buffer
 			for _, tool := range toolsOf(t, name) {
 				if err := Describe(&b, st, tool, valid(tool.InputSchema), nil); err != nil {
@@ -143,10 +146,10 @@ func TestDescribe(t *testing.T) {
 				}
 				b.WriteString("\n================\n\n")
 			}
-			if i := strings.IndexFunc(b.String(), forbidden); i >= 0 {
+			if i := strings.IndexFunc(b.String(), rendertest.Forbidden); i >= 0 {
 				t.Errorf("%s: holds %q", name, b.String()[i:i+20])
 			}
-			golden(t, "describe_"+name+"_"+style+".txt", b.Bytes())
+			rendertest.Golden(t, "describe_"+name+"_"+style+".txt", b.Bytes())
 		}
 	}
 }
@@ -191,14 +194,14 @@ func TestHostileSchemas(t *testing.T) {
 	for name, text := range hostile() {
 		tool := mcp.Tool{Name: "x", InputSchema: []byte(text), OutputSchema: []byte(text)}
 		var b bytes.Buffer
-		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
+		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Error(name, err)
 		}
-		_ = listed(t, Style{Terminal: true, Width: 80}, []mcp.Tool{tool}, true)
+		_ = listed(t, term.Style{Terminal: true, Width: 80}, []mcp.Tool{tool}, true)
 		if b.Len() > 1<<20 {
 			t.Errorf("%s: described in %d bytes", name, b.Len())
 		}
-		if example := Example([]byte(text)); jsonraw.Valid(example) != nil || len(example) > 1<<20 {
+		if example := schema.Example([]byte(text)); jsonraw.Valid(example) != nil || len(example) > 1<<20 {
 			t.Errorf("%s: the example is %.100s", name, example)
 		}
 	}
@@ -216,14 +219,14 @@ func FuzzDescribe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, about string, raw []byte) {
 		tool := mcp.Tool{Name: name, Description: about, InputSchema: raw, OutputSchema: raw}
 		var b bytes.Buffer
-		if err := Describe(&b, Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
+		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		out := b.String() + listed(t, Style{Terminal: true, Width: 40}, []mcp.Tool{tool}, false)
-		if i := strings.IndexFunc(out, forbidden); i >= 0 {
+		out := b.String() + listed(t, term.Style{Terminal: true, Width: 40}, []mcp.Tool{tool}, false)
+		if i := strings.IndexFunc(out, rendertest.Forbidden); i >= 0 {
 			t.Fatalf("%q holds %q", out, out[i:])
 		}
-		if example := Example(raw); jsonraw.Valid(example) != nil {
+		if example := schema.Example(raw); jsonraw.Valid(example) != nil {
 			t.Fatalf("the example is %q", example)
 		}
 	})

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -76,8 +77,8 @@ func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
 		rows = append(rows, []string{f.Server, cmp.Or(f.Account, "-"), f.Issuer, cmp.Or(strings.Join(f.Scopes, " "), "-"), whenExpires(a, t), f.Kept})
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
-	ans := cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
-		return render.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "STORE"}, rows)
+	ans := cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+		return term.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "STORE"}, rows)
 	})
 	if len(rows) == 0 {
 		a.Note("no tokens are stored: mcpc login TARGET gets one")
@@ -202,7 +203,7 @@ func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err e
 			out.Kind = wire.CheckFailed
 		}
 	}
-	err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
+	err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		for _, s := range steps {
 			if err := showStep(w, st, s); err != nil {
 				return err
@@ -213,7 +214,7 @@ func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err e
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-func showStep(w io.Writer, st render.Style, s auth.Step) error {
+func showStep(w io.Writer, st term.Style, s auth.Step) error {
 	if _, err := fmt.Fprintln(w, st.Line(connect.StepLine(s))); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
@@ -311,8 +311,8 @@ func tokenAnswer(a *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.An
 		where += " (" + file.Path() + ")"
 	}
 	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
-	return cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
-		return render.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
+	return cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+		return term.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
 			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", whenExpires(a, t)}, {"bound", bound}, {"token", where}})
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -181,7 +181,7 @@ func runBatch(ctx context.Context, a *cmdutil.Factory, o batchOptions, in io.Rea
 // summary says on one line what became of all calls, and returns the ending.
 func (b *batch) summary(ctx context.Context) wire.Outcome {
 	took := b.a.Now().Sub(b.began)
-	text := fmt.Sprintf("%s in %s", english.Plural(b.lines, "call"), render.Took(took))
+	text := fmt.Sprintf("%s in %s", english.Plural(b.lines, "call"), term.Duration(took))
 	if b.lines > 1 && took > 0 {
 		text += fmt.Sprintf(" (%.0f a second)", float64(b.lines)/took.Seconds())
 	}

@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/report"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -115,7 +115,7 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 	if !out.Good() {
 		out = cmdutil.WithoutSecrets(b.a, connect.ExplainAuthFailure(&b.a.Env, out))
 	}
-	l.kind, l.out = out.Kind, render.CallLine(b.a.ErrStyle, l.number, echo, out, cmdutil.HasAnswer(b.a, out), took)
+	l.kind, l.out = out.Kind, report.CallLine(b.a.ErrStyle, l.number, echo, out, cmdutil.HasAnswer(b.a, out), took)
 	if b.stop && !out.Good() {
 		b.window.end()
 	}

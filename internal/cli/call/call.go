@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -110,7 +110,7 @@ func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
 	out, begun := toolcall.Perform(ctx, c, &o.Request)
 	ans := cmdutil.AnswerOf(out)
 	if begun != nil {
-		ans.Method, ans.Human = "tasks/get", func(w io.Writer, st render.Style) error {
+		ans.Method, ans.Human = "tasks/get", func(w io.Writer, st term.Style) error {
 			_, err := fmt.Fprintln(w, st.Line(begun.ID))
 			return err
 		}

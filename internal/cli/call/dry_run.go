@@ -16,7 +16,8 @@ import (
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -126,13 +127,13 @@ func showDraft(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, opt cli
 	if err != nil {
 		return fmt.Errorf("composing the request: %w", err)
 	}
-	ans := cmdutil.Answer{Method: "tools/call", Result: draftJSON(d), Human: func(w io.Writer, st render.Style) error { return writeDraft(w, st, d) }}
+	ans := cmdutil.Answer{Method: "tools/call", Result: draftJSON(d), Human: func(w io.Writer, st term.Style) error { return writeDraft(w, st, d) }}
 	if o.curl {
 		script, err := asCurl(d, a.Way.Options(a.Network.Insecure))
 		if err != nil {
 			return err
 		}
-		ans.Human = func(w io.Writer, _ render.Style) error { _, err := io.WriteString(w, script); return err }
+		ans.Human = func(w io.Writer, _ term.Style) error { _, err := io.WriteString(w, script); return err }
 	}
 	return cmdutil.Print(ctx, a, ans)
 }
@@ -174,7 +175,7 @@ func draftJSON(d client.Draft) json.RawMessage {
 	return jsonraw.With(all, "message", d.Message)
 }
 
-func writeDraft(w io.Writer, st render.Style, d client.Draft) error {
+func writeDraft(w io.Writer, st term.Style, d client.Draft) error {
 	var b bytes.Buffer
 	if d.URL != "" {
 		fmt.Fprintf(&b, "%s %s\n", d.Method, st.Line(d.URL))
@@ -189,9 +190,9 @@ func writeDraft(w io.Writer, st render.Style, d client.Draft) error {
 }
 
 func asCurl(d client.Draft, options [][2]string) (string, error) {
-	s := render.Script{Options: options}
-	err := s.Curl(render.Post{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")
-	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
+	s := traffic.Script{Options: options}
+	err := s.Curl(traffic.HTTPRequest{Method: d.Method, URL: d.URL, Fields: d.Fields, Body: d.Message}, "")
+	if failed, ok := errors.AsType[*traffic.ScriptError](err); ok {
 		return "", usage.New(failed.Text, "")
 	}
 	return s.String(), err

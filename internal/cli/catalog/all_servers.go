@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
@@ -86,7 +87,7 @@ func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) error {
 		}
 	}
 	tellUnasked(a, unasked)
-	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st render.Style) error {
+	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st term.Style) error {
 		if o.bill {
 			return billOfServers(asked).write(w, st)
 		}
@@ -267,9 +268,9 @@ func beside(a *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
 	b.Server, b.ServerGiven, b.NoInput = id, true, true
 	b.JSON, b.Wire, b.Jq, b.Output, b.Explain, b.Verbose = false, false, "", "", false, 0
 	b.Auth.NoPrompt, b.Auth.Account = true, ""
-	b.OutStyle, b.ErrStyle = render.Style{Width: 80}, render.Style{Width: 80}
+	b.OutStyle, b.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
 	b.Typist = &cmdutil.Typist{In: strings.NewReader("")}
-	b.Progress = render.NewProgress(said, b.ErrStyle, a.Now)
+	b.Progress = term.NewProgress(said, b.ErrStyle, a.Now)
 	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to
 	return b
 }

@@ -13,6 +13,8 @@ import (
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -47,7 +49,7 @@ func textsOf(raw json.RawMessage) (texts []string) {
 }
 
 // sectionsOf are what a person reads: the entries of each server below its name.
-func sectionsOf(all []*Surveyed, st render.Style, o surveyOptions) (parts []render.Section) {
+func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render.Section) {
 	for _, s := range all {
 		for _, l := range s.lists {
 			name := st.Line(s.ID)
@@ -149,7 +151,7 @@ func EndingOfAll(ctx context.Context, a *cmdutil.Factory, asked []*Surveyed, lef
 		}
 		if len(asked) > 1 {
 			s.Out.Where = s.ID
-			render.Failure(a.Stderr(), a.ErrStyle, s.Out)
+			failure.Write(a.Stderr(), a.ErrStyle, s.Out)
 		}
 	}
 	if len(failed) == 0 || len(asked) == 1 {

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -129,7 +130,7 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 // described is a definition, and how a person is shown it.
 type described struct {
 	raw   json.RawMessage
-	human func(w io.Writer, st render.Style) error
+	human func(w io.Writer, st term.Style) error
 }
 
 func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bool) (described, wire.Outcome) {
@@ -141,7 +142,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bo
 	if tool.UI != "" && withPage {
 		page = uiPage(ctx, c, tool.UI)
 	}
-	return described{tool.Raw, func(w io.Writer, st render.Style) error {
+	return described{tool.Raw, func(w io.Writer, st term.Style) error {
 		return render.Describe(w, st, tool.Tool, cmdutil.ValidExample(tool.InputSchema), page)
 	}}, out
 }
@@ -167,7 +168,7 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 	if !out.Good() {
 		return described{}, out
 	}
-	var human func(w io.Writer, st render.Style) error
+	var human func(w io.Writer, st term.Style) error
 	var bad *wire.Finding
 	switch k {
 	case connect.PromptKind:
@@ -184,7 +185,7 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 }
 
 func shownBy[T any](raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding),
-	show func(io.Writer, render.Style, T) error) (func(io.Writer, render.Style) error, *wire.Finding) {
+	show func(io.Writer, term.Style, T) error) (func(io.Writer, term.Style) error, *wire.Finding) {
 	one, bad := parse(raw)
-	return func(w io.Writer, st render.Style) error { return show(w, st, one) }, bad
+	return func(w io.Writer, st term.Style) error { return show(w, st, one) }, bad
 }

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -50,7 +50,7 @@ func runInfo(ctx context.Context, a *cmdutil.Factory, argv []string) error {
 		out = askHeld(ctx, c)
 	}
 	ans := cmdutil.AnswerOf(out)
-	ans.Human = func(w io.Writer, st render.Style) error { return present(c, w, st, out.Result) }
+	ans.Human = func(w io.Writer, st term.Style) error { return present(c, w, st, out.Result) }
 	return cmdutil.Show(ctx, a, out, ans, "server/discover", "initialize")
 }
 
@@ -77,7 +77,7 @@ func askHeld(ctx context.Context, c *connect.Conn) wire.Outcome {
 }
 
 // present tells a person all that a server said of itself.
-func present(c *connect.Conn, w io.Writer, st render.Style, result json.RawMessage) error {
+func present(c *connect.Conn, w io.Writer, st term.Style, result json.RawMessage) error {
 	info := c.Info()
 	server, _ := jsonraw.Object(info.ServerInfo)
 	members, _ := jsonraw.Object(result)
@@ -95,7 +95,7 @@ func present(c *connect.Conn, w io.Writer, st render.Style, result json.RawMessa
 		{"transport", cmdutil.TransportWords[c.Transport()]},
 		{"kept", cmdutil.HeldWord(c)},
 	}
-	if err := render.Facts(w, st, rows); err != nil {
+	if err := term.Facts(w, st, rows); err != nil {
 		return err
 	}
 	if err := parted(w, st, func(w io.Writer) error {
@@ -104,12 +104,12 @@ func present(c *connect.Conn, w io.Writer, st render.Style, result json.RawMessa
 		return err
 	}
 	return parted(w, st, func(w io.Writer) error {
-		return render.Facts(w, st, [][]string{{"instructions", strings.TrimSpace(info.Instructions)}})
+		return term.Facts(w, st, [][]string{{"instructions", strings.TrimSpace(info.Instructions)}})
 	})
 }
 
 // parted puts a blank line before what a person reads next.
-func parted(w io.Writer, st render.Style, write func(io.Writer) error) error {
+func parted(w io.Writer, st term.Style, write func(io.Writer) error) error {
 	var b strings.Builder
 	if err := write(&b); err != nil || b.Len() == 0 {
 		return err
@@ -131,20 +131,20 @@ func otherRevisions(result jsonraw.Members, negotiated string) []string {
 
 // writeDeclarations shows what a server declares, of which nothing is cut: a pipe
 // gets a row for each, a reader each kind once.
-func writeDeclarations(w io.Writer, st render.Style, rows [][]string) error {
+func writeDeclarations(w io.Writer, st term.Style, rows [][]string) error {
 	if !st.Terminal {
-		return render.Table(w, st, nil, rows)
+		return term.Table(w, st, nil, rows)
 	}
 	var kinds [][]string
 	for _, row := range rows {
-		line := strings.TrimRight(render.Line(row[1])+"  "+render.Line(row[2]), " ")
+		line := strings.TrimRight(term.Line(row[1])+"  "+term.Line(row[2]), " ")
 		if last := len(kinds) - 1; last >= 0 && kinds[last][0] == row[0] {
 			kinds[last][1] += "\n" + line
 		} else {
 			kinds = append(kinds, []string{row[0], line})
 		}
 	}
-	return render.Facts(w, st, kinds)
+	return term.Facts(w, st, kinds)
 }
 
 // declarations returns the rows of the table of capabilities. Each member of extensions

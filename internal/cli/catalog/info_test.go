@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 )
 
 // Nothing that a server declares is cut for a reader, and none of it can look
@@ -14,7 +14,7 @@ func TestDeclarationsForAReader(t *testing.T) {
 	rows := declarations(json.RawMessage(`{"tools":{"listChanged":true},"resources":{"subscribe":false},
 		"extensions":{"org.example/a\nfake":{"deep":["a long setting that does not fit the width of the terminal"]}}}`))
 	var b strings.Builder
-	if err := writeDeclarations(&b, render.Style{Terminal: true, Width: 40}, rows); err != nil {
+	if err := writeDeclarations(&b, term.Style{Terminal: true, Width: 40}, rows); err != nil {
 		t.Fatal(err)
 	}
 	want := "capability  tools  listChanged\n            resources\n" +

@@ -12,7 +12,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 )
 
 // A bill is what a server's list of tools costs a model, which has all of it in its
@@ -111,7 +111,7 @@ func explainBill(a *cmdutil.Factory) {
 	}
 }
 
-func (b bill) write(w io.Writer, st render.Style) error {
+func (b bill) write(w io.Writer, st term.Style) error {
 	var rows [][]string
 	for _, one := range b.Tools {
 		name := one.Name
@@ -121,7 +121,7 @@ func (b bill) write(w io.Writer, st render.Style) error {
 		rows = append(rows, append([]string{name}, b.cells(one)...))
 	}
 	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.Tools))}, b.cells(b.sum())...))
-	return render.Table(w, st, slices.Concat([]string{"TOOL"}, billHead), rows)
+	return term.Table(w, st, slices.Concat([]string{"TOOL"}, billHead), rows)
 }
 
 var billHead = []string{"TOKENS", "SHARE", "DESCRIPTION", "SCHEMA", "ENTRY"}
@@ -169,7 +169,7 @@ func billOfServers(asked []*Surveyed) billOfAll {
 	return all
 }
 
-func (b billOfAll) write(w io.Writer, st render.Style) error {
+func (b billOfAll) write(w io.Writer, st term.Style) error {
 	sum := bill{Tokens: b.Tokens, Bytes: b.Bytes}
 	var rows [][]string
 	tools := 0
@@ -178,5 +178,5 @@ func (b billOfAll) write(w io.Writer, st render.Style) error {
 		rows = append(rows, append([]string{s.id, fmt.Sprint(len(s.Tools))}, sum.cells(s.sum())...))
 	}
 	rows = append(rows, append([]string{fmt.Sprintf("all %d", len(b.servers)), fmt.Sprint(tools)}, sum.cells(sum.sum())...))
-	return render.Table(w, st, slices.Concat([]string{"SERVER", "TOOLS"}, billHead), rows)
+	return term.Table(w, st, slices.Concat([]string{"SERVER", "TOOLS"}, billHead), rows)
 }

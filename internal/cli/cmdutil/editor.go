@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -31,7 +32,7 @@ func Edited(ctx context.Context, a *Factory, method string, params json.RawMessa
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
 	var before bytes.Buffer
-	if err := render.JSON(&before, render.Style{Terminal: true, Width: 80}, jsonraw.OrEmpty(params)); err != nil {
+	if err := render.JSON(&before, term.Style{Terminal: true, Width: 80}, jsonraw.OrEmpty(params)); err != nil {
 		return nil, err
 	}
 	name, err := draft(before.Bytes())
@@ -83,7 +84,7 @@ func runEdit(ctx context.Context, a *Factory, editor []string, name string) ([]b
 	limit := a.Limits.WithDefaults().Message
 	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(raw)) > limit {
-		err = fmt.Errorf("the edited params have more than %s", render.Bytes(limit))
+		err = fmt.Errorf("the edited params have more than %s", term.Bytes(limit))
 	}
 	return raw, err
 }

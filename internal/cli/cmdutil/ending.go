@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -122,10 +122,10 @@ func settle(ctx context.Context, f *Factory, err error) ExitError {
 func report(f *Factory, e ExitError) {
 	f.Progress.Done()
 	if !e.Said && !interruptedQuietly(e.Outcome) {
-		render.Failure(f.Stderr(), f.ErrStyle, e.Outcome)
+		failure.Write(f.Stderr(), f.ErrStyle, e.Outcome)
 	}
 	for _, o := range e.Also {
-		f.Warn(render.Headline(WithoutSecrets(f, o)))
+		f.Warn(failure.Headline(WithoutSecrets(f, o)))
 	}
 }
 
@@ -141,7 +141,7 @@ func Finish(f *Factory, e ExitError) {
 // output is gone: other programs are silent then too.
 func FailureJSON(f *Factory, o wire.Outcome) {
 	if (f.JSON || f.Wire) && o.Signal != int(syscall.SIGPIPE) {
-		render.FailureJSON(f.Stderr(), f.ErrStyle, o)
+		failure.WriteJSON(f.Stderr(), f.ErrStyle, o)
 	}
 }
 

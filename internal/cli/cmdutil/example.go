@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"mcpc/internal/render"
+	"mcpc/internal/render/schema"
 	"mcpc/internal/validate"
 	"mcpc/internal/validate/schemadoc"
 )
@@ -12,7 +12,7 @@ import (
 // ValidExample is a small value that satisfies a schema, nil where none is known. What
 // is no schema is not checked in a call either: no arguments are as good as any.
 func ValidExample(raw json.RawMessage) json.RawMessage {
-	example := render.Example(raw)
+	example := schema.Example(raw)
 	schema, warnings, err := validate.Compile(raw)
 	if failed, ok := errors.AsType[*schemadoc.Error](err); ok && failed.Reason == schemadoc.NotASchema && string(example) == "{}" {
 		return example

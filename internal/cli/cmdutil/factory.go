@@ -16,7 +16,9 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/hint"
+	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
@@ -38,15 +40,15 @@ type Factory struct {
 	Leave func(code int)
 
 	// Progress is the one writer to standard error while a command runs.
-	Progress *render.Progress
+	Progress *term.Progress
 	// Typist is the prompted user. Hidden is set while typed text is not echoed; the
 	// terminal's echo must be restored before the command ends.
 	Typist   *Typist
 	Hidden   atomic.Bool
-	OutStyle render.Style
-	ErrStyle render.Style
+	OutStyle term.Style
+	ErrStyle term.Style
 	// typed are flags that the command of a hint needs too; nil is none.
-	typed    *render.Typed
+	typed    *hint.Flags
 	Prepared bool // typed is settled
 	// redactions are the lines of --redact-file; nil before it was read.
 	redactions []redaction
@@ -103,12 +105,12 @@ func AsksJSON(a *Factory, args []string) bool {
 // the flags are known.
 func SettleStyles(a *Factory) {
 	color := cmp.Or(a.color, "auto")
-	a.OutStyle = render.StyleFor(a.Out, color, a.Getenv)
-	a.ErrStyle = render.StyleFor(a.Err, color, a.Getenv)
+	a.OutStyle = term.StyleFor(a.Out, color, a.Getenv)
+	a.ErrStyle = term.StyleFor(a.Err, color, a.Getenv)
 	a.ErrStyle.Verbose = a.Verbose
 	a.OutStyle.RawText = a.rawText
 	a.Typist = &Typist{In: a.In}
-	a.Progress = render.NewProgress(a.Err, a.ErrStyle, a.Now)
+	a.Progress = term.NewProgress(a.Err, a.ErrStyle, a.Now)
 }
 
 // Stderr and stdout are where commands write: the progress line is out of the
@@ -126,15 +128,15 @@ func (a *Factory) ShowLog(level, logger string, data json.RawMessage) {
 func (a *Factory) Waiting(text, ctrlC string) { a.Progress.Waiting(text, ctrlC) }
 
 func (a *Factory) HintText(hint wire.Hint) string {
-	text, _ := a.ErrStyle.Aim.Hint(hint)
+	text, _ := a.ErrStyle.Hints.Text(hint)
 	return text
 }
 
-func (a *Factory) Note(text string) { render.Note(a.Stderr(), a.ErrStyle, a.Secrets.Text(text)) }
+func (a *Factory) Note(text string) { failure.Note(a.Stderr(), a.ErrStyle, a.Secrets.Text(text)) }
 
 func (a *Factory) Warn(text string) {
 	if !a.Repeats.Again(text) {
-		render.Warn(a.Stderr(), a.ErrStyle, a.Secrets.Text(text))
+		failure.Warn(a.Stderr(), a.ErrStyle, a.Secrets.Text(text))
 	}
 }
 

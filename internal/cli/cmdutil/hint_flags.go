@@ -8,7 +8,7 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/hint"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
@@ -17,20 +17,20 @@ import (
 // this command line did, with -s or behind --, and not at all where that would
 // give a secret away. What redaction leaves could not be pasted.
 func (a *Factory) NameServer(argv []string) {
-	aim := render.Aim{}
+	aim := hint.Context{}
 	switch {
 	case len(argv) > 0:
 		if slices.Equal(redact.RedactCommand(argv), argv) {
-			aim.Behind = "-- " + connect.CommandLine(argv)
+			aim.ServerCommand = "-- " + connect.CommandLine(argv)
 		}
 	case a.ServerGiven && a.Server != "" && redact.RedactURL(a.Server) == a.Server:
-		aim.Flag = "-s " + shellwords.Quote(a.Server)
+		aim.ServerFlag = "-s " + shellwords.Quote(a.Server)
 	}
 	if line := aim.Command(""); a.Secrets.Text(line) != line {
-		aim = render.Aim{}
+		aim = hint.Context{}
 	}
-	aim.Typed = a.typed
-	a.OutStyle.Aim, a.ErrStyle.Aim = aim, aim
+	aim.Flags = a.typed
+	a.OutStyle.Hints, a.ErrStyle.Hints = aim, aim
 }
 
 // carriedFlags are flags of all commands that the command of a hint repeats, else it could
@@ -40,9 +40,9 @@ var carriedFlags = []string{"protocol", "header", "header-file", "account", "cac
 // NoteTyped remembers which of these were typed, before variables fill in others. A
 // variable is still set for the next command.
 func NoteTyped(a *Factory, flags *pflag.FlagSet) {
-	t := &render.Typed{Commands: map[string]bool{}}
+	t := &hint.Flags{Commands: map[string]bool{}}
 	if f := flags.Lookup("state"); f != nil && f.Changed {
-		t.Local = typedFlag(f)[0]
+		t.All = typedFlag(f)[0]
 	}
 	f := flags.Lookup("account")
 	a.AccountTyped = f != nil && f.Changed
@@ -52,7 +52,7 @@ func NoteTyped(a *Factory, flags *pflag.FlagSet) {
 			there = append(there, typedFlag(f)...)
 		}
 	}
-	if t.There = strings.Join(there, " "); t.Local+t.There == "" {
+	if t.Server = strings.Join(there, " "); t.All+t.Server == "" {
 		return
 	}
 	for _, c := range Commands(a) {
@@ -67,7 +67,7 @@ func NoteTyped(a *Factory, flags *pflag.FlagSet) {
 func AimAnyway(a *Factory, flags *pflag.FlagSet) {
 	if !a.Prepared {
 		NoteTyped(a, flags)
-		a.ErrStyle.Aim.Typed = a.typed
+		a.ErrStyle.Hints.Flags = a.typed
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 )
@@ -46,7 +46,7 @@ func InputBytes(a *Factory, arg string) (raw []byte, from string, err error) {
 }
 
 // IsTyped reports whether a person types what stands on standard input.
-func IsTyped(a *Factory) bool { return render.StyleFor(a.In, "never", a.Getenv).Terminal }
+func IsTyped(a *Factory) bool { return term.StyleFor(a.In, "never", a.Getenv).Terminal }
 
 // Interactive reports whether a person can be asked.
 func (a *Factory) Interactive() bool {

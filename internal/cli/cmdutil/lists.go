@@ -5,10 +5,11 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 )
 
 // WriteEntriesOf shows the entries as a table.
-func WriteEntriesOf(e connect.Entries, w io.Writer, st render.Style, k connect.Kind, long bool) error {
+func WriteEntriesOf(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
 	switch k {
 	case connect.ToolKind:
 		return render.Tools(w, st, e.Tools, long)
@@ -33,10 +34,10 @@ func AnswerOfLists(a *Factory, l connect.Listing, several, long bool) Answer {
 	if len(l.Lists) == 1 && !several {
 		s := l.Lists[0]
 		ans.Method = s.Method
-		ans.Human = func(w io.Writer, st render.Style) error { return WriteEntriesOf(s.Entries, w, st, s.Kind, long) }
+		ans.Human = func(w io.Writer, st term.Style) error { return WriteEntriesOf(s.Entries, w, st, s.Kind, long) }
 		return ans
 	}
-	ans.Human = func(w io.Writer, st render.Style) error {
+	ans.Human = func(w io.Writer, st term.Style) error {
 		var parts []render.Section
 		for _, s := range l.Lists {
 			parts = append(parts, render.Section{Heading: s.Many, Prefix: s.One,

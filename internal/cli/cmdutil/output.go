@@ -10,6 +10,8 @@ import (
 	"io"
 
 	"mcpc/internal/render"
+	"mcpc/internal/render/jq"
+	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -23,11 +25,11 @@ type Answer struct {
 	// Write writes a result that is never made; nil where there is result.
 	Write func(w io.Writer) error
 	// Human writes what a person reads.
-	Human func(w io.Writer, st render.Style) error
+	Human func(w io.Writer, st term.Style) error
 }
 
 // Document is the answer that is one JSON document and the only message.
-func Document(raw json.RawMessage, human func(w io.Writer, st render.Style) error) Answer {
+func Document(raw json.RawMessage, human func(w io.Writer, st term.Style) error) Answer {
 	return Answer{Result: raw, Messages: []*wire.Message{{Raw: raw}}, Human: human}
 }
 
@@ -37,7 +39,7 @@ func AnswerOf(o wire.Outcome) Answer {
 	if o.Message != nil {
 		ans.Messages = []*wire.Message{o.Message}
 	}
-	ans.Human = func(w io.Writer, st render.Style) error {
+	ans.Human = func(w io.Writer, st term.Style) error {
 		// What a server asks is shown whole; a result of that method it is not.
 		if o.Kind == wire.InputRequired {
 			return render.JSON(w, st, o.Result)
@@ -163,10 +165,10 @@ func printOut(ctx context.Context, a *Factory, ans Answer) error {
 	if plain && st.Terminal && st.Color && render.HasPictures(ans.Method, ans.Result) {
 		st.Canvas = canvas(ctx, a)
 	}
-	if ctx.Err() != nil && st.Canvas != (render.Canvas{}) {
+	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
 		return Exit(Afterwards(a, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
-	if pager(a) == nil || st.Canvas.By != render.NoPictures {
+	if pager(a) == nil || st.Canvas.By != term.NoPictures {
 		return printTo(ctx, a, a.Stdout(), st, ans)
 	}
 	var b bytes.Buffer
@@ -178,7 +180,7 @@ func printOut(ctx context.Context, a *Factory, ans Answer) error {
 // answer is made of, an image as its bytes.
 func fileContent(ctx context.Context, a *Factory, b *bytes.Buffer, ans Answer) (what string, err error) {
 	if a.JSON || a.Wire || a.Jq != "" || ans.Result == nil {
-		err := printTo(ctx, a, b, render.Style{Width: 80}, ans)
+		err := printTo(ctx, a, b, term.Style{Width: 80}, ans)
 		return fmt.Sprintf("%d bytes", b.Len()), err
 	}
 	data, what, err := render.Payload(ans.Method, ans.Result)
@@ -186,7 +188,7 @@ func fileContent(ctx context.Context, a *Factory, b *bytes.Buffer, ans Answer) (
 	return what, err
 }
 
-func printTo(ctx context.Context, a *Factory, w io.Writer, st render.Style, ans Answer) error {
+func printTo(ctx context.Context, a *Factory, w io.Writer, st term.Style, ans Answer) error {
 	switch {
 	case a.Jq != "":
 		return applyJQ(ctx, a, w, st, ans)
@@ -214,8 +216,8 @@ func OnlyWritesJSON(a *Factory) bool {
 
 // applyJQ runs the jq expression over the result, or with --wire over each
 // message.
-func applyJQ(ctx context.Context, a *Factory, w io.Writer, st render.Style, ans Answer) error {
-	program, err := render.Query(a.Jq)
+func applyJQ(ctx context.Context, a *Factory, w io.Writer, st term.Style, ans Answer) error {
+	program, err := jq.Compile(a.Jq)
 	if err != nil {
 		return usage.New("--jq: "+err.Error(), "")
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -41,13 +41,13 @@ func (s *seeing) check() error {
 
 // canvas says how the pictures of an answer are drawn. The terminal is asked, and only
 // here: an answer without pictures costs no question.
-func canvas(ctx context.Context, a *Factory) render.Canvas {
-	c := render.Canvas{Rows: a.OutStyle.Height, TrueColor: trueColor(a)}
+func canvas(ctx context.Context, a *Factory) term.Canvas {
+	c := term.Canvas{Rows: a.OutStyle.Height, TrueColor: trueColor(a)}
 	switch {
 	case a.noImages || a.images == "none":
-		return render.Canvas{}
+		return term.Canvas{}
 	case a.images == "blocks":
-		c.By = render.HalfBlocks
+		c.By = term.HalfBlocks
 		return c
 	}
 	facts := facts(ctx, a)
@@ -56,17 +56,17 @@ func canvas(ctx context.Context, a *Factory) render.Canvas {
 	case a.images != "auto":
 		c.By = slices.Index(Drawings, a.images) - 1
 	case facts.Kitty:
-		c.By = render.Kitty
+		c.By = term.Kitty
 	case inlineImages(facts.Name):
-		c.By = render.ITerm
+		c.By = term.ITerm
 	case facts.Sixel:
-		c.By = render.Sixel
+		c.By = term.Sixel
 	// On a slow remote line a picture out of characters is not worth its bytes, and
 	// which characters the terminal has is unknown.
 	case remote || a.OutStyle.ASCII:
 	// A terminal that answers the newer query for its name has 256 colours, whatever TERM says.
 	case c.TrueColor || strings.Contains(a.Getenv("TERM"), "256") || facts.Name != "":
-		c.By = render.HalfBlocks
+		c.By = term.HalfBlocks
 	}
 	return c
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
 )
 
@@ -99,7 +99,7 @@ type Dialog struct {
 	// Line formats untrusted text for the terminal.
 	Line func(string) string
 	// style paints what mcpc says.
-	style render.Style
+	style term.Style
 	// wrap breaks a line of text at the terminal's width; nil breaks none.
 	wrap func(string) string
 	// Next reads a line.

@@ -5,7 +5,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/wire"
 )
 
@@ -51,7 +51,7 @@ func WithoutSecrets(a *Factory, o wire.Outcome) wire.Outcome {
 
 // Withholding says that from now on nothing is shown or recorded of what crosses.
 func Withholding(a *Factory) {
-	render.Warn(a.Stderr(), a.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
+	failure.Warn(a.Stderr(), a.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
 }
 
 // HideIn hides in what a recording gives out what is known by now, and was perhaps not when

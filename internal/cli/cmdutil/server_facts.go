@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/target"
 )
 
@@ -18,6 +18,6 @@ func (a *Factory) ShowServer(headline string, s target.Server) {
 // WriteServer shows all that is confirmed: the command word for word, the names of
 // variables and header fields, and where it stands. Nothing is cut, and no value that
 // may be a secret is among it.
-func WriteServer(a *Factory, w io.Writer, st render.Style, s target.Server) error {
-	return render.Facts(w, st, connect.ServerFacts(&a.Env, s))
+func WriteServer(a *Factory, w io.Writer, st term.Style, s target.Server) error {
+	return term.Facts(w, st, connect.ServerFacts(&a.Env, s))
 }

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 )
 
 // screen holds what was written since the last take. The clock of a synctest bubble
@@ -35,10 +35,10 @@ func (s *screen) take() string {
 func TestTicking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen screen
-		a := &Factory{ErrStyle: render.Style{Terminal: true, Width: 80}}
+		a := &Factory{ErrStyle: term.Style{Terminal: true, Width: 80}}
 		a.UI = a
 		a.Now = time.Now
-		a.Progress = render.NewProgress(&screen, a.ErrStyle, a.Now)
+		a.Progress = term.NewProgress(&screen, a.ErrStyle, a.Now)
 		stop := Ticking(a)
 		after := func(d time.Duration) string {
 			screen.take()

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
 
@@ -41,7 +42,7 @@ func ShowTraffic(a *Factory, verbose int, explain bool) {
 		a.Watch.Store(nil)
 		return
 	}
-	show := render.Verbose(a.Stderr(), a.ErrStyle, verbose)
+	show := traffic.Verbose(a.Stderr(), a.ErrStyle, verbose)
 	tap := wire.Tap(func(f wire.Frame) {
 		if explain {
 			a.Frames.add(f)
@@ -60,7 +61,7 @@ func hintAtRecord(a *Factory, ended wire.Kind) {
 	}
 	switch ended {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
-		render.Hint(a.Stderr(), a.ErrStyle, wire.Run("show last")+" shows the exchange")
+		failure.Hint(a.Stderr(), a.ErrStyle, wire.Run("show last")+" shows the exchange")
 	}
 }
 
@@ -70,7 +71,7 @@ func Explained(ctx context.Context, a *Factory, methods ...string) {
 	if !a.Explain {
 		return
 	}
-	all := render.Untold(wire.Fold(a.Frames.all()))
+	all := traffic.WithoutRepeats(wire.Fold(a.Frames.all()))
 	var own []*wire.Exchange
 	var before []string
 	asked := false
@@ -90,7 +91,7 @@ func Explained(ctx context.Context, a *Factory, methods ...string) {
 		a.Note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")
 	}
 	var b bytes.Buffer
-	render.Explain(&b, a.ErrStyle, own)
+	traffic.Explain(&b, a.ErrStyle, own)
 	if ctx.Err() != nil || !a.ErrStyle.Terminal || !paged(a, b.Bytes()) {
 		_, _ = a.Stderr().Write(b.Bytes())
 	}

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
+	"mcpc/internal/render/jq"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -42,7 +43,7 @@ func CheckCut(a *Factory) error {
 // printCut writes an answer to standard output with no more than --max-chars
 // characters, and says on standard error what is missing and where it is.
 func printCut(ctx context.Context, a *Factory, ans Answer) error {
-	var cut render.Cut
+	var cut render.Truncation
 	var err error
 	switch {
 	case a.Jq != "":
@@ -52,18 +53,18 @@ func printCut(ctx context.Context, a *Factory, ans Answer) error {
 	default:
 		cut, err = printTextCut(a, ans)
 	}
-	if errors.Is(err, render.ErrUncuttable) {
+	if errors.Is(err, render.ErrTooManyNames) {
 		return usage.New(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, a.maxChars, err), rest(a, ans))
 	}
-	if err == nil && cut.Made() {
-		rest, _ := a.ErrStyle.Aim.Hint(rest(a, ans))
+	if err == nil && cut.Truncated() {
+		rest, _ := a.ErrStyle.Hints.Text(rest(a, ans))
 		a.Note(cut.String() + "; " + rest)
 	}
 	return err
 }
 
-func printJSONCut(a *Factory, raw []byte, most int) (render.Cut, error) {
-	short, cut, err := render.CutJSON(raw, most)
+func printJSONCut(a *Factory, raw []byte, most int) (render.Truncation, error) {
+	short, cut, err := render.TruncateJSON(raw, most)
 	if err != nil {
 		return cut, err
 	}
@@ -72,11 +73,11 @@ func printJSONCut(a *Factory, raw []byte, most int) (render.Cut, error) {
 
 // printTextCut cuts what a person reads. Colours and pictures are left out of what
 // is cut, and bytes that are no text are named as for a terminal.
-func printTextCut(a *Factory, ans Answer) (render.Cut, error) {
+func printTextCut(a *Factory, ans Answer) (render.Truncation, error) {
 	st := a.OutStyle
 	var b bytes.Buffer
 	if err := ans.Human(&b, st); err != nil {
-		return render.Cut{}, err
+		return render.Truncation{}, err
 	}
 	if !utf8.Valid(b.Bytes()) {
 		st.Terminal = true
@@ -85,17 +86,17 @@ func printTextCut(a *Factory, ans Answer) (render.Cut, error) {
 		st.Color = false
 		b.Reset()
 		if err := ans.Human(&b, st); err != nil {
-			return render.Cut{}, err
+			return render.Truncation{}, err
 		}
 	}
-	text, cut := render.CutText(b.String(), a.maxChars)
+	text, cut := render.TruncateText(b.String(), a.maxChars)
 	_, err := io.WriteString(a.Stdout(), text)
 	return cut, err
 }
 
 // filterCut runs the jq expression, and cuts each value so that all of them fit.
-func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Cut, err error) {
-	program, err := render.Query(a.Jq)
+func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Truncation, err error) {
+	program, err := jq.Compile(a.Jq)
 	if err != nil {
 		return all, usage.New("--jq: "+err.Error(), "")
 	}
@@ -104,21 +105,21 @@ func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Cut, err
 		return all, unfiltered(ctx, err)
 	}
 	if lines, ok := allTexts(values); ok {
-		text, cut := render.CutText(lines, a.maxChars)
+		text, cut := render.TruncateText(lines, a.maxChars)
 		_, err := io.WriteString(a.Stdout(), shownText(a, text))
 		return cut, err
 	}
 	left := a.maxChars
 	for i, v := range values {
-		cut := render.Cut{Whole: utf8.RuneCount(v)}
+		cut := render.Truncation{Whole: utf8.RuneCount(v)}
 		if text, ok := jsonraw.Text(v); ok && left > 0 {
-			text, cut = render.CutText(text, left)
+			text, cut = render.TruncateText(text, left)
 			_, err = fmt.Fprintln(a.Stdout(), strings.TrimSuffix(shownText(a, text), "\n"))
 		} else if left > 0 {
 			cut, err = printJSONCut(a, v, left)
 		}
 		switch {
-		case errors.Is(err, render.ErrUncuttable) && i > 0:
+		case errors.Is(err, render.ErrTooManyNames) && i > 0:
 			left, err = 0, nil
 		case err != nil:
 			all.Whole += cut.Whole

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
@@ -129,5 +129,5 @@ func aimCode(c *connect.Conn, src *codegen.Source) {
 }
 
 func asLeftOut(l connect.LeftOut) codegen.LeftOut {
-	return codegen.LeftOut{Name: render.Line(l.Name), Why: l.Why}
+	return codegen.LeftOut{Name: term.Line(l.Name), Why: l.Why}
 }

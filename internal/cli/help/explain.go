@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/glossary"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -44,7 +44,7 @@ Without a term it lists all terms.`,
 			if err != nil {
 				return err
 			}
-			return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st render.Style) error {
+			return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st term.Style) error {
 				if len(args) == 0 {
 					return writeGlossary(w, st, entries, groups)
 				}
@@ -98,7 +98,7 @@ func entriesJSON(entries []glossary.Entry) json.RawMessage {
 
 // writeGlossary lists the words that are known, group by group; into a pipe goes
 // one line for each.
-func writeGlossary(w io.Writer, st render.Style, entries []glossary.Entry, groups []glossary.Group) error {
+func writeGlossary(w io.Writer, st term.Style, entries []glossary.Entry, groups []glossary.Group) error {
 	var b strings.Builder
 	for _, g := range groups {
 		var words []string
@@ -123,14 +123,14 @@ func writeGlossary(w io.Writer, st render.Style, entries []glossary.Entry, group
 	return err
 }
 
-func writeEntries(w io.Writer, st render.Style, entries []glossary.Entry) error {
+func writeEntries(w io.Writer, st term.Style, entries []glossary.Entry) error {
 	for i, e := range entries {
 		if i > 0 {
 			_, _ = io.WriteString(w, "\n")
 		}
 		words := slices.DeleteFunc(slices.Clone(e.Words), func(w string) bool { return strings.EqualFold(w, e.Title) })
 		_, _ = fmt.Fprintf(w, "%s - %s\n", strings.Join(words, ", "), e.Title)
-		err := render.Facts(w, st, [][]string{{"means", e.Means}, {"revisions", e.Revisions}, {"from", e.From},
+		err := term.Facts(w, st, [][]string{{"means", e.Means}, {"revisions", e.Revisions}, {"from", e.From},
 			{"exit", e.Exit}, {"next", e.Next}, {pageWord(e.Where), e.Where}, {"see", strings.Join(e.See, ", ")}})
 		if err != nil {
 			return err

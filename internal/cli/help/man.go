@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -95,7 +95,7 @@ func ManPage(a *cmdutil.Factory, c *cobra.Command) string {
 	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(ManName(c)), section(c))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n"+verbatim, Roff(ManName(c)), Roff(c.Short))
 	if IsTopic(c) {
-		b.WriteString(Roff(TopicText(c, render.Style{})) + ".fi\n")
+		b.WriteString(Roff(TopicText(c, term.Style{})) + ".fi\n")
 		return b.String()
 	}
 	before := ""

@@ -9,7 +9,8 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/mock"
-	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
 )
 
 //go:embed topic_*.txt
@@ -41,13 +42,13 @@ func TextOfTopic(name string) string {
 
 // TopicText is what mcpc help TOPIC prints: of two of them a table too, which is drawn
 // where it is asked for.
-func TopicText(c *cobra.Command, st render.Style) string {
+func TopicText(c *cobra.Command, st term.Style) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(c.Long, "\n") + "\n")
 	switch c.Name() {
 	case "exit-codes":
 		b.WriteString("\n")
-		render.ExitCodes(&b, st)
+		failure.WriteExitCodes(&b, st)
 	case "mock-scripts":
 		b.WriteString("\n" + mockWords())
 	}

@@ -15,7 +15,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -75,7 +75,7 @@ func PrintVersion(ctx context.Context, a *cmdutil.Factory) error {
 	}
 	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, jsonraw.Quote(a.Version),
 		jsonraw.Quote(commit), when, jsonraw.Quote(runtime.Version()), jsonraw.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ term.Style) error {
 		day, _, _ := strings.Cut(date, "T")
 		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", a.Version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
 		return err

@@ -4,7 +4,7 @@ import (
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
 
@@ -16,7 +16,7 @@ func overhear(a *cmdutil.Factory, where, by string) *forward.Watcher {
 	}
 	connect.StartRecording(&a.Env, where, by, nil)
 	recorder := a.Record.Recorder
-	verbose := render.Verbose(a.Stderr(), a.ErrStyle, a.Verbose)
+	verbose := traffic.Verbose(a.Stderr(), a.ErrStyle, a.Verbose)
 	watching := forward.Options{Now: a.Now, Tap: func(f wire.Frame) {
 		a.Record.Crossed.Store(true)
 		if a.Verbose == 0 {

@@ -17,7 +17,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/suggest"
@@ -125,12 +125,12 @@ func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o
 		if o.remove {
 			state = "does not use mcpc tap"
 		}
-		a.Note(fmt.Sprintf("nothing to change in %s: %q %s", render.Line(file), o.server, state))
+		a.Note(fmt.Sprintf("nothing to change in %s: %q %s", term.Line(file), o.server, state))
 		return nil
 	}
 	a.Secrets.LearnCommand(client.CommandOf(old, o.server))
-	fmt.Fprintf(a.Stdout(), "%s\n%s", render.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
-		return a.Secrets.Text(render.Line(line))
+	fmt.Fprintf(a.Stdout(), "%s\n%s", term.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
+		return a.Secrets.Text(term.Line(line))
 	}))
 	if out := confirmedEdit(ctx, a, file, o); !out.Good() {
 		return cmdutil.Exit(out)

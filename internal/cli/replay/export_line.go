@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
 
@@ -27,7 +27,7 @@ func (g Again) Revision() string {
 
 // Request adds the words of the command that sends the request, and gives its last
 // one: call where that can say all of it, else raw.
-func (g Again) Request(s *render.Script, words []string) ([]string, []byte) {
+func (g Again) Request(s *traffic.Script, words []string) ([]string, []byte) {
 	m, params := wire.ParseMessage(g.Exchange.Request.Raw), g.Params()
 	name, arguments, simple := asToolCall(m.Method, params)
 	_, notObject := jsonraw.Object(params)
@@ -65,7 +65,7 @@ func (g Again) OwnFields() []wire.Field {
 	}
 	return slices.DeleteFunc(slices.Clone(head.Fields), func(f wire.Field) bool {
 		name := strings.ToLower(f.Name)
-		return slices.Contains(clientFields, name) || render.OfConnection[name] || strings.HasPrefix(name, "mcp-")
+		return slices.Contains(clientFields, name) || traffic.ConnectionFields[name] || strings.HasPrefix(name, "mcp-")
 	})
 }
 
@@ -87,7 +87,7 @@ func (g Again) Answering() connect.Answers {
 }
 
 // AnswerWords are those flags again, where the command has them.
-func (g Again) AnswerWords(s *render.Script) (words []string) {
+func (g Again) AnswerWords(s *traffic.Script) (words []string) {
 	if g.Row.Method == "initialize" {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
 
@@ -42,9 +42,9 @@ func (g Again) bareBody() []byte {
 func (g Again) Unasked() error {
 	switch {
 	case g.Row.Apart:
-		return &render.Unscriptable{Text: "it has no client request"}
+		return &traffic.ScriptError{Text: "it has no client request"}
 	case capture.ByServer(g.Row):
-		return &render.Unscriptable{Text: "it is a server request, not a client request"}
+		return &traffic.ScriptError{Text: "it is a server request, not a client request"}
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ const session = "session"
 
 // AddCurl writes the request as curl sends it, or over stdio as a pipeline. A session
 // is opened first where the request names one.
-func AddCurl(s *render.Script, g Again) error {
+func AddCurl(s *traffic.Script, g Again) error {
 	head := g.head()
 	switch {
 	case g.Unasked() != nil:
@@ -89,16 +89,16 @@ func AddCurl(s *render.Script, g Again) error {
 		g.addPipeline(s)
 		return nil
 	case head == nil:
-		return &render.Unscriptable{Text: "its HTTP request headers were not recorded"}
+		return &traffic.ScriptError{Text: "its HTTP request headers were not recorded"}
 	case g.Bare():
-		return s.Curl(render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
+		return s.Curl(traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
 	case g.elsewhere():
 		return g.addStream(s, head)
 	}
 	if len(g.Exchange.Between) > 0 && g.Row.Notes.Rounds > 0 {
 		s.Comment("this is the first round: the server then requests input")
 	}
-	post := render.Post{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.Exchange.Request.Raw}
+	post := traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.Exchange.Request.Raw}
 	if head.Field("Mcp-Session-Id") == "" {
 		return s.Curl(post, "") // nothing ties it to what was sent before
 	}
@@ -116,25 +116,25 @@ func AddCurl(s *render.Script, g Again) error {
 
 // addStream writes the request as the transport of 2024 has it: a stream is opened, and
 // what comes on it tells where requests go and what was answered.
-func (g Again) addStream(s *render.Script, head *wire.HTTPHead) error {
+func (g Again) addStream(s *traffic.Script, head *wire.HTTPHead) error {
 	stream, err := g.Capture.StreamBefore(g.Row, g.Exchange.Request)
 	if err != nil {
 		return err
 	}
 	if stream == nil {
-		return &render.Unscriptable{Text: "the response came on a stream (HTTP+SSE) whose start was not recorded"}
+		return &traffic.ScriptError{Text: "the response came on a stream (HTTP+SSE) whose start was not recorded"}
 	}
-	if err := s.CurlStream(render.Post{Method: stream.Method, URL: stream.URL, Fields: stream.Fields}); err != nil {
+	if err := s.CurlStream(traffic.HTTPRequest{Method: stream.Method, URL: stream.URL, Fields: stream.Fields}); err != nil {
 		return err
 	}
-	post := render.Post{Method: head.Method, URL: stream.URL, Fields: head.Fields}
+	post := traffic.HTTPRequest{Method: head.Method, URL: stream.URL, Fields: head.Fields}
 	send := func(body []byte, printed bool) error {
 		post.Body = body
 		if err := s.CurlEndpoint(post); err != nil {
 			return err
 		}
 		if m := wire.ParseMessage(body); m.ID != nil {
-			s.Heard(m.ID, printed)
+			s.AwaitResponse(m.ID, printed)
 		}
 		return nil
 	}
@@ -191,17 +191,17 @@ func (g Again) shaken() bool {
 	return channel == capture.ChannelOK || channel == capture.ChannelOpen
 }
 
-func (g Again) addPipeline(s *render.Script) {
+func (g Again) addPipeline(s *traffic.Script) {
 	messages := [][]byte{g.Exchange.Request.Raw}
 	if g.shaken() {
 		messages = [][]byte{g.initialize(), wire.ComposeNotification("notifications/initialized", nil), g.Exchange.Request.Raw}
 	}
 	s.Comment("read it before you run it: the last line starts the recorded command")
-	s.Feed(messages, g.command(s))
+	s.CommandStdio(messages, g.command(s))
 }
 
 // command is that of a stdio server, as far as the recording knows it.
-func (g Again) command(s *render.Script) string {
+func (g Again) command(s *traffic.Script) string {
 	argv := g.ServerArgv()
 	if argv == nil {
 		s.Comment("the recording has no command for " + g.Row.Target + ": set MCPC_COMMAND to it")

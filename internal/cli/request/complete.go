@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -123,7 +124,7 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) err
 			a.Note(there)
 		}
 	}
-	ans.Human = func(w io.Writer, st render.Style) error { return render.Values(w, st, values) }
+	ans.Human = func(w io.Writer, st term.Style) error { return render.Values(w, st, values) }
 	return cmdutil.Show(ctx, a, out, ans, "completion/complete")
 }
 

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -116,8 +116,8 @@ func showPing(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, method s
 		out.Hint = wire.Hint("the server responds, but does not support " + method + ", which every server must support")
 	}
 	ans := cmdutil.AnswerOf(out)
-	ans.Human = func(w io.Writer, _ render.Style) error {
-		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", render.Line(c.Where), method, render.Took(out.Took))
+	ans.Human = func(w io.Writer, _ term.Style) error {
+		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", term.Line(c.Where), method, term.Duration(out.Took))
 		return err
 	}
 	return cmdutil.Show(ctx, a, out, ans, method)

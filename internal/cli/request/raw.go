@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -141,7 +142,7 @@ func showRaw(ctx context.Context, a *cmdutil.Factory, out wire.Outcome) (err err
 	// A notification's acknowledgement is nothing, and not an empty line.
 	a.Record.About(out)
 	if raw := cameBack(out); raw != nil {
-		err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st render.Style) error { return render.JSON(w, st, raw) }))
+		err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSON(w, st, raw) }))
 	}
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }

@@ -11,7 +11,10 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/jq"
+	"mcpc/internal/render/report"
+	"mcpc/internal/render/term"
 	"mcpc/internal/saved"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
@@ -23,7 +26,7 @@ type judgement struct {
 	ctx    context.Context
 	step   saved.Step
 	taken  taken
-	result *render.RunStep
+	result *report.Step
 }
 
 // judge looks at how the request ended first: what did not end as expected has
@@ -49,41 +52,41 @@ func (j *judgement) judge() {
 		j.holdsResult(e)
 	}
 	if e.Within > 0 && j.taken.took > e.Within {
-		j.miss(e.WithinAt, "a response within "+render.Took(e.Within), render.Took(j.taken.took))
+		j.miss(e.WithinAt, "a response within "+term.Duration(e.Within), term.Duration(j.taken.took))
 	}
 }
 
 // miss notes an expectation that does not hold.
 func (j *judgement) miss(at, want, got string) {
 	place := j.f.doc.Place(at)
-	if j.result.State == render.StepPassed {
-		j.result.State = render.StepMissed
+	if j.result.State == report.Passed {
+		j.result.State = report.Failed
 	}
-	j.result.Misses = append(j.result.Misses, render.Miss{Line: place.Line, Column: place.Column, Want: want, Got: got})
+	j.result.Misses = append(j.result.Misses, report.Miss{Line: place.Line, Column: place.Column, Want: want, Got: got})
 }
 
 // fails notes what cannot be judged at all.
 func (j *judgement) fails(at, text string) {
 	j.miss(at, "", text)
-	j.result.State = render.StepBroken
+	j.result.State = report.Broken
 }
 
 // wrongEnding says how the request ended. Where that says nothing about the server's
 // response, the step could not be taken.
 func (j *judgement) wrongEnding() {
 	e, out := j.step.Expect, j.taken.out
-	want := render.Ending(wire.Outcome{Kind: e.Kind})
+	want := failure.KindAndCode(wire.Outcome{Kind: e.Kind})
 	if e.Exit >= 0 {
 		want = fmt.Sprintf("exit code %d", e.Exit)
 	}
-	got := render.Ending(out)
+	got := failure.KindAndCode(out)
 	switch said := j.printed(); {
 	case out.Kind == wire.ToolError || out.Good():
 		if said != "" {
 			got += ": " + jsonraw.Excerpt([]byte(said), mostGot)
 		}
 	default:
-		got += ": " + render.Headline(out)
+		got += ": " + failure.Headline(out)
 	}
 	for _, f := range out.Findings {
 		got += "; " + strings.TrimSpace(f.Where+" "+f.Text)
@@ -95,7 +98,7 @@ func (j *judgement) wrongEnding() {
 	}
 	j.miss(at, want, got)
 	if unopened := !j.opening.Good(); unopened && e.Exit <= 0 && e.Kind == wire.OK || slices.Contains(unjudged, out.Kind) {
-		j.result.State = render.StepBroken
+		j.result.State = report.Broken
 		if j.broken.Good() {
 			j.broken = out
 		}
@@ -151,7 +154,7 @@ func (j *judgement) printed() string {
 		return out.Text
 	}
 	var b bytes.Buffer
-	if err := j.taken.answer.Human(&b, render.Style{Width: 80}); err != nil {
+	if err := j.taken.answer.Human(&b, term.Style{Width: 80}); err != nil {
 		return err.Error()
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -182,12 +185,12 @@ func (j *judgement) judged() []byte {
 }
 
 // query is a jq expression with the variables that have a value by now.
-func (j *judgement) query(expr string) (*render.Program, error) {
-	var all []render.Variable
+func (j *judgement) query(expr string) (*jq.Program, error) {
+	var all []jq.Variable
 	for name, v := range j.vars {
-		all = append(all, render.Variable{Name: name, Value: v.JSON})
+		all = append(all, jq.Variable{Name: name, Value: v.JSON})
 	}
-	return render.Query(expr, all...)
+	return jq.Compile(expr, all...)
 }
 
 func (j *judgement) holdsQuery(w saved.Wanted) {

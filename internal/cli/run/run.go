@@ -13,7 +13,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/english"
-	"mcpc/internal/render"
+	"mcpc/internal/render/report"
+	"mcpc/internal/render/term"
 	"mcpc/internal/saved"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -101,7 +102,7 @@ type runner struct {
 	o     runOptions
 	given map[string]saved.Value
 	files []*runFile
-	done  []render.RunFile
+	done  []report.File
 	// broken is the ending of the first step that could not be taken, and stopped is
 	// set where no further one is to be.
 	broken  wire.Outcome
@@ -110,7 +111,7 @@ type runner struct {
 	unclosed error
 	// live writes lines as steps end, in a style; nil where all of it is one document.
 	live      io.Writer
-	liveStyle render.Style
+	liveStyle term.Style
 }
 
 // newRunner reads the files. What is wrong with them is said before anything is sent.
@@ -173,12 +174,12 @@ func (r *runner) run(ctx context.Context) error {
 	a.Progress.Done()
 	err := r.unclosed
 	if r.live != nil {
-		_ = render.RunSum(r.live, r.liveStyle, r.done)
+		_ = report.WriteSummary(r.live, r.liveStyle, r.done)
 	} else {
 		err = cmdutil.Join(err, cmdutil.Print(ctx, a, r.answer()))
 	}
 	if r.o.junit == "-" {
-		_ = render.JUnit(a.Stdout(), r.done) // which ends the run where it cannot be written
+		_ = report.JUnit(a.Stdout(), r.done) // which ends the run where it cannot be written
 	}
 	return cmdutil.Join(err, cmdutil.Exit(r.ending()), cmdutil.Exit(r.writeJUnit()))
 }
@@ -195,31 +196,31 @@ func (r *runner) places() wire.Outcome {
 // a person reads.
 func (r *runner) answer() cmdutil.Answer {
 	if cmdutil.OneDocument(r.a) {
-		return cmdutil.Document(render.RunJSON(r.done), r.report)
+		return cmdutil.Document(report.JSON(r.done), r.report)
 	}
 	return cmdutil.Answer{Human: r.report}
 }
 
 // report is all of it for a person.
-func (r *runner) report(w io.Writer, st render.Style) error {
+func (r *runner) report(w io.Writer, st term.Style) error {
 	for _, f := range r.done {
-		if err := render.RunHead(w, st, f); err != nil {
+		if err := report.WriteHead(w, st, f); err != nil {
 			return err
 		}
 		for _, s := range f.Steps {
-			if err := render.RunStepLines(w, st, f.Path, s); err != nil {
+			if err := report.WriteStep(w, st, f.Path, s); err != nil {
 				return err
 			}
 		}
 	}
-	return render.RunSum(w, st, r.done)
+	return report.WriteSummary(w, st, r.done)
 }
 
 func (r *runner) writeJUnit() wire.Outcome {
 	if r.o.junit == "" || r.o.junit == "-" {
 		return wire.Outcome{}
 	}
-	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return render.JUnit(w, r.done) })
+	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
 	if err != nil {
 		return cmdutil.Afterwards(r.a, usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
 	}
@@ -230,7 +231,7 @@ func (r *runner) writeJUnit() wire.Outcome {
 // ending is that of the whole run. An expectation that does not hold comes before a
 // step that could not be taken, and both after an interruption.
 func (r *runner) ending() wire.Outcome {
-	missed, broken := render.CountSteps(r.done, render.StepMissed), render.CountSteps(r.done, render.StepBroken)
+	missed, broken := report.Count(r.done, report.Failed), report.Count(r.done, report.Broken)
 	switch {
 	case r.broken.Kind == wire.Signal:
 		return r.broken
@@ -296,7 +297,7 @@ func (r *runner) listed() cmdutil.Answer {
 		all = append(all, one)
 	}
 	raw, _ := json.Marshal(all)
-	return cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
-		return render.Table(w, st, []string{"WHERE", "NAME", "DOES", "SERVER", "USES"}, rows)
+	return cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+		return term.Table(w, st, []string{"WHERE", "NAME", "DOES", "SERVER", "USES"}, rows)
 	})
 }

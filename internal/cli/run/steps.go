@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/report"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
@@ -35,7 +35,7 @@ type fileRun struct {
 	// opening is how the conversation could not be opened; the first step that is
 	// taken ends with it.
 	opening wire.Outcome
-	result  render.RunFile
+	result  report.File
 }
 
 // file runs the steps of one file, in one conversation.
@@ -46,13 +46,13 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
-	run.result = render.RunFile{Path: f.path, Server: cmp.Or(r.replacement(), savedfile.ShownServer(f.File)), Started: a.Now()}
+	run.result = report.File{Path: f.path, Server: cmp.Or(r.replacement(), savedfile.ShownServer(f.File)), Started: a.Now()}
 	before := a.Globals()
 	if len(f.Steps) > 0 && !r.stopped {
 		run.open(ctx)
 	}
 	if r.live != nil {
-		_ = render.RunHead(r.live, r.liveStyle, run.result)
+		_ = report.WriteHead(r.live, r.liveStyle, run.result)
 	}
 	for i, s := range f.Steps {
 		if f.chosen[i] {
@@ -164,12 +164,12 @@ func (r *fileRun) lookup(name string) (saved.Value, error) {
 
 // step takes one step and judges what came.
 func (r *fileRun) step(ctx context.Context, s saved.Step) {
-	result := render.RunStep{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: render.StepPassed}
+	result := report.Step{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: report.Passed}
 	if why := r.skipped(ctx, s); why != "" {
 		if ctx.Err() != nil {
 			r.interrupted()
 		}
-		result.State, result.Why = render.StepSkipped, why
+		result.State, result.Why = report.Skipped, why
 		r.add(result)
 		return
 	}
@@ -185,14 +185,14 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	if len(result.Misses) > 0 || r.live == nil { // else it is not printed, and a long file need not be read
 		result.See = r.see(taken)
 	}
-	if result.State != render.StepPassed && ctx.Err() != nil { // so may an expression be that has no end
-		result.State = render.StepBroken
+	if result.State != report.Passed && ctx.Err() != nil { // so may an expression be that has no end
+		result.State = report.Broken
 		r.interrupted()
 	}
-	if result.State != render.StepPassed {
+	if result.State != report.Passed {
 		result.Ended = cmdutil.WithoutSecrets(r.a, taken.out)
 	}
-	if result.State != render.StepPassed && r.o.failFast {
+	if result.State != report.Passed && r.o.failFast {
 		r.stopped = true
 	}
 	r.add(result)
@@ -234,7 +234,7 @@ func (r *fileRun) captured(name string) bool {
 }
 
 // add keeps what came of a step, without secrets, and shows it.
-func (r *fileRun) add(s render.RunStep) {
+func (r *fileRun) add(s report.Step) {
 	hide := r.a.Secrets.Text
 	s.Name, s.Why, s.See, s.Hint = hide(s.Name), hide(s.Why), wire.Hint(hide(string(s.See))), wire.Hint(hide(string(s.Hint)))
 	for i, m := range s.Misses {
@@ -243,7 +243,7 @@ func (r *fileRun) add(s render.RunStep) {
 	r.result.Steps = append(r.result.Steps, s)
 	if r.live != nil {
 		r.a.Progress.Done()
-		_ = render.RunStepLines(r.live, r.liveStyle, r.f.path, s)
+		_ = report.WriteStep(r.live, r.liveStyle, r.f.path, s)
 	}
 }
 

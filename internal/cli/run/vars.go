@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/jq"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
@@ -37,8 +37,8 @@ func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (a
 	}
 	query := func(at, expr string) {
 		names := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return !saved.IsName(name) })
-		null := func(name string) render.Variable { return render.Variable{Name: name, Value: json.RawMessage("null")} }
-		if _, err := render.Query(expr, sliceutil.Map(names, null)...); err != nil {
+		null := func(name string) jq.Variable { return jq.Variable{Name: name, Value: json.RawMessage("null")} }
+		if _, err := jq.Compile(expr, sliceutil.Map(names, null)...); err != nil {
 			all = append(all, saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()})
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/saved"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -244,8 +244,8 @@ func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags conne
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}
 	f := fileOf(c)
-	f.Server = saved.LiteralText(c.Env.Secrets.Text(f.Server), b.in(render.InURL))
-	f.Command = sliceutil.Map(c.Env.Secrets.Command(f.Command), func(word string) string { return saved.LiteralText(word, b.in(render.InArgv)) })
+	f.Server = saved.LiteralText(c.Env.Secrets.Text(f.Server), b.in(traffic.InURL))
+	f.Command = sliceutil.Map(c.Env.Secrets.Command(f.Command), func(word string) string { return saved.LiteralText(word, b.in(traffic.InArgv)) })
 	f.Steps, f.Protocol = []saved.Step{step}, c.Env.Protocol
 	asSaved(flags, &f, b.variable)
 	for _, line := range c.Env.Headers {

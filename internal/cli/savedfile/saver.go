@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -39,7 +39,7 @@ type Saver struct {
 type hiddenText struct{ Shown, Variable, Where string }
 
 // variable returns the variable of a hidden text in a message.
-func (s *Saver) variable(shown string) string { return s.in(render.InBody)(shown) }
+func (s *Saver) variable(shown string) string { return s.in(traffic.InBody)(shown) }
 
 // in returns the variable of a hidden text in that place, as in a script. The same is shown
 // of a secret wherever it was.
@@ -50,8 +50,8 @@ func (s *Saver) in(what string) func(string) string {
 				return h.Variable
 			}
 		}
-		first, where := render.VariableFor(what)
-		if what == render.InBody {
+		first, where := traffic.Variable(what)
+		if what == traffic.InBody {
 			where = "the value in the message" // which YAML encodes
 		}
 		name := first
@@ -104,7 +104,7 @@ func (s *Saver) Add(g replay.Again, among bool) error {
 		s.Endless = append(s.Endless, "#"+g.Row.Number())
 		return nil
 	case !ended:
-		return &render.Unscriptable{Text: "its outcome cannot be expected again: " + g.Row.Channel}
+		return &traffic.ScriptError{Text: "its outcome cannot be expected again: " + g.Row.Channel}
 	}
 	flags := g.Answering()
 	if among && kind == wire.InputRequired && !connect.IsZero(flags) {
@@ -160,7 +160,7 @@ func (s *Saver) answers(flags connect.Answers) error {
 	with := s.File
 	asSaved(flags, &with, s.variable)
 	if len(s.File.Answers()) > 0 && !s.File.Same(with) {
-		return &render.Unscriptable{Text: "its requests answer server requests differently, and a file of saved calls has one set of answers"}
+		return &traffic.ScriptError{Text: "its requests answer server requests differently, and a file of saved calls has one set of answers"}
 	}
 	s.File = with
 	return nil
@@ -172,17 +172,17 @@ func (s *Saver) aim(g replay.Again) error {
 	where := cmp.Or(address, strings.Join(argv, " "))
 	switch {
 	case where == "":
-		return &render.Unscriptable{Text: "the recording does not name the server"}
+		return &traffic.ScriptError{Text: "the recording does not name the server"}
 	case s.where == where:
 		return nil
 	case s.where != "":
-		return &render.Unscriptable{Text: "it uses several servers, and a file of saved calls has one"}
+		return &traffic.ScriptError{Text: "it uses several servers, and a file of saved calls has one"}
 	}
 	s.where = where
 	if address != "" {
-		s.File.Server = saved.LiteralText(address, s.in(render.InURL))
+		s.File.Server = saved.LiteralText(address, s.in(traffic.InURL))
 	} else {
-		s.File.Command = sliceutil.Map(argv, func(word string) string { return saved.LiteralText(word, s.in(render.InArgv)) })
+		s.File.Command = sliceutil.Map(argv, func(word string) string { return saved.LiteralText(word, s.in(traffic.InArgv)) })
 	}
 	if g.Had("--protocol") {
 		s.File.Protocol = g.Row.Revision

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/suggest"
 	"mcpc/internal/target"
@@ -126,7 +126,7 @@ func servers(ctx context.Context, a *cmdutil.Factory, name string) error {
 	if len(rows) == 0 {
 		a.Note("no server found in any configuration; mcpc init TARGET opens a session")
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(serversJSON(a, rows), func(w io.Writer, st render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(serversJSON(a, rows), func(w io.Writer, st term.Style) error {
 		if name != "" {
 			return writeEntries(a, w, st, rows)
 		}
@@ -139,7 +139,7 @@ func unknownServer(a *cmdutil.Factory, command, name string) wire.Outcome {
 		suggest.DidYouMean(wire.Run(command+" %s"), name, connect.KnownNames(&a.Env), wire.Run("servers")+" lists them")))
 }
 
-func writeServers(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serverRow) error {
+func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	var cells [][]string
 	for _, r := range rows {
 		row := []string{r.Name, string(r.Kind), r.From, r.remark(), cmp.Or(r.place, "("+r.Problem+")")}
@@ -148,7 +148,7 @@ func writeServers(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serve
 		}
 		cells = append(cells, row)
 	}
-	err := render.Table(w, st, []string{"NAME", "KIND", "FROM", "NOTE", "SERVER"}, cells)
+	err := term.Table(w, st, []string{"NAME", "KIND", "FROM", "NOTE", "SERVER"}, cells)
 	if err != nil || !st.Terminal {
 		return err
 	}
@@ -161,11 +161,11 @@ func writeServers(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serve
 	if len(files) > 0 {
 		fmt.Fprintln(w)
 	}
-	return render.Table(w, st, []string{"FROM", "FILE"}, files)
+	return term.Table(w, st, []string{"FROM", "FILE"}, files)
 }
 
 // writeEntries shows servers whole, one below the other.
-func writeEntries(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serverRow) error {
+func writeEntries(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	for i, r := range rows {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -174,7 +174,7 @@ func writeEntries(a *cmdutil.Factory, w io.Writer, st render.Style, rows []serve
 		if remark := r.remark(); remark != "" {
 			head[3] = []string{"now", remark}
 		}
-		if err := render.Facts(w, st, append(head, connect.ServerFacts(&a.Env, *r.server)...)); err != nil {
+		if err := term.Facts(w, st, append(head, connect.ServerFacts(&a.Env, *r.server)...)); err != nil {
 			return err
 		}
 	}

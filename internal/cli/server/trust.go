@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -164,7 +164,7 @@ func trusted(ctx context.Context, a *cmdutil.Factory) error {
 		return []string{t.Server, cmp.Or(t.Tool, "-"), english.Ago(a.Now(), t.At), connect.Tilde(&a.Env, t.File)}
 	})
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st render.Style) error {
-		return render.Table(w, st, []string{"SERVER", "TOOL", "CONFIRMED", "FILE"}, rows)
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+		return term.Table(w, st, []string{"SERVER", "TOOL", "CONFIRMED", "FILE"}, rows)
 	}))
 }

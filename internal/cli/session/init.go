@@ -18,7 +18,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
 	"mcpc/internal/usage"
@@ -87,7 +87,7 @@ func runInit(ctx context.Context, a *cmdutil.Factory, argv []string, name string
 		a.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")
 	}
 	ans := cmdutil.AnswerOf(out)
-	ans.Human = func(w io.Writer, st render.Style) error { return introduce(c, w, st) }
+	ans.Human = func(w io.Writer, st term.Style) error { return introduce(c, w, st) }
 	return cmdutil.Show(ctx, a, out, ans, "server/discover", "initialize")
 }
 
@@ -177,7 +177,7 @@ func samePlace(a, b state.Session) bool {
 }
 
 // introduce tells a person what was negotiated.
-func introduce(c *connect.Conn, w io.Writer, st render.Style) error {
+func introduce(c *connect.Conn, w io.Writer, st term.Style) error {
 	info := c.Info()
 	rows := [][]string{
 		{"session", c.Saved.Name},
@@ -191,7 +191,7 @@ func introduce(c *connect.Conn, w io.Writer, st render.Style) error {
 	if info.Instructions != "" {
 		rows = append(rows, []string{"instructions", firstLines(info.Instructions, 4)})
 	}
-	return render.Facts(w, st, rows)
+	return term.Facts(w, st, rows)
 }
 
 // firstLines is the start of a text for a model that a person needs not read

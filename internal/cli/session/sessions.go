@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -61,7 +61,7 @@ func runSessions(ctx context.Context, a *cmdutil.Factory) error {
 	if len(all) == 0 {
 		a.Note("no sessions: mcpc init TARGET opens one")
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style term.Style) error {
 		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.Now())
 		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
 			head = append(head, "HELD")
@@ -69,7 +69,7 @@ func runSessions(ctx context.Context, a *cmdutil.Factory) error {
 				rows[i] = append(rows[i], heldCell(s, held[s.Name]))
 			}
 		}
-		return render.Table(w, style, head, rows)
+		return term.Table(w, style, head, rows)
 	}))
 }
 

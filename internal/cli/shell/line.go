@@ -102,7 +102,7 @@ func (s *shellRun) command(ctx context.Context, cancel context.CancelCauseFunc, 
 	}
 	a.Args = words
 	root := s.root()
-	a.Progress.Again()
+	a.Progress.Restart()
 	a.Frames.Empty()
 	err := cmdutil.Execute(ctx, a, root, words)
 	a.Progress.Done()

@@ -103,7 +103,7 @@ func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[connect.EnvName(f.Name)] = true })
 	a.Shell = s
 	words := shellCommands(a)
-	a.OutStyle.Aim.Shell, a.ErrStyle.Aim.Shell = words, words
+	a.OutStyle.Hints.ShellCommands, a.ErrStyle.Hints.ShellCommands = words, words
 	defer func() { err = s.close(ctx) }()
 	if typed && a.OutStyle.Terminal && lineedit.Usable() {
 		s.interact(ctx)

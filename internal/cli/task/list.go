@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -72,8 +72,8 @@ func taskList(ctx context.Context, a *cmdutil.Factory) error {
 	}
 	tasks := sliceutil.Map(survey.rows, func(row taskRow) json.RawMessage { return row.raw })
 	ans := cmdutil.Answer{Method: "tasks/list", Result: jsonraw.With(nil, "tasks", arguments.AsList(tasks)), Messages: survey.messages}
-	ans.Human = func(w io.Writer, st render.Style) error {
-		return render.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, sliceutil.Map(survey.rows, func(row taskRow) []string { return cells(c, row) }))
+	ans.Human = func(w io.Writer, st term.Style) error {
+		return term.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, sliceutil.Map(survey.rows, func(row taskRow) []string { return cells(c, row) }))
 	}
 	return cmdutil.Show(ctx, a, out, ans, "tasks/list", "tasks/get")
 }

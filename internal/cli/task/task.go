@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -126,7 +126,7 @@ func taskCommand(a *cmdutil.Factory, v taskVerb) *cobra.Command {
 func taskGet(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	task, out := c.Task(ctx, kept.ID)
 	ans := cmdutil.AnswerOf(out)
-	ans.Human = func(w io.Writer, st render.Style) error { return render.Facts(w, st, taskFacts(c, task, kept)) }
+	ans.Human = func(w io.Writer, st term.Style) error { return term.Facts(w, st, taskFacts(c, task, kept)) }
 	return cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get")
 }
 
@@ -157,7 +157,7 @@ func left(c *connect.Conn, task client.Task, kept state.Task) string {
 	case d <= 0:
 		return "over"
 	case d < 2*time.Minute:
-		return render.Took(d)
+		return term.Duration(d)
 	case d < 2*time.Hour:
 		return fmt.Sprintf("%d min", int(d.Minutes()))
 	default:
@@ -192,7 +192,7 @@ func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept s
 	}
 	ans := cmdutil.AnswerOf(out)
 	if len(answered) > 0 {
-		ans.Human = func(w io.Writer, st render.Style) error {
+		ans.Human = func(w io.Writer, st term.Style) error {
 			_, err := fmt.Fprintln(w, "answered "+st.Line(strings.Join(answered, ", ")))
 			return err
 		}
@@ -212,7 +212,7 @@ func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept s
 	}
 	ans := cmdutil.AnswerOf(out)
 	task, known := c.ParseTask(out.Result)
-	ans.Human = func(w io.Writer, st render.Style) error {
+	ans.Human = func(w io.Writer, st term.Style) error {
 		said := "cancellation requested: mcpc tasks get " + shellwords.Quote(kept.ID) + " shows the status"
 		if known {
 			said = "the task is " + string(task.Status)

@@ -16,7 +16,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/replay"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -157,7 +157,7 @@ func exportAs(a *cmdutil.Factory, format string, w io.Writer, c *capture.Capture
 	case "markdown":
 		return exportReports(a, w, c, rows)
 	}
-	add, script := replay.AddCurl, &render.Script{}
+	add, script := replay.AddCurl, &traffic.Script{}
 	if format == "mcpc" {
 		add = addLine
 		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
@@ -186,7 +186,7 @@ func unopened(rows []*capture.Row) []*capture.Row {
 }
 
 // addTo adds the commands of one exchange to a script.
-func addTo(a *cmdutil.Factory, s *render.Script, c *capture.Capture, row *capture.Row, add func(*render.Script, replay.Again) error) error {
+func addTo(a *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, replay.Again) error) error {
 	exchange, err := row.Exchange()
 	if err != nil || exchange == nil {
 		return err
@@ -197,7 +197,7 @@ func addTo(a *cmdutil.Factory, s *render.Script, c *capture.Capture, row *captur
 
 // exportFailed is the ending where an exchange could not be written.
 func exportFailed(err error) wire.Outcome {
-	if failed, ok := errors.AsType[*render.Unscriptable](err); ok {
+	if failed, ok := errors.AsType[*traffic.ScriptError](err); ok {
 		return usage.Outcome(usage.New("not exported: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
 	}
 	return usage.LocalIO("exporting", usage.Bare(err))
@@ -214,14 +214,14 @@ func exportReports(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*
 				return err
 			}
 		}
-		report := render.Report{Traffic: render.Traffic{Title: titleOf(row), Facts: reportFacts(a, c, row), Exchange: exchange, Findings: row.Findings}}
+		report := traffic.IssueReport{View: traffic.View{Title: titleOf(row), Facts: reportFacts(a, c, row), Exchange: exchange, Findings: row.Findings}}
 		if exchange != nil {
-			var s render.Script
+			var s traffic.Script
 			if addLine(&s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}) == nil {
-				report.Again = s.String()
+				report.Reproduce = s.String()
 			}
 		}
-		if err := render.Markdown(w, report); err != nil {
+		if err := traffic.WriteIssueReport(w, report); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -58,7 +58,7 @@ func checkFile(a *cmdutil.Factory, name string) error {
 	}
 	switch n := len(leaks); n {
 	case 0:
-		a.Note("no secret was found in " + render.Line(name))
+		a.Note("no secret was found in " + term.Line(name))
 	default:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
 			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)"})
@@ -188,7 +188,7 @@ func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
 		return enc.Encode(leaks)
 	}
 	for _, l := range leaks {
-		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", render.Line(name), l.Line, l.Column, l.Kind, render.Line(l.From)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", term.Line(name), l.Line, l.Column, l.Kind, term.Line(l.From)); err != nil {
 			return err
 		}
 	}

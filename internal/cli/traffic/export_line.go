@@ -8,17 +8,17 @@ import (
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
 
 // addLine writes the mcpc command that asks the same.
-func addLine(s *render.Script, g replay.Again) error {
+func addLine(s *traffic.Script, g replay.Again) error {
 	switch {
 	case g.Unasked() != nil:
 		return g.Unasked()
 	case g.Bare():
-		return &render.Unscriptable{Text: "it contains no JSON-RPC request"}
+		return &traffic.ScriptError{Text: "it contains no JSON-RPC request"}
 	}
 	words := []string{"mcpc"}
 	if revision := g.Revision(); slices.Contains(client.Revisions(), revision) {
@@ -33,7 +33,7 @@ func addLine(s *render.Script, g replay.Again) error {
 	case g.ServerArgv() != nil:
 		argv = []string{"--", s.Argv(g.ServerArgv())}
 	default:
-		return &render.Unscriptable{Text: "the recording does not name the server"}
+		return &traffic.ScriptError{Text: "the recording does not name the server"}
 	}
 	for _, f := range g.OwnFields() {
 		if field := s.Field(f); field != "" {

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/english"
-	"mcpc/internal/render"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/yaml"
 )
 
@@ -30,7 +30,7 @@ func exportSaved(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*ca
 		a.Note(english.Plural(s.Omissions, "exchange") + " omitted: " + strings.Join(s.Omitted, ", "))
 	}
 	if len(s.File.Steps) == 0 {
-		return &render.Unscriptable{Text: "nothing to save; omitted: " + strings.Join(s.Omitted, ", ")}
+		return &traffic.ScriptError{Text: "nothing to save; omitted: " + strings.Join(s.Omitted, ", ")}
 	}
 	text, err := yaml.Write(s.File.JSON())
 	if err != nil {
@@ -38,7 +38,7 @@ func exportSaved(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*ca
 	}
 	var b strings.Builder
 	for _, h := range s.Secrets {
-		b.WriteString(render.ToBeSet(h.Variable, h.Where, h.Shown))
+		b.WriteString(traffic.VariableComment(h.Variable, h.Where, h.Shown))
 	}
 	b.Write(text)
 	_, err = io.WriteString(w, b.String())

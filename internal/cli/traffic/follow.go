@@ -8,7 +8,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -21,8 +21,8 @@ type follower struct {
 	fits func(*capture.Row) bool
 	// runs are the captures that there are, by their path.
 	runs    map[string]*followed
-	columns []render.Column
-	grid    *render.Grid
+	columns []term.Column
+	grid    *term.Grid
 	// hung are the exchanges that were given without an end.
 	hung map[hanging]bool
 }
@@ -109,7 +109,7 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 func (f *follower) begin(ctx context.Context, rows []*capture.Row) error {
 	if style := f.a.OutStyle; style.Terminal && !f.o.lines {
 		f.columns = logColumns(style, true, true)
-		f.grid = render.NewGrid(f.a.Stdout(), style, f.columns, logCells(f.columns, rows, f.a.Now()))
+		f.grid = term.NewGrid(f.a.Stdout(), style, f.columns, logCells(f.columns, rows, f.a.Now()))
 		_ = f.grid.Head()
 	}
 	return f.print(ctx, rows)
@@ -223,7 +223,7 @@ func (f *follower) print(ctx context.Context, rows []*capture.Row) error {
 	case f.o.lines:
 		return logLines(ctx, f.a, rows)
 	case f.grid == nil:
-		_ = render.Table(f.a.Stdout(), f.a.OutStyle, nil, logLine(rows))
+		_ = term.Table(f.a.Stdout(), f.a.OutStyle, nil, logLine(rows))
 	default:
 		_ = f.grid.Rows(logCells(f.columns, rows, f.a.Now()))
 	}

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -107,7 +107,7 @@ func runLog(ctx context.Context, a *cmdutil.Factory, o logOptions) error {
 	if o.lines {
 		return logLines(ctx, a, rows)
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style render.Style) error {
+	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style term.Style) error {
 		return logTable(w, style, rows, a.Now())
 	}))
 }
@@ -235,6 +235,6 @@ func prune(a *cmdutil.Factory) error {
 	}
 	l := capture.DefaultLimits
 	a.Note(fmt.Sprintf("%s removed (%s); the limits are %d runs, %d MiB, %d days",
-		english.Plural(len(removed), "recording"), render.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
+		english.Plural(len(removed), "recording"), term.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
 	return nil
 }

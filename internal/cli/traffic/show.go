@@ -16,7 +16,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -78,7 +79,7 @@ func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) error {
 	switch {
 	case a.Explain && exchange != nil:
 		var b bytes.Buffer
-		render.Explain(&b, a.OutStyle, []*wire.Exchange{exchange})
+		traffic.Explain(&b, a.OutStyle, []*wire.Exchange{exchange})
 		_ = cmdutil.WritePaged(a, b.Bytes())
 	case o.raw:
 		return showBytes(a, row)
@@ -95,8 +96,8 @@ func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) error {
 			_ = writeExchange(&b, row, exchange)
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
-		ans.Human = func(w io.Writer, st render.Style) error {
-			return render.ShowTraffic(w, st, render.Traffic{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
+		ans.Human = func(w io.Writer, st term.Style) error {
+			return traffic.Show(w, st, traffic.View{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
 				Findings: row.Findings, HeadsOnly: o.headers})
 		}
 		return cmdutil.Show(ctx, a, wire.Outcome{}, ans)

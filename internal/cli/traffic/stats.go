@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -53,20 +54,20 @@ func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	if stats.All().Count == 0 {
 		a.Note("no recorded exchange matches")
 	}
-	return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st render.Style) error {
-		bars := sliceutil.Map(stats.All().Histogram(), func(b capture.Bucket) render.Bar { return render.Bar(b) })
+	return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
+		bars := sliceutil.Map(stats.All().Histogram(), func(b capture.Bucket) render.HistogramBar { return render.HistogramBar(b) })
 		return render.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
 	}))
 }
 
-func figureOf(g *capture.Group) render.Figure {
-	f := render.Figure{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
+func figureOf(g *capture.Group) render.StatsRow {
+	f := render.StatsRow{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
 	for _, failure := range g.Failures() {
-		f.Failures = append(f.Failures, render.Failed(failure))
+		f.Failures = append(f.Failures, render.FailureCount(failure))
 	}
 	if g.Open > 0 {
-		f.Failures = append(f.Failures, render.Failed{Channel: "no response", Count: g.Open})
+		f.Failures = append(f.Failures, render.FailureCount{Channel: "no response", Count: g.Open})
 	}
 	return f
 }

@@ -9,7 +9,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/replay"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 )
 
@@ -18,13 +18,13 @@ import (
 const wideTerminal = 100
 
 // logTable writes rows for a reader, or whole and one line each into a pipe.
-func logTable(w io.Writer, style render.Style, rows []*capture.Row, now time.Time) error {
+func logTable(w io.Writer, style term.Style, rows []*capture.Row, now time.Time) error {
 	if !style.Terminal {
-		return render.Table(w, style, nil, logLine(rows))
+		return term.Table(w, style, nil, logLine(rows))
 	}
 	foreign := slices.ContainsFunc(rows, func(r *capture.Row) bool { return by(r) != "" })
 	columns := logColumns(style, foreign, false)
-	grid := render.NewGrid(w, style, columns, logCells(columns, rows, now))
+	grid := term.NewGrid(w, style, columns, logCells(columns, rows, now))
 	if len(rows) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func logLine(rows []*capture.Row) [][]string {
 
 // logColumns are those that a terminal has room for. A table that grows has minimum widths,
 // because its later rows are unknown.
-func logColumns(style render.Style, foreign, grows bool) []render.Column {
+func logColumns(style term.Style, foreign, grows bool) []term.Column {
 	wide, what := style.Width >= wideTerminal, 20
 	if wide {
 		what = 36
@@ -55,25 +55,25 @@ func logColumns(style render.Style, foreign, grows bool) []render.Column {
 		}
 		return 0
 	}
-	columns := []render.Column{{Head: "#", Min: min(6)}, {Head: "TIME", Min: min(8)}}
+	columns := []term.Column{{Head: "#", Min: min(6)}, {Head: "TIME", Min: min(8)}}
 	if foreign {
-		columns = append(columns, render.Column{Head: "BY", Min: min(5)})
+		columns = append(columns, term.Column{Head: "BY", Min: min(5)})
 	}
-	columns = append(columns, render.Column{Head: "SERVER", Min: min(24), Least: 11, Cut: cutServer},
-		render.Column{Head: "WHAT", Min: min(40), Least: what, Cut: cutWhat},
-		render.Column{Head: "CHANNEL", Min: min(10)}, render.Column{Head: "TOOK", Min: min(6)})
+	columns = append(columns, term.Column{Head: "SERVER", Min: min(24), Least: 11, Cut: cutServer},
+		term.Column{Head: "WHAT", Min: min(40), Least: what, Cut: cutWhat},
+		term.Column{Head: "CHANNEL", Min: min(10)}, term.Column{Head: "TOOK", Min: min(6)})
 	if wide {
-		columns = append(columns, render.Column{Head: "SIZE", Min: min(7)}, render.Column{Head: "EXIT"}, render.Column{Head: "NOTES", Min: min(16), Least: 8, Rest: true})
+		columns = append(columns, term.Column{Head: "SIZE", Min: min(7)}, term.Column{Head: "EXIT"}, term.Column{Head: "NOTES", Min: min(16), Least: 8, Rest: true})
 	}
 	return columns
 }
 
 // logCells are the cells of rows under these columns.
-func logCells(columns []render.Column, rows []*capture.Row, now time.Time) [][]string {
+func logCells(columns []term.Column, rows []*capture.Row, now time.Time) [][]string {
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
-			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": tookOf(r), "SIZE": render.Bytes(r.Size()),
+			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": tookOf(r), "SIZE": term.Bytes(r.Size()),
 			"EXIT": exitOf(r), "NOTES": notesOf(r)}
 		for _, c := range columns {
 			cells[i] = append(cells[i], cell[c.Head])
@@ -96,7 +96,7 @@ func cutServer(text string, width int, mark string) string {
 	if name, address, ok := strings.Cut(text, ", "); ok && replay.IsAddress(address) {
 		text = name
 	}
-	return render.CutStart(text, width, mark)
+	return term.CutStart(text, width, mark)
 }
 
 // cutWhat says less of the method before it cuts the name: "call get-sum". Of a URI the
@@ -108,7 +108,7 @@ func cutWhat(text string, width int, mark string) string {
 	}
 	method = method[strings.LastIndexByte(method, '/')+1:]
 	if strings.Contains(name, "://") {
-		name = render.CutStart(name, width-len(method)-1, mark)
+		name = term.CutStart(name, width-len(method)-1, mark)
 	}
 	return method + " " + name
 }
@@ -126,7 +126,7 @@ func tookOf(r *capture.Row) string {
 	if r.Open() && r.Duration == 0 {
 		return ""
 	}
-	return render.Took(r.Duration)
+	return term.Duration(r.Duration)
 }
 
 func exitOf(r *capture.Row) string {

@@ -10,7 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 )
 
 // A terminal of 80 columns has a line for each exchange, in which it can be told from
@@ -21,7 +21,7 @@ func TestLogTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	table := func(st render.Style, rows ...*capture.Row) []string {
+	table := func(st term.Style, rows ...*capture.Row) []string {
 		var b bytes.Buffer
 		if err := logTable(&b, st, append(c.Rows(), rows...), time.Time{}); err != nil {
 			t.Fatal(err)
@@ -29,7 +29,7 @@ func TestLogTable(t *testing.T) {
 		return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	}
 	for width, head := range map[int]string{80: "# TIME SERVER WHAT CHANNEL TOOK", 120: "# TIME SERVER WHAT CHANNEL TOOK SIZE EXIT NOTES"} {
-		lines := table(render.Style{Terminal: true, Width: width, ASCII: true})
+		lines := table(term.Style{Terminal: true, Width: width, ASCII: true})
 		if got := strings.Join(strings.Fields(lines[0]), " "); got != head {
 			t.Errorf("at %d: %s", width, got)
 		}
@@ -42,7 +42,7 @@ func TestLogTable(t *testing.T) {
 			t.Errorf("at %d what was asked is cut:\n%s", width, strings.Join(lines, "\n"))
 		}
 	}
-	for _, line := range table(render.Style{}) {
+	for _, line := range table(term.Style{}) {
 		if n := strings.Count(line, "\t"); n != 10 {
 			t.Errorf("%d cells in a pipe: %s", n+1, line)
 		}
@@ -50,7 +50,7 @@ func TestLogTable(t *testing.T) {
 	proxied := *c.Rows()[0]
 	proxied.By, proxied.Target, proxied.Method, proxied.Name = capture.ByProxy, "http://127.0.0.1:3964/some/way/to/mcp", "tools/call", "trigger-long-running-operation"
 	for width, want := range map[int]string{80: "proxy ...way/to/mcp call trigger-long-r... ok", 120: "proxy .../way/to/mcp call trigger-long-running-operation ok 12 ms"} {
-		lines := table(render.Style{Terminal: true, Width: width, ASCII: true}, &proxied)
+		lines := table(term.Style{Terminal: true, Width: width, ASCII: true}, &proxied)
 		if !strings.Contains(strings.Join(strings.Fields(lines[len(lines)-1]), " "), want) {
 			t.Errorf("at %d: %s", width, lines[len(lines)-1])
 		}

@@ -124,7 +124,7 @@ func printNotice(ctx context.Context, a *cmdutil.Factory, o listenOptions, n cmd
 	if o.jsonl {
 		return cmdutil.PrintLine(ctx, a, n.Raw)
 	}
-	if err := render.Heard(a.Stdout(), a.OutStyle, n.At, n.Message); err != nil {
+	if err := render.Notification(a.Stdout(), a.OutStyle, n.At, n.Message); err != nil {
 		return cmdutil.Unwritten(a, "writing the result", err)
 	}
 	return nil

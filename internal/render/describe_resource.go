@@ -1,0 +1,62 @@
+package render
+
+import (
+	"cmp"
+	"io"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
+	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
+)
+
+// DescribeResource writes all that a resource's entry says, and how to read it.
+func DescribeResource(w io.Writer, st term.Style, r mcp.Resource) error {
+	return describeResource(w, st, r, func(s *term.Outline) {
+		s.Heading("example")
+		s.Line(1, st.Hints.Command("read "+shellwords.Quote(r.URI)))
+	})
+}
+
+// DescribeTemplate does the same for a resource template, whose variables are to
+// be chosen.
+func DescribeTemplate(w io.Writer, st term.Style, r mcp.Resource) error {
+	return describeResource(w, st, r, func(s *term.Outline) {
+		t, err := mcp.ParseURITemplate(r.URI)
+		if err != nil {
+			s.Line(0, st.Line("the template cannot be filled: "+err.Error()))
+			return
+		}
+		s.Heading("variables")
+		read := "read " + shellwords.Quote(r.URI)
+		for _, name := range t.Variables() {
+			s.Line(1, st.Paint(term.Cyan, st.Line(name)))
+			read += " " + shellwords.Quote(name+"=VALUE")
+		}
+		s.Heading("example")
+		s.Line(1, st.Hints.Command(read))
+	})
+}
+
+func describeResource(w io.Writer, s term.Style, r mcp.Resource, more func(*term.Outline)) error {
+	sh := term.NewOutline(s)
+	writeTitle(sh, r.URI, cmp.Or(r.Title, r.Name))
+	sh.Prose(0, r.Description)
+	writeHidden(sh, hiddenInJSON(r.Raw))
+	var facts []string
+	if r.MIMEType != "" {
+		facts = append(facts, s.Line(r.MIMEType))
+	}
+	if r.Size >= 0 {
+		facts = append(facts, term.Size(r.Size))
+	}
+	members, _ := jsonraw.Object(r.Raw)
+	facts = append(facts, (&resultWriter{st: s}).annotated(members)...)
+	if len(facts) > 0 {
+		sh.Wrapped(0, strings.Join(facts, "; "))
+	}
+	more(sh)
+	_, err := io.WriteString(w, sh.String())
+	return err
+}

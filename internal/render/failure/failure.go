@@ -1,0 +1,230 @@
+// Package failure writes how a command ended where that is not well: for a person a
+// headline, evidence and a hint, for a program one JSON object. It also writes warnings,
+// notes and the table of exit codes.
+package failure
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// What stands on standard error when the answer is not the good one. A failure
+// is a fact and a way out: the line `mcpc: what (where)`, indented lines of
+// evidence where there is some, and last the line `hint: what to do next`. The
+// first line names the channel that fired, because that is what people mistake
+// first. All of it is sanitized into a pipe too: it is text about the answer and
+// never the answer.
+
+// maxFindings is how many broken rules are listed before the rest is counted.
+const maxFindings = 20
+
+// Write writes how o ended, for a person. A good outcome writes nothing.
+func Write(w io.Writer, st term.Style, o wire.Outcome) {
+	if o.Good() {
+		return
+	}
+	r := &writer{st: st}
+	r.b.WriteString(st.Paint(term.Bold+";"+term.Red, "mcpc:") + " " + st.WrapIndented(st.Line(line(o)+headline(o)+place(o)), 6, 6) + "\n")
+	r.evidence(o)
+	if hint := hintFor(st, o); hint != "" {
+		Hint(&r.b, st, hint)
+	}
+	_, _ = w.Write(r.b.Bytes())
+}
+
+// Hint writes one line about what to do next.
+func Hint(w io.Writer, st term.Style, hint wire.Hint) {
+	text, hasCommand := st.Hints.Text(hint)
+	text = st.Line(text)
+	// A command stays in one piece, so that it can be copied.
+	if !hasCommand {
+		text = st.WrapIndented(text, 6, 6)
+	}
+	_, _ = io.WriteString(w, st.Paint(term.Cyan, "hint:")+" "+text+"\n")
+}
+
+// Warn writes one line about something that did not stop the command.
+func Warn(w io.Writer, st term.Style, text string) {
+	_, _ = io.WriteString(w, "mcpc: "+st.Paint(term.Yellow, "warning:")+" "+st.WrapIndented(st.Line(text), 15, 6)+"\n")
+}
+
+// Note writes one line about what mcpc did or decided by itself.
+func Note(w io.Writer, st term.Style, text string) {
+	_, _ = io.WriteString(w, "mcpc: "+st.Paint(term.Dim, "note:")+" "+st.WrapIndented(st.Line(text), 12, 6)+"\n")
+}
+
+// writer is the text of one failure while it grows, written in one call so
+// that nothing else can come between its lines.
+type writer struct {
+	st term.Style
+	b  bytes.Buffer
+}
+
+func (r *writer) line(format string, args ...any) {
+	r.b.WriteString("  " + r.st.WrapIndented(r.st.Line(fmt.Sprintf(format, args...)), 2, 4) + "\n")
+}
+
+// text writes what mcpc did not write itself, such as a body or stderr, line by line.
+func (r *writer) text(s string) {
+	s = strings.TrimRight(r.st.Block(s), "\r\n")
+	for line := range strings.SplitSeq(s, "\n") {
+		r.b.WriteString("  " + r.st.Paint(term.Dim, "| ") + strings.TrimSuffix(line, "\r") + "\n")
+	}
+}
+
+func (r *writer) findings(findings []wire.Finding) {
+	for i, f := range findings {
+		if f.Rule == wire.RuleMore {
+			r.line("%s and %s more", r.st.Ellipsis(), f.Got)
+			return
+		}
+		if i == maxFindings {
+			r.line("%s and %d more", r.st.Ellipsis(), len(findings)-i)
+			return
+		}
+		r.line("%s", Finding(r.st, f))
+	}
+}
+
+// Finding is `/a must be number, got string`.
+func Finding(s term.Style, f wire.Finding) string {
+	text := s.Excerpt([]byte(f.Text), 400)
+	var more []string
+	if f.Want != "" && !strings.Contains(f.Text, f.Want) {
+		more = append(more, "want "+s.Excerpt([]byte(f.Want), 120))
+	}
+	if f.Got != "" && !strings.Contains(f.Text, f.Got) {
+		more = append(more, "got "+s.Excerpt([]byte(f.Got), 120))
+	}
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, ", ") + ")"
+	}
+	if f.Where != "" {
+		text = s.Excerpt([]byte(f.Where), 200) + " " + text
+	}
+	if f.Level < wire.Error {
+		text = f.Level.String() + ": " + text
+	}
+	return text
+}
+
+// channels name the channel of each kind, and say what happened and what to do where
+// the outcome itself does not. The two channels of a tool call have a headline of their own.
+var channels = map[wire.Kind]struct {
+	label, text string
+	hint        wire.Hint
+}{
+	wire.CheckFailed:   {"check failed", "the check failed", ""},
+	wire.Usage:         {"", "invalid command line", ""},
+	wire.Auth:          {"authorization", "the server rejected the credentials", ""},
+	wire.Transport:     {"transport", "no response", ""},
+	wire.ToolError:     {"", "", "tool execution error, not a protocol error; the message is on stdout"},
+	wire.BadResponse:   {"bad response", "the response is invalid", "-vvv shows the exact bytes; " + wire.Run("raw") + " prints an invalid response unchanged"},
+	wire.Timeout:       {"timeout", "no response in time", "--timeout TIME waits longer"},
+	wire.OutputInvalid: {"output invalid", "the result does not match the tool's outputSchema", "the result is on stdout; --no-validate skips this check"},
+	wire.InputRequired: {"input required", "the server requested input and got no answer", "the request is on stdout; see " + wire.Run("help answering")},
+	wire.Refused:       {"refused by mcpc", "not allowed by its policy", ""},
+	wire.LocalIO:       {"local I/O error", "reading or writing failed", ""},
+	wire.Internal:      {"internal error, a bug in mcpc", "unexpected state", "please report it, with the output of -vvv"},
+	wire.Signal:        {"", "interrupted", ""},
+}
+
+// headline says what happened, the channel first.
+func headline(o wire.Outcome) string {
+	if o.Many {
+		return o.Text
+	}
+	switch o.Kind {
+	case wire.ToolError:
+		if o.Text != "" && o.Result != nil && string(jsonraw.First(o.Result, "isError")) != "true" {
+			return "tool error: " + o.Text
+		}
+		return "tool error: result.isError = true"
+	case wire.RPCFailed:
+		return rpcHeadline(o)
+	case wire.InvalidArguments:
+		return argumentsHeadline(o)
+	}
+	c := channels[o.Kind]
+	text := o.Text
+	if text == "" && o.HTTP != nil && o.Kind != wire.OutputInvalid {
+		text = "the server answered " + HTTPStatus(o.HTTP.Status)
+	}
+	if text == "" {
+		text = c.text
+	}
+	if c.label == "" || strings.HasPrefix(text, c.label) {
+		return text
+	}
+	return c.label + ": " + text
+}
+
+func rpcHeadline(o wire.Outcome) string {
+	e := o.RPC()
+	switch {
+	case e == nil && o.Text == "":
+		return "protocol error: the server answered with an error"
+	case e == nil:
+		return "protocol error: " + o.Text
+	}
+	return fmt.Sprintf("protocol error %d %q", e.Code, jsonraw.Excerpt([]byte(e.Message), 500))
+}
+
+func argumentsHeadline(o wire.Outcome) string {
+	text := o.Text
+	if text == "" {
+		text = "they do not match the tool's inputSchema"
+	}
+	if len(o.Findings) > 0 || o.Text == "" {
+		text = "invalid arguments: " + strings.TrimPrefix(text, "invalid arguments: ")
+	}
+	switch {
+	case strings.Contains(text, "nothing was sent"), o.Reached == wire.Answered && o.Phase == "arguments":
+		return text
+	case o.Reached != wire.Unsent: // it is the answer to a question of the server's
+		return text + "; it was not sent"
+	}
+	if o.Method == "tools/call" {
+		return text + "; the call was not sent"
+	}
+	return text + "; the request was not sent"
+}
+
+// line is `line 3: ` for a line of a script.
+func line(o wire.Outcome) string {
+	if o.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("line %d: ", o.Line)
+}
+
+// place is ` (tools/call get-sum, http://localhost:3001/mcp)`.
+func place(o wire.Outcome) string {
+	var parts []string
+	if what := strings.TrimSpace(o.Method + " " + o.Name); what != "" {
+		parts = append(parts, what)
+	}
+	if o.Where != "" {
+		parts = append(parts, o.Where)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// HTTPStatus is `HTTP 404 Not Found`.
+func HTTPStatus(code int) string {
+	return strings.TrimRight("HTTP "+strconv.Itoa(code)+" "+http.StatusText(code), " ")
+}
+
+// Headline says how o ended in one line, the channel first.
+func Headline(o wire.Outcome) string { return term.Line(headline(o)) }

@@ -1,0 +1,260 @@
+package failure
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/wire"
+)
+
+// A codeRow is what the specification says of one JSON-RPC error code.
+type codeRow struct {
+	code    int64
+	meaning string
+	// hint is the next step. {list} is replaced by the command that shows what there is,
+	// {flags} by those that offer the required capabilities.
+	hint wire.Hint
+}
+
+// codes are the codes that JSON-RPC and MCP define. A code that does not stand
+// here has no meaning that mcpc could know, and none is invented for it.
+var codes = []codeRow{
+	{-32700, "parse error: the server could not read the request as JSON",
+		"-vvv shows the bytes that were sent"},
+	{-32600, "invalid request: the server does not accept the message as a JSON-RPC request; some servers also use this for sessions or revisions",
+		"-vv shows the request; " + wire.There("init") + " opens a new session"},
+	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
+		wire.There("info") + " shows the server's capabilities"},
+	{-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
+		"{list} shows what there is"},
+	{-32603, "internal error in the server; the request may be valid",
+		"check the server's log"},
+	{-32002, "resource not found (the code of older revisions)",
+		"{list} shows what there is"},
+	{-32020, "header mismatch: an Mcp-* header is missing, malformed, or differs from the body",
+		"-vvv shows the headers and the body that were sent"},
+	{-32021, "missing client capability: data.requiredCapabilities names what the client did not declare",
+		"{flags}"},
+	{-32022, "unsupported protocol version: data.supported lists the revisions that the server speaks",
+		"without --protocol mcpc negotiates a common revision"},
+	{-32042, "URL elicitation required: the user must visit a page first; data.elicitations has the URL",
+		"visit the URL if you trust it, then run the command again; at a terminal mcpc offers to open it"},
+	{0, "JSON-RPC defines no code 0; the server probably sets no code", ""},
+}
+
+// handshake are the methods behind which no other command gets where they are refused.
+var handshake = []string{"initialize", "notifications/initialized"}
+
+// opening are the methods that come first at an address.
+var opening = []string{"initialize", "server/discover"}
+
+// nextCommands are the commands that show what a method can be asked for.
+var nextCommands = map[string]struct{ describe, list string }{
+	"tools/call":     {"describe ", "list"},
+	"prompts/get":    {"describe prompt ", "list prompts"},
+	"resources/read": {"", "list resources"},
+}
+
+// meaning says in a sentence what an error means. That a resource was not found
+// is told from other invalid params by its URI in data (2026-07-28
+// server/resources, "Error Handling").
+func meaning(o wire.Outcome) string {
+	e := o.RPC()
+	if o.Method == "resources/read" && e.Code == -32602 {
+		data, _ := jsonraw.Object(e.Data)
+		if data.Text("uri") == o.Name && o.Name != "" {
+			return "resource not found: the server has no resource with this URI"
+		}
+	}
+	return CodeMeaning(e.Code)
+}
+
+// CodeMeaning says in a sentence what an error code means.
+func CodeMeaning(code int64) string {
+	for _, row := range codes {
+		if row.code == code {
+			return row.meaning
+		}
+	}
+	switch {
+	case code <= -32000 && code >= -32019:
+		return "a server-defined code: the specification does not define it"
+	case code <= -32020 && code >= -32099:
+		return "a code reserved for MCP, but not defined"
+	case code <= -32100 && code >= -32768:
+		return "a code reserved for JSON-RPC, but not defined"
+	}
+	return "a server-defined code: see the server's documentation"
+}
+
+// hintFor is the caller's hint, or what can be said of every outcome of its
+// kind. It may be empty: no hint is better than a wrong one.
+func hintFor(s term.Style, o wire.Outcome) wire.Hint { return withoutShown(s, hintOf(o)) }
+
+// withoutShown is a hint without the clauses that point to what -v shows already.
+func withoutShown(s term.Style, hint wire.Hint) wire.Hint {
+	clauses := slices.DeleteFunc(strings.Split(string(hint), "; "), func(clause string) bool {
+		flag, _, shows := strings.Cut(clause, " shows ")
+		return shows && strings.HasPrefix("-"+strings.Repeat("v", s.Verbose), flag)
+	})
+	return wire.Hint(strings.Join(clauses, "; "))
+}
+
+func hintOf(o wire.Outcome) wire.Hint {
+	if o.Hint != "" {
+		return o.Hint
+	}
+	switch o.Kind {
+	case wire.ToolError:
+		if content := jsonraw.First(o.Result, "content"); string(jsonraw.Compact(content)) == "[]" && jsonraw.First(o.Result, "structuredContent") == nil {
+			return "tool execution error, not a protocol error; the result has no message"
+		}
+	case wire.RPCFailed:
+		if hint := rpcHint(o); hint != "" || !o.Retryable {
+			return hint
+		}
+		return waitAndSee // it came with a status that asks for patience
+	case wire.InvalidArguments:
+		return argumentsHint(o)
+	case wire.BadResponse:
+		if slices.Contains(opening, o.Method) && o.HTTP != nil && strings.HasPrefix(o.HTTP.ContentType, "text/html") {
+			return pathHint(o.HTTP.URL)
+		}
+	case wire.Transport, wire.Auth:
+		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && slices.Contains(changesNothing, o.Method) {
+			return "run the server's command alone to see why it exits"
+		}
+		return httpHint(o)
+	case wire.Timeout:
+		if o.Reached == wire.Unsent && o.Phase != "send" {
+			return "check the URL, and that the host is up"
+		}
+	}
+	return channels[o.Kind].hint
+}
+
+func rpcHint(o wire.Outcome) wire.Hint {
+	e := o.RPC()
+	if e == nil {
+		return ""
+	}
+	for _, row := range codes {
+		if row.code != e.Code {
+			continue
+		}
+		parts := row.hint.Parts()
+		isCommand := func(p wire.HintPart) bool { return p.Command || strings.Contains(p.Text, "{") }
+		if slices.Contains(handshake, o.Method) && slices.ContainsFunc(parts, isCommand) {
+			return "the handshake was rejected: -vv shows it"
+		}
+		list := wire.There(cmp.Or(nextCommands[o.Method].list, "list all"))
+		return wire.Hint(strings.NewReplacer("{list}", string(list), "{flags}", string(flagsFor(e.Data))).Replace(string(row.hint)))
+	}
+	return ""
+}
+
+// capabilityFlags are the flags that let mcpc offer a capability to the server.
+var capabilityFlags = []struct{ capability, flags string }{
+	{"elicitation", "with --answer FIELD=VALUE or --answer-defaults mcpc declares elicitation and answers the forms"},
+	{"url", "--on-elicit COMMAND or a terminal offers pages"},
+	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
+	{"roots", "--root DIR declares roots"},
+}
+
+// flagsFor says what offers the capabilities that a server requires (-32021).
+func flagsFor(data []byte) wire.Hint {
+	members, _ := jsonraw.Object(data)
+	raw, _ := members.Get("requiredCapabilities")
+	required, _ := jsonraw.Object(raw)
+	elicitation, _ := required.Get("elicitation")
+	modes, _ := jsonraw.Object(elicitation)
+	_, page := modes.Get("url")
+	_, form := modes.Get("form")
+	var all []string
+	for _, o := range capabilityFlags {
+		_, named := required.Get(o.capability)
+		if o.capability == "elicitation" {
+			named = named && (form || !page)
+		}
+		if named || o.capability == "url" && page {
+			all = append(all, o.flags)
+		}
+	}
+	extensions, _ := required.Get("extensions")
+	if jsonraw.First(extensions, "io.modelcontextprotocol/tasks") != nil {
+		all = append(all, string(wire.Run("call")+" offers tasks"))
+	}
+	return wire.Hint(strings.Join(all, "; "))
+}
+
+func argumentsHint(o wire.Outcome) wire.Hint {
+	way, anyway := nextCommands[o.Method], wire.Hint("")
+	if way.describe != "" && o.Name != "" {
+		anyway = "; --no-validate sends them anyway" // the commands that send these have it
+	}
+	if o.Name == "" || len(o.Findings) == 0 {
+		return wire.There("list") + " lists the tools" + anyway
+	}
+	return wire.There(cmp.Or(way.describe, "describe ")+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
+}
+
+func httpHint(o wire.Outcome) wire.Hint {
+	if o.HTTP == nil {
+		return ""
+	}
+	for _, row := range statusHints {
+		if o.HTTP.Status >= row.from && o.HTTP.Status <= row.to {
+			if row.hint == "" || row.hint == noPost && atRoot(o.HTTP.URL) {
+				return pathHint(o.HTTP.URL)
+			}
+			return row.hint
+		}
+	}
+	return ""
+}
+
+// pathHint is for an address at which no server answers.
+func pathHint(address string) wire.Hint {
+	if atRoot(address) {
+		u, _ := url.Parse(address)
+		return wire.Hint("try " + u.Scheme + "://" + u.Host + "/mcp first; old servers use /sse")
+	}
+	if u, err := url.Parse(address); err == nil && strings.HasSuffix(u.Path, "/mcp/") {
+		return "try it without the trailing /: most servers use /mcp, old ones /sse"
+	}
+	return "check the path: most servers use /mcp, old ones /sse"
+}
+
+// atRoot reports a URL that names a host and no path.
+func atRoot(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && strings.Trim(u.Path, "/") == ""
+}
+
+const waitAndSee = "wait, then try again"
+
+const noPost = "the URL does not accept POST: most servers use /mcp, old ones /sse"
+
+// statusHints lead on from an HTTP status that carried no JSON-RPC answer; the
+// first row that holds the status is taken. An empty hint is that of pathHint.
+var statusHints = []struct {
+	from, to int
+	hint     wire.Hint
+}{
+	{http.StatusUnauthorized, http.StatusUnauthorized, "the server requires a token: send one with -H 'Authorization: Bearer TOKEN'"},
+	{http.StatusForbidden, http.StatusForbidden, "check the account, its scopes, and the Host and Origin fields; -vvv shows the request"},
+	{http.StatusNotFound, http.StatusNotFound, ""},
+	{http.StatusMethodNotAllowed, http.StatusMethodNotAllowed, noPost},
+	{http.StatusNotImplemented, http.StatusNotImplemented, noPost},
+	{http.StatusRequestHeaderFieldsTooLarge, http.StatusRequestHeaderFieldsTooLarge, "the header fields are too large for the server; -vvv shows them"},
+	{http.StatusTooManyRequests, http.StatusTooManyRequests, waitAndSee},
+	{http.StatusBadGateway, http.StatusGatewayTimeout, "a proxy may have answered: check that the server is up"},
+	{400, 499, "-vvv shows the request as it was sent"},
+	{500, 599, "an error of the server: check its log"},
+}

@@ -1,0 +1,135 @@
+package failure
+
+import (
+	"encoding/json"
+	"io"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// errorDocument is how o ended, for a program: one JSON object without a line end,
+//
+//	{"error":{"kind","exit","message","hint","sent","outcome",
+//	          "operation_sent","retryable","http","rpc","phase","method",
+//	          "name","where","line","findings","process"}}
+//
+// in this order. kind, exit, message, sent, outcome, operation_sent and retryable
+// always stand; the others only where there is something to say. sent is true
+// where the request that failed, which method names, may have reached the server,
+// operation_sent where the one may that the user asked for: a handshake and a list
+// come before a call. retryable is set by the latter. http is {status,url,
+// contentType,fields,body}, rpc is {code,message,data} with the bytes of data as
+// they crossed.
+func errorDocument(st term.Style, o wire.Outcome) []byte {
+	outer := &jsonraw.Builder{}
+	outer.Raw("error", JSON(st, o))
+	return outer.Bytes()
+}
+
+// JSON is how o ended as a JSON object: what stands under "error".
+func JSON(st term.Style, o wire.Outcome) []byte {
+	j := &jsonraw.Builder{}
+	j.Text("kind", string(o.Kind))
+	j.Number("exit", int64(o.ExitCode()))
+	j.Text("message", headline(o))
+	hint, _ := st.Hints.Text(hintFor(st, o))
+	j.TextIfAny("hint", hint)
+	j.Bool("sent", o.Reached != wire.Unsent)
+	j.Text("outcome", o.Reached.String())
+	j.Bool("operation_sent", o.OperationSent())
+	j.Bool("retryable", o.Retryable)
+	j.Raw("http", httpJSON(o))
+	j.Raw("rpc", rpcJSON(o.RPC()))
+	j.TextIfAny("phase", o.Phase)
+	j.TextIfAny("method", o.Method)
+	j.TextIfAny("name", o.Name)
+	j.TextIfAny("where", o.Where)
+	if o.Line > 0 {
+		j.Number("line", int64(o.Line))
+	}
+	j.ListIfAny("findings", findingsJSON(o))
+	j.Raw("process", processJSON(o.Process))
+	return j.Bytes()
+}
+
+// WriteJSON writes how o ended as a line of JSON. On a terminal characters that hide
+// are written as \u escapes, which changes no value.
+func WriteJSON(w io.Writer, st term.Style, o wire.Outcome) {
+	if o.Good() {
+		return
+	}
+	raw := errorDocument(st, o)
+	if st.Pretty() {
+		raw = term.EscapeHidden(raw)
+	}
+	_ = term.WriteLine(w, raw)
+}
+
+func httpJSON(o wire.Outcome) []byte {
+	h := o.HTTP
+	if h == nil {
+		return nil
+	}
+	j := &jsonraw.Builder{}
+	j.Number("status", int64(h.Status))
+	j.TextIfAny("url", h.URL)
+	j.TextIfAny("contentType", h.ContentType)
+	var fields []json.RawMessage
+	for _, f := range h.Fields {
+		one := &jsonraw.Builder{}
+		one.Text("name", f.Name)
+		one.Text("value", safeField(f).Value)
+		fields = append(fields, one.Bytes())
+	}
+	j.ListIfAny("fields", fields)
+	body := string(h.Body)
+	if body == "" && o.Message != nil && o.Message.Kind == wire.Invalid {
+		body = jsonraw.Excerpt(o.Message.Raw, term.MaxExcerpt)
+	}
+	j.TextIfAny("body", body)
+	return j.Bytes()
+}
+
+func rpcJSON(e *wire.RPCError) []byte {
+	if e == nil {
+		return nil
+	}
+	j := &jsonraw.Builder{}
+	j.Number("code", e.Code)
+	j.Text("message", e.Message)
+	if e.Data != nil {
+		j.Raw("data", jsonraw.OneLine(e.Data))
+	}
+	return j.Bytes()
+}
+
+// findingsJSON also has the ways in which a bad response is not a message.
+func findingsJSON(o wire.Outcome) (all []json.RawMessage) {
+	findings := o.Findings
+	if o.Kind == wire.BadResponse && o.Message != nil {
+		findings = append(findings[:len(findings):len(findings)], o.Message.Problems...)
+	}
+	for _, f := range findings {
+		j := &jsonraw.Builder{}
+		j.Text("where", f.Where)
+		j.Text("rule", f.Rule)
+		j.Text("level", f.Level.String())
+		j.Text("text", f.Text)
+		j.TextIfAny("want", f.Want)
+		j.TextIfAny("got", f.Got)
+		all = append(all, j.Bytes())
+	}
+	return all
+}
+
+func processJSON(p *wire.ProcessFacts) []byte {
+	if p == nil {
+		return nil
+	}
+	j := &jsonraw.Builder{}
+	j.TextIfAny("ended", p.Ended)
+	j.TextIfAny("stderr", p.Stderr)
+	return j.Bytes()
+}

@@ -1,0 +1,265 @@
+// Package jq runs jq expressions on JSON whose bytes are kept.
+package jq
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render"
+	"mcpc/internal/render/term"
+)
+
+// A Program is a jq expression that is ready to run (gojq's dialect of it).
+// Numbers keep their digits. An object of the input keeps its members' order and
+// spelling wherever it occurs in a value; one that the expression makes has its
+// members sorted by name, as gojq does it. No expression reaches the environment, a
+// file or another input.
+type Program struct {
+	code   *gojq.Code
+	values []any
+	// left is the expression on the left of a comparison, nil in any other.
+	left *gojq.Code
+}
+
+// A Variable is a value that an expression knows as $Name.
+type Variable struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Compile compiles the jq expression expr, which may use variables. An error names the
+// place in expr.
+func Compile(expr string, variables ...Variable) (*Program, error) {
+	query, err := gojq.Parse(expr)
+	if err != nil {
+		return nil, queryError(expr, err)
+	}
+	p := &Program{}
+	var names []string
+	for _, v := range variables {
+		value, err := jqValue(v.Value)
+		if err != nil {
+			return nil, err
+		}
+		names, p.values = append(names, "$"+v.Name), append(p.values, value)
+	}
+	if p.code, err = gojq.Compile(query, gojq.WithVariables(names)); err != nil {
+		return nil, fmt.Errorf("compiling the jq expression: %w", err)
+	}
+	if left := leftOperand(query); left != nil {
+		p.left, _ = gojq.Compile(left, gojq.WithVariables(names))
+	}
+	return p, nil
+}
+
+// leftOperand is what stands on the left of a comparison at the end of a pipe.
+func leftOperand(q *gojq.Query) *gojq.Query {
+	switch q.Op {
+	case gojq.OpEq, gojq.OpNe, gojq.OpGt, gojq.OpLt, gojq.OpGe, gojq.OpLe:
+		return q.Left
+	case gojq.OpPipe:
+		if left := leftOperand(q.Right); left != nil {
+			piped := *q
+			piped.Right = left
+			return &piped
+		}
+	}
+	return nil
+}
+
+// Values are those that the program makes of raw, as JSON.
+func (p *Program) Values(ctx context.Context, raw []byte) (all []json.RawMessage, err error) {
+	err = eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
+		if _, isText := v.(string); isText {
+			text = jsonraw.Quote(string(text))
+		}
+		all = append(all, text)
+		return nil
+	})
+	return all, err
+}
+
+// Holds reports whether every value that the program makes of raw is true, and there
+// is one. got is what was compared in a comparison, else the values.
+func (p *Program) Holds(ctx context.Context, raw []byte) (holds bool, got string, err error) {
+	values, err := p.Values(ctx, raw)
+	if err != nil {
+		return false, "", err
+	}
+	holds = len(values) > 0 && !slices.ContainsFunc(values, func(v json.RawMessage) bool { return string(v) != "true" })
+	if !holds && p.left != nil {
+		left := Program{code: p.left, values: p.values}
+		if compared, err := left.Values(ctx, raw); err == nil {
+			values = compared
+		}
+	}
+	if len(values) == 0 {
+		return holds, "nothing", nil
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return holds, strings.Join(texts, ", "), nil
+}
+
+// Compares reports whether the program is a comparison, of which Holds gives what
+// was compared.
+func (p *Program) Compares() bool { return p.left != nil }
+
+func queryError(expr string, err error) error {
+	var at *gojq.ParseError
+	if !errors.As(err, &at) {
+		return fmt.Errorf("reading the jq expression: %w", err)
+	}
+	offset := min(max(at.Offset-len(at.Token), 0), len(expr))
+	place := utf8.RuneCountInString(expr[:offset]) + 1
+	return fmt.Errorf("reading the jq expression: %w at character %d", err, place)
+}
+
+// Print writes each value of the program to w on a line of its own, for a
+// terminal sanitized and indented, until ctx ends.
+func (p *Program) Print(ctx context.Context, w io.Writer, st term.Style, raw []byte) error {
+	return eachValue(ctx, p.code, p.values, raw, func(v any, text []byte) error {
+		switch _, isText := v.(string); {
+		case !isText:
+			return render.JSON(w, st, text)
+		case st.Pretty():
+			return term.WriteText(w, []byte(st.Block(string(text))))
+		}
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+func jqValue(raw []byte) (value any, err error) {
+	if err := jsonraw.Valid(raw); err != nil {
+		return nil, fmt.Errorf("reading the input of the jq expression: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, fmt.Errorf("reading the input of the jq expression: %w", err)
+	}
+	return value, nil
+}
+
+// eachValue gives emit each value that code makes of raw, and what it is as text: a
+// string as its own bytes, as jq -r does, everything else as JSON on one line. It
+// ends when emit fails or ctx ends, for a program may go on for ever.
+func eachValue(ctx context.Context, code *gojq.Code, variables []any, raw []byte, emit func(any, []byte) error) error {
+	input, err := jqValue(raw)
+	if err != nil {
+		return err
+	}
+	values := code.RunWithContext(ctx, input, variables...)
+	var own originals
+	defer runtime.KeepAlive(input) // own goes by its addresses
+	for {
+		v, more := values.Next()
+		if !more {
+			return nil
+		}
+		if err, failed := v.(error); failed {
+			return runError(err)
+		}
+		switch v.(type) {
+		case map[string]any, []any:
+			if own == nil {
+				own = originals{}
+				own.note(input, raw)
+			}
+		}
+		text, err := own.encode(v)
+		if err != nil {
+			return fmt.Errorf("writing a value of the jq expression: %w", err)
+		}
+		if err := emit(v, text); err != nil {
+			return err
+		}
+	}
+}
+
+// runError is the error that ended a program; halt without a value is a good end.
+func runError(err error) error {
+	var halt *gojq.HaltError
+	if errors.As(err, &halt) && halt.Value() == nil {
+		return nil
+	}
+	return fmt.Errorf("running the jq expression: %w", err)
+}
+
+// originals are the bytes of the objects of an input, by the address of the map that
+// each was decoded to. gojq never changes a map that it was given.
+type originals map[uintptr][]byte
+
+// note adds v, which raw was decoded to, and all that is in it.
+func (o originals) note(v any, raw []byte) {
+	switch v := v.(type) {
+	case map[string]any:
+		o[reflect.ValueOf(v).Pointer()] = raw
+		members, _ := jsonraw.Object(raw)
+		for _, m := range members {
+			o.note(v[m.Name], m.Value)
+		}
+	case []any:
+		items, _ := jsonraw.Array(raw)
+		for i, item := range items[:min(len(items), len(v))] { // of members with one name the last counts
+			o.note(v[i], item)
+		}
+	}
+}
+
+// encode gives a string as its own bytes, and everything else as JSON.
+func (o originals) encode(v any) ([]byte, error) {
+	if s, ok := v.(string); ok {
+		return []byte(s), nil
+	}
+	return o.append(nil, v)
+}
+
+func (o originals) append(b []byte, v any) (_ []byte, err error) {
+	switch v := v.(type) {
+	case map[string]any:
+		if raw, ok := o[reflect.ValueOf(v).Pointer()]; ok {
+			return append(b, jsonraw.Compact(raw)...), nil
+		}
+		b = append(b, '{')
+		for i, name := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, jsonraw.Quote(name)...), ':')
+			if b, err = o.append(b, v[name]); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	case []any:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = o.append(b, item); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	}
+	text, err := gojq.Marshal(v)
+	return append(b, text...), err
+}

@@ -1,0 +1,37 @@
+package report
+
+import (
+	"strconv"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// CallLine is what became of one call of many: a JSON object on one line,
+//
+//	{"line":1,"key":…,"kind":"ok","exit":0,"ms":0.4,"result":{…},"error":{…}}
+//
+// with the bytes of the echoed members and of the result as they came, but for
+// line ends between their parts. ms has the time in milliseconds. result stands
+// where there is an answer, error where the ending is not the good one; its
+// members are those of the error that --json writes.
+func CallLine(st term.Style, number int, echo []jsonraw.Member, o wire.Outcome, answered bool, took time.Duration) []byte {
+	j := &jsonraw.Builder{}
+	j.Number("line", int64(number))
+	for _, m := range echo {
+		j.Raw(m.Name, jsonraw.OneLine(m.Value))
+	}
+	j.Text("kind", failure.KindName(o.Kind))
+	j.Number("exit", int64(o.ExitCode()))
+	j.Raw("ms", strconv.AppendFloat(nil, float64(took.Microseconds())/1e3, 'f', -1, 64))
+	if answered && o.Result != nil {
+		j.Raw("result", jsonraw.OneLine(o.Result))
+	}
+	if !o.Good() {
+		j.Raw("error", failure.JSON(st, o))
+	}
+	return append(j.Bytes(), '\n')
+}

@@ -1,0 +1,53 @@
+package render
+
+import (
+	"strings"
+
+	"mcpc/internal/english"
+	"mcpc/internal/render/schema"
+	"mcpc/internal/render/term"
+)
+
+// joined writes parameters in one of their forms.
+func joined(params []schema.Parameter, form int) string {
+	texts := make([]string, len(params))
+	for i, p := range params {
+		texts[i] = p[form]
+	}
+	return strings.Join(texts, ", ")
+}
+
+// lines writes all of params into lines of width columns, none of them broken.
+func lines(params []schema.Parameter, width int) []string {
+	var lines []string
+	for i, p := range params {
+		text := p[0]
+		if i < len(params)-1 {
+			text += ","
+		}
+		last := len(lines) - 1
+		if last >= 0 && term.Width(lines[last])+1+term.Width(text) <= width {
+			lines[last] += " " + text
+		} else {
+			lines = append(lines, text)
+		}
+	}
+	return lines
+}
+
+// signature writes params into width columns: whole, without defaults, or the
+// names alone; then as many names as fit and the number of the others.
+func signature(st term.Style, params []schema.Parameter, width int) string {
+	for form := range 3 {
+		if text := joined(params, form); term.Width(text) <= width {
+			return text
+		}
+	}
+	for n := len(params) - 1; n > 0; n-- {
+		text := joined(params[:n], 2) + ", " + st.Ellipsis() + " +" + english.Plural(len(params)-n, "arg")
+		if term.Width(text) <= width {
+			return text
+		}
+	}
+	return st.Cut(joined(params, 2), width)
+}

@@ -1,0 +1,210 @@
+package term
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A span is a part of a line in one style.
+type span struct{ text, sgr string }
+
+const (
+	italic     = "3"
+	underlined = "4"
+)
+
+// longestInline bounds, in bytes, the lines that are taken apart: looking for the end
+// of each mark takes time by the square of the length.
+const longestInline = 8 << 10
+
+// inline takes a line of Markdown apart: `code`, **strong**, *emphasis*, links. sgr is
+// the style of all of it. Whatever does not end in its line is text.
+func inline(line, sgr string) (runs []span) {
+	if len(line) > longestInline {
+		return []span{{line, sgr}}
+	}
+	from := 0
+	text := func(to int) {
+		if to > from {
+			runs = append(runs, span{line[from:to], sgr})
+		}
+	}
+	for i := 0; i < len(line); {
+		pieces, n := spanAt(line, i, sgr)
+		if n == 0 {
+			i++
+			continue
+		}
+		text(i)
+		runs = append(runs, pieces...)
+		i += n
+		from = i
+	}
+	text(len(line))
+	return runs
+}
+
+// spanAt reads the span that begins at i, and says how long it is; 0 is none.
+func spanAt(line string, i int, sgr string) (runs []span, n int) {
+	rest := line[i:]
+	switch rest[0] {
+	case '\\':
+		// An escaped mark is a letter.
+		if len(rest) > 1 && strings.IndexByte("\\`*_[]()#+-.!>|~", rest[1]) >= 0 {
+			return []span{{rest[1:2], sgr}}, 2
+		}
+	case '`':
+		mark := rest[:len(rest)-len(strings.TrimLeft(rest, "`"))]
+		if code, _, ok := strings.Cut(rest[len(mark):], mark); ok && code != "" {
+			// The marks stay: colour is never the only sign.
+			n = len(code) + 2*len(mark)
+			return []span{{rest[:n], with(sgr, Cyan)}}, n
+		}
+		return []span{{mark, sgr}}, len(mark)
+	case '*', '_':
+		return emphasis(line, i, sgr)
+	case '[':
+		return link(rest, sgr)
+	case '!':
+		if strings.HasPrefix(rest, "![") {
+			if runs, n = link(rest[1:], sgr); n > 0 {
+				return append([]span{{"image: ", with(sgr, Dim)}}, runs...), n + 1
+			}
+		}
+	}
+	return nil, 0
+}
+
+// emphasis is *so* or **so**; with _ only around whole words, for there are names_like_this.
+func emphasis(line string, i int, sgr string) ([]span, int) {
+	mark, style := line[i:i+1], italic
+	if strings.HasPrefix(line[i+1:], mark) {
+		mark, style = line[i:i+2], Bold
+	}
+	before, _ := utf8.DecodeLastRuneInString(line[:i])
+	inner, after, ok := strings.Cut(line[i+len(mark):], mark)
+	if !ok || inner == "" || strings.TrimSpace(inner) != inner || strings.HasPrefix(after, mark[:1]) || strings.HasPrefix(inner, mark[:1]) {
+		return nil, 0
+	}
+	next, _ := utf8.DecodeRuneInString(after)
+	if mark[0] == '_' && (isWordRune(before) || isWordRune(next)) || len(mark) == 1 && (isWordRune(before) || before == '/') {
+		return nil, 0
+	}
+	// A mark of code or of a link inside begins before this one ends.
+	return inline(inner, with(sgr, style)), len(inner) + 2*len(mark)
+}
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r > 0x7f)
+}
+
+// link is [text](address): the text, and behind it always the address, as it is.
+func link(rest, sgr string) ([]span, int) {
+	text, behind, ok := strings.Cut(rest[1:], "](")
+	if !ok || strings.ContainsAny(text, "[]") {
+		return nil, 0
+	}
+	address, _, ok := strings.Cut(behind, ")")
+	if !ok || address == "" {
+		return nil, 0
+	}
+	n := len(text) + len(address) + 4
+	if text == "" {
+		return []span{{address, with(sgr, underlined)}}, n
+	}
+	runs := inline(text, with(sgr, underlined))
+	return append(runs, span{" (" + address + ")", with(sgr, Dim)}), n
+}
+
+func with(sgr, more string) string {
+	if sgr == "" {
+		return more
+	}
+	return sgr + ";" + more
+}
+
+// flow breaks spans into painted lines at blanks, where a line would be wider than
+// width, of which so many columns are used already. A word that is longer, an address for instance, is left to the terminal, so
+// that it is copied whole.
+func flow(s Style, spans []span, used, width int) (lines []string) {
+	var line piece
+	for _, next := range piecesOf(spans) {
+		if used > 0 && used+next.width() > width {
+			lines = append(lines, paintAll(s, line))
+			line, used = nil, 0
+			next = next.trimmed()
+		}
+		line = append(line, next...)
+		used += next.width()
+	}
+	return append(lines, paintAll(s, line))
+}
+
+// paintAll paints spans, neighbours of one style at once.
+func paintAll(s Style, spans []span) string {
+	var b strings.Builder
+	for i := 0; i < len(spans); {
+		text, sgr := "", spans[i].sgr
+		for ; i < len(spans) && spans[i].sgr == sgr; i++ {
+			text += spans[i].text
+		}
+		if sgr != "" {
+			text = s.Paint(sgr, text)
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// A piece is a word, in perhaps several styles, with the blanks before it.
+type piece []span
+
+func piecesOf(runs []span) (all []piece) {
+	var w piece
+	blank := true // so far w has nothing but blanks
+	for _, r := range runs {
+		from := 0
+		for i := 0; i < len(r.text); i++ {
+			switch isBlank := r.text[i] == ' '; {
+			case isBlank && !blank:
+				all, w = append(all, w.and(r, from, i)), nil
+				from, blank = i, true
+			case !isBlank:
+				blank = false
+			}
+		}
+		w = w.and(r, from, len(r.text))
+	}
+	if len(w) > 0 {
+		all = append(all, w)
+	}
+	return all
+}
+
+func (w piece) and(r span, from, to int) piece {
+	if to <= from {
+		return w
+	}
+	return append(w, span{r.text[from:to], r.sgr})
+}
+
+func (w piece) width() (n int) {
+	for _, r := range w {
+		n += ansi.StringWidth(r.text)
+	}
+	return n
+}
+
+// trimmed is a piece without the blanks before it.
+func (w piece) trimmed() piece {
+	for len(w) > 0 {
+		text := strings.TrimLeft(w[0].text, " ")
+		if text != "" {
+			return append(piece{{text, w[0].sgr}}, w[1:]...)
+		}
+		w = w[1:]
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package term
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// tableRule says whether a line is the one between the head and the rows of a table.
+func tableRule(line string) bool {
+	bare := strings.TrimSpace(line)
+	return strings.Contains(bare, "-") && strings.Contains(bare, "|") && strings.Trim(bare, "|-: ") == ""
+}
+
+// table draws the table that lines begin with, its columns aligned, and says how many
+// lines it had. One that is wider than the screen is drawn as it was written: nothing
+// is cut from a server's text.
+func (d *markdownWriter) table(lines []string) int {
+	end := 2
+	for end < len(lines) && strings.Contains(lines[end], "|") && strings.TrimSpace(lines[end]) != "" {
+		end++
+	}
+	var rows [][]string
+	var widths []int
+	for i, line := range lines[:end] {
+		if i == 1 {
+			continue
+		}
+		style := ""
+		if i == 0 {
+			style = Bold
+		}
+		row := d.cells(line, style)
+		for j, cell := range row {
+			if j == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], ansi.StringWidth(cell))
+		}
+		rows = append(rows, row)
+	}
+	total := len(Gap) * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	if total > d.st.Columns() {
+		for _, line := range lines[:end] {
+			d.line(line)
+		}
+		return end
+	}
+	right := rightColumns(lines[1], len(widths))
+	for i, row := range rows {
+		d.line(AlignRow(row, widths, func(i int) bool { return right[i] }))
+		if i == 0 {
+			d.line(d.st.Paint(Dim, strings.Repeat(d.st.dash(), total)))
+		}
+	}
+	return end
+}
+
+// rightColumns says which columns the line below the head has at the right: ---:
+func rightColumns(line string, columns int) []bool {
+	right := make([]bool, columns)
+	for i, mark := range strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|") {
+		mark = strings.TrimSpace(mark)
+		if i < columns {
+			right[i] = strings.HasSuffix(mark, ":") && !strings.HasPrefix(mark, ":")
+		}
+	}
+	return right
+}
+
+// cells are those of one row, each drawn. \| is no border, nor is one within code.
+func (d *markdownWriter) cells(line, sgr string) (cells []string) {
+	line = strings.TrimSpace(line)
+	line = strings.TrimPrefix(line, "|")
+	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
+		line = line[:len(line)-1]
+	}
+	from, code := 0, false
+	for i := 0; i <= len(line); i++ {
+		switch {
+		case i == len(line) || line[i] == '|' && !code && (i == 0 || line[i-1] != '\\'):
+			cells = append(cells, paintAll(d.st, inline(strings.TrimSpace(line[from:i]), sgr)))
+			from = i + 1
+		case line[i] == '`':
+			code = !code
+		}
+	}
+	return cells
+}

@@ -1,0 +1,185 @@
+package traffic
+
+import (
+	"net/url"
+	"strings"
+
+	"mcpc/internal/shellwords"
+	"mcpc/internal/wire"
+)
+
+// HTTPRequest is a recorded HTTP request.
+type HTTPRequest struct {
+	Method, URL string
+	Fields      []wire.Field
+	Body        []byte
+}
+
+// Curl adds the command that sends a request again: the same body, and the same
+// header fields but for those that are of the connection. Where session is not
+// empty it is the variable that has the session's id.
+func (s *Script) Curl(p HTTPRequest, session string) error {
+	words, err := s.curl(p, session)
+	if err != nil {
+		return err
+	}
+	s.Command(s.withBody(p.Body, strings.Join(words, " \\\n  ")))
+	return nil
+}
+
+// CurlSession adds the commands that open a session as p does, whose variable is
+// session from then on.
+func (s *Script) CurlSession(p HTTPRequest, session string) error {
+	words, err := s.curl(p, "")
+	if err != nil {
+		return err
+	}
+	words[0] += " -D - -o /dev/null"
+	s.Command(session + "=$(" + s.withBody(p.Body, strings.Join(words, " \\\n  ")) +
+		" |\n  tr -d '\\r' | awk -F': ' 'tolower($1) == \"mcp-session-id\" { print $2 }')")
+	return nil
+}
+
+// ScriptError is the error of a request that cannot be written as a command.
+type ScriptError struct{ Text string }
+
+func (e *ScriptError) Error() string { return e.Text }
+
+// curl gives the lines of one command. The body is one of them where it can be.
+func (s *Script) curl(p HTTPRequest, session string) ([]string, error) {
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, &ScriptError{"the recorded URL is not an HTTP URL"}
+	}
+	command := "curl -sSN"
+	if strings.ContainsAny(p.URL, "[]{}") {
+		command += " -g"
+	}
+	post := p.Method == "POST"
+	if !post || len(p.Body) == 0 {
+		if !isToken(p.Method) {
+			return nil, &ScriptError{"the recorded method is not an HTTP method"}
+		}
+		command += " -X " + shellwords.Quote(p.Method) // a token may have a "|" in it
+	}
+	lines := []string{command + " " + s.URL(p.URL)}
+	for _, o := range s.Options {
+		switch {
+		case o[1] == "":
+			lines = append(lines, o[0])
+		case strings.Contains(o[1], "://"):
+			lines = append(lines, o[0]+" "+s.URL(o[1]))
+		default:
+			lines = append(lines, o[0]+" "+shellwords.Quote(o[1]))
+		}
+	}
+	for _, f := range p.Fields {
+		if line := s.field(f, session); line != "" {
+			lines = append(lines, "-H "+line)
+		}
+	}
+	for _, name := range curlDefaults(p) {
+		lines = append(lines, "-H '"+name+":'")
+	}
+	switch {
+	case len(p.Body) == 0:
+	case fits(string(p.Body)):
+		lines = append(lines, "--data-raw "+s.Word(string(p.Body), InBody))
+	default:
+		lines = append(lines, "--data-binary @-")
+	}
+	return lines, nil
+}
+
+// withBody puts what prints the body in front of a command that cannot have it as a
+// word.
+func (s *Script) withBody(body []byte, command string) string {
+	if len(body) == 0 || fits(string(body)) {
+		return command
+	}
+	return s.Print(body, false) + " | " + command
+}
+
+// redactedUser is what a recording has in the place of a URL's name and password.
+const redactedUser = "://redacted@"
+
+// URL is an address as one word.
+func (s *Script) URL(link string) string {
+	before, after, found := strings.Cut(link, redactedUser)
+	if !found || strings.ContainsAny(before, "/?#") {
+		return s.Word(link, InURL)
+	}
+	variable := s.variable(redactedUser, inUser)
+	return s.Word(before+"://", InURL) + `"$` + variable + `"@` + s.Word(after, InURL)
+}
+
+// ConnectionFields are the fields that a client writes by itself.
+var ConnectionFields = map[string]bool{"host": true, "content-length": true, "connection": true, "transfer-encoding": true,
+	"expect": true, "keep-alive": true, "upgrade": true, "te": true, "trailer": true}
+
+// Field is a header field as one word, "Name: value", or "" where it cannot or need
+// not be sent.
+func (s *Script) Field(f wire.Field) string {
+	if f.Value == "" {
+		return ""
+	}
+	return s.field(f, "")
+}
+
+// field is Field for curl, which has its own syntax for a field without a value.
+func (s *Script) field(f wire.Field, session string) string {
+	name := strings.ToLower(f.Name)
+	switch {
+	case ConnectionFields[name] || !isToken(f.Name) || strings.ContainsAny(f.Value, "\r\n\x00"):
+		return ""
+	case name == "mcp-session-id" && session != "":
+		return `"` + f.Name + ": $" + session + `"`
+	case f.Value == "" && name == "user-agent":
+		return "'User-Agent:'" // a client that sends none
+	case f.Value == "":
+		return shellwords.Quote(f.Name + ";")
+	}
+	return s.Word(f.Name+": "+f.Value, f.Name)
+}
+
+// curlDefaults are the fields that curl would add by itself.
+func curlDefaults(p HTTPRequest) (names []string) {
+	has := map[string]bool{}
+	for _, f := range p.Fields {
+		has[strings.ToLower(f.Name)] = true
+	}
+	for _, name := range []string{"Accept", "User-Agent", "Content-Type", "Expect"} {
+		switch {
+		case has[strings.ToLower(name)] && name != "Expect":
+		case name == "Content-Type" && len(p.Body) == 0:
+		case name == "Expect" && len(p.Body) < 1024:
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isToken is RFC 9110, section 5.6.2: a method, the name of a field.
+func isToken(text string) bool {
+	return text != "" && strings.Trim(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
+// CommandStdio adds the command that a server is given its messages with over stdio, a
+// line for each.
+func (s *Script) CommandStdio(messages [][]byte, server string) {
+	var lines []string
+	for _, raw := range messages {
+		lines = append(lines, s.Print(raw, true))
+	}
+	s.Command("{ " + strings.Join(append(lines, "sleep 2"), "\n  ") + "; } | " + server)
+}
+
+// Argv is a command of which words may be hidden.
+func (s *Script) Argv(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = s.Word(word, InArgv)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,258 @@
+package traffic
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+	"strings"
+
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// Explain writes the traffic in the exchanges with a note beside each part that
+// says what it is for. A note is given where its part is seen first and not again:
+// a reader who begins at the top sees everything once.
+//
+// It shows and does not preserve: long texts, long lists and deep values are cut
+// with a count of what is missing. The bytes are in the recording.
+func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) {
+	e := &explainer{st: st, given: map[string]bool{}}
+	for i, x := range exchanges {
+		if i > 0 {
+			e.line("", "", "")
+		}
+		e.exchange(x)
+	}
+	_, _ = io.WriteString(w, e.layout())
+}
+
+// WithoutRepeats leaves out what is shown already with what the client asked.
+func WithoutRepeats(exchanges []*wire.Exchange) (all []*wire.Exchange) {
+	told := map[uint64]bool{}
+	for _, x := range exchanges {
+		if x.Request.Raw != nil && !x.ByServer() {
+			for _, f := range x.Between {
+				told[f.Seq] = true
+			}
+		}
+	}
+	for _, x := range exchanges {
+		if x.ByServer() && told[x.Request.Seq] {
+			continue
+		}
+		if x.Request.Raw == nil {
+			rest := *x
+			rest.Between = slices.DeleteFunc(slices.Clone(x.Between), func(f wire.Frame) bool { return told[f.Seq] })
+			if x = &rest; len(x.Between) == 0 {
+				continue
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// An explainer gathers lines, which are laid out together at the end so that all
+// notes begin in one column.
+type explainer struct {
+	st    term.Style
+	lines []annotatedLine
+	// given are the notes that were given, each once.
+	given map[string]bool
+	// The exchange and the message that are being shown.
+	x       *wire.Exchange
+	request *wire.Message
+	m       *wire.Message
+	role    string
+	// unasked is set on a response that came where there was no request.
+	unasked bool
+}
+
+// annotatedLine is a line, sanitized and without colour, and the note beside it.
+type annotatedLine struct{ text, sgr, note string }
+
+func (e *explainer) line(text, sgr, note string) {
+	e.lines = append(e.lines, annotatedLine{text, sgr, note})
+}
+
+func (e *explainer) exchange(x *wire.Exchange) {
+	e.x, e.request = x, wire.ParseMessage(x.Request.Raw)
+	frames, more := framesOf(x)
+	for i, f := range frames {
+		if more > 0 && i == len(frames)-1 {
+			e.blank()
+			e.line(fmt.Sprintf("%s %d more messages before the last", e.st.Ellipsis(), more), term.Dim, "")
+		}
+		if f.Kind == wire.Head {
+			e.head(f)
+			continue
+		}
+		follows := i > 0 && frames[i-1].Kind == wire.Head && frames[i-1].Dir == f.Dir
+		e.message(f, follows)
+	}
+	if x.Request.Raw != nil && x.Response.Raw == nil {
+		e.line(arrow(e.st, wire.Received)+" no "+missingResponse(x), term.Bold, "")
+	}
+}
+
+// maxBetween is how many messages between a request and its answer are shown.
+const maxBetween = 20
+
+// framesOf gives what an exchange holds in the order in which it crossed, and how
+// many messages were left out.
+func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
+	for _, h := range x.Heads {
+		if h.Dir == wire.Sent {
+			frames = append(frames, h)
+		}
+	}
+	if x.Request.Raw != nil {
+		frames = append(frames, x.Request)
+	}
+	for _, h := range x.Heads {
+		if h.Dir == wire.Received {
+			frames = append(frames, h)
+		}
+	}
+	shown := min(len(x.Between), maxBetween)
+	for _, f := range x.Between[:shown] {
+		frames = append(frames, f)
+		if f.Dir == wire.Sent {
+			frames = append(frames, x.HeadsOf(f)...)
+		}
+	}
+	if x.Response.Raw != nil {
+		frames = append(frames, x.Response)
+	}
+	sort.SliceStable(frames, func(i, j int) bool { return frames[i].Seq < frames[j].Seq })
+	return frames, len(x.Between) - shown
+}
+
+// arrow points to the server in what was sent, and back in what came.
+func arrow(s term.Style, d wire.Direction) string {
+	if d == wire.Sent {
+		return s.Ornament("->", "→")
+	}
+	return s.Ornament("<-", "←")
+}
+
+// head shows an HTTP head: its first line, and the fields that MCP gives a
+// meaning.
+func (e *explainer) head(f wire.Frame) {
+	if f.HTTP == nil {
+		return
+	}
+	e.blank()
+	h, arrow := f.HTTP, arrow(e.st, f.Dir)
+	if f.Dir == wire.Sent {
+		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.once("verb "+h.Method, verbNotes[h.Method]))
+	} else {
+		text := arrow + " " + e.st.Line(failure.HTTPStatus(h.Status)) + e.after(f)
+		e.line(text, term.Bold, e.once(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
+	}
+	left := 0
+	for _, field := range h.Fields {
+		note, matters := fieldNote(f.Dir, field)
+		if !matters {
+			left++
+			continue
+		}
+		text := "  " + field.Name + ": " + field.Value
+		e.line(e.shortened(e.st.Line(text), 0, 0), "", e.once(f.Dir.String()+strings.ToLower(field.Name), note))
+	}
+	if left > 0 {
+		e.line(fmt.Sprintf("  %s %s", e.st.Ellipsis(), english.Plural(left, "more header field")), term.Dim, "")
+	}
+}
+
+// after is how long the server took for this frame.
+func (e *explainer) after(f wire.Frame) string {
+	if f.Time.IsZero() || e.x.Request.Time.IsZero() {
+		return ""
+	}
+	return ", after " + term.Duration(f.Time.Sub(e.x.Request.Time))
+}
+
+// once gives the note the first time that it is asked for.
+func (e *explainer) once(key, note string) string {
+	if e.given[key] {
+		return ""
+	}
+	e.given[key] = true
+	return note
+}
+
+// message shows a body or an event. It gets a line of its own above it unless it
+// follows the head of its HTTP message.
+func (e *explainer) message(f wire.Frame, follows bool) {
+	e.m = wire.ParseMessage(f.Raw)
+	e.role = roleOf(f.Dir, e.m.Kind)
+	if e.role == "request" {
+		e.request = e.m // of several rounds the last one
+	}
+	e.unasked = e.role == "response" && len(e.x.HeadsOf(f)) > 0
+	e.blank()
+	if f.Kind == wire.Event {
+		e.event(f)
+	} else if !follows {
+		text, note := arrow(e.st, f.Dir)+" "+titles[e.role], ""
+		if e.role == "response" {
+			text += e.after(f)
+		}
+		if f.Stream == 0 {
+			note = e.once("pipe", pipeNote)
+		}
+		e.line(text, term.Bold, note)
+	}
+	if err := jsonraw.Valid(f.Raw); err != nil {
+		e.line("  "+e.shortened(e.st.Line(e.st.Excerpt(f.Raw, maxScalar)), 2, 0), "", err.Error())
+		return
+	}
+	e.value(bytes.TrimSpace(f.Raw), nil, "  ", "")
+}
+
+func (e *explainer) event(f wire.Frame) {
+	text := arrow(e.st, f.Dir) + " event"
+	if f.SSE != nil && f.SSE.Event != "" {
+		text += ": " + f.SSE.Event
+	}
+	e.line(e.shortened(e.st.Line(text+e.after(f)), 0, 0), term.Bold, e.once("event", eventNote))
+	if f.SSE != nil && f.SSE.ID != nil {
+		e.line(e.shortened(e.st.Line("  id: "+*f.SSE.ID), 0, 0), "", e.once("event id", eventIDNote))
+	}
+	if f.SSE != nil && f.SSE.Retry != nil {
+		e.line("  retry: "+fmt.Sprint(f.SSE.Retry.Milliseconds()), "", e.once("retry", retryNote))
+	}
+}
+
+// roleOf says what part a message plays in the conversation.
+func roleOf(d wire.Direction, k wire.MessageKind) string {
+	switch {
+	case k == wire.Notification:
+		return "notification"
+	case k == wire.Request && d == wire.Sent:
+		return "request"
+	case k == wire.Request:
+		return "ask"
+	case d == wire.Sent:
+		return "reply"
+	}
+	return "response"
+}
+
+var titles = map[string]string{
+	"request": "request", "response": "response", "notification": "notification",
+	"ask": "request from the server", "reply": "response to the server",
+}
+
+func (e *explainer) blank() {
+	if n := len(e.lines); n > 0 && e.lines[n-1].text != "" {
+		e.line("", "", "")
+	}
+}

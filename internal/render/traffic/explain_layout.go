@@ -1,0 +1,72 @@
+package traffic
+
+import (
+	"strings"
+
+	"mcpc/internal/render/term"
+)
+
+// Notes stand in a right column where there is room for one that can be read,
+// else below their line.
+const (
+	// narrow is the width below which there is no right column.
+	narrow = 72
+	// leftShare of the width, in percent, at most is the column's left edge.
+	leftShare = 46
+)
+
+func (e *explainer) layout() string {
+	var b strings.Builder
+	edge := e.edge()
+	for _, r := range e.lines {
+		switch {
+		case r.note == "":
+			b.WriteString(e.st.Paint(r.sgr, r.text) + "\n")
+		case edge == 0:
+			e.below(&b, r)
+		default:
+			e.beside(&b, r, edge)
+		}
+	}
+	return b.String()
+}
+
+// edge returns the column in which notes begin; 0 where the output is too narrow for it.
+func (e *explainer) edge() int {
+	if e.st.Columns() < narrow {
+		return 0
+	}
+	limit, widest := e.leftMost(), 0
+	for _, r := range e.lines {
+		if n := term.Width(r.text); r.note != "" && n <= limit {
+			widest = max(widest, n)
+		}
+	}
+	return max(widest+2, 24)
+}
+
+// leftMost is how wide a line may be that has its note beside it.
+func (e *explainer) leftMost() int { return e.st.Columns() * leftShare / 100 }
+
+func (e *explainer) beside(b *strings.Builder, r annotatedLine, edge int) {
+	b.WriteString(e.st.Paint(r.sgr, r.text))
+	pad := edge - term.Width(r.text)
+	if pad < 2 {
+		b.WriteString("\n")
+		pad = edge
+	}
+	for i, line := range term.WrapWords(r.note, e.st.Columns()-edge-2) {
+		if i > 0 {
+			pad = edge
+		}
+		b.WriteString(strings.Repeat(" ", pad) + e.st.Paint(term.Cyan, "# "+e.st.Line(line)) + "\n")
+	}
+}
+
+func (e *explainer) below(b *strings.Builder, r annotatedLine) {
+	b.WriteString(e.st.Paint(r.sgr, r.text) + "\n")
+	indent := r.text[:len(r.text)-len(strings.TrimLeft(r.text, " "))] + "  "
+	for _, line := range term.WrapWords(r.note, max(16, e.st.Columns()-len(indent)-2)) {
+		b.WriteString(indent + e.st.Paint(term.Cyan, "# "+e.st.Line(line)) + "\n")
+	}
+}

@@ -1,0 +1,183 @@
+package traffic
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/wire"
+)
+
+// The notes of Explain are two tables: one for HTTP, one for the members of
+// messages. A note says what a part is for, in words that a newcomer knows, and
+// names the mistake that is made with it.
+
+// A noteRow gives a note to the members that stand at a path. The first row that
+// fits is taken.
+type noteRow struct {
+	// role and method limit the row to some messages; "" is all of them. The
+	// method of a response is that of its request, and "*" ends a prefix.
+	role, method string
+	// path are the names from the root of the message, between blanks; [] is any
+	// item of an array, * any name.
+	path string
+	// is limits the row to one value, as it is written.
+	is   string
+	note string
+}
+
+// note gives the note for a place, the first time it is seen.
+func (e *explainer) note(path []string, raw json.RawMessage) string {
+	i := e.find(path, raw)
+	switch {
+	case i < 0:
+		return ""
+	case memberNotes[i].note == "":
+		text := e.valueNote(path, raw)
+		return e.once(text, text)
+	}
+	return e.once(fmt.Sprint("row ", i), memberNotes[i].note)
+}
+
+// find gives the row for a place, or -1.
+func (e *explainer) find(path []string, raw json.RawMessage) int {
+	for i, row := range memberNotes {
+		if e.fits(row, path, raw) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (e *explainer) fits(row noteRow, path []string, raw json.RawMessage) bool {
+	if row.role != "" && row.role != e.role || row.is != "" && row.is != string(raw) {
+		return false
+	}
+	method := e.m.Method
+	if e.role == "response" {
+		method = e.request.Method
+	}
+	if prefix, open := strings.CutSuffix(row.method, "*"); open {
+		if !strings.HasPrefix(method, prefix) {
+			return false
+		}
+	} else if row.method != "" && row.method != method {
+		return false
+	}
+	names := strings.Fields(row.path)
+	if len(names) != len(path) {
+		return false
+	}
+	for i, name := range names {
+		if name != "*" && name != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// valueNote returns the note that depends on the value at path, or "".
+func (e *explainer) valueNote(path []string, raw json.RawMessage) string {
+	switch path[len(path)-1] {
+	case "id":
+		if e.unasked {
+			return "it was sent for a message that is not a request, so it responds to nothing"
+		}
+		if e.m.Answers(e.request.ID) {
+			return "the id of the request that this responds to"
+		}
+		if e.request.ID == nil {
+			return "no open request has this id"
+		}
+		return fmt.Sprintf("not the request's id, which is %s: this is not its response", e.st.Excerpt(e.request.ID, 40))
+	case "code":
+		if e.m.Error != nil {
+			return failure.CodeMeaning(e.m.Error.Code)
+		}
+	case "structuredContent":
+		if render.ContentRepeats(e.m.Result, raw) {
+			return "the same data, typed: the text is for a model, this is for a program; " +
+				"it must match the outputSchema"
+		}
+		return "the result as data, for a program: it must match the outputSchema; " +
+			"a server should repeat it as text in content, for older clients"
+	}
+	return ""
+}
+
+const (
+	pipeNote    = "no HTTP: each message is one line on the server's stdin or stdout"
+	eventNote   = "one message of the stream"
+	eventIDNote = "event id: a client resumes after it (Last-Event-ID)"
+	retryNote   = "reconnection delay in milliseconds"
+)
+
+// verbNotes are the notes for the methods of HTTP.
+var verbNotes = map[string]string{
+	http.MethodPost:   "each message to the server is a separate POST to the same URL",
+	http.MethodGet:    "opens a stream for server messages",
+	http.MethodDelete: "ends the session",
+}
+
+func statusNote(code int) string {
+	switch {
+	case code == http.StatusAccepted:
+		return "accepted: notifications and responses get no response of their own"
+	case code == http.StatusOK:
+		return "HTTP succeeded; a tool error also has status 200"
+	case code == http.StatusUnauthorized:
+		return "authentication required"
+	case code == http.StatusNotFound:
+		return "unknown method, unknown session, or no MCP endpoint: see the body"
+	case code >= 400 && code < 500:
+		return "the server rejects the request; see the JSON-RPC error in the body"
+	case code >= 500:
+		return "an error of the server or of a proxy in front of it"
+	}
+	return ""
+}
+
+// fieldNotes are the header fields that matter to MCP, by lower-case name: what
+// they are for in a request, and in a response.
+var fieldNotes = map[string]struct{ sent, received string }{
+	"accept": {"the client accepts a JSON document or an event stream", ""},
+	"content-type": {"the body is one JSON-RPC message",
+		"expected: application/json or text/event-stream"},
+	"mcp-protocol-version": {"the protocol revision of this message", "the protocol revision of this message"},
+	"mcp-session-id": {"the session id: sent with every request; hidden here, because it works like a password",
+		"the server opened a session: the client sends this id from now on"},
+	"mcp-method":       {"the body's method, so that a proxy can route without reading the body; both must agree", ""},
+	"mcp-name":         {"the body's name or URI, for proxies; must agree with the body", ""},
+	"last-event-id":    {"resume the stream after this event", ""},
+	"authorization":    {"the access token, hidden", ""},
+	"www-authenticate": {"", "the authentication scheme, and where to get a token"},
+	"location":         {"", "another URL, which mcpc does not follow"},
+	"retry-after":      {"", "how long to wait before a retry"},
+	"allow":            {"", "the HTTP methods of this URL"},
+}
+
+const paramFieldNote = "an argument, for proxies: the tool's inputSchema marks it with x-mcp-header"
+
+// fieldNote gives the note for a header field, and whether the field matters.
+func fieldNote(d wire.Direction, f wire.Field) (note string, matters bool) {
+	name := strings.ToLower(f.Name)
+	if strings.HasPrefix(name, "mcp-param-") {
+		return paramFieldNote, true
+	}
+	notes, known := fieldNotes[name]
+	note = notes.sent
+	if d == wire.Received {
+		note = notes.received
+		switch kind, _, _ := strings.Cut(f.Value, ";"); {
+		case name != "content-type":
+		case kind == "text/event-stream":
+			note = "an event stream that ends with the response; application/json would be one JSON document"
+		case kind == "application/json":
+			note = "one JSON document; text/event-stream would be an event stream"
+		}
+	}
+	return note, known && note != ""
+}

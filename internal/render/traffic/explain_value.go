@@ -1,0 +1,165 @@
+package traffic
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+)
+
+// What is shown of one value; more of it teaches nothing.
+const (
+	explainDepth = 12
+	explainItems = 2
+	// explainNames is how many members of one object are shown.
+	explainNames = 40
+)
+
+// value shows one JSON value on as many lines as it has members. path names the
+// place for the table of notes, lead stands before the value on its line and
+// tail behind it.
+func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string) {
+	indent := lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
+	note := e.note(path, raw)
+	members, items := partsOf(raw)
+	deep := len(path) >= explainDepth
+	switch {
+	case len(members) > 0 && deep:
+		e.line(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.Ellipsis(), english.Plural(len(members), "member"), tail), "", note)
+	case e.oneLine(lead, members, items, path) != "":
+		e.line(e.oneLine(lead, members, items, path)+tail, "", note)
+	case len(members) > 0:
+		e.line(lead+"{", "", note)
+		e.members(members, path, indent+"  ")
+		e.line(indent+"}"+tail, "", "")
+	case len(items) > 0 && deep:
+		e.line(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.Ellipsis(), english.Plural(len(items), "item"), tail), "", note)
+	case len(items) > 0:
+		e.line(lead+"[", "", note)
+		e.items(items, path, indent+"  ")
+		e.line(indent+"]"+tail, "", "")
+	case nested(raw): // nothing but white space in it
+		e.line(lead+string(jsonraw.Compact(raw))+tail, "", note)
+	default:
+		e.line(lead+e.scalar(raw, term.Width(lead))+tail, "", note)
+	}
+}
+
+// partsOf takes an object or an array apart; of anything else it gives nothing.
+func partsOf(raw json.RawMessage) (jsonraw.Members, []json.RawMessage) {
+	switch {
+	case len(raw) > 2 && raw[0] == '{':
+		members, _ := jsonraw.Object(raw)
+		return members, nil
+	case len(raw) > 2 && raw[0] == '[':
+		items, _ := jsonraw.Array(raw)
+		return nil, items
+	}
+	return nil, nil
+}
+
+// oneLine gives a small value of plain values on one line, unless there is a note to
+// give about something in it.
+func (e *explainer) oneLine(lead string, members jsonraw.Members, items []json.RawMessage, path []string) string {
+	if len(path) < 2 || len(members)+len(items) > 16 {
+		return ""
+	}
+	var parts []string
+	for _, m := range members {
+		if i := e.find(join(path, m.Name), m.Value); nested(m.Value) || len(m.Value) > e.st.Columns() || i >= 0 && !e.given[fmt.Sprint("row ", i)] {
+			return ""
+		}
+		parts = append(parts, string(jsonraw.Quote(m.Name))+": "+string(m.Value))
+	}
+	for _, item := range items {
+		if nested(item) || len(item) > e.st.Columns() {
+			return ""
+		}
+		parts = append(parts, string(item))
+	}
+	text := string(term.EscapeHidden([]byte(strings.Join(parts, ", "))))
+	if text == "" || term.Width(lead)+term.Width(text) > max(36, e.leftMost()-2) {
+		return ""
+	}
+	if len(members) > 0 {
+		return lead + "{" + text + "}"
+	}
+	return lead + "[" + text + "]"
+}
+
+// nested says whether a value holds others.
+func nested(raw json.RawMessage) bool {
+	return len(raw) > 2 && (raw[0] == '{' || raw[0] == '[')
+}
+
+func (e *explainer) members(members jsonraw.Members, path []string, indent string) {
+	for i, m := range members {
+		if i == explainNames {
+			e.line(fmt.Sprintf("%s%s %d more members", indent, e.st.Ellipsis(), len(members)-i), term.Dim, "")
+			return
+		}
+		name := e.scalar(jsonraw.Quote(m.Name), term.Width(indent))
+		e.value(m.Value, join(path, m.Name), indent+name+": ", comma(i, len(members)))
+	}
+}
+
+// items shows the first items; of plain values, which are one line each, more.
+func (e *explainer) items(items []json.RawMessage, path []string, indent string) {
+	shown := explainItems
+	if c := items[0][0]; c != '{' && c != '[' {
+		shown *= 4
+	}
+	for i, item := range items {
+		if i == shown && len(items) > shown {
+			e.line(fmt.Sprintf("%s%s %d more", indent, e.st.Ellipsis(), len(items)-i), term.Dim, "")
+			return
+		}
+		e.value(item, join(path, "[]"), indent, comma(i, len(items)))
+	}
+}
+
+// join never shares its array with path, which the next member needs again.
+func join(path []string, name string) []string {
+	return append(path[:len(path):len(path)], name)
+}
+
+func comma(i, n int) string {
+	if i < n-1 {
+		return ","
+	}
+	return ""
+}
+
+// maxScalar is how much of a value is looked at to show its start.
+const maxScalar = 4 << 10
+
+// scalar is a JSON value on one line, cut where it does not fit.
+func (e *explainer) scalar(raw []byte, from int) string {
+	if len(raw) <= maxScalar {
+		return e.shortened(string(term.EscapeHidden(raw)), from, 0)
+	}
+	start := raw[:jsonraw.RuneStart(raw, maxScalar)]
+	return e.shortened(string(term.EscapeHidden(start)), from, len(raw)-len(start))
+}
+
+// shortened cuts text that begins in column from, and says how much is missing
+// with the more bytes that are left out already.
+func (e *explainer) shortened(text string, from, more int) string {
+	room := max(16, e.st.Columns()-from-18)
+	if more == 0 && term.Width(text) <= room+12 {
+		return text
+	}
+	cut := term.Truncate(text, room)
+	// An escape is shown whole or not at all.
+	if i := strings.LastIndexByte(cut, '\\'); i >= 0 && i > len(cut)-6 {
+		cut = strings.TrimRight(cut[:i], `\`)
+	}
+	tail := e.st.Ellipsis()
+	if text[0] == '"' {
+		tail += `"`
+	}
+	return fmt.Sprintf("%s%s +%d bytes", cut, tail, len(text)-len(cut)+more)
+}

@@ -1,0 +1,191 @@
+package traffic
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// IssueReport is a recorded exchange to be shared, in an issue for instance.
+type IssueReport struct {
+	View
+	// Reproduce is the command that does the same.
+	Reproduce string
+}
+
+// mostReported bounds, in bytes, what a report has of one message, and mostOnTheWay how
+// many of those on the way it has: a server's developer reads no megabytes.
+const (
+	mostReported = 64 << 10
+	mostOnTheWay = 20
+)
+
+// WriteIssueReport writes an exchange as a report in Markdown (CommonMark), fit for an
+// issue: what was asked, what came back, how it ended, where the time went. Nothing
+// in it can end the block that holds it, or act on a terminal.
+func WriteIssueReport(w io.Writer, r IssueReport) error {
+	m := &issueWriter{}
+	m.paragraph("## " + code(r.Title))
+	var facts []string
+	for _, fact := range r.Facts {
+		if len(fact) == 2 && fact[1] != "" {
+			facts = append(facts, "- "+fact[0]+": "+code(fact[1]))
+		}
+	}
+	m.paragraph(strings.Join(facts, "\n"))
+	if r.Reproduce != "" {
+		m.section("Reproduce")
+		m.fence("sh", strings.TrimRight(r.Reproduce, "\n"))
+	}
+	if x := r.Exchange; x != nil {
+		if x.Request.Raw != nil {
+			m.message("Request", x.Request)
+		}
+		m.between(x.Between)
+		switch {
+		case x.Response.Raw != nil:
+			m.message("Response", x.Response)
+		case x.Request.Raw != nil || len(x.Heads) == 1:
+			m.paragraph("No " + missingResponse(x) + " came.")
+		}
+		m.drawn("Events", func(v *exchangeWriter) { v.events(x) })
+		m.drawn("HTTP", func(v *exchangeWriter) {
+			for _, f := range x.Heads {
+				v.head(f)
+			}
+		})
+		m.drawn("Timing", func(v *exchangeWriter) { v.timing(x) })
+	}
+	m.findings(r.Findings)
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+// issueWriter writes blocks of Markdown, an empty line between them.
+type issueWriter struct{ b strings.Builder }
+
+func (m *issueWriter) paragraph(text string) {
+	if text == "" {
+		return
+	}
+	if m.b.Len() > 0 {
+		m.b.WriteByte('\n')
+	}
+	m.b.WriteString(text + "\n")
+}
+
+func (m *issueWriter) section(name string) { m.paragraph("### " + name) }
+
+// fence writes a code block whose fence is longer than any in the text.
+func (m *issueWriter) fence(language, text string) {
+	mark := strings.Repeat("`", max(3, longestRun(text)+1))
+	m.paragraph(mark + language + "\n" + term.Block(text) + "\n" + mark)
+}
+
+// code is a text of one line as code within a line of Markdown.
+func code(text string) string {
+	text = term.Line(text)
+	mark := strings.Repeat("`", longestRun(text)+1)
+	if text == "" || strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") ||
+		strings.HasPrefix(text, " ") && strings.HasSuffix(text, " ") {
+		text = " " + text + " "
+	}
+	return mark + text + mark
+}
+
+// longestRun is the length of the longest row of backticks.
+func longestRun(text string) (longest int) {
+	run := 0
+	for i := range len(text) {
+		if text[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// message writes one message as JSON where it is JSON.
+func (m *issueWriter) message(name string, f wire.Frame) {
+	note := fmt.Sprintf("%s, %d bytes", name, f.Bytes())
+	if f.Hidden > 0 {
+		note += ", " + english.Plural(f.Hidden, "secret") + " hidden"
+	}
+	m.section(note)
+	language, shown := "", limitedBuffer(f.Raw[:min(len(f.Raw), 2*mostReported)])
+	if jsonraw.Valid(f.Raw) == nil {
+		language, shown = "json", nil
+		_ = render.PrettyJSON(&shown, reporting, f.Raw)
+	}
+	text := strings.TrimRight(string(shown), "\r\n")
+	if len(text) > mostReported {
+		text = strings.ToValidUTF8(text[:mostReported], "") + "\n" + fmt.Sprintf("… (%d bytes in all)", f.Bytes())
+	}
+	m.fence(language, text)
+}
+
+// A limitedBuffer keeps somewhat more than a report has of a message, and then no more.
+type limitedBuffer []byte
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if *b = append(*b, p[:min(len(p), 2*mostReported)]...); len(*b) > 2*mostReported {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+// between writes what came on the way, a line for each.
+func (m *issueWriter) between(frames []wire.Frame) {
+	if len(frames) == 0 {
+		return
+	}
+	m.section("Events")
+	var lines []string
+	for i, f := range frames {
+		if i == mostOnTheWay {
+			lines = append(lines, fmt.Sprintf("… %d more", len(frames)-i))
+			break
+		}
+		lines = append(lines, arrow(reporting, f.Dir)+" "+reporting.Excerpt(f.Raw, 400))
+	}
+	m.fence("", strings.Join(lines, "\n"))
+}
+
+// reporting is the style of what is drawn as text: for a reader, in no colour.
+var reporting = term.Style{Terminal: true, Width: 80}
+
+// drawn writes what `show` draws, as text.
+func (m *issueWriter) drawn(name string, draw func(v *exchangeWriter)) {
+	var b strings.Builder
+	v := &exchangeWriter{st: reporting, b: bufio.NewWriter(&b)}
+	draw(v)
+	_ = v.b.Flush()
+	text := strings.Trim(b.String(), "\n")
+	if text == "" {
+		return
+	}
+	m.section(name)
+	m.fence("", text)
+}
+
+func (m *issueWriter) findings(findings []wire.Finding) {
+	if len(findings) == 0 {
+		return
+	}
+	m.section("Findings")
+	var lines []string
+	for _, f := range findings {
+		lines = append(lines, "- "+code(failure.Finding(reporting, f)))
+	}
+	m.paragraph(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,284 @@
+// Package traffic shows recorded messages: while they cross (Verbose), with notes
+// (Explain), one exchange with its timing (Show), as a report for an issue, and as commands
+// of a shell that send them again.
+package traffic
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/english"
+	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// View is a recorded exchange as it is to be shown.
+type View struct {
+	// Title is the first line, Facts what is known beside the bytes.
+	Title string
+	Facts [][]string
+	// Exchange is nil where nothing crossed.
+	Exchange *wire.Exchange
+	// Findings are shown at the end, but for those that stand beside their message.
+	Findings []wire.Finding
+	// HeadsOnly leaves out the messages.
+	HeadsOnly bool
+}
+
+// Show writes an exchange for a person: facts, heads, messages with what
+// is wrong in them, and where the time went.
+func Show(w io.Writer, st term.Style, t View) error {
+	v := &exchangeWriter{st: st, b: bufio.NewWriterSize(w, 64<<10)}
+	v.b.WriteString(st.Paint(term.Bold, st.Line(t.Title)) + "\n")
+	layout := term.Style{Terminal: true, Color: st.Color, Width: st.Width}
+	if !st.Terminal {
+		layout.Width = math.MaxInt32 // a command is copied in one piece
+	}
+	if err := term.Facts(v.b, layout, t.Facts); err != nil {
+		return err
+	}
+	if t.Exchange != nil {
+		v.exchange(t.Exchange, t.HeadsOnly)
+	}
+	for _, f := range t.Findings {
+		if !slices.Contains(v.shownFindings, f) {
+			v.otherFindings = append(v.otherFindings, f)
+		}
+	}
+	if len(v.otherFindings) > 0 {
+		v.section("findings")
+		v.findings(v.otherFindings)
+	}
+	return v.b.Flush()
+}
+
+// exchangeWriter writes the parts of an exchange.
+type exchangeWriter struct {
+	st term.Style
+	b  *bufio.Writer
+	// shownFindings are the findings that were shown beside their message.
+	shownFindings, otherFindings []wire.Finding
+}
+
+func (v *exchangeWriter) section(name string) { v.sectionWithNote(name, "") }
+
+// sectionWithNote begins a section with a note beside its name.
+func (v *exchangeWriter) sectionWithNote(name, note string) {
+	text := "\n" + v.st.Paint(term.Bold, name)
+	if note != "" {
+		text += "  " + v.st.Paint(term.Dim, note)
+	}
+	v.line(text)
+}
+
+func (v *exchangeWriter) line(text string) { v.b.WriteString(text + "\n") }
+
+func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
+	for _, f := range x.Heads {
+		v.head(f)
+	}
+	if headsOnly {
+		for _, f := range x.Carriers {
+			v.head(f)
+		}
+	} else {
+		if x.Request.Raw != nil {
+			v.message("request", x.Request, "")
+		}
+		shown := min(len(x.Between), maxBetween)
+		for _, f := range x.Between[:shown] {
+			v.message(messageName(v.st, f), f, ownRequestNote(f, x)+guessNote(f, x))
+		}
+		if more := len(x.Between) - shown; more > 0 {
+			v.section(fmt.Sprintf("%s %d more messages (see --raw)", v.st.Ellipsis(), more))
+		}
+		switch {
+		case x.Response.Raw != nil:
+			v.message("response", x.Response, "")
+		case x.Request.Raw != nil || len(x.Heads) == 1:
+			v.section("no " + missingResponse(x))
+		}
+		v.events(x)
+	}
+	v.timing(x)
+}
+
+// missingResponse names what did not come: an HTTP response may have come without it.
+func missingResponse(x *wire.Exchange) string {
+	if len(x.Heads) > 1 {
+		return "JSON-RPC response"
+	}
+	return "response"
+}
+
+// messageName names a message that is neither the request nor the response.
+func messageName(s term.Style, f wire.Frame) string {
+	m := wire.ParseMessage(f.Raw)
+	word := m.Kind.String()
+	switch {
+	case m.Method != "":
+		word = excerptLine(s, []byte(m.Method), 100)
+	case m.Kind == wire.Invalid:
+		word = f.Kind.String() + ", not a JSON-RPC message"
+	}
+	return arrow(s, f.Dir) + " " + word
+}
+
+// head writes a head of HTTP with its fields, and beside the encoded bytes what
+// it means.
+func (v *exchangeWriter) head(f wire.Frame) {
+	if f.HTTP == nil {
+		return
+	}
+	first := failure.HTTPStatus(f.HTTP.Status)
+	if f.Dir == wire.Sent {
+		first = f.HTTP.Method + " " + f.HTTP.URL
+	}
+	v.section(arrow(v.st, f.Dir) + " " + v.st.Line(first))
+	for _, field := range f.HTTP.Fields {
+		text := "  " + v.st.Line(field.Name) + ": " + v.st.Line(field.Value)
+		if plain := field.Plain(); plain != field.Value {
+			text += v.st.Paint(term.Dim, "  = "+v.st.Line(strconv.Quote(plain)))
+		}
+		v.line(text)
+	}
+}
+
+// ownRequestNote says that a message on the way had an HTTP request of its own, and what
+// came of that.
+func ownRequestNote(f wire.Frame, x *wire.Exchange) string {
+	heads := x.HeadsOf(f)
+	switch {
+	case len(heads) == 0:
+		return ""
+	case f.Dir == wire.Received:
+		return ", responds to nothing: its message is not a request"
+	case len(heads) == 1:
+		return ", a separate POST"
+	}
+	return ", a separate POST: " + failure.HTTPStatus(heads[1].HTTP.Status)
+}
+
+// guessNote says that a message may belong to another exchange.
+func guessNote(f wire.Frame, x *wire.Exchange) string {
+	if !x.Guessed(f) {
+		return ""
+	}
+	return ", guess: it names no request, and only this request was open"
+}
+
+// message writes one message, pretty, and below it what is wrong with it.
+func (v *exchangeWriter) message(name string, f wire.Frame, more string) {
+	note := fmt.Sprintf("%d bytes", f.Bytes()) + more
+	if f.Hidden > 0 {
+		note += fmt.Sprintf(", %s hidden", english.Plural(f.Hidden, "secret"))
+	}
+	if s := f.SSE; s != nil && s.ID != nil {
+		note += ", event id " + excerptLine(v.st, []byte(*s.ID), 60)
+	}
+	v.sectionWithNote(name, note)
+	_ = render.PrettyJSON(v.b, v.st, f.Raw)
+	m := wire.ParseMessage(f.Raw)
+	v.findings(m.Problems)
+	v.shownFindings = append(v.shownFindings, m.Problems...)
+}
+
+func (v *exchangeWriter) findings(findings []wire.Finding) {
+	for _, f := range findings {
+		v.line(v.st.Paint(term.Yellow, "! ") + v.st.Line(failure.Finding(v.st, f)))
+	}
+}
+
+// excerptLine returns at most n bytes of untrusted text, on one line, and how many more there are.
+func excerptLine(s term.Style, raw []byte, n int) string { return s.Line(s.Excerpt(raw, n)) }
+
+// events writes what a child said meanwhile, and who ended what.
+func (v *exchangeWriter) events(x *wire.Exchange) {
+	const most = 40
+	frames := x.Beside
+	if x.Response.Raw != nil {
+		frames = slices.DeleteFunc(slices.Clone(frames), endsInOrder)
+	}
+	for i, f := range frames {
+		behind := x.Response.Raw != nil && f.Seq > x.Response.Seq
+		switch {
+		case behind && (i == 0 || frames[i-1].Seq < x.Response.Seq):
+			v.section("afterwards")
+		case i == 0:
+			v.section("events")
+		}
+		if i == most {
+			v.line(v.st.Paint(term.Dim, fmt.Sprintf("%s %d more lines (see --raw)", v.st.Ellipsis(), len(frames)-most)))
+			return
+		}
+		if f.Kind == wire.Closed {
+			v.line("  " + closedText(v.st, f))
+			continue
+		}
+		text := excerptLine(v.st, f.Raw, 400)
+		if f.SSE != nil && f.SSE.ID != nil {
+			text += "id " + excerptLine(v.st, []byte(*f.SSE.ID), 60)
+		}
+		name := f.Kind.String()
+		if f.Kind == wire.Noise {
+			name = "stdout, not JSON-RPC"
+		}
+		v.line("  " + name + ": " + text)
+	}
+}
+
+// endsInOrder reports that the server ended its stream, as each does behind an answer.
+func endsInOrder(f wire.Frame) bool {
+	return f.Kind == wire.Closed && f.Close != nil && f.Close.By == wire.Received && f.Close.How == "end"
+}
+
+// closedText says who ended a stream, and how.
+func closedText(s term.Style, f wire.Frame) string {
+	by := "the server"
+	if f.Close == nil {
+		return "the stream ended"
+	}
+	if f.Close.By == wire.Sent {
+		by = "the client"
+	}
+	text := by + " closed the stream"
+	switch f.Close.How {
+	case "end":
+		if f.Close.By == wire.Sent && f.Stream == 0 {
+			return by + " closed the server's stdin" + exitText(s, f.Close.Text)
+		}
+	case "cut":
+		text = "connection error"
+	case "cancelled":
+		text = by + " cancelled it"
+	case "exit", "signal": // of the server's process, also after the client closed its stdin
+		text = "the server exited"
+	default:
+		text = by + " ended: " + s.Line(f.Close.How)
+	}
+	if f.Close.Text != "" {
+		text += " (" + excerptLine(s, []byte(f.Close.Text), 200) + ")"
+	}
+	return text
+}
+
+// exitText says how the server ended after its stdin was closed.
+func exitText(s term.Style, text string) string {
+	how, exited := strings.CutPrefix(text, "the server exited (")
+	switch {
+	case text == "":
+		return ""
+	case !exited:
+		return " (" + excerptLine(s, []byte(text), 200) + ")"
+	case strings.HasPrefix(how, "signal: "):
+		return "; the server was then terminated (" + excerptLine(s, []byte(how), 200)
+	}
+	return "; the server then exited (" + excerptLine(s, []byte(how), 200)
+}

@@ -1,0 +1,72 @@
+package traffic
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// A long message is shown in pieces: its memory is not allocated again.
+func TestLongMessagesTakeNoMemory(t *testing.T) {
+	st, raw := term.Style{Terminal: true, Width: 80}, []byte(`{"a":["`+strings.Repeat(`x y \"{\\`, 1<<20)+`"]}`)
+	view := View{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}}
+	for name, shown := range map[string]func(w io.Writer) error{
+		"show":   func(w io.Writer) error { return Show(w, st, view) },
+		"report": func(w io.Writer) error { return WriteIssueReport(w, IssueReport{View: view}) },
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := shown(io.Discard); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(raw)) {
+			t.Errorf("%s took %d bytes for %d", name, took, len(raw))
+		}
+	}
+}
+
+// A pipe gets the facts of an exchange in columns too, and each on one line.
+func TestShownFactsStayWhole(t *testing.T) {
+	command := "run" + strings.Repeat(" --answer name=Ada", 10)
+	for _, c := range []struct {
+		st   term.Style
+		want string
+	}{
+		{term.Style{Width: 80}, "#1\ncommand  " + command + "\n"},
+		{term.Style{Terminal: true, Width: 120}, "#1\ncommand  run" + strings.Repeat(" --answer name=Ada", 6) + "\n         " +
+			strings.TrimSpace(strings.Repeat(" --answer name=Ada", 4)) + "\n"},
+	} {
+		var b bytes.Buffer
+		if err := Show(&b, c.st, View{Title: "#1", Facts: [][]string{{"command", command}}}); err != nil || b.String() != c.want {
+			t.Errorf("%v\ngot\n%s\nwant\n%s", err, b.String(), c.want)
+		}
+	}
+}
+
+// A message that matches no request has no timing: nothing was sent. mcpc closes the
+// stdin of a server, which then exits or is terminated.
+func TestShownWithoutRequest(t *testing.T) {
+	message := wire.Frame{Time: time.Unix(100, 0), Dir: wire.Received, Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":999,"result":{}}`)}
+	for how, want := range map[string]string{
+		"exit status 0":      "  the client closed the server's stdin; the server then exited (exit status 0)\n",
+		"signal: terminated": "  the client closed the server's stdin; the server was then terminated (signal: terminated)\n",
+	} {
+		closed := wire.Frame{Time: time.Unix(101, 0), Dir: wire.Sent, Kind: wire.Closed,
+			Close: &wire.CloseFacts{By: wire.Sent, How: "end", Text: "the server exited (" + how + ")"}}
+		x := &wire.Exchange{Between: []wire.Frame{message}, Beside: []wire.Frame{closed}}
+		var b bytes.Buffer
+		if err := Show(&b, term.Style{Width: 120}, View{Title: "#1", Exchange: x}); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.HasSuffix(text, want) || strings.Contains(text, "timing") {
+			t.Errorf("%s:\n%s", how, text)
+		}
+	}
+}

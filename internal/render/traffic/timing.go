@@ -1,0 +1,114 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// A phase is a stretch of time within an exchange.
+type phase struct {
+	name     string
+	from, to time.Duration
+}
+
+// timing draws where the time went.
+func (v *exchangeWriter) timing(x *wire.Exchange) {
+	phases := phasesOf(x)
+	var total time.Duration
+	width := 0
+	for _, p := range phases {
+		total, width = max(total, p.to), max(width, len(p.name))
+	}
+	if len(phases) == 0 {
+		return
+	}
+	v.sectionWithNote("timing", term.FineDuration(v.st, total))
+	room := max(v.st.Columns()-width-14, 10)
+	for _, p := range phases {
+		took := term.FineDuration(v.st, p.to-p.from)
+		if p.to == p.from {
+			took = "+" + term.FineDuration(v.st, p.from)
+		}
+		v.line(fmt.Sprintf("  %-*s  %8s  %s", width, v.st.Line(p.name), took, span(v.st, p, total, room)))
+	}
+}
+
+// span is a bar between two times.
+func span(s term.Style, p phase, total time.Duration, room int) string {
+	if total <= 0 {
+		return ""
+	}
+	from := int(int64(p.from) * int64(room-1) / int64(total))
+	to := max(int(int64(p.to)*int64(room-1)/int64(total)), from+1)
+	if p.from == p.to {
+		return strings.Repeat(" ", from) + s.Ornament("|", "│")
+	}
+	return strings.Repeat(" ", from) + strings.Repeat(s.Ornament("#", "█"), to-from)
+}
+
+// mostTicks is how many messages on the way have a line of their own.
+const mostTicks = 12
+
+// phasesOf are, for each HTTP request, the phases that its response names and the
+// reading of it; and the moments at which bytes came on the way.
+func phasesOf(x *wire.Exchange) (phases []phase) {
+	start := x.Request.Time
+	for _, h := range x.Heads {
+		if start.IsZero() || h.Time.Before(start) {
+			start = h.Time
+		}
+	}
+	if start.IsZero() {
+		return nil // nothing was sent: the messages match no request
+	}
+	since := func(f wire.Frame) time.Duration { return max(f.Time.Sub(start), 0) }
+	sent := map[int]time.Duration{}
+	for _, h := range x.Heads {
+		if h.Dir == wire.Sent {
+			sent[h.Stream] = since(h)
+			continue
+		}
+		phases = append(phases, httpPhases(sent[h.Stream], since(h), h.HTTP)...)
+	}
+	if len(phases) == 0 && x.Response.Raw != nil {
+		phases = append(phases, phase{"wait", since(x.Request), since(x.Response)})
+	}
+	if n := len(phases); n > 0 && x.Response.Raw != nil && len(x.Heads) > 0 {
+		phases = append(phases, phase{"read", phases[n-1].to, max(since(x.Response), phases[n-1].to)})
+	}
+	for _, f := range x.Between[:min(len(x.Between), mostTicks)] {
+		phases = append(phases, phase{cmp.Or(wire.ParseMessage(f.Raw).Method, f.Kind.String()), since(f), since(f)})
+	}
+	for _, f := range x.Beside {
+		if f.Kind == wire.Closed && f.Close != nil && f.Close.How != "end" {
+			name := f.Close.How
+			if name == "cut" {
+				name = "error"
+			}
+			phases = append(phases, phase{name, since(f), since(f)})
+		}
+	}
+	return phases
+}
+
+// httpPhases are those between a request's head and the first byte of its
+// response.
+func httpPhases(from, to time.Duration, h *wire.HTTPHead) (phases []phase) {
+	if h == nil {
+		return nil
+	}
+	if t := h.Timing; t != nil {
+		for _, p := range []phase{{"dns", 0, t.DNS}, {"connect", 0, t.Connect}, {"tls", 0, t.TLS}} {
+			if p.to > 0 && from+p.to <= to {
+				phases = append(phases, phase{p.name, from, from + p.to})
+				from += p.to
+			}
+		}
+	}
+	return append(phases, phase{"wait", from, max(from, to)})
+}

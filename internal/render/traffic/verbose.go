@@ -1,0 +1,343 @@
+package traffic
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/sanitize"
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// Verbose gives a tap that writes what crosses while it crosses: with level 1 a
+// line for each frame, with 2 the bodies too, indented and cut, with 3 the
+// header fields and every byte, quoted as Go quotes it. With 0 it writes
+// nothing. Frames are redacted before they come here.
+//
+// The tap may be called from several goroutines.
+func Verbose(w io.Writer, st term.Style, level int) wire.Tap {
+	if level <= 0 {
+		return func(wire.Frame) {}
+	}
+	v := &verbose{w: w, st: st, level: level,
+		waiting: map[int]wire.Frame{}, began: map[int]time.Time{}, asked: map[string]asked{}, unasked: map[int]bool{}}
+	return v.frame
+}
+
+type verbose struct {
+	w     io.Writer
+	st    term.Style
+	level int
+
+	mu sync.Mutex
+	// waiting are heads of requests, by stream, whose body comes next: they
+	// share its line.
+	waiting map[int]wire.Frame
+	// began is when the request of a stream was sent, for the time on the line
+	// of its response.
+	began map[int]time.Time
+	// asked are the requests that are not answered yet, by direction and id.
+	asked map[string]asked
+	// unasked are the streams on which no request was sent, but an answer or a
+	// notification: what comes on them answers nothing.
+	unasked map[int]bool
+	b       bytes.Buffer
+}
+
+// asked is what the line of an answer repeats of its request.
+type asked struct {
+	method string
+	at     time.Time
+}
+
+// maxAsked bounds the remembered requests without an answer, and the remembered streams
+// on which no request was sent.
+const maxAsked = 1000
+
+func (v *verbose) frame(f wire.Frame) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.b.Reset()
+	v.frameLocked(f)
+	if v.b.Len() > 0 {
+		_, _ = v.w.Write(v.b.Bytes())
+	}
+}
+
+func (v *verbose) frameLocked(f wire.Frame) {
+	if f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP != nil {
+		v.began[f.Stream] = f.Time
+		if f.HTTP.Method == http.MethodPost {
+			v.waiting[f.Stream] = f
+			return
+		}
+	}
+	head, held := v.waiting[f.Stream]
+	delete(v.waiting, f.Stream)
+	if held && (f.Kind != wire.Body || f.Dir != wire.Sent) {
+		v.headLocked(head)
+		held = false
+	}
+	switch f.Kind {
+	case wire.Head:
+		v.headLocked(f)
+	case wire.Body, wire.Event:
+		v.messageLocked(f, head, held)
+	case wire.Stderr:
+		v.line(v.st.Paint(term.Dim, "server:"), v.st.Line(v.st.Excerpt(f.Raw, term.MaxExcerpt)))
+	case wire.Noise:
+		v.noiseLocked(f)
+	case wire.Closed:
+		v.closedLocked(f)
+	}
+}
+
+func (v *verbose) noiseLocked(f wire.Frame) {
+	what := "no message"
+	if f.Stream == 0 {
+		what += " on standard output"
+	}
+	if v.level < 3 {
+		v.line(v.mark(), what+": "+v.st.Line(v.st.Excerpt(f.Raw, 500)))
+		return
+	}
+	v.line(v.mark(), what+"  ("+term.Size(len(f.Raw))+")")
+	v.body(f)
+}
+
+func (v *verbose) line(mark, text string) { v.b.WriteString(mark + " " + text + "\n") }
+
+// mark stands before what did not cross: it happened.
+func (v *verbose) mark() string { return v.st.Ornament("*", "·") }
+
+func (v *verbose) arrow(d wire.Direction) string { return v.st.Paint(term.Bold, arrow(v.st, d)) }
+
+func (v *verbose) headLocked(f wire.Frame) {
+	if f.HTTP == nil {
+		return
+	}
+	if f.Dir == wire.Sent {
+		v.line(v.arrow(f.Dir), v.st.Line(f.HTTP.Method+" "+f.HTTP.URL))
+	} else {
+		v.line(v.arrow(f.Dir), v.st.Line(v.statusLine(f)))
+	}
+	v.fields(f)
+}
+
+// statusLine is `200 application/json  12 ms (dns 0 connect 1 tls 0 first byte 10)`.
+func (v *verbose) statusLine(f wire.Frame) string {
+	text := strconv.Itoa(f.HTTP.Status)
+	if f.HTTP.Status != http.StatusOK {
+		text = strings.TrimPrefix(failure.HTTPStatus(f.HTTP.Status), "HTTP ")
+	}
+	for _, field := range f.HTTP.Fields {
+		if strings.EqualFold(field.Name, "content-type") {
+			text += " " + v.st.Excerpt([]byte(field.Value), 100)
+		}
+	}
+	if began := v.began[f.Stream]; !began.IsZero() && !f.Time.IsZero() {
+		text += "  " + term.Duration(f.Time.Sub(began))
+	}
+	delete(v.began, f.Stream)
+	if t := f.HTTP.Timing; t != nil {
+		text += fmt.Sprintf(" (dns %s connect %s tls %s first byte %s)", term.Tenths(t.DNS, time.Millisecond),
+			term.Tenths(t.Connect, time.Millisecond), term.Tenths(t.TLS, time.Millisecond), term.Tenths(t.FirstByte, time.Millisecond))
+	}
+	return text
+}
+
+func (v *verbose) fields(f wire.Frame) {
+	if v.level < 3 {
+		return
+	}
+	for _, field := range f.HTTP.Fields {
+		v.b.WriteString("    " + v.st.Line(field.Name+": "+field.Value) + "\n")
+	}
+}
+
+// messageLocked writes the line of a body or an event; head is the head of the
+// request that shares the line, if there is one.
+func (v *verbose) messageLocked(f, head wire.Frame, shared bool) {
+	var parts []string
+	if shared {
+		parts = append(parts, head.HTTP.Method+" "+head.HTTP.URL)
+	}
+	if f.Kind == wire.Event {
+		parts = append(parts, v.event(f.SSE))
+	}
+	switch {
+	case len(f.Raw) == 0 && f.SSE != nil && !f.SSE.Comment:
+		parts = append(parts, "(no data: event id only)")
+	case len(f.Raw) == 0:
+	case f.SSE != nil && f.SSE.Event != "" && f.SSE.Event != "message":
+		parts = append(parts, "("+term.Size(len(f.Raw))+")")
+	default:
+		parts = append(parts, v.messageText(f), "("+term.Size(len(f.Raw))+")")
+	}
+	v.line(v.arrow(f.Dir), v.st.Line(strings.Join(parts, "  ")))
+	if shared {
+		v.fields(head)
+	}
+	v.body(f)
+}
+
+// event is `event id 7`, with what else is special about the event.
+func (v *verbose) event(s *sse.Facts) string {
+	if s == nil {
+		return "event"
+	}
+	text := "event"
+	if s.Event != "" && s.Event != "message" {
+		text += " " + v.st.Excerpt([]byte(s.Event), 60)
+	}
+	if s.ID != nil {
+		text += " id " + v.st.Excerpt([]byte(*s.ID), 80)
+	}
+	if s.Retry != nil {
+		text += " retry " + term.Duration(*s.Retry)
+	}
+	if s.Comment {
+		text += " (comment: keep-alive)"
+	}
+	return text
+}
+
+// messageText names what a message is: `tools/call id 3`, or `result id 3 of
+// tools/call, 12 ms` for an answer.
+func (v *verbose) messageText(f wire.Frame) string {
+	m := wire.ParseMessage(f.Raw)
+	if f.Dir == wire.Sent && f.Stream > 0 && m.Kind != wire.Request && m.Kind != wire.Batch {
+		if len(v.unasked) > maxAsked {
+			clear(v.unasked)
+		}
+		v.unasked[f.Stream] = true
+	}
+	id := " without id"
+	if m.ID != nil {
+		id = " id " + v.st.Excerpt(m.ID, 60)
+	}
+	switch m.Kind {
+	case wire.Request:
+		if len(v.asked) < maxAsked {
+			v.asked[key(f.Dir, m)] = asked{m.Method, f.Time}
+		}
+		return v.st.Excerpt([]byte(m.Method), 100) + id
+	case wire.Notification:
+		return v.st.Excerpt([]byte(m.Method), 100)
+	case wire.Response:
+		return resultWord(m) + id + v.answerText(f, m)
+	case wire.ErrorResponse:
+		text := "error"
+		if m.Error != nil {
+			text += fmt.Sprintf(" %d", m.Error.Code)
+		}
+		return text + id + v.answerText(f, m)
+	case wire.Batch:
+		return fmt.Sprintf("batch of %d", len(m.Items))
+	}
+	return "not a message: " + m.Problem()
+}
+
+// resultWord tells the tool's own failure from a good result.
+func resultWord(m *wire.Message) string {
+	if string(jsonraw.First(m.Result, "isError")) == "true" {
+		return "result, isError true,"
+	}
+	return "result"
+}
+
+func (v *verbose) answerText(f wire.Frame, m *wire.Message) string {
+	k := key(1-f.Dir, m)
+	a, ok := v.asked[k]
+	if ok = ok && (f.Dir == wire.Sent || !v.unasked[f.Stream]); ok {
+		delete(v.asked, k)
+	}
+	switch {
+	case m.ID == nil || string(m.ID) == "null":
+		return ""
+	case !ok:
+		return ", matches no request"
+	case a.at.IsZero() || f.Time.IsZero():
+		return " of " + v.st.Excerpt([]byte(a.method), 100)
+	}
+	return " of " + v.st.Excerpt([]byte(a.method), 100) + ", " + term.Duration(f.Time.Sub(a.at))
+}
+
+// key tells the requests of the two sides apart, which count their ids alone.
+func key(from wire.Direction, m *wire.Message) string { return from.String() + string(m.ID) }
+
+func (v *verbose) closedLocked(f wire.Frame) {
+	delete(v.began, f.Stream)
+	c := f.Close
+	if c == nil {
+		return
+	}
+	who := "by mcpc"
+	if c.By == wire.Received {
+		who = "by server"
+	}
+	text := "closed " + who
+	if c.How != "" && c.How != "end" && !strings.HasPrefix(c.Text, c.How) {
+		text += ", " + c.How
+	}
+	if c.Text != "" {
+		text += ": " + v.st.Excerpt([]byte(c.Text), 500)
+	}
+	v.line(v.mark(), v.st.Line(text))
+}
+
+// body writes what -vv and -vvv show under the line.
+func (v *verbose) body(f wire.Frame) {
+	switch {
+	case len(f.Raw) == 0 || v.level < 2:
+	case v.level == 2:
+		v.pretty(f.Raw)
+	default:
+		v.b.WriteString("    " + quoted(f.Raw) + "\n")
+	}
+}
+
+// maxPretty is how much of an indented body -vv shows.
+const maxPretty = 4 << 10
+
+func (v *verbose) pretty(raw []byte) {
+	shown := raw[:jsonraw.RuneStart(raw, min(len(raw), maxPretty))]
+	text, left := v.st.Block(string(shown)), len(raw)-len(shown)
+	if len(raw) <= 1<<20 && jsonraw.Valid(raw) == nil {
+		text, left = string(term.EscapeHidden(render.IndentJSON(v.st, raw))), 0
+	}
+	text = strings.TrimRight(text, "\n")
+	if left == 0 && len(text) > maxPretty {
+		cut := strings.LastIndexByte(text[:maxPretty], '\n')
+		if cut <= 0 {
+			cut = jsonraw.RuneStart([]byte(text), maxPretty)
+		}
+		left, text = len(text)-cut, text[:cut]
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		v.b.WriteString("    " + line + "\n")
+	}
+	if left > 0 {
+		v.b.WriteString(v.st.Paint(term.Dim, fmt.Sprintf("    %s %d more bytes (see -vvv)", v.st.Ellipsis(), left)) + "\n")
+	}
+}
+
+// quoted writes bytes so that every one of them can be told: between backquotes
+// where that is enough, else with the escapes of a Go string.
+func quoted(raw []byte) string {
+	s := string(raw)
+	if sanitize.IsPlain(s) && strconv.CanBackquote(s) {
+		return "`" + s + "`"
+	}
+	return strconv.QuoteToASCII(s)
+}
