@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 fail() { printf 'windows: %s\n' "$1" >&2; exit 1; }
 
 # Those that take longest begin first.
-packages=(./internal/state ./internal/client ./internal/client/auth ./internal/tty ./cmd/mcpc)
+packages=(./internal/state ./internal/client ./internal/client/auth ./internal/client/network ./internal/client/transport ./internal/tty ./cmd/mcpc)
 (($# == 0)) || packages=("$@")
 
 # Tests that Wine cannot run, and why.

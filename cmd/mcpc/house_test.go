@@ -53,29 +53,30 @@ var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTim
 
 // timerFiles are the files that wait for a time.
 var timerFiles = []string{
-	"internal/cli/batch/run.go",           // writes what is done after a moment
-	"internal/cli/catalog/watch.go",       // does not read the lists more often than once a second
-	"internal/cli/cmdutil/signal_unix.go", // gives a child time to end
-	"internal/cli/cmdutil/spinner.go",     // draws
-	"internal/cli/cmdutil/stream.go",      // --for, and looks whether stdout is read
-	"internal/cli/request/ping.go",        // --wait
-	"internal/cli/traffic/follow.go",      // --follow
-	"internal/client/auth/device.go",      // polls as the server says
-	"internal/client/child.go",            // grace of a process
-	"internal/client/held.go",             // the kept server's
-	"internal/client/holder.go",           // its idle time
-	"internal/client/httpsse.go",          // the endpoint event
-	"internal/client/roots.go",            // asks before it answers
-	"internal/client/stdio_linux.go",      // orphans
-	"internal/client/talk.go",             // Retry-After
-	"internal/client/watch.go",            // the limits of a request
-	"internal/connect/read_file.go",       // --max-time of a file
-	"internal/demo/tools_waiting.go",      // tools that take time
-	"internal/mock/connection.go",         // scripted delays
-	"internal/mock/http.go",               //
-	"internal/mock/stdio.go",              //
-	"internal/state/files.go",             // a lock that is kept too long
-	"internal/capture/recorder.go",        // writes in blocks
+	"internal/cli/batch/run.go",                // writes what is done after a moment
+	"internal/cli/catalog/watch.go",            // does not read the lists more often than once a second
+	"internal/cli/cmdutil/signal_unix.go",      // gives a child time to end
+	"internal/cli/cmdutil/spinner.go",          // draws
+	"internal/cli/cmdutil/stream.go",           // --for, and looks whether stdout is read
+	"internal/cli/request/ping.go",             // --wait
+	"internal/cli/traffic/follow.go",           // --follow
+	"internal/client/auth/device.go",           // polls as the server says
+	"internal/client/closed/closed.go",         // waits for a channel
+	"internal/client/connection.go",            // the answers under way when a session is closed
+	"internal/client/keepalive/conn.go",        // the greeting of a supervisor
+	"internal/client/keepalive/supervisor.go",  // the idle time of a kept server
+	"internal/client/process/orphans_linux.go", // orphans
+	"internal/client/process/process.go",       // grace of a process
+	"internal/client/request_timers.go",        // the limits of a request
+	"internal/client/roots.go",                 // asks before it answers
+	"internal/client/transport/http_sse.go",    // a POST whose answer came
+	"internal/connect/read_file.go",            // --max-time of a file
+	"internal/demo/tools_waiting.go",           // tools that take time
+	"internal/mock/connection.go",              // scripted delays
+	"internal/mock/http.go",                    //
+	"internal/mock/stdio.go",                   //
+	"internal/state/files.go",                  // a lock that is kept too long
+	"internal/capture/recorder.go",             // writes in blocks
 }
 
 // eraFiles are the only files that may name an era or a revision.
@@ -98,11 +99,12 @@ const (
 
 // largePackages may have more lines or files, for the reason given.
 var largePackages = map[string]string{
-	"internal/cli/cmdutil": "to be split",
-	"internal/client":      "to be split",
-	"internal/client/auth": "to be split",
-	"internal/connect":     "to be split",
-	"internal/capture":     "one format, and the listing that needs all of it",
+	"internal/cli/cmdutil":      "to be split",
+	"internal/client":           "one type, Session, whose files know each other's parts: eras, lists, tasks, server requests",
+	"internal/client/transport": "three transports that share framing, matching, faults and recording",
+	"internal/client/auth":      "one file for each step and document of the authorization specification",
+	"internal/connect":          "to be split",
+	"internal/capture":          "one format, and the listing that needs all of it",
 }
 
 // largeTypes may have more methods or fields, for the reason given.
@@ -112,15 +114,8 @@ var largeTypes = map[string]string{
 	"internal/cli/server.serverRow": "a server as JSON",
 	"internal/cli/traffic.rowOut":   "a row as JSON",
 	"internal/client.Options":       "the settings of a session, each of its own",
-	"internal/client.Session":       "to be split",
-	"internal/client.holder":        "to be split",
-	"internal/client.httpTransport": "to be split",
-	"internal/client.legacy":        "to be split",
-	"internal/client.talk":          "to be split",
-	"internal/client/auth.Client":   "to be split",
-	"internal/client/auth.Guard":    "to be split",
-	"internal/client/auth.Request":  "to be split",
-	"internal/client/auth.Walk":     "to be split",
+	"internal/client/auth.Client":   "a client as it is stored",
+	"internal/client/auth.Request":  "the settings of a login",
 	"internal/connect.Conn":         "to be split",
 	"internal/connect.Env":          "to be split",
 	"internal/connect.Settings":     "the flags of all commands about a connection",

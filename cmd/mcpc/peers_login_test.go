@@ -261,7 +261,7 @@ func (v visitor) walk(c desk) {
 // kept is the one token that there is.
 func (v visitor) kept() auth.Token {
 	v.t.Helper()
-	var b auth.Book
+	var b auth.Records
 	mustUnmarshal(v.t, read(v.t, filepath.Join(v.state, connect.TokensName)), &b)
 	if len(b.Tokens) != 1 {
 		v.t.Fatalf("kept %+v", b.Tokens)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"mcpc/internal/client/transport"
 	"mcpc/internal/wire"
 )
 
@@ -19,18 +20,18 @@ type Draft struct {
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	s.Tasks = Tasks{s}
-	c := &talk{s: s, asked: newRecent()}
+	c := &connection{s: s, asked: transport.NewRecentIDs()}
 	e := eraFor(&m)
 	c.is.era, s.current = e, c
-	out := &outgoing{Outgoing: Outgoing{id: s.nextID(), method: call.Method}}
+	out := &outgoing{Outgoing: transport.Outgoing{ID: s.nextID(), Method: call.Method}}
 	c.stamp(e, &call, out)
-	out.raw = wire.ComposeRequest(out.id, call.Method, call.Params)
-	d := Draft{Message: out.raw}
+	out.Raw = wire.ComposeRequest(out.ID, call.Method, call.Params)
+	d := Draft{Message: out.Raw}
 	if opt.Server.URL == "" {
 		return d, nil
 	}
-	via := NewConnector(ConnectorOptions{Proxy: s.opt.Proxy}, &recorder{secrets: opt.Secrets})
-	head, err := newHTTPTransport(opt.Server.URL, via, 0, opt.Fields, nil).Draft(&out.Outgoing)
+	via := transport.NewConnector(transport.ConnectorOptions{Proxy: s.opt.Proxy}, &transport.Recorder{Secrets: opt.Secrets})
+	head, err := transport.NewHTTP(opt.Server.URL, via, 0, opt.Fields, nil).Draft(&out.Outgoing)
 	if err != nil {
 		return d, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -67,31 +68,31 @@ type era interface {
 	// nil where every request names them.
 	declared() json.RawMessage
 	// open begins the conversation and learns who the server is.
-	open(ctx context.Context, c *talk) wire.Outcome
+	open(ctx context.Context, c *connection) wire.Outcome
 	// stamp gives a request what every request of the era carries.
-	stamp(c *talk, call *Call, out *outgoing)
+	stamp(c *connection, call *Call, out *outgoing)
 	// settle says how a result ends its exchange: the kind, and a text where
 	// the kind is not OK.
 	settle(call *Call, response *wire.Message) (wire.Kind, string)
 	// batches reports whether messages may stand in an array.
 	batches() bool
-	// ear gives the header fields of the GET stream next to the requests, as they
+	// getStream gives the header fields of the GET stream next to the requests, as they
 	// are when it is opened; nil where the era has no such stream.
-	ear() func() []wire.Field
-	// heard takes a notification; false where it was meant for the client itself.
-	heard(c *talk, m *wire.Message) bool
+	getStream() func() []wire.Field
+	// takeNotification takes a notification; false where it was meant for the client itself.
+	takeNotification(c *connection, m *wire.Message) bool
 	// listen subscribes to what a Listening names and waits until that ends;
 	// the action says how to go on.
-	listen(ctx context.Context, c *talk, sub *hearing) (wire.Outcome, remedy)
-	// asked deals with a request that the server sent. It must not block.
-	asked(c *talk, m *wire.Message)
+	listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction)
+	// takeRequest deals with a request that the server sent. It must not block.
+	takeRequest(c *connection, m *wire.Message)
 	// judge says what a reply means for the conversation. It is untried where
 	// it rests on an earlier run's word and nothing was answered yet.
-	judge(r reply, untried bool) standing
+	judge(r reply, untried bool) sessionState
 	// alive asks the server whether it still knows a doubtful conversation.
-	alive(ctx context.Context, c *talk) bool
+	alive(ctx context.Context, c *connection) bool
 	// cancel tells the server that the client abandoned the request.
-	cancel(c *talk, out *outgoing)
+	cancel(c *connection, out *outgoing)
 	// taskOffer says how calls become tasks, taskIn reads the task that a result of
 	// the call is or holds; problem is why it is a wrong one.
 	taskOffer(capabilities json.RawMessage, support string) TaskOffer
@@ -100,18 +101,18 @@ type era interface {
 	// the task needs to know. over is set where end is the ending of the call.
 	taskEnd(ctx context.Context, s *Session, task Task, o wire.Outcome, w *Waiting) (end wire.Outcome, over bool)
 	// end asks the server to end the conversation.
-	end(ctx context.Context, c *talk)
+	end(ctx context.Context, c *connection)
 }
 
-// A standing is what a reply says about the conversation it came in.
-type standing int
+// A sessionState is what a reply says about the conversation it came in.
+type sessionState int
 
 // good: it goes on. doubtful: the server may have forgotten it, or speak
 // another revision by now. forgotten: the server no longer knows it.
 const (
-	good standing = iota
-	doubtful
-	forgotten
+	valid sessionState = iota
+	suspect
+	expired
 )
 
 // Info is what a server said of itself when the conversation was opened.
@@ -126,7 +127,7 @@ type Info struct {
 // again. SessionID is as good as a credential.
 type Memory struct {
 	Revision  string
-	Transport TransportName
+	Transport transport.Name
 	SessionID string
 	// Declared are the ClientCapabilities that the conversation was opened with,
 	// where it has such; nil is none.

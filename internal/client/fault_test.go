@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/client/network"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/wire"
 )
 
@@ -57,7 +59,7 @@ func readRequest(in *bufio.Reader) bool {
 // called opens a connection of the stateless era, which sends nothing, and calls a tool once.
 func called(t *testing.T, url string, more ...func(*Options)) wire.Outcome {
 	t.Helper()
-	opt := Options{Server: Server{URL: url}, Protocol: rev2607, Quick: true, Now: time.Now}
+	opt := Options{Server: Server{URL: url}, Protocol: rev2607, SkipDiscover: true, Now: time.Now}
 	for _, change := range more {
 		change(&opt)
 	}
@@ -171,14 +173,14 @@ func TestUnsent(t *testing.T) {
 		{"no name server", "http://h.invalid", dialing(&net.DNSError{Name: "h.invalid", IsTemporary: true}), wire.Transport, "dns", "could not be resolved"},
 		{"no route", "http://h.invalid", dialing(fmt.Errorf("no route to host")), wire.Transport, "connect", "no route to host"},
 		{"too slow", "http://h.invalid", dialing(context.DeadlineExceeded), wire.Timeout, "connect", "no connection to h.invalid in time"},
-		{"given up by the system", "http://h.invalid", dialing(os.NewSyscallError("connect", connTimedOut)), wire.Timeout, "connect", "no connection to h.invalid in time"},
+		{"given up by the system", "http://h.invalid", dialing(os.NewSyscallError("connect", network.ConnTimedOut)), wire.Timeout, "connect", "no connection to h.invalid in time"},
 		{"unknown authority", secure.URL, nil, wire.Transport, "tls", "signed by an unknown authority"},
 		{"TLS to a plain port", "https" + strings.TrimPrefix(plain.URL, "http"), nil, wire.Transport, "tls", "does not speak TLS"},
 		{"no URL", "http://[::1", nil, wire.Usage, "connect", "not a URL"},
 		{"a method that is no field value", plain.URL, nil, wire.Transport, "connect", "invalid header field value"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			opt := Options{Server: Server{URL: c.url}, Protocol: rev2607, Quick: true, Now: time.Now}
+			opt := Options{Server: Server{URL: c.url}, Protocol: rev2607, SkipDiscover: true, Now: time.Now}
 			if c.more != nil {
 				c.more(&opt)
 			}
@@ -213,7 +215,7 @@ func TestNotSentTwice(t *testing.T) {
 				`{"jsonrpc":"2.0","id":1,"result":{"content":[ ]}}  `)
 		}
 	})
-	s, o := Open(context.Background(), Options{Server: Server{URL: url}, Protocol: rev2607, Quick: true})
+	s, o := Open(context.Background(), Options{Server: Server{URL: url}, Protocol: rev2607, SkipDiscover: true})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
@@ -253,7 +255,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 // Ctrl-C while nothing answers the dialing lets go at once.
 func TestInterruptWhileConnecting(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	opt := Options{Server: Server{URL: "http://127.0.0.1:1"}, Protocol: rev2607, Quick: true, Now: time.Now}
+	opt := Options{Server: Server{URL: "http://127.0.0.1:1"}, Protocol: rev2607, SkipDiscover: true, Now: time.Now}
 	opt.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		cancel()
 		<-ctx.Done()
@@ -313,7 +315,7 @@ func TestFaultsKeepSecrets(t *testing.T) {
 	defer server.Close()
 	for _, opt := range []Options{
 		{Server: Server{URL: server.URL + "/mcp?token=" + canary}, Protocol: rev2511},
-		{Server: Server{URL: server.URL + "/sse?key=" + canary, Transport: HTTPSSE}},
+		{Server: Server{URL: server.URL + "/sse?key=" + canary, Transport: transport.HTTPSSE}},
 		{Server: Server{URL: "http://127.0.0.1:1/mcp?token=" + canary}},
 		{Server: Server{URL: "http://[::1/mcp?token=" + canary}},
 		{Server: Server{URL: "http://user:" + canary + "@127.0.0.1:1/mcp"}},
@@ -360,7 +362,7 @@ func TestNothingIsRecordedAfterClose(t *testing.T) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	opt := Options{Server: Server{URL: server.URL, Transport: HTTPSSE}, Protocol: rev2024, Quick: true, Now: time.Now, Tap: tap}
+	opt := Options{Server: Server{URL: server.URL, Transport: transport.HTTPSSE}, Protocol: rev2024, SkipDiscover: true, Now: time.Now, Tap: tap}
 	s, o := Open(context.Background(), opt)
 	if o.Good() {
 		s.Do(context.Background(), Call{Method: "tools/list"})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"mcpc/internal/client/paramheader"
 )
 
 // laws hold every message that the client sends in a transcript against what is
@@ -190,7 +192,7 @@ func (l *laws) brokenStamps(header http.Header, body []byte) string {
 	}
 	name := map[string]string{"tools/call": m.Params.Name, "prompts/get": m.Params.Name, "resources/read": m.Params.URI,
 		"tasks/get": m.Params.TaskID, "tasks/update": m.Params.TaskID, "tasks/cancel": m.Params.TaskID}[*m.Method]
-	if header.Get("Mcp-Name") != encodeHeader(name) {
+	if header.Get("Mcp-Name") != paramheader.Encode(name) {
 		return "Mcp-Name is not the name"
 	}
 	return ""

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -42,7 +44,7 @@ func (e *legacy) batches() bool { return e.revision() < rev2506 }
 
 // open offers one revision and takes the one the server answers with. When the
 // server refuses the offer and names others, the best of those is offered once.
-func (e *legacy) open(ctx context.Context, c *talk) wire.Outcome {
+func (e *legacy) open(ctx context.Context, c *connection) wire.Outcome {
 	o := e.initialize(ctx, c)
 	if other := otherOffer(c, e.offered, o); other != "" {
 		e.offered = other
@@ -52,7 +54,7 @@ func (e *legacy) open(ctx context.Context, c *talk) wire.Outcome {
 		return o
 	}
 	call := &Call{Method: "notifications/initialized"}
-	r := c.post(ctx, &Outgoing{method: call.Method, raw: wire.ComposeNotification(call.Method, nil), fields: e.fields()})
+	r := c.post(ctx, &transport.Outgoing{Method: call.Method, Raw: wire.ComposeNotification(call.Method, nil), Fields: e.fields()})
 	if refused := c.outcome(e, call, r); !refused.Good() {
 		return refused
 	}
@@ -61,7 +63,7 @@ func (e *legacy) open(ctx context.Context, c *talk) wire.Outcome {
 
 // otherOffer is another revision to offer after a refusal, or "". A server that
 // names a stateless one is better spoken to without a handshake.
-func otherOffer(c *talk, offered string, o wire.Outcome) string {
+func otherOffer(c *connection, offered string, o wire.Outcome) string {
 	theirs := supportedIn(o.RPC())
 	if o.Kind != wire.RPCFailed || c.s.opt.Protocol != "" || newest(theirs, Stateless) != "" {
 		return ""
@@ -74,21 +76,21 @@ func otherOffer(c *talk, offered string, o wire.Outcome) string {
 
 // initialize sends the offer. The session id holds from the head of the answer
 // on: what has to be sent while its body is read belongs to the session.
-func (e *legacy) initialize(ctx context.Context, c *talk) wire.Outcome {
+func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	capabilities := withTasks(c.s.opt.Capabilities, e.offered)
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
 	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(c.s.opt.Version)) + `}`
 	call := &Call{Method: "initialize", Params: json.RawMessage(params)}
 	id := c.s.nextID()
-	out := &outgoing{Outgoing: Outgoing{raw: wire.ComposeRequest(id, call.Method, call.Params), id: id, method: call.Method,
-		resumable: true, batches: true}, lasting: true}
+	out := &outgoing{Outgoing: transport.Outgoing{Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
+		Resumable: true, Batches: true}, lasting: true}
 	given := ""
-	out.headed = func(h http.Header) {
+	out.Headed = func(h http.Header) {
 		given = h.Get("Mcp-Session-Id")
 		if visibleASCII(given) {
 			e.update(func(a *agreement) { *a = agreement{session: given, said: capabilities} })
-			out.fields = e.fields()
+			out.Fields = e.fields()
 		}
 	}
 	o := c.outcome(e, call, c.exchange(ctx, e, out, c.s.opt.Limits.Idle))
@@ -99,7 +101,7 @@ func (e *legacy) initialize(ctx context.Context, c *talk) wire.Outcome {
 }
 
 // accept reads the server's side of the handshake.
-func (e *legacy) accept(c *talk, o wire.Outcome, session string) wire.Outcome {
+func (e *legacy) accept(c *connection, o wire.Outcome, session string) wire.Outcome {
 	members, _ := jsonraw.Object(o.Result)
 	version, _ := members.Get("protocolVersion")
 	agreed, _ := jsonraw.Text(version)
@@ -113,7 +115,7 @@ func (e *legacy) accept(c *talk, o wire.Outcome, session string) wire.Outcome {
 		return ended(o, wire.BadResponse, "the server's session id is not visible ASCII, or too long")
 	}
 	e.update(func(a *agreement) { a.agreed, a.session = agreed, session })
-	c.update(func(f *facts) { f.info = infoOf(members) })
+	c.update(func(f *connectionState) { f.info = infoOf(members) })
 	pinned := c.s.opt.Protocol
 	switch {
 	case agreed == rev2024Draft:
@@ -163,16 +165,16 @@ func (e *legacy) fields() []wire.Field {
 	return fields
 }
 
-func (e *legacy) ear() func() []wire.Field { return e.fields }
+func (e *legacy) getStream() func() []wire.Field { return e.fields }
 
 // stamp. A request that is augmented to a task must not be cancelled with the
 // notification (2025-11-25 basic/utilities/tasks).
-func (e *legacy) stamp(_ *talk, call *Call, out *outgoing) {
-	out.fields, out.resumable, out.batches = e.fields(), true, e.batches()
-	wish(call)
-	out.lasting = isTaskMethod(call.Method) || jsonraw.First(call.Params, "task") != nil
+func (e *legacy) stamp(_ *connection, call *Call, out *outgoing) {
+	out.Fields, out.Resumable, out.Batches = e.fields(), true, e.batches()
+	addTask(call)
+	out.lasting = mcp.IsTaskMethod(call.Method) || jsonraw.First(call.Params, "task") != nil
 	if call.Progress {
-		call.Params = withMeta(call.Params, jsonraw.Member{Name: "progressToken", Value: out.id})
+		call.Params = withMeta(call.Params, jsonraw.Member{Name: "progressToken", Value: out.ID})
 	}
 }
 
@@ -200,13 +202,13 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	return kind, text
 }
 
-// asked answers away from the line: ping and what is about tasks at once, what
+// takeRequest answers away from the line: ping and what is about tasks at once, what
 // was declared when it is known what to say, and everything else with a refusal.
-func (e *legacy) asked(c *talk, m *wire.Message) {
+func (e *legacy) takeRequest(c *connection, m *wire.Message) {
 	o := e.offer()
 	code, what := o.forbids(m.Method, m.Params)
 	why := broken(m.Method, m.Params)
-	reply := func(ctx context.Context) []byte { return responder{c}.put(ctx, m) }
+	reply := func(ctx context.Context) []byte { return responder{c}.composeAnswer(ctx, m) }
 	sent := func() {}
 	switch {
 	case m.Method == "ping":
@@ -219,11 +221,11 @@ func (e *legacy) asked(c *talk, m *wire.Message) {
 		c.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)
 	case m.Method == "roots/list":
 		sent = c.rootsAsked()
-	case isTaskMethod(m.Method):
-		reply = func(ctx context.Context) []byte { return responder{c}.aboutErrand(ctx, m) }
+	case mcp.IsTaskMethod(m.Method):
+		reply = func(ctx context.Context) []byte { return responder{c}.answerTaskRequest(ctx, m) }
 	case o.becomesTask(m):
 		reply = func(ctx context.Context) []byte {
-			return responder{c}.errand(ctx, m, func(raw []byte) { answerRequest(ctx, c, m, raw, e.fields()) })
+			return responder{c}.runTask(ctx, m, func(raw []byte) { answerRequest(ctx, c, m, raw, e.fields()) })
 		}
 	}
 	if !c.s.answers.start(func(ctx context.Context) {
@@ -243,15 +245,15 @@ func refusal(code int64, what string) string {
 }
 
 // answerRequest sends what is to be said; nothing where the question was withdrawn.
-func answerRequest(ctx context.Context, c *talk, m *wire.Message, raw []byte, fields []wire.Field) {
+func answerRequest(ctx context.Context, c *connection, m *wire.Message, raw []byte, fields []wire.Field) {
 	if raw == nil {
 		return
 	}
 	ctx, stop := context.WithTimeout(ctx, graceForAnswer)
 	defer stop()
-	r := c.line().send(ctx, &Outgoing{raw: raw, fields: fields})
-	if r.fault != nil && ctx.Err() == nil {
-		c.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.fault.text)
+	r := c.line().Send(ctx, &transport.Outgoing{Raw: raw, Fields: fields})
+	if r.Fault != nil && ctx.Err() == nil {
+		c.found(wire.Warning, "answer_refused", "the server requested "+m.Method+" and did not accept the response: "+r.Fault.Text)
 	}
 }
 
@@ -259,33 +261,33 @@ func answerRequest(ctx context.Context, c *talk, m *wire.Message, raw []byte, fi
 // (basic/transports, "Session Management"), unless the server answers the very
 // request. Some servers say 400 and name no request: on the first request of a
 // conversation that an earlier run opened that may mean the same.
-func (e *legacy) judge(r reply, untried bool) standing {
+func (e *legacy) judge(r reply, untried bool) sessionState {
 	switch {
-	case untried && modernEvidence(r.message):
-		return forgotten
-	case r.http == nil:
-		return good
-	case e.sessionID() != "" && r.http.Status == http.StatusNotFound:
-		return notFound(r.message)
+	case untried && modernEvidence(r.Message):
+		return expired
+	case r.HTTP == nil:
+		return valid
+	case e.sessionID() != "" && r.HTTP.Status == http.StatusNotFound:
+		return notFound(r.Message)
 	case untried && namesNoRequest(r):
-		return doubtful
+		return suspect
 	}
-	return good
+	return valid
 }
 
 // notFound judges what came with a 404 within a session. Servers say that they do
 // not know the session with -32600 or a code of their own making, some by the
 // request's id. What else bears that id is meant for the request.
-func notFound(m *wire.Message) standing {
+func notFound(m *wire.Message) sessionState {
 	switch {
-	case m == nil || m.Error == nil || noID(m):
-		return forgotten
+	case m == nil || m.Error == nil || transport.NoID(m):
+		return expired
 	case slices.Contains([]int64{-32601, -32602, codeInternal, codeNoResource}, m.Error.Code):
-		return good
+		return valid
 	case m.Error.Code == -32600 || -32099 <= m.Error.Code && m.Error.Code <= -32000:
-		return forgotten
+		return expired
 	}
-	return doubtful
+	return suspect
 }
 
 // codeNoResource was "resource not found" up to 2025-11-25.
@@ -293,24 +295,24 @@ const codeNoResource = -32002
 
 // namesNoRequest reports a refusal that does not say of which request.
 func namesNoRequest(r reply) bool {
-	return isRefusal(r.http.Status) && (r.message == nil || noID(r.message))
+	return transport.IsRefusal(r.HTTP.Status) && (r.Message == nil || transport.NoID(r.Message))
 }
 
 // alive asks with a ping: whatever answers it by its id knows the session.
-func (e *legacy) alive(ctx context.Context, c *talk) bool {
+func (e *legacy) alive(ctx context.Context, c *connection) bool {
 	r := c.request(ctx, e, &Call{Method: "ping"}, c.s.opt.Limits.Idle)
-	return r.message != nil && !noID(r.message) && !modernEvidence(r.message)
+	return r.Message != nil && !transport.NoID(r.Message) && !modernEvidence(r.Message)
 }
 
 // cancel sends notifications/cancelled. (initialize, which must never be
 // cancelled, is sent as lasting: basic/utilities/cancellation.)
-func (e *legacy) cancel(c *talk, out *outgoing) { sendCancelled(c, out, e.fields()) }
+func (e *legacy) cancel(c *connection, out *outgoing) { sendCancelled(c, out, e.fields()) }
 
-func sendCancelled(c *talk, out *outgoing, fields []wire.Field) {
+func sendCancelled(c *connection, out *outgoing, fields []wire.Field) {
 	ctx, stop := context.WithTimeout(context.Background(), graceForCancel)
 	defer stop()
-	params := `{"requestId":` + string(out.id) + `,"reason":"cancelled by the user or a timeout"}`
-	c.line().send(ctx, &Outgoing{raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), fields: fields})
+	params := `{"requestId":` + string(out.ID) + `,"reason":"cancelled by the user or a timeout"}`
+	c.line().Send(ctx, &transport.Outgoing{Raw: wire.ComposeNotification("notifications/cancelled", json.RawMessage(params)), Fields: fields})
 }
 
 // graceForCancel bounds what a Ctrl-C waits for; graceForAnswer how long a
@@ -320,12 +322,12 @@ const (
 	graceForAnswer = 10 * time.Second
 )
 
-func (e *legacy) end(ctx context.Context, c *talk) {
-	line, ok := c.line().(*httpTransport)
+func (e *legacy) end(ctx context.Context, c *connection) {
+	line, ok := c.line().(*transport.HTTP)
 	if !ok || e.sessionID() == "" {
 		return
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, graceForEnd, timeoutError{what: "no response", after: graceForEnd})
+	ctx, stop := context.WithTimeoutCause(ctx, transport.SessionEndGrace, transport.TimeoutError{What: "no response", After: transport.SessionEndGrace})
 	defer stop()
-	line.end(ctx, &Outgoing{fields: e.fields()})
+	line.DeleteSession(ctx, &transport.Outgoing{Fields: e.fields()})
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -46,12 +47,12 @@ func (s *Session) List(ctx context.Context, method string) (List, wire.Outcome) 
 // so; the list is then not Whole.
 func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
 	began := s.opt.Now()
-	ctx, stop := limited(ctx, timeoutError{"--max-time", "the list did not end", s.opt.Limits.Hard}, 0)
+	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the list did not end", After: s.opt.Limits.Hard}, 0)
 	defer stop()
 	l, o, restart := walk(ctx, s, method, enough)
 	if restart {
 		l.Findings = nil
-		s.talk().found(wire.Warning, "list_restarted", method+" could not be continued with the server's cursor; it was restarted")
+		s.connection().found(wire.Warning, "list_restarted", method+" could not be continued with the server's cursor; it was restarted")
 		l, o, _ = walk(ctx, s, method, enough)
 	}
 	o.Took = s.opt.Now().Sub(began)

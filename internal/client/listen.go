@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/client/closed"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/wire"
 )
 
@@ -41,13 +43,13 @@ type Listening struct {
 }
 
 // A subscription is a Listening under way.
-type hearing struct {
+type subscription struct {
 	Listening
-	guarded[told]
+	guarded[subscriptionState]
 }
 
-// told is how far a Listening has come.
-type told struct {
+// subscriptionState is how far a Listening has come.
+type subscriptionState struct {
 	// begun is set while the server reports changes, ever once it did, and over when
 	// Listen has ended; what still comes then is no error.
 	begun, ever, over bool
@@ -67,42 +69,42 @@ var errServerEnds = errors.New("the server closed it")
 // connection, the process or the session is lost, the server is asked again, for
 // as long as it takes.
 func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
-	sub := &hearing{Listening: l}
+	sub := &subscription{Listening: l}
 	s.subscriptions.add(sub)
-	defer sub.update(func(t *told) { t.begun, t.over = false, true })
+	defer sub.update(func(t *subscriptionState) { t.begun, t.over = false, true })
 	for attempt := 1; ; attempt++ {
 		since := s.opt.Now()
 		o, next := s.listenOnce(ctx, sub)
-		if s.opt.Now().Sub(since) >= longRetry {
+		if s.opt.Now().Sub(since) >= transport.MaxBackoff {
 			attempt = 1
 		}
-		if next == stop || ctx.Err() != nil || !sub.now().ever && (next != reopen || attempt > 1) {
+		if next == noRetry || ctx.Err() != nil || !sub.now().ever && (next != reconnect || attempt > 1) {
 			return o
 		}
 		sub.lose(o.Text)
-		if sub.now().ever && !sleep(ctx, backoff(attempt)) {
-			return s.talk().gaveUp(context.Cause(ctx))
+		if sub.now().ever && !transport.Sleep(ctx, transport.Backoff(attempt)) {
+			return s.connection().gaveUp(context.Cause(ctx))
 		}
 	}
 }
 
 // listenOnce listens until that ends, in a new conversation where the session or the
 // line of the current one is lost.
-func (s *Session) listenOnce(ctx context.Context, sub *hearing) (wire.Outcome, remedy) {
-	c := s.talk()
-	if c.now().lost || isOver(c.line().gone()) {
-		fresh, o := s.renew(ctx, c, revisionAfter(c, reply{}))
+func (s *Session) listenOnce(ctx context.Context, sub *subscription) (wire.Outcome, retryAction) {
+	c := s.connection()
+	if c.now().lost || closed.Now(c.line().Gone()) {
+		fresh, o := s.reconnect(ctx, c, revisionAfter(c, reply{}))
 		switch {
 		case o.Good():
 			c = fresh
 		case o.Kind == wire.Transport || o.Kind == wire.Timeout:
 			return o, resend
 		default:
-			return o, stop
+			return o, noRetry
 		}
 	}
 	o, next := c.era().listen(ctx, c, sub)
-	if next == reopen {
+	if next == reconnect {
 		c.forget()
 	}
 	return o, next
@@ -111,10 +113,10 @@ func (s *Session) listenOnce(ctx context.Context, sub *hearing) (wire.Outcome, r
 // subscriptions are those of a session.
 type subscriptions struct {
 	mu  sync.Mutex
-	all []*hearing
+	all []*subscription
 }
 
-func (ss *subscriptions) add(sub *hearing) {
+func (ss *subscriptions) add(sub *subscription) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.all = append(ss.all, sub)
@@ -142,34 +144,34 @@ func (ss *subscriptions) Restored() {
 
 // Active reports whether any subscription is still open.
 func (ss *subscriptions) Active() bool {
-	return slices.ContainsFunc(ss.list(), func(sub *hearing) bool { return !sub.now().over })
+	return slices.ContainsFunc(ss.list(), func(sub *subscription) bool { return !sub.now().over })
 }
 
 // list gives all subscriptions, the ended ones too.
-func (ss *subscriptions) list() []*hearing {
+func (ss *subscriptions) list() []*subscription {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return slices.Clone(ss.all)
 }
 
 // patience is the limit of time for what a listening begins with.
-func (sub *hearing) patience(idle time.Duration) time.Duration {
+func (sub *subscription) patience(idle time.Duration) time.Duration {
 	if sub.Patience > 0 && (idle <= 0 || sub.Patience < idle) {
 		return sub.Patience
 	}
 	return idle
 }
 
-func (sub *hearing) begin(agreed Filter) {
-	before := sub.update(func(t *told) { t.begun, t.ever, t.agreed = true, true, agreed })
+func (sub *subscription) begin(agreed Filter) {
+	before := sub.update(func(t *subscriptionState) { t.begun, t.ever, t.agreed = true, true, agreed })
 	if !before.begun && sub.Began != nil {
 		sub.Began(agreed)
 	}
 }
 
 // lose tells, once, that the server tells no longer.
-func (sub *hearing) lose(why string) {
-	before := sub.update(func(t *told) { t.begun = false })
+func (sub *subscription) lose(why string) {
+	before := sub.update(func(t *subscriptionState) { t.begun = false })
 	if before.begun && sub.Lost != nil {
 		sub.Lost(why)
 	}
@@ -195,7 +197,7 @@ func (f Filter) without(other Filter) (names []string) {
 }
 
 // agreed tells what the server does not tell of although it was asked to.
-func (sub *hearing) agreed(c *talk, given Filter) {
+func (sub *subscription) agreed(c *connection, given Filter) {
 	if missing := sub.without(given); len(missing) > 0 {
 		c.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
 	}

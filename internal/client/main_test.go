@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"mcpc/internal/client/process"
 )
 
 // TestMain turns the test binary into a stdio server where it is started as
@@ -19,6 +21,6 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
-	graceForWords = 500 * time.Millisecond // on a busy machine the last words come late
+	process.StderrGrace = 500 * time.Millisecond // on a busy machine the last words come late
 	goleak.VerifyTestMain(m)
 }

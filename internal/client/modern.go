@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"slices"
 
+	"mcpc/internal/client/paramheader"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -41,11 +44,11 @@ func (e *modern) revision() string { return e.version }
 
 func (e *modern) batches() bool { return false }
 
-func (e *modern) ear() func() []wire.Field { return nil }
+func (e *modern) getStream() func() []wire.Field { return nil }
 
 // open asks server/discover. No server needs to be asked first; it is how a
 // person learns who answers.
-func (e *modern) open(ctx context.Context, c *talk) wire.Outcome {
+func (e *modern) open(ctx context.Context, c *connection) wire.Outcome {
 	call := &Call{Method: "server/discover"}
 	o := c.outcome(e, call, c.request(ctx, e, call, c.s.opt.Limits.Idle))
 	if o.Good() {
@@ -56,19 +59,19 @@ func (e *modern) open(ctx context.Context, c *talk) wire.Outcome {
 
 // learn reads a DiscoverResult. serverInfo is in _meta; release candidates
 // had it at the top.
-func (e *modern) learn(c *talk, result json.RawMessage) {
+func (e *modern) learn(c *connection, result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	info := infoOf(members)
 	if server := jsonraw.First(jsonraw.First(result, "_meta"), metaServerInfo); server != nil {
 		info.ServerInfo = server
 	}
-	c.update(func(f *facts) { f.info = info })
+	c.update(func(f *connectionState) { f.info = info })
 }
 
 // stamp writes _meta, and the header fields that repeat the body. What the
 // caller wrote into _meta stays, and the header follows it: the two must be
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
-func (e *modern) stamp(c *talk, call *Call, out *outgoing) {
+func (e *modern) stamp(c *connection, call *Call, out *outgoing) {
 	opt := &c.s.opt
 	marks := []jsonraw.Member{
 		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
@@ -79,20 +82,20 @@ func (e *modern) stamp(c *talk, call *Call, out *outgoing) {
 		marks = append(marks, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
 	}
 	if call.Progress {
-		marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.id})
+		marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.ID})
 	}
 	params := call.Params // without the marks
 	own, broken := jsonraw.Object(params)
 	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
-		out.token = out.id
+		out.token = out.ID
 	}
-	call.Params, out.lasting = withMeta(call.Params, marks...), isTaskMethod(call.Method)
-	out.fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(own)}, {Name: "Mcp-Method", Value: call.Method}}
+	call.Params, out.lasting = withMeta(call.Params, marks...), mcp.IsTaskMethod(call.Method)
+	out.Fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(own)}, {Name: "Mcp-Method", Value: call.Method}}
 	if name, ok := headerName(call.Method, params); ok && broken == nil {
-		out.fields = append(out.fields, wire.Field{Name: "Mcp-Name", Value: encodeHeader(name)})
+		out.Fields = append(out.Fields, wire.Field{Name: "Mcp-Name", Value: paramheader.Encode(name)})
 	}
 	if call.Schema != nil {
-		out.fields = append(out.fields, paramFields(call.Schema, call.Params)...)
+		out.Fields = append(out.Fields, paramheader.Fields(call.Schema, call.Params)...)
 	}
 }
 
@@ -100,7 +103,7 @@ func (e *modern) stamp(c *talk, call *Call, out *outgoing) {
 // where the caller wrote it.
 func (e *modern) versionIn(params jsonraw.Members) string {
 	meta, _ := params.Get("_meta")
-	if version, _ := jsonraw.Text(jsonraw.First(meta, metaVersion)); version != "" && plainHeader(version) {
+	if version, _ := jsonraw.Text(jsonraw.First(meta, metaVersion)); version != "" && paramheader.IsPlain(version) {
 		return version
 	}
 	return e.version
@@ -194,9 +197,9 @@ func settleQuestion(result jsonraw.Members) (wire.Kind, string) {
 	return wire.InputRequired, "the server requires input to continue (resultType is input_required)"
 }
 
-// asked: a server of this era may not ask, and a client must not answer
+// takeRequest: a server of this era may not ask, and a client must not answer
 // (2026-07-28 basic/transports/stdio).
-func (e *modern) asked(c *talk, m *wire.Message) {
+func (e *modern) takeRequest(c *connection, m *wire.Message) {
 	c.found(wire.Warning, "server_request", "the server sent a request, "+m.Method+", which this revision forbids; it was not answered")
 }
 
@@ -213,34 +216,34 @@ func asksAsBefore(m *wire.Message) bool {
 // found and that may no longer hold. A server that now wants a handshake refuses a
 // request unread: with a status, or with an error that names the request. 404 beside
 // -32601 is how this era itself refuses a method.
-func (e *modern) judge(r reply, untried bool) standing {
-	if !untried || r.message == nil && r.http == nil {
-		return good
+func (e *modern) judge(r reply, untried bool) sessionState {
+	if !untried || r.Message == nil && r.HTTP == nil {
+		return valid
 	}
 	code := int64(0)
-	if r.message != nil && r.message.Error != nil {
-		code = r.message.Error.Code
+	if r.Message != nil && r.Message.Error != nil {
+		code = r.Message.Error.Code
 	}
 	switch {
 	case code == codeUnsupportedVersion:
-		return forgotten
-	case r.http == nil:
-	case namesNoRequest(r), code == -32600, code == -32601 && r.http.Status != http.StatusNotFound:
-		return doubtful
+		return expired
+	case r.HTTP == nil:
+	case namesNoRequest(r), code == -32600, code == -32601 && r.HTTP.Status != http.StatusNotFound:
+		return suspect
 	}
-	return good
+	return valid
 }
 
 // alive asks server/discover: a server that lists the revision speaks it. Any other
 // answer is the one that the next conversation begins with.
-func (e *modern) alive(ctx context.Context, c *talk) bool {
+func (e *modern) alive(ctx context.Context, c *connection) bool {
 	r := c.request(ctx, e, &Call{Method: "server/discover"}, c.s.opt.Limits.Idle)
 	found := judgeProbe(r, false)
 	if found.kind == speaksModern && found.revision == e.version {
 		return true
 	}
 	if found.kind != giveUp {
-		c.update(func(f *facts) { f.probed = &r })
+		c.update(func(f *connectionState) { f.probed = &r })
 	}
 	return false
 }
@@ -248,13 +251,13 @@ func (e *modern) alive(ctx context.Context, c *talk) bool {
 // cancel: by HTTP closing the stream is the cancellation, and the transport
 // does that; over stdio it is a notification (2026-07-28
 // basic/patterns/cancellation).
-func (e *modern) cancel(c *talk, out *outgoing) {
-	if c.line().name() == Stdio {
+func (e *modern) cancel(c *connection, out *outgoing) {
+	if c.line().Name() == transport.Stdio {
 		sendCancelled(c, out, nil)
 	}
 }
 
-func (e *modern) end(context.Context, *talk) {}
+func (e *modern) end(context.Context, *connection) {}
 
 func (e *modern) sessionID() string { return "" }
 
@@ -265,10 +268,10 @@ func (e *modern) declared() json.RawMessage { return nil }
 type probing struct{ *modern }
 
 // cancel notes that the answer may still come, and is then not reported.
-func (probing) cancel(c *talk, out *outgoing) {
+func (probing) cancel(c *connection, out *outgoing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.probe = string(out.id)
+	c.probe = string(out.ID)
 }
 
 // modernEvidence reports an error that only a server of this era gives.
@@ -280,7 +283,7 @@ func modernEvidence(m *wire.Message) bool {
 // takeVersion changes to another revision that the server named when it refused
 // one, even to the same one again, but once only (2026-07-28 basic/versioning).
 // What is refused so was not read.
-func (c *talk) takeVersion(e *wire.RPCError) bool {
+func (c *connection) takeVersion(e *wire.RPCError) bool {
 	pinned := c.s.opt.Protocol
 	if e == nil || e.Code != codeUnsupportedVersion || !Stateless(c.revision()) {
 		return false
@@ -289,7 +292,7 @@ func (c *talk) takeVersion(e *wire.RPCError) bool {
 		return Stateless(r) && (pinned == "" || r == pinned)
 	})
 	taken := false
-	c.update(func(f *facts) {
+	c.update(func(f *connectionState) {
 		if taken = revision != "" && !f.reversed; taken {
 			f.reversed, f.era = true, &modern{version: revision}
 		}

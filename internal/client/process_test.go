@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/client/process"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/wire"
 )
 
@@ -29,7 +31,9 @@ func started(t *testing.T, habit string, more ...func(*Options)) (*Session, wire
 	return Open(context.Background(), opt)
 }
 
-func childOf(s *Session) *child { return s.talk().line().(*stdio).child }
+func childOf(s *Session) *process.Process {
+	return s.connection().line().(*transport.StdioProcess).Process
+}
 
 // patience is how long a test waits for what must happen. It is spent only where
 // something is broken.
@@ -50,14 +54,14 @@ func closeAndCheck(t *testing.T, s *Session, ended string) {
 	case <-time.After(patience):
 		t.Fatal("it does not close")
 	}
-	if got := p.howEnded().Ended; got != ended {
+	if got := p.Ending().Ended; got != ended {
 		t.Errorf("the process ended with %s, want %s", got, ended)
 	}
-	empty(t, p.group)
+	empty(t, p.Group)
 }
 
 // empty waits for the system to be done with processes that were ended already.
-func empty(t *testing.T, group *group) {
+func empty(t *testing.T, group *process.Group) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
 		left := living(t, group)
@@ -167,7 +171,7 @@ func TestProcessShutdown(t *testing.T) {
 	} {
 		t.Run(habit, func(t *testing.T) {
 			t.Parallel()
-			s, o := started(t, habit, func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+			s, o := started(t, habit, func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
 			if !o.Good() {
 				t.Fatal(o.Text)
 			}
@@ -185,11 +189,11 @@ func TestProcessShutdown(t *testing.T) {
 // not waited for, and what it left is ended.
 func TestProcessLeavesADaemon(t *testing.T) {
 	t.Parallel()
-	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	s, o := started(t, "forks-and-exits", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
-	group := childOf(s).group
+	group := childOf(s).Group
 	o = toolCall(context.Background(), s)
 	if o.Kind != wire.Transport || o.Process == nil || o.Process.Ended != "exit status 0" || o.Process.Stderr != "the daemon goes on\n" {
 		t.Errorf("got %s %q %+v", o.Kind, o.Text, o.Process)
@@ -244,7 +248,7 @@ func TestProcessNoiseIsCountedForOneProcess(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
 		"greets":       {`non-JSON-RPC line on the server's stdout, ignored: "hello"`},
-		"greets-twice": {`non-JSON-RPC line on the server's stdout, ignored: "hello"`, "2 " + noiseLines},
+		"greets-twice": {`non-JSON-RPC line on the server's stdout, ignored: "hello"`, "2 " + transport.NoiseSummary},
 	} {
 		var found []string
 		var starts int
@@ -272,7 +276,7 @@ func TestProcessNoiseIsCountedForOneProcess(t *testing.T) {
 // Half-open pipes: the server lives and does not talk, or does not listen.
 func TestProcessHalfOpen(t *testing.T) {
 	t.Parallel()
-	s, o := started(t, "closes-stdout", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	s, o := started(t, "closes-stdout", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
@@ -281,7 +285,7 @@ func TestProcessHalfOpen(t *testing.T) {
 	}
 	closeAndCheck(t, s, "exit status 0")
 
-	s, o = started(t, "closes-stdin", func(opt *Options) { opt.Protocol, opt.Quick = rev2607, true })
+	s, o = started(t, "closes-stdin", func(opt *Options) { opt.Protocol, opt.SkipDiscover = rev2607, true })
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
@@ -299,7 +303,7 @@ func TestProcessHalfOpen(t *testing.T) {
 func TestProcessNeverReads(t *testing.T) {
 	t.Parallel()
 	s, o := started(t, "never-reads", func(opt *Options) {
-		opt.Protocol, opt.Quick, opt.Limits.Idle = rev2607, true, 300*time.Millisecond
+		opt.Protocol, opt.SkipDiscover, opt.Limits.Idle = rev2607, true, 300*time.Millisecond
 	})
 	if !o.Good() {
 		t.Fatal(o.Text)

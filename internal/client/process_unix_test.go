@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mcpc/internal/client/process"
 )
 
 // How a process ends that was ended, and what is said of a file that is no program.
@@ -23,12 +25,12 @@ const (
 
 // living lists the living processes of the group, zombies excluded; on
 // other systems than Linux only its id.
-func living(_ *testing.T, g *group) (left []string) {
+func living(_ *testing.T, g *process.Group) (left []string) {
 	if runtime.GOOS != "linux" {
-		if errors.Is(syscall.Kill(-g.id, 0), syscall.ESRCH) {
+		if errors.Is(syscall.Kill(-g.ID, 0), syscall.ESRCH) {
 			return nil
 		}
-		return []string{strconv.Itoa(g.id)}
+		return []string{strconv.Itoa(g.ID)}
 	}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
@@ -38,7 +40,7 @@ func living(_ *testing.T, g *group) (left []string) {
 		}
 		text := string(raw)
 		fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-		if len(fields) > 2 && fields[0] != "Z" && fields[2] == strconv.Itoa(g.id) {
+		if len(fields) > 2 && fields[0] != "Z" && fields[2] == strconv.Itoa(g.ID) {
 			left = append(left, strings.TrimSpace(text[:strings.LastIndexByte(text, ')')+1]))
 		}
 	}

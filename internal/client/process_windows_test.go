@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mcpc/internal/client/process"
 )
 
 // How a process ends that was ended, and what is said of a file that is no program.
@@ -22,7 +24,7 @@ const (
 )
 
 // living counts the processes of the job.
-func living(t *testing.T, j *Job) (left []string) {
+func living(t *testing.T, j *process.Job) (left []string) {
 	t.Helper()
 	var about struct {
 		times  [4]int64
@@ -31,7 +33,7 @@ func living(t *testing.T, j *Job) (left []string) {
 		active uint32
 		ended  uint32
 	}
-	err := windows.QueryInformationJobObject(j.handle, windows.JobObjectBasicAccountingInformation,
+	err := windows.QueryInformationJobObject(j.Handle, windows.JobObjectBasicAccountingInformation,
 		uintptr(unsafe.Pointer(&about)), uint32(unsafe.Sizeof(about)), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,6 @@ package client
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +12,6 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +55,7 @@ func TestClosedWhileIdle(t *testing.T) {
 		}
 		return &lateReader{conn.(*net.TCPConn), func() { once.Do(func() { close(ended) }) }, hold}, nil
 	}
-	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, Quick: true, Dial: dial})
+	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, SkipDiscover: true, Dial: dial})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
@@ -96,87 +93,6 @@ func serveOnceEach(l net.Listener, calls *atomic.Int64) {
 			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"resultType":"complete"}}`, wire.ParseMessage(body).ID)
 			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(answer), answer)
 		}()
-	}
-}
-
-// patienceForTests is how long a test waits for what must happen.
-const patienceForTests = 30 * time.Second
-
-// What is unread is no end, and looking takes nothing away.
-func TestIsClosedThere(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	here, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer here.Close()
-	there, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket, err := here.(syscall.Conn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if isClosedThere(socket) {
-		t.Error("an open connection counts as closed")
-	}
-	if _, err := there.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	there.Close()
-	if isClosedThere(socket) {
-		t.Error("a connection with something to read counts as closed")
-	}
-	if n, err := here.Read(make([]byte, 2)); n != 1 || err != nil {
-		t.Fatalf("read %d, %v", n, err)
-	}
-	for until := time.Now().Add(patienceForTests); !isClosedThere(socket); time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the end is not seen")
-		}
-	}
-}
-
-// A connection that was opened for the request is written to even if the server has closed
-// it by then: what the server said first, such as a TLS alert, is the answer to the request.
-func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		there, err := l.Accept()
-		if err != nil {
-			return
-		}
-		_, _ = there.Write([]byte("x"))
-		there.Close()
-	}()
-	conn, err := watched((&net.Dialer{}).DialContext)(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if n, err := conn.Read(make([]byte, 2)); n != 1 || err != nil {
-		t.Fatalf("read %d, %v", n, err)
-	}
-	for until := time.Now().Add(patienceForTests); !isClosedThere(conn.(*reusedConn).socket); time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("the end is not seen")
-		}
-	}
-	if _, err := conn.Write([]byte("a")); err != nil {
-		t.Errorf("the first request: %v", err)
-	}
-	checkBeforeReuse(tls.Client(conn, &tls.Config{ServerName: "server.example"}))
-	if _, err := conn.Write([]byte("a")); !errors.Is(err, errClosedIdle) {
-		t.Errorf("a request on the connection that is used again: %v", err)
 	}
 }
 
@@ -227,7 +143,7 @@ func TestClosedAfterItWasChosen(t *testing.T) {
 		t.Cleanup(last.release)
 		return last, nil
 	}
-	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, Quick: true, Dial: dial})
+	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, SkipDiscover: true, Dial: dial})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}

@@ -12,15 +12,15 @@ const graceForRoots = 200 * time.Millisecond
 
 // rootsAsked notes that the server asked for the roots; what it gives is to be
 // called when they are on their way.
-func (c *talk) rootsAsked() (sent func()) {
+func (c *connection) rootsAsked() (sent func()) {
 	taken := make(chan struct{})
-	c.update(func(f *facts) { f.takingRoots = taken })
+	c.update(func(f *connectionState) { f.takingRoots = taken })
 	return func() { time.AfterFunc(graceForRoots, func() { close(taken) }) }
 }
 
 // settleRoots waits until the roots that the server asked for can be taken in: the
 // next request may need them.
-func (c *talk) settleRoots(ctx context.Context) {
+func (c *connection) settleRoots(ctx context.Context) {
 	taken := c.now().takingRoots
 	if taken == nil {
 		return

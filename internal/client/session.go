@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/client/keepalive"
+	"mcpc/internal/client/network"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -23,14 +26,14 @@ type Server struct {
 	// Pipe opens a server inside this process. It is called again where the
 	// server has to be started anew.
 	Pipe func() (io.Reader, io.WriteCloser)
-	// Held leads to a process that holds the command; nil starts it as a child.
-	Held *HeldBy
+	// Keepalive leads to a process that holds the command; nil starts it as a child.
+	Keepalive *keepalive.Dialer
 	// Env and Dir are the command's environment and working directory; nil and
 	// "" are mcpc's own.
 	Env []string
 	Dir string
 	// Transport is the one an earlier run found to work; "" is to find out.
-	Transport TransportName
+	Transport transport.Name
 	// Name is how the server is called in outcomes.
 	Name string
 }
@@ -40,13 +43,13 @@ type Options struct {
 	Server Server
 	// Protocol pins a revision; "" negotiates.
 	Protocol string
-	// Known is the revision that the server was found to speak before; it saves
+	// KnownRevision is the revision that the server was found to speak before; it saves
 	// the probe, and is forgotten when it no longer holds.
-	Known string
+	KnownRevision string
 	// Resume goes on with a conversation that an earlier run opened.
 	Resume *Memory
-	// Quick leaves out a server/discover that nothing depends on.
-	Quick bool
+	// SkipDiscover leaves out a server/discover that nothing depends on.
+	SkipDiscover bool
 	// Version is mcpc's own; Capabilities are those that this run can honour.
 	Version      string
 	Capabilities json.RawMessage
@@ -59,17 +62,17 @@ type Options struct {
 	// LogLevel asks for log messages along with each request, in the era where
 	// that is how it is done; "" does not.
 	LogLevel string
-	// Standing keeps a stream open, where there is such a thing, for what the server
+	// GetStream keeps a stream open, where there is such a thing, for what the server
 	// says and asks apart from the answers to requests.
-	Standing bool
+	GetStream bool
 	// Fields are the user's header fields. They come last and win.
 	Fields []wire.Field
 	Limits Limits
 	// Dial opens connections; nil is the machine's network. Pins lead some elsewhere.
-	Dial DialFunc
-	Pins Pins
+	Dial network.DialFunc
+	Pins network.Pins
 	// Proxy finds the proxy for a request; nil is none.
-	Proxy ProxyFunc
+	Proxy network.ProxyFunc
 	// TLS is that of Certificates; nil believes the system's authorities.
 	TLS *tls.Config
 	// Through wraps the RoundTripper of the network, which it is given: it may add to
@@ -88,9 +91,9 @@ type Options struct {
 	// Notified is called with notifications, Found with problems that do not end the
 	// request, Renewed when a conversation had to be opened anew. They are called
 	// from several goroutines and must not block; each may be nil.
-	Notified func(m *wire.Message)
-	Found    func(f wire.Finding)
-	Renewed  func(why string)
+	Notified    func(m *wire.Message)
+	Found       func(f wire.Finding)
+	Reconnected func(why string)
 	// Shape says what is wrong with the shape of what comes, and Strict whether such a
 	// result is to be refused; each may be nil.
 	Shape  ShapeCheck
@@ -116,11 +119,11 @@ func (o Options) withDefaults() Options {
 type Session struct {
 	Tasks
 	opt Options
-	rec *recorder
+	rec *transport.Recorder
 	// via has the connections of all transports of the session.
-	via *Connector
-	// open are the requests under way.
-	open *openRequests
+	via *transport.Connector
+	// pending are the requests under way.
+	pending *pendingRequests
 	// reported are the rules that were reported once and are not reported again.
 	reported onceRules
 	// subscriptions are those that Listen serves or served.
@@ -136,7 +139,7 @@ type Session struct {
 	lastID atomic.Int64
 
 	mu      sync.Mutex
-	current *talk
+	current *connection
 	closed  bool
 }
 
@@ -169,15 +172,15 @@ type Call struct {
 // outcome that is not good nothing is left open.
 func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	opt = opt.withDefaults()
-	s := &Session{opt: opt, rec: &recorder{now: opt.Now, tap: opt.Tap, full: opt.TapFull, secrets: opt.Secrets},
+	s := &Session{opt: opt, rec: &transport.Recorder{Now: opt.Now, Tap: opt.Tap, Full: opt.TapFull, Secrets: opt.Secrets},
 		reopening: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	s.Tasks = Tasks{s}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.life, s.answers.life, s.answers.stop = life, life, stop
-	s.open = newOpenRequests(s.life, opt.Limits.Hard)
-	s.via = NewConnector(ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
-		Through: opt.Through, Clock: s.open}, s.rec)
-	c, o := s.begin(ctx, opt.Known, opt.Resume, nil)
+	s.pending = newPendingRequests(s.life, opt.Limits.Hard)
+	s.via = transport.NewConnector(transport.ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
+		Through: opt.Through, Clock: s.pending}, s.rec)
+	c, o := s.connect(ctx, opt.KnownRevision, opt.Resume, nil)
 	if !o.Good() {
 		s.via.SuggestTLS(ctx, opt.Server.URL, &o)
 		s.via.SuggestLoopback(ctx, opt.Server.URL, &o)
@@ -189,21 +192,21 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 }
 
 // Revision is the negotiated one.
-func (s *Session) Revision() string { return s.talk().revision() }
+func (s *Session) Revision() string { return s.connection().revision() }
 
 // Why says in a few words how the revision was found.
-func (s *Session) Why() string { return s.talk().now().why }
+func (s *Session) Why() string { return s.connection().now().why }
 
 // Info is what the server said of itself; empty where it was not asked.
-func (s *Session) Info() Info { return s.talk().now().info }
+func (s *Session) Info() Info { return s.connection().now().info }
 
 // Transport names the transport in use.
-func (s *Session) Transport() TransportName { return s.talk().line().name() }
+func (s *Session) Transport() transport.Name { return s.connection().line().Name() }
 
 // Memory is what a later run needs to go on.
 func (s *Session) Memory() Memory {
-	c := s.talk()
-	return Memory{Revision: c.revision(), Transport: c.line().name(), SessionID: c.era().sessionID(),
+	c := s.connection()
+	return Memory{Revision: c.revision(), Transport: c.line().Name(), SessionID: c.era().sessionID(),
 		Declared: c.era().declared(), Info: c.now().info}
 }
 
@@ -232,15 +235,15 @@ func (s *Session) isClosed() bool {
 	return s.closed
 }
 
-// talk is the conversation as it now stands.
-func (s *Session) talk() *talk {
+// connection is the conversation as it now stands.
+func (s *Session) connection() *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
 }
 
 // install makes t the conversation, unless the session was closed meanwhile.
-func (s *Session) install(c *talk) bool {
+func (s *Session) install(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -260,10 +263,10 @@ func (s *Session) Do(ctx context.Context, call Call) wire.Outcome {
 
 // Notify sends a notification with the session's stamps.
 func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
-	began, c := s.opt.Now(), s.talk()
-	out := &outgoing{Outgoing: Outgoing{method: call.Method}}
+	began, c := s.opt.Now(), s.connection()
+	out := &outgoing{Outgoing: transport.Outgoing{Method: call.Method}}
 	c.stamp(c.era(), &call, out)
-	out.raw = wire.ComposeNotification(call.Method, call.Params)
+	out.Raw = wire.ComposeNotification(call.Method, call.Params)
 	o := c.outcome(c.era(), &call, c.post(ctx, &out.Outgoing))
 	o.Took = s.opt.Now().Sub(began)
 	return o
@@ -273,13 +276,13 @@ func (s *Session) Notify(ctx context.Context, call Call) wire.Outcome {
 // notifications and the server's own requests aside. The header fields are those
 // of the era unless bare is set.
 func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
-	began, c := s.opt.Now(), s.talk()
+	began, c := s.opt.Now(), s.connection()
 	e, m := c.era(), wire.ParseMessage(raw)
 	call := &Call{Method: m.Method, Params: m.Params, Bare: bare}
-	out := &outgoing{Outgoing: Outgoing{id: m.ID, method: m.Method, anyReply: true}}
+	out := &outgoing{Outgoing: transport.Outgoing{ID: m.ID, Method: m.Method, AnyReply: true}}
 	stamped := *call
 	c.stamp(e, &stamped, out)
-	out.raw, out.resumable, out.lasting = raw, false, out.lasting || m.Kind != wire.Request
+	out.Raw, out.Resumable, out.lasting = raw, false, out.lasting || m.Kind != wire.Request
 	var r reply
 	if m.Kind == wire.Notification || m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
 		r = c.post(ctx, &out.Outgoing)
@@ -287,10 +290,10 @@ func (s *Session) Raw(ctx context.Context, raw []byte, bare bool) wire.Outcome {
 		r = c.exchange(ctx, e, out, s.opt.Limits.Idle)
 	}
 	if !c.now().untried {
-		r.fault.wasFound()
+		r.Fault.NoteReachable()
 	}
 	o := c.outcome(e, call, r)
-	if r.message != nil && r.message.Kind == wire.Batch && e.batches() {
+	if r.Message != nil && r.Message.Kind == wire.Batch && e.batches() {
 		o.Kind, o.Phase, o.Text = wire.OK, "result", ""
 	}
 	o.Took = s.opt.Now().Sub(began)
@@ -307,3 +310,20 @@ func (s *Session) nextID() json.RawMessage {
 // LastID is the last request id that the session itself has counted; 0 where
 // ids come from elsewhere.
 func (s *Session) LastID() int64 { return s.lastID.Load() }
+
+// Keepalive is what the supervisor of the server says of itself, where there is one.
+func (s *Session) Keepalive() (keepalive.Status, bool) {
+	if c, ok := s.connection().line().(*keepalive.Conn); ok {
+		return c.Status, true
+	}
+	return keepalive.Status{}, false
+}
+
+// Keep lets the held server live on when the session is closed. The error is
+// ErrGone where it has gone already.
+func (s *Session) Keep() error {
+	if c, ok := s.connection().line().(*keepalive.Conn); ok {
+		return c.Keep()
+	}
+	return nil
+}

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/wire"
 )
 
@@ -108,7 +109,7 @@ func TestRequestCounts(t *testing.T) {
 
 	f.requests.Store(0)
 	opt := f.options()
-	opt.Resume, opt.Known = &memory, memory.Revision
+	opt.Resume, opt.KnownRevision = &memory, memory.Revision
 	s, o = Open(context.Background(), opt)
 	if !o.Good() {
 		t.Fatal(o.Text)
@@ -129,7 +130,7 @@ func TestManyLoseOneSession(t *testing.T) {
 	f.asks = true
 	opt := f.options()
 	var renewed atomic.Int64
-	opt.Renewed = func(string) { renewed.Add(1) }
+	opt.Reconnected = func(string) { renewed.Add(1) }
 	opt.Found, opt.Notified = func(wire.Finding) {}, func(*wire.Message) {}
 	opt.Tap = func(wire.Frame) {}
 	s, o := Open(context.Background(), opt)
@@ -164,7 +165,7 @@ func TestManyLoseOneSession(t *testing.T) {
 func TestManyResumeALostSession(t *testing.T) {
 	f := newFake(t)
 	opt := f.options()
-	opt.Resume = &Memory{Revision: rev2511, SessionID: "old", Transport: StreamableHTTP}
+	opt.Resume = &Memory{Revision: rev2511, SessionID: "old", Transport: transport.StreamableHTTP}
 	s, o := Open(context.Background(), opt)
 	if !o.Good() {
 		t.Fatal(o.Text)
@@ -226,7 +227,7 @@ func TestCloseEndsRequests(t *testing.T) {
 			}
 			serverOut.Close()
 		}()
-		s, o := Open(context.Background(), Options{Protocol: rev2607, Quick: true,
+		s, o := Open(context.Background(), Options{Protocol: rev2607, SkipDiscover: true,
 			Server: Server{Pipe: func() (io.Reader, io.WriteCloser) { return clientIn, clientOut }}})
 		if !o.Good() {
 			t.Fatal(o.Text)
@@ -316,7 +317,7 @@ func TestIDs(t *testing.T) {
 func TestBareOptions(t *testing.T) {
 	f := newFake(t)
 	f.asks = true
-	s, o := Open(context.Background(), Options{Server: Server{URL: f.URL}, Resume: &Memory{Revision: rev2511, SessionID: "old", Transport: StreamableHTTP}})
+	s, o := Open(context.Background(), Options{Server: Server{URL: f.URL}, Resume: &Memory{Revision: rev2511, SessionID: "old", Transport: transport.StreamableHTTP}})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
@@ -330,9 +331,9 @@ func TestBareOptions(t *testing.T) {
 func TestResumeNonsense(t *testing.T) {
 	f := newFake(t)
 	for _, m := range []Memory{
-		{Revision: rev2511, SessionID: "a\r\nX-Evil: 1", Transport: StreamableHTTP},
-		{Revision: "2031-01-01", SessionID: "a", Transport: StreamableHTTP},
-		{Revision: rev2511, SessionID: "a", Transport: Stdio},
+		{Revision: rev2511, SessionID: "a\r\nX-Evil: 1", Transport: transport.StreamableHTTP},
+		{Revision: "2031-01-01", SessionID: "a", Transport: transport.StreamableHTTP},
+		{Revision: rev2511, SessionID: "a", Transport: transport.Stdio},
 	} {
 		opt := f.options()
 		opt.Resume = &m

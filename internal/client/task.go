@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -79,7 +79,7 @@ type Tasks struct{ s *Session }
 
 // TaskOffer is the offer for a tool with that taskSupport.
 func (ts Tasks) TaskOffer(support string) TaskOffer {
-	c := ts.s.talk()
+	c := ts.s.connection()
 	return c.era().taskOffer(c.now().info.Capabilities, support)
 }
 
@@ -90,7 +90,7 @@ func (ts Tasks) TaskIn(call Call, o wire.Outcome) (Task, bool) {
 		return Task{}, false
 	}
 	members, _ := o.Message.ResultMembers()
-	task, problem, ok := ts.s.talk().era().taskIn(&call, members)
+	task, problem, ok := ts.s.connection().era().taskIn(&call, members)
 	if ok && call.Progress {
 		task.token = o.Message.ID
 	}
@@ -103,7 +103,7 @@ func (ts Tasks) Task(ctx context.Context, id string) (Task, wire.Outcome) {
 	o := ts.s.Do(ctx, call)
 	task, _ := ts.TaskIn(call, o)
 	if raw, _ := jsonraw.Text(jsonraw.First(o.Result, "resultType")); raw == "task" {
-		ts.s.talk().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
+		ts.s.connection().found(wire.Info, "result_type", "the result of tasks/get has the type task, but must be complete")
 	}
 	return task, o
 }
@@ -128,18 +128,13 @@ func (ts Tasks) ParseTask(raw json.RawMessage) (Task, bool) {
 	if err != nil {
 		return Task{}, false
 	}
-	task, problem, ok := ts.s.talk().era().taskIn(&Call{Method: "tasks/get"}, members)
+	task, problem, ok := ts.s.connection().era().taskIn(&Call{Method: "tasks/get"}, members)
 	return task, ok && problem == ""
 }
 
 func taskCall(method, id string) Call {
 	return Call{Method: method, Params: jsonraw.With(nil, "taskId", jsonraw.Quote(id))}
 }
-
-// isTaskMethod reports a method about tasks. Requests of such a method are never taken
-// back with notifications/cancelled, which would look like an attempt on the task
-// (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
-func isTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // readTask reads a task whose spans of time stand under these names; the problem
 // is "" where it is one.
@@ -151,7 +146,7 @@ func readTask(members jsonraw.Members, ttl, poll string) (task Task, problem str
 	case task.ID == "":
 		return task, "the task has no taskId"
 	case !task.Status.known():
-		return task, "the task's status is " + orNone(status) + ", which is not a task status"
+		return task, "the task's status is " + transport.IDText(status) + ", which is not a task status"
 	}
 	return task, ""
 }
@@ -204,9 +199,9 @@ type Waiting struct {
 // a caller that gives up leaves the task running.
 func (ts Tasks) Await(ctx context.Context, task Task, w Waiting) wire.Outcome {
 	began := ts.s.opt.Now()
-	ctx, stop := limited(ctx, timeoutError{"--max-time", "the task did not end", ts.s.opt.Limits.Hard}, 0)
+	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the task did not end", After: ts.s.opt.Limits.Hard}, 0)
 	defer stop()
-	defer ts.s.open.follow(task.token)()
+	defer ts.s.pending.follow(task.token)()
 	o := ts.await(ctx, task, &w)
 	o.Took = ts.s.opt.Now().Sub(began)
 	return o
@@ -216,7 +211,7 @@ func (ts Tasks) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
 	asked := wire.Outcome{Method: "tasks/get", Name: task.ID, Where: ts.s.opt.Server.Name}
 	// One that is known to have ended, or to need something, is asked for at once.
 	for wait := task.Status == TaskWorking; ; wait = true {
-		if wait && !sleep(ctx, task.pause()) {
+		if wait && !transport.Sleep(ctx, task.pause()) {
 			return gaveUp(ctx, asked)
 		}
 		token := task.token
@@ -229,7 +224,7 @@ func (ts Tasks) await(ctx context.Context, task Task, w *Waiting) wire.Outcome {
 		if w.Once && !task.Status.Ended() {
 			return ended(asked, wire.CheckFailed, "the task has not ended: it is "+string(task.Status))
 		}
-		if end, over := ts.s.talk().era().taskEnd(ctx, ts.s, task, asked, w); over {
+		if end, over := ts.s.connection().era().taskEnd(ctx, ts.s, task, asked, w); over {
 			return end
 		}
 	}
@@ -242,18 +237,18 @@ func (ts Tasks) Inform(ctx context.Context, id string, w Waiting) wire.Outcome {
 	if !o.Good() || task.Status != TaskNeedsYou {
 		return o
 	}
-	if end, over := ts.s.talk().era().taskEnd(ctx, ts.s, task, o, &w); over {
+	if end, over := ts.s.connection().era().taskEnd(ctx, ts.s, task, o, &w); over {
 		return end
 	}
 	return o
 }
 
 // follow keeps a progress token known that outlives its request.
-func (p *openRequests) follow(token json.RawMessage) (forget func()) {
+func (p *pendingRequests) follow(token json.RawMessage) (forget func()) {
 	if token == nil {
 		return func() {}
 	}
-	timers := &watch{token: string(token)}
+	timers := &requestTimers{token: string(token)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.byToken[timers.token] = timers

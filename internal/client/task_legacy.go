@@ -88,8 +88,8 @@ func (o offer) becomesTask(m *wire.Message) bool {
 	return err == nil && o.tasks[m.Method]
 }
 
-// wish writes params.task, unless the caller did.
-func wish(call *Call) {
+// addTask writes params.task, unless the caller did.
+func addTask(call *Call) {
 	if call.Task == nil || jsonraw.First(call.Params, "task") != nil {
 		return
 	}

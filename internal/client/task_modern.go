@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"slices"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -28,7 +30,7 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 // one.
 func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
 	ids := opt.Extensions
-	if call.Task != nil || isTaskMethod(call.Method) {
+	if call.Task != nil || mcp.IsTaskMethod(call.Method) {
 		ids = append(slices.Clone(ids), taskExtension)
 	}
 	if len(ids) == 0 {
@@ -73,7 +75,7 @@ func taskLacks(status TaskStatus, result jsonraw.Members) string {
 	}
 	raw, _ := result.Get(member)
 	if _, err := jsonraw.Object(raw); err != nil {
-		return "the task is " + string(status) + " and its " + member + " is not an object: " + orNone(raw)
+		return "the task is " + string(status) + " and its " + member + " is not an object: " + transport.IDText(raw)
 	}
 	return ""
 }
@@ -87,7 +89,7 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 	case TaskCompleted:
 		result, _ := members.Get("result")
 		o = e.inlined(o, wire.ComposeResult(o.Message.ID, result))
-		checkShape(s.talk(), e, "tools/call", &o)
+		checkShape(s.connection(), e, "tools/call", &o)
 		return ofCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -113,7 +114,7 @@ func (tr *transcript) read() {
 	}
 	tr.opt.Found = func(f wire.Finding) { tr.say("found: %s %s: %s", f.Level, f.Rule, f.Text) }
 	tr.opt.Notified = func(m *wire.Message) { tr.say("notified: %s", m.Method) }
-	tr.opt.Renewed = func(why string) { tr.say("renewed: %s", why) }
+	tr.opt.Reconnected = func(why string) { tr.say("renewed: %s", why) }
 	if tr.section("frames") != nil {
 		tr.opt.Tap = tr.frame
 	}
@@ -137,21 +138,21 @@ func (tr *transcript) option(line string) {
 	case "protocol":
 		o.Protocol = value
 	case "known":
-		o.Known = value
+		o.KnownRevision = value
 	case "quick":
-		o.Quick = true
+		o.SkipDiscover = true
 	case "resume":
 		revision, session, _ := strings.Cut(value, " ")
-		o.Resume = &Memory{Revision: revision, SessionID: session, Transport: StreamableHTTP}
+		o.Resume = &Memory{Revision: revision, SessionID: session, Transport: transport.StreamableHTTP}
 	case "transport":
-		o.Server.Transport = TransportName(value)
+		o.Server.Transport = transport.Name(value)
 	case "field":
 		name, value, _ := strings.Cut(value, ":")
 		o.Fields = append(o.Fields, wire.Field{Name: name, Value: strings.TrimSpace(value)})
 	case "caps":
 		o.Capabilities = json.RawMessage(value)
 	case "standing":
-		o.Standing = true
+		o.GetStream = true
 	case "declared":
 		o.Resume.Declared = json.RawMessage(value)
 	case "answer":
@@ -213,7 +214,7 @@ func (tr *transcript) play() {
 		laws = nil
 	}
 	stage := newStage(tr.t, tr.script, laws)
-	if tr.opt.Server.Transport == Stdio {
+	if tr.opt.Server.Transport == transport.Stdio {
 		tr.opt.Server.URL, tr.opt.Server.Transport = "", ""
 		tr.opt.Server.Pipe = stage.pipe
 	} else {

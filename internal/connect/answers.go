@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
@@ -160,7 +161,7 @@ func standBeside(c *Conn, opt *client.Options) {
 			c.Saved.Name + " with the same flags starts its server again")
 		return
 	}
-	if opt.Resume == nil || c.Saved.Transport != string(client.StreamableHTTP) || client.Stateless(c.Saved.Revision) ||
+	if opt.Resume == nil || c.Saved.Transport != string(transport.StreamableHTTP) || client.Stateless(c.Saved.Revision) ||
 		client.Covers(c.Saved.Declared, offered) {
 		return
 	}

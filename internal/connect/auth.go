@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -71,8 +72,8 @@ func Guard(c *Conn, opt *client.Options) error {
 		return err
 	}
 	a.Secrets.Learn(fixed)
-	g := &auth.Guard{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.Auth.Account, Now: a.Now, Learn: a.Secrets.Learn, Pause: client.Pause,
-		Walk: func(ctx context.Context) *auth.Walk { return Walk(ctx, a, opt.Server.URL) }}
+	g := &auth.Transport{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.Auth.Account, Now: a.Now, AddSecret: a.Secrets.Learn, Pause: transport.Pause,
+		NewFlow: func(ctx context.Context) *auth.Flow { return Walk(ctx, a, opt.Server.URL) }}
 	g.Store, _ = Tokens(a) // without a place for the state there are none
 	if a.UI.CanAsk() && !a.Auth.NoPrompt {
 		g.Login = a.UI.OfferLogin
@@ -102,13 +103,13 @@ func fixedToken(a *Env) (string, error) {
 }
 
 // Walk goes through a server's authorization; -v shows the steps.
-func Walk(ctx context.Context, a *Env, endpoint string) *auth.Walk {
+func Walk(ctx context.Context, a *Env, endpoint string) *auth.Flow {
 	way := a.Way.forAuth()
 	way.Limit = a.Limits.Idle
-	w := &auth.Walk{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.Now, Learn: a.Secrets.Learn,
+	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.Now, AddSecret: a.Secrets.Learn,
 		Read: func(name string) ([]byte, error) { return ReadFile(a, name, MostSecret) }}
 	if a.Verbose > 0 {
-		w.Told = func(s auth.Step) { a.UI.Note("login: " + StepLine(s)) }
+		w.OnStep = func(s auth.Step) { a.UI.Note("login: " + StepLine(s)) }
 	}
 	return w
 }
@@ -218,7 +219,7 @@ func keepChallenge(a *Env, r auth.Refusal) error {
 	if err != nil {
 		return err
 	}
-	return store.Change(context.Background(), func(b *auth.Book) {
+	return store.Change(context.Background(), func(b *auth.Records) {
 		b.Pending = &auth.Pending{Endpoint: a.Guard.Endpoint, Account: a.Auth.Account, Status: r.Status, Fields: r.Fields, At: a.Now()}
 	})
 }

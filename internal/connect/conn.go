@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -131,7 +132,7 @@ func Dial(ctx context.Context, a *Env, how Options) (*Conn, wire.Outcome) {
 	}
 	// A revision that was asked for is made sure of, except where the user wants
 	// to send whatever he likes.
-	opt.Quick = how.SkipNegotiation || !how.RequireServerInfo && a.Protocol == ""
+	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && a.Protocol == ""
 	a.Talking.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)
@@ -178,7 +179,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	opt := client.Options{
 		Secrets: &c.Env.Secrets, Protocol: c.Env.Protocol, Version: c.Env.Version, LogLevel: c.Env.LogLevel,
 		Fields: fields, Limits: c.Env.Limits, Now: c.Env.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(c) },
-		Notified: func(m *wire.Message) { notified(c, m) }, Found: func(f wire.Finding) { found(c, f) }, Renewed: func(why string) { renewed(c, why) },
+		Notified: func(m *wire.Message) { notified(c, m) }, Found: func(f wire.Finding) { found(c, f) }, Reconnected: func(why string) { renewed(c, why) },
 		Shape: func(revision, method string, m *wire.Message) []wire.Finding {
 			return checkShape(c, revision, method, m)
 		}, Strict: func() bool { return c.Env.Strict },
@@ -202,18 +203,18 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	case how.NoResume && !(how.UseKept && IsHeld(c) && resumes(c)):
 		opt.Server.Transport, c.Passing = "", true
 		if how.UseKept && c.Saved != nil {
-			opt.Known = c.Saved.Revision // a session is described in the revision that it uses
+			opt.KnownRevision = c.Saved.Revision // a session is described in the revision that it uses
 		}
 		if how.Keep != nil {
 			startsHeld(c, &opt, how.Keep)
 		}
 	case c.Saved != nil:
 		o := resumeFrom(ctx, c, &opt)
-		opt.Standing = mayBeAsked(opt)
+		opt.GetStream = mayBeAsked(opt)
 		return opt, o
 	default:
 		recall(c, &opt, how.Draft)
-		opt.Standing = mayBeAsked(opt)
+		opt.GetStream = mayBeAsked(opt)
 	}
 	return opt, wire.Outcome{}
 }
@@ -224,10 +225,10 @@ func resumeFrom(ctx context.Context, c *Conn, opt *client.Options) wire.Outcome 
 	saved := c.Saved
 	if resumes(c) {
 		opt.Resume = &client.Memory{
-			Revision: saved.Revision, Transport: client.TransportName(saved.Transport), SessionID: string(saved.SessionID),
+			Revision: saved.Revision, Transport: transport.Name(saved.Transport), SessionID: string(saved.SessionID),
 			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
 		}
-		opt.Known = saved.Revision
+		opt.KnownRevision = saved.Revision
 		standBeside(c, opt)
 		if saved.Held != nil {
 			goesOnHeld(c, opt)
@@ -264,7 +265,7 @@ func recall(c *Conn, opt *client.Options, draft bool) {
 		return // a probe costs nothing there, and a wrong guess a process
 	}
 	c.recalled = verdict.Capabilities
-	opt.Known, opt.Server.Transport = verdict.Revision, client.TransportName(verdict.Transport)
+	opt.KnownRevision, opt.Server.Transport = verdict.Revision, transport.Name(verdict.Transport)
 }
 
 // rememberFor is how long a revision or a tool's definition is believed without
@@ -274,7 +275,7 @@ const rememberFor = 24 * time.Hour
 // remember keeps what opening the conversation found out. Failing to is no
 // reason to fail: the command's purpose was another.
 func remember(ctx context.Context, c *Conn, opt client.Options) {
-	same := opt.Known == c.Revision() && opt.Server.Transport == c.Transport()
+	same := opt.KnownRevision == c.Revision() && opt.Server.Transport == c.Transport()
 	if c.Saved != nil || c.known == "" || c.Store == nil || same || c.Env.Protocol != "" {
 		return
 	}

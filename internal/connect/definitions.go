@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/paramheader"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
@@ -126,10 +128,10 @@ func Ambiguous(tools []mcp.Tool) (texts []string) {
 // headerProblem: only by HTTP, and only where requests stand alone, do broken
 // x-mcp-header annotations make a tool unusable.
 func headerProblem(c *Conn, tool mcp.Tool) string {
-	if c.Transport() != client.StreamableHTTP || !client.Stateless(c.Revision()) {
+	if c.Transport() != transport.StreamableHTTP || !client.Stateless(c.Revision()) {
 		return ""
 	}
-	return client.HeaderProblem(tool.InputSchema)
+	return paramheader.Problem(tool.InputSchema)
 }
 
 // keepList remembers a list: the tools for the calls that follow, and all kinds for

@@ -52,7 +52,7 @@ type Env struct {
 // dialState is what is known of the server of a command while it is being connected to.
 type dialState struct {
 	// Guard adds credentials to requests; nil where the connection is not by HTTP.
-	Guard *auth.Guard
+	Guard *auth.Transport
 	// held is the session of the command where its server lives on between commands,
 	// and heldUsed when it was used last.
 	held     *state.Session

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/keepalive"
+	"mcpc/internal/english"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -53,12 +55,12 @@ func mayKeep(c *Conn, server client.Server) wire.Outcome {
 
 // startsHeld lets the server be started by a holder, which is started for it.
 func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
-	opt.Server.Held = &client.HeldBy{Starts: true, Dial: func(context.Context) (net.Conn, error) {
+	opt.Server.Keepalive = &keepalive.Dialer{Starts: true, Dial: func(context.Context) (net.Conn, error) {
 		socket, err := c.Store.HeldSocket()
 		if err != nil {
 			return nil, err
 		}
-		client.SweepHeld(filepath.Dir(socket))
+		keepalive.RemoveStaleSockets(filepath.Dir(socket))
 		c.holding = &state.Held{Socket: socket, Idle: how.limit()}
 		return startHolder(opt.Server, *c.holding)
 	}}
@@ -68,11 +70,11 @@ func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
 func goesOnHeld(c *Conn, opt *client.Options) {
 	socket := c.Saved.Held.Socket
 	c.Env.held, c.Env.heldUsed = c.Saved, cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
-	opt.Server.Held = &client.HeldBy{Dial: func(ctx context.Context) (net.Conn, error) {
+	opt.Server.Keepalive = &keepalive.Dialer{Dial: func(ctx context.Context) (net.Conn, error) {
 		if err := state.CheckHeld(socket); err != nil {
 			return nil, err
 		}
-		return client.DialHeld(ctx, socket)
+		return keepalive.Dial(ctx, socket)
 	}}
 }
 
@@ -82,7 +84,7 @@ func IsHeld(c *Conn) bool { return c.Saved != nil && c.Saved.Held != nil }
 // HeldNow is what is remembered of the holder of this conversation; nil where it has
 // none.
 func HeldNow(c *Conn) *state.Held {
-	facts, ok := c.Held()
+	facts, ok := c.Keepalive()
 	switch {
 	case !ok:
 		return nil
@@ -98,7 +100,7 @@ func LetGo(ctx context.Context, a *Env, old *state.Held) {
 	if old == nil {
 		return
 	}
-	if _, err := client.EndHeld(ctx, old.Socket); err != nil && !errors.Is(err, client.ErrNotHeld) {
+	if _, err := keepalive.Stop(ctx, old.Socket); err != nil && !errors.Is(err, keepalive.ErrGone) {
 		a.UI.Warn("the previously kept server could not be stopped: " + Reason(err))
 	}
 }
@@ -109,8 +111,8 @@ func explainLostServer(a *Env, o wire.Outcome) wire.Outcome {
 	if a.held == nil || o.Kind != wire.Transport {
 		return o
 	}
-	if errors.Is(o.Err, client.ErrNotHeld) {
-		client.SweepHeld(filepath.Dir(a.held.Held.Socket))
+	if errors.Is(o.Err, keepalive.ErrGone) {
+		keepalive.RemoveStaleSockets(filepath.Dir(a.held.Held.Socket))
 		o.Text = "the server of session " + strconv.Quote(a.held.Name) + " has exited" + whyUnheld(a)
 	}
 	if o.Hint == "" {
@@ -125,5 +127,5 @@ func whyUnheld(a *Env) string {
 	if idle == 0 || a.Now().Sub(a.heldUsed) < idle {
 		return ""
 	}
-	return ": it was idle for " + client.Short(idle)
+	return ": it was idle for " + english.Duration(idle)
 }

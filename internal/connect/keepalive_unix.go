@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/process"
 	"mcpc/internal/state"
 )
 
@@ -31,7 +32,7 @@ func startHolder(server client.Server, held state.Held) (net.Conn, error) {
 		return nil, err
 	}
 	keepFilesHere()
-	client.StartsOthers()
+	process.KeepOrphans()
 	cmd := exec.Command(self, append([]string{"hold", "--socket", held.Socket, "--idle", held.Idle.String(), "--"}, server.Command...)...)
 	cmd.Stdin, cmd.Env, cmd.Dir = theirs, server.Env, server.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/client/network"
 	"mcpc/internal/redact"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -39,7 +40,7 @@ func (o ReachFlags) over(saved *state.Reach) (state.Reach, error) {
 		}
 		*path = full
 	}
-	if now.Socket != "" && now.Proxy != "" && now.Proxy != client.NoProxy {
+	if now.Socket != "" && now.Proxy != "" && now.Proxy != network.NoProxy {
 		return now, usage.New("--unix-socket cannot be combined with --proxy", "remove one of them")
 	}
 	if saved != nil {
@@ -78,8 +79,8 @@ type Network struct {
 	server string // "host:port"
 	// Tls is for the server, others for the hosts that it names.
 	Tls, others *tls.Config
-	pins        client.Pins
-	ProxyFunc   client.ProxyFunc
+	pins        network.Pins
+	ProxyFunc   network.ProxyFunc
 }
 
 // ReachServer2 settles the way to a server. Its errors are of the command line.
@@ -89,7 +90,7 @@ func ReachServer2(a *Env, endpoint string, saved *state.Reach) (*Network, error)
 		return nil, err
 	}
 	a.Secrets.LearnURL(string(r.Proxy))
-	w := &Network{Reach: r, pins: client.Pins{}}
+	w := &Network{Reach: r, pins: network.Pins{}}
 	if err := secure(a, w); err != nil {
 		return nil, err
 	}
@@ -99,11 +100,11 @@ func ReachServer2(a *Env, endpoint string, saved *state.Reach) (*Network, error)
 		}
 	}
 	if u, err := url.Parse(endpoint); err == nil {
-		if w.server = client.HostPort(u); r.Socket != "" {
+		if w.server = network.HostPort(u); r.Socket != "" {
 			w.pins[w.server] = []string{r.Socket}
 		}
 	}
-	proxy, err := client.ProxyFor(string(r.Proxy), a.Getenv)
+	proxy, err := network.ProxyFor(string(r.Proxy), a.Getenv)
 	if err != nil {
 		return nil, usage.New("--proxy: "+err.Error(), "--proxy http://127.0.0.1:8080")
 	}
@@ -117,7 +118,7 @@ func ReachServer2(a *Env, endpoint string, saved *state.Reach) (*Network, error)
 
 // secure reads the files of certificates.
 func secure(a *Env, w *Network) (err error) {
-	papers := client.Papers{Insecure: a.Network.Insecure}
+	papers := network.Certificates{Insecure: a.Network.Insecure}
 	for _, f := range []struct {
 		flag, name string
 		into       *[]byte
@@ -135,16 +136,16 @@ func secure(a *Env, w *Network) (err error) {
 	if w.Tls, err = papers.TLS(); err != nil {
 		return w.unusable(err)
 	}
-	w.others, err = client.Papers{CACert: papers.CACert}.TLS()
+	w.others, err = network.Certificates{CACert: papers.CACert}.TLS()
 	return err
 }
 
 // unusable says which file it was, and what can be done about it.
 func (w *Network) unusable(err error) error {
 	switch {
-	case errors.Is(err, client.ErrNoAuthority):
+	case errors.Is(err, network.ErrNoAuthority):
 		return usage.New("--cacert "+w.CACert+": "+err.Error(), "convert DER to PEM: openssl x509 -inform der -in FILE -out ca.pem")
-	case errors.Is(err, client.ErrKeyEncrypted):
+	case errors.Is(err, network.ErrKeyEncrypted):
 		return usage.New("--key "+cmp.Or(w.Key, w.Cert)+": "+err.Error(), "remove the passphrase: openssl pkey -in FILE -out key.pem")
 	}
 	return usage.New("--cert "+w.Cert+": "+err.Error(), "--cert and --key must belong to each other; both are PEM files")
@@ -168,7 +169,7 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 	}
 	named := [][2]string{{"--cacert", w.CACert}, {"--cert", w.Cert}, {"--key", w.Key},
 		{"--proxy", redact.RedactURL(string(w.Proxy))}, {"--unix-socket", w.Socket}}
-	if w.Proxy == client.NoProxy {
+	if w.Proxy == network.NoProxy {
 		named[3] = [2]string{"--noproxy", "*"}
 	}
 	for _, text := range w.Resolve {
@@ -213,7 +214,7 @@ func ReachAgain(a *Env, endpoint string) error {
 }
 
 // Dialer opens connections, pinned or not.
-func (w *Network) Dialer(limit time.Duration) client.DialFunc {
+func (w *Network) Dialer(limit time.Duration) network.DialFunc {
 	return w.pins.Over((&net.Dialer{Timeout: limit}).DialContext)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/demo"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -99,7 +100,7 @@ const DemoEndpoint = "demo"
 
 func ServerOf(c *Conn, opt *client.Options) {
 	place := cmp.Or(c.Saved, c.OneOff)
-	opt.Server = client.Server{Name: c.Where, Command: place.Command, Transport: client.TransportName(place.Transport)}
+	opt.Server = client.Server{Name: c.Where, Command: place.Command, Transport: transport.Name(place.Transport)}
 	switch {
 	case place.Endpoint == DemoEndpoint:
 		opt.Server.Pipe = DemoPipe

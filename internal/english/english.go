@@ -28,3 +28,17 @@ func Ago(now, then time.Time) string {
 		return then.Format("2006-01-02")
 	}
 }
+
+// Duration is a length of time without parts that are 0: 10m and not 10m0s.
+func Duration(d time.Duration) string {
+	text := d.Round(time.Second).String()
+	if d < time.Second {
+		text = d.String()
+	}
+	for _, zero := range []string{"m0s", "h0m"} {
+		if n := len(text) - len(zero); n > 0 && text[n:] == zero {
+			text = text[:n+1]
+		}
+	}
+	return text
+}

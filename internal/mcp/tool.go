@@ -1,5 +1,5 @@
 // Package mcp reads the entries of a server's lists: tools, prompts, resources and URI
-// templates.
+// templates; and the ids and tokens that messages name.
 package mcp
 
 import (

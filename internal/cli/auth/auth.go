@@ -95,8 +95,8 @@ func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
 
 // openAsNobody opens a conversation without a token, and closes it: the guard has
 // then seen whether the server asks for one.
-func openAsNobody(ctx context.Context, c *connect.Conn) (*auth.Guard, wire.Outcome) {
-	g := &auth.Guard{Now: c.Env.Now}
+func openAsNobody(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.Outcome) {
+	g := &auth.Transport{Now: c.Env.Now}
 	opt, out := connect.ClientOptions(ctx, c, connect.Options{NoResume: true, RequireServerInfo: true})
 	if !out.Good() {
 		return g, out
@@ -143,13 +143,13 @@ func explainAuth(ctx context.Context, a *cmdutil.Factory) error {
 	var steps []auth.Step
 	w := connect.Walk(ctx, &a.Env, endpoint)
 	defer w.Net.Close()
-	w.Told = func(s auth.Step) { steps = append(steps, s) }
+	w.OnStep = func(s auth.Step) { steps = append(steps, s) }
 	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}
 	steps = append(steps, challengeStep(endpoint, r))
 	if r != nil {
 		req.Challenge, req.Challenged = r.Challenge, true
 	}
-	found, err := w.Discover(ctx, req, auth.Book{})
+	found, err := w.Discover(ctx, req, auth.Records{})
 	if err == nil {
 		steps = append(steps, auth.Step{Text: waysIn(found)})
 	}

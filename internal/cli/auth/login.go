@@ -214,7 +214,7 @@ func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.
 }
 
 // meanRefused takes the server whose challenge is kept for -s, where none is named.
-func meanRefused(a *cmdutil.Factory, book auth.Book) bool {
+func meanRefused(a *cmdutil.Factory, book auth.Records) bool {
 	kept := book.Pending
 	if kept == nil || a.ServerGiven || a.Getenv(connect.EnvName("server")) != "" {
 		return false

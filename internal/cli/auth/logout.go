@@ -83,9 +83,9 @@ func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) error {
 		endpoint, a.Auth.Account = only.Endpoint, only.Account
 		where = a.ErrStyle.Line(redact.RedactURL(endpoint))
 	}
-	var before, after auth.Book
+	var before, after auth.Records
 	var f auth.Forgotten
-	err = store.Change(ctx, func(b *auth.Book) {
+	err = store.Change(ctx, func(b *auth.Records) {
 		before = *b
 		f = b.Forget(endpoint, a.Auth.Account)
 		after = *b
@@ -127,7 +127,7 @@ func logoutAll(ctx context.Context, a *cmdutil.Factory, store *auth.Store, o log
 
 // revoke revokes the tokens at their issuers, and returns the result as text. A failure
 // changes nothing here: the tokens are forgotten already.
-func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Book, tokens []auth.Token, o logoutOptions) string {
+func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Records, tokens []auth.Token, o logoutOptions) string {
 	switch {
 	case len(tokens) == 0:
 		return "" // there was none
@@ -158,7 +158,7 @@ func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book aut
 	return a.ErrStyle.Line(said)
 }
 
-func revokeOne(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Book, t auth.Token) (bool, error) {
+func revokeOne(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Records, t auth.Token) (bool, error) {
 	a.Way = nil // that of another server's token
 	if err := connect.ReachAgain(&a.Env, t.Endpoint); err != nil {
 		return false, err

@@ -77,7 +77,7 @@ func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) (err error) 
 
 // wantsDefinition reports that a call would ask for the definition.
 func wantsDefinition(opt client.Options, o callOptions) bool {
-	overHTTP := opt.Server.URL != "" && (opt.Known == "" || client.Stateless(opt.Known))
+	overHTTP := opt.Server.URL != "" && (opt.KnownRevision == "" || client.Stateless(opt.KnownRevision))
 	return !o.NoValidate || len(o.Given.Words) > 0 || overHTTP
 }
 
@@ -97,7 +97,7 @@ func definitionFor(ctx context.Context, a *cmdutil.Factory, argv []string, c *co
 		out = toolcall.CheckArguments(real, tool, o)
 	}
 	if c.Saved == nil {
-		opt.Known = real.Revision()
+		opt.KnownRevision = real.Revision()
 	}
 	return tool, out, nil
 }
@@ -144,7 +144,7 @@ func presumed(c *connect.Conn, opt client.Options) client.Memory {
 	if opt.Resume != nil {
 		return *opt.Resume
 	}
-	m := client.Memory{Revision: cmp.Or(c.Env.Protocol, opt.Known), Declared: opt.Capabilities}
+	m := client.Memory{Revision: cmp.Or(c.Env.Protocol, opt.KnownRevision), Declared: opt.Capabilities}
 	if m.Revision == "" {
 		if m.Revision = client.Revisions()[0]; c.Target.Kind == target.Demo {
 			return m // the built-in demo server supports it

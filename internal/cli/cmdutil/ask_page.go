@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/process"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/question"
 )
@@ -57,7 +58,7 @@ func browse(a *Factory, address string, failed func(error)) error {
 	if own := strings.Fields(a.Getenv("BROWSER")); len(own) > 0 {
 		argv = own
 	}
-	client.StartsOthers()
+	process.KeepOrphans()
 	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], address)...)
 	if err := cmd.Start(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"mcpc/internal/client"
+	"mcpc/internal/client/process"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
@@ -67,7 +67,7 @@ func draft(text []byte) (name string, err error) {
 
 // runEdit runs the editor, whose words are not seen by a shell, and reads the file.
 func runEdit(ctx context.Context, a *Factory, editor []string, name string) ([]byte, error) {
-	client.StartsOthers()
+	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Err, a.Err
 	if a.OutStyle.Terminal {

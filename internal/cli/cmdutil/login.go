@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
@@ -25,7 +25,7 @@ func ShowCode(a *Factory) func(ctx context.Context, address, code string) {
 // OfferLogin asks the user at the terminal, in the middle of a command, and reports whether
 // a login was done. Request timeouts are paused meanwhile.
 func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
-	defer client.Pause(ctx)()
+	defer transport.Pause(ctx)()
 	d := a.dialog(ctx)
 	what := "requires authentication"
 	if r.Sent && len(r.Scopes) > 0 {

@@ -4,26 +4,28 @@ import (
 	"fmt"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
+	"mcpc/internal/english"
 	"mcpc/internal/redact"
 )
 
 // HeldWord describes the kept server process, the process that keeps it, and when it stops;
 // "" where it is not kept.
 func HeldWord(c *connect.Conn) string {
-	f, ok := c.Held()
+	f, ok := c.Keepalive()
 	if !ok {
 		return ""
 	}
 	until := "stops with mcpc close"
 	if f.Idle > 0 {
-		until = "stops after " + client.Short(f.Idle) + " idle"
+		until = "stops after " + english.Duration(f.Idle) + " idle"
 	}
 	return fmt.Sprintf("server process %d, kept by process %d since %s, %s", f.Server, f.PID, f.Since.Format("15:04:05"), until)
 }
 
-var TransportWords = map[client.TransportName]string{
-	client.StreamableHTTP: "Streamable HTTP", client.HTTPSSE: "HTTP+SSE (deprecated)", client.Stdio: "stdio",
+var TransportWords = map[transport.Name]string{
+	transport.StreamableHTTP: "Streamable HTTP", transport.HTTPSSE: "HTTP+SSE (deprecated)", transport.Stdio: "stdio",
 }
 
 // SessionWord says whether the server keeps a session, and never which.
@@ -33,7 +35,7 @@ func SessionWord(c *connect.Conn) string {
 		return ", session " + redact.Redacted(id)
 	case client.Stateless(c.Revision()):
 		return ", stateless"
-	case c.Transport() == client.Stdio:
+	case c.Transport() == transport.Stdio:
 		return ""
 	}
 	return ", no session id"

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"mcpc/internal/client"
+	"mcpc/internal/client/process"
 )
 
 // Interrupts are the signals that end a command in order.
@@ -29,6 +29,6 @@ var Relayed = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
 // StartGroup starts a child in a job, which every signal ends: Windows has none.
 func StartGroup(cmd *exec.Cmd) (send func(os.Signal), err error) {
-	job, err := client.StartJob(cmd)
+	job, err := process.StartJob(cmd)
 	return func(os.Signal) { job.Terminate() }, err
 }

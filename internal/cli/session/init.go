@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
+	"mcpc/internal/client/keepalive"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
@@ -153,7 +154,7 @@ func replaced(c *connect.Conn) bool {
 
 // unkept is the ending where a session did not come to stay.
 func unkept(c *connect.Conn, err error) wire.Outcome {
-	if !errors.Is(err, client.ErrNotHeld) {
+	if !errors.Is(err, keepalive.ErrGone) {
 		return connect.StateFailed(err)
 	}
 	return wire.Outcome{Kind: wire.Transport, Phase: "close", Text: "the server exited before it could be kept", Err: err, Where: c.Where,

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/client"
+	"mcpc/internal/client/keepalive"
 	"mcpc/internal/connect"
+	"mcpc/internal/english"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -20,10 +21,10 @@ import (
 const lookTime = 2 * time.Second
 
 // lookAtHeld queries all holders, by session; the map has no entry for one that has gone.
-func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.HeldFacts {
+func lookAtHeld(ctx context.Context, all []state.Session) map[string]*keepalive.Status {
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
-	found := map[string]*client.HeldFacts{}
+	found := map[string]*keepalive.Status{}
 	var mu sync.Mutex
 	var looks sync.WaitGroup
 	turns := make(chan struct{}, 16)
@@ -34,7 +35,7 @@ func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.Hel
 		turns <- struct{}{}
 		looks.Go(func() {
 			defer func() { <-turns }()
-			if facts, err := client.LookAtHeld(ctx, s.Held.Socket); err == nil {
+			if facts, err := keepalive.ReadStatus(ctx, s.Held.Socket); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				found[s.Name] = &facts
@@ -46,7 +47,7 @@ func lookAtHeld(ctx context.Context, all []state.Session) map[string]*client.Hel
 }
 
 // heldCell says in a table what has become of a session's server.
-func heldCell(s state.Session, facts *client.HeldFacts) string {
+func heldCell(s state.Session, facts *keepalive.Status) string {
 	switch {
 	case s.Held == nil:
 		return ""
@@ -57,16 +58,16 @@ func heldCell(s state.Session, facts *client.HeldFacts) string {
 }
 
 // leftWord says how long a server will be held.
-func leftWord(f client.HeldFacts) string {
+func leftWord(f keepalive.Status) string {
 	switch {
 	case f.Idle == 0:
 		return "until mcpc close"
 	case f.Users > 0:
 		return "in use"
 	case f.Left < time.Minute:
-		return client.Short(f.Left.Round(time.Second)) + " left"
+		return english.Duration(f.Left.Round(time.Second)) + " left"
 	}
-	return client.Short(f.Left.Round(time.Minute)) + " left"
+	return english.Duration(f.Left.Round(time.Minute)) + " left"
 }
 
 // heldRow is what a script learns of a held server; times are in seconds.
@@ -80,7 +81,7 @@ type heldRow struct {
 	Users  int       `json:"users"`
 }
 
-func heldRowOf(s state.Session, f *client.HeldFacts) *heldRow {
+func heldRowOf(s state.Session, f *keepalive.Status) *heldRow {
 	switch {
 	case s.Held == nil:
 		return nil
@@ -94,7 +95,7 @@ func heldRowOf(s state.Session, f *client.HeldFacts) *heldRow {
 func sweep(store *state.Store) {
 	for _, dir := range store.HeldDirs() {
 		if state.CheckHeld(filepath.Join(dir, "any")) == nil {
-			client.SweepHeld(dir)
+			keepalive.RemoveStaleSockets(dir)
 		}
 	}
 }
@@ -102,13 +103,13 @@ func sweep(store *state.Store) {
 // closeHeld ends the server of a session that was forgotten.
 func closeHeld(ctx context.Context, a *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := state.CheckHeld(s.Held.Socket)
-	var facts client.HeldFacts
+	var facts keepalive.Status
 	if err == nil {
-		facts, err = client.EndHeld(ctx, s.Held.Socket)
+		facts, err = keepalive.Stop(ctx, s.Held.Socket)
 	}
 	sweep(store)
 	switch {
-	case errors.Is(err, client.ErrNotHeld):
+	case errors.Is(err, keepalive.ErrGone):
 		a.Note("closed " + s.Name + ", whose server had exited already")
 	case err != nil:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,

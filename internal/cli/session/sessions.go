@@ -17,6 +17,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
+	"mcpc/internal/client/keepalive"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
@@ -101,7 +103,7 @@ func placeOf(s state.Session) string {
 }
 
 // sessionsJSON is what a script reads; no member of it is a secret.
-func sessionsJSON(all []state.Session, current string, held map[string]*client.HeldFacts) json.RawMessage {
+func sessionsJSON(all []state.Session, current string, held map[string]*keepalive.Status) json.RawMessage {
 	type row struct {
 		Name      string          `json:"name"`
 		Current   bool            `json:"current"`
@@ -206,7 +208,7 @@ func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s sta
 		return closeHeld(ctx, a, store, s)
 	}
 	a.Note("closed " + s.Name)
-	if s.SessionID == "" || client.TransportName(s.Transport) != client.StreamableHTTP {
+	if s.SessionID == "" || transport.Name(s.Transport) != transport.StreamableHTTP {
 		return nil
 	}
 	c := &connect.Conn{Env: &a.Env, Where: s.Name, Saved: &s, Store: store}
@@ -232,7 +234,7 @@ func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s sta
 	if err := guardEnd(c, &opt); err != nil {
 		return err
 	}
-	opt.Resume = &client.Memory{Revision: s.Revision, Transport: client.StreamableHTTP, SessionID: string(s.SessionID)}
+	opt.Resume = &client.Memory{Revision: s.Revision, Transport: transport.StreamableHTTP, SessionID: string(s.SessionID)}
 	session, out := client.Open(ctx, opt)
 	if out.Good() {
 		session.Close(ctx, true)

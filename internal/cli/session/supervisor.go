@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/client"
+	"mcpc/internal/client/keepalive"
+	"mcpc/internal/client/process"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -31,7 +32,7 @@ func NewHold(a *cmdutil.Factory) *cobra.Command {
 				return usage.New("hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND..."))
 			}
 			_ = a.In.Close()
-			hold(cmd.Context(), a, client.Holding{Command: client.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
+			hold(cmd.Context(), a, keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
 				Message: a.Limits.WithDefaults().Message, Opener: opener, Now: a.Now})
 			return nil
 		},
@@ -41,8 +42,8 @@ func NewHold(a *cmdutil.Factory) *cobra.Command {
 	return cmd
 }
 
-func hold(ctx context.Context, a *cmdutil.Factory, h client.Holding) {
+func hold(ctx context.Context, a *cmdutil.Factory, h keepalive.Options) {
 	a.Talking.Store(true)
 	defer a.Talking.Store(false)
-	client.Hold(ctx, h)
+	keepalive.Run(ctx, h)
 }

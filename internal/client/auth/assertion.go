@@ -20,8 +20,8 @@ const assertionTime = 4 * time.Minute
 
 // assertion is a JWT with which a client proves itself (RFC 7523). It is meant for
 // the issuer, by the newer text; older servers want the address of their endpoint.
-func (w *Walk) assertion(c Client, s *Server) (string, error) {
-	key, err := w.readKey(c.KeyFile)
+func (w *Flow) assertion(c Client, s *Server) (string, error) {
+	key, err := readKey(w, c.KeyFile)
 	if err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func (w *Walk) assertion(c Client, s *Server) (string, error) {
 }
 
 // signed puts an assertion into a form (RFC 7521, section 4.2).
-func (w *Walk) signed(form url.Values, c Client, s *Server) error {
+func (w *Flow) signed(form url.Values, c Client, s *Server) error {
 	assertion, err := w.assertion(c, s)
 	form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 	form.Set("client_assertion", assertion)
@@ -53,7 +53,7 @@ func (w *Walk) signed(form url.Values, c Client, s *Server) error {
 }
 
 // readKey reads a private key in PEM: PKCS #8, or the older forms of RSA and EC.
-func (w *Walk) readKey(path string) (crypto.Signer, error) {
+func readKey(w *Flow, path string) (crypto.Signer, error) {
 	raw, err := w.Read(path)
 	if err != nil {
 		return nil, keyUnusable("the key cannot be read: "+err.Error(), err)

@@ -24,13 +24,13 @@ func (c credential) authorization() string {
 }
 
 // prover proves what the credential's key is for, on the way to base.
-func (g *Guard) prover(c credential) prover {
+func (g *Transport) prover(c credential) prover {
 	return prover{base: g.Base, key: c.key, now: g.Now, nonces: &g.nonces, access: c.secret}
 }
 
 // send sends a request with a credential, and where it was sent before with its body
 // from the start.
-func (g *Guard) send(req *http.Request, c credential, before bool) (*http.Response, error) {
+func (g *Transport) send(req *http.Request, c credential, before bool) (*http.Response, error) {
 	if !before && c.secret == "" && c.key == nil {
 		return g.Base.RoundTrip(req)
 	}
@@ -68,7 +68,7 @@ func drop(resp *http.Response) {
 
 // Extensions are the ids of the extensions of the grant of the token that would be
 // sent now.
-func (g *Guard) Extensions() []string {
+func (g *Transport) Extensions() []string {
 	if g.Fixed != "" || g.Store == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (g *Guard) Extensions() []string {
 
 // Held returns the header fields that authorize a POST to the endpoint now; nil without a
 // token. It neither prompts the user nor renews.
-func (g *Guard) Held() []wire.Field {
+func (g *Transport) Held() []wire.Field {
 	c := credential{secret: g.Fixed}
 	if g.Fixed == "" && g.Store != nil {
 		g.mu.Lock()

@@ -97,7 +97,7 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 			if c.named != "" {
 				req.Challenge.Params["resource_metadata"] = w.url + strings.TrimPrefix(c.named, "BASE")
 			}
-			if _, err := w.walk().Discover(t.Context(), req, Book{}); err != nil {
+			if _, err := w.walk().Discover(t.Context(), req, Records{}); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.seen(); !slices.Equal(got, append(c.want, serverAt)) {
@@ -135,7 +135,7 @@ func TestWhatResourceMetadataMustSay(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.documents[resourceAt+"/mcp"] = c.document
-		_, err := w.walk().Discover(t.Context(), w.request(), Book{})
+		_, err := w.walk().Discover(t.Context(), w.request(), Records{})
 		wantRule(t, err, c.want)
 		if c.want != "" && w.asks(serverAt) != 0 {
 			t.Errorf("%s: the authorization server was asked all the same", c.document)
@@ -172,7 +172,7 @@ func TestWhereServerMetadataIsLookedFor(t *testing.T) {
 	w := newWorld(t)
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/t1"]}`
 	w.documents["/t1"+openID] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t1"`, 1)
-	if _, err := w.walk().Discover(t.Context(), w.request(), Book{}); err != nil {
+	if _, err := w.walk().Discover(t.Context(), w.request(), Records{}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{resourceAt + "/mcp", serverAt + "/t1", openID + "/t1", "/t1" + openID}
@@ -212,7 +212,7 @@ func TestWhatServerMetadataMustSay(t *testing.T) {
 			w := newWorld(t)
 			w.documents[serverAt] = c.document
 			w.documents["/elsewhere"] = usualServer
-			_, err := w.walk().Discover(t.Context(), w.request(), Book{})
+			_, err := w.walk().Discover(t.Context(), w.request(), Records{})
 			wantRule(t, err, c.want)
 		})
 	}
@@ -249,7 +249,7 @@ func TestIssuersAreComparedAsTheyStand(t *testing.T) {
 	w := newWorld(t)
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/T1"]}`
 	w.documents[serverAt+"/T1"] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t1"`, 1)
-	_, err := w.walk().Discover(t.Context(), w.request(), Book{})
+	_, err := w.walk().Discover(t.Context(), w.request(), Records{})
 	wantRule(t, err, IssuerMismatch)
 }
 
@@ -261,7 +261,7 @@ func TestPKCEIsForCodesOnly(t *testing.T) {
 	w.documents[serverAt] = `{"issuer":"BASE","token_endpoint":"BASE/token"}`
 	req := w.request()
 	req.Grant = ClientCredentials
-	_, err := w.walk().Discover(t.Context(), req, Book{})
+	_, err := w.walk().Discover(t.Context(), req, Records{})
 	wantRule(t, err, "")
 }
 
@@ -273,11 +273,11 @@ func TestWhichAuthorizationServer(t *testing.T) {
 	w := newWorld(t)
 	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/gone","BASE","BASE/t2"]}`
 	w.documents[serverAt+"/t2"] = strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t2"`, 1)
-	found, err := w.walk().Discover(t.Context(), w.request(), Book{})
+	found, err := w.walk().Discover(t.Context(), w.request(), Records{})
 	if err != nil || found.Server.Issuer != w.url {
 		t.Errorf("got %+v, %v", found.Server, err)
 	}
-	known := Book{Clients: []Client{{Issuer: w.url + "/t2", ID: "x", Origin: Registered}}}
+	known := Records{Clients: []Client{{Issuer: w.url + "/t2", ID: "x", Origin: Registered}}}
 	found, err = w.walk().Discover(t.Context(), w.request(), known)
 	if err != nil || found.Server.Issuer != w.url+"/t2" {
 		t.Errorf("got %+v, %v", found.Server, err)
@@ -309,7 +309,7 @@ func TestServersWithoutResourceMetadata(t *testing.T) {
 			w.documents = c.documents
 			req := w.request()
 			req.Challenged = c.challenge
-			found, err := w.walk().Discover(t.Context(), req, Book{})
+			found, err := w.walk().Discover(t.Context(), req, Records{})
 			wantRule(t, err, c.want)
 			if err == nil && (found.Server.Token != w.url+c.token || w.named != "2025-03-26") {
 				t.Errorf("got %+v, asked for in revision %q", found.Server, w.named)
@@ -354,7 +354,7 @@ func TestStepsAreTold(t *testing.T) {
 	w.documents[serverAt] = strings.Replace(usualServer, `["S256"]`, `["plain"]`, 1)
 	walk, rules := w.walk(), map[string]bool{}
 	documents := 0
-	walk.Told = func(s Step) {
+	walk.OnStep = func(s Step) {
 		if s.Rule != "" {
 			rules[s.Rule] = !s.Broken
 		}
@@ -362,7 +362,7 @@ func TestStepsAreTold(t *testing.T) {
 			documents++
 		}
 	}
-	_, err := walk.Discover(t.Context(), w.request(), Book{})
+	_, err := walk.Discover(t.Context(), w.request(), Records{})
 	wantRule(t, err, NoPKCE)
 	broken := 0
 	for _, ok := range rules {

@@ -4,7 +4,7 @@
 // through the browser, and redeems what comes back. The strictest revision's rules
 // hold for every server; what older ones need is in era.go.
 //
-// A [Guard] is the transport between a client and the network. It adds the token to
+// A [Transport] is the http.RoundTripper between a client and the network. It adds the token to
 // requests for the resource that the token was issued for, and to no others, renews it, and
 // keeps the challenge where that is not enough. The rest of the client needs no OAuth.
 //

@@ -40,12 +40,12 @@ func (l *login) bind() (err error) {
 		Hint: wire.Run("logout") + ", then " + wire.Run("login") + " without --dpop, gets a bearer token"}); err != nil {
 		return err
 	}
-	l.key, l.token.Key, err = l.w.newKey(l.store)
+	l.key, l.token.Key, err = newKey(l.w, l.store)
 	return err
 }
 
 // newKey makes a key, and its stored form.
-func (w *Walk) newKey(store *Store) (*ecdsa.PrivateKey, Secret, error) {
+func newKey(w *Flow, store *Store) (*ecdsa.PrivateKey, Secret, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, "", keyUnusable("generating a key failed", err)
@@ -170,7 +170,7 @@ func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // bound is the Net's client for a token endpoint that is to bind a token to a key;
 // without a key it is the usual one.
-func (w *Walk) bound(key *ecdsa.PrivateKey) *http.Client {
+func (w *Flow) bound(key *ecdsa.PrivateKey) *http.Client {
 	if key == nil {
 		return w.Net.web
 	}

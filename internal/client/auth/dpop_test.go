@@ -149,11 +149,11 @@ func TestGuardProvesEachRequest(t *testing.T) {
 	}))
 	defer mcp.Close()
 	store := newStore()
-	_, key, err := w.walk().newKey(store)
+	_, key, err := newKey(w.walk(), store)
 	if err != nil {
 		t.Fatal(err)
 	}
-	keep := func(b *Book) {
+	keep := func(b *Records) {
 		b.put(Token{Issuer: w.url, Resource: mcp.URL + "/mcp", Endpoint: mcp.URL + "/mcp", Client: "id", Grant: AuthorizationCode,
 			Access: "plain:old", Refresh: "plain:refresh-1", Key: key, TokenEndpoint: w.url + "/token"})
 	}

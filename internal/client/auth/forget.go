@@ -18,7 +18,7 @@ type Forgotten struct {
 // client that registered itself goes too where there was no token, or its last login did not
 // succeed: the server may not know it any more. Another one that proves itself with nothing
 // stays. The challenge is kept where there was no token. The old lists of b stay as they are.
-func (b *Book) Forget(endpoint, account string) (f Forgotten) {
+func (b *Records) Forget(endpoint, account string) (f Forgotten) {
 	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
 		gone := t.Account == account && Covers(t.Resource, endpoint)
 		if gone {

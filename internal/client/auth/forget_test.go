@@ -21,24 +21,24 @@ func TestForget(t *testing.T) {
 		return c
 	}
 	for name, c := range map[string]struct {
-		book                 Book
+		book                 Records
 		tokens, gone, needed int
 		clients              []string
 	}{
-		"a secret":                   {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{robot}}, 1, 1, 0, nil},
-		"a key":                      {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.KeyFile = "k" })}}, 1, 1, 0, nil},
-		"an assertion":               {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.AssertionFile = "f" })}}, 1, 1, 0, nil},
-		"a sign-on":                  {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.IDP = &IDP{} })}}, 1, 1, 0, nil},
-		"no proof":                   {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(*Client) {})}}, 1, 0, 0, []string{"robot"}},
-		"registered":                 {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.Origin = Registered })}}, 1, 0, 0, []string{"robot"}},
-		"registered, no login since": {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.Origin, c.Untried = Registered, true })}}, 1, 1, 0, nil},
-		"registered, needed":         {Book{Tokens: []Token{of(here, "", robot), of(there, "", robot)}, Clients: []Client{with(func(c *Client) { c.Origin = Registered })}}, 1, 0, 0, []string{"robot"}},
-		"never logged in":            {Book{Clients: []Client{with(func(c *Client) { c.Origin, c.Endpoint = Registered, here })}}, 0, 1, 0, nil},
-		"another grant's":            {Book{Tokens: []Token{of(here, "", robot)}, Clients: []Client{robot, with(func(c *Client) { c.Grant, c.Secret = JWTBearer, "plain:y" })}}, 1, 2, 0, nil},
-		"no token":                   {Book{Clients: []Client{with(func(c *Client) { c.Secret, c.Endpoint = "plain:x", here })}}, 0, 1, 0, nil},
-		"another server's":           {Book{Tokens: []Token{of(here, "", robot), of(there, "", robot)}, Clients: []Client{robot}}, 1, 0, 1, []string{"robot"}},
-		"another account's":          {Book{Tokens: []Token{of(here, "", robot), of(here, "work", robot)}, Clients: []Client{robot}}, 1, 0, 1, []string{"robot"}},
-		"elsewhere":                  {Book{Tokens: []Token{of(there, "", robot)}, Clients: []Client{robot}}, 0, 0, 0, []string{"robot"}},
+		"a secret":                   {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{robot}}, 1, 1, 0, nil},
+		"a key":                      {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.KeyFile = "k" })}}, 1, 1, 0, nil},
+		"an assertion":               {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.AssertionFile = "f" })}}, 1, 1, 0, nil},
+		"a sign-on":                  {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.IDP = &IDP{} })}}, 1, 1, 0, nil},
+		"no proof":                   {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(*Client) {})}}, 1, 0, 0, []string{"robot"}},
+		"registered":                 {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.Origin = Registered })}}, 1, 0, 0, []string{"robot"}},
+		"registered, no login since": {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{with(func(c *Client) { c.Origin, c.Untried = Registered, true })}}, 1, 1, 0, nil},
+		"registered, needed":         {Records{Tokens: []Token{of(here, "", robot), of(there, "", robot)}, Clients: []Client{with(func(c *Client) { c.Origin = Registered })}}, 1, 0, 0, []string{"robot"}},
+		"never logged in":            {Records{Clients: []Client{with(func(c *Client) { c.Origin, c.Endpoint = Registered, here })}}, 0, 1, 0, nil},
+		"another grant's":            {Records{Tokens: []Token{of(here, "", robot)}, Clients: []Client{robot, with(func(c *Client) { c.Grant, c.Secret = JWTBearer, "plain:y" })}}, 1, 2, 0, nil},
+		"no token":                   {Records{Clients: []Client{with(func(c *Client) { c.Secret, c.Endpoint = "plain:x", here })}}, 0, 1, 0, nil},
+		"another server's":           {Records{Tokens: []Token{of(here, "", robot), of(there, "", robot)}, Clients: []Client{robot}}, 1, 0, 1, []string{"robot"}},
+		"another account's":          {Records{Tokens: []Token{of(here, "", robot), of(here, "work", robot)}, Clients: []Client{robot}}, 1, 0, 1, []string{"robot"}},
+		"elsewhere":                  {Records{Tokens: []Token{of(there, "", robot)}, Clients: []Client{robot}}, 0, 0, 0, []string{"robot"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := slices.Clone(c.book.Clients)

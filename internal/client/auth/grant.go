@@ -56,14 +56,14 @@ type IDP struct {
 
 // byItself returns the request for a token that needs no user. What is in files is read
 // anew, because a platform replaces it.
-func (w *Walk) byItself(ctx context.Context, store *Store, c Client, t Token) (url.Values, error) {
+func (w *Flow) byItself(ctx context.Context, store *Store, c Client, t Token) (url.Values, error) {
 	form := url.Values{"resource": {t.Resource}}
 	if len(t.Requested) > 0 {
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}
 	switch t.Grant {
 	case JWTBearer:
-		assertion, err := w.secretIn(c.AssertionFile)
+		assertion, err := secretIn(w, c.AssertionFile)
 		form.Set("grant_type", jwtBearerType)
 		form.Set("assertion", assertion)
 		return form, err
@@ -77,9 +77,9 @@ func (w *Walk) byItself(ctx context.Context, store *Store, c Client, t Token) (u
 
 // exchange gets an identity assertion for one authorization server from the
 // enterprise's (enterprise-managed-authorization, "Token Exchange").
-func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (string, error) {
+func (w *Flow) exchange(ctx context.Context, store *Store, c Client, t Token) (string, error) {
 	c.IDP = cmp.Or(c.IDP, &IDP{})
-	idToken, err := w.secretIn(c.IDP.IDTokenFile)
+	idToken, err := secretIn(w, c.IDP.IDTokenFile)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +106,7 @@ func (w *Walk) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 }
 
 // secretIn reads a token from a file.
-func (w *Walk) secretIn(name string) (string, error) {
+func secretIn(w *Flow, name string) (string, error) {
 	if name == "" {
 		return "", &Error{Rule: KeyUnusable, Text: "the client has no stored assertion", Hint: "use " + wire.Run("login TARGET --client-id ID") + " with --assertion FILE, or with all --idp-… flags and --id-token FILE"}
 	}

@@ -87,7 +87,7 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 	}
 	// Kept at once: logins that fail must not leave one more client there each time.
 	c.Endpoint, c.Untried = l.token.Endpoint, true
-	if err := l.store.Change(ctx, func(b *Book) { b.putClient(c) }); err != nil {
+	if err := l.store.Change(ctx, func(b *Records) { b.putClient(c) }); err != nil {
 		return Client{}, err
 	}
 	return l.tellClient(c, "registered just now")

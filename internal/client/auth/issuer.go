@@ -12,7 +12,7 @@ import (
 // the others (RFC 9728, section 7.6): it is the client that selects one.
 
 // issuers are those to be tried, the best first.
-func (w *Walk) issuers(ctx context.Context, req Request, r *Resource, known Book) ([]string, error) {
+func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Records) ([]string, error) {
 	if req.Issuer != "" {
 		return w.named(req.Issuer, r)
 	}
@@ -35,7 +35,7 @@ func (w *Walk) issuers(ctx context.Context, req Request, r *Resource, known Book
 // named is the one that the user names. It has to be one of the server's, but for a
 // slash at its end, in which metadata that are otherwise sound often differ; and they
 // have to be those of the issuer as he names it.
-func (w *Walk) named(issuer string, r *Resource) ([]string, error) {
+func (w *Flow) named(issuer string, r *Resource) ([]string, error) {
 	offered := slices.ContainsFunc(r.AuthorizationServers, func(one string) bool { return one == issuer || nearly(one, issuer) })
 	return []string{issuer}, w.holds("the issuer is one that the server names (RFC 9728 section 7.6)", offered, &Error{Rule: NotOffered,
 		Text: "the server's authorization servers do not include " + issuer + ": " + strings.Join(r.AuthorizationServers, ", "),
@@ -49,7 +49,7 @@ func nearly(a, b string) bool {
 
 // preferred puts the issuers first that know mcpc, each by the name that it has for this
 // resource, and reports whether there is one.
-func preferred(r *Resource, known Book) (all []string, isKnown bool) {
+func preferred(r *Resource, known Records) (all []string, isKnown bool) {
 	isOurs := func(issuer string) bool {
 		return slices.ContainsFunc(known.Clients, func(c Client) bool { return c.Issuer == issuer && !c.Untried }) ||
 			slices.ContainsFunc(known.Tokens, func(t Token) bool { return t.Issuer == issuer })

@@ -55,7 +55,7 @@ func TestWhoIsChosen(t *testing.T) {
 			for i := range c.known {
 				c.known[i].Issuer = here(c.known[i].Issuer)
 			}
-			found, err := w.walk().Discover(t.Context(), req, Book{Tokens: c.known})
+			found, err := w.walk().Discover(t.Context(), req, Records{Tokens: c.known})
 			wantRule(t, err, c.rule)
 			if err == nil && found.Server.Issuer != w.url+c.want || asked != c.asked {
 				t.Errorf("got %+v, asked %d times", found.Server, asked)
@@ -90,7 +90,7 @@ func TestAnIssuerByItsOwnName(t *testing.T) {
 		t.Errorf("got %v, %v", moved, err)
 	}
 	// It is that server's word, and no other one's.
-	other := Book{Tokens: []Token{{Issuer: w.url + "/", Resource: "https://h.example/mcp"}}}
+	other := Records{Tokens: []Token{{Issuer: w.url + "/", Resource: "https://h.example/mcp"}}}
 	_, err = w.walk().Discover(t.Context(), w.request(), other)
 	wantRule(t, err, IssuerMismatch)
 }

@@ -74,7 +74,7 @@ func (f Found) id(endpoint *url.URL) string {
 const mostIssuers = 10
 
 // Discover finds the authorization server of an MCP server. The error is an [Error].
-func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, error) {
+func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found, error) {
 	endpoint, err := Canonical(req.Endpoint)
 	if err != nil {
 		return Found{}, err
@@ -111,10 +111,10 @@ func (w *Walk) Discover(ctx context.Context, req Request, known Book) (Found, er
 
 // A login is one run through all of it.
 type login struct {
-	w      *Walk
+	w      *Flow
 	store  *Store
 	req    Request
-	known  Book
+	known  Records
 	found  Found
 	scopes []string
 	token  Token
@@ -123,7 +123,7 @@ type login struct {
 
 // Login gets a token and keeps it, in place of the account's earlier one. The
 // error is an [Error].
-func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, error) {
+func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, error) {
 	known, err := store.Load()
 	if err != nil {
 		return Token{}, err
@@ -164,7 +164,7 @@ func (w *Walk) Login(ctx context.Context, store *Store, req Request) (Token, err
 // forget drops the registration that the server does not know any more, so that the
 // next login registers anew.
 func (l *login) forget(ctx context.Context, why error) error {
-	if err := l.store.Change(ctx, func(b *Book) {
+	if err := l.store.Change(ctx, func(b *Records) {
 		b.Clients = slices.DeleteFunc(b.Clients, func(c Client) bool {
 			return c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
 		})
@@ -263,7 +263,7 @@ func (l *login) throughBrowser(ctx context.Context) error {
 	code, a, err := l.authorize(ctx, p.client, back)
 	if late, ok := errors.AsType[*Error](err); ok && late.Kind() == wire.Timeout && p.client.Origin == Registered {
 		p.client.Untried = true // the page may have reported an unknown client
-		_ = l.store.Change(context.WithoutCancel(ctx), func(b *Book) { b.putClient(p.client) })
+		_ = l.store.Change(context.WithoutCancel(ctx), func(b *Records) { b.putClient(p.client) })
 	}
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
 		return err
 	}
 	c.Endpoint, c.Untried = l.token.Endpoint, false
-	return l.store.Change(ctx, func(b *Book) {
+	return l.store.Change(ctx, func(b *Records) {
 		b.put(l.token)
 		b.putClient(c)
 		if b.Pending != nil && Covers(l.token.Resource, b.Pending.Endpoint) {

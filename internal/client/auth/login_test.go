@@ -201,7 +201,7 @@ func TestWhichScopes(t *testing.T) {
 			w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE"]` + member(c.resource)
 			w.documents[serverAt] = strings.TrimSuffix(usualServer, "}") + member(c.server)
 			if c.before != nil {
-				_ = store.Change(t.Context(), func(b *Book) {
+				_ = store.Change(t.Context(), func(b *Records) {
 					b.put(Token{Issuer: w.url, Resource: w.url + "/mcp", Endpoint: w.url + "/mcp", Requested: c.before, Access: "plain:old"})
 				})
 			}
@@ -263,7 +263,7 @@ func TestWhichClient(t *testing.T) {
 				if c.before.Issuer == "" {
 					c.before.Issuer = w.url
 				}
-				_ = store.Change(t.Context(), func(b *Book) { b.putClient(c.before) })
+				_ = store.Change(t.Context(), func(b *Records) { b.putClient(c.before) })
 			}
 			_, err := w.login(store, func(r *Request) { r.Client, r.DocumentURL = c.given, c.document })
 			wantRule(t, err, c.rule)
@@ -660,7 +660,7 @@ func TestSecretsAreLearnt(t *testing.T) {
 	w := newWorld(t)
 	w.registration = func(map[string]any) (int, string) { return 201, `{"client_id":"id","client_secret":"client-secret-1"}` }
 	walk, learnt := w.walk(), []string{}
-	walk.Learn = func(secrets ...string) { learnt = append(learnt, secrets...) }
+	walk.AddSecret = func(secrets ...string) { learnt = append(learnt, secrets...) }
 	if _, err := walk.Login(t.Context(), newStore(), w.request()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Alone() }
 // be good only once: a process that waited for the lock takes the token that the other one
 // got. refused is set where the server did not take the old one; then Renew checks whether
 // the issuer is still the server's. The zero Token means that only a new login helps.
-func (w *Walk) Renew(ctx context.Context, store *Store, old Token, refused bool) (Token, error) {
+func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool) (Token, error) {
 	release, err := store.File.Hold(ctx)
 	if err != nil {
 		return Token{}, storeFailed(err)
@@ -47,17 +47,17 @@ func (w *Walk) Renew(ctx context.Context, store *Store, old Token, refused bool)
 	}
 	fresh, err := w.renew(ctx, store, book, now)
 	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) {
-		return Token{}, store.Change(ctx, func(b *Book) { b.Drop(func(t Token) bool { return t.Access == now.Access }) })
+		return Token{}, store.Change(ctx, func(b *Records) { b.Drop(func(t Token) bool { return t.Access == now.Access }) })
 	}
 	if err != nil {
 		return Token{}, err
 	}
-	return fresh, store.Change(ctx, func(b *Book) { b.put(fresh) })
+	return fresh, store.Change(ctx, func(b *Records) { b.put(fresh) })
 }
 
 // moved reports whether the server has another authorization server now: nothing
 // that belongs to the old one is of use then (authorization, "Client Registration").
-func (w *Walk) moved(ctx context.Context, t Token) (bool, error) {
+func (w *Flow) moved(ctx context.Context, t Token) (bool, error) {
 	endpoint, err := Canonical(t.Endpoint)
 	if err != nil {
 		return false, err
@@ -70,7 +70,7 @@ func (w *Walk) moved(ctx context.Context, t Token) (bool, error) {
 }
 
 // renew asks the token's own issuer, as the token's own client.
-func (w *Walk) renew(ctx context.Context, store *Store, book Book, t Token) (Token, error) {
+func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (Token, error) {
 	c := book.of(t)
 	secret, err := store.Open(c.Secret)
 	if err != nil {

@@ -34,7 +34,7 @@ func Canonical(endpoint string) (*url.URL, error) {
 // resource finds the metadata of a server: where the challenge says, and nowhere
 // else; without that at the well-known places, the one with the path first. It is
 // nil where there is none.
-func (w *Walk) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*Resource, error) {
+func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*Resource, error) {
 	named, places := c.Params["resource_metadata"], resourceURLs(endpoint)
 	if named != "" {
 		places = []string{named}
@@ -45,7 +45,7 @@ func (w *Walk) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*R
 			return nil, err
 		}
 		if found {
-			return w.readResource(raw, endpoint)
+			return readResource(w, raw, endpoint)
 		}
 	}
 	if named != "" {
@@ -66,7 +66,7 @@ func resourceURLs(endpoint *url.URL) []string {
 
 // readResource checks what was fetched (RFC 9728, section 3.3; basic/
 // authorization, "Protected Resource Metadata").
-func (w *Walk) readResource(raw []byte, endpoint *url.URL) (*Resource, error) {
+func readResource(w *Flow, raw []byte, endpoint *url.URL) (*Resource, error) {
 	var r Resource
 	err := json.Unmarshal(raw, &r)
 	if err := w.holds("resource metadata is a JSON object (RFC 9728 section 3.2)", err == nil, &Error{Rule: ResourceInvalid,

@@ -24,7 +24,7 @@ var lost = map[string]error{"invalid_client": errInvalidClient, "unauthorized_cl
 
 // code checks the answer, in the order that the specification gives: nothing of it
 // is used or shown before the issuer holds (RFC 9207, section 2.4).
-func (w *Walk) code(a *authorization, answer url.Values) (string, error) {
+func (w *Flow) code(a *authorization, answer url.Values) (string, error) {
 	if err := w.holds("\"state\" matches the request (RFC 6749 section 10.12)", a.isOurs(answer), &Error{Rule: ResponseInvalid,
 		Text: "the browser's response does not belong to this login"}); err != nil {
 		return "", err

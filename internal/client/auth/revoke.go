@@ -8,7 +8,7 @@ import (
 // Revoke tells a token's issuer that it is no longer needed (RFC 7009): the refresh token
 // first, with which new ones could be had. told is false where the issuer names no
 // revocation endpoint. It does not touch the store.
-func (w *Walk) Revoke(ctx context.Context, store *Store, book Book, t Token) (told bool, err error) {
+func (w *Flow) Revoke(ctx context.Context, store *Store, book Records, t Token) (told bool, err error) {
 	if t.Revocation == "" {
 		return false, nil
 	}

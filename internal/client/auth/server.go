@@ -30,7 +30,7 @@ type Server struct {
 
 // server finds an authorization server's metadata at the well-known places of its
 // issuer, in their order, and takes the first document that holds.
-func (w *Walk) server(ctx context.Context, issuer string, g Grant) (*Server, error) {
+func (w *Flow) server(ctx context.Context, issuer string, g Grant) (*Server, error) {
 	places, err := serverURLs(issuer)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (w *Walk) server(ctx context.Context, issuer string, g Grant) (*Server, err
 		if !found {
 			continue
 		}
-		s, err := w.readServer(raw, issuer, g)
+		s, err := readServer(w, raw, issuer, g)
 		if err == nil {
 			return s, nil
 		}
@@ -77,7 +77,7 @@ func serverURLs(issuer string) ([]string, error) {
 }
 
 // readServer checks metadata that was fetched for an issuer.
-func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
+func readServer(w *Flow, raw []byte, issuer string, g Grant) (*Server, error) {
 	var s Server
 	err := json.Unmarshal(raw, &s)
 	if err := w.holds("authorization server metadata is a JSON object (RFC 8414 section 3.2)", err == nil, &Error{Rule: ServerInvalid,
@@ -93,7 +93,7 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 		Text: fmt.Sprintf("the authorization server metadata has another issuer: %q, not %q", s.Issuer, issuer), Hint: wire.Hint(hint)}); err != nil {
 		return nil, err
 	}
-	if err := w.endpoints(&s, g); err != nil {
+	if err := checkEndpoints(w, &s, g); err != nil {
 		return nil, err
 	}
 	if !g.Browser() {
@@ -107,8 +107,8 @@ func (w *Walk) readServer(raw []byte, issuer string, g Grant) (*Server, error) {
 // An endpointOf is one that metadata name.
 type endpointOf struct{ name, url string }
 
-// endpoints checks those that a grant needs.
-func (w *Walk) endpoints(s *Server, g Grant) error {
+// checkEndpoints checks those that a grant needs.
+func checkEndpoints(w *Flow, s *Server, g Grant) error {
 	needed := []endpointOf{{"token_endpoint", s.Token}}
 	if g.Browser() {
 		needed = append(needed, endpointOf{"authorization_endpoint", s.Authorization})
@@ -131,7 +131,7 @@ func (w *Walk) endpoints(s *Server, g Grant) error {
 		if err := w.holds("\""+e.name+"\" is https, or http on this machine (specification, page authorization, \"Communication Security\")", err == nil, broken); err != nil {
 			return err
 		}
-		if err := w.parts(e); err != nil {
+		if err := checkParts(w, e); err != nil {
 			return err
 		}
 	}
@@ -144,8 +144,8 @@ func (w *Walk) endpoints(s *Server, g Grant) error {
 var ownParameters = []string{"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method",
 	"resource", "response_mode", "request", "request_uri"}
 
-// parts checks what an endpoint's URL may not hold.
-func (w *Walk) parts(e endpointOf) error {
+// checkParts checks what an endpoint's URL may not hold.
+func checkParts(w *Flow, e endpointOf) error {
 	u, err := url.Parse(e.url)
 	if err != nil {
 		return err

@@ -32,8 +32,8 @@ type Store struct {
 	Seals bool
 }
 
-// A Book is one reading of the store. Its secrets are in their stored form.
-type Book struct {
+// Records are one reading of the store. Their secrets are in their stored form.
+type Records struct {
 	Version int      `json:"version"`
 	Tokens  []Token  `json:"tokens,omitempty"`
 	Clients []Client `json:"clients,omitempty"`
@@ -41,10 +41,10 @@ type Book struct {
 	Pending *Pending `json:"pending,omitempty"`
 }
 
-const bookVersion = 1
+const recordsVersion = 1
 
-// mostBook bounds the file, which each command reads: servers write what is in it.
-const mostBook = 4 << 20
+// maxRecordsSize bounds the file, which each command reads: servers write what is in it.
+const maxRecordsSize = 4 << 20
 
 // A Token is an access token and all that is needed to use and renew it. It is
 // good for its resource, at the word of its issuer, for its client, and belongs to
@@ -83,43 +83,43 @@ type Pending struct {
 }
 
 // Load reads the store. Nothing there is an empty book.
-func (s *Store) Load() (Book, error) {
+func (s *Store) Load() (Records, error) {
 	raw, err := s.File.Read()
 	if err != nil {
-		return Book{}, storeFailed(err)
+		return Records{}, storeFailed(err)
 	}
 	return readBook(raw)
 }
 
-func readBook(raw []byte) (b Book, err error) {
+func readBook(raw []byte) (b Records, err error) {
 	if len(raw) == 0 {
-		return Book{}, nil
+		return Records{}, nil
 	}
 	if err := json.Unmarshal(raw, &b); err != nil {
-		return Book{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: wire.Run("state repair") + " replaces it and keeps the old file", Err: err}
+		return Records{}, &Error{Rule: StoreFailed, Text: "the token file is damaged", Hint: wire.Run("state repair") + " replaces it and keeps the old file", Err: err}
 	}
-	if b.Version > bookVersion {
-		return Book{}, &Error{Rule: StoreFailed, Text: "the token file was written by a newer mcpc"}
+	if b.Version > recordsVersion {
+		return Records{}, &Error{Rule: StoreFailed, Text: "the token file was written by a newer mcpc"}
 	}
 	return b, nil
 }
 
 // Damaged reports whether raw is no store that any mcpc has written.
 func Damaged(raw []byte) bool {
-	return len(raw) > 0 && json.Unmarshal(raw, &Book{}) != nil
+	return len(raw) > 0 && json.Unmarshal(raw, &Records{}) != nil
 }
 
 // Change reads, changes and writes the book under the file's lock.
-func (s *Store) Change(ctx context.Context, change func(*Book)) error {
+func (s *Store) Change(ctx context.Context, change func(*Records)) error {
 	err := s.File.Update(ctx, func(old []byte) ([]byte, error) {
 		b, err := readBook(old)
 		if err != nil {
 			return nil, err
 		}
 		change(&b)
-		b.Version = bookVersion
+		b.Version = recordsVersion
 		raw, err := json.MarshalIndent(b, "", "\t")
-		if len(raw) > max(mostBook, len(old)) {
+		if len(raw) > max(maxRecordsSize, len(old)) {
 			return nil, &Error{Rule: StoreFailed, Text: "the token file would be larger than 4 MiB; it was not changed", Hint: wire.Run("auth") + " lists the tokens, " + wire.Run("logout TARGET") + " deletes one"}
 		}
 		return raw, err
@@ -129,7 +129,7 @@ func (s *Store) Change(ctx context.Context, change func(*Book)) error {
 
 // Reset forgets everything, also what cannot be read.
 func (s *Store) Reset(ctx context.Context) error {
-	return storeFailed(s.File.Update(ctx, func([]byte) ([]byte, error) { return json.Marshal(Book{Version: bookVersion}) }))
+	return storeFailed(s.File.Update(ctx, func([]byte) ([]byte, error) { return json.Marshal(Records{Version: recordsVersion}) }))
 }
 
 func storeFailed(err error) error {
@@ -146,7 +146,7 @@ func storeFailed(err error) error {
 // Token is the one to send to a URL: the account's token whose resource the URL is
 // part of, the narrowest where there are several. Of two for the same resource, the
 // newer one.
-func (b *Book) Token(at, account string) (best Token, ok bool) {
+func (b *Records) Token(at, account string) (best Token, ok bool) {
 	for _, t := range b.Tokens {
 		if t.Account == account && Covers(t.Resource, at) && (!ok || Covers(best.Resource, t.Resource)) {
 			best, ok = t, true
@@ -157,13 +157,13 @@ func (b *Book) Token(at, account string) (best Token, ok bool) {
 
 // put keeps a token in place of the account's other ones for that resource: one of
 // another issuer, or of another client, is no longer wanted.
-func (b *Book) put(t Token) {
+func (b *Records) put(t Token) {
 	b.Drop(func(old Token) bool { return old.Account == t.Account && old.Resource == t.Resource })
 	b.Tokens = append(b.Tokens, t)
 }
 
 // Drop forgets the tokens that are meant, and tells how many those were.
-func (b *Book) Drop(meant func(Token) bool) int {
+func (b *Records) Drop(meant func(Token) bool) int {
 	before := len(b.Tokens)
 	b.Tokens = slices.DeleteFunc(b.Tokens, meant)
 	return before - len(b.Tokens)
@@ -171,7 +171,7 @@ func (b *Book) Drop(meant func(Token) bool) int {
 
 // client is the client that is known to an issuer, and to no other, for a grant: of
 // several the newest.
-func (b *Book) client(issuer string, origin Origin, g Grant) (newest Client, ok bool) {
+func (b *Records) client(issuer string, origin Origin, g Grant) (newest Client, ok bool) {
 	for _, c := range b.Clients {
 		if c.Issuer == issuer && c.Origin == origin && c.Grant == g {
 			newest, ok = c, true
@@ -181,7 +181,7 @@ func (b *Book) client(issuer string, origin Origin, g Grant) (newest Client, ok 
 }
 
 // of is the client that a token was issued to.
-func (b *Book) of(t Token) Client {
+func (b *Records) of(t Token) Client {
 	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.has(t) })
 	if at < 0 {
 		return Client{Issuer: t.Issuer, ID: t.Client}
@@ -190,7 +190,7 @@ func (b *Book) of(t Token) Client {
 }
 
 // putClient keeps a client in place of those that no token is of any more.
-func (b *Book) putClient(c Client) {
+func (b *Records) putClient(c Client) {
 	if c.Origin == Document {
 		return // it is known everywhere, and by its address
 	}

@@ -20,7 +20,7 @@ func TestNarrowestTokenIsSent(t *testing.T) {
 		{"https://h.example/a?t=1", "https://h.example/a?t=1", []string{"https://h.example/a", "https://h.example/a?t=1", "https://h.example/a?t=2"}},
 		{"https://other.example/a", "", []string{"https://h.example", "https://h.example/a"}},
 	} {
-		var b Book
+		var b Records
 		for _, resource := range c.resources {
 			b.put(Token{Resource: resource, Account: "work"})
 			b.put(Token{Resource: c.at + "/", Account: "private"})
@@ -37,7 +37,7 @@ func TestNarrowestTokenIsSent(t *testing.T) {
 // A slash at the end makes no other resource: the token of the last login is sent.
 func TestNewerTokenOfAResourceIsSent(t *testing.T) {
 	for _, resources := range [][]string{{"https://h.example/a", "https://h.example/a/"}, {"https://h.example/a/", "https://h.example/a"}} {
-		var b Book
+		var b Records
 		for _, resource := range resources {
 			b.put(Token{Resource: resource})
 		}
@@ -49,7 +49,7 @@ func TestNewerTokenOfAResourceIsSent(t *testing.T) {
 
 // A login replaces the token of the same account only.
 func TestPutKeepsOtherAccounts(t *testing.T) {
-	var b Book
+	var b Records
 	for _, token := range []Token{{Resource: "r", Account: "work", Issuer: "old"}, {Resource: "r", Account: "private"},
 		{Resource: "s", Account: "work"}, {Resource: "r", Account: "work", Issuer: "new"}} {
 		b.put(token)
@@ -65,7 +65,7 @@ func TestPutKeepsOtherAccounts(t *testing.T) {
 
 // A client is known to one issuer, by one way to become known, for one grant.
 func TestClientIsForOneGrant(t *testing.T) {
-	var b Book
+	var b Records
 	clients := []Client{{Issuer: "i", Origin: Registered, Grant: AuthorizationCode}, {Issuer: "other", Origin: Registered, Grant: AuthorizationCode},
 		{Issuer: "i", Origin: Given, Grant: AuthorizationCode}, {Issuer: "i", Origin: Registered, Grant: DeviceCode}}
 	for _, prefix := range []string{"old", "new"} {
@@ -90,7 +90,7 @@ func TestStoreOfNewerVersion(t *testing.T) {
 	store := &Store{File: file}
 	_, err := store.Load()
 	wantRule(t, err, StoreFailed)
-	err = store.Change(t.Context(), func(*Book) { t.Error("changed") })
+	err = store.Change(t.Context(), func(*Records) { t.Error("changed") })
 	wantRule(t, err, StoreFailed)
 	if got := string(file.raw); got != `{"version":2,"tokens":[]}` {
 		t.Errorf("the store became %s", got)

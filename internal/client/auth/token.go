@@ -38,17 +38,17 @@ func method(c Client, secret string, supported []string) string {
 
 // redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
 // is bound to key, where that is not nil.
-func (w *Walk) redeem(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+func (w *Flow) redeem(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
 	t, err := w.ask(ctx, p, form, key)
 	if err != nil {
 		return nil, err
 	}
-	return t, w.isUsable(t, key)
+	return t, checkToken(w, t, key)
 }
 
 // ask asks for a token of any sort. How a client proves itself is never found out by
 // trying: a code would be sent twice.
-func (w *Walk) ask(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+func (w *Flow) ask(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
 	where := p.server.Token
 	raw, status, err := w.submit(ctx, w.bound(key), where, p, form)
 	if err != nil {
@@ -80,7 +80,7 @@ type clientAt struct {
 
 // submit sends a form to an endpoint of an authorization server, where the client
 // proves itself (RFC 6749, section 2.3.1), and tells of it.
-func (w *Walk) submit(ctx context.Context, web *http.Client, where string, p clientAt, form url.Values) (raw []byte, status int, err error) {
+func (w *Flow) submit(ctx context.Context, web *http.Client, where string, p clientAt, form url.Values) (raw []byte, status int, err error) {
 	if err := w.Net.check(where); err != nil {
 		return nil, 0, err
 	}
@@ -163,8 +163,8 @@ func (s *seconds) UnmarshalJSON(raw []byte) error {
 
 func (s seconds) duration() time.Duration { return time.Duration(s) * time.Second }
 
-// isUsable: a token that was to be bound to a key is, and no other one.
-func (w *Walk) isUsable(t *answer, key *ecdsa.PrivateKey) error {
+// checkToken: a token that was to be bound to a key is, and no other one.
+func checkToken(w *Flow, t *answer, key *ecdsa.PrivateKey) error {
 	if key != nil {
 		return w.holds("\"token_type\" is DPoP (RFC 9449 section 5)", strings.EqualFold(t.Type, "dpop"), &Error{Rule: TokenType,
 			Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)})

@@ -155,8 +155,8 @@ func (w *world) asks(path string) int {
 // now is the clock of the tests.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func (w *world) walk() *Walk {
-	return &Walk{Net: NewNet(Loopback, Way{}), Now: time.Now, Read: os.ReadFile}
+func (w *world) walk() *Flow {
+	return &Flow{Net: NewNet(Loopback, Way{}), Now: time.Now, Read: os.ReadFile}
 }
 
 // browse is a browser without a user.
@@ -213,7 +213,7 @@ func (m *memory) Hold(context.Context) (func(), error) {
 
 func newStore() *Store { return &Store{File: &memory{}} }
 
-func book(t *testing.T, s *Store) Book {
+func book(t *testing.T, s *Store) Records {
 	t.Helper()
 	b, err := s.Load()
 	if err != nil {

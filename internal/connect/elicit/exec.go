@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/process"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/wire"
@@ -17,7 +18,7 @@ import (
 // shellOut runs a command of the user's with a server's words on its standard
 // input, and nowhere else: nothing of them may become a part of the command.
 func (r *Answerer) shellOut(ctx context.Context, flag, command string, params json.RawMessage) ([]byte, *client.Answer) {
-	client.StartsOthers()
+	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(bytes.Clone(jsonraw.OrEmpty(params)), '\n')), r.A.UI.Stderr()
 	cmd.WaitDelay = time.Second

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/paramheader"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
@@ -72,7 +74,7 @@ func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outco
 // needsDefinition: the header fields of a request are made from the tool's
 // definition where requests stand alone.
 func needsDefinition(c *connect.Conn) bool {
-	return c.Transport() == client.StreamableHTTP && client.Stateless(c.Revision())
+	return c.Transport() == transport.StreamableHTTP && client.Stateless(c.Revision())
 }
 
 // CheckArguments holds the arguments against the inputSchema. A schema that
@@ -106,7 +108,7 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 		warnFresh(c, tool, w.Text)
 	}
 	if len(findings) == 0 && c.Session != nil && needsDefinition(c) { // a draft has no session
-		if unsafe := client.HeaderUnsafe(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
+		if unsafe := paramheader.Unsafe(tool.InputSchema, o.Arguments); len(unsafe) > 0 {
 			out := bad("an argument cannot be sent in the header field that the tool declares", "--no-validate sends it anyway")
 			out.Findings = unsafe
 			return out

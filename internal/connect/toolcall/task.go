@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
@@ -45,9 +46,9 @@ func mortal(c *connect.Conn) (why string, hint wire.Hint) {
 	const wait = "without --task the call waits for the result"
 	switch {
 	case connect.IsHeld(c) && !c.Passing:
-	case c.Transport() == client.Stdio:
+	case c.Transport() == transport.Stdio:
 		return "the server exits with this command, and the task with it", wait
-	case c.Transport() != client.StreamableHTTP:
+	case c.Transport() != transport.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.Saved == nil || c.Passing):
 		return "the task belongs to a session that ends with this command", wire.There("init") + " opens a session that is kept; " + wait

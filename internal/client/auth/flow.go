@@ -1,0 +1,84 @@
+package auth
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// A Step is one thing that a walk did or held against a rule.
+type Step struct {
+	// URL and Status are those of a request; Status is 0 where no answer came.
+	URL    string
+	Status int
+	// Document is the metadata that was fetched, else nil. It holds no secret.
+	Document []byte
+	// Rule says what the specification asks for, and where; "" is a request or a
+	// remark. Broken is set where it is not so, Text then says what is.
+	Rule   string
+	Broken bool
+	Text   string
+}
+
+// A Flow is how a server's authorization is found out and gone through. Its
+// members may be nil but for Net.
+type Flow struct {
+	Net *Net
+	// OnStep is called with each step.
+	OnStep func(Step)
+	Now    func() time.Time
+	// AddSecret is called with each secret as soon as there is one.
+	AddSecret func(secrets ...string)
+	// Read reads a file of the user's that holds a key or an assertion.
+	Read func(name string) ([]byte, error)
+}
+
+func (w *Flow) tell(s Step) {
+	if w.OnStep != nil {
+		w.OnStep(s)
+	}
+}
+
+func (w *Flow) learn(secrets ...string) {
+	if w.AddSecret != nil {
+		w.AddSecret(secrets...)
+	}
+}
+
+func (w *Flow) now() time.Time {
+	if w.Now == nil {
+		return time.Time{}
+	}
+	return w.Now()
+}
+
+// holds tells of a rule. Where it is broken broken says how, and comes back.
+func (w *Flow) holds(rule string, ok bool, broken *Error) error {
+	if ok {
+		w.tell(Step{Rule: rule})
+		return nil
+	}
+	w.tell(Step{Rule: rule, Broken: true, Text: broken.Text})
+	return broken
+}
+
+// document fetches a JSON document. A refusal (4xx) is no error: found is false.
+func (w *Flow) document(ctx context.Context, where string, fields http.Header) (raw []byte, found bool, err error) {
+	raw, status, err := w.Net.send(ctx, w.Net.reader, http.MethodGet, where, fields, nil)
+	s := Step{URL: where, Status: status}
+	if err != nil {
+		s.Broken, s.Text = true, err.Error()
+	} else if status == http.StatusOK {
+		s.Document = raw
+	}
+	w.tell(s)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case status == http.StatusOK:
+		return raw, true, nil
+	case status/100 == 4:
+		return nil, false, nil
+	}
+	return nil, false, &Error{Rule: Unreachable, Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be"}
+}

@@ -1,0 +1,293 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpc/internal/client/transport"
+	"mcpc/internal/mcp"
+	"mcpc/internal/wire"
+)
+
+// A connection is one conversation: a line to the server, the era that was found on
+// it, and what the server said of itself. Where the server loses it, the session
+// opens another; none is opened twice.
+type connection struct {
+	s *Session
+
+	findings
+	// questions are the server's requests that the user is being asked.
+	questions   questions
+	serverTasks serverTasks
+
+	guarded[connectionState]
+	// What is below belongs to its mutex, too.
+	// asked are the ids of the requests, marked where one was given up.
+	asked *transport.RecentIDs
+	// probe is the id of a probe that was given up.
+	probe string
+}
+
+// connectionState are what is known of a conversation.
+type connectionState struct {
+	// The line and the era are replaced only while the conversation is being opened,
+	// when the server may send already; the era is nil until it is found.
+	line transport.Transport
+	era  era
+	info Info
+	// why says how the revision was found.
+	why string
+	// untried is set while the conversation rests on an earlier run's word.
+	untried bool
+	// reversed is set once another revision was taken from a -32022.
+	reversed bool
+	// lost is set when the server said that it no longer knows the session.
+	lost bool
+	// getStream is the GET stream for what the server sends unasked; nil until openGetStream
+	// opens it, and where there is none.
+	getStream *transport.GetStream
+	// takingRoots is closed when the roots that the server asked for last can be taken
+	// in; nil where it asked for none.
+	takingRoots chan struct{}
+	// probed is the answer to a probe that refuted an earlier run's word: the next
+	// conversation begins with it. It is nil elsewhere.
+	probed *reply
+	// sent is when the last request was sent.
+	sent time.Time
+}
+
+// connect opens a conversation. What it opened before it failed is closed, which is
+// no part of the time that it took.
+func (s *Session) connect(ctx context.Context, known string, resume *Memory, probed *reply) (*connection, wire.Outcome) {
+	c := &connection{s: s, asked: transport.NewRecentIDs(), guarded: guarded[connectionState]{is: connectionState{probed: probed}}, findings: findings{report: s.opt.Found, once: &s.reported}}
+	began := s.opt.Now()
+	o := negotiation{c}.open(ctx, known, resume)
+	if !o.Good() && o.ID != nil {
+		began = c.now().sent // of the request that failed, not of a probe before it
+	}
+	o.Took = s.opt.Now().Sub(began)
+	if !o.Good() {
+		c.close(context.WithoutCancel(ctx), true)
+		return nil, o
+	}
+	if s.opt.GetStream {
+		c.openGetStream(ctx)
+	}
+	return c, o
+}
+
+// openGetStream opens the stream for what the server says unasked, once, where the era
+// and the transport have one, and waits a moment for it, so that what the server
+// asks during the next request has a way to come. It gives nil where there is none.
+func (c *connection) openGetStream(ctx context.Context) *transport.GetStream {
+	line, ok := c.line().(*transport.HTTP)
+	fields := c.era().getStream()
+	if !ok || fields == nil {
+		return nil
+	}
+	var g *transport.GetStream
+	c.update(func(f *connectionState) {
+		if f.getStream == nil {
+			f.getStream = line.OpenGetStream(c.s.life, fields, &c.s.subscriptions)
+		}
+		g = f.getStream
+	})
+	g.WaitOpen(ctx)
+	return g
+}
+
+func (c *connection) close(ctx context.Context, end bool) {
+	now := c.now()
+	if now.line == nil {
+		return
+	}
+	now.getStream.Close()
+	if end && now.era != nil && !c.now().lost {
+		now.era.end(ctx, c)
+	}
+	now.line.Close()
+	c.finish()
+}
+
+// A guarded value is read as a whole and changed under its mutex.
+type guarded[T any] struct {
+	mu sync.Mutex
+	is T
+}
+
+// now gives the value as it is.
+func (g *guarded[T]) now() T { return g.update(func(*T) {}) }
+
+// update changes the value, and gives what it was before.
+func (g *guarded[T]) update(change func(*T)) (before T) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before = g.is
+	change(&g.is)
+	return before
+}
+
+func (c *connection) line() transport.Transport { return c.now().line }
+
+func (c *connection) era() era { return c.now().era }
+
+func (c *connection) takeProbed() (r *reply) {
+	c.update(func(f *connectionState) { r, f.probed = f.probed, nil })
+	return r
+}
+
+func (c *connection) revision() string {
+	if e := c.era(); e != nil {
+		return e.revision()
+	}
+	return ""
+}
+
+// request composes a request, sends it and waits for its response.
+func (c *connection) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
+	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method}, begun: call.begun, patient: call.patient}
+	if out.ID == nil {
+		out.ID = c.s.nextID()
+	}
+	stamped := *call
+	c.stamp(e, &stamped, out)
+	out.Raw = wire.ComposeRequest(out.ID, call.Method, stamped.Params)
+	if out.token == nil {
+		out.token = mcp.ProgressToken(stamped.Params)
+	}
+	return c.exchange(ctx, e, out, idle)
+}
+
+// stamp puts the era's marks on a request, in its params and in its header
+// fields. A bare one gets neither.
+func (c *connection) stamp(e era, call *Call, out *outgoing) {
+	if !call.Bare {
+		e.stamp(c, call, out)
+	}
+}
+
+// post sends a message to which no response belongs. A server that does not
+// take it is waited for no longer than for an answer.
+func (c *connection) post(ctx context.Context, out *transport.Outgoing) reply {
+	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--timeout", What: "the message was not accepted", After: c.s.opt.Limits.Idle}, 0)
+	defer stop()
+	r := c.line().Send(ctx, out)
+	if r.Fault != nil && ctx.Err() != nil {
+		r.Fault.EndBy(context.Cause(ctx))
+	}
+	return reply{Reply: r}
+}
+
+// Receive takes what came and answers nothing.
+func (c *connection) Receive(m *wire.Message) {
+	switch m.Kind {
+	case wire.Request:
+		checkUnasked(c, m)
+		c.serve(m)
+	case wire.Notification:
+		if slices.Contains(mayBeAsked, m.Method) {
+			c.unanswerable(m, "it has no id")
+			return
+		}
+		checkUnasked(c, m)
+		responder{c}.withdrawn(m)
+		if e := c.era(); e == nil || e.takeNotification(c, m) {
+			c.s.notified(m)
+		}
+	case wire.Batch:
+		if e := c.era(); e != nil && !e.batches() {
+			c.found(wire.Warning, "batch", "the server sent a batch, which revision "+e.revision()+" does not support")
+		}
+		for _, item := range m.Items {
+			c.Receive(item)
+		}
+	case wire.Response, wire.ErrorResponse:
+		c.orphan(m.ID)
+	default:
+		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
+		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
+			f.Level = wire.Info
+		}
+		c.Finding(f)
+	}
+}
+
+// serve deals with a request of the server's own.
+func (c *connection) serve(m *wire.Message) {
+	e := c.era()
+	if e == nil {
+		c.found(wire.Info, "server_request", "the server requested "+m.Method+" before the session was open; it was not answered")
+		return
+	}
+	for _, p := range m.Problems {
+		if p.Rule == "id" {
+			c.unanswerable(m, p.Text)
+			return
+		}
+	}
+	e.takeRequest(c, m)
+}
+
+// unanswerable reports a request that has no id to answer to. A client that waits for
+// the server then waits for one that waits for the answer.
+func (c *connection) unanswerable(m *wire.Message, why string) {
+	c.Diagnose(transport.Diagnostic{Text: "in the meantime the server requested " + m.Method + ", which cannot be answered: " + why,
+		Hint: "a server request needs an id; waiting longer does not help"})
+	c.found(wire.Warning, "id", "the server's request "+m.Method+" was not answered: "+why)
+}
+
+// maxAnswering is how many requests of a server are answered at a time.
+const maxAnswering = 32
+
+// answering are the answers under way.
+type answering struct {
+	// life ends with stop, and with it what is under way.
+	life context.Context
+	stop context.CancelFunc
+
+	mu     sync.Mutex
+	n      int
+	closed bool // none begins any more
+	all    sync.WaitGroup
+}
+
+// start runs f away from the line that a request came on; false where too many
+// run already.
+func (a *answering) start(f func(context.Context)) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || a.n >= maxAnswering {
+		return a.closed
+	}
+	a.n++
+	a.all.Go(func() {
+		f(a.life)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.n--
+	})
+	return true
+}
+
+// finish waits a moment for the answers under way, and ends life.
+func (a *answering) finish() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	timer := time.AfterFunc(graceForCancel, a.stop)
+	defer timer.Stop()
+	a.all.Wait()
+	a.stop()
+}
+
+func (s *Session) notified(m *wire.Message) {
+	// Progress of no open request is dropped (basic/utilities/progress).
+	if m.Method == "notifications/progress" && !s.pending.progressed(m) {
+		return
+	}
+	if s.opt.Notified != nil {
+		s.opt.Notified(m)
+	}
+}

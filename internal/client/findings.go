@@ -1,0 +1,176 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"mcpc/internal/client/transport"
+	"mcpc/internal/wire"
+)
+
+// maxRepeated bounds how many different things of one conversation are counted:
+// their names may be a server's.
+const maxRepeated = 20
+
+// A repeatedFindings counts what a server does again and again, in the order of its first
+// times.
+type repeatedFindings struct {
+	rows []*repeatedFinding
+}
+
+type repeatedFinding struct {
+	first wire.Finding
+	what  string
+	n     int
+	// before is how many there were of a process before, where that is started again.
+	before int
+}
+
+// add counts f and reports whether it is the first of its kind. what are several
+// of them: `lines on standard output were no messages`.
+func (r *repeatedFindings) add(f wire.Finding, what string) (first bool) {
+	for _, row := range r.rows {
+		if row.what == what {
+			row.n++
+			return false
+		}
+	}
+	if len(r.rows) == maxRepeated {
+		return false
+	}
+	r.rows = append(r.rows, &repeatedFinding{first: f, what: what, n: 1})
+	return true
+}
+
+// sums are the findings that say how many there were, where that was not one.
+func (r *repeatedFindings) sums() []wire.Finding {
+	var sums []wire.Finding
+	for _, row := range r.rows {
+		if n := max(row.n, row.before); n > 1 {
+			sum := row.first
+			sum.Text = fmt.Sprintf("%d %s", n, row.what)
+			sums = append(sums, sum)
+		}
+	}
+	return sums
+}
+
+// anew begins to count again what a process does that is started again: what it said
+// before it says once more, and that is not more of it.
+func (r *repeatedFindings) anew(what string) {
+	for _, row := range r.rows {
+		if row.what == what {
+			row.n, row.before = 0, max(row.n, row.before)
+		}
+	}
+}
+
+// findings report what is wrong with what comes and can be lived with.
+type findings struct {
+	// report takes each; it may be nil.
+	report func(wire.Finding)
+	// once are the rules that were reported once and are not reported again.
+	once *onceRules
+
+	counting sync.Mutex // guards what is below
+	repeated repeatedFindings
+}
+
+// onceRules are rules that are reported once in a session.
+type onceRules struct {
+	mu       sync.Mutex
+	reported map[string]bool
+}
+
+// isFirst reports whether rule has not been reported yet, and marks it as reported.
+func (r *onceRules) isFirst(rule string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.reported[rule]
+	if r.reported == nil {
+		r.reported = map[string]bool{}
+	}
+	r.reported[rule] = true
+	return !known
+}
+
+// startedAgain is told before a process is listened to.
+func (fs *findings) startedAgain() {
+	fs.counting.Lock()
+	defer fs.counting.Unlock()
+	fs.repeated.anew(transport.NoiseSummary)
+}
+
+func (fs *findings) Repeated(f wire.Finding, what string) {
+	fs.counting.Lock()
+	first := fs.repeated.add(f, what)
+	fs.counting.Unlock()
+	if first {
+		fs.Finding(f)
+	}
+}
+
+// finish reports how often came what came again and again.
+func (fs *findings) finish() {
+	fs.counting.Lock()
+	sums := fs.repeated.sums()
+	fs.repeated = repeatedFindings{}
+	fs.counting.Unlock()
+	for _, sum := range sums {
+		fs.Finding(sum)
+	}
+}
+
+// found reports a finding that is about no place in a message.
+func (fs *findings) found(level wire.Level, rule, text string) {
+	fs.Finding(wire.Finding{Rule: rule, Level: level, Text: text})
+}
+
+func (fs *findings) Finding(f wire.Finding) {
+	if fs.report != nil {
+		fs.report(f)
+	}
+}
+
+// complain reports a rule that the server breaks once in a session: a server
+// that breaks it does so with every message.
+func (fs *findings) complain(rule, text string) {
+	if fs.once.isFirst(rule) {
+		fs.found(wire.Warning, rule, text)
+	}
+}
+
+// orphan reports a response to no open request. One to a request that was
+// given up is no fault (basic/utilities/cancellation), and one to a probe says late what
+// was concluded from the silence.
+func (c *connection) orphan(id json.RawMessage) {
+	c.mu.Lock()
+	givenUp, known := c.asked.Lookup(string(id))
+	probe := givenUp && string(id) == c.probe
+	c.mu.Unlock()
+	if probe {
+		return
+	}
+	f := wire.Finding{Rule: "orphan", Level: wire.Warning, Text: "received a response to no open request, with id " + transport.IDText(id)}
+	switch {
+	case givenUp:
+		f.Level = wire.Info
+		c.Finding(f)
+	case known:
+		f.Text = "received a second response to the request with id " + transport.IDText(id) + "; it was ignored"
+		c.Repeated(f, "received repeated responses to answered requests")
+	default:
+		c.Diagnose(transport.Diagnostic{Text: "in the meantime a response was received with id " + transport.IDText(id) + ", which matches no request", Hint: transport.SameIDHint})
+		c.Repeated(f, "received responses to no open request")
+	}
+}
+
+// noteAsked remembers a request, or that it was given up.
+func (c *connection) noteAsked(out *outgoing, givenUp bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if out.ID != nil {
+		c.asked.Put(string(out.ID), givenUp)
+	}
+}

@@ -1,0 +1,32 @@
+package keepalive
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+)
+
+// sameUser makes sure that the other end of a unix socket is a process of this user's.
+func sameUser(conn net.Conn) error {
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		return errors.New("not a unix socket")
+	}
+	raw, err := unix.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *syscall.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		peer, failed = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	if int(peer.Uid) != os.Geteuid() {
+		return ErrOtherUser
+	}
+	return nil
+}

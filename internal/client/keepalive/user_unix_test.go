@@ -1,0 +1,39 @@
+//go:build unix
+
+package keepalive
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Of what the server writes to standard error while no command is connected the end is kept.
+func TestKeptStderrIsBounded(t *testing.T) {
+	s := &supervisor{routing: newRouting()}
+	for i := range 10_000 {
+		s.stderrLine(fmt.Appendf(nil, "line %d of many", i))
+	}
+	kept := slices.Collect(strings.Lines(s.keptStderr.Text()))
+	if n := len(kept); n < 1000 || n > 5000 || kept[n-1] != "line 9999 of many\n" {
+		t.Errorf("%d lines are kept, the last of them %q", n, kept[n-1])
+	}
+}
+
+// One who does not read is hung up on, and the others go on.
+func TestHeldHangsUpOnTheDeaf(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	u := &user{conn: theirs, wake: make(chan struct{}, 1)}
+	big := make([]byte, maxUnread/2+1)
+	u.putLocked(markOut, big)
+	u.putLocked(markOut, big)
+	if !u.over || len(u.waiting) > 0 {
+		t.Error("it still waits for him")
+	}
+	if _, err := ours.Read(make([]byte, 1)); err == nil {
+		t.Error("he is still connected")
+	}
+}

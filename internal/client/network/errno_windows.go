@@ -1,0 +1,14 @@
+package network
+
+import (
+	"golang.org/x/sys/windows"
+)
+
+// The system's errors of a connection. On Windows syscall.ECONNREFUSED and its like
+// are numbers that Go invented, and no system call returns them.
+const (
+	ConnRefused  = windows.WSAECONNREFUSED
+	connReset    = windows.WSAECONNRESET
+	connAborted  = windows.WSAECONNABORTED
+	ConnTimedOut = windows.WSAETIMEDOUT
+)

@@ -1,0 +1,93 @@
+//go:build unix
+
+package network
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// What is unread is no end, and looking takes nothing away.
+func TestIsClosedThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	here, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	there, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := here.(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if isClosedThere(socket) {
+		t.Error("an open connection counts as closed")
+	}
+	if _, err := there.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	there.Close()
+	if isClosedThere(socket) {
+		t.Error("a connection with something to read counts as closed")
+	}
+	if n, err := here.Read(make([]byte, 2)); n != 1 || err != nil {
+		t.Fatalf("read %d, %v", n, err)
+	}
+	for until := time.Now().Add(patience); !isClosedThere(socket); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the end is not seen")
+		}
+	}
+}
+
+// A connection that was opened for the request is written to even if the server has closed
+// it by then: what the server said first, such as a TLS alert, is the answer to the request.
+func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		there, err := l.Accept()
+		if err != nil {
+			return
+		}
+		_, _ = there.Write([]byte("x"))
+		there.Close()
+	}()
+	conn, err := CheckedDial((&net.Dialer{}).DialContext)(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if n, err := conn.Read(make([]byte, 2)); n != 1 || err != nil {
+		t.Fatalf("read %d, %v", n, err)
+	}
+	for until := time.Now().Add(patience); !isClosedThere(conn.(*reusedConn).socket); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the end is not seen")
+		}
+	}
+	if _, err := conn.Write([]byte("a")); err != nil {
+		t.Errorf("the first request: %v", err)
+	}
+	CheckBeforeReuse(tls.Client(conn, &tls.Config{ServerName: "server.example"}))
+	if _, err := conn.Write([]byte("a")); !errors.Is(err, errClosedIdle) {
+		t.Errorf("a request on the connection that is used again: %v", err)
+	}
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"mcpc/internal/client/transport"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// A probeResult is what the answer to a probe says about the era of the server.
+type probeResult struct {
+	kind     probeKind
+	revision string
+	why      string
+	// text replaces the outcome's where the probe is the end of it.
+	text    string
+	respawn bool
+}
+
+type probeKind int
+
+// giveUp: the answer is the end of it. speaksModern: the revision was found.
+// askAgain: once more with the revision. tryHandshake: initialize.
+const (
+	giveUp probeKind = iota
+	speaksModern
+	askAgain
+	tryHandshake
+)
+
+// judgeProbe reads the answer to server/discover. Only what a server of the
+// stateless era alone would say is taken for that era; authorization, load and
+// network say nothing of it; everything else means "try initialize".
+func judgeProbe(r reply, overStdio bool) probeResult {
+	switch {
+	case r.Fault != nil:
+		return judgeFault(r, overStdio)
+	case r.Message.Kind == wire.Response:
+		// A result is no proof. Servers exist that answer {} to any method, and servers that
+		// list only revisions with a handshake.
+		theirs, ok := supportedVersions(r.Message.Result)
+		if !ok {
+			return probeResult{kind: tryHandshake, why: "the response to server/discover lists no versions"}
+		}
+		return judgeVersions(theirs, speaksModern, "server/discover lists ")
+	case r.Message.Error != nil:
+		return judgeError(r)
+	}
+	return probeResult{kind: tryHandshake, why: "server/discover got a non-response"}
+}
+
+func judgeFault(r reply, overStdio bool) probeResult {
+	f := r.Fault
+	switch {
+	case overStdio && f.Kind == wire.Timeout:
+		return probeResult{kind: tryHandshake, why: "server/discover was not answered in time"}
+	case overStdio && f.Kind == wire.Transport:
+		return probeResult{kind: tryHandshake, why: "the server exited on server/discover", respawn: true}
+	case !overStdio && f.Kind == wire.BadResponse:
+		return probeResult{kind: tryHandshake, why: "server/discover got no JSON-RPC message"}
+	case r.HTTP != nil && transport.IsRefusal(r.HTTP.Status):
+		return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got HTTP %d", r.HTTP.Status)}
+	}
+	return probeResult{}
+}
+
+// judgeVersions: a stateless revision that both speak comes first, then one with
+// a handshake. Where there is only a stateless one that mcpc does not know, a
+// handshake would be refused as well.
+func judgeVersions(theirs []string, found probeKind, how string) probeResult {
+	if revision := newest(theirs, Stateless); revision != "" {
+		return probeResult{kind: found, revision: revision, why: how + list(theirs)}
+	}
+	if newest(theirs, handshake) == "" && slices.ContainsFunc(theirs, Stateless) {
+		return probeResult{text: "the server speaks " + list(theirs) + "; mcpc speaks " + list(revisions)}
+	}
+	return probeResult{kind: tryHandshake, why: how + list(theirs)}
+}
+
+func judgeError(r reply) probeResult {
+	e := r.Message.Error
+	theirs := supportedIn(e)
+	switch {
+	case len(theirs) > 0 && (e.Code == codeUnsupportedVersion || e.Code == codeDraftVersion):
+		return judgeVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))
+	case slices.Contains(modernCodes, e.Code):
+		return probeResult{}
+	case r.HTTP != nil && r.HTTP.Status/100 == 5:
+		return probeResult{}
+	}
+	return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got the error %d", e.Code)}
+}
+
+// supportedVersions reads a DiscoverResult; false where it is none.
+func supportedVersions(result json.RawMessage) ([]string, bool) {
+	return texts(jsonraw.First(result, "supportedVersions"))
+}
+
+// supportedIn reads data.supported of a version error; nil where there is none.
+func supportedIn(e *wire.RPCError) []string {
+	if e == nil {
+		return nil
+	}
+	versions, _ := texts(jsonraw.First(e.Data, "supported"))
+	return versions
+}
+
+func texts(raw json.RawMessage) ([]string, bool) {
+	items, err := jsonraw.Array(raw)
+	if err != nil {
+		return nil, false
+	}
+	var out []string
+	for _, item := range items {
+		if s, ok := jsonraw.Text(item); ok {
+			out = append(out, s)
+		}
+	}
+	return out, true
+}

@@ -1,0 +1,110 @@
+package process
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+const (
+	terminate = syscall.SIGTERM
+	kill      = syscall.SIGKILL
+)
+
+// A Group is a child with the processes that it starts.
+type Group = Job
+
+// startGroup starts a server in a job of its own.
+func startGroup(cmd *exec.Cmd) (*Group, error) { return StartJob(cmd) }
+
+// signal ends the job: Windows has no signals.
+func (j *Job) signal(syscall.Signal) { j.Terminate() }
+
+// A Job is a process with all processes that it and its descendants start, apart from
+// those that are started to break away from it. Windows ends them all when the last
+// handle of the job is closed: at the end of mcpc, too, however it ended.
+type Job struct {
+	Handle  windows.Handle
+	process *os.Process
+}
+
+// StartJob starts the command in a job. The process is created suspended, so that it
+// starts no other one before it belongs to the job. A Ctrl-C at the console reaches
+// mcpc alone.
+func StartJob(cmd *exec.Cmd) (*Job, error) {
+	j := &Job{}
+	if err := j.create(); err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	j.process = cmd.Process
+	// A job around mcpc may forbid another one within it. The server runs all the same;
+	// Terminate then ends only the server itself.
+	_ = j.process.WithHandle(func(process uintptr) {
+		_ = windows.AssignProcessToJobObject(j.Handle, windows.Handle(process))
+	})
+	if err := resume(uint32(j.process.Pid)); err != nil {
+		j.Terminate()
+		_ = cmd.Wait()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *Job) create() (err error) {
+	if j.Handle, err = windows.CreateJobObject(nil, nil); err != nil {
+		return os.NewSyscallError("CreateJobObject", err)
+	}
+	runtime.AddCleanup(j, func(h windows.Handle) { _ = windows.CloseHandle(h) }, j.Handle)
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_BREAKAWAY_OK
+	_, err = windows.SetInformationJobObject(j.Handle, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	return os.NewSyscallError("SetInformationJobObject", err)
+}
+
+// Terminate ends all processes of the job.
+func (j *Job) Terminate() {
+	_ = windows.TerminateJobObject(j.Handle, 1)
+	_ = j.process.Kill()
+	runtime.KeepAlive(j)
+}
+
+// resume lets a suspended process run. os/exec does not give the handle of its
+// thread, so that it is looked up.
+func resume(process uint32) error {
+	all, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
+	if err != nil {
+		return os.NewSyscallError("CreateToolhelp32Snapshot", err)
+	}
+	defer windows.CloseHandle(all)
+	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
+	for err = windows.Thread32First(all, &entry); err == nil; err = windows.Thread32Next(all, &entry) {
+		if entry.OwnerProcessID != process {
+			continue
+		}
+		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
+		if err != nil {
+			return os.NewSyscallError("OpenThread", err)
+		}
+		_, err = windows.ResumeThread(thread)
+		_ = windows.CloseHandle(thread)
+		if err != nil {
+			return os.NewSyscallError("ResumeThread", err)
+		}
+	}
+	if err != windows.ERROR_NO_MORE_FILES {
+		return os.NewSyscallError("Thread32Next", err)
+	}
+	return nil
+}
+
+// serverEnded: the job has ended all that the server started.
+func serverEnded() {}

@@ -1,0 +1,219 @@
+package client
+
+import (
+	"context"
+	"slices"
+
+	"mcpc/internal/client/closed"
+	"mcpc/internal/client/transport"
+	"mcpc/internal/wire"
+)
+
+// maxAgain is how often one request may be sent again.
+const maxAgain = 2
+
+// do is Do. renewed is set where the conversation was opened anew.
+func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed bool) {
+	c := s.connection()
+	c.settleRoots(ctx)
+	began := s.opt.Now()
+	defer func() { o.Took = s.opt.Now().Sub(began) }()
+	if closed.Now(c.line().Gone()) && !call.Bare && s.opt.Server.Keepalive == nil {
+		if c, o = s.reconnect(ctx, c, c.revision()); !o.Good() {
+			return o.As(wire.Before), false
+		}
+		renewed = true
+	}
+	left := false
+	for sent := 1; ; sent++ {
+		e, untried := c.era(), c.now().untried
+		r := c.request(ctx, e, call, s.opt.Limits.Idle)
+		left = left || r.Fault == nil || r.Fault.Reached != wire.Unsent
+		next := noRetry
+		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {
+			next = c.retryAction(ctx, call, r, untried)
+			if next == noRetry && !call.Once && repeatable(call.Method) && waitRetryAfter(ctx, c, r, sent) {
+				next = resend
+			}
+		}
+		switch {
+		case next == noRetry || renewed && next == reconnect:
+			if next == reconnect {
+				c.forget()
+			}
+			if !c.now().untried {
+				r.Fault.NoteReachable()
+			}
+			c.tried(r)
+			return partOf(call, c.outcome(e, call, r), left), renewed
+		case next == reconnect:
+			was := c
+			if c, o = s.reconnect(ctx, was, revisionAfter(was, r)); !o.Good() {
+				return partOf(call, o, left), false
+			}
+			renewed = true
+			if call.Once || call.inSession || !untried && !repeatable(call.Method) {
+				return notAgain(was.outcome(e, call, r), s.opt.Resume != nil), true
+			}
+		}
+	}
+}
+
+// partOf says of an ending what it is to the call: with left some attempt at that may have
+// reached the server, also where the last exchange did not or was another.
+func partOf(call *Call, o wire.Outcome, left bool) wire.Outcome {
+	switch {
+	case o.Good() || o.Method == call.Method && (!left || o.Reached != wire.Unsent):
+	case !left:
+		o = o.As(wire.Before)
+	case repeatable(call.Method):
+		o.Part = wire.After
+	default:
+		o = o.As(wire.After)
+	}
+	return o
+}
+
+// A retryAction is what can be done about a reply.
+type retryAction int
+
+// stop: nothing, it is the ending. resend: send the request again. reopen: open
+// the conversation anew.
+const (
+	noRetry retryAction = iota
+	resend
+	reconnect
+)
+
+func (c *connection) retryAction(ctx context.Context, call *Call, r reply, untried bool) retryAction {
+	readsOnly := !call.Once && repeatable(call.Method)
+	broke := r.Fault != nil && r.Fault.Kind == wire.Transport && r.Fault.Reached == wire.Unknown && r.Fault.Status == 0
+	switch {
+	case !call.Once && r.Message != nil && c.takeVersion(r.Message.Error):
+		return resend
+	case r.Fault != nil && closed.Now(c.line().Gone()):
+		if readsOnly && c.s.opt.Server.Keepalive == nil {
+			return reconnect
+		}
+		return noRetry // the state of a held server is lost with it
+	case broke && readsOnly:
+		c.found(wire.Info, "sent_again", r.Fault.Text+"; "+call.Method+" is read-only and was sent again")
+		return resend
+	}
+	standing := c.era().judge(r, untried)
+	if standing == valid && untried && readsOnly && r.HTTP != nil && meansNothing(r.Message) {
+		standing = suspect
+	}
+	switch standing {
+	case expired:
+		return reconnect
+	case suspect:
+		if !c.era().alive(ctx, c) && ctx.Err() == nil {
+			return reconnect
+		}
+		c.update(func(f *connectionState) { f.untried = false })
+	}
+	return noRetry
+}
+
+// meansNothing reports an error whose code says nothing of why, as servers give before
+// a handshake. It may also come from what the request did, so that only what reads is
+// sent again because of it.
+func meansNothing(m *wire.Message) bool {
+	if m == nil || m.Error == nil {
+		return false
+	}
+	code := m.Error.Code
+	return code == 0 || -32019 <= code && code <= -32000 && code != codeNoResource && code != codeDraftVersion
+}
+
+// repeatable are the methods that only read, or come to the same if they are sent
+// twice.
+func repeatable(method string) bool {
+	return slices.Contains([]string{"tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
+		"resources/read", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel",
+		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result"}, method)
+}
+
+// revisionAfter is the revision to open the next conversation with; "" is to
+// find out, because r says that the server has changed.
+func revisionAfter(was *connection, r reply) string {
+	if Stateless(was.revision()) || modernEvidence(r.Message) {
+		return ""
+	}
+	return was.revision()
+}
+
+// reconnect opens the conversation anew, once for all callers that found that was is over.
+func (s *Session) reconnect(ctx context.Context, was *connection, known string) (*connection, wire.Outcome) {
+	select {
+	case s.reopening <- struct{}{}:
+		defer func() { <-s.reopening }()
+	case <-ctx.Done():
+		return nil, was.gaveUp(context.Cause(ctx))
+	}
+	switch c := s.connection(); {
+	case s.isClosed():
+		return nil, was.gaveUp(transport.ErrClosed)
+	case c != was:
+		return c, wire.Outcome{}
+	}
+	ended := closed.Now(was.line().Gone())
+	was.forget()
+	was.close(ctx, false)
+	c, o := s.connect(ctx, known, nil, was.takeProbed())
+	if !o.Good() {
+		return nil, o
+	}
+	if !s.install(c) {
+		c.close(ctx, true)
+		return nil, was.gaveUp(transport.ErrClosed)
+	}
+	if s.opt.Reconnected != nil {
+		s.opt.Reconnected(renewal(was, c, ended))
+	}
+	return c, wire.Outcome{}
+}
+
+// gaveUp is the ending of a request that was not sent at all.
+func (c *connection) gaveUp(cause error) wire.Outcome {
+	f := &transport.Fault{Phase: "connect"}
+	f.EndBy(cause)
+	return c.outcome(nil, &Call{}, failure(f))
+}
+
+// renewal says why the conversation is another.
+func renewal(was, now *connection, ended bool) string {
+	switch {
+	case ended && was.line().Name() == transport.Stdio:
+		return "the server had exited: it was restarted"
+	case ended:
+		return "the server had closed the session: a new one was opened"
+	case was.revision() != now.revision():
+		return "the server no longer speaks " + was.revision() + ": the revision was negotiated again and is " + now.revision()
+	}
+	return "the server no longer knows this session: a new one was opened"
+}
+
+// forget notes that the server no longer knows the conversation: there is
+// nothing left to end there.
+func (c *connection) forget() { c.update(func(f *connectionState) { f.lost = true }) }
+
+// tried notes that the server has answered.
+func (c *connection) tried(r reply) {
+	if r.Message != nil {
+		c.update(func(f *connectionState) { f.untried = false })
+	}
+}
+
+// notAgain is the ending of a request that was refused unread, and that may do
+// something: whether it still makes sense in a new session is the user's to say.
+func notAgain(o wire.Outcome, resumed bool) wire.Outcome {
+	o.Kind, o.Phase, o.Reached, o.Retryable = wire.Transport, "wait", wire.Answered, true
+	o.Text = "the server had dropped the session and rejected " + o.Method + ", which was not sent again"
+	o.Hint = "it was not processed: run the command again"
+	if resumed {
+		o.Hint = "a new session is open: run the command again"
+	}
+	return o
+}

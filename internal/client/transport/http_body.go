@@ -1,0 +1,227 @@
+package transport
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/wire"
+)
+
+// shortBody is how much is read of a body that should be empty, longRefusal of
+// one that explains a refusal.
+const (
+	shortBody   = 64 << 10
+	longRefusal = 256 << 10
+)
+
+// read looks at a response to a request.
+func (t *HTTP) read(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
+	if rt.resp.StatusCode/100 != 2 {
+		return t.readRefusal(rt, out)
+	}
+	switch kind := mediaType(rt.resp); {
+	case kind == "text/event-stream":
+		// Events are UTF-8, whatever a header says (WHATWG HTML, section 9.2.6).
+		t.foreignCharset(rt)
+		return t.readEvents(ctx, rt, out)
+	default:
+		return t.readWhole(ctx, rt, kind, out)
+	}
+}
+
+// foreignCharset tells of a charset that is none of UTF-8's, where the bytes are
+// UTF-8 all the same: JSON is, and has no such parameter (RFC 8259, sections 8.1
+// and 11).
+func (t *HTTP) foreignCharset(rt *roundTrip) {
+	if charset := charsetOf(rt.resp); charset != "" {
+		text := "declared as charset " + charset + ", not allowed for JSON; read as UTF-8"
+		t.inbox.Repeated(wire.Finding{Rule: "charset", Level: wire.Warning, Text: "an answer was " + text}, "answers were "+text)
+	}
+}
+
+// isUTF8: a zero byte, which no JSON holds, is how UTF-16 shows.
+func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 }
+
+// charsetOf is the charset of a response, or "" where it is UTF-8.
+func charsetOf(resp *http.Response) string {
+	_, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch charset := params["charset"]; strings.ToLower(charset) {
+	case "utf-8", "utf8", "us-ascii":
+		return ""
+	default:
+		return charset
+	}
+}
+
+// readWhole reads a response that is one body.
+func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *Outgoing) Reply {
+	body, f := t.readBody(ctx, rt)
+	if f != nil {
+		return Failed(f)
+	}
+	m := wire.ParseMessage(body)
+	charset := charsetOf(rt.resp)
+	switch {
+	case out.AnyReply:
+		return Reply{Message: m, HTTP: factsOf(rt.resp, body)}
+	case len(bytes.TrimSpace(body)) == 0:
+		return Failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode), nil))
+	case kind != "application/json":
+		f = badContent("expected application/json or text/event-stream, got "+cmp.Or(kind, "no Content-Type"), body)
+		return Reply{Fault: f, HTTP: factsOf(rt.resp, body)}
+	case charset != "" && !isUTF8(body):
+		return Reply{Fault: badContent("the response is not UTF-8 but charset "+charset, body), HTTP: factsOf(rt.resp, body)}
+	}
+	t.foreignCharset(rt)
+	if m.Kind != wire.Invalid {
+		if answer := t.pick(m, out); answer != nil {
+			return Reply{Message: answer}
+		}
+	}
+	return Reply{Fault: noAnswerTo(out, m), HTTP: factsOf(rt.resp, body)}
+}
+
+// pick finds the answer to out in a message or a batch; the rest goes to the
+// inbox, but for a response to something else: what that means depends on what
+// comes after it. An error that names no id answers the only request there is.
+func (t *HTTP) pick(m *wire.Message, out *Outgoing) *wire.Message {
+	if m.Kind == wire.Batch && out.Batches {
+		var answer *wire.Message
+		for _, item := range m.Items {
+			if a := t.pick(item, out); a != nil {
+				answer = a
+			} else if isReply(item) {
+				t.inbox.Receive(item)
+			}
+		}
+		return answer
+	}
+	if m.Answers(out.ID) || m.Kind == wire.ErrorResponse && NoID(m) {
+		return m
+	}
+	if m.Kind != wire.Batch && !isReply(m) {
+		t.inbox.Receive(m)
+	}
+	return nil
+}
+
+// readRefusal reads a response that is not 2xx. Its body may be a JSON-RPC
+// error, which then is the answer, with the status as its context.
+func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
+	body := t.refusalBody(rt)
+	rt.record(wire.Body, body)
+	facts := factsOf(rt.resp, body)
+	m := wire.ParseMessage(body)
+	rpc := m.Kind == wire.ErrorResponse && (NoID(m) || m.Answers(out.ID) || out.AnyReply)
+	if rpc && rt.resp.StatusCode != http.StatusUnauthorized && rt.resp.StatusCode != http.StatusForbidden {
+		return Reply{Message: m, HTTP: facts}
+	}
+	f := statusFault(rt.resp, body)
+	if rpc {
+		f.Text += ": " + m.Error.Message
+	}
+	return Reply{Fault: f, HTTP: facts}
+}
+
+// refusalBody reads what can be had of a refusal's body: a message as a whole,
+// of anything else the start.
+func (t *HTTP) refusalBody(rt *roundTrip) []byte {
+	limit := int64(longRefusal)
+	if mediaType(rt.resp) == "application/json" {
+		limit = max(int64(t.maxSize), longRefusal)
+	}
+	src, f := decoded(rt.resp)
+	if f != nil {
+		src = rt.resp.Body
+	}
+	body, _ := io.ReadAll(io.LimitReader(src, limit))
+	return body
+}
+
+// readBody reads a whole body within the limit, which holds for what it is
+// after decoding.
+func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
+	if t.maxSize.isExceededBy(int(rt.resp.ContentLength)) {
+		return nil, TooLarge(int64(t.maxSize))
+	}
+	src, unread := decoded(rt.resp)
+	if unread != nil {
+		src = rt.resp.Body
+	}
+	if t.maxSize > 0 {
+		src = io.LimitReader(src, int64(t.maxSize)+1)
+	}
+	// The server states the length, so that only so much of it is believed. What
+	// is not written to takes no memory (of a new slice, not after Buffer.Grow, which
+	// clears it); without it a body would be copied as it grows, and take three times
+	// its length.
+	length := min(max(rt.resp.ContentLength, 0), 256<<20)
+	body := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
+	if _, err := body.ReadFrom(src); err != nil {
+		rt.record(wire.Noise, body.Bytes())
+		rt.recordCut(ctx, err)
+		return nil, cutFault(ctx, int64(body.Len()), err)
+	}
+	if t.maxSize.isExceededBy(body.Len()) {
+		return nil, TooLarge(int64(t.maxSize))
+	}
+	rt.record(wire.Body, body.Bytes())
+	if unread != nil {
+		unread.raw = body.Bytes()
+	}
+	return body.Bytes(), unread
+}
+
+// decoded undoes a Content-Encoding. None is asked for, but there are servers
+// and proxies that compress all the same; one layer of gzip is undone.
+func decoded(resp *http.Response) (io.Reader, *Fault) {
+	encodings := resp.Header.Values("Content-Encoding")
+	switch encoding := strings.ToLower(strings.Join(encodings, ", ")); encoding {
+	case "", "identity":
+		return resp.Body, nil
+	case "gzip", "x-gzip":
+		return &gunzip{src: resp.Body}, nil
+	default:
+		return nil, badContent("the response has the encoding "+encoding+", which was not requested", nil)
+	}
+}
+
+// gunzip begins to decode with the first read, so that an empty body is empty
+// and opening a stream does not block until its first event.
+type gunzip struct {
+	src io.Reader
+	// ended is set when the body came to its proper end: what is missing then
+	// was never sent.
+	ended bool
+	z     *gzip.Reader
+}
+
+func (g *gunzip) Read(p []byte) (n int, err error) {
+	if g.z == nil {
+		g.z, err = gzip.NewReader(noticingEnd{g})
+	}
+	if err == nil {
+		n, err = g.z.Read(p)
+	}
+	if err == io.ErrUnexpectedEOF && g.ended {
+		err = gzip.ErrChecksum
+	}
+	return n, err
+}
+
+// noticingEnd reads the source of a gunzip.
+type noticingEnd struct{ *gunzip }
+
+func (g noticingEnd) Read(p []byte) (int, error) {
+	n, err := g.src.Read(p)
+	g.ended = g.ended || err == io.EOF
+	return n, err
+}

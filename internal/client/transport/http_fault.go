@@ -1,0 +1,259 @@
+package transport
+
+import (
+	"cmp"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/client/network"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// connectFault names what kept a request from being answered at all. The error
+// is judged by its type; whether the request may have reached the server is
+// told by the trace, not guessed from the error.
+func connectFault(ctx context.Context, rt *roundTrip, err error) *Fault {
+	f := &Fault{Kind: wire.Transport, Phase: "connect", Err: err, retryable: true}
+	left := rt.now().wrote
+	if left {
+		f.Phase, f.Reached, f.retryable = "wait", wire.Unknown, false
+	}
+	host := rt.req.URL.Host
+	switch {
+	case ctx.Err() != nil:
+		f.Err = context.Cause(ctx)
+		f.Text = f.Err.Error()
+	case isAlert(rt, err):
+		f.Phase, f.Reached, f.retryable = "tls", wire.Unsent, false
+		f.Text = host + " refused the TLS connection: " + err.Error()
+		if rt.via.asked.Load() {
+			f.Hint = "it rejected the certificate of --cert"
+		}
+	case left && isHangUp(err):
+		f.Text = "the connection to " + host + " was lost before a response"
+	case left:
+		f.Text = "no response from " + host + " could be read: " + err.Error()
+	default:
+		describeConnect(f, host, err)
+	}
+	if rt.via.unshown.Load() && (f.Phase == "tls" || isHangUp(err)) {
+		f.Hint = "the server asked for a certificate: --cert FILE --key FILE"
+	}
+	return f
+}
+
+// isAlert reports that the other side refused TLS with us. With 1.3 it judges our
+// certificate only when the request has left already, and then does not look at that.
+func isAlert(rt *roundTrip, err error) bool {
+	var op *net.OpError
+	got := rt.now()
+	return errors.As(err, &op) && op.Op == "remote error" && (!got.wrote || !got.reused && rt.via.asked.Load())
+}
+
+// isHangUp reports that the other side closed the connection without a response.
+func isHangUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || network.IsReset(err)
+}
+
+const proxyHint = "put USER:PASSWORD@ before its host, in --proxy or in the variable that names it"
+
+func describeConnect(f *Fault, host string, err error) {
+	var dns *net.DNSError
+	var op *net.OpError
+	var timeout net.Error
+	var refusal proxyRefusal
+	switch {
+	case errors.As(err, &refusal):
+		f.Text, f.Hint = "the proxy refused the connection: "+refusal.status, "--proxy none uses no proxy"
+		if refusal.code == http.StatusProxyAuthRequired {
+			f.Hint = proxyHint
+		}
+	case errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"):
+		f.Text, f.Hint = "the proxy could not be used: "+op.Err.Error(), "use another with --proxy URL, or none with --proxy none"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		f.Text, f.Phase = "no such host: "+dns.Name, "dns"
+	case errors.As(err, &dns):
+		f.Text, f.Phase = "the name "+dns.Name+" could not be resolved", "dns"
+	case errors.As(err, &op) && op.Net == "unix":
+		f.Text = "the socket " + op.Addr.String() + " could not be used: " + op.Err.Error()
+		f.Hint = "check that the server is running and listens on this socket"
+	case errors.Is(err, network.ConnRefused):
+		f.Text = "connection refused by " + host
+		f.Hint = "check that the server is running, or use another URL with -s"
+	case describeTLS(f, host, err):
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, network.ConnTimedOut):
+		f.Kind = wire.Timeout
+		f.Text = "no connection to " + host + " in time"
+	case errors.As(err, &op) && op.Op == "dial":
+		f.Text = "could not connect to " + host + ": " + op.Err.Error()
+	default:
+		f.Text = "the request to " + host + " failed: " + err.Error()
+	}
+}
+
+// describeTLS says which check of the certificate failed.
+func describeTLS(f *Fault, host string, err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	switch {
+	case errors.As(err, &unknown):
+		f.Text = "the certificate of " + host + " is signed by an unknown authority" + aboutCertificate(unknown.Cert)
+		f.Hint = "trust its authority with --cacert FILE, or disable the check with --insecure"
+	case errors.As(err, &name):
+		f.Text = "the certificate of " + host + " is for another name" + aboutCertificate(name.Certificate)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		f.Text = "the certificate of " + host + " has expired or is not yet valid" + aboutCertificate(invalid.Cert)
+	case errors.As(err, &invalid):
+		f.Text = "the certificate of " + host + " is not valid: " + invalid.Error()
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		f.Text = host + " does not speak TLS"
+		f.Hint = "try http:// instead of https://"
+	case errors.As(err, &alert):
+		f.Text = "the TLS handshake with " + host + " failed: " + alert.Error()
+	default:
+		return false
+	}
+	f.Phase, f.retryable = "tls", false
+	return true
+}
+
+// aboutCertificate says subject, names and validity of a certificate; "" for nil.
+func aboutCertificate(c *x509.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	names := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return fmt.Sprintf(" (%s, for %s, from %s until %s)", c.Subject, cmp.Or(strings.Join(names, ", "), "none"),
+		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+}
+
+// statusFault names an HTTP status that carried no JSON-RPC answer.
+func statusFault(resp *http.Response, body []byte) *Fault {
+	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+	f := &Fault{Kind: wire.Transport, Phase: "wait", Reached: wire.Answered, raw: body,
+		Status: resp.StatusCode, Text: "the server answered " + status}
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized:
+		f.Kind, f.Text = wire.Auth, "authentication required ("+status+")"
+		f.Hint = "send a token: -H 'Authorization: Bearer …'"
+	case code == http.StatusForbidden:
+		f.Kind, f.Text = wire.Auth, "access denied by the server ("+status+")"
+	case code == http.StatusNotModified:
+		f.Text += ", which has no body"
+		f.Hint = "a 304 answers a conditional request, which mcpc sends only with -H: check for a cache in front of the server"
+	case code/100 == 3:
+		describeRedirect(f, resp)
+	case code == http.StatusNotFound:
+		f.Text += ": no MCP endpoint here"
+	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
+		h := resp.Request.Header
+		f.Text += fmt.Sprintf(" to Accept: %s and Content-Type: %s", h.Get("Accept"), h.Get("Content-Type"))
+		f.Hint = "the specification requires both: an error of the server or a proxy, unless -H changed them"
+	case code == http.StatusProxyAuthRequired:
+		f.Text = "proxy authentication required (" + status + ")"
+		f.Hint = proxyHint
+	case IsOverloaded(code):
+		f.retryable = true
+		if after := resp.Header.Get("Retry-After"); after != "" {
+			if strings.Trim(after, "0123456789") == "" {
+				after += " s"
+			}
+			f.Text += ", retry after " + after
+		}
+	case code == http.StatusBadGateway || code == http.StatusGatewayTimeout:
+		f.Reached = wire.Unknown // the server behind the gateway may have acted
+	}
+	return f
+}
+
+// describeRedirect says where one leads; mcpc follows none.
+func describeRedirect(f *Fault, resp *http.Response) {
+	const fault = "an error of the server or of a proxy in front of it: -vvv shows the whole response"
+	to := redact.RedactURL(resp.Header.Get("Location"))
+	if _, err := resp.Location(); to == "" {
+		f.Text, f.Hint = f.Text+", a redirect without a Location", fault
+	} else if err != nil {
+		f.Text, f.Hint = f.Text+", a redirect to "+to+", which is not a URL", fault
+	} else {
+		f.Text, f.Hint = f.Text+", a redirect to "+to+", which is not followed", "if you trust it, use that URL with -s"
+	}
+}
+
+// IsOverloaded reports a status of a server that did not look at the request.
+func IsOverloaded(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+// NoteReachable takes back what a status says of the address: a conversation was opened there.
+func (f *Fault) NoteReachable() {
+	if f == nil || f.Phase != "wait" { // it was said of something else than this request
+		return
+	}
+	const log = "check the log of the server or of a proxy in front of it; -vvv shows the request"
+	switch f.Status {
+	case http.StatusNotFound:
+		f.Text = "the server returned HTTP 404 Not Found, but it was reachable at this URL before"
+		f.Hint = "the path is correct: " + log
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		f.Text += ", but it accepted a POST at this URL before"
+		f.Hint = log
+	}
+}
+
+// badContent is why a response that came cannot be used.
+func badContent(text string, body []byte) *Fault {
+	return &Fault{Kind: wire.BadResponse, Phase: "read", Reached: wire.Answered, Text: text, raw: body}
+}
+
+// TooLarge is why a message of more than so many bytes is not read.
+func TooLarge(limit int64) *Fault {
+	return &Fault{Kind: wire.BadResponse, Phase: "read", Reached: wire.Answered,
+		Text: fmt.Sprintf("a message is larger than %d bytes", limit),
+		Hint: "--max-message-size SIZE raises the limit, 0 removes it"}
+}
+
+// cutFault names the end of a body before its message was whole.
+func cutFault(ctx context.Context, n int64, err error) *Fault {
+	f := &Fault{Kind: wire.Transport, Phase: "read", Reached: wire.Unknown, Err: err}
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		f.Text, f.Err = cause.Error(), cause
+	case isBadGzip(err):
+		f.Kind, f.Reached, f.Text = wire.BadResponse, wire.Answered, "the response is declared as gzip, but is not gzip"
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		f.Text = fmt.Sprintf("the response was cut off after %d bytes", n)
+	default:
+		f.Text = fmt.Sprintf("the response was cut off after %d bytes: %s", n, withoutURL(err))
+	}
+	return f
+}
+
+func isBadGzip(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
+}
+
+// IsRefusal reports any 4xx but those that speak of authorization or load.
+func IsRefusal(status int) bool {
+	return status/100 == 4 && status != http.StatusUnauthorized && status != http.StatusForbidden &&
+		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&
+		status != http.StatusProxyAuthRequired
+}

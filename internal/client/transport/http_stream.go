@@ -1,0 +1,320 @@
+package transport
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"mcpc/internal/client/closed"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// A streamPosition is where one stream stands: event ids are cursors of their stream,
+// never of the session (2025-11-25 basic/transports, "Resumability").
+type streamPosition struct {
+	id string
+	// seen are the latest events that came, each marked once the connection is over on
+	// which it did; it is nil where the stream cannot be resumed, so that nothing can
+	// come twice.
+	seen  *RecentIDs
+	retry *time.Duration
+	// moved is set when an event with a new id came since the last attempt.
+	moved bool
+	// stray is the latest response to something else.
+	stray *wire.Message
+	// dropped is the beginning of what came in this attempt and was no event.
+	dropped []byte
+}
+
+const (
+	maxResumes  = 5
+	firstRetry  = 500 * time.Millisecond
+	shortRetry  = 100 * time.Millisecond
+	drainWithin = 10 * time.Millisecond
+)
+
+// MaxBackoff is the longest time between two attempts.
+const MaxBackoff = 30 * time.Second
+
+// readEvents follows the stream of one request to its response. A stream that
+// ends without it is picked up again where the era allows and an event id was
+// seen: a clean end then means "ask again", not "failed". Attempts are counted
+// from the last event that was new.
+func (t *HTTP) readEvents(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
+	at := &streamPosition{}
+	if out.Resumable {
+		at.seen = NewRecentIDs()
+	}
+	r := t.follow(ctx, rt, out, at)
+	for attempt := 1; r.Message == nil && r.Fault.Kind == wire.Transport && at.seen != nil && at.id != ""; attempt++ {
+		if at.moved {
+			at.moved, attempt = false, 1
+		}
+		if attempt > maxResumes || !at.pause(ctx, attempt) {
+			break
+		}
+		next, f := t.resume(ctx, out, at)
+		if f == nil {
+			r = t.follow(ctx, next, out, at)
+			continue
+		}
+		if r = Failed(f); f.Status != 0 && f.Status/100 != 5 {
+			break
+		}
+		if attempt == 1 {
+			t.inbox.Finding(wire.Finding{Rule: "stream_lost", Level: wire.Warning,
+				Text: fmt.Sprintf("the stream was interrupted (%s): reconnecting, up to %d times", f.Text, maxResumes)})
+		}
+	}
+	if at.stray != nil {
+		t.inbox.Receive(at.stray)
+	}
+	return r
+}
+
+// pause waits as long as the server asked for, within reason, or longer with
+// each attempt; false where ctx ended first.
+func (p *streamPosition) pause(ctx context.Context, attempt int) bool {
+	wait := Backoff(attempt)
+	if p.retry != nil {
+		wait = min(max(*p.retry, shortRetry), MaxBackoff)
+	}
+	return Sleep(ctx, wait)
+}
+
+// Backoff is how long to wait before an attempt, longer with each.
+func Backoff(attempt int) time.Duration {
+	return min(firstRetry<<(min(attempt, 10)-1), MaxBackoff)
+}
+
+// resume opens the stream anew with GET, whatever the method of the first was.
+func (t *HTTP) resume(ctx context.Context, out *Outgoing, at *streamPosition) (*roundTrip, *Fault) {
+	rt, f := t.openStream(ctx, out.Fields, at.id)
+	if f != nil {
+		f.Kind, f.Reached, f.retryable, f.Phase, f.Hint = wire.Transport, wire.Unknown, false, "read", ""
+		f.Text = "the stream ended before the response, and it could not be resumed: " + f.Text
+	}
+	return rt, f
+}
+
+// openStream asks for a stream with GET: the one that goes on behind the event
+// with that id, or, where it is "", one of its own.
+func (t *HTTP) openStream(ctx context.Context, fields []wire.Field, behind string) (*roundTrip, *Fault) {
+	if behind != "" {
+		fields = append(append([]wire.Field{}, fields...), wire.Field{Name: "Last-Event-ID", Value: behind})
+	}
+	rt, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{Fields: fields})
+	if f == nil && (rt.resp.StatusCode != http.StatusOK || mediaType(rt.resp) != "text/event-stream") {
+		rt.record(wire.Body, t.refusalBody(rt))
+		rt.resp.Body.Close()
+		f = statusFault(rt.resp, nil)
+	}
+	if f != nil {
+		return nil, f
+	}
+	return rt, nil
+}
+
+// follow reads one HTTP response's events until the answer to out, or the end.
+func (t *HTTP) follow(ctx context.Context, rt *roundTrip, out *Outgoing, at *streamPosition) (r Reply) {
+	f := t.each(ctx, rt, at, func(ev sse.Event) (answered bool) {
+		if ev.IsMessage() {
+			r, answered = t.answerIn(ev, out, at)
+		}
+		return answered
+	})
+	if f != nil {
+		return Reply{Fault: at.unanswered(f, out), HTTP: factsOf(rt.resp, at.dropped)}
+	}
+	rt.drain()
+	r.HTTP = factsOf(rt.resp, nil)
+	return r
+}
+
+// each gives one HTTP response's events, without those that came before, to take
+// until that says that it is enough. Else it gives how the stream ended.
+func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take func(sse.Event) bool) *Fault {
+	src, f := decoded(rt.resp)
+	if f != nil {
+		start := make([]byte, mostDropped)
+		n, _ := rt.resp.Body.Read(start)
+		rt.resp.Body.Close()
+		rt.record(wire.Noise, start[:n])
+		f.raw = start[:n]
+		return f
+	}
+	at.begin()
+	events := sse.NewReader(src, int64(t.maxSize))
+	for {
+		ev, err := events.Next()
+		if err != nil {
+			rt.resp.Body.Close()
+			rt.record(wire.Noise, ev.Dropped)
+			f := rt.streamEnd(ctx, err)
+			at.drop(ev)
+			at.explain(f, len(ev.Dropped) > 0)
+			return f
+		}
+		rt.recordEvent(ev)
+		if at.dropped == nil {
+			at.drop(ev)
+		}
+		if at.repeated(ev) {
+			m := wire.ParseMessage(ev.Data)
+			t.inbox.Finding(wire.Finding{Rule: "repeated_event", Level: wire.Info,
+				Text: fmt.Sprintf("a resumed stream repeated the event %s (%s); the copy was dropped",
+					jsonraw.Excerpt([]byte(*ev.ID), 40), cmp.Or(m.Method, m.Kind.String()))})
+			continue
+		}
+		foreignEvent(t.inbox, ev)
+		if take(ev) {
+			return nil
+		}
+	}
+}
+
+// mostDropped is how much is kept of what was no event.
+const mostDropped = 4 << 10
+
+func (p *streamPosition) drop(ev sse.Event) {
+	if len(ev.Dropped) > 0 {
+		p.dropped = bytes.Clone(ev.Dropped[:min(len(ev.Dropped), mostDropped)])
+	}
+}
+
+// explain says of a stream that ended without the answer what came in place of it.
+// Comments are no answer, whatever follows them.
+func (p *streamPosition) explain(f *Fault, unended bool) {
+	text := bytes.TrimSpace(p.dropped)
+	if len(text) == 0 || f.Err != nil || f.Kind != wire.Transport {
+		return
+	}
+	switch {
+	case text[0] == '{' || text[0] == '[':
+		f.Text += `: it contained JSON without "data: " before it`
+		f.Hint = `a server must write "data: " before each line of a message, and a blank line after the last`
+	case !unended:
+		f.Text += ": it contained lines that are not events"
+	case text[0] != ':':
+		f.Text += ": its last event does not end with a blank line"
+	}
+}
+
+// unanswered is how a stream ended on which no answer came. Where it brought a
+// response to something else and cannot be picked up again, that one was meant.
+func (p *streamPosition) unanswered(f *Fault, out *Outgoing) *Fault {
+	ended := f.Kind == wire.Transport && f.Err == nil
+	if p.stray == nil || p.id != "" || !ended {
+		return f
+	}
+	wrong := noAnswerTo(out, p.stray)
+	p.stray = nil
+	return wrong
+}
+
+// strayed tells of a response to something else on a stream that can be picked up
+// again: there are servers that then bring back those to all other requests.
+func strayed(in Inbox, m *wire.Message) {
+	in.Finding(wire.Finding{Rule: "orphan", Level: wire.Info,
+		Text: "received a response to no open request, with id " + IDText(m.ID)})
+}
+
+// foreignEvent tells of an event that has another name than a message. One
+// without data is no event at all (WHATWG HTML, section 9.2.6), and is how servers
+// set a stream's id.
+func foreignEvent(in Inbox, ev sse.Event) {
+	if ev.Event == "" || ev.Event == "message" || len(ev.Data) == 0 {
+		return
+	}
+	name := jsonraw.Excerpt([]byte(ev.Event), 40)
+	in.Repeated(wire.Finding{Rule: "event", Level: wire.Warning,
+		Text: fmt.Sprintf("an event of type %q is not a message; it was skipped", name)},
+		fmt.Sprintf("events of type %q are not messages; they were skipped", name))
+}
+
+// answerIn takes one event; ok where it ends the request.
+func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Reply, ok bool) {
+	m := wire.ParseMessage(ev.Data)
+	if out.AnyReply {
+		ok = m.Kind != wire.Notification && m.Kind != wire.Request
+		return Reply{Message: m}, ok
+	}
+	if m.Kind == wire.Invalid && (!isJSON(ev.Data) || claims(m, out.ID)) {
+		return Failed(badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data)), true
+	}
+	if m.Kind == wire.Batch && !out.Batches {
+		if holds(m, out.ID) {
+			return Failed(noAnswerTo(out, m)), true
+		}
+		t.inbox.Receive(m)
+		return Reply{}, false
+	}
+	if answer := t.pick(m, out); answer != nil {
+		return Reply{Message: answer}, true
+	}
+	switch {
+	case !isReply(m):
+	case at.id != "":
+		strayed(t.inbox, m)
+	default:
+		if at.stray != nil {
+			t.inbox.Receive(at.stray)
+		}
+		at.stray = m
+	}
+	return Reply{}, false
+}
+
+func (rt *roundTrip) recordEvent(ev sse.Event) {
+	if !rt.via.rec.on() {
+		return
+	}
+	if rt.record(wire.Noise, ev.Dropped); !ev.IsEvent() {
+		return
+	}
+	data := ev.Data
+	if ev.Event == "endpoint" {
+		data = []byte(redact.RedactURL(string(data))) // it holds the session's id
+	}
+	facts := ev.Facts
+	rt.via.rec.Body(wire.Received, wire.Event, rt.stream, data, &facts)
+}
+
+func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
+	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
+		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "over the limit")
+		return TooLarge(large.Limit)
+	}
+	if errors.Is(err, io.EOF) && ctx.Err() == nil {
+		rt.via.rec.closed(rt.stream, wire.Received, "end", "")
+		return &Fault{Kind: wire.Transport, Phase: "read", Reached: wire.Unknown,
+			Text: "the stream ended before the response"}
+	}
+	rt.recordCut(ctx, err)
+	f := cutFault(ctx, 0, err)
+	if ctx.Err() == nil && f.Kind == wire.Transport {
+		f.Text = fmt.Sprintf("the connection was closed before the response: %s", withoutURL(err))
+	}
+	return f
+}
+
+// drain reads what little follows the response, so that the connection can be
+// used again; a server that keeps the stream open is not waited for.
+func (rt *roundTrip) drain() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
+	}()
+	closed.Within(done, drainWithin)
+	rt.resp.Body.Close()
+	<-done
+}

@@ -1,0 +1,201 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"time"
+
+	"mcpc/internal/client/network"
+	"mcpc/internal/wire"
+)
+
+// recordedTransport records each request as it leaves, and the head of what comes back. One
+// that is sent again is a request of its own.
+type recordedTransport struct {
+	wires *http.Transport
+	rec   *Recorder
+}
+
+type roundTripKey struct{}
+
+func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	rt := req.Context().Value(roundTripKey{}).(*roundTrip)
+	if rt.sent++; rt.sent > 1 {
+		rt.stream = t.rec.nextStream()
+	}
+	req.Close = rt.via.closesEach.Load()
+	t.rec.request(rt.stream, req)
+	if rt.body != nil {
+		t.rec.Body(wire.Sent, wire.Body, rt.stream, rt.body, nil)
+	}
+	rt.started = rt.clock()
+	resp, err := t.wires.RoundTrip(req)
+	for err != nil && rt.isUnsent() && req.Context().Err() == nil {
+		req = rewound(req)
+		req.Close = true
+		resp, err = t.wires.RoundTrip(req)
+	}
+	if err != nil && isHangUp(err) {
+		rt.noteLost()
+	}
+	if err == nil {
+		t.rec.response(rt.stream, resp, new(rt.now().timing))
+	}
+	return resp, err
+}
+
+// Pause stops the clocks that measure a server's silence until release is called.
+// It is for an Options.Through that asks the user before a request can be answered;
+// ctx is that request's.
+func Pause(ctx context.Context) (release func()) {
+	rt, ok := ctx.Value(roundTripKey{}).(*roundTrip)
+	if !ok {
+		return func() {}
+	}
+	rt.via.clock.Hold()
+	return rt.via.clock.Release
+}
+
+// roundTrip is one HTTP request and what is known of how far it got.
+type roundTrip struct {
+	via *Connector
+	// body is what a POST carries.
+	body []byte
+	// sent counts how often it left.
+	sent    int
+	stream  int
+	req     *http.Request
+	resp    *http.Response
+	clock   func() time.Time
+	started time.Time
+
+	// net/http traces from goroutines of its own, also after the response came.
+	mu     sync.Mutex
+	is     roundTripState
+	phases map[string]time.Time
+}
+
+// now is how far the request got.
+func (rt *roundTrip) now() roundTripState {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.is
+}
+
+func (rt *roundTrip) update(change func(*roundTripState)) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	change(&rt.is)
+}
+
+// A roundTripState is how far a request got.
+type roundTripState struct {
+	wrote  bool
+	reused bool // another request used the connection before
+	timing wire.Timing
+}
+
+// traced notes the phases of time and whether the request left the machine.
+// WroteHeaders comes before the body is sent, and no server can act on less than
+// the header; GetConn comes again only when net/http tries a second connection,
+// which it does only when nothing was written to the first.
+func (rt *roundTrip) traced(ctx context.Context) context.Context {
+	rt.phases = map[string]time.Time{}
+	ctx = context.WithValue(ctx, roundTripKey{}, rt)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:              rt.searching,
+		GotConn:              rt.gotConn,
+		DNSStart:             func(httptrace.DNSStartInfo) { rt.begin("dns") },
+		DNSDone:              func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) },
+		ConnectStart:         func(string, string) { rt.begin("connect") },
+		ConnectDone:          func(string, string, error) { rt.done("connect", &rt.is.timing.Connect) },
+		TLSHandshakeStart:    func() { rt.begin("tls") },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) },
+		WroteHeaders:         func() { rt.update(func(p *roundTripState) { p.wrote = true }) },
+		GotFirstResponseByte: func() { rt.done("", &rt.is.timing.FirstByte) },
+	})
+}
+
+func (rt *roundTrip) begin(phase string) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.phases[phase] = rt.clock()
+}
+
+// done ends a phase; "" is the one that began with the request.
+func (rt *roundTrip) done(phase string, took *time.Duration) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	from, ok := rt.phases[phase]
+	if !ok {
+		from = rt.started
+	}
+	*took = rt.clock().Sub(from)
+}
+
+// searching notes that the request has no connection, or none any more.
+func (rt *roundTrip) searching(string) {
+	rt.noteLost()
+	rt.update(func(p *roundTripState) { p.wrote, p.reused = false, false })
+}
+
+// noteLost notes that the server closed the connection before its response. If it was a
+// reused one, the server may close each after a response, and none is reused any more.
+func (rt *roundTrip) noteLost() {
+	if rt.now().reused {
+		rt.via.closesEach.Store(true)
+	}
+}
+
+func (rt *roundTrip) gotConn(info httptrace.GotConnInfo) {
+	if info.Reused {
+		network.CheckBeforeReuse(info.Conn)
+	}
+	rt.update(func(p *roundTripState) { p.reused = info.Reused })
+}
+
+// isUnsent reports that nothing of the request was written, because the server closed the
+// reused connection that it was to go out on. net/http then resends it only if its method
+// is idempotent, which a POST is not.
+func (rt *roundTrip) isUnsent() bool {
+	got := rt.now()
+	return got.reused && !got.wrote
+}
+
+// rewound copies req with its body from the start.
+func rewound(req *http.Request) *http.Request {
+	req = req.Clone(req.Context())
+	if req.GetBody != nil {
+		req.Body, _ = req.GetBody() // a bytes.Reader, which cannot fail
+	}
+	return req
+}
+
+func headerSize(h http.Header) int {
+	size := 0
+	for name, values := range h {
+		for _, value := range values {
+			size += len(name) + len(value) + 4
+		}
+	}
+	return size
+}
+
+// A proxyRefusal is a proxy's answer to CONNECT that opens no tunnel.
+type proxyRefusal struct {
+	code   int
+	status string
+}
+
+func (e proxyRefusal) Error() string { return "the proxy answered " + e.status }
+
+func refusedTunnel(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode/100 != 2 {
+		return proxyRefusal{resp.StatusCode, resp.Status}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// What a line that has ended did not take fails in the phase send: no answer was awaited.
+func TestNothingIsReadWhereNothingWasSent(t *testing.T) {
+	r := newRouter(nil)
+	r.over(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
+	for reached, want := range map[wire.Reached]string{wire.Unsent: "send", wire.Unknown: "read"} {
+		if got := r.overFault(reached).Fault; got.Phase != want || got.Reached != reached {
+			t.Errorf("%v: phase %q and reached %v, want %q", reached, got.Phase, got.Reached, want)
+		}
+	}
+}
+
+// An answer that comes just before the line's end is the answer, not the end. Where
+// both are there, wait takes either at random, so that many are tried.
+func TestAnswerBeforeTheEnd(t *testing.T) {
+	answer := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+	for range 200 {
+		r := newRouter(nil)
+		w := r.expect(&Outgoing{ID: json.RawMessage("1")})
+		r.deliver(answer)
+		r.over(&Fault{Kind: wire.Transport, Phase: "read", Text: "the server ended"})
+		if got := r.wait(context.Background(), w); got.Message != answer || got.Fault != nil {
+			t.Fatalf("got %+v", got)
+		}
+	}
+}
+
+// A request without an answer ends with the line, for the first reason that there is.
+func TestNoAnswerBeforeTheEnd(t *testing.T) {
+	r := newRouter(nil)
+	w := r.expect(&Outgoing{ID: json.RawMessage("1")})
+	for _, text := range []string{"the server ended", "a later reason"} {
+		r.over(&Fault{Kind: wire.Transport, Phase: "read", Text: text})
+	}
+	if got := r.wait(context.Background(), w); got.Message != nil || got.Fault == nil || got.Fault.Text != "the server ended" {
+		t.Errorf("got %+v", got)
+	}
+}

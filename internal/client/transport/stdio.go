@@ -1,0 +1,86 @@
+package transport
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"mcpc/internal/client/process"
+	"mcpc/internal/wire"
+)
+
+// StdioProcess is a line to a server that runs as a child.
+type StdioProcess struct {
+	*Pipe
+	*process.Process
+}
+
+// StartStdio starts the command; nothing is read from it before Listen.
+func StartStdio(command process.Command, limit MaxSize, rec *Recorder, to Inbox) (Transport, *Fault) {
+	p, err := process.Start(command)
+	if err != nil {
+		return nil, StartFault(command, err)
+	}
+	s := &StdioProcess{Process: p}
+	s.Pipe = NewPipe(p.Stdout, p.Stdin, limit, rec, to, s.whyEnded)
+	return s, nil
+}
+
+// StartFault is why a server could not be started.
+func StartFault(command process.Command, err error) *Fault {
+	if errors.Is(err, process.ErrPipe) {
+		return &Fault{Kind: wire.LocalIO, Phase: "connect", Text: err.Error(), Err: err}
+	}
+	name := command.Args[0]
+	if _, gone := os.Stat(command.Dir); command.Dir != "" && gone != nil {
+		return &Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server's working directory cannot be used: " + command.Dir}
+	}
+	f := &Fault{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server could not be started: " + err.Error()}
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
+		f.Text = "no such command: " + name
+		f.Hint = "check that it is installed and on the PATH; many servers start with npx -y NAME or uvx NAME"
+		if variable, _, assigns := strings.Cut(name, "="); assigns {
+			f.Text, f.Hint = "no such command: "+variable+"=...", "set a variable with env: -- env "+variable+"=... COMMAND"
+		} else if _, bad := os.Stat(filepath.Join(command.Dir, name)); bad == nil {
+			f.Hint = "it is not on the PATH; the current directory has ." + string(filepath.Separator) + name
+		}
+	case errors.Is(err, fs.ErrPermission):
+		f.Text = "the command is not executable: " + name
+		f.Hint = "run it with its interpreter, as in -- node server.js, or make it executable"
+	}
+	return f
+}
+
+// Listen begins to deliver what comes.
+func (s *StdioProcess) Listen() {
+	s.Pipe.Listen()
+	s.Watch(func(line []byte) { s.rec.Body(wire.Received, wire.Stderr, 0, line, nil) }, s.done)
+}
+
+func (s *StdioProcess) whyEnded(err error) *Fault { return EndFault(s.Ending(), err) }
+
+// EndFault is why nothing can come any more from a process.
+func EndFault(facts *wire.ProcessFacts, err error) *Fault {
+	f := &Fault{Kind: wire.Transport, Phase: "read", Err: err, Text: "the server closed its standard output", Process: facts}
+	if facts.Ended != "" {
+		f.Text = f.event() + " before it answered"
+	}
+	return f
+}
+
+func (s *StdioProcess) Close() {
+	select {
+	case <-s.Exited:
+	default:
+		s.hungUp.Store(true)
+	}
+	s.Process.End()
+}
+
+// StderrTail are what a server that still runs wrote to standard error: it may
+// say what it is waiting for. A server that wrote nothing says nothing.
+func (s *StdioProcess) StderrTail() *wire.ProcessFacts { return s.Stderr.Facts() }

@@ -1,0 +1,207 @@
+package transport
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// maxNoise is how many lines that are no messages a server may write before
+// mcpc stops believing that it speaks MCP at all.
+const maxNoise = 1000
+
+// NoiseSummary is how many such lines are called together.
+const NoiseSummary = "non-JSON-RPC lines on the server's stdout, ignored"
+
+// stdoutNoise is what stands on a server's standard output and is not a message: a
+// banner, a log, or a message in several lines.
+type stdoutNoise struct {
+	lines     int
+	multiline *multilineJSON
+}
+
+// handleNonMessage looks at a line that is not a message. Servers print banners to their
+// standard output, which is their fault and no reason to stop.
+func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
+	line, why := m.Raw, strangeness(m)
+	if p.noiseLine == nil {
+		p.noiseLine = line
+	}
+	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
+		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
+		why, jsonraw.Excerpt(line, maxShown))}, NoiseSummary)
+	if isMeant(line) {
+		p.inbox.Diagnose(Diagnostic{"in the meantime a non-JSON-RPC line was received" + why,
+			"if that line was the response, no other will follow; -vvv shows its bytes"})
+	}
+	bad := func(text string) *Fault { return &Fault{Kind: wire.BadResponse, Phase: "read", raw: line, Text: text} }
+	switch p.noise.lines++; {
+	case p.noise.lines > maxNoise:
+		return bad(fmt.Sprintf("the server wrote more than %d non-JSON-RPC lines", maxNoise))
+	case isUTF16(line) && bytes.ContainsAny(line[:4], "{["):
+		return bad("the server writes UTF-16 instead of UTF-8")
+	}
+	if whole := p.noise.gather(line, p.maxSize); whole != nil {
+		p.failMultiline(whole)
+	}
+	return nil
+}
+
+// gather puts together what looks like one value over many lines, and gives it
+// when its last line came.
+func (n *stdoutNoise) gather(line []byte, limit MaxSize) *multilineJSON {
+	s := n.multiline
+	if s == nil {
+		if c := bytes.TrimSpace(line)[0]; c != '{' && c != '[' {
+			return nil
+		}
+		s = &multilineJSON{}
+	} else {
+		s.add('\n')
+	}
+	n.multiline = nil
+	for i, c := range line {
+		if s.add(c); s.depth == 0 && len(bytes.TrimSpace(line[i+1:])) > 0 {
+			return nil // as "[info] ready" does, it goes on behind the last bracket
+		}
+	}
+	switch {
+	case s.depth == 0 && s.lines > 0:
+		return s
+	case s.depth > 0 && !limit.isExceededBy(len(s.raw)):
+		s.lines++
+		n.multiline = s
+	}
+	return nil
+}
+
+// A multilineJSON is a JSON value, or what looks like one, of which each line came for
+// itself. Line ends that stand in a text are no JSON.
+type multilineJSON struct {
+	raw []byte
+	// mended is raw with those line ends escaped.
+	mended          []byte
+	lines, depth    int
+	inText, escaped bool
+}
+
+func (s *multilineJSON) add(c byte) {
+	s.raw = append(s.raw, c)
+	if s.inText && c == '\n' {
+		s.mended = append(s.mended, `\n`...)
+		return
+	}
+	s.mended = append(s.mended, c)
+	switch {
+	case s.escaped:
+		s.escaped = false
+	case s.inText:
+		s.escaped, s.inText = c == '\\', c != '"'
+	case c == '"':
+		s.inText = true
+	case c == '{' || c == '[':
+		s.depth++
+	case c == '}' || c == ']':
+		s.depth--
+	}
+}
+
+// failMultiline ends the request whose answer came in several lines: the specification
+// has one message per line, and no better answer will come.
+func (p *Pipe) failMultiline(s *multilineJSON) {
+	m := wire.ParseMessage(s.mended)
+	if m.Kind == wire.Invalid && !p.isAwaited(m) {
+		return
+	}
+	if w := p.waiterFor(m); w != nil {
+		w.answer <- Failed(badContent(fmt.Sprintf("the response has %d lines, but a server must write one message per line", s.lines+1), s.raw))
+	}
+}
+
+// HasByteOrderMark reports a byte order mark, which makes a line no message: nothing but
+// MCP messages may stand on standard output.
+func HasByteOrderMark(line []byte) bool { return bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")) }
+
+// isUTF16 reports a byte order mark of UTF-16, or text in which every second
+// byte is NUL.
+func isUTF16(line []byte) bool {
+	if len(line) < 4 {
+		return false
+	}
+	if bytes.HasPrefix(line, []byte("\xFF\xFE")) || bytes.HasPrefix(line, []byte("\xFE\xFF")) {
+		return true
+	}
+	for i, c := range line[:min(len(line), 64)&^1] {
+		if (c == 0) != (line[i%2] == 0) {
+			return false
+		}
+	}
+	return (line[0] == 0) != (line[1] == 0)
+}
+
+// isMeant reports a line that is not a message and may have been meant for one.
+func isMeant(line []byte) bool {
+	text := bytes.TrimSpace(line)
+	begins := bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[{"))
+	return bytes.Contains(line, []byte("jsonrpc")) || begins && !isJSON(line)
+}
+
+// strangeness says what a line looks like that is not a message.
+func strangeness(m *wire.Message) string {
+	switch line := m.Raw; {
+	case isUTF16(line):
+		return " (it looks like UTF-16 instead of UTF-8)"
+	case HasByteOrderMark(line):
+		return " (it begins with a byte order mark)"
+	case isJSON(line):
+		return " (it is JSON, but not JSON-RPC)"
+	case isMeant(line):
+		return " (" + m.Problem() + ")"
+	}
+	return ""
+}
+
+// maxShown is how much of what is not a message is shown.
+const maxShown = 80
+
+// partialLine is what came behind the last line end: it is not a message until a line end
+// comes, or the stream ends.
+type partialLine struct {
+	mu    sync.Mutex
+	n     int
+	begin []byte
+}
+
+// Write takes what was read.
+func (u *partialLine) Write(b []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	rest := b
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		rest, u.n, u.begin = b[i+1:], 0, u.begin[:0]
+	}
+	u.n += len(rest)
+	u.begin = append(u.begin, rest[:min(len(rest), maxShown-len(u.begin))]...)
+	return len(b), nil
+}
+
+// Pending says of a request without an answer what still waits for its line end.
+func (p *Pipe) Pending() (m Diagnostic) {
+	u := &p.tail
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(bytes.TrimSpace(u.begin)) == 0 {
+		return m
+	}
+	m.Text = fmt.Sprintf("%d bytes without a line end: %q", u.n, u.begin)
+	if u.n > len(u.begin) {
+		m.Text = fmt.Sprintf("%d bytes without a line end, beginning with %q", u.n, u.begin)
+	}
+	if isMeant(u.begin) {
+		m.Hint = "over stdio the server must end each message with a newline"
+	}
+	return m
+}

@@ -1,0 +1,29 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// CancelledID is the id of the request that notifications/cancelled names.
+func CancelledID(m *wire.Message) []byte { return jsonraw.First(m.Params, "requestId") }
+
+const metaSubscription = "io.modelcontextprotocol/subscriptionId"
+
+// SubscriptionID is the subscription id in the _meta of params or of a result; nil without one.
+func SubscriptionID(object json.RawMessage) json.RawMessage {
+	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
+}
+
+// ProgressToken is the token that a request carries, its own or the caller's.
+func ProgressToken(params json.RawMessage) json.RawMessage {
+	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")
+}
+
+// IsTaskMethod reports a method about tasks. Requests of such a method are never taken
+// back with notifications/cancelled, which would look like an attempt on the task
+// (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
+func IsTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }
