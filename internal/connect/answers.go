@@ -138,7 +138,7 @@ func respondTo(c *Conn, opt *client.Options, how Options) error {
 		return nil
 	}
 	person := c.Env.UI.CanAsk() && !how.SkipNegotiation
-	asker, err := c.Env.Asker(c, flags, person)
+	asker, err := c.Env.Asker(c.Env, c, flags, person)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func IsZero(f Answers) bool { return reflect.ValueOf(f).IsZero() }
 // server less than the flags do.
 func standBeside(c *Conn, opt *client.Options) {
 	offered := offer(c.Answering, false)
-	if IsHeld(c) && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
+	if c.IsHeld() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
 		c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
 			c.Saved.Name + " with the same flags starts its server again")
 		return
@@ -182,7 +182,7 @@ func mayBeAsked(opt client.Options) bool {
 
 // ServerInfo returns what the server called itself, in this run or when the session
 // was opened; nil where it is not known yet.
-func ServerInfo(c *Conn) json.RawMessage {
+func (c *Conn) ServerInfo() json.RawMessage {
 	if c.Session != nil {
 		if info := c.Info().ServerInfo; info != nil {
 			return info
@@ -195,7 +195,7 @@ func ServerInfo(c *Conn) json.RawMessage {
 }
 
 // AddTyped notes what the user typed into a form, for a call that is saved.
-func AddTyped(c *Conn, content json.RawMessage) {
+func (c *Conn) AddTyped(content json.RawMessage) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	c.Typed = append(c.Typed, content)

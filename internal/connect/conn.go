@@ -200,7 +200,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 		return opt, usage.Outcome(err)
 	}
 	switch {
-	case how.NoResume && !(how.UseKept && IsHeld(c) && resumes(c)):
+	case how.NoResume && !(how.UseKept && c.IsHeld() && resumes(c)):
 		opt.Server.Transport, c.Passing = "", true
 		if how.UseKept && c.Saved != nil {
 			opt.KnownRevision = c.Saved.Revision // a session is described in the revision that it uses
@@ -285,7 +285,7 @@ func remember(ctx context.Context, c *Conn, opt client.Options) {
 
 // Close ends the conversation. A session that is not remembered is ended at the
 // server too; one that had to be opened anew is remembered as it now is.
-func Close(ctx context.Context, c *Conn) wire.Outcome {
+func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	if c.StopTicking != nil {
 		c.StopTicking()
 		c.StopTicking = nil

@@ -99,14 +99,14 @@ func (b *toolbox) recent(now time.Time) *catalogue {
 
 // DefineOnce is define, but that calls which want to know at the same time ask
 // the server once, and do not ask again for a moment.
-func DefineOnce(ctx context.Context, c *Conn, name string) (*Definition, wire.Outcome) {
+func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	if c.Box == nil {
-		return Define(ctx, c, name)
+		return c.Define(ctx, name)
 	}
 	c.Box.fetching.Lock()
 	defer c.Box.fetching.Unlock()
 	if all := c.Box.recent(c.Env.Now()); all != nil {
 		return pick(c, name, *all)
 	}
-	return Define(ctx, c, name)
+	return c.Define(ctx, name)
 }

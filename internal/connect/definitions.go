@@ -64,13 +64,13 @@ func (l LeftOut) in(method string) string {
 
 // Tools lists the server's tools, page by page until enough says so. The list
 // is remembered with the session.
-func Tools(ctx context.Context, c *Conn, enough func([]json.RawMessage) bool) (catalogue, wire.Outcome) {
-	list, o := Listed(ctx, c, ToolKind, enough)
+func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (catalogue, wire.Outcome) {
+	list, o := c.Listed(ctx, ToolKind, enough)
 	return sort(c, list), o
 }
 
 // Listed lists one kind, for callers that show the entries as received, usable or not.
-func Listed(ctx context.Context, c *Conn, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
+func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
 	for _, f := range list.Findings {
 		found(c, f)
@@ -78,7 +78,7 @@ func Listed(ctx context.Context, c *Conn, k Kind, enough func([]json.RawMessage)
 	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
 		keepList(ctx, c, k, list)
 	}
-	return list, Lacking(c, o, k.Capability)
+	return list, c.Lacking(o, k.Capability)
 }
 
 // sort parts what can be called from what cannot.
@@ -178,10 +178,10 @@ func listKey(c *Conn, k Kind) string {
 
 func ForgetTools(c *Conn) {
 	c.Box.empty()
-	Forget(c, ToolKind)
+	c.Forget(ToolKind)
 }
 
-func Forget(c *Conn, k Kind) {
+func (c *Conn) Forget(k Kind) {
 	if remembers(c, k) {
 		_ = c.Store.DropTools(listKey(c, k))
 	}
@@ -231,14 +231,14 @@ func oneOffKey(c *Conn, declared json.RawMessage) string {
 // ttlMs of 0 or without one, is believed for a day: a call that the definition
 // allows is sent, and the server judges it anew; one that it forbids is judged
 // by a fresh list. It is never shown to the user.
-func Remembered(c *Conn, name string) *Definition {
+func (c *Conn) Remembered(name string) *Definition {
 	if c.Env.Index > 0 {
 		return nil // it was chosen from a list, and is looked for in one
 	}
 	if tool := c.Box.tool(name); tool != nil {
 		return tool
 	}
-	tool := InMemory(c, name)
+	tool := c.InMemory(name)
 	if tool == nil || headerProblem(c, tool.Tool) != "" {
 		return nil
 	}
@@ -246,8 +246,8 @@ func Remembered(c *Conn, name string) *Definition {
 }
 
 // InMemory is Remembered for a caller without a conversation.
-func InMemory(c *Conn, name string) *Definition {
-	raw := CachedEntry(c, ToolKind, name)
+func (c *Conn) InMemory(name string) *Definition {
+	raw := c.CachedEntry(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
 		return nil
@@ -256,7 +256,7 @@ func InMemory(c *Conn, name string) *Definition {
 }
 
 // CachedEntry is an entry of a remembered list that is still believed, or nil.
-func CachedEntry(c *Conn, k Kind, name string) json.RawMessage {
+func (c *Conn) CachedEntry(k Kind, name string) json.RawMessage {
 	if !remembers(c, k) {
 		return nil
 	}
@@ -274,12 +274,12 @@ func CachedEntry(c *Conn, k Kind, name string) json.RawMessage {
 // in a fresh list is an ending of its own: nothing has to be sent to know it. A
 // list that will be remembered is fetched whole; else the page with the tool is
 // enough.
-func Define(ctx context.Context, c *Conn, name string) (*Definition, wire.Outcome) {
+func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outcome) {
 	var enough func([]json.RawMessage) bool
 	if c.Saved == nil && c.Box == nil && c.Env.Index == 0 {
 		enough = func(items []json.RawMessage) bool { return lists(items, name) }
 	}
-	all, o := Tools(ctx, c, enough)
+	all, o := c.Tools(ctx, enough)
 	if !o.Good() {
 		return nil, o
 	}
@@ -301,8 +301,9 @@ func pick(c *Conn, name string, all catalogue) (*Definition, wire.Outcome) {
 	case n == 1 && index == 0:
 		index = 1
 	case index < 1 || index > n:
-		return nil, RefusedCall(c, name, fmt.Sprintf("the server lists %s called %q", english.Plural(n, "tool"), name),
+		return nil, c.RefusedCall(name, fmt.Sprintf("the server lists %s called %q", english.Plural(n, "tool"), name),
 			wire.Hint(fmt.Sprintf("--index selects one, from 1 to %d; only the name is sent to the server", n)))
+
 	}
 	return &Definition{Tool: found[index-1], Fresh: true}, wire.Outcome{}
 }
@@ -320,7 +321,7 @@ func noSuchTool(c *Conn, name string, all catalogue) wire.Outcome {
 	var names []string
 	for _, out := range all.LeftOut {
 		if out.tool == name {
-			return RefusedCall(c, name, out.in("tools/list"), "")
+			return c.RefusedCall(name, out.in("tools/list"), "")
 		}
 		if out.tool != "" {
 			names = append(names, out.tool)
@@ -334,16 +335,16 @@ func noSuchTool(c *Conn, name string, all catalogue) wire.Outcome {
 	if other == "" && len(names) > fewNames && suggest.Nearest(name, names) == "" && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
-	return RefusedCall(c, name, fmt.Sprintf("the server has no tool %q", name), hint)
+	return c.RefusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
 }
 
 // RefusedCall is a call that was not sent because of what the list says.
-func RefusedCall(c *Conn, name, text string, hint wire.Hint) wire.Outcome {
-	return Unsent(c, "tools/call", name, text, hint)
+func (c *Conn) RefusedCall(name, text string, hint wire.Hint) wire.Outcome {
+	return c.Unsent("tools/call", name, text, hint)
 }
 
 // Unsent is a request that was not sent because of what a list says.
-func Unsent(c *Conn, method, name, text string, hint wire.Hint) wire.Outcome {
+func (c *Conn) Unsent(method, name, text string, hint wire.Hint) wire.Outcome {
 	return wire.Outcome{Kind: wire.InvalidArguments, Method: method, Name: name, Where: c.Where,
 		Phase: "arguments", Text: text, Hint: hint}
 }
@@ -351,7 +352,7 @@ func Unsent(c *Conn, method, name, text string, hint wire.Hint) wire.Outcome {
 // Entry finds one thing in a list of its kind, by the name or URI that asks for
 // it, else by the name that it has beside its URI. That it is not there is an
 // ending of its own.
-func Entry(ctx context.Context, c *Conn, k Kind, name string) (json.RawMessage, wire.Outcome) {
+func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage, wire.Outcome) {
 	found := func(items []json.RawMessage, members ...string) json.RawMessage {
 		for _, raw := range items {
 			for _, member := range members {
@@ -366,7 +367,7 @@ func Entry(ctx context.Context, c *Conn, k Kind, name string) (json.RawMessage, 
 	if c.Saved != nil && k == PromptKind {
 		enough = nil // the list will be remembered
 	}
-	list, out := Listed(ctx, c, k, enough)
+	list, out := c.Listed(ctx, k, enough)
 	if !out.Good() {
 		return nil, out
 	}
@@ -381,5 +382,5 @@ func Entry(ctx context.Context, c *Conn, k Kind, name string) (json.RawMessage, 
 			names = append(names, text)
 		}
 	}
-	return nil, Unsent(c, k.Method, name, fmt.Sprintf("the server has no %s %q", k.One, name), nearestIn(k, name, names))
+	return nil, c.Unsent(k.Method, name, fmt.Sprintf("the server has no %s %q", k.One, name), nearestIn(k, name, names))
 }

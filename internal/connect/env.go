@@ -35,9 +35,9 @@ type Env struct {
 	Record  record
 	// Talking is set while there is a connection that must be closed in order.
 	Talking atomic.Bool
-	// Asker makes what answers the requests of a server; person is set where the user can
-	// be asked. Without one, the server is offered nothing.
-	Asker func(c *Conn, flags Answers, person bool) (client.Asker, error)
+	// Asker returns what answers the requests of server; person is set where the user can be
+	// asked. Without an Asker, the server is offered nothing.
+	Asker func(env *Env, server Server, flags Answers, person bool) (client.Asker, error)
 	// Watch is shown every frame as it crosses; nil shows none.
 	Watch atomic.Pointer[wire.Tap]
 	// Ballast is what spareCollections has put on the heap, nil before.
@@ -47,6 +47,14 @@ type Env struct {
 	// Known are the configurations of other programs, nil before they are read.
 	Known *[]ConfigFile
 	dialState
+}
+
+// A Server is the one whose requests an Asker answers.
+type Server interface {
+	// Label names it for the user: its title, name and version, and where it is.
+	Label() string
+	// AddTyped notes what the user typed into a form, for a call that is saved.
+	AddTyped(content json.RawMessage)
 }
 
 // dialState is what is known of the server of a command while it is being connected to.

@@ -31,7 +31,7 @@ func ExampleDial() {
 	}
 	ctx := context.Background()
 	conn, outcome := connect.Dial(ctx, env, connect.Options{})
-	defer connect.Close(ctx, conn)
+	defer conn.Close(ctx)
 	if !outcome.Good() {
 		fmt.Println(outcome.Kind, outcome.Text)
 		return

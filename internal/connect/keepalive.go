@@ -79,11 +79,11 @@ func goesOnHeld(c *Conn, opt *client.Options) {
 }
 
 // IsHeld reports a session whose server lives on between commands.
-func IsHeld(c *Conn) bool { return c.Saved != nil && c.Saved.Held != nil }
+func (c *Conn) IsHeld() bool { return c.Saved != nil && c.Saved.Held != nil }
 
 // HeldNow is what is remembered of the holder of this conversation; nil where it has
 // none.
-func HeldNow(c *Conn) *state.Held {
+func (c *Conn) HeldNow() *state.Held {
 	facts, ok := c.Keepalive()
 	switch {
 	case !ok:

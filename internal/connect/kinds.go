@@ -59,7 +59,7 @@ func MethodsOf(kinds []Kind) []string {
 
 // Declares reports whether the server declared a capability. known is false where
 // its capabilities are unknown.
-func Declares(c *Conn, capability string) (declared, known bool) {
+func (c *Conn) Declares(capability string) (declared, known bool) {
 	said := c.Info().Capabilities
 	if said == nil {
 		said = c.recalled
@@ -73,10 +73,10 @@ func Declares(c *Conn, capability string) (declared, known bool) {
 }
 
 // Offered leaves out what the server declares no capability for.
-func Offered(c *Conn, all []Kind) []Kind {
+func (c *Conn) Offered(all []Kind) []Kind {
 	var there []Kind
 	for _, k := range all {
-		if declared, known := Declares(c, k.Capability); known && !declared {
+		if declared, known := c.Declares(k.Capability); known && !declared {
 			if c.Env.Verbose > 0 {
 				c.Env.UI.Note("the server does not declare " + k.Capability + ", so " + k.Method + " was not sent")
 			}
@@ -89,13 +89,13 @@ func Offered(c *Conn, all []Kind) []Kind {
 
 // Lacking says what an answer has to do with the capabilities that the server declares,
 // to one that says that the method is not known and to one that says something else.
-func Lacking(c *Conn, out wire.Outcome, capability string) wire.Outcome {
+func (c *Conn) Lacking(out wire.Outcome, capability string) wire.Outcome {
 	if !client.UnknownMethod(out) {
-		Undeclared(c, out, capability)
+		c.Undeclared(out, capability)
 		return out
 	}
 	out.Hint = wire.There("info") + " shows the server's capabilities"
-	if declared, known := Declares(c, capability); known && !declared {
+	if declared, known := c.Declares(capability); known && !declared {
 		out.Hint = "the server does not declare " + wire.Hint(capability) + "; " + out.Hint
 	}
 	return out
@@ -103,8 +103,8 @@ func Lacking(c *Conn, out wire.Outcome, capability string) wire.Outcome {
 
 // Undeclared warns, once for each, of a capability that the server supports and did not
 // declare. Clients that respect the declaration never use it.
-func Undeclared(c *Conn, out wire.Outcome, capability string) {
-	declared, known := Declares(c, capability)
+func (c *Conn) Undeclared(out wire.Outcome, capability string) {
+	declared, known := c.Declares(capability)
 	if declared || !known || !out.Good() && out.Message == nil {
 		return
 	}
@@ -136,7 +136,7 @@ type Sorted struct {
 // and then refuses is left out.
 func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool) (out wire.Outcome, left bool) {
 	c.tellsLeftOut.Store(tells)
-	list, out := Listed(ctx, c, k, nil)
+	list, out := c.Listed(ctx, k, nil)
 	c.tellsLeftOut.Store(false)
 	if several && client.UnknownMethod(out) {
 		c.Env.UI.Warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.Method))
@@ -299,8 +299,8 @@ func nearestIn(k Kind, name string, names []string) wire.Hint {
 
 // Offers reports that a capability is declared, with that member set. Of a server
 // that said nothing of itself everything is believed.
-func Offers(c *Conn, capability, member string) bool {
-	declared, known := Declares(c, capability)
+func (c *Conn) Offers(capability, member string) bool {
+	declared, known := c.Declares(capability)
 	if !known || member == "" {
 		return !known || declared
 	}

@@ -18,7 +18,7 @@ func setLogLevel(ctx context.Context, c *Conn) {
 		return
 	}
 	if client.Stateless(c.Revision()) {
-		if declared, known := Declares(c, "logging"); known && !declared {
+		if declared, known := c.Declares("logging"); known && !declared {
 			c.Env.UI.Warn("the server does not declare logging, so --log-level may have no effect")
 		}
 		return
@@ -28,5 +28,5 @@ func setLogLevel(ctx context.Context, c *Conn) {
 		c.Env.UI.Warn("the log level could not be set: " + out.Text)
 		return
 	}
-	Undeclared(c, out, "logging")
+	c.Undeclared(out, "logging")
 }

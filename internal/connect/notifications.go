@@ -29,7 +29,7 @@ func notified(c *Conn, m *wire.Message) {
 	case "notifications/tools/list_changed":
 		ForgetTools(c)
 	case "notifications/prompts/list_changed":
-		Forget(c, PromptKind)
+		c.Forget(PromptKind)
 	}
 	if c.OnNotification != nil {
 		c.OnNotification(m)
@@ -82,7 +82,7 @@ func strictly(c *Conn) (out wire.Outcome) {
 func renewed(c *Conn, why string) {
 	c.changed = true
 	ForgetTools(c)
-	Forget(c, PromptKind)
+	c.Forget(PromptKind)
 	c.Env.UI.Note(why)
 }
 

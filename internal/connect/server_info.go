@@ -21,3 +21,11 @@ func ServerName(raw json.RawMessage) string {
 	}
 	return strings.TrimSpace(name + " " + version)
 }
+
+// Label names the server for the user: its title, name and version, and where it is.
+func (c *Conn) Label() string {
+	if info := c.ServerInfo(); info != nil {
+		return ServerName(info) + " (" + c.Where + ")"
+	}
+	return c.Where
+}

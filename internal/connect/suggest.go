@@ -14,7 +14,7 @@ import (
 // is remembered, and the command for it; "" where it does not tell.
 func OtherwiseNamed(c *Conn, k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
-		for _, entry := range RememberedEntries(c, Kinds[i]) {
+		for _, entry := range c.RememberedEntries(Kinds[i]) {
 			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {
 				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " + wire.There(command+shellwords.Quote(entry.Name))
 			}
@@ -28,7 +28,7 @@ func OtherwiseNamed(c *Conn, k Kind, name string) wire.Hint {
 
 // RememberedEntries are those of a list that an earlier run kept; looking costs no
 // request.
-func RememberedEntries(c *Conn, k Kind) []state.Tool {
+func (c *Conn) RememberedEntries(k Kind) []state.Tool {
 	if !remembers(c, k) {
 		return nil
 	}
@@ -39,6 +39,6 @@ func RememberedEntries(c *Conn, k Kind) []state.Tool {
 	return list.Tools
 }
 
-func RememberedNames(c *Conn, k Kind) []string {
-	return sliceutil.Map(RememberedEntries(c, k), func(entry state.Tool) string { return entry.Name })
+func (c *Conn) RememberedNames(k Kind) []string {
+	return sliceutil.Map(c.RememberedEntries(k), func(entry state.Tool) string { return entry.Name })
 }

@@ -45,7 +45,7 @@ func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) (err error) 
 	if o.curl && opt.Server.URL == "" {
 		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
 	}
-	tool := connect.InMemory(c, o.Name)
+	tool := c.InMemory(o.Name)
 	if a.Index > 0 && !o.offline {
 		tool = nil // it is chosen from a fresh list
 	}
@@ -89,7 +89,7 @@ func definitionFor(ctx context.Context, a *cmdutil.Factory, argv []string, c *co
 	if !out.Good() {
 		return nil, out, nil
 	}
-	tool, out = connect.Define(ctx, real, o.Name)
+	tool, out = real.Define(ctx, o.Name)
 	switch {
 	case o.NoValidate && (out.Good() || out.Kind == wire.InvalidArguments):
 		out = toolcall.Unchecked(real, tool, o)

@@ -232,15 +232,15 @@ func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveye
 	}
 	c, out := b.Open(ctx, connect.Options{RequireServerInfo: true})
 	defer func() {
-		if closed := connect.Close(ctx, c); s.Out.Good() {
+		if closed := c.Close(ctx); s.Out.Good() {
 			s.Out = closed
 		}
 	}()
 	if s.Out = out; !out.Good() {
 		return
 	}
-	for _, k := range connect.Offered(c, o.kinds) {
-		list, out := connect.Listed(ctx, c, k, nil)
+	for _, k := range c.Offered(o.kinds) {
+		list, out := c.Listed(ctx, k, nil)
 		if client.UnknownMethod(out) {
 			continue
 		}

@@ -117,10 +117,10 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 		return ""
 	}
 	for _, k := range []connect.Kind{connect.PromptKind, connect.ResourceKind} {
-		if declared, known := connect.Declares(c, k.Capability); known && !declared {
+		if declared, known := c.Declares(k.Capability); known && !declared {
 			continue
 		}
-		if _, out := connect.Entry(ctx, c, k, o.name); out.Good() {
+		if _, out := c.Entry(ctx, k, o.name); out.Good() {
 			return "there is a " + wire.Hint(k.One) + " of that name: " + wire.There("describe "+k.One+" "+shellwords.Quote(o.name))
 		}
 	}
@@ -134,7 +134,7 @@ type described struct {
 }
 
 func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bool) (described, wire.Outcome) {
-	tool, out := connect.Define(ctx, c, name)
+	tool, out := c.Define(ctx, name)
 	if !out.Good() {
 		return described{}, out
 	}
@@ -164,7 +164,7 @@ func uiPage(ctx context.Context, c *connect.Conn, uri string) json.RawMessage {
 }
 
 func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name string) (described, wire.Outcome) {
-	raw, out := connect.Entry(ctx, c, k, name)
+	raw, out := c.Entry(ctx, k, name)
 	if !out.Good() {
 		return described{}, out
 	}
@@ -179,7 +179,7 @@ func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name st
 		human, bad = shownBy(raw, mcp.ParseTemplate, render.DescribeTemplate)
 	}
 	if bad != nil {
-		return described{}, connect.Unsent(c, k.Method, name, bad.Text, "")
+		return described{}, c.Unsent(k.Method, name, bad.Text, "")
 	}
 	return described{raw, human}, out
 }

@@ -46,7 +46,7 @@ func runInfo(ctx context.Context, a *cmdutil.Factory, argv []string) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if connect.IsHeld(c) && !c.Passing || a.Shell != nil {
+	if c.IsHeld() && !c.Passing || a.Shell != nil {
 		out = askHeld(ctx, c)
 	}
 	ans := cmdutil.AnswerOf(out)

@@ -150,7 +150,7 @@ func runList(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error)
 		return cmdutil.Exit(out)
 	}
 	if all {
-		o.kinds = connect.Offered(c, o.kinds)
+		o.kinds = c.Offered(o.kinds)
 	}
 	var l connect.Listing
 	for _, k := range o.kinds {

@@ -90,7 +90,7 @@ func runBill(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	list, out := connect.Listed(ctx, c, connect.ToolKind, nil)
+	list, out := c.Listed(ctx, connect.ToolKind, nil)
 	b := billOf(list)
 	raw, _ := json.Marshal(b)
 	ans := cmdutil.Document(raw, b.write)

@@ -79,7 +79,7 @@ func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
 	}
 	w.c = c
 	if len(o.kinds) > 1 {
-		w.o.kinds = connect.Offered(c, o.kinds)
+		w.o.kinds = c.Offered(o.kinds)
 	}
 	filter, out := w.filter()
 	if out.Good() {
@@ -95,7 +95,7 @@ func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
 func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 	var missing []string
 	for _, k := range w.o.kinds {
-		there := connect.Offers(w.c, k.Capability, "listChanged")
+		there := w.c.Offers(k.Capability, "listChanged")
 		f.Tools = f.Tools || there && k == connect.ToolKind
 		f.Prompts = f.Prompts || there && k == connect.PromptKind
 		f.Resources = f.Resources || there && (k == connect.ResourceKind || k == connect.TemplateKind)
@@ -202,7 +202,7 @@ func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outc
 		if _, listed := w.known[k]; !listed || !stale[k] {
 			continue
 		}
-		list, out := connect.Listed(ctx, w.c, k, nil)
+		list, out := w.c.Listed(ctx, k, nil)
 		switch {
 		case ctx.Err() != nil:
 			return changes, out

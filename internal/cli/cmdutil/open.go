@@ -32,5 +32,5 @@ func (a *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 // Close closes a connection of a command that goes on without it.
 func (a *Factory) Close(ctx context.Context, c *connect.Conn) error {
 	a.conn = nil
-	return Exit(connect.Close(ctx, c))
+	return Exit(c.Close(ctx))
 }

@@ -75,7 +75,7 @@ func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) error
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	all, out := connect.Tools(ctx, c, nil)
+	all, out := c.Tools(ctx, nil)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

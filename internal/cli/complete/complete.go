@@ -106,7 +106,7 @@ func entries(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind) []state.Too
 	case c.Saved == nil:
 		return new(ShellLists).Of(c, k)
 	}
-	return connect.RememberedEntries(c, k)
+	return c.RememberedEntries(k)
 }
 
 // entryOf is the entry of that name, or nil.

@@ -109,14 +109,14 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) err
 	default:
 		a.Warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
 	}
-	out = connect.Lacking(c, c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
+	out = c.Lacking(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := cmdutil.AnswerOf(out)
 	values := completions(a, o, out)
 	rpc := out.RPC()
 	switch refused := rpc != nil && rpc.Code == -32602; {
 	case refused:
 		out.Hint = wire.Hint(argumentsThere(ctx, c, o))
-		if known := connect.RememberedNames(c, o.kind); !slices.Contains(known, o.name) {
+		if known := c.RememberedNames(o.kind); !slices.Contains(known, o.name) {
 			out.Hint = suggest.DidYouMean("%s", o.name, known, out.Hint)
 		}
 	case out.Good() && len(values) == 0:
@@ -133,7 +133,7 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) err
 func argumentsThere(ctx context.Context, c *connect.Conn, o completeOptions) string {
 	var names []string
 	if o.kind == connect.PromptKind {
-		raw, out := connect.Entry(ctx, c, o.kind, o.name)
+		raw, out := c.Entry(ctx, o.kind, o.name)
 		if !out.Good() {
 			return ""
 		}

@@ -169,7 +169,7 @@ func left(c *connect.Conn, task client.Task, kept state.Task) string {
 func fetched(a *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
 	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 		out := toolcall.WaitFor(ctx, c, client.Task{ID: kept.ID}, kept, once)
-		if tool := connect.Remembered(c, kept.Tool); out.Good() && tool != nil {
+		if tool := c.Remembered(kept.Tool); out.Good() && tool != nil {
 			out = toolcall.CheckResult(c, tool, out)
 		}
 		return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), "tasks/get", "tasks/result", "tasks/update")
@@ -178,7 +178,7 @@ func fetched(a *cmdutil.Factory, once bool) func(context.Context, *connect.Conn,
 
 func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	if c.TaskOffer("").Asked {
-		return cmdutil.Exit(connect.Unsent(c, "tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
+		return cmdutil.Exit(c.Unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
 			wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags"))
 	}
 	var answered []string
@@ -204,7 +204,7 @@ func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept s
 func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
-		return cmdutil.Exit(connect.Unsent(c, "tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
+		return cmdutil.Exit(c.Unsent("tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
 	}
 	out := c.CancelTask(ctx, kept.ID)
 	if out.RPC() != nil && out.RPC().Code == -32602 {

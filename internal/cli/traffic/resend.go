@@ -197,10 +197,10 @@ func issue(ctx context.Context, c *connect.Conn, o resendOptions, call client.Ca
 	params, _ := jsonraw.Object(call.Params)
 	given, _ := params.Get("arguments")
 	name := params.Text("name")
-	tool := connect.Remembered(c, name)
+	tool := c.Remembered(name)
 	if tool == nil {
 		var out wire.Outcome
-		if tool, out = connect.Define(ctx, c, name); !out.Good() && out.Kind != wire.InvalidArguments {
+		if tool, out = c.Define(ctx, name); !out.Good() && out.Kind != wire.InvalidArguments {
 			return out.As(wire.Before)
 		}
 	}

@@ -146,7 +146,7 @@ func subscriptionFor(c *connect.Conn, o listenOptions) (wish, wire.Outcome) {
 	w := wish{all: all, level: o.logs}
 	var missing []string
 	offer := func(asked bool, capability, member, what string) bool {
-		there := connect.Offers(c, capability, member)
+		there := c.Offers(capability, member)
 		if !there && (asked || all) {
 			missing = append(missing, what)
 		}
@@ -181,7 +181,7 @@ func changesOf(list string) string { return "changes of the list of " + list }
 func nothingToHear(c *connect.Conn, all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.Where, Phase: "arguments",
 		Text: "the server supports none of the requested notifications", Hint: wire.There("info") + " shows the server's capabilities"}
-	if all && connect.Offers(c, "resources", "subscribe") {
+	if all && c.Offers("resources", "subscribe") {
 		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+wire.There("listen --resource URI")
 	}
 	return o

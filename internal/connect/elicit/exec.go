@@ -76,7 +76,7 @@ func (r *Answerer) sample(ctx context.Context, q client.Asking) client.Answer {
 	case r.OnSampling != "":
 		wrote, failed = r.shellOut(ctx, "--on-sampling", r.OnSampling, q.Params)
 	case r.Sampling == "-" && r.person:
-		return r.A.UI.WriteMessage(ctx, q, r.asker())
+		return r.A.UI.WriteMessage(ctx, q, r.C.Label())
 	case r.Sampling != "":
 		wrote, failed = r.samplingFile()
 	default:

@@ -21,7 +21,7 @@ import (
 type Answerer struct {
 	connect.Answers
 	A *connect.Env
-	C *connect.Conn
+	C connect.Server
 	// person is set where the user can be asked.
 	person bool
 	script script
@@ -31,12 +31,12 @@ type Answerer struct {
 }
 
 // New is the asker of a conversation. person is set where the user can be asked.
-func New(c *connect.Conn, flags connect.Answers, person bool) (client.Asker, error) {
-	script, err := readScript(c.Env, flags.Answers)
+func New(env *connect.Env, server connect.Server, flags connect.Answers, person bool) (client.Asker, error) {
+	script, err := readScript(env, flags.Answers)
 	if err != nil {
 		return nil, err
 	}
-	return (&Answerer{Answers: flags, A: c.Env, C: c, person: person, script: script}).answer, nil
+	return (&Answerer{Answers: flags, A: env, C: server, person: person, script: script}).answer, nil
 }
 
 // answer is the client.Asker.
@@ -65,21 +65,21 @@ func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 	case r.OnElicit != "":
 		return Refusal("--on-elicit", what, r.elicitBy(ctx, q, page))
 	case page && r.person:
-		return r.byHand(what, r.A.UI.VisitPage(ctx, q, r.asker()))
+		return r.byHand(what, r.A.UI.VisitPage(ctx, q, r.C.Label()))
 	case !page && connect.Scripted(r.Answers):
 		if a, ok := r.fromScript(q); ok || !r.person {
 			return a
 		}
 	}
 	if !page && r.person {
-		return r.byHand(what, r.A.UI.FillForm(ctx, q, r.asker(), r.Broken))
+		return r.byHand(what, r.A.UI.FillForm(ctx, q, r.C.Label(), r.Broken))
 	}
 	return client.Answer{Ending: client.Unanswered(q.Method)}
 }
 
 // byHand is the answer of a person, which is kept in case the call is saved.
 func (r *Answerer) byHand(what string, a client.Answer) client.Answer {
-	connect.AddTyped(r.C, jsonraw.First(a.Result, "content"))
+	r.C.AddTyped(jsonraw.First(a.Result, "content"))
 	return Refusal("you", what, a)
 }
 
@@ -98,14 +98,6 @@ func (r *Answerer) told(method, what string) {
 	if r.A.Verbose > 0 {
 		r.A.UI.Note("the server requested " + method + ": " + what)
 	}
-}
-
-// asker is the server that asks, as a person knows it.
-func (r *Answerer) asker() string {
-	if info := connect.ServerInfo(r.C); info != nil {
-		return connect.ServerName(info) + " (" + r.C.Where + ")"
-	}
-	return r.C.Where
 }
 
 // listRoots shows the directories that the user named, and no others.

@@ -37,14 +37,14 @@ func Perform(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *c
 // remembered definition forbids is held against a fresh one before it is
 // refused.
 func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
-	tool := connect.Remembered(c, o.Name)
+	tool := c.Remembered(o.Name)
 	if o.NoValidate && (tool != nil || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
 		return tool, Unchecked(c, tool, o)
 	}
 	if tool != nil && CheckArguments(c, tool, o).Good() {
 		return tool, wire.Outcome{}
 	}
-	tool, out := connect.DefineOnce(ctx, c, o.Name)
+	tool, out := c.DefineOnce(ctx, o.Name)
 	switch {
 	case o.NoValidate && out.Kind == wire.InvalidArguments:
 		return nil, Unchecked(c, nil, o)
@@ -81,7 +81,7 @@ func needsDefinition(c *connect.Conn) bool {
 // breaks its own rules is the server's fault and stops the call only with
 // --strict; one that cannot be followed safely always stops it.
 func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
-	bad := func(text string, hint wire.Hint) wire.Outcome { return connect.RefusedCall(c, o.Name, text, hint) }
+	bad := func(text string, hint wire.Hint) wire.Outcome { return c.RefusedCall(o.Name, text, hint) }
 	schema, warnings, err := tool.Input.Of(tool.InputSchema)
 	o.Reading = o.Given.Read(schema, false)
 	findings := o.Findings
@@ -127,7 +127,7 @@ func misfit(c *connect.Conn, o *Request, findings []wire.Finding, hint wire.Hint
 	if len(findings) == 0 {
 		return wire.Outcome{}
 	}
-	out := connect.RefusedCall(c, o.Name, "the arguments do not match the tool's inputSchema", hint)
+	out := c.RefusedCall(o.Name, "the arguments do not match the tool's inputSchema", hint)
 	for _, text := range o.Warnings {
 		findings = append(findings, wire.Finding{Rule: "argument", Level: wire.Warning, Text: text})
 	}
@@ -163,7 +163,7 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 	}
 	out := c.Do(ctx, call)
 	if client.HeaderMismatch(out) && tool != nil && !tool.Fresh {
-		fresh, again := connect.Define(ctx, c, o.Name)
+		fresh, again := c.Define(ctx, o.Name)
 		if !again.Good() {
 			return again.As(wire.After), nil
 		}
@@ -173,7 +173,7 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 	if client.DeniesTool(out) && tool != nil && (tool.Fresh || !denied(ctx, c, &out, o.Name)) {
 		describes(&out, "describe "+shellwords.Quote(o.Name))
 	}
-	connect.Undeclared(c, out, connect.ToolKind.Capability)
+	c.Undeclared(out, connect.ToolKind.Capability)
 	switch task, ok := c.TaskIn(call, out); {
 	case ok:
 		if out = became(ctx, c, task, out, o); o.Task != 0 {
@@ -187,13 +187,13 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 	}
 	judged := judgeResult(c, tool, o, out)
 	if judged.Kind == wire.OutputInvalid { // by what may be true no more
-		if fresh, again := connect.Define(ctx, c, o.Name); again.Good() {
+		if fresh, again := c.Define(ctx, o.Name); again.Good() {
 			judged = judgeResult(c, fresh, o, out)
 		}
 	}
 	rpc := out.RPC()
 	if c.Saved == nil && c.Box == nil && (out.Kind == wire.ToolError || rpc != nil && rpc.Code == -32602) {
-		connect.Forget(c, connect.ToolKind) // another program may stand there by now
+		c.Forget(connect.ToolKind) // another program may stand there by now
 	}
 	return judged, nil
 }
@@ -218,7 +218,7 @@ func describes(out *wire.Outcome, words string) {
 // and reports whether that is so: then the hint is a name that it does know.
 func denied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string) bool {
 	connect.ForgetTools(c)
-	_, fresh := connect.Define(ctx, c, name)
+	_, fresh := c.Define(ctx, name)
 	if fresh.Kind == wire.InvalidArguments {
 		out.Hint = fresh.Hint
 	}

@@ -39,8 +39,8 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	out := c.Do(ctx, client.Call{Method: "prompts/get", Params: params})
 	listed := !o.NoValidate
 	if remembered && client.DeniesTool(out) {
-		connect.Forget(c, connect.PromptKind)
-		_, fresh := connect.Entry(ctx, c, connect.PromptKind, o.Name)
+		c.Forget(connect.PromptKind)
+		_, fresh := c.Entry(ctx, connect.PromptKind, o.Name)
 		if listed = fresh.Good(); fresh.Kind == wire.InvalidArguments {
 			out.Hint = fresh.Hint
 		}
@@ -48,18 +48,18 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	if listed && client.DeniesTool(out) {
 		describes(&out, "describe prompt "+shellwords.Quote(o.Name))
 	}
-	return connect.Lacking(c, out, connect.PromptKind.Capability)
+	return c.Lacking(out, connect.PromptKind.Capability)
 }
 
 // checkPrompt holds the arguments against the prompt's definition, the remembered one if
 // they fit that, else a fresh one.
 func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembered bool, out wire.Outcome) {
-	if raw := connect.CachedEntry(c, connect.PromptKind, o.Name); raw != nil {
+	if raw := c.CachedEntry(connect.PromptKind, o.Name); raw != nil {
 		if out, unlisted := fitsPrompt(c, raw, o); out.Good() && len(unlisted) == 0 {
 			return true, out
 		}
 	}
-	raw, out := connect.Entry(ctx, c, connect.PromptKind, o.Name)
+	raw, out := c.Entry(ctx, connect.PromptKind, o.Name)
 	if out.Kind == wire.InvalidArguments {
 		out.Method, out.Hint = "prompts/get", cmp.Or(connect.OtherwiseNamed(c, connect.PromptKind, o.Name), out.Hint)
 	}
@@ -81,7 +81,7 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire.Outcome, unlisted []string) {
 	prompt, bad := mcp.ParsePrompt(raw)
 	if bad != nil {
-		return connect.Unsent(c, "prompts/get", o.Name, bad.Text, "--no-validate requests it anyway"), nil
+		return c.Unsent("prompts/get", o.Name, bad.Text, "--no-validate requests it anyway"), nil
 	}
 	given, _ := jsonraw.Object(o.Arguments)
 	var findings []wire.Finding
@@ -98,7 +98,7 @@ func fitsPrompt(c *connect.Conn, raw json.RawMessage, o PromptOptions) (out wire
 	}
 	findings = append(findings, NotStrings(given)...)
 	if len(findings) > 0 {
-		out := connect.Unsent(c, "prompts/get", o.Name, "the arguments do not match the prompt", "")
+		out := c.Unsent("prompts/get", o.Name, "the arguments do not match the prompt", "")
 		out.Findings = findings
 		return out, nil
 	}

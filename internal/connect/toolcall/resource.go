@@ -37,9 +37,9 @@ func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome
 		out.Hint = "a template needs values: " + wire.There("read "+shellwords.Quote(uri)+" "+strings.Join(t.Variables(), "=VALUE ")+"=VALUE")
 	}
 	if rpc := out.RPC(); rpc != nil && (rpc.Code == -32602 || rpc.Code == -32002) && out.Hint == "" {
-		if near := suggest.Nearest(uri, connect.RememberedNames(c, connect.ResourceKind)); near != "" && near != uri {
+		if near := suggest.Nearest(uri, c.RememberedNames(connect.ResourceKind)); near != "" && near != uri {
 			out.Hint = wire.Hint("did you mean " + near + "?")
 		}
 	}
-	return connect.Lacking(c, out, connect.ResourceKind.Capability)
+	return c.Lacking(out, connect.ResourceKind.Capability)
 }

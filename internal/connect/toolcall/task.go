@@ -25,10 +25,10 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 	offer := c.TaskOffer(support)
 	if o.Task != 0 {
 		if offer.Why != "" {
-			return connect.RefusedCall(c, o.Name, offer.Why, "without --task the call waits for the result")
+			return c.RefusedCall(o.Name, offer.Why, "without --task the call waits for the result")
 		}
 		if why, hint := mortal(c); why != "" {
-			return connect.RefusedCall(c, o.Name, why, hint)
+			return c.RefusedCall(o.Name, why, hint)
 		}
 	}
 	if o.Task != 0 || offer.Must || !offer.Asked && offer.Why == "" {
@@ -45,7 +45,7 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 func mortal(c *connect.Conn) (why string, hint wire.Hint) {
 	const wait = "without --task the call waits for the result"
 	switch {
-	case connect.IsHeld(c) && !c.Passing:
+	case c.IsHeld() && !c.Passing:
 	case c.Transport() == transport.Stdio:
 		return "the server exits with this command, and the task with it", wait
 	case c.Transport() != transport.StreamableHTTP:
