@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/elicit"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/question"
 	"mcpc/internal/render/term"
 )
@@ -57,7 +57,7 @@ func fillFile(t *testing.T, name string) {
 		out.WriteString(line + "\n")
 		return line, nil
 	}}
-	r := &elicit.Answerer{A: &connect.Env{}}
+	r := &elicit.Answerer{A: &host.Env{}}
 	f := cmdutil.FormDialog{Dialog: d, Form: form, Asker: "server\x1b[2J", Broken: r.Broken}
 	answer := f.Run()
 	if len(typed) > 0 {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 )
 
 // crashing is mcpc with a clock that breaks when it is looked at for the n-th time, as
@@ -91,8 +91,8 @@ func TestNoSecretIsShownByACrash(t *testing.T) {
 				t.Errorf("%d: the bug is not told:\n%s", n, stderr.String())
 			}
 			findCanaries(t, "standard error of a crash "+where+" "+strconv.Itoa(n), []byte(stderr.String()))
-			if _, err := os.Stat(filepath.Join(dir, connect.TrafficDir)); err == nil {
-				findCanariesIn(t, filepath.Join(dir, connect.TrafficDir))
+			if _, err := os.Stat(filepath.Join(dir, host.TrafficDir)); err == nil {
+				findCanariesIn(t, filepath.Join(dir, host.TrafficDir))
 			}
 		}
 		if crashes < 3 || stacks < 2 {

@@ -20,7 +20,7 @@ import (
 	"sync"
 	"testing"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
 )
 
@@ -135,7 +135,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 		}
 		return name
 	}
-	target, kept := s.URL+"/mcp", filepath.Join(dir, connect.TokensName)
+	target, kept := s.URL+"/mcp", filepath.Join(dir, host.TokensName)
 	run := func(env string, args ...string) (code int) {
 		t.Helper()
 		cmd := exec.Command(binary, args...)

@@ -19,7 +19,7 @@ import (
 	"testing"
 
 	"mcpc/internal/cli/traffic"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -257,7 +257,7 @@ func TestNoSpellingIsKeptOrShown(t *testing.T) {
 func (b canaryBench) lookAtAll() {
 	b.Helper()
 	files, frames := 0, 0
-	err := filepath.WalkDir(filepath.Join(b.dir, connect.TrafficDir), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(b.dir, host.TrafficDir), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
 )
 
@@ -123,7 +123,7 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	c := canaries
 	url := s.URL + "/mcp?access_token=" + c["url query"]
 	dir := t.TempDir()
-	traffic := filepath.Join(dir, connect.TrafficDir)
+	traffic := filepath.Join(dir, host.TrafficDir)
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(binary, args...)
 		cmd.Env = append(cleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])

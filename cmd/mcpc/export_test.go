@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/validate"
@@ -179,7 +179,7 @@ func TestExportedCommandsSendTheSame(t *testing.T) {
 					} else if again != ended || asked(got) != asked(original) {
 						t.Errorf("ended with %s, want %s\ngot  %s\nwant %s", again, ended, asked(got), asked(original))
 					}
-					_ = os.RemoveAll(filepath.Join(b.dir, "state", connect.TrafficDir, "000002.jsonl")) // so that last is still the first
+					_ = os.RemoveAll(filepath.Join(b.dir, "state", host.TrafficDir, "000002.jsonl")) // so that last is still the first
 				}
 			})
 		}

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 )
 
 // Configurations in the shapes that their programs write, with a secret wherever they
@@ -224,7 +224,7 @@ func TestWhatIsConfirmedIsSeenWhole(t *testing.T) {
 		"a" + strings.Repeat("\u2003", 9) + "b": "'a⟨9 spaces⟩b'", strings.Repeat("\u2800", 9): "'⟨9 spaces⟩'", "": "''",
 		"a\r\nb": `"$(printf 'a\015\012b')"`, "\x1b[2J": `"$(printf '\033[2J')"`, "x\u202ey": `"$(printf 'x\342\200\256y')"`,
 	} {
-		if got := connect.ShownWord(word); got != want {
+		if got := host.ShownWord(word); got != want {
 			t.Errorf("%q is shown as %s, want %s", word, got, want)
 		}
 	}
@@ -234,7 +234,7 @@ func TestDotenv(t *testing.T) {
 	text := "# all of it\nA=1\n export B = 'two words' \r\nC=\"$A\"\nD=\nE=a=b # c\nno\n=x\nF='\n"
 	want := "A=1|B=two words|C=$A|D=|E=a=b # c|F='|"
 	got := ""
-	for _, e := range connect.Dotenv(text) {
+	for _, e := range host.Dotenv(text) {
 		got += e.Name + "=" + e.Value + "|"
 	}
 	if got != want {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 )
 
 // A desktop's keyring, GNOME's, on a bus of its own: mcpc keeps its key there where it
@@ -47,7 +47,7 @@ func TestPeerKeyring(t *testing.T) {
 	open := "printf pass | gnome-keyring-daemon --unlock --components=secrets"
 	finds(session(open, login, "mcpc auth", "mcpc -s "+target+" list --jq '.tools|length'", "mcpc login "+target+" --token-store keyring"),
 		"encrypted, the key in the keyring", "refreshed automatically\tkeyring\n", "24\n")
-	if kept := read(t, filepath.Join(state, connect.TokensName)); strings.Contains(kept, "demo-") || !strings.Contains(kept, `"sealed:`) {
+	if kept := read(t, filepath.Join(state, host.TokensName)); strings.Contains(kept, "demo-") || !strings.Contains(kept, `"sealed:`) {
 		t.Errorf("kept\n%s", kept)
 	}
 	// The same keyring in another session, and then a locked one.
@@ -56,7 +56,7 @@ func TestPeerKeyring(t *testing.T) {
 	finds(session(locked, "mcpc -s "+target+" list || echo ended with $?", login+" --token-store keyring || echo ended with $?", login, "mcpc auth"),
 		"the keyring does not return the key of the token store", "hint: unlock it, or log in again with --token-store file", "no keyring is available",
 		"ended with 13\n", "a file with mode 0600", "refreshed automatically\tfile\n")
-	if kept := read(t, filepath.Join(state, connect.TokensName)); !strings.Contains(kept, "plain:demo-access-") {
+	if kept := read(t, filepath.Join(state, host.TokensName)); !strings.Contains(kept, "plain:demo-access-") {
 		t.Errorf("kept\n%s", kept)
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"testing"
 
 	"mcpc/internal/client/auth"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/shellwords"
 )
 
@@ -262,7 +262,7 @@ func (v visitor) walk(c desk) {
 func (v visitor) kept() auth.Token {
 	v.t.Helper()
 	var b auth.Records
-	mustUnmarshal(v.t, read(v.t, filepath.Join(v.state, connect.TokensName)), &b)
+	mustUnmarshal(v.t, read(v.t, filepath.Join(v.state, host.TokensName)), &b)
 	if len(b.Tokens) != 1 {
 		v.t.Fatalf("kept %+v", b.Tokens)
 	}

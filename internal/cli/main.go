@@ -9,8 +9,8 @@ import (
 	"runtime/debug"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/elicit"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -99,7 +99,7 @@ func crashed(a *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
 	if a.Progress == nil { // that early
 		cmdutil.SettleStyles(a)
 	}
-	connect.LearnArgs(&a.Env)
+	host.LearnArgs(&a.Env)
 	o := wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Hint: "please report it with the command and what -vv prints"}
 	if a.Talking.Load() || a.Record.Crossed.Load() {
 		o.Reached = wire.Unknown

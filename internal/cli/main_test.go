@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
 )
 
@@ -26,9 +26,9 @@ func TestABugIsAnEndingToo(t *testing.T) {
 	a.Version = "test"
 	a.Getenv = func(name string) string {
 		switch name {
-		case connect.EnvName("state"):
+		case host.EnvName("state"):
 			return t.TempDir()
-		case connect.EnvName("server"):
+		case host.EnvName("server"):
 			panic("the bug")
 		}
 		return ""

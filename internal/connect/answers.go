@@ -6,31 +6,26 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/state"
 	"mcpc/internal/usage"
 )
 
-// Answers are the flags that say how to answer what a server asks. It is what
-// a session remembers of them.
-type Answers = state.Answering
-
 // Elicits, samples and shows report which parts of an answering are set.
-func Elicits(f Answers) bool { return Scripted(f) || f.Decline || f.OnElicit != "" }
+func Elicits(f host.Answers) bool { return Scripted(f) || f.Decline || f.OnElicit != "" }
 
-func Scripted(f Answers) bool { return len(f.Answers) > 0 || f.Defaults }
+func Scripted(f host.Answers) bool { return len(f.Answers) > 0 || f.Defaults }
 
-func samples(f Answers) bool { return f.Sampling != "" || f.OnSampling != "" }
+func samples(f host.Answers) bool { return f.Sampling != "" || f.OnSampling != "" }
 
 // settle checks the flags of this run, makes their paths absolute, and fills in
 // what the session remembers where this run says nothing.
-func settle(now Answers, before *Answers) (Answers, error) {
+func settle(now host.Answers, before *host.Answers) (host.Answers, error) {
 	if err := contradiction(now); err != nil {
 		return now, err
 	}
@@ -41,7 +36,7 @@ func settle(now Answers, before *Answers) (Answers, error) {
 }
 
 // Behind fills in what the session remembers where the flags say nothing.
-func Behind(now Answers, before *Answers) Answers {
+func Behind(now host.Answers, before *host.Answers) host.Answers {
 	if before == nil {
 		return now
 	}
@@ -57,7 +52,7 @@ func Behind(now Answers, before *Answers) Answers {
 	return now
 }
 
-func contradiction(f Answers) error {
+func contradiction(f host.Answers) error {
 	ways := 0
 	for _, set := range []bool{Scripted(f), f.Decline, f.OnElicit != ""} {
 		if set {
@@ -74,7 +69,7 @@ func contradiction(f Answers) error {
 }
 
 // absolute makes what names a file good in every directory.
-func absolute(f *Answers) error {
+func absolute(f *host.Answers) error {
 	var failed error
 	path := func(name string) string {
 		full, err := filepath.Abs(name)
@@ -101,7 +96,7 @@ func absolute(f *Answers) error {
 
 // offer are the ClientCapabilities that can be honoured: by flags, and by
 // a person at the terminal.
-func offer(f Answers, person bool) json.RawMessage {
+func offer(f host.Answers, person bool) json.RawMessage {
 	modes, all := json.RawMessage("{}"), json.RawMessage("{}")
 	form, page := Elicits(f) || person, f.Decline || f.OnElicit != "" || person
 	if form {
@@ -126,7 +121,7 @@ func offer(f Answers, person bool) json.RawMessage {
 // offers the server no more than that. A remembered conversation that was opened
 // without what this run's flags offer stays as it is: another one is opened.
 func respondTo(c *Conn, opt *client.Options, how Options) error {
-	var saved *Answers
+	var saved *host.Answers
 	if c.Saved != nil && !how.NoResume {
 		saved = c.Saved.Answering
 	}
@@ -148,9 +143,6 @@ func respondTo(c *Conn, opt *client.Options, how Options) error {
 	c.Answering, c.Promised = flags, opt.Capabilities
 	return nil
 }
-
-// IsZero reports flags of which none is set.
-func IsZero(f Answers) bool { return reflect.ValueOf(f).IsZero() }
 
 // standBeside opens a conversation of its own where the remembered one offers the
 // server less than the flags do.

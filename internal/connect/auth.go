@@ -12,10 +12,10 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -40,25 +40,6 @@ func StepLine(s auth.Step) string {
 	return line
 }
 
-// AuthFlags are the authorization flags of every command.
-type AuthFlags struct {
-	Account   string
-	TokenFile string
-	NoPrompt  bool
-}
-
-// TokensName is the file of the tokens within the state's directory.
-const TokensName = "auth.json"
-
-// Tokens opens the store of the tokens. The login settles where new ones are kept.
-func Tokens(a *Env) (*auth.Store, error) {
-	store, err := state.Open(a.State)
-	if err != nil {
-		return nil, err
-	}
-	return &auth.Store{File: store.Private(TokensName), Keyring: &auth.Keyring{Getenv: a.Getenv}}, nil
-}
-
 // Guard sets up the authorization of HTTP requests in opt. It does nothing for a server without
 // a URL, or where the user gives an empty Authorization header.
 func Guard(c *Conn, opt *client.Options) error {
@@ -74,7 +55,7 @@ func Guard(c *Conn, opt *client.Options) error {
 	a.Secrets.Learn(fixed)
 	g := &auth.Transport{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.Auth.Account, Now: a.Now, AddSecret: a.Secrets.Learn, Pause: transport.Pause,
 		NewFlow: func(ctx context.Context) *auth.Flow { return Walk(ctx, a, opt.Server.URL) }}
-	g.Store, _ = Tokens(a) // without a place for the state there are none
+	g.Store, _ = host.Tokens(a) // without a place for the state there are none
 	if a.UI.CanAsk() && !a.Auth.NoPrompt {
 		g.Login = a.UI.OfferLogin
 	}
@@ -84,10 +65,10 @@ func Guard(c *Conn, opt *client.Options) error {
 }
 
 // fixedToken is the one that the user brings himself, or "".
-func fixedToken(a *Env) (string, error) {
+func fixedToken(a *host.Env) (string, error) {
 	token := a.Getenv("MCPC_TOKEN")
 	if name := a.Auth.TokenFile; name != "" {
-		raw, err := ReadFile(a, name, MostSecret)
+		raw, err := host.ReadFile(a, name, host.MostSecret)
 		if err != nil {
 			return "", usage.NotRead("--token-file "+name, err, "")
 		}
@@ -103,11 +84,11 @@ func fixedToken(a *Env) (string, error) {
 }
 
 // Walk goes through a server's authorization; -v shows the steps.
-func Walk(ctx context.Context, a *Env, endpoint string) *auth.Flow {
-	way := a.Way.forAuth()
+func Walk(ctx context.Context, a *host.Env, endpoint string) *auth.Flow {
+	way := a.Route.ForAuth()
 	way.Limit = a.Limits.Idle
 	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.Now, AddSecret: a.Secrets.Learn,
-		Read: func(name string) ([]byte, error) { return ReadFile(a, name, MostSecret) }}
+		Read: func(name string) ([]byte, error) { return host.ReadFile(a, name, host.MostSecret) }}
 	if a.Verbose > 0 {
 		w.OnStep = func(s auth.Step) { a.UI.Note("login: " + StepLine(s)) }
 	}
@@ -117,13 +98,13 @@ func Walk(ctx context.Context, a *Env, endpoint string) *auth.Flow {
 // Explain adds to the ending of a command why a server refused it or has gone, and what to
 // do. It stores the challenge for mcpc login, and removes the socket of a kept server that
 // has exited.
-func Explain(a *Env, o wire.Outcome) wire.Outcome {
+func Explain(a *host.Env, o wire.Outcome) wire.Outcome {
 	return explainLostServer(a, ExplainAuthFailure(a, o))
 }
 
 // ExplainAuthFailure says of a refusal what is to be done about it. The challenge is kept,
 // so that a bare `mcpc login` answers it.
-func ExplainAuthFailure(a *Env, o wire.Outcome) wire.Outcome {
+func ExplainAuthFailure(a *host.Env, o wire.Outcome) wire.Outcome {
 	if a.Guard == nil || o.Kind != wire.Auth {
 		return o
 	}
@@ -151,14 +132,14 @@ func ExplainAuthFailure(a *Env, o wire.Outcome) wire.Outcome {
 	case r.Sent && r.Status == http.StatusUnauthorized:
 		o.Text += ": the token was rejected and could not be refreshed"
 	case r.Sent && len(r.Scopes) > 0:
-		o.Text += ": more scopes are required: " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), MostSaid)
+		o.Text += ": more scopes are required: " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
 	}
 	if failed, ok := errors.AsType[*auth.Error](r.Err); ok {
 		o = AuthFailed(failed, o)
 	} else if len(r.Fields) == 0 {
 		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
 	}
-	if a.fromFile != "" && HasSecret(a.Guard.Endpoint) { // it is not copied
+	if a.FromFile != "" && HasSecret(a.Guard.Endpoint) { // it is not copied
 		return o
 	}
 	if err := keepChallenge(a, *r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
@@ -169,11 +150,11 @@ func ExplainAuthFailure(a *Env, o wire.Outcome) wire.Outcome {
 
 // loginCommand is the command that answers the server's challenge. A URL that holds a
 // secret is not shown: where the challenge is kept the command needs no target.
-func loginCommand(a *Env, kept bool, more string) wire.Hint {
+func loginCommand(a *host.Env, kept bool, more string) wire.Hint {
 	command := "login"
 	switch {
-	case a.fromFile != "":
-		command += " " + shellwords.Quote(a.fromFile)
+	case a.FromFile != "":
+		command += " " + shellwords.Quote(a.FromFile)
 	case !HasSecret(a.Guard.Endpoint):
 		command += " " + shellwords.Quote(a.Guard.Endpoint)
 	case !kept:
@@ -184,9 +165,6 @@ func loginCommand(a *Env, kept bool, more string) wire.Hint {
 	}
 	return wire.Run(command + more)
 }
-
-// MostSaid is how much is shown of what a server wrote.
-const MostSaid = 2000
 
 // AuthFailed is the ending of what needed a token; o is what is known besides. A host that
 // could not be reached or timed out makes it retryable; that a server refused for want of
@@ -203,7 +181,7 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	if kind == wire.Transport || kind == wire.Timeout && o.Kind == wire.Auth {
 		kind = wire.Auth
 	}
-	o.Kind, o.Text, o.Err = kind, jsonraw.Excerpt([]byte(failed.Text), MostSaid), failed.Err
+	o.Kind, o.Text, o.Err = kind, jsonraw.Excerpt([]byte(failed.Text), host.MostSaid), failed.Err
 	o.Phase = cmp.Or(o.Phase, "authorization")
 	o.Hint = cmp.Or(failed.Hint, o.Hint)
 	if auth.IsLocal(failed.At) {
@@ -214,8 +192,8 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-func keepChallenge(a *Env, r auth.Refusal) error {
-	store, err := Tokens(a)
+func keepChallenge(a *host.Env, r auth.Refusal) error {
+	store, err := host.Tokens(a)
 	if err != nil {
 		return err
 	}

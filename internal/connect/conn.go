@@ -8,13 +8,13 @@ package connect
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -26,7 +26,7 @@ import (
 // mcpc remembers of it.
 type Conn struct {
 	*client.Session
-	Env    *Env
+	Env    *host.Env
 	Target target.Target
 	// Where is the server as a person would name it.
 	Where string
@@ -59,7 +59,7 @@ type Conn struct {
 	changed bool
 	// Answering is how this run answers what the server asks, and promised the
 	// client capabilities that come of it.
-	Answering Answers
+	Answering host.Answers
 	Promised  json.RawMessage
 	// Passing is set while it is another conversation than the remembered one.
 	Passing     bool
@@ -110,8 +110,8 @@ type Options struct {
 
 // Dial finds the server that a command means and opens or resumes the connection with
 // it. A caller must close it, also after an outcome that is not good.
-func Dial(ctx context.Context, a *Env, how Options) (*Conn, wire.Outcome) {
-	SpareCollections(a, how.MultiCall)
+func Dial(ctx context.Context, a *host.Env, how Options) (*Conn, wire.Outcome) {
+	host.TuneGC(a, how.MultiCall)
 	c := &Conn{Env: a, OnNotification: how.OnNotification}
 	if how.MultiCall {
 		c.Box = &toolbox{}
@@ -165,7 +165,7 @@ func withoutCurrent(c *Conn) wire.Hint {
 
 // ClientOptions puts together what the client needs for this target.
 func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, wire.Outcome) {
-	fields, err := Fields(c.Env)
+	fields, err := host.Fields(c.Env)
 	if err != nil {
 		return client.Options{}, usage.Outcome(err)
 	}
@@ -190,7 +190,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 			return opt, o
 		}
 	}
-	if err := ReachServer(c, &opt); err != nil {
+	if err := SetNetwork(c, &opt); err != nil {
 		return opt, usage.Outcome(err)
 	}
 	if err := Guard(c, &opt); err != nil {
@@ -330,30 +330,9 @@ func FillSession(s *state.Session, m client.Memory) {
 	s.Declared, s.Capabilities, s.ServerInfo, s.Instructions = m.Declared, m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
 }
 
-// TryState refuses a state that cannot be changed.
-func TryState(ctx context.Context, a *Env) wire.Outcome {
-	store, err := state.Open(a.State)
-	if err == nil {
-		err = store.Try(ctx)
-	}
-	if err != nil {
-		return StateFailed(err)
-	}
-	return wire.Outcome{}
-}
-
-// StateFailed is the ending of a command that cannot do without the state.
-func StateFailed(err error) wire.Outcome {
-	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
-	if with, ok := errors.AsType[*state.Error](err); ok {
-		o.Hint = with.Hint()
-	}
-	return o
-}
-
 // SafeInfo is what a server said of itself as it may be kept: it may say again what it was
 // sent.
-func SafeInfo(a *Env, info client.Info) client.Info {
+func SafeInfo(a *host.Env, info client.Info) client.Info {
 	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
 		if safe, n := a.Secrets.Bytes(*raw); n > 0 {
 			if *raw = safe; jsonraw.Valid(safe) != nil {

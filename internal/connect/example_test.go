@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/demo"
 )
@@ -25,9 +26,9 @@ func ExampleDial() {
 	}
 	defer os.RemoveAll(dir)
 
-	env := &connect.Env{
-		UI: connect.Quiet{}, Getenv: func(string) string { return "" }, Environ: os.Environ, Now: time.Now,
-		Settings: connect.Settings{Server: server.URL + "/mcp", State: dir, NoRecord: true},
+	env := &host.Env{
+		UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: os.Environ, Now: time.Now,
+		Settings: host.Settings{Server: server.URL + "/mcp", State: dir, NoRecord: true},
 	}
 	ctx := context.Background()
 	conn, outcome := connect.Dial(ctx, env, connect.Options{})
@@ -39,7 +40,7 @@ func ExampleDial() {
 	fmt.Println("protocol", conn.Revision())
 
 	request := toolcall.Request{Name: "get-sum", Given: arguments.Given{Document: json.RawMessage(`{"a":1,"b":2}`)}}
-	outcome, _ = toolcall.Perform(ctx, conn, &request)
+	outcome, _ = toolcall.CallTool(ctx, conn, &request)
 	if !outcome.Good() {
 		fmt.Println(outcome.Kind, outcome.Text)
 		return

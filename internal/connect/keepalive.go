@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -69,7 +70,7 @@ func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
 // goesOnHeld leads to the server that the session holds.
 func goesOnHeld(c *Conn, opt *client.Options) {
 	socket := c.Saved.Held.Socket
-	c.Env.held, c.Env.heldUsed = c.Saved, cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
+	c.Env.Held, c.Env.HeldUsed = c.Saved, cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
 	opt.Server.Keepalive = &keepalive.Dialer{Dial: func(ctx context.Context) (net.Conn, error) {
 		if err := state.CheckHeld(socket); err != nil {
 			return nil, err
@@ -95,36 +96,36 @@ func (c *Conn) HeldNow() *state.Held {
 	return c.holding
 }
 
-// LetGo ends the server of a session that has another one now.
-func LetGo(ctx context.Context, a *Env, old *state.Held) {
+// StopKept ends the server of a session that has another one now.
+func StopKept(ctx context.Context, a *host.Env, old *state.Held) {
 	if old == nil {
 		return
 	}
 	if _, err := keepalive.Stop(ctx, old.Socket); err != nil && !errors.Is(err, keepalive.ErrGone) {
-		a.UI.Warn("the previously kept server could not be stopped: " + Reason(err))
+		a.UI.Warn("the previously kept server could not be stopped: " + host.Reason(err))
 	}
 }
 
 // explainLostServer adds to the outcome of a session whose server has gone why it exited,
 // and how to start it again: the server's memory is lost, which the user should be told.
-func explainLostServer(a *Env, o wire.Outcome) wire.Outcome {
-	if a.held == nil || o.Kind != wire.Transport {
+func explainLostServer(a *host.Env, o wire.Outcome) wire.Outcome {
+	if a.Held == nil || o.Kind != wire.Transport {
 		return o
 	}
 	if errors.Is(o.Err, keepalive.ErrGone) {
-		keepalive.RemoveStaleSockets(filepath.Dir(a.held.Held.Socket))
-		o.Text = "the server of session " + strconv.Quote(a.held.Name) + " has exited" + whyUnheld(a)
+		keepalive.RemoveStaleSockets(filepath.Dir(a.Held.Held.Socket))
+		o.Text = "the server of session " + strconv.Quote(a.Held.Name) + " has exited" + whyUnheld(a)
 	}
 	if o.Hint == "" {
-		o.Hint = wire.Run("init --keep "+a.held.Name) + " starts it again"
+		o.Hint = wire.Run("init --keep "+a.Held.Name) + " starts it again"
 	}
 	return o
 }
 
 // whyUnheld is a reason that is not recorded: the idle time was over; else "".
-func whyUnheld(a *Env) string {
-	idle := a.held.Held.Idle
-	if idle == 0 || a.Now().Sub(a.heldUsed) < idle {
+func whyUnheld(a *host.Env) string {
+	idle := a.Held.Held.Idle
+	if idle == 0 || a.Now().Sub(a.HeldUsed) < idle {
 		return ""
 	}
 	return ": it was idle for " + english.Duration(idle)

@@ -1,14 +1,31 @@
 package connect
 
 import (
+	"context"
+	"errors"
+
+	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
-func LoadState(a *Env) (*state.Store, state.State, error) {
+// TryState refuses a state that cannot be changed.
+func TryState(ctx context.Context, a *host.Env) wire.Outcome {
 	store, err := state.Open(a.State)
-	if err != nil {
-		return nil, state.State{}, err
+	if err == nil {
+		err = store.Try(ctx)
 	}
-	st, err := store.Load()
-	return store, st, err
+	if err != nil {
+		return StateFailed(err)
+	}
+	return wire.Outcome{}
+}
+
+// StateFailed is the ending of a command that cannot do without the state.
+func StateFailed(err error) wire.Outcome {
+	o := wire.Outcome{Kind: wire.LocalIO, Phase: "state", Text: err.Error(), Err: err}
+	if with, ok := errors.AsType[*state.Error](err); ok {
+		o.Hint = with.Hint()
+	}
+	return o
 }

@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -33,8 +34,8 @@ func Find(c *Conn, argv []string) wire.Outcome {
 		return usage.Outcome(usage.New("two servers are given: one with -s, one after --", "use only one of them"))
 	}
 	t, failed := target.Parse(target.Input{
-		Command: argv, Flag: c.Env.Server, FlagGiven: c.Env.ServerGiven, Environment: c.Env.Getenv(EnvName("server")),
-		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return KnownNames(c.Env) },
+		Command: argv, Flag: c.Env.Server, FlagGiven: c.Env.ServerGiven, Environment: c.Env.Getenv(host.EnvName("server")),
+		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return host.KnownNames(c.Env) },
 	})
 	if failed != nil {
 		return unknownTarget(c.Env, failed)
@@ -54,7 +55,7 @@ func Find(c *Conn, argv []string) wire.Outcome {
 		}
 	}
 	if t.Kind == target.Known {
-		s, out := ServerNamed(c.Env, t.Name)
+		s, out := host.ServerNamed(c.Env, t.Name)
 		if !out.Good() {
 			return out
 		}
@@ -123,12 +124,12 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 
 // unknownTarget is the ending of a command whose target is unknown. It may be defined in
 // a file that could not be read.
-func unknownTarget(a *Env, err error) wire.Outcome {
+func unknownTarget(a *host.Env, err error) wire.Outcome {
 	o := usage.Outcome(err)
 	unknown, ok := errors.AsType[*target.UnknownError](err)
 	from, text := "", a.Server
 	if !a.ServerGiven {
-		from, text = EnvName("server")+": ", a.Getenv(EnvName("server"))
+		from, text = host.EnvName("server")+": ", a.Getenv(host.EnvName("server"))
 	}
 	what, hint := a.UI.MeantByPath(text)
 	if what != "" {
@@ -145,7 +146,7 @@ func unknownTarget(a *Env, err error) wire.Outcome {
 		hints = append(hints, "did you mean "+near+"?")
 	}
 	if unknown.Source != target.FromSession {
-		hints = append(hints, leftOut(a)...)
+		hints = append(hints, host.UnreadableFiles(a)...)
 	}
 	if len(hints) > 0 {
 		o.Hint = wire.Hint(strings.Join(hints, "; "))

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render"
@@ -62,7 +63,7 @@ TARGET is the server that rejected the last command, as for mcpc login.`,
 }
 
 func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
-	store, err := connect.Tokens(&a.Env)
+	store, err := host.Tokens(&a.Env)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -86,7 +87,7 @@ func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
 	if p := book.Pending; p != nil {
 		what := "authentication"
 		if c, _ := auth.Wanted(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
-			what = fmt.Sprintf("a token with scope %q", jsonraw.Excerpt([]byte(strings.Join(c.Scopes(), " ")), connect.MostSaid))
+			what = fmt.Sprintf("a token with scope %q", jsonraw.Excerpt([]byte(strings.Join(c.Scopes(), " ")), host.MostSaid))
 		}
 		a.Note(redact.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
 	}
@@ -123,7 +124,7 @@ type stepJSON struct {
 // explainAuth walks through the authorization up to the first prompt, and shows every step.
 func explainAuth(ctx context.Context, a *cmdutil.Factory) error {
 	a.Record.Many = true // it judges the walk, and not the request that was refused
-	if store, err := connect.Tokens(&a.Env); err == nil {
+	if store, err := host.Tokens(&a.Env); err == nil {
 		book, _ := store.Load() // what is not readable has no challenge
 		meanRefused(a, book)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/auth"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -105,7 +105,7 @@ func (o *loginOptions) checkGrant() error {
 
 // secretIn reads the file of a flag, which has one line.
 func secretIn(a *cmdutil.Factory, flag, name string) (string, error) {
-	raw, err := connect.ReadFile(&a.Env, name, connect.MostSecret)
+	raw, err := host.ReadFile(&a.Env, name, host.MostSecret)
 	if err != nil {
 		return "", usage.NotRead(flag+" "+name, err, "")
 	}

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
@@ -104,7 +105,7 @@ func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if err := connect.ReachAgain(&a.Env, req.Endpoint); err != nil {
+	if err := host.RememberNetwork(&a.Env, req.Endpoint); err != nil {
 		return err
 	}
 	store, err := loginStore(a, o.store)
@@ -184,7 +185,7 @@ func paste(a *cmdutil.Factory) func(context.Context, *auth.Error) (string, error
 // whatToLogInTo is the target, or without one the server whose challenge is kept.
 // Where none is kept the server is asked for one.
 func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.Outcome) {
-	tokens, err := connect.Tokens(&a.Env)
+	tokens, err := host.Tokens(&a.Env)
 	if err != nil {
 		return auth.Request{}, connect.StateFailed(err)
 	}
@@ -216,7 +217,7 @@ func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.
 // meanRefused takes the server whose challenge is kept for -s, where none is named.
 func meanRefused(a *cmdutil.Factory, book auth.Records) bool {
 	kept := book.Pending
-	if kept == nil || a.ServerGiven || a.Getenv(connect.EnvName("server")) != "" {
+	if kept == nil || a.ServerGiven || a.Getenv(host.EnvName("server")) != "" {
 		return false
 	}
 	a.Server, a.ServerGiven = kept.Endpoint, true
@@ -258,7 +259,7 @@ func askForChallenge(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, e
 
 // loginStore settles where the token is kept.
 func loginStore(a *cmdutil.Factory, where string) (*auth.Store, error) {
-	store, err := connect.Tokens(&a.Env)
+	store, err := host.Tokens(&a.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
@@ -61,7 +62,7 @@ login, else that of the session, else the only one with a token.`,
 }
 
 func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) error {
-	store, err := connect.Tokens(&a.Env)
+	store, err := host.Tokens(&a.Env)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -159,8 +160,8 @@ func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book aut
 }
 
 func revokeOne(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Records, t auth.Token) (bool, error) {
-	a.Way = nil // that of another server's token
-	if err := connect.ReachAgain(&a.Env, t.Endpoint); err != nil {
+	a.Route = nil // that of another server's token
+	if err := host.RememberNetwork(&a.Env, t.Endpoint); err != nil {
 		return false, err
 	}
 	w := connect.Walk(ctx, &a.Env, t.Endpoint)

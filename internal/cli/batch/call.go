@@ -127,6 +127,6 @@ func (b *batch) do(ctx context.Context, raw []byte) (echo []jsonraw.Member, out 
 	}
 	o := b.call
 	o.Name, o.Params, o.Given = call.tool, call.params, arguments.Given{Document: call.arguments}
-	out, _ = toolcall.Perform(ctx, b.c, &o)
+	out, _ = toolcall.CallTool(ctx, b.c, &o)
 	return call.echo, out
 }

@@ -107,7 +107,7 @@ func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	out, begun := toolcall.Perform(ctx, c, &o.Request)
+	out, begun := toolcall.CallTool(ctx, c, &o.Request)
 	ans := cmdutil.AnswerOf(out)
 	if begun != nil {
 		ans.Method, ans.Human = "tasks/get", func(w io.Writer, st term.Style) error {

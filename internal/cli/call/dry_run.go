@@ -129,7 +129,7 @@ func showDraft(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, opt cli
 	}
 	ans := cmdutil.Answer{Method: "tools/call", Result: draftJSON(d), Human: func(w io.Writer, st term.Style) error { return writeDraft(w, st, d) }}
 	if o.curl {
-		script, err := asCurl(d, a.Way.Options(a.Network.Insecure))
+		script, err := asCurl(d, a.Route.Options(a.Network.Insecure))
 		if err != nil {
 			return err
 		}

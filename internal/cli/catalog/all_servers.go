@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
@@ -55,7 +56,7 @@ func (o *surveyOptions) check(a *cmdutil.Factory, command string, argv []string)
 		return usage.New(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+wire.There("list"))
 	case len(a.Headers) > 0 || len(a.HeaderFiles) > 0 || a.Auth.TokenFile != "":
 		return usage.New("header fields and tokens would be sent to every server", "use -s NAME")
-	case a.RecordTo != "" && a.RecordTo != connect.OffWord:
+	case a.RecordTo != "" && a.RecordTo != host.OffWord:
 		return usage.New("--record FILE holds one connection, and this opens one per server", wire.Run("log")+" lists the recordings")
 	}
 	return nil
@@ -74,7 +75,7 @@ type Surveyed struct {
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
 func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) error {
 	asked, unasked := whomToAsk(a)
-	connect.SpareCollections(&a.Env, false)
+	host.TuneGC(&a.Env, false)
 	a.Talking.Store(true) // a Ctrl-C ends the conversations in order
 	defer a.Talking.Store(false)
 	stop := cmdutil.Ticking(a)
@@ -147,10 +148,10 @@ const (
 func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 	var trusts []state.Trust
 	origins := map[string]string{}
-	if store, st, err := connect.LoadState(&a.Env); err != nil {
+	if store, st, err := host.LoadState(&a.Env); err != nil {
 		a.Warn("sessions are omitted: " + err.Error())
 	} else {
-		trusts = connect.LoadTrusts(&a.Env, store)
+		trusts = host.LoadTrusts(&a.Env, store)
 		for _, name := range st.Names() {
 			s, _ := st.Session(name)
 			asked = append(asked, &Surveyed{ID: name, title: "session"})
@@ -161,14 +162,14 @@ func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 	}
 	firsts := map[string]*Surveyed{}
 	var same []target.Server
-	for _, s := range connect.KnownServers(&a.Env) {
+	for _, s := range host.KnownServers(&a.Env) {
 		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
 			left = append(left, unasked{s.ID(), isUnusable})
 		case s.Disabled:
 			left = append(left, unasked{s.ID(), isDisabled})
-		case connect.AsksFirst(s, connect.StandingOf(trusts, s)):
+		case host.AsksFirst(s, host.StandingOf(trusts, s)):
 			left = append(left, unasked{s.ID(), neverConfirmed})
 		case origins[s.ID()+"\n"+s.File] != "": // its session is asked
 		case i >= 0:
@@ -223,7 +224,7 @@ func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveye
 		}
 		s.Out = cmdutil.WithoutSecrets(b, s.Out)
 		b.Record.Many = s.Out.Good() // else it names the list that failed
-		connect.EndRecording(&b.Env, s.Out, s.Out.ExitCode())
+		host.EndRecording(&b.Env, s.Out, s.Out.ExitCode())
 		s.said = said.String()
 	}()
 	if ctx.Err() != nil {
@@ -260,7 +261,7 @@ func beside(a *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
 	b.Asker, b.UI, b.Environ, b.Now, b.Version, b.Args, b.Known, b.Ballast = a.Asker, b, a.Environ, a.Now, a.Version, a.Args, a.Known, []byte{}
 	b.SetGlobals(a.Globals())
 	b.Getenv = func(name string) string {
-		if name == "MCPC_TOKEN" || name == connect.EnvName("server") {
+		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
 			return ""
 		}
 		return a.Getenv(name)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/elicit"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
@@ -17,7 +17,7 @@ import (
 )
 
 // FillForm has the user fill in a form.
-func (a *Factory) FillForm(ctx context.Context, q client.Asking, from string, check connect.FormCheck) client.Answer {
+func (a *Factory) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return elicit.NoForm(err)
@@ -39,7 +39,7 @@ type FormDialog struct {
 	// own is set where mcpc itself asks: there is no server request to decline.
 	own bool
 	// Broken holds a value against a schema.
-	Broken connect.FormCheck
+	Broken host.FormCheck
 }
 
 var errDeclined = errors.New("declined")
@@ -214,7 +214,7 @@ func (f *FormDialog) summary(content json.RawMessage) {
 }
 
 // FillArguments asks for arguments of a tool, nil where the user gives up.
-func (a *Factory) FillArguments(ctx context.Context, tool string, form question.Form, check connect.FormCheck) map[string]json.RawMessage {
+func (a *Factory) FillArguments(ctx context.Context, tool string, form question.Form, check host.FormCheck) map[string]json.RawMessage {
 	f := FormDialog{Dialog: a.dialog(ctx), Form: form, Asker: tool, Broken: check, own: true}
 	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(tool))
 	values := map[string]json.RawMessage{}

@@ -5,6 +5,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 )
 
 // AddIndex declares --index on a command that names a tool.
@@ -23,14 +24,14 @@ func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 }
 
 // addAuthFlags declares the authorization flags of every command.
-func addAuthFlags(f *pflag.FlagSet, o *connect.AuthFlags) {
+func addAuthFlags(f *pflag.FlagSet, o *host.AuthFlags) {
 	f.StringVar(&o.Account, "account", "", "`name` of the account, if there are several at the server")
 	f.StringVar(&o.TokenFile, "token-file", "", "send the token in `FILE` (or in MCPC_TOKEN)")
 	f.BoolVar(&o.NoPrompt, "no-auth-prompt", false, "never prompt for a login; exit with code 4")
 }
 
 // addNetworkFlags declares the flags of every command about the way to a server.
-func addNetworkFlags(f *pflag.FlagSet, o *connect.ReachFlags) {
+func addNetworkFlags(f *pflag.FlagSet, o *host.NetworkFlags) {
 	f.StringVar(&o.CACert, "cacert", "", "`file` with CA certificates to trust, not the system's (PEM)")
 	f.StringVar(&o.Cert, "cert", "", "`file` with the client certificate (PEM, may contain the key)")
 	f.StringVar(&o.Key, "key", "", "`file` with the private key of --cert (PEM, not encrypted)")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
@@ -132,7 +133,7 @@ func report(f *Factory, e ExitError) {
 // Finish ends the recording and prints the last lines: the hint at the recorded exchange,
 // and the JSON error.
 func Finish(f *Factory, e ExitError) {
-	connect.EndRecording(&f.Env, e.Outcome, e.ExitCode())
+	host.EndRecording(&f.Env, e.Outcome, e.ExitCode())
 	hintAtRecord(f, e.Outcome.Kind)
 	FailureJSON(f, e.Outcome)
 }

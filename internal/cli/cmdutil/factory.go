@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/hint"
@@ -26,7 +27,7 @@ import (
 
 // Factory is what a command may touch of the world. Tests fill it with their own.
 type Factory struct {
-	connect.Env
+	host.Env
 	display
 	In  *os.File
 	Out *os.File
@@ -97,7 +98,7 @@ func (a *Factory) SetGlobals(g Flags) { a.Settings, a.display = g.Settings, g.di
 // AsksJSON reads --json from a command line that could not be read: what is
 // behind a bad flag was not looked at, nor was the environment.
 func AsksJSON(a *Factory, args []string) bool {
-	set, _ := strconv.ParseBool(a.Getenv(connect.EnvName("json")))
+	set, _ := strconv.ParseBool(a.Getenv(host.EnvName("json")))
 	return set || slices.Contains(BeforeDashes(args), "--json")
 }
 

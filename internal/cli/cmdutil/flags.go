@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -45,7 +46,7 @@ type limitFlags struct {
 
 // Flags are the flags that every command knows.
 type Flags struct {
-	connect.Settings
+	host.Settings
 	display
 }
 
@@ -103,7 +104,7 @@ func noLimit(n int) int {
 func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := connect.EnvName(f.Name)
+		name := host.EnvName(f.Name)
 		value := getenv(name)
 		// package target selects the server, and whether the flag or the variable names it matters.
 		if f.Changed || value == "" || f.Name == "help" || f.Name == "server" {

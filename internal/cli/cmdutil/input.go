@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
@@ -31,12 +31,12 @@ func InputBytes(a *Factory, arg string) (raw []byte, from string, err error) {
 		raw, err = readInput(a)
 		from = "standard input"
 	case strings.HasPrefix(arg, "@"):
-		raw, err = connect.ReadFile(&a.Env, arg[1:], connect.InputLimit(&a.Env))
+		raw, err = host.ReadFile(&a.Env, arg[1:], host.InputLimit(&a.Env))
 		from = arg[1:]
 	default:
 		return []byte(arg), arguments.FromArgv, nil
 	}
-	if most, long := errors.AsType[connect.TooMuch](err); long {
+	if most, long := errors.AsType[host.TooMuch](err); long {
 		return nil, from, usage.New(fmt.Sprintf("%s has more than %d bytes", from, most), "--max-message-size SIZE raises the limit, 0 removes it")
 	}
 	if err != nil {
@@ -84,9 +84,9 @@ func (a *Factory) AskAlways(ctx context.Context, question, always string) string
 func readInput(a *Factory) ([]byte, error) {
 	if IsTyped(a) {
 		a.Note("reading from stdin, Ctrl-D ends it")
-		return connect.ReadUpTo(a.In, connect.InputLimit(&a.Env))
+		return host.ReadUpTo(a.In, host.InputLimit(&a.Env))
 	}
-	return connect.InTime(&a.Env, func() ([]byte, error) { return connect.ReadUpTo(a.In, connect.InputLimit(&a.Env)) })
+	return host.InTime(&a.Env, func() ([]byte, error) { return host.ReadUpTo(a.In, host.InputLimit(&a.Env)) })
 }
 
 // TypedLine asks the person for a line, which is not seen where it is secret.

@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/client/auth"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/redact"
@@ -17,7 +18,7 @@ import (
 // ShowCode shows the code that the user enters in a browser on any machine.
 func ShowCode(a *Factory) func(ctx context.Context, address, code string) {
 	return func(_ context.Context, address, code string) {
-		a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(jsonraw.Excerpt([]byte(code), connect.MostSaid)))
+		a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(jsonraw.Excerpt([]byte(code), host.MostSaid)))
 		WarnOfAddress(a, address)
 	}
 }
@@ -29,14 +30,14 @@ func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	d := a.dialog(ctx)
 	what := "requires authentication"
 	if r.Sent && len(r.Scopes) > 0 {
-		what = "requires more scopes: " + d.Line(jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), connect.MostSaid))
+		what = "requires more scopes: " + d.Line(jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid))
 	}
 	d.say("%s %s.", d.Line(redact.RedactURL(a.Guard.Endpoint)), what)
 	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
 	if err != nil || word != "yes" {
 		return false, nil
 	}
-	store, err := connect.Tokens(&a.Env)
+	store, err := host.Tokens(&a.Env)
 	if err != nil {
 		return false, err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
 )
@@ -75,7 +75,7 @@ func (t *Typist) busy() bool {
 }
 
 func (t *Typist) read() {
-	text, err := connect.ReadLine(t.from)
+	text, err := host.ReadLine(t.from)
 	if text != "" && t.ctx.Err() == nil {
 		err = nil
 	}

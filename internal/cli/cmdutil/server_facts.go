@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/target"
 )
@@ -19,5 +19,5 @@ func (a *Factory) ShowServer(headline string, s target.Server) {
 // variables and header fields, and where it stands. Nothing is cut, and no value that
 // may be a secret is among it.
 func WriteServer(a *Factory, w io.Writer, st term.Style, s target.Server) error {
-	return term.Facts(w, st, connect.ServerFacts(&a.Env, s))
+	return term.Facts(w, st, host.ServerFacts(&a.Env, s))
 }

@@ -20,7 +20,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -100,7 +100,7 @@ func routesOf(words []string) (routes []forward.Route, err error) {
 }
 
 func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []forward.Route) error {
-	w, err := connect.ReachServer2(&a.Env, routes[0].To.String(), nil) // the user named all of them
+	w, err := host.NetworkFor(&a.Env, routes[0].To.String(), nil) // the user named all of them
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []
 	}
 	watcher := overhear(a, strings.Join(targets, " "), capture.ByProxy)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(connectTime(a)), Through: w.ProxyFunc, TLS: w.Tls}
+		Dial: w.Dialer(connectTime(a)), Through: w.ProxyFunc, TLS: w.TLS}
 	introduceProxy(a, p, targets)
 	err = serveProxy(ctx, a, p, listener)
 	watcher.Close()

@@ -3,7 +3,7 @@ package proxy
 import (
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
@@ -14,7 +14,7 @@ func overhear(a *cmdutil.Factory, where, by string) *forward.Watcher {
 	if a.Environ != nil {
 		a.Secrets.LearnEnvironment(a.Environ())
 	}
-	connect.StartRecording(&a.Env, where, by, nil)
+	host.StartRecording(&a.Env, where, by, nil)
 	recorder := a.Record.Recorder
 	verbose := traffic.Verbose(a.Stderr(), a.ErrStyle, a.Verbose)
 	watching := forward.Options{Now: a.Now, Tap: func(f wire.Frame) {

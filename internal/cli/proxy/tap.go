@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -131,7 +132,7 @@ func (t *tapping) start() wire.Outcome {
 }
 
 func unstarted(name string, err error) wire.Outcome {
-	o := wire.Outcome{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server could not be started: " + connect.Reason(err)}
+	o := wire.Outcome{Kind: wire.Transport, Phase: "connect", Err: err, Text: "the server could not be started: " + host.Reason(err)}
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		o.Text = "no such command: " + name
 	}

@@ -9,7 +9,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
@@ -71,7 +71,7 @@ func (g Again) OwnFields() []wire.Field {
 
 // answerFlags are the flags of the recorded command line that say how to answer what the
 // server asks.
-func (g Again) answerFlags() (*pflag.FlagSet, connect.Answers) {
+func (g Again) answerFlags() (*pflag.FlagSet, host.Answers) {
 	a, f := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.SortFlags, f.ParseErrorsWhitelist.UnknownFlags = false, true
 	cmdutil.AddAnswering(a, f)
@@ -81,7 +81,7 @@ func (g Again) answerFlags() (*pflag.FlagSet, connect.Answers) {
 	return f, a.Answers
 }
 
-func (g Again) Answering() connect.Answers {
+func (g Again) Answering() host.Answers {
 	_, flags := g.answerFlags()
 	return flags
 }

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
@@ -103,7 +104,7 @@ func AddCurl(s *traffic.Script, g Again) error {
 		return s.Curl(post, "") // nothing ties it to what was sent before
 	}
 	opening, opened := post, post
-	opening.Fields = connect.Without(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
+	opening.Fields = host.WithoutFields(head.Fields, "Mcp-Session-Id", "Mcp-Protocol-Version")
 	opening.Body, opened.Body = g.initialize(), wire.ComposeNotification("notifications/initialized", nil)
 	if err := s.CurlSession(opening, session); err != nil {
 		return err
@@ -261,7 +262,7 @@ func (g Again) Params() json.RawMessage {
 	if err != nil {
 		return m.Params
 	}
-	if _, round := members.Get("inputResponses"); round && !connect.IsZero(g.Answering()) {
+	if _, round := members.Get("inputResponses"); round && !host.IsZero(g.Answering()) {
 		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
 	}
 	raw, there := members.Get("_meta")

@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -72,7 +73,7 @@ func waitForPing(ctx context.Context, a *cmdutil.Factory, argv []string, wait ti
 		if !waiting {
 			a.Note("waiting for the server: " + out.Text)
 		}
-		connect.GaveUp(&a.Env, out, out.ExitCode())
+		host.GaveUp(&a.Env, out, out.ExitCode())
 		err = cmdutil.Join(err, a.Close(ctx, c))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
@@ -71,7 +72,7 @@ func (r *runner) file(ctx context.Context, f *runFile) {
 // MCPC_SERVER, else that of the file, else selected as for every command.
 func (r *fileRun) open(ctx context.Context) {
 	a, argv := r.a, r.o.argv
-	named := argv != nil || a.ServerGiven || a.Getenv(connect.EnvName("server")) != ""
+	named := argv != nil || a.ServerGiven || a.Getenv(host.EnvName("server")) != ""
 	fill := func(text string) string {
 		filled, err := saved.FillText(text, r.lookup)
 		if err != nil && r.opening.Good() {
@@ -117,9 +118,9 @@ func (r *fileRun) open(ctx context.Context) {
 }
 
 // answering is how the file answers what the server asks.
-func (r *fileRun) answering(fill func(string) string) connect.Answers {
+func (r *fileRun) answering(fill func(string) string) host.Answers {
 	how := r.f.Answering
-	flags := connect.Answers{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
+	flags := host.Answers{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
 		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: sliceutil.Map(how.Roots, fill)}
 	if r.f.Answer == nil {
 		return flags
@@ -175,7 +176,7 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	}
 	taken := r.take(ctx, s)
 	taken.out = cmdutil.Signalled(ctx, taken.out)
-	connect.GaveUp(&r.a.Env, taken.out, taken.out.ExitCode())
+	host.GaveUp(&r.a.Env, taken.out, taken.out.ExitCode())
 	if taken.out.Kind == wire.Signal {
 		r.interrupted()
 	}
@@ -282,7 +283,7 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	switch s.Verb {
 	case saved.Call:
 		given.Document = jsonraw.OrEmpty(args)
-		t.out, _ = toolcall.Perform(ctx, r.c, &toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes})
+		t.out, _ = toolcall.CallTool(ctx, r.c, &toolcall.Request{Name: subject, Given: given, NoValidate: s.Loose, Yes: r.o.yes})
 	case saved.Prompt:
 		given.Document = jsonraw.OrEmpty(args)
 		t.out = toolcall.GetPrompt(ctx, r.c, toolcall.PromptOptions{Name: subject, Arguments: given.Texts(), NoValidate: s.Loose})
@@ -351,5 +352,5 @@ func (r *runner) replacement() string {
 	if r.o.argv != nil {
 		return connect.CommandLine(r.o.argv)
 	}
-	return redact.RedactURL(cmp.Or(r.a.Server, r.a.Getenv(connect.EnvName("server"))))
+	return redact.RedactURL(cmp.Or(r.a.Server, r.a.Getenv(host.EnvName("server"))))
 }

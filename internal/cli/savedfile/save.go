@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -105,8 +106,8 @@ func (s *Saving) answersAlike(c *connect.Conn) wire.Outcome {
 }
 
 // answerFlags are those that say how this conversation answers, as they were typed.
-func answerFlags(c *connect.Conn) connect.Answers {
-	var before *connect.Answers
+func answerFlags(c *connect.Conn) host.Answers {
+	var before *host.Answers
 	if c.Saved != nil {
 		before = c.Saved.Answering
 	}
@@ -195,7 +196,7 @@ func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 // answers are the flags that answer what the server asks as it was done: those that were
 // typed, and for a new file what a person typed into the forms. missing says that the
 // file does not answer as the person did.
-func (s *Saving) answers(c *connect.Conn) (flags connect.Answers, missing string) {
+func (s *Saving) answers(c *connect.Conn) (flags host.Answers, missing string) {
 	flags, typed := answerFlags(c), typedForms(c)
 	isSaid := !connect.Elicits(flags)
 	for _, content := range typed {
@@ -239,7 +240,7 @@ func (s *Saving) widened(step saved.Step) []byte {
 }
 
 // written is what the file gets: all of it, or one step more.
-func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags connect.Answers) ([]byte, error) {
+func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags host.Answers) ([]byte, error) {
 	if s.text != nil {
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}
@@ -258,7 +259,7 @@ func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags conne
 
 // asSaved puts flags into a file of saved calls, as they were typed. Of a secret it gets
 // a variable.
-func asSaved(flags connect.Answers, f *saved.File, variable func(string) string) {
+func asSaved(flags host.Answers, f *saved.File, variable func(string) string) {
 	var items []json.RawMessage
 	for _, text := range flags.Answers {
 		item := jsonraw.Quote(saved.LiteralText(text, variable))

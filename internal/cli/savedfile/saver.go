@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/saved"
@@ -107,7 +108,7 @@ func (s *Saver) Add(g replay.Again, among bool) error {
 		return &traffic.ScriptError{Text: "its outcome cannot be expected again: " + g.Row.Channel}
 	}
 	flags := g.Answering()
-	if among && kind == wire.InputRequired && !connect.IsZero(flags) {
+	if among && kind == wire.InputRequired && !host.IsZero(flags) {
 		s.Omit("request repeated with input")
 		return nil
 	}
@@ -153,8 +154,8 @@ func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 
 // answers settles how the file answers what the server asks, which is the same for all
 // its steps.
-func (s *Saver) answers(flags connect.Answers) error {
-	if connect.IsZero(flags) {
+func (s *Saver) answers(flags host.Answers) error {
+	if host.IsZero(flags) {
 		return nil
 	}
 	with := s.File

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/state"
@@ -66,7 +67,7 @@ type serverRow struct {
 	Disabled bool             `json:"disabled"`
 	Trusted  bool             `json:"trusted"`
 	Problem  string           `json:"problem,omitempty"`
-	standing connect.Standing `json:"-"`
+	standing host.Standing    `json:"-"`
 	server   *target.Server   `json:"-"`
 	place    string           `json:"-"`
 }
@@ -76,15 +77,15 @@ type serverRow struct {
 func serverRows(a *cmdutil.Factory) []serverRow {
 	var trusts []state.Trust
 	if store, err := state.Open(a.State); err == nil {
-		trusts = connect.LoadTrusts(&a.Env, store)
+		trusts = host.LoadTrusts(&a.Env, store)
 	}
 	rows := []serverRow{}
-	for _, s := range connect.KnownServers(&a.Env) {
+	for _, s := range host.KnownServers(&a.Env) {
 		r := serverRow{ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
 			Command: a.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
 			URL: a.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
-			Disabled: s.Disabled, Problem: s.Problem, standing: connect.StandingOf(trusts, s), server: &s}
-		r.Trusted = r.standing == connect.Confirmed
+			Disabled: s.Disabled, Problem: s.Problem, standing: host.StandingOf(trusts, s), server: &s}
+		r.Trusted = r.standing == host.Confirmed
 		r.place = r.URL
 		if len(r.Command) > 0 {
 			r.place = a.Secrets.Text(connect.CommandLine(s.Command))
@@ -106,9 +107,9 @@ func (r serverRow) remark() string {
 		return "disabled"
 	case r.Trusted:
 		return "trusted"
-	case r.standing == connect.Changed:
+	case r.standing == host.Changed:
 		return "changed, not trusted"
-	case connect.AsksFirst(*r.server, r.standing):
+	case host.AsksFirst(*r.server, r.standing):
 		return "not trusted"
 	}
 	return ""
@@ -136,7 +137,7 @@ func servers(ctx context.Context, a *cmdutil.Factory, name string) error {
 
 func unknownServer(a *cmdutil.Factory, command, name string) wire.Outcome {
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
-		suggest.DidYouMean(wire.Run(command+" %s"), name, connect.KnownNames(&a.Env), wire.Run("servers")+" lists them")))
+		suggest.DidYouMean(wire.Run(command+" %s"), name, host.KnownNames(&a.Env), wire.Run("servers")+" lists them")))
 }
 
 func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
@@ -153,9 +154,9 @@ func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 		return err
 	}
 	var files [][]string
-	for _, f := range connect.KnownFiles(&a.Env) {
+	for _, f := range host.KnownFiles(&a.Env) {
 		if f.Err == nil && len(f.Servers) > 0 {
-			files = append(files, []string{f.Client.Name, connect.Tilde(&a.Env, f.Path)})
+			files = append(files, []string{f.Client.Name, host.Tilde(&a.Env, f.Path)})
 		}
 	}
 	if len(files) > 0 {
@@ -174,7 +175,7 @@ func writeEntries(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 		if remark := r.remark(); remark != "" {
 			head[3] = []string{"now", remark}
 		}
-		if err := term.Facts(w, st, append(head, connect.ServerFacts(&a.Env, *r.server)...)); err != nil {
+		if err := term.Facts(w, st, append(head, host.ServerFacts(&a.Env, *r.server)...)); err != nil {
 			return err
 		}
 	}
@@ -190,7 +191,7 @@ func serversJSON(a *cmdutil.Factory, rows []serverRow) json.RawMessage {
 		Error   string `json:"error,omitempty"`
 	}
 	files := []file{}
-	for _, f := range connect.KnownFiles(&a.Env) {
+	for _, f := range host.KnownFiles(&a.Env) {
 		one := file{From: f.Client.Name, File: f.Path, Servers: len(f.Servers)}
 		if f.Err != nil {
 			one.Error = f.Err.Error()

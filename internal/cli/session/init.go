@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
 	"mcpc/internal/state"
@@ -101,10 +102,10 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		return err
 	}
 	place := *cmp.Or(c.Saved, c.OneOff)
-	place.Reach, place.Account = c.Env.Way.Kept(), c.Env.Auth.Account
+	place.Reach, place.Account = c.Env.Route.Kept(), c.Env.Auth.Account
 	if c.Origin != nil { // its file is not copied: it may hold secrets
 		place.Endpoint, place.Command, place.Folder = "", nil, ""
-		if err := connect.Trust(ctx, c.Env, c.Store, *c.Origin); err != nil {
+		if err := host.Trust(ctx, c.Env, c.Store, *c.Origin); err != nil {
 			return err
 		}
 	}
@@ -119,7 +120,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		place.Name = cmp.Or(name, cmp.Or(place.Name, freeName(c, st)))
 		connect.FillSession(&place, memory)
 		place.Pinned = c.Env.Protocol != ""
-		if place.Answering = nil; !connect.IsZero(c.Answering) {
+		if place.Answering = nil; !host.IsZero(c.Answering) {
 			place.Answering = &c.Answering
 		}
 		place.OpenedAt, place.NextID = c.Env.Now(), c.LastID()+1
@@ -133,7 +134,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	if err != nil {
 		return err
 	}
-	connect.LetGo(ctx, c.Env, old)
+	connect.StopKept(ctx, c.Env, old)
 	err = c.Keep()
 	if c.Saved.Held != nil && replaced(c) {
 		c.Env.UI.Warn("another mcpc init used the name " + c.Saved.Name + " at the same time; this server was stopped")

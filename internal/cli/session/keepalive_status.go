@@ -11,7 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/keepalive"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -113,7 +113,7 @@ func closeHeld(ctx context.Context, a *cmdutil.Factory, store *state.Store, s st
 		a.Note("closed " + s.Name + ", whose server had exited already")
 	case err != nil:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
-			Text: "the keep process does not stop the server: " + connect.Reason(err),
+			Text: "the keep process does not stop the server: " + host.Reason(err),
 			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID)))})
 	default:
 		a.Note("closed " + s.Name + " and stopped its server")

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
@@ -49,7 +50,7 @@ shown.`,
 }
 
 func runSessions(ctx context.Context, a *cmdutil.Factory) error {
-	store, st, err := connect.LoadState(&a.Env)
+	store, st, err := host.LoadState(&a.Env)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -142,7 +143,7 @@ stopped. The default is the current session.`,
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
 			}
 			// The session is selected as everywhere: -s, the variable, the current one.
-			return closeSessions(cmd.Context(), a, append(args, cmp.Or(a.Server, a.Getenv(connect.EnvName("server"))))[0], all)
+			return closeSessions(cmd.Context(), a, append(args, cmp.Or(a.Server, a.Getenv(host.EnvName("server"))))[0], all)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "end all sessions")
@@ -150,7 +151,7 @@ stopped. The default is the current session.`,
 }
 
 func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all bool) error {
-	store, st, err := connect.LoadState(&a.Env)
+	store, st, err := host.LoadState(&a.Env)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -212,13 +213,13 @@ func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s sta
 		return nil
 	}
 	c := &connect.Conn{Env: &a.Env, Where: s.Name, Saved: &s, Store: store}
-	fields, err := connect.Fields(&a.Env)
+	fields, err := host.Fields(&a.Env)
 	if err != nil {
 		return err
 	}
 	if s.From != nil {
 		// A server whose configuration changed meanwhile is not told that the session is over.
-		if out := connect.FindOrigin(c, s.From); !out.Good() || connect.StandingOf(connect.LoadTrusts(&a.Env, store), *c.Origin) != connect.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
+		if out := connect.FindOrigin(c, s.From); !out.Good() || host.StandingOf(host.LoadTrusts(&a.Env, store), *c.Origin) != host.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
 			return nil
 		}
 		fields = connect.WithFields(c, fields)
@@ -228,7 +229,7 @@ func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s sta
 	opt := client.Options{Version: a.Version, Fields: fields, Limits: a.Limits, Now: a.Now, Tap: connect.Tap(c), Secrets: &a.Secrets,
 		Found: func(f wire.Finding) { a.Note(f.Text) }}
 	connect.ServerOf(c, &opt)
-	if err := connect.ReachServer(c, &opt); err != nil {
+	if err := connect.SetNetwork(c, &opt); err != nil {
 		return err
 	}
 	if err := guardEnd(c, &opt); err != nil {

@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -49,7 +50,7 @@ func repair(ctx context.Context, a *cmdutil.Factory) error {
 	}
 	repaired := []string{}
 	for _, repair := range []func(context.Context) (string, error){store.Repair, func(ctx context.Context) (string, error) {
-		return store.Private(connect.TokensName).Repair(ctx, auth.Damaged)
+		return store.Private(host.TokensName).Repair(ctx, auth.Damaged)
 	}} {
 		backup, err := repair(ctx)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -33,7 +34,7 @@ is sent.`,
 }
 
 func useSession(ctx context.Context, a *cmdutil.Factory, name string) error {
-	store, st, err := connect.LoadState(&a.Env)
+	store, st, err := host.LoadState(&a.Env)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}

@@ -12,7 +12,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -53,7 +53,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	}
 	ended := cmdutil.End(ctx, a, err)
 	out := ended.Outcome
-	connect.GaveUp(&a.Env, out, ended.ExitCode())
+	host.GaveUp(&a.Env, out, ended.ExitCode())
 	cmdutil.FailureJSON(a, out)
 	if cmdutil.Worse(s.worst.Kind, out.Kind) != s.worst.Kind {
 		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}

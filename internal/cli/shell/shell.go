@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/lineedit"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -100,7 +101,7 @@ func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv
 	c.StopTicking()
 	c.Lent, c.StopTicking = true, nil
 	s := &shellRun{a: a, c: c, globals: a.Globals(), own: map[string]bool{}, stop: stop && !typed}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[connect.EnvName(f.Name)] = true })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
 	a.Shell = s
 	words := shellCommands(a)
 	a.OutStyle.Hints.ShellCommands, a.ErrStyle.Hints.ShellCommands = words, words

@@ -168,7 +168,7 @@ func left(c *connect.Conn, task client.Task, kept state.Task) string {
 // fetched ends as the call would that became the task; once does not wait for it.
 func fetched(a *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
 	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
-		out := toolcall.WaitFor(ctx, c, client.Task{ID: kept.ID}, kept, once)
+		out := toolcall.AwaitTask(ctx, c, client.Task{ID: kept.ID}, kept, once)
 		if tool := c.Remembered(kept.Tool); out.Good() && tool != nil {
 			out = toolcall.CheckResult(c, tool, out)
 		}

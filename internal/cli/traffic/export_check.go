@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
@@ -69,9 +70,9 @@ func checkFile(a *cmdutil.Factory, name string) error {
 // readChecked reads the file, or standard input for "-".
 func readChecked(a *cmdutil.Factory, name string) ([]byte, error) {
 	if name == "-" {
-		return connect.ReadUpTo(a.In, mostChecked)
+		return host.ReadUpTo(a.In, mostChecked)
 	}
-	return connect.ReadFile(&a.Env, name, mostChecked)
+	return host.ReadFile(&a.Env, name, mostChecked)
 }
 
 func (c *checker) know(from string, values ...string) {
@@ -112,7 +113,7 @@ func (c *checker) state() error {
 		s, _ := st.Session(name)
 		c.know("the session "+name, string(s.SessionID))
 	}
-	tokens, err := connect.Tokens(&c.a.Env)
+	tokens, err := host.Tokens(&c.a.Env)
 	if err != nil {
 		return err
 	}

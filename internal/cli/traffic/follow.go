@@ -7,7 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -135,7 +135,7 @@ func (f *follower) paths() (paths []string) {
 	if f.o.file != "" {
 		return []string{f.o.file}
 	}
-	ring, err := connect.Ring(&f.a.Env)
+	ring, err := host.Ring(&f.a.Env)
 	if err != nil {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
 )
 
@@ -66,7 +66,7 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 	if got, again := inWords(f.news()), inWords(f.news()); got != "1.2 slow open" || again != "" {
 		t.Errorf("it hangs, and %q came, then %q", got, again)
 	}
-	path := filepath.Join(a.State, connect.TrafficDir, "000001.jsonl")
+	path := filepath.Join(a.State, host.TrafficDir, "000001.jsonl")
 	grow(t, path, capture.AppendFrame(nil, wire.Frame{Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,
 		Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}))
 	if got := inWords(f.news()); got != "" {
@@ -94,7 +94,7 @@ func TestFollowedAsTheCommandEnds(t *testing.T) {
 	if rows, _ := f.first(context.Background()); len(rows) > 0 {
 		t.Errorf("listed: %s", inWords(rows))
 	}
-	grow(t, filepath.Join(a.State, connect.TrafficDir, "000001.jsonl"), capture.AppendEnd(nil, capture.End{Time: minute, Exit: 10, Kind: wire.OutputInvalid, Method: "tools/call"}))
+	grow(t, filepath.Join(a.State, host.TrafficDir, "000001.jsonl"), capture.AppendEnd(nil, capture.End{Time: minute, Exit: 10, Kind: wire.OutputInvalid, Method: "tools/call"}))
 	if got := inWords(f.news()); got != "1 tools/call output_invalid" {
 		t.Errorf("it ended, and %q came", got)
 	}
@@ -203,7 +203,7 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		a := &cmdutil.Factory{}
 		a.State = t.TempDir()
-		dir := filepath.Join(a.State, connect.TrafficDir)
+		dir := filepath.Join(a.State, host.TrafficDir)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}

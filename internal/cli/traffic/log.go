@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -221,7 +222,7 @@ func logLines(ctx context.Context, a *cmdutil.Factory, rows []*capture.Row) erro
 
 // prune brings the ring within its limits.
 func prune(a *cmdutil.Factory) error {
-	ring, err := connect.Ring(&a.Env)
+	ring, err := host.Ring(&a.Env)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}

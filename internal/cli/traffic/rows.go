@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -73,7 +74,7 @@ func (n *newest) sorted() []*capture.Row {
 // A capture that was pruned meanwhile is passed over, one that cannot be read is
 // reported.
 func newestFirst(a *cmdutil.Factory, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
-	ring, err := connect.Ring(&a.Env)
+	ring, err := host.Ring(&a.Env)
 	if err != nil {
 		return connect.StateFailed(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
 )
 
@@ -24,7 +24,7 @@ func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 	t.Helper()
 	a := &cmdutil.Factory{}
 	a.State = t.TempDir()
-	dir := filepath.Join(a.State, connect.TrafficDir)
+	dir := filepath.Join(a.State, host.TrafficDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 	} {
 		a := recordings(t, []string{"proxy", "initialize 1 2", "waits 3 -"})
 		part := func(run int) string {
-			return filepath.Join(a.State, connect.TrafficDir, fmt.Sprintf("%06d.jsonl", run))
+			return filepath.Join(a.State, host.TrafficDir, fmt.Sprintf("%06d.jsonl", run))
 		}
 		old, err := os.ReadFile(part(1))
 		if err != nil {

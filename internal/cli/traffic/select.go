@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -74,7 +75,7 @@ func pickLast(a *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome)
 
 // pickRun finds a run in the ring by its number.
 func pickRun(a *cmdutil.Factory, run, index int) (*capture.Capture, *capture.Row, wire.Outcome) {
-	ring, err := connect.Ring(&a.Env)
+	ring, err := host.Ring(&a.Env)
 	if err != nil {
 		return nil, nil, connect.StateFailed(err)
 	}

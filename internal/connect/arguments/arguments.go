@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -27,7 +27,7 @@ type Given struct {
 // Parse reads them; flag is the --args of the command. A flat one has names in
 // the place of paths. What is wrong that no schema is needed for is an error, all of
 // it at once.
-func Parse(a *connect.Env, args []string, flag string, flat bool) (g Given, err error) {
+func Parse(a *host.Env, args []string, flag string, flat bool) (g Given, err error) {
 	if flag == "" && len(args) > 0 && isDocument(args[0]) && !IsScalar(args[0]) {
 		flag, args = args[0], args[1:]
 	} else if flag == "" {
@@ -148,7 +148,7 @@ func within(place, other string) bool {
 }
 
 // Tell says them.
-func Tell(a *connect.Env, r Reading) {
+func Tell(a *host.Env, r Reading) {
 	for _, text := range r.Warnings {
 		a.UI.Warn(text)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -14,7 +14,7 @@ import (
 
 // Arguments reads the JSON object that stands on the command line, in a file or
 // on standard input. Its bytes are what will be sent.
-func Arguments(a *connect.Env, arg string) (json.RawMessage, error) {
+func Arguments(a *host.Env, arg string) (json.RawMessage, error) {
 	raw, from, err := a.UI.Input(arg)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
 )
@@ -13,7 +13,7 @@ import (
 // Assigned reads values that are given by name: NAME=VALUE words, each value a
 // string as it stands and a list where its name comes again, or one JSON object
 // in the places where a tool's arguments may stand.
-func Assigned(a *connect.Env, words []string) (json.RawMessage, error) {
+func Assigned(a *host.Env, words []string) (json.RawMessage, error) {
 	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
 		return Arguments(a, words[0])
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -82,7 +82,7 @@ func firstOf(text string) string {
 }
 
 // ParseWord reads one. A flat one has a name in the place of a path.
-func ParseWord(a *connect.Env, typed string, flat bool) (Word, error) {
+func ParseWord(a *host.Env, typed string, flat bool) (Word, error) {
 	w := Word{Typed: typed}
 	at, from := Operator(typed)
 	if at < 0 {

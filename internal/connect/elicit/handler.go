@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/sliceutil"
@@ -19,9 +20,9 @@ import (
 // A Answerer answers what the server of one conversation asks: by flags, by
 // commands of the user's, or by the person at the terminal.
 type Answerer struct {
-	connect.Answers
-	A *connect.Env
-	C connect.Server
+	host.Answers
+	A *host.Env
+	C host.Server
 	// person is set where the user can be asked.
 	person bool
 	script script
@@ -31,7 +32,7 @@ type Answerer struct {
 }
 
 // New is the asker of a conversation. person is set where the user can be asked.
-func New(env *connect.Env, server connect.Server, flags connect.Answers, person bool) (client.Asker, error) {
+func New(env *host.Env, server host.Server, flags host.Answers, person bool) (client.Asker, error) {
 	script, err := readScript(env, flags.Answers)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/sliceutil"
@@ -33,7 +33,7 @@ type script struct {
 }
 
 // readScript reads the texts of --answer.
-func readScript(a *connect.Env, texts []string) (script, error) {
+func readScript(a *host.Env, texts []string) (script, error) {
 	s := script{named: map[string]jsonraw.Members{}}
 	for _, text := range texts {
 		raw, from := []byte(text), "--answer"

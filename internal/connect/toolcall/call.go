@@ -20,8 +20,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Perform checks a call, sends it, and checks what came back.
-func Perform(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *client.Task) {
+// CallTool checks a call, sends it, and checks what came back.
+func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *client.Task) {
 	tool, out := checked(ctx, c, o)
 	if out.Good() {
 		arguments.Tell(c.Env, o.Reading)

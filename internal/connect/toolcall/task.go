@@ -65,15 +65,15 @@ func became(ctx context.Context, c *connect.Conn, task client.Task, out wire.Out
 	if o.Task != 0 {
 		return out
 	}
-	if out = WaitFor(ctx, c, task, kept, false); !out.Good() {
+	if out = AwaitTask(ctx, c, task, kept, false); !out.Good() {
 		out = out.As(wire.After)
 	}
 	return out
 }
 
-// WaitFor waits until a task has ended, or, with once, asks a single time. A task
+// AwaitTask waits until a task has ended, or, with once, asks a single time. A task
 // whose result was fetched has ended; one that goes on is named.
-func WaitFor(ctx context.Context, c *connect.Conn, task client.Task, kept state.Task, once bool) wire.Outcome {
+func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, kept state.Task, once bool) wire.Outcome {
 	leaving := "leaves it running"
 	if why, _ := mortal(c); why != "" {
 		leaving = "cancels it"

@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"time"
 
-	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/client/network"
 	"mcpc/internal/redact"
@@ -19,16 +18,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// ReachFlags are the flags that say how a server is reached. They are named and mean
+// NetworkFlags are the flags that say how a server is reached. They are named and mean
 // as curl's do. A session remembers all but insecure, which has to be said each time.
-type ReachFlags struct {
+type NetworkFlags struct {
 	state.Reach
 	Insecure bool
 }
 
 // over are the flags, and where they say nothing what the session remembers. Paths
 // become good in every directory.
-func (o ReachFlags) over(saved *state.Reach) (state.Reach, error) {
+func (o NetworkFlags) over(saved *state.Reach) (state.Reach, error) {
 	now := o.Reach
 	for _, path := range []*string{&now.CACert, &now.Cert, &now.Key, &now.Socket} {
 		if *path == "" {
@@ -77,42 +76,42 @@ func filled(now, saved state.Reach) state.Reach {
 type Network struct {
 	state.Reach
 	server string // "host:port"
-	// Tls is for the server, others for the hosts that it names.
-	Tls, others *tls.Config
-	pins        network.Pins
+	// TLS is for the server, others for the hosts that it names.
+	TLS, others *tls.Config
+	Pins        network.Pins
 	ProxyFunc   network.ProxyFunc
 }
 
-// ReachServer2 settles the way to a server. Its errors are of the command line.
-func ReachServer2(a *Env, endpoint string, saved *state.Reach) (*Network, error) {
+// NetworkFor settles the way to a server. Its errors are of the command line.
+func NetworkFor(a *Env, endpoint string, saved *state.Reach) (*Network, error) {
 	r, err := a.Network.over(saved)
 	if err != nil {
 		return nil, err
 	}
 	a.Secrets.LearnURL(string(r.Proxy))
-	w := &Network{Reach: r, pins: network.Pins{}}
+	w := &Network{Reach: r, Pins: network.Pins{}}
 	if err := secure(a, w); err != nil {
 		return nil, err
 	}
 	for _, text := range r.Resolve {
-		if err := w.pins.Pin(text); err != nil {
+		if err := w.Pins.Pin(text); err != nil {
 			return nil, usage.New("--resolve: "+err.Error(), "--resolve mcp.example:443:127.0.0.1")
 		}
 	}
 	if u, err := url.Parse(endpoint); err == nil {
 		if w.server = network.HostPort(u); r.Socket != "" {
-			w.pins[w.server] = []string{r.Socket}
+			w.Pins[w.server] = []string{r.Socket}
 		}
 	}
 	proxy, err := network.ProxyFor(string(r.Proxy), a.Getenv)
 	if err != nil {
 		return nil, usage.New("--proxy: "+err.Error(), "--proxy http://127.0.0.1:8080")
 	}
-	w.ProxyFunc = w.pins.Directly(proxy)
-	if a.Network.Insecure && a.Way == nil {
+	w.ProxyFunc = w.Pins.Directly(proxy)
+	if a.Network.Insecure && a.Route == nil {
 		a.UI.Warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
 	}
-	a.Way = w
+	a.Route = w
 	return w, nil
 }
 
@@ -133,7 +132,7 @@ func secure(a *Env, w *Network) (err error) {
 			return usage.New(f.flag+" "+f.name+": the file is empty", wire.Hint(f.flag+" must be a PEM file"))
 		}
 	}
-	if w.Tls, err = papers.TLS(); err != nil {
+	if w.TLS, err = papers.TLS(); err != nil {
 		return w.unusable(err)
 	}
 	w.others, err = network.Certificates{CACert: papers.CACert}.TLS()
@@ -183,23 +182,10 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 	return all
 }
 
-// ReachServer settles the way of a conversation by HTTP.
-func ReachServer(c *Conn, opt *client.Options) error {
-	if opt.Server.URL == "" {
-		return nil
-	}
-	w, err := ReachServer2(c.Env, opt.Server.URL, cmp.Or(c.Saved, c.OneOff).Reach)
-	if err != nil {
-		return err
-	}
-	opt.TLS, opt.Pins, opt.Proxy = w.Tls, w.pins, w.ProxyFunc
-	return nil
-}
-
-// ReachAgain settles the way to a server that no conversation was opened with in this
+// RememberNetwork settles the way to a server that no conversation was opened with in this
 // run: it is that of a session with it.
-func ReachAgain(a *Env, endpoint string) error {
-	if a.Way != nil {
+func RememberNetwork(a *Env, endpoint string) error {
+	if a.Route != nil {
 		return nil
 	}
 	var saved *state.Reach
@@ -209,22 +195,22 @@ func ReachAgain(a *Env, endpoint string) error {
 			saved = s.Reach
 		}
 	}
-	_, err := ReachServer2(a, endpoint, saved)
+	_, err := NetworkFor(a, endpoint, saved)
 	return err
 }
 
 // Dialer opens connections, pinned or not.
 func (w *Network) Dialer(limit time.Duration) network.DialFunc {
-	return w.pins.Over((&net.Dialer{Timeout: limit}).DialContext)
+	return w.Pins.Over((&net.Dialer{Timeout: limit}).DialContext)
 }
 
-// forAuth is the way to the authorization servers that a server names; w may be nil.
-func (w *Network) forAuth() auth.Way {
+// ForAuth is the way to the authorization servers that a server names; w may be nil.
+func (w *Network) ForAuth() auth.Way {
 	if w == nil {
 		return auth.Way{}
 	}
-	return auth.Way{Server: w.server, ServerTLS: w.Tls, TLS: w.others, Proxy: w.ProxyFunc,
-		Pinned: func(address string) bool { return len(w.pins.Places(address)) > 0 },
+	return auth.Way{Server: w.server, ServerTLS: w.TLS, TLS: w.others, Proxy: w.ProxyFunc,
+		Pinned: func(address string) bool { return len(w.Pins.Places(address)) > 0 },
 		Dial:   w.Dialer(authDialTime)}
 }
 

@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"context"
@@ -13,8 +13,6 @@ import (
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
-	"mcpc/internal/usage"
-	"mcpc/internal/wire"
 )
 
 // A server in a file of another program was written by that program, or came with another
@@ -63,48 +61,6 @@ func LoadTrusts(a *Env, store *state.Store) []state.Trust {
 		a.UI.Warn("the stored approvals cannot be read: " + err.Error())
 	}
 	return all
-}
-
-// consented asks, where that is needed, whether the server may be used.
-func consented(ctx context.Context, c *Conn) wire.Outcome {
-	s := *c.Origin
-	if s.Problem != "" {
-		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
-	}
-	now := StandingOf(LoadTrusts(c.Env, c.Store), s)
-	c.Trusted = now == Confirmed
-	if !AsksFirst(s, now) {
-		return wire.Outcome{}
-	}
-	what := "is not trusted yet"
-	if now == Changed {
-		what = "changed since it was approved"
-	}
-	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, Tilde(c.Env, s.File), what),
-		Hint: wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it"}
-	c.Env.UI.ShowServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
-	if !c.Env.UI.Interactive() {
-		return refused
-	}
-	question := "Connect to it?"
-	if s.Kind == target.Stdio {
-		question = "Run it?"
-	}
-	switch c.Env.UI.AskAlways(ctx, question, "/always for exactly this") {
-	case "always":
-		c.Trusted = true
-		if err := Trust(ctx, c.Env, c.Store, s); err != nil {
-			c.Env.UI.Warn("it could not be stored: " + err.Error())
-		}
-	case "yes":
-	default:
-		if ctx.Err() != nil {
-			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-		}
-		refused.Text, refused.Hint = "the server was not approved", ""
-		return refused
-	}
-	return wire.Outcome{}
 }
 
 // Trust remembers a server as it now is.

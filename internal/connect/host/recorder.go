@@ -1,7 +1,6 @@
-package connect
+package host
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -19,19 +18,19 @@ import (
 	"mcpc/internal/wire"
 )
 
-// record is what a command keeps of its traffic: the flight recorder, which is
+// Recording is what a command keeps of its traffic: the flight recorder, which is
 // on by default.
-type record struct {
+type Recording struct {
 	*capture.Recorder // nil where nothing is recorded
 	// ended is set when the recording is.
 	ended bool
 	Ring  *capture.Ring
-	// conns counts the conversations of the command.
-	conns int
+	// Conns counts the conversations of the command.
+	Conns int
 	// Most bounds the recording in the ring, in bytes; 0 does not. past counts the
 	// frames behind it.
 	Most int64
-	past atomic.Int64
+	Past atomic.Int64
 	// Crossed is set when there was a frame: a command that was asked wrongly
 	// leaves no file.
 	Crossed atomic.Bool
@@ -63,8 +62,8 @@ const pruneEvery = 64
 // would name it, by the recorder that the capture names, command that of a server which
 // a file names.
 func StartRecording(a *Env, where, by string, command []string) {
-	a.Record.conns++
-	if a.Record.conns > 1 || a.NoRecord || a.RecordTo == OffWord {
+	a.Record.Conns++
+	if a.Record.Conns > 1 || a.NoRecord || a.RecordTo == OffWord {
 		return
 	}
 	// A client may start a server's command twice, so that two record into one file.
@@ -148,7 +147,7 @@ func Reason(err error) string {
 }
 
 // About sets the outcome that EndRecording writes for a command that ends well.
-func (r *record) About(o wire.Outcome) { r.about = o }
+func (r *Recording) About(o wire.Outcome) { r.about = o }
 
 // EndRecording writes how the command ended, and closes the recording. A command that
 // was asked wrongly before anything crossed leaves none.
@@ -162,7 +161,7 @@ func EndRecording(a *Env, o wire.Outcome, exit int) {
 	}
 	// The recorder stays where it is: a late frame taps one that is closed.
 	r.ended = true
-	if past := a.Record.past.Load(); past > 0 {
+	if past := a.Record.Past.Load(); past > 0 {
 		r.Lost(int(past))
 	}
 	if o.Phase == "state" && r.Ring != nil {
@@ -202,7 +201,7 @@ func GaveUp(a *Env, o wire.Outcome, exit int) {
 // method, else of the last in which it asked; nil where the recording has none or cannot be
 // read again. In a file of the user's other runs may stand too, also such as are recorded
 // at the same time.
-func (r *record) LastRow(file, method string) (last *capture.Row) {
+func (r *Recording) LastRow(file, method string) (last *capture.Row) {
 	if r.Recorder == nil || r.read(file) != nil {
 		return nil
 	}
@@ -219,7 +218,7 @@ func (r *record) LastRow(file, method string) (last *capture.Row) {
 }
 
 // read reads what was recorded until now.
-func (r *record) read(file string) error {
+func (r *Recording) read(file string) error {
 	r.Flush()
 	if r.own != nil {
 		_, err := r.own.Refresh()
@@ -241,60 +240,4 @@ func (r *record) read(file string) error {
 	}
 	r.own, err = capture.Open(file)
 	return err
-}
-
-// LearnSecrets tells what is known to be secret before anything crosses.
-func LearnSecrets(c *Conn, fields []wire.Field) {
-	s := &c.Env.Secrets
-	for _, f := range fields {
-		s.LearnField(f)
-	}
-	place := cmp.Or(c.Saved, c.OneOff)
-	s.LearnURL(place.Endpoint)
-	s.LearnCommand(place.Command)
-	s.Learn(string(place.SessionID))
-	if c.Env.Environ != nil {
-		s.LearnEnvironment(c.Env.Environ())
-	}
-}
-
-// Tap is what listens to the frames: the recorder, -v while they cross, and
-// --explain afterwards. -v and --explain get them without their secrets; without
-// these the recorder hides the secrets itself, when it writes.
-func Tap(c *Conn) wire.Tap {
-	command := cmp.Or(c.Saved, c.OneOff).Command
-	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
-		command = nil // it is in the arguments, or in the file of another program
-	}
-	StartRecording(c.Env, c.Where, capture.ByCommand, command)
-	recorder, conn := c.Env.Record.Recorder, max(0, c.Env.Record.conns-1)
-	return func(f wire.Frame) {
-		f.Conn = conn
-		c.Env.Record.Crossed.Store(true)
-		watch := c.Env.Watch.Load()
-		if watch == nil {
-			recorder.Tap(f)
-			return
-		}
-		f = c.Env.Secrets.Frame(f)
-		recorder.TapSafe(f)
-		(*watch)(f)
-	}
-}
-
-// tapFull says that no frame is of use any more, so that none is made.
-func tapFull(c *Conn) bool {
-	r := &c.Env.Record
-	if c.Env.Watch.Load() != nil {
-		return false
-	}
-	if r.Recorder == nil {
-		r.Crossed.Store(true) // the caller has a frame
-		return true
-	}
-	full := r.Full()
-	if full {
-		r.past.Add(1)
-	}
-	return full
 }

@@ -1,14 +1,30 @@
-package connect
+package host
 
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
+
+// Answers are the flags that say how to answer what a server asks. It is what
+// a session remembers of them.
+type Answers = state.Answering
+
+// IsZero reports flags of which none is set.
+func IsZero(f Answers) bool { return reflect.ValueOf(f).IsZero() }
+
+// AuthFlags are the authorization flags of every command.
+type AuthFlags struct {
+	Account   string
+	TokenFile string
+	NoPrompt  bool
+}
 
 // Settings are what the flags of all commands say about a connection.
 type Settings struct {
@@ -28,7 +44,7 @@ type Settings struct {
 	NoInput     bool
 	Confirm     string
 	Answers     Answers
-	Network     ReachFlags
+	Network     NetworkFlags
 	Index       int
 	Strict      bool
 }

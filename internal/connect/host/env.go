@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type Env struct {
 	Args []string
 	// Secrets are what no frame and no recording may show.
 	Secrets redact.Secrets
-	Record  record
+	Record  Recording
 	// Talking is set while there is a connection that must be closed in order.
 	Talking atomic.Bool
 	// Asker returns what answers the requests of server; person is set where the user can be
@@ -61,15 +61,15 @@ type Server interface {
 type dialState struct {
 	// Guard adds credentials to requests; nil where the connection is not by HTTP.
 	Guard *auth.Transport
-	// held is the session of the command where its server lives on between commands,
+	// Held is the session of the command where its server lives on between commands,
 	// and heldUsed when it was used last.
-	held     *state.Session
-	heldUsed time.Time
-	// Way leads to the server of the command; nil before one is settled.
-	Way *Network
-	// fromFile is the server of one of the known configurations that the command went
+	Held     *state.Session
+	HeldUsed time.Time
+	// Route leads to the server of the command; nil before one is settled.
+	Route *Network
+	// FromFile is the server of one of the known configurations that the command went
 	// to, or "".
-	fromFile string
+	FromFile string
 }
 
 // UI tells the user what happens while a command runs, and asks what only the user knows.

@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"bufio"
@@ -102,3 +102,6 @@ func ReadLine(r *bufio.Reader) (string, error) {
 		}
 	}
 }
+
+// MostSaid is how much is shown of what a server wrote.
+const MostSaid = 2000

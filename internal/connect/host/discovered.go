@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"cmp"
@@ -62,7 +62,7 @@ func KnownFiles(a *Env) []ConfigFile {
 		if i := slices.IndexFunc(all, func(other ConfigFile) bool { return other.Path == path && other.Err == nil }); i >= 0 {
 			f.doc = all[i].doc // one file may hold several lists
 		}
-		if f.read(folder) {
+		if f.Read(folder) {
 			all = append(all, f)
 		}
 	}
@@ -117,8 +117,8 @@ func upwards(here, name string) (path, folder string) {
 	return "", ""
 }
 
-// read reads the file, and reports whether there is one with a list for the client.
-func (f *ConfigFile) read(folder string) bool {
+// Read reads the file, and reports whether there is one with a list for the client.
+func (f *ConfigFile) Read(folder string) bool {
 	if f.doc == nil {
 		raw, err := readRegular(f.Path)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -171,7 +171,7 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 
 // KnownServers are all of them; a file that cannot be read is a warning.
 func KnownServers(a *Env) (all []target.Server) {
-	for _, text := range leftOut(a) {
+	for _, text := range UnreadableFiles(a) {
 		a.UI.Warn(text)
 	}
 	for _, f := range KnownFiles(a) {
@@ -180,8 +180,8 @@ func KnownServers(a *Env) (all []target.Server) {
 	return all
 }
 
-// leftOut says of each file that cannot be read why that is.
-func leftOut(a *Env) (all []string) {
+// UnreadableFiles says of each file that cannot be read why that is.
+func UnreadableFiles(a *Env) (all []string) {
 	told := map[string]bool{}
 	for _, f := range KnownFiles(a) {
 		if f.Err != nil && !told[f.Path] {

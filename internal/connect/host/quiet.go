@@ -1,4 +1,4 @@
-package connect
+package host
 
 import (
 	"context"
@@ -23,23 +23,37 @@ var _ UI = Quiet{}
 
 var errQuiet = errors.New("no input: there is no user to ask")
 
-func (Quiet) Note(string)                                      {}
-func (Quiet) Warn(string)                                      {}
-func (Quiet) NameServer([]string)                              {}
-func (Quiet) HintText(hint wire.Hint) string                   { return hint.String() }
-func (Quiet) ShowProgress(jsonraw.Members)                     {}
-func (Quiet) ShowLog(_, _ string, _ json.RawMessage)           {}
-func (Quiet) Waiting(_, _ string)                              {}
-func (Quiet) Stderr() io.Writer                                { return io.Discard }
-func (Quiet) Interactive() bool                                { return false }
-func (Quiet) CanAsk() bool                                     { return false }
-func (Quiet) Ask(context.Context, string) bool                 { return false }
+func (Quiet) Note(string) {}
+
+func (Quiet) Warn(string) {}
+
+func (Quiet) NameServer([]string) {}
+
+func (Quiet) HintText(hint wire.Hint) string { return hint.String() }
+
+func (Quiet) ShowProgress(jsonraw.Members) {}
+
+func (Quiet) ShowLog(_, _ string, _ json.RawMessage) {}
+
+func (Quiet) Waiting(_, _ string) {}
+
+func (Quiet) Stderr() io.Writer { return io.Discard }
+
+func (Quiet) Interactive() bool { return false }
+
+func (Quiet) CanAsk() bool { return false }
+
+func (Quiet) Ask(context.Context, string) bool { return false }
+
 func (Quiet) AskAlways(context.Context, string, string) string { return "no" }
-func (Quiet) MeantByPath(string) (string, wire.Hint)           { return "", "" }
-func (Quiet) ShowServer(string, target.Server)                 {}
+
+func (Quiet) MeantByPath(string) (string, wire.Hint) { return "", "" }
+
+func (Quiet) ShowServer(string, target.Server) {}
 
 func (Quiet) TypedLine(context.Context, string, bool) (string, error) { return "", errQuiet }
-func (Quiet) Input(string) ([]byte, string, error)                    { return nil, "", errQuiet }
+
+func (Quiet) Input(string) ([]byte, string, error) { return nil, "", errQuiet }
 
 func (Quiet) OfferLogin(context.Context, auth.Refusal) (bool, error) { return false, nil }
 

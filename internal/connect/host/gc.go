@@ -1,12 +1,12 @@
-package connect
+package host
 
-// SpareCollections lets a small heap grow before it is collected, which would begin at
+// TuneGC lets a small heap grow before it is collected, which would begin at
 // 4 MB: most commands end before that, and what is read in many calls or a stream of
 // small messages is dead at once. Bytes that are never touched take no memory, but count
 // as in use, so that a collection comes when the heap is twice as large as they are. When
 // much is in use they count for little: with a larger percentage in their place, a batch
 // of large results takes twice the memory. No later conversation changes it.
-func SpareCollections(a *Env, many bool) {
+func TuneGC(a *Env, many bool) {
 	if a.Ballast != nil || a.Getenv("GOGC") != "" {
 		return
 	}

@@ -1,0 +1,193 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// consented asks, where that is needed, whether the server may be used.
+func consented(ctx context.Context, c *Conn) wire.Outcome {
+	s := *c.Origin
+	if s.Problem != "" {
+		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
+	}
+	now := host.StandingOf(host.LoadTrusts(c.Env, c.Store), s)
+	c.Trusted = now == host.Confirmed
+	if !host.AsksFirst(s, now) {
+		return wire.Outcome{}
+	}
+	what := "is not trusted yet"
+	if now == host.Changed {
+		what = "changed since it was approved"
+	}
+	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, host.Tilde(c.Env, s.File), what),
+		Hint: wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it"}
+	c.Env.UI.ShowServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
+	if !c.Env.UI.Interactive() {
+		return refused
+	}
+	question := "Connect to it?"
+	if s.Kind == target.Stdio {
+		question = "Run it?"
+	}
+	switch c.Env.UI.AskAlways(ctx, question, "/always for exactly this") {
+	case "always":
+		c.Trusted = true
+		if err := host.Trust(ctx, c.Env, c.Store, s); err != nil {
+			c.Env.UI.Warn("it could not be stored: " + err.Error())
+		}
+	case "yes":
+	default:
+		if ctx.Err() != nil {
+			return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+		}
+		refused.Text, refused.Hint = "the server was not approved", ""
+		return refused
+	}
+	return wire.Outcome{}
+}
+
+// An origin is a server that another program's configuration names, on its way to be
+// used: its variables get their values here, and nowhere before.
+
+// FindOrigin reads where a session's server stands, each time anew.
+func FindOrigin(c *Conn, from *state.Origin) wire.Outcome {
+	gone := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, host.Tilde(c.Env, from.File)),
+		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
+	owner, ok := target.ClientNamed(from.Client)
+	if !ok {
+		return gone
+	}
+	f := host.ConfigFile{Client: owner, Path: from.File}
+	f.Read(from.Folder)
+	if f.Err != nil {
+		return usage.LocalIO("reading "+host.Tilde(c.Env, from.File), f.Err)
+	}
+	i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.Name == from.Name })
+	if i < 0 {
+		return gone
+	}
+	c.Origin = &f.Servers[i]
+	return wire.Outcome{}
+}
+
+// originOf is what a session remembers of it.
+func originOf(s *target.Server) *state.Origin {
+	if s == nil {
+		return nil
+	}
+	return &state.Origin{Client: s.Client.Name, File: s.File, Folder: s.Folder, Name: s.Name}
+}
+
+// SettleOrigin asks for consent and fills in what the file says. A draft of a request
+// is made of it as it stands, without any value.
+func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
+	if c.Origin == nil || c.settled {
+		return wire.Outcome{}
+	}
+	s := *c.Origin
+	c.Env.FromFile = s.ID()
+	host.LearnServer(c.Env, s) // before anything of it is shown
+	if !draft {
+		if out := consented(ctx, c); !out.Good() {
+			return out
+		}
+		var err error
+		if s, err = resolved(ctx, c); err != nil {
+			return unresolved(ctx, c, err)
+		}
+		c.settled = true
+		host.LearnServer(c.Env, s)
+	}
+	place := *cmp.Or(c.Saved, c.OneOff)
+	place.Endpoint, place.Command = s.URL, s.Command
+	if s.URL != "" && !draft {
+		t, err := target.Parse(target.Input{Flag: s.URL})
+		if err != nil {
+			return usage.Outcome(usage.New(s.ID()+": "+err.Error(), wire.Hint("the file is "+host.Tilde(c.Env, s.File))))
+		}
+		place.Endpoint = t.URL
+	}
+	if c.Saved != nil {
+		c.Saved = &place
+	} else {
+		c.OneOff = &place
+	}
+	c.child.dir = s.Cwd
+	for _, h := range s.Headers {
+		c.headers = append(c.headers, wire.Field{Name: h.Name, Value: h.Value})
+	}
+	if s.Kind != target.Stdio || draft {
+		return wire.Outcome{}
+	}
+	environ, err := host.ServerEnvironment(c.Env, s)
+	if err != nil {
+		return usage.LocalIO("reading "+host.Tilde(c.Env, s.EnvFile), usage.Bare(err))
+	}
+	c.child.env = environ
+	return wire.Outcome{}
+}
+
+// resolved gives the variables of the server their values. Each that comes from
+// elsewhere is a secret from here on.
+func resolved(ctx context.Context, c *Conn) (target.Server, error) {
+	typed := map[string]string{}
+	s, err := c.Origin.Resolved(target.Lookup{
+		Home: cmp.Or(c.Env.Getenv("HOME"), c.Env.Getenv("USERPROFILE")),
+		Env: func(name string) (string, bool) {
+			value := c.Env.Getenv(name)
+			host.LearnValue(c.Env, value)
+			return value, value != ""
+		},
+		Input: func(in target.Asked) (string, error) {
+			if value, ok := typed[in.ID]; ok {
+				return value, nil
+			}
+			value, err := host.InputValue(ctx, c.Env, in)
+			typed[in.ID] = value
+			return value, err
+		},
+	})
+	return s, err
+}
+
+// unresolved is the ending where a variable has no value.
+func unresolved(ctx context.Context, c *Conn, err error) wire.Outcome {
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	}
+	out := usage.Outcome(err)
+	if missing, ok := errors.AsType[*target.VariableError](err); ok {
+		out.Text = missing.Error() + ", and " + host.Tilde(c.Env, c.Origin.File) + " is the server's value"
+		if missing.Env != "" {
+			out.Hint = wire.Hint("set " + missing.Env + " in the environment")
+		}
+	}
+	out.Where = c.Origin.ID()
+	return out
+}
+
+// serverIn puts the server of a file into the client's options.
+func serverIn(c *Conn, opt *client.Options) {
+	if len(opt.Server.Command) > 0 {
+		opt.Server.Env, opt.Server.Dir = c.child.env, c.child.dir
+	}
+}
+
+// WithFields are the header fields of the file, and the user's own, which win.
+func WithFields(c *Conn, own []wire.Field) []wire.Field {
+	names := sliceutil.Map(own, func(f wire.Field) string { return f.Name })
+	return append(host.WithoutFields(c.headers, names...), own...)
+}

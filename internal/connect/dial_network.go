@@ -1,0 +1,21 @@
+package connect
+
+import (
+	"cmp"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect/host"
+)
+
+// SetNetwork settles the way of a conversation by HTTP.
+func SetNetwork(c *Conn, opt *client.Options) error {
+	if opt.Server.URL == "" {
+		return nil
+	}
+	w, err := host.NetworkFor(c.Env, opt.Server.URL, cmp.Or(c.Saved, c.OneOff).Reach)
+	if err != nil {
+		return err
+	}
+	opt.TLS, opt.Pins, opt.Proxy = w.TLS, w.Pins, w.ProxyFunc
+	return nil
+}

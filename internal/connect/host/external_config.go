@@ -1,0 +1,158 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func WithoutFields(fields []wire.Field, names ...string) []wire.Field {
+	return slices.DeleteFunc(slices.Clone(fields), func(f wire.Field) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, f.Name) })
+	})
+}
+
+// LearnServer hides what a server's entry holds, wherever it turns up.
+func LearnServer(a *Env, s target.Server) {
+	for _, e := range s.Env {
+		a.Secrets.LearnEnvironment([]string{e.Name + "=" + e.Value})
+		LearnValue(a, e.Value)
+	}
+	for _, h := range s.Headers {
+		a.Secrets.LearnField(wire.Field{Name: h.Name, Value: h.Value})
+		a.Secrets.Learn(h.Value)
+	}
+	a.Secrets.LearnURL(s.URL)
+	a.Secrets.LearnCommand(s.Command)
+}
+
+// LearnValue hides a value everywhere, unless it is plainly none to hide.
+func LearnValue(a *Env, value string) {
+	plain := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLower(r) }) < 0 ||
+		strings.Trim(value, "0123456789.:") == "" || filepath.IsAbs(value) || strings.HasPrefix(value, "~/")
+	switch {
+	case plain:
+	case strings.Contains(value, "://"):
+		a.Secrets.LearnURL(value)
+	default:
+		a.Secrets.Learn(value)
+	}
+}
+
+// inputEnv is the variable that gives the value of an input without a prompt.
+func inputEnv(id string) string {
+	return EnvName("input-" + strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, id))
+}
+
+// InputValue is what the variable or the person says.
+func InputValue(ctx context.Context, a *Env, in target.Asked) (string, error) {
+	value := a.Getenv(inputEnv(in.ID))
+	if value == "" {
+		if !a.UI.Interactive() {
+			return "", usage.New(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), wire.Hint(inputEnv(in.ID)+"=VALUE sets it"))
+		}
+		prompt := cmp.Or(in.Description, in.ID)
+		if len(in.Options) > 0 {
+			prompt += " (" + strings.Join(in.Options, ", ") + ")"
+		}
+		if in.Default != "" {
+			prompt += " [" + in.Default + "]"
+		}
+		var err error
+		if value, err = a.UI.TypedLine(ctx, prompt, in.Secret); err != nil {
+			return "", err
+		}
+		value = cmp.Or(value, in.Default)
+	}
+	if in.Secret {
+		a.Secrets.Learn(value)
+	}
+	if len(in.Options) > 0 && !slices.Contains(in.Options, value) {
+		return "", usage.New(in.ID+" is none of its values", wire.Hint("it is one of "+strings.Join(in.Options, ", ")))
+	}
+	return value, nil
+}
+
+// inherited are the variables that a server of a file is given of mcpc's own
+// environment, beside what the file says: what programs need to run, and no token
+// that happens to lie there.
+var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ",
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"}
+
+var inheritedOnWindows = []string{"APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEPATH", "USERPROFILE", "USERNAME", "PROGRAMFILES",
+	"PROGRAMDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROCESSOR_ARCHITECTURE"}
+
+// ServerEnvironment is what a server's process gets.
+func ServerEnvironment(a *Env, s target.Server) ([]string, error) {
+	var all []string
+	put := func(name, value string) { all = append(all, name+"="+value) }
+	names := slices.Concat(inherited, s.Passed)
+	if runtime.GOOS == "windows" {
+		names = append(names, inheritedOnWindows...)
+	}
+	for _, name := range names {
+		if value := a.Getenv(name); value != "" {
+			put(name, value)
+		}
+	}
+	for _, entry := range a.Environ() {
+		if strings.HasPrefix(entry, "LC_") {
+			all = append(all, entry)
+		}
+	}
+	for _, name := range s.Passed {
+		if value := a.Getenv(name); value == "" {
+			a.UI.Warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
+		} else {
+			LearnValue(a, value)
+		}
+	}
+	if s.EnvFile != "" {
+		raw, err := readRegular(s.EnvFile)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range Dotenv(string(raw)) {
+			LearnValue(a, e.Value)
+			put(e.Name, e.Value)
+		}
+	}
+	for _, e := range s.Env {
+		put(e.Name, e.Value)
+	}
+	return all, nil
+}
+
+// Dotenv reads lines of NAME=VALUE, as editors do: quotes and an "export" before
+// them are taken away, and nothing in a value is a variable.
+func Dotenv(text string) (all []target.Setting) {
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		all = append(all, target.Setting{Name: name, Value: value})
+	}
+	return all
+}

@@ -1,0 +1,27 @@
+package host
+
+import (
+	"mcpc/internal/client/auth"
+	"mcpc/internal/state"
+)
+
+func LoadState(a *Env) (*state.Store, state.State, error) {
+	store, err := state.Open(a.State)
+	if err != nil {
+		return nil, state.State{}, err
+	}
+	st, err := store.Load()
+	return store, st, err
+}
+
+// TokensName is the file of the tokens within the state's directory.
+const TokensName = "auth.json"
+
+// Tokens opens the store of the tokens. The login settles where new ones are kept.
+func Tokens(a *Env) (*auth.Store, error) {
+	store, err := state.Open(a.State)
+	if err != nil {
+		return nil, err
+	}
+	return &auth.Store{File: store.Private(TokensName), Keyring: &auth.Keyring{Getenv: a.Getenv}}, nil
+}

@@ -1,0 +1,66 @@
+package connect
+
+import (
+	"cmp"
+	"slices"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/wire"
+)
+
+// LearnSecrets tells what is known to be secret before anything crosses.
+func LearnSecrets(c *Conn, fields []wire.Field) {
+	s := &c.Env.Secrets
+	for _, f := range fields {
+		s.LearnField(f)
+	}
+	place := cmp.Or(c.Saved, c.OneOff)
+	s.LearnURL(place.Endpoint)
+	s.LearnCommand(place.Command)
+	s.Learn(string(place.SessionID))
+	if c.Env.Environ != nil {
+		s.LearnEnvironment(c.Env.Environ())
+	}
+}
+
+// Tap is what listens to the frames: the recorder, -v while they cross, and
+// --explain afterwards. -v and --explain get them without their secrets; without
+// these the recorder hides the secrets itself, when it writes.
+func Tap(c *Conn) wire.Tap {
+	command := cmp.Or(c.Saved, c.OneOff).Command
+	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
+		command = nil // it is in the arguments, or in the file of another program
+	}
+	host.StartRecording(c.Env, c.Where, capture.ByCommand, command)
+	recorder, conn := c.Env.Record.Recorder, max(0, c.Env.Record.Conns-1)
+	return func(f wire.Frame) {
+		f.Conn = conn
+		c.Env.Record.Crossed.Store(true)
+		watch := c.Env.Watch.Load()
+		if watch == nil {
+			recorder.Tap(f)
+			return
+		}
+		f = c.Env.Secrets.Frame(f)
+		recorder.TapSafe(f)
+		(*watch)(f)
+	}
+}
+
+// tapFull says that no frame is of use any more, so that none is made.
+func tapFull(c *Conn) bool {
+	r := &c.Env.Record
+	if c.Env.Watch.Load() != nil {
+		return false
+	}
+	if r.Recorder == nil {
+		r.Crossed.Store(true) // the caller has a frame
+		return true
+	}
+	full := r.Full()
+	if full {
+		r.Past.Add(1)
+	}
+	return full
+}
