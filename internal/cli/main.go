@@ -10,7 +10,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/elicit"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -99,7 +98,7 @@ func crashed(a *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
 	if a.Progress == nil { // that early
 		cmdutil.SettleStyles(a)
 	}
-	host.LearnArgs(&a.Env)
+	a.Env.LearnArgs()
 	o := wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Hint: "please report it with the command and what -vv prints"}
 	if a.Talking.Load() || a.Record.Crossed.Load() {
 		o.Reached = wire.Unknown

@@ -55,7 +55,7 @@ func Guard(c *Conn, opt *client.Options) error {
 	a.Secrets.Learn(fixed)
 	g := &auth.Transport{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.Auth.Account, Now: a.Now, AddSecret: a.Secrets.Learn, Pause: transport.Pause,
 		NewFlow: func(ctx context.Context) *auth.Flow { return Walk(ctx, a, opt.Server.URL) }}
-	g.Store, _ = host.Tokens(a) // without a place for the state there are none
+	g.Store, _ = a.Tokens() // without a place for the state there are none
 	if a.UI.CanAsk() && !a.Auth.NoPrompt {
 		g.Login = a.UI.OfferLogin
 	}
@@ -68,7 +68,7 @@ func Guard(c *Conn, opt *client.Options) error {
 func fixedToken(a *host.Env) (string, error) {
 	token := a.Getenv("MCPC_TOKEN")
 	if name := a.Auth.TokenFile; name != "" {
-		raw, err := host.ReadFile(a, name, host.MostSecret)
+		raw, err := a.ReadFile(name, host.MostSecret)
 		if err != nil {
 			return "", usage.NotRead("--token-file "+name, err, "")
 		}
@@ -88,7 +88,7 @@ func Walk(ctx context.Context, a *host.Env, endpoint string) *auth.Flow {
 	way := a.Route.ForAuth()
 	way.Limit = a.Limits.Idle
 	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.Now, AddSecret: a.Secrets.Learn,
-		Read: func(name string) ([]byte, error) { return host.ReadFile(a, name, host.MostSecret) }}
+		Read: func(name string) ([]byte, error) { return a.ReadFile(name, host.MostSecret) }}
 	if a.Verbose > 0 {
 		w.OnStep = func(s auth.Step) { a.UI.Note("login: " + StepLine(s)) }
 	}
@@ -193,7 +193,7 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 }
 
 func keepChallenge(a *host.Env, r auth.Refusal) error {
-	store, err := host.Tokens(a)
+	store, err := a.Tokens()
 	if err != nil {
 		return err
 	}

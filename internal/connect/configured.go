@@ -23,7 +23,7 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 	if s.Problem != "" {
 		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
 	}
-	now := host.StandingOf(host.LoadTrusts(c.Env, c.Store), s)
+	now := host.StandingOf(c.Env.Trusts(c.Store), s)
 	c.Trusted = now == host.Confirmed
 	if !host.AsksFirst(s, now) {
 		return wire.Outcome{}
@@ -32,7 +32,7 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 	if now == host.Changed {
 		what = "changed since it was approved"
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, host.Tilde(c.Env, s.File), what),
+	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.Env.Tilde(s.File), what),
 		Hint: wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it"}
 	c.Env.UI.ShowServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
 	if !c.Env.UI.Interactive() {
@@ -45,7 +45,7 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 	switch c.Env.UI.AskAlways(ctx, question, "/always for exactly this") {
 	case "always":
 		c.Trusted = true
-		if err := host.Trust(ctx, c.Env, c.Store, s); err != nil {
+		if err := c.Env.Trust(ctx, c.Store, s); err != nil {
 			c.Env.UI.Warn("it could not be stored: " + err.Error())
 		}
 	case "yes":
@@ -64,7 +64,7 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 
 // FindOrigin reads where a session's server stands, each time anew.
 func FindOrigin(c *Conn, from *state.Origin) wire.Outcome {
-	gone := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, host.Tilde(c.Env, from.File)),
+	gone := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, c.Env.Tilde(from.File)),
 		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
 	owner, ok := target.ClientNamed(from.Client)
 	if !ok {
@@ -73,7 +73,7 @@ func FindOrigin(c *Conn, from *state.Origin) wire.Outcome {
 	f := host.ConfigFile{Client: owner, Path: from.File}
 	f.Read(from.Folder)
 	if f.Err != nil {
-		return usage.LocalIO("reading "+host.Tilde(c.Env, from.File), f.Err)
+		return usage.LocalIO("reading "+c.Env.Tilde(from.File), f.Err)
 	}
 	i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.Name == from.Name })
 	if i < 0 {
@@ -99,7 +99,7 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 	}
 	s := *c.Origin
 	c.Env.FromFile = s.ID()
-	host.LearnServer(c.Env, s) // before anything of it is shown
+	c.Env.LearnServer(s) // before anything of it is shown
 	if !draft {
 		if out := consented(ctx, c); !out.Good() {
 			return out
@@ -109,14 +109,14 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 			return unresolved(ctx, c, err)
 		}
 		c.settled = true
-		host.LearnServer(c.Env, s)
+		c.Env.LearnServer(s)
 	}
 	place := *cmp.Or(c.Saved, c.OneOff)
 	place.Endpoint, place.Command = s.URL, s.Command
 	if s.URL != "" && !draft {
 		t, err := target.Parse(target.Input{Flag: s.URL})
 		if err != nil {
-			return usage.Outcome(usage.New(s.ID()+": "+err.Error(), wire.Hint("the file is "+host.Tilde(c.Env, s.File))))
+			return usage.Outcome(usage.New(s.ID()+": "+err.Error(), wire.Hint("the file is "+c.Env.Tilde(s.File))))
 		}
 		place.Endpoint = t.URL
 	}
@@ -132,9 +132,9 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 	if s.Kind != target.Stdio || draft {
 		return wire.Outcome{}
 	}
-	environ, err := host.ServerEnvironment(c.Env, s)
+	environ, err := c.Env.ServerEnvironment(s)
 	if err != nil {
-		return usage.LocalIO("reading "+host.Tilde(c.Env, s.EnvFile), usage.Bare(err))
+		return usage.LocalIO("reading "+c.Env.Tilde(s.EnvFile), usage.Bare(err))
 	}
 	c.child.env = environ
 	return wire.Outcome{}
@@ -148,14 +148,14 @@ func resolved(ctx context.Context, c *Conn) (target.Server, error) {
 		Home: cmp.Or(c.Env.Getenv("HOME"), c.Env.Getenv("USERPROFILE")),
 		Env: func(name string) (string, bool) {
 			value := c.Env.Getenv(name)
-			host.LearnValue(c.Env, value)
+			c.Env.LearnValue(value)
 			return value, value != ""
 		},
 		Input: func(in target.Asked) (string, error) {
 			if value, ok := typed[in.ID]; ok {
 				return value, nil
 			}
-			value, err := host.InputValue(ctx, c.Env, in)
+			value, err := c.Env.InputValue(ctx, in)
 			typed[in.ID] = value
 			return value, err
 		},
@@ -170,7 +170,7 @@ func unresolved(ctx context.Context, c *Conn, err error) wire.Outcome {
 	}
 	out := usage.Outcome(err)
 	if missing, ok := errors.AsType[*target.VariableError](err); ok {
-		out.Text = missing.Error() + ", and " + host.Tilde(c.Env, c.Origin.File) + " is the server's value"
+		out.Text = missing.Error() + ", and " + c.Env.Tilde(c.Origin.File) + " is the server's value"
 		if missing.Env != "" {
 			out.Hint = wire.Hint("set " + missing.Env + " in the environment")
 		}

@@ -165,7 +165,7 @@ func withoutCurrent(c *Conn) wire.Hint {
 
 // ClientOptions puts together what the client needs for this target.
 func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, wire.Outcome) {
-	fields, err := host.Fields(c.Env)
+	fields, err := c.Env.Fields()
 	if err != nil {
 		return client.Options{}, usage.Outcome(err)
 	}

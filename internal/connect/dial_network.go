@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect/host"
 )
 
 // SetNetwork settles the way of a conversation by HTTP.
@@ -12,7 +11,7 @@ func SetNetwork(c *Conn, opt *client.Options) error {
 	if opt.Server.URL == "" {
 		return nil
 	}
-	w, err := host.NetworkFor(c.Env, opt.Server.URL, cmp.Or(c.Saved, c.OneOff).Reach)
+	w, err := c.Env.NetworkFor(opt.Server.URL, cmp.Or(c.Saved, c.OneOff).Reach)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
 )
 
@@ -32,7 +31,7 @@ func Tap(c *Conn) wire.Tap {
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
 		command = nil // it is in the arguments, or in the file of another program
 	}
-	host.StartRecording(c.Env, c.Where, capture.ByCommand, command)
+	c.Env.StartRecording(c.Where, capture.ByCommand, command)
 	recorder, conn := c.Env.Record.Recorder, max(0, c.Env.Record.Conns-1)
 	return func(f wire.Frame) {
 		f.Conn = conn

@@ -35,7 +35,7 @@ func Find(c *Conn, argv []string) wire.Outcome {
 	}
 	t, failed := target.Parse(target.Input{
 		Command: argv, Flag: c.Env.Server, FlagGiven: c.Env.ServerGiven, Environment: c.Env.Getenv(host.EnvName("server")),
-		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return host.KnownNames(c.Env) },
+		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return c.Env.KnownNames() },
 	})
 	if failed != nil {
 		return unknownTarget(c.Env, failed)
@@ -55,7 +55,7 @@ func Find(c *Conn, argv []string) wire.Outcome {
 		}
 	}
 	if t.Kind == target.Known {
-		s, out := host.ServerNamed(c.Env, t.Name)
+		s, out := c.Env.ServerNamed(t.Name)
 		if !out.Good() {
 			return out
 		}
@@ -146,7 +146,7 @@ func unknownTarget(a *host.Env, err error) wire.Outcome {
 		hints = append(hints, "did you mean "+near+"?")
 	}
 	if unknown.Source != target.FromSession {
-		hints = append(hints, host.UnreadableFiles(a)...)
+		hints = append(hints, a.UnreadableFiles()...)
 	}
 	if len(hints) > 0 {
 		o.Hint = wire.Hint(strings.Join(hints, "; "))

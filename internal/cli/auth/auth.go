@@ -63,7 +63,7 @@ TARGET is the server that rejected the last command, as for mcpc login.`,
 }
 
 func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
-	store, err := host.Tokens(&a.Env)
+	store, err := a.Env.Tokens()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -124,7 +124,7 @@ type stepJSON struct {
 // explainAuth walks through the authorization up to the first prompt, and shows every step.
 func explainAuth(ctx context.Context, a *cmdutil.Factory) error {
 	a.Record.Many = true // it judges the walk, and not the request that was refused
-	if store, err := host.Tokens(&a.Env); err == nil {
+	if store, err := a.Env.Tokens(); err == nil {
 		book, _ := store.Load() // what is not readable has no challenge
 		meanRefused(a, book)
 	}

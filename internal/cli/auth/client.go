@@ -105,7 +105,7 @@ func (o *loginOptions) checkGrant() error {
 
 // secretIn reads the file of a flag, which has one line.
 func secretIn(a *cmdutil.Factory, flag, name string) (string, error) {
-	raw, err := host.ReadFile(&a.Env, name, host.MostSecret)
+	raw, err := a.Env.ReadFile(name, host.MostSecret)
 	if err != nil {
 		return "", usage.NotRead(flag+" "+name, err, "")
 	}

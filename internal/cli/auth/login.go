@@ -105,7 +105,7 @@ func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if err := host.RememberNetwork(&a.Env, req.Endpoint); err != nil {
+	if err := a.Env.RememberNetwork(req.Endpoint); err != nil {
 		return err
 	}
 	store, err := loginStore(a, o.store)
@@ -185,7 +185,7 @@ func paste(a *cmdutil.Factory) func(context.Context, *auth.Error) (string, error
 // whatToLogInTo is the target, or without one the server whose challenge is kept.
 // Where none is kept the server is asked for one.
 func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.Outcome) {
-	tokens, err := host.Tokens(&a.Env)
+	tokens, err := a.Env.Tokens()
 	if err != nil {
 		return auth.Request{}, connect.StateFailed(err)
 	}
@@ -259,7 +259,7 @@ func askForChallenge(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, e
 
 // loginStore settles where the token is kept.
 func loginStore(a *cmdutil.Factory, where string) (*auth.Store, error) {
-	store, err := host.Tokens(&a.Env)
+	store, err := a.Env.Tokens()
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
@@ -62,7 +61,7 @@ login, else that of the session, else the only one with a token.`,
 }
 
 func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) error {
-	store, err := host.Tokens(&a.Env)
+	store, err := a.Env.Tokens()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -161,7 +160,7 @@ func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book aut
 
 func revokeOne(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Records, t auth.Token) (bool, error) {
 	a.Route = nil // that of another server's token
-	if err := host.RememberNetwork(&a.Env, t.Endpoint); err != nil {
+	if err := a.Env.RememberNetwork(t.Endpoint); err != nil {
 		return false, err
 	}
 	w := connect.Walk(ctx, &a.Env, t.Endpoint)

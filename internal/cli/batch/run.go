@@ -13,7 +13,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/report"
@@ -108,7 +107,7 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 	echo, out := b.outcome(ctx, l)
 	took := b.a.Now().Sub(began)
 	out = cmdutil.Signalled(ctx, out)
-	host.GaveUp(&b.a.Env, out, out.ExitCode())
+	b.a.Env.GaveUp(out, out.ExitCode())
 	// What was not sent when the batch was interrupted was not done.
 	if l.leftOut = out.Kind == wire.Signal && out.Reached == wire.Unsent; l.leftOut {
 		return

@@ -148,10 +148,10 @@ const (
 func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 	var trusts []state.Trust
 	origins := map[string]string{}
-	if store, st, err := host.LoadState(&a.Env); err != nil {
+	if store, st, err := a.Env.LoadState(); err != nil {
 		a.Warn("sessions are omitted: " + err.Error())
 	} else {
-		trusts = host.LoadTrusts(&a.Env, store)
+		trusts = a.Env.Trusts(store)
 		for _, name := range st.Names() {
 			s, _ := st.Session(name)
 			asked = append(asked, &Surveyed{ID: name, title: "session"})
@@ -162,7 +162,7 @@ func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 	}
 	firsts := map[string]*Surveyed{}
 	var same []target.Server
-	for _, s := range host.KnownServers(&a.Env) {
+	for _, s := range a.Env.KnownServers() {
 		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
@@ -224,7 +224,7 @@ func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveye
 		}
 		s.Out = cmdutil.WithoutSecrets(b, s.Out)
 		b.Record.Many = s.Out.Good() // else it names the list that failed
-		host.EndRecording(&b.Env, s.Out, s.Out.ExitCode())
+		b.Env.EndRecording(s.Out, s.Out.ExitCode())
 		s.said = said.String()
 	}()
 	if ctx.Err() != nil {

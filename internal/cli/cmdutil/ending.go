@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
@@ -133,7 +132,7 @@ func report(f *Factory, e ExitError) {
 // Finish ends the recording and prints the last lines: the hint at the recorded exchange,
 // and the JSON error.
 func Finish(f *Factory, e ExitError) {
-	host.EndRecording(&f.Env, e.Outcome, e.ExitCode())
+	f.Env.EndRecording(e.Outcome, e.ExitCode())
 	hintAtRecord(f, e.Outcome.Kind)
 	FailureJSON(f, e.Outcome)
 }

@@ -31,7 +31,7 @@ func InputBytes(a *Factory, arg string) (raw []byte, from string, err error) {
 		raw, err = readInput(a)
 		from = "standard input"
 	case strings.HasPrefix(arg, "@"):
-		raw, err = host.ReadFile(&a.Env, arg[1:], host.InputLimit(&a.Env))
+		raw, err = a.Env.ReadFile(arg[1:], a.Env.InputLimit())
 		from = arg[1:]
 	default:
 		return []byte(arg), arguments.FromArgv, nil
@@ -84,9 +84,9 @@ func (a *Factory) AskAlways(ctx context.Context, question, always string) string
 func readInput(a *Factory) ([]byte, error) {
 	if IsTyped(a) {
 		a.Note("reading from stdin, Ctrl-D ends it")
-		return host.ReadUpTo(a.In, host.InputLimit(&a.Env))
+		return host.ReadUpTo(a.In, a.Env.InputLimit())
 	}
-	return host.InTime(&a.Env, func() ([]byte, error) { return host.ReadUpTo(a.In, host.InputLimit(&a.Env)) })
+	return a.Env.InTime(func() ([]byte, error) { return host.ReadUpTo(a.In, a.Env.InputLimit()) })
 }
 
 // TypedLine asks the person for a line, which is not seen where it is secret.

@@ -37,7 +37,7 @@ func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	if err != nil || word != "yes" {
 		return false, nil
 	}
-	store, err := host.Tokens(&a.Env)
+	store, err := a.Env.Tokens()
 	if err != nil {
 		return false, err
 	}

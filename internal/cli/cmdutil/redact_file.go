@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/usage"
 )
@@ -37,7 +36,7 @@ func ReadRedactFile(a *Factory) error {
 	if a.RedactFile == "" || a.redactions != nil {
 		return nil
 	}
-	raw, err := host.ReadFile(&a.Env, a.RedactFile, mostRedactions)
+	raw, err := a.Env.ReadFile(a.RedactFile, mostRedactions)
 	if err != nil {
 		return usage.NotRead("--redact-file "+a.RedactFile, err, "")
 	}

@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
@@ -68,7 +67,7 @@ func onLine(a *cmdutil.Factory, cmd *cobra.Command) *connect.Conn {
 	if out := connect.Find(c, nil); !out.Good() || c.Saved == nil && !opensBox(c) {
 		return nil
 	}
-	fields, err := host.Fields(&a.Env)
+	fields, err := a.Env.Fields()
 	if err != nil {
 		return nil
 	}
@@ -262,7 +261,7 @@ func CompleteComplete(a *cmdutil.Factory) Completer {
 
 // SessionNames are those of the remembered ones.
 func SessionNames(a *cmdutil.Factory, typed string) []string {
-	_, remembered, err := host.LoadState(&a.Env)
+	_, remembered, err := a.Env.LoadState()
 	if err != nil {
 		return nil
 	}
@@ -314,7 +313,7 @@ func CompleteKnown(a *cmdutil.Factory) Completer {
 
 // completedKnown are the plain names, and once a program's is typed those with it.
 func completedKnown(a *cmdutil.Factory, typed string) []string {
-	return slices.DeleteFunc(Begin(host.KnownNames(&a.Env), typed), func(name string) bool {
+	return slices.DeleteFunc(Begin(a.Env.KnownNames(), typed), func(name string) bool {
 		client, _, qualified := strings.Cut(name, ":")
 		_, known := target.ClientNamed(client)
 		return qualified && known && !strings.Contains(typed, ":")

@@ -20,7 +20,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -100,7 +99,7 @@ func routesOf(words []string) (routes []forward.Route, err error) {
 }
 
 func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []forward.Route) error {
-	w, err := host.NetworkFor(&a.Env, routes[0].To.String(), nil) // the user named all of them
+	w, err := a.Env.NetworkFor(routes[0].To.String(), nil) // the user named all of them
 	if err != nil {
 		return err
 	}

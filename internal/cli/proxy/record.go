@@ -3,7 +3,6 @@ package proxy
 import (
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
@@ -14,7 +13,7 @@ func overhear(a *cmdutil.Factory, where, by string) *forward.Watcher {
 	if a.Environ != nil {
 		a.Secrets.LearnEnvironment(a.Environ())
 	}
-	host.StartRecording(&a.Env, where, by, nil)
+	a.Env.StartRecording(where, by, nil)
 	recorder := a.Record.Recorder
 	verbose := traffic.Verbose(a.Stderr(), a.ErrStyle, a.Verbose)
 	watching := forward.Options{Now: a.Now, Tap: func(f wire.Frame) {

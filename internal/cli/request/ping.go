@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -73,7 +72,7 @@ func waitForPing(ctx context.Context, a *cmdutil.Factory, argv []string, wait ti
 		if !waiting {
 			a.Note("waiting for the server: " + out.Text)
 		}
-		host.GaveUp(&a.Env, out, out.ExitCode())
+		a.Env.GaveUp(out, out.ExitCode())
 		err = cmdutil.Join(err, a.Close(ctx, c))
 	}
 }

@@ -113,7 +113,7 @@ func (all problems) err() error {
 // readSaved reads a file and checks all that can be without a server.
 func readSaved(a *cmdutil.Factory, path string, given map[string]saved.Value) (*runFile, problems) {
 	f := &runFile{path: path, chosen: map[int]bool{}}
-	text, err := host.ReadFile(&a.Env, path, host.MostInput)
+	text, err := a.Env.ReadFile(path, host.MostInput)
 	if err != nil {
 		return f, problems{{where: path, Problem: saved.Problem{Text: usage.Bare(err).Error()}}}
 	}

@@ -176,7 +176,7 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	}
 	taken := r.take(ctx, s)
 	taken.out = cmdutil.Signalled(ctx, taken.out)
-	host.GaveUp(&r.a.Env, taken.out, taken.out.ExitCode())
+	r.a.Env.GaveUp(taken.out, taken.out.ExitCode())
 	if taken.out.Kind == wire.Signal {
 		r.interrupted()
 	}

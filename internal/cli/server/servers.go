@@ -77,10 +77,10 @@ type serverRow struct {
 func serverRows(a *cmdutil.Factory) []serverRow {
 	var trusts []state.Trust
 	if store, err := state.Open(a.State); err == nil {
-		trusts = host.LoadTrusts(&a.Env, store)
+		trusts = a.Env.Trusts(store)
 	}
 	rows := []serverRow{}
-	for _, s := range host.KnownServers(&a.Env) {
+	for _, s := range a.Env.KnownServers() {
 		r := serverRow{ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
 			Command: a.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
 			URL: a.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
@@ -137,7 +137,7 @@ func servers(ctx context.Context, a *cmdutil.Factory, name string) error {
 
 func unknownServer(a *cmdutil.Factory, command, name string) wire.Outcome {
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
-		suggest.DidYouMean(wire.Run(command+" %s"), name, host.KnownNames(&a.Env), wire.Run("servers")+" lists them")))
+		suggest.DidYouMean(wire.Run(command+" %s"), name, a.Env.KnownNames(), wire.Run("servers")+" lists them")))
 }
 
 func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
@@ -154,9 +154,9 @@ func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 		return err
 	}
 	var files [][]string
-	for _, f := range host.KnownFiles(&a.Env) {
+	for _, f := range a.Env.KnownFiles() {
 		if f.Err == nil && len(f.Servers) > 0 {
-			files = append(files, []string{f.Client.Name, host.Tilde(&a.Env, f.Path)})
+			files = append(files, []string{f.Client.Name, a.Env.Tilde(f.Path)})
 		}
 	}
 	if len(files) > 0 {
@@ -191,7 +191,7 @@ func serversJSON(a *cmdutil.Factory, rows []serverRow) json.RawMessage {
 		Error   string `json:"error,omitempty"`
 	}
 	files := []file{}
-	for _, f := range host.KnownFiles(&a.Env) {
+	for _, f := range a.Env.KnownFiles() {
 		one := file{From: f.Client.Name, File: f.Path, Servers: len(f.Servers)}
 		if f.Err != nil {
 			one.Error = f.Err.Error()

@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -87,11 +86,11 @@ func trustAll(ctx context.Context, a *cmdutil.Factory, o trustOptions) (err erro
 
 // trustable is the one server of that name, if it can be used.
 func trustable(a *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
-	if !slices.Contains(host.KnownNames(&a.Env), name) {
-		host.KnownServers(&a.Env) // tells of files that cannot be read
+	if !slices.Contains(a.Env.KnownNames(), name) {
+		a.Env.KnownServers() // tells of files that cannot be read
 		return target.Server{}, unknownServer(a, "trust", name)
 	}
-	s, out := host.ServerNamed(&a.Env, name)
+	s, out := a.Env.ServerNamed(name)
 	if out.Good() && s.Problem != "" {
 		out = usage.Outcome(usage.New(s.ID()+" cannot be used: "+s.Problem, wire.Run("servers")+" shows the others"))
 	}
@@ -118,17 +117,17 @@ func trustOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s tar
 		}
 		return cmdutil.Exit(refused)
 	}
-	if err := host.Trust(ctx, &a.Env, store, s); err != nil {
+	if err := a.Env.Trust(ctx, store, s); err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	a.Note(s.ID() + " is trusted as configured in " + host.Tilde(&a.Env, s.File))
+	a.Note(s.ID() + " is trusted as configured in " + a.Env.Tilde(s.File))
 	return nil
 }
 
 // revokeTrust forgets a server by either of its names, also one that is gone.
 func revokeTrust(ctx context.Context, a *cmdutil.Factory, store *state.Store, name string) error {
 	var ids []string
-	for _, f := range host.KnownFiles(&a.Env) {
+	for _, f := range a.Env.KnownFiles() {
 		for _, s := range f.Servers {
 			if s.Name == name {
 				ids = append(ids, s.ID())
@@ -162,7 +161,7 @@ func trusted(ctx context.Context, a *cmdutil.Factory) error {
 		a.Note("no trusted servers yet; mcpc servers lists configured servers")
 	}
 	rows := sliceutil.Map(all, func(t state.Trust) []string {
-		return []string{t.Server, cmp.Or(t.Tool, "-"), english.Ago(a.Now(), t.At), host.Tilde(&a.Env, t.File)}
+		return []string{t.Server, cmp.Or(t.Tool, "-"), english.Ago(a.Now(), t.At), a.Env.Tilde(t.File)}
 	})
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
 	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {

@@ -105,7 +105,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	place.Reach, place.Account = c.Env.Route.Kept(), c.Env.Auth.Account
 	if c.Origin != nil { // its file is not copied: it may hold secrets
 		place.Endpoint, place.Command, place.Folder = "", nil, ""
-		if err := host.Trust(ctx, c.Env, c.Store, *c.Origin); err != nil {
+		if err := c.Env.Trust(ctx, c.Store, *c.Origin); err != nil {
 			return err
 		}
 	}

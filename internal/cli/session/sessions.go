@@ -50,7 +50,7 @@ shown.`,
 }
 
 func runSessions(ctx context.Context, a *cmdutil.Factory) error {
-	store, st, err := host.LoadState(&a.Env)
+	store, st, err := a.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -151,7 +151,7 @@ stopped. The default is the current session.`,
 }
 
 func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all bool) error {
-	store, st, err := host.LoadState(&a.Env)
+	store, st, err := a.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -213,13 +213,13 @@ func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s sta
 		return nil
 	}
 	c := &connect.Conn{Env: &a.Env, Where: s.Name, Saved: &s, Store: store}
-	fields, err := host.Fields(&a.Env)
+	fields, err := a.Env.Fields()
 	if err != nil {
 		return err
 	}
 	if s.From != nil {
 		// A server whose configuration changed meanwhile is not told that the session is over.
-		if out := connect.FindOrigin(c, s.From); !out.Good() || host.StandingOf(host.LoadTrusts(&a.Env, store), *c.Origin) != host.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
+		if out := connect.FindOrigin(c, s.From); !out.Good() || host.StandingOf(a.Env.Trusts(store), *c.Origin) != host.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
 			return nil
 		}
 		fields = connect.WithFields(c, fields)

@@ -8,7 +8,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -34,7 +33,7 @@ is sent.`,
 }
 
 func useSession(ctx context.Context, a *cmdutil.Factory, name string) error {
-	store, st, err := host.LoadState(&a.Env)
+	store, st, err := a.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}

@@ -12,7 +12,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -53,7 +52,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	}
 	ended := cmdutil.End(ctx, a, err)
 	out := ended.Outcome
-	host.GaveUp(&a.Env, out, ended.ExitCode())
+	a.Env.GaveUp(out, ended.ExitCode())
 	cmdutil.FailureJSON(a, out)
 	if cmdutil.Worse(s.worst.Kind, out.Kind) != s.worst.Kind {
 		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}

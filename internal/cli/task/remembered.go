@@ -6,7 +6,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -19,7 +18,7 @@ func meantTask(a *cmdutil.Factory, args []string) (state.Task, error) {
 	if len(args) > 1 {
 		return state.Task{}, usage.New("pass one task", wire.Run("tasks list")+" lists them")
 	}
-	_, st, err := host.LoadState(&a.Env)
+	_, st, err := a.Env.LoadState()
 	if err != nil {
 		if len(args) == 1 && a.ServerGiven {
 			return state.Task{ID: args[0]}, nil

@@ -72,7 +72,7 @@ func readChecked(a *cmdutil.Factory, name string) ([]byte, error) {
 	if name == "-" {
 		return host.ReadUpTo(a.In, mostChecked)
 	}
-	return host.ReadFile(&a.Env, name, mostChecked)
+	return a.Env.ReadFile(name, mostChecked)
 }
 
 func (c *checker) know(from string, values ...string) {
@@ -113,7 +113,7 @@ func (c *checker) state() error {
 		s, _ := st.Session(name)
 		c.know("the session "+name, string(s.SessionID))
 	}
-	tokens, err := host.Tokens(&c.a.Env)
+	tokens, err := c.a.Env.Tokens()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -135,7 +134,7 @@ func (f *follower) paths() (paths []string) {
 	if f.o.file != "" {
 		return []string{f.o.file}
 	}
-	ring, err := host.Ring(&f.a.Env)
+	ring, err := f.a.Env.Ring()
 	if err != nil {
 		return nil
 	}

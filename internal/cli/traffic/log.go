@@ -16,7 +16,6 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -222,7 +221,7 @@ func logLines(ctx context.Context, a *cmdutil.Factory, rows []*capture.Row) erro
 
 // prune brings the ring within its limits.
 func prune(a *cmdutil.Factory) error {
-	ring, err := host.Ring(&a.Env)
+	ring, err := a.Env.Ring()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}

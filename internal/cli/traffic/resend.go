@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -161,7 +160,7 @@ func aimResend(a *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcom
 
 // finds reports whether -s takes a name.
 func finds(a *cmdutil.Factory, name string) bool {
-	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(a, ""), Known: func() (names []string) { return host.KnownNames(&a.Env) }})
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(a, ""), Known: func() (names []string) { return a.Env.KnownNames() }})
 	return name != "" && err == nil
 }
 

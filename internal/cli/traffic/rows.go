@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -74,7 +73,7 @@ func (n *newest) sorted() []*capture.Row {
 // A capture that was pruned meanwhile is passed over, one that cannot be read is
 // reported.
 func newestFirst(a *cmdutil.Factory, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
-	ring, err := host.Ring(&a.Env)
+	ring, err := a.Env.Ring()
 	if err != nil {
 		return connect.StateFailed(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -75,7 +74,7 @@ func pickLast(a *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome)
 
 // pickRun finds a run in the ring by its number.
 func pickRun(a *cmdutil.Factory, run, index int) (*capture.Capture, *capture.Row, wire.Outcome) {
-	ring, err := host.Ring(&a.Env)
+	ring, err := a.Env.Ring()
 	if err != nil {
 		return nil, nil, connect.StateFailed(err)
 	}

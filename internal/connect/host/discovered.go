@@ -38,7 +38,7 @@ type ConfigFile struct {
 const mostKnown = 64 << 20
 
 // KnownFiles are the configurations of all clients, in the order of their table.
-func KnownFiles(a *Env) []ConfigFile {
+func (a *Env) KnownFiles() []ConfigFile {
 	if a.Known != nil {
 		return *a.Known
 	}
@@ -170,30 +170,30 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 }
 
 // KnownServers are all of them; a file that cannot be read is a warning.
-func KnownServers(a *Env) (all []target.Server) {
-	for _, text := range UnreadableFiles(a) {
+func (a *Env) KnownServers() (all []target.Server) {
+	for _, text := range a.UnreadableFiles() {
 		a.UI.Warn(text)
 	}
-	for _, f := range KnownFiles(a) {
+	for _, f := range a.KnownFiles() {
 		all = append(all, f.Servers...)
 	}
 	return all
 }
 
 // UnreadableFiles says of each file that cannot be read why that is.
-func UnreadableFiles(a *Env) (all []string) {
+func (a *Env) UnreadableFiles() (all []string) {
 	told := map[string]bool{}
-	for _, f := range KnownFiles(a) {
+	for _, f := range a.KnownFiles() {
 		if f.Err != nil && !told[f.Path] {
 			told[f.Path] = true
-			all = append(all, f.Client.Title+": "+Tilde(a, f.Path)+" is omitted: "+f.Err.Error())
+			all = append(all, f.Client.Title+": "+a.Tilde(f.Path)+" is omitted: "+f.Err.Error())
 		}
 	}
 	return all
 }
 
 // Tilde is a path with ~ for the user's folder.
-func Tilde(a *Env, path string) string {
+func (a *Env) Tilde(path string) string {
 	if home := a.Getenv("HOME"); home != "" && strings.HasPrefix(path, home+string(filepath.Separator)) {
 		return "~" + path[len(home):]
 	}
@@ -202,8 +202,8 @@ func Tilde(a *Env, path string) string {
 
 // KnownNames are what the servers are called: each by its name and, whatever else is
 // called so, by that of its client and its own.
-func KnownNames(a *Env) (names []string) {
-	for _, f := range KnownFiles(a) {
+func (a *Env) KnownNames() (names []string) {
+	for _, f := range a.KnownFiles() {
 		for _, s := range f.Servers {
 			names = append(names, s.Name, s.ID())
 		}
@@ -214,13 +214,13 @@ func KnownNames(a *Env) (names []string) {
 
 // ServerNamed is the one server that a name means. Several of one name are no matter
 // where they are the same, or where all but one are disabled.
-func ServerNamed(a *Env, name string) (target.Server, wire.Outcome) {
-	for _, f := range KnownFiles(a) { // then warnings about the others are not needed
+func (a *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
+	for _, f := range a.KnownFiles() { // then warnings about the others are not needed
 		if i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
 			return f.Servers[i], wire.Outcome{}
 		}
 	}
-	called := slices.DeleteFunc(KnownServers(a), func(s target.Server) bool { return s.Name != name })
+	called := slices.DeleteFunc(a.KnownServers(), func(s target.Server) bool { return s.Name != name })
 	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(enabled) > 0 {
 		called = enabled
 	}

@@ -22,10 +22,10 @@ func WithoutFields(fields []wire.Field, names ...string) []wire.Field {
 }
 
 // LearnServer hides what a server's entry holds, wherever it turns up.
-func LearnServer(a *Env, s target.Server) {
+func (a *Env) LearnServer(s target.Server) {
 	for _, e := range s.Env {
 		a.Secrets.LearnEnvironment([]string{e.Name + "=" + e.Value})
-		LearnValue(a, e.Value)
+		a.LearnValue(e.Value)
 	}
 	for _, h := range s.Headers {
 		a.Secrets.LearnField(wire.Field{Name: h.Name, Value: h.Value})
@@ -36,7 +36,7 @@ func LearnServer(a *Env, s target.Server) {
 }
 
 // LearnValue hides a value everywhere, unless it is plainly none to hide.
-func LearnValue(a *Env, value string) {
+func (a *Env) LearnValue(value string) {
 	plain := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLower(r) }) < 0 ||
 		strings.Trim(value, "0123456789.:") == "" || filepath.IsAbs(value) || strings.HasPrefix(value, "~/")
 	switch {
@@ -59,7 +59,7 @@ func inputEnv(id string) string {
 }
 
 // InputValue is what the variable or the person says.
-func InputValue(ctx context.Context, a *Env, in target.Asked) (string, error) {
+func (a *Env) InputValue(ctx context.Context, in target.Asked) (string, error) {
 	value := a.Getenv(inputEnv(in.ID))
 	if value == "" {
 		if !a.UI.Interactive() {
@@ -99,7 +99,7 @@ var inheritedOnWindows = []string{"APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEP
 	"PROGRAMDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROCESSOR_ARCHITECTURE"}
 
 // ServerEnvironment is what a server's process gets.
-func ServerEnvironment(a *Env, s target.Server) ([]string, error) {
+func (a *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	var all []string
 	put := func(name, value string) { all = append(all, name+"="+value) }
 	names := slices.Concat(inherited, s.Passed)
@@ -120,7 +120,7 @@ func ServerEnvironment(a *Env, s target.Server) ([]string, error) {
 		if value := a.Getenv(name); value == "" {
 			a.UI.Warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
 		} else {
-			LearnValue(a, value)
+			a.LearnValue(value)
 		}
 	}
 	if s.EnvFile != "" {
@@ -129,7 +129,7 @@ func ServerEnvironment(a *Env, s target.Server) ([]string, error) {
 			return nil, err
 		}
 		for _, e := range Dotenv(string(raw)) {
-			LearnValue(a, e.Value)
+			a.LearnValue(e.Value)
 			put(e.Name, e.Value)
 		}
 	}

@@ -83,7 +83,7 @@ type Network struct {
 }
 
 // NetworkFor settles the way to a server. Its errors are of the command line.
-func NetworkFor(a *Env, endpoint string, saved *state.Reach) (*Network, error) {
+func (a *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) {
 	r, err := a.Network.over(saved)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func secure(a *Env, w *Network) (err error) {
 		if f.name == "" {
 			continue
 		}
-		if *f.into, err = ReadFile(a, f.name, MostSecret); err != nil {
+		if *f.into, err = a.ReadFile(f.name, MostSecret); err != nil {
 			return usage.NotRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
@@ -184,18 +184,18 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 
 // RememberNetwork settles the way to a server that no conversation was opened with in this
 // run: it is that of a session with it.
-func RememberNetwork(a *Env, endpoint string) error {
+func (a *Env) RememberNetwork(endpoint string) error {
 	if a.Route != nil {
 		return nil
 	}
 	var saved *state.Reach
-	_, remembered, _ := LoadState(a) // what cannot be read says nothing
+	_, remembered, _ := a.LoadState() // what cannot be read says nothing
 	for _, name := range remembered.Names() {
 		if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
 			saved = s.Reach
 		}
 	}
-	_, err := NetworkFor(a, endpoint, saved)
+	_, err := a.NetworkFor(endpoint, saved)
 	return err
 }
 

@@ -61,7 +61,7 @@ const pruneEvery = 64
 // StartRecording begins it with the first conversation; where is the server as a user
 // would name it, by the recorder that the capture names, command that of a server which
 // a file names.
-func StartRecording(a *Env, where, by string, command []string) {
+func (a *Env) StartRecording(where, by string, command []string) {
 	a.Record.Conns++
 	if a.Record.Conns > 1 || a.NoRecord || a.RecordTo == OffWord {
 		return
@@ -70,7 +70,7 @@ func StartRecording(a *Env, where, by string, command []string) {
 	place, most, turn := capture.File(a.RecordTo), int64(0), capture.Rotation{}
 	a.Record.mark = strings.ToLower(rand.Text()[:8])
 	if a.RecordTo == "" {
-		ring, err := Ring(a)
+		ring, err := a.Ring()
 		if err != nil {
 			return // without a home there is no place, as there is none for the state
 		}
@@ -86,7 +86,7 @@ func StartRecording(a *Env, where, by string, command []string) {
 }
 
 // Ring is where every run is kept.
-func Ring(a *Env) (*capture.Ring, error) {
+func (a *Env) Ring() (*capture.Ring, error) {
 	store, err := state.Open(a.State)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func fieldsIn(args []string) map[int]wire.Field {
 }
 
 // LearnArgs learns the secrets of a command line that may not be parsed yet.
-func LearnArgs(a *Env) {
+func (a *Env) LearnArgs() {
 	a.Secrets.LearnCommand(a.Args)
 	for _, f := range fieldsIn(a.Args) {
 		a.Secrets.LearnField(f)
@@ -151,7 +151,7 @@ func (r *Recording) About(o wire.Outcome) { r.about = o }
 
 // EndRecording writes how the command ended, and closes the recording. A command that
 // was asked wrongly before anything crossed leaves none.
-func EndRecording(a *Env, o wire.Outcome, exit int) {
+func (a *Env) EndRecording(o wire.Outcome, exit int) {
 	r := &a.Record
 	if r.Recorder == nil || r.ended {
 		return
@@ -186,7 +186,7 @@ func endOf(a *Env, o wire.Outcome, exit int) capture.End {
 
 // GaveUp records that the last request got no valid answer and mcpc waits for none, while
 // the command goes on: one that comes late is no ending.
-func GaveUp(a *Env, o wire.Outcome, exit int) {
+func (a *Env) GaveUp(o wire.Outcome, exit int) {
 	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
 	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
 	if r := a.Record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {

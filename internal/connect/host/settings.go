@@ -50,7 +50,7 @@ type Settings struct {
 }
 
 // Fields are the header fields of the user's, of --header-file and of -H.
-func Fields(a *Env) ([]wire.Field, error) {
+func (a *Env) Fields() ([]wire.Field, error) {
 	if err := readHeaderFiles(a); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func Fields(a *Env) ([]wire.Field, error) {
 func readHeaderFiles(a *Env) error {
 	var lines []string
 	for _, name := range a.HeaderFiles {
-		raw, err := ReadFile(a, name, MostSecret)
+		raw, err := a.ReadFile(name, MostSecret)
 		if err != nil {
 			return usage.NotRead("--header-file "+name, err, "")
 		}

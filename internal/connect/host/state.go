@@ -5,7 +5,7 @@ import (
 	"mcpc/internal/state"
 )
 
-func LoadState(a *Env) (*state.Store, state.State, error) {
+func (a *Env) LoadState() (*state.Store, state.State, error) {
 	store, err := state.Open(a.State)
 	if err != nil {
 		return nil, state.State{}, err
@@ -18,7 +18,7 @@ func LoadState(a *Env) (*state.Store, state.State, error) {
 const TokensName = "auth.json"
 
 // Tokens opens the store of the tokens. The login settles where new ones are kept.
-func Tokens(a *Env) (*auth.Store, error) {
+func (a *Env) Tokens() (*auth.Store, error) {
 	store, err := state.Open(a.State)
 	if err != nil {
 		return nil, err

@@ -51,8 +51,8 @@ func AsksFirst(s target.Server, now Standing) bool {
 	return now != Confirmed && (s.Kind == target.Stdio || s.Client.Project || now == Changed)
 }
 
-// LoadTrusts are those that are remembered. What cannot be read confirms nothing.
-func LoadTrusts(a *Env, store *state.Store) []state.Trust {
+// Trusts are those that are remembered. What cannot be read confirms nothing.
+func (a *Env) Trusts(store *state.Store) []state.Trust {
 	if store == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func LoadTrusts(a *Env, store *state.Store) []state.Trust {
 }
 
 // Trust remembers a server as it now is.
-func Trust(ctx context.Context, a *Env, store *state.Store, s target.Server) error {
+func (a *Env) Trust(ctx context.Context, store *state.Store, s target.Server) error {
 	if store == nil {
 		_, err := state.Open(a.State)
 		return err

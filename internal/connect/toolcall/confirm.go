@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"mcpc/internal/connect"
-	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
@@ -66,7 +65,7 @@ func whyConfirm(c *connect.Conn, tool *connect.Definition) (why string, always b
 	case c.Env.Confirm == "always":
 		return "needs a confirmation (--confirm always)", false
 	case untrusted && !toolTrusted(c, tool):
-		return "belongs to a server of " + host.Tilde(c.Env, c.Origin.File) + " that is not trusted", tool != nil
+		return "belongs to a server of " + c.Env.Tilde(c.Origin.File) + " that is not trusted", tool != nil
 	}
 	return "", false
 }
@@ -78,7 +77,7 @@ func toolPrint(c *connect.Conn, tool *connect.Definition) string {
 }
 
 func toolTrusted(c *connect.Conn, tool *connect.Definition) bool {
-	return tool != nil && slices.ContainsFunc(host.LoadTrusts(c.Env, c.Store), func(t state.Trust) bool {
+	return tool != nil && slices.ContainsFunc(c.Env.Trusts(c.Store), func(t state.Trust) bool {
 		return t.Tool == tool.Name && t.Fingerprint == toolPrint(c, tool)
 	})
 }
