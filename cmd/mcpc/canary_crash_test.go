@@ -25,12 +25,12 @@ func crashing() {
 		panic(err)
 	}
 	var looked atomic.Int64
-	a := cli.New(os.Stdin, os.Stdout, os.Stderr)
-	a.Leave = os.Exit
-	a.Getenv = os.Getenv
-	a.Environ = os.Environ
-	a.Version = "test"
-	a.Now = func() time.Time {
+	f := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	f.Leave = os.Exit
+	f.Getenv = os.Getenv
+	f.Environ = os.Environ
+	f.Version = "test"
+	f.Now = func() time.Time {
 		if inCommand() != (where == "command") || looked.Add(1) != n {
 			return time.Now()
 		}
@@ -40,7 +40,7 @@ func crashing() {
 		var nothing *time.Time
 		return *nothing
 	}
-	code, _ := cli.Run(a, os.Args[1:], nil)
+	code, _ := cli.Run(f, os.Args[1:], nil)
 	os.Exit(code)
 }
 

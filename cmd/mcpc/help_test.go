@@ -37,16 +37,16 @@ func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
 
 // helpApp is one with all commands.
 func helpApp() *cmdutil.Factory {
-	a := cli.New(nil, os.Stdout, os.Stderr)
-	a.Now, a.Getenv = time.Now, func(string) string { return "" }
-	return a
+	f := cli.New(nil, os.Stdout, os.Stderr)
+	f.Now, f.Getenv = time.Now, func(string) string { return "" }
+	return f
 }
 
 func allCommands(t *testing.T) []*cobra.Command {
 	t.Helper()
-	a := helpApp()
-	cmdutil.SettleStyles(a)
-	all := commandsOf(cli.NewRoot(a))
+	f := helpApp()
+	cmdutil.SettleStyles(f)
+	all := commandsOf(cli.NewRoot(f))
 	if len(all) < 12 {
 		t.Fatalf("only %d commands", len(all))
 	}
@@ -56,20 +56,20 @@ func allCommands(t *testing.T) []*cobra.Command {
 // A command is found by the name that it was asked for, beside the same others or none.
 func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
-	a := helpApp()
-	cmdutil.SettleStyles(a)
-	for _, c := range cmdutil.Commands(a) {
-		if got := c.Make(a).Name(); got != c.Name {
+	f := helpApp()
+	cmdutil.SettleStyles(f)
+	for _, c := range cmdutil.Commands(f) {
+		if got := c.Make(f).Name(); got != c.Name {
 			t.Errorf("%s makes %s", c.Name, got)
 		}
 	}
 	for line, want := range map[string]int{
 		"list": 1, "-s demo list": 2, "call list a=1": 2, "tasks wait": 1, "--json version": 1,
-		"": len(cmdutil.Commands(a)), "--help": len(cmdutil.Commands(a)), "lst": len(cmdutil.Commands(a)), "lst list": len(cmdutil.Commands(a)),
-		"help list": len(cmdutil.Commands(a)), "__complete list": len(cmdutil.Commands(a)), "completion bash": len(cmdutil.Commands(a)), "man list": len(cmdutil.Commands(a)),
+		"": len(cmdutil.Commands(f)), "--help": len(cmdutil.Commands(f)), "lst": len(cmdutil.Commands(f)), "lst list": len(cmdutil.Commands(f)),
+		"help list": len(cmdutil.Commands(f)), "__complete list": len(cmdutil.Commands(f)), "completion bash": len(cmdutil.Commands(f)), "man list": len(cmdutil.Commands(f)),
 	} {
 		args := cmdutil.WithNegations(strings.Fields(line))
-		root := cli.RootFor(a, args)
+		root := cli.RootFor(f, args)
 		made := 0
 		for _, c := range root.Commands() {
 			if !help.IsTopic(c) {
@@ -80,7 +80,7 @@ func TestCommandsAreMadeByName(t *testing.T) {
 			t.Errorf("%q: %d commands were made, want %d", line, made, want)
 		}
 		found, _, err := root.Find(args)
-		all, _, errOfAll := cli.NewRoot(a).Find(args)
+		all, _, errOfAll := cli.NewRoot(f).Find(args)
 		if found.CommandPath() != all.CommandPath() || (err == nil) != (errOfAll == nil) {
 			t.Errorf("%q: %s, among all %s", line, found.CommandPath(), all.CommandPath())
 		}

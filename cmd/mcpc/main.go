@@ -24,15 +24,15 @@ var (
 )
 
 func main() {
-	a := cli.New(os.Stdin, os.Stdout, os.Stderr)
-	a.Commit, a.Date, a.Leave = commit, date, os.Exit
-	a.Getenv, a.Environ, a.Now, a.Version = os.Getenv, os.Environ, time.Now, version
+	f := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	f.Commit, f.Date, f.Leave = commit, date, os.Exit
+	f.Getenv, f.Environ, f.Now, f.Version = os.Getenv, os.Environ, time.Now, version
 	// net/http logs what a server sends unasked. The failure says it, sanitized.
 	log.SetOutput(io.Discard)
 	cmdutil.CatchBrokenPipes()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, cmdutil.Interrupts...)
-	code, died := cli.Run(a, os.Args[1:], signals)
+	code, died := cli.Run(f, os.Args[1:], signals)
 	if died != nil {
 		dieOf(died)
 	}

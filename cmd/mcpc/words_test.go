@@ -113,15 +113,15 @@ func TestArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := &cmdutil.Factory{}
-	a.UI = a
-	a.Getenv = func(string) string { return "" }
+	f := &cmdutil.Factory{}
+	f.UI = f
+	f.Getenv = func(string) string { return "" }
 	for _, row := range argumentRows {
 		schema, _, err := validate.Compile([]byte(argumentSchemas[row.tool]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := readWords(t, a, schema, row.words); got != row.want && !said(got, row.want) {
+		if got := readWords(t, f, schema, row.words); got != row.want && !said(got, row.want) {
 			t.Errorf("%s %q\ngot  %s\nwant %s", row.tool, row.words, got, row.want)
 		}
 	}
@@ -133,9 +133,9 @@ func said(got, want string) bool {
 }
 
 // readWords gives the arguments, or the exit code and the error.
-func readWords(t *testing.T, a *cmdutil.Factory, schema *validate.Schema, typed []string) string {
+func readWords(t *testing.T, f *cmdutil.Factory, schema *validate.Schema, typed []string) string {
 	t.Helper()
-	g, err := arguments.Parse(&a.Env, typed, "", false)
+	g, err := arguments.Parse(&f.Env, typed, "", false)
 	if err != nil {
 		return "2 " + err.Error() + " " + usage.Outcome(err).Hint.String()
 	}
@@ -157,9 +157,9 @@ func readWords(t *testing.T, a *cmdutil.Factory, schema *validate.Schema, typed 
 
 // What the types of a place come from: references, alternatives, conditions.
 func TestArgumentsOfOddSchemas(t *testing.T) {
-	a := &cmdutil.Factory{}
-	a.UI = a
-	a.Getenv = func(string) string { return "" }
+	f := &cmdutil.Factory{}
+	f.UI = f
+	f.Getenv = func(string) string { return "" }
 	for _, row := range []struct{ schema, word, want string }{
 		{`{"properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"integer"}}}`, "n=1", `{"n":1}`},
 		{`{"properties":{"n":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`, "n=null", `{"n":null}`},
@@ -188,7 +188,7 @@ func TestArgumentsOfOddSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", row.schema, err)
 		}
-		if got := readWords(t, a, schema, []string{row.word}); got != row.want && !said(got, row.want) {
+		if got := readWords(t, f, schema, []string{row.word}); got != row.want && !said(got, row.want) {
 			t.Errorf("%s in %s\ngot  %s\nwant %s", row.word, row.schema, got, row.want)
 		}
 	}
@@ -257,15 +257,15 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	a := &cmdutil.Factory{In: file}
-	a.UI = a
-	a.Getenv = func(string) string { return "" }
-	g, err := arguments.Parse(&a.Env, []string{"a=@-"}, "", false)
+	f := &cmdutil.Factory{In: file}
+	f.UI = f
+	f.Getenv = func(string) string { return "" }
+	g, err := arguments.Parse(&f.Env, []string{"a=@-"}, "", false)
 	if err != nil || string(g.Words[0].Raw) != `"typed"` {
 		t.Errorf("%v, %v", g, err)
 	}
 	for _, typed := range [][]string{{"-", "a=@-"}, {"a=@-", "b:=@-"}} {
-		if _, err := arguments.Parse(&a.Env, typed, "", false); err == nil {
+		if _, err := arguments.Parse(&f.Env, typed, "", false); err == nil {
 			t.Errorf("%q reads standard input twice", typed)
 		}
 	}

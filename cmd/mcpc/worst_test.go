@@ -64,14 +64,14 @@ func TestWorstServerDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	a := cli.New(null, null, null)
-	a.Now = time.Now
-	a.Getenv = func(string) string { return "" }
-	cmdutil.SettleStyles(a)
+	f := cli.New(null, null, null)
+	f.Now = time.Now
+	f.Getenv = func(string) string { return "" }
+	cmdutil.SettleStyles(f)
 	for i, one := range severities {
 		for j, other := range severities {
 			asked := []*catalog.Surveyed{{ID: "one", Out: wire.Outcome{Kind: one}}, {ID: "other", Out: wire.Outcome{Kind: other}}}
-			if out, _ := catalog.EndingOfAll(t.Context(), a, asked, nil); out.Kind != severities[min(i, j)] {
+			if out, _ := catalog.EndingOfAll(t.Context(), f, asked, nil); out.Kind != severities[min(i, j)] {
 				t.Errorf("%q and %q end in %q, want %q", one, other, out.Kind, severities[min(i, j)])
 			}
 		}

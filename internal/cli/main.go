@@ -18,19 +18,19 @@ import (
 // New is the app of one run of the program, with all commands. The caller settles what
 // it may know of the world.
 func New(in, out, err *os.File) *cmdutil.Factory {
-	a := &cmdutil.Factory{In: in, Out: out, Err: err, Groups: commandGroups, NewRoot: NewRoot}
-	a.UI, a.Asker = a, elicit.New
-	return a
+	f := &cmdutil.Factory{In: in, Out: out, Err: err, Groups: commandGroups, NewRoot: NewRoot}
+	f.UI, f.Asker = f, elicit.New
+	return f
 }
 
 // Run is the whole program: arguments in, exit code out, and the signal that
 // ended it, if one did. A signal is waited for only where there is a
 // conversation to end, and a second one does not wait at all.
-func Run(a *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int, died os.Signal) {
+func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int, died os.Signal) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	ended := make(chan cmdutil.ExitError, 1)
-	go func() { ended <- execute(ctx, a, args) }()
+	go func() { ended <- execute(ctx, f, args) }()
 	for {
 		select {
 		case e := <-ended:
@@ -40,16 +40,16 @@ func Run(a *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 			}
 			return e.ExitCode(), died
 		case sig := <-signals:
-			if a.Relaying.Load() || sig == os.Interrupt && a.Paging.Load() {
+			if f.Relaying.Load() || sig == os.Interrupt && f.Paging.Load() {
 				continue
 			}
-			if stop := a.Line.Swap(nil); stop != nil && sig == os.Interrupt {
+			if stop := f.Line.Swap(nil); stop != nil && sig == os.Interrupt {
 				(*stop)(cmdutil.ErrInterrupted{Sig: sig})
 				continue
 			}
-			cmdutil.LeaveTerminal(a)
-			if ctx.Err() != nil || !a.Talking.Load() && !a.Hidden.Load() {
-				Killed(a, args, sig)
+			cmdutil.LeaveTerminal(f)
+			if ctx.Err() != nil || !f.Talking.Load() && !f.Hidden.Load() {
+				Killed(f, args, sig)
 				return 0, sig
 			}
 			cancel(cmdutil.ErrInterrupted{Sig: sig})
@@ -59,54 +59,54 @@ func Run(a *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 
 // Killed says for a program that a signal ended the command at once. The command may
 // still be at work, so that nothing is used of it that is not made for two.
-func Killed(a *cmdutil.Factory, args []string, sig os.Signal) {
-	if !cmdutil.AsksJSON(a, args) {
+func Killed(f *cmdutil.Factory, args []string, sig os.Signal) {
+	if !cmdutil.AsksJSON(f, args) {
 		return
 	}
 	o := wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-	if a.Record.Crossed.Load() || a.Talking.Load() {
+	if f.Record.Crossed.Load() || f.Talking.Load() {
 		o.Reached = wire.Unknown
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cmdutil.ErrInterrupted{Sig: sig})
-	failure.WriteJSON(a.Err, term.StyleFor(a.Err, "never", a.Getenv), cmdutil.Signalled(ctx, o))
+	failure.WriteJSON(f.Err, term.StyleFor(f.Err, "never", f.Getenv), cmdutil.Signalled(ctx, o))
 }
 
 // execute parses the arguments, runs the command and reports how it ended.
-func execute(ctx context.Context, a *cmdutil.Factory, args []string) (e cmdutil.ExitError) {
+func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.ExitError) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			e = crashed(a, crash, debug.Stack())
+			e = crashed(f, crash, debug.Stack())
 		}
 	}()
-	a.Args = args
-	cmdutil.SettleStyles(a)
-	a.Secrets.Full = func() { cmdutil.Withholding(a) }
-	root := RootFor(a, cmdutil.WithCodes(cmdutil.WithNegations(args)))
-	err := cmdutil.Execute(ctx, a, root, args)
+	f.Args = args
+	cmdutil.SettleStyles(f)
+	f.Secrets.Full = func() { cmdutil.Withholding(f) }
+	root := RootFor(f, cmdutil.WithCodes(cmdutil.WithNegations(args)))
+	err := cmdutil.Execute(ctx, f, root, args)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {
-		cmdutil.AimAnyway(a, root.PersistentFlags())
-		a.JSON = a.JSON || cmdutil.AsksJSON(a, args)
+		cmdutil.AimAnyway(f, root.PersistentFlags())
+		f.JSON = f.JSON || cmdutil.AsksJSON(f, args)
 	}
-	e = cmdutil.End(ctx, a, err)
-	cmdutil.Finish(a, e)
+	e = cmdutil.End(ctx, f, err)
+	cmdutil.Finish(f, e)
 	return e
 }
 
 // crashed reports that a bug ended the command; -v prints the stack for the developer.
-func crashed(a *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
-	if a.Progress == nil { // that early
-		cmdutil.SettleStyles(a)
+func crashed(f *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
+	if f.Progress == nil { // that early
+		cmdutil.SettleStyles(f)
 	}
-	a.Env.LearnArgs()
+	f.Env.LearnArgs()
 	o := wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Hint: "please report it with the command and what -vv prints"}
-	if a.Talking.Load() || a.Record.Crossed.Load() {
+	if f.Talking.Load() || f.Record.Crossed.Load() {
 		o.Reached = wire.Unknown
 	}
-	e := cmdutil.End(context.Background(), a, cmdutil.Exit(o))
-	if a.Verbose > 0 {
-		_, _ = a.Stderr().Write(stack)
+	e := cmdutil.End(context.Background(), f, cmdutil.Exit(o))
+	if f.Verbose > 0 {
+		_, _ = f.Stderr().Write(stack)
 	}
-	cmdutil.Finish(a, e)
+	cmdutil.Finish(f, e)
 	return e
 }

@@ -21,10 +21,10 @@ func TestABugIsAnEndingToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := New(out, out, out)
-	a.Now = time.Now
-	a.Version = "test"
-	a.Getenv = func(name string) string {
+	f := New(out, out, out)
+	f.Now = time.Now
+	f.Version = "test"
+	f.Getenv = func(name string) string {
 		switch name {
 		case host.EnvName("state"):
 			return t.TempDir()
@@ -33,7 +33,7 @@ func TestABugIsAnEndingToo(t *testing.T) {
 		}
 		return ""
 	}
-	code, died := Run(a, []string{"list", "--json"}, nil)
+	code, died := Run(f, []string{"list", "--json"}, nil)
 	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -64,10 +64,10 @@ func TestASignalAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	a := New(nil, nil, out)
-	a.Getenv = func(string) string { return "" }
-	Killed(a, []string{"call", "echo", "-"}, syscall.SIGTERM)
-	Killed(a, []string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
+	f := New(nil, nil, out)
+	f.Getenv = func(string) string { return "" }
+	Killed(f, []string{"call", "echo", "-"}, syscall.SIGTERM)
+	Killed(f, []string{"call", "echo", "-", "--json"}, syscall.SIGTERM)
 	const want = `{"error":{"kind":"signal","exit":143,"message":"interrupted","sent":false,"outcome":"not_sent","operation_sent":false,"retryable":false}}`
 	text, err := os.ReadFile(out.Name())
 	if err != nil {

@@ -59,20 +59,20 @@ func commandGroups() []cmdutil.Group {
 
 // RootFor is the tree that a command line needs: of the commands only those that it
 // names somewhere, which is a third of a millisecond less at every start.
-func RootFor(a *cmdutil.Factory, args []string) *cobra.Command {
-	root := rootOf(a, args)
-	if found, _, err := root.Find(args); err != nil || found == root || cmdutil.CommandIs(a, found.Name(), cmdutil.Whole) {
-		return NewRoot(a)
+func RootFor(f *cmdutil.Factory, args []string) *cobra.Command {
+	root := rootOf(f, args)
+	if found, _, err := root.Find(args); err != nil || found == root || cmdutil.CommandIs(f, found.Name(), cmdutil.Whole) {
+		return NewRoot(f)
 	}
 	return root
 }
 
 // NewRoot builds the whole command tree. Nothing of it is kept in package variables,
 // so that two apps, as in tests, share nothing.
-func NewRoot(a *cmdutil.Factory) *cobra.Command { return rootOf(a, nil) }
+func NewRoot(f *cmdutil.Factory) *cobra.Command { return rootOf(f, nil) }
 
 // rootOf has the commands with these names; nil is all of them, and the topics.
-func rootOf(a *cmdutil.Factory, among []string) *cobra.Command {
+func rootOf(f *cmdutil.Factory, among []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpc",
 		Short: "a client for the Model Context Protocol, and an inspector of its traffic",
@@ -85,33 +85,33 @@ traffic. "demo" is a built-in server to try it with.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:              func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		Args:              func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asked, _ := cmd.Flags().GetBool("version"); asked {
-				return help.PrintVersion(cmd.Context(), a)
+				return help.PrintVersion(cmd.Context(), f)
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(a, cmd, args) },
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(f, cmd, args) },
 	}
-	root.SetOut(a.Stdout())
-	root.SetErr(a.Stderr())
-	cmdutil.AddGlobals(a, root.PersistentFlags())
+	root.SetOut(f.Stdout())
+	root.SetErr(f.Stderr())
+	cmdutil.AddGlobals(f, root.PersistentFlags())
 	root.Flags().Bool("version", false, "the same as mcpc version")
 	_ = root.Flags().MarkHidden("version")
-	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(a, cmd, p1) })
-	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(a, cmd, nil); return nil })
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
-	for _, c := range cmdutil.Commands(a) {
+	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(f, cmd, p1) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(f, cmd, nil); return nil })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(f, cmd, err) })
+	for _, c := range cmdutil.Commands(f) {
 		if among == nil || slices.Contains(among, c.Name) {
-			root.AddCommand(c.Make(a))
+			root.AddCommand(c.Make(f))
 		}
 	}
 	if among == nil {
 		root.AddCommand(help.NewTopics()...)
 	}
 	root.SetHelpCommand(help.NewHelp())
-	help.AddCompletions(a, root)
+	help.AddCompletions(f, root)
 	for _, c := range help.AllOf(root) {
 		c.Flags().SortFlags = false // they are declared in the order in which help has them
 		c.DisableFlagsInUseLine = true
@@ -120,46 +120,46 @@ traffic. "demo" is a built-in server to try it with.`,
 }
 
 // prepare settles what all commands share once the flags are known.
-func prepare(a *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if cmd.Name() == cobra.ShellCompRequestCmd {
 		help.OwnFirst(cmd)
 	}
-	if a.Shell != nil {
-		if err := a.Shell.MayRun(cmd); err != nil {
+	if f.Shell != nil {
+		if err := f.Shell.MayRun(cmd); err != nil {
 			return err
 		}
-		if err := cmdutil.FromEnvironment(cmd, a.Shell.Getenv); err != nil {
+		if err := cmdutil.FromEnvironment(cmd, f.Shell.Getenv); err != nil {
 			return err
 		}
 	} else {
-		cmdutil.NoteTyped(a, cmd.Flags())
-		a.Prepared = true
-		if err := cmdutil.FromEnvironment(cmd, a.Getenv); err != nil {
+		cmdutil.NoteTyped(f, cmd.Flags())
+		f.Prepared = true
+		if err := cmdutil.FromEnvironment(cmd, f.Getenv); err != nil {
 			return err
 		}
-		a.ServerGiven = a.ServerGiven || cmd.Flags().Changed("server")
-		cmdutil.SettleStyles(a)
+		f.ServerGiven = f.ServerGiven || cmd.Flags().Changed("server")
+		cmdutil.SettleStyles(f)
 		_, argv := cmdutil.SplitDash(cmd, args)
-		a.NameServer(argv)
+		f.NameServer(argv)
 	}
-	if err := cmdutil.ReadRedactFile(a); err != nil {
+	if err := cmdutil.ReadRedactFile(f); err != nil {
 		return err
 	}
-	if err := cmdutil.Check(a); err != nil {
+	if err := cmdutil.Check(f); err != nil {
 		return err
 	}
-	a.Limits = a.AsLimits()
-	if f := cmd.Flags().Lookup("output"); f != nil && f.Changed && a.Output == "" {
+	f.Limits = f.AsLimits()
+	if flag := cmd.Flags().Lookup("output"); flag != nil && flag.Changed && f.Output == "" {
 		return usage.New("-o needs a file name", "without -o the result goes to stdout")
 	}
-	if err := cmdutil.CheckCut(a); err != nil {
+	if err := cmdutil.CheckCut(f); err != nil {
 		return err
 	}
-	if a.Jq != "" {
-		if _, err := jq.Compile(a.Jq); err != nil {
+	if f.Jq != "" {
+		if _, err := jq.Compile(f.Jq); err != nil {
 			var hint wire.Hint
-			if cmdutil.Inert(a.Jq) && !strings.ContainsAny(a.Jq, " .|") {
-				hint = wire.Hint("a member starts with a dot: --jq ." + a.Jq)
+			if cmdutil.Inert(f.Jq) && !strings.ContainsAny(f.Jq, " .|") {
+				hint = wire.Hint("a member starts with a dot: --jq ." + f.Jq)
 			}
 			return usage.New("--jq: "+err.Error(), hint)
 		}
@@ -174,13 +174,13 @@ var otherFlags = map[string]string{
 }
 
 // flagError suggests the flag that was perhaps meant.
-func flagError(a *cmdutil.Factory, cmd *cobra.Command, err error) error {
+func flagError(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 	hint := cmdutil.RunOf(cmd, " --help") + " shows the flags"
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		argv := cmdutil.StartedAmong(a, cmd)
+		argv := cmdutil.StartedAmong(f, cmd)
 		if near := suggest.Nearest(name, names); near != "" {
 			hint = wire.Hint("did you mean --" + near + "?")
 		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
@@ -188,7 +188,7 @@ func flagError(a *cmdutil.Factory, cmd *cobra.Command, err error) error {
 		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
 			hint = "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + hint
 		} else if argv != nil {
-			hint = "a server's command goes after --: " + cmdutil.CommandStarting(a, cmd.Name(), argv)
+			hint = "a server's command goes after --: " + cmdutil.CommandStarting(f, cmd.Name(), argv)
 		}
 	}
 	return usage.New(cmdutil.FlagText(err), hint)

@@ -47,28 +47,28 @@ func Guard(c *Conn, opt *client.Options) error {
 	if opt.Server.URL == "" || none {
 		return nil // with -H 'Authorization:' the user wants none
 	}
-	a := c.Env
-	fixed, err := fixedToken(a)
+	e := c.Env
+	fixed, err := fixedToken(e)
 	if err != nil {
 		return err
 	}
-	a.Secrets.Learn(fixed)
-	g := &auth.Transport{Endpoint: opt.Server.URL, Fixed: fixed, Account: a.Auth.Account, Now: a.Now, AddSecret: a.Secrets.Learn, Pause: transport.Pause,
-		NewFlow: func(ctx context.Context) *auth.Flow { return Walk(ctx, a, opt.Server.URL) }}
-	g.Store, _ = a.Tokens() // without a place for the state there are none
-	if a.UI.CanAsk() && !a.Auth.NoPrompt {
-		g.Login = a.UI.OfferLogin
+	e.Secrets.Learn(fixed)
+	g := &auth.Transport{Endpoint: opt.Server.URL, Fixed: fixed, Account: e.Auth.Account, Now: e.Now, AddSecret: e.Secrets.Learn, Pause: transport.Pause,
+		NewFlow: func(ctx context.Context) *auth.Flow { return Walk(ctx, e, opt.Server.URL) }}
+	g.Store, _ = e.Tokens() // without a place for the state there are none
+	if e.UI.CanAsk() && !e.Auth.NoPrompt {
+		g.Login = e.UI.OfferLogin
 	}
-	a.Guard = g
+	e.Guard = g
 	opt.Through, opt.Extensions = g.Over, g.Extensions()
 	return nil
 }
 
 // fixedToken is the one that the user brings himself, or "".
-func fixedToken(a *host.Env) (string, error) {
-	token := a.Getenv("MCPC_TOKEN")
-	if name := a.Auth.TokenFile; name != "" {
-		raw, err := a.ReadFile(name, host.MostSecret)
+func fixedToken(e *host.Env) (string, error) {
+	token := e.Getenv("MCPC_TOKEN")
+	if name := e.Auth.TokenFile; name != "" {
+		raw, err := e.ReadFile(name, host.MostSecret)
 		if err != nil {
 			return "", usage.NotRead("--token-file "+name, err, "")
 		}
@@ -84,13 +84,13 @@ func fixedToken(a *host.Env) (string, error) {
 }
 
 // Walk goes through a server's authorization; -v shows the steps.
-func Walk(ctx context.Context, a *host.Env, endpoint string) *auth.Flow {
-	way := a.Route.ForAuth()
-	way.Limit = a.Limits.Idle
-	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: a.Now, AddSecret: a.Secrets.Learn,
-		Read: func(name string) ([]byte, error) { return a.ReadFile(name, host.MostSecret) }}
-	if a.Verbose > 0 {
-		w.OnStep = func(s auth.Step) { a.UI.Note("login: " + StepLine(s)) }
+func Walk(ctx context.Context, e *host.Env, endpoint string) *auth.Flow {
+	way := e.Route.ForAuth()
+	way.Limit = e.Limits.Idle
+	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: e.Now, AddSecret: e.Secrets.Learn,
+		Read: func(name string) ([]byte, error) { return e.ReadFile(name, host.MostSecret) }}
+	if e.Verbose > 0 {
+		w.OnStep = func(s auth.Step) { e.UI.Note("login: " + StepLine(s)) }
 	}
 	return w
 }
@@ -98,17 +98,17 @@ func Walk(ctx context.Context, a *host.Env, endpoint string) *auth.Flow {
 // Explain adds to the ending of a command why a server refused it or has gone, and what to
 // do. It stores the challenge for mcpc login, and removes the socket of a kept server that
 // has exited.
-func Explain(a *host.Env, o wire.Outcome) wire.Outcome {
-	return explainLostServer(a, ExplainAuthFailure(a, o))
+func Explain(e *host.Env, o wire.Outcome) wire.Outcome {
+	return explainLostServer(e, ExplainAuthFailure(e, o))
 }
 
 // ExplainAuthFailure says of a refusal what is to be done about it. The challenge is kept,
 // so that a bare `mcpc login` answers it.
-func ExplainAuthFailure(a *host.Env, o wire.Outcome) wire.Outcome {
-	if a.Guard == nil || o.Kind != wire.Auth {
+func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
+	if e.Guard == nil || o.Kind != wire.Auth {
 		return o
 	}
-	r := a.Guard.Unsolved()
+	r := e.Guard.Unsolved()
 	switch {
 	case r == nil:
 		return o
@@ -116,7 +116,7 @@ func ExplainAuthFailure(a *host.Env, o wire.Outcome) wire.Outcome {
 		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
 		return o
 	case r.OwnField:
-		o.Hint = "the given token was rejected: use a new one, or remove it and run " + loginCommand(a, false, "")
+		o.Hint = "the given token was rejected: use a new one, or remove it and run " + loginCommand(e, false, "")
 		return o
 	case r.Again:
 		o.Text = "the token has every requested scope, but the server still reports insufficient_scope"
@@ -127,7 +127,7 @@ func ExplainAuthFailure(a *host.Env, o wire.Outcome) wire.Outcome {
 	if r.Grant.Alone() {
 		grant = " --grant " + string(r.Grant) // with the client and the secret of last time
 	}
-	o.Hint = loginCommand(a, true, grant)
+	o.Hint = loginCommand(e, true, grant)
 	switch {
 	case r.Sent && r.Status == http.StatusUnauthorized:
 		o.Text += ": the token was rejected and could not be refreshed"
@@ -139,29 +139,29 @@ func ExplainAuthFailure(a *host.Env, o wire.Outcome) wire.Outcome {
 	} else if len(r.Fields) == 0 {
 		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
 	}
-	if a.FromFile != "" && HasSecret(a.Guard.Endpoint) { // it is not copied
+	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) { // it is not copied
 		return o
 	}
-	if err := keepChallenge(a, *r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
-		o.Hint = loginCommand(a, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
+	if err := keepChallenge(e, *r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first
+		o.Hint = loginCommand(e, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
 	}
 	return o
 }
 
 // loginCommand is the command that answers the server's challenge. A URL that holds a
 // secret is not shown: where the challenge is kept the command needs no target.
-func loginCommand(a *host.Env, kept bool, more string) wire.Hint {
+func loginCommand(e *host.Env, kept bool, more string) wire.Hint {
 	command := "login"
 	switch {
-	case a.FromFile != "":
-		command += " " + shellwords.Quote(a.FromFile)
-	case !HasSecret(a.Guard.Endpoint):
-		command += " " + shellwords.Quote(a.Guard.Endpoint)
+	case e.FromFile != "":
+		command += " " + shellwords.Quote(e.FromFile)
+	case !HasSecret(e.Guard.Endpoint):
+		command += " " + shellwords.Quote(e.Guard.Endpoint)
 	case !kept:
 		command += " TARGET"
 	}
-	if a.Auth.Account != "" && !a.AccountTyped { // the session's own
-		command += " --account " + shellwords.Quote(a.Auth.Account)
+	if e.Auth.Account != "" && !e.AccountTyped { // the session's own
+		command += " --account " + shellwords.Quote(e.Auth.Account)
 	}
 	return wire.Run(command + more)
 }
@@ -192,13 +192,13 @@ func AuthFailed(err error, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-func keepChallenge(a *host.Env, r auth.Refusal) error {
-	store, err := a.Tokens()
+func keepChallenge(e *host.Env, r auth.Refusal) error {
+	store, err := e.Tokens()
 	if err != nil {
 		return err
 	}
 	return store.Change(context.Background(), func(b *auth.Records) {
-		b.Pending = &auth.Pending{Endpoint: a.Guard.Endpoint, Account: a.Auth.Account, Status: r.Status, Fields: r.Fields, At: a.Now()}
+		b.Pending = &auth.Pending{Endpoint: e.Guard.Endpoint, Account: e.Auth.Account, Status: r.Status, Fields: r.Fields, At: e.Now()}
 	})
 }
 

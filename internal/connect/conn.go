@@ -110,15 +110,15 @@ type Options struct {
 
 // Dial finds the server that a command means and opens or resumes the connection with
 // it. A caller must close it, also after an outcome that is not good.
-func Dial(ctx context.Context, a *host.Env, how Options) (*Conn, wire.Outcome) {
-	host.TuneGC(a, how.MultiCall)
-	c := &Conn{Env: a, OnNotification: how.OnNotification}
+func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
+	host.TuneGC(e, how.MultiCall)
+	c := &Conn{Env: e, OnNotification: how.OnNotification}
 	if how.MultiCall {
 		c.Box = &toolbox{}
 	}
 	o := Find(c, how.Argv)
 	if o.Good() && how.Remembers {
-		o = TryState(ctx, a)
+		o = TryState(ctx, e)
 	}
 	if !o.Good() {
 		return c, o
@@ -132,8 +132,8 @@ func Dial(ctx context.Context, a *host.Env, how Options) (*Conn, wire.Outcome) {
 	}
 	// A revision that was asked for is made sure of, except where the user wants
 	// to send whatever he likes.
-	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && a.Protocol == ""
-	a.Talking.Store(true)
+	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && e.Protocol == ""
+	e.Talking.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)
 	if !o.Good() {
@@ -147,8 +147,8 @@ func Dial(ctx context.Context, a *host.Env, how Options) (*Conn, wire.Outcome) {
 	}
 	c.Session = session
 	remember(ctx, c, opt)
-	if a.Verbose > 0 {
-		a.UI.Note("protocol " + session.Revision() + ": " + session.Why())
+	if e.Verbose > 0 {
+		e.UI.Note("protocol " + session.Revision() + ": " + session.Why())
 	}
 	setLogLevel(ctx, c)
 	return c, o
@@ -332,14 +332,14 @@ func FillSession(s *state.Session, m client.Memory) {
 
 // SafeInfo is what a server said of itself as it may be kept: it may say again what it was
 // sent.
-func SafeInfo(a *host.Env, info client.Info) client.Info {
+func SafeInfo(e *host.Env, info client.Info) client.Info {
 	for _, raw := range []*json.RawMessage{&info.Capabilities, &info.ServerInfo} {
-		if safe, n := a.Secrets.Bytes(*raw); n > 0 {
+		if safe, n := e.Secrets.Bytes(*raw); n > 0 {
 			if *raw = safe; jsonraw.Valid(safe) != nil {
 				*raw = nil
 			}
 		}
 	}
-	info.Instructions = a.Secrets.Text(info.Instructions)
+	info.Instructions = e.Secrets.Text(info.Instructions)
 	return info
 }

@@ -97,35 +97,35 @@ func (c *Conn) HeldNow() *state.Held {
 }
 
 // StopKept ends the server of a session that has another one now.
-func StopKept(ctx context.Context, a *host.Env, old *state.Held) {
+func StopKept(ctx context.Context, e *host.Env, old *state.Held) {
 	if old == nil {
 		return
 	}
 	if _, err := keepalive.Stop(ctx, old.Socket); err != nil && !errors.Is(err, keepalive.ErrGone) {
-		a.UI.Warn("the previously kept server could not be stopped: " + host.Reason(err))
+		e.UI.Warn("the previously kept server could not be stopped: " + host.Reason(err))
 	}
 }
 
 // explainLostServer adds to the outcome of a session whose server has gone why it exited,
 // and how to start it again: the server's memory is lost, which the user should be told.
-func explainLostServer(a *host.Env, o wire.Outcome) wire.Outcome {
-	if a.Held == nil || o.Kind != wire.Transport {
+func explainLostServer(e *host.Env, o wire.Outcome) wire.Outcome {
+	if e.Held == nil || o.Kind != wire.Transport {
 		return o
 	}
 	if errors.Is(o.Err, keepalive.ErrGone) {
-		keepalive.RemoveStaleSockets(filepath.Dir(a.Held.Held.Socket))
-		o.Text = "the server of session " + strconv.Quote(a.Held.Name) + " has exited" + whyUnheld(a)
+		keepalive.RemoveStaleSockets(filepath.Dir(e.Held.Held.Socket))
+		o.Text = "the server of session " + strconv.Quote(e.Held.Name) + " has exited" + whyUnheld(e)
 	}
 	if o.Hint == "" {
-		o.Hint = wire.Run("init --keep "+a.Held.Name) + " starts it again"
+		o.Hint = wire.Run("init --keep "+e.Held.Name) + " starts it again"
 	}
 	return o
 }
 
 // whyUnheld is a reason that is not recorded: the idle time was over; else "".
-func whyUnheld(a *host.Env) string {
-	idle := a.Held.Held.Idle
-	if idle == 0 || a.Now().Sub(a.HeldUsed) < idle {
+func whyUnheld(e *host.Env) string {
+	idle := e.Held.Held.Idle
+	if idle == 0 || e.Now().Sub(e.HeldUsed) < idle {
 		return ""
 	}
 	return ": it was idle for " + english.Duration(idle)

@@ -10,8 +10,8 @@ import (
 )
 
 // TryState refuses a state that cannot be changed.
-func TryState(ctx context.Context, a *host.Env) wire.Outcome {
-	store, err := state.Open(a.State)
+func TryState(ctx context.Context, e *host.Env) wire.Outcome {
+	store, err := state.Open(e.State)
 	if err == nil {
 		err = store.Try(ctx)
 	}

@@ -124,14 +124,14 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 
 // unknownTarget is the ending of a command whose target is unknown. It may be defined in
 // a file that could not be read.
-func unknownTarget(a *host.Env, err error) wire.Outcome {
+func unknownTarget(e *host.Env, err error) wire.Outcome {
 	o := usage.Outcome(err)
 	unknown, ok := errors.AsType[*target.UnknownError](err)
-	from, text := "", a.Server
-	if !a.ServerGiven {
-		from, text = host.EnvName("server")+": ", a.Getenv(host.EnvName("server"))
+	from, text := "", e.Server
+	if !e.ServerGiven {
+		from, text = host.EnvName("server")+": ", e.Getenv(host.EnvName("server"))
 	}
-	what, hint := a.UI.MeantByPath(text)
+	what, hint := e.UI.MeantByPath(text)
 	if what != "" {
 		o.Text, o.Hint = from+"the server is neither a URL nor a name, but "+what, hint
 	}
@@ -146,7 +146,7 @@ func unknownTarget(a *host.Env, err error) wire.Outcome {
 		hints = append(hints, "did you mean "+near+"?")
 	}
 	if unknown.Source != target.FromSession {
-		hints = append(hints, a.UnreadableFiles()...)
+		hints = append(hints, e.UnreadableFiles()...)
 	}
 	if len(hints) > 0 {
 		o.Hint = wire.Hint(strings.Join(hints, "; "))

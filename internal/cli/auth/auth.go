@@ -26,7 +26,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewAuth(a *cmdutil.Factory) *cobra.Command {
+func NewAuth(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth [COMMAND]",
 		Short: "list stored tokens, or explain how a server's login works",
@@ -35,14 +35,14 @@ are never shown.`,
 		Example: `  mcpc auth
   mcpc auth --json
   mcpc auth --jq '.tokens[].issuer'`,
-		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return whoAmI(cmd.Context(), a)
+			return whoAmI(cmd.Context(), f)
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:               "explain [TARGET]",
-		ValidArgsFunction: complete.CompleteTarget(a),
+		ValidArgsFunction: complete.CompleteTarget(f),
 		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each
@@ -53,17 +53,17 @@ TARGET is the server that rejected the last command, as for mcpc login.`,
   mcpc auth explain https://mcp.example/mcp --json
   mcpc auth explain https://mcp.example/mcp -v`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneTarget(a, args); err != nil {
+			if err := oneTarget(f, args); err != nil {
 				return err
 			}
-			return explainAuth(cmd.Context(), a)
+			return explainAuth(cmd.Context(), f)
 		},
 	})
 	return cmd
 }
 
-func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
-	store, err := a.Env.Tokens()
+func whoAmI(ctx context.Context, f *cmdutil.Factory) error {
+	store, err := f.Env.Tokens()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -73,25 +73,25 @@ func whoAmI(ctx context.Context, a *cmdutil.Factory) error {
 	}
 	facts, rows := []tokenJSON{}, [][]string{}
 	for _, t := range book.Tokens {
-		f := tokenFacts(t)
-		facts = append(facts, f)
-		rows = append(rows, []string{f.Server, cmp.Or(f.Account, "-"), f.Issuer, cmp.Or(strings.Join(f.Scopes, " "), "-"), whenExpires(a, t), f.Kept})
+		fact := tokenFacts(t)
+		facts = append(facts, fact)
+		rows = append(rows, []string{fact.Server, cmp.Or(fact.Account, "-"), fact.Issuer, cmp.Or(strings.Join(fact.Scopes, " "), "-"), whenExpires(f, t), fact.Kept})
 	}
 	raw, _ := json.Marshal(map[string]any{"tokens": facts})
 	ans := cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		return term.Table(w, st, []string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "EXPIRES", "STORE"}, rows)
 	})
 	if len(rows) == 0 {
-		a.Note("no tokens are stored: mcpc login TARGET gets one")
+		f.Note("no tokens are stored: mcpc login TARGET gets one")
 	}
 	if p := book.Pending; p != nil {
 		what := "authentication"
 		if c, _ := auth.Wanted(auth.ParseChallenges(p.Fields)); p.Status == http.StatusForbidden && len(c.Scopes()) > 0 {
 			what = fmt.Sprintf("a token with scope %q", jsonraw.Excerpt([]byte(strings.Join(c.Scopes(), " ")), host.MostSaid))
 		}
-		a.Note(redact.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
+		f.Note(redact.RedactURL(p.Endpoint) + " requires " + what + ": run mcpc login")
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, ans)
+	return cmdutil.Show(ctx, f, wire.Outcome{}, ans)
 }
 
 // openAsNobody opens a conversation without a token, and closes it: the guard has
@@ -122,13 +122,13 @@ type stepJSON struct {
 }
 
 // explainAuth walks through the authorization up to the first prompt, and shows every step.
-func explainAuth(ctx context.Context, a *cmdutil.Factory) error {
-	a.Record.Many = true // it judges the walk, and not the request that was refused
-	if store, err := a.Env.Tokens(); err == nil {
+func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
+	f.Record.Many = true // it judges the walk, and not the request that was refused
+	if store, err := f.Env.Tokens(); err == nil {
 		book, _ := store.Load() // what is not readable has no challenge
-		meanRefused(a, book)
+		meanRefused(f, book)
 	}
-	c, out := meant(ctx, a)
+	c, out := meant(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -142,7 +142,7 @@ func explainAuth(ctx context.Context, a *cmdutil.Factory) error {
 		return cmdutil.Exit(out)
 	}
 	var steps []auth.Step
-	w := connect.Walk(ctx, &a.Env, endpoint)
+	w := connect.Walk(ctx, &f.Env, endpoint)
 	defer w.Net.Close()
 	w.OnStep = func(s auth.Step) { steps = append(steps, s) }
 	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}
@@ -154,7 +154,7 @@ func explainAuth(ctx context.Context, a *cmdutil.Factory) error {
 	if err == nil {
 		steps = append(steps, auth.Step{Text: waysIn(found)})
 	}
-	return showSteps(ctx, a, steps, err)
+	return showSteps(ctx, f, steps, err)
 }
 
 // challengeStep is what the server said to a request without a token.
@@ -179,11 +179,11 @@ func waysIn(found auth.Found) string {
 
 // showSteps prints the walk, as far as it came. A rule that is broken is the answer
 // "no", and what could not be fetched an ending of its own.
-func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err error) error {
+func showSteps(ctx context.Context, f *cmdutil.Factory, steps []auth.Step, err error) error {
 	all := []stepJSON{}
 	for i, s := range steps {
-		s.URL, s.Text = a.Secrets.Text(s.URL), a.Secrets.Text(s.Text) // the endpoint's own, which servers repeat
-		s.Document, _ = a.Secrets.Bytes(s.Document)
+		s.URL, s.Text = f.Secrets.Text(s.URL), f.Secrets.Text(s.Text) // the endpoint's own, which servers repeat
+		s.Document, _ = f.Secrets.Bytes(s.Document)
 		steps[i] = s
 		doc := json.RawMessage(s.Document)
 		if jsonraw.Valid(doc) != nil {
@@ -204,7 +204,7 @@ func showSteps(ctx context.Context, a *cmdutil.Factory, steps []auth.Step, err e
 			out.Kind = wire.CheckFailed
 		}
 	}
-	err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+	err = cmdutil.Print(ctx, f, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		for _, s := range steps {
 			if err := showStep(w, st, s); err != nil {
 				return err

@@ -40,7 +40,7 @@ func grantWords() []string {
 }
 
 // check refuses what does not go together, and reads the secrets' files.
-func (o *loginOptions) check(a *cmdutil.Factory) error {
+func (o *loginOptions) check(f *cmdutil.Factory) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
 		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), suggest.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))))
@@ -71,10 +71,10 @@ func (o *loginOptions) check(a *cmdutil.Factory) error {
 	}
 	var err error
 	if o.secretFile != "" {
-		o.secret, err = secretIn(a, "--client-secret-file", o.secretFile)
+		o.secret, err = secretIn(f, "--client-secret-file", o.secretFile)
 	}
 	if o.idpSecretFile != "" && err == nil {
-		o.idpSecret, err = secretIn(a, "--idp-client-secret-file", o.idpSecretFile)
+		o.idpSecret, err = secretIn(f, "--idp-client-secret-file", o.idpSecretFile)
 	}
 	return err
 }
@@ -104,8 +104,8 @@ func (o *loginOptions) checkGrant() error {
 }
 
 // secretIn reads the file of a flag, which has one line.
-func secretIn(a *cmdutil.Factory, flag, name string) (string, error) {
-	raw, err := a.Env.ReadFile(name, host.MostSecret)
+func secretIn(f *cmdutil.Factory, flag, name string) (string, error) {
+	raw, err := f.Env.ReadFile(name, host.MostSecret)
 	if err != nil {
 		return "", usage.NotRead(flag+" "+name, err, "")
 	}

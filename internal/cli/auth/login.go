@@ -42,7 +42,7 @@ type loginOptions struct {
 	store         string
 }
 
-func NewLogin(a *cmdutil.Factory) *cobra.Command {
+func NewLogin(f *cmdutil.Factory) *cobra.Command {
 	var o loginOptions
 	cmd := &cobra.Command{
 		Use:   "login [TARGET]",
@@ -59,86 +59,86 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device
   mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteTarget(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneTarget(a, args); err != nil {
+			if err := oneTarget(f, args); err != nil {
 				return err
 			}
-			if err := o.check(a); err != nil {
+			if err := o.check(f); err != nil {
 				return err
 			}
-			return runLogin(cmd.Context(), a, o)
+			return runLogin(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.scope, "scope", "", "`scopes` to request, instead of those the server names")
-	f.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
-	f.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
-	o.clientFlags(f)
-	f.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
-	f.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
-	f.StringVar(&o.store, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
+	flags := cmd.Flags()
+	flags.StringVar(&o.scope, "scope", "", "`scopes` to request, instead of those the server names")
+	flags.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
+	flags.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
+	o.clientFlags(flags)
+	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
+	flags.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
+	flags.StringVar(&o.store, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
 	_ = cmd.RegisterFlagCompletionFunc("grant", complete.Fixed(grantWords()...))
 	_ = cmd.RegisterFlagCompletionFunc("token-store", complete.Fixed("keyring", "file"))
 	return cmd
 }
 
 // oneTarget takes TARGET for -s.
-func oneTarget(a *cmdutil.Factory, args []string) error {
+func oneTarget(f *cmdutil.Factory, args []string) error {
 	if len(args) > 1 {
 		return usage.New("login takes one target", "a token belongs to one server")
 	}
 	if len(args) == 1 {
-		a.Server, a.ServerGiven = args[0], true
+		f.Server, f.ServerGiven = args[0], true
 	}
 	return nil
 }
 
-func runLogin(ctx context.Context, a *cmdutil.Factory, o loginOptions) error {
-	a.Secrets.Learn(o.secret, o.idpSecret)
-	a.Record.Many = true // what is refused on the way is not the ending
-	out := connect.TryState(ctx, &a.Env)
+func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
+	f.Secrets.Learn(o.secret, o.idpSecret)
+	f.Record.Many = true // what is refused on the way is not the ending
+	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
 	if out.Good() {
-		req, out = whatToLogInTo(ctx, a)
+		req, out = whatToLogInTo(ctx, f)
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if err := a.Env.RememberNetwork(req.Endpoint); err != nil {
+	if err := f.Env.RememberNetwork(req.Endpoint); err != nil {
 		return err
 	}
-	store, err := loginStore(a, o.store)
+	store, err := loginStore(f, o.store)
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
 	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
 	unopened := make(chan error, 1)
-	req.Visit, req.ShowCode, req.Issuer = cmdutil.Visitor(a, unopened), cmdutil.ShowCode(a), o.issuer
-	if !a.ErrStyle.Terminal {
+	req.Visit, req.ShowCode, req.Issuer = cmdutil.Visitor(f, unopened), cmdutil.ShowCode(f), o.issuer
+	if !f.ErrStyle.Terminal {
 		req.NoBrowser = unopened
 	}
-	if a.CanAsk() && !a.Auth.NoPrompt {
-		req.Choose = cmdutil.ChooseIssuer(a)
+	if f.CanAsk() && !f.Auth.NoPrompt {
+		req.Choose = cmdutil.ChooseIssuer(f)
 	}
 	if o.noBrowser {
-		req.Visit, req.Paste = showLogin(a), paste(a)
+		req.Visit, req.Paste = showLogin(f), paste(f)
 	}
-	w := connect.Walk(ctx, &a.Env, req.Endpoint)
+	w := connect.Walk(ctx, &f.Env, req.Endpoint)
 	defer w.Net.Close()
-	a.Talking.Store(true)
-	inTime, stop := bounded(ctx, a)
+	f.Talking.Store(true)
+	inTime, stop := bounded(ctx, f)
 	defer stop()
 	t, err := w.Login(inTime, store, req)
-	a.Talking.Store(false)
+	f.Talking.Store(false)
 	switch {
 	case ctx.Err() != nil:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
 		return cmdutil.Exit(loginFailed(err, redact.RedactURL(req.Endpoint)))
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, tokenAnswer(a, t, store))
+	return cmdutil.Show(ctx, f, wire.Outcome{}, tokenAnswer(f, t, store))
 }
 
 // loginFailed is the ending of a login at a server, which is given as it may be shown.
@@ -155,37 +155,37 @@ func loginFailed(err error, server string) wire.Outcome {
 }
 
 // bounded is the time for a login as a whole, where the user gives one.
-func bounded(ctx context.Context, a *cmdutil.Factory) (context.Context, context.CancelFunc) {
-	if limit := a.Limits.Hard; limit > 0 {
+func bounded(ctx context.Context, f *cmdutil.Factory) (context.Context, context.CancelFunc) {
+	if limit := f.Limits.Hard; limit > 0 {
 		return context.WithTimeoutCause(ctx, limit, usage.Late("--max-time is over"))
 	}
 	return ctx, func() {}
 }
 
 // showLogin shows the URL of a login for a browser on another machine.
-func showLogin(a *cmdutil.Factory) func(context.Context, string) {
+func showLogin(f *cmdutil.Factory) func(context.Context, string) {
 	return func(_ context.Context, address string) {
-		a.Note("log in here, in any browser: " + a.ErrStyle.Line(address))
-		cmdutil.WarnOfAddress(a, address)
-		a.Note("then paste the URL that the browser was redirected to, even if the page does not load:")
+		f.Note("log in here, in any browser: " + f.ErrStyle.Line(address))
+		cmdutil.WarnOfAddress(f, address)
+		f.Note("then paste the URL that the browser was redirected to, even if the page does not load:")
 	}
 }
 
 // paste reads the redirect URL; wrong is what was pasted before.
-func paste(a *cmdutil.Factory) func(context.Context, *auth.Error) (string, error) {
+func paste(f *cmdutil.Factory) func(context.Context, *auth.Error) (string, error) {
 	return func(ctx context.Context, wrong *auth.Error) (string, error) {
 		if wrong != nil {
-			a.Warn(wrong.Text + ": " + wrong.Hint.String())
-			a.Note("paste it again; Ctrl-C cancels:")
+			f.Warn(wrong.Text + ": " + wrong.Hint.String())
+			f.Note("paste it again; Ctrl-C cancels:")
 		}
-		return a.Typist.Line(ctx)
+		return f.Typist.Line(ctx)
 	}
 }
 
 // whatToLogInTo is the target, or without one the server whose challenge is kept.
 // Where none is kept the server is asked for one.
-func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.Outcome) {
-	tokens, err := a.Env.Tokens()
+func whatToLogInTo(ctx context.Context, f *cmdutil.Factory) (auth.Request, wire.Outcome) {
+	tokens, err := f.Env.Tokens()
 	if err != nil {
 		return auth.Request{}, connect.StateFailed(err)
 	}
@@ -194,10 +194,10 @@ func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.
 		return auth.Request{}, connect.AuthFailed(err, wire.Outcome{})
 	}
 	kept := book.Pending
-	if meanRefused(a, book) {
-		return answering(a, *kept), wire.Outcome{}
+	if meanRefused(f, book) {
+		return answering(f, *kept), wire.Outcome{}
 	}
-	c, out := meant(ctx, a)
+	c, out := meant(ctx, f)
 	if !out.Good() {
 		return auth.Request{}, out
 	}
@@ -209,26 +209,26 @@ func whatToLogInTo(ctx context.Context, a *cmdutil.Factory) (auth.Request, wire.
 		return auth.Request{}, usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run("login https://…")))
 	}
 	if kept != nil && kept.Endpoint == endpoint {
-		return answering(a, *kept), wire.Outcome{}
+		return answering(f, *kept), wire.Outcome{}
 	}
-	return askForChallenge(ctx, a, c, endpoint)
+	return askForChallenge(ctx, f, c, endpoint)
 }
 
 // meanRefused takes the server whose challenge is kept for -s, where none is named.
-func meanRefused(a *cmdutil.Factory, book auth.Records) bool {
+func meanRefused(f *cmdutil.Factory, book auth.Records) bool {
 	kept := book.Pending
-	if kept == nil || a.ServerGiven || a.Getenv(host.EnvName("server")) != "" {
+	if kept == nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != "" {
 		return false
 	}
-	a.Server, a.ServerGiven = kept.Endpoint, true
-	a.Auth.Account = cmp.Or(a.Auth.Account, kept.Account)
-	a.Note("for " + redact.RedactURL(kept.Endpoint) + ", which rejected the last command")
+	f.Server, f.ServerGiven = kept.Endpoint, true
+	f.Auth.Account = cmp.Or(f.Auth.Account, kept.Account)
+	f.Note("for " + redact.RedactURL(kept.Endpoint) + ", which rejected the last command")
 	return true
 }
 
 // meant is the server that a command means, with nothing opened.
-func meant(ctx context.Context, a *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
-	c := &connect.Conn{Env: &a.Env}
+func meant(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
+	c := &connect.Conn{Env: &f.Env}
 	out := connect.Find(c, nil)
 	if out.Good() {
 		out = connect.SettleOrigin(ctx, c, false)
@@ -236,15 +236,15 @@ func meant(ctx context.Context, a *cmdutil.Factory) (*connect.Conn, wire.Outcome
 	return c, out
 }
 
-func answering(a *cmdutil.Factory, p auth.Pending) auth.Request {
+func answering(f *cmdutil.Factory, p auth.Pending) auth.Request {
 	c, _ := auth.Wanted(auth.ParseChallenges(p.Fields))
-	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: a.Auth.Account}
+	return auth.Request{Endpoint: p.Endpoint, Challenge: c, Challenged: true, Account: f.Auth.Account}
 }
 
 // askForChallenge connects without any token and returns the server's challenge, if any.
 // A server that accepts this may still challenge a later tool call.
-func askForChallenge(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, endpoint string) (auth.Request, wire.Outcome) {
-	req := auth.Request{Endpoint: endpoint, Account: a.Auth.Account}
+func askForChallenge(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, endpoint string) (auth.Request, wire.Outcome) {
+	req := auth.Request{Endpoint: endpoint, Account: f.Auth.Account}
 	g, out := openAsNobody(ctx, c)
 	if r := g.Unsolved(); r != nil {
 		req.Challenge, req.Challenged = r.Challenge, true
@@ -253,13 +253,13 @@ func askForChallenge(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, e
 	if !out.Good() && out.Kind != wire.Auth {
 		return req, out
 	}
-	a.Note("the server did not require authentication; trying its metadata")
+	f.Note("the server did not require authentication; trying its metadata")
 	return req, wire.Outcome{}
 }
 
 // loginStore settles where the token is kept.
-func loginStore(a *cmdutil.Factory, where string) (*auth.Store, error) {
-	store, err := a.Env.Tokens()
+func loginStore(f *cmdutil.Factory, where string) (*auth.Store, error) {
+	store, err := f.Env.Tokens()
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ func keptIn(t auth.Token) string {
 	return "file"
 }
 
-func tokenAnswer(a *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.Answer {
+func tokenAnswer(f *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.Answer {
 	facts := tokenFacts(t)
 	raw, _ := json.Marshal(facts)
 	where := map[string]string{"keyring": "encrypted, the key in the keyring", "file": "a file with mode 0600"}[facts.Kept]
@@ -314,17 +314,17 @@ func tokenAnswer(a *cmdutil.Factory, t auth.Token, store *auth.Store) cmdutil.An
 	bound := map[bool]string{true: "bound to a key (DPoP)"}[facts.Bound]
 	return cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		return term.Facts(w, st, [][]string{{"server", facts.Server}, {"account", facts.Account}, {"issuer", facts.Issuer},
-			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", whenExpires(a, t)}, {"bound", bound}, {"token", where}})
+			{"client", facts.Client}, {"scopes", strings.Join(facts.Scopes, " ")}, {"expires", whenExpires(f, t)}, {"bound", bound}, {"token", where}})
 	})
 }
 
 // whenExpires is an end as a person plans with it.
-func whenExpires(a *cmdutil.Factory, t auth.Token) string {
+func whenExpires(f *cmdutil.Factory, t auth.Token) string {
 	renewed := ""
 	if tokenFacts(t).Refreshable {
 		renewed = ", refreshed automatically"
 	}
-	switch left := t.Expires.Sub(a.Now()); {
+	switch left := t.Expires.Sub(f.Now()); {
 	case t.Expires.IsZero():
 		return "not given" + renewed
 	case left <= 0:

@@ -28,7 +28,7 @@ type logoutOptions struct{ all, local bool }
 // revokeTime bounds what is said to authorization servers of tokens that are over.
 const revokeTime = 10 * time.Second
 
-func NewLogout(a *cmdutil.Factory) *cobra.Command {
+func NewLogout(f *cmdutil.Factory) *cobra.Command {
 	var o logoutOptions
 	cmd := &cobra.Command{
 		Use:   "logout [TARGET]",
@@ -44,15 +44,15 @@ login, else that of the session, else the only one with a token.`,
 		Example: `  mcpc logout https://mcp.example/mcp
   mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteTarget(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
 				return usage.New("--all and a target exclude each other", "")
 			}
-			if err := oneTarget(a, args); err != nil {
+			if err := oneTarget(f, args); err != nil {
 				return err
 			}
-			return runLogout(cmd.Context(), a, o)
+			return runLogout(cmd.Context(), f, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "delete all tokens and clients")
@@ -60,74 +60,74 @@ login, else that of the session, else the only one with a token.`,
 	return cmd
 }
 
-func runLogout(ctx context.Context, a *cmdutil.Factory, o logoutOptions) error {
-	store, err := a.Env.Tokens()
+func runLogout(ctx context.Context, f *cmdutil.Factory, o logoutOptions) error {
+	store, err := f.Env.Tokens()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	if o.all {
-		return logoutAll(ctx, a, store, o)
+		return logoutAll(ctx, f, store, o)
 	}
 	book, err := store.Load()
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	meanRefused(a, book)
-	c, out := meant(ctx, a)
+	meanRefused(f, book)
+	c, out := meant(ctx, f)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	where, endpoint := c.Where, cmp.Or(c.Saved, c.OneOff).Endpoint
-	if c.Target.Source == target.FromDefault && a.Auth.Account == "" && len(book.Tokens) == 1 {
+	if c.Target.Source == target.FromDefault && f.Auth.Account == "" && len(book.Tokens) == 1 {
 		only := book.Tokens[0]
-		endpoint, a.Auth.Account = only.Endpoint, only.Account
-		where = a.ErrStyle.Line(redact.RedactURL(endpoint))
+		endpoint, f.Auth.Account = only.Endpoint, only.Account
+		where = f.ErrStyle.Line(redact.RedactURL(endpoint))
 	}
 	var before, after auth.Records
-	var f auth.Forgotten
+	var forgotten auth.Forgotten
 	err = store.Change(ctx, func(b *auth.Records) {
 		before = *b
-		f = b.Forget(endpoint, a.Auth.Account)
+		forgotten = b.Forget(endpoint, f.Auth.Account)
 		after = *b
 	})
 	switch {
 	case err != nil:
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
-	case len(f.Tokens) == 0 && c.Target.Source == target.FromSession && len(after.Tokens) == 1:
-		a.Note("no token is stored for " + where + "; " + logoutOf(a, after.Tokens[0]) + " deletes the only stored token")
-	case len(f.Tokens) == 0 && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
-		a.Note("no server is given, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET deletes one, --all deletes all")
-	case len(f.Tokens) == 0:
-		a.Note("no token is stored for " + where + " (mcpc auth lists the tokens)")
+	case len(forgotten.Tokens) == 0 && c.Target.Source == target.FromSession && len(after.Tokens) == 1:
+		f.Note("no token is stored for " + where + "; " + logoutOf(f, after.Tokens[0]) + " deletes the only stored token")
+	case len(forgotten.Tokens) == 0 && c.Target.Source == target.FromDefault && len(after.Tokens) > 1:
+		f.Note("no server is given, no session is current, and there are several tokens (mcpc auth): mcpc logout TARGET deletes one, --all deletes all")
+	case len(forgotten.Tokens) == 0:
+		f.Note("no token is stored for " + where + " (mcpc auth lists the tokens)")
 	default:
-		a.Note(fmt.Sprintf("the token for %s was deleted locally", where) + revoke(ctx, a, store, before, f.Tokens, o))
+		f.Note(fmt.Sprintf("the token for %s was deleted locally", where) + revoke(ctx, f, store, before, forgotten.Tokens, o))
 	}
-	for _, gone := range slices.DeleteFunc(f.Clients, func(c auth.Client) bool { return c.Proof() == "" }) { // the others register again unasked
+	for _, gone := range slices.DeleteFunc(forgotten.Clients, func(c auth.Client) bool { return c.Proof() == "" }) { // the others register again unasked
 		next := "has to name it again"
 		if gone.Origin == auth.Registered {
 			next = "registers again"
 		}
-		a.Note(a.ErrStyle.Line(fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next)))
+		f.Note(f.ErrStyle.Line(fmt.Sprintf("the client %s was deleted as well, with its %s; the next login there %s", gone.ID, gone.Proof(), next)))
 	}
-	for _, c := range f.Needed {
-		a.Note(a.ErrStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
+	for _, c := range forgotten.Needed {
+		f.Note(f.ErrStyle.Line(fmt.Sprintf("the client %s keeps its %s: another token uses it (mcpc auth)", c.ID, c.Proof())))
 	}
 	return nil
 }
 
 // logoutAll forgets everything, also where the file of it is damaged.
-func logoutAll(ctx context.Context, a *cmdutil.Factory, store *auth.Store, o logoutOptions) error {
+func logoutAll(ctx context.Context, f *cmdutil.Factory, store *auth.Store, o logoutOptions) error {
 	before, _ := store.Load()
 	if err := store.Reset(ctx); err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	a.Note("all tokens were deleted locally" + revoke(ctx, a, store, before, before.Tokens, o))
+	f.Note("all tokens were deleted locally" + revoke(ctx, f, store, before, before.Tokens, o))
 	return nil
 }
 
 // revoke revokes the tokens at their issuers, and returns the result as text. A failure
 // changes nothing here: the tokens are forgotten already.
-func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Records, tokens []auth.Token, o logoutOptions) string {
+func revoke(ctx context.Context, f *cmdutil.Factory, store *auth.Store, book auth.Records, tokens []auth.Token, o logoutOptions) string {
 	switch {
 	case len(tokens) == 0:
 		return "" // there was none
@@ -138,10 +138,10 @@ func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book aut
 	defer stop()
 	var heard, deaf []string
 	for _, t := range tokens {
-		told, err := revokeOne(ctx, a, store, book, t)
+		told, err := revokeOne(ctx, f, store, book, t)
 		switch {
 		case err != nil:
-			a.Warn(a.ErrStyle.Line(fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)))
+			f.Warn(f.ErrStyle.Line(fmt.Sprintf("the token was not revoked at %s: %v; it stays valid until it expires", t.Issuer, err)))
 		case told:
 			heard = append(heard, t.Issuer)
 		default:
@@ -155,24 +155,24 @@ func revoke(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book aut
 	if len(deaf) > 0 {
 		said += "; " + strings.Join(slices.Compact(deaf), ", ") + " has no revocation endpoint"
 	}
-	return a.ErrStyle.Line(said)
+	return f.ErrStyle.Line(said)
 }
 
-func revokeOne(ctx context.Context, a *cmdutil.Factory, store *auth.Store, book auth.Records, t auth.Token) (bool, error) {
-	a.Route = nil // that of another server's token
-	if err := a.Env.RememberNetwork(t.Endpoint); err != nil {
+func revokeOne(ctx context.Context, f *cmdutil.Factory, store *auth.Store, book auth.Records, t auth.Token) (bool, error) {
+	f.Route = nil // that of another server's token
+	if err := f.Env.RememberNetwork(t.Endpoint); err != nil {
 		return false, err
 	}
-	w := connect.Walk(ctx, &a.Env, t.Endpoint)
+	w := connect.Walk(ctx, &f.Env, t.Endpoint)
 	defer w.Net.Close()
 	return w.Revoke(ctx, store, book, t)
 }
 
 // logoutOf is the command that forgets a token.
-func logoutOf(a *cmdutil.Factory, t auth.Token) string {
+func logoutOf(f *cmdutil.Factory, t auth.Token) string {
 	command := "mcpc logout " + shellwords.Quote(redact.RedactURL(t.Endpoint))
 	if t.Account != "" {
 		command += " --account " + shellwords.Quote(t.Account)
 	}
-	return a.ErrStyle.Line(command)
+	return f.ErrStyle.Line(command)
 }

@@ -38,7 +38,7 @@ type batchOptions struct {
 // mostParallel bounds the requests under way: each by HTTP has a connection.
 const mostParallel = 256
 
-func NewBatch(a *cmdutil.Factory) *cobra.Command {
+func NewBatch(f *cmdutil.Factory) *cobra.Command {
 	o := batchOptions{from: "-"}
 	cmd := &cobra.Command{
 		Use:   "batch [FILE|-] [-- COMMAND...]",
@@ -76,54 +76,54 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 			if len(own) == 1 {
 				o.from = own[0]
 			}
-			in, err := batchInput(a, o)
+			in, err := batchInput(f, o)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			return runBatch(cmd.Context(), a, o, in)
+			return runBatch(cmd.Context(), f, o, in)
 		},
 	}
-	f := cmd.Flags()
-	f.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent calls, 1 to 256")
-	f.BoolVar(&o.stop, "stop-on-error", false, "start no call after a failure")
-	f.BoolVar(&o.call.NoValidate, "no-validate", false, "do not validate arguments and results")
-	f.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without a confirmation")
-	cmdutil.AddAnswering(a, f)
+	flags := cmd.Flags()
+	flags.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent calls, 1 to 256")
+	flags.BoolVar(&o.stop, "stop-on-error", false, "start no call after a failure")
+	flags.BoolVar(&o.call.NoValidate, "no-validate", false, "do not validate arguments and results")
+	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without a confirmation")
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 
 // batchInput checks what was asked and opens the calls.
-func batchInput(a *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
+func batchInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 	fromStandardInput := o.from == "-"
 	switch {
 	case o.parallel < 1 || o.parallel > mostParallel:
 		return nil, usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), wire.Run("batch --help"))
-	case a.Output != "":
+	case f.Output != "":
 		return nil, usage.New("batch writes as it runs, so it has no -o", "use > FILE")
-	case a.Wire:
+	case f.Wire:
 		return nil, usage.New("batch writes one line per call, so it has no --wire", "--record FILE saves the messages")
-	case fromStandardInput && a.Answers.Sampling == "-":
+	case fromStandardInput && f.Answers.Sampling == "-":
 		return nil, usage.New("stdin can be read only once", "read the calls or the sampling answer from a file")
 	}
 	if fromStandardInput {
-		if cmdutil.IsTyped(a) {
-			a.Note("reading from stdin, Ctrl-D ends it")
+		if cmdutil.IsTyped(f) {
+			f.Note("reading from stdin, Ctrl-D ends it")
 		}
-		return io.NopCloser(a.In), nil
+		return io.NopCloser(f.In), nil
 	}
-	f, err := os.Open(o.from)
+	file, err := os.Open(o.from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage.New("no such file: "+o.from, "pass a file of calls, or - for stdin; name a server with -s")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", o.from, usage.Bare(err))
 	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		_ = f.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		_ = file.Close()
 		return nil, usage.New(o.from+" is a directory", "pass a file of calls, or - for stdin; "+wire.Run("run")+" takes folders of saved calls")
 	}
-	return f, nil
+	return file, nil
 }
 
 // A batch is one run of many calls.
@@ -151,30 +151,30 @@ type batch struct {
 	began, told         time.Time
 }
 
-func newBatchOf(a *cmdutil.Factory, o batchOptions) *batch {
-	return &batch{a: a, batchOptions: o, reading: make(chan struct{}, 1), window: newWindow(mostLines, mostHeld), tally: map[wire.Kind]int{}, began: a.Now()}
+func newBatchOf(f *cmdutil.Factory, o batchOptions) *batch {
+	return &batch{a: f, batchOptions: o, reading: make(chan struct{}, 1), window: newWindow(mostLines, mostHeld), tally: map[wire.Kind]int{}, began: f.Now()}
 }
 
-func runBatch(ctx context.Context, a *cmdutil.Factory, o batchOptions, in io.Reader) error {
-	a.NoInput, a.Repeats, a.Record.Most = true, &cmdutil.Repeats{}, cmdutil.MostRecorded
-	if o.from == "-" && cmdutil.IsTyped(a) {
-		a.Progress.Done() // the line of progress would be in the way of what is typed
+func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
+	f.NoInput, f.Repeats, f.Record.Most = true, &cmdutil.Repeats{}, cmdutil.MostRecorded
+	if o.from == "-" && cmdutil.IsTyped(f) {
+		f.Progress.Done() // the line of progress would be in the way of what is typed
 	}
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	b := newBatchOf(a, o)
+	b := newBatchOf(f, o)
 	b.c, b.make = c, b.do
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	b.run(ctx, stop, in)
-	a.Progress.Done()
+	f.Progress.Done()
 	unprinted := b.unprinted()
 	if cmdutil.KindOf(unprinted) == wire.Signal { // the reader of stdout is gone
 		return unprinted
 	}
-	a.Record.Many = true
+	f.Record.Many = true
 	return cmdutil.Join(unprinted, cmdutil.Exit(b.summary(ctx)))
 }
 

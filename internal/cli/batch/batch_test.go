@@ -202,12 +202,12 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	a := &cmdutil.Factory{In: os.Stdin, Out: out, Err: os.Stderr}
-	a.UI = a
-	a.Now = time.Now
-	a.Getenv = func(string) string { return "" }
-	cmdutil.SettleStyles(a)
-	return newBatchOf(a, o), results
+	f := &cmdutil.Factory{In: os.Stdin, Out: out, Err: os.Stderr}
+	f.UI = f
+	f.Now = time.Now
+	f.Getenv = func(string) string { return "" }
+	cmdutil.SettleStyles(f)
+	return newBatchOf(f, o), results
 }
 
 // With --stop-on-error nothing begins behind a failure; what is under way then has

@@ -35,7 +35,7 @@ type callOptions struct {
 	expectResult bool
 }
 
-func NewCall(a *cmdutil.Factory) *cobra.Command {
+func NewCall(f *cmdutil.Factory) *cobra.Command {
 	var o callOptions
 	var document string
 	cmd := &cobra.Command{
@@ -53,57 +53,57 @@ sent, and structuredContent against the outputSchema.`,
   mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteCall(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteCall(f)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
 				return usage.New("call needs the name of a tool", wire.There("list")+" shows the tools")
 			}
-			if err := cmdutil.Misplaced(a, "call", args, o.argv); err != nil {
+			if err := cmdutil.Misplaced(f, "call", args, o.argv); err != nil {
 				return err
 			}
 			o.Name = args[0]
-			if o.Given, err = arguments.Parse(&a.Env, args[1:], document, false); err != nil {
-				return complete.Unnamed(a, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
+			if o.Given, err = arguments.Parse(&f.Env, args[1:], document, false); err != nil {
+				return complete.Unnamed(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.Task != 0) {
 				return usage.New("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")
 			}
 			if o.dryRun || o.curl {
-				return dryRun(cmd.Context(), a, o)
+				return dryRun(cmd.Context(), f, o)
 			}
 			if o.saving, err = savedfile.NewSaving(o.save, o.expectResult); err != nil {
 				return err
 			}
-			return runCall(cmd.Context(), a, o)
+			return runCall(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
-	f.BoolVarP(&o.Yes, "yes", "y", false, "call without a confirmation")
-	f.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
-	f.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
-	f.BoolVar(&o.offline, "offline", false, "with --dry-run or --curl: do not request the tool's definition")
-	f.BoolVar(&o.NoValidate, "no-validate", false, "do not validate arguments and result")
-	cmdutil.AddIndex(a, f)
-	cmdutil.AddCut(a, f)
-	f.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
-	f.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")
-	f.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
-	f.Lookup("task").NoOptDefVal = "0"
-	cmdutil.AddAnswering(a, f)
+	flags := cmd.Flags()
+	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
+	flags.BoolVarP(&o.Yes, "yes", "y", false, "call without a confirmation")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
+	flags.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
+	flags.BoolVar(&o.offline, "offline", false, "with --dry-run or --curl: do not request the tool's definition")
+	flags.BoolVar(&o.NoValidate, "no-validate", false, "do not validate arguments and result")
+	cmdutil.AddIndex(f, flags)
+	cmdutil.AddCut(f, flags)
+	flags.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
+	flags.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")
+	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
+	flags.Lookup("task").NoOptDefVal = "0"
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 
 // runCall is the walk of a tool call, from the server that is meant to the ending.
-func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
+func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if o.offline {
 		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
 	if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -115,8 +115,8 @@ func runCall(ctx context.Context, a *cmdutil.Factory, o callOptions) error {
 			return err
 		}
 	}
-	shown := cmdutil.Show(ctx, a, out, ans)
-	kept := o.saving.Add(a, c, o.Request, out)
-	cmdutil.Explained(ctx, a, "tools/call", "tasks/get", "tasks/result", "tasks/update")
+	shown := cmdutil.Show(ctx, f, out, ans)
+	kept := o.saving.Add(f, c, o.Request, out)
+	cmdutil.Explained(ctx, f, "tools/call", "tasks/get", "tasks/result", "tasks/update")
 	return cmdutil.Join(shown, kept)
 }

@@ -26,12 +26,12 @@ import (
 // dryRun shows the request that a call would send. What it depends on is what is
 // remembered; where the tool's definition is not, or forbids the arguments, the server is
 // asked for it as the call would ask, unless that is not wanted. The call is not sent.
-func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) (err error) {
+func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) {
 	if o.Task != 0 {
 		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
 	}
-	c := &connect.Conn{Env: &a.Env}
-	if out := cmdutil.Writable(a.Output); !out.Good() {
+	c := &connect.Conn{Env: &f.Env}
+	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	out := connect.Find(c, o.argv)
@@ -46,7 +46,7 @@ func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) (err error) 
 		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
 	}
 	tool := c.InMemory(o.Name)
-	if a.Index > 0 && !o.offline {
+	if f.Index > 0 && !o.offline {
 		tool = nil // it is chosen from a fresh list
 	}
 	if tool != nil || o.offline {
@@ -54,7 +54,7 @@ func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) (err error) 
 	}
 	asked := !o.offline && (tool == nil && wantsDefinition(opt, o) || tool != nil && !out.Good())
 	if asked {
-		tool, out, err = definitionFor(ctx, a, o.argv, c, &opt, &o.Request)
+		tool, out, err = definitionFor(ctx, f, o.argv, c, &opt, &o.Request)
 	} else if tool == nil && !o.offline {
 		out = toolcall.Unchecked(c, nil, &o.Request)
 	}
@@ -62,15 +62,15 @@ func dryRun(ctx context.Context, a *cmdutil.Factory, o callOptions) (err error) 
 		return cmdutil.Join(err, cmdutil.Exit(out))
 	}
 	if tool != nil {
-		arguments.Tell(&a.Env, o.Reading)
+		arguments.Tell(&f.Env, o.Reading)
 	}
-	if failed := showDraft(ctx, a, c, opt, o, tool); failed != nil {
+	if failed := showDraft(ctx, f, c, opt, o, tool); failed != nil {
 		return cmdutil.Join(err, failed)
 	}
 	if asked {
-		a.Note("requested the definition of " + o.Name + "; the call was not sent")
+		f.Note("requested the definition of " + o.Name + "; the call was not sent")
 	} else {
-		a.Note("nothing was sent")
+		f.Note("nothing was sent")
 	}
 	return err
 }
@@ -83,9 +83,9 @@ func wantsDefinition(opt client.Options, o callOptions) bool {
 
 // definitionFor gets the definition as the call would, and what the conversation turns out to
 // be.
-func definitionFor(ctx context.Context, a *cmdutil.Factory, argv []string, c *connect.Conn, opt *client.Options, o *toolcall.Request) (tool *connect.Definition, out wire.Outcome, err error) {
-	real, out := a.Open(ctx, connect.Options{Argv: argv})
-	defer func() { err = a.Close(ctx, real) }()
+func definitionFor(ctx context.Context, f *cmdutil.Factory, argv []string, c *connect.Conn, opt *client.Options, o *toolcall.Request) (tool *connect.Definition, out wire.Outcome, err error) {
+	real, out := f.Open(ctx, connect.Options{Argv: argv})
+	defer func() { err = f.Close(ctx, real) }()
 	if !out.Good() {
 		return nil, out, nil
 	}
@@ -119,9 +119,9 @@ func checkedOffline(c *connect.Conn, tool *connect.Definition, o *toolcall.Reque
 	return toolcall.CheckArguments(c, tool, o)
 }
 
-func showDraft(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, opt client.Options, o callOptions, tool *connect.Definition) error {
-	if a.Guard != nil {
-		opt.Fields = append(a.Guard.Held(), opt.Fields...)
+func showDraft(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, opt client.Options, o callOptions, tool *connect.Definition) error {
+	if f.Guard != nil {
+		opt.Fields = append(f.Guard.Held(), opt.Fields...)
 	}
 	d, err := client.Compose(opt, presumed(c, opt), o.ClientCall(tool))
 	if err != nil {
@@ -129,13 +129,13 @@ func showDraft(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, opt cli
 	}
 	ans := cmdutil.Answer{Method: "tools/call", Result: draftJSON(d), Human: func(w io.Writer, st term.Style) error { return writeDraft(w, st, d) }}
 	if o.curl {
-		script, err := asCurl(d, a.Route.Options(a.Network.Insecure))
+		script, err := asCurl(d, f.Route.Options(f.Network.Insecure))
 		if err != nil {
 			return err
 		}
 		ans.Human = func(w io.Writer, _ term.Style) error { _, err := io.WriteString(w, script); return err }
 	}
-	return cmdutil.Print(ctx, a, ans)
+	return cmdutil.Print(ctx, f, ans)
 }
 
 // presumed is the conversation in which the request would be sent, as far as it is

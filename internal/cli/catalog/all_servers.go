@@ -46,17 +46,17 @@ func (o *surveyOptions) flags(f *pflag.FlagSet) {
 }
 
 // check refuses what makes no sense for several servers.
-func (o *surveyOptions) check(a *cmdutil.Factory, command string, argv []string) error {
+func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string) error {
 	switch {
-	case a.Shell != nil:
+	case f.Shell != nil:
 		return usage.New("the shell uses one server, and "+command+" all known servers", wire.Run(command)+", in another terminal")
 	case o.parallel < 1:
 		return usage.New("--parallel must be 1 or more", "--parallel 1 queries one after the other")
-	case a.ServerGiven || argv != nil:
+	case f.ServerGiven || argv != nil:
 		return usage.New(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+wire.There("list"))
-	case len(a.Headers) > 0 || len(a.HeaderFiles) > 0 || a.Auth.TokenFile != "":
+	case len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "":
 		return usage.New("header fields and tokens would be sent to every server", "use -s NAME")
-	case a.RecordTo != "" && a.RecordTo != host.OffWord:
+	case f.RecordTo != "" && f.RecordTo != host.OffWord:
 		return usage.New("--record FILE holds one connection, and this opens one per server", wire.Run("log")+" lists the recordings")
 	}
 	return nil
@@ -73,21 +73,21 @@ type Surveyed struct {
 }
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
-func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) error {
-	asked, unasked := whomToAsk(a)
-	host.TuneGC(&a.Env, false)
-	a.Talking.Store(true) // a Ctrl-C ends the conversations in order
-	defer a.Talking.Store(false)
-	stop := cmdutil.Ticking(a)
-	askAll(ctx, a, o, asked)
+func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
+	asked, unasked := whomToAsk(f)
+	host.TuneGC(&f.Env, false)
+	f.Talking.Store(true) // a Ctrl-C ends the conversations in order
+	defer f.Talking.Store(false)
+	stop := cmdutil.Ticking(f)
+	askAll(ctx, f, o, asked)
 	stop()
-	a.Progress.Done()
+	f.Progress.Done()
 	for _, s := range asked {
 		for line := range strings.Lines(s.said) {
-			fmt.Fprint(a.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+a.ErrStyle.Line(s.ID)+": ", 1))
+			fmt.Fprint(f.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+f.ErrStyle.Line(s.ID)+": ", 1))
 		}
 	}
-	tellUnasked(a, unasked)
+	tellUnasked(f, unasked)
 	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st term.Style) error {
 		if o.bill {
 			return billOfServers(asked).write(w, st)
@@ -106,20 +106,20 @@ func runSurvey(ctx context.Context, a *cmdutil.Factory, o surveyOptions) error {
 	}
 	switch {
 	case len(asked)+len(unasked) == 0:
-		a.Note("no known servers: mcpc init TARGET opens a session, mcpc servers lists other programs' servers")
+		f.Note("no known servers: mcpc init TARGET opens a session, mcpc servers lists other programs' servers")
 	case found == 0 && answered > 0:
-		a.Note("no match" + inVain(o.words, answered))
+		f.Note("no match" + inVain(o.words, answered))
 	}
-	out, told := EndingOfAll(ctx, a, asked, unasked)
+	out, told := EndingOfAll(ctx, f, asked, unasked)
 	var err error
 	if out.Kind != wire.Signal {
-		err = cmdutil.Print(ctx, a, ans)
+		err = cmdutil.Print(ctx, f, ans)
 		if o.bill && found > 0 {
-			explainBill(a)
+			explainBill(f)
 		}
 	}
 	if told && err == nil {
-		a.Warn(out.Text)
+		f.Warn(out.Text)
 		return &cmdutil.ExitError{Outcome: out, Said: true}
 	}
 	return cmdutil.Join(err, cmdutil.Exit(out))
@@ -145,13 +145,13 @@ const (
 
 // whomToAsk are the sessions, and the servers of other programs that may be asked
 // without a question. Of several that are the same one is asked.
-func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
+func whomToAsk(f *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 	var trusts []state.Trust
 	origins := map[string]string{}
-	if store, st, err := a.Env.LoadState(); err != nil {
-		a.Warn("sessions are omitted: " + err.Error())
+	if store, st, err := f.Env.LoadState(); err != nil {
+		f.Warn("sessions are omitted: " + err.Error())
 	} else {
-		trusts = a.Env.Trusts(store)
+		trusts = f.Env.Trusts(store)
 		for _, name := range st.Names() {
 			s, _ := st.Session(name)
 			asked = append(asked, &Surveyed{ID: name, title: "session"})
@@ -162,7 +162,7 @@ func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 	}
 	firsts := map[string]*Surveyed{}
 	var same []target.Server
-	for _, s := range a.Env.KnownServers() {
+	for _, s := range f.Env.KnownServers() {
 		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":
@@ -185,14 +185,14 @@ func whomToAsk(a *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 }
 
 // askAll asks them, so many at once, and shows how many answered.
-func askAll(ctx context.Context, a *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
+func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
 	var mu sync.Mutex
 	waiting, done := []string{}, 0
 	tell := func(change func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		change()
-		a.Progress.Update(jsonraw.Members{
+		f.Progress.Update(jsonraw.Members{
 			{Name: "progress", Value: json.RawMessage(fmt.Sprint(done))}, {Name: "total", Value: json.RawMessage(fmt.Sprint(len(all)))},
 			{Name: "message", Value: jsonraw.Quote(strings.Join(waiting, ", "))}})
 	}
@@ -202,7 +202,7 @@ func askAll(ctx context.Context, a *cmdutil.Factory, o surveyOptions, all []*Sur
 		room <- struct{}{}
 		group.Go(func() {
 			tell(func() { waiting = append(waiting, s.ID) })
-			askOne(ctx, a, o, s)
+			askOne(ctx, f, o, s)
 			tell(func() {
 				waiting = slices.DeleteFunc(waiting, func(id string) bool { return id == s.ID })
 				done++
@@ -215,9 +215,9 @@ func askAll(ctx context.Context, a *cmdutil.Factory, o surveyOptions, all []*Sur
 
 // askOne surveys one server concurrently with the others. It uses a Factory of its own, which
 // cannot prompt the user and has no token that was meant for one server.
-func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveyed) {
+func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var said bytes.Buffer
-	b := beside(a, &said, s.ID)
+	b := beside(f, &said, s.ID)
 	defer func() {
 		if crash := recover(); crash != nil {
 			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
@@ -256,22 +256,22 @@ func askOne(ctx context.Context, a *cmdutil.Factory, o surveyOptions, s *Surveye
 
 // beside is an app that shares with this one what the user wants, and nothing that
 // goes on.
-func beside(a *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
-	b := &cmdutil.Factory{Leave: a.Leave}
-	b.Asker, b.UI, b.Environ, b.Now, b.Version, b.Args, b.Known, b.Ballast = a.Asker, b, a.Environ, a.Now, a.Version, a.Args, a.Known, []byte{}
-	b.SetGlobals(a.Globals())
+func beside(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
+	b := &cmdutil.Factory{Leave: f.Leave}
+	b.Asker, b.UI, b.Environ, b.Now, b.Version, b.Args, b.Known, b.Ballast = f.Asker, b, f.Environ, f.Now, f.Version, f.Args, f.Known, []byte{}
+	b.SetGlobals(f.Globals())
 	b.Getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
 			return ""
 		}
-		return a.Getenv(name)
+		return f.Getenv(name)
 	}
 	b.Server, b.ServerGiven, b.NoInput = id, true, true
 	b.JSON, b.Wire, b.Jq, b.Output, b.Explain, b.Verbose = false, false, "", "", false, 0
 	b.Auth.NoPrompt, b.Auth.Account = true, ""
 	b.OutStyle, b.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
 	b.Typist = &cmdutil.Typist{In: strings.NewReader("")}
-	b.Progress = term.NewProgress(said, b.ErrStyle, a.Now)
+	b.Progress = term.NewProgress(said, b.ErrStyle, f.Now)
 	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to
 	return b
 }

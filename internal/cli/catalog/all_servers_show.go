@@ -110,7 +110,7 @@ func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
 }
 
 // tellUnasked names those that were left out.
-func tellUnasked(a *cmdutil.Factory, all []unasked) {
+func tellUnasked(f *cmdutil.Factory, all []unasked) {
 	for _, why := range []string{neverConfirmed, isDisabled, isUnusable} {
 		var ids []string
 		for _, u := range all {
@@ -125,14 +125,14 @@ func tellUnasked(a *cmdutil.Factory, all []unasked) {
 		if why == neverConfirmed {
 			text += " (mcpc trust NAME approves one)"
 		}
-		a.Note(text)
+		f.Note(text)
 	}
 }
 
 // EndingOfAll tells of each failure, and is the worst of them; told is set where there
 // is no more to say than that. That only servers were known which wait for a yes is no
 // success.
-func EndingOfAll(ctx context.Context, a *cmdutil.Factory, asked []*Surveyed, left []unasked) (worst wire.Outcome, told bool) {
+func EndingOfAll(ctx context.Context, f *cmdutil.Factory, asked []*Surveyed, left []unasked) (worst wire.Outcome, told bool) {
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
 	}
@@ -151,7 +151,7 @@ func EndingOfAll(ctx context.Context, a *cmdutil.Factory, asked []*Surveyed, lef
 		}
 		if len(asked) > 1 {
 			s.Out.Where = s.ID
-			failure.Write(a.Stderr(), a.ErrStyle, s.Out)
+			failure.Write(f.Stderr(), f.ErrStyle, s.Out)
 		}
 	}
 	if len(failed) == 0 || len(asked) == 1 {

@@ -30,7 +30,7 @@ type describeOptions struct {
 	argv []string
 }
 
-func NewDescribe(a *cmdutil.Factory) *cobra.Command {
+func NewDescribe(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
 		Short: "show one tool, prompt, resource or template in full",
@@ -45,10 +45,10 @@ never opened.`,
   mcpc -s demo describe prompt args-prompt
   mcpc -s demo describe demo://resource/static/image/logo.png
   mcpc -s demo describe get-sum --jq .inputSchema`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteDescribe(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteDescribe(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.Misplaced(a, "describe", own, argv); err != nil {
+			if err := cmdutil.Misplaced(f, "describe", own, argv); err != nil {
 				return err
 			}
 			o, err := describeWhat(own)
@@ -56,11 +56,11 @@ never opened.`,
 				return err
 			}
 			o.argv = argv
-			return runDescribe(cmd.Context(), a, o)
+			return runDescribe(cmd.Context(), f, o)
 		},
 	}
-	cmdutil.AddIndex(a, cmd.Flags())
-	cmdutil.AddCut(a, cmd.Flags())
+	cmdutil.AddIndex(f, cmd.Flags())
+	cmdutil.AddCut(f, cmd.Flags())
 	return cmd
 }
 
@@ -83,14 +83,14 @@ func describeWhat(words []string) (o describeOptions, err error) {
 	return describeOptions{kind: connect.ResourceKind, name: words[0]}, nil
 }
 
-func runDescribe(ctx context.Context, a *cmdutil.Factory, o describeOptions) error {
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) error {
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	var found described
 	if o.kind == connect.ToolKind {
-		found, out = describeTool(ctx, c, o.name, cmdutil.ShowsTables(a))
+		found, out = describeTool(ctx, c, o.name, cmdutil.ShowsTables(f))
 	} else {
 		found, out = describeEntry(ctx, c, o.kind, o.name)
 	}
@@ -107,7 +107,7 @@ func runDescribe(ctx context.Context, a *cmdutil.Factory, o describeOptions) err
 		}
 		return cmdutil.Exit(out)
 	}
-	return cmdutil.Show(ctx, a, out, cmdutil.Document(found.raw, found.human), o.kind.Method)
+	return cmdutil.Show(ctx, f, out, cmdutil.Document(found.raw, found.human), o.kind.Method)
 }
 
 // otherKind leads on to a prompt or a resource that has the name, where the server has

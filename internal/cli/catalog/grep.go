@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewGrep(a *cmdutil.Factory) *cobra.Command {
+func NewGrep(f *cmdutil.Factory) *cobra.Command {
 	o := surveyOptions{kinds: connect.Kinds}
 	cmd := &cobra.Command{
 		Use:   "grep WORD...",
@@ -31,11 +31,11 @@ the exit code is the most severe one.`,
 			if len(words) == 0 || strings.TrimSpace(strings.Join(words, "")) == "" {
 				return usage.New("grep takes a word", wire.Run("list --all")+" shows everything")
 			}
-			if err := o.check(a, "grep", argv); err != nil {
+			if err := o.check(f, "grep", argv); err != nil {
 				return err
 			}
 			o.words = words
-			return runSurvey(cmd.Context(), a, o)
+			return runSurvey(cmd.Context(), f, o)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")

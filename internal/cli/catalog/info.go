@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewInfo(a *cmdutil.Factory) *cobra.Command {
+func NewInfo(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "info [URL] [-- COMMAND...]",
 		Short: "show a server's name, capabilities and negotiated revision",
@@ -33,25 +33,25 @@ server/discover or initialize unchanged.`,
   mcpc -s demo info --jq .capabilities`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
-			return runInfo(cmd.Context(), a, argv)
+			return runInfo(cmd.Context(), f, argv)
 		},
 	}
 }
 
-func runInfo(ctx context.Context, a *cmdutil.Factory, argv []string) error {
-	c, out := a.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, UseKept: true})
+func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
+	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, UseKept: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if c.IsHeld() && !c.Passing || a.Shell != nil {
+	if c.IsHeld() && !c.Passing || f.Shell != nil {
 		out = askHeld(ctx, c)
 	}
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return present(c, w, st, out.Result) }
-	return cmdutil.Show(ctx, a, out, ans, "server/discover", "initialize")
+	return cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
 }
 
 // askHeld asks a held server for its info. Where that takes a handshake there was one, and

@@ -30,7 +30,7 @@ type listOptions struct {
 	survey surveyOptions
 }
 
-func NewList(a *cmdutil.Factory) *cobra.Command {
+func NewList(f *cmdutil.Factory) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "list [tools|prompts|resources|templates|all] [URL] [-- COMMAND...]",
@@ -65,63 +65,63 @@ server's tools, and the sum.`,
   mcpc list --all
   mcpc list --all --bill
   mcpc -s demo list --jq '.tools[].name'`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.Fixed(append(connect.KindWords(), "all")...)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.Fixed(append(connect.KindWords(), "all")...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			own, err := cmdutil.WithoutURL(a, own, argv)
+			own, err := cmdutil.WithoutURL(f, own, argv)
 			if err != nil {
 				return err
 			}
-			if o.kinds, err = kindsOf(a, own); err != nil {
+			if o.kinds, err = kindsOf(f, own); err != nil {
 				return err
 			}
-			return listAs(cmd.Context(), a, o, len(own) > 0)
+			return listAs(cmd.Context(), f, o, len(own) > 0)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "show descriptions in full")
 	cmd.Flags().BoolVar(&o.all, "all", false, "list all known servers (mcpc servers)")
 	o.survey.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.bill, "bill", false, "show the size of the tools: bytes, and tokens at 4 bytes each")
-	cmdutil.AddCut(a, cmd.Flags())
+	cmdutil.AddCut(f, cmd.Flags())
 	o.watch.flags(cmd.Flags())
-	cmdutil.AddAnswering(a, cmd.Flags())
+	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd
 }
 
 // listAs picks among the ways to list: as it is, of all servers, as a bill, going on.
-func listAs(ctx context.Context, a *cmdutil.Factory, o listOptions, named bool) error {
-	if err := o.watch.check(a); err != nil {
+func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) error {
+	if err := o.watch.check(f); err != nil {
 		return err
 	}
 	switch {
 	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, connect.Kinds[:1])):
 		return usage.New("--bill applies to tools only, without --watch, --json or --jq", wire.There("list --bill"))
 	case o.all:
-		return listAll(ctx, a, o)
+		return listAll(ctx, f, o)
 	case o.bill:
-		return runBill(ctx, a, o)
+		return runBill(ctx, f, o)
 	case o.watch.on:
-		return watchLists(ctx, a, o)
+		return watchLists(ctx, f, o)
 	}
-	return runList(ctx, a, o)
+	return runList(ctx, f, o)
 }
 
 // kindsOf reads what is to be listed.
-func kindsOf(a *cmdutil.Factory, words []string) ([]connect.Kind, error) {
+func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	switch {
 	case len(words) == 0:
 		return connect.Kinds[:1], nil
 	case len(words) > 1:
 		return nil, usage.New(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
-			cmdutil.BehindDashes(a, "list", words))
+			cmdutil.BehindDashes(f, "list", words))
 	case words[0] == "all":
 		return connect.Kinds, nil
 	}
 	if k, ok := connect.KindNamed(words[0]); ok {
 		return []connect.Kind{k}, nil
 	}
-	hint := cmdutil.BehindDashes(a, "list", words)
+	hint := cmdutil.BehindDashes(f, "list", words)
 	if words[0] == "demo" {
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
@@ -132,20 +132,20 @@ func kindsOf(a *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 }
 
 // listAll lists what every known server has.
-func listAll(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
+func listAll(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	if o.watch.on {
 		return usage.New("--watch needs one server", "-s NAME names it")
 	}
 	o.survey.kinds, o.survey.long, o.survey.bill = o.kinds, o.long, o.bill
-	if err := o.survey.check(a, "list --all", o.argv); err != nil {
+	if err := o.survey.check(f, "list --all", o.argv); err != nil {
 		return err
 	}
-	return runSurvey(ctx, a, o.survey)
+	return runSurvey(ctx, f, o.survey)
 }
 
-func runList(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error) {
+func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
 	all := len(o.kinds) > 1
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: all})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -155,27 +155,27 @@ func runList(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error)
 	var l connect.Listing
 	for _, k := range o.kinds {
 		var left bool
-		if out, left = l.Add(ctx, c, k, all, cmdutil.ShowsTables(a)); left {
+		if out, left = l.Add(ctx, c, k, all, cmdutil.ShowsTables(f)); left {
 			out = wire.Outcome{}
 		}
 		if !out.Good() {
 			break
 		}
 	}
-	ans := cmdutil.AnswerOfLists(a, l, all, o.long)
+	ans := cmdutil.AnswerOfLists(f, l, all, o.long)
 	// A list that a limit cut is shown as far as it came, and is no success.
 	if len(ans.Messages) > 0 && out.Kind == wire.BadResponse {
-		err = cmdutil.Print(ctx, a, ans)
+		err = cmdutil.Print(ctx, f, ans)
 	}
 	if out.Good() && l.Shown == 0 {
-		a.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
+		f.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
 	}
-	a.Record.Many = all && out.Good() // else it names the list that failed
-	err = cmdutil.Join(err, cmdutil.Show(ctx, a, out, ans))
+	f.Record.Many = all && out.Good() // else it names the list that failed
+	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
-		connect.CompareNumbers(ctx, c, list, cmdutil.ShowsTables(a))
+		connect.CompareNumbers(ctx, c, list, cmdutil.ShowsTables(f))
 	}
-	cmdutil.Explained(ctx, a, connect.MethodsOf(o.kinds)...)
+	cmdutil.Explained(ctx, f, connect.MethodsOf(o.kinds)...)
 	return err
 }
 

@@ -85,8 +85,8 @@ func (b *bill) add(one billed) {
 }
 
 // runBill lists the tools and prints what they cost.
-func runBill(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error) {
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error) {
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -94,20 +94,20 @@ func runBill(ctx context.Context, a *cmdutil.Factory, o listOptions) (err error)
 	b := billOf(list)
 	raw, _ := json.Marshal(b)
 	ans := cmdutil.Document(raw, b.write)
-	if a.Output != "" && !a.JSON && a.Jq == "" {
+	if f.Output != "" && !f.JSON && f.Jq == "" {
 		ans.Result = nil // a file gets what a person reads
 	}
-	err = cmdutil.Show(ctx, a, out, ans)
+	err = cmdutil.Show(ctx, f, out, ans)
 	if out.Good() {
-		explainBill(a)
+		explainBill(f)
 	}
-	cmdutil.Explained(ctx, a, connect.ToolKind.Method)
+	cmdutil.Explained(ctx, f, connect.ToolKind.Method)
 	return err
 }
 
-func explainBill(a *cmdutil.Factory) {
-	if !cmdutil.OneDocument(a) {
-		a.Note(fmt.Sprintf("tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends", bytesPerToken))
+func explainBill(f *cmdutil.Factory) {
+	if !cmdutil.OneDocument(f) {
+		f.Note(fmt.Sprintf("tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends", bytesPerToken))
 	}
 }
 

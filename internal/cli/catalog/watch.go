@@ -34,14 +34,14 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.jsonl, "jsonl", false, "with --watch: print one JSON document per entry and change")
 }
 
-func (o *watchOptions) check(a *cmdutil.Factory) error {
+func (o *watchOptions) check(f *cmdutil.Factory) error {
 	switch {
 	case !o.on && (o.jsonl || o.until != cmdutil.Endurance{}):
 		return usage.New("--jsonl, --for and --count need --watch", wire.There("list --watch")+" runs until it is stopped")
-	case o.on && (a.Output != "" || a.Wire):
+	case o.on && (f.Output != "" || f.Wire):
 		return usage.New("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
 	}
-	o.jsonl = o.jsonl || a.JSON || a.Jq != ""
+	o.jsonl = o.jsonl || f.JSON || f.Jq != ""
 	return o.until.Check()
 }
 
@@ -71,9 +71,9 @@ type item struct {
 // a server says that they changed.
 const betweenReads = time.Second
 
-func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
-	w := &watcher{a: a, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
+func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
+	w := &watcher{a: f, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -85,8 +85,8 @@ func watchLists(ctx context.Context, a *cmdutil.Factory, o listOptions) error {
 	if out.Good() {
 		out = w.follow(ctx, filter)
 	}
-	a.Record.About(out)
-	cmdutil.Explained(ctx, a, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
+	f.Record.About(out)
+	cmdutil.Explained(ctx, f, append(connect.MethodsOf(w.o.kinds), "subscriptions/listen")...)
 	return cmdutil.Join(w.unprinted, cmdutil.Exit(out))
 }
 
@@ -116,11 +116,11 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 
 // follow reads the lists when listening begins, and again after each notification and each
 // reconnect, because one may have been missed. --for counts from when they are shown.
-func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
-	a, left := w.a, w.o.watch.until.Count
-	on := cmdutil.Start(ctx, w.c, client.Listening{Filter: f, Patience: w.o.watch.until.Patience(a.Limits.Idle),
+func (w *watcher) follow(ctx context.Context, filter client.Filter) wire.Outcome {
+	f, left := w.a, w.o.watch.until.Count
+	on := cmdutil.Start(ctx, w.c, client.Listening{Filter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
 		Began: func(client.Filter) { w.mark(w.o.kinds...) },
-		Lost:  func(why string) { a.Note(why + "; retrying") },
+		Lost:  func(why string) { f.Note(why + "; retrying") },
 	}, cmdutil.Endurance{})
 	defer on.Enough()
 	read := time.NewTicker(cmdutil.UnreadEvery)
@@ -128,7 +128,7 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 	for {
 		select {
 		case <-read.C:
-			if w.unprinted = cmp.Or(w.unprinted, cmdutil.Unread(a)); w.unprinted != nil {
+			if w.unprinted = cmp.Or(w.unprinted, cmdutil.Unread(f)); w.unprinted != nil {
 				on.Enough()
 			}
 		case <-w.wake:
@@ -145,7 +145,7 @@ func (w *watcher) follow(ctx context.Context, f client.Filter) wire.Outcome {
 			}
 		case out := <-on.Ended:
 			if out.Good() {
-				a.Note("the server closed the subscription")
+				f.Note("the server closed the subscription")
 			}
 			return on.Ending(out)
 		}

@@ -15,9 +15,9 @@ import (
 // VisitPage shows a page that the server wants visited, whole, and opens it after a
 // yes (client/elicitation, "Safe URL Handling"). Nothing is fetched: what happens
 // on the page is between the user and the website.
-func (a *Factory) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
+func (f *Factory) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
 	page, err := question.ParsePage(q.Params)
-	d := a.dialog(ctx)
+	d := f.dialog(ctx)
 	d.say("%s requests that you visit a page: %s", d.Line(from), d.Line(page.Message))
 	d.say("  %s", d.Line(page.URL))
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *Factory) VisitPage(ctx context.Context, q client.Asking, from string) c
 	case word != "yes":
 		return client.Answer{Result: question.Decline()}
 	}
-	if err := browse(a, page.URL, nil); err != nil {
+	if err := browse(f, page.URL, nil); err != nil {
 		d.say("  cannot start a browser (%s): open the URL yourself", d.Line(err.Error()))
 	}
 	if q.Again {
@@ -48,14 +48,14 @@ func (a *Factory) VisitPage(ctx context.Context, q client.Asking, from string) c
 // browse opens an address in $BROWSER, or as the system does it. No shell sees
 // the address, and the address cannot be taken for a flag: it begins with http. What
 // was started may fail later; then failed is called, where that is not nil.
-func browse(a *Factory, address string, failed func(error)) error {
+func browse(f *Factory, address string, failed func(error)) error {
 	argv := map[string][]string{
 		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
 	}[runtime.GOOS]
 	if argv == nil {
 		argv = []string{"xdg-open"}
 	}
-	if own := strings.Fields(a.Getenv("BROWSER")); len(own) > 0 {
+	if own := strings.Fields(f.Getenv("BROWSER")); len(own) > 0 {
 		argv = own
 	}
 	process.KeepOrphans()

@@ -16,8 +16,8 @@ import (
 // WriteMessage has the person at the terminal be the model: the request is shown, and
 // what is typed is the answer, unless it is declined (client/sampling, "Human in
 // the loop").
-func (a *Factory) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
-	d := a.dialog(ctx)
+func (f *Factory) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
+	d := f.dialog(ctx)
 	d.say("%s requests a model's answer (sampling):", d.Line(from))
 	d.conversation(q.Params)
 	d.say("Type the answer. Ctrl-D or a line with a single dot ends it;")

@@ -41,19 +41,19 @@ type Group struct {
 }
 
 // Commands are the makers of all commands.
-func Commands(a *Factory) (all []Maker) {
-	if a.Groups == nil {
+func Commands(f *Factory) (all []Maker) {
+	if f.Groups == nil {
 		return nil
 	}
-	for _, g := range a.Groups() {
+	for _, g := range f.Groups() {
 		all = append(all, g.Commands...)
 	}
 	return all
 }
 
 // CommandIs reports that a command has a trait.
-func CommandIs(a *Factory, name string, t trait) bool {
-	return slices.ContainsFunc(Commands(a), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
+func CommandIs(f *Factory, name string, t trait) bool {
+	return slices.ContainsFunc(Commands(f), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
 }
 
 // Execute runs a command line and returns how it ended. A word that names no command is an

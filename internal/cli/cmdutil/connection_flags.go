@@ -9,8 +9,8 @@ import (
 )
 
 // AddIndex declares --index on a command that names a tool.
-func AddIndex(a *Factory, f *pflag.FlagSet) {
-	f.IntVar(&a.Index, "index", 0, "which of several tools with the same name, from 1")
+func AddIndex(f *Factory, flags *pflag.FlagSet) {
+	flags.IntVar(&f.Index, "index", 0, "which of several tools with the same name, from 1")
 }
 
 // AnsweringFlags are those of mcpc help answering, where a command has them.
@@ -48,12 +48,12 @@ func AddKeepFlags(f *pflag.FlagSet, k *connect.Keeping) {
 }
 
 // AddAnswering declares them on a command that talks to a server.
-func AddAnswering(a *Factory, f *pflag.FlagSet) {
-	f.StringArrayVar(&a.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
-	f.BoolVar(&a.Answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
-	f.BoolVar(&a.Answers.Decline, "decline", false, "decline every form and page")
-	f.StringVar(&a.Answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
-	f.StringVar(&a.Answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
-	f.StringVar(&a.Answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
-	f.StringArrayVar(&a.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
+func AddAnswering(f *Factory, flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
+	flags.BoolVar(&f.Answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
+	flags.BoolVar(&f.Answers.Decline, "decline", false, "decline every form and page")
+	flags.StringVar(&f.Answers.OnElicit, "on-elicit", "", "shell `command` that answers forms and pages (params on stdin)")
+	flags.StringVar(&f.Answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
+	flags.StringVar(&f.Answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
+	flags.StringArrayVar(&f.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
 }

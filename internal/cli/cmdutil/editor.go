@@ -26,8 +26,8 @@ var errEmptied = errors.New("the params are empty; nothing was sent")
 
 // Edited opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is not JSON is kept in its file.
-func Edited(ctx context.Context, a *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
-	editor := strings.Fields(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
+func Edited(ctx context.Context, f *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
+	editor := strings.Fields(cmp.Or(f.Getenv("VISUAL"), f.Getenv("EDITOR")))
 	if len(editor) == 0 {
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
@@ -39,7 +39,7 @@ func Edited(ctx context.Context, a *Factory, method string, params json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	after, err := runEdit(ctx, a, editor, name)
+	after, err := runEdit(ctx, f, editor, name)
 	switch {
 	case err != nil:
 	case bytes.Equal(after, before.Bytes()):
@@ -66,23 +66,23 @@ func draft(text []byte) (name string, err error) {
 }
 
 // runEdit runs the editor, whose words are not seen by a shell, and reads the file.
-func runEdit(ctx context.Context, a *Factory, editor []string, name string) ([]byte, error) {
+func runEdit(ctx context.Context, f *Factory, editor []string, name string) ([]byte, error) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Err, a.Err
-	if a.OutStyle.Terminal {
-		cmd.Stdout = a.Out
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.In, f.Err, f.Err
+	if f.OutStyle.Terminal {
+		cmd.Stdout = f.Out
 	}
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("the editor %s: %w", editor[0], err)
 	}
-	f, err := os.Open(name)
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	limit := a.Limits.WithDefaults().Message
-	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	defer file.Close()
+	limit := f.Limits.WithDefaults().Message
+	raw, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err == nil && int64(len(raw)) > limit {
 		err = fmt.Errorf("the edited params have more than %s", term.Bytes(limit))
 	}

@@ -91,53 +91,53 @@ type Shell interface {
 }
 
 // Globals are the flags of all commands as they are now; setGlobals replaces them.
-func (a *Factory) Globals() Flags { return Flags{a.Settings, a.display} }
+func (f *Factory) Globals() Flags { return Flags{f.Settings, f.display} }
 
-func (a *Factory) SetGlobals(g Flags) { a.Settings, a.display = g.Settings, g.display }
+func (f *Factory) SetGlobals(g Flags) { f.Settings, f.display = g.Settings, g.display }
 
 // AsksJSON reads --json from a command line that could not be read: what is
 // behind a bad flag was not looked at, nor was the environment.
-func AsksJSON(a *Factory, args []string) bool {
-	set, _ := strconv.ParseBool(a.Getenv(host.EnvName("json")))
+func AsksJSON(f *Factory, args []string) bool {
+	set, _ := strconv.ParseBool(f.Getenv(host.EnvName("json")))
 	return set || slices.Contains(BeforeDashes(args), "--json")
 }
 
 // SettleStyles decides how each stream may be written to. It runs again once
 // the flags are known.
-func SettleStyles(a *Factory) {
-	color := cmp.Or(a.color, "auto")
-	a.OutStyle = term.StyleFor(a.Out, color, a.Getenv)
-	a.ErrStyle = term.StyleFor(a.Err, color, a.Getenv)
-	a.ErrStyle.Verbose = a.Verbose
-	a.OutStyle.RawText = a.rawText
-	a.Typist = &Typist{In: a.In}
-	a.Progress = term.NewProgress(a.Err, a.ErrStyle, a.Now)
+func SettleStyles(f *Factory) {
+	color := cmp.Or(f.color, "auto")
+	f.OutStyle = term.StyleFor(f.Out, color, f.Getenv)
+	f.ErrStyle = term.StyleFor(f.Err, color, f.Getenv)
+	f.ErrStyle.Verbose = f.Verbose
+	f.OutStyle.RawText = f.rawText
+	f.Typist = &Typist{In: f.In}
+	f.Progress = term.NewProgress(f.Err, f.ErrStyle, f.Now)
 }
 
 // Stderr and stdout are where commands write: the progress line is out of the
 // way before anything else appears on the same terminal.
-func (a *Factory) Stderr() io.Writer { return a.Progress }
+func (f *Factory) Stderr() io.Writer { return f.Progress }
 
-func (a *Factory) Stdout() io.Writer { return &answerWriter{a, a.Progress.Wrap(a.Out)} }
+func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(f.Out)} }
 
-func (a *Factory) ShowProgress(params jsonraw.Members) { a.Progress.Update(params) }
+func (f *Factory) ShowProgress(params jsonraw.Members) { f.Progress.Update(params) }
 
-func (a *Factory) ShowLog(level, logger string, data json.RawMessage) {
-	a.Progress.Log(level, logger, data)
+func (f *Factory) ShowLog(level, logger string, data json.RawMessage) {
+	f.Progress.Log(level, logger, data)
 }
 
-func (a *Factory) Waiting(text, ctrlC string) { a.Progress.Waiting(text, ctrlC) }
+func (f *Factory) Waiting(text, ctrlC string) { f.Progress.Waiting(text, ctrlC) }
 
-func (a *Factory) HintText(hint wire.Hint) string {
-	text, _ := a.ErrStyle.Hints.Text(hint)
+func (f *Factory) HintText(hint wire.Hint) string {
+	text, _ := f.ErrStyle.Hints.Text(hint)
 	return text
 }
 
-func (a *Factory) Note(text string) { failure.Note(a.Stderr(), a.ErrStyle, a.Secrets.Text(text)) }
+func (f *Factory) Note(text string) { failure.Note(f.Stderr(), f.ErrStyle, f.Secrets.Text(text)) }
 
-func (a *Factory) Warn(text string) {
-	if !a.Repeats.Again(text) {
-		failure.Warn(a.Stderr(), a.ErrStyle, a.Secrets.Text(text))
+func (f *Factory) Warn(text string) {
+	if !f.Repeats.Again(text) {
+		failure.Warn(f.Stderr(), f.ErrStyle, f.Secrets.Text(text))
 	}
 }
 

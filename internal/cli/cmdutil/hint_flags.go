@@ -16,21 +16,21 @@ import (
 // NameServer settles how the commands in hints and examples name the server: as
 // this command line did, with -s or behind --, and not at all where that would
 // give a secret away. What redaction leaves could not be pasted.
-func (a *Factory) NameServer(argv []string) {
+func (f *Factory) NameServer(argv []string) {
 	aim := hint.Context{}
 	switch {
 	case len(argv) > 0:
 		if slices.Equal(redact.RedactCommand(argv), argv) {
 			aim.ServerCommand = "-- " + connect.CommandLine(argv)
 		}
-	case a.ServerGiven && a.Server != "" && redact.RedactURL(a.Server) == a.Server:
-		aim.ServerFlag = "-s " + shellwords.Quote(a.Server)
+	case f.ServerGiven && f.Server != "" && redact.RedactURL(f.Server) == f.Server:
+		aim.ServerFlag = "-s " + shellwords.Quote(f.Server)
 	}
-	if line := aim.Command(""); a.Secrets.Text(line) != line {
+	if line := aim.Command(""); f.Secrets.Text(line) != line {
 		aim = hint.Context{}
 	}
-	aim.Flags = a.typed
-	a.OutStyle.Hints, a.ErrStyle.Hints = aim, aim
+	aim.Flags = f.typed
+	f.OutStyle.Hints, f.ErrStyle.Hints = aim, aim
 }
 
 // carriedFlags are flags of all commands that the command of a hint repeats, else it could
@@ -39,13 +39,13 @@ var carriedFlags = []string{"protocol", "header", "header-file", "account", "cac
 
 // NoteTyped remembers which of these were typed, before variables fill in others. A
 // variable is still set for the next command.
-func NoteTyped(a *Factory, flags *pflag.FlagSet) {
+func NoteTyped(f *Factory, flags *pflag.FlagSet) {
 	t := &hint.Flags{Commands: map[string]bool{}}
 	if f := flags.Lookup("state"); f != nil && f.Changed {
 		t.All = typedFlag(f)[0]
 	}
-	f := flags.Lookup("account")
-	a.AccountTyped = f != nil && f.Changed
+	flag := flags.Lookup("account")
+	f.AccountTyped = flag != nil && flag.Changed
 	var there []string
 	for _, name := range carriedFlags {
 		if f := flags.Lookup(name); f != nil && f.Changed {
@@ -55,19 +55,19 @@ func NoteTyped(a *Factory, flags *pflag.FlagSet) {
 	if t.Server = strings.Join(there, " "); t.All+t.Server == "" {
 		return
 	}
-	for _, c := range Commands(a) {
+	for _, c := range Commands(f) {
 		if c.Is&(Asks|Local) != 0 {
 			t.Commands[c.Name] = c.Is&Asks != 0
 		}
 	}
-	a.typed = t
+	f.typed = t
 }
 
 // AimAnyway lets the hint of a command line that could not be read carry what was read.
-func AimAnyway(a *Factory, flags *pflag.FlagSet) {
-	if !a.Prepared {
-		NoteTyped(a, flags)
-		a.ErrStyle.Hints.Flags = a.typed
+func AimAnyway(f *Factory, flags *pflag.FlagSet) {
+	if !f.Prepared {
+		NoteTyped(f, flags)
+		f.ErrStyle.Hints.Flags = f.typed
 	}
 }
 

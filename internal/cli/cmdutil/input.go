@@ -16,8 +16,8 @@ import (
 
 // Input returns the text that an argument denotes: that of @FILE, of standard input for -,
 // or the argument itself.
-func (a *Factory) Input(arg string) (raw []byte, from string, err error) {
-	raw, from, err = InputBytes(a, arg)
+func (f *Factory) Input(arg string) (raw []byte, from string, err error) {
+	raw, from, err = InputBytes(f, arg)
 	if from != arguments.FromArgv {
 		raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
 	}
@@ -25,13 +25,13 @@ func (a *Factory) Input(arg string) (raw []byte, from string, err error) {
 }
 
 // InputBytes gives them as they are, not without a byte order mark.
-func InputBytes(a *Factory, arg string) (raw []byte, from string, err error) {
+func InputBytes(f *Factory, arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
-		raw, err = readInput(a)
+		raw, err = readInput(f)
 		from = "standard input"
 	case strings.HasPrefix(arg, "@"):
-		raw, err = a.Env.ReadFile(arg[1:], a.Env.InputLimit())
+		raw, err = f.Env.ReadFile(arg[1:], f.Env.InputLimit())
 		from = arg[1:]
 	default:
 		return []byte(arg), arguments.FromArgv, nil
@@ -46,31 +46,31 @@ func InputBytes(a *Factory, arg string) (raw []byte, from string, err error) {
 }
 
 // IsTyped reports whether a person types what stands on standard input.
-func IsTyped(a *Factory) bool { return term.StyleFor(a.In, "never", a.Getenv).Terminal }
+func IsTyped(f *Factory) bool { return term.StyleFor(f.In, "never", f.Getenv).Terminal }
 
 // Interactive reports whether a person can be asked.
-func (a *Factory) Interactive() bool {
-	return !a.NoInput && a.ErrStyle.Terminal && IsTyped(a)
+func (f *Factory) Interactive() bool {
+	return !f.NoInput && f.ErrStyle.Terminal && IsTyped(f)
 }
 
 // Ask puts a question to which the answer is no unless it is yes.
-func (a *Factory) Ask(ctx context.Context, question string) bool {
-	return a.AskAlways(ctx, question, "") == "yes"
+func (f *Factory) Ask(ctx context.Context, question string) bool {
+	return f.AskAlways(ctx, question, "") == "yes"
 }
 
 // CanAsk reports whether a person may be asked in the middle of a command.
-func (a *Factory) CanAsk() bool { return a.Interactive() && a.Getenv("CI") == "" }
+func (f *Factory) CanAsk() bool { return f.Interactive() && f.Getenv("CI") == "" }
 
 // AskAlways puts a question to which the answer is no unless it is yes or, where that is
 // offered, always.
-func (a *Factory) AskAlways(ctx context.Context, question, always string) string {
-	fmt.Fprintf(a.Stderr(), "%s ", a.ErrStyle.Asked(question+" [y/N"+always+"]"))
-	line, err := a.Typist.Line(ctx)
+func (f *Factory) AskAlways(ctx context.Context, question, always string) string {
+	fmt.Fprintf(f.Stderr(), "%s ", f.ErrStyle.Asked(question+" [y/N"+always+"]"))
+	line, err := f.Typist.Line(ctx)
 	if ctx.Err() != nil || err != nil {
-		fmt.Fprintln(a.Stderr())
+		fmt.Fprintln(f.Stderr())
 		return "no"
 	}
-	a.Progress.Newline()
+	f.Progress.Newline()
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return "yes"
@@ -81,30 +81,30 @@ func (a *Factory) AskAlways(ctx context.Context, question, always string) string
 }
 
 // readInput reads standard input. A person at a terminal has the time that it takes.
-func readInput(a *Factory) ([]byte, error) {
-	if IsTyped(a) {
-		a.Note("reading from stdin, Ctrl-D ends it")
-		return host.ReadUpTo(a.In, a.Env.InputLimit())
+func readInput(f *Factory) ([]byte, error) {
+	if IsTyped(f) {
+		f.Note("reading from stdin, Ctrl-D ends it")
+		return host.ReadUpTo(f.In, f.Env.InputLimit())
 	}
-	return a.Env.InTime(func() ([]byte, error) { return host.ReadUpTo(a.In, a.Env.InputLimit()) })
+	return f.Env.InTime(func() ([]byte, error) { return host.ReadUpTo(f.In, f.Env.InputLimit()) })
 }
 
 // TypedLine asks the person for a line, which is not seen where it is secret.
-func (a *Factory) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
+func (f *Factory) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
 	if secret {
-		a.Hidden.Store(true)
-		defer a.Hidden.Store(false)
-		show, err := tty.Hide(a.In)
+		f.Hidden.Store(true)
+		defer f.Hidden.Store(false)
+		show, err := tty.Hide(f.In)
 		if err != nil {
 			return "", err
 		}
 		defer show()
 	}
-	fmt.Fprintf(a.Stderr(), "%s: ", a.ErrStyle.Line(prompt))
-	line, err := a.Typist.Line(ctx)
+	fmt.Fprintf(f.Stderr(), "%s: ", f.ErrStyle.Line(prompt))
+	line, err := f.Typist.Line(ctx)
 	if secret {
-		fmt.Fprintln(a.Stderr()) // the terminal's own was hidden, too
+		fmt.Fprintln(f.Stderr()) // the terminal's own was hidden, too
 	}
-	a.Progress.Newline()
+	f.Progress.Newline()
 	return line, err
 }

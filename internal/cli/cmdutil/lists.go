@@ -20,15 +20,15 @@ func WriteEntriesOf(e connect.Entries, w io.Writer, st term.Style, k connect.Kin
 }
 
 // ShowsTables reports that the answer is not JSON, which has all that came.
-func ShowsTables(a *Factory) bool { return !a.JSON && !a.Wire && a.Jq == "" }
+func ShowsTables(f *Factory) bool { return !f.JSON && !f.Wire && f.Jq == "" }
 
 // AnswerOfLists is what `mcpc list` prints: one list, or several as one answer.
-func AnswerOfLists(a *Factory, l connect.Listing, several, long bool) Answer {
+func AnswerOfLists(f *Factory, l connect.Listing, several, long bool) Answer {
 	ans := Answer{Messages: l.Messages}
 	switch {
-	case !several && OnlyWritesJSON(a) && len(l.Messages) > 1:
+	case !several && OnlyWritesJSON(f) && len(l.Messages) > 1:
 		ans.Write = l.Lists[0].List.WriteLine
-	case a.JSON || a.Jq != "" || a.Output != "":
+	case f.JSON || f.Jq != "" || f.Output != "":
 		ans.Result = l.Result(several)
 	}
 	if len(l.Lists) == 1 && !several {

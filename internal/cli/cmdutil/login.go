@@ -16,43 +16,43 @@ import (
 )
 
 // ShowCode shows the code that the user enters in a browser on any machine.
-func ShowCode(a *Factory) func(ctx context.Context, address, code string) {
+func ShowCode(f *Factory) func(ctx context.Context, address, code string) {
 	return func(_ context.Context, address, code string) {
-		a.Note("open " + a.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + a.ErrStyle.Line(jsonraw.Excerpt([]byte(code), host.MostSaid)))
-		WarnOfAddress(a, address)
+		f.Note("open " + f.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + f.ErrStyle.Line(jsonraw.Excerpt([]byte(code), host.MostSaid)))
+		WarnOfAddress(f, address)
 	}
 }
 
 // OfferLogin asks the user at the terminal, in the middle of a command, and reports whether
 // a login was done. Request timeouts are paused meanwhile.
-func (a *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
+func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) {
 	defer transport.Pause(ctx)()
-	d := a.dialog(ctx)
+	d := f.dialog(ctx)
 	what := "requires authentication"
 	if r.Sent && len(r.Scopes) > 0 {
 		what = "requires more scopes: " + d.Line(jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid))
 	}
-	d.say("%s %s.", d.Line(redact.RedactURL(a.Guard.Endpoint)), what)
+	d.say("%s %s.", d.Line(redact.RedactURL(f.Guard.Endpoint)), what)
 	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
 	if err != nil || word != "yes" {
 		return false, nil
 	}
-	store, err := a.Env.Tokens()
+	store, err := f.Env.Tokens()
 	if err != nil {
 		return false, err
 	}
 	store.Seals = store.Keyring.Answers()
-	w := connect.Walk(ctx, &a.Env, a.Guard.Endpoint)
+	w := connect.Walk(ctx, &f.Env, f.Guard.Endpoint)
 	defer w.Net.Close()
-	_, err = w.Login(ctx, store, auth.Request{Endpoint: a.Guard.Endpoint, Account: a.Auth.Account,
-		Challenge: r.Challenge, Challenged: true, Visit: Visitor(a, nil), ShowCode: ShowCode(a), Choose: ChooseIssuer(a)})
+	_, err = w.Login(ctx, store, auth.Request{Endpoint: f.Guard.Endpoint, Account: f.Auth.Account,
+		Challenge: r.Challenge, Challenged: true, Visit: Visitor(f, nil), ShowCode: ShowCode(f), Choose: ChooseIssuer(f)})
 	return err == nil, err
 }
 
 // ChooseIssuer asks the user which authorization server to log in to.
-func ChooseIssuer(a *Factory) func(ctx context.Context, issuers []string) (string, error) {
+func ChooseIssuer(f *Factory) func(ctx context.Context, issuers []string) (string, error) {
 	return func(ctx context.Context, issuers []string) (string, error) {
-		d := a.dialog(ctx)
+		d := f.dialog(ctx)
 		d.say("The server has several authorization servers:")
 		var numbers []string
 		for i, issuer := range issuers {
@@ -74,31 +74,31 @@ func ChooseIssuer(a *Factory) func(ctx context.Context, issuers []string) (strin
 
 // Visitor shows where to log in, and opens it. Where no browser can be started a person at
 // a terminal is told, and a program gets the error.
-func Visitor(a *Factory, unopened chan<- error) func(context.Context, string) {
+func Visitor(f *Factory, unopened chan<- error) func(context.Context, string) {
 	noBrowser := func(err error) {
-		if !a.ErrStyle.Terminal && unopened != nil {
+		if !f.ErrStyle.Terminal && unopened != nil {
 			unopened <- err
 			return
 		}
-		a.Note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
+		f.Note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
 	}
 	failedLater := func(err error) {
-		if a.Talking.Load() { // else the login has ended all the same
+		if f.Talking.Load() { // else the login has ended all the same
 			noBrowser(err)
 		}
 	}
 	return func(_ context.Context, address string) {
-		a.Note("log in here: " + a.ErrStyle.Line(address))
-		WarnOfAddress(a, address)
-		if err := browse(a, address, failedLater); err != nil {
+		f.Note("log in here: " + f.ErrStyle.Line(address))
+		WarnOfAddress(f, address)
+		if err := browse(f, address, failedLater); err != nil {
 			noBrowser(err)
 		}
 	}
 }
 
 // WarnOfAddress says in what an address may be another than it seems.
-func WarnOfAddress(a *Factory, address string) {
+func WarnOfAddress(f *Factory, address string) {
 	for _, odd := range question.Oddities(address) {
-		a.Warn(a.ErrStyle.Line(odd))
+		f.Warn(f.ErrStyle.Line(odd))
 	}
 }

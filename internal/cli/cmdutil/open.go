@@ -9,28 +9,28 @@ import (
 
 // Open finds the server that a command means, and opens or resumes the connection with it.
 // End closes it, once it has reported how the command ended: a server may take long to exit.
-func (a *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
-	if a.Shell != nil {
-		c, o := a.Shell.Lend(how)
-		a.conn = c
+func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
+	if f.Shell != nil {
+		c, o := f.Shell.Lend(how)
+		f.conn = c
 		return c, o
 	}
-	if o := Writable(a.Output); !o.Good() {
-		return &connect.Conn{Env: &a.Env}, o
+	if o := Writable(f.Output); !o.Good() {
+		return &connect.Conn{Env: &f.Env}, o
 	}
-	stop := Ticking(a)
-	ShowTraffic(a, a.Verbose, a.Explain)
-	c, o := connect.Dial(ctx, &a.Env, how)
+	stop := Ticking(f)
+	ShowTraffic(f, f.Verbose, f.Explain)
+	c, o := connect.Dial(ctx, &f.Env, how)
 	c.StopTicking = stop
-	a.conn = c
+	f.conn = c
 	if !o.Good() && c.Dialed {
-		Explained(ctx, a)
+		Explained(ctx, f)
 	}
 	return c, o
 }
 
 // Close closes a connection of a command that goes on without it.
-func (a *Factory) Close(ctx context.Context, c *connect.Conn) error {
-	a.conn = nil
+func (f *Factory) Close(ctx context.Context, c *connect.Conn) error {
+	f.conn = nil
 	return Exit(c.Close(ctx))
 }

@@ -52,56 +52,56 @@ func AnswerOf(o wire.Outcome) Answer {
 // Show prints an answer where there is one, explains the exchanges of these methods where
 // that was asked for, and returns how the command ended. The answer comes first: its reader
 // need not wait for a server's shutdown.
-func Show(ctx context.Context, a *Factory, o wire.Outcome, ans Answer, methods ...string) (err error) {
-	a.Record.About(o)
-	if HasAnswer(a, o) {
-		err = Print(ctx, a, ans)
+func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods ...string) (err error) {
+	f.Record.About(o)
+	if HasAnswer(f, o) {
+		err = Print(ctx, f, ans)
 	}
 	if len(methods) > 0 {
-		Explained(ctx, a, methods...)
+		Explained(ctx, f, methods...)
 	}
 	return Join(err, Exit(o))
 }
 
 // HasAnswer follows the table of exit codes: these endings have a result, and
 // --wire shows any message that came.
-func HasAnswer(a *Factory, o wire.Outcome) bool {
+func HasAnswer(f *Factory, o wire.Outcome) bool {
 	switch o.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid, wire.InputRequired, wire.CheckFailed:
 		return true
 	case wire.RPCFailed:
-		return a.Wire
+		return f.Wire
 	}
 	return false
 }
 
 // Print writes an answer to where it was asked for. That it could not be
 // written is an ending of its own.
-func Print(ctx context.Context, a *Factory, ans Answer) error {
-	if a.Shell != nil && ans.Result != nil {
-		a.Shell.Answered(ans.Result)
+func Print(ctx context.Context, f *Factory, ans Answer) error {
+	if f.Shell != nil && ans.Result != nil {
+		f.Shell.Answered(ans.Result)
 	}
-	a.Progress.Done()
-	err := tryPrint(ctx, a, ans)
+	f.Progress.Done()
+	err := tryPrint(ctx, f, ans)
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
 	_, isEnding := errors.AsType[*ExitError](err)
 	switch {
-	case err == nil || Lost(a) != nil:
-		return Lost(a)
+	case err == nil || Lost(f) != nil:
+		return Lost(f)
 	case isEnding:
 		return err
 	case IsStopped(err):
 		return Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Reached: wire.Answered})
 	case IsUsage(err):
 		o := usage.Outcome(err)
-		if a.Talking.Load() {
+		if f.Talking.Load() {
 			o.Reached, o.Phase = wire.Answered, "output"
 		}
 		return Exit(o)
 	case isPayload:
 		return Exit(unsaved(payload))
 	}
-	return Unwritten(a, "writing the result", err)
+	return Unwritten(f, "writing the result", err)
 }
 
 // unsaved is the ending of -o where the result holds nothing that can be saved.
@@ -130,57 +130,57 @@ func unfiltered(ctx context.Context, err error) error {
 	return usage.New("--jq: "+err.Error(), "the result was received: without --jq it is printed in full")
 }
 
-func tryPrint(ctx context.Context, a *Factory, ans Answer) error {
-	if a.Output == "" {
-		return printOut(ctx, a, ans)
+func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
+	if f.Output == "" {
+		return printOut(ctx, f, ans)
 	}
 	var b bytes.Buffer
-	what, err := fileContent(ctx, a, &b, ans)
+	what, err := fileContent(ctx, f, &b, ans)
 	if err != nil {
 		return err
 	}
-	if err := ReplaceFile(a.Output, b.Bytes()); err != nil {
+	if err := ReplaceFile(f.Output, b.Bytes()); err != nil {
 		// The answer must not be lost with the file.
-		_ = printTo(ctx, a, a.Stdout(), a.OutStyle, ans)
-		return fmt.Errorf("%s: %w", a.Output, usage.Bare(err))
+		_ = printTo(ctx, f, f.Stdout(), f.OutStyle, ans)
+		return fmt.Errorf("%s: %w", f.Output, usage.Bare(err))
 	}
-	a.Note(fmt.Sprintf("%s saved to %s", what, a.Output))
-	if a.JSON || a.Wire || a.Jq != "" || ans.Result == nil {
+	f.Note(fmt.Sprintf("%s saved to %s", what, f.Output))
+	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
 		return nil
 	}
 	if left := render.Unsaved(ans.Method, ans.Result); left != "" {
-		a.Note("not saved: " + left + "; --json -o FILE saves all of it")
+		f.Note("not saved: " + left + "; --json -o FILE saves all of it")
 	}
 	return nil
 }
 
 // printOut writes an answer to standard output. A terminal gets its pictures, or a
 // pager where it is long; the pixels of a picture are nothing for a pager.
-func printOut(ctx context.Context, a *Factory, ans Answer) error {
-	if a.maxChars > 0 {
-		return printCut(ctx, a, ans)
+func printOut(ctx context.Context, f *Factory, ans Answer) error {
+	if f.maxChars > 0 {
+		return printCut(ctx, f, ans)
 	}
-	st := a.OutStyle
-	plain := !a.JSON && !a.Wire && a.Jq == ""
+	st := f.OutStyle
+	plain := !f.JSON && !f.Wire && f.Jq == ""
 	if plain && st.Terminal && st.Color && render.HasPictures(ans.Method, ans.Result) {
-		st.Canvas = canvas(ctx, a)
+		st.Canvas = canvas(ctx, f)
 	}
 	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
-		return Exit(Afterwards(a, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
+		return Exit(Afterwards(f, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
-	if pager(a) == nil || st.Canvas.By != term.NoPictures {
-		return printTo(ctx, a, a.Stdout(), st, ans)
+	if pager(f) == nil || st.Canvas.By != term.NoPictures {
+		return printTo(ctx, f, f.Stdout(), st, ans)
 	}
 	var b bytes.Buffer
-	err := printTo(ctx, a, &b, st, ans)
-	return cmp.Or(err, WritePaged(a, b.Bytes()))
+	err := printTo(ctx, f, &b, st, ans)
+	return cmp.Or(err, WritePaged(f, b.Bytes()))
 }
 
 // fileContent is what -o saves: JSON where JSON was asked for, else what the
 // answer is made of, an image as its bytes.
-func fileContent(ctx context.Context, a *Factory, b *bytes.Buffer, ans Answer) (what string, err error) {
-	if a.JSON || a.Wire || a.Jq != "" || ans.Result == nil {
-		err := printTo(ctx, a, b, term.Style{Width: 80}, ans)
+func fileContent(ctx context.Context, f *Factory, b *bytes.Buffer, ans Answer) (what string, err error) {
+	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
+		err := printTo(ctx, f, b, term.Style{Width: 80}, ans)
 		return fmt.Sprintf("%d bytes", b.Len()), err
 	}
 	data, what, err := render.Payload(ans.Method, ans.Result)
@@ -188,11 +188,11 @@ func fileContent(ctx context.Context, a *Factory, b *bytes.Buffer, ans Answer) (
 	return what, err
 }
 
-func printTo(ctx context.Context, a *Factory, w io.Writer, st term.Style, ans Answer) error {
+func printTo(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans Answer) error {
 	switch {
-	case a.Jq != "":
-		return applyJQ(ctx, a, w, st, ans)
-	case a.Wire:
+	case f.Jq != "":
+		return applyJQ(ctx, f, w, st, ans)
+	case f.Wire:
 		for _, m := range ans.Messages {
 			if err := render.JSON(w, st, m.Raw); err != nil {
 				return err
@@ -201,7 +201,7 @@ func printTo(ctx context.Context, a *Factory, w io.Writer, st term.Style, ans An
 		return nil
 	case ans.Write != nil:
 		return ans.Write(w)
-	case a.JSON:
+	case f.JSON:
 		return render.JSON(w, st, ans.Result)
 	default:
 		return ans.Human(w, st)
@@ -210,19 +210,19 @@ func printTo(ctx context.Context, a *Factory, w io.Writer, st term.Style, ans An
 
 // OnlyWritesJSON reports that an answer's JSON is written as it came, and nothing else
 // is asked of it.
-func OnlyWritesJSON(a *Factory) bool {
-	return a.JSON && !a.Wire && a.Jq == "" && a.Output == "" && a.maxChars == 0 && a.Shell == nil && !a.OutStyle.Terminal
+func OnlyWritesJSON(f *Factory) bool {
+	return f.JSON && !f.Wire && f.Jq == "" && f.Output == "" && f.maxChars == 0 && f.Shell == nil && !f.OutStyle.Terminal
 }
 
 // applyJQ runs the jq expression over the result, or with --wire over each
 // message.
-func applyJQ(ctx context.Context, a *Factory, w io.Writer, st term.Style, ans Answer) error {
-	program, err := jq.Compile(a.Jq)
+func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans Answer) error {
+	program, err := jq.Compile(f.Jq)
 	if err != nil {
 		return usage.New("--jq: "+err.Error(), "")
 	}
 	inputs := [][]byte{ans.Result}
-	if a.Wire {
+	if f.Wire {
 		inputs = inputs[:0]
 		for _, m := range ans.Messages {
 			inputs = append(inputs, m.Raw)
@@ -237,4 +237,4 @@ func applyJQ(ctx context.Context, a *Factory, w io.Writer, st term.Style, ans An
 }
 
 // OneDocument reports whether JSON was asked for, whole or filtered.
-func OneDocument(a *Factory) bool { return a.JSON || a.Wire || a.Jq != "" }
+func OneDocument(f *Factory) bool { return f.JSON || f.Wire || f.Jq != "" }

@@ -18,19 +18,19 @@ import (
 
 // WriteOut gives write the place that -o names, or standard output. What goes to
 // a terminal is made harmless.
-func WriteOut(a *Factory, write func(io.Writer) error) error {
-	a.Progress.Done()
-	if a.Output != "" {
-		n, err := ReplaceBy(a.Output, write)
+func WriteOut(f *Factory, write func(io.Writer) error) error {
+	f.Progress.Done()
+	if f.Output != "" {
+		n, err := ReplaceBy(f.Output, write)
 		if err == nil {
-			a.Note(fmt.Sprintf("%d bytes saved to %s", n, a.Output))
+			f.Note(fmt.Sprintf("%d bytes saved to %s", n, f.Output))
 		}
 		return err
 	}
-	if !a.OutStyle.Terminal {
-		return write(a.Stdout())
+	if !f.OutStyle.Terminal {
+		return write(f.Stdout())
 	}
-	clean := a.OutStyle.Sanitizer(a.Stdout())
+	clean := f.OutStyle.Sanitizer(f.Stdout())
 	if err := write(clean); err != nil {
 		return err
 	}

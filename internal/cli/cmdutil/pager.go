@@ -12,11 +12,11 @@ import (
 // pager is the command that shows what is longer than the screen, nil where there is
 // none: MCPC_PAGER, then PAGER, then less. Its words are not seen by a shell, and cat is
 // no pager.
-func pager(a *Factory) []string {
-	if a.NoPager || a.Getenv("CI") != "" || a.Getenv("TERM") == "dumb" || !a.OutStyle.Terminal || a.OutStyle.Height <= 0 {
+func pager(f *Factory) []string {
+	if f.NoPager || f.Getenv("CI") != "" || f.Getenv("TERM") == "dumb" || !f.OutStyle.Terminal || f.OutStyle.Height <= 0 {
 		return nil
 	}
-	for _, command := range []string{a.Getenv("MCPC_PAGER"), a.Getenv("PAGER"), "less"} {
+	for _, command := range []string{f.Getenv("MCPC_PAGER"), f.Getenv("PAGER"), "less"} {
 		if argv := strings.Fields(command); len(argv) > 0 {
 			if argv[0] == "cat" {
 				return nil
@@ -29,49 +29,49 @@ func pager(a *Factory) []string {
 
 // WritePaged writes a text to standard output, through a pager where it is longer than
 // the screen.
-func WritePaged(a *Factory, text []byte) error {
-	if paged(a, text) {
+func WritePaged(f *Factory, text []byte) error {
+	if paged(f, text) {
 		return nil
 	}
-	_, err := a.Stdout().Write(text)
+	_, err := f.Stdout().Write(text)
 	return err
 }
 
 // paged shows a text in a pager where it is longer than the screen, and reports whether it
 // did: else the caller writes it.
-func paged(a *Factory, text []byte) bool {
-	argv := pager(a)
-	if argv == nil || a.OutStyle.Rows(text) < a.OutStyle.Height {
+func paged(f *Factory, text []byte) bool {
+	argv := pager(f)
+	if argv == nil || f.OutStyle.Rows(text) < f.OutStyle.Height {
 		return false
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), a.Out, a.Err
-	cmd.Env = a.Environ()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), f.Out, f.Err
+	cmd.Env = f.Environ()
 	// What less needs to show colours, to leave the screen as it is, and to end by
 	// itself where it is one screen after all; the user's own LESS takes precedence.
-	if a.Getenv("LESS") == "" {
+	if f.Getenv("LESS") == "" {
 		cmd.Env = append(cmd.Env, "LESS=FRX")
 	}
-	if a.Getenv("LV") == "" {
+	if f.Getenv("LV") == "" {
 		cmd.Env = append(cmd.Env, "LV=-c")
 	}
 	// Ctrl-C is the pager's while it runs, and what the server says meanwhile waits.
-	a.Paging.Store(true)
-	a.Progress.Hold()
+	f.Paging.Store(true)
+	f.Progress.Hold()
 	err := cmd.Run()
-	a.Progress.Release()
-	a.Paging.Store(false)
+	f.Progress.Release()
+	f.Paging.Store(false)
 	var ended *exec.ExitError
 	switch {
 	case err == nil:
 		return true
 	case errors.As(err, &ended):
 		if ended.Exited() {
-			a.Warn("the pager " + argv[0] + " ended with " + ended.String() + "; --no-pager prints without a pager")
+			f.Warn("the pager " + argv[0] + " ended with " + ended.String() + "; --no-pager prints without a pager")
 		}
 		return true
-	case a.Getenv("MCPC_PAGER") != "" || a.Getenv("PAGER") != "":
-		a.Warn("the pager " + argv[0] + " cannot be started: " + usage.Bare(err).Error())
+	case f.Getenv("MCPC_PAGER") != "" || f.Getenv("PAGER") != "":
+		f.Warn("the pager " + argv[0] + " cannot be started: " + usage.Bare(err).Error())
 	}
 	return false
 }

@@ -41,20 +41,20 @@ func (s *seeing) check() error {
 
 // canvas says how the pictures of an answer are drawn. The terminal is asked, and only
 // here: an answer without pictures costs no question.
-func canvas(ctx context.Context, a *Factory) term.Canvas {
-	c := term.Canvas{Rows: a.OutStyle.Height, TrueColor: trueColor(a)}
+func canvas(ctx context.Context, f *Factory) term.Canvas {
+	c := term.Canvas{Rows: f.OutStyle.Height, TrueColor: trueColor(f)}
 	switch {
-	case a.noImages || a.images == "none":
+	case f.noImages || f.images == "none":
 		return term.Canvas{}
-	case a.images == "blocks":
+	case f.images == "blocks":
 		c.By = term.HalfBlocks
 		return c
 	}
-	facts := facts(ctx, a)
+	facts := facts(ctx, f)
 	c.CellWidth, c.CellHeight = facts.CellWidth, facts.CellHeight
-	switch remote := remote(a); {
-	case a.images != "auto":
-		c.By = slices.Index(Drawings, a.images) - 1
+	switch remote := remote(f); {
+	case f.images != "auto":
+		c.By = slices.Index(Drawings, f.images) - 1
 	case facts.Kitty:
 		c.By = term.Kitty
 	case inlineImages(facts.Name):
@@ -63,9 +63,9 @@ func canvas(ctx context.Context, a *Factory) term.Canvas {
 		c.By = term.Sixel
 	// On a slow remote line a picture out of characters is not worth its bytes, and
 	// which characters the terminal has is unknown.
-	case remote || a.OutStyle.ASCII:
+	case remote || f.OutStyle.ASCII:
 	// A terminal that answers the newer query for its name has 256 colours, whatever TERM says.
-	case c.TrueColor || strings.Contains(a.Getenv("TERM"), "256") || facts.Name != "":
+	case c.TrueColor || strings.Contains(f.Getenv("TERM"), "256") || facts.Name != "":
 		c.By = term.HalfBlocks
 	}
 	return c
@@ -77,30 +77,30 @@ func inlineImages(name string) bool {
 	return slices.ContainsFunc([]string{"iTerm2 ", "WezTerm ", "mintty "}, func(known string) bool { return strings.HasPrefix(name, known) })
 }
 
-func remote(a *Factory) bool { return a.Getenv("SSH_CONNECTION") != "" || a.Getenv("SSH_TTY") != "" }
+func remote(f *Factory) bool { return f.Getenv("SSH_CONNECTION") != "" || f.Getenv("SSH_TTY") != "" }
 
-func trueColor(a *Factory) bool {
-	kind := a.Getenv("COLORTERM")
-	return kind == "truecolor" || kind == "24bit" || strings.Contains(a.Getenv("TERM"), "direct")
+func trueColor(f *Factory) bool {
+	kind := f.Getenv("COLORTERM")
+	return kind == "truecolor" || kind == "24bit" || strings.Contains(f.Getenv("TERM"), "direct")
 }
 
 // facts asks the terminal what it is. Two are not asked, because they print a question
 // that they do not know: Apple's and the console of Linux.
-func facts(ctx context.Context, a *Factory) tty.Facts {
-	if a.Getenv("TERM_PROGRAM") == "Apple_Terminal" || a.Getenv("TERM") == "linux" || a.Typist.busy() {
+func facts(ctx context.Context, f *Factory) tty.Facts {
+	if f.Getenv("TERM_PROGRAM") == "Apple_Terminal" || f.Getenv("TERM") == "linux" || f.Typist.busy() {
 		return tty.Facts{}
 	}
 	t, err := tty.Open()
 	if err != nil {
 		return tty.Facts{}
 	}
-	a.terminal.Store(t)
+	f.terminal.Store(t)
 	patience := 1
-	if remote(a) {
+	if remote(f) {
 		patience = 2
 	}
 	facts := t.Ask(patience)
-	a.terminal.Store(nil)
+	f.terminal.Store(nil)
 	t.Close()
 	if facts.Interrupted {
 		// The key came as a letter: it ends the command as if it had not.
@@ -111,8 +111,8 @@ func facts(ctx context.Context, a *Factory) tty.Facts {
 }
 
 // LeaveTerminal gives the terminal back before a signal ends the process.
-func LeaveTerminal(a *Factory) {
-	if t := a.terminal.Load(); t != nil {
+func LeaveTerminal(f *Factory) {
+	if t := f.terminal.Load(); t != nil {
 		t.Restore()
 	}
 }

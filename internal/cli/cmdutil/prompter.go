@@ -142,14 +142,14 @@ func (d *Dialog) choose(prompt, enter string, words ...string) (string, error) {
 
 // dialog opens one at the terminal. Its lines end with ctx: a Ctrl-C is the command's,
 // also where more questions wait behind this one.
-func (a *Factory) dialog(ctx context.Context) *Dialog {
-	d := &Dialog{Out: a.Stderr(), style: a.ErrStyle, Line: a.ErrStyle.Line, wrap: a.ErrStyle.Wrap}
+func (f *Factory) dialog(ctx context.Context) *Dialog {
+	d := &Dialog{Out: f.Stderr(), style: f.ErrStyle, Line: f.ErrStyle.Line, wrap: f.ErrStyle.Wrap}
 	d.Next = func() (string, error) {
-		text, err := a.Typist.Line(ctx)
+		text, err := f.Typist.Line(ctx)
 		if err != nil {
 			d.say("")
 		}
-		a.Progress.Newline()
+		f.Progress.Newline()
 		return text, err
 	}
 	return d

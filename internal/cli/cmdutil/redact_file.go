@@ -32,15 +32,15 @@ const (
 
 // ReadRedactFile hides what the user's own file names, before anything else is read. A
 // file that cannot be read or parsed ends the command: the user would not notice otherwise.
-func ReadRedactFile(a *Factory) error {
-	if a.RedactFile == "" || a.redactions != nil {
+func ReadRedactFile(f *Factory) error {
+	if f.RedactFile == "" || f.redactions != nil {
 		return nil
 	}
-	raw, err := a.Env.ReadFile(a.RedactFile, mostRedactions)
+	raw, err := f.Env.ReadFile(f.RedactFile, mostRedactions)
 	if err != nil {
-		return usage.NotRead("--redact-file "+a.RedactFile, err, "")
+		return usage.NotRead("--redact-file "+f.RedactFile, err, "")
 	}
-	a.redactions = []redaction{}
+	f.redactions = []redaction{}
 	for i, line := range strings.Split(string(bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
@@ -48,18 +48,18 @@ func ReadRedactFile(a *Factory) error {
 		}
 		r, problem := redactionOf(line)
 		if problem != "" {
-			return usage.New(fmt.Sprintf("--redact-file %s:%d: %s", a.RedactFile, i+1, problem),
+			return usage.New(fmt.Sprintf("--redact-file %s:%d: %s", f.RedactFile, i+1, problem),
 				"each line is a value, a \"JSON string\", a /regular expression/ or a # comment")
 		}
 		r.line = i + 1
-		a.redactions = append(a.redactions, r)
+		f.redactions = append(f.redactions, r)
 		switch {
 		case r.pattern != nil:
-			a.Secrets.Hide(r.pattern)
+			f.Secrets.Hide(r.pattern)
 		case len(r.value) < shortestSpelled:
-			a.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(r.value)))
+			f.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(r.value)))
 		default:
-			a.Secrets.Learn(r.value)
+			f.Secrets.Learn(r.value)
 		}
 	}
 	return nil
@@ -116,12 +116,12 @@ func regexpFault(err error) string {
 }
 
 // RedactionFor is the line of the file that names a secret; 0 where none does.
-func RedactionFor(a *Factory, secret string) int {
-	at := slices.IndexFunc(a.redactions, func(r redaction) bool {
+func RedactionFor(f *Factory, secret string) int {
+	at := slices.IndexFunc(f.redactions, func(r redaction) bool {
 		return r.value == secret || r.pattern != nil && r.pattern.MatchString(secret)
 	})
 	if at < 0 {
 		return 0
 	}
-	return a.redactions[at].line
+	return f.redactions[at].line
 }

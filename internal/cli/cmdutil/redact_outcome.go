@@ -12,8 +12,8 @@ import (
 // WithoutSecrets returns an outcome that may be printed and recorded: a server's last
 // stderr, a body or an error may repeat a secret. The answer on standard output is the
 // user's, and is not touched.
-func WithoutSecrets(a *Factory, o wire.Outcome) wire.Outcome {
-	s := &a.Secrets
+func WithoutSecrets(f *Factory, o wire.Outcome) wire.Outcome {
+	s := &f.Secrets
 	o.Text, o.Hint = s.Text(o.Text), wire.Hint(s.Text(string(o.Hint)))
 	o.Method, o.Name, o.Where = s.Text(o.Method), s.Text(o.Name), s.Text(o.Where)
 	if o.Process != nil {
@@ -50,24 +50,24 @@ func WithoutSecrets(a *Factory, o wire.Outcome) wire.Outcome {
 }
 
 // Withholding says that from now on nothing is shown or recorded of what crosses.
-func Withholding(a *Factory) {
-	failure.Warn(a.Stderr(), a.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
+func Withholding(f *Factory) {
+	failure.Warn(f.Stderr(), f.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
 }
 
 // HideIn hides in what a recording gives out what is known by now, and was perhaps not when
 // it was recorded.
-func HideIn(a *Factory, c *capture.Capture) {
-	if a.Environ != nil {
-		a.Secrets.LearnEnvironment(a.Environ())
+func HideIn(f *Factory, c *capture.Capture) {
+	if f.Environ != nil {
+		f.Secrets.LearnEnvironment(f.Environ())
 	}
-	c.Hide(&a.Secrets)
+	c.Hide(&f.Secrets)
 }
 
 // HideRows does that for rows in a table, where the user names what is to be hidden.
-func HideRows(a *Factory, rows []*capture.Row) []*capture.Row {
-	if len(a.redactions) > 0 {
+func HideRows(f *Factory, rows []*capture.Row) []*capture.Row {
+	if len(f.redactions) > 0 {
 		for _, row := range rows {
-			row.Hide(&a.Secrets)
+			row.Hide(&f.Secrets)
 		}
 	}
 	return rows

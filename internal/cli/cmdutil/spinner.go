@@ -10,8 +10,8 @@ const TickEvery = 50 * time.Millisecond
 
 // Ticking lets the line of progress live while a command waits for a server, which
 // may not have said anything yet, until stop is called. In a pipe there is none.
-func Ticking(a *Factory) (stop func()) {
-	if !a.ErrStyle.Terminal {
+func Ticking(f *Factory) (stop func()) {
+	if !f.ErrStyle.Terminal {
 		return func() {}
 	}
 	ticker, stopped := time.NewTicker(TickEvery), make(chan struct{})
@@ -20,7 +20,7 @@ func Ticking(a *Factory) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				a.Progress.Tick()
+				f.Progress.Tick()
 			case <-stopped:
 				return
 			}

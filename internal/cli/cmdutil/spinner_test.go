@@ -35,11 +35,11 @@ func (s *screen) take() string {
 func TestTicking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen screen
-		a := &Factory{ErrStyle: term.Style{Terminal: true, Width: 80}}
-		a.UI = a
-		a.Now = time.Now
-		a.Progress = term.NewProgress(&screen, a.ErrStyle, a.Now)
-		stop := Ticking(a)
+		f := &Factory{ErrStyle: term.Style{Terminal: true, Width: 80}}
+		f.UI = f
+		f.Now = time.Now
+		f.Progress = term.NewProgress(&screen, f.ErrStyle, f.Now)
+		stop := Ticking(f)
 		after := func(d time.Duration) string {
 			screen.take()
 			time.Sleep(d)
@@ -64,9 +64,9 @@ func TestTicking(t *testing.T) {
 
 func TestTickingInAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &Factory{}
-		a.UI = a // whose progress would be a nil pointer
-		stop := Ticking(a)
+		f := &Factory{}
+		f.UI = f // whose progress would be a nil pointer
+		stop := Ticking(f)
 		time.Sleep(time.Minute)
 		stop()
 	})

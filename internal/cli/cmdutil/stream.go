@@ -98,7 +98,7 @@ func (on listening) Ending(out wire.Outcome) wire.Outcome {
 
 // HearAll listens and gives each notification to take, which says how many it
 // counts for, until that is enough, it fails, the time is up, or the listening ends.
-func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.Listening, until Endurance, take func(Notice) (int, error)) (wire.Outcome, error) {
+func HearAll(ctx context.Context, f *Factory, c *connect.Conn, e *ear, l client.Listening, until Endurance, take func(Notice) (int, error)) (wire.Outcome, error) {
 	on := Start(ctx, c, l, until)
 	defer on.Enough()
 	defer e.Deaf()
@@ -106,7 +106,7 @@ func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.
 	count := func(m *wire.Message) {
 		if left > 0 && failed == nil {
 			var n int
-			n, failed = take(Notice{m, a.Now()})
+			n, failed = take(Notice{m, f.Now()})
 			left -= n
 		}
 		if left <= 0 || failed != nil {
@@ -118,7 +118,7 @@ func HearAll(ctx context.Context, a *Factory, c *connect.Conn, e *ear, l client.
 	for {
 		select {
 		case <-read.C:
-			if failed = cmp.Or(failed, Unread(a)); failed != nil {
+			if failed = cmp.Or(failed, Unread(f)); failed != nil {
 				on.Enough()
 			}
 		case m := <-e.notices:

@@ -59,23 +59,23 @@ func isProgram(word string) bool {
 // StartedAmong is the command of a server among the words of a command line with a flag
 // that is not known, which may be the server's: nil where the command's first word may be
 // the name of a tool that is called as a program is.
-func StartedAmong(a *Factory, cmd *cobra.Command) []string {
+func StartedAmong(f *Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
-	at := slices.Index(a.Args, first)
-	if first == "" || at < 0 || cmd.HasParent() && !CommandIs(a, cmd.Name(), Alone) {
+	at := slices.Index(f.Args, first)
+	if first == "" || at < 0 || cmd.HasParent() && !CommandIs(f, cmd.Name(), Alone) {
 		return nil
 	}
-	return startedBy(a.Args[at:])
+	return startedBy(f.Args[at:])
 }
 
 // CommandStarting is the command line of mcpc that speaks with a server's command. Where
 // the command's last word is one of mcpc's commands, that is the one. Words that are
 // secret are left out.
-func CommandStarting(a *Factory, verb string, argv []string) wire.Hint {
-	if last := argv[len(argv)-1]; len(argv) > 1 && CommandIs(a, last, Alone) {
+func CommandStarting(f *Factory, verb string, argv []string) wire.Hint {
+	if last := argv[len(argv)-1]; len(argv) > 1 && CommandIs(f, last, Alone) {
 		verb, argv = last, argv[:len(argv)-1]
 	}
-	if !CommandIs(a, verb, Alone) {
+	if !CommandIs(f, verb, Alone) {
 		verb = "list"
 	}
 	line := verb + " -- " + shellwords.Quote(argv[0])
@@ -106,7 +106,7 @@ func meantByFile(name string) wire.Hint {
 
 // MeantByPath is what -s names where that is no server but something on this machine,
 // and the hint for it; what is "" where it is the name of a program, as a server's may be.
-func (a *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
+func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
 	if text == "" || strings.Contains(text, "://") {
 		return "", ""
 	}
@@ -119,7 +119,7 @@ func (a *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
 	case err == nil && info.IsDir():
 		return "a folder", behind("COMMAND")
 	case err == nil:
-		return "a file", cmp.Or(meantByFile(text), BehindDashes(a, "list", []string{text}))
+		return "a file", cmp.Or(meantByFile(text), BehindDashes(f, "list", []string{text}))
 	case len(words) > 0 && startedBy(words) != nil:
 		hint = behind(shellwords.Quote(startedBy(words)[0]))
 		if len(words) > 1 {
@@ -134,17 +134,17 @@ func (a *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
 // Misplaced is the error of a command that takes a name, where its first word seems to name
 // the server, or its arguments follow --: no tool is called as a URL, and each word after
 // a name has a name of its own.
-func Misplaced(a *Factory, verb string, words, argv []string) error {
+func Misplaced(f *Factory, verb string, words, argv []string) error {
 	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
 	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
-		a.NameServer(nil) // what follows -- is no server's command
+		f.NameServer(nil) // what follows -- is no server's command
 		return usage.New("a server's command goes after --, and these are arguments",
 			"did you mean "+wire.There(strings.Join(connect.QuotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
 	}
 	switch {
-	case len(words) == 0 || a.ServerGiven || argv != nil || a.Shell != nil:
+	case len(words) == 0 || f.ServerGiven || argv != nil || f.Shell != nil:
 		return nil
 	case len(words) == 1 && takesWords && IsURL(words[0]):
 		return usage.New(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
@@ -160,15 +160,15 @@ func Misplaced(a *Factory, verb string, words, argv []string) error {
 }
 
 // BehindDashes is the hint for words that a command has no use for.
-func BehindDashes(a *Factory, verb string, words []string) wire.Hint {
+func BehindDashes(f *Factory, verb string, words []string) wire.Hint {
 	if argv := startedBy(words); argv != nil {
-		return "a server's command goes after --: " + CommandStarting(a, verb, argv)
+		return "a server's command goes after --: " + CommandStarting(f, verb, argv)
 	}
 	return "a server's command goes after --, a URL or a session after -s"
 }
 
 // UnknownCommand is what stands where a command was expected.
-func UnknownCommand(a *Factory, cmd *cobra.Command, args []string) error {
+func UnknownCommand(f *Factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -185,7 +185,7 @@ func UnknownCommand(a *Factory, cmd *cobra.Command, args []string) error {
 	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
 		hint = meant
 	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || IsFile(args[0])) {
-		hint = "did you mean " + CommandStarting(a, "list", argv) + "?"
+		hint = "did you mean " + CommandStarting(f, "list", argv) + "?"
 	} else if near := suggest.Nearest(args[0], CommandNames(cmd)); near != "" {
 		hint = "did you mean " + RunOf(cmd, " "+near) + "?"
 	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
@@ -194,7 +194,7 @@ func UnknownCommand(a *Factory, cmd *cobra.Command, args []string) error {
 		if at, _ := arguments.Operator(args[1]); at > 0 || strings.HasPrefix(args[1], "{") {
 			hint = "did you mean " + wire.Run("call "+shellwords.Quote(args[0])) + "?"
 		} else if argv != nil {
-			hint = "did you mean " + CommandStarting(a, "list", argv) + "?"
+			hint = "did you mean " + CommandStarting(f, "list", argv) + "?"
 		}
 	}
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)

@@ -15,53 +15,53 @@ import (
 )
 
 // OnlyURL takes a URL for the server's, and refuses other words.
-func OnlyURL(a *Factory, cmd *cobra.Command, words, argv []string) error {
-	words, err := WithoutURL(a, words, argv)
+func OnlyURL(f *Factory, cmd *cobra.Command, words, argv []string) error {
+	words, err := WithoutURL(f, words, argv)
 	if err != nil {
 		return err
 	}
-	return NoArguments(a, cmd, words)
+	return NoArguments(f, cmd, words)
 }
 
 // WithoutURL takes the first URL among the words of a command for the server's, as
 // behind -s: nothing else that they could be is written so.
-func WithoutURL(a *Factory, words, argv []string) (others []string, err error) {
+func WithoutURL(f *Factory, words, argv []string) (others []string, err error) {
 	at := slices.IndexFunc(words, IsURL)
 	if at < 0 {
 		return words, nil
 	}
 	others = slices.Delete(slices.Clone(words), at, at+1)
 	switch {
-	case a.Shell != nil:
+	case f.Shell != nil:
 		return nil, usage.New("every line of the shell goes to the same server", "use another terminal for another server")
 	case slices.ContainsFunc(others, IsURL):
 		return nil, usage.New("two servers are given", "use only one of them")
 	}
-	return others, GoTo(a, words[at], argv)
+	return others, GoTo(f, words[at], argv)
 }
 
 // GoTo settles that a word of the command names the server.
-func GoTo(a *Factory, server string, argv []string) error {
+func GoTo(f *Factory, server string, argv []string) error {
 	switch {
-	case a.ServerGiven:
+	case f.ServerGiven:
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one with -s", "use only one of them")
 	case argv != nil:
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one after --", "use only one of them")
 	}
-	a.Server, a.ServerGiven = server, true
-	a.NameServer(nil)
+	f.Server, f.ServerGiven = server, true
+	f.NameServer(nil)
 	return nil
 }
 
 // NoArguments refuses words that a command has no use for.
-func NoArguments(a *Factory, cmd *cobra.Command, args []string) error {
+func NoArguments(f *Factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	hint := RunOf(cmd, " --help") + " shows what it takes"
 	switch {
-	case CommandIs(a, cmd.Name(), Alone) && args[0] != "demo":
-		hint = BehindDashes(a, cmd.Name(), args)
+	case CommandIs(f, cmd.Name(), Alone) && args[0] != "demo":
+		hint = BehindDashes(f, cmd.Name(), args)
 	case cmd.Name() == "demo" && slices.Contains(CommandNames(cmd.Root()), args[0]):
 		hint = "did you mean " + wire.Run("-s demo "+strings.Join(connect.QuotedWords(args), " ")) + "?"
 	case cmd.Flag("to") != nil && IsURL(args[0]):

@@ -37,41 +37,41 @@ func (l *frameLog) Empty() {
 }
 
 // ShowTraffic shows the frames from the next one on: -v as they cross, --explain at the end.
-func ShowTraffic(a *Factory, verbose int, explain bool) {
+func ShowTraffic(f *Factory, verbose int, explain bool) {
 	if verbose == 0 && !explain {
-		a.Watch.Store(nil)
+		f.Watch.Store(nil)
 		return
 	}
-	show := traffic.Verbose(a.Stderr(), a.ErrStyle, verbose)
-	tap := wire.Tap(func(f wire.Frame) {
+	show := traffic.Verbose(f.Stderr(), f.ErrStyle, verbose)
+	tap := wire.Tap(func(frame wire.Frame) {
 		if explain {
-			a.Frames.add(f)
+			f.Frames.add(frame)
 		}
-		show(f)
+		show(frame)
 	})
-	a.Watch.Store(&tap)
+	f.Watch.Store(&tap)
 }
 
 // hintAtRecord tells a person where the evidence is, of endings that it explains,
 // unless it was shown.
-func hintAtRecord(a *Factory, ended wire.Kind) {
-	shown := a.Explain || a.Verbose > 0 || !a.ErrStyle.Terminal || a.JSON || a.Wire
-	if r := &a.Record; shown || r.Ring == nil || r.Run() == 0 || !r.Crossed.Load() {
+func hintAtRecord(f *Factory, ended wire.Kind) {
+	shown := f.Explain || f.Verbose > 0 || !f.ErrStyle.Terminal || f.JSON || f.Wire
+	if r := &f.Record; shown || r.Ring == nil || r.Run() == 0 || !r.Crossed.Load() {
 		return
 	}
 	switch ended {
 	case wire.RPCFailed, wire.Transport, wire.BadResponse, wire.Timeout, wire.OutputInvalid:
-		failure.Hint(a.Stderr(), a.ErrStyle, wire.Run("show last")+" shows the exchange")
+		failure.Hint(f.Stderr(), f.ErrStyle, wire.Run("show last")+" shows the exchange")
 	}
 }
 
 // Explained prints the exchange that the command was about, and names those
 // that led to it. A command that got no further shows what it came to.
-func Explained(ctx context.Context, a *Factory, methods ...string) {
-	if !a.Explain {
+func Explained(ctx context.Context, f *Factory, methods ...string) {
+	if !f.Explain {
 		return
 	}
-	all := traffic.WithoutRepeats(wire.Fold(a.Frames.all()))
+	all := traffic.WithoutRepeats(wire.Fold(f.Frames.all()))
 	var own []*wire.Exchange
 	var before []string
 	asked := false
@@ -88,11 +88,11 @@ func Explained(ctx context.Context, a *Factory, methods ...string) {
 		own, before = all, nil
 	}
 	if len(before) > 0 {
-		a.Note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")
+		f.Note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")
 	}
 	var b bytes.Buffer
-	traffic.Explain(&b, a.ErrStyle, own)
-	if ctx.Err() != nil || !a.ErrStyle.Terminal || !paged(a, b.Bytes()) {
-		_, _ = a.Stderr().Write(b.Bytes())
+	traffic.Explain(&b, f.ErrStyle, own)
+	if ctx.Err() != nil || !f.ErrStyle.Terminal || !paged(f, b.Bytes()) {
+		_, _ = f.Stderr().Write(b.Bytes())
 	}
 }

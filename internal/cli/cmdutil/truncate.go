@@ -23,18 +23,18 @@ import (
 const fewestChars = 100
 
 // AddCut declares --max-chars on a command that prints what a server sent.
-func AddCut(a *Factory, f *pflag.FlagSet) {
-	f.IntVar(&a.maxChars, "max-chars", 0, "print at most N characters of the result")
+func AddCut(f *Factory, flags *pflag.FlagSet) {
+	flags.IntVar(&f.maxChars, "max-chars", 0, "print at most N characters of the result")
 }
 
 // CheckCut refuses what cannot be done together.
-func CheckCut(a *Factory) error {
+func CheckCut(f *Factory) error {
 	switch {
-	case a.maxChars == 0:
+	case f.maxChars == 0:
 		return nil
-	case a.maxChars < fewestChars:
-		return usage.New(fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, a.maxChars), "--max-chars 4000 is about 1000 tokens")
-	case a.Wire:
+	case f.maxChars < fewestChars:
+		return usage.New(fmt.Sprintf("--max-chars must be %d or more, not %d", fewestChars, f.maxChars), "--max-chars 4000 is about 1000 tokens")
+	case f.Wire:
 		return usage.New("--wire prints messages unchanged, so it has no --max-chars", "use --json --max-chars")
 	}
 	return nil
@@ -42,39 +42,39 @@ func CheckCut(a *Factory) error {
 
 // printCut writes an answer to standard output with no more than --max-chars
 // characters, and says on standard error what is missing and where it is.
-func printCut(ctx context.Context, a *Factory, ans Answer) error {
+func printCut(ctx context.Context, f *Factory, ans Answer) error {
 	var cut render.Truncation
 	var err error
 	switch {
-	case a.Jq != "":
-		cut, err = filterCut(ctx, a, ans)
-	case a.JSON:
-		cut, err = printJSONCut(a, ans.Result, a.maxChars)
+	case f.Jq != "":
+		cut, err = filterCut(ctx, f, ans)
+	case f.JSON:
+		cut, err = printJSONCut(f, ans.Result, f.maxChars)
 	default:
-		cut, err = printTextCut(a, ans)
+		cut, err = printTextCut(f, ans)
 	}
 	if errors.Is(err, render.ErrTooManyNames) {
-		return usage.New(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, a.maxChars, err), rest(a, ans))
+		return usage.New(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, f.maxChars, err), rest(f, ans))
 	}
 	if err == nil && cut.Truncated() {
-		rest, _ := a.ErrStyle.Hints.Text(rest(a, ans))
-		a.Note(cut.String() + "; " + rest)
+		rest, _ := f.ErrStyle.Hints.Text(rest(f, ans))
+		f.Note(cut.String() + "; " + rest)
 	}
 	return err
 }
 
-func printJSONCut(a *Factory, raw []byte, most int) (render.Truncation, error) {
+func printJSONCut(f *Factory, raw []byte, most int) (render.Truncation, error) {
 	short, cut, err := render.TruncateJSON(raw, most)
 	if err != nil {
 		return cut, err
 	}
-	return cut, render.JSON(a.Stdout(), a.OutStyle, short)
+	return cut, render.JSON(f.Stdout(), f.OutStyle, short)
 }
 
 // printTextCut cuts what a person reads. Colours and pictures are left out of what
 // is cut, and bytes that are no text are named as for a terminal.
-func printTextCut(a *Factory, ans Answer) (render.Truncation, error) {
-	st := a.OutStyle
+func printTextCut(f *Factory, ans Answer) (render.Truncation, error) {
+	st := f.OutStyle
 	var b bytes.Buffer
 	if err := ans.Human(&b, st); err != nil {
 		return render.Truncation{}, err
@@ -82,21 +82,21 @@ func printTextCut(a *Factory, ans Answer) (render.Truncation, error) {
 	if !utf8.Valid(b.Bytes()) {
 		st.Terminal = true
 	}
-	if st.Terminal != a.OutStyle.Terminal || st.Color && utf8.RuneCount(b.Bytes()) > a.maxChars {
+	if st.Terminal != f.OutStyle.Terminal || st.Color && utf8.RuneCount(b.Bytes()) > f.maxChars {
 		st.Color = false
 		b.Reset()
 		if err := ans.Human(&b, st); err != nil {
 			return render.Truncation{}, err
 		}
 	}
-	text, cut := render.TruncateText(b.String(), a.maxChars)
-	_, err := io.WriteString(a.Stdout(), text)
+	text, cut := render.TruncateText(b.String(), f.maxChars)
+	_, err := io.WriteString(f.Stdout(), text)
 	return cut, err
 }
 
 // filterCut runs the jq expression, and cuts each value so that all of them fit.
-func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Truncation, err error) {
-	program, err := jq.Compile(a.Jq)
+func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncation, err error) {
+	program, err := jq.Compile(f.Jq)
 	if err != nil {
 		return all, usage.New("--jq: "+err.Error(), "")
 	}
@@ -105,18 +105,18 @@ func filterCut(ctx context.Context, a *Factory, ans Answer) (all render.Truncati
 		return all, unfiltered(ctx, err)
 	}
 	if lines, ok := allTexts(values); ok {
-		text, cut := render.TruncateText(lines, a.maxChars)
-		_, err := io.WriteString(a.Stdout(), shownText(a, text))
+		text, cut := render.TruncateText(lines, f.maxChars)
+		_, err := io.WriteString(f.Stdout(), shownText(f, text))
 		return cut, err
 	}
-	left := a.maxChars
+	left := f.maxChars
 	for i, v := range values {
 		cut := render.Truncation{Whole: utf8.RuneCount(v)}
 		if text, ok := jsonraw.Text(v); ok && left > 0 {
 			text, cut = render.TruncateText(text, left)
-			_, err = fmt.Fprintln(a.Stdout(), strings.TrimSuffix(shownText(a, text), "\n"))
+			_, err = fmt.Fprintln(f.Stdout(), strings.TrimSuffix(shownText(f, text), "\n"))
 		} else if left > 0 {
-			cut, err = printJSONCut(a, v, left)
+			cut, err = printJSONCut(f, v, left)
 		}
 		switch {
 		case errors.Is(err, render.ErrTooManyNames) && i > 0:
@@ -145,16 +145,16 @@ func allTexts(values []json.RawMessage) (lines string, ok bool) {
 }
 
 // shownText is a text for standard output: on a terminal nothing in it hides.
-func shownText(a *Factory, text string) string {
-	if a.OutStyle.Terminal {
-		return a.OutStyle.Block(text)
+func shownText(f *Factory, text string) string {
+	if f.OutStyle.Terminal {
+		return f.OutStyle.Block(text)
 	}
 	return text
 }
 
 // rest says how to get all of an answer. What was recorded needs no second call.
-func rest(a *Factory, ans Answer) wire.Hint {
-	if r := &a.Record; r.Ring != nil && r.Crossed.Load() && len(ans.Messages) == 1 && a.Jq == "" {
+func rest(f *Factory, ans Answer) wire.Hint {
+	if r := &f.Record; r.Ring != nil && r.Crossed.Load() && len(ans.Messages) == 1 && f.Jq == "" {
 		if run := r.Run(); run > 0 {
 			return wire.Run(fmt.Sprintf("show %d --json --jq .response.result", run)) + " has all of it"
 		}

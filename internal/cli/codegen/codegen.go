@@ -30,7 +30,7 @@ type codegenOptions struct {
 	argv           []string
 }
 
-func NewCodegen(a *cmdutil.Factory) *cobra.Command {
+func NewCodegen(f *cmdutil.Factory) *cobra.Command {
 	var o codegenOptions
 	cmd := &cobra.Command{
 		Use:   "codegen --go | --ts [URL] [-- COMMAND...]",
@@ -49,29 +49,29 @@ the same code.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
 			switch {
 			case o.goCode == o.tsCode:
 				return usage.New("choose one language: --go or --ts", wire.There("codegen --go")+", or --ts")
-			case a.JSON || a.Wire || a.Jq != "":
+			case f.JSON || f.Wire || f.Jq != "":
 				return usage.New("codegen prints code, not JSON", wire.There("list --json")+" prints the definitions")
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
 				return usage.New(fmt.Sprintf("%q is not a package name", o.pkg), "--package tools")
 			}
-			return runCodegen(cmd.Context(), a, o)
+			return runCodegen(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.BoolVar(&o.goCode, "go", false, "write Go")
-	f.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
-	f.StringVar(&o.pkg, "package", "tools", "Go package `name`")
+	flags := cmd.Flags()
+	flags.BoolVar(&o.goCode, "go", false, "write Go")
+	flags.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
+	flags.StringVar(&o.pkg, "package", "tools", "Go package `name`")
 	return cmd
 }
 
-func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) error {
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true})
+func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error {
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -79,7 +79,7 @@ func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) error
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	src := codegen.Source{Server: a.Secrets.Text(named(c)), Tools: connect.Unique(all.Tools)}
+	src := codegen.Source{Server: f.Secrets.Text(named(c)), Tools: connect.Unique(all.Tools)}
 	aimCode(c, &src)
 	var code []byte
 	var left []codegen.LeftOut
@@ -89,16 +89,16 @@ func runCodegen(ctx context.Context, a *cmdutil.Factory, o codegenOptions) error
 		code, left = codegen.Go(src, o.pkg)
 	}
 	for _, text := range connect.Ambiguous(all.Tools) {
-		a.Warn(text)
+		f.Warn(text)
 	}
 	for _, l := range append(sliceutil.Map(all.LeftOut, asLeftOut), left...) {
-		a.Warn(l.Name + " is omitted: " + l.Why)
+		f.Warn(l.Name + " is omitted: " + l.Why)
 	}
-	if err := cmdutil.WriteOut(a, func(w io.Writer) error {
+	if err := cmdutil.WriteOut(f, func(w io.Writer) error {
 		_, err := w.Write(code)
 		return err
 	}); err != nil {
-		return cmdutil.Unwritten(a, "writing the code", usage.Bare(err))
+		return cmdutil.Unwritten(f, "writing the code", usage.Bare(err))
 	}
 	return nil
 }

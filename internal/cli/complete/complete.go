@@ -25,12 +25,12 @@ type Completer = func(cmd *cobra.Command, args []string, typed string) ([]string
 
 // BeforeDash leaves what follows -- to the shell: it is another program's.
 // cobra's own count is that of a line to which it has added a --.
-func BeforeDash(a *cmdutil.Factory, f Completer) Completer {
+func BeforeDash(f *cmdutil.Factory, completer Completer) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if slices.Contains(a.Args[:max(len(a.Args)-1, 0)], "--") {
+		if slices.Contains(f.Args[:max(len(f.Args)-1, 0)], "--") {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return f(cmd, args, typed)
+		return completer(cmd, args, typed)
 	}
 }
 
@@ -61,13 +61,13 @@ const maxOffered = 500
 
 // onLine finds the remembered session that a command line means, or the built-in
 // demo server; nil where it means neither.
-func onLine(a *cmdutil.Factory, cmd *cobra.Command) *connect.Conn {
-	a.ServerGiven = cmd.Flags().Changed("server")
-	c := &connect.Conn{Env: &a.Env}
+func onLine(f *cmdutil.Factory, cmd *cobra.Command) *connect.Conn {
+	f.ServerGiven = cmd.Flags().Changed("server")
+	c := &connect.Conn{Env: &f.Env}
 	if out := connect.Find(c, nil); !out.Good() || c.Saved == nil && !opensBox(c) {
 		return nil
 	}
-	fields, err := a.Env.Fields()
+	fields, err := f.Env.Fields()
 	if err != nil {
 		return nil
 	}
@@ -88,18 +88,18 @@ func opensBox(c *connect.Conn) bool {
 }
 
 // names are those of one kind that the session's server listed last.
-func names(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, typed string) []string {
-	names := Begin(sliceutil.Map(entries(a, cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
+func names(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, typed string) []string {
+	names := Begin(sliceutil.Map(entries(f, cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
 	return names[:min(len(names), maxOffered)]
 }
 
 // entries are those of one kind, as the session's server listed them last, or as that
 // of the shell lists them now.
-func entries(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind) []state.Tool {
-	if a.Shell != nil {
-		return a.Shell.Entries(k)
+func entries(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind) []state.Tool {
+	if f.Shell != nil {
+		return f.Shell.Entries(k)
 	}
-	c := onLine(a, cmd)
+	c := onLine(f, cmd)
 	switch {
 	case c == nil:
 		return nil
@@ -110,20 +110,20 @@ func entries(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind) []state.Too
 }
 
 // entryOf is the entry of that name, or nil.
-func entryOf(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
-	all := entries(a, cmd, k)
+func entryOf(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
+	all := entries(f, cmd, k)
 	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
 		return &all[at]
 	}
 	return nil
 }
 
-func CompleteCall(a *cmdutil.Factory) Completer {
+func CompleteCall(f *cmdutil.Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return names(a, cmd, connect.ToolKind, typed), NoFiles
+			return names(f, cmd, connect.ToolKind, typed), NoFiles
 		}
-		entry := entryOf(a, cmd, connect.ToolKind, args[0])
+		entry := entryOf(f, cmd, connect.ToolKind, args[0])
 		if entry == nil {
 			return nil, NoFiles
 		}
@@ -200,12 +200,12 @@ func valueWords(place validate.Expected) (words []string) {
 	return words
 }
 
-func CompletePrompt(a *cmdutil.Factory) Completer {
+func CompletePrompt(f *cmdutil.Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return names(a, cmd, connect.PromptKind, typed), NoFiles
+			return names(f, cmd, connect.PromptKind, typed), NoFiles
 		}
-		entry := entryOf(a, cmd, connect.PromptKind, args[0])
+		entry := entryOf(f, cmd, connect.PromptKind, args[0])
 		if entry == nil {
 			return nil, NoFiles
 		}
@@ -215,27 +215,27 @@ func CompletePrompt(a *cmdutil.Factory) Completer {
 	}
 }
 
-func CompleteRead(a *cmdutil.Factory) Completer {
+func CompleteRead(f *cmdutil.Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		return names(a, cmd, connect.ResourceKind, typed), NoFiles
+		return names(f, cmd, connect.ResourceKind, typed), NoFiles
 	}
 }
 
 // CompleteDescribe: a name alone is a tool's.
-func CompleteDescribe(a *cmdutil.Factory) Completer {
+func CompleteDescribe(f *cmdutil.Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
 			if k, ok := connect.KindNamed(args[0]); ok {
-				return names(a, cmd, k, typed), NoFiles
+				return names(f, cmd, k, typed), NoFiles
 			}
 		}
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		words := names(a, cmd, connect.ToolKind, typed)
+		words := names(f, cmd, connect.ToolKind, typed)
 		for _, k := range connect.Kinds {
 			words = append(words, Begin([]string{k.One}, typed)...)
 		}
@@ -245,14 +245,14 @@ func CompleteDescribe(a *cmdutil.Factory) Completer {
 
 // CompleteComplete offers the kinds that mcpc complete takes, and their names; tools have
 // no completion.
-func CompleteComplete(a *cmdutil.Factory) Completer {
+func CompleteComplete(f *cmdutil.Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
 			return Begin([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
 		case 1:
 			if k, ok := connect.KindNamed(args[0]); ok && k != connect.ToolKind {
-				return names(a, cmd, k, typed), NoFiles
+				return names(f, cmd, k, typed), NoFiles
 			}
 		}
 		return nil, NoFiles
@@ -260,36 +260,36 @@ func CompleteComplete(a *cmdutil.Factory) Completer {
 }
 
 // SessionNames are those of the remembered ones.
-func SessionNames(a *cmdutil.Factory, typed string) []string {
-	_, remembered, err := a.Env.LoadState()
+func SessionNames(f *cmdutil.Factory, typed string) []string {
+	_, remembered, err := f.Env.LoadState()
 	if err != nil {
 		return nil
 	}
 	return Begin(remembered.Names(), typed)
 }
 
-func CompleteSessions(a *cmdutil.Factory) Completer {
+func CompleteSessions(f *cmdutil.Factory) Completer {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		return SessionNames(a, typed), NoFiles
+		return SessionNames(f, typed), NoFiles
 	}
 }
 
-func CompleteServer(a *cmdutil.Factory) Completer {
+func CompleteServer(f *cmdutil.Factory) Completer {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return slices.Concat(SessionNames(a, typed), completedKnown(a, typed), Begin([]string{connect.DemoEndpoint}, typed)), NoFiles
+		return slices.Concat(SessionNames(f, typed), completedKnown(f, typed), Begin([]string{connect.DemoEndpoint}, typed)), NoFiles
 	}
 }
 
 // CompleteTarget is for commands that take a TARGET in the place of -s.
-func CompleteTarget(a *cmdutil.Factory) Completer {
+func CompleteTarget(f *cmdutil.Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		return CompleteServer(a)(cmd, args, typed)
+		return CompleteServer(f)(cmd, args, typed)
 	}
 }
 
@@ -302,18 +302,18 @@ func CompleteMethod(_ *cobra.Command, args []string, typed string) ([]string, co
 
 // CompleteKnown completes the names of known servers; no file's server is started for
 // that.
-func CompleteKnown(a *cmdutil.Factory) Completer {
+func CompleteKnown(f *cmdutil.Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 && cmd.Name() != "trust" {
 			return nil, NoFiles
 		}
-		return slices.DeleteFunc(completedKnown(a, typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
+		return slices.DeleteFunc(completedKnown(f, typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
 	}
 }
 
 // completedKnown are the plain names, and once a program's is typed those with it.
-func completedKnown(a *cmdutil.Factory, typed string) []string {
-	return slices.DeleteFunc(Begin(a.Env.KnownNames(), typed), func(name string) bool {
+func completedKnown(f *cmdutil.Factory, typed string) []string {
+	return slices.DeleteFunc(Begin(f.Env.KnownNames(), typed), func(name string) bool {
 		client, _, qualified := strings.Cut(name, ":")
 		_, known := target.ClientNamed(client)
 		return qualified && known && !strings.Contains(typed, ":")

@@ -23,17 +23,17 @@ import (
 // Unnamed gives an error of arguments without names a hint that has them, unless that
 // would be as wrong. before are the words of the command, "call NAME", and args what
 // follows.
-func Unnamed(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
+func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
 	reads := func(arg string) bool { return arg == "-" || strings.Contains(arg, "@") }
 	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
 		return err
 	}
-	names, shows := argumentNames(a, cmd, k, before[1]), "list "+k.Many
+	names, shows := argumentNames(f, cmd, k, before[1]), "list "+k.Many
 	if len(names) > 0 {
 		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}
 	words, guessed, left := namedWords(args, names)
-	if _, again := arguments.Parse(&a.Env, words, "", k != connect.ToolKind); again != nil {
+	if _, again := arguments.Parse(&f.Env, words, "", k != connect.ToolKind); again != nil {
 		return err
 	}
 	command := strings.Join(connect.QuotedWords(slices.Concat(before, words, left)), " ")

@@ -14,8 +14,8 @@ import (
 
 // argumentNames are those that a remembered tool or prompt takes, if they are words to
 // every shell, the required ones first.
-func argumentNames(a *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
-	entry := entryOf(a, cmd, k, name)
+func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
+	entry := entryOf(f, cmd, k, name)
 	if entry == nil {
 		return nil
 	}

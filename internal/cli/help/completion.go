@@ -31,7 +31,7 @@ var bashCompletion string
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 // NewCompletion is `mcpc completion SHELL`.
-func NewCompletion(a *cmdutil.Factory) *cobra.Command {
+func NewCompletion(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "print the completion script for a shell",
@@ -69,12 +69,12 @@ Names with characters that are special to the shell are omitted.`,
 			if args[0] != "bash" {
 				script = unevaluated(cmd.Root(), args[0])
 			}
-			err := cmdutil.WriteOut(a, func(w io.Writer) error {
+			err := cmdutil.WriteOut(f, func(w io.Writer) error {
 				_, err := io.WriteString(w, script)
 				return err
 			})
 			if err != nil {
-				return cmdutil.Unwritten(a, "writing the script", usage.Bare(err))
+				return cmdutil.Unwritten(f, "writing the script", usage.Bare(err))
 			}
 			return nil
 		},
@@ -150,7 +150,7 @@ func globalRank(root *cobra.Command, line string) int {
 
 // AddCompletions tells the tree what the flags of all commands may be, and that a word of
 // which its command says nothing may be a file.
-func AddCompletions(a *cmdutil.Factory, root *cobra.Command) {
+func AddCompletions(f *cmdutil.Factory, root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgs == nil && cmd.ValidArgsFunction == nil && !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -159,7 +159,7 @@ func AddCompletions(a *cmdutil.Factory, root *cobra.Command) {
 		}
 	}
 	for name, f := range map[string]complete.Completer{
-		"server": complete.CompleteServer(a), "protocol": complete.Fixed(client.Revisions()...),
+		"server": complete.CompleteServer(f), "protocol": complete.Fixed(client.Revisions()...),
 		"color": complete.Fixed("auto", "always", "never"), "images": complete.Fixed(cmdutil.Drawings...), "log-level": complete.Fixed(connect.LogLevels...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(name, f)

@@ -22,7 +22,7 @@ import (
 )
 
 // NewExplain is `mcpc explain WORD`, which asks no server.
-func NewExplain(a *cmdutil.Factory) *cobra.Command {
+func NewExplain(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [TERM...]",
 		Short: "explain a code, a status, a method or a term",
@@ -44,7 +44,7 @@ Without a term it lists all terms.`,
 			if err != nil {
 				return err
 			}
-			return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st term.Style) error {
+			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(entriesJSON(found), func(w io.Writer, st term.Style) error {
 				if len(args) == 0 {
 					return writeGlossary(w, st, entries, groups)
 				}

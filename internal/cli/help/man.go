@@ -17,7 +17,7 @@ import (
 
 // NewMan is `mcpc man DIR`. The pages say what --help says; they are written here
 // and not by cobra's documents, whose way through Markdown undoes every table.
-func NewMan(a *cmdutil.Factory) *cobra.Command {
+func NewMan(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "write the manual pages",
@@ -34,7 +34,7 @@ manual path, as ~/.local/share/man usually is, man mcpc shows the first.`,
 			if err := notAPage(cmd.Root(), args[0]); err != nil {
 				return err
 			}
-			return writeManual(a, cmd.Root(), args[0])
+			return writeManual(f, cmd.Root(), args[0])
 		},
 	}
 }
@@ -48,19 +48,19 @@ func notAPage(root *cobra.Command, name string) error {
 		wire.Run("help "+name)+" shows it; "+wire.Run("man ./"+name)+" writes all pages into a directory of that name")
 }
 
-func writeManual(a *cmdutil.Factory, root *cobra.Command, dir string) error {
+func writeManual(f *cmdutil.Factory, root *cobra.Command, dir string) error {
 	pages := AllOf(root)
 	for _, c := range pages {
 		name := filepath.Join(dir, "man"+section(c), ManName(c)+"."+section(c))
 		err := os.MkdirAll(filepath.Dir(name), 0o755)
 		if err == nil {
-			err = os.WriteFile(name, []byte(ManPage(a, c)), 0o644)
+			err = os.WriteFile(name, []byte(ManPage(f, c)), 0o644)
 		}
 		if err != nil {
 			return cmdutil.Exit(usage.LocalIO("writing the manual", err))
 		}
 	}
-	a.Note(fmt.Sprintf("%d pages saved to %s", len(pages), dir))
+	f.Note(fmt.Sprintf("%d pages saved to %s", len(pages), dir))
 	return nil
 }
 
@@ -90,7 +90,7 @@ func ManName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(
 const verbatim = ".nf\n.in 0\n"
 
 // ManPage is one page, in the macros of man(7): what help says, with its headings.
-func ManPage(a *cmdutil.Factory, c *cobra.Command) string {
+func ManPage(f *cmdutil.Factory, c *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(ManName(c)), section(c))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n"+verbatim, Roff(ManName(c)), Roff(c.Short))
@@ -99,7 +99,7 @@ func ManPage(a *cmdutil.Factory, c *cobra.Command) string {
 		return b.String()
 	}
 	before := ""
-	for line := range strings.Lines(HelpText(a, c, false)) {
+	for line := range strings.Lines(HelpText(f, c, false)) {
 		head, ends := strings.CutSuffix(line, ":\n")
 		if ends && before == "\n" && head[0] != ' ' && len(head) < 30 {
 			b.WriteString(".fi\n.SH " + Roff(strings.ToUpper(head)) + "\n" + verbatim)

@@ -17,32 +17,32 @@ import (
 // program.
 
 // Help writes a command's help.
-func Help(a *cmdutil.Factory, cmd *cobra.Command, _ []string) {
-	if a.Shell == nil {
-		_ = cmdutil.FromEnvironment(cmd, a.Getenv) // MCPC_NO_PAGER: --help runs before prepare
+func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
+	if f.Shell == nil {
+		_ = cmdutil.FromEnvironment(cmd, f.Getenv) // MCPC_NO_PAGER: --help runs before prepare
 	}
 	switch {
 	case IsTopic(cmd):
-		_ = cmdutil.WritePaged(a, []byte(TopicText(cmd, a.OutStyle)))
-	case asksShort(a, cmd):
-		_, _ = a.Stdout().Write([]byte(HelpText(a, cmd, true)))
+		_ = cmdutil.WritePaged(f, []byte(TopicText(cmd, f.OutStyle)))
+	case asksShort(f, cmd):
+		_, _ = f.Stdout().Write([]byte(HelpText(f, cmd, true)))
 	default:
-		_ = cmdutil.WritePaged(a, []byte(HelpText(a, cmd, false)))
+		_ = cmdutil.WritePaged(f, []byte(HelpText(f, cmd, false)))
 	}
 }
 
 // asksShort tells -h from --help and `mcpc help`.
-func asksShort(a *cmdutil.Factory, cmd *cobra.Command) bool {
-	own := cmdutil.BeforeDashes(a.Args)
+func asksShort(f *cmdutil.Factory, cmd *cobra.Command) bool {
+	own := cmdutil.BeforeDashes(f.Args)
 	if !cmd.HasParent() {
 		return !slices.Contains(own, "--help") && !slices.Contains(own, "help")
 	}
 	return slices.Contains(own, "-h") && !slices.Contains(own, "--help")
 }
 
-func HelpText(a *cmdutil.Factory, cmd *cobra.Command, short bool) string {
+func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	if !cmd.HasParent() {
-		return rootText(a.Groups(), cmd, short)
+		return rootText(f.Groups(), cmd, short)
 	}
 	var b strings.Builder
 	text := cmd.Long

@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewVersion(a *cmdutil.Factory) *cobra.Command {
+func NewVersion(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version and the supported protocol revisions",
@@ -27,10 +27,10 @@ func NewVersion(a *cmdutil.Factory) *cobra.Command {
   mcpc version --json
   mcpc version --jq .version`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
-			return PrintVersion(cmd.Context(), a)
+			return PrintVersion(cmd.Context(), f)
 		},
 	}
 }
@@ -39,10 +39,10 @@ func NewVersion(a *cmdutil.Factory) *cobra.Command {
 // 3339: as the release script says, else as the go command wrote it into the program,
 // with + where something was changed since. A program built away from its repository
 // has none.
-func builtFrom(a *cmdutil.Factory) (commit, date string) {
+func builtFrom(f *cmdutil.Factory) (commit, date string) {
 	info, ok := debug.ReadBuildInfo()
-	if a.Commit != "" || !ok {
-		return short(cmp.Or(a.Commit, "unknown")), a.Date
+	if f.Commit != "" || !ok {
+		return short(cmp.Or(f.Commit, "unknown")), f.Date
 	}
 	changed := ""
 	for _, s := range info.Settings {
@@ -67,17 +67,17 @@ func short(commit string) string {
 	return plain
 }
 
-func PrintVersion(ctx context.Context, a *cmdutil.Factory) error {
-	commit, date := builtFrom(a)
+func PrintVersion(ctx context.Context, f *cmdutil.Factory) error {
+	commit, date := builtFrom(f)
 	when := "null"
 	if date != "" {
 		when = string(jsonraw.Quote(date))
 	}
-	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, jsonraw.Quote(a.Version),
+	raw := fmt.Sprintf(`{"version":%s,"commit":%s,"date":%s,"go":%s,"platform":%s,"protocols":["%s"]}`, jsonraw.Quote(f.Version),
 		jsonraw.Quote(commit), when, jsonraw.Quote(runtime.Version()), jsonraw.Quote(runtime.GOOS+"/"+runtime.GOARCH), strings.Join(client.Revisions(), `","`))
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ term.Style) error {
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(json.RawMessage(raw), func(w io.Writer, _ term.Style) error {
 		day, _, _ := strings.Cut(date, "T")
-		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", a.Version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
+		_, err := fmt.Fprintf(w, "mcpc %s, commit %s\nprotocol revisions %s\n", f.Version, strings.TrimSpace(commit+" "+day), strings.Join(client.Revisions(), ", "))
 		return err
 	}))
 }

@@ -25,7 +25,7 @@ type mockOptions struct {
 	stdio  bool
 }
 
-func NewMock(a *cmdutil.Factory) *cobra.Command {
+func NewMock(f *cmdutil.Factory) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
 		Use:   "mock --script FILE",
@@ -47,24 +47,24 @@ error. An action that the transport does not support, such as status with
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
-			return runMock(cmd.Context(), a, o)
+			return runMock(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
-	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
+	flags := cmd.Flags()
+	flags.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
+	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	return cmd
 }
 
-func runMock(ctx context.Context, a *cmdutil.Factory, o mockOptions) error {
+func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if o.script == "" {
 		return usage.New("mock needs a script", "use --script FILE; "+wire.Run("help mock-scripts")+" describes it")
 	}
-	text, _, err := a.Input("@" + o.script) // - is standard input
+	text, _, err := f.Input("@" + o.script) // - is standard input
 	if err != nil {
 		return err
 	}
@@ -72,27 +72,27 @@ func runMock(ctx context.Context, a *cmdutil.Factory, o mockOptions) error {
 	if err != nil {
 		return usage.New(o.script+": "+err.Error(), "see "+wire.Run("help mock-scripts"))
 	}
-	if err := fitting(a, script, o); err != nil {
+	if err := fitting(f, script, o); err != nil {
 		return err
 	}
 	if o.stdio {
 		// It waits for its input, which no signal interrupts: it just dies of one.
-		return mockStdio(ctx, a, script)
+		return mockStdio(ctx, f, script)
 	}
-	a.Talking.Store(true)
-	return mockHTTP(ctx, a, script, o.listen)
+	f.Talking.Store(true)
+	return mockHTTP(ctx, f, script, o.listen)
 }
 
 // fitting refuses a script that the transport cannot play, and says what of it will not
 // come about.
-func fitting(a *cmdutil.Factory, script *mock.Script, o mockOptions) error {
+func fitting(f *cmdutil.Factory, script *mock.Script, o mockOptions) error {
 	over, hint := mock.OverHTTP, wire.Hint("use --stdio for stdio")
 	if o.stdio {
 		over, hint = mock.OverStdio, "use --listen instead of --stdio for HTTP"
 	}
 	idle, err := script.Fits(over)
 	for _, rule := range idle {
-		a.Warn(o.script + ": " + rule.Error())
+		f.Warn(o.script + ": " + rule.Error())
 	}
 	if err != nil {
 		return usage.New(o.script+": "+err.Error(), hint)
@@ -100,12 +100,12 @@ func fitting(a *cmdutil.Factory, script *mock.Script, o mockOptions) error {
 	return nil
 }
 
-func mockStdio(ctx context.Context, a *cmdutil.Factory, script *mock.Script) error {
+func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script) error {
 	err := script.Stdio(ctx, mock.Process{
-		In: a.In, Out: a.Out, Err: a.Err, Exit: a.Leave,
+		In: f.In, Out: f.Out, Err: f.Err, Exit: f.Leave,
 		Kill:       func(name string) { cmdutil.Raise(killedBy[name]) },
 		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
-		Fork:       func(d time.Duration) { leaveBehind(a, d) },
+		Fork:       func(d time.Duration) { leaveBehind(f, d) },
 	})
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("the mock", err))
@@ -118,15 +118,15 @@ var killedBy = map[string]syscall.Signal{
 }
 
 // leaveBehind starts a process that holds this one's standard streams.
-func leaveBehind(a *cmdutil.Factory, d time.Duration) {
+func leaveBehind(f *cmdutil.Factory, d time.Duration) {
 	sleep := exec.Command("sleep", fmt.Sprint(d.Seconds()))
-	sleep.Stdin, sleep.Stdout, sleep.Stderr = a.In, a.Out, a.Err
+	sleep.Stdin, sleep.Stdout, sleep.Stderr = f.In, f.Out, f.Err
 	if err := sleep.Start(); err != nil {
-		a.Warn("fork: " + err.Error())
+		f.Warn("fork: " + err.Error())
 	}
 }
 
-func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *mock.Script, address string) error {
+func mockHTTP(ctx context.Context, f *cmdutil.Factory, script *mock.Script, address string) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -135,7 +135,7 @@ func mockHTTP(ctx context.Context, a *cmdutil.Factory, script *mock.Script, addr
 	if script.TLS != "" {
 		scheme = "https"
 	}
-	a.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
+	f.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
 	if err := script.HTTP(ctx, listener, nil); err != nil {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}

@@ -31,7 +31,7 @@ type proxyOptions struct {
 	listen string
 }
 
-func NewProxy(a *cmdutil.Factory) *cobra.Command {
+func NewProxy(f *cmdutil.Factory) *cobra.Command {
 	var o proxyOptions
 	cmd := &cobra.Command{
 		Use:   "proxy --to URL",
@@ -52,22 +52,22 @@ mcpc log lists an exchange up to 0.3 s after its response.`,
   mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			routes, err := routesOf(o.to)
 			if err != nil {
 				return err
 			}
-			if a.Network.Socket != "" && len(routes) > 1 {
+			if f.Network.Socket != "" && len(routes) > 1 {
 				return usage.New("--unix-socket needs one server, not several", "run one proxy per server")
 			}
-			return runProxy(cmd.Context(), a, o, routes)
+			return runProxy(cmd.Context(), f, o, routes)
 		},
 	}
-	f := cmd.Flags()
-	f.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
 	return cmd
 }
 
@@ -98,12 +98,12 @@ func routesOf(words []string) (routes []forward.Route, err error) {
 	return routes, nil
 }
 
-func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []forward.Route) error {
-	w, err := a.Env.NetworkFor(routes[0].To.String(), nil) // the user named all of them
+func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []forward.Route) error {
+	w, err := f.Env.NetworkFor(routes[0].To.String(), nil) // the user named all of them
 	if err != nil {
 		return err
 	}
-	a.Talking.Store(true)
+	f.Talking.Store(true)
 	listener, out := cmdutil.ListenLoopback(o.listen)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -115,14 +115,14 @@ func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []
 			return cmdutil.Exit(wire.Outcome{Kind: wire.Refused, Text: "the proxy would forward to itself: " + redact.RedactURL(r.To.String()),
 				Hint: "--listen 127.0.0.1:0 takes a free port"})
 		}
-		a.Secrets.LearnURL(r.To.String())
+		f.Secrets.LearnURL(r.To.String())
 		targets = append(targets, redact.RedactURL(r.To.String()))
 	}
-	watcher := overhear(a, strings.Join(targets, " "), capture.ByProxy)
+	watcher := overhear(f, strings.Join(targets, " "), capture.ByProxy)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(connectTime(a)), Through: w.ProxyFunc, TLS: w.TLS}
-	introduceProxy(a, p, targets)
-	err = serveProxy(ctx, a, p, listener)
+		Dial: w.Dialer(connectTime(f)), Through: w.ProxyFunc, TLS: w.TLS}
+	introduceProxy(f, p, targets)
+	err = serveProxy(ctx, f, p, listener)
 	watcher.Close()
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
@@ -130,8 +130,8 @@ func runProxy(ctx context.Context, a *cmdutil.Factory, o proxyOptions, routes []
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
-func connectTime(a *cmdutil.Factory) time.Duration {
-	return max(0, cmp.Or(a.Limits.Connect, 10*time.Second))
+func connectTime(f *cmdutil.Factory) time.Duration {
+	return max(0, cmp.Or(f.Limits.Connect, 10*time.Second))
 }
 
 // leadsTo reports a URL that leads to an address of this machine.
@@ -142,17 +142,17 @@ func leadsTo(u *url.URL, address string) bool {
 }
 
 // introduceProxy says what the clients are to be told.
-func introduceProxy(a *cmdutil.Factory, p *forward.Proxy, targets []string) {
+func introduceProxy(f *cmdutil.Factory, p *forward.Proxy, targets []string) {
 	for i, r := range p.Routes {
-		a.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
+		f.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
 	}
-	a.Note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
+	f.Note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
 }
 
 // serveProxy serves until ctx is done, and until what was under way has come to its
 // end.
-func serveProxy(ctx context.Context, a *cmdutil.Factory, p *forward.Proxy, listener net.Listener) error {
-	server := &http.Server{Handler: p.Handler(connectTime(a)),
+func serveProxy(ctx context.Context, f *cmdutil.Factory, p *forward.Proxy, listener net.Listener) error {
+	server := &http.Server{Handler: p.Handler(connectTime(f)),
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()

@@ -9,22 +9,22 @@ import (
 
 // overhear records what is forwarded between others, and shows it with -v. A caller
 // must Close the Watcher before the command ends.
-func overhear(a *cmdutil.Factory, where, by string) *forward.Watcher {
-	if a.Environ != nil {
-		a.Secrets.LearnEnvironment(a.Environ())
+func overhear(f *cmdutil.Factory, where, by string) *forward.Watcher {
+	if f.Environ != nil {
+		f.Secrets.LearnEnvironment(f.Environ())
 	}
-	a.Env.StartRecording(where, by, nil)
-	recorder := a.Record.Recorder
-	verbose := traffic.Verbose(a.Stderr(), a.ErrStyle, a.Verbose)
-	watching := forward.Options{Now: a.Now, Tap: func(f wire.Frame) {
-		a.Record.Crossed.Store(true)
-		if a.Verbose == 0 {
-			recorder.Tap(f)
+	f.Env.StartRecording(where, by, nil)
+	recorder := f.Record.Recorder
+	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
+	watching := forward.Options{Now: f.Now, Tap: func(frame wire.Frame) {
+		f.Record.Crossed.Store(true)
+		if f.Verbose == 0 {
+			recorder.Tap(frame)
 			return
 		}
-		f = a.Secrets.Frame(f)
-		recorder.TapSafe(f)
-		verbose(f)
+		frame = f.Secrets.Frame(frame)
+		recorder.TapSafe(frame)
+		verbose(frame)
 	}}
 	if recorder != nil {
 		watching.Lost = recorder.Lost

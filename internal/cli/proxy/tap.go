@@ -23,7 +23,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewTap(a *cmdutil.Factory) *cobra.Command {
+func NewTap(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tap -- COMMAND...",
 		Short: "record the stdio traffic of another client",
@@ -41,7 +41,7 @@ such as MCP Inspector, it may be omitted.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
 				if _, err := exec.LookPath(args[0]); err != nil {
-					return cmdutil.UnknownCommand(a, cmd, args)
+					return cmdutil.UnknownCommand(f, cmd, args)
 				}
 			}
 			return nil
@@ -50,12 +50,12 @@ such as MCP Inspector, it may be omitted.`,
 			if len(args) == 0 {
 				return usage.New("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
 			}
-			return runTap(a, args)
+			return runTap(f, args)
 		},
 	}
 	// Behind the command's first word all words are the command's, with or without --.
 	cmd.Flags().SetInterspersed(false)
-	cmd.AddCommand(newTapInstall(a, false), newTapInstall(a, true))
+	cmd.AddCommand(newTapInstall(f, false), newTapInstall(f, true))
 	return cmd
 }
 
@@ -73,18 +73,18 @@ type tapping struct {
 	left atomic.Bool
 }
 
-func runTap(a *cmdutil.Factory, argv []string) error {
-	a.Record.Quiet.Store(a.Verbose == 0)
-	a.Secrets.LearnCommand(argv)
+func runTap(f *cmdutil.Factory, argv []string) error {
+	f.Record.Quiet.Store(f.Verbose == 0)
+	f.Secrets.LearnCommand(argv)
 	// All signals are the server's from now on.
-	a.Relaying.Store(true)
+	f.Relaying.Store(true)
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, cmdutil.Relayed...)
-	t := &tapping{a: a, cmd: exec.Command(argv[0], argv[1:]...)}
+	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...)}
 	if out := t.start(); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	t.watch = overhear(a, connect.CommandLine(argv), capture.ByTap)
+	t.watch = overhear(f, connect.CommandLine(argv), capture.ByTap)
 	go func() {
 		for sig := range signals {
 			t.send(sig)
@@ -92,8 +92,8 @@ func runTap(a *cmdutil.Factory, argv []string) error {
 	}()
 	go t.feed()
 	t.copies.Add(2)
-	go t.drain(a.Out, t.out, t.watch.Messages(wire.Received))
-	go t.drain(a.Err, t.err, t.watch.Stderr())
+	go t.drain(f.Out, t.out, t.watch.Messages(wire.Received))
+	go t.drain(f.Err, t.err, t.watch.Stderr())
 	code := t.wait()
 	t.watch.Close()
 	if code != 0 {

@@ -32,7 +32,7 @@ type installOptions struct {
 	yes, remove          bool
 }
 
-func newTapInstall(a *cmdutil.Factory, remove bool) *cobra.Command {
+func newTapInstall(f *cmdutil.Factory, remove bool) *cobra.Command {
 	o := installOptions{remove: remove}
 	cmd := &cobra.Command{
 		Use:   "install CLIENT SERVER",
@@ -65,7 +65,7 @@ the client afterwards. A CLIENT is one of these:
 		if !ok || !client.Editable() {
 			return usage.New(fmt.Sprintf("unknown client %q", o.client), suggest.DidYouMean(cmdutil.RunOf(cmd, " %s "+shellwords.Quote(o.server)), o.client, clientNames(), cmdutil.RunOf(cmd, " --help")+" shows the clients"))
 		}
-		return tapInstall(cmd.Context(), a, client, o)
+		return tapInstall(cmd.Context(), f, client, o)
 	}
 	cmd.ValidArgsFunction = completeClients
 	cmd.Flags().StringVar(&o.file, "file", "", "configuration `file`, if not the client's default")
@@ -100,8 +100,8 @@ func clientNames() (names []string) {
 	return names
 }
 
-func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o installOptions) error {
-	file := cmp.Or(o.file, client.File(runtime.GOOS, a.Getenv))
+func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o installOptions) error {
+	file := cmp.Or(o.file, client.File(runtime.GOOS, f.Getenv))
 	if folder, err := os.Getwd(); err == nil {
 		client = client.ForProject(folder)
 	}
@@ -111,7 +111,7 @@ func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o
 		out.Hint = "--file names another file"
 		return cmdutil.Exit(out)
 	}
-	changed, err := tapEdit(a, old, client, o)
+	changed, err := tapEdit(f, old, client, o)
 	if err != nil {
 		out := usage.Outcome(err)
 		if entry, ok := errors.AsType[*target.EntryError](err); ok && len(entry.Servers) > 0 {
@@ -125,26 +125,26 @@ func tapInstall(ctx context.Context, a *cmdutil.Factory, client target.Client, o
 		if o.remove {
 			state = "does not use mcpc tap"
 		}
-		a.Note(fmt.Sprintf("nothing to change in %s: %q %s", term.Line(file), o.server, state))
+		f.Note(fmt.Sprintf("nothing to change in %s: %q %s", term.Line(file), o.server, state))
 		return nil
 	}
-	a.Secrets.LearnCommand(client.CommandOf(old, o.server))
-	fmt.Fprintf(a.Stdout(), "%s\n%s", term.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
-		return a.Secrets.Text(term.Line(line))
+	f.Secrets.LearnCommand(client.CommandOf(old, o.server))
+	fmt.Fprintf(f.Stdout(), "%s\n%s", term.Line(file), lineDiff(client.Hidden(old), client.Hidden(changed), func(line string) string {
+		return f.Secrets.Text(term.Line(line))
 	}))
-	if out := confirmedEdit(ctx, a, file, o); !out.Good() {
+	if out := confirmedEdit(ctx, f, file, o); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	backup, err := editFile(file, old, changed)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+file, err))
 	}
-	a.Note("written; the previous file is " + backup + " (mode 0600); restart " + client.Title)
+	f.Note("written; the previous file is " + backup + " (mode 0600); restart " + client.Title)
 	return nil
 }
 
 // tapEdit gives the text that the file is to have.
-func tapEdit(a *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
+func tapEdit(f *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -154,9 +154,9 @@ func tapEdit(a *cmdutil.Factory, old []byte, client target.Client, o installOpti
 	if err != nil || o.remove {
 		return plain, err
 	}
-	prefix := append([]string{self, "tap"}, stateWords(a)...)
-	if a.RedactFile != "" {
-		file, err := filepath.Abs(a.RedactFile)
+	prefix := append([]string{self, "tap"}, stateWords(f)...)
+	if f.RedactFile != "" {
+		file, err := filepath.Abs(f.RedactFile)
 		if err != nil {
 			return nil, err
 		}
@@ -188,24 +188,24 @@ func installed(self string, argv []string) []string {
 
 // stateWords say where to record, where a program that a client starts would look
 // elsewhere: clients pass on HOME and PATH, and hardly another variable.
-func stateWords(a *cmdutil.Factory) []string {
-	store, err := state.Open(a.State)
-	if err != nil || a.State == "" && a.Getenv("XDG_STATE_HOME") == "" {
+func stateWords(f *cmdutil.Factory) []string {
+	store, err := state.Open(f.State)
+	if err != nil || f.State == "" && f.Getenv("XDG_STATE_HOME") == "" {
 		return nil
 	}
-	if home := a.Getenv("HOME"); runtime.GOOS == "linux" && store.Dir() == filepath.Join(home, ".local", "state", "mcpc") {
+	if home := f.Getenv("HOME"); runtime.GOOS == "linux" && store.Dir() == filepath.Join(home, ".local", "state", "mcpc") {
 		return nil
 	}
 	return []string{"--state", store.Dir()}
 }
 
-func confirmedEdit(ctx context.Context, a *cmdutil.Factory, file string, o installOptions) wire.Outcome {
+func confirmedEdit(ctx context.Context, f *cmdutil.Factory, file string, o installOptions) wire.Outcome {
 	switch {
 	case o.yes:
 		return wire.Outcome{}
-	case !a.Interactive():
+	case !f.Interactive():
 		return wire.Outcome{Kind: wire.Refused, Where: file, Text: "the change was not confirmed", Hint: "--yes writes it without a confirmation"}
-	case a.Ask(ctx, "Write this change?"):
+	case f.Ask(ctx, "Write this change?"):
 		return wire.Outcome{}
 	case ctx.Err() != nil:
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}

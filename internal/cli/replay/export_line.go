@@ -72,13 +72,13 @@ func (g Again) OwnFields() []wire.Field {
 // answerFlags are the flags of the recorded command line that say how to answer what the
 // server asks.
 func (g Again) answerFlags() (*pflag.FlagSet, host.Answers) {
-	a, f := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.SortFlags, f.ParseErrorsWhitelist.UnknownFlags = false, true
-	cmdutil.AddAnswering(a, f)
+	f, flags := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.SortFlags, flags.ParseErrorsWhitelist.UnknownFlags = false, true
+	cmdutil.AddAnswering(f, flags)
 	if g.Row.By == capture.ByCommand {
-		_ = f.Parse(g.ownArgv()) // it was parsed once, by the command
+		_ = flags.Parse(g.ownArgv()) // it was parsed once, by the command
 	}
-	return f, a.Answers
+	return flags, f.Answers
 }
 
 func (g Again) Answering() host.Answers {

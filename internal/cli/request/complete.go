@@ -39,7 +39,7 @@ type completeOptions struct {
 	argv   []string
 }
 
-func NewComplete(a *cmdutil.Factory) *cobra.Command {
+func NewComplete(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete prompt|template NAME ARGUMENT [VALUE [NAME=VALUE...]]",
 		Short: "complete an argument's value",
@@ -49,22 +49,22 @@ print one value per line. Arguments with known values follow VALUE, which may be
 		Example: `  mcpc -s demo complete prompt completable-prompt department
   mcpc -s demo complete prompt completable-prompt name '' department=Sales
   mcpc -s demo complete prompt resource-prompt resourceType T`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteComplete(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteComplete(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			o, err := completeWhat(a, own)
+			o, err := completeWhat(f, own)
 			if err != nil {
 				return err
 			}
 			o.argv = argv
-			return runComplete(cmd.Context(), a, o)
+			return runComplete(cmd.Context(), f, o)
 		},
 	}
-	cmdutil.AddCut(a, cmd.Flags())
+	cmdutil.AddCut(f, cmd.Flags())
 	return cmd
 }
 
-func completeWhat(a *cmdutil.Factory, words []string) (o completeOptions, err error) {
+func completeWhat(f *cmdutil.Factory, words []string) (o completeOptions, err error) {
 	forms := wire.There("complete prompt NAME ARGUMENT") + ", or " + wire.There("complete template URI ARGUMENT")
 	if len(words) < 3 {
 		return o, usage.New("complete takes a kind, a name and an argument", forms)
@@ -85,7 +85,7 @@ func completeWhat(a *cmdutil.Factory, words []string) (o completeOptions, err er
 	if len(words) <= 4 {
 		return o, nil
 	}
-	if o.chosen, err = arguments.Assigned(&a.Env, words[4:]); err != nil {
+	if o.chosen, err = arguments.Assigned(&f.Env, words[4:]); err != nil {
 		return o, err
 	}
 	members, _ := jsonraw.Object(o.chosen)
@@ -95,8 +95,8 @@ func completeWhat(a *cmdutil.Factory, words []string) (o completeOptions, err er
 	return o, nil
 }
 
-func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) error {
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) error {
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -107,11 +107,11 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) err
 	case client.CompletesInContext(c.Revision()):
 		params = jsonraw.With(params, "context", jsonraw.With(nil, "arguments", o.chosen))
 	default:
-		a.Warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
+		f.Warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
 	}
 	out = c.Lacking(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := cmdutil.AnswerOf(out)
-	values := completions(a, o, out)
+	values := completions(f, o, out)
 	rpc := out.RPC()
 	switch refused := rpc != nil && rpc.Code == -32602; {
 	case refused:
@@ -121,11 +121,11 @@ func runComplete(ctx context.Context, a *cmdutil.Factory, o completeOptions) err
 		}
 	case out.Good() && len(values) == 0:
 		if there := argumentsThere(ctx, c, o); there != "" {
-			a.Note(there)
+			f.Note(there)
 		}
 	}
 	ans.Human = func(w io.Writer, st term.Style) error { return render.Values(w, st, values) }
-	return cmdutil.Show(ctx, a, out, ans, "completion/complete")
+	return cmdutil.Show(ctx, f, out, ans, "completion/complete")
 }
 
 // argumentsThere says which arguments there are, where none is called like the one
@@ -152,7 +152,7 @@ func argumentsThere(ctx context.Context, c *connect.Conn, o completeOptions) str
 }
 
 // completions takes the values out of a result, and says what they are of.
-func completions(a *cmdutil.Factory, o completeOptions, out wire.Outcome) []json.RawMessage {
+func completions(f *cmdutil.Factory, o completeOptions, out wire.Outcome) []json.RawMessage {
 	if !out.Good() {
 		return nil
 	}
@@ -161,13 +161,13 @@ func completions(a *cmdutil.Factory, o completeOptions, out wire.Outcome) []json
 	total := string(jsonraw.First(completion, "total"))
 	switch {
 	case len(values) == 0 && strings.Contains(o.value, "=") && o.chosen == nil:
-		a.Note(fmt.Sprintf("no values begin with %q; other arguments follow the value, which may be ''", o.value))
+		f.Note(fmt.Sprintf("no values begin with %q; other arguments follow the value, which may be ''", o.value))
 	case len(values) == 0:
-		a.Note("no values")
+		f.Note("no values")
 	case total != "" && total != fmt.Sprint(len(values)):
-		a.Note(fmt.Sprintf("%d of %s values", len(values), total))
+		f.Note(fmt.Sprintf("%d of %s values", len(values), total))
 	case string(jsonraw.First(completion, "hasMore")) == "true":
-		a.Note(fmt.Sprintf("%d values, and the server has more", len(values)))
+		f.Note(fmt.Sprintf("%d values, and the server has more", len(values)))
 	}
 	return values
 }

@@ -20,7 +20,7 @@ import (
 // pingEvery is the interval between the attempts of ping --wait.
 const pingEvery = 250 * time.Millisecond
 
-func NewPing(a *cmdutil.Factory) *cobra.Command {
+func NewPing(f *cmdutil.Factory) *cobra.Command {
 	var wait time.Duration
 	cmd := &cobra.Command{
 		Use:   "ping [URL] [-- COMMAND...]",
@@ -37,10 +37,10 @@ everything else ends the command at once.`,
   mcpc -s demo ping --protocol ` + client.Revisions()[1],
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
-			return waitForPing(cmd.Context(), a, argv, max(0, wait))
+			return waitForPing(cmd.Context(), f, argv, max(0, wait))
 		},
 	}
 	cmd.Flags().Var((*cmdutil.Seconds)(&wait), "wait", "retry for this time until the server answers")
@@ -49,31 +49,31 @@ everything else ends the command at once.`,
 
 // waitForPing pings until the server answers or wait is over. The outcome is that of the
 // last attempt, which may take the rest of wait, or a second.
-func waitForPing(ctx context.Context, a *cmdutil.Factory, argv []string, wait time.Duration) (err error) {
-	limit := a.Now().Add(wait)
+func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait time.Duration) (err error) {
+	limit := f.Now().Add(wait)
 	bound := false // by wait, and no longer by --timeout
 	for waiting := false; ; waiting = true {
-		if rest := max(limit.Sub(a.Now()), time.Second); wait > 0 && (a.Limits.Idle <= 0 || a.Limits.Idle > rest) {
-			a.Limits.Idle, bound = rest, true
+		if rest := max(limit.Sub(f.Now()), time.Second); wait > 0 && (f.Limits.Idle <= 0 || f.Limits.Idle > rest) {
+			f.Limits.Idle, bound = rest, true
 		}
-		c, method, out := runPing(ctx, a, argv)
-		left := limit.Sub(a.Now())
+		c, method, out := runPing(ctx, f, argv)
+		left := limit.Sub(f.Now())
 		again := isNotReady(out) && left > 0
 		if again && !pause(ctx, min(pingEvery, left)) {
 			again, method, out = false, "", wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
 		if !again {
 			if bound && strings.HasPrefix(string(out.Hint), "--timeout ") {
-				out.Text = strings.Replace(out.Text, a.Limits.Idle.String(), max(wait, time.Second).String(), 1)
+				out.Text = strings.Replace(out.Text, f.Limits.Idle.String(), max(wait, time.Second).String(), 1)
 				out.Hint = "--wait TIME waits longer"
 			}
-			return cmdutil.Join(err, showPing(ctx, a, c, method, out))
+			return cmdutil.Join(err, showPing(ctx, f, c, method, out))
 		}
 		if !waiting {
-			a.Note("waiting for the server: " + out.Text)
+			f.Note("waiting for the server: " + out.Text)
 		}
-		a.Env.GaveUp(out, out.ExitCode())
-		err = cmdutil.Join(err, a.Close(ctx, c))
+		f.Env.GaveUp(out, out.ExitCode())
+		err = cmdutil.Join(err, f.Close(ctx, c))
 	}
 }
 
@@ -96,8 +96,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // runPing opens a connection and sends the revision's ping. method is empty if the connection
 // failed. The caller closes the conversation.
-func runPing(ctx context.Context, a *cmdutil.Factory, argv []string) (c *connect.Conn, method string, out wire.Outcome) {
-	c, out = a.Open(ctx, connect.Options{Argv: argv})
+func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (c *connect.Conn, method string, out wire.Outcome) {
+	c, out = f.Open(ctx, connect.Options{Argv: argv})
 	if !out.Good() {
 		if out.Method == "server/discover" { // which is what ping sends in revisions with it
 			out.Part = wire.Operation
@@ -108,7 +108,7 @@ func runPing(ctx context.Context, a *cmdutil.Factory, argv []string) (c *connect
 	return c, method, c.Do(ctx, client.Call{Method: method})
 }
 
-func showPing(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, method string, out wire.Outcome) error {
+func showPing(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, method string, out wire.Outcome) error {
 	if method == "" {
 		return cmdutil.Exit(out)
 	}
@@ -120,5 +120,5 @@ func showPing(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, method s
 		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", term.Line(c.Where), method, term.Duration(out.Took))
 		return err
 	}
-	return cmdutil.Show(ctx, a, out, ans, method)
+	return cmdutil.Show(ctx, f, out, ans, method)
 }

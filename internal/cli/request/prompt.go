@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewPrompt(a *cmdutil.Factory) *cobra.Command {
+func NewPrompt(f *cmdutil.Factory) *cobra.Command {
 	var o toolcall.PromptOptions
 	cmd := &cobra.Command{
 		Use:   "prompt NAME [JSON] [NAME=VALUE...] [-- COMMAND...]",
@@ -28,35 +28,35 @@ that.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
   mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompletePrompt(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompletePrompt(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
 				return usage.New("prompt takes a prompt's name and its arguments", wire.There("list prompts")+" lists the prompts")
 			}
-			if err := cmdutil.Misplaced(a, "prompt", args, o.Argv); err != nil {
+			if err := cmdutil.Misplaced(f, "prompt", args, o.Argv); err != nil {
 				return err
 			}
 			o.Name = args[0]
-			typed, err := arguments.Parse(&a.Env, args[1:], "", true)
+			typed, err := arguments.Parse(&f.Env, args[1:], "", true)
 			if err != nil {
-				return complete.Unnamed(a, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
+				return complete.Unnamed(f, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
 			}
 			o.Arguments = typed.Texts()
-			return runPrompt(cmd.Context(), a, o)
+			return runPrompt(cmd.Context(), f, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.NoValidate, "no-validate", false, "do not check the arguments")
-	cmdutil.AddCut(a, cmd.Flags())
-	cmdutil.AddAnswering(a, cmd.Flags())
+	cmdutil.AddCut(f, cmd.Flags())
+	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd
 }
 
-func runPrompt(ctx context.Context, a *cmdutil.Factory, o toolcall.PromptOptions) error {
-	c, out := a.Open(ctx, connect.Options{Argv: o.Argv})
+func runPrompt(ctx context.Context, f *cmdutil.Factory, o toolcall.PromptOptions) error {
+	c, out := f.Open(ctx, connect.Options{Argv: o.Argv})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	out = toolcall.GetPrompt(ctx, c, o)
-	return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), "prompts/get")
+	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), "prompts/get")
 }

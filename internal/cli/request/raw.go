@@ -33,7 +33,7 @@ type rawOptions struct {
 	argv   []string
 }
 
-func NewRaw(a *cmdutil.Factory) *cobra.Command {
+func NewRaw(f *cmdutil.Factory) *cobra.Command {
 	var o rawOptions
 	var file string
 	cmd := &cobra.Command{
@@ -46,34 +46,34 @@ header fields.`,
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteMethod),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteMethod),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			if err := rawInput(a, &o, own, file); err != nil {
+			if err := rawInput(f, &o, own, file); err != nil {
 				return err
 			}
-			return runRaw(cmd.Context(), a, o)
+			return runRaw(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.BoolVar(&o.notify, "notify", false, "send a notification (no id, no response)")
-	f.StringVar(&o.id, "id", "", "the request's `id`: a number, or any JSON; other text is a string")
-	f.BoolVar(&o.bare, "no-stamp", false, "send no protocol version, session id or _meta")
-	f.StringVar(&file, "bytes", "", "send exactly this `data`: @FILE, - or the text itself")
-	cmdutil.AddCut(a, f)
-	cmdutil.AddAnswering(a, f)
+	flags := cmd.Flags()
+	flags.BoolVar(&o.notify, "notify", false, "send a notification (no id, no response)")
+	flags.StringVar(&o.id, "id", "", "the request's `id`: a number, or any JSON; other text is a string")
+	flags.BoolVar(&o.bare, "no-stamp", false, "send no protocol version, session id or _meta")
+	flags.StringVar(&file, "bytes", "", "send exactly this `data`: @FILE, - or the text itself")
+	cmdutil.AddCut(f, flags)
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 
 // rawInput reads what is to be sent. The bytes of --bytes are not looked at.
-func rawInput(a *cmdutil.Factory, o *rawOptions, args []string, file string) error {
+func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) error {
 	if file != "" {
 		if len(args) > 0 {
 			return usage.New("--bytes is the whole message, so there is no method", "")
 		}
 		var err error
-		o.bytes, _, err = cmdutil.InputBytes(a, file)
+		o.bytes, _, err = cmdutil.InputBytes(f, file)
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {
@@ -81,7 +81,7 @@ func rawInput(a *cmdutil.Factory, o *rawOptions, args []string, file string) err
 	}
 	o.method = args[0]
 	if len(args) == 2 {
-		raw, from, err := a.Input(args[1])
+		raw, from, err := f.Input(args[1])
 		if err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func rawInput(a *cmdutil.Factory, o *rawOptions, args []string, file string) err
 	return nil
 }
 
-func runRaw(ctx context.Context, a *cmdutil.Factory, o rawOptions) (err error) {
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv, SkipNegotiation: true})
+func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, SkipNegotiation: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -116,8 +116,8 @@ func runRaw(ctx context.Context, a *cmdutil.Factory, o rawOptions) (err error) {
 	if out.Kind == wire.BadResponse && out.Hint == "" {
 		out.Hint = "-vvv shows the exact bytes and header fields"
 	}
-	err = showRaw(ctx, a, out)
-	cmdutil.Explained(ctx, a, o.method)
+	err = showRaw(ctx, f, out)
+	cmdutil.Explained(ctx, f, o.method)
 	return err
 }
 
@@ -135,14 +135,14 @@ func RawID(text string) json.RawMessage {
 
 // showRaw prints whatever came back, message or not, good or not. With --json
 // or --jq it is about the result alone, as everywhere.
-func showRaw(ctx context.Context, a *cmdutil.Factory, out wire.Outcome) (err error) {
-	if (a.JSON || a.Jq != "" && !a.Wire) && out.Result != nil {
-		return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out))
+func showRaw(ctx context.Context, f *cmdutil.Factory, out wire.Outcome) (err error) {
+	if (f.JSON || f.Jq != "" && !f.Wire) && out.Result != nil {
+		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out))
 	}
 	// A notification's acknowledgement is nothing, and not an empty line.
-	a.Record.About(out)
+	f.Record.About(out)
 	if raw := cameBack(out); raw != nil {
-		err = cmdutil.Print(ctx, a, cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSON(w, st, raw) }))
+		err = cmdutil.Print(ctx, f, cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSON(w, st, raw) }))
 	}
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }

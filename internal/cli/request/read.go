@@ -29,7 +29,7 @@ type readOptions struct {
 	argv []string
 }
 
-func NewRead(a *cmdutil.Factory) *cobra.Command {
+func NewRead(f *cmdutil.Factory) *cobra.Command {
 	var o readOptions
 	var template bool
 	cmd := &cobra.Command{
@@ -46,29 +46,29 @@ whatever its scheme: mcpc never fetches it itself.`,
 		Example: `  mcpc -s demo read demo://resource/static/document/features.md
   mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
   mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteRead(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteRead(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
 				return usage.New("read takes a resource's URI", wire.There("list resources")+" lists the resources")
 			}
-			if err := cmdutil.Misplaced(a, "read", args, o.argv); err != nil {
+			if err := cmdutil.Misplaced(f, "read", args, o.argv); err != nil {
 				return err
 			}
-			if err := aimRead(a, &o, args, template); err != nil {
+			if err := aimRead(f, &o, args, template); err != nil {
 				return err
 			}
-			return runRead(cmd.Context(), a, o)
+			return runRead(cmd.Context(), f, o)
 		},
 	}
 	cmd.Flags().BoolVar(&template, "template", false, "treat the URI as a template, even without values")
-	cmdutil.AddCut(a, cmd.Flags())
-	cmdutil.AddAnswering(a, cmd.Flags())
+	cmdutil.AddCut(f, cmd.Flags())
+	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd
 }
 
 // aimRead settles which URI is meant.
-func aimRead(a *cmdutil.Factory, o *readOptions, args []string, template bool) error {
+func aimRead(f *cmdutil.Factory, o *readOptions, args []string, template bool) error {
 	o.uri = args[0]
 	if len(args) == 1 && !template {
 		return nil
@@ -80,7 +80,7 @@ func aimRead(a *cmdutil.Factory, o *readOptions, args []string, template bool) e
 	if err != nil {
 		return fmt.Errorf("invalid URI template: %w", err)
 	}
-	raw, err := arguments.Assigned(&a.Env, args[1:])
+	raw, err := arguments.Assigned(&f.Env, args[1:])
 	if err != nil {
 		return err
 	}
@@ -96,34 +96,34 @@ func aimRead(a *cmdutil.Factory, o *readOptions, args []string, template bool) e
 	return err
 }
 
-func runRead(ctx context.Context, a *cmdutil.Factory, o readOptions) error {
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+func runRead(ctx context.Context, f *cmdutil.Factory, o readOptions) error {
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	if len(o.left) > 0 {
-		a.Note("no value for " + strings.Join(o.left, ", ") + "; reading " + o.uri)
+		f.Note("no value for " + strings.Join(o.left, ", ") + "; reading " + o.uri)
 	}
 	out = toolcall.ReadResource(ctx, c, o.uri)
-	nameContents(a, out)
-	return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), "resources/read")
+	nameContents(f, out)
+	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), "resources/read")
 }
 
 // nameContents says what is wrong with a resource's contents, and where there
 // are several and no reader sees their headings, which they are.
-func nameContents(a *cmdutil.Factory, out wire.Outcome) {
+func nameContents(f *cmdutil.Factory, out wire.Outcome) {
 	if !out.Good() {
 		return
 	}
 	items, _ := out.Message.ResultItems("contents")
 	if len(items) == 0 {
-		a.Warn("the resource has no contents; for a missing resource the server should return an error")
+		f.Warn("the resource has no contents; for a missing resource the server should return an error")
 	}
 	names := render.Contents(out.Result)
-	if len(names) < 2 || a.JSON || a.Wire || a.Jq != "" || a.OutStyle.Terminal && a.Output == "" {
+	if len(names) < 2 || f.JSON || f.Wire || f.Jq != "" || f.OutStyle.Terminal && f.Output == "" {
 		return
 	}
 	for i, name := range names {
-		a.Note(fmt.Sprintf("content %d of %d: %s", i+1, len(names), name))
+		f.Note(fmt.Sprintf("content %d of %d: %s", i+1, len(names), name))
 	}
 }

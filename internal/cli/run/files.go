@@ -111,41 +111,41 @@ func (all problems) err() error {
 }
 
 // readSaved reads a file and checks all that can be without a server.
-func readSaved(a *cmdutil.Factory, path string, given map[string]saved.Value) (*runFile, problems) {
-	f := &runFile{path: path, chosen: map[int]bool{}}
-	text, err := a.Env.ReadFile(path, host.MostInput)
+func readSaved(f *cmdutil.Factory, path string, given map[string]saved.Value) (*runFile, problems) {
+	file := &runFile{path: path, chosen: map[int]bool{}}
+	text, err := f.Env.ReadFile(path, host.MostInput)
 	if err != nil {
-		return f, problems{{where: path, Problem: saved.Problem{Text: usage.Bare(err).Error()}}}
+		return file, problems{{where: path, Problem: saved.Problem{Text: usage.Bare(err).Error()}}}
 	}
-	f.text = string(text)
-	if f.doc, err = yaml.Parse(text); err != nil && f.doc.JSON == nil {
+	file.text = string(text)
+	if file.doc, err = yaml.Parse(text); err != nil && file.doc.JSON == nil {
 		var bad *yaml.Error
 		errors.As(err, &bad)
 		p := problem{where: path + ":" + bad.Place.String(), Problem: saved.Problem{Text: bad.Text}}
 		if lines := strings.Split(string(text), "\n"); bad.Line <= len(lines) && strings.Contains(lines[bad.Line-1], "${") {
 			p.hint = `within { } and [ ] write references in quotes: "${name}"`
 		}
-		return f, problems{p}
+		return file, problems{p}
 	}
-	return f, f.problems(a, given)
+	return file, file.problems(f, given)
 }
 
 // problems are all that a file has by itself, in the order of the text. What is said of
 // a value that could not be read comes of that.
-func (f *runFile) problems(a *cmdutil.Factory, given map[string]saved.Value) (all problems) {
+func (file *runFile) problems(f *cmdutil.Factory, given map[string]saved.Value) (all problems) {
 	unread := map[string]bool{}
-	for _, p := range f.doc.Problems {
-		all, unread[p.Pointer] = append(all, f.problem(saved.Problem{Text: p.Text}, p.Place)), true
+	for _, p := range file.doc.Problems {
+		all, unread[p.Pointer] = append(all, file.problem(saved.Problem{Text: p.Text}, p.Place)), true
 	}
 	var found []saved.Problem
-	f.File, found = saved.ReadFile(f.doc.JSON)
-	for _, p := range append(found, unresolved(a, f, given)...) {
-		place := f.doc.Place(p.At)
+	file.File, found = saved.ReadFile(file.doc.JSON)
+	for _, p := range append(found, unresolved(f, file, given)...) {
+		place := file.doc.Place(p.At)
 		if p.OnName {
-			place = f.doc.NamePlace(p.At)
+			place = file.doc.NamePlace(p.At)
 		}
 		if !unread[p.At] {
-			all = append(all, f.problem(p, place))
+			all = append(all, file.problem(p, place))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b problem) int {

@@ -39,7 +39,7 @@ const smokeSteps = `    server: demo
         expect: {within: 5s}
 `
 
-func NewRun(a *cmdutil.Factory) *cobra.Command {
+func NewRun(f *cmdutil.Factory) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run FILE | FOLDER... [-- COMMAND...]",
@@ -70,12 +70,12 @@ code is that of the first error.`,
 			if len(o.paths) == 0 {
 				return usage.New("run takes files of saved calls, or directories", wire.Run("run .")+" runs all *.mcpc.yaml in this directory")
 			}
-			if o.junit == "-" && a.Output == "" && cmdutil.OneDocument(a) {
+			if o.junit == "-" && f.Output == "" && cmdutil.OneDocument(f) {
 				return usage.New("only one report can go to stdout: --junit - or --json", "use --junit FILE")
 			}
-			r, err := newRunner(a, o)
+			r, err := newRunner(f, o)
 			if o.list && r != nil {
-				return cmdutil.Join(cmdutil.Show(cmd.Context(), a, wire.Outcome{}, r.listed()), err)
+				return cmdutil.Join(cmdutil.Show(cmd.Context(), f, wire.Outcome{}, r.listed()), err)
 			}
 			if err != nil {
 				return err
@@ -83,16 +83,16 @@ code is that of the first error.`,
 			return r.run(cmd.Context())
 		},
 	}
-	f := cmd.Flags()
-	f.StringArrayVar(&o.vars, "var", nil, "a variable: `NAME=VALUE`, NAME:=JSON or NAME=@FILE")
-	f.StringArrayVar(&o.only, "only", nil, "run only the steps with this `name`, and those they need")
-	f.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed step")
-	f.StringVar(&o.junit, "junit", "", "write a JUnit report to a `file`")
-	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting a server command in a file")
-	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
-	f.BoolVar(&o.list, "list", false, "list the steps without running them")
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.vars, "var", nil, "a variable: `NAME=VALUE`, NAME:=JSON or NAME=@FILE")
+	flags.StringArrayVar(&o.only, "only", nil, "run only the steps with this `name`, and those they need")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed step")
+	flags.StringVar(&o.junit, "junit", "", "write a JUnit report to a `file`")
+	flags.BoolVar(&o.allowExec, "allow-exec", false, "allow starting a server command in a file")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
+	flags.BoolVar(&o.list, "list", false, "list the steps without running them")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
-	cmdutil.AddAnswering(a, f)
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 
@@ -116,10 +116,10 @@ type runner struct {
 
 // newRunner reads the files. What is wrong with them is said before anything is sent.
 // With --list the runner has the files that are right, also beside an error.
-func newRunner(a *cmdutil.Factory, o runOptions) (*runner, error) {
-	r := &runner{a: a, o: o}
+func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
+	r := &runner{a: f, o: o}
 	var err error
-	if r.given, err = givenVars(a, o.vars); err != nil {
+	if r.given, err = givenVars(f, o.vars); err != nil {
 		return nil, err
 	}
 	paths, err := savedFiles(o.paths)
@@ -128,7 +128,7 @@ func newRunner(a *cmdutil.Factory, o runOptions) (*runner, error) {
 	}
 	var wrong problems
 	for _, path := range paths {
-		f, bad := readSaved(a, path, r.given)
+		f, bad := readSaved(f, path, r.given)
 		for i := range bad {
 			bad[i].Mild = bad[i].Mild || o.list && bad[i].Unset
 		}
@@ -143,7 +143,7 @@ func newRunner(a *cmdutil.Factory, o runOptions) (*runner, error) {
 	}
 	for _, w := range wrong {
 		if w.Mild {
-			a.Warn(w.String())
+			f.Warn(w.String())
 		}
 	}
 	r.warnUnused()
@@ -155,31 +155,31 @@ func newRunner(a *cmdutil.Factory, o runOptions) (*runner, error) {
 
 // run is the walk over all files.
 func (r *runner) run(ctx context.Context) error {
-	a := r.a
+	f := r.a
 	if out := r.places(); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	a.NoInput = true // what asks a person is no test
-	a.Record.Many = true
+	f.NoInput = true // what asks a person is no test
+	f.Record.Many = true
 	switch {
-	case cmdutil.OneDocument(a) || a.Output != "":
+	case cmdutil.OneDocument(f) || f.Output != "":
 	case r.o.junit == "-":
-		r.live, r.liveStyle = a.Stderr(), a.ErrStyle
+		r.live, r.liveStyle = f.Stderr(), f.ErrStyle
 	default:
-		r.live, r.liveStyle = a.Stdout(), a.OutStyle
+		r.live, r.liveStyle = f.Stdout(), f.OutStyle
 	}
 	for _, f := range r.files {
 		r.file(ctx, f)
 	}
-	a.Progress.Done()
+	f.Progress.Done()
 	err := r.unclosed
 	if r.live != nil {
 		_ = report.WriteSummary(r.live, r.liveStyle, r.done)
 	} else {
-		err = cmdutil.Join(err, cmdutil.Print(ctx, a, r.answer()))
+		err = cmdutil.Join(err, cmdutil.Print(ctx, f, r.answer()))
 	}
 	if r.o.junit == "-" {
-		_ = report.JUnit(a.Stdout(), r.done) // which ends the run where it cannot be written
+		_ = report.JUnit(f.Stdout(), r.done) // which ends the run where it cannot be written
 	}
 	return cmdutil.Join(err, cmdutil.Exit(r.ending()), cmdutil.Exit(r.writeJUnit()))
 }

@@ -40,39 +40,39 @@ type fileRun struct {
 }
 
 // file runs the steps of one file, in one conversation.
-func (r *runner) file(ctx context.Context, f *runFile) {
-	a := r.a
-	run := &fileRun{runner: r, f: f, vars: map[string]saved.Value{}}
-	for _, v := range f.Vars {
+func (r *runner) file(ctx context.Context, file *runFile) {
+	f := r.a
+	run := &fileRun{runner: r, f: file, vars: map[string]saved.Value{}}
+	for _, v := range file.Vars {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
-	run.result = report.File{Path: f.path, Server: cmp.Or(r.replacement(), savedfile.ShownServer(f.File)), Started: a.Now()}
-	before := a.Globals()
-	if len(f.Steps) > 0 && !r.stopped {
+	run.result = report.File{Path: file.path, Server: cmp.Or(r.replacement(), savedfile.ShownServer(file.File)), Started: f.Now()}
+	before := f.Globals()
+	if len(file.Steps) > 0 && !r.stopped {
 		run.open(ctx)
 	}
 	if r.live != nil {
 		_ = report.WriteHead(r.live, r.liveStyle, run.result)
 	}
-	for i, s := range f.Steps {
-		if f.chosen[i] {
+	for i, s := range file.Steps {
+		if file.chosen[i] {
 			run.step(ctx, s)
 		}
 	}
 	if run.c != nil {
-		r.unclosed = cmdutil.Join(r.unclosed, a.Close(ctx, run.c))
+		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, run.c))
 	}
-	a.SetGlobals(before)
-	run.result.Took = a.Now().Sub(run.result.Started)
+	f.SetGlobals(before)
+	run.result.Took = f.Now().Sub(run.result.Started)
 	r.done = append(r.done, run.result)
 }
 
 // open opens the conversation of the file. The server is that of the command line or
 // MCPC_SERVER, else that of the file, else selected as for every command.
 func (r *fileRun) open(ctx context.Context) {
-	a, argv := r.a, r.o.argv
-	named := argv != nil || a.ServerGiven || a.Getenv(host.EnvName("server")) != ""
+	f, argv := r.a, r.o.argv
+	named := argv != nil || f.ServerGiven || f.Getenv(host.EnvName("server")) != ""
 	fill := func(text string) string {
 		filled, err := saved.FillText(text, r.lookup)
 		if err != nil && r.opening.Good() {
@@ -88,11 +88,11 @@ func (r *fileRun) open(ctx context.Context) {
 			return
 		}
 	} else if !named && r.f.Server != "" {
-		a.Server, a.ServerGiven = fill(r.f.Server), true
+		f.Server, f.ServerGiven = fill(r.f.Server), true
 	}
-	a.Headers = slices.Clone(a.Headers)
+	f.Headers = slices.Clone(f.Headers)
 	for _, h := range r.f.Headers {
-		a.Headers = append(a.Headers, h.Name+": "+fill(h.Value))
+		f.Headers = append(f.Headers, h.Name+": "+fill(h.Value))
 	}
 	if how := r.f.Answering; how.Commands() && !r.o.allowExec {
 		r.opening = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: r.f.path + " would run " + fill(how.OnElicit+how.OnSampling),
@@ -100,20 +100,20 @@ func (r *fileRun) open(ctx context.Context) {
 		return
 	}
 	before := r.answering(fill)
-	a.Answers = connect.Behind(a.Answers, &before)
-	a.Protocol = cmp.Or(a.Protocol, r.f.Protocol)
-	if err := cmdutil.Check(a); err != nil {
+	f.Answers = connect.Behind(f.Answers, &before)
+	f.Protocol = cmp.Or(f.Protocol, r.f.Protocol)
+	if err := cmdutil.Check(f); err != nil {
 		r.opening = usage.Outcome(err)
 	}
 	if !r.opening.Good() {
 		return
 	}
-	c, out := a.Open(ctx, connect.Options{Argv: argv, MultiCall: true})
-	r.result.Server = a.Secrets.Text(cmp.Or(c.Where, r.result.Server))
+	c, out := f.Open(ctx, connect.Options{Argv: argv, MultiCall: true})
+	r.result.Server = f.Secrets.Text(cmp.Or(c.Where, r.result.Server))
 	if r.opening = out; out.Good() {
 		r.c = c
 	} else {
-		r.unclosed = cmdutil.Join(r.unclosed, a.Close(ctx, c))
+		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, c))
 	}
 }
 

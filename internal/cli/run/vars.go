@@ -22,13 +22,13 @@ import (
 
 // unresolved returns variables that nothing gives a value, jq expressions that cannot be
 // read, and an unknown protocol revision.
-func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (all []saved.Problem) {
-	known := knownVars(f.File, given)
+func unresolved(f *cmdutil.Factory, file *runFile, given map[string]saved.Value) (all []saved.Problem) {
+	known := knownVars(file.File, given)
 	check := func(at string, raw json.RawMessage) {
 		saved.EachReference(raw, at, func(at, name string) {
 			if variable, ok := strings.CutPrefix(name, saved.Environment); ok {
-				if _, set := fromEnviron(a, variable); !set {
-					all = append(all, saved.Problem{At: at, Unset: true, Text: "the environment has no variable " + variable, Hint: f.howToSet(variable)})
+				if _, set := fromEnviron(f, variable); !set {
+					all = append(all, saved.Problem{At: at, Unset: true, Text: "the environment has no variable " + variable, Hint: file.howToSet(variable)})
 				}
 			} else if saved.IsName(name) && !slices.Contains(known, name) {
 				all = append(all, saved.Problem{At: at, Unset: true, Got: name, Known: known, Text: "no variable is named " + name + " here"})
@@ -42,18 +42,18 @@ func unresolved(a *cmdutil.Factory, f *runFile, given map[string]saved.Value) (a
 			all = append(all, saved.Problem{At: at, Unset: strings.Contains(err.Error(), "variable not defined"), Text: err.Error()})
 		}
 	}
-	check("/server", jsonraw.Quote(f.Server))
-	check("/command", jsonraw.Quote(strings.Join(f.Command, " ")))
-	for _, h := range f.Headers {
+	check("/server", jsonraw.Quote(file.Server))
+	check("/command", jsonraw.Quote(strings.Join(file.Command, " ")))
+	for _, h := range file.Headers {
 		check(jsonraw.Pointer("/headers", h.Name), jsonraw.Quote(h.Value))
 	}
-	if f.Answer != nil {
-		check("/answer", f.Answer)
+	if file.Answer != nil {
+		check("/answer", file.Answer)
 	}
-	if f.Protocol != "" && !slices.Contains(client.Revisions(), f.Protocol) {
-		all = append(all, saved.Problem{At: "/protocol", Got: f.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", f.Protocol)})
+	if file.Protocol != "" && !slices.Contains(client.Revisions(), file.Protocol) {
+		all = append(all, saved.Problem{At: "/protocol", Got: file.Protocol, Known: client.Revisions(), Text: fmt.Sprintf("unknown revision %q", file.Protocol)})
 	}
-	for _, s := range f.Steps {
+	for _, s := range file.Steps {
 		check(s.At+"/"+string(s.Verb), jsonraw.Quote(s.Subject))
 		if s.Args != nil {
 			check(s.ArgsAt, s.Args)
@@ -106,10 +106,10 @@ func knownVars(f saved.File, given map[string]saved.Value) []string {
 }
 
 // givenVars reads the --var flags.
-func givenVars(a *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
+func givenVars(f *cmdutil.Factory, typed []string) (map[string]saved.Value, error) {
 	values := map[string]saved.Value{}
 	for _, text := range typed {
-		w, err := arguments.ParseWord(&a.Env, text, true)
+		w, err := arguments.ParseWord(&f.Env, text, true)
 		if err != nil {
 			return nil, err
 		}
@@ -126,8 +126,8 @@ func givenVars(a *cmdutil.Factory, typed []string) (map[string]saved.Value, erro
 }
 
 // fromEnviron reads a variable that a file names.
-func fromEnviron(a *cmdutil.Factory, name string) (value string, set bool) {
-	for _, entry := range a.Environ() {
+func fromEnviron(f *cmdutil.Factory, name string) (value string, set bool) {
+	for _, entry := range f.Environ() {
 		if n, v, _ := strings.Cut(entry, "="); n == name {
 			return v, true
 		}

@@ -15,8 +15,8 @@ import (
 
 // expectable is a result as the same call may give it again. What the protocol adds to
 // every result is left out, and what is secret is left open.
-func expectable(a *cmdutil.Factory, result json.RawMessage) json.RawMessage {
-	hidden, _ := a.Secrets.Bytes(result)
+func expectable(f *cmdutil.Factory, result json.RawMessage) json.RawMessage {
+	hidden, _ := f.Secrets.Bytes(result)
 	for _, name := range []string{"_meta", "resultType"} {
 		result = jsonraw.Without(result, name)
 	}

@@ -132,25 +132,25 @@ func fileOf(c *connect.Conn) (f saved.File) {
 
 // Add writes a call behind the others, with how it ended. Of a secret the file gets a
 // variable of the environment.
-func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) error {
+func (s *Saving) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) error {
 	if s == nil {
 		return nil
 	}
 	if !slices.Contains(replay.SavedEndings, out.Kind) || out.Reached == wire.Unsent {
 		if out.Reached == wire.Unsent {
-			a.Note("not saved: the call was not sent")
+			f.Note("not saved: the call was not sent")
 		} else {
-			a.Note("not saved: the call got no response")
+			f.Note("not saved: the call got no response")
 		}
 		return nil
 	}
 	b := &Saver{taken: string(s.text)}
-	arguments, _ := a.Secrets.Bytes(o.Arguments)
+	arguments, _ := f.Secrets.Bytes(o.Arguments)
 	step := saved.Step{Verb: saved.Call, Subject: saved.LiteralText(o.Name, b.variable), Args: saved.Literal(arguments, b.variable),
 		Loose: o.NoValidate, Expect: saved.Expect{Kind: out.Kind}}
 	expects := s.expectResult && (out.Good() || out.Kind == wire.ToolError)
 	if expects {
-		step.Expect.Result = saved.Literal(expectable(a, out.Result), b.variable)
+		step.Expect.Result = saved.Literal(expectable(f, out.Result), b.variable)
 	}
 	flags, answers := s.answers(c)
 	text, err := s.widened(step), error(nil)
@@ -166,7 +166,7 @@ func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 		return cmdutil.Exit(failed)
 	}
 	if again {
-		a.Note(fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers))
+		f.Note(fmt.Sprintf("step %d of %s now expects what both results have in common%s", len(s.file.Steps), s.path, answers))
 		return nil
 	}
 	s.file.Steps = append(s.file.Steps, step)
@@ -189,7 +189,7 @@ func (s *Saving) Add(a *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 	if s.expectResult && !expects {
 		note += "; the call has no result to expect"
 	}
-	a.Note(note + answers)
+	f.Note(note + answers)
 	return nil
 }
 

@@ -23,7 +23,7 @@ type demoOptions struct {
 	stdio, auth bool
 }
 
-func NewDemo(a *cmdutil.Factory) *cobra.Command {
+func NewDemo(f *cmdutil.Factory) *cobra.Command {
 	var o demoOptions
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -39,28 +39,28 @@ code is accepted.`,
   mcpc demo --listen 127.0.0.1:3001 --auth
   mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
 			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {
 				return usage.New("--stdio cannot be combined with --listen or --auth", "")
 			}
-			return runDemo(cmd.Context(), a, o)
+			return runDemo(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
-	f.BoolVar(&o.stdio, "stdio", false, "use stdio")
-	f.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
-	f.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
-	f.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
+	flags := cmd.Flags()
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
+	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
+	flags.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
+	flags.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
+	flags.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
 	return cmd
 }
 
-func runDemo(ctx context.Context, a *cmdutil.Factory, o demoOptions) error {
-	a.Talking.Store(true)
+func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
+	f.Talking.Store(true)
 	if o.stdio {
-		err := demo.Serve(ctx, a.In, a.Out)
+		err := demo.Serve(ctx, f.In, f.Out)
 		switch {
 		case ctx.Err() != nil:
 			return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
@@ -73,29 +73,29 @@ func runDemo(ctx context.Context, a *cmdutil.Factory, o demoOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	return serveDemo(ctx, a, listener, o)
+	return serveDemo(ctx, f, listener, o)
 }
 
 // serveDemo serves until ctx is done. Open streams do not hold it up.
-func serveDemo(ctx context.Context, a *cmdutil.Factory, listener net.Listener, o demoOptions) error {
-	server := &http.Server{Handler: demoHandler(a, o), ReadHeaderTimeout: 10 * time.Second}
+func serveDemo(ctx context.Context, f *cmdutil.Factory, listener net.Listener, o demoOptions) error {
+	server := &http.Server{Handler: demoHandler(f, o), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	also := " (HTTP+SSE at /sse)"
 	if o.auth {
 		also = ", which requires a token"
 	}
-	a.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
+	f.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 }
 
-func demoHandler(a *cmdutil.Factory, o demoOptions) http.Handler {
+func demoHandler(f *cmdutil.Factory, o demoOptions) http.Handler {
 	mcp := demo.Handler(o.Options)
 	if o.auth {
-		return demo.Protect(mcp, a.Now)
+		return demo.Protect(mcp, f.Now)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp)

@@ -25,7 +25,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewServers(a *cmdutil.Factory) *cobra.Command {
+func NewServers(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "servers [NAME]",
 		Short: "list the servers in other programs' configurations",
@@ -40,12 +40,12 @@ are shown (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
-		ValidArgsFunction: complete.CompleteKnown(a),
+		ValidArgsFunction: complete.CompleteKnown(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")
 			}
-			return servers(cmd.Context(), a, strings.Join(args, ""))
+			return servers(cmd.Context(), f, strings.Join(args, ""))
 		},
 	}
 }
@@ -74,21 +74,21 @@ type serverRow struct {
 
 // serverRows are those of all files in the order of their names, so that duplicates
 // stand side by side.
-func serverRows(a *cmdutil.Factory) []serverRow {
+func serverRows(f *cmdutil.Factory) []serverRow {
 	var trusts []state.Trust
-	if store, err := state.Open(a.State); err == nil {
-		trusts = a.Env.Trusts(store)
+	if store, err := state.Open(f.State); err == nil {
+		trusts = f.Env.Trusts(store)
 	}
 	rows := []serverRow{}
-	for _, s := range a.Env.KnownServers() {
+	for _, s := range f.Env.KnownServers() {
 		r := serverRow{ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
-			Command: a.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
-			URL: a.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
+			Command: f.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
+			URL: f.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
 			Disabled: s.Disabled, Problem: s.Problem, standing: host.StandingOf(trusts, s), server: &s}
 		r.Trusted = r.standing == host.Confirmed
 		r.place = r.URL
 		if len(r.Command) > 0 {
-			r.place = a.Secrets.Text(connect.CommandLine(s.Command))
+			r.place = f.Secrets.Text(connect.CommandLine(s.Command))
 		}
 		rows = append(rows, r)
 	}
@@ -115,32 +115,32 @@ func (r serverRow) remark() string {
 	return ""
 }
 
-func servers(ctx context.Context, a *cmdutil.Factory, name string) error {
-	rows := serverRows(a)
+func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
+	rows := serverRows(f)
 	if name != "" {
 		all := rows
 		rows = slices.DeleteFunc(slices.Clone(all), func(r serverRow) bool { return r.Name != name && r.ID != name })
 		if len(rows) == 0 {
-			return cmdutil.Exit(unknownServer(a, "servers", name))
+			return cmdutil.Exit(unknownServer(f, "servers", name))
 		}
 	}
 	if len(rows) == 0 {
-		a.Note("no server found in any configuration; mcpc init TARGET opens a session")
+		f.Note("no server found in any configuration; mcpc init TARGET opens a session")
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(serversJSON(a, rows), func(w io.Writer, st term.Style) error {
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(serversJSON(f, rows), func(w io.Writer, st term.Style) error {
 		if name != "" {
-			return writeEntries(a, w, st, rows)
+			return writeEntries(f, w, st, rows)
 		}
-		return writeServers(a, w, st, rows)
+		return writeServers(f, w, st, rows)
 	}))
 }
 
-func unknownServer(a *cmdutil.Factory, command, name string) wire.Outcome {
+func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
-		suggest.DidYouMean(wire.Run(command+" %s"), name, a.Env.KnownNames(), wire.Run("servers")+" lists them")))
+		suggest.DidYouMean(wire.Run(command+" %s"), name, f.Env.KnownNames(), wire.Run("servers")+" lists them")))
 }
 
-func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
+func writeServers(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	var cells [][]string
 	for _, r := range rows {
 		row := []string{r.Name, string(r.Kind), r.From, r.remark(), cmp.Or(r.place, "("+r.Problem+")")}
@@ -154,9 +154,9 @@ func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 		return err
 	}
 	var files [][]string
-	for _, f := range a.Env.KnownFiles() {
-		if f.Err == nil && len(f.Servers) > 0 {
-			files = append(files, []string{f.Client.Name, a.Env.Tilde(f.Path)})
+	for _, file := range f.Env.KnownFiles() {
+		if file.Err == nil && len(file.Servers) > 0 {
+			files = append(files, []string{file.Client.Name, f.Env.Tilde(file.Path)})
 		}
 	}
 	if len(files) > 0 {
@@ -166,7 +166,7 @@ func writeServers(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 }
 
 // writeEntries shows servers whole, one below the other.
-func writeEntries(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
+func writeEntries(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
 	for i, r := range rows {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -175,7 +175,7 @@ func writeEntries(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 		if remark := r.remark(); remark != "" {
 			head[3] = []string{"now", remark}
 		}
-		if err := term.Facts(w, st, append(head, host.ServerFacts(&a.Env, *r.server)...)); err != nil {
+		if err := term.Facts(w, st, append(head, host.ServerFacts(&f.Env, *r.server)...)); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func writeEntries(a *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 }
 
 // serversJSON is what a script reads; no member of it is a secret.
-func serversJSON(a *cmdutil.Factory, rows []serverRow) json.RawMessage {
+func serversJSON(f *cmdutil.Factory, rows []serverRow) json.RawMessage {
 	type file struct {
 		From    string `json:"from"`
 		File    string `json:"file"`
@@ -191,7 +191,7 @@ func serversJSON(a *cmdutil.Factory, rows []serverRow) json.RawMessage {
 		Error   string `json:"error,omitempty"`
 	}
 	files := []file{}
-	for _, f := range a.Env.KnownFiles() {
+	for _, f := range f.Env.KnownFiles() {
 		one := file{From: f.Client.Name, File: f.Path, Servers: len(f.Servers)}
 		if f.Err != nil {
 			one.Error = f.Err.Error()

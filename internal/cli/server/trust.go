@@ -27,7 +27,7 @@ type trustOptions struct {
 	yes, revoke bool
 }
 
-func NewTrust(a *cmdutil.Factory) *cobra.Command {
+func NewTrust(f *cmdutil.Factory) *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust [NAME...]",
@@ -42,16 +42,16 @@ a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 		Example: `  mcpc trust other --yes
   mcpc trust
   mcpc trust other --revoke`,
-		ValidArgsFunction: complete.CompleteKnown(a),
+		ValidArgsFunction: complete.CompleteKnown(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 0:
 				o.names = args
-				return trustAll(cmd.Context(), a, o)
+				return trustAll(cmd.Context(), f, o)
 			case o.revoke || o.yes:
 				return usage.New("trust needs a server's name", wire.Run("trust")+" lists trusted servers")
 			}
-			return trusted(cmd.Context(), a)
+			return trusted(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "approve without a confirmation")
@@ -59,38 +59,38 @@ a NAME the trusted servers are listed. --revoke withdraws approvals.`,
 	return cmd
 }
 
-func trustAll(ctx context.Context, a *cmdutil.Factory, o trustOptions) (err error) {
-	store, err := state.Open(a.State)
+func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err error) {
+	store, err := state.Open(f.State)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	if o.revoke {
 		for _, name := range o.names {
-			err = cmdutil.Join(err, revokeTrust(ctx, a, store, name))
+			err = cmdutil.Join(err, revokeTrust(ctx, f, store, name))
 		}
 		return err
 	}
 	var servers []target.Server
 	for _, name := range o.names {
-		s, out := trustable(a, name)
+		s, out := trustable(f, name)
 		servers = append(servers, s)
 		err = cmdutil.Join(err, cmdutil.Exit(out))
 	}
 	for _, s := range servers {
 		if err == nil || cmdutil.KindOf(err) == wire.Refused {
-			err = cmdutil.Join(err, trustOne(ctx, a, store, s, o.yes))
+			err = cmdutil.Join(err, trustOne(ctx, f, store, s, o.yes))
 		}
 	}
 	return err
 }
 
 // trustable is the one server of that name, if it can be used.
-func trustable(a *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
-	if !slices.Contains(a.Env.KnownNames(), name) {
-		a.Env.KnownServers() // tells of files that cannot be read
-		return target.Server{}, unknownServer(a, "trust", name)
+func trustable(f *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
+	if !slices.Contains(f.Env.KnownNames(), name) {
+		f.Env.KnownServers() // tells of files that cannot be read
+		return target.Server{}, unknownServer(f, "trust", name)
 	}
-	s, out := a.Env.ServerNamed(name)
+	s, out := f.Env.ServerNamed(name)
 	if out.Good() && s.Problem != "" {
 		out = usage.Outcome(usage.New(s.ID()+" cannot be used: "+s.Problem, wire.Run("servers")+" shows the others"))
 	}
@@ -98,36 +98,36 @@ func trustable(a *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
 }
 
 // trustOne shows a server, and remembers it after a yes.
-func trustOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s target.Server, yes bool) error {
-	w, st := a.Stdout(), a.OutStyle
-	if a.JSON || a.Wire || a.Jq != "" { // what a person reads is not JSON
-		w, st = a.Stderr(), a.ErrStyle
+func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s target.Server, yes bool) error {
+	w, st := f.Stdout(), f.OutStyle
+	if f.JSON || f.Wire || f.Jq != "" { // what a person reads is not JSON
+		w, st = f.Stderr(), f.ErrStyle
 	}
-	if err := cmdutil.WriteServer(a, w, st, s); err != nil {
-		return cmdutil.Lost(a)
+	if err := cmdutil.WriteServer(f, w, st, s); err != nil {
+		return cmdutil.Lost(f)
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not approved: " + s.ID(), Hint: "--yes remembers it without asking"}
 	switch {
 	case yes:
-	case !a.Interactive():
+	case !f.Interactive():
 		return cmdutil.Exit(refused)
-	case !a.Ask(ctx, "Trust exactly this?"):
+	case !f.Ask(ctx, "Trust exactly this?"):
 		if refused.Text, refused.Hint = s.ID()+" was not approved", ""; ctx.Err() != nil {
 			refused = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
 		return cmdutil.Exit(refused)
 	}
-	if err := a.Env.Trust(ctx, store, s); err != nil {
+	if err := f.Env.Trust(ctx, store, s); err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	a.Note(s.ID() + " is trusted as configured in " + a.Env.Tilde(s.File))
+	f.Note(s.ID() + " is trusted as configured in " + f.Env.Tilde(s.File))
 	return nil
 }
 
 // revokeTrust forgets a server by either of its names, also one that is gone.
-func revokeTrust(ctx context.Context, a *cmdutil.Factory, store *state.Store, name string) error {
+func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, name string) error {
 	var ids []string
-	for _, f := range a.Env.KnownFiles() {
+	for _, f := range f.Env.KnownFiles() {
 		for _, s := range f.Servers {
 			if s.Name == name {
 				ids = append(ids, s.ID())
@@ -139,16 +139,16 @@ func revokeTrust(ctx context.Context, a *cmdutil.Factory, store *state.Store, na
 	case err != nil:
 		return cmdutil.Exit(connect.StateFailed(err))
 	case n == 0:
-		a.Note(name + " was not trusted")
+		f.Note(name + " was not trusted")
 	default:
-		a.Note(name + " is no longer trusted")
+		f.Note(name + " is no longer trusted")
 	}
 	return nil
 }
 
 // trusted lists what was confirmed.
-func trusted(ctx context.Context, a *cmdutil.Factory) error {
-	store, err := state.Open(a.State)
+func trusted(ctx context.Context, f *cmdutil.Factory) error {
+	store, err := state.Open(f.State)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -158,13 +158,13 @@ func trusted(ctx context.Context, a *cmdutil.Factory) error {
 	}
 	if all == nil {
 		all = []state.Trust{}
-		a.Note("no trusted servers yet; mcpc servers lists configured servers")
+		f.Note("no trusted servers yet; mcpc servers lists configured servers")
 	}
 	rows := sliceutil.Map(all, func(t state.Trust) []string {
-		return []string{t.Server, cmp.Or(t.Tool, "-"), english.Ago(a.Now(), t.At), a.Env.Tilde(t.File)}
+		return []string{t.Server, cmp.Or(t.Tool, "-"), english.Ago(f.Now(), t.At), f.Env.Tilde(t.File)}
 	})
 	raw, _ := json.Marshal(map[string]any{"trusted": all})
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		return term.Table(w, st, []string{"SERVER", "TOOL", "CONFIRMED", "FILE"}, rows)
 	}))
 }

@@ -27,7 +27,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewInit(a *cmdutil.Factory) *cobra.Command {
+func NewInit(f *cmdutil.Factory) *cobra.Command {
 	var name string
 	var keep connect.Keeping
 	cmd := &cobra.Command{
@@ -45,14 +45,14 @@ has been idle for --idle.`,
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json
   mcpc init --keep --as toggles -- mcpc demo --stdio`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteSessions(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteSessions(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 1 {
-				return usage.New("init takes one target", cmdutil.BehindDashes(a, "init", own))
+				return usage.New("init takes one target", cmdutil.BehindDashes(f, "init", own))
 			}
 			if len(own) == 1 {
-				if err := cmdutil.GoTo(a, own[0], argv); err != nil {
+				if err := cmdutil.GoTo(f, own[0], argv); err != nil {
 					return err
 				}
 			}
@@ -64,33 +64,33 @@ has been idle for --idle.`,
 					return err
 				}
 			}
-			return runInit(cmd.Context(), a, argv, name, keep)
+			return runInit(cmd.Context(), f, argv, name, keep)
 		},
 	}
 	cmd.Flags().StringVar(&name, "as", "", "session `name`")
 	cmdutil.AddKeepFlags(cmd.Flags(), &keep)
-	cmdutil.AddAnswering(a, cmd.Flags())
+	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd
 }
 
-func runInit(ctx context.Context, a *cmdutil.Factory, argv []string, name string, keep connect.Keeping) error {
+func runInit(ctx context.Context, f *cmdutil.Factory, argv []string, name string, keep connect.Keeping) error {
 	how := connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, Remembers: true}
 	if keep.On {
 		how.Keep = &keep
 	}
-	c, out := a.Open(ctx, how)
+	c, out := f.Open(ctx, how)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	if err := keepSession(ctx, c, name); err != nil {
-		return cmdutil.Exit(cmdutil.Afterwards(a, unkept(c, err)))
+		return cmdutil.Exit(cmdutil.Afterwards(f, unkept(c, err)))
 	}
 	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
-		a.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")
+		f.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")
 	}
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return introduce(c, w, st) }
-	return cmdutil.Show(ctx, a, out, ans, "server/discover", "initialize")
+	return cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
 }
 
 // keepSession remembers the conversation as a session and makes it the current one. A

@@ -101,7 +101,7 @@ func sweep(store *state.Store) {
 }
 
 // closeHeld ends the server of a session that was forgotten.
-func closeHeld(ctx context.Context, a *cmdutil.Factory, store *state.Store, s state.Session) error {
+func closeHeld(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := state.CheckHeld(s.Held.Socket)
 	var facts keepalive.Status
 	if err == nil {
@@ -110,13 +110,13 @@ func closeHeld(ctx context.Context, a *cmdutil.Factory, store *state.Store, s st
 	sweep(store)
 	switch {
 	case errors.Is(err, keepalive.ErrGone):
-		a.Note("closed " + s.Name + ", whose server had exited already")
+		f.Note("closed " + s.Name + ", whose server had exited already")
 	case err != nil:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Transport, Phase: "close", Where: s.Name, Err: err,
 			Text: "the keep process does not stop the server: " + host.Reason(err),
 			Hint: wire.Hint(fmt.Sprintf("kill -9 %d stops both", cmp.Or(facts.PID, s.Held.PID)))})
 	default:
-		a.Note("closed " + s.Name + " and stopped its server")
+		f.Note("closed " + s.Name + " and stopped its server")
 	}
 	return nil
 }

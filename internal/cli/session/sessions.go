@@ -30,27 +30,27 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewSessions(a *cmdutil.Factory) *cobra.Command {
+func NewSessions(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions [COMMAND]",
 		Short: "list sessions, or choose the current one",
 		Long: `List the sessions, and for kept servers the remaining time. A star marks the
 current session, which is used when no server is given. Session ids are never
 shown.`,
-		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
 		Example: `  mcpc sessions
   mcpc sessions --json
   mcpc sessions use box`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runSessions(cmd.Context(), a)
+			return runSessions(cmd.Context(), f)
 		},
 	}
-	cmd.AddCommand(newSessionUse(a))
+	cmd.AddCommand(newSessionUse(f))
 	return cmd
 }
 
-func runSessions(ctx context.Context, a *cmdutil.Factory) error {
-	store, st, err := a.Env.LoadState()
+func runSessions(ctx context.Context, f *cmdutil.Factory) error {
+	store, st, err := f.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -62,10 +62,10 @@ func runSessions(ctx context.Context, a *cmdutil.Factory) error {
 	}
 	held := lookAtHeld(ctx, all)
 	if len(all) == 0 {
-		a.Note("no sessions: mcpc init TARGET opens one")
+		f.Note("no sessions: mcpc init TARGET opens one")
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style term.Style) error {
-		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, a.Now())
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style term.Style) error {
+		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, f.Now())
 		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
 			head = append(head, "HELD")
 			for i, s := range all {
@@ -127,7 +127,7 @@ func sessionsJSON(all []state.Session, current string, held map[string]*keepaliv
 	return raw
 }
 
-func NewClose(a *cmdutil.Factory) *cobra.Command {
+func NewClose(f *cmdutil.Factory) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "close [NAME]",
@@ -137,21 +137,21 @@ stopped. The default is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteSessions(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteSessions(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
 			}
 			// The session is selected as everywhere: -s, the variable, the current one.
-			return closeSessions(cmd.Context(), a, append(args, cmp.Or(a.Server, a.Getenv(host.EnvName("server"))))[0], all)
+			return closeSessions(cmd.Context(), f, append(args, cmp.Or(f.Server, f.Getenv(host.EnvName("server"))))[0], all)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "end all sessions")
 	return cmd
 }
 
-func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all bool) error {
-	store, st, err := a.Env.LoadState()
+func closeSessions(ctx context.Context, f *cmdutil.Factory, name string, all bool) error {
+	store, st, err := f.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -165,14 +165,14 @@ func closeSessions(ctx context.Context, a *cmdutil.Factory, name string, all boo
 		if !ok {
 			return cmdutil.Join(unstopped, cmdutil.Exit(noSession(name, st.Names())))
 		}
-		err := closeOne(ctx, a, store, s)
+		err := closeOne(ctx, f, store, s)
 		if _, goesOn := errors.AsType[*cmdutil.ExitError](err); err != nil && !goesOn {
 			return cmdutil.Join(unstopped, cmdutil.Exit(connect.StateFailed(err)))
 		}
 		unstopped = cmdutil.Join(unstopped, err)
 	}
 	if len(names) == 0 {
-		a.Note("no sessions")
+		f.Note("no sessions")
 	}
 	return unstopped
 }
@@ -197,7 +197,7 @@ func noSession(name string, known []string) wire.Outcome {
 }
 
 // closeOne forgets a session before it tells the server, which may be gone.
-func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s state.Session) error {
+func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s state.Session) error {
 	err := store.Update(ctx, func(st *state.State) error {
 		st.Remove(s.Name)
 		return nil
@@ -206,28 +206,28 @@ func closeOne(ctx context.Context, a *cmdutil.Factory, store *state.Store, s sta
 		return err
 	}
 	if s.Held != nil {
-		return closeHeld(ctx, a, store, s)
+		return closeHeld(ctx, f, store, s)
 	}
-	a.Note("closed " + s.Name)
+	f.Note("closed " + s.Name)
 	if s.SessionID == "" || transport.Name(s.Transport) != transport.StreamableHTTP {
 		return nil
 	}
-	c := &connect.Conn{Env: &a.Env, Where: s.Name, Saved: &s, Store: store}
-	fields, err := a.Env.Fields()
+	c := &connect.Conn{Env: &f.Env, Where: s.Name, Saved: &s, Store: store}
+	fields, err := f.Env.Fields()
 	if err != nil {
 		return err
 	}
 	if s.From != nil {
 		// A server whose configuration changed meanwhile is not told that the session is over.
-		if out := connect.FindOrigin(c, s.From); !out.Good() || host.StandingOf(a.Env.Trusts(store), *c.Origin) != host.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
+		if out := connect.FindOrigin(c, s.From); !out.Good() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
 			return nil
 		}
 		fields = connect.WithFields(c, fields)
 	}
 	connect.LearnSecrets(c, fields)
-	cmdutil.ShowTraffic(a, a.Verbose, a.Explain)
-	opt := client.Options{Version: a.Version, Fields: fields, Limits: a.Limits, Now: a.Now, Tap: connect.Tap(c), Secrets: &a.Secrets,
-		Found: func(f wire.Finding) { a.Note(f.Text) }}
+	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
+	opt := client.Options{Version: f.Version, Fields: fields, Limits: f.Limits, Now: f.Now, Tap: connect.Tap(c), Secrets: &f.Secrets,
+		Found: func(finding wire.Finding) { f.Note(finding.Text) }}
 	connect.ServerOf(c, &opt)
 	if err := connect.SetNetwork(c, &opt); err != nil {
 		return err

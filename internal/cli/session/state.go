@@ -15,14 +15,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewState(a *cmdutil.Factory) *cobra.Command {
+func NewState(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state COMMAND",
 		Short: "repair stored state",
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,
-		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(a, cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
 		RunE: func(*cobra.Command, []string) error {
 			return usage.New("state takes a command", wire.Run("state --help")+" shows the commands")
 		},
@@ -34,17 +34,17 @@ func NewState(a *cmdutil.Factory) *cobra.Command {
   mcpc state repair --state ./state
   mcpc state repair --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
-			return repair(cmd.Context(), a)
+			return repair(cmd.Context(), f)
 		},
 	})
 	return cmd
 }
 
-func repair(ctx context.Context, a *cmdutil.Factory) error {
-	store, err := state.Open(a.State)
+func repair(ctx context.Context, f *cmdutil.Factory) error {
+	store, err := state.Open(f.State)
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -58,15 +58,15 @@ func repair(ctx context.Context, a *cmdutil.Factory) error {
 		}
 		if backup != "" {
 			repaired = append(repaired, backup)
-			a.Note("the state was replaced; the old file is " + backup)
+			f.Note("the state was replaced; the old file is " + backup)
 		}
 	}
 	if len(repaired) == 0 {
-		a.Note("the state in " + store.Dir() + " is readable; nothing was changed")
+		f.Note("the state in " + store.Dir() + " is readable; nothing was changed")
 	}
-	if cmdutil.OneDocument(a) {
+	if cmdutil.OneDocument(f) {
 		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
-		return cmdutil.Print(ctx, a, cmdutil.Document(raw, nil))
+		return cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}
 	return nil
 }

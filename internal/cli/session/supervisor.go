@@ -16,7 +16,7 @@ import (
 
 // NewHold is the process in which a server lives that `mcpc init --keep` keeps. Users do not
 // type it: its standard input is a socket to the command that opens the session.
-func NewHold(a *cmdutil.Factory) *cobra.Command {
+func NewHold(f *cmdutil.Factory) *cobra.Command {
 	var socket string
 	var idle time.Duration
 	cmd := &cobra.Command{
@@ -27,13 +27,13 @@ func NewHold(a *cmdutil.Factory) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			opener, err := net.FileConn(a.In)
+			opener, err := net.FileConn(f.In)
 			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
 				return usage.New("hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND..."))
 			}
-			_ = a.In.Close()
-			hold(cmd.Context(), a, keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
-				Message: a.Limits.WithDefaults().Message, Opener: opener, Now: a.Now})
+			_ = f.In.Close()
+			hold(cmd.Context(), f, keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
+				Message: f.Limits.WithDefaults().Message, Opener: opener, Now: f.Now})
 			return nil
 		},
 	}
@@ -42,8 +42,8 @@ func NewHold(a *cmdutil.Factory) *cobra.Command {
 	return cmd
 }
 
-func hold(ctx context.Context, a *cmdutil.Factory, h keepalive.Options) {
-	a.Talking.Store(true)
-	defer a.Talking.Store(false)
+func hold(ctx context.Context, f *cmdutil.Factory, h keepalive.Options) {
+	f.Talking.Store(true)
+	defer f.Talking.Store(false)
 	keepalive.Run(ctx, h)
 }

@@ -13,7 +13,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func newSessionUse(a *cmdutil.Factory) *cobra.Command {
+func newSessionUse(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "make a remembered session the current one",
@@ -22,18 +22,18 @@ is sent.`,
 		Example: `  mcpc sessions use box
   mcpc sessions use box && mcpc list
   mcpc sessions use other --json`,
-		ValidArgsFunction: complete.CompleteSessions(a),
+		ValidArgsFunction: complete.CompleteSessions(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage.New("use takes one session name", wire.Run("sessions")+" lists them")
 			}
-			return useSession(cmd.Context(), a, args[0])
+			return useSession(cmd.Context(), f, args[0])
 		},
 	}
 }
 
-func useSession(ctx context.Context, a *cmdutil.Factory, name string) error {
-	store, st, err := a.Env.LoadState()
+func useSession(ctx context.Context, f *cmdutil.Factory, name string) error {
+	store, st, err := f.Env.LoadState()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
@@ -48,7 +48,7 @@ func useSession(ctx context.Context, a *cmdutil.Factory, name string) error {
 	case !there:
 		return cmdutil.Exit(noSession(name, st.Names()))
 	default:
-		a.Note("the current session is " + name)
+		f.Note("the current session is " + name)
 	}
 	return nil
 }

@@ -24,15 +24,15 @@ import (
 var lineFlags = []string{"json", "wire", "jq", "output", "explain", "verbose", "help"}
 
 // wordsOfShell are the commands of mcpc that are words of its shell too.
-func wordsOfShell(a *cmdutil.Factory) []string {
-	words := slices.DeleteFunc(cmdutil.Commands(a), func(c cmdutil.Maker) bool { return c.Is&cmdutil.InShell == 0 })
+func wordsOfShell(f *cmdutil.Factory) []string {
+	words := slices.DeleteFunc(cmdutil.Commands(f), func(c cmdutil.Maker) bool { return c.Is&cmdutil.InShell == 0 })
 	return append([]string{"help"}, sliceutil.Map(words, func(c cmdutil.Maker) string { return c.Name })...)
 }
 
 // shellCommands is the set of these words.
-func shellCommands(a *cmdutil.Factory) map[string]bool {
+func shellCommands(f *cmdutil.Factory) map[string]bool {
 	all := map[string]bool{}
-	for _, word := range wordsOfShell(a) {
+	for _, word := range wordsOfShell(f) {
 		all[word] = true
 	}
 	return all
@@ -40,20 +40,20 @@ func shellCommands(a *cmdutil.Factory) map[string]bool {
 
 // line takes one line, and notes what it came to.
 func (s *shellRun) line(ctx context.Context, text string) {
-	a := s.a
+	f := s.a
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.SetGlobals(s.globals)
+	f.SetGlobals(s.globals)
 	words, err := shellwords.Split(text, s.value)
 	if err != nil {
 		err = usage.New("the line cannot be parsed "+err.Error(), "quote literal text: '...'")
 	} else if len(words) > 0 {
 		err = s.run(ctx, cancel, words)
 	}
-	ended := cmdutil.End(ctx, a, err)
+	ended := cmdutil.End(ctx, f, err)
 	out := ended.Outcome
-	a.Env.GaveUp(out, ended.ExitCode())
-	cmdutil.FailureJSON(a, out)
+	f.Env.GaveUp(out, ended.ExitCode())
+	cmdutil.FailureJSON(f, out)
 	if cmdutil.Worse(s.worst.Kind, out.Kind) != s.worst.Kind {
 		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}
 	}
@@ -95,21 +95,21 @@ Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
 // command runs a command of mcpc in the shell's conversation. Where a person types,
 // Ctrl-C ends it alone; a script ends with it.
 func (s *shellRun) command(ctx context.Context, cancel context.CancelCauseFunc, words []string) error {
-	a := s.a
+	f := s.a
 	if s.number == 0 {
-		defer a.Line.Store(a.Line.Swap(&cancel))
+		defer f.Line.Store(f.Line.Swap(&cancel))
 	}
-	a.Args = words
+	f.Args = words
 	root := s.root()
-	a.Progress.Restart()
-	a.Frames.Empty()
-	err := cmdutil.Execute(ctx, a, root, words)
-	a.Progress.Done()
-	cmdutil.ShowTraffic(a, 0, false)
+	f.Progress.Restart()
+	f.Frames.Empty()
+	err := cmdutil.Execute(ctx, f, root, words)
+	f.Progress.Done()
+	cmdutil.ShowTraffic(f, 0, false)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err == nil || ended {
 		return err
 	}
-	a.JSON = a.JSON || slices.Contains(words, "--json")
+	f.JSON = f.JSON || slices.Contains(words, "--json")
 	out := usage.Outcome(err)
 	if out.Hint == cmdutil.CommandsHint {
 		out.Hint = "help lists the commands"

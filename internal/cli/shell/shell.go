@@ -45,7 +45,7 @@ type shellRun struct {
 	number int
 }
 
-func NewLines(a *cmdutil.Factory) *cobra.Command {
+func NewLines(f *cmdutil.Factory) *cobra.Command {
 	var stop bool
 	cmd := &cobra.Command{
 		Use:   "shell [TARGET] [-- COMMAND...]",
@@ -67,46 +67,46 @@ batch. At a terminal it is 0.`,
 		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
   printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
   echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
-		ValidArgsFunction: complete.BeforeDash(a, complete.CompleteTarget(a)),
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 1 {
-				return usage.New("shell takes one target", cmdutil.BehindDashes(a, "shell", own))
+				return usage.New("shell takes one target", cmdutil.BehindDashes(f, "shell", own))
 			}
 			if len(own) == 1 {
-				if err := cmdutil.GoTo(a, own[0], argv); err != nil {
+				if err := cmdutil.GoTo(f, own[0], argv); err != nil {
 					return err
 				}
 			}
-			if a.Output != "" || a.Jq != "" || a.JSON || a.Wire {
+			if f.Output != "" || f.Jq != "" || f.JSON || f.Wire {
 				return usage.New("--json, --wire, --jq and -o go on the shell's lines", "for example: call get-sum a=1 b=2 --json")
 			}
-			return openShell(cmd.Context(), a, cmd, argv, stop)
+			return openShell(cmd.Context(), f, cmd, argv, stop)
 		},
 	}
 	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "stop a script at the first line that fails")
-	cmdutil.AddAnswering(a, cmd.Flags())
+	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd
 }
 
 // openShell opens the conversation, and reads lines until they end.
-func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) (err error) {
-	typed := cmdutil.IsTyped(a)
-	a.NoInput = a.NoInput || !typed
-	a.Record.Most = cmdutil.MostRecorded
-	c, out := a.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
+func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) (err error) {
+	typed := cmdutil.IsTyped(f)
+	f.NoInput = f.NoInput || !typed
+	f.Record.Most = cmdutil.MostRecorded
+	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	c.StopTicking()
 	c.Lent, c.StopTicking = true, nil
-	s := &shellRun{a: a, c: c, globals: a.Globals(), own: map[string]bool{}, stop: stop && !typed}
+	s := &shellRun{a: f, c: c, globals: f.Globals(), own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
-	a.Shell = s
-	words := shellCommands(a)
-	a.OutStyle.Hints.ShellCommands, a.ErrStyle.Hints.ShellCommands = words, words
+	f.Shell = s
+	words := shellCommands(f)
+	f.OutStyle.Hints.ShellCommands, f.ErrStyle.Hints.ShellCommands = words, words
 	defer func() { err = s.close(ctx) }()
-	if typed && a.OutStyle.Terminal && lineedit.Usable() {
+	if typed && f.OutStyle.Terminal && lineedit.Usable() {
 		s.interact(ctx)
 	} else {
 		s.script(ctx, typed)
@@ -116,12 +116,12 @@ func openShell(ctx context.Context, a *cmdutil.Factory, cmd *cobra.Command, argv
 
 // close ends the conversation, and returns with what the lines ended.
 func (s *shellRun) close(ctx context.Context) error {
-	a := s.a
-	a.Shell = nil
-	a.SetGlobals(s.globals)
+	f := s.a
+	f.Shell = nil
+	f.SetGlobals(s.globals)
 	s.c.Lent, s.c.StopTicking = false, nil
-	a.Record.Many = true
-	closed := a.Close(ctx, s.c)
+	f.Record.Many = true
+	closed := f.Close(ctx, s.c)
 	if _, ok := errors.AsType[cmdutil.ErrInterrupted](context.Cause(ctx)); ok {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown})
 	}
@@ -174,7 +174,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 
 // interact reads lines that a person edits.
 func (s *shellRun) interact(ctx context.Context) {
-	a := s.a
+	f := s.a
 	e, err := lineedit.Open(s.history(), s.complete)
 	if err != nil {
 		s.script(ctx, true)
@@ -183,10 +183,10 @@ func (s *shellRun) interact(ctx context.Context) {
 	defer e.Close()
 	// A Ctrl-C between two lines, such as the second of two, is ignored.
 	var ignore context.CancelCauseFunc
-	ignore = func(error) { a.Line.CompareAndSwap(nil, &ignore) }
-	a.Line.Store(&ignore)
-	defer a.Line.Store(nil)
-	a.Note(s.c.Where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
+	ignore = func(error) { f.Line.CompareAndSwap(nil, &ignore) }
+	f.Line.Store(&ignore)
+	defer f.Line.Store(nil)
+	f.Note(s.c.Where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
 	lines := make(chan cmdutil.TypedLine, 1)
 	for !s.ended {
 		go func() {
@@ -197,14 +197,14 @@ func (s *shellRun) interact(ctx context.Context) {
 		select {
 		case l = <-lines:
 		case <-ctx.Done():
-			a.Progress.Newline()
+			f.Progress.Newline()
 			return
 		}
 		switch {
 		case errors.Is(l.Err, lineedit.ErrInterrupted):
 			continue
 		case l.Err != nil:
-			fmt.Fprintln(a.Stderr())
+			fmt.Fprintln(f.Stderr())
 			return
 		}
 		if text := strings.TrimSpace(l.Text); text != "" && s.keep(ctx, l.Text) {

@@ -23,7 +23,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func newTasksList(a *cmdutil.Factory) *cobra.Command {
+func newTasksList(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "list the tasks of a server",
@@ -34,10 +34,10 @@ are forgotten. If the server has no tasks the exit code is 3.`,
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(a, cmd, args); err != nil {
+			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err
 			}
-			return taskList(cmd.Context(), a)
+			return taskList(cmd.Context(), f)
 		},
 	}
 }
@@ -57,8 +57,8 @@ type taskSurvey struct {
 	elsewhere int
 }
 
-func taskList(ctx context.Context, a *cmdutil.Factory) error {
-	c, out := a.Open(ctx, connect.Options{RequireServerInfo: true})
+func taskList(ctx context.Context, f *cmdutil.Factory) error {
+	c, out := f.Open(ctx, connect.Options{RequireServerInfo: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -75,7 +75,7 @@ func taskList(ctx context.Context, a *cmdutil.Factory) error {
 	ans.Human = func(w io.Writer, st term.Style) error {
 		return term.Table(w, st, []string{"ID", "STATUS", "TOOL", "BEGUN", "LEFT", "SESSION", "MESSAGE"}, sliceutil.Map(survey.rows, func(row taskRow) []string { return cells(c, row) }))
 	}
-	return cmdutil.Show(ctx, a, out, ans, "tasks/list", "tasks/get")
+	return cmdutil.Show(ctx, f, out, ans, "tasks/list", "tasks/get")
 }
 
 // surveyTasks asks the server for its list, and for each remembered task that is

@@ -14,18 +14,18 @@ import (
 // meantTask finds the task that a command means: by its id, by "last", or the
 // only one that is remembered. An id that is not remembered is one of the server
 // that -s or the current session names.
-func meantTask(a *cmdutil.Factory, args []string) (state.Task, error) {
+func meantTask(f *cmdutil.Factory, args []string) (state.Task, error) {
 	if len(args) > 1 {
 		return state.Task{}, usage.New("pass one task", wire.Run("tasks list")+" lists them")
 	}
-	_, st, err := a.Env.LoadState()
+	_, st, err := f.Env.LoadState()
 	if err != nil {
-		if len(args) == 1 && a.ServerGiven {
+		if len(args) == 1 && f.ServerGiven {
 			return state.Task{ID: args[0]}, nil
 		}
 		return state.Task{}, err
 	}
-	known := st.Tasks(a.Now())
+	known := st.Tasks(f.Now())
 	all := slices.DeleteFunc(slices.Clone(known), func(t state.Task) bool { return t.Ended })
 	switch {
 	case len(args) == 0 && len(all) > 1:
@@ -33,30 +33,30 @@ func meantTask(a *cmdutil.Factory, args []string) (state.Task, error) {
 	case len(all) == 0 && (len(args) == 0 || args[0] == "last"):
 		return state.Task{}, usage.New("there are no tasks", wire.Run("call --task")+" starts one")
 	case len(args) == 0 || args[0] == "last":
-		return all[len(all)-1], aimAt(a, all[len(all)-1], st)
+		return all[len(all)-1], aimAt(f, all[len(all)-1], st)
 	}
 	for _, kept := range known {
 		if kept.ID == args[0] {
-			return kept, aimAt(a, kept, st)
+			return kept, aimAt(f, kept, st)
 		}
 	}
 	return state.Task{ID: args[0]}, nil
 }
 
 // aimAt goes to where a task lives, unless -s says where.
-func aimAt(a *cmdutil.Factory, kept state.Task, st state.State) error {
-	if a.ServerGiven {
+func aimAt(f *cmdutil.Factory, kept state.Task, st state.State) error {
+	if f.ServerGiven {
 		return nil
 	}
 	session, ok := st.Session(kept.Session)
 	switch {
 	case ok && session.Key == kept.Key:
-		a.Server = kept.Session
+		f.Server = kept.Session
 	case kept.Key == "" || client.Stateless(kept.Revision):
-		a.Server = kept.Endpoint
+		f.Server = kept.Endpoint
 	default:
 		return usage.New(fmt.Sprintf("the session of task %s has ended, and the task with it", kept.ID), wire.Run("tasks list")+" lists the others")
 	}
-	a.ServerGiven = true
+	f.ServerGiven = true
 	return nil
 }

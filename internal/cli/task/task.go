@@ -24,7 +24,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewTasks(a *cmdutil.Factory) *cobra.Command {
+func NewTasks(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks COMMAND",
 		Short: "manage long-running tasks",
@@ -38,15 +38,15 @@ there is only one, can be used instead of the id.`,
 			if cmd.ArgsLenAtDash() == 0 {
 				return nil
 			}
-			return cmdutil.UnknownCommand(a, cmd, args)
+			return cmdutil.UnknownCommand(f, cmd, args)
 		},
 		RunE: func(*cobra.Command, []string) error {
 			return usage.New("tasks needs a command", wire.Run("tasks --help")+" shows the commands")
 		},
 	}
-	cmd.AddCommand(newTasksList(a))
-	for _, v := range taskVerbs(a) {
-		cmd.AddCommand(taskCommand(a, v))
+	cmd.AddCommand(newTasksList(f))
+	for _, v := range taskVerbs(f) {
+		cmd.AddCommand(taskCommand(f, v))
 	}
 	return cmd
 }
@@ -61,33 +61,33 @@ type taskVerb struct {
 	run  func(context.Context, *connect.Conn, state.Task) error
 }
 
-func taskVerbs(a *cmdutil.Factory) []taskVerb {
+func taskVerbs(f *cmdutil.Factory) []taskVerb {
 	return []taskVerb{
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskGet(ctx, a, c, kept) }, Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskGet(ctx, f, c, kept) }, Command: cobra.Command{Use: "get [ID]", Short: "show a task's status",
 			Example: `  mcpc tasks get last
   mcpc tasks get last --json
   mcpc tasks get last --jq .status`}},
-		{run: fetched(a, false), answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
+		{run: fetched(f, false), answers: true, cuts: true, Command: cobra.Command{Use: "wait [ID]", Short: "wait for a task and print its result",
 			Long: `Poll a task, at the server's interval, until it has finished; then print its
 result and exit as the call would have. Input requests are handled as in a call
 (mcpc help answering). Ctrl-C leaves the task running.`,
 			Example: `  mcpc tasks wait last
   mcpc tasks wait last --json
   mcpc tasks wait last --answer-defaults --max-time 30m`}},
-		{run: fetched(a, true), cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
+		{run: fetched(f, true), cuts: true, Command: cobra.Command{Use: "result [ID]", Short: "print the result of a finished task",
 			Long: `Print the result of a finished task, and exit as the call would have. If the
 task has not finished the exit code is 1.`,
 			Example: `  mcpc tasks result last
   mcpc tasks result last --json
   mcpc tasks result last -o report.md`}},
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskUpdate(ctx, a, c, kept) }, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskUpdate(ctx, f, c, kept) }, answers: true, Command: cobra.Command{Use: "update [ID]", Short: "answer a task's input requests, without waiting for it",
 			Long: `Answer a task's input requests, with flags or at the terminal. Answered requests
 are not repeated. Up to revision ` + client.AskingRevision + ` a server
 requests input only while a client waits: use mcpc tasks wait with these flags.`,
 			Example: `  mcpc tasks update last --answer city=Paris
   mcpc tasks update last --answer '{"city":"Paris"}'
   mcpc tasks update last --decline`}},
-		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskCancel(ctx, a, c, kept) }, Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
+		{run: func(ctx context.Context, c *connect.Conn, kept state.Task) error { return taskCancel(ctx, f, c, kept) }, Command: cobra.Command{Use: "cancel [ID]", Short: "cancel a task",
 			Example: `  mcpc tasks cancel last
   mcpc tasks cancel last --json
   mcpc tasks cancel last && mcpc tasks list`}},
@@ -95,9 +95,9 @@ requests input only while a client waits: use mcpc tasks wait with these flags.`
 }
 
 // taskCommand finds the task and the server that a verb means.
-func taskCommand(a *cmdutil.Factory, v taskVerb) *cobra.Command {
+func taskCommand(f *cmdutil.Factory, v taskVerb) *cobra.Command {
 	v.RunE = func(cmd *cobra.Command, args []string) error {
-		kept, err := meantTask(a, args)
+		kept, err := meantTask(f, args)
 		if _, failed := errors.AsType[*state.Error](err); failed {
 			return cmdutil.Exit(connect.StateFailed(err))
 		}
@@ -105,7 +105,7 @@ func taskCommand(a *cmdutil.Factory, v taskVerb) *cobra.Command {
 			return err
 		}
 		ctx := cmd.Context()
-		c, out := a.Open(ctx, connect.Options{})
+		c, out := f.Open(ctx, connect.Options{})
 		if !out.Good() {
 			return cmdutil.Exit(out)
 		}
@@ -115,19 +115,19 @@ func taskCommand(a *cmdutil.Factory, v taskVerb) *cobra.Command {
 		return v.run(ctx, c, kept)
 	}
 	if v.cuts {
-		cmdutil.AddCut(a, v.Flags())
+		cmdutil.AddCut(f, v.Flags())
 	}
 	if v.answers {
-		cmdutil.AddAnswering(a, v.Flags())
+		cmdutil.AddAnswering(f, v.Flags())
 	}
 	return &v.Command
 }
 
-func taskGet(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+func taskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	task, out := c.Task(ctx, kept.ID)
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return term.Facts(w, st, taskFacts(c, task, kept)) }
-	return cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get")
+	return cmdutil.Show(ctx, f, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get")
 }
 
 // taskFacts tells a person how a task is.
@@ -166,17 +166,17 @@ func left(c *connect.Conn, task client.Task, kept state.Task) string {
 }
 
 // fetched ends as the call would that became the task; once does not wait for it.
-func fetched(a *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
+func fetched(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
 	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 		out := toolcall.AwaitTask(ctx, c, client.Task{ID: kept.ID}, kept, once)
 		if tool := c.Remembered(kept.Tool); out.Good() && tool != nil {
 			out = toolcall.CheckResult(c, tool, out)
 		}
-		return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), "tasks/get", "tasks/result", "tasks/update")
+		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), "tasks/get", "tasks/result", "tasks/update")
 	}
 }
 
-func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	if c.TaskOffer("").Asked {
 		return cmdutil.Exit(c.Unsent("tasks/update", kept.ID, "in revision "+c.Revision()+" a server requests input only while a client waits for the task",
 			wire.Run("tasks wait "+shellwords.Quote(kept.ID))+" takes the same flags"))
@@ -197,11 +197,11 @@ func taskUpdate(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept s
 			return err
 		}
 	}
-	return cmdutil.Show(ctx, a, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get", "tasks/update")
+	return cmdutil.Show(ctx, f, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get", "tasks/update")
 }
 
 // taskCancel: a server may agree to give a task up and finish it all the same.
-func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
+func taskCancel(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept state.Task) error {
 	offer := c.TaskOffer("")
 	if !offer.Cancels {
 		return cmdutil.Exit(c.Unsent("tasks/cancel", kept.ID, cmp.Or(offer.Why, "the server does not declare tasks.cancel"), ""))
@@ -223,5 +223,5 @@ func taskCancel(ctx context.Context, a *cmdutil.Factory, c *connect.Conn, kept s
 	if known && task.Status.Ended() {
 		toolcall.EndTask(ctx, c, kept)
 	}
-	return cmdutil.Show(ctx, a, out, ans, "tasks/cancel")
+	return cmdutil.Show(ctx, f, out, ans, "tasks/cancel")
 }

@@ -37,7 +37,7 @@ type exportOptions struct {
 // ExportFormats are the forms in which an exchange is given away.
 var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown"}
 
-func NewExport(a *cmdutil.Factory) *cobra.Command {
+func NewExport(f *cmdutil.Factory) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
@@ -71,7 +71,7 @@ positions, not their values, and exits with 1 if there are any.`,
 			if o.check != "" && (len(args) > 0 || o.format != "") {
 				return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
 			} else if o.check != "" {
-				return checkFile(a, o.check)
+				return checkFile(f, o.check)
 			}
 			if !slices.Contains(ExportFormats, o.format) {
 				text := fmt.Sprintf("unknown format %q", o.format)
@@ -84,10 +84,10 @@ positions, not their values, and exits with 1 if there are any.`,
 				return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
 			}
 			o.word, o.several = args[0], len(args) > 1
-			if o.filter, err = filterOf(a, args[1:]); err != nil {
+			if o.filter, err = filterOf(f, args[1:]); err != nil {
 				return err
 			}
-			return runExport(a, o)
+			return runExport(f, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl or markdown")
@@ -97,32 +97,32 @@ positions, not their values, and exits with 1 if there are any.`,
 }
 
 // runExport writes the exchanges that are meant.
-func runExport(a *cmdutil.Factory, o exportOptions) error {
-	if out := cmdutil.Writable(a.Output); !out.Good() {
+func runExport(f *cmdutil.Factory, o exportOptions) error {
+	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	c, rows, out := exported(a, o)
+	c, rows, out := exported(f, o)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
-	warnOf(a, c)
-	cmdutil.HideIn(a, c)
-	if err := cmdutil.WriteOut(a, func(w io.Writer) error { return exportAs(a, o.format, w, c, rows) }); err != nil {
-		return cmp.Or(cmdutil.Lost(a), cmdutil.Exit(exportFailed(err)))
+	warnOf(f, c)
+	cmdutil.HideIn(f, c)
+	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return exportAs(f, o.format, w, c, rows) }); err != nil {
+		return cmp.Or(cmdutil.Lost(f), cmdutil.Exit(exportFailed(err)))
 	}
 	return nil
 }
 
 // exported picks the exchanges: the one that a number means, or all that fit.
-func exported(a *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture.Row, wire.Outcome) {
-	c, row, out := pickRow(a, o.word)
+func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture.Row, wire.Outcome) {
+	c, row, out := pickRow(f, o.word)
 	if !out.Good() {
 		return nil, nil, out
 	}
 	rows := []*capture.Row{row}
 	if o.several || o.word == c.Path {
-		rows = lastFitting(c.Rows(), matching(a, o.filter), 0)
+		rows = lastFitting(c.Rows(), matching(f, o.filter), 0)
 	}
 	if o.format != "jsonl" && o.format != "markdown" {
 		rows = crossing(rows)
@@ -146,16 +146,16 @@ func crossing(rows []*capture.Row) []*capture.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return row.Kinds == 0 })
 }
 
-func exportAs(a *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func exportAs(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	switch format {
 	case "har":
-		return har.Write(w, a.Version, rows)
+		return har.Write(w, f.Version, rows)
 	case "jsonl":
 		return c.Copy(w, rows)
 	case "mcpc-yaml":
-		return exportSaved(a, w, c, rows)
+		return exportSaved(f, w, c, rows)
 	case "markdown":
-		return exportReports(a, w, c, rows)
+		return exportReports(f, w, c, rows)
 	}
 	add, script := replay.AddCurl, &traffic.Script{}
 	if format == "mcpc" {
@@ -170,7 +170,7 @@ func exportAs(a *cmdutil.Factory, format string, w io.Writer, c *capture.Capture
 		if i > 0 {
 			script.Space()
 		}
-		if err := addTo(a, script, c, row, add); err != nil && len(rows) == 1 {
+		if err := addTo(f, script, c, row, add); err != nil && len(rows) == 1 {
 			return err
 		} else if err != nil {
 			script.Comment("not written: " + err.Error())
@@ -186,13 +186,13 @@ func unopened(rows []*capture.Row) []*capture.Row {
 }
 
 // addTo adds the commands of one exchange to a script.
-func addTo(a *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, replay.Again) error) error {
+func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, replay.Again) error) error {
 	exchange, err := row.Exchange()
 	if err != nil || exchange == nil {
 		return err
 	}
 	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
-	return add(s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version})
+	return add(s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
 }
 
 // exportFailed is the ending where an exchange could not be written.
@@ -203,7 +203,7 @@ func exportFailed(err error) wire.Outcome {
 	return usage.LocalIO("exporting", usage.Bare(err))
 }
 
-func exportReports(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func exportReports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	for i, row := range rows {
 		exchange, err := row.Exchange()
 		if err != nil {
@@ -214,10 +214,10 @@ func exportReports(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*
 				return err
 			}
 		}
-		report := traffic.IssueReport{View: traffic.View{Title: titleOf(row), Facts: reportFacts(a, c, row), Exchange: exchange, Findings: row.Findings}}
+		report := traffic.IssueReport{View: traffic.View{Title: titleOf(row), Facts: reportFacts(f, c, row), Exchange: exchange, Findings: row.Findings}}
 		if exchange != nil {
 			var s traffic.Script
-			if addLine(&s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}) == nil {
+			if addLine(&s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
 				report.Reproduce = s.String()
 			}
 		}
@@ -229,8 +229,8 @@ func exportReports(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*
 }
 
 // reportFacts are those of show, and the versions of mcpc and the server.
-func reportFacts(a *cmdutil.Factory, c *capture.Capture, row *capture.Row) [][]string {
-	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + a.Version}}
+func reportFacts(f *cmdutil.Factory, c *capture.Capture, row *capture.Row) [][]string {
+	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + f.Version}}
 	if server := serverIn(c, row); server != "" {
 		facts = append(facts, []string{"server version", server})
 	}

@@ -39,27 +39,27 @@ type checker struct {
 }
 
 // checkFile looks for secrets in any file.
-func checkFile(a *cmdutil.Factory, name string) error {
-	raw, err := readChecked(a, name)
+func checkFile(f *cmdutil.Factory, name string) error {
+	raw, err := readChecked(f, name)
 	if err != nil {
 		return usage.NotRead("--check "+name, err, "")
 	}
-	a.Secrets.Variables = true
-	c := &checker{a: a, from: map[string]string{}}
+	f.Secrets.Variables = true
+	c := &checker{a: f, from: map[string]string{}}
 	c.environment()
 	if err := c.state(); err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	leaks := c.leaks(raw)
-	if a.Secrets.Withholds() {
+	if f.Secrets.Withholds() {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 	}
-	if err := cmdutil.WriteOut(a, func(w io.Writer) error { return writeLeaks(w, a.JSON, name, leaks) }); err != nil {
-		return cmdutil.Unwritten(a, "writing what was found", usage.Bare(err))
+	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return writeLeaks(w, f.JSON, name, leaks) }); err != nil {
+		return cmdutil.Unwritten(f, "writing what was found", usage.Bare(err))
 	}
 	switch n := len(leaks); n {
 	case 0:
-		a.Note("no secret was found in " + term.Line(name))
+		f.Note("no secret was found in " + term.Line(name))
 	default:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: fmt.Sprintf("%s contains %s", name, english.Plural(n, "secret")),
 			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)"})
@@ -68,11 +68,11 @@ func checkFile(a *cmdutil.Factory, name string) error {
 }
 
 // readChecked reads the file, or standard input for "-".
-func readChecked(a *cmdutil.Factory, name string) ([]byte, error) {
+func readChecked(f *cmdutil.Factory, name string) ([]byte, error) {
 	if name == "-" {
-		return host.ReadUpTo(a.In, mostChecked)
+		return host.ReadUpTo(f.In, mostChecked)
 	}
-	return a.Env.ReadFile(name, mostChecked)
+	return f.Env.ReadFile(name, mostChecked)
 }
 
 func (c *checker) know(from string, values ...string) {

@@ -15,19 +15,19 @@ import (
 
 // exportSaved writes rows as a file that mcpc run takes. Lists that other requests were
 // checked with are omitted, unless there is nothing else.
-func exportSaved(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
-	s, err := savedSteps(a, c, rows, false)
+func exportSaved(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+	s, err := savedSteps(f, c, rows, false)
 	if err == nil && len(s.File.Steps)+len(s.Endless) == 0 && s.Lists > 0 {
-		s, err = savedSteps(a, c, rows, true)
+		s, err = savedSteps(f, c, rows, true)
 	}
 	if err != nil {
 		return err
 	}
 	if len(s.Endless) > 0 {
-		a.Warn("the file omits " + strings.Join(s.Endless, ", ") + ": its outcome cannot be expected again")
+		f.Warn("the file omits " + strings.Join(s.Endless, ", ") + ": its outcome cannot be expected again")
 	}
 	if s.Omissions > 0 && len(s.File.Steps) > 0 {
-		a.Note(english.Plural(s.Omissions, "exchange") + " omitted: " + strings.Join(s.Omitted, ", "))
+		f.Note(english.Plural(s.Omissions, "exchange") + " omitted: " + strings.Join(s.Omitted, ", "))
 	}
 	if len(s.File.Steps) == 0 {
 		return &traffic.ScriptError{Text: "nothing to save; omitted: " + strings.Join(s.Omitted, ", ")}
@@ -46,7 +46,7 @@ func exportSaved(a *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*ca
 }
 
 // savedSteps makes steps of rows. lists is set where every list becomes one.
-func savedSteps(a *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*savedfile.Saver, error) {
+func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*savedfile.Saver, error) {
 	s := &savedfile.Saver{KeepLists: lists}
 	for _, row := range rows {
 		exchange, err := row.Exchange()
@@ -57,7 +57,7 @@ func savedSteps(a *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lis
 			s.Omit("not sent")
 			continue
 		}
-		if err := s.Add(replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}, len(rows) > 1); err != nil {
+		if err := s.Add(replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1); err != nil {
 			return nil, err
 		}
 	}

@@ -36,9 +36,9 @@ func filterOf(a *cmdutil.Factory, words []string) (filter.Filter, error) {
 }
 
 // ofEachServer rejects -s on a command that reads recordings, which are of all servers.
-func ofEachServer(a *cmdutil.Factory) error {
-	if !a.ServerGiven || a.Shell != nil {
+func ofEachServer(f *cmdutil.Factory) error {
+	if !f.ServerGiven || f.Shell != nil {
 		return nil
 	}
-	return usage.New("-s does not select recorded exchanges", "use the filter target: "+wire.Run("log target:"+shellwords.Quote(redact.RedactURL(a.Server))))
+	return usage.New("-s does not select recorded exchanges", "use the filter target: "+wire.Run("log target:"+shellwords.Quote(redact.RedactURL(f.Server))))
 }

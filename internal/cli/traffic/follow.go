@@ -59,23 +59,23 @@ const (
 
 // runFollow prints what there is and then what comes, until it is interrupted or the reader
 // of its standard output is gone.
-func runFollow(ctx context.Context, a *cmdutil.Factory, o logOptions) error {
-	f := &follower{a: a, o: o, fits: matching(a, o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
-	rows, out := f.first(ctx)
+func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
+	follow := &follower{a: f, o: o, fits: matching(f, o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
+	rows, out := follow.first(ctx)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	err := f.begin(ctx, rows)
-	a.Talking.Store(true) // an interrupt ends it in order
-	defer a.Talking.Store(false)
-	for err == nil && cmdutil.Unread(a) == nil {
+	err := follow.begin(ctx, rows)
+	f.Talking.Store(true) // an interrupt ends it in order
+	defer f.Talking.Store(false)
+	for err == nil && cmdutil.Unread(f) == nil {
 		timer := time.NewTimer(followEvery)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			err = cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
 		case <-timer.C:
-			err = f.print(ctx, f.news())
+			err = follow.print(ctx, follow.news())
 		}
 	}
 	return err

@@ -20,9 +20,9 @@ import (
 )
 
 // following is a follower of a state's recordings, whose clock stands still.
-func following(a *cmdutil.Factory, at time.Time, most int) *follower {
-	a.Now = func() time.Time { return at }
-	return &follower{a: a, o: logOptions{count: most}, fits: func(*capture.Row) bool { return true }, runs: map[string]*followed{}, hung: map[hanging]bool{}}
+func following(f *cmdutil.Factory, at time.Time, most int) *follower {
+	f.Now = func() time.Time { return at }
+	return &follower{a: f, o: logOptions{count: most}, fits: func(*capture.Row) bool { return true }, runs: map[string]*followed{}, hung: map[hanging]bool{}}
 }
 
 func inWords(rows []*capture.Row) string {
@@ -47,40 +47,40 @@ func grow(t *testing.T, path string, more []byte) {
 
 // What is under way when the list is made comes when it ends, and is not listed.
 func TestFollowedOnceThatIsUnderWay(t *testing.T) {
-	a := recordings(t, []string{"proxy", "initialize 1 2", "slow 3 -", "logging/setLevel 4 5"}, []string{"command", "ping 3 4"})
+	f := recordings(t, []string{"proxy", "initialize 1 2", "slow 3 -", "logging/setLevel 4 5"}, []string{"command", "ping 3 4"})
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	f := following(a, minute.Add(10*time.Second), 0)
-	rows, out := f.first(context.Background())
+	follow := following(f, minute.Add(10*time.Second), 0)
+	rows, out := follow.first(context.Background())
 	if got, want := inWords(rows), "1.1 initialize ok, 1.2 slow open, 2 ping ok, 1.3 logging/setLevel ok"; got != want || !out.Good() {
 		t.Fatalf("listed: %s, want %s", got, want)
 	}
-	if got := inWords(f.news()); got != "" {
+	if got := inWords(follow.news()); got != "" {
 		t.Errorf("nothing happened, and %s came", got)
 	}
-	f.a.Now = func() time.Time { return minute.Add(3500 * time.Millisecond) }
-	f.hung = map[hanging]bool{}
-	if got := inWords(f.news()); got != "" {
+	follow.a.Now = func() time.Time { return minute.Add(3500 * time.Millisecond) }
+	follow.hung = map[hanging]bool{}
+	if got := inWords(follow.news()); got != "" {
 		t.Errorf("it takes half a second so far, and %s came", got)
 	}
-	f.a.Now = func() time.Time { return minute.Add(10 * time.Second) }
-	if got, again := inWords(f.news()), inWords(f.news()); got != "1.2 slow open" || again != "" {
+	follow.a.Now = func() time.Time { return minute.Add(10 * time.Second) }
+	if got, again := inWords(follow.news()), inWords(follow.news()); got != "1.2 slow open" || again != "" {
 		t.Errorf("it hangs, and %q came, then %q", got, again)
 	}
-	path := filepath.Join(a.State, host.TrafficDir, "000001.jsonl")
+	path := filepath.Join(f.State, host.TrafficDir, "000001.jsonl")
 	grow(t, path, capture.AppendFrame(nil, wire.Frame{Seq: 9, Time: minute.Add(9 * time.Second), Dir: wire.Received, Kind: wire.Body,
 		Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}))
-	if got := inWords(f.news()); got != "" {
+	if got := inWords(follow.news()); got != "" {
 		t.Errorf("it may not be at rest, and %s came", got)
 	}
-	if got := inWords(f.news()); got != "1.2 slow ok" {
+	if got := inWords(follow.news()); got != "1.2 slow ok" {
 		t.Errorf("it ended, and %q came", got)
 	}
-	if got := inWords(f.news()); got != "" {
+	if got := inWords(follow.news()); got != "" {
 		t.Errorf("all was told, and %s came", got)
 	}
 	// Where no frame comes for so long, the recorder may have been killed.
-	a = recordings(t, []string{"command", "ping 1 2", "killed 3 -"})
-	rows, _ = following(a, minute.Add(time.Hour), 0).first(context.Background())
+	f = recordings(t, []string{"command", "ping 1 2", "killed 3 -"})
+	rows, _ = following(f, minute.Add(time.Hour), 0).first(context.Background())
 	if got := inWords(rows); got != "1.1 ping ok, 1.2 killed open" {
 		t.Errorf("listed: %s", got)
 	}
@@ -88,14 +88,14 @@ func TestFollowedOnceThatIsUnderWay(t *testing.T) {
 
 // A command's exchange ends as the command does, although its answer came before.
 func TestFollowedAsTheCommandEnds(t *testing.T) {
-	a := recordings(t, []string{"command", "tools/call 1 2"})
+	f := recordings(t, []string{"command", "tools/call 1 2"})
 	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	f := following(a, minute.Add(2*time.Second), 0)
-	if rows, _ := f.first(context.Background()); len(rows) > 0 {
+	follow := following(f, minute.Add(2*time.Second), 0)
+	if rows, _ := follow.first(context.Background()); len(rows) > 0 {
 		t.Errorf("listed: %s", inWords(rows))
 	}
-	grow(t, filepath.Join(a.State, host.TrafficDir, "000001.jsonl"), capture.AppendEnd(nil, capture.End{Time: minute, Exit: 10, Kind: wire.OutputInvalid, Method: "tools/call"}))
-	if got := inWords(f.news()); got != "1 tools/call output_invalid" {
+	grow(t, filepath.Join(f.State, host.TrafficDir, "000001.jsonl"), capture.AppendEnd(nil, capture.End{Time: minute, Exit: 10, Kind: wire.OutputInvalid, Method: "tools/call"}))
+	if got := inWords(follow.news()); got != "1 tools/call output_invalid" {
 		t.Errorf("it ended, and %q came", got)
 	}
 }
@@ -201,13 +201,13 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 	all := turned(t)
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		a := &cmdutil.Factory{}
-		a.State = t.TempDir()
-		dir := filepath.Join(a.State, host.TrafficDir)
+		f := &cmdutil.Factory{}
+		f.State = t.TempDir()
+		dir := filepath.Join(f.State, host.TrafficDir)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		f := following(a, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), 0)
+		follow := following(f, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), 0)
 		seen := map[string]int{}
 		count := func(rows []*capture.Row) {
 			for _, row := range rows {
@@ -221,10 +221,10 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 			}
 			if !begun {
 				begun = true
-				rows, _ := f.first(context.Background())
+				rows, _ := follow.first(context.Background())
 				count(rows)
 			}
-			count(f.news())
+			count(follow.news())
 		}
 		for _, g := range all {
 			path := filepath.Join(dir, g.file)
@@ -242,7 +242,7 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 		look()
 		look()
 		want := map[string]int{}
-		rows, _ := rows(context.Background(), a, "", f.fits, 0)
+		rows, _ := rows(context.Background(), f, "", follow.fits, 0)
 		for _, row := range rows {
 			want[fmt.Sprintf("%d.%d %s", row.Run, row.Index, row.ID)] = 1
 		}

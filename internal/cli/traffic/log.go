@@ -37,7 +37,7 @@ type logOptions struct {
 // fewRows is how many rows a terminal is shown by default.
 const fewRows = 20
 
-func NewLog(a *cmdutil.Factory) *cobra.Command {
+func NewLog(f *cmdutil.Factory) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "log [FILTER...]",
@@ -56,10 +56,10 @@ help filters describes FILTER.`,
   mcpc log --prune`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if o.filter, err = filterOf(a, args); err != nil {
+			if o.filter, err = filterOf(f, args); err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("count") && a.OutStyle.Terminal && !a.JSON && !o.lines {
+			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines {
 				o.count = fewRows
 			}
 			alone := o.prune && (len(args) > 0 || o.lines || o.follow || slices.ContainsFunc([]string{"count", "sort", "file"}, cmd.Flags().Changed))
@@ -73,42 +73,42 @@ help filters describes FILTER.`,
 			case o.follow && o.sort != "time":
 				return usage.New("--follow and --sort cannot be combined", "use only one of them")
 			}
-			if a.Output != "" && (o.follow || o.lines) {
+			if f.Output != "" && (o.follow || o.lines) {
 				return usage.New("--follow and --jsonl write line by line, so they have no -o", "use > FILE")
 			}
-			o.lines = o.lines || o.follow && (a.JSON || a.Jq != "")
-			return runLog(cmd.Context(), a, o)
+			o.lines = o.lines || o.follow && (f.JSON || f.Jq != "")
+			return runLog(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
-	f.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
-	f.StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
-	f.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
-	f.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
-	f.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
+	flags := cmd.Flags()
+	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
+	flags.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
+	flags.StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
+	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
+	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
 	return cmd
 }
 
-func runLog(ctx context.Context, a *cmdutil.Factory, o logOptions) error {
+func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	switch {
 	case o.prune:
-		return prune(a)
+		return prune(f)
 	case o.follow:
-		return runFollow(ctx, a, o)
+		return runFollow(ctx, f, o)
 	}
-	rows, out := sortedRows(ctx, a, o)
+	rows, out := sortedRows(ctx, f, o)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if len(cmdutil.HideRows(a, rows)) == 0 {
-		a.Note("no recorded exchange matches")
+	if len(cmdutil.HideRows(f, rows)) == 0 {
+		f.Note("no recorded exchange matches")
 	}
 	if o.lines {
-		return logLines(ctx, a, rows)
+		return logLines(ctx, f, rows)
 	}
-	return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style term.Style) error {
-		return logTable(w, style, rows, a.Now())
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(rowsJSON(rows), func(w io.Writer, style term.Style) error {
+		return logTable(w, style, rows, f.Now())
 	}))
 }
 
@@ -120,11 +120,11 @@ var sortKeys = map[string]func(r *capture.Row) int64{
 }
 
 // sortedRows are the last so many of those that fit, as they are sorted.
-func sortedRows(ctx context.Context, a *cmdutil.Factory, o logOptions) ([]*capture.Row, wire.Outcome) {
+func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*capture.Row, wire.Outcome) {
 	if o.sort == "time" {
-		return rows(ctx, a, o.file, matching(a, o.filter), o.count)
+		return rows(ctx, f, o.file, matching(f, o.filter), o.count)
 	}
-	rows, out := rows(ctx, a, o.file, matching(a, o.filter), 0)
+	rows, out := rows(ctx, f, o.file, matching(f, o.filter), 0)
 	key := sortKeys[o.sort]
 	slices.SortStableFunc(rows, func(x, y *capture.Row) int { return cmp.Compare(key(x), key(y)) })
 	if o.count > 0 {
@@ -209,10 +209,10 @@ func rowsJSON(rows []*capture.Row) json.RawMessage {
 	return raw
 }
 
-func logLines(ctx context.Context, a *cmdutil.Factory, rows []*capture.Row) error {
+func logLines(ctx context.Context, f *cmdutil.Factory, rows []*capture.Row) error {
 	for _, r := range rows {
 		raw, _ := json.Marshal(rowJSON(r))
-		if err := cmdutil.PrintLine(ctx, a, raw); err != nil {
+		if err := cmdutil.PrintLine(ctx, f, raw); err != nil {
 			return err
 		}
 	}
@@ -220,12 +220,12 @@ func logLines(ctx context.Context, a *cmdutil.Factory, rows []*capture.Row) erro
 }
 
 // prune brings the ring within its limits.
-func prune(a *cmdutil.Factory) error {
-	ring, err := a.Env.Ring()
+func prune(f *cmdutil.Factory) error {
+	ring, err := f.Env.Ring()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	removed, err := ring.Prune(capture.DefaultLimits, a.Now())
+	removed, err := ring.Prune(capture.DefaultLimits, f.Now())
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("removing recordings", err))
 	}
@@ -234,7 +234,7 @@ func prune(a *cmdutil.Factory) error {
 		freed += run.Bytes
 	}
 	l := capture.DefaultLimits
-	a.Note(fmt.Sprintf("%s removed (%s); the limits are %d runs, %d MiB, %d days",
+	f.Note(fmt.Sprintf("%s removed (%s); the limits are %d runs, %d MiB, %d days",
 		english.Plural(len(removed), "recording"), term.Bytes(freed), l.Runs, l.Bytes>>20, int(l.Age.Hours()/24)))
 	return nil
 }

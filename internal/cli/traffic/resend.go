@@ -34,7 +34,7 @@ type resendOptions struct {
 	yes       bool
 }
 
-func NewResend(a *cmdutil.Factory) *cobra.Command {
+func NewResend(f *cmdutil.Factory) *cobra.Command {
 	var o resendOptions
 	cmd := &cobra.Command{
 		Use:   "resend NUMBER|last|FILE#NUMBER [--to TARGET|--allow-exec|-- COMMAND...]",
@@ -54,52 +54,52 @@ The new exchange is recorded with the number of the old one.`,
 				return usage.New("resend takes the number of one exchange", wire.Run("log")+" lists them")
 			}
 			o.word = args[0]
-			if o.to != "" && (a.ServerGiven || o.allowExec || o.argv != nil) {
+			if o.to != "" && (f.ServerGiven || o.allowExec || o.argv != nil) {
 				return usage.New("the server is given twice: --to and another argument", "use only one of them")
 			}
-			return runResend(cmd.Context(), a, o)
+			return runResend(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "`target` to send it to, as with -s")
-	f.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
-	f.BoolVar(&o.allowExec, "allow-exec", false, "allow starting the recorded stdio command")
-	f.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
-	cmdutil.AddCut(a, f)
-	cmdutil.AddAnswering(a, f)
+	flags := cmd.Flags()
+	flags.StringVar(&o.to, "to", "", "`target` to send it to, as with -s")
+	flags.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
+	flags.BoolVar(&o.allowExec, "allow-exec", false, "allow starting the recorded stdio command")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
+	cmdutil.AddCut(f, flags)
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 
 // runResend sends a recorded request again: it finds the request, selects the server, edits
 // the params, and then sends it as every request.
-func runResend(ctx context.Context, a *cmdutil.Factory, o resendOptions) error {
-	g, out := recorded(a, o.word)
+func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
+	g, out := recorded(f, o.word)
 	if out.Good() {
-		out = aimResend(a, &o, g)
+		out = aimResend(f, &o, g)
 	}
 	var params json.RawMessage
 	if out.Good() {
-		params, out = paramsOf(ctx, a, o, g)
+		params, out = paramsOf(ctx, f, o, g)
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	a.Record.Resent = nameOf(g.Row)
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv})
+	f.Record.Resent = nameOf(g.Row)
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
 	if out.Good() {
 		out = issue(ctx, c, o, client.Call{Method: g.Row.Method, Params: params, Progress: true})
 	}
-	return cmdutil.Show(ctx, a, out, cmdutil.AnswerOf(out), g.Row.Method)
+	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), g.Row.Method)
 }
 
 // recorded finds the request that a word means.
-func recorded(a *cmdutil.Factory, word string) (replay.Again, wire.Outcome) {
-	c, row, out := pickRow(a, word)
+func recorded(f *cmdutil.Factory, word string) (replay.Again, wire.Outcome) {
+	c, row, out := pickRow(f, word)
 	if !out.Good() {
 		return replay.Again{}, out
 	}
 	defer c.Close()
-	warnOf(a, c)
+	warnOf(f, c)
 	exchange, err := row.Exchange()
 	switch {
 	case err != nil:
@@ -111,7 +111,7 @@ func recorded(a *cmdutil.Factory, word string) (replay.Again, wire.Outcome) {
 	case exchange == nil:
 		return replay.Again{}, usage.Outcome(usage.New("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
 	}
-	return replay.Again{Row: row, Exchange: exchange, Capture: c, Version: a.Version}, wire.Outcome{}
+	return replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
 }
 
 // nameOf names an exchange for another recording: its number, and the file where it
@@ -125,12 +125,12 @@ func nameOf(row *capture.Row) string {
 
 // aimResend selects the server. Nothing in a recording is contacted or started
 // merely because it was recorded.
-func aimResend(a *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcome {
+func aimResend(f *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcome {
 	switch {
 	case o.to != "":
-		a.Server, a.ServerGiven = o.to, true
+		f.Server, f.ServerGiven = o.to, true
 		return wire.Outcome{}
-	case a.ServerGiven || o.argv != nil:
+	case f.ServerGiven || o.argv != nil:
 		return wire.Outcome{}
 	case o.allowExec:
 		o.argv = g.ServerArgv()
@@ -138,16 +138,16 @@ func aimResend(a *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcom
 			return usage.Outcome(usage.New("no server command is recorded there", wire.Run("resend "+shellwords.Quote(o.word)+" --to TARGET")))
 		}
 		if g.Row.Target == connect.DemoEndpoint {
-			a.Server, a.ServerGiven, o.argv = connect.DemoEndpoint, true, nil
+			f.Server, f.ServerGiven, o.argv = connect.DemoEndpoint, true, nil
 		}
 		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
 	}
 	again := "resend " + shellwords.Quote(o.word)
 	hint := wire.Run(again + " --to TARGET")
 	switch address := g.Address(); {
-	case slices.Contains(complete.SessionNames(a, ""), g.Row.Target):
+	case slices.Contains(complete.SessionNames(f, ""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
-	case replay.IsAddress(address) || address == connect.DemoEndpoint || finds(a, address):
+	case replay.IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
 		hint = wire.Run(again + " --to " + shellwords.Quote(address))
 	case g.ServerArgv() != nil:
 		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(g.ServerArgv()))
@@ -159,8 +159,8 @@ func aimResend(a *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcom
 }
 
 // finds reports whether -s takes a name.
-func finds(a *cmdutil.Factory, name string) bool {
-	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(a, ""), Known: func() (names []string) { return a.Env.KnownNames() }})
+func finds(f *cmdutil.Factory, name string) bool {
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(f, ""), Known: func() (names []string) { return f.Env.KnownNames() }})
 	return name != "" && err == nil
 }
 
@@ -176,10 +176,10 @@ func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 }
 
 // paramsOf gives what is to be sent.
-func paramsOf(ctx context.Context, a *cmdutil.Factory, o resendOptions, g replay.Again) (json.RawMessage, wire.Outcome) {
+func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g replay.Again) (json.RawMessage, wire.Outcome) {
 	params := g.Params()
 	if o.edit {
-		edited, err := cmdutil.Edited(ctx, a, g.Row.Method, params)
+		edited, err := cmdutil.Edited(ctx, f, g.Row.Method, params)
 		if err != nil {
 			return nil, cmdutil.NotEdited(err)
 		}

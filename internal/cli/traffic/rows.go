@@ -23,18 +23,18 @@ import (
 
 // rows are those of a file, or where path is "" of the ring, newest last: at most
 // the last so many that fit, or all where most is 0.
-func rows(ctx context.Context, a *cmdutil.Factory, path string, fits func(*capture.Row) bool, most int) ([]*capture.Row, wire.Outcome) {
+func rows(ctx context.Context, f *cmdutil.Factory, path string, fits func(*capture.Row) bool, most int) ([]*capture.Row, wire.Outcome) {
 	if path != "" {
 		c, err := capture.Open(path)
 		if err != nil {
 			return nil, unreadable(path, err)
 		}
 		defer c.Close()
-		warnOf(a, c)
+		warnOf(f, c)
 		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
 	}
 	list, carried := newest{most: most, fits: fits}, map[int]bool{}
-	out := newestFirst(a, func(c *capture.Capture, written time.Time) (more bool) {
+	out := newestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
 		c.Agree(carried)
 		return list.add(c.Rows(), written) && ctx.Err() == nil
 	})
@@ -72,8 +72,8 @@ func (n *newest) sorted() []*capture.Row {
 // first, until look wants no more; written is when the last of it was, at the latest.
 // A capture that was pruned meanwhile is passed over, one that cannot be read is
 // reported.
-func newestFirst(a *cmdutil.Factory, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
-	ring, err := a.Env.Ring()
+func newestFirst(f *cmdutil.Factory, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
+	ring, err := f.Env.Ring()
 	if err != nil {
 		return connect.StateFailed(err)
 	}
@@ -90,7 +90,7 @@ func newestFirst(a *cmdutil.Factory, look func(c *capture.Capture, written time.
 			continue
 		}
 		if err != nil {
-			a.Warn(run.Path + ": " + err.Error())
+			f.Warn(run.Path + ": " + err.Error())
 			continue
 		}
 		more := look(c, run.Modified.Add(clockSlack))

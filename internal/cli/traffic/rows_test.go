@@ -22,9 +22,9 @@ import (
 // it was not.
 func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 	t.Helper()
-	a := &cmdutil.Factory{}
-	a.State = t.TempDir()
-	dir := filepath.Join(a.State, host.TrafficDir)
+	f := &cmdutil.Factory{}
+	f.State = t.TempDir()
+	dir := filepath.Join(f.State, host.TrafficDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 			t.Fatal(err)
 		}
 	}
-	return a
+	return f
 }
 
 var beside = [][]string{
@@ -73,13 +73,13 @@ var beside = [][]string{
 }
 
 func TestRowsAreListedByTheirTime(t *testing.T) {
-	a := recordings(t, beside...)
+	f := recordings(t, beside...)
 	for most, want := range map[int]string{
 		0: "1.1 initialize, 1.2 slow, 2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4.1 initialize, 5 prompts/list",
 		3: "3 killed, 4.1 initialize, 5 prompts/list",
 		6: "2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4.1 initialize, 5 prompts/list",
 	} {
-		rows, out := rows(context.Background(), a, "", func(*capture.Row) bool { return true }, most)
+		rows, out := rows(context.Background(), f, "", func(*capture.Row) bool { return true }, most)
 		var got []string
 		for _, row := range rows {
 			got = append(got, row.Number()+" "+row.Method)
@@ -97,9 +97,9 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		"the new file was read before that": {"{\"next\":2}\n", "", "1.1 initialize ok, 1.2 waits open"},
 		"it has turned":                     {"{\"next\":2}\n", "{\"carried\":1}\n", "1.1 initialize ok, 2.1 waits open"},
 	} {
-		a := recordings(t, []string{"proxy", "initialize 1 2", "waits 3 -"})
+		f := recordings(t, []string{"proxy", "initialize 1 2", "waits 3 -"})
 		part := func(run int) string {
-			return filepath.Join(a.State, host.TrafficDir, fmt.Sprintf("%06d.jsonl", run))
+			return filepath.Join(f.State, host.TrafficDir, fmt.Sprintf("%06d.jsonl", run))
 		}
 		old, err := os.ReadFile(part(1))
 		if err != nil {
@@ -109,7 +109,7 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		grow(t, part(1), []byte(c.old))
 		grow(t, part(2), capture.AppendHead(nil, capture.Head{Run: 2, After: 1, By: capture.ByProxy}))
 		grow(t, part(2), append(lines[len(lines)-1], c.next...))
-		rows, out := rows(context.Background(), a, "", func(*capture.Row) bool { return true }, 0)
+		rows, out := rows(context.Background(), f, "", func(*capture.Row) bool { return true }, 0)
 		if got := inWords(rows); got != c.want || !out.Good() {
 			t.Errorf("%s: %s, want %s; %v", name, got, c.want, out)
 		}
@@ -130,8 +130,8 @@ func TestLastIsWhatEndedLast(t *testing.T) {
 		{"1.2 killed", [][]string{{"command", "initialize 1 2", "killed 3 -"}, {"command", "ping 1 2"}}},
 		{"2 ping", [][]string{{"command", "listen 1 -"}, {"command", "ping 2 3"}}},
 	} {
-		a := recordings(t, c.runs...)
-		in, row, out := pickLast(a)
+		f := recordings(t, c.runs...)
+		in, row, out := pickLast(f)
 		if !out.Good() {
 			t.Fatalf("%s: %v", c.want, out)
 		}

@@ -26,7 +26,7 @@ import (
 var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
 // pickRow finds the exchange that a word means. A caller closes the capture.
-func pickRow(a *cmdutil.Factory, word string) (*capture.Capture, *capture.Row, wire.Outcome) {
+func pickRow(f *cmdutil.Factory, word string) (*capture.Capture, *capture.Row, wire.Outcome) {
 	if number := runNumber().FindStringSubmatch(word); number != nil || word == "" || word == "last" {
 		run, index := 0, 0
 		if number != nil {
@@ -37,9 +37,9 @@ func pickRow(a *cmdutil.Factory, word string) (*capture.Capture, *capture.Row, w
 			}
 		}
 		if run == 0 {
-			return pickLast(a)
+			return pickLast(f)
 		}
-		return pickRun(a, run, index)
+		return pickRun(f, run, index)
 	}
 	path, number := word, ""
 	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) {
@@ -54,10 +54,10 @@ func pickRow(a *cmdutil.Factory, word string) (*capture.Capture, *capture.Row, w
 
 // pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
 // seen none.
-func pickLast(a *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome) {
+func pickLast(f *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome) {
 	var last *capture.Row
 	var in *capture.Capture
-	out := newestFirst(a, func(c *capture.Capture, written time.Time) (more bool) {
+	out := newestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
 		if last != nil && last.Settled() && written.Before(last.Ended()) {
 			return false
 		}
@@ -73,8 +73,8 @@ func pickLast(a *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome)
 }
 
 // pickRun finds a run in the ring by its number.
-func pickRun(a *cmdutil.Factory, run, index int) (*capture.Capture, *capture.Row, wire.Outcome) {
-	ring, err := a.Env.Ring()
+func pickRun(f *cmdutil.Factory, run, index int) (*capture.Capture, *capture.Row, wire.Outcome) {
+	ring, err := f.Env.Ring()
 	if err != nil {
 		return nil, nil, connect.StateFailed(err)
 	}
@@ -137,19 +137,19 @@ func unreadable(path string, err error) wire.Outcome {
 }
 
 // warnOf says what of a capture could not be read.
-func warnOf(a *cmdutil.Factory, c *capture.Capture) {
-	for _, f := range c.Findings() {
-		a.Warn(c.Path + ": " + f.Text)
+func warnOf(f *cmdutil.Factory, c *capture.Capture) {
+	for _, finding := range c.Findings() {
+		f.Warn(c.Path + ": " + finding.Text)
 	}
 }
 
 // matching is the filter over a row. What cannot be read does not fit, and is
 // reported.
-func matching(a *cmdutil.Factory, filter filter.Filter) func(*capture.Row) bool {
+func matching(f *cmdutil.Factory, filter filter.Filter) func(*capture.Row) bool {
 	return func(row *capture.Row) bool {
 		fits, err := filter.Match(row)
 		if err != nil {
-			a.Warn(row.Path() + ": " + err.Error())
+			f.Warn(row.Path() + ": " + err.Error())
 		}
 		return fits
 	}

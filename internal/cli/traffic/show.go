@@ -29,7 +29,7 @@ type showOptions struct {
 	headers bool
 }
 
-func NewShow(a *cmdutil.Factory) *cobra.Command {
+func NewShow(f *cmdutil.Factory) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
 		Use:   "show [NUMBER | last | FILE#NUMBER]",
@@ -46,52 +46,52 @@ requested operation, or for a tap or a proxy its last exchange.`,
 			if len(args) > 1 {
 				return usage.New("show takes one number", wire.Run("log")+" lists them")
 			}
-			if err := ofEachServer(a); err != nil {
+			if err := ofEachServer(f); err != nil {
 				return err
 			}
 			o.word = strings.Join(args, "")
-			return showRow(cmd.Context(), a, o)
+			return showRow(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	cmdutil.AddCut(a, f)
-	f.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
-	f.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
+	flags := cmd.Flags()
+	cmdutil.AddCut(f, flags)
+	flags.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
+	flags.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
 	return cmd
 }
 
 // showRow shows one exchange in the form that was asked for.
-func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) error {
-	c, row, out := pickRow(a, o.word)
+func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
+	c, row, out := pickRow(f, o.word)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
-	warnOf(a, c)
-	cmdutil.HideIn(a, c)
-	if o.raw && !a.Explain {
-		return showBytes(a, row)
+	warnOf(f, c)
+	cmdutil.HideIn(f, c)
+	if o.raw && !f.Explain {
+		return showBytes(f, row)
 	}
 	exchange, err := row.Exchange()
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 	}
 	switch {
-	case a.Explain && exchange != nil:
+	case f.Explain && exchange != nil:
 		var b bytes.Buffer
-		traffic.Explain(&b, a.OutStyle, []*wire.Exchange{exchange})
-		_ = cmdutil.WritePaged(a, b.Bytes())
+		traffic.Explain(&b, f.OutStyle, []*wire.Exchange{exchange})
+		_ = cmdutil.WritePaged(f, b.Bytes())
 	case o.raw:
-		return showBytes(a, row)
-	case cmdutil.OnlyWritesJSON(a): // of a long message the document has it three times
-		return cmdutil.Show(ctx, a, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
+		return showBytes(f, row)
+	case cmdutil.OnlyWritesJSON(f): // of a long message the document has it three times
+		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
 			x := exchange
 			exchange = nil // its frames are read once more, one at a time
 			return writeExchange(w, row, x)
 		}})
 	default:
 		var ans cmdutil.Answer
-		if a.JSON || a.Wire || a.Jq != "" || a.Output != "" || a.Shell != nil {
+		if f.JSON || f.Wire || f.Jq != "" || f.Output != "" || f.Shell != nil {
 			var b bytes.Buffer
 			_ = writeExchange(&b, row, exchange)
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
@@ -100,27 +100,27 @@ func showRow(ctx context.Context, a *cmdutil.Factory, o showOptions) error {
 			return traffic.Show(w, st, traffic.View{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
 				Findings: row.Findings, HeadsOnly: o.headers})
 		}
-		return cmdutil.Show(ctx, a, wire.Outcome{}, ans)
+		return cmdutil.Show(ctx, f, wire.Outcome{}, ans)
 	}
 	return nil
 }
 
 // showBytes writes the traffic, each message on a line of its own, in the order in
 // which it did. On a terminal what could steer it is made visible.
-func showBytes(a *cmdutil.Factory, row *capture.Row) error {
-	err := row.EachFrame(func(f wire.Frame) error {
-		if f.Raw == nil {
+func showBytes(f *cmdutil.Factory, row *capture.Row) error {
+	err := row.EachFrame(func(frame wire.Frame) error {
+		if frame.Raw == nil {
 			return nil
 		}
-		line := f.Raw
-		if a.OutStyle.Terminal {
-			line = []byte(a.OutStyle.Block(string(line)))
+		line := frame.Raw
+		if f.OutStyle.Terminal {
+			line = []byte(f.OutStyle.Block(string(line)))
 		}
-		_, err := a.Stdout().Write(append(line, '\n'))
+		_, err := f.Stdout().Write(append(line, '\n'))
 		return err
 	})
 	if err != nil {
-		return cmp.Or(cmdutil.Lost(a), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
+		return cmp.Or(cmdutil.Lost(f), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func NewStats(a *cmdutil.Factory) *cobra.Command {
+func NewStats(f *cmdutil.Factory) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "stats [FILTER]",
@@ -32,29 +32,29 @@ A filter selects exchanges: see mcpc help filters.`,
   mcpc stats --json
   mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.filter, err = filterOf(a, args); err != nil {
+			if o.filter, err = filterOf(f, args); err != nil {
 				return err
 			}
-			return showStats(a, cmd, o)
+			return showStats(f, cmd, o)
 		},
 	}
 	cmd.Flags().StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
 	return cmd
 }
 
-func showStats(a *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
-	rows, out := rows(cmd.Context(), a, o.file, matching(a, o.filter), 0)
+func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
+	rows, out := rows(cmd.Context(), f, o.file, matching(f, o.filter), 0)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	var stats capture.Stats
-	for _, row := range cmdutil.HideRows(a, rows) {
+	for _, row := range cmdutil.HideRows(f, rows) {
 		stats.Add(row)
 	}
 	if stats.All().Count == 0 {
-		a.Note("no recorded exchange matches")
+		f.Note("no recorded exchange matches")
 	}
-	return cmdutil.Show(cmd.Context(), a, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
+	return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
 		bars := sliceutil.Map(stats.All().Histogram(), func(b capture.Bucket) render.HistogramBar { return render.HistogramBar(b) })
 		return render.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
 	}))

@@ -34,7 +34,7 @@ type listenOptions struct {
 
 const anyLevel = "any"
 
-func NewListen(a *cmdutil.Factory) *cobra.Command {
+func NewListen(f *cmdutil.Factory) *cobra.Command {
 	var o listenOptions
 	cmd := &cobra.Command{
 		Use:   "listen [URL] [-- COMMAND...]",
@@ -55,38 +55,38 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
   mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.OnlyURL(a, cmd, own, argv); err != nil {
+			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
-			if err := o.check(a); err != nil {
+			if err := o.check(f); err != nil {
 				return err
 			}
 			o.argv = argv
-			return runListen(cmd.Context(), a, o)
+			return runListen(cmd.Context(), f, o)
 		},
 	}
-	f := cmd.Flags()
-	f.BoolVar(&o.tools, "tools", false, "changes of the list of tools")
-	f.BoolVar(&o.prompts, "prompts", false, "changes of the list of prompts")
-	f.BoolVar(&o.resources, "resources", false, "changes of the list of resources")
-	f.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this `URI` (repeatable)")
-	f.StringVar(&o.logs, "logs", "", "log messages; --logs=`LEVEL` of that level and above")
-	f.Lookup("logs").NoOptDefVal = anyLevel
+	flags := cmd.Flags()
+	flags.BoolVar(&o.tools, "tools", false, "changes of the list of tools")
+	flags.BoolVar(&o.prompts, "prompts", false, "changes of the list of prompts")
+	flags.BoolVar(&o.resources, "resources", false, "changes of the list of resources")
+	flags.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this `URI` (repeatable)")
+	flags.StringVar(&o.logs, "logs", "", "log messages; --logs=`LEVEL` of that level and above")
+	flags.Lookup("logs").NoOptDefVal = anyLevel
 	_ = cmd.RegisterFlagCompletionFunc("logs", complete.Fixed(connect.LogLevels...))
-	o.until.Flags(f, "notifications")
-	f.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
-	cmdutil.AddAnswering(a, f)
+	o.until.Flags(flags, "notifications")
+	flags.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 
-func (o *listenOptions) check(a *cmdutil.Factory) error {
+func (o *listenOptions) check(f *cmdutil.Factory) error {
 	if o.logs != "" && o.logs != anyLevel && !slices.Contains(connect.LogLevels, o.logs) {
 		return usage.New(fmt.Sprintf("unknown log level %q", o.logs), suggest.DidYouMean("--logs=%s", o.logs, connect.LogLevels, wire.Hint("levels are "+strings.Join(connect.LogLevels, ", "))))
 	}
-	if a.Output != "" {
+	if f.Output != "" {
 		return usage.New("listen writes until it is stopped, so it has no -o", "use > FILE")
 	}
-	o.jsonl = o.jsonl || a.JSON || a.Wire || a.Jq != ""
+	o.jsonl = o.jsonl || f.JSON || f.Wire || f.Jq != ""
 	return o.until.Check()
 }
 
@@ -95,9 +95,9 @@ func (o *listenOptions) everything() bool {
 	return !o.tools && !o.prompts && !o.resources && len(o.uris) == 0 && o.logs == ""
 }
 
-func runListen(ctx context.Context, a *cmdutil.Factory, o listenOptions) (err error) {
+func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err error) {
 	ear := cmdutil.NewEar(ctx)
-	c, out := a.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Hear})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Hear})
 	defer ear.Deaf()
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -106,26 +106,26 @@ func runListen(ctx context.Context, a *cmdutil.Factory, o listenOptions) (err er
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	out, err = cmdutil.HearAll(ctx, a, c, ear, want.listening(a, c, o.until), o.until, func(n cmdutil.Notice) (int, error) {
+	out, err = cmdutil.HearAll(ctx, f, c, ear, want.listening(f, c, o.until), o.until, func(n cmdutil.Notice) (int, error) {
 		if !want.takes(n.Method) {
 			return 0, nil
 		}
-		return 1, printNotice(ctx, a, o, n)
+		return 1, printNotice(ctx, f, o, n)
 	})
 	if out.Good() && out.Method != "" {
-		a.Note("the server closed the subscription")
+		f.Note("the server closed the subscription")
 	}
-	a.Record.About(out)
-	cmdutil.Explained(ctx, a, "subscriptions/listen", "resources/subscribe")
+	f.Record.About(out)
+	cmdutil.Explained(ctx, f, "subscriptions/listen", "resources/subscribe")
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-func printNotice(ctx context.Context, a *cmdutil.Factory, o listenOptions, n cmdutil.Notice) error {
+func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmdutil.Notice) error {
 	if o.jsonl {
-		return cmdutil.PrintLine(ctx, a, n.Raw)
+		return cmdutil.PrintLine(ctx, f, n.Raw)
 	}
-	if err := render.Notification(a.Stdout(), a.OutStyle, n.At, n.Message); err != nil {
-		return cmdutil.Unwritten(a, "writing the result", err)
+	if err := render.Notification(f.Stdout(), f.OutStyle, n.At, n.Message); err != nil {
+		return cmdutil.Unwritten(f, "writing the result", err)
 	}
 	return nil
 }
@@ -217,11 +217,11 @@ func (w wish) takes(method string) bool {
 
 // listening is the wish as the client takes it. What the server agreed to is told
 // each time.
-func (w wish) listening(a *cmdutil.Factory, c *connect.Conn, until cmdutil.Endurance) client.Listening {
+func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.Endurance) client.Listening {
 	var before atomic.Bool
 	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.Patience(c.Env.Limits.Idle),
 		Began: func(agreed client.Filter) {
-			a.Progress.Done()
+			f.Progress.Done()
 			if before.Swap(true) {
 				c.Env.UI.Note("reconnected; changes in between were not reported")
 				return

@@ -27,7 +27,7 @@ type Given struct {
 // Parse reads them; flag is the --args of the command. A flat one has names in
 // the place of paths. What is wrong that no schema is needed for is an error, all of
 // it at once.
-func Parse(a *host.Env, args []string, flag string, flat bool) (g Given, err error) {
+func Parse(e *host.Env, args []string, flag string, flat bool) (g Given, err error) {
 	if flag == "" && len(args) > 0 && isDocument(args[0]) && !IsScalar(args[0]) {
 		flag, args = args[0], args[1:]
 	} else if flag == "" {
@@ -37,7 +37,7 @@ func Parse(a *host.Env, args []string, flag string, flat bool) (g Given, err err
 		return g, err
 	}
 	var wrong []error
-	if g.Document, err = Arguments(a, flag); err != nil {
+	if g.Document, err = Arguments(e, flag); err != nil {
 		wrong = append(wrong, err)
 	}
 	var unnamed []string
@@ -51,7 +51,7 @@ func Parse(a *host.Env, args []string, flag string, flat bool) (g Given, err err
 			wrong = append(wrong, usage.New("not NAME=VALUE: "+Shortened(typed), `the JSON object goes first: '{"a":1}' b=2`))
 			continue
 		}
-		w, err := ParseWord(a, typed, flat)
+		w, err := ParseWord(e, typed, flat)
 		if err == nil {
 			err = places.put(w)
 		}
@@ -148,12 +148,12 @@ func within(place, other string) bool {
 }
 
 // Tell says them.
-func Tell(a *host.Env, r Reading) {
+func Tell(e *host.Env, r Reading) {
 	for _, text := range r.Warnings {
-		a.UI.Warn(text)
+		e.UI.Warn(text)
 	}
 	for _, text := range r.notes {
-		a.UI.Note(text)
+		e.UI.Note(text)
 	}
 }
 

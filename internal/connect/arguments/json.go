@@ -14,12 +14,12 @@ import (
 
 // Arguments reads the JSON object that stands on the command line, in a file or
 // on standard input. Its bytes are what will be sent.
-func Arguments(a *host.Env, arg string) (json.RawMessage, error) {
-	raw, from, err := a.UI.Input(arg)
+func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
+	raw, from, err := e.UI.Input(arg)
 	if err != nil {
 		return nil, err
 	}
-	if limit := a.Limits.WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
+	if limit := e.Limits.WithDefaults().Message; limit > 0 && int64(len(raw)) > limit {
 		return nil, usage.New(fmt.Sprintf("%s has %d bytes, over the message limit of %d", from, len(raw), limit),
 			"--max-message-size SIZE raises the limit, 0 removes it")
 	}

@@ -13,9 +13,9 @@ import (
 // Assigned reads values that are given by name: NAME=VALUE words, each value a
 // string as it stands and a list where its name comes again, or one JSON object
 // in the places where a tool's arguments may stand.
-func Assigned(a *host.Env, words []string) (json.RawMessage, error) {
+func Assigned(e *host.Env, words []string) (json.RawMessage, error) {
 	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "@") || strings.HasPrefix(strings.TrimSpace(words[0]), "{")) {
-		return Arguments(a, words[0])
+		return Arguments(e, words[0])
 	}
 	object := json.RawMessage("{}")
 	for _, word := range words {

@@ -82,7 +82,7 @@ func firstOf(text string) string {
 }
 
 // ParseWord reads one. A flat one has a name in the place of a path.
-func ParseWord(a *host.Env, typed string, flat bool) (Word, error) {
+func ParseWord(e *host.Env, typed string, flat bool) (Word, error) {
 	w := Word{Typed: typed}
 	at, from := Operator(typed)
 	if at < 0 {
@@ -98,7 +98,7 @@ func ParseWord(a *host.Env, typed string, flat bool) (Word, error) {
 	value, isJSON := typed[from:], typed[at] == ':'
 	whose := "the value of " + w.Key()
 	if strings.HasPrefix(value, "@") {
-		raw, name, err := a.UI.Input(value)
+		raw, name, err := e.UI.Input(value)
 		known, ok := errors.AsType[usage.Error](err)
 		if err != nil && (!ok || known.Hint != "") {
 			return w, err

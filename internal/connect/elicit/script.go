@@ -33,13 +33,13 @@ type script struct {
 }
 
 // readScript reads the texts of --answer.
-func readScript(a *host.Env, texts []string) (script, error) {
+func readScript(e *host.Env, texts []string) (script, error) {
 	s := script{named: map[string]jsonraw.Members{}}
 	for _, text := range texts {
 		raw, from := []byte(text), "--answer"
 		if strings.HasPrefix(text, "@") {
 			var err error
-			if raw, from, err = a.UI.Input(text); err != nil {
+			if raw, from, err = e.UI.Input(text); err != nil {
 				return s, err
 			}
 		}

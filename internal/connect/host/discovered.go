@@ -38,9 +38,9 @@ type ConfigFile struct {
 const mostKnown = 64 << 20
 
 // KnownFiles are the configurations of all clients, in the order of their table.
-func (a *Env) KnownFiles() []ConfigFile {
-	if a.Known != nil {
-		return *a.Known
+func (e *Env) KnownFiles() []ConfigFile {
+	if e.Known != nil {
+		return *e.Known
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *Env) KnownFiles() []ConfigFile {
 	}
 	var all []ConfigFile
 	for _, c := range target.Clients {
-		path, folder := c.File(runtime.GOOS, a.Getenv), here
+		path, folder := c.File(runtime.GOOS, e.Getenv), here
 		if c.Project {
 			path, folder = upwards(here, path)
 		}
@@ -66,17 +66,17 @@ func (a *Env) KnownFiles() []ConfigFile {
 			all = append(all, f)
 		}
 	}
-	switchOff(a, all)
+	switchOff(e, all)
 	for i := range all {
 		all[i].doc = nil
 	}
-	a.Known = &all
+	e.Known = &all
 	return all
 }
 
 // switchOff marks what Claude Code was told not to use of a project's file. It says so
 // in files of its own.
-func switchOff(a *Env, all []ConfigFile) {
+func switchOff(e *Env, all []ConfigFile) {
 	i := slices.IndexFunc(all, func(f ConfigFile) bool { return f.Client.Name == "claude-code" && len(f.Servers) > 0 })
 	if i < 0 {
 		return
@@ -89,7 +89,7 @@ func switchOff(a *Env, all []ConfigFile) {
 		}
 	}
 	for _, name := range []string{filepath.Join(folder, ".claude", "settings.json"), filepath.Join(folder, ".claude", "settings.local.json"),
-		filepath.Join(cmp.Or(a.Getenv("HOME"), a.Getenv("USERPROFILE")), ".claude", "settings.json")} {
+		filepath.Join(cmp.Or(e.Getenv("HOME"), e.Getenv("USERPROFILE")), ".claude", "settings.json")} {
 		if raw, err := readRegular(name); err == nil {
 			doc, _ := decoded(name, raw)
 			off = append(off, target.SwitchedOff(doc, folder)...)
@@ -170,31 +170,31 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 }
 
 // KnownServers are all of them; a file that cannot be read is a warning.
-func (a *Env) KnownServers() (all []target.Server) {
-	for _, text := range a.UnreadableFiles() {
-		a.UI.Warn(text)
+func (e *Env) KnownServers() (all []target.Server) {
+	for _, text := range e.UnreadableFiles() {
+		e.UI.Warn(text)
 	}
-	for _, f := range a.KnownFiles() {
+	for _, f := range e.KnownFiles() {
 		all = append(all, f.Servers...)
 	}
 	return all
 }
 
 // UnreadableFiles says of each file that cannot be read why that is.
-func (a *Env) UnreadableFiles() (all []string) {
+func (e *Env) UnreadableFiles() (all []string) {
 	told := map[string]bool{}
-	for _, f := range a.KnownFiles() {
+	for _, f := range e.KnownFiles() {
 		if f.Err != nil && !told[f.Path] {
 			told[f.Path] = true
-			all = append(all, f.Client.Title+": "+a.Tilde(f.Path)+" is omitted: "+f.Err.Error())
+			all = append(all, f.Client.Title+": "+e.Tilde(f.Path)+" is omitted: "+f.Err.Error())
 		}
 	}
 	return all
 }
 
 // Tilde is a path with ~ for the user's folder.
-func (a *Env) Tilde(path string) string {
-	if home := a.Getenv("HOME"); home != "" && strings.HasPrefix(path, home+string(filepath.Separator)) {
+func (e *Env) Tilde(path string) string {
+	if home := e.Getenv("HOME"); home != "" && strings.HasPrefix(path, home+string(filepath.Separator)) {
 		return "~" + path[len(home):]
 	}
 	return path
@@ -202,8 +202,8 @@ func (a *Env) Tilde(path string) string {
 
 // KnownNames are what the servers are called: each by its name and, whatever else is
 // called so, by that of its client and its own.
-func (a *Env) KnownNames() (names []string) {
-	for _, f := range a.KnownFiles() {
+func (e *Env) KnownNames() (names []string) {
+	for _, f := range e.KnownFiles() {
 		for _, s := range f.Servers {
 			names = append(names, s.Name, s.ID())
 		}
@@ -214,13 +214,13 @@ func (a *Env) KnownNames() (names []string) {
 
 // ServerNamed is the one server that a name means. Several of one name are no matter
 // where they are the same, or where all but one are disabled.
-func (a *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
-	for _, f := range a.KnownFiles() { // then warnings about the others are not needed
+func (e *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
+	for _, f := range e.KnownFiles() { // then warnings about the others are not needed
 		if i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
 			return f.Servers[i], wire.Outcome{}
 		}
 	}
-	called := slices.DeleteFunc(a.KnownServers(), func(s target.Server) bool { return s.Name != name })
+	called := slices.DeleteFunc(e.KnownServers(), func(s target.Server) bool { return s.Name != name })
 	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(enabled) > 0 {
 		called = enabled
 	}

@@ -22,29 +22,29 @@ func WithoutFields(fields []wire.Field, names ...string) []wire.Field {
 }
 
 // LearnServer hides what a server's entry holds, wherever it turns up.
-func (a *Env) LearnServer(s target.Server) {
-	for _, e := range s.Env {
-		a.Secrets.LearnEnvironment([]string{e.Name + "=" + e.Value})
-		a.LearnValue(e.Value)
+func (e *Env) LearnServer(s target.Server) {
+	for _, setting := range s.Env {
+		e.Secrets.LearnEnvironment([]string{setting.Name + "=" + setting.Value})
+		e.LearnValue(setting.Value)
 	}
 	for _, h := range s.Headers {
-		a.Secrets.LearnField(wire.Field{Name: h.Name, Value: h.Value})
-		a.Secrets.Learn(h.Value)
+		e.Secrets.LearnField(wire.Field{Name: h.Name, Value: h.Value})
+		e.Secrets.Learn(h.Value)
 	}
-	a.Secrets.LearnURL(s.URL)
-	a.Secrets.LearnCommand(s.Command)
+	e.Secrets.LearnURL(s.URL)
+	e.Secrets.LearnCommand(s.Command)
 }
 
 // LearnValue hides a value everywhere, unless it is plainly none to hide.
-func (a *Env) LearnValue(value string) {
+func (e *Env) LearnValue(value string) {
 	plain := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLower(r) }) < 0 ||
 		strings.Trim(value, "0123456789.:") == "" || filepath.IsAbs(value) || strings.HasPrefix(value, "~/")
 	switch {
 	case plain:
 	case strings.Contains(value, "://"):
-		a.Secrets.LearnURL(value)
+		e.Secrets.LearnURL(value)
 	default:
-		a.Secrets.Learn(value)
+		e.Secrets.Learn(value)
 	}
 }
 
@@ -59,10 +59,10 @@ func inputEnv(id string) string {
 }
 
 // InputValue is what the variable or the person says.
-func (a *Env) InputValue(ctx context.Context, in target.Asked) (string, error) {
-	value := a.Getenv(inputEnv(in.ID))
+func (e *Env) InputValue(ctx context.Context, in target.Asked) (string, error) {
+	value := e.Getenv(inputEnv(in.ID))
 	if value == "" {
-		if !a.UI.Interactive() {
+		if !e.UI.Interactive() {
 			return "", usage.New(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), wire.Hint(inputEnv(in.ID)+"=VALUE sets it"))
 		}
 		prompt := cmp.Or(in.Description, in.ID)
@@ -73,13 +73,13 @@ func (a *Env) InputValue(ctx context.Context, in target.Asked) (string, error) {
 			prompt += " [" + in.Default + "]"
 		}
 		var err error
-		if value, err = a.UI.TypedLine(ctx, prompt, in.Secret); err != nil {
+		if value, err = e.UI.TypedLine(ctx, prompt, in.Secret); err != nil {
 			return "", err
 		}
 		value = cmp.Or(value, in.Default)
 	}
 	if in.Secret {
-		a.Secrets.Learn(value)
+		e.Secrets.Learn(value)
 	}
 	if len(in.Options) > 0 && !slices.Contains(in.Options, value) {
 		return "", usage.New(in.ID+" is none of its values", wire.Hint("it is one of "+strings.Join(in.Options, ", ")))
@@ -99,7 +99,7 @@ var inheritedOnWindows = []string{"APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEP
 	"PROGRAMDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "PROCESSOR_ARCHITECTURE"}
 
 // ServerEnvironment is what a server's process gets.
-func (a *Env) ServerEnvironment(s target.Server) ([]string, error) {
+func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	var all []string
 	put := func(name, value string) { all = append(all, name+"="+value) }
 	names := slices.Concat(inherited, s.Passed)
@@ -107,20 +107,20 @@ func (a *Env) ServerEnvironment(s target.Server) ([]string, error) {
 		names = append(names, inheritedOnWindows...)
 	}
 	for _, name := range names {
-		if value := a.Getenv(name); value != "" {
+		if value := e.Getenv(name); value != "" {
 			put(name, value)
 		}
 	}
-	for _, entry := range a.Environ() {
+	for _, entry := range e.Environ() {
 		if strings.HasPrefix(entry, "LC_") {
 			all = append(all, entry)
 		}
 	}
 	for _, name := range s.Passed {
-		if value := a.Getenv(name); value == "" {
-			a.UI.Warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
+		if value := e.Getenv(name); value == "" {
+			e.UI.Warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
 		} else {
-			a.LearnValue(value)
+			e.LearnValue(value)
 		}
 	}
 	if s.EnvFile != "" {
@@ -128,9 +128,9 @@ func (a *Env) ServerEnvironment(s target.Server) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range Dotenv(string(raw)) {
-			a.LearnValue(e.Value)
-			put(e.Name, e.Value)
+		for _, setting := range Dotenv(string(raw)) {
+			e.LearnValue(setting.Value)
+			put(setting.Name, setting.Value)
 		}
 	}
 	for _, e := range s.Env {

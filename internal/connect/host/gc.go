@@ -6,13 +6,13 @@ package host
 // as in use, so that a collection comes when the heap is twice as large as they are. When
 // much is in use they count for little: with a larger percentage in their place, a batch
 // of large results takes twice the memory. No later conversation changes it.
-func TuneGC(a *Env, many bool) {
-	if a.Ballast != nil || a.Getenv("GOGC") != "" {
+func TuneGC(e *Env, many bool) {
+	if e.Ballast != nil || e.Getenv("GOGC") != "" {
 		return
 	}
 	size := 4 << 20
 	if many {
 		size = 8 << 20
 	}
-	a.Ballast = make([]byte, size)
+	e.Ballast = make([]byte, size)
 }

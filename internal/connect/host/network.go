@@ -83,14 +83,14 @@ type Network struct {
 }
 
 // NetworkFor settles the way to a server. Its errors are of the command line.
-func (a *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) {
-	r, err := a.Network.over(saved)
+func (e *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) {
+	r, err := e.Network.over(saved)
 	if err != nil {
 		return nil, err
 	}
-	a.Secrets.LearnURL(string(r.Proxy))
+	e.Secrets.LearnURL(string(r.Proxy))
 	w := &Network{Reach: r, Pins: network.Pins{}}
-	if err := secure(a, w); err != nil {
+	if err := secure(e, w); err != nil {
 		return nil, err
 	}
 	for _, text := range r.Resolve {
@@ -103,21 +103,21 @@ func (a *Env) NetworkFor(endpoint string, saved *state.Reach) (*Network, error) 
 			w.Pins[w.server] = []string{r.Socket}
 		}
 	}
-	proxy, err := network.ProxyFor(string(r.Proxy), a.Getenv)
+	proxy, err := network.ProxyFor(string(r.Proxy), e.Getenv)
 	if err != nil {
 		return nil, usage.New("--proxy: "+err.Error(), "--proxy http://127.0.0.1:8080")
 	}
 	w.ProxyFunc = w.Pins.Directly(proxy)
-	if a.Network.Insecure && a.Route == nil {
-		a.UI.Warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
+	if e.Network.Insecure && e.Route == nil {
+		e.UI.Warn("--insecure: the server's certificate is NOT verified; an attacker in between can read and change everything, tokens included")
 	}
-	a.Route = w
+	e.Route = w
 	return w, nil
 }
 
 // secure reads the files of certificates.
-func secure(a *Env, w *Network) (err error) {
-	papers := network.Certificates{Insecure: a.Network.Insecure}
+func secure(e *Env, w *Network) (err error) {
+	papers := network.Certificates{Insecure: e.Network.Insecure}
 	for _, f := range []struct {
 		flag, name string
 		into       *[]byte
@@ -125,7 +125,7 @@ func secure(a *Env, w *Network) (err error) {
 		if f.name == "" {
 			continue
 		}
-		if *f.into, err = a.ReadFile(f.name, MostSecret); err != nil {
+		if *f.into, err = e.ReadFile(f.name, MostSecret); err != nil {
 			return usage.NotRead(f.flag+" "+f.name, err, f.flag+" must be a PEM file")
 		}
 		if len(*f.into) == 0 {
@@ -184,18 +184,18 @@ func (w *Network) Options(insecure bool) (all [][2]string) {
 
 // RememberNetwork settles the way to a server that no conversation was opened with in this
 // run: it is that of a session with it.
-func (a *Env) RememberNetwork(endpoint string) error {
-	if a.Route != nil {
+func (e *Env) RememberNetwork(endpoint string) error {
+	if e.Route != nil {
 		return nil
 	}
 	var saved *state.Reach
-	_, remembered, _ := a.LoadState() // what cannot be read says nothing
+	_, remembered, _ := e.LoadState() // what cannot be read says nothing
 	for _, name := range remembered.Names() {
 		if s, _ := remembered.Session(name); s.Endpoint == endpoint && s.Reach != nil {
 			saved = s.Reach
 		}
 	}
-	_, err := a.NetworkFor(endpoint, saved)
+	_, err := e.NetworkFor(endpoint, saved)
 	return err
 }
 

@@ -32,8 +32,8 @@ func (most TooMuch) Error() string { return fmt.Sprintf("it has more than %d byt
 
 // ReadFile reads a file of the user's. The error is an auth.Late where --max-time
 // ends it, in a login or not.
-func (a *Env) ReadFile(name string, most int64) ([]byte, error) {
-	return a.InTime(func() ([]byte, error) {
+func (e *Env) ReadFile(name string, most int64) ([]byte, error) {
+	return e.InTime(func() ([]byte, error) {
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, err
@@ -45,12 +45,12 @@ func (a *Env) ReadFile(name string, most int64) ([]byte, error) {
 }
 
 // InputLimit is the limit of the user for what is sent, else the one that there is.
-func (a *Env) InputLimit() int64 { return cmp.Or(a.Limits.Message, MostInput) }
+func (e *Env) InputLimit() int64 { return cmp.Or(e.Limits.Message, MostInput) }
 
 // InTime gives up what reads for longer than --max-time; without it nothing does. What
 // is given up goes on until the process ends, which is soon.
-func (a *Env) InTime(read func() ([]byte, error)) ([]byte, error) {
-	limit := a.Limits.Hard
+func (e *Env) InTime(read func() ([]byte, error)) ([]byte, error) {
+	limit := e.Limits.Hard
 	if limit <= 0 {
 		return read()
 	}

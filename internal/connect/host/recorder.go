@@ -61,33 +61,33 @@ const pruneEvery = 64
 // StartRecording begins it with the first conversation; where is the server as a user
 // would name it, by the recorder that the capture names, command that of a server which
 // a file names.
-func (a *Env) StartRecording(where, by string, command []string) {
-	a.Record.Conns++
-	if a.Record.Conns > 1 || a.NoRecord || a.RecordTo == OffWord {
+func (e *Env) StartRecording(where, by string, command []string) {
+	e.Record.Conns++
+	if e.Record.Conns > 1 || e.NoRecord || e.RecordTo == OffWord {
 		return
 	}
 	// A client may start a server's command twice, so that two record into one file.
-	place, most, turn := capture.File(a.RecordTo), int64(0), capture.Rotation{}
-	a.Record.mark = strings.ToLower(rand.Text()[:8])
-	if a.RecordTo == "" {
-		ring, err := a.Ring()
+	place, most, turn := capture.File(e.RecordTo), int64(0), capture.Rotation{}
+	e.Record.mark = strings.ToLower(rand.Text()[:8])
+	if e.RecordTo == "" {
+		ring, err := e.Ring()
 		if err != nil {
 			return // without a home there is no place, as there is none for the state
 		}
-		a.Record.Ring, a.Record.mark, place, most = ring, "", ring.Create, a.Record.Most
+		e.Record.Ring, e.Record.mark, place, most = ring, "", ring.Create, e.Record.Most
 		if by != capture.ByCommand { // what may run for days
 			turn = capture.DefaultRotation(ring)
 		}
 	}
-	a.Record.Recorder = capture.NewRecorder(capture.Recording{
-		Open: place, MaxBytes: most, Rotation: turn, Secrets: &a.Secrets, OnError: func(err error) { recordingFailed(a, err) },
-		Head: capture.Head{Mcpc: a.Version, Started: a.Now(), Target: where, Argv: shownArgs(a), Command: command, By: by, Of: a.Record.Resent, In: a.Record.mark},
+	e.Record.Recorder = capture.NewRecorder(capture.Recording{
+		Open: place, MaxBytes: most, Rotation: turn, Secrets: &e.Secrets, OnError: func(err error) { recordingFailed(e, err) },
+		Head: capture.Head{Mcpc: e.Version, Started: e.Now(), Target: where, Argv: shownArgs(e), Command: command, By: by, Of: e.Record.Resent, In: e.Record.mark},
 	})
 }
 
 // Ring is where every run is kept.
-func (a *Env) Ring() (*capture.Ring, error) {
-	store, err := state.Open(a.State)
+func (e *Env) Ring() (*capture.Ring, error) {
+	store, err := state.Open(e.State)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +95,11 @@ func (a *Env) Ring() (*capture.Ring, error) {
 }
 
 // shownArgs is the command line as it may be kept.
-func shownArgs(a *Env) []string {
-	words := a.Secrets.Command(append([]string{"mcpc"}, a.Args...))
-	for i, f := range fieldsIn(a.Args) {
+func shownArgs(e *Env) []string {
+	words := e.Secrets.Command(append([]string{"mcpc"}, e.Args...))
+	for i, f := range fieldsIn(e.Args) {
 		f = redact.RedactField(f)
-		words[i+1] = a.Secrets.Text(f.Name + ": " + f.Value)
+		words[i+1] = e.Secrets.Text(f.Name + ": " + f.Value)
 	}
 	return words
 }
@@ -118,24 +118,24 @@ func fieldsIn(args []string) map[int]wire.Field {
 }
 
 // LearnArgs learns the secrets of a command line that may not be parsed yet.
-func (a *Env) LearnArgs() {
-	a.Secrets.LearnCommand(a.Args)
-	for _, f := range fieldsIn(a.Args) {
-		a.Secrets.LearnField(f)
+func (e *Env) LearnArgs() {
+	e.Secrets.LearnCommand(e.Args)
+	for _, f := range fieldsIn(e.Args) {
+		e.Secrets.LearnField(f)
 	}
 }
 
 // recordingFailed is loud once, and changes nothing else: the answer is what the
 // user wants.
-func recordingFailed(a *Env, err error) {
-	if a.Record.Quiet.Load() {
+func recordingFailed(e *Env, err error) {
+	if e.Record.Quiet.Load() {
 		return
 	}
 	where := ""
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		where = failed.Path + ": "
 	}
-	a.UI.Warn("the traffic is not recorded: " + where + Reason(err) + " (--no-record disables recording)")
+	e.UI.Warn("the traffic is not recorded: " + where + Reason(err) + " (--no-record disables recording)")
 }
 
 // Reason is an error in the words of the operating system where it has any.
@@ -151,8 +151,8 @@ func (r *Recording) About(o wire.Outcome) { r.about = o }
 
 // EndRecording writes how the command ended, and closes the recording. A command that
 // was asked wrongly before anything crossed leaves none.
-func (a *Env) EndRecording(o wire.Outcome, exit int) {
-	r := &a.Record
+func (e *Env) EndRecording(o wire.Outcome, exit int) {
+	r := &e.Record
 	if r.Recorder == nil || r.ended {
 		return
 	}
@@ -161,40 +161,40 @@ func (a *Env) EndRecording(o wire.Outcome, exit int) {
 	}
 	// The recorder stays where it is: a late frame taps one that is closed.
 	r.ended = true
-	if past := a.Record.Past.Load(); past > 0 {
+	if past := e.Record.Past.Load(); past > 0 {
 		r.Lost(int(past))
 	}
 	if o.Phase == "state" && r.Ring != nil {
 		r.Quiet.Store(true) // it is in the same folder
 	}
 	if r.Crossed.Load() || o.Kind != wire.Usage && o.Kind != wire.Signal && !o.Good() {
-		end := endOf(a, o, exit)
+		end := endOf(e, o, exit)
 		end.Many = o.Many || r.Many
 		r.End(end)
 	}
 	_ = r.Close() // what failed was said
 	if n := r.Run(); r.Ring != nil && n > 0 && n%pruneEvery == 0 {
-		_, _ = r.Ring.Prune(capture.DefaultLimits, a.Now())
+		_, _ = r.Ring.Prune(capture.DefaultLimits, e.Now())
 	}
 }
 
-func endOf(a *Env, o wire.Outcome, exit int) capture.End {
-	hint := a.UI.HintText(o.Hint)
-	return capture.End{Time: a.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
+func endOf(e *Env, o wire.Outcome, exit int) capture.End {
+	hint := e.UI.HintText(o.Hint)
+	return capture.End{Time: e.Now(), Exit: exit, Kind: o.Kind, Method: o.Method, Name: o.Name,
 		Text: o.Text, Hint: hint, Took: o.Took, Findings: o.Findings}
 }
 
 // GaveUp records that the last request got no valid answer and mcpc waits for none, while
 // the command goes on: one that comes late is no ending.
-func (a *Env) GaveUp(o wire.Outcome, exit int) {
+func (e *Env) GaveUp(o wire.Outcome, exit int) {
 	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
 	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
-	if r := a.Record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
+	if r := e.Record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
 		return
 	}
-	end := endOf(a, o, exit)
+	end := endOf(e, o, exit)
 	end.ID = jsonraw.OneLine(o.ID)
-	a.Record.End(end)
+	e.Record.End(end)
 }
 
 // LastRow is the row of the last exchange of this run in which the client asked for a

@@ -50,19 +50,19 @@ type Settings struct {
 }
 
 // Fields are the header fields of the user's, of --header-file and of -H.
-func (a *Env) Fields() ([]wire.Field, error) {
-	if err := readHeaderFiles(a); err != nil {
+func (e *Env) Fields() ([]wire.Field, error) {
+	if err := readHeaderFiles(e); err != nil {
 		return nil, err
 	}
-	return a.TypedFields()
+	return e.TypedFields()
 }
 
 // readHeaderFiles puts the fields of --header-file before those of -H, which so replace
 // them. What comes from a file and not from the command line is treated as secret.
-func readHeaderFiles(a *Env) error {
+func readHeaderFiles(e *Env) error {
 	var lines []string
-	for _, name := range a.HeaderFiles {
-		raw, err := a.ReadFile(name, MostSecret)
+	for _, name := range e.HeaderFiles {
+		raw, err := e.ReadFile(name, MostSecret)
 		if err != nil {
 			return usage.NotRead("--header-file "+name, err, "")
 		}
@@ -74,12 +74,12 @@ func readHeaderFiles(a *Env) error {
 			if err != nil {
 				return usage.New(fmt.Sprintf("--header-file %s, line %d: not a header field", name, i+1), "a line is 'Name: value'")
 			}
-			a.Secrets.LearnField(field)
-			a.Secrets.Learn(field.Value)
+			e.Secrets.LearnField(field)
+			e.Secrets.Learn(field.Value)
 			lines = append(lines, line)
 		}
 	}
-	a.Headers, a.HeaderFiles = append(lines, a.Headers...), nil
+	e.Headers, e.HeaderFiles = append(lines, e.Headers...), nil
 	return nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"mcpc/internal/state"
 )
 
-func (a *Env) LoadState() (*state.Store, state.State, error) {
-	store, err := state.Open(a.State)
+func (e *Env) LoadState() (*state.Store, state.State, error) {
+	store, err := state.Open(e.State)
 	if err != nil {
 		return nil, state.State{}, err
 	}
@@ -18,10 +18,10 @@ func (a *Env) LoadState() (*state.Store, state.State, error) {
 const TokensName = "auth.json"
 
 // Tokens opens the store of the tokens. The login settles where new ones are kept.
-func (a *Env) Tokens() (*auth.Store, error) {
-	store, err := state.Open(a.State)
+func (e *Env) Tokens() (*auth.Store, error) {
+	store, err := state.Open(e.State)
 	if err != nil {
 		return nil, err
 	}
-	return &auth.Store{File: store.Private(TokensName), Keyring: &auth.Keyring{Getenv: a.Getenv}}, nil
+	return &auth.Store{File: store.Private(TokensName), Keyring: &auth.Keyring{Getenv: e.Getenv}}, nil
 }

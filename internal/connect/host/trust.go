@@ -52,34 +52,34 @@ func AsksFirst(s target.Server, now Standing) bool {
 }
 
 // Trusts are those that are remembered. What cannot be read confirms nothing.
-func (a *Env) Trusts(store *state.Store) []state.Trust {
+func (e *Env) Trusts(store *state.Store) []state.Trust {
 	if store == nil {
 		return nil
 	}
 	all, err := store.Trusts()
 	if err != nil {
-		a.UI.Warn("the stored approvals cannot be read: " + err.Error())
+		e.UI.Warn("the stored approvals cannot be read: " + err.Error())
 	}
 	return all
 }
 
 // Trust remembers a server as it now is.
-func (a *Env) Trust(ctx context.Context, store *state.Store, s target.Server) error {
+func (e *Env) Trust(ctx context.Context, store *state.Store, s target.Server) error {
 	if store == nil {
-		_, err := state.Open(a.State)
+		_, err := state.Open(e.State)
 		return err
 	}
-	return store.SaveTrust(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: a.Now()})
+	return store.SaveTrust(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: e.Now()})
 }
 
-func ServerFacts(a *Env, s target.Server) (rows [][]string) {
+func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 	add := func(name, value string) {
 		if value != "" {
 			rows = append(rows, []string{name, value})
 		}
 	}
-	add("command", strings.Join(sliceutil.Map(a.Secrets.Command(s.Command), ShownWord), " "))
-	add("url", a.Secrets.Text(redact.RedactURL(s.URL)))
+	add("command", strings.Join(sliceutil.Map(e.Secrets.Command(s.Command), ShownWord), " "))
+	add("url", e.Secrets.Text(redact.RedactURL(s.URL)))
 	add("directory", folderOf(s))
 	add("environment", strings.Join(append(target.Names(s.Env), s.Passed...), ", "))
 	add("variables from", s.EnvFile)
