@@ -70,7 +70,7 @@ var timerFiles = []string{
 	"internal/client/request_timers.go",        // the limits of a request
 	"internal/client/roots.go",                 // asks before it answers
 	"internal/client/transport/http_sse.go",    // a POST whose answer came
-	"internal/connect/read_file.go",            // --max-time of a file
+	"internal/connect/host/read_file.go",       // --max-time of a file
 	"internal/demo/tools_waiting.go",           // tools that take time
 	"internal/mock/connection.go",              // scripted delays
 	"internal/mock/http.go",                    //
@@ -103,29 +103,27 @@ var largePackages = map[string]string{
 	"internal/client":           "one type, Session, whose files know each other's parts: eras, lists, tasks, server requests",
 	"internal/client/transport": "three transports that share framing, matching, faults and recording",
 	"internal/client/auth":      "one file for each step and document of the authorization specification",
-	"internal/connect":          "to be split",
 	"internal/capture":          "one format, and the listing that needs all of it",
 }
 
 // largeTypes may have more methods or fields, for the reason given.
 var largeTypes = map[string]string{
-	"internal/cli/batch.batch":      "to be split",
-	"internal/cli/cmdutil.Factory":  "to be split",
-	"internal/cli/server.serverRow": "a server as JSON",
-	"internal/cli/traffic.rowOut":   "a row as JSON",
-	"internal/client.Options":       "the settings of a session, each of its own",
-	"internal/client/auth.Client":   "a client as it is stored",
-	"internal/client/auth.Request":  "the settings of a login",
-	"internal/connect.Conn":         "to be split",
-	"internal/connect.Env":          "to be split",
-	"internal/connect.Settings":     "the flags of all commands about a connection",
-	"internal/state.Session":        "a session as it is stored",
-	"internal/state.Store":          "to be split",
-	"internal/capture.Row":          "what is known of an exchange, which the filter language names",
-	"internal/wire.Outcome":         "all that is known of how a request ended, which is printed, documented and recorded",
-	"internal/redact.Secrets":       "to be split",
-	"internal/wire.Traits":          "what the correlation needs of a message",
-	"internal/wire.threads":         "to be split",
+	"internal/cli/batch.batch":       "to be split",
+	"internal/cli/cmdutil.Factory":   "to be split",
+	"internal/cli/server.serverRow":  "a server as JSON",
+	"internal/cli/traffic.rowOut":    "a row as JSON",
+	"internal/client.Options":        "the settings of a session, each of its own",
+	"internal/client/auth.Client":    "a client as it is stored",
+	"internal/client/auth.Request":   "the settings of a login",
+	"internal/connect.Conn":          "to be split",
+	"internal/connect/host.Settings": "the flags of all commands about a connection",
+	"internal/state.Session":         "a session as it is stored",
+	"internal/state.Store":           "to be split",
+	"internal/capture.Row":           "what is known of an exchange, which the filter language names",
+	"internal/wire.Outcome":          "all that is known of how a request ended, which is printed, documented and recorded",
+	"internal/redact.Secrets":        "to be split",
+	"internal/wire.Traits":           "what the correlation needs of a message",
+	"internal/wire.threads":          "to be split",
 }
 
 type listed struct {

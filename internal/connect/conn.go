@@ -1,8 +1,9 @@
 // Package connect opens connections to the servers that users name: a URL, a command, a
-// session, or an entry of another program's configuration. It finds the server, its
-// credentials and its network settings, asks for consent where that is needed, resumes
-// sessions, records the traffic, and remembers what it learned in the state directory. How
-// the user is told and asked is up to the UI of its Env.
+// session, or an entry of another program's configuration. Dial finds the server, resumes its
+// session or opens one, and records the traffic; a Conn lists and finds tools, prompts and
+// resources, and remembers what it learned in the state directory. What Dial may touch of the
+// world, and how the user is told and asked, is the host.Env that it gets; toolcall calls
+// tools over a Conn, and elicit answers what its server requests.
 package connect
 
 import (

@@ -1,3 +1,9 @@
+// Package host has what a program needs of the world before it connects to a server: the
+// settings of a connection (Settings), how the user is told and asked (UI), the servers that
+// the configurations of other programs name, the user's consent to them, credentials, the
+// network, the state directory, and the recording of the traffic. Env holds all of it for one
+// run of a program; package connect dials with it. The name is the specification's: a host is
+// the program that creates clients and asks for the user's consent.
 package host
 
 import (
@@ -42,8 +48,6 @@ type Env struct {
 	Watch atomic.Pointer[wire.Tap]
 	// Ballast is what spareCollections has put on the heap, nil before.
 	Ballast []byte
-	// AccountTyped is set where --account stands on the command line, whose hints carry it.
-	AccountTyped bool
 	// Known are the configurations of other programs, nil before they are read.
 	Known *[]ConfigFile
 	dialState

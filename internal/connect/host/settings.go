@@ -41,12 +41,14 @@ type Settings struct {
 	NoRecord    bool
 	Limits      client.Limits
 	Auth        AuthFlags
-	NoInput     bool
-	Confirm     string
-	Answers     Answers
-	Network     NetworkFlags
-	Index       int
-	Strict      bool
+	// AccountTyped is set where --account stands on the command line, whose hints carry it.
+	AccountTyped bool
+	NoInput      bool
+	Confirm      string
+	Answers      Answers
+	Network      NetworkFlags
+	Index        int
+	Strict       bool
 }
 
 // Fields are the header fields of the user's, of --header-file and of -H.
