@@ -115,7 +115,6 @@ var largeTypes = map[string]string{
 	"internal/client.Options":        "the settings of a session, each of its own",
 	"internal/client/auth.Client":    "a client as it is stored",
 	"internal/client/auth.Request":   "the settings of a login",
-	"internal/connect.Conn":          "to be split",
 	"internal/connect/host.Settings": "the flags of all commands about a connection",
 	"internal/state.Session":         "a session as it is stored",
 	"internal/state.Store":           "to be split",

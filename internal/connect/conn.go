@@ -23,27 +23,28 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Conn is a session with the server that a command means, and what
-// mcpc remembers of it.
+// A Conn is a session with the server that a command means, and what mcpc remembers of it.
 type Conn struct {
 	*client.Session
 	Env    *host.Env
 	Target target.Target
-	// Where is the server as a person would name it.
+	// Where names the server for the user: a URL, a command, a session.
 	Where string
 	Store *state.Store // nil where no state can be kept
-	// Saved is the remembered session, or nil; oneOff then says where to go.
-	Saved, OneOff *state.Session
-	names         []string // of the remembered sessions
-	// tellsLeftOut is set while a list comes of which each entry that is left out is told.
-	tellsLeftOut atomic.Bool
-	// holding is the process that was started to hold the server.
-	holding *state.Held
-	ids     requestIDs
-	Fields  []wire.Field // the user's own
-	// Origin is the server in another program's file that is meant, or nil. What it says
-	// is settled once consent is given: headers and child come of it, and trusted is set
-	// where it was confirmed for good.
+	// Saved is the remembered session, or nil; OneOff is then the server to dial.
+	Saved, OneOff  *state.Session
+	Fields         []wire.Field        // the header fields that the user set
+	OnNotification func(*wire.Message) // nil where only answers matter
+	configured
+	answering
+	remembered
+	lifetime
+}
+
+// configured is the server where the configuration of another program names it.
+type configured struct {
+	// Origin is that server, or nil. Its variables have no values until consent is given:
+	// settled is set then, and Trusted where the consent is remembered.
 	Origin           *target.Server
 	settled, Trusted bool
 	headers          []wire.Field
@@ -51,35 +52,51 @@ type Conn struct {
 		env []string
 		dir string
 	}
-	// known is the key under which the server's revision is remembered.
-	known string
-	// recalled are the capabilities that an earlier run heard the server declare.
-	recalled       json.RawMessage
-	OnNotification func(*wire.Message) // nil where only answers matter
-	// changed is set when the session had to be opened anew.
-	changed bool
-	// Answering is how this run answers what the server asks, and promised the
-	// client capabilities that come of it.
+}
+
+// answering is how requests of the server are answered, and what was reported of its
+// messages. Mu guards all but the first two members.
+type answering struct {
+	// Answering is how this run answers, and Promised the client capabilities for it.
 	Answering host.Answers
 	Promised  json.RawMessage
-	// Passing is set while it is another conversation than the remembered one.
-	Passing     bool
-	StopTicking func() // nil where it is done
-	// Dialed is set once the server was tried.
-	Dialed bool
-	// Lent is set while it belongs to a shell, whose lines do not close it.
-	Lent bool
-	// showing is how frames are shown while they cross; nil where they are not.
-	// box is what a conversation of many calls knows of the tools; nil elsewhere.
-	Box *toolbox
 
 	Mu sync.Mutex
+	// Typed are the contents of the forms that the user filled in; nil is a refusal.
+	Typed []json.RawMessage
 	// warned are the capabilities that are used and were never declared.
 	warned []string
-	// Typed are the contents with which a person answered what was asked; nil is a no.
-	Typed []json.RawMessage
-	// malformed is what was told of messages that are not as their revision has them.
+	// malformed are the warnings about messages that break the schema of their revision.
 	malformed []string
+}
+
+// remembered is what a connection knows from earlier ones, and keeps for later ones.
+type remembered struct {
+	names []string // of the sessions
+	ids   requestIDs
+	// known is the key under which the server's revision is remembered.
+	known string
+	// recalled are the capabilities that the server declared to an earlier run.
+	recalled json.RawMessage
+	// Box is what a connection of many calls knows of the tools; nil elsewhere.
+	Box *toolbox
+	// tellsLeftOut is set while each entry that a list leaves out is reported.
+	tellsLeftOut atomic.Bool
+}
+
+// lifetime is how a connection begins and ends.
+type lifetime struct {
+	// Dialed is set once the server was tried.
+	Dialed bool
+	// changed is set when the session had to be opened anew.
+	changed bool
+	// Passing is set where the connection is not that of the remembered session.
+	Passing bool
+	// Lent is set while it belongs to a shell, whose lines do not close it.
+	Lent bool
+	// holding is the supervisor that was started for the server.
+	holding     *state.Held
+	StopTicking func() // ends the spinner; nil where there is none
 }
 
 // An Options says how a command wants its conversation.

@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/demo"
 )
 
-// A program dials a server as -s names it, calls a tool, and closes the connection.
-func ExampleDial() {
+// withDemo runs use with an Env whose -s is a demo server, and whose user cannot be asked.
+func withDemo(use func(ctx context.Context, env *host.Env)) {
 	server := httptest.NewServer(demo.Handler(demo.Options{}))
 	defer server.Close()
 	dir, err := os.MkdirTemp("", "mcpc-example-")
@@ -25,34 +25,60 @@ func ExampleDial() {
 		return
 	}
 	defer os.RemoveAll(dir)
-
-	env := &host.Env{
+	use(context.Background(), &host.Env{
 		UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: os.Environ, Now: time.Now,
 		Settings: host.Settings{Server: server.URL + "/mcp", State: dir, NoRecord: true},
-	}
-	ctx := context.Background()
-	conn, outcome := connect.Dial(ctx, env, connect.Options{})
-	defer conn.Close(ctx)
-	if !outcome.Good() {
-		fmt.Println(outcome.Kind, outcome.Text)
-		return
-	}
-	fmt.Println("protocol", conn.Revision())
+	})
+}
 
-	request := toolcall.Request{Name: "get-sum", Given: arguments.Given{Document: json.RawMessage(`{"a":1,"b":2}`)}}
-	outcome, _ = toolcall.CallTool(ctx, conn, &request)
-	if !outcome.Good() {
-		fmt.Println(outcome.Kind, outcome.Text)
-		return
-	}
-	var result struct{ Content []struct{ Text string } }
-	if err := json.Unmarshal(outcome.Result, &result); err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(result.Content[0].Text)
+// A program dials the server that -s names, and reads the definition of a tool. A Conn is
+// closed also where Dial failed.
+func ExampleDial() {
+	withDemo(func(ctx context.Context, env *host.Env) {
+		conn, outcome := connect.Dial(ctx, env, connect.Options{})
+		defer conn.Close(ctx)
+		if !outcome.Good() {
+			fmt.Println(outcome.Kind, outcome.Text)
+			return
+		}
+		fmt.Println("protocol", conn.Revision())
+
+		tool, outcome := conn.Define(ctx, "get-sum")
+		if !outcome.Good() {
+			fmt.Println(outcome.Kind, outcome.Text)
+			return
+		}
+		fmt.Println(tool.Description)
+	})
 
 	// Output:
 	// protocol 2026-07-28
+	// Returns the sum of two numbers
+}
+
+// A tool is called with arguments that are checked against its inputSchema; the Outcome
+// says which layer failed, if one did.
+func ExampleConn_callTool() {
+	withDemo(func(ctx context.Context, env *host.Env) {
+		conn, _ := connect.Dial(ctx, env, connect.Options{})
+		defer conn.Close(ctx)
+		for _, document := range []string{`{"a":1,"b":2}`, `{"a":1,"b":"two"}`} {
+			request := toolcall.Request{Name: "get-sum", Given: arguments.Given{Document: json.RawMessage(document)}}
+			outcome, _ := toolcall.CallTool(ctx, conn, &request)
+			if !outcome.Good() {
+				fmt.Println(outcome.Kind)
+				continue
+			}
+			var result struct{ Content []struct{ Text string } }
+			if err := json.Unmarshal(outcome.Result, &result); err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println(result.Content[0].Text)
+		}
+	})
+
+	// Output:
 	// The sum of 1 and 2 is 3.
+	// invalid_arguments
 }
