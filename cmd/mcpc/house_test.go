@@ -428,7 +428,7 @@ func TestTimersStandWhereTheyBelong(t *testing.T) {
 // rules 121
 func TestServerInfoIsOnlyShown(t *testing.T) {
 	shows := []string{"internal/cli/catalog/info.go", "internal/cli/codegen/codegen.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
-		"internal/connect/answers.go", "internal/connect/conn.go", "internal/connect/elicit/handler.go",
+		"internal/connect/answers.go", "internal/connect/conn.go", "internal/connect/server_info.go",
 		"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go", "internal/state/session.go"}
 	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		uses, judges := serverInfoUses(file)
