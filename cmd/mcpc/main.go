@@ -30,9 +30,9 @@ func main() {
 	// net/http logs what a server sends unasked. The failure says it, sanitized.
 	log.SetOutput(io.Discard)
 	cmdutil.CatchBrokenPipes()
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, cmdutil.Interrupts...)
-	code, died := cli.Run(f, os.Args[1:], signals)
+	caught := make(chan os.Signal, 4)
+	signal.Notify(caught, cmdutil.Interrupts...)
+	code, died := cli.Run(f, os.Args[1:], caught)
 	if died != nil {
 		dieOf(died)
 	}

@@ -78,15 +78,15 @@ func runTap(f *cmdutil.Factory, argv []string) error {
 	f.Secrets.LearnCommand(argv)
 	// All signals are the server's from now on.
 	f.Relaying.Store(true)
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, cmdutil.Relayed...)
+	caught := make(chan os.Signal, 16)
+	signal.Notify(caught, cmdutil.Relayed...)
 	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...)}
 	if out := t.start(); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	t.watch = overhear(f, connect.CommandLine(argv), capture.ByTap)
 	go func() {
-		for sig := range signals {
+		for sig := range caught {
 			t.send(sig)
 		}
 	}()
