@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "lineedit", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
-	{"cli/cmdutil", "cli/complete", "cli/replay", "cli/savedfile"},
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/outfile", "cli/replay", "cli/savedfile", "cli/signals"},
 	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/codegen", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
@@ -55,7 +55,7 @@ var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTim
 var timerFiles = []string{
 	"internal/cli/batch/run.go",                // writes what is done after a moment
 	"internal/cli/catalog/watch.go",            // does not read the lists more often than once a second
-	"internal/cli/cmdutil/signal_unix.go",      // gives a child time to end
+	"internal/cli/signals/signal_unix.go",      // gives a child time to end
 	"internal/cli/cmdutil/spinner.go",          // draws
 	"internal/cli/cmdutil/stream.go",           // --for, and looks whether stdout is read
 	"internal/cli/request/ping.go",             // --wait
@@ -99,7 +99,7 @@ const (
 
 // largePackages may have more lines or files, for the reason given.
 var largePackages = map[string]string{
-	"internal/cli/cmdutil":      "to be split",
+	"internal/cli/cmdutil":      "what all commands have in common: Factory, flags, output, prompts, hints",
 	"internal/client":           "one type, Session, whose files know each other's parts: eras, lists, tasks, server requests",
 	"internal/client/transport": "three transports that share framing, matching, faults and recording",
 	"internal/client/auth":      "one file for each step and document of the authorization specification",

@@ -148,7 +148,7 @@ func (o *orphanage) one(sig syscall.Signal, after time.Duration) {
 	if sig == 0 && (ended != "0" || out.String() != "{\"a\":1}\n") {
 		o.t.Errorf("it ended with %s: %s%s", ended, out.String(), words.String())
 	}
-	if sig != 0 && ended != "0" && signals[ended] != sig {
+	if sig != 0 && ended != "0" && namedSignals[ended] != sig {
 		o.t.Errorf("after %v it ended with %s: %s", sig, ended, words.String())
 	}
 	o.mu.Lock()

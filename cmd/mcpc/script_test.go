@@ -142,7 +142,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // ending is how a process ended: its exit code, or the signal that killed it.
 func ending(p *os.ProcessState) string {
 	if status, ok := p.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		for name, sig := range signals {
+		for name, sig := range namedSignals {
 			if sig == status.Signal() {
 				return name
 			}
@@ -151,7 +151,7 @@ func ending(p *os.ProcessState) string {
 	return strconv.Itoa(p.ExitCode())
 }
 
-var signals = map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM,
+var namedSignals = map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM,
 	"SIGHUP": syscall.SIGHUP, "SIGPIPE": syscall.SIGPIPE, "SIGKILL": syscall.SIGKILL, "SIGABRT": syscall.SIGABRT}
 
 // failure checks the JSON error, whose members always stand (design, section 7).
@@ -308,7 +308,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	ts.Check(worldOf(ts).background[args[0]].Process.Signal(signals[args[1]]))
+	ts.Check(worldOf(ts).background[args[0]].Process.Signal(namedSignals[args[1]]))
 }
 
 func ends(ts *testscript.TestScript, neg bool, args []string) {

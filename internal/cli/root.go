@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/cli/batch"
 	"mcpc/internal/cli/call"
 	"mcpc/internal/cli/catalog"
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/codegen"
 	"mcpc/internal/cli/help"
@@ -191,5 +192,5 @@ func flagError(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
 			hint = "a server's command goes after --: " + cmdutil.CommandStarting(f, cmd.Name(), argv)
 		}
 	}
-	return usage.New(cmdutil.FlagText(err), hint)
+	return usage.New(cmdline.FlagText(err), hint)
 }

@@ -128,7 +128,7 @@ func batchInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 
 // A batch is one run of many calls.
 type batch struct {
-	a *cmdutil.Factory
+	f *cmdutil.Factory
 	c *connect.Conn
 	batchOptions
 	// make makes the call of one line.
@@ -152,7 +152,7 @@ type batch struct {
 }
 
 func newBatchOf(f *cmdutil.Factory, o batchOptions) *batch {
-	return &batch{a: f, batchOptions: o, reading: make(chan struct{}, 1), window: newWindow(mostLines, mostHeld), tally: map[wire.Kind]int{}, began: f.Now()}
+	return &batch{f: f, batchOptions: o, reading: make(chan struct{}, 1), window: newWindow(mostLines, mostHeld), tally: map[wire.Kind]int{}, began: f.Now()}
 }
 
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
@@ -180,7 +180,7 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 
 // summary says on one line what became of all calls, and returns the ending.
 func (b *batch) summary(ctx context.Context) wire.Outcome {
-	took := b.a.Now().Sub(b.began)
+	took := b.f.Now().Sub(b.began)
 	text := fmt.Sprintf("%s in %s", english.Plural(b.lines, "call"), term.Duration(took))
 	if b.lines > 1 && took > 0 {
 		text += fmt.Sprintf(" (%.0f a second)", float64(b.lines)/took.Seconds())
@@ -198,9 +198,9 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 	if b.window.isOver() && b.unprinted() == nil {
 		text += fmt.Sprintf("; stopped after line %d", b.last)
 	}
-	b.a.Note(text)
-	if n := b.a.Repeats.Left(); n > 0 {
-		b.a.Note(english.Plural(n, "more warning") + " of the same kind")
+	b.f.Note(text)
+	if n := b.f.Repeats.Left(); n > 0 {
+		b.f.Note(english.Plural(n, "more warning") + " of the same kind")
 	}
 	return b.ending(ctx, bad)
 }
@@ -218,7 +218,7 @@ func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
 		out.Reached = wire.Unknown
 		out.Text = fmt.Sprintf("%d of %s failed: %s", b.lines-b.tally[wire.OK], english.Plural(b.lines, "call"), bad)
 		out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", b.failed))
-		if b.a.Jq != "" {
+		if b.f.Jq != "" {
 			out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; without --jq the full results are printed", b.failed))
 		}
 	}

@@ -45,8 +45,8 @@ type batchLine struct {
 // the batch, the results cannot be written, or ctx ends. What is under way then is
 // waited for, and not an input that says nothing more.
 func (b *batch) run(ctx context.Context, stop context.CancelFunc, in io.Reader) {
-	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.a.Limits.WithDefaults().Message}
-	b.out, b.stopAll = bufio.NewWriterSize(b.a.Stdout(), 64<<10), stop
+	b.src = &lineReader{r: bufio.NewReaderSize(in, 64<<10), limit: b.f.Limits.WithDefaults().Message}
+	b.out, b.stopAll = bufio.NewWriterSize(b.f.Stdout(), 64<<10), stop
 	defer context.AfterFunc(ctx, b.window.end)()
 	filtering, stopFilter := outlasting(ctx, filterGrace)
 	defer stopFilter()
@@ -103,19 +103,19 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 	if l.leftOut = b.window.isOver(); l.leftOut {
 		return
 	}
-	began := b.a.Now()
+	began := b.f.Now()
 	echo, out := b.outcome(ctx, l)
-	took := b.a.Now().Sub(began)
+	took := b.f.Now().Sub(began)
 	out = cmdutil.Signalled(ctx, out)
-	b.a.Env.GaveUp(out, out.ExitCode())
+	b.f.Env.GaveUp(out, out.ExitCode())
 	// What was not sent when the batch was interrupted was not done.
 	if l.leftOut = out.Kind == wire.Signal && out.Reached == wire.Unsent; l.leftOut {
 		return
 	}
 	if !out.Good() {
-		out = cmdutil.WithoutSecrets(b.a, connect.ExplainAuthFailure(&b.a.Env, out))
+		out = cmdutil.WithoutSecrets(b.f, connect.ExplainAuthFailure(&b.f.Env, out))
 	}
-	l.kind, l.out = out.Kind, report.CallLine(b.a.ErrStyle, l.number, echo, out, cmdutil.HasAnswer(b.a, out), took)
+	l.kind, l.out = out.Kind, report.CallLine(b.f.ErrStyle, l.number, echo, out, cmdutil.HasAnswer(b.f, out), took)
 	if b.stop && !out.Good() {
 		b.window.end()
 	}
@@ -165,23 +165,23 @@ func (b *batch) flush() {
 }
 
 // unprinted returns the first failure to print a result, nil where none failed.
-func (b *batch) unprinted() error { return cmp.Or(b.lineFailed, cmdutil.Lost(b.a)) }
+func (b *batch) unprinted() error { return cmp.Or(b.lineFailed, cmdutil.Lost(b.f)) }
 
 // result writes one line and counts it.
 func (b *batch) result(ctx context.Context, l *batchLine) {
 	if l.leftOut || b.unprinted() != nil {
 		return
 	}
-	if b.a.Jq == "" && !b.a.OutStyle.Terminal {
+	if b.f.Jq == "" && !b.f.OutStyle.Terminal {
 		_, _ = b.out.Write(l.out)
-	} else if err := cmdutil.TryLine(ctx, b.a, bytes.TrimSuffix(l.out, []byte("\n"))); cmdutil.IsStopped(err) {
+	} else if err := cmdutil.TryLine(ctx, b.f, bytes.TrimSuffix(l.out, []byte("\n"))); cmdutil.IsStopped(err) {
 		return
 	} else if cmdutil.IsUsage(err) && b.unprinted() == nil {
 		// One result that --jq cannot take is no reason to leave out the others.
-		b.a.Warn(fmt.Sprintf("line %d: %s", l.number, err))
+		b.f.Warn(fmt.Sprintf("line %d: %s", l.number, err))
 		l.kind = cmdutil.Worse(l.kind, wire.Usage)
 	} else {
-		b.lineFailed = cmdutil.LineError(b.a, err)
+		b.lineFailed = cmdutil.LineError(b.f, err)
 	}
 	b.lines, b.last = b.lines+1, l.number
 	if b.tally[l.kind]++; l.kind != wire.OK && b.failed == 0 {
@@ -191,8 +191,8 @@ func (b *batch) result(ctx context.Context, l *batchLine) {
 
 // tell shows a person how far it came.
 func (b *batch) tell() {
-	now := b.a.Now()
-	if !b.a.ErrStyle.Terminal || now.Sub(b.told) < cmdutil.TickEvery {
+	now := b.f.Now()
+	if !b.f.ErrStyle.Terminal || now.Sub(b.told) < cmdutil.TickEvery {
 		return
 	}
 	b.told = now
@@ -203,7 +203,7 @@ func (b *batch) tell() {
 	if took := now.Sub(b.began); took > time.Second {
 		text += fmt.Sprintf(", %.0f a second", float64(b.lines)/took.Seconds())
 	}
-	b.a.Progress.Waiting(text, "stops the batch")
+	b.f.Progress.Waiting(text, "stops the batch")
 }
 
 // A lineReader gives the lines of the input that are not blank, numbered from 1.

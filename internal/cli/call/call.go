@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -100,7 +101,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if o.offline {
 		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
-	if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
+	if out := outfile.AppendableAs("--save", o.save); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
@@ -125,7 +126,7 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	if words[0] == "demo" {
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
-	if near := suggest.Nearest(words[0], connect.KindWords()); near != "" && !cmdutil.IsFile(words[0]) {
+	if near := suggest.Nearest(words[0], connect.KindWords()); near != "" && !outfile.IsFile(words[0]) {
 		hint = "did you mean " + wire.There("list "+near) + "?"
 	}
 	return nil, usage.New(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(connect.KindWords(), ", ")), hint)

@@ -47,7 +47,7 @@ func (o *watchOptions) check(f *cmdutil.Factory) error {
 
 // A watcher knows what a server listed last, and which of it is no longer true.
 type watcher struct {
-	a *cmdutil.Factory
+	f *cmdutil.Factory
 	c *connect.Conn
 	o listOptions
 	// known is what was listed last; nil before the first time.
@@ -72,7 +72,7 @@ type item struct {
 const betweenReads = time.Second
 
 func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
-	w := &watcher{a: f, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
+	w := &watcher{f: f, o: o, stale: map[connect.Kind]bool{}, wake: make(chan struct{}, 1)}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: w.heard})
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -109,7 +109,7 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 			Text: text, Hint: "omit --watch to list once"}
 	}
 	if len(missing) > 0 {
-		w.a.Note(text)
+		w.f.Note(text)
 	}
 	return f, wire.Outcome{}
 }
@@ -117,7 +117,7 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 // follow reads the lists when listening begins, and again after each notification and each
 // reconnect, because one may have been missed. --for counts from when they are shown.
 func (w *watcher) follow(ctx context.Context, filter client.Filter) wire.Outcome {
-	f, left := w.a, w.o.watch.until.Count
+	f, left := w.f, w.o.watch.until.Count
 	on := cmdutil.Start(ctx, w.c, client.Listening{Filter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
 		Began: func(client.Filter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { f.Note(why + "; retrying") },
@@ -186,14 +186,14 @@ func (w *watcher) takeStale() map[connect.Kind]bool {
 // unless it never could. What was read is shown also when ctx ends meanwhile, and
 // until whole does.
 func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outcome) {
-	if wait := betweenReads - w.a.Now().Sub(w.read); wait > 0 {
+	if wait := betweenReads - w.f.Now().Sub(w.read); wait > 0 {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return 0, wire.Outcome{}
 		}
 	}
-	w.read = w.a.Now()
+	w.read = w.f.Now()
 	if w.known == nil {
 		return 0, w.first(ctx)
 	}
@@ -207,7 +207,7 @@ func (w *watcher) reread(whole, ctx context.Context) (changes int, out wire.Outc
 		case ctx.Err() != nil:
 			return changes, out
 		case !out.Good():
-			w.a.Warn("the list of " + k.Many + " could not be read again: " + out.Text)
+			w.f.Warn("the list of " + k.Many + " could not be read again: " + out.Text)
 		default:
 			old := w.known[k]
 			w.known[k] = itemsOf(k, list)
@@ -223,7 +223,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	several := len(w.o.kinds) > 1
 	w.takeStale()
 	for _, k := range w.o.kinds {
-		if out, left := l.Add(ctx, w.c, k, several, cmdutil.ShowsTables(w.a)); !out.Good() && !left {
+		if out, left := l.Add(ctx, w.c, k, several, cmdutil.ShowsTables(w.f)); !out.Good() && !left {
 			return out
 		}
 	}
@@ -235,10 +235,10 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 		}
 	}
 	if !w.o.watch.jsonl {
-		w.a.NoPager = true // it goes on below
-		w.unprinted = cmdutil.Print(ctx, w.a, cmdutil.AnswerOfLists(w.a, l, several, w.o.long))
+		w.f.NoPager = true // it goes on below
+		w.unprinted = cmdutil.Print(ctx, w.f, cmdutil.AnswerOfLists(w.f, l, several, w.o.long))
 	}
-	w.a.Note("watching for changes; Ctrl-C stops")
+	w.f.Note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}
 }
 
@@ -277,8 +277,8 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 		}
 	}
 	if !w.o.watch.jsonl {
-		if err := render.Changes(w.a.Stdout(), w.a.OutStyle, changes); err != nil {
-			w.unprinted = cmp.Or(w.unprinted, cmdutil.Unwritten(w.a, "writing the result", err))
+		if err := render.Changes(w.f.Stdout(), w.f.OutStyle, changes); err != nil {
+			w.unprinted = cmp.Or(w.unprinted, cmdutil.Unwritten(w.f, "writing the result", err))
 		}
 	}
 	return len(changes)
@@ -315,5 +315,5 @@ func (w *watcher) line(ctx context.Context, change string, k connect.Kind, name 
 	if now != nil {
 		doc = jsonraw.With(doc, "now", now)
 	}
-	w.unprinted = cmp.Or(w.unprinted, cmdutil.PrintLine(ctx, w.a, doc))
+	w.unprinted = cmp.Or(w.unprinted, cmdutil.PrintLine(ctx, w.f, doc))
 }

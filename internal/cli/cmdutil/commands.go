@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -68,7 +69,7 @@ func Execute(ctx context.Context, f *Factory, root *cobra.Command, words []strin
 		}
 		help(cmd, args)
 	})
-	root.SetArgs(WithCodes(WithNegations(words)))
+	root.SetArgs(cmdline.WithCodes(cmdline.WithNegations(words)))
 	return cmp.Or(root.ExecuteContext(ctx), unknown)
 }
 

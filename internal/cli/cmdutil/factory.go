@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -99,7 +100,7 @@ func (f *Factory) SetGlobals(g Flags) { f.Settings, f.display = g.Settings, g.di
 // behind a bad flag was not looked at, nor was the environment.
 func AsksJSON(f *Factory, args []string) bool {
 	set, _ := strconv.ParseBool(f.Getenv(host.EnvName("json")))
-	return set || slices.Contains(BeforeDashes(args), "--json")
+	return set || slices.Contains(cmdline.BeforeDashes(args), "--json")
 }
 
 // SettleStyles decides how each stream may be written to. It runs again once

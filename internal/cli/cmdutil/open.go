@@ -3,6 +3,7 @@ package cmdutil
 import (
 	"context"
 
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/wire"
 )
@@ -15,7 +16,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 		f.conn = c
 		return c, o
 	}
-	if o := Writable(f.Output); !o.Good() {
+	if o := outfile.Writable(f.Output); !o.Good() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
 	stop := Ticking(f)

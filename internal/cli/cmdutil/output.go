@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/render"
 	"mcpc/internal/render/jq"
 	"mcpc/internal/render/term"
@@ -139,7 +140,7 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 	if err != nil {
 		return err
 	}
-	if err := ReplaceFile(f.Output, b.Bytes()); err != nil {
+	if err := outfile.ReplaceFile(f.Output, b.Bytes()); err != nil {
 		// The answer must not be lost with the file.
 		_ = printTo(ctx, f, f.Stdout(), f.OutStyle, ans)
 		return fmt.Errorf("%s: %w", f.Output, usage.Bare(err))
@@ -238,3 +239,24 @@ func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 
 // OneDocument reports whether JSON was asked for, whole or filtered.
 func OneDocument(f *Factory) bool { return f.JSON || f.Wire || f.Jq != "" }
+
+// WriteOut gives write the place that -o names, or standard output. What goes to
+// a terminal is made harmless.
+func WriteOut(f *Factory, write func(io.Writer) error) error {
+	f.Progress.Done()
+	if f.Output != "" {
+		n, err := outfile.ReplaceBy(f.Output, write)
+		if err == nil {
+			f.Note(fmt.Sprintf("%d bytes saved to %s", n, f.Output))
+		}
+		return err
+	}
+	if !f.OutStyle.Terminal {
+		return write(f.Stdout())
+	}
+	clean := f.OutStyle.Sanitizer(f.Stdout())
+	if err := write(clean); err != nil {
+		return err
+	}
+	return clean.Close()
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/redact"
@@ -41,9 +42,9 @@ func startedBy(words []string) []string {
 	switch run := runBy[strings.ToLower(filepath.Ext(first))]; {
 	case slices.Contains(runners, first):
 		return words
-	case IsFile(first) && run != nil:
+	case outfile.IsFile(first) && run != nil:
 		return slices.Concat(run, words)
-	case IsFile(first) && filepath.Base(first) == first && isProgram("."+string(filepath.Separator)+first):
+	case outfile.IsFile(first) && filepath.Base(first) == first && isProgram("."+string(filepath.Separator)+first):
 		return slices.Concat([]string{"." + string(filepath.Separator) + first}, words[1:])
 	case isProgram(first):
 		return words
@@ -92,7 +93,7 @@ func CommandStarting(f *Factory, verb string, argv []string) wire.Hint {
 // not known of it.
 func meantByFile(name string) wire.Hint {
 	switch {
-	case !IsFile(name):
+	case !outfile.IsFile(name):
 		return ""
 	case strings.HasSuffix(name, ".mcpc.yaml"):
 		return "did you mean " + wire.Run("run "+shellwords.Quote(name)) + "?"
@@ -150,7 +151,7 @@ func Misplaced(f *Factory, verb string, words, argv []string) error {
 		return usage.New(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
 	case len(words) == 1 || !arguments.IsUnnamed(words[1]):
 		return nil
-	case slices.Contains(runners, words[0]) && (IsFile(words[1]) || strings.HasSuffix(words[0], "x")), IsFile(words[0]):
+	case slices.Contains(runners, words[0]) && (outfile.IsFile(words[1]) || strings.HasSuffix(words[0], "x")), outfile.IsFile(words[0]):
 		return usage.New(verb+" takes a name; a server's command goes after --", wire.Run(verb+" NAME -- "+shellwords.Quote(words[0])+" ..."))
 	case words[0] == connect.DemoEndpoint || IsURL(words[0]):
 		return usage.New(verb+where,
@@ -184,7 +185,7 @@ func UnknownCommand(f *Factory, cmd *cobra.Command, args []string) error {
 	}
 	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
 		hint = meant
-	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || IsFile(args[0])) {
+	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || outfile.IsFile(args[0])) {
 		hint = "did you mean " + CommandStarting(f, "list", argv) + "?"
 	} else if near := suggest.Nearest(args[0], CommandNames(cmd)); near != "" {
 		hint = "did you mean " + RunOf(cmd, " "+near) + "?"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/arguments"
@@ -113,7 +114,7 @@ func writeGlossary(w io.Writer, st term.Style, entries []glossary.Entry, groups 
 		}
 		if st.Terminal {
 			b.WriteString(g.Heading + "\n")
-			cmdutil.HelpRow(&b, "  ", strings.Join(words, ", "))
+			cmdline.HelpRow(&b, "  ", strings.Join(words, ", "))
 		}
 	}
 	if st.Terminal {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/mock"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
@@ -67,7 +67,7 @@ func mockWords() string {
 		if w[1] != "" {
 			does = w[1] + ": " + does
 		}
-		cmdutil.HelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
+		cmdline.HelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
 	}
 	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/signals"
 	"mcpc/internal/client"
 	"mcpc/internal/mock"
 	"mcpc/internal/usage"
@@ -103,7 +104,7 @@ func fitting(f *cmdutil.Factory, script *mock.Script, o mockOptions) error {
 func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script) error {
 	err := script.Stdio(ctx, mock.Process{
 		In: f.In, Out: f.Out, Err: f.Err, Exit: f.Leave,
-		Kill:       func(name string) { cmdutil.Raise(killedBy[name]) },
+		Kill:       func(name string) { signals.Raise(killedBy[name]) },
 		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
 		Fork:       func(d time.Duration) { leaveBehind(f, d) },
 	})

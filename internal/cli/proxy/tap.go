@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/signals"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/usage"
@@ -79,7 +80,7 @@ func runTap(f *cmdutil.Factory, argv []string) error {
 	// All signals are the server's from now on.
 	f.Relaying.Store(true)
 	caught := make(chan os.Signal, 16)
-	signal.Notify(caught, cmdutil.Relayed...)
+	signal.Notify(caught, signals.Relayed...)
 	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...)}
 	if out := t.start(); !out.Good() {
 		return cmdutil.Exit(out)
@@ -125,7 +126,7 @@ func (t *tapping) start() wire.Outcome {
 	}
 	t.in, t.out, t.err = in, out, errs
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = stdin, stdout, stderr
-	if t.send, failed = cmdutil.StartGroup(t.cmd); failed != nil {
+	if t.send, failed = signals.StartGroup(t.cmd); failed != nil {
 		return unstarted(t.cmd.Path, failed)
 	}
 	return wire.Outcome{}

@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
@@ -85,7 +87,7 @@ func clientRows() string {
 	var b strings.Builder
 	for _, c := range target.Clients {
 		if c.Editable() {
-			cmdutil.HelpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
+			cmdline.HelpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
@@ -229,7 +231,7 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 	if err := keepOriginal(backup, old); err != nil {
 		return "", err
 	}
-	if err := cmdutil.ReplaceFile(file, changed); err != nil {
+	if err := outfile.ReplaceFile(file, changed); err != nil {
 		return "", err
 	}
 	return backup, os.Chmod(file, info.Mode().Perm())

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -55,7 +56,7 @@ func (g Again) Had(word string) bool {
 }
 
 // ownArgv is the recorded command line without a server's command.
-func (g Again) ownArgv() []string { return cmdutil.BeforeDashes(g.Row.Head().Argv) }
+func (g Again) ownArgv() []string { return cmdline.BeforeDashes(g.Row.Head().Argv) }
 
 // OwnFields are the header fields that the user had given.
 func (g Again) OwnFields() []wire.Field {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/english"
 	"mcpc/internal/render/report"
@@ -186,10 +187,10 @@ func (r *runner) run(ctx context.Context) error {
 
 // places refuses files that cannot be written, before anything is sent.
 func (r *runner) places() wire.Outcome {
-	if out := cmdutil.Writable(r.a.Output); !out.Good() || r.o.junit == "-" {
+	if out := outfile.Writable(r.a.Output); !out.Good() || r.o.junit == "-" {
 		return out
 	}
-	return cmdutil.WritableAs("--junit", r.o.junit)
+	return outfile.WritableAs("--junit", r.o.junit)
 }
 
 // answer is what a run prints when it is over: one document, or with -o alone what
@@ -220,7 +221,7 @@ func (r *runner) writeJUnit() wire.Outcome {
 	if r.o.junit == "" || r.o.junit == "-" {
 		return wire.Outcome{}
 	}
-	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
+	n, err := outfile.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
 	if err != nil {
 		return cmdutil.Afterwards(r.a, usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -50,7 +51,7 @@ func NewSaving(path string, expectResult bool) (*Saving, error) {
 	bad := func(why string) error {
 		return usage.New("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
 	}
-	if !cmdutil.IsFile(path) {
+	if !outfile.IsFile(path) {
 		return s, nil
 	}
 	text, err := os.ReadFile(path)
@@ -156,9 +157,9 @@ func (s *Saving) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 	text, err := s.widened(step), error(nil)
 	again := text != nil
 	if again {
-		err = cmdutil.ReplaceFile(s.path, text)
+		err = outfile.ReplaceFile(s.path, text)
 	} else if text, err = s.written(c, b, step, flags); err == nil {
-		err = cmdutil.AppendTo(s.path, text)
+		err = outfile.AppendTo(s.path, text)
 	}
 	if err != nil {
 		failed := usage.LocalIO("saving the call in "+s.path, usage.Bare(err))

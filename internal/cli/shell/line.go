@@ -40,7 +40,7 @@ func shellCommands(f *cmdutil.Factory) map[string]bool {
 
 // line takes one line, and notes what it came to.
 func (s *shellRun) line(ctx context.Context, text string) {
-	f := s.a
+	f := s.f
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	f.SetGlobals(s.globals)
@@ -64,7 +64,7 @@ func (s *shellRun) value(name string) string {
 	if name == "last" {
 		return string(jsonraw.OneLine(s.last))
 	}
-	return s.a.Getenv(name)
+	return s.f.Getenv(name)
 }
 
 // run takes the words of one line: a few of the shell's own, else those of mcpc.
@@ -76,7 +76,7 @@ func (s *shellRun) run(ctx context.Context, cancel context.CancelCauseFunc, word
 	case words[0] == "exit" || words[0] == "quit":
 		s.ended = true
 	case words[0] == "help" && len(words) == 1 || words[0] == "?":
-		fmt.Fprint(s.a.Stdout(), shellHelp)
+		fmt.Fprint(s.f.Stdout(), shellHelp)
 	default:
 		return s.command(ctx, cancel, words)
 	}
@@ -95,7 +95,7 @@ Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
 // command runs a command of mcpc in the shell's conversation. Where a person types,
 // Ctrl-C ends it alone; a script ends with it.
 func (s *shellRun) command(ctx context.Context, cancel context.CancelCauseFunc, words []string) error {
-	f := s.a
+	f := s.f
 	if s.number == 0 {
 		defer f.Line.Store(f.Line.Swap(&cancel))
 	}
@@ -120,8 +120,8 @@ func (s *shellRun) command(ctx context.Context, cancel context.CancelCauseFunc, 
 // root is the tree of commands for one line, whose flags are the shell's own where
 // the line has none.
 func (s *shellRun) root() *cobra.Command {
-	root := s.a.NewRoot(s.a)
-	s.a.SetGlobals(s.globals)
+	root := s.f.NewRoot(s.f)
+	s.f.SetGlobals(s.globals)
 	return root
 }
 
@@ -131,7 +131,7 @@ func (s *shellRun) MayRun(cmd *cobra.Command) error {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if top.HasParent() && !slices.Contains(wordsOfShell(s.a), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
+	if top.HasParent() && !slices.Contains(wordsOfShell(s.f), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
 		return usage.New(top.Name()+" is not a shell command", wire.Run(top.Name())+", in another terminal")
 	}
 	answers := cmdutil.AnsweringFlags(cmd)
@@ -143,7 +143,7 @@ func (s *shellRun) MayRun(cmd *cobra.Command) error {
 		}
 	})
 	if bad == nil {
-		cmdutil.ShowTraffic(s.a, s.a.Verbose, s.a.Explain)
+		cmdutil.ShowTraffic(s.f, s.f.Verbose, s.f.Explain)
 	}
 	return bad
 }
@@ -153,7 +153,7 @@ func (s *shellRun) Getenv(name string) string {
 	if s.own[name] {
 		return ""
 	}
-	return s.a.Getenv(name)
+	return s.f.Getenv(name)
 }
 
 // complete gives what may stand for the word that is being typed.
@@ -165,9 +165,9 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 		return head, nil
 	}
 	if len(words) == 0 {
-		return before, withBlanks(complete.Begin(append(wordsOfShell(s.a), "exit"), typed))
+		return before, withBlanks(complete.Begin(append(wordsOfShell(s.f), "exit"), typed))
 	}
-	s.a.Args = append(slices.Clone(words), typed)
+	s.f.Args = append(slices.Clone(words), typed)
 	root := s.root()
 	root.InitDefaultHelpCmd() // which is there only when a line is run
 	cmd, args, err := root.Find(words)

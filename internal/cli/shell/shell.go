@@ -19,6 +19,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/lineedit"
@@ -29,7 +30,7 @@ import (
 
 // A shellRun is one conversation and the lines that are typed in it.
 type shellRun struct {
-	a *cmdutil.Factory
+	f *cmdutil.Factory
 	c *connect.Conn
 	// globals are the flags of mcpc shell itself, with which each line begins, and own
 	// the variables that they have.
@@ -100,7 +101,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	}
 	c.StopTicking()
 	c.Lent, c.StopTicking = true, nil
-	s := &shellRun{a: f, c: c, globals: f.Globals(), own: map[string]bool{}, stop: stop && !typed}
+	s := &shellRun{f: f, c: c, globals: f.Globals(), own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
 	f.Shell = s
 	words := shellCommands(f)
@@ -116,7 +117,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 
 // close ends the conversation, and returns with what the lines ended.
 func (s *shellRun) close(ctx context.Context) error {
-	f := s.a
+	f := s.f
 	f.Shell = nil
 	f.SetGlobals(s.globals)
 	s.c.Lent, s.c.StopTicking = false, nil
@@ -134,12 +135,12 @@ func (s *shellRun) close(ctx context.Context) error {
 
 // script reads lines that are not typed, or typed without the line editor.
 func (s *shellRun) script(ctx context.Context, typed bool) {
-	in := bufio.NewReader(s.a.In)
+	in := bufio.NewReader(s.f.In)
 	if !typed {
 		// What reads standard input would take the lines behind its own.
 		if none, err := os.Open(os.DevNull); err == nil {
 			defer none.Close()
-			s.a.In = none
+			s.f.In = none
 		}
 	}
 	lines := make(chan cmdutil.TypedLine)
@@ -153,7 +154,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 	}()
 	for !s.ended && ctx.Err() == nil {
 		if typed {
-			fmt.Fprint(s.a.Stderr(), s.prompt())
+			fmt.Fprint(s.f.Stderr(), s.prompt())
 		}
 		next <- struct{}{}
 		select {
@@ -174,7 +175,7 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 
 // interact reads lines that a person edits.
 func (s *shellRun) interact(ctx context.Context) {
-	f := s.a
+	f := s.f
 	e, err := lineedit.Open(s.history(), s.complete)
 	if err != nil {
 		s.script(ctx, true)
@@ -236,7 +237,7 @@ func (s *shellRun) prompt() string {
 	default:
 		name = place.Endpoint
 	}
-	return s.a.ErrStyle.Line(name) + "> "
+	return s.f.ErrStyle.Line(name) + "> "
 }
 
 // historyName is the file of the lines, and mostKept how many of them are.
@@ -261,7 +262,7 @@ func (s *shellRun) history() []string {
 // to remember. That it could not be written is no reason to stop.
 func (s *shellRun) keep(ctx context.Context, line string) bool {
 	text := strings.TrimSpace(line)
-	if strings.HasPrefix(line, " ") || s.a.Secrets.Text(text) != text {
+	if strings.HasPrefix(line, " ") || s.f.Secrets.Text(text) != text {
 		return false
 	}
 	if s.c.Store == nil {
@@ -275,8 +276,8 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 		lines = append(lines, text+"\n")
 		return []byte(strings.Join(lines[max(0, len(lines)-mostKept):], "")), nil
 	})
-	if err != nil && s.a.Verbose > 0 {
-		s.a.Warn("the line was not saved: " + err.Error())
+	if err != nil && s.f.Verbose > 0 {
+		s.f.Warn("the line was not saved: " + err.Error())
 	}
 	return true
 }
@@ -285,14 +286,14 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 func (s *shellRun) Lend(how connect.Options) (*connect.Conn, wire.Outcome) {
 	switch {
 	case how.Argv != nil:
-		return &connect.Conn{Env: &s.a.Env}, usage.Outcome(usage.New("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
+		return &connect.Conn{Env: &s.f.Env}, usage.Outcome(usage.New("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
 	case how.OnNotification != nil:
-		return &connect.Conn{Env: &s.a.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
+		return &connect.Conn{Env: &s.f.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
 	}
-	if o := cmdutil.Writable(s.a.Output); !o.Good() {
-		return &connect.Conn{Env: &s.a.Env}, o
+	if o := outfile.Writable(s.f.Output); !o.Good() {
+		return &connect.Conn{Env: &s.f.Env}, o
 	}
-	s.c.StopTicking = cmdutil.Ticking(s.a)
+	s.c.StopTicking = cmdutil.Ticking(s.f)
 	if how.Fits != nil {
 		return s.c, how.Fits(s.c)
 	}

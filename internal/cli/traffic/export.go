@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/shellwords"
@@ -98,7 +99,7 @@ positions, not their values, and exits with 1 if there are any.`,
 
 // runExport writes the exchanges that are meant.
 func runExport(f *cmdutil.Factory, o exportOptions) error {
-	if out := cmdutil.Writable(f.Output); !out.Good() {
+	if out := outfile.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	c, rows, out := exported(f, o)

@@ -1,8 +1,9 @@
-package cmdutil
+// Package outfile writes to the files and streams that the user names: a file is replaced as a
+// whole, a device or a pipe is written to.
+package outfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -15,27 +16,6 @@ import (
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
-
-// WriteOut gives write the place that -o names, or standard output. What goes to
-// a terminal is made harmless.
-func WriteOut(f *Factory, write func(io.Writer) error) error {
-	f.Progress.Done()
-	if f.Output != "" {
-		n, err := ReplaceBy(f.Output, write)
-		if err == nil {
-			f.Note(fmt.Sprintf("%d bytes saved to %s", n, f.Output))
-		}
-		return err
-	}
-	if !f.OutStyle.Terminal {
-		return write(f.Stdout())
-	}
-	clean := f.OutStyle.Sanitizer(f.Stdout())
-	if err := write(clean); err != nil {
-		return err
-	}
-	return clean.Close()
-}
 
 // Where a flag names a file to write. A file is replaced as a whole, and so is a link to
 // one: another user may have put it there. A stream, a pipe or a device is written to,

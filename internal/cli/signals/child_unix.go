@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package cmdutil
+package signals
 
 import (
 	"syscall"

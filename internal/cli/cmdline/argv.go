@@ -1,4 +1,6 @@
-package cmdutil
+// Package cmdline reads and shows the words of a command line: what must be settled before
+// pflag parses them, and flags and rows in errors and help.
+package cmdline
 
 import (
 	"regexp"

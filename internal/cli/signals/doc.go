@@ -1,0 +1,2 @@
+// Package signals has what systems do differently about signals and child processes.
+package signals
