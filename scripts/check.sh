@@ -56,11 +56,13 @@ staticcheck() {
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 }
 
-# packages tests without the race detector what starts no goroutine: the detector takes five
-# times the processor time. A new package belongs to one of the two commands.
+# packages tests with the race detector what starts goroutines. The detector takes five times
+# the processor time, so that packages with long tests are tested with it and -short, and
+# without it in full. A new package belongs to the first command or to the last.
 packages() {
-	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,connect/...,demo,redact,render/...,mock,sliceutil,state,capture/...,validate/...,wire}
-	go test -timeout 20m -parallel 6 ./internal/{codegen,english,glossary,jsonraw,lineedit,loopback,mcp,question,sanitize,saved,shape,shellwords,sse,suggest,target,tty,usage,yaml} ./scripts
+	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,connect/...,demo,mock,render/term,sliceutil,wire}
+	go test -race -short -timeout 20m -parallel 6 ./internal/{capture/...,render/traffic,state,validate}
+	go test -timeout 20m -parallel 6 ./internal/{capture/...,codegen,english,glossary,jsonraw,lineedit,loopback,mcp,question,redact,render/...,sanitize,saved,shape,shellwords,sse,state,suggest,target,tty,usage,validate/...,yaml} ./scripts
 }
 
 # program tests the command as a process, without the race detector: it would watch the tests

@@ -193,6 +193,9 @@ func allocated(do func()) uint64 {
 // What is given out of a long line takes no memory beyond that of the line once more, and
 // is what a short one would be.
 func TestLongLinesAreGivenOutInPieces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	length := 3 * longFrame
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`x \"é\n`, length/8) + `"}]}}`)
 	for kind, most := range map[wire.FrameKind]int{wire.Body: 2, wire.Event: 2} { // times the line

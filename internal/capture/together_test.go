@@ -171,6 +171,9 @@ func TestLineOfAnUnknownRun(t *testing.T) {
 
 // What is long is one line too, also where two write it at the same time.
 func TestLongFramesBesideEachOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	path := filepath.Join(t.TempDir(), "long.jsonl")
 	var all sync.WaitGroup
 	for _, in := range []string{"a", "b"} {

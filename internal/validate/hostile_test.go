@@ -63,6 +63,9 @@ func sameHash(n int) string {
 
 // rules 43
 func TestHostileSchemas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	nested := func(kw string, n int) string {
 		return strings.Repeat(`{"`+kw+`":`, n) + "{}" + strings.Repeat("}", n)
 	}
@@ -146,6 +149,9 @@ func TestHostileSchemas(t *testing.T) {
 }
 
 func TestHostileValues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	arrays := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	objects := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	anyOf := `{"$ref":"#/$defs/n","$defs":{"n":{"anyOf":[

@@ -14,6 +14,9 @@ import (
 
 // A long message is shown in pieces: its memory is not allocated again.
 func TestLongMessagesTakeNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	st, raw := term.Style{Terminal: true, Width: 80}, []byte(`{"a":["`+strings.Repeat(`x y \"{\\`, 1<<20)+`"]}`)
 	view := View{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}}
 	for name, shown := range map[string]func(w io.Writer) error{
