@@ -37,7 +37,7 @@ func TestWorseDecidesEveryPair(t *testing.T) {
 	}
 	for i, a := range severities {
 		for j, b := range severities {
-			if got, want := cmdutil.Worse(a, b), severities[min(i, j)]; got != want {
+			if got, want := cmdutil.MoreSevere(a, b), severities[min(i, j)]; got != want {
 				t.Errorf("worse(%q, %q) is %q, want %q", a, b, got, want)
 			}
 		}

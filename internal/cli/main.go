@@ -86,7 +86,7 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 	root := RootFor(f, cmdline.WithCodes(cmdline.WithNegations(args)))
 	err := cmdutil.Execute(ctx, f, root, args)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {
-		cmdutil.AimAnyway(f, root.PersistentFlags())
+		cmdutil.SetHintFlags(f, root.PersistentFlags())
 		f.JSON = f.JSON || cmdutil.AsksJSON(f, args)
 	}
 	e = cmdutil.End(ctx, f, err)

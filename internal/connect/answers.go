@@ -32,11 +32,11 @@ func settle(now host.Answers, before *host.Answers) (host.Answers, error) {
 	if err := absolute(&now); err != nil {
 		return now, err
 	}
-	return Behind(now, before), nil
+	return MergeAnswers(now, before), nil
 }
 
-// Behind fills in what the session remembers where the flags say nothing.
-func Behind(now host.Answers, before *host.Answers) host.Answers {
+// MergeAnswers fills in what the session remembers where the flags say nothing.
+func MergeAnswers(now host.Answers, before *host.Answers) host.Answers {
 	if before == nil {
 		return now
 	}
@@ -148,7 +148,7 @@ func respondTo(c *Conn, opt *client.Options, how Options) error {
 // server less than the flags do.
 func standBeside(c *Conn, opt *client.Options) {
 	offered := offer(c.Answering, false)
-	if c.IsHeld() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
+	if c.IsKept() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
 		c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +
 			c.Saved.Name + " with the same flags starts its server again")
 		return

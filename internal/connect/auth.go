@@ -40,9 +40,9 @@ func StepLine(s auth.Step) string {
 	return line
 }
 
-// Guard sets up the authorization of HTTP requests in opt. It does nothing for a server without
+// SetAuthTransport sets up the authorization of HTTP requests in opt, except for a server without
 // a URL, or where the user gives an empty Authorization header.
-func Guard(c *Conn, opt *client.Options) error {
+func SetAuthTransport(c *Conn, opt *client.Options) error {
 	none := slices.ContainsFunc(opt.Fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "Authorization") && f.Value == "" })
 	if opt.Server.URL == "" || none {
 		return nil // with -H 'Authorization:' the user wants none
@@ -54,7 +54,7 @@ func Guard(c *Conn, opt *client.Options) error {
 	}
 	e.Secrets.Learn(fixed)
 	g := &auth.Transport{Endpoint: opt.Server.URL, Fixed: fixed, Account: e.Auth.Account, Now: e.Now, AddSecret: e.Secrets.Learn, Pause: transport.Pause,
-		NewFlow: func(ctx context.Context) *auth.Flow { return Walk(ctx, e, opt.Server.URL) }}
+		NewFlow: func(ctx context.Context) *auth.Flow { return NewAuthFlow(ctx, e, opt.Server.URL) }}
 	g.Store, _ = e.Tokens() // without a place for the state there are none
 	if e.UI.CanAsk() && !e.Auth.NoPrompt {
 		g.Login = e.UI.OfferLogin
@@ -83,8 +83,8 @@ func fixedToken(e *host.Env) (string, error) {
 	return token, nil
 }
 
-// Walk goes through a server's authorization; -v shows the steps.
-func Walk(ctx context.Context, e *host.Env, endpoint string) *auth.Flow {
+// NewAuthFlow returns the authorization of a server; -v shows its steps.
+func NewAuthFlow(ctx context.Context, e *host.Env, endpoint string) *auth.Flow {
 	way := e.Route.ForAuth()
 	way.Limit = e.Limits.Idle
 	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: e.Now, AddSecret: e.Secrets.Learn,

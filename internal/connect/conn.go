@@ -202,7 +202,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 			return checkShape(c, revision, method, m)
 		}, Strict: func() bool { return c.Env.Strict },
 	}
-	ServerOf(c, &opt)
+	SetServer(c, &opt)
 	if how.Keep != nil {
 		if o := mayKeep(c, opt.Server); !o.Good() {
 			return opt, o
@@ -211,14 +211,14 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	if err := SetNetwork(c, &opt); err != nil {
 		return opt, usage.Outcome(err)
 	}
-	if err := Guard(c, &opt); err != nil {
+	if err := SetAuthTransport(c, &opt); err != nil {
 		return opt, usage.Outcome(err)
 	}
 	if err := respondTo(c, &opt, how); err != nil {
 		return opt, usage.Outcome(err)
 	}
 	switch {
-	case how.NoResume && !(how.UseKept && c.IsHeld() && resumes(c)):
+	case how.NoResume && !(how.UseKept && c.IsKept() && resumes(c)):
 		opt.Server.Transport, c.Passing = "", true
 		if how.UseKept && c.Saved != nil {
 			opt.KnownRevision = c.Saved.Revision // a session is described in the revision that it uses

@@ -78,7 +78,7 @@ func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage
 	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
 		keepList(ctx, c, k, list)
 	}
-	return list, c.Lacking(o, k.Capability)
+	return list, c.ExplainUnsupported(o, k.Capability)
 }
 
 // sort parts what can be called from what cannot.
@@ -238,15 +238,15 @@ func (c *Conn) Remembered(name string) *Definition {
 	if tool := c.Box.tool(name); tool != nil {
 		return tool
 	}
-	tool := c.InMemory(name)
+	tool := c.RememberedOffline(name)
 	if tool == nil || headerProblem(c, tool.Tool) != "" {
 		return nil
 	}
 	return c.Box.keep(tool)
 }
 
-// InMemory is Remembered for a caller without a conversation.
-func (c *Conn) InMemory(name string) *Definition {
+// RememberedOffline is Remembered for a caller without a conversation.
+func (c *Conn) RememberedOffline(name string) *Definition {
 	raw := c.CachedEntry(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
@@ -330,7 +330,7 @@ func noSuchTool(c *Conn, name string, all catalogue) wire.Outcome {
 	for _, tool := range all.Tools {
 		names = append(names, tool.Name)
 	}
-	other := OtherwiseNamed(c, ToolKind, name)
+	other := SuggestKind(c, ToolKind, name)
 	hint := cmp.Or(other, nearestIn(ToolKind, name, names))
 	if other == "" && len(names) > fewNames && suggest.Nearest(name, names) == "" && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")

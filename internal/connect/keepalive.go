@@ -79,12 +79,12 @@ func goesOnHeld(c *Conn, opt *client.Options) {
 	}}
 }
 
-// IsHeld reports a session whose server lives on between commands.
-func (c *Conn) IsHeld() bool { return c.Saved != nil && c.Saved.Held != nil }
+// IsKept reports a session whose server lives on between commands.
+func (c *Conn) IsKept() bool { return c.Saved != nil && c.Saved.Held != nil }
 
-// HeldNow is what is remembered of the holder of this conversation; nil where it has
+// Kept is what is remembered of the holder of this conversation; nil where it has
 // none.
-func (c *Conn) HeldNow() *state.Held {
+func (c *Conn) Kept() *state.Held {
 	facts, ok := c.Keepalive()
 	switch {
 	case !ok:

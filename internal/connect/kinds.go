@@ -72,8 +72,8 @@ func (c *Conn) Declares(capability string) (declared, known bool) {
 	return declared, true
 }
 
-// Offered leaves out what the server declares no capability for.
-func (c *Conn) Offered(all []Kind) []Kind {
+// Declared leaves out what the server declares no capability for.
+func (c *Conn) Declared(all []Kind) []Kind {
 	var there []Kind
 	for _, k := range all {
 		if declared, known := c.Declares(k.Capability); known && !declared {
@@ -87,11 +87,11 @@ func (c *Conn) Offered(all []Kind) []Kind {
 	return there
 }
 
-// Lacking says what an answer has to do with the capabilities that the server declares,
+// ExplainUnsupported says what an answer has to do with the capabilities that the server declares,
 // to one that says that the method is not known and to one that says something else.
-func (c *Conn) Lacking(out wire.Outcome, capability string) wire.Outcome {
+func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outcome {
 	if !client.UnknownMethod(out) {
-		c.Undeclared(out, capability)
+		c.WarnUndeclared(out, capability)
 		return out
 	}
 	out.Hint = wire.There("info") + " shows the server's capabilities"
@@ -101,9 +101,9 @@ func (c *Conn) Lacking(out wire.Outcome, capability string) wire.Outcome {
 	return out
 }
 
-// Undeclared warns, once for each, of a capability that the server supports and did not
+// WarnUndeclared warns, once for each, of a capability that the server supports and did not
 // declare. Clients that respect the declaration never use it.
-func (c *Conn) Undeclared(out wire.Outcome, capability string) {
+func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 	declared, known := c.Declares(capability)
 	if declared || !known || !out.Good() && out.Message == nil {
 		return
@@ -166,9 +166,9 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool)
 	return out, false
 }
 
-// CompareNumbers notes that an earlier list was longer with elicitation, which mcpc declares
+// NoteListLength notes that an earlier list was longer with elicitation, which mcpc declares
 // at a terminal, or shorter without. A number is remembered as a list with one entry.
-func CompareNumbers(ctx context.Context, c *Conn, list Sorted, tells bool) {
+func NoteListLength(ctx context.Context, c *Conn, list Sorted, tells bool) {
 	if c.Store == nil || list.Kind != ToolKind || !list.Whole || Elicits(c.Answering) {
 		return
 	}

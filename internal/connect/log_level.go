@@ -28,5 +28,5 @@ func setLogLevel(ctx context.Context, c *Conn) {
 		c.Env.UI.Warn("the log level could not be set: " + out.Text)
 		return
 	}
-	c.Undeclared(out, "logging")
+	c.WarnUndeclared(out, "logging")
 }

@@ -10,9 +10,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// OtherwiseNamed says what a name is the name of that nothing of one kind has, as far as
+// SuggestKind says what a name is the name of that nothing of one kind has, as far as
 // is remembered, and the command for it; "" where it does not tell.
-func OtherwiseNamed(c *Conn, k Kind, name string) wire.Hint {
+func SuggestKind(c *Conn, k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range c.RememberedEntries(Kinds[i]) {
 			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {

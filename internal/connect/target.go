@@ -61,13 +61,13 @@ func Find(c *Conn, argv []string) wire.Outcome {
 		}
 		c.Origin = &s
 	}
-	aim(c, t)
+	setTarget(c, t)
 	return wire.Outcome{}
 }
 
-// aim notes how the target is called and under which key its revision is
+// setTarget notes how the target is called and under which key its revision is
 // remembered.
-func aim(c *Conn, t target.Target) {
+func setTarget(c *Conn, t target.Target) {
 	c.Target = t
 	switch t.Kind {
 	case target.URL:
@@ -99,7 +99,7 @@ func CommandLine(argv []string) string {
 // DemoEndpoint names the built-in demo server in place of a URL.
 const DemoEndpoint = "demo"
 
-func ServerOf(c *Conn, opt *client.Options) {
+func SetServer(c *Conn, opt *client.Options) {
 	place := cmp.Or(c.Saved, c.OneOff)
 	opt.Server = client.Server{Name: c.Where, Command: place.Command, Transport: transport.Name(place.Transport)}
 	switch {

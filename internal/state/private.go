@@ -78,9 +78,9 @@ func (p *Private) Repair(ctx context.Context, damaged func(raw []byte) bool) (ba
 	return p.store.setAside(p.name)
 }
 
-// Hold takes a lock of the file's own, under which it may be read and updated: for
+// Lock takes a lock of the file's own, under which it may be read and updated: for
 // what only one process may do at a time, and what takes longer than an update. It
 // waits at most a minute.
-func (p *Private) Hold(ctx context.Context) (release func(), err error) {
+func (p *Private) Lock(ctx context.Context) (release func(), err error) {
 	return p.store.lockFile(ctx, p.name+".lock", holdWait)
 }

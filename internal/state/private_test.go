@@ -34,7 +34,7 @@ func TestPrivate(t *testing.T) {
 func TestPrivateIsHeldByOne(t *testing.T) {
 	s := newStore(t)
 	p := s.Private("secrets.json")
-	release, err := p.Hold(t.Context())
+	release, err := p.Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func TestPrivateIsHeldByOne(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Hold(gone); !errors.Is(err, context.Canceled) {
+	if _, err := p.Lock(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("held twice: %v", err)
 	}
 	release()
-	again, err := p.Hold(t.Context())
+	again, err := p.Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

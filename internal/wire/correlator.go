@@ -4,7 +4,7 @@ package wire
 // holds no bytes, and what it remembers is bounded: it serves a stream without an
 // end.
 type Correlator struct {
-	conns recent[int, *threads]
+	conns recent[int, *connState]
 	count int
 }
 
@@ -65,7 +65,7 @@ type Place struct {
 func (f *Correlator) Add(ref int64, frame *Frame, t Traits) []Place {
 	c := f.conns.get(frame.Conn)
 	if c == nil {
-		c = &threads{count: &f.count}
+		c = &connState{count: &f.count}
 	}
 	f.conns.put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
 	c.places = nil
@@ -111,8 +111,8 @@ type thread struct {
 	state, token string
 }
 
-// threads are the exchanges of one conversation, by what ties a frame to them.
-type threads struct {
+// connState are the exchanges of one conversation, by what ties a frame to them.
+type connState struct {
 	count  *int
 	places []Place
 	latest *thread
@@ -136,7 +136,7 @@ type threads struct {
 // wait for a body, which may never come.
 const mostRounds = 1000
 
-func (c *threads) place(t *thread, role Role, ref int64, item int) {
+func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
 		if role != Accompanies || t.refused {
 			t.hold(role, ref)
@@ -149,7 +149,7 @@ func (c *threads) place(t *thread, role Role, ref int64, item int) {
 
 // beside gives what is not a message to the exchange of its stream; on a pipe to the
 // request that was sent last.
-func (c *threads) beside(ref int64, frame *Frame) {
+func (c *connState) beside(ref int64, frame *Frame) {
 	if c.carries(ref, frame) {
 		return
 	}
@@ -162,7 +162,7 @@ func (c *threads) beside(ref int64, frame *Frame) {
 	}
 }
 
-func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) message(ref int64, frame *Frame, m Traits, item int) {
 	c.bookmark(frame)
 	switch {
 	case m.Kind == Batch:
@@ -184,7 +184,7 @@ func (c *threads) message(ref int64, frame *Frame, m Traits, item int) {
 	}
 }
 
-func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) request(ref int64, frame *Frame, m Traits, item int) {
 	role := Repeats
 	t := c.requests.get(m.ID)
 	if t == nil || !t.open || t.sum != m.Sum {
@@ -209,7 +209,7 @@ func (c *threads) request(ref int64, frame *Frame, m Traits, item int) {
 
 // sentAgain finds the exchange whose request failed on the way and is sent again
 // under a new id.
-func (c *threads) sentAgain(m Traits) *thread {
+func (c *connState) sentAgain(m Traits) *thread {
 	t := c.failed.get(m.Asks)
 	if t == nil || !t.failed || !t.open {
 		return nil
@@ -222,7 +222,7 @@ func (c *threads) sentAgain(m Traits) *thread {
 }
 
 // tie remembers by what else the frames that follow are known to be t's.
-func (c *threads) tie(t *thread, frame *Frame, m Traits) {
+func (c *connState) tie(t *thread, frame *Frame, m Traits) {
 	if t.token = m.Token; m.Token != "" {
 		c.tokens.put(m.Token, t)
 	}
@@ -245,7 +245,7 @@ func (c *threads) tie(t *thread, frame *Frame, m Traits) {
 // nextRound finds the exchange that m goes on with: m gives back the state that
 // the server handed out, or at least answers where it asked (2026-07-28
 // basic/patterns/mrtr).
-func (c *threads) nextRound(m Traits) *thread {
+func (c *connState) nextRound(m Traits) *thread {
 	if len(c.rounds) == 0 || m.State == "" && !m.Answers {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (c *threads) nextRound(m Traits) *thread {
 // that id: clients that send each request by itself may number them all alike. What
 // comes where nothing was asked answers nothing: a server's requests have ids as well,
 // and some servers answer the answers to them.
-func (c *threads) response(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) response(ref int64, frame *Frame, m Traits, item int) {
 	if c.carriers.get(frame.Stream) != nil {
 		c.other(ref, frame, m, item)
 		return
@@ -293,7 +293,7 @@ func (c *threads) response(ref int64, frame *Frame, m Traits, item int) {
 
 // only is the exchange to which an answer without an id can belong: that of its
 // HTTP response, or on a pipe the one that is open.
-func (c *threads) only(stream int) *thread {
+func (c *connState) only(stream int) *thread {
 	if stream > 0 {
 		if t := c.streams.get(stream); t != nil && t.open {
 			return t
@@ -305,7 +305,7 @@ func (c *threads) only(stream int) *thread {
 
 // other gives a message that is neither a request nor an answer to the exchange that
 // it names, or else to that of its stream.
-func (c *threads) other(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) other(ref int64, frame *Frame, m Traits, item int) {
 	if m.Blank || m.Kind == Invalid && !m.Reply && !c.answered(frame) {
 		c.beside(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
@@ -340,7 +340,7 @@ func (t *Traits) namesNothing() bool {
 }
 
 // named is the exchange that a message names; nil where it names none.
-func (c *threads) named(frame *Frame, m Traits) *thread {
+func (c *connState) named(frame *Frame, m Traits) *thread {
 	asked, tokens := &c.requests, &c.tokens
 	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {
 		asked, tokens = &c.asked, &c.askedTokens

@@ -1,11 +1,13 @@
 package wire
 
-import "slices"
+import (
+	"slices"
+)
 
 // head gives a head to its exchange: a request's head comes before the body, a
 // response's head after it. A GET that names the last event of a broken stream
 // goes on where that ended (2025-11-25 basic/transports, "Resumability").
-func (c *threads) head(ref int64, h *Frame) {
+func (c *connState) head(ref int64, h *Frame) {
 	if h.Dir == Received {
 		c.responseHead(ref, h)
 		return
@@ -26,7 +28,7 @@ func (c *threads) head(ref int64, h *Frame) {
 	c.waiting[h.Stream] = ref
 }
 
-func (c *threads) responseHead(ref int64, h *Frame) {
+func (c *connState) responseHead(ref int64, h *Frame) {
 	if c.carries(ref, h) {
 		return
 	}
@@ -49,7 +51,7 @@ func (c *threads) responseHead(ref int64, h *Frame) {
 // that it has forgotten the session.
 var askedAgain = []int{404, 408, 429, 502, 503, 504}
 
-func (c *threads) fails(t *thread) {
+func (c *connState) fails(t *thread) {
 	if t.open {
 		t.failed = true
 		c.failed.put(t.asks, t)
@@ -58,7 +60,7 @@ func (c *threads) fails(t *thread) {
 
 // bookmark remembers behind which event the stream of an exchange can be resumed, and
 // which stream is that of HTTP+SSE.
-func (c *threads) bookmark(frame *Frame) {
+func (c *connState) bookmark(frame *Frame) {
 	if frame.SSE == nil {
 		return
 	}
@@ -78,7 +80,7 @@ func (c *threads) bookmark(frame *Frame) {
 // carries places what is not a message of an HTTP request that carried no request. A
 // server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
 // Messages to the Server").
-func (c *threads) carries(ref int64, frame *Frame) bool {
+func (c *connState) carries(ref int64, frame *Frame) bool {
 	t := c.carriers.get(frame.Stream)
 	if t == nil {
 		return false
@@ -87,7 +89,7 @@ func (c *threads) carries(ref int64, frame *Frame) bool {
 	return true
 }
 
-func (c *threads) carried(t *thread, ref int64) {
+func (c *connState) carried(t *thread, ref int64) {
 	if c.place(t, Carries, ref, -1); t.parent != nil {
 		c.place(t.parent, Carries, ref, -1)
 	}

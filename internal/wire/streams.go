@@ -44,7 +44,7 @@ func (t *thread) hold(role Role, ref int64) {
 }
 
 // list gives a stream, or a pipe, its number with the first message of it.
-func (c *threads) list(t *thread, ref int64) {
+func (c *connState) list(t *thread, ref int64) {
 	t.number = *c.count
 	*c.count++
 	if len(t.held) > 0 {
@@ -58,7 +58,7 @@ func (c *threads) list(t *thread, ref int64) {
 }
 
 // take places with a request what came on its stream before it.
-func (t *thread) take(c *threads, before *thread) {
+func (t *thread) take(c *connState, before *thread) {
 	if before != nil {
 		for _, h := range before.held {
 			c.place(t, h.role, h.ref, -1)
@@ -68,7 +68,7 @@ func (t *thread) take(c *threads, before *thread) {
 
 // onStream returns the exchange of a frame's stream. A received frame on a stream that
 // has none begins a thread for that stream; any other frame gets the thread of the pipe.
-func (c *threads) onStream(f *Frame) *thread {
+func (c *connState) onStream(f *Frame) *thread {
 	t := c.streams.get(f.Stream)
 	if t == nil {
 		t = c.carriers.get(f.Stream)
@@ -93,13 +93,13 @@ func (c *threads) onStream(f *Frame) *thread {
 
 // answered reports a frame on the stream of an answer, of which all belongs to the
 // request. The body of a 202 is no answer.
-func (c *threads) answered(f *Frame) bool {
+func (c *connState) answered(f *Frame) bool {
 	t := c.streams.get(f.Stream)
 	return t != nil && !t.apart && !t.accepted && f.Dir == Received
 }
 
 // question is a request of the server's.
-func (c *threads) question(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) question(ref int64, frame *Frame, m Traits, item int) {
 	t := &thread{number: *c.count, method: m.Method, id: m.ID, open: true}
 	*c.count++
 	if t.parent = c.streams.get(frame.Stream); t.parent == nil || t.parent.apart {
@@ -115,21 +115,21 @@ func (c *threads) question(ref int64, frame *Frame, m Traits, item int) {
 
 // concerns places a message of what the server asked also with the request for which it
 // did, or may have.
-func (c *threads) concerns(t *thread, ref int64, item int) {
+func (c *connState) concerns(t *thread, ref int64, item int) {
 	if t.parent != nil {
 		c.places = append(c.places, Place{Exchange: t.parent.number, Role: Concerns, Ref: ref, Item: item, Guess: t.guess})
 	}
 }
 
 // guess places a message that could be of any request also with the only one that waits.
-func (c *threads) guess(ref int64, item int) {
+func (c *connState) guess(ref int64, item int) {
 	if to := c.single(); to != nil {
 		c.places = append(c.places, Place{Exchange: to.number, Role: Concerns, Ref: ref, Item: item, Guess: true})
 	}
 }
 
 // waits notes that a request waits for its answer.
-func (c *threads) waits(t *thread) {
+func (c *connState) waits(t *thread) {
 	switch {
 	case c.crowded:
 	case len(c.waiters) >= generation:
@@ -143,11 +143,11 @@ func (c *threads) waits(t *thread) {
 }
 
 // over notes that it does not any more, answered or not.
-func (c *threads) over(t *thread) { delete(c.waiters, t) }
+func (c *connState) over(t *thread) { delete(c.waiters, t) }
 
 // single is the only request that waits, nil where there are none or several. One that
 // subscribes waits for ever, and what comes for it says so.
-func (c *threads) single() (only *thread) {
+func (c *connState) single() (only *thread) {
 	if len(c.waiters) > mostAtOnce {
 		return nil
 	}
@@ -168,7 +168,7 @@ const mostAtOnce = 100
 
 // closed is for the end of a stream. With a pipe, and with the stream of HTTP+SSE, all
 // end that wait for an answer on it; it reports whether t does.
-func (c *threads) closed(ref int64, frame *Frame, t *thread) (ended bool) {
+func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	switch whole := frame.Stream == 0; {
 	case whole || t != nil && t == c.sse:
 		for _, waits := range c.inOrder() {
@@ -187,6 +187,6 @@ func (c *threads) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	return ended
 }
 
-func (c *threads) inOrder() []*thread {
+func (c *connState) inOrder() []*thread {
 	return slices.SortedFunc(maps.Keys(c.waiters), func(a, b *thread) int { return cmp.Compare(a.number, b.number) })
 }

@@ -142,7 +142,7 @@ func explainAuth(ctx context.Context, f *cmdutil.Factory) error {
 		return cmdutil.Exit(out)
 	}
 	var steps []auth.Step
-	w := connect.Walk(ctx, &f.Env, endpoint)
+	w := connect.NewAuthFlow(ctx, &f.Env, endpoint)
 	defer w.Net.Close()
 	w.OnStep = func(s auth.Step) { steps = append(steps, s) }
 	req := auth.Request{Endpoint: endpoint, Grant: auth.AuthorizationCode}

@@ -125,7 +125,7 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	if o.noBrowser {
 		req.Visit, req.Paste = showLogin(f), paste(f)
 	}
-	w := connect.Walk(ctx, &f.Env, req.Endpoint)
+	w := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
 	defer w.Net.Close()
 	f.Talking.Store(true)
 	inTime, stop := bounded(ctx, f)

@@ -163,7 +163,7 @@ func revokeOne(ctx context.Context, f *cmdutil.Factory, store *auth.Store, book 
 	if err := f.Env.RememberNetwork(t.Endpoint); err != nil {
 		return false, err
 	}
-	w := connect.Walk(ctx, &f.Env, t.Endpoint)
+	w := connect.NewAuthFlow(ctx, &f.Env, t.Endpoint)
 	defer w.Net.Close()
 	return w.Revoke(ctx, store, book, t)
 }

@@ -212,7 +212,7 @@ func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
 	}
 	out := wire.Outcome{Where: b.c.Where, Many: true}
 	for kind := range b.tally {
-		out.Kind = cmdutil.Worse(out.Kind, kind)
+		out.Kind = cmdutil.MoreSevere(out.Kind, kind)
 	}
 	if !out.Good() {
 		out.Reached = wire.Unknown

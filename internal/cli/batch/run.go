@@ -179,7 +179,7 @@ func (b *batch) result(ctx context.Context, l *batchLine) {
 	} else if cmdutil.IsUsage(err) && b.unprinted() == nil {
 		// One result that --jq cannot take is no reason to leave out the others.
 		b.f.Warn(fmt.Sprintf("line %d: %s", l.number, err))
-		l.kind = cmdutil.Worse(l.kind, wire.Usage)
+		l.kind = cmdutil.MoreSevere(l.kind, wire.Usage)
 	} else {
 		b.lineFailed = cmdutil.LineError(b.f, err)
 	}

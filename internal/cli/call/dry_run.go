@@ -46,7 +46,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 	if o.curl && opt.Server.URL == "" {
 		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
 	}
-	tool := c.InMemory(o.Name)
+	tool := c.RememberedOffline(o.Name)
 	if f.Index > 0 && !o.offline {
 		tool = nil // it is chosen from a fresh list
 	}

@@ -78,7 +78,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	host.TuneGC(&f.Env, false)
 	f.Talking.Store(true) // a Ctrl-C ends the conversations in order
 	defer f.Talking.Store(false)
-	stop := cmdutil.Ticking(f)
+	stop := cmdutil.StartSpinner(f)
 	askAll(ctx, f, o, asked)
 	stop()
 	f.Progress.Done()
@@ -217,7 +217,7 @@ func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Sur
 // cannot prompt the user and has no token that was meant for one server.
 func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var said bytes.Buffer
-	b := beside(f, &said, s.ID)
+	b := withoutPrompts(f, &said, s.ID)
 	defer func() {
 		if crash := recover(); crash != nil {
 			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
@@ -240,7 +240,7 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 	if s.Out = out; !out.Good() {
 		return
 	}
-	for _, k := range c.Offered(o.kinds) {
+	for _, k := range c.Declared(o.kinds) {
 		list, out := c.Listed(ctx, k, nil)
 		if client.UnknownMethod(out) {
 			continue
@@ -254,9 +254,9 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 	}
 }
 
-// beside is an app that shares with this one what the user wants, and nothing that
-// goes on.
-func beside(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
+// withoutPrompts returns a Factory for one server: it has the flags of f, has no prompts, and
+// shares no connection with it.
+func withoutPrompts(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
 	b := &cmdutil.Factory{Leave: f.Leave}
 	b.Asker, b.UI, b.Environ, b.Now, b.Version, b.Args, b.Known, b.Ballast = f.Asker, b, f.Environ, f.Now, f.Version, f.Args, f.Known, []byte{}
 	b.SetGlobals(f.Globals())

@@ -146,7 +146,7 @@ func EndingOfAll(ctx context.Context, f *cmdutil.Factory, asked []*Surveyed, lef
 			continue
 		}
 		failed = append(failed, s.ID)
-		if cmdutil.Worse(worst.Kind, s.Out.Kind) != worst.Kind {
+		if cmdutil.MoreSevere(worst.Kind, s.Out.Kind) != worst.Kind {
 			worst = s.Out
 		}
 		if len(asked) > 1 {

@@ -46,7 +46,7 @@ func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if c.IsHeld() && !c.Passing || f.Shell != nil {
+	if c.IsKept() && !c.Passing || f.Shell != nil {
 		out = askHeld(ctx, c)
 	}
 	ans := cmdutil.AnswerOf(out)

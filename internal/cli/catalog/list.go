@@ -151,7 +151,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 		return cmdutil.Exit(out)
 	}
 	if all {
-		o.kinds = c.Offered(o.kinds)
+		o.kinds = c.Declared(o.kinds)
 	}
 	var l connect.Listing
 	for _, k := range o.kinds {
@@ -174,7 +174,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	f.Record.Many = all && out.Good() // else it names the list that failed
 	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
-		connect.CompareNumbers(ctx, c, list, cmdutil.ShowsTables(f))
+		connect.NoteListLength(ctx, c, list, cmdutil.ShowsTables(f))
 	}
 	cmdutil.Explained(ctx, f, connect.MethodsOf(o.kinds)...)
 	return err

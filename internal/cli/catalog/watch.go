@@ -25,7 +25,7 @@ import (
 type watchOptions struct {
 	on    bool
 	jsonl bool
-	until cmdutil.Endurance
+	until cmdutil.StreamLimit
 }
 
 func (o *watchOptions) flags(f *pflag.FlagSet) {
@@ -36,7 +36,7 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 
 func (o *watchOptions) check(f *cmdutil.Factory) error {
 	switch {
-	case !o.on && (o.jsonl || o.until != cmdutil.Endurance{}):
+	case !o.on && (o.jsonl || o.until != cmdutil.StreamLimit{}):
 		return usage.New("--jsonl, --for and --count need --watch", wire.There("list --watch")+" runs until it is stopped")
 	case o.on && (f.Output != "" || f.Wire):
 		return usage.New("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
@@ -79,7 +79,7 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 	}
 	w.c = c
 	if len(o.kinds) > 1 {
-		w.o.kinds = c.Offered(o.kinds)
+		w.o.kinds = c.Declared(o.kinds)
 	}
 	filter, out := w.filter()
 	if out.Good() {
@@ -121,7 +121,7 @@ func (w *watcher) follow(ctx context.Context, filter client.Filter) wire.Outcome
 	on := cmdutil.Start(ctx, w.c, client.Listening{Filter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
 		Began: func(client.Filter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { f.Note(why + "; retrying") },
-	}, cmdutil.Endurance{})
+	}, cmdutil.StreamLimit{})
 	defer on.Enough()
 	read := time.NewTicker(cmdutil.UnreadEvery)
 	defer read.Stop()

@@ -16,8 +16,8 @@ func WorstFirst() []wire.Kind {
 		[]wire.Kind{wire.InvalidArguments, wire.Usage, wire.CheckFailed})
 }
 
-// Worse is the one of two kinds that decides.
-func Worse(a, b wire.Kind) wire.Kind {
+// MoreSevere returns the one of two kinds that decides the exit code.
+func MoreSevere(a, b wire.Kind) wire.Kind {
 	for _, kind := range WorstFirst() {
 		if a == kind || b == kind {
 			return kind

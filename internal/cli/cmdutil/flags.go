@@ -31,7 +31,7 @@ type display struct {
 	RedactFile string
 	maxChars   int
 	limitFlags
-	seeing
+	displayFlags
 }
 
 // limitFlags are the limits as they are typed: 0 is none.
@@ -66,7 +66,7 @@ func AddGlobals(g *Factory, f *pflag.FlagSet) {
 	f.BoolVar(&g.Explain, "explain", false, "show the exchange with explanatory notes")
 	f.CountVarP(&g.Verbose, "verbose", "v", "show the traffic: -v lines, -vv bodies, -vvv bytes")
 	f.StringVar(&g.color, "color", "auto", "`when` to use color: auto, always or never")
-	g.seeing.flags(f)
+	g.displayFlags.flags(f)
 	f.StringVar(&g.LogLevel, "log-level", "", "request log messages of this `level` and above")
 	f.StringVar(&g.RecordTo, "record", "", "write the recording to `FILE`; \"off\" disables it")
 	addAuthFlags(f, &g.Auth)
@@ -136,7 +136,7 @@ func Check(g *Factory) error {
 	if g.maxPages < 0 || g.maxItems < 0 {
 		return usage.New("--max-pages and --max-items must be 0 or more", "0 means no limit")
 	}
-	if err := g.seeing.check(); err != nil {
+	if err := g.displayFlags.check(); err != nil {
 		return err
 	}
 	_, err := g.TypedFields()

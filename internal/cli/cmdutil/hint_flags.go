@@ -63,8 +63,8 @@ func NoteTyped(f *Factory, flags *pflag.FlagSet) {
 	f.typed = t
 }
 
-// AimAnyway lets the hint of a command line that could not be read carry what was read.
-func AimAnyway(f *Factory, flags *pflag.FlagSet) {
+// SetHintFlags lets the hint of a command line that could not be read carry what was read.
+func SetHintFlags(f *Factory, flags *pflag.FlagSet) {
 	if !f.Prepared {
 		NoteTyped(f, flags)
 		f.ErrStyle.Hints.Flags = f.typed

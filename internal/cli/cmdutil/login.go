@@ -42,7 +42,7 @@ func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 		return false, err
 	}
 	store.Seals = store.Keyring.Answers()
-	w := connect.Walk(ctx, &f.Env, f.Guard.Endpoint)
+	w := connect.NewAuthFlow(ctx, &f.Env, f.Guard.Endpoint)
 	defer w.Net.Close()
 	_, err = w.Login(ctx, store, auth.Request{Endpoint: f.Guard.Endpoint, Account: f.Auth.Account,
 		Challenge: r.Challenge, Challenged: true, Visit: Visitor(f, nil), ShowCode: ShowCode(f), Choose: ChooseIssuer(f)})

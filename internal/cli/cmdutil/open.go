@@ -19,7 +19,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	if o := outfile.Writable(f.Output); !o.Good() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
-	stop := Ticking(f)
+	stop := StartSpinner(f)
 	ShowTraffic(f, f.Verbose, f.Explain)
 	c, o := connect.Dial(ctx, &f.Env, how)
 	c.StopTicking = stop

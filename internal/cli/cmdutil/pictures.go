@@ -16,13 +16,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// seeing are the flags about what a person sees, and no pipe.
-type seeing struct {
+// displayFlags are the flags about what a person sees, and no pipe.
+type displayFlags struct {
 	images                     string
 	noImages, rawText, NoPager bool
 }
 
-func (s *seeing) flags(f *pflag.FlagSet) {
+func (s *displayFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.images, "images", "auto", "`how` a terminal shows images: "+strings.Join(Drawings, ", "))
 	f.BoolVar(&s.noImages, "no-images", false, "show an image's type and size only")
 	f.BoolVar(&s.rawText, "raw-text", false, "print Markdown without formatting")
@@ -33,7 +33,7 @@ func (s *seeing) flags(f *pflag.FlagSet) {
 // first.
 var Drawings = []string{"auto", "none", "blocks", "kitty", "iterm2", "sixel"}
 
-func (s *seeing) check() error {
+func (s *displayFlags) check() error {
 	if !slices.Contains(Drawings, s.images) {
 		return usage.New(fmt.Sprintf("unknown value %q for --images", s.images), wire.Hint("it is one of "+strings.Join(Drawings, ", ")))
 	}

@@ -8,9 +8,9 @@ import (
 // drawn about as soon as it may be.
 const TickEvery = 50 * time.Millisecond
 
-// Ticking lets the line of progress live while a command waits for a server, which
+// StartSpinner lets the line of progress live while a command waits for a server, which
 // may not have said anything yet, until stop is called. In a pipe there is none.
-func Ticking(f *Factory) (stop func()) {
+func StartSpinner(f *Factory) (stop func()) {
 	if !f.ErrStyle.Terminal {
 		return func() {}
 	}

@@ -39,7 +39,7 @@ func TestTicking(t *testing.T) {
 		f.UI = f
 		f.Now = time.Now
 		f.Progress = term.NewProgress(&screen, f.ErrStyle, f.Now)
-		stop := Ticking(f)
+		stop := StartSpinner(f)
 		after := func(d time.Duration) string {
 			screen.take()
 			time.Sleep(d)
@@ -66,7 +66,7 @@ func TestTickingInAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &Factory{}
 		f.UI = f // whose progress would be a nil pointer
-		stop := Ticking(f)
+		stop := StartSpinner(f)
 		time.Sleep(time.Minute)
 		stop()
 	})

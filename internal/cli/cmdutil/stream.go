@@ -16,18 +16,18 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An Endurance is how long a command that never ends by itself goes on.
-type Endurance struct {
+// A StreamLimit is how long a command listens that does not end by itself.
+type StreamLimit struct {
 	time  time.Duration
 	Count int
 }
 
-func (p *Endurance) Flags(f *pflag.FlagSet, what string) {
+func (p *StreamLimit) Flags(f *pflag.FlagSet, what string) {
 	f.Var((*Seconds)(&p.time), "for", "stop after this time")
 	f.IntVar(&p.Count, "count", 0, "stop after N "+what)
 }
 
-func (p *Endurance) Check() error {
+func (p *StreamLimit) Check() error {
 	if p.Count < 0 {
 		return usage.New("--count must be 1 or more", "omit it for no limit")
 	}
@@ -43,12 +43,12 @@ type Notice struct {
 	At time.Time
 }
 
-// ear buffers notifications until the command has shown the one before: the
+// NotificationQueue buffers notifications until the command has shown the one before: the
 // reader of a stream must not wait for the reader of standard output.
-type ear struct {
+type NotificationQueue struct {
 	// ctx ends when the command stops listening; what comes then is dropped.
 	ctx     context.Context
-	Deaf    context.CancelFunc
+	Stop    context.CancelFunc
 	notices chan *wire.Message
 }
 
@@ -56,20 +56,20 @@ type ear struct {
 // read, is read more slowly.
 const maxNotices = 4096
 
-func NewEar(ctx context.Context) *ear {
+func NewNotificationQueue(ctx context.Context) *NotificationQueue {
 	ctx, deaf := context.WithCancel(ctx)
-	return &ear{ctx, deaf, make(chan *wire.Message, maxNotices)}
+	return &NotificationQueue{ctx, deaf, make(chan *wire.Message, maxNotices)}
 }
 
-func (e *ear) Hear(m *wire.Message) {
+func (e *NotificationQueue) Add(m *wire.Message) {
 	select {
 	case e.notices <- m:
 	case <-e.ctx.Done():
 	}
 }
 
-// A listening is what a command listens to, until it has enough.
-type listening struct {
+// A Subscription is what a command listens to, until it has enough.
+type Subscription struct {
 	Ctx    context.Context
 	Enough func()
 	// Ended gets how it ended, once.
@@ -77,16 +77,16 @@ type listening struct {
 }
 
 // Start listens beside the command, until ctx is done or the time is up.
-func Start(ctx context.Context, c *connect.Conn, l client.Listening, until Endurance) listening {
+func Start(ctx context.Context, c *connect.Conn, l client.Listening, until StreamLimit) Subscription {
 	ctx, cancel := context.WithCancelCause(ctx)
-	on := listening{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
+	on := Subscription{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
 	l.Began = until.from(l.Began, on.Enough)
 	go func() { on.Ended <- c.Listen(ctx, l) }()
 	return on
 }
 
 // Ending is the outcome: what the user asked for is good, and Ctrl-C needs no message.
-func (on listening) Ending(out wire.Outcome) wire.Outcome {
+func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
 	switch {
 	case context.Cause(on.Ctx) == errEnough:
 		return wire.Outcome{}
@@ -96,12 +96,12 @@ func (on listening) Ending(out wire.Outcome) wire.Outcome {
 	return out
 }
 
-// HearAll listens and gives each notification to take, which says how many it
+// EachNotification listens and gives each notification to take, which says how many it
 // counts for, until that is enough, it fails, the time is up, or the listening ends.
-func HearAll(ctx context.Context, f *Factory, c *connect.Conn, e *ear, l client.Listening, until Endurance, take func(Notice) (int, error)) (wire.Outcome, error) {
+func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *NotificationQueue, l client.Listening, until StreamLimit, take func(Notice) (int, error)) (wire.Outcome, error) {
 	on := Start(ctx, c, l, until)
 	defer on.Enough()
-	defer e.Deaf()
+	defer e.Stop()
 	left, failed := cmp.Or(until.Count, math.MaxInt), error(nil)
 	count := func(m *wire.Message) {
 		if left > 0 && failed == nil {
@@ -137,7 +137,7 @@ const leastPatience = 5 * time.Second
 
 // Patience returns how long a server may take to agree: with --for not much longer than
 // that, unless --timeout is set. 0 is no limit of its own.
-func (p Endurance) Patience(idle time.Duration) time.Duration {
+func (p StreamLimit) Patience(idle time.Duration) time.Duration {
 	if d := p.time; d > 0 && idle == 0 {
 		return max(d, leastPatience)
 	}
@@ -145,7 +145,7 @@ func (p Endurance) Patience(idle time.Duration) time.Duration {
 }
 
 // from starts the time when the server has agreed for the first time.
-func (p Endurance) from(began func(client.Filter), enough func()) func(client.Filter) {
+func (p StreamLimit) from(began func(client.Filter), enough func()) func(client.Filter) {
 	var once sync.Once
 	return func(agreed client.Filter) {
 		once.Do(func() { p.Begin(enough) })
@@ -154,7 +154,7 @@ func (p Endurance) from(began func(client.Filter), enough func()) func(client.Fi
 }
 
 // Begin starts the time, if there is one.
-func (p Endurance) Begin(enough func()) {
+func (p StreamLimit) Begin(enough func()) {
 	if d := p.time; d > 0 {
 		time.AfterFunc(d, enough)
 	}

@@ -109,7 +109,7 @@ func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) err
 	default:
 		f.Warn("revision " + c.Revision() + " does not support values of other arguments; they are not sent")
 	}
-	out = c.Lacking(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
+	out = c.ExplainUnsupported(c.Do(ctx, client.Call{Method: "completion/complete", Params: params}), "completions")
 	ans := cmdutil.AnswerOf(out)
 	values := completions(f, o, out)
 	rpc := out.RPC()

@@ -100,7 +100,7 @@ func (r *fileRun) open(ctx context.Context) {
 		return
 	}
 	before := r.answering(fill)
-	f.Answers = connect.Behind(f.Answers, &before)
+	f.Answers = connect.MergeAnswers(f.Answers, &before)
 	f.Protocol = cmp.Or(f.Protocol, r.f.Protocol)
 	if err := cmdutil.Check(f); err != nil {
 		r.opening = usage.Outcome(err)

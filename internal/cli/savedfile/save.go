@@ -112,7 +112,7 @@ func answerFlags(c *connect.Conn) host.Answers {
 	if c.Saved != nil {
 		before = c.Saved.Answering
 	}
-	return connect.Behind(c.Env.Answers, before)
+	return connect.MergeAnswers(c.Env.Answers, before)
 }
 
 // fileOf is a file about the server of the conversation.

@@ -112,7 +112,7 @@ func (s *Saver) Add(g replay.Again, among bool) error {
 		s.Omit("request repeated with input")
 		return nil
 	}
-	if err := s.aim(g); err != nil {
+	if err := s.setServer(g); err != nil {
 		return err
 	}
 	if err := s.answers(flags); err != nil {
@@ -167,8 +167,8 @@ func (s *Saver) answers(flags host.Answers) error {
 	return nil
 }
 
-// aim sets the server of the file, which is the same for all its steps.
-func (s *Saver) aim(g replay.Again) error {
+// setServer sets the server of the file, which is the same for all its steps.
+func (s *Saver) setServer(g replay.Again) error {
 	address, argv := g.Address(), g.ServerArgv()
 	where := cmp.Or(address, strings.Join(argv, " "))
 	switch {

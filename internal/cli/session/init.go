@@ -112,7 +112,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	if place.Command != nil && place.Folder == "" {
 		place.Folder, _ = os.Getwd() // on an error "", which is that of each run
 	}
-	place.Held = c.HeldNow()
+	place.Held = c.Kept()
 	var old *state.Held
 	memory := c.Memory()
 	memory.Info = connect.SafeInfo(c.Env, memory.Info)

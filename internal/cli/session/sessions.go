@@ -182,7 +182,7 @@ func guardEnd(c *connect.Conn, opt *client.Options) error {
 	account := c.Env.Auth.Account
 	defer func() { c.Env.Auth.Account = account }()
 	c.Env.Auth.Account = cmp.Or(account, c.Saved.Account)
-	err := connect.Guard(c, opt)
+	err := connect.SetAuthTransport(c, opt)
 	if c.Env.Guard != nil {
 		c.Env.Guard.Login = nil
 	}
@@ -228,7 +228,7 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
 	opt := client.Options{Version: f.Version, Fields: fields, Limits: f.Limits, Now: f.Now, Tap: connect.Tap(c), Secrets: &f.Secrets,
 		Found: func(finding wire.Finding) { f.Note(finding.Text) }}
-	connect.ServerOf(c, &opt)
+	connect.SetServer(c, &opt)
 	if err := connect.SetNetwork(c, &opt); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	out := ended.Outcome
 	f.Env.GaveUp(out, ended.ExitCode())
 	cmdutil.FailureJSON(f, out)
-	if cmdutil.Worse(s.worst.Kind, out.Kind) != s.worst.Kind {
+	if cmdutil.MoreSevere(s.worst.Kind, out.Kind) != s.worst.Kind {
 		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}
 	}
 }

@@ -293,7 +293,7 @@ func (s *shellRun) Lend(how connect.Options) (*connect.Conn, wire.Outcome) {
 	if o := outfile.Writable(s.f.Output); !o.Good() {
 		return &connect.Conn{Env: &s.f.Env}, o
 	}
-	s.c.StopTicking = cmdutil.Ticking(s.f)
+	s.c.StopTicking = cmdutil.StartSpinner(s.f)
 	if how.Fits != nil {
 		return s.c, how.Fits(s.c)
 	}

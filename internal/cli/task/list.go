@@ -106,7 +106,7 @@ func surveyTasks(ctx context.Context, c *connect.Conn) (s taskSurvey, out wire.O
 	}
 	for _, one := range kept {
 		switch {
-		case !toolcall.IsHere(c, one):
+		case !toolcall.IsOfServer(c, one):
 			if !one.Ended {
 				s.elsewhere++
 			}
@@ -121,7 +121,7 @@ func surveyTasks(ctx context.Context, c *connect.Conn) (s taskSurvey, out wire.O
 }
 
 func keptAs(c *connect.Conn, id string, all []state.Task) state.Task {
-	if at := slices.IndexFunc(all, func(kept state.Task) bool { return kept.ID == id && toolcall.IsHere(c, kept) }); at >= 0 {
+	if at := slices.IndexFunc(all, func(kept state.Task) bool { return kept.ID == id && toolcall.IsOfServer(c, kept) }); at >= 0 {
 		return all[at]
 	}
 	return state.Task{}

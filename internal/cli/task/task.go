@@ -127,7 +127,7 @@ func taskGet(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept stat
 	task, out := c.Task(ctx, kept.ID)
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return term.Facts(w, st, taskFacts(c, task, kept)) }
-	return cmdutil.Show(ctx, f, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get")
+	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, kept), ans, "tasks/get")
 }
 
 // taskFacts tells a person how a task is.
@@ -197,7 +197,7 @@ func taskUpdate(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, kept s
 			return err
 		}
 	}
-	return cmdutil.Show(ctx, f, toolcall.Stale(ctx, c, out, kept), ans, "tasks/get", "tasks/update")
+	return cmdutil.Show(ctx, f, toolcall.ExplainTaskError(ctx, c, out, kept), ans, "tasks/get", "tasks/update")
 }
 
 // taskCancel: a server may agree to give a task up and finish it all the same.

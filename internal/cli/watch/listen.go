@@ -29,7 +29,7 @@ type listenOptions struct {
 	// logs is a level, anyLevel where none was named, "" for no log messages.
 	logs  string
 	jsonl bool
-	until cmdutil.Endurance
+	until cmdutil.StreamLimit
 }
 
 const anyLevel = "any"
@@ -96,9 +96,9 @@ func (o *listenOptions) everything() bool {
 }
 
 func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err error) {
-	ear := cmdutil.NewEar(ctx)
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Hear})
-	defer ear.Deaf()
+	ear := cmdutil.NewNotificationQueue(ctx)
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Add})
+	defer ear.Stop()
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -106,7 +106,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	out, err = cmdutil.HearAll(ctx, f, c, ear, want.listening(f, c, o.until), o.until, func(n cmdutil.Notice) (int, error) {
+	out, err = cmdutil.EachNotification(ctx, f, c, ear, want.listening(f, c, o.until), o.until, func(n cmdutil.Notice) (int, error) {
 		if !want.takes(n.Method) {
 			return 0, nil
 		}
@@ -217,7 +217,7 @@ func (w wish) takes(method string) bool {
 
 // listening is the wish as the client takes it. What the server agreed to is told
 // each time.
-func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.Endurance) client.Listening {
+func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.StreamLimit) client.Listening {
 	var before atomic.Bool
 	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.Patience(c.Env.Limits.Idle),
 		Began: func(agreed client.Filter) {

@@ -35,7 +35,7 @@ const (
 // once more when the name has become an address (docs, "Security Best Practices").
 type Net struct {
 	near Nearness
-	way  Way
+	way  Network
 	// web follows no redirect; reader does, for documents.
 	web, reader *http.Client
 	proxies     sync.Map // host:port of the proxies in use
@@ -55,7 +55,7 @@ const (
 
 // NewNet makes a Net for a server that is itself as near as that. What the user says
 // of the way there does not bring it nearer.
-func NewNet(near Nearness, way Way) *Net {
+func NewNet(near Nearness, way Network) *Net {
 	n := &Net{near: near, way: way.withDefaults()}
 	guarded := &net.Dialer{Timeout: fetchTime, Control: n.control}
 	transport := &http.Transport{

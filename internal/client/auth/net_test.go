@@ -77,7 +77,7 @@ func TestWhoMayNameWhat(t *testing.T) {
 		Public: {true, false, false, false}, Private: {true, true, false, false}, Loopback: {true, true, true, false},
 	} {
 		for i, address := range addresses {
-			if got := NewNet(near, Way{}).allows(netip.MustParseAddr(address)); got != want[i] {
+			if got := NewNet(near, Network{}).allows(netip.MustParseAddr(address)); got != want[i] {
 				t.Errorf("a server that is %d names %s: %v", near, address, got)
 			}
 		}
@@ -107,7 +107,7 @@ func TestNothingIsSentToPrivateNetworks(t *testing.T) {
 	}()
 	_, port, _ := net.SplitHostPort(sink.Addr().String())
 	for _, host := range []string{"localhost", "127.0.0.1", "[::ffff:127.0.0.1]"} {
-		_, _, err := NewNet(Public, Way{}).get(t.Context(), "https://"+host+":"+port+"/secret-path", nil)
+		_, _, err := NewNet(Public, Network{}).get(t.Context(), "https://"+host+":"+port+"/secret-path", nil)
 		if !Is(err, URLBlocked) || strings.Contains(err.Error(), "secret-path") {
 			t.Errorf("%s: got %v", host, err)
 		}

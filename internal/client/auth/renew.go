@@ -24,7 +24,7 @@ func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Alone() }
 // got. refused is set where the server did not take the old one; then Renew checks whether
 // the issuer is still the server's. The zero Token means that only a new login helps.
 func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool) (Token, error) {
-	release, err := store.File.Hold(ctx)
+	release, err := store.File.Lock(ctx)
 	if err != nil {
 		return Token{}, storeFailed(err)
 	}

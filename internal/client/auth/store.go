@@ -16,9 +16,9 @@ type File interface {
 	Read() ([]byte, error)
 	// Update replaces it under a lock.
 	Update(ctx context.Context, change func(old []byte) ([]byte, error)) error
-	// Hold takes another lock, under which the file may be read and updated: for what
+	// Lock takes another lock, under which the file may be read and updated: for what
 	// takes longer, and must be done by one process only.
-	Hold(ctx context.Context) (release func(), err error)
+	Lock(ctx context.Context) (release func(), err error)
 }
 
 // A Store keeps tokens and clients in a file, their secrets as they are or sealed

@@ -66,7 +66,7 @@ func stored(t *testing.T, w *world, endpoint string, change func(*Token)) *Store
 func guardFor(w *world, endpoint string, store *Store) *Transport {
 	g := &Transport{Endpoint: endpoint, Store: store, Now: func() time.Time { return now },
 		NewFlow: func(context.Context) *Flow {
-			return &Flow{Net: NewNet(Loopback, Way{}), Now: func() time.Time { return now }, Read: os.ReadFile}
+			return &Flow{Net: NewNet(Loopback, Network{}), Now: func() time.Time { return now }, Read: os.ReadFile}
 		}}
 	g.Over(http.DefaultTransport)
 	return g

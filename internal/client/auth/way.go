@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A Way is how the user wants hosts to be reached. The zero one is the network as it
+// A Network is how the user wants hosts to be reached. The zero one is the network as it
 // is, and no proxy.
-type Way struct {
+type Network struct {
 	// Server is the "host:port" of the MCP server, to which alone ServerTLS belongs:
 	// hosts that it names get no certificate of the user's, and have to prove who they
 	// are. TLS is for all others. Either may be nil.
@@ -29,14 +29,14 @@ type Way struct {
 }
 
 // within is the usual time, or the user's where he has less.
-func (w Way) within(usual time.Duration) time.Duration {
+func (w Network) within(usual time.Duration) time.Duration {
 	if w.Limit > 0 {
 		return min(w.Limit, usual)
 	}
 	return usual
 }
 
-func (w Way) withDefaults() Way {
+func (w Network) withDefaults() Network {
 	if w.Proxy == nil {
 		w.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	}

@@ -21,7 +21,7 @@ func TestPinnedNamesOpenNothingElse(t *testing.T) {
 	defer server.Close()
 	there := server.Listener.Addr().String()
 	config := server.Client().Transport.(*http.Transport).TLSClientConfig
-	n := NewNet(Public, Way{TLS: config,
+	n := NewNet(Public, Network{TLS: config,
 		Pinned: func(address string) bool { return address == "example.com:443" },
 		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, there)
@@ -47,7 +47,7 @@ func TestAProxyIsNoWayIntoThePrivateNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := NewNet(Public, Way{Proxy: http.ProxyURL(to)})
+	n := NewNet(Public, Network{Proxy: http.ProxyURL(to)})
 	defer n.Close()
 	for _, where := range []string{"https://10.0.0.1/", "https://127.0.0.1/", "https://169.254.169.254/"} {
 		if _, _, err := n.get(t.Context(), where, nil); !Is(err, URLBlocked) || asked.Load() != 0 {
@@ -77,7 +77,7 @@ func TestTheServersPapersAreForTheServer(t *testing.T) {
 	pair := server.TLS.Certificates[0]
 	papers := &tls.Config{InsecureSkipVerify: true,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }}
-	way := Way{Server: server.Listener.Addr().String(), ServerTLS: papers}
+	way := Network{Server: server.Listener.Addr().String(), ServerTLS: papers}
 	n := NewNet(Loopback, way)
 	defer n.Close()
 	if _, _, err := n.get(t.Context(), server.URL, nil); err != nil || toServer.Load() != 1 {

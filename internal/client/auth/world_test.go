@@ -156,7 +156,7 @@ func (w *world) asks(path string) int {
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func (w *world) walk() *Flow {
-	return &Flow{Net: NewNet(Loopback, Way{}), Now: time.Now, Read: os.ReadFile}
+	return &Flow{Net: NewNet(Loopback, Network{}), Now: time.Now, Read: os.ReadFile}
 }
 
 // browse is a browser without a user.
@@ -206,7 +206,7 @@ func (m *memory) Update(_ context.Context, change func([]byte) ([]byte, error)) 
 	return err
 }
 
-func (m *memory) Hold(context.Context) (func(), error) {
+func (m *memory) Lock(context.Context) (func(), error) {
 	m.held.Lock()
 	return m.held.Unlock, nil
 }

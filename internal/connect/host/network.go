@@ -205,11 +205,11 @@ func (w *Network) Dialer(limit time.Duration) network.DialFunc {
 }
 
 // ForAuth is the way to the authorization servers that a server names; w may be nil.
-func (w *Network) ForAuth() auth.Way {
+func (w *Network) ForAuth() auth.Network {
 	if w == nil {
-		return auth.Way{}
+		return auth.Network{}
 	}
-	return auth.Way{Server: w.server, ServerTLS: w.TLS, TLS: w.others, Proxy: w.ProxyFunc,
+	return auth.Network{Server: w.server, ServerTLS: w.TLS, TLS: w.others, Proxy: w.ProxyFunc,
 		Pinned: func(address string) bool { return len(w.Pins.Places(address)) > 0 },
 		Dial:   w.Dialer(authDialTime)}
 }

@@ -173,7 +173,7 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 	if client.DeniesTool(out) && tool != nil && (tool.Fresh || !denied(ctx, c, &out, o.Name)) {
 		describes(&out, "describe "+shellwords.Quote(o.Name))
 	}
-	c.Undeclared(out, connect.ToolKind.Capability)
+	c.WarnUndeclared(out, connect.ToolKind.Capability)
 	switch task, ok := c.TaskIn(call, out); {
 	case ok:
 		if out = became(ctx, c, task, out, o); o.Task != 0 {

@@ -48,7 +48,7 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 	if listed && client.DeniesTool(out) {
 		describes(&out, "describe prompt "+shellwords.Quote(o.Name))
 	}
-	return c.Lacking(out, connect.PromptKind.Capability)
+	return c.ExplainUnsupported(out, connect.PromptKind.Capability)
 }
 
 // checkPrompt holds the arguments against the prompt's definition, the remembered one if
@@ -61,7 +61,7 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 	}
 	raw, out := c.Entry(ctx, connect.PromptKind, o.Name)
 	if out.Kind == wire.InvalidArguments {
-		out.Method, out.Hint = "prompts/get", cmp.Or(connect.OtherwiseNamed(c, connect.PromptKind, o.Name), out.Hint)
+		out.Method, out.Hint = "prompts/get", cmp.Or(connect.SuggestKind(c, connect.PromptKind, o.Name), out.Hint)
 	}
 	if !out.Good() {
 		return false, out

@@ -41,5 +41,5 @@ func ReadResource(ctx context.Context, c *connect.Conn, uri string) wire.Outcome
 			out.Hint = wire.Hint("did you mean " + near + "?")
 		}
 	}
-	return c.Lacking(out, connect.ResourceKind.Capability)
+	return c.ExplainUnsupported(out, connect.ResourceKind.Capability)
 }

@@ -45,7 +45,7 @@ func askForTask(c *connect.Conn, call *client.Call, tool *connect.Definition, o 
 func mortal(c *connect.Conn) (why string, hint wire.Hint) {
 	const wait = "without --task the call waits for the result"
 	switch {
-	case c.IsHeld() && !c.Passing:
+	case c.IsKept() && !c.Passing:
 	case c.Transport() == transport.Stdio:
 		return "the server exits with this command, and the task with it", wait
 	case c.Transport() != transport.StreamableHTTP:
@@ -96,7 +96,7 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, kept stat
 	}})
 	switch {
 	case client.NoSuchTask(out):
-		return Stale(ctx, c, out, kept)
+		return ExplainTaskError(ctx, c, out, kept)
 	case settled(out):
 		EndTask(ctx, c, kept)
 	case leaving == "cancels it" && (out.Kind == wire.Signal || out.Kind == wire.Timeout):

@@ -22,8 +22,8 @@ func PlaceTask(c *connect.Conn, kept *state.Task) {
 	kept.Endpoint = cmp.Or(c.Saved, c.OneOff).Endpoint
 }
 
-// IsHere reports whether a remembered task lives where this conversation goes.
-func IsHere(c *connect.Conn, kept state.Task) bool {
+// IsOfServer reports whether a remembered task lives where this conversation goes.
+func IsOfServer(c *connect.Conn, kept state.Task) bool {
 	here := state.Task{ID: kept.ID}
 	PlaceTask(c, &here)
 	return here.Key == kept.Key && here.Endpoint == kept.Endpoint
@@ -67,8 +67,8 @@ func updateTasks(ctx context.Context, c *connect.Conn, change func(*state.State)
 	})
 }
 
-// Stale says of an answer about a task what the code alone does not.
-func Stale(ctx context.Context, c *connect.Conn, out wire.Outcome, kept state.Task) wire.Outcome {
+// ExplainTaskError says of an answer about a task what the code alone does not.
+func ExplainTaskError(ctx context.Context, c *connect.Conn, out wire.Outcome, kept state.Task) wire.Outcome {
 	if !client.NoSuchTask(out) {
 		return out
 	}
