@@ -56,8 +56,8 @@ var timerFiles = []string{
 	"internal/cli/batch/run.go",                // writes what is done after a moment
 	"internal/cli/catalog/watch.go",            // does not read the lists more often than once a second
 	"internal/cli/signals/signal_unix.go",      // gives a child time to end
-	"internal/cli/cmdutil/spinner.go",          // draws
-	"internal/cli/cmdutil/stream.go",           // --for, and looks whether stdout is read
+	"internal/cli/cmdutil/progress_ticker.go",  // draws
+	"internal/cli/cmdutil/subscription.go",     // --for, and looks whether stdout is read
 	"internal/cli/request/ping.go",             // --wait
 	"internal/cli/traffic/follow.go",           // --follow
 	"internal/client/auth/device.go",           // polls as the server says
@@ -122,7 +122,7 @@ var largeTypes = map[string]string{
 	"internal/wire.Outcome":          "all that is known of how a request ended, which is printed, documented and recorded",
 	"internal/redact.Secrets":        "to be split",
 	"internal/wire.Traits":           "what the correlation needs of a message",
-	"internal/wire.threads":          "to be split",
+	"internal/wire.connState":        "to be split",
 }
 
 type listed struct {

@@ -79,7 +79,7 @@ func TestWorstServerDecides(t *testing.T) {
 }
 
 func TestRepeatsBoundsWarnings(t *testing.T) {
-	var r cmdutil.Repeats
+	var r cmdutil.RepeatedWarnings
 	for round := range 2 {
 		for i := range connect.MostWarnings + 5 {
 			held := r.Again(fmt.Sprint("warning ", i))
@@ -91,7 +91,7 @@ func TestRepeatsBoundsWarnings(t *testing.T) {
 	if got := r.Left(); got != 5+25 {
 		t.Errorf("%d warnings were held back, want 30", got)
 	}
-	var none *cmdutil.Repeats
+	var none *cmdutil.RepeatedWarnings
 	for range 2 {
 		if none.Again("x") {
 			t.Error("without a bound a warning was held back")

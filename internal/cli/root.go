@@ -43,7 +43,7 @@ func commandGroups() []cmdutil.Group {
 		}},
 		{Head: "Many servers and calls", Commands: []cmdutil.Maker{
 			cmdutil.Command("servers", server.NewServers, cmdutil.Local), cmdutil.Command("trust", server.NewTrust, cmdutil.Local), cmdutil.Command("grep", catalog.NewGrep, cmdutil.Local), cmdutil.Command("batch", batch.NewBatch, cmdutil.Asks),
-			cmdutil.Command("run", run.NewRun, cmdutil.Local), cmdutil.Command("shell", shell.NewLines, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("codegen", codegen.NewCodegen, cmdutil.Alone),
+			cmdutil.Command("run", run.NewRun, cmdutil.Local), cmdutil.Command("shell", shell.NewShell, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("codegen", codegen.NewCodegen, cmdutil.Alone),
 		}},
 		{Head: "Recorded traffic", Commands: []cmdutil.Maker{
 			cmdutil.Command("log", traffic.NewLog, cmdutil.Local|cmdutil.InShell), cmdutil.Command("show", traffic.NewShow, cmdutil.Local|cmdutil.InShell), cmdutil.Command("stats", traffic.NewStats, cmdutil.Local|cmdutil.InShell),
@@ -53,7 +53,7 @@ func commandGroups() []cmdutil.Group {
 		{Head: "Test servers", Commands: []cmdutil.Maker{cmdutil.Command("demo", server.NewDemo, 0), cmdutil.Command("mock", mock.NewMock, 0)}},
 		{Head: "mcpc", Commands: []cmdutil.Maker{
 			cmdutil.Command("explain", help.NewExplain, cmdutil.InShell), cmdutil.Command("sessions", session.NewSessions, cmdutil.Local), cmdutil.Command("close", session.NewClose, cmdutil.Local), cmdutil.Command("state", session.NewState, 0),
-			cmdutil.Command("completion", help.NewCompletion, cmdutil.Whole), cmdutil.Command("man", help.NewMan, cmdutil.Whole), cmdutil.Command("version", help.NewVersion, cmdutil.InShell), cmdutil.Command("hold", session.NewHold, 0),
+			cmdutil.Command("completion", help.NewCompletion, cmdutil.Whole), cmdutil.Command("man", help.NewMan, cmdutil.Whole), cmdutil.Command("version", help.NewVersion, cmdutil.InShell), cmdutil.Command("hold", session.NewSupervisor, 0),
 		}},
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Filter names what a server may be asked to tell of (2026-07-28
+// A SubscriptionFilter names what a server may be asked to tell of (2026-07-28
 // basic/patterns/subscriptions, "SubscriptionFilter").
-type Filter struct {
+type SubscriptionFilter struct {
 	// Tools, Prompts and Resources are changes of those lists.
 	Tools     bool `json:"toolsListChanged,omitempty"`
 	Prompts   bool `json:"promptsListChanged,omitempty"`
@@ -25,10 +25,10 @@ type Filter struct {
 	URIs []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// A Listening is what Listen asks a server to report. Its notifications go to
+// A ListenRequest is what Listen asks a server to report. Its notifications go to
 // Options.Notified, as all do.
-type Listening struct {
-	Filter
+type ListenRequest struct {
+	SubscriptionFilter
 	// LogLevel sets from which level on a server logs, where a conversation has such
 	// a level; "" leaves it to the server.
 	LogLevel string
@@ -38,13 +38,13 @@ type Listening struct {
 	// the first time something may have been missed, so that lists must be read
 	// again. Lost is told why it no longer did, before it is asked again. They must
 	// not block and may be nil.
-	Began func(agreed Filter)
+	Began func(agreed SubscriptionFilter)
 	Lost  func(why string)
 }
 
 // A subscription is a Listening under way.
 type subscription struct {
-	Listening
+	ListenRequest
 	guarded[subscriptionState]
 }
 
@@ -54,7 +54,7 @@ type subscriptionState struct {
 	// Listen has ended; what still comes then is no error.
 	begun, ever, over bool
 	// agreed is what the server agreed to last.
-	agreed Filter
+	agreed SubscriptionFilter
 	// id is that of the request that asked for it, where there is one; leave ends that
 	// because the server says that it is over.
 	id    json.RawMessage
@@ -68,8 +68,8 @@ var errServerEnds = errors.New("the server closed it")
 // server ends it in good order (a good outcome) or it cannot go on. Where the
 // connection, the process or the session is lost, the server is asked again, for
 // as long as it takes.
-func (s *Session) Listen(ctx context.Context, l Listening) wire.Outcome {
-	sub := &subscription{Listening: l}
+func (s *Session) Listen(ctx context.Context, l ListenRequest) wire.Outcome {
+	sub := &subscription{ListenRequest: l}
 	s.subscriptions.add(sub)
 	defer sub.update(func(t *subscriptionState) { t.begun, t.over = false, true })
 	for attempt := 1; ; attempt++ {
@@ -162,7 +162,7 @@ func (sub *subscription) patience(idle time.Duration) time.Duration {
 	return idle
 }
 
-func (sub *subscription) begin(agreed Filter) {
+func (sub *subscription) begin(agreed SubscriptionFilter) {
 	before := sub.update(func(t *subscriptionState) { t.begun, t.ever, t.agreed = true, true, agreed })
 	if !before.begun && sub.Began != nil {
 		sub.Began(agreed)
@@ -178,7 +178,7 @@ func (sub *subscription) lose(why string) {
 }
 
 // without names what f has and other lacks.
-func (f Filter) without(other Filter) (names []string) {
+func (f SubscriptionFilter) without(other SubscriptionFilter) (names []string) {
 	for _, kind := range []struct {
 		name     string
 		has, not bool
@@ -197,7 +197,7 @@ func (f Filter) without(other Filter) (names []string) {
 }
 
 // agreed tells what the server does not tell of although it was asked to.
-func (sub *subscription) agreed(c *connection, given Filter) {
+func (sub *subscription) agreed(c *connection, given SubscriptionFilter) {
 	if missing := sub.without(given); len(missing) > 0 {
 		c.found(wire.Warning, "not_honoured", "the server does not report changes of "+strings.Join(missing, ", "))
 	}

@@ -22,7 +22,7 @@ func (e *legacy) listen(ctx context.Context, c *connection, sub *subscription) (
 	if closed.Now(ear.Gone()) {
 		return e.streamClosed(ctx, c, ear)
 	}
-	given := sub.Filter
+	given := sub.SubscriptionFilter
 	given.URIs = nil
 	for _, uri := range sub.URIs {
 		o, next := e.request(ctx, c, sub, "resources/subscribe", "uri", uri)

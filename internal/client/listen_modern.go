@@ -20,7 +20,7 @@ const methodAcknowledged = "notifications/subscriptions/acknowledged"
 func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (wire.Outcome, retryAction) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	filter, _ := json.Marshal(sub.Filter)
+	filter, _ := json.Marshal(sub.SubscriptionFilter)
 	call := &Call{Method: "subscriptions/listen", ID: c.s.nextID(),
 		Params: jsonraw.With(nil, "notifications", filter), begun: func() bool { return sub.now().begun }}
 	sub.update(func(t *subscriptionState) { t.id, t.leave, t.begun = call.ID, leave, false })
@@ -85,7 +85,7 @@ func (e *modern) takeNotification(c *connection, m *wire.Message) bool {
 		return false
 	case !sub.now().begun:
 		c.complain("no_acknowledgement", "the server sent "+m.Method+" before it acknowledged the subscription")
-		sub.begin(sub.Filter) // it tells, whether it ever says so or not
+		sub.begin(sub.SubscriptionFilter) // it tells, whether it ever says so or not
 	case !sub.asked(m.Method):
 		c.complain("unrequested", "the server sent "+m.Method+", which was not requested")
 	}
@@ -98,7 +98,7 @@ func (e *modern) acknowledged(c *connection, sub *subscription, id, notification
 		c.complain("foreign_subscription", "the server acknowledged the subscription "+transport.IDText(id)+", which was not requested")
 		return
 	}
-	var given Filter
+	var given SubscriptionFilter
 	if json.Unmarshal(notifications, &given) != nil {
 		c.complain("subscription", "the acknowledgement does not list its notifications: "+transport.IDText(notifications))
 	}
@@ -117,18 +117,18 @@ func (ss *subscriptions) find(id json.RawMessage) *subscription {
 }
 
 // changes are the notifications that come for subscriptions only, with what asks for them.
-var changes = map[string]func(Filter) bool{
-	"notifications/tools/list_changed":     func(f Filter) bool { return f.Tools },
-	"notifications/prompts/list_changed":   func(f Filter) bool { return f.Prompts },
-	"notifications/resources/list_changed": func(f Filter) bool { return f.Resources },
-	"notifications/resources/updated":      func(f Filter) bool { return len(f.URIs) > 0 },
+var changes = map[string]func(SubscriptionFilter) bool{
+	"notifications/tools/list_changed":     func(f SubscriptionFilter) bool { return f.Tools },
+	"notifications/prompts/list_changed":   func(f SubscriptionFilter) bool { return f.Prompts },
+	"notifications/resources/list_changed": func(f SubscriptionFilter) bool { return f.Resources },
+	"notifications/resources/updated":      func(f SubscriptionFilter) bool { return len(f.URIs) > 0 },
 }
 
 // asked reports whether the kind of a notification was asked for. What belongs to
 // a request never is.
 func (sub *subscription) asked(method string) bool {
 	if isAsked := changes[method]; isAsked != nil {
-		return isAsked(sub.Filter)
+		return isAsked(sub.SubscriptionFilter)
 	}
 	return method != "notifications/message" && method != "notifications/progress"
 }

@@ -18,15 +18,15 @@ func (tr *transcript) listen(s *Session, who, rest string) {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
-	var f Filter
+	var f SubscriptionFilter
 	if err := json.Unmarshal([]byte(filter), &f); err != nil {
 		tr.t.Fatal(err)
 	}
 	level, _ := jsonraw.Object([]byte(filter))
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	o := s.Listen(ctx, Listening{Filter: f, LogLevel: level.Text("level"),
-		Began: func(given Filter) {
+	o := s.Listen(ctx, ListenRequest{SubscriptionFilter: f, LogLevel: level.Text("level"),
+		Began: func(given SubscriptionFilter) {
 			raw, _ := json.Marshal(given)
 			tr.say("%sbegan: %s", who, raw)
 		},

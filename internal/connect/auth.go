@@ -124,7 +124,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		return o
 	}
 	grant := ""
-	if r.Grant.Alone() {
+	if r.Grant.Unattended() {
 		grant = " --grant " + string(r.Grant) // with the client and the secret of last time
 	}
 	o.Hint = loginCommand(e, true, grant)

@@ -95,7 +95,7 @@ type lifetime struct {
 	// Lent is set while it belongs to a shell, whose lines do not close it.
 	Lent bool
 	// holding is the supervisor that was started for the server.
-	holding     *state.Held
+	holding     *state.KeptServer
 	StopTicking func() // ends the spinner; nil where there is none
 }
 

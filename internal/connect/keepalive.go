@@ -62,7 +62,7 @@ func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
 			return nil, err
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
-		c.holding = &state.Held{Socket: socket, Idle: how.limit()}
+		c.holding = &state.KeptServer{Socket: socket, Idle: how.limit()}
 		return startHolder(opt.Server, *c.holding)
 	}}
 }
@@ -84,7 +84,7 @@ func (c *Conn) IsKept() bool { return c.Saved != nil && c.Saved.Held != nil }
 
 // Kept is what is remembered of the holder of this conversation; nil where it has
 // none.
-func (c *Conn) Kept() *state.Held {
+func (c *Conn) Kept() *state.KeptServer {
 	facts, ok := c.Keepalive()
 	switch {
 	case !ok:
@@ -97,7 +97,7 @@ func (c *Conn) Kept() *state.Held {
 }
 
 // StopKept ends the server of a session that has another one now.
-func StopKept(ctx context.Context, e *host.Env, old *state.Held) {
+func StopKept(ctx context.Context, e *host.Env, old *state.KeptServer) {
 	if old == nil {
 		return
 	}

@@ -13,6 +13,6 @@ import (
 // canHold: there is no session of processes to live in when the terminal has gone.
 const canHold = false
 
-func startHolder(client.Server, state.Held) (net.Conn, error) {
+func startHolder(client.Server, state.KeptServer) (net.Conn, error) {
 	return nil, errors.New("keeping a server is not supported on this system")
 }

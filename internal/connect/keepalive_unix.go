@@ -20,7 +20,7 @@ const canHold = true
 // leads a session of its own, so that the end of a terminal is not its end, and has
 // nothing open that mcpc has: a script that waits for the end of a pipe does not wait
 // for it.
-func startHolder(server client.Server, held state.Held) (net.Conn, error) {
+func startHolder(server client.Server, held state.KeptServer) (net.Conn, error) {
 	ours, theirs, err := pairOfSockets()
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (c *Conn) ExplainUnsupported(out wire.Outcome, capability string) wire.Outc
 		c.WarnUndeclared(out, capability)
 		return out
 	}
-	out.Hint = wire.There("info") + " shows the server's capabilities"
+	out.Hint = wire.RunOnServer("info") + " shows the server's capabilities"
 	if declared, known := c.Declares(capability); known && !declared {
 		out.Hint = "the server does not declare " + wire.Hint(capability) + "; " + out.Hint
 	}
@@ -294,7 +294,7 @@ func nearestIn(k Kind, name string, names []string) wire.Hint {
 		slices.Sort(names)
 		return wire.Hint("there are: " + strings.Join(names, ", "))
 	}
-	return wire.There("list "+k.Many) + " shows the server's " + wire.Hint(k.Many)
+	return wire.RunOnServer("list "+k.Many) + " shows the server's " + wire.Hint(k.Many)
 }
 
 // Offers reports that a capability is declared, with that member set. Of a server

@@ -16,12 +16,12 @@ func SuggestKind(c *Conn, k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range c.RememberedEntries(Kinds[i]) {
 			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {
-				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " + wire.There(command+shellwords.Quote(entry.Name))
+				return "there is a " + wire.Hint(Kinds[i].One) + " with this name: " + wire.RunOnServer(command+shellwords.Quote(entry.Name))
 			}
 		}
 	}
 	if strings.Contains(name, "://") {
-		return "for a resource: " + wire.There("read "+shellwords.Quote(name))
+		return "for a resource: " + wire.RunOnServer("read "+shellwords.Quote(name))
 	}
 	return ""
 }

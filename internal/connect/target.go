@@ -35,7 +35,7 @@ func Find(c *Conn, argv []string) wire.Outcome {
 	}
 	t, failed := target.Parse(target.Input{
 		Command: argv, Flag: c.Env.Server, FlagGiven: c.Env.ServerGiven, Environment: c.Env.Getenv(host.EnvName("server")),
-		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return c.Env.KnownNames() },
+		Sessions: c.names, Current: remembered.Current(), Known: func() (names []string) { return c.Env.ConfiguredNames() },
 	})
 	if failed != nil {
 		return unknownTarget(c.Env, failed)

@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Held says that the server of a session lives on in a process of its own.
-type Held struct {
+// A KeptServer says that the server of a session lives on in a process of its own.
+type KeptServer struct {
 	// Socket is where that process listens.
 	Socket string `json:"socket"`
 	// PID is that process, and Since when it was started.

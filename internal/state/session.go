@@ -62,7 +62,7 @@ type Session struct {
 	Reach *Reach `json:"reach,omitempty"`
 
 	// Held says where the server of a stdio session lives on; nil where it does not.
-	Held *Held `json:"held,omitempty"`
+	Held *KeptServer `json:"held,omitempty"`
 
 	// NextID is the first request id that was not used yet when the session was
 	// put: where [Store.Reserve] starts if it has not counted for this Key.

@@ -1,6 +1,8 @@
 package wire
 
-import "strings"
+import (
+	"strings"
+)
 
 // A Hint says what to do next. It is text in which Run and There mark the command lines
 // of mcpc, so that they can be written with the flags that they need, wherever the hint
@@ -17,8 +19,8 @@ const (
 // Run is a command line of mcpc in a Hint; words are what follows "mcpc".
 func Run(words string) Hint { return Hint(runMark + words + endMark) }
 
-// There is Run for a command that goes to the server of the present command line.
-func There(words string) Hint { return Hint(thereMark + words + endMark) }
+// RunOnServer is Run for a command that goes to the server of the present command line.
+func RunOnServer(words string) Hint { return Hint(thereMark + words + endMark) }
 
 // A HintPart is text, or the words of a command, There for one that goes there.
 type HintPart struct {

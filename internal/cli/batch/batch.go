@@ -156,7 +156,7 @@ func newBatchOf(f *cmdutil.Factory, o batchOptions) *batch {
 }
 
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
-	f.NoInput, f.Repeats, f.Record.Most = true, &cmdutil.Repeats{}, cmdutil.MostRecorded
+	f.NoInput, f.Repeats, f.Record.Most = true, &cmdutil.RepeatedWarnings{}, cmdutil.MostRecorded
 	if o.from == "-" && cmdutil.IsTyped(f) {
 		f.Progress.Done() // the line of progress would be in the way of what is typed
 	}

@@ -165,7 +165,7 @@ func (b *batch) flush() {
 }
 
 // unprinted returns the first failure to print a result, nil where none failed.
-func (b *batch) unprinted() error { return cmp.Or(b.lineFailed, cmdutil.Lost(b.f)) }
+func (b *batch) unprinted() error { return cmp.Or(b.lineFailed, cmdutil.StdoutError(b.f)) }
 
 // result writes one line and counts it.
 func (b *batch) result(ctx context.Context, l *batchLine) {

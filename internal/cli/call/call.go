@@ -31,7 +31,7 @@ type callOptions struct {
 	// save is a file that the call is to be added to, saving what is in it; nil where
 	// there is none.
 	save   string
-	saving *savedfile.Saving
+	saving *savedfile.CallSaver
 	// expectResult makes the result that comes what is expected of the saved call.
 	expectResult bool
 }
@@ -58,7 +58,7 @@ sent, and structuredContent against the outputSchema.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
-				return usage.New("call needs the name of a tool", wire.There("list")+" shows the tools")
+				return usage.New("call needs the name of a tool", wire.RunOnServer("list")+" shows the tools")
 			}
 			if err := cmdutil.Misplaced(f, "call", args, o.argv); err != nil {
 				return err

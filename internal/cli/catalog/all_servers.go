@@ -53,7 +53,7 @@ func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string)
 	case o.parallel < 1:
 		return usage.New("--parallel must be 1 or more", "--parallel 1 queries one after the other")
 	case f.ServerGiven || argv != nil:
-		return usage.New(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+wire.There("list"))
+		return usage.New(command+" queries all known servers, and one is named", "remove -s and --, or query that one: "+wire.RunOnServer("list"))
 	case len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "":
 		return usage.New("header fields and tokens would be sent to every server", "use -s NAME")
 	case f.RecordTo != "" && f.RecordTo != host.OffWord:
@@ -162,7 +162,7 @@ func whomToAsk(f *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
 	}
 	firsts := map[string]*Surveyed{}
 	var same []target.Server
-	for _, s := range f.Env.KnownServers() {
+	for _, s := range f.Env.ConfiguredServers() {
 		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
 		switch {
 		case s.Problem != "":

@@ -70,11 +70,11 @@ func describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := connect.KindNamed(words[0])
 		if !ok {
-			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), suggest.DidYouMean(wire.There("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.There("describe tool|prompt|resource|template NAME")))
+			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), suggest.DidYouMean(wire.RunOnServer("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.RunOnServer("describe tool|prompt|resource|template NAME")))
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
-		return o, usage.New("describe takes one name, optionally after its kind", wire.There("list all")+" shows what is available")
+		return o, usage.New("describe takes one name, optionally after its kind", wire.RunOnServer("list all")+" shows what is available")
 	case !strings.Contains(words[0], "://"):
 		return describeOptions{kind: connect.ToolKind, name: words[0]}, nil
 	case strings.Contains(words[0], "{"):
@@ -121,7 +121,7 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 			continue
 		}
 		if _, out := c.Entry(ctx, k, o.name); out.Good() {
-			return "there is a " + wire.Hint(k.One) + " of that name: " + wire.There("describe "+k.One+" "+shellwords.Quote(o.name))
+			return "there is a " + wire.Hint(k.One) + " of that name: " + wire.RunOnServer("describe "+k.One+" "+shellwords.Quote(o.name))
 		}
 	}
 	return ""

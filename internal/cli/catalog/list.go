@@ -97,7 +97,7 @@ func listAs(ctx context.Context, f *cmdutil.Factory, o listOptions, named bool) 
 	}
 	switch {
 	case o.bill && (o.watch.on || named && !slices.Equal(o.kinds, connect.Kinds[:1])):
-		return usage.New("--bill applies to tools only, without --watch, --json or --jq", wire.There("list --bill"))
+		return usage.New("--bill applies to tools only, without --watch, --json or --jq", wire.RunOnServer("list --bill"))
 	case o.all:
 		return listAll(ctx, f, o)
 	case o.bill:
@@ -127,7 +127,7 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
 	if near := suggest.Nearest(words[0], connect.KindWords()); near != "" && !outfile.IsFile(words[0]) {
-		hint = "did you mean " + wire.There("list "+near) + "?"
+		hint = "did you mean " + wire.RunOnServer("list "+near) + "?"
 	}
 	return nil, usage.New(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(connect.KindWords(), ", ")), hint)
 }

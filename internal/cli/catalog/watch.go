@@ -37,7 +37,7 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 func (o *watchOptions) check(f *cmdutil.Factory) error {
 	switch {
 	case !o.on && (o.jsonl || o.until != cmdutil.StreamLimit{}):
-		return usage.New("--jsonl, --for and --count need --watch", wire.There("list --watch")+" runs until it is stopped")
+		return usage.New("--jsonl, --for and --count need --watch", wire.RunOnServer("list --watch")+" runs until it is stopped")
 	case o.on && (f.Output != "" || f.Wire):
 		return usage.New("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
 	}
@@ -92,7 +92,7 @@ func watchLists(ctx context.Context, f *cmdutil.Factory, o listOptions) error {
 
 // filter asks for the changes of what is listed. A server that tells of none of
 // them cannot be watched.
-func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
+func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 	var missing []string
 	for _, k := range w.o.kinds {
 		there := w.c.Offers(k.Capability, "listChanged")
@@ -116,10 +116,10 @@ func (w *watcher) filter() (f client.Filter, out wire.Outcome) {
 
 // follow reads the lists when listening begins, and again after each notification and each
 // reconnect, because one may have been missed. --for counts from when they are shown.
-func (w *watcher) follow(ctx context.Context, filter client.Filter) wire.Outcome {
+func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) wire.Outcome {
 	f, left := w.f, w.o.watch.until.Count
-	on := cmdutil.Start(ctx, w.c, client.Listening{Filter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
-		Began: func(client.Filter) { w.mark(w.o.kinds...) },
+	on := cmdutil.Start(ctx, w.c, client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
+		Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { f.Note(why + "; retrying") },
 	}, cmdutil.StreamLimit{})
 	defer on.Enough()
@@ -128,7 +128,7 @@ func (w *watcher) follow(ctx context.Context, filter client.Filter) wire.Outcome
 	for {
 		select {
 		case <-read.C:
-			if w.unprinted = cmp.Or(w.unprinted, cmdutil.Unread(f)); w.unprinted != nil {
+			if w.unprinted = cmp.Or(w.unprinted, cmdutil.StdoutClosed(f)); w.unprinted != nil {
 				on.Enough()
 			}
 		case <-w.wake:

@@ -168,8 +168,8 @@ func Signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 	return o
 }
 
-// Lost returns the first failure to write to standard output, nil where none failed.
-func Lost(f *Factory) error {
+// StdoutError returns the first failure to write to standard output, nil where none failed.
+func StdoutError(f *Factory) error {
 	if lost := f.lost.Load(); lost != nil {
 		return lost
 	}
@@ -179,19 +179,19 @@ func Lost(f *Factory) error {
 // lose keeps a failure to write to standard output, if it is the first, and returns the first.
 func lose(f *Factory, o wire.Outcome) error {
 	f.lost.CompareAndSwap(nil, &ExitError{Outcome: o, lost: true})
-	return Lost(f)
+	return StdoutError(f)
 }
 
 // unread is the ending of a command when the reader of its standard output is gone.
 var unread = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text: "stdout was closed by its reader"}
 
-// Unread returns an error once the reader of standard output is gone. A command that waits
+// StdoutClosed returns an error once the reader of standard output is gone. A command that waits
 // for more to print asks for it.
-func Unread(f *Factory) error {
+func StdoutClosed(f *Factory) error {
 	if tty.Gone(f.Out) {
 		return lose(f, unread)
 	}
-	return Lost(f)
+	return StdoutError(f)
 }
 
 // UnreadEvery is how often a command that waits looks whether it is still read.
@@ -218,7 +218,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 
 // Unwritten returns the error of a command that could not write its answer.
 func Unwritten(f *Factory, doing string, err error) error {
-	return cmp.Or(Lost(f), Exit(Afterwards(f, usage.LocalIO(doing, err))))
+	return cmp.Or(StdoutError(f), Exit(Afterwards(f, usage.LocalIO(doing, err))))
 }
 
 // Afterwards is an ending that came when everything was answered. Where there is a

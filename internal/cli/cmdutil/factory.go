@@ -68,7 +68,7 @@ type Factory struct {
 	Shell Shell
 	Line  atomic.Pointer[context.CancelCauseFunc]
 	// Repeats holds back what a command of many calls would say again and again.
-	Repeats *Repeats
+	Repeats *RepeatedWarnings
 	// Frames are those of the command, for --explain.
 	Frames frameLog
 	// forms counts those that the user was shown.

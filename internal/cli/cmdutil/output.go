@@ -87,8 +87,8 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
 	_, isEnding := errors.AsType[*ExitError](err)
 	switch {
-	case err == nil || Lost(f) != nil:
-		return Lost(f)
+	case err == nil || StdoutError(f) != nil:
+		return StdoutError(f)
 	case isEnding:
 		return err
 	case IsStopped(err):

@@ -25,8 +25,8 @@ func TryLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 // LineError returns the error of a command whose line could not be printed.
 func LineError(f *Factory, err error) error {
 	switch {
-	case err == nil || Lost(f) != nil:
-		return Lost(f)
+	case err == nil || StdoutError(f) != nil:
+		return StdoutError(f)
 	case IsStopped(err):
 		return Exit(Afterwards(f, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	case IsUsage(err):

@@ -142,7 +142,7 @@ func Misplaced(f *Factory, verb string, words, argv []string) error {
 	if takesWords && len(argv) > 0 && !slices.ContainsFunc(argv, isOther) {
 		f.NameServer(nil) // what follows -- is no server's command
 		return usage.New("a server's command goes after --, and these are arguments",
-			"did you mean "+wire.There(strings.Join(connect.QuotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
+			"did you mean "+wire.RunOnServer(strings.Join(connect.QuotedWords(slices.Concat([]string{verb}, words, argv)), " "))+"?")
 	}
 	switch {
 	case len(words) == 0 || f.ServerGiven || argv != nil || f.Shell != nil:

@@ -54,9 +54,9 @@ the same code.`,
 			}
 			switch {
 			case o.goCode == o.tsCode:
-				return usage.New("choose one language: --go or --ts", wire.There("codegen --go")+", or --ts")
+				return usage.New("choose one language: --go or --ts", wire.RunOnServer("codegen --go")+", or --ts")
 			case f.JSON || f.Wire || f.Jq != "":
-				return usage.New("codegen prints code, not JSON", wire.There("list --json")+" prints the definitions")
+				return usage.New("codegen prints code, not JSON", wire.RunOnServer("list --json")+" prints the definitions")
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
 				return usage.New(fmt.Sprintf("%q is not a package name", o.pkg), "--package tools")
 			}

@@ -313,7 +313,7 @@ func CompleteKnown(f *cmdutil.Factory) Completer {
 
 // completedKnown are the plain names, and once a program's is typed those with it.
 func completedKnown(f *cmdutil.Factory, typed string) []string {
-	return slices.DeleteFunc(Begin(f.Env.KnownNames(), typed), func(name string) bool {
+	return slices.DeleteFunc(Begin(f.Env.ConfiguredNames(), typed), func(name string) bool {
 		client, _, qualified := strings.Cut(name, ":")
 		_, known := target.ClientNamed(client)
 		return qualified && known && !strings.Contains(typed, ":")

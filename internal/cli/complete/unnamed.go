@@ -39,11 +39,11 @@ func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, arg
 	command := strings.Join(connect.QuotedWords(slices.Concat(before, words, left)), " ")
 	switch {
 	case len(left) > 0:
-		return hintedAnew(err, "arguments need names: "+wire.There(command)+"; "+wire.There(shows)+" shows the names")
+		return hintedAnew(err, "arguments need names: "+wire.RunOnServer(command)+"; "+wire.RunOnServer(shows)+" shows the names")
 	case guessed:
-		return hintedAnew(err, "arguments need names: "+wire.There(command))
+		return hintedAnew(err, "arguments need names: "+wire.RunOnServer(command))
 	}
-	return hintedAnew(err, "did you mean "+wire.There(command)+"?")
+	return hintedAnew(err, "did you mean "+wire.RunOnServer(command)+"?")
 }
 
 // hintedAnew is a usage error with another hint.

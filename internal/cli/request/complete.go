@@ -65,7 +65,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 }
 
 func completeWhat(f *cmdutil.Factory, words []string) (o completeOptions, err error) {
-	forms := wire.There("complete prompt NAME ARGUMENT") + ", or " + wire.There("complete template URI ARGUMENT")
+	forms := wire.RunOnServer("complete prompt NAME ARGUMENT") + ", or " + wire.RunOnServer("complete template URI ARGUMENT")
 	if len(words) < 3 {
 		return o, usage.New("complete takes a kind, a name and an argument", forms)
 	}

@@ -77,7 +77,7 @@ func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) err
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {
-		return usage.New("raw takes a method and its params", wire.There("raw tools/list"))
+		return usage.New("raw takes a method and its params", wire.RunOnServer("raw tools/list"))
 	}
 	o.method = args[0]
 	if len(args) == 2 {
@@ -110,7 +110,7 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	if known := cmdutil.MethodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
 		out.Hint = suggest.DidYouMean("%s", o.method, known, out.Hint)
 		if strings.HasPrefix(o.method, "{") {
-			out.Hint = "pass a whole message with --bytes, as in " + wire.There("raw --bytes @message.json")
+			out.Hint = "pass a whole message with --bytes, as in " + wire.RunOnServer("raw --bytes @message.json")
 		}
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {

@@ -50,7 +50,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
-				return usage.New("read takes a resource's URI", wire.There("list resources")+" lists the resources")
+				return usage.New("read takes a resource's URI", wire.RunOnServer("list resources")+" lists the resources")
 			}
 			if err := cmdutil.Misplaced(f, "read", args, o.argv); err != nil {
 				return err
@@ -74,7 +74,7 @@ func aimRead(f *cmdutil.Factory, o *readOptions, args []string, template bool) e
 		return nil
 	}
 	if !strings.Contains(o.uri, "{") && len(args) > 1 {
-		return usage.New(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), wire.There("list templates")+" lists the templates")
+		return usage.New(fmt.Sprintf("%s has no {variable} for %q", o.uri, args[1]), wire.RunOnServer("list templates")+" lists the templates")
 	}
 	t, err := mcp.ParseURITemplate(o.uri)
 	if err != nil {

@@ -29,8 +29,8 @@ import (
 	"mcpc/internal/yaml"
 )
 
-// A Saving adds calls to a file of saved calls, which it begins where there is none.
-type Saving struct {
+// A CallSaver adds calls to a file of saved calls, which it begins where there is none.
+type CallSaver struct {
 	path string
 	text []byte // nil where there is no file yet
 	file saved.File
@@ -40,14 +40,14 @@ type Saving struct {
 
 // NewSaving reads the file and refuses one that nothing can be added to: before a call
 // is made, and not when it is over. It is nil for no file.
-func NewSaving(path string, expectResult bool) (*Saving, error) {
+func NewSaving(path string, expectResult bool) (*CallSaver, error) {
 	switch {
 	case path == "" && expectResult:
 		return nil, usage.New("--expect-result needs --save", "use --save FILE")
 	case path == "":
 		return nil, nil
 	}
-	s := &Saving{path: path, expectResult: expectResult}
+	s := &CallSaver{path: path, expectResult: expectResult}
 	bad := func(why string) error {
 		return usage.New("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
 	}
@@ -75,7 +75,7 @@ func NewSaving(path string, expectResult bool) (*Saving, error) {
 }
 
 // Fits refuses a file that is about another server.
-func (s *Saving) Fits(c *connect.Conn) wire.Outcome {
+func (s *CallSaver) Fits(c *connect.Conn) wire.Outcome {
 	typedForms(c) // of other calls
 	if out := s.answersAlike(c); !out.Good() || s == nil || s.file.Server == "" && s.file.Command == nil || strings.Contains(s.file.Server, "${") {
 		return out
@@ -89,12 +89,12 @@ func (s *Saving) Fits(c *connect.Conn) wire.Outcome {
 
 // answersAlike refuses a file that does not answer what the server asks as the call does:
 // the step would not end as the call did.
-func (s *Saving) answersAlike(c *connect.Conn) wire.Outcome {
+func (s *CallSaver) answersAlike(c *connect.Conn) wire.Outcome {
 	if s == nil || s.text == nil {
 		return wire.Outcome{}
 	}
 	f := fileOf(c)
-	asSaved(answerFlags(c), &f, (&Saver{}).variable)
+	asSaved(answerFlags(c), &f, (&ExportSaver{}).variable)
 	own, theirs := f.Answers(), s.file.Answers()
 	if len(own) == 0 || s.file.Same(f) {
 		return wire.Outcome{}
@@ -133,7 +133,7 @@ func fileOf(c *connect.Conn) (f saved.File) {
 
 // Add writes a call behind the others, with how it ended. Of a secret the file gets a
 // variable of the environment.
-func (s *Saving) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) error {
+func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request, out wire.Outcome) error {
 	if s == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (s *Saving) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 		}
 		return nil
 	}
-	b := &Saver{taken: string(s.text)}
+	b := &ExportSaver{taken: string(s.text)}
 	arguments, _ := f.Secrets.Bytes(o.Arguments)
 	step := saved.Step{Verb: saved.Call, Subject: saved.LiteralText(o.Name, b.variable), Args: saved.Literal(arguments, b.variable),
 		Loose: o.NoValidate, Expect: saved.Expect{Kind: out.Kind}}
@@ -197,7 +197,7 @@ func (s *Saving) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request, ou
 // answers are the flags that answer what the server asks as it was done: those that were
 // typed, and for a new file what a person typed into the forms. missing says that the
 // file does not answer as the person did.
-func (s *Saving) answers(c *connect.Conn) (flags host.Answers, missing string) {
+func (s *CallSaver) answers(c *connect.Conn) (flags host.Answers, missing string) {
 	flags, typed := answerFlags(c), typedForms(c)
 	isSaid := !connect.Elicits(flags)
 	for _, content := range typed {
@@ -206,7 +206,7 @@ func (s *Saving) answers(c *connect.Conn) (flags host.Answers, missing string) {
 		isSaid = isSaid && content != nil
 	}
 	var f saved.File
-	if asSaved(flags, &f, (&Saver{}).variable); len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
+	if asSaved(flags, &f, (&ExportSaver{}).variable); len(typed) == 0 || isSaid && (s.text == nil || s.file.Same(f)) {
 		return flags, ""
 	}
 	return answerFlags(c), "; the file does not contain your answers: see mcpc help answering"
@@ -222,7 +222,7 @@ func typedForms(c *connect.Conn) (typed []json.RawMessage) {
 
 // widened is the file where its last step is the same call: it then expects of the result
 // what both have in common. It is nil where another step is needed.
-func (s *Saving) widened(step saved.Step) []byte {
+func (s *CallSaver) widened(step saved.Step) []byte {
 	last := len(s.file.Steps) - 1
 	if s.text == nil || last < 0 || step.Expect.Result == nil {
 		return nil
@@ -241,7 +241,7 @@ func (s *Saving) widened(step saved.Step) []byte {
 }
 
 // written is what the file gets: all of it, or one step more.
-func (s *Saving) written(c *connect.Conn, b *Saver, step saved.Step, flags host.Answers) ([]byte, error) {
+func (s *CallSaver) written(c *connect.Conn, b *ExportSaver, step saved.Step, flags host.Answers) ([]byte, error) {
 	if s.text != nil {
 		return yaml.Appended(s.text, "steps", step.JSON())
 	}

@@ -18,8 +18,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A Saver makes saved calls of recorded exchanges.
-type Saver struct {
+// A ExportSaver makes saved calls of recorded exchanges.
+type ExportSaver struct {
 	File saved.File
 	// where is the server of the calls, and Secrets the variables of hidden texts.
 	where   string
@@ -40,11 +40,11 @@ type Saver struct {
 type hiddenText struct{ Shown, Variable, Where string }
 
 // variable returns the variable of a hidden text in a message.
-func (s *Saver) variable(shown string) string { return s.in(traffic.InBody)(shown) }
+func (s *ExportSaver) variable(shown string) string { return s.in(traffic.InBody)(shown) }
 
 // in returns the variable of a hidden text in that place, as in a script. The same is shown
 // of a secret wherever it was.
-func (s *Saver) in(what string) func(string) string {
+func (s *ExportSaver) in(what string) func(string) string {
 	return func(shown string) string {
 		for _, h := range s.Secrets {
 			if h.Shown == shown {
@@ -65,13 +65,13 @@ func (s *Saver) in(what string) func(string) string {
 }
 
 // has reports whether a variable is called so already.
-func (s *Saver) has(name string) bool {
+func (s *ExportSaver) has(name string) bool {
 	return strings.Contains(s.taken, "${"+saved.Environment+name+"}") ||
 		slices.ContainsFunc(s.Secrets, func(h hiddenText) bool { return h.Variable == name })
 }
 
 // Omit counts an exchange that is no step.
-func (s *Saver) Omit(why string) {
+func (s *ExportSaver) Omit(why string) {
 	s.Omissions++
 	if !slices.Contains(s.Omitted, why) {
 		s.Omitted = append(s.Omitted, why)
@@ -80,7 +80,7 @@ func (s *Saver) Omit(why string) {
 
 // Add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
-func (s *Saver) Add(g replay.Again, among bool) error {
+func (s *ExportSaver) Add(g replay.RecordedRequest, among bool) error {
 	if g.Bare() || capture.ByServer(g.Row) {
 		s.Omit("without a client request")
 		return nil
@@ -154,7 +154,7 @@ func stepOf(method string, params json.RawMessage) (step saved.Step, ok bool) {
 
 // answers settles how the file answers what the server asks, which is the same for all
 // its steps.
-func (s *Saver) answers(flags host.Answers) error {
+func (s *ExportSaver) answers(flags host.Answers) error {
 	if host.IsZero(flags) {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (s *Saver) answers(flags host.Answers) error {
 }
 
 // setServer sets the server of the file, which is the same for all its steps.
-func (s *Saver) setServer(g replay.Again) error {
+func (s *ExportSaver) setServer(g replay.RecordedRequest) error {
 	address, argv := g.Address(), g.ServerArgv()
 	where := cmp.Or(address, strings.Join(argv, " "))
 	switch {

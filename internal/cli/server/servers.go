@@ -80,7 +80,7 @@ func serverRows(f *cmdutil.Factory) []serverRow {
 		trusts = f.Env.Trusts(store)
 	}
 	rows := []serverRow{}
-	for _, s := range f.Env.KnownServers() {
+	for _, s := range f.Env.ConfiguredServers() {
 		r := serverRow{ID: s.ID(), Name: s.Name, From: s.Client.Name, Title: s.Client.Title, File: s.File, Kind: s.Kind,
 			Command: f.Secrets.Command(s.Command), Cwd: s.Cwd, Env: append(target.Names(s.Env), s.Passed...),
 			URL: f.Secrets.Text(redact.RedactURL(s.URL)), Headers: target.Names(s.Headers), Uses: s.Variables(),
@@ -137,7 +137,7 @@ func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
 
 func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
-		suggest.DidYouMean(wire.Run(command+" %s"), name, f.Env.KnownNames(), wire.Run("servers")+" lists them")))
+		suggest.DidYouMean(wire.Run(command+" %s"), name, f.Env.ConfiguredNames(), wire.Run("servers")+" lists them")))
 }
 
 func writeServers(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverRow) error {
@@ -154,7 +154,7 @@ func writeServers(f *cmdutil.Factory, w io.Writer, st term.Style, rows []serverR
 		return err
 	}
 	var files [][]string
-	for _, file := range f.Env.KnownFiles() {
+	for _, file := range f.Env.ConfigFiles() {
 		if file.Err == nil && len(file.Servers) > 0 {
 			files = append(files, []string{file.Client.Name, f.Env.Tilde(file.Path)})
 		}
@@ -191,7 +191,7 @@ func serversJSON(f *cmdutil.Factory, rows []serverRow) json.RawMessage {
 		Error   string `json:"error,omitempty"`
 	}
 	files := []file{}
-	for _, f := range f.Env.KnownFiles() {
+	for _, f := range f.Env.ConfigFiles() {
 		one := file{From: f.Client.Name, File: f.Path, Servers: len(f.Servers)}
 		if f.Err != nil {
 			one.Error = f.Err.Error()

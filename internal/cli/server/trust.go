@@ -86,8 +86,8 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err erro
 
 // trustable is the one server of that name, if it can be used.
 func trustable(f *cmdutil.Factory, name string) (target.Server, wire.Outcome) {
-	if !slices.Contains(f.Env.KnownNames(), name) {
-		f.Env.KnownServers() // tells of files that cannot be read
+	if !slices.Contains(f.Env.ConfiguredNames(), name) {
+		f.Env.ConfiguredServers() // tells of files that cannot be read
 		return target.Server{}, unknownServer(f, "trust", name)
 	}
 	s, out := f.Env.ServerNamed(name)
@@ -104,7 +104,7 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 		w, st = f.Stderr(), f.ErrStyle
 	}
 	if err := cmdutil.WriteServer(f, w, st, s); err != nil {
-		return cmdutil.Lost(f)
+		return cmdutil.StdoutError(f)
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not approved: " + s.ID(), Hint: "--yes remembers it without asking"}
 	switch {
@@ -127,7 +127,7 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 // revokeTrust forgets a server by either of its names, also one that is gone.
 func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, name string) error {
 	var ids []string
-	for _, f := range f.Env.KnownFiles() {
+	for _, f := range f.Env.ConfigFiles() {
 		for _, s := range f.Servers {
 			if s.Name == name {
 				ids = append(ids, s.ID())

@@ -113,7 +113,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		place.Folder, _ = os.Getwd() // on an error "", which is that of each run
 	}
 	place.Held = c.Kept()
-	var old *state.Held
+	var old *state.KeptServer
 	memory := c.Memory()
 	memory.Info = connect.SafeInfo(c.Env, memory.Info)
 	err := c.Store.Update(ctx, func(st *state.State) error {

@@ -14,9 +14,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// NewHold is the process in which a server lives that `mcpc init --keep` keeps. Users do not
+// NewSupervisor is the process in which a server lives that `mcpc init --keep` keeps. Users do not
 // type it: its standard input is a socket to the command that opens the session.
-func NewHold(f *cmdutil.Factory) *cobra.Command {
+func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 	var socket string
 	var idle time.Duration
 	cmd := &cobra.Command{

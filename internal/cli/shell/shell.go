@@ -46,7 +46,7 @@ type shellRun struct {
 	number int
 }
 
-func NewLines(f *cmdutil.Factory) *cobra.Command {
+func NewShell(f *cmdutil.Factory) *cobra.Command {
 	var stop bool
 	cmd := &cobra.Command{
 		Use:   "shell [TARGET] [-- COMMAND...]",

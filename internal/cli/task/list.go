@@ -66,7 +66,7 @@ func taskList(ctx context.Context, f *cmdutil.Factory) error {
 	offer := c.TaskOffer("optional")
 	switch {
 	case out.Good() && offer.Why != "" && !offer.Lists && len(survey.rows) == 0:
-		out = c.Unsent("tasks/list", "", offer.Why, wire.There("info")+" shows the server's capabilities")
+		out = c.Unsent("tasks/list", "", offer.Why, wire.RunOnServer("info")+" shows the server's capabilities")
 	case out.Good():
 		remarkOn(c, survey)
 	}

@@ -110,7 +110,7 @@ func runExport(f *cmdutil.Factory, o exportOptions) error {
 	warnOf(f, c)
 	cmdutil.HideIn(f, c)
 	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return exportAs(f, o.format, w, c, rows) }); err != nil {
-		return cmp.Or(cmdutil.Lost(f), cmdutil.Exit(exportFailed(err)))
+		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(exportFailed(err)))
 	}
 	return nil
 }
@@ -187,13 +187,13 @@ func unopened(rows []*capture.Row) []*capture.Row {
 }
 
 // addTo adds the commands of one exchange to a script.
-func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, replay.Again) error) error {
+func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, replay.RecordedRequest) error) error {
 	exchange, err := row.Exchange()
 	if err != nil || exchange == nil {
 		return err
 	}
 	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
-	return add(s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
+	return add(s, replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
 }
 
 // exportFailed is the ending where an exchange could not be written.
@@ -218,7 +218,7 @@ func exportReports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*
 		report := traffic.IssueReport{View: traffic.View{Title: titleOf(row), Facts: reportFacts(f, c, row), Exchange: exchange, Findings: row.Findings}}
 		if exchange != nil {
 			var s traffic.Script
-			if addLine(&s, replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
+			if addLine(&s, replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
 				report.Reproduce = s.String()
 			}
 		}

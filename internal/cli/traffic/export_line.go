@@ -13,7 +13,7 @@ import (
 )
 
 // addLine writes the mcpc command that asks the same.
-func addLine(s *traffic.Script, g replay.Again) error {
+func addLine(s *traffic.Script, g replay.RecordedRequest) error {
 	switch {
 	case g.Unasked() != nil:
 		return g.Unasked()

@@ -46,8 +46,8 @@ func exportSaved(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*ca
 }
 
 // savedSteps makes steps of rows. lists is set where every list becomes one.
-func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*savedfile.Saver, error) {
-	s := &savedfile.Saver{KeepLists: lists}
+func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*savedfile.ExportSaver, error) {
+	s := &savedfile.ExportSaver{KeepLists: lists}
 	for _, row := range rows {
 		exchange, err := row.Exchange()
 		if err != nil {
@@ -57,7 +57,7 @@ func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lis
 			s.Omit("not sent")
 			continue
 		}
-		if err := s.Add(replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1); err != nil {
+		if err := s.Add(replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1); err != nil {
 			return nil, err
 		}
 	}

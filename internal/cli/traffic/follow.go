@@ -68,7 +68,7 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	err := follow.begin(ctx, rows)
 	f.Talking.Store(true) // an interrupt ends it in order
 	defer f.Talking.Store(false)
-	for err == nil && cmdutil.Unread(f) == nil {
+	for err == nil && cmdutil.StdoutClosed(f) == nil {
 		timer := time.NewTimer(followEvery)
 		select {
 		case <-ctx.Done():
@@ -226,5 +226,5 @@ func (f *follower) print(ctx context.Context, rows []*capture.Row) error {
 	default:
 		_ = f.grid.Rows(logCells(f.columns, rows, f.a.Now()))
 	}
-	return cmdutil.Lost(f.a)
+	return cmdutil.StdoutError(f.a)
 }

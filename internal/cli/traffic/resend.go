@@ -93,25 +93,25 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 }
 
 // recorded finds the request that a word means.
-func recorded(f *cmdutil.Factory, word string) (replay.Again, wire.Outcome) {
+func recorded(f *cmdutil.Factory, word string) (replay.RecordedRequest, wire.Outcome) {
 	c, row, out := pickRow(f, word)
 	if !out.Good() {
-		return replay.Again{}, out
+		return replay.RecordedRequest{}, out
 	}
 	defer c.Close()
 	warnOf(f, c)
 	exchange, err := row.Exchange()
 	switch {
 	case err != nil:
-		return replay.Again{}, usage.LocalIO("reading "+row.Path(), err)
+		return replay.RecordedRequest{}, usage.LocalIO("reading "+row.Path(), err)
 	case capture.ByServer(row):
-		return replay.Again{}, usage.Outcome(usage.New(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
+		return replay.RecordedRequest{}, usage.Outcome(usage.New(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
-		return replay.Again{}, usage.Outcome(usage.New(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
+		return replay.RecordedRequest{}, usage.Outcome(usage.New(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
 	case exchange == nil:
-		return replay.Again{}, usage.Outcome(usage.New("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
+		return replay.RecordedRequest{}, usage.Outcome(usage.New("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
 	}
-	return replay.Again{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
+	return replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
 }
 
 // nameOf names an exchange for another recording: its number, and the file where it
@@ -125,7 +125,7 @@ func nameOf(row *capture.Row) string {
 
 // aimResend selects the server. Nothing in a recording is contacted or started
 // merely because it was recorded.
-func aimResend(f *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcome {
+func aimResend(f *cmdutil.Factory, o *resendOptions, g replay.RecordedRequest) wire.Outcome {
 	switch {
 	case o.to != "":
 		f.Server, f.ServerGiven = o.to, true
@@ -160,7 +160,7 @@ func aimResend(f *cmdutil.Factory, o *resendOptions, g replay.Again) wire.Outcom
 
 // finds reports whether -s takes a name.
 func finds(f *cmdutil.Factory, name string) bool {
-	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(f, ""), Known: func() (names []string) { return f.Env.KnownNames() }})
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(f, ""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
 	return name != "" && err == nil
 }
 
@@ -176,7 +176,7 @@ func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 }
 
 // paramsOf gives what is to be sent.
-func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g replay.Again) (json.RawMessage, wire.Outcome) {
+func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g replay.RecordedRequest) (json.RawMessage, wire.Outcome) {
 	params := g.Params()
 	if o.edit {
 		edited, err := cmdutil.Edited(ctx, f, g.Row.Method, params)

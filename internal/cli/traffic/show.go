@@ -120,7 +120,7 @@ func showBytes(f *cmdutil.Factory, row *capture.Row) error {
 		return err
 	})
 	if err != nil {
-		return cmp.Or(cmdutil.Lost(f), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
+		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmd
 
 // A wish is what is listened to, and what of it has to be asked for.
 type wish struct {
-	client.Filter
+	client.SubscriptionFilter
 	// all also takes notifications that no flag selects.
 	all   bool
 	logs  bool
@@ -180,9 +180,9 @@ func changesOf(list string) string { return "changes of the list of " + list }
 // nothingToHear is the ending where the server offers nothing of what was asked.
 func nothingToHear(c *connect.Conn, all bool) wire.Outcome {
 	o := wire.Outcome{Kind: wire.InvalidArguments, Where: c.Where, Phase: "arguments",
-		Text: "the server supports none of the requested notifications", Hint: wire.There("info") + " shows the server's capabilities"}
+		Text: "the server supports none of the requested notifications", Hint: wire.RunOnServer("info") + " shows the server's capabilities"}
 	if all && c.Offers("resources", "subscribe") {
-		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+wire.There("listen --resource URI")
+		o.Text, o.Hint = "the server does not declare list-change notifications", "it supports resource updates: "+wire.RunOnServer("listen --resource URI")
 	}
 	return o
 }
@@ -217,17 +217,17 @@ func (w wish) takes(method string) bool {
 
 // listening is the wish as the client takes it. What the server agreed to is told
 // each time.
-func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.StreamLimit) client.Listening {
+func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.StreamLimit) client.ListenRequest {
 	var before atomic.Bool
-	return client.Listening{Filter: w.Filter, LogLevel: w.level, Patience: until.Patience(c.Env.Limits.Idle),
-		Began: func(agreed client.Filter) {
+	return client.ListenRequest{SubscriptionFilter: w.SubscriptionFilter, LogLevel: w.level, Patience: until.Patience(c.Env.Limits.Idle),
+		Began: func(agreed client.SubscriptionFilter) {
 			f.Progress.Done()
 			if before.Swap(true) {
 				c.Env.UI.Note("reconnected; changes in between were not reported")
 				return
 			}
 			given := w
-			given.Filter = agreed
+			given.SubscriptionFilter = agreed
 			c.Env.UI.Note("listening to " + cmp.Or(strings.Join(given.names(), ", "), "nothing") + "; Ctrl-C stops")
 		},
 		Lost: func(why string) { c.Env.UI.Note(why + "; retrying") },

@@ -30,8 +30,8 @@ var Grants = []Grant{AuthorizationCode, DeviceCode, ClientCredentials, JWTBearer
 // Browser reports whether the user goes through a browser on this machine.
 func (g Grant) Browser() bool { return g == AuthorizationCode }
 
-// Alone reports whether the grant needs no user.
-func (g Grant) Alone() bool { return g == ClientCredentials || g == JWTBearer || g == IDJAG }
+// Unattended reports whether the grant needs no user.
+func (g Grant) Unattended() bool { return g == ClientCredentials || g == JWTBearer || g == IDJAG }
 
 // extensions are those that a client declares whose token was come by like that.
 var extensions = map[Grant][]string{

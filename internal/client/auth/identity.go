@@ -72,9 +72,9 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 	if c, ok := l.known.client(s.Issuer, Registered, l.req.Grant); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) && !l.expired(c) {
 		return l.tellClient(c, "registered here before")
 	}
-	if s.Registration == "" || l.req.Grant.Alone() {
+	if s.Registration == "" || l.req.Grant.Unattended() {
 		text := "the authorization server " + s.Issuer + " has no dynamic client registration"
-		if l.req.Grant.Alone() {
+		if l.req.Grant.Unattended() {
 			text = "the grant " + string(l.req.Grant) + " needs a registered client"
 		}
 		return Client{}, l.w.holds("a client can be registered (specification, page authorization, \"Client Registration Approaches\")", false,

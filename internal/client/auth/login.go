@@ -185,7 +185,7 @@ func (l *login) chooseScopes(endpoint string) {
 		before = old.Requested
 	}
 	l.scopes = scopes(l.req.Scopes, l.req.Challenge, l.found.Resource, before)
-	if !l.req.Grant.Alone() && len(l.req.Scopes) == 0 {
+	if !l.req.Grant.Unattended() && len(l.req.Scopes) == 0 {
 		l.scopes = offline(l.scopes, l.found.Server)
 	}
 	if len(l.scopes) > 0 {

@@ -17,7 +17,7 @@ func (t Token) StaleAt(now time.Time) bool {
 }
 
 // Renewable reports whether a new token can be had without asking the user.
-func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Alone() }
+func (t Token) Renewable() bool { return t.Refresh != "" || t.Grant.Unattended() }
 
 // Renew gets a new token in place of an old one, under a lock, because a refresh token may
 // be good only once: a process that waited for the lock takes the token that the other one

@@ -210,7 +210,7 @@ func judgeResult(c *connect.Conn, tool *connect.Definition, o Request, out wire.
 // lists: of another name there is none to be shown.
 func describes(out *wire.Outcome, words string) {
 	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
-		out.Hint = wire.There(words) + " shows its arguments"
+		out.Hint = wire.RunOnServer(words) + " shows its arguments"
 	}
 }
 

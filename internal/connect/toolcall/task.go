@@ -51,7 +51,7 @@ func mortal(c *connect.Conn) (why string, hint wire.Hint) {
 	case c.Transport() != transport.StreamableHTTP:
 		return "the session ends with this command, and the task with it", wait
 	case c.Memory().SessionID != "" && (c.Saved == nil || c.Passing):
-		return "the task belongs to a session that ends with this command", wire.There("init") + " opens a session that is kept; " + wait
+		return "the task belongs to a session that ends with this command", wire.RunOnServer("init") + " opens a session that is kept; " + wait
 	}
 	return "", ""
 }

@@ -28,9 +28,9 @@ var codes = []codeRow{
 	{-32700, "parse error: the server could not read the request as JSON",
 		"-vvv shows the bytes that were sent"},
 	{-32600, "invalid request: the server does not accept the message as a JSON-RPC request; some servers also use this for sessions or revisions",
-		"-vv shows the request; " + wire.There("init") + " opens a new session"},
+		"-vv shows the request; " + wire.RunOnServer("init") + " opens a new session"},
 	{-32601, "method not found: the server does not have this method, or has not declared the capability for it",
-		wire.There("info") + " shows the server's capabilities"},
+		wire.RunOnServer("info") + " shows the server's capabilities"},
 	{-32602, "invalid params: an unknown name, a missing or wrong argument, or an invalid cursor",
 		"{list} shows what there is"},
 	{-32603, "internal error in the server; the request may be valid",
@@ -153,7 +153,7 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		if slices.Contains(handshake, o.Method) && slices.ContainsFunc(parts, isCommand) {
 			return "the handshake was rejected: -vv shows it"
 		}
-		list := wire.There(cmp.Or(nextCommands[o.Method].list, "list all"))
+		list := wire.RunOnServer(cmp.Or(nextCommands[o.Method].list, "list all"))
 		return wire.Hint(strings.NewReplacer("{list}", string(list), "{flags}", string(flagsFor(e.Data))).Replace(string(row.hint)))
 	}
 	return ""
@@ -199,9 +199,9 @@ func argumentsHint(o wire.Outcome) wire.Hint {
 		anyway = "; --no-validate sends them anyway" // the commands that send these have it
 	}
 	if o.Name == "" || len(o.Findings) == 0 {
-		return wire.There("list") + " lists the tools" + anyway
+		return wire.RunOnServer("list") + " lists the tools" + anyway
 	}
-	return wire.There(cmp.Or(way.describe, "describe ")+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
+	return wire.RunOnServer(cmp.Or(way.describe, "describe ")+shellwords.Quote(o.Name)) + " shows its arguments" + anyway
 }
 
 func httpHint(o wire.Outcome) wire.Hint {

@@ -10,7 +10,7 @@ import (
 // looks like a command.
 func TestHintsCarryFlags(t *testing.T) {
 	typed := &Flags{All: "--state 'a b'", Server: "--protocol X", Commands: map[string]bool{"log": false, "list": true, "did": true}}
-	hint := wire.Run("log") + " shows them; mcpc list; " + wire.Run("list") + " or " + wire.There("list all") + ", or " + wire.Run("help") + "; " + wire.There("info")
+	hint := wire.Run("log") + " shows them; mcpc list; " + wire.Run("list") + " or " + wire.RunOnServer("list all") + ", or " + wire.Run("help") + "; " + wire.RunOnServer("info")
 	for _, c := range []struct {
 		aim  Context
 		want string

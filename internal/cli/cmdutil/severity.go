@@ -2,7 +2,6 @@ package cmdutil
 
 import (
 	"slices"
-	"sync"
 
 	"mcpc/internal/connect"
 	"mcpc/internal/wire"
@@ -26,17 +25,8 @@ func MoreSevere(a, b wire.Kind) wire.Kind {
 	return wire.OK
 }
 
-// Repeats holds back the warnings that a command of many calls would give again and
-// again: each is given once, and no more than mostWarnings. A nil one holds back
-// nothing.
-type Repeats struct {
-	mu    sync.Mutex
-	given map[string]bool
-	held  int
-}
-
 // Again reports a warning that is not to be given, and counts it.
-func (r *Repeats) Again(text string) bool {
+func (r *RepeatedWarnings) Again(text string) bool {
 	if r == nil {
 		return false
 	}
@@ -54,7 +44,7 @@ func (r *Repeats) Again(text string) bool {
 }
 
 // Left is how many were held back.
-func (r *Repeats) Left() int {
+func (r *RepeatedWarnings) Left() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.held

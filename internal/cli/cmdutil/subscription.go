@@ -77,7 +77,7 @@ type Subscription struct {
 }
 
 // Start listens beside the command, until ctx is done or the time is up.
-func Start(ctx context.Context, c *connect.Conn, l client.Listening, until StreamLimit) Subscription {
+func Start(ctx context.Context, c *connect.Conn, l client.ListenRequest, until StreamLimit) Subscription {
 	ctx, cancel := context.WithCancelCause(ctx)
 	on := Subscription{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
 	l.Began = until.from(l.Began, on.Enough)
@@ -98,7 +98,7 @@ func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
 
 // EachNotification listens and gives each notification to take, which says how many it
 // counts for, until that is enough, it fails, the time is up, or the listening ends.
-func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *NotificationQueue, l client.Listening, until StreamLimit, take func(Notice) (int, error)) (wire.Outcome, error) {
+func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *NotificationQueue, l client.ListenRequest, until StreamLimit, take func(Notice) (int, error)) (wire.Outcome, error) {
 	on := Start(ctx, c, l, until)
 	defer on.Enough()
 	defer e.Stop()
@@ -118,7 +118,7 @@ func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *Notif
 	for {
 		select {
 		case <-read.C:
-			if failed = cmp.Or(failed, Unread(f)); failed != nil {
+			if failed = cmp.Or(failed, StdoutClosed(f)); failed != nil {
 				on.Enough()
 			}
 		case m := <-e.notices:
@@ -145,9 +145,9 @@ func (p StreamLimit) Patience(idle time.Duration) time.Duration {
 }
 
 // from starts the time when the server has agreed for the first time.
-func (p StreamLimit) from(began func(client.Filter), enough func()) func(client.Filter) {
+func (p StreamLimit) from(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
 	var once sync.Once
-	return func(agreed client.Filter) {
+	return func(agreed client.SubscriptionFilter) {
 		once.Do(func() { p.Begin(enough) })
 		began(agreed)
 	}

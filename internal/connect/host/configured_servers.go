@@ -37,8 +37,8 @@ type ConfigFile struct {
 // mostKnown bounds a configuration; some programs keep their history in it.
 const mostKnown = 64 << 20
 
-// KnownFiles are the configurations of all clients, in the order of their table.
-func (e *Env) KnownFiles() []ConfigFile {
+// ConfigFiles are the configurations of all clients, in the order of their table.
+func (e *Env) ConfigFiles() []ConfigFile {
 	if e.Known != nil {
 		return *e.Known
 	}
@@ -169,12 +169,12 @@ func decoded(path string, raw []byte) (json.RawMessage, error) {
 	return doc.JSON, err
 }
 
-// KnownServers are all of them; a file that cannot be read is a warning.
-func (e *Env) KnownServers() (all []target.Server) {
+// ConfiguredServers are all of them; a file that cannot be read is a warning.
+func (e *Env) ConfiguredServers() (all []target.Server) {
 	for _, text := range e.UnreadableFiles() {
 		e.UI.Warn(text)
 	}
-	for _, f := range e.KnownFiles() {
+	for _, f := range e.ConfigFiles() {
 		all = append(all, f.Servers...)
 	}
 	return all
@@ -183,7 +183,7 @@ func (e *Env) KnownServers() (all []target.Server) {
 // UnreadableFiles says of each file that cannot be read why that is.
 func (e *Env) UnreadableFiles() (all []string) {
 	told := map[string]bool{}
-	for _, f := range e.KnownFiles() {
+	for _, f := range e.ConfigFiles() {
 		if f.Err != nil && !told[f.Path] {
 			told[f.Path] = true
 			all = append(all, f.Client.Title+": "+e.Tilde(f.Path)+" is omitted: "+f.Err.Error())
@@ -200,10 +200,10 @@ func (e *Env) Tilde(path string) string {
 	return path
 }
 
-// KnownNames are what the servers are called: each by its name and, whatever else is
+// ConfiguredNames are what the servers are called: each by its name and, whatever else is
 // called so, by that of its client and its own.
-func (e *Env) KnownNames() (names []string) {
-	for _, f := range e.KnownFiles() {
+func (e *Env) ConfiguredNames() (names []string) {
+	for _, f := range e.ConfigFiles() {
 		for _, s := range f.Servers {
 			names = append(names, s.Name, s.ID())
 		}
@@ -215,12 +215,12 @@ func (e *Env) KnownNames() (names []string) {
 // ServerNamed is the one server that a name means. Several of one name are no matter
 // where they are the same, or where all but one are disabled.
 func (e *Env) ServerNamed(name string) (target.Server, wire.Outcome) {
-	for _, f := range e.KnownFiles() { // then warnings about the others are not needed
+	for _, f := range e.ConfigFiles() { // then warnings about the others are not needed
 		if i := slices.IndexFunc(f.Servers, func(s target.Server) bool { return s.ID() == name }); i >= 0 {
 			return f.Servers[i], wire.Outcome{}
 		}
 	}
-	called := slices.DeleteFunc(e.KnownServers(), func(s target.Server) bool { return s.Name != name })
+	called := slices.DeleteFunc(e.ConfiguredServers(), func(s target.Server) bool { return s.Name != name })
 	if enabled := slices.DeleteFunc(slices.Clone(called), func(s target.Server) bool { return s.Disabled }); len(enabled) > 0 {
 		called = enabled
 	}
