@@ -112,6 +112,30 @@ func TestClientRefusesToAnswer(t *testing.T) {
 	})
 }
 
+// A form has only what its revision knows (client/elicitation).
+func TestFormsAreOfTheirRevision(t *testing.T) {
+	for revision, c := range map[string]struct{ has, hasNot []string }{
+		"2025-06-18": {[]string{`"enumNames":["Superman"`}, []string{`"array"`, `"oneOf"`, `"default":42`, `"default":"`}},
+		"2025-11-25": {[]string{`"array"`, `"oneOf"`, `"default":42`}, []string{`"enumNames"`}},
+	} {
+		t.Run(revision, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := handshake(t, revision, allCapabilities)
+				q := p.do(toolsCall(1, "trigger-elicitation-request", `{}`))
+				for _, part := range c.has {
+					want(t, part, strings.Contains(string(q.Params), part), true)
+				}
+				for _, part := range c.hasNot {
+					want(t, part, strings.Contains(string(q.Params), part), false)
+				}
+				p.send(`{"jsonrpc":"2.0","id":` + string(q.ID) + `,"result":{"action":"decline"}}`)
+				p.recv()
+				p.finish()
+			})
+		})
+	}
+}
+
 func TestInputEndsWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handshake(t, "2025-11-25", allCapabilities)

@@ -12,6 +12,10 @@ import (
 	"mcpc/internal/loopback"
 )
 
+// titledForms is the first revision in which a form has choices with titles, choices of
+// several, and defaults of any type (client/elicitation).
+const titledForms = "2025-11-25"
+
 // stateless is the first revision without a handshake. Revisions compare as
 // strings.
 const stateless = "2026-07-28"

@@ -58,16 +58,32 @@ const elicitationSchema = `{"type":"object","properties":{
 	"instruments":{"title":"Instruments","type":"array","description":"Choose some instruments","minItems":1,"maxItems":2,"items":{"type":"string","enum":["Guitar","Piano","Violin"]},"default":["Piano"]}
 },"required":["name"]}`
 
+// earlyElicitationSchema is the same form before titledForms: a default is a boolean's alone,
+// and there is no choice of several, nor one with titles but as enumNames.
+const earlyElicitationSchema = `{"type":"object","properties":{
+	"name":{"title":"Name","type":"string","description":"What to call you","minLength":1},
+	"check":{"title":"Agree","type":"boolean","description":"Agree to the terms and conditions","default":false},
+	"email":{"title":"Email","type":"string","format":"email","description":"Never sent anywhere"},
+	"integer":{"title":"Integer","type":"integer","description":"Your favorite integer","minimum":1,"maximum":100},
+	"number":{"title":"Number","type":"number","description":"Your favorite number","minimum":0,"maximum":1000},
+	"friend":{"title":"Friend","type":"string","description":"Choose a friend","enum":["Ada","Grace","Barbara"]},
+	"hero":{"title":"Hero","type":"string","description":"Choose a hero","enum":["hero-1","hero-2"],"enumNames":["Superman","Wonder Woman"]}
+},"required":["name"]}`
+
 func triggerElicitation(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	caps := c.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
 		return c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
 	}
-	answer, pending, err := ask[*mcp.ElicitResult](ctx, c, &mcp.ElicitParams{
+	form := &mcp.ElicitParams{
 		Mode:            "form",
 		Message:         "Please provide inputs for the following fields:",
 		RequestedSchema: json.RawMessage(elicitationSchema),
-	})
+	}
+	if c.ProtocolVersion() < titledForms {
+		form.RequestedSchema = json.RawMessage(earlyElicitationSchema)
+	}
+	answer, pending, err := ask[*mcp.ElicitResult](ctx, c, form)
 	if answer == nil {
 		return pending, err
 	}
