@@ -14,7 +14,7 @@ import (
 // forgotten here.
 func kinds(t *testing.T) (all []Kind) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "ending.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "exit_code.go", nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
