@@ -17,17 +17,17 @@ import (
 )
 
 // FillForm has the user fill in a form.
-func (a *Factory) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
+func (f *Factory) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
 	form, err := question.ParseForm(q.Params)
 	if err != nil {
 		return elicit.NoForm(err)
 	}
-	d := a.dialog(ctx)
-	if a.forms++; a.forms > 1 {
+	d := f.dialog(ctx)
+	if f.forms++; f.forms > 1 {
 		d.say("") // parts it from the one before
 	}
-	f := FormDialog{Dialog: d, Form: form, Asker: from, Broken: check}
-	return client.Answer{Result: f.Run()}
+	asked := FormDialog{Dialog: d, Form: form, Asker: from, Broken: check}
+	return client.Answer{Result: asked.Run()}
 }
 
 // A FormDialog asks for one field after the other, shows what will be sent, and
@@ -213,14 +213,20 @@ func (f *FormDialog) summary(content json.RawMessage) {
 	}
 }
 
-// FillArguments asks for arguments of a tool, nil where the user gives up.
-func (a *Factory) FillArguments(ctx context.Context, tool string, form question.Form, check host.FormCheck) map[string]json.RawMessage {
-	f := FormDialog{Dialog: a.dialog(ctx), Form: form, Asker: tool, Broken: check, own: true}
-	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(tool))
+// Arguments asks for arguments of the tool Asker, nil where the user gives up.
+func (f *FormDialog) Arguments() map[string]json.RawMessage {
+	f.own = true
+	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(f.Asker))
 	values := map[string]json.RawMessage{}
 	if f.fields(values) != nil {
 		return nil
 	}
 	f.say("")
 	return values
+}
+
+// FillArguments asks for arguments of a tool, nil where the user gives up.
+func (f *Factory) FillArguments(ctx context.Context, tool string, form question.Form, check host.FormCheck) map[string]json.RawMessage {
+	d := FormDialog{Dialog: f.dialog(ctx), Form: form, Asker: tool, Broken: check}
+	return d.Arguments()
 }
