@@ -26,7 +26,8 @@ var floors = [][]string{
 	{"mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "lineedit", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/outfile", "cli/replay", "cli/savedfile", "cli/signals"},
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/editor", "cli/outfile", "cli/prompt", "cli/replay", "cli/savedfile", "cli/signals",
+		"cli/subscription"},
 	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/codegen", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
@@ -53,30 +54,30 @@ var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTim
 
 // timerFiles are the files that wait for a time.
 var timerFiles = []string{
-	"internal/cli/batch/run.go",                // writes what is done after a moment
-	"internal/cli/catalog/watch.go",            // does not read the lists more often than once a second
-	"internal/cli/signals/signal_unix.go",      // gives a child time to end
-	"internal/cli/cmdutil/progress_ticker.go",  // draws
-	"internal/cli/cmdutil/subscription.go",     // --for, and looks whether stdout is read
-	"internal/cli/request/ping.go",             // --wait
-	"internal/cli/traffic/follow.go",           // --follow
-	"internal/client/auth/device.go",           // polls as the server says
-	"internal/client/closed/closed.go",         // waits for a channel
-	"internal/client/connection.go",            // the answers under way when a session is closed
-	"internal/client/keepalive/conn.go",        // the greeting of a supervisor
-	"internal/client/keepalive/supervisor.go",  // the idle time of a kept server
-	"internal/client/process/orphans_linux.go", // orphans
-	"internal/client/process/process.go",       // grace of a process
-	"internal/client/request_timers.go",        // the limits of a request
-	"internal/client/roots.go",                 // asks before it answers
-	"internal/client/transport/http_sse.go",    // a POST whose answer came
-	"internal/connect/host/read_file.go",       // --max-time of a file
-	"internal/demo/tools_waiting.go",           // tools that take time
-	"internal/mock/connection.go",              // scripted delays
-	"internal/mock/http.go",                    //
-	"internal/mock/stdio.go",                   //
-	"internal/state/files.go",                  // a lock that is kept too long
-	"internal/capture/recorder.go",             // writes in blocks
+	"internal/cli/batch/run.go",                 // writes what is done after a moment
+	"internal/cli/catalog/watch.go",             // does not read the lists more often than once a second
+	"internal/cli/signals/signal_unix.go",       // gives a child time to end
+	"internal/cli/cmdutil/progress_ticker.go",   // draws
+	"internal/cli/subscription/subscription.go", // --for, and looks whether stdout is read
+	"internal/cli/request/ping.go",              // --wait
+	"internal/cli/traffic/follow.go",            // --follow
+	"internal/client/auth/device.go",            // polls as the server says
+	"internal/client/closed/closed.go",          // waits for a channel
+	"internal/client/connection.go",             // the answers under way when a session is closed
+	"internal/client/keepalive/conn.go",         // the greeting of a supervisor
+	"internal/client/keepalive/supervisor.go",   // the idle time of a kept server
+	"internal/client/process/orphans_linux.go",  // orphans
+	"internal/client/process/process.go",        // grace of a process
+	"internal/client/request_timers.go",         // the limits of a request
+	"internal/client/roots.go",                  // asks before it answers
+	"internal/client/transport/http_sse.go",     // a POST whose answer came
+	"internal/connect/host/read_file.go",        // --max-time of a file
+	"internal/demo/tools_waiting.go",            // tools that take time
+	"internal/mock/connection.go",               // scripted delays
+	"internal/mock/http.go",                     //
+	"internal/mock/stdio.go",                    //
+	"internal/state/files.go",                   // a lock that is kept too long
+	"internal/capture/recorder.go",              // writes in blocks
 }
 
 // eraFiles are the only files that may name an era or a revision.

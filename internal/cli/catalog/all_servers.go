@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/prompt"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -270,7 +271,7 @@ func withoutPrompts(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Fact
 	b.JSON, b.Wire, b.Jq, b.Output, b.Explain, b.Verbose = false, false, "", "", false, 0
 	b.Auth.NoPrompt, b.Auth.Account = true, ""
 	b.OutStyle, b.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
-	b.Typist = &cmdutil.Typist{In: strings.NewReader("")}
+	b.Typist = &prompt.Typist{In: strings.NewReader("")}
 	b.Progress = term.NewProgress(said, b.ErrStyle, f.Now)
 	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to
 	return b

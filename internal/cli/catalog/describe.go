@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
@@ -143,7 +144,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bo
 		page = uiPage(ctx, c, tool.UI)
 	}
 	return described{tool.Raw, func(w io.Writer, st term.Style) error {
-		return render.Describe(w, st, tool.Tool, cmdutil.ValidExample(tool.InputSchema), page)
+		return render.Describe(w, st, tool.Tool, prompt.ValidExample(tool.InputSchema), page)
 	}}, out
 }
 

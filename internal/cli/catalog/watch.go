@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/subscription"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
@@ -25,7 +26,7 @@ import (
 type watchOptions struct {
 	on    bool
 	jsonl bool
-	until cmdutil.StreamLimit
+	until subscription.Limits
 }
 
 func (o *watchOptions) flags(f *pflag.FlagSet) {
@@ -36,7 +37,7 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 
 func (o *watchOptions) check(f *cmdutil.Factory) error {
 	switch {
-	case !o.on && (o.jsonl || o.until != cmdutil.StreamLimit{}):
+	case !o.on && (o.jsonl || o.until != subscription.Limits{}):
 		return usage.New("--jsonl, --for and --count need --watch", wire.RunOnServer("list --watch")+" runs until it is stopped")
 	case o.on && (f.Output != "" || f.Wire):
 		return usage.New("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
@@ -118,10 +119,10 @@ func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 // reconnect, because one may have been missed. --for counts from when they are shown.
 func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) wire.Outcome {
 	f, left := w.f, w.o.watch.until.Count
-	on := cmdutil.Start(ctx, w.c, client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
+	on := subscription.Start(ctx, w.c, client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
 		Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { f.Note(why + "; retrying") },
-	}, cmdutil.StreamLimit{})
+	}, subscription.Limits{})
 	defer on.Enough()
 	read := time.NewTicker(cmdutil.UnreadEvery)
 	defer read.Stop()

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdline"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -45,7 +47,7 @@ type Factory struct {
 	Progress *term.Progress
 	// Typist is the prompted user. Hidden is set while typed text is not echoed; the
 	// terminal's echo must be restored before the command ends.
-	Typist   *Typist
+	Typist   *prompt.Typist
 	Hidden   atomic.Bool
 	OutStyle term.Style
 	ErrStyle term.Style
@@ -111,7 +113,7 @@ func SettleStyles(f *Factory) {
 	f.ErrStyle = term.StyleFor(f.Err, color, f.Getenv)
 	f.ErrStyle.Verbose = f.Verbose
 	f.OutStyle.RawText = f.rawText
-	f.Typist = &Typist{In: f.In}
+	f.Typist = &prompt.Typist{In: f.In}
 	f.Progress = term.NewProgress(f.Err, f.ErrStyle, f.Now)
 }
 
@@ -145,3 +147,31 @@ func (f *Factory) Warn(text string) {
 // MostRecorded is how many bytes a batch takes of the ring in which every command is
 // recorded: what two thousand small calls are. Its lines have the rest.
 const MostRecorded = 2 << 20
+
+// Open finds the server that a command means, and opens or resumes the connection with it.
+// End closes it, once it has reported how the command ended: a server may take long to exit.
+func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
+	if f.Shell != nil {
+		c, o := f.Shell.Lend(how)
+		f.conn = c
+		return c, o
+	}
+	if o := outfile.Writable(f.Output); !o.Good() {
+		return &connect.Conn{Env: &f.Env}, o
+	}
+	stop := StartSpinner(f)
+	ShowTraffic(f, f.Verbose, f.Explain)
+	c, o := connect.Dial(ctx, &f.Env, how)
+	c.StopTicking = stop
+	f.conn = c
+	if !o.Good() && c.Dialed {
+		Explained(ctx, f)
+	}
+	return c, o
+}
+
+// Close closes a connection of a command that goes on without it.
+func (f *Factory) Close(ctx context.Context, c *connect.Conn) error {
+	f.conn = nil
+	return Exit(c.Close(ctx))
+}

@@ -32,8 +32,8 @@ func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 	if r.Sent && len(r.Scopes) > 0 {
 		what = "requires more scopes: " + d.Line(jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid))
 	}
-	d.say("%s %s.", d.Line(redact.RedactURL(f.Guard.Endpoint)), what)
-	word, err := d.choose("Log in now? [y]es, [n]o", "", "yes", "no")
+	d.Say("%s %s.", d.Line(redact.RedactURL(f.Guard.Endpoint)), what)
+	word, err := d.Choose("Log in now? [y]es, [n]o", "", "yes", "no")
 	if err != nil || word != "yes" {
 		return false, nil
 	}
@@ -53,21 +53,21 @@ func (f *Factory) OfferLogin(ctx context.Context, r auth.Refusal) (bool, error) 
 func ChooseIssuer(f *Factory) func(ctx context.Context, issuers []string) (string, error) {
 	return func(ctx context.Context, issuers []string) (string, error) {
 		d := f.dialog(ctx)
-		d.say("The server has several authorization servers:")
+		d.Say("The server has several authorization servers:")
 		var numbers []string
 		for i, issuer := range issuers {
 			numbers = append(numbers, strconv.Itoa(i+1))
-			d.say("  %d  %s", i+1, d.Line(issuer))
+			d.Say("  %d  %s", i+1, d.Line(issuer))
 		}
 		for {
-			text, err := d.ask("Which one?")
+			text, err := d.Ask("Which one?")
 			if err != nil {
 				return "", err
 			}
 			if i := slices.Index(numbers, strings.TrimSpace(text)); i >= 0 {
 				return issuers[i], nil
 			}
-			d.say("  type a number from 1 to %d", len(issuers))
+			d.Say("  type a number from 1 to %d", len(issuers))
 		}
 	}
 }

@@ -88,7 +88,7 @@ func trueColor(f *Factory) bool {
 // facts asks the terminal what it is. Two are not asked, because they print a question
 // that they do not know: Apple's and the console of Linux.
 func facts(ctx context.Context, f *Factory) tty.Facts {
-	if f.Getenv("TERM_PROGRAM") == "Apple_Terminal" || f.Getenv("TERM") == "linux" || f.Typist.busy() {
+	if f.Getenv("TERM_PROGRAM") == "Apple_Terminal" || f.Getenv("TERM") == "linux" || f.Typist.Busy() {
 		return tty.Facts{}
 	}
 	t, err := tty.Open()

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/glossary"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
@@ -207,4 +209,27 @@ var otherWords = map[string]string{
 	"resources": "list resources", "resources/list": "list resources", "get": "prompt", "connect": "init", "open": "init",
 	"tools/call": "call", "exec": "call", "search": "grep", "find": "grep", "inspect": "describe", "test": "run", "logs": "log",
 	"history": "log", "whoami": "auth", "use": "sessions use", "watch": "listen", "config": "servers", "install": "tap install",
+}
+
+// Inert reports a word that every shell takes for a word once it is quoted, and
+// that shows what it is. A server chooses its names: what is anything else is left
+// out.
+func Inert(word string) bool {
+	for _, c := range word {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-./:@%+,= ", c) {
+			return false
+		}
+	}
+	return word != "" && !strings.HasPrefix(word, "-") && strings.TrimSpace(word) == word && len(word) <= 200
+}
+
+// MethodNames are the methods of the protocol.
+func MethodNames() (names []string) {
+	entries, _ := glossary.Read()
+	for _, e := range entries {
+		if e.Group == "methods" {
+			names = append(names, e.Words...)
+		}
+	}
+	return names
 }

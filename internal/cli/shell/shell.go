@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/lineedit"
@@ -143,13 +144,13 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 			s.f.In = none
 		}
 	}
-	lines := make(chan cmdutil.TypedLine)
+	lines := make(chan prompt.TypedLine)
 	next := make(chan struct{}, 1)
 	defer close(next)
 	go func() {
 		for range next {
 			text, err := in.ReadString('\n')
-			lines <- cmdutil.TypedLine{Text: text, Err: err}
+			lines <- prompt.TypedLine{Text: text, Err: err}
 		}
 	}()
 	for !s.ended && ctx.Err() == nil {
@@ -188,13 +189,13 @@ func (s *shellRun) interact(ctx context.Context) {
 	f.Line.Store(&ignore)
 	defer f.Line.Store(nil)
 	f.Note(s.c.Where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
-	lines := make(chan cmdutil.TypedLine, 1)
+	lines := make(chan prompt.TypedLine, 1)
 	for !s.ended {
 		go func() {
 			text, err := e.Line(s.prompt())
-			lines <- cmdutil.TypedLine{Text: text, Err: err}
+			lines <- prompt.TypedLine{Text: text, Err: err}
 		}()
-		var l cmdutil.TypedLine
+		var l prompt.TypedLine
 		select {
 		case l = <-lines:
 		case <-ctx.Done():

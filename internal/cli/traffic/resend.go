@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/editor"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -179,9 +180,9 @@ func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g replay.RecordedRequest) (json.RawMessage, wire.Outcome) {
 	params := g.Params()
 	if o.edit {
-		edited, err := cmdutil.Edited(ctx, f, g.Row.Method, params)
+		edited, err := editor.Edit(ctx, f, g.Row.Method, params)
 		if err != nil {
-			return nil, cmdutil.NotEdited(err)
+			return nil, editor.NotEdited(err)
 		}
 		params = edited
 	}

@@ -1,4 +1,6 @@
-package cmdutil
+// Package prompt asks the user at a terminal: lines, choices, and forms that a server or a
+// tool wants filled in.
+package prompt
 
 import (
 	"bufio"
@@ -67,8 +69,8 @@ func (t *Typist) rest() {
 	t.mu.Unlock()
 }
 
-// busy says whether the terminal's input is being read.
-func (t *Typist) busy() bool {
+// Busy says whether the terminal's input is being read.
+func (t *Typist) Busy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.reading
@@ -98,34 +100,34 @@ type Dialog struct {
 	Out io.Writer
 	// Line formats untrusted text for the terminal.
 	Line func(string) string
-	// style paints what mcpc says.
-	style term.Style
-	// wrap breaks a line of text at the terminal's width; nil breaks none.
-	wrap func(string) string
+	// Style paints what mcpc says.
+	Style term.Style
+	// Wrap breaks a line of text at the terminal's width; nil breaks none.
+	Wrap func(string) string
 	// Next reads a line.
 	Next func() (string, error)
 }
 
-// say writes a line of mcpc's own words.
-func (d *Dialog) say(format string, args ...any) {
+// Say writes a line of mcpc's own words.
+func (d *Dialog) Say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if d.wrap != nil {
-		text = d.wrap(text)
+	if d.Wrap != nil {
+		text = d.Wrap(text)
 	}
 	fmt.Fprintln(d.Out, text)
 }
 
-// ask prompts and reads a line.
-func (d *Dialog) ask(prompt string) (string, error) {
+// Ask prompts and reads a line.
+func (d *Dialog) Ask(prompt string) (string, error) {
 	_, _ = io.WriteString(d.Out, prompt+"> ")
 	return d.Next()
 }
 
-// choose asks until one of the words is typed, or its first letter. An empty line is
+// Choose asks until one of the words is typed, or its first letter. An empty line is
 // the word enter, or nothing where that is "". Its error is that of a line.
-func (d *Dialog) choose(prompt, enter string, words ...string) (string, error) {
+func (d *Dialog) Choose(prompt, enter string, words ...string) (string, error) {
 	for {
-		text, err := d.ask(prompt)
+		text, err := d.Ask(prompt)
 		if err != nil {
 			return "", err
 		}
@@ -136,21 +138,6 @@ func (d *Dialog) choose(prompt, enter string, words ...string) (string, error) {
 			}
 		}
 		last := len(words) - 1
-		d.say("  %s", d.style.Alert("type "+strings.Join(words[:last], ", ")+" or "+words[last]+", or the first letter"))
+		d.Say("  %s", d.Style.Alert("type "+strings.Join(words[:last], ", ")+" or "+words[last]+", or the first letter"))
 	}
-}
-
-// dialog opens one at the terminal. Its lines end with ctx: a Ctrl-C is the command's,
-// also where more questions wait behind this one.
-func (f *Factory) dialog(ctx context.Context) *Dialog {
-	d := &Dialog{Out: f.Stderr(), style: f.ErrStyle, Line: f.ErrStyle.Line, wrap: f.ErrStyle.Wrap}
-	d.Next = func() (string, error) {
-		text, err := f.Typist.Line(ctx)
-		if err != nil {
-			d.say("")
-		}
-		f.Progress.Newline()
-		return text, err
-	}
-	return d
 }

@@ -1,4 +1,4 @@
-package cmdutil
+package prompt
 
 import (
 	"encoding/json"

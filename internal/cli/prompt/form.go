@@ -1,14 +1,11 @@
-package cmdutil
+package prompt
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
-	"mcpc/internal/client"
-	"mcpc/internal/connect/elicit"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
@@ -16,23 +13,9 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// FillForm has the user fill in a form.
-func (f *Factory) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
-	form, err := question.ParseForm(q.Params)
-	if err != nil {
-		return elicit.NoForm(err)
-	}
-	d := f.dialog(ctx)
-	if f.forms++; f.forms > 1 {
-		d.say("") // parts it from the one before
-	}
-	asked := FormDialog{Dialog: d, Form: form, Asker: from, Broken: check}
-	return client.Answer{Result: asked.Run()}
-}
-
-// A FormDialog asks for one field after the other, shows what will be sent, and
+// A Form asks for one field after the other, shows what will be sent, and
 // sends it after a word.
-type FormDialog struct {
+type Form struct {
 	*Dialog
 	Form  question.Form
 	Asker string
@@ -44,11 +27,11 @@ type FormDialog struct {
 
 var errDeclined = errors.New("declined")
 
-func (f *FormDialog) Run() json.RawMessage {
-	f.say("%s asks: %s", f.Line(f.Asker), f.style.Strong(f.Line(f.Form.Message)))
+func (f *Form) Run() json.RawMessage {
+	f.Say("%s asks: %s", f.Line(f.Asker), f.Style.Strong(f.Line(f.Form.Message)))
 	if len(f.Form.Fields) > 0 {
-		f.say("%s", f.style.Faint("An empty line accepts the [default], - omits a field,"))
-		f.say("%s", f.style.Faint("/decline declines, Ctrl-D cancels, Ctrl-C ends the command."))
+		f.Say("%s", f.Style.Faint("An empty line accepts the [default], - omits a field,"))
+		f.Say("%s", f.Style.Faint("/decline declines, Ctrl-D cancels, Ctrl-C ends the command."))
 	}
 	values := map[string]json.RawMessage{}
 	for {
@@ -59,13 +42,13 @@ func (f *FormDialog) Run() json.RawMessage {
 		f.summary(content)
 		findings := append(f.Form.Check(content), f.Broken(f.Form.Schema, content)...)
 		for _, finding := range findings {
-			f.say("  %s", f.style.Alert(f.Line(strings.TrimSpace(finding.Where+" "+finding.Text))))
+			f.Say("  %s", f.Style.Alert(f.Line(strings.TrimSpace(finding.Where+" "+finding.Text))))
 		}
 		prompt, words := "[s]end (Enter), [e]dit, [d]ecline, [c]ancel", []string{"send", "edit", "decline", "cancel"}
 		if len(findings) > 0 {
 			prompt, words = "[e]dit (Enter), [d]ecline, [c]ancel", words[1:]
 		}
-		switch word, err := f.choose(prompt, words[0], words...); {
+		switch word, err := f.Choose(prompt, words[0], words...); {
 		case err != nil:
 			return question.Cancel()
 		case word == "send":
@@ -87,7 +70,7 @@ func refused(err error) json.RawMessage {
 }
 
 // fields asks for every field; what was typed before is its default.
-func (f *FormDialog) fields(values map[string]json.RawMessage) error {
+func (f *Form) fields(values map[string]json.RawMessage) error {
 	for _, field := range f.Form.Fields {
 		current, given := values[field.Name]
 		if !given {
@@ -104,30 +87,30 @@ func (f *FormDialog) fields(values map[string]json.RawMessage) error {
 }
 
 // introduce says what a field is about.
-func (f *FormDialog) introduce(field question.Field) {
-	f.say("")
-	line := f.style.Strong(f.Line(field.Label()))
+func (f *Form) introduce(field question.Field) {
+	f.Say("")
+	line := f.Style.Strong(f.Line(field.Label()))
 	if field.Required && !f.own {
 		line += " (required)"
 	}
 	if field.Description != "" {
 		line += ": " + f.Line(field.Description)
 	}
-	f.say("%s", line)
+	f.Say("%s", line)
 	if field.Secret() && !f.own {
-		f.say("  %s this looks like a secret; servers must not request secrets in a form", f.style.Alert("warning:"))
+		f.Say("  %s this looks like a secret; servers must not request secrets in a form", f.Style.Alert("warning:"))
 	}
 	for i, o := range field.Options {
 		title := f.Line(o.Title)
 		if o.Title != o.Value {
 			title += " (" + f.Line(o.Value) + ")"
 		}
-		f.say("  %d  %s", i+1, title)
+		f.Say("  %d  %s", i+1, title)
 	}
 }
 
 // field asks until what is typed fits.
-func (f *FormDialog) field(field question.Field, current json.RawMessage) (json.RawMessage, error) {
+func (f *Form) field(field question.Field, current json.RawMessage) (json.RawMessage, error) {
 	prompt := hints[field.Kind]
 	if field.Kind == question.Other {
 		if example := ValidExample(field.Schema); example != nil && len(example) <= longestExample {
@@ -141,7 +124,7 @@ func (f *FormDialog) field(field question.Field, current json.RawMessage) (json.
 		prompt = strings.TrimSpace(prompt + " [" + f.Line(f.plain(field, current)) + "]")
 	}
 	for {
-		text, err := f.ask(prompt)
+		text, err := f.Ask(prompt)
 		switch word := strings.TrimSpace(text); {
 		case err != nil:
 			return nil, err
@@ -152,7 +135,7 @@ func (f *FormDialog) field(field question.Field, current json.RawMessage) (json.
 		case word == "-" && !field.Required:
 			return nil, nil
 		case word == "":
-			f.say("  %s", f.style.Alert(needed[f.own]))
+			f.Say("  %s", f.Style.Alert(needed[f.own]))
 			continue
 		}
 		value, err := field.Read(text, true)
@@ -164,7 +147,7 @@ func (f *FormDialog) field(field question.Field, current json.RawMessage) (json.
 		if err == nil {
 			return value, nil
 		}
-		f.say("  %s", f.style.Alert(f.Line(err.Error())))
+		f.Say("  %s", f.Style.Alert(f.Line(err.Error())))
 	}
 }
 
@@ -181,7 +164,7 @@ var hints = map[question.Kind]string{
 }
 
 // plain is a value as a person would type it.
-func (f *FormDialog) plain(field question.Field, value json.RawMessage) string {
+func (f *Form) plain(field question.Field, value json.RawMessage) string {
 	switch text, isText := jsonraw.Text(value); {
 	case isText:
 		return text
@@ -197,36 +180,30 @@ func (f *FormDialog) plain(field question.Field, value json.RawMessage) string {
 }
 
 // summary shows what will be sent, in the server's own names.
-func (f *FormDialog) summary(content json.RawMessage) {
-	f.say("")
-	f.say("%s", f.style.Strong("This will be sent to "+f.Line(f.Asker)+":"))
+func (f *Form) summary(content json.RawMessage) {
+	f.Say("")
+	f.Say("%s", f.Style.Strong("This will be sent to "+f.Line(f.Asker)+":"))
 	members, _ := jsonraw.Object(content)
 	if len(members) == 0 {
-		f.say("  (no fields)")
+		f.Say("  (no fields)")
 	}
 	width := 0
 	for _, m := range members {
 		width = max(width, len(f.Line(m.Name)))
 	}
 	for _, m := range members {
-		f.say("  %s", strings.TrimRight(fmt.Sprintf("%-*s  %s", width, f.Line(m.Name), f.Line(string(m.Value))), " "))
+		f.Say("  %s", strings.TrimRight(fmt.Sprintf("%-*s  %s", width, f.Line(m.Name), f.Line(string(m.Value))), " "))
 	}
 }
 
 // Arguments asks for arguments of the tool Asker, nil where the user gives up.
-func (f *FormDialog) Arguments() map[string]json.RawMessage {
+func (f *Form) Arguments() map[string]json.RawMessage {
 	f.own = true
-	f.say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(f.Asker))
+	f.Say("%s needs more arguments. Ctrl-D cancels; nothing is sent.", f.Line(f.Asker))
 	values := map[string]json.RawMessage{}
 	if f.fields(values) != nil {
 		return nil
 	}
-	f.say("")
+	f.Say("")
 	return values
-}
-
-// FillArguments asks for arguments of a tool, nil where the user gives up.
-func (f *Factory) FillArguments(ctx context.Context, tool string, form question.Form, check host.FormCheck) map[string]json.RawMessage {
-	d := FormDialog{Dialog: f.dialog(ctx), Form: form, Asker: tool, Broken: check}
-	return d.Arguments()
 }

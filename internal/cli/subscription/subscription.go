@@ -1,4 +1,5 @@
-package cmdutil
+// Package subscription listens for notifications until a limit that the user set.
+package subscription
 
 import (
 	"cmp"
@@ -10,24 +11,25 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
-// A StreamLimit is how long a command listens that does not end by itself.
-type StreamLimit struct {
+// A Limits is how long a command listens that does not end by itself.
+type Limits struct {
 	time  time.Duration
 	Count int
 }
 
-func (p *StreamLimit) Flags(f *pflag.FlagSet, what string) {
-	f.Var((*Seconds)(&p.time), "for", "stop after this time")
+func (p *Limits) Flags(f *pflag.FlagSet, what string) {
+	f.Var((*cmdutil.Seconds)(&p.time), "for", "stop after this time")
 	f.IntVar(&p.Count, "count", 0, "stop after N "+what)
 }
 
-func (p *StreamLimit) Check() error {
+func (p *Limits) Check() error {
 	if p.Count < 0 {
 		return usage.New("--count must be 1 or more", "omit it for no limit")
 	}
@@ -43,9 +45,9 @@ type Notice struct {
 	At time.Time
 }
 
-// NotificationQueue buffers notifications until the command has shown the one before: the
+// Queue buffers notifications until the command has shown the one before: the
 // reader of a stream must not wait for the reader of standard output.
-type NotificationQueue struct {
+type Queue struct {
 	// ctx ends when the command stops listening; what comes then is dropped.
 	ctx     context.Context
 	Stop    context.CancelFunc
@@ -56,12 +58,12 @@ type NotificationQueue struct {
 // read, is read more slowly.
 const maxNotices = 4096
 
-func NewNotificationQueue(ctx context.Context) *NotificationQueue {
+func NewQueue(ctx context.Context) *Queue {
 	ctx, deaf := context.WithCancel(ctx)
-	return &NotificationQueue{ctx, deaf, make(chan *wire.Message, maxNotices)}
+	return &Queue{ctx, deaf, make(chan *wire.Message, maxNotices)}
 }
 
-func (e *NotificationQueue) Add(m *wire.Message) {
+func (e *Queue) Add(m *wire.Message) {
 	select {
 	case e.notices <- m:
 	case <-e.ctx.Done():
@@ -77,7 +79,7 @@ type Subscription struct {
 }
 
 // Start listens beside the command, until ctx is done or the time is up.
-func Start(ctx context.Context, c *connect.Conn, l client.ListenRequest, until StreamLimit) Subscription {
+func Start(ctx context.Context, c *connect.Conn, l client.ListenRequest, until Limits) Subscription {
 	ctx, cancel := context.WithCancelCause(ctx)
 	on := Subscription{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
 	l.Began = until.from(l.Began, on.Enough)
@@ -98,7 +100,7 @@ func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
 
 // EachNotification listens and gives each notification to take, which says how many it
 // counts for, until that is enough, it fails, the time is up, or the listening ends.
-func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *NotificationQueue, l client.ListenRequest, until StreamLimit, take func(Notice) (int, error)) (wire.Outcome, error) {
+func EachNotification(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, e *Queue, l client.ListenRequest, until Limits, take func(Notice) (int, error)) (wire.Outcome, error) {
 	on := Start(ctx, c, l, until)
 	defer on.Enough()
 	defer e.Stop()
@@ -113,12 +115,12 @@ func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *Notif
 			on.Enough()
 		}
 	}
-	read := time.NewTicker(UnreadEvery)
+	read := time.NewTicker(cmdutil.UnreadEvery)
 	defer read.Stop()
 	for {
 		select {
 		case <-read.C:
-			if failed = cmp.Or(failed, StdoutClosed(f)); failed != nil {
+			if failed = cmp.Or(failed, cmdutil.StdoutClosed(f)); failed != nil {
 				on.Enough()
 			}
 		case m := <-e.notices:
@@ -137,7 +139,7 @@ const leastPatience = 5 * time.Second
 
 // Patience returns how long a server may take to agree: with --for not much longer than
 // that, unless --timeout is set. 0 is no limit of its own.
-func (p StreamLimit) Patience(idle time.Duration) time.Duration {
+func (p Limits) Patience(idle time.Duration) time.Duration {
 	if d := p.time; d > 0 && idle == 0 {
 		return max(d, leastPatience)
 	}
@@ -145,7 +147,7 @@ func (p StreamLimit) Patience(idle time.Duration) time.Duration {
 }
 
 // from starts the time when the server has agreed for the first time.
-func (p StreamLimit) from(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
+func (p Limits) from(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
 	var once sync.Once
 	return func(agreed client.SubscriptionFilter) {
 		once.Do(func() { p.Begin(enough) })
@@ -154,7 +156,7 @@ func (p StreamLimit) from(began func(client.SubscriptionFilter), enough func()) 
 }
 
 // Begin starts the time, if there is one.
-func (p StreamLimit) Begin(enough func()) {
+func (p Limits) Begin(enough func()) {
 	if d := p.time; d > 0 {
 		time.AfterFunc(d, enough)
 	}

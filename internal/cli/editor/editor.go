@@ -1,4 +1,5 @@
-package cmdutil
+// Package editor lets the user edit a request in $VISUAL or $EDITOR before it is sent.
+package editor
 
 import (
 	"bytes"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/process"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
@@ -24,9 +26,9 @@ import (
 // errEmptied is returned when the user empties the file so that nothing is sent.
 var errEmptied = errors.New("the params are empty; nothing was sent")
 
-// Edited opens params in the user's editor and gives what came of them. What was
+// Edit opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is not JSON is kept in its file.
-func Edited(ctx context.Context, f *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
+func Edit(ctx context.Context, f *cmdutil.Factory, method string, params json.RawMessage) (json.RawMessage, error) {
 	editor := strings.Fields(cmp.Or(f.Getenv("VISUAL"), f.Getenv("EDITOR")))
 	if len(editor) == 0 {
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
@@ -66,7 +68,7 @@ func draft(text []byte) (name string, err error) {
 }
 
 // runEdit runs the editor, whose words are not seen by a shell, and reads the file.
-func runEdit(ctx context.Context, f *Factory, editor []string, name string) ([]byte, error) {
+func runEdit(ctx context.Context, f *cmdutil.Factory, editor []string, name string) ([]byte, error) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.In, f.Err, f.Err
@@ -92,7 +94,7 @@ func runEdit(ctx context.Context, f *Factory, editor []string, name string) ([]b
 // NotEdited is the ending where the editor gave nothing to send.
 func NotEdited(err error) wire.Outcome {
 	switch _, typed := errors.AsType[*usage.JSONError](err); {
-	case typed || IsUsage(err):
+	case typed || cmdutil.IsUsage(err):
 		return usage.Outcome(err)
 	case errors.Is(err, errEmptied):
 		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: errEmptied.Error()}

@@ -1,0 +1,44 @@
+package prompt
+
+import (
+	"encoding/json"
+
+	"mcpc/internal/jsonraw"
+)
+
+// ShowMessages shows what a model would be given.
+func (d *Dialog) ShowMessages(params json.RawMessage) {
+	members, _ := jsonraw.Object(params)
+	if system := members.Text("systemPrompt"); system != "" {
+		d.Say("  system: %s", d.Line(system))
+	}
+	raw, _ := members.Get("messages")
+	messages, _ := jsonraw.Array(raw)
+	for _, m := range messages {
+		message, _ := jsonraw.Object(m)
+		content, _ := message.Get("content")
+		for _, block := range blocks(content) {
+			d.Say("  %s: %s", d.Line(message.Text("role")), d.Line(block))
+		}
+	}
+	if limit, ok := members.Get("maxTokens"); ok {
+		d.Say("  at most %s tokens", d.Line(string(limit)))
+	}
+}
+
+// blocks are the texts of a message; what is no text is named.
+func blocks(content json.RawMessage) (texts []string) {
+	items := []json.RawMessage{content}
+	if list, err := jsonraw.Array(content); err == nil {
+		items = list
+	}
+	for _, item := range items {
+		block, _ := jsonraw.Object(item)
+		text := block.Text("text")
+		if kind := block.Text("type"); kind != "text" {
+			text = "(" + kind + ")"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
