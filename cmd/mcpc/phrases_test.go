@@ -23,7 +23,7 @@ var bannedPhrases = []string{
 	"stands in", "stands behind", "stands beside", "stands here", "stands there", "asks first", "the server's word",
 	"so expect it to change", "it ended while", "is no message", "is no JSON", "is no number", "is no name", "is no URL",
 	"is no object", "is no array", "takes the steps", "hold what comes against", "not as expected", "authorities to believe",
-	"in a file of your own", "server's era", "the way to the server", "folded in", "you asked wrongly", "that you brought",
+	"in a file of your own", "server's era", "the way to the server", "folded in", "asked wrongly", "that you brought",
 	"is not taken", "something came", "nothing came", "no longer waits", "had in mind", "is told of", "goes along", "go along",
 	"whoever", "whom", "somebody", "nobody", "anybody", "everybody", "what is more", "knows no", "nothing is known of", "no such task here",
 	"has a word", "without a word", "of its own account", "comes of it", "came of it", "is of no use",

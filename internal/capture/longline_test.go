@@ -194,7 +194,7 @@ func allocated(do func()) uint64 {
 // is what a short one would be.
 func TestLongLinesAreGivenOutInPieces(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
 	length := 3 * longFrame
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`x \"é\n`, length/8) + `"}]}}`)

@@ -172,7 +172,7 @@ func TestLineOfAnUnknownRun(t *testing.T) {
 // What is long is one line too, also where two write it at the same time.
 func TestLongFramesBesideEachOther(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
 	path := filepath.Join(t.TempDir(), "long.jsonl")
 	var all sync.WaitGroup

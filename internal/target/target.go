@@ -116,7 +116,7 @@ type Input struct {
 
 // Parse chooses the target: the command after "--", else the flag, else the
 // environment, else the current session, else [Default]. The error is an
-// [*Error] or an [*UnknownError]; both mean that the user asked wrongly.
+// [*Error] or an [*UnknownError]; both are usage errors.
 func Parse(in Input) (Target, error) {
 	switch {
 	case in.Command != nil:

@@ -13,7 +13,7 @@ func LocalIO(doing string, err error) wire.Outcome {
 	return wire.Outcome{Kind: wire.LocalIO, Text: doing + ": " + err.Error(), Err: err, Phase: "output"}
 }
 
-// Outcome is the ending of a command that was asked wrongly.
+// Outcome returns the ending of a command with a usage error.
 func Outcome(err error) wire.Outcome {
 	o := wire.Outcome{Kind: wire.Usage, Text: err.Error(), Phase: "arguments"}
 	if with, ok := err.(interface{ Hint() wire.Hint }); ok {

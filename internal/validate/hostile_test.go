@@ -64,7 +64,7 @@ func sameHash(n int) string {
 // rules 43
 func TestHostileSchemas(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
 	nested := func(kw string, n int) string {
 		return strings.Repeat(`{"`+kw+`":`, n) + "{}" + strings.Repeat("}", n)
@@ -150,7 +150,7 @@ func TestHostileSchemas(t *testing.T) {
 
 func TestHostileValues(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
 	arrays := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	objects := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }

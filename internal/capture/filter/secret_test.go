@@ -14,7 +14,7 @@ import (
 // What was hidden is found by its hash, in heads and in messages, and nothing else is
 // taken for it. A session has the hash of its id.
 func TestFilterFindsWhatWasHidden(t *testing.T) {
-	session, token := redact.Redacted("session-of-somebody"), redact.Redacted("a-token-of-somebody")
+	session, token := redact.Redacted("session-of-a-user"), redact.Redacted("a-token-of-a-user")
 	hash := func(shown string) string { return redact.HashesIn(shown)[0] }
 	lines := capture.AppendHead(nil, capture.Head{By: capture.ByCommand})
 	crosses := func(stream int, dir wire.Direction, raw string) {

@@ -31,7 +31,7 @@ type Recording struct {
 	// frames behind it.
 	Most int64
 	Past atomic.Int64
-	// Crossed is set when there was a frame: a command that was asked wrongly
+	// Crossed is set once a frame was sent or received: a command with a usage error
 	// leaves no file.
 	Crossed atomic.Bool
 	// Quiet is set where another failure has told of the folder already, and where
@@ -150,7 +150,7 @@ func Reason(err error) string {
 func (r *Recording) About(o wire.Outcome) { r.about = o }
 
 // EndRecording writes how the command ended, and closes the recording. A command that
-// was asked wrongly before anything crossed leaves none.
+// ends with a usage error before a frame was sent or received leaves none.
 func (e *Env) EndRecording(o wire.Outcome, exit int) {
 	r := &e.Record
 	if r.Recorder == nil || r.ended {

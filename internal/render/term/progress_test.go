@@ -79,9 +79,9 @@ func told(progress, total json.RawMessage, message string) (params jsonraw.Membe
 	return params
 }
 
-func TestProgressOnATerminal(t *testing.T) {
-	s, c, p := onScreen(Style{ASCII: true})
-	step := func(ms time.Duration, do func(), want string) {
+// stepper returns a function that lets ms milliseconds pass, calls do, and compares the line.
+func stepper(t *testing.T, s *progressScreen, c *progressClock) func(ms time.Duration, do func(), want string) {
+	return func(ms time.Duration, do func(), want string) {
 		t.Helper()
 		c.pass(ms)
 		do()
@@ -89,6 +89,11 @@ func TestProgressOnATerminal(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
+}
+
+func TestProgressOnATerminal(t *testing.T) {
+	s, c, p := onScreen(Style{ASCII: true})
+	step := stepper(t, s, c)
 	step(0, p.Tick, "")
 	step(200, p.Tick, "")
 	step(200, p.Tick, "/  waiting for the response")
@@ -108,14 +113,7 @@ func TestProgressOnATerminal(t *testing.T) {
 
 func TestProgressOfATask(t *testing.T) {
 	s, c, p := onScreen(Style{ASCII: true})
-	step := func(ms time.Duration, do func(), want string) {
-		t.Helper()
-		c.pass(ms)
-		do()
-		if got := s.line(); got != want {
-			t.Errorf("got  %q\nwant %q", got, want)
-		}
-	}
+	step := stepper(t, s, c)
 	reading := func() { p.Waiting("task: reading \x1b[2J", "leaves it running") }
 	step(400, reading, "/  task: reading ^[[2J")
 	step(10000, p.Tick, "-  (10 s, Ctrl-C leaves it running)  task: reading ^[[2J")

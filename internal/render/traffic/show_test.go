@@ -15,7 +15,7 @@ import (
 // A long message is shown in pieces: its memory is not allocated again.
 func TestLongMessagesTakeNoMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long")
+		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
 	st, raw := term.Style{Terminal: true, Width: 80}, []byte(`{"a":["`+strings.Repeat(`x y \"{\\`, 1<<20)+`"]}`)
 	view := View{Exchange: &wire.Exchange{Response: wire.Frame{Raw: raw}}}
