@@ -57,7 +57,7 @@ func fillFile(t *testing.T, name string) {
 		out.WriteString(line + "\n")
 		return line, nil
 	}}
-	r := &elicit.Answerer{A: &host.Env{}}
+	r := &elicit.Answerer{A: &host.Env{Shared: new(host.Shared)}}
 	f := prompt.Form{Dialog: d, Form: form, Asker: "server\x1b[2J", Broken: r.Broken}
 	answer := f.Run()
 	if len(typed) > 0 {

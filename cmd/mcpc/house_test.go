@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "lineedit", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/editor", "cli/outfile", "cli/prompt", "cli/replay", "cli/savedfile", "cli/signals",
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/outfile", "cli/prompt", "cli/replay", "cli/savedfile", "cli/signals",
 		"cli/subscription"},
 	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/codegen", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
@@ -57,7 +57,7 @@ var timerFiles = []string{
 	"internal/cli/batch/run.go",                 // writes what is done after a moment
 	"internal/cli/catalog/watch.go",             // does not read the lists more often than once a second
 	"internal/cli/signals/signal_unix.go",       // gives a child time to end
-	"internal/cli/cmdutil/progress_ticker.go",   // draws
+	"internal/cli/console/progress_ticker.go",   // draws
 	"internal/cli/subscription/subscription.go", // --for, and looks whether stdout is read
 	"internal/cli/request/ping.go",              // --wait
 	"internal/cli/traffic/follow.go",            // --follow
@@ -100,7 +100,6 @@ const (
 
 // largePackages may have more lines or files, for the reason given.
 var largePackages = map[string]string{
-	"internal/cli/cmdutil":      "what all commands have in common: Factory, flags, output, prompts, hints",
 	"internal/client":           "one type, Session, whose files know each other's parts: eras, lists, tasks, server requests",
 	"internal/client/transport": "three transports that share framing, matching, faults and recording",
 	"internal/client/auth":      "one file for each step and document of the authorization specification",
@@ -110,7 +109,6 @@ var largePackages = map[string]string{
 // largeTypes may have more methods or fields, for the reason given.
 var largeTypes = map[string]string{
 	"internal/cli/batch.batch":       "to be split",
-	"internal/cli/cmdutil.Factory":   "to be split",
 	"internal/cli/server.serverRow":  "a server as JSON",
 	"internal/cli/traffic.rowOut":    "a row as JSON",
 	"internal/client.Options":        "the settings of a session, each of its own",

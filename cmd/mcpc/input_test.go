@@ -23,8 +23,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	name := filepath.Join(f.TempDir(), "arguments")
-	a := &cmdutil.Factory{}
-	a.UI = a
+	a := cmdutil.New(nil, nil, nil)
 	a.Getenv = func(string) string { return "" }
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if err := os.WriteFile(name, raw, 0o600); err != nil {

@@ -113,8 +113,7 @@ func TestArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := &cmdutil.Factory{}
-	f.UI = f
+	f := cmdutil.New(nil, nil, nil)
 	f.Getenv = func(string) string { return "" }
 	for _, row := range argumentRows {
 		schema, _, err := validate.Compile([]byte(argumentSchemas[row.tool]))
@@ -157,8 +156,7 @@ func readWords(t *testing.T, f *cmdutil.Factory, schema *validate.Schema, typed 
 
 // What the types of a place come from: references, alternatives, conditions.
 func TestArgumentsOfOddSchemas(t *testing.T) {
-	f := &cmdutil.Factory{}
-	f.UI = f
+	f := cmdutil.New(nil, nil, nil)
 	f.Getenv = func(string) string { return "" }
 	for _, row := range []struct{ schema, word, want string }{
 		{`{"properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"integer"}}}`, "n=1", `{"n":1}`},
@@ -205,8 +203,7 @@ func FuzzWords(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	a := &cmdutil.Factory{}
-	a.UI = a
+	a := cmdutil.New(nil, nil, nil)
 	a.Getenv = func(string) string { return "" }
 	f.Fuzz(func(t *testing.T, typed string) {
 		if strings.Contains(typed, "@") || strings.HasPrefix(typed, "-") {
@@ -257,8 +254,7 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	f := &cmdutil.Factory{In: file}
-	f.UI = f
+	f := cmdutil.New(file, nil, nil)
 	f.Getenv = func(string) string { return "" }
 	g, err := arguments.Parse(&f.Env, []string{"a=@-"}, "", false)
 	if err != nil || string(g.Words[0].Raw) != `"typed"` {

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/cli/batch"
 	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/wire"
 )
@@ -52,7 +53,7 @@ func TestBatchHelpListsSeverities(t *testing.T) {
 			codes = append(codes, fmt.Sprint(kind.ExitCode()))
 		}
 	}
-	if want := strings.Join(codes, ", ") + "."; !strings.Contains(batch.NewBatch(&cmdutil.Factory{}).Long, want) {
+	if want := strings.Join(codes, ", ") + "."; !strings.Contains(batch.NewBatch(cmdutil.New(nil, nil, nil)).Long, want) {
 		t.Errorf("the help of batch does not list %s", want)
 	}
 }
@@ -79,7 +80,7 @@ func TestWorstServerDecides(t *testing.T) {
 }
 
 func TestRepeatsBoundsWarnings(t *testing.T) {
-	var r cmdutil.RepeatedWarnings
+	var r console.RepeatedWarnings
 	for round := range 2 {
 		for i := range connect.MostWarnings + 5 {
 			held := r.Again(fmt.Sprint("warning ", i))
@@ -91,7 +92,7 @@ func TestRepeatsBoundsWarnings(t *testing.T) {
 	if got := r.Left(); got != 5+25 {
 		t.Errorf("%d warnings were held back, want 30", got)
 	}
-	var none *cmdutil.RepeatedWarnings
+	var none *console.RepeatedWarnings
 	for range 2 {
 		if none.Again("x") {
 			t.Error("without a bound a warning was held back")

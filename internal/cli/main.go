@@ -19,8 +19,8 @@ import (
 // New is the app of one run of the program, with all commands. The caller settles what
 // it may know of the world.
 func New(in, out, err *os.File) *cmdutil.Factory {
-	f := &cmdutil.Factory{In: in, Out: out, Err: err, Groups: commandGroups, NewRoot: NewRoot}
-	f.UI, f.Asker = f, elicit.New
+	f := cmdutil.New(in, out, err)
+	f.Groups, f.NewRoot, f.Asker = commandGroups, NewRoot, elicit.New
 	return f
 }
 

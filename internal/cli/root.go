@@ -126,7 +126,7 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		help.OwnFirst(cmd)
 	}
 	if f.Shell != nil {
-		if err := f.Shell.MayRun(cmd); err != nil {
+		if err := f.Shell.MayRun(f, cmd); err != nil {
 			return err
 		}
 		if err := cmdutil.FromEnvironment(cmd, f.Shell.Getenv); err != nil {

@@ -129,6 +129,9 @@ type Options struct {
 // Dial finds the server that a command means and opens or resumes the connection with
 // it. A caller must close it, also after an outcome that is not good.
 func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
+	if e.Shared == nil {
+		e.Shared = new(host.Shared)
+	}
 	host.TuneGC(e, how.MultiCall)
 	c := &Conn{Env: e, OnNotification: how.OnNotification}
 	if how.MultiCall {

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -115,12 +116,12 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
 	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
 	unopened := make(chan error, 1)
-	req.Visit, req.ShowCode, req.Issuer = cmdutil.Visitor(f, unopened), cmdutil.ShowCode(f), o.issuer
+	req.Visit, req.ShowCode, req.Issuer = console.Visitor(&f.Console, unopened), console.ShowCode(&f.Console), o.issuer
 	if !f.ErrStyle.Terminal {
 		req.NoBrowser = unopened
 	}
 	if f.CanAsk() && !f.Auth.NoPrompt {
-		req.Choose = cmdutil.ChooseIssuer(f)
+		req.Choose = console.ChooseIssuer(&f.Console)
 	}
 	if o.noBrowser {
 		req.Visit, req.Paste = showLogin(f), paste(f)
@@ -166,7 +167,7 @@ func bounded(ctx context.Context, f *cmdutil.Factory) (context.Context, context.
 func showLogin(f *cmdutil.Factory) func(context.Context, string) {
 	return func(_ context.Context, address string) {
 		f.Note("log in here, in any browser: " + f.ErrStyle.Line(address))
-		cmdutil.WarnOfAddress(f, address)
+		console.WarnOfAddress(&f.Console, address)
 		f.Note("then paste the URL that the browser was redirected to, even if the page does not load:")
 	}
 }

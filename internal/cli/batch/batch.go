@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
@@ -107,7 +108,7 @@ func batchInput(f *cmdutil.Factory, o batchOptions) (io.ReadCloser, error) {
 		return nil, usage.New("stdin can be read only once", "read the calls or the sampling answer from a file")
 	}
 	if fromStandardInput {
-		if cmdutil.IsTyped(f) {
+		if f.IsTyped() {
 			f.Note("reading from stdin, Ctrl-D ends it")
 		}
 		return io.NopCloser(f.In), nil
@@ -156,8 +157,8 @@ func newBatchOf(f *cmdutil.Factory, o batchOptions) *batch {
 }
 
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
-	f.NoInput, f.Repeats, f.Record.Most = true, &cmdutil.RepeatedWarnings{}, cmdutil.MostRecorded
-	if o.from == "-" && cmdutil.IsTyped(f) {
+	f.NoInput, f.Repeats, f.Record.Most = true, &console.RepeatedWarnings{}, cmdutil.MostRecorded
+	if o.from == "-" && f.IsTyped() {
 		f.Progress.Done() // the line of progress would be in the way of what is typed
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true})

@@ -202,8 +202,7 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { out.Close() })
-	f := &cmdutil.Factory{In: os.Stdin, Out: out, Err: os.Stderr}
-	f.UI = f
+	f := cmdutil.New(os.Stdin, out, os.Stderr)
 	f.Now = time.Now
 	f.Getenv = func(string) string { return "" }
 	cmdutil.SettleStyles(f)

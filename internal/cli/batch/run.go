@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
@@ -192,7 +193,7 @@ func (b *batch) result(ctx context.Context, l *batchLine) {
 // tell shows a person how far it came.
 func (b *batch) tell() {
 	now := b.f.Now()
-	if !b.f.ErrStyle.Terminal || now.Sub(b.told) < cmdutil.TickEvery {
+	if !b.f.ErrStyle.Terminal || now.Sub(b.told) < console.TickEvery {
 		return
 	}
 	b.told = now

@@ -79,7 +79,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	host.TuneGC(&f.Env, false)
 	f.Talking.Store(true) // a Ctrl-C ends the conversations in order
 	defer f.Talking.Store(false)
-	stop := cmdutil.StartSpinner(f)
+	stop := f.StartSpinner()
 	askAll(ctx, f, o, asked)
 	stop()
 	f.Progress.Done()
@@ -258,9 +258,8 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 // withoutPrompts returns a Factory for one server: it has the flags of f, has no prompts, and
 // shares no connection with it.
 func withoutPrompts(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
-	b := &cmdutil.Factory{Leave: f.Leave}
-	b.Asker, b.UI, b.Environ, b.Now, b.Version, b.Args, b.Known, b.Ballast = f.Asker, b, f.Environ, f.Now, f.Version, f.Args, f.Known, []byte{}
-	b.SetGlobals(f.Globals())
+	b := f.Separate()
+	b.Known, b.Ballast = f.Known, []byte{}
 	b.Getenv = func(name string) string {
 		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
 			return ""

@@ -59,7 +59,7 @@ func testFactory(t *testing.T) (f *Factory, stderr func() string) {
 		t.Cleanup(func() { file.Close() })
 		return file
 	}
-	f = &Factory{In: os.Stdin, Out: open("out"), Err: open("err")}
+	f = New(os.Stdin, open("out"), open("err"))
 	f.UI, f.Now, f.Getenv = f, time.Now, func(string) string { return "" }
 	SettleStyles(f)
 	return f, func() string {

@@ -3,7 +3,6 @@
 package cmdutil
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -15,26 +14,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdline"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/outfile"
-	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
-	"mcpc/internal/jsonraw"
-	"mcpc/internal/render/failure"
 	"mcpc/internal/render/hint"
-	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/tty"
 	"mcpc/internal/wire"
 )
 
-// Factory is what a command may touch of the world. Tests fill it with their own.
+// Factory is what one invocation of a command may touch of the world: its flags, and what the
+// invocations of a process have in common.
 type Factory struct {
 	host.Env
 	display
-	In  *os.File
-	Out *os.File
-	Err *os.File
+	console.Console
 	// Commit and date are "" where the program was not built by the release script.
 	Commit, Date string
 	// Groups are the commands of mcpc, newRoot makes the tree of all of them.
@@ -43,14 +38,6 @@ type Factory struct {
 	// Leave ends the process at once; only a mock server is told to do so.
 	Leave func(code int)
 
-	// Progress is the one writer to standard error while a command runs.
-	Progress *term.Progress
-	// Typist is the prompted user. Hidden is set while typed text is not echoed; the
-	// terminal's echo must be restored before the command ends.
-	Typist   *prompt.Typist
-	Hidden   atomic.Bool
-	OutStyle term.Style
-	ErrStyle term.Style
 	// typed are flags that the command of a hint needs too; nil is none.
 	typed    *hint.Flags
 	Prepared bool // typed is settled
@@ -58,31 +45,64 @@ type Factory struct {
 	redactions []redaction
 	// conn is the connection that End closes; nil where there is none.
 	conn *connect.Conn
-	// lost is the first failure to write to standard output; nil where none was.
-	lost atomic.Pointer[ExitError]
+	// Shell is the one that is open, nil where none is.
+	Shell Shell
+	*process
+}
+
+// process is what the invocations of a process have in common.
+type process struct {
 	// Relaying is set where signals are another process's.
 	Relaying atomic.Bool
 	// Paging is set while a pager has the terminal, and with it Ctrl-C.
 	Paging atomic.Bool
-	// terminal is the one that is being asked what it can show, if one is.
-	terminal atomic.Pointer[tty.Terminal]
-	// Shell is the one that is open, nil where none is, and line gives up what it is doing.
-	Shell Shell
-	Line  atomic.Pointer[context.CancelCauseFunc]
-	// Repeats holds back what a command of many calls would say again and again.
-	Repeats *RepeatedWarnings
+	// Line ends what the shell's line is doing; nil where no line runs.
+	Line atomic.Pointer[context.CancelCauseFunc]
 	// Frames are those of the command, for --explain.
 	Frames frameLog
-	// forms counts those that the user was shown.
-	forms int
+	// lost is the first failure to write to standard output; nil where none was.
+	lost atomic.Pointer[ExitError]
+	// terminal is the one that is being asked what it can show, if one is.
+	terminal atomic.Pointer[tty.Terminal]
+}
+
+// New returns a Factory with the streams. The caller sets what else it may touch of the world.
+func New(in, out, err *os.File) *Factory {
+	f := &Factory{process: new(process)}
+	f.Shared, f.UI, f.Console = new(host.Shared), f, console.New(in, out, err, &f.Env)
+	return f
+}
+
+// Invocation returns a Factory with the flags of f for another invocation, which changes no
+// flag of f. It shares streams, terminal and recording with f, and has no connection.
+func (f *Factory) Invocation() *Factory {
+	g := *f
+	g.UI, g.Console, g.conn = &g, f.Console.For(&g.Env), nil
+	return &g
+}
+
+// Separate returns a Factory with the flags of f that shares no recording, no secrets and no
+// connection with it.
+func (f *Factory) Separate() *Factory {
+	g := f.Invocation()
+	g.Shared, g.process = new(host.Shared), new(process)
+	return g
+}
+
+// NewRootWith makes the tree of commands for an invocation that begins with the flags of from:
+// to declare flags sets them to their defaults.
+func (f *Factory) NewRootWith(from *Factory) *cobra.Command {
+	root := f.NewRoot(f)
+	f.Settings, f.display = from.Settings, from.display
+	return root
 }
 
 // A Shell has one connection for the commands that are its lines.
 type Shell interface {
-	// Lend gives a line the connection.
-	Lend(how connect.Options) (*connect.Conn, wire.Outcome)
+	// Lend gives the invocation of a line the connection.
+	Lend(f *Factory, how connect.Options) (*connect.Conn, wire.Outcome)
 	// MayRun refuses commands and flags that are not for a line.
-	MayRun(cmd *cobra.Command) error
+	MayRun(f *Factory, cmd *cobra.Command) error
 	// Getenv leaves out the variables of the shell's own flags, which have their values.
 	Getenv(name string) string
 	// Entries are what the server lists of a kind now.
@@ -93,11 +113,6 @@ type Shell interface {
 	Answered(result json.RawMessage)
 }
 
-// Globals are the flags of all commands as they are now; setGlobals replaces them.
-func (f *Factory) Globals() Flags { return Flags{f.Settings, f.display} }
-
-func (f *Factory) SetGlobals(g Flags) { f.Settings, f.display = g.Settings, g.display }
-
 // AsksJSON reads --json from a command line that could not be read: what is
 // behind a bad flag was not looked at, nor was the environment.
 func AsksJSON(f *Factory, args []string) bool {
@@ -105,44 +120,12 @@ func AsksJSON(f *Factory, args []string) bool {
 	return set || slices.Contains(cmdline.BeforeDashes(args), "--json")
 }
 
-// SettleStyles decides how each stream may be written to. It runs again once
-// the flags are known.
-func SettleStyles(f *Factory) {
-	color := cmp.Or(f.color, "auto")
-	f.OutStyle = term.StyleFor(f.Out, color, f.Getenv)
-	f.ErrStyle = term.StyleFor(f.Err, color, f.Getenv)
-	f.ErrStyle.Verbose = f.Verbose
-	f.OutStyle.RawText = f.rawText
-	f.Typist = &prompt.Typist{In: f.In}
-	f.Progress = term.NewProgress(f.Err, f.ErrStyle, f.Now)
-}
+// SettleStyles decides how each stream may be written to. It runs again once the flags are
+// known.
+func SettleStyles(f *Factory) { f.Console.SettleStyles(f.color, f.rawText) }
 
-// Stderr and stdout are where commands write: the progress line is out of the
-// way before anything else appears on the same terminal.
-func (f *Factory) Stderr() io.Writer { return f.Progress }
-
+// Stdout is where a command writes its answer, as Stderr is for the rest.
 func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(f.Out)} }
-
-func (f *Factory) ShowProgress(params jsonraw.Members) { f.Progress.Update(params) }
-
-func (f *Factory) ShowLog(level, logger string, data json.RawMessage) {
-	f.Progress.Log(level, logger, data)
-}
-
-func (f *Factory) Waiting(text, ctrlC string) { f.Progress.Waiting(text, ctrlC) }
-
-func (f *Factory) HintText(hint wire.Hint) string {
-	text, _ := f.ErrStyle.Hints.Text(hint)
-	return text
-}
-
-func (f *Factory) Note(text string) { failure.Note(f.Stderr(), f.ErrStyle, f.Secrets.Text(text)) }
-
-func (f *Factory) Warn(text string) {
-	if !f.Repeats.Again(text) {
-		failure.Warn(f.Stderr(), f.ErrStyle, f.Secrets.Text(text))
-	}
-}
 
 // MostRecorded is how many bytes a batch takes of the ring in which every command is
 // recorded: what two thousand small calls are. Its lines have the rest.
@@ -152,14 +135,14 @@ const MostRecorded = 2 << 20
 // End closes it, once it has reported how the command ended: a server may take long to exit.
 func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn, wire.Outcome) {
 	if f.Shell != nil {
-		c, o := f.Shell.Lend(how)
+		c, o := f.Shell.Lend(f, how)
 		f.conn = c
 		return c, o
 	}
 	if o := outfile.Writable(f.Output); !o.Good() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
-	stop := StartSpinner(f)
+	stop := f.StartSpinner()
 	ShowTraffic(f, f.Verbose, f.Explain)
 	c, o := connect.Dial(ctx, &f.Env, how)
 	c.StopTicking = stop

@@ -45,12 +45,6 @@ type limitFlags struct {
 	maxItems int
 }
 
-// Flags are the flags that every command knows.
-type Flags struct {
-	host.Settings
-	display
-}
-
 // AddGlobals declares them. Their defaults are those of internal/client, where
 // zero means "the default" and the flag's 0 means "no limit".
 func AddGlobals(g *Factory, f *pflag.FlagSet) {

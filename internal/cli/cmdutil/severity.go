@@ -3,7 +3,6 @@ package cmdutil
 import (
 	"slices"
 
-	"mcpc/internal/connect"
 	"mcpc/internal/wire"
 )
 
@@ -23,29 +22,4 @@ func MoreSevere(a, b wire.Kind) wire.Kind {
 		}
 	}
 	return wire.OK
-}
-
-// Again reports a warning that is not to be given, and counts it.
-func (r *RepeatedWarnings) Again(text string) bool {
-	if r == nil {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.given[text] || len(r.given) == connect.MostWarnings {
-		r.held++
-		return true
-	}
-	if r.given == nil {
-		r.given = map[string]bool{}
-	}
-	r.given[text] = true
-	return false
-}
-
-// Left is how many were held back.
-func (r *RepeatedWarnings) Left() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.held
 }

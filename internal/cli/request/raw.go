@@ -73,7 +73,7 @@ func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) err
 			return usage.New("--bytes is the whole message, so there is no method", "")
 		}
 		var err error
-		o.bytes, _, err = cmdutil.InputBytes(f, file)
+		o.bytes, _, err = f.InputBytes(file)
 		return err
 	}
 	if len(args) == 0 || len(args) > 2 {

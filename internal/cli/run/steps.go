@@ -30,6 +30,7 @@ import (
 // A fileRun is one file while its steps are taken.
 type fileRun struct {
 	*runner
+	a    *cmdutil.Factory // with the flags of the file
 	f    *runFile
 	vars map[string]saved.Value
 	c    *connect.Conn // nil where there is none
@@ -41,14 +42,13 @@ type fileRun struct {
 
 // file runs the steps of one file, in one conversation.
 func (r *runner) file(ctx context.Context, file *runFile) {
-	f := r.a
-	run := &fileRun{runner: r, f: file, vars: map[string]saved.Value{}}
+	f := r.a.Invocation()
+	run := &fileRun{runner: r, a: f, f: file, vars: map[string]saved.Value{}}
 	for _, v := range file.Vars {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
 	run.result = report.File{Path: file.path, Server: cmp.Or(r.replacement(), savedfile.ShownServer(file.File)), Started: f.Now()}
-	before := f.Globals()
 	if len(file.Steps) > 0 && !r.stopped {
 		run.open(ctx)
 	}
@@ -63,7 +63,6 @@ func (r *runner) file(ctx context.Context, file *runFile) {
 	if run.c != nil {
 		r.unclosed = cmdutil.Join(r.unclosed, f.Close(ctx, run.c))
 	}
-	f.SetGlobals(before)
 	run.result.Took = f.Now().Sub(run.result.Started)
 	r.done = append(r.done, run.result)
 }

@@ -40,17 +40,17 @@ func shellCommands(f *cmdutil.Factory) map[string]bool {
 
 // line takes one line, and notes what it came to.
 func (s *shellRun) line(ctx context.Context, text string) {
-	f := s.f
+	f := s.f.Invocation()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	f.SetGlobals(s.globals)
 	words, err := shellwords.Split(text, s.value)
 	if err != nil {
 		err = usage.New("the line cannot be parsed "+err.Error(), "quote literal text: '...'")
 	} else if len(words) > 0 {
-		err = s.run(ctx, cancel, words)
+		err = s.run(ctx, f, cancel, words)
 	}
 	ended := cmdutil.End(ctx, f, err)
+	s.c.Env = &s.f.Env
 	out := ended.Outcome
 	f.Env.GaveUp(out, ended.ExitCode())
 	cmdutil.FailureJSON(f, out)
@@ -68,7 +68,7 @@ func (s *shellRun) value(name string) string {
 }
 
 // run takes the words of one line: a few of the shell's own, else those of mcpc.
-func (s *shellRun) run(ctx context.Context, cancel context.CancelCauseFunc, words []string) error {
+func (s *shellRun) run(ctx context.Context, f *cmdutil.Factory, cancel context.CancelCauseFunc, words []string) error {
 	if words[0] == "mcpc" && len(words) > 1 {
 		words = words[1:]
 	}
@@ -76,9 +76,9 @@ func (s *shellRun) run(ctx context.Context, cancel context.CancelCauseFunc, word
 	case words[0] == "exit" || words[0] == "quit":
 		s.ended = true
 	case words[0] == "help" && len(words) == 1 || words[0] == "?":
-		fmt.Fprint(s.f.Stdout(), shellHelp)
+		fmt.Fprint(f.Stdout(), shellHelp)
 	default:
-		return s.command(ctx, cancel, words)
+		return s.command(ctx, f, cancel, words)
 	}
 	return nil
 }
@@ -94,13 +94,12 @@ Any of them takes --json, --wire, --jq EXPR, -o FILE, --explain and -v.
 
 // command runs a command of mcpc in the shell's conversation. Where a person types,
 // Ctrl-C ends it alone; a script ends with it.
-func (s *shellRun) command(ctx context.Context, cancel context.CancelCauseFunc, words []string) error {
-	f := s.f
+func (s *shellRun) command(ctx context.Context, f *cmdutil.Factory, cancel context.CancelCauseFunc, words []string) error {
 	if s.number == 0 {
 		defer f.Line.Store(f.Line.Swap(&cancel))
 	}
 	f.Args = words
-	root := s.root()
+	root := f.NewRootWith(s.f)
 	f.Progress.Restart()
 	f.Frames.Empty()
 	err := cmdutil.Execute(ctx, f, root, words)
@@ -117,33 +116,25 @@ func (s *shellRun) command(ctx context.Context, cancel context.CancelCauseFunc, 
 	return cmdutil.Exit(out)
 }
 
-// root is the tree of commands for one line, whose flags are the shell's own where
-// the line has none.
-func (s *shellRun) root() *cobra.Command {
-	root := s.f.NewRoot(s.f)
-	s.f.SetGlobals(s.globals)
-	return root
-}
-
 // MayRun refuses what is no word of the shell, and flags that are the conversation's.
-func (s *shellRun) MayRun(cmd *cobra.Command) error {
+func (s *shellRun) MayRun(f *cmdutil.Factory, cmd *cobra.Command) error {
 	top := cmd
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if top.HasParent() && !slices.Contains(wordsOfShell(s.f), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
+	if top.HasParent() && !slices.Contains(wordsOfShell(f), top.Name()) && (top.Runnable() || top.HasSubCommands()) {
 		return usage.New(top.Name()+" is not a shell command", wire.Run(top.Name())+", in another terminal")
 	}
 	answers := cmdutil.AnsweringFlags(cmd)
 	var bad error
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		shared := cmd.InheritedFlags().Lookup(f.Name) != nil && !slices.Contains(lineFlags, f.Name)
-		if shared || slices.Contains(answers, f) {
-			bad = usage.New("--"+f.Name+" applies to the whole shell, not to a line", "exit, and "+wire.Run("shell --"+f.Name))
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		shared := cmd.InheritedFlags().Lookup(flag.Name) != nil && !slices.Contains(lineFlags, flag.Name)
+		if shared || slices.Contains(answers, flag) {
+			bad = usage.New("--"+flag.Name+" applies to the whole shell, not to a line", "exit, and "+wire.Run("shell --"+flag.Name))
 		}
 	})
 	if bad == nil {
-		cmdutil.ShowTraffic(s.f, s.f.Verbose, s.f.Explain)
+		cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
 	}
 	return bad
 }
@@ -167,8 +158,9 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	if len(words) == 0 {
 		return before, withBlanks(complete.Begin(append(wordsOfShell(s.f), "exit"), typed))
 	}
-	s.f.Args = append(slices.Clone(words), typed)
-	root := s.root()
+	f := s.f.Invocation()
+	f.Args = append(slices.Clone(words), typed)
+	root := f.NewRootWith(s.f)
 	root.InitDefaultHelpCmd() // which is there only when a line is run
 	cmd, args, err := root.Find(words)
 	if err != nil || !cmd.HasParent() {

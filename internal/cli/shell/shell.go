@@ -33,10 +33,8 @@ import (
 type shellRun struct {
 	f *cmdutil.Factory
 	c *connect.Conn
-	// globals are the flags of mcpc shell itself, with which each line begins, and own
-	// the variables that they have.
-	globals cmdutil.Flags
-	own     map[string]bool
+	// own are the variables of the flags of mcpc shell itself, with which each line begins.
+	own map[string]bool
 	// last is the result of the line before, worst what the lines came to.
 	last  json.RawMessage
 	worst wire.Outcome
@@ -93,7 +91,7 @@ batch. At a terminal it is 0.`,
 
 // openShell opens the conversation, and reads lines until they end.
 func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv []string, stop bool) (err error) {
-	typed := cmdutil.IsTyped(f)
+	typed := f.IsTyped()
 	f.NoInput = f.NoInput || !typed
 	f.Record.Most = cmdutil.MostRecorded
 	c, out := f.Open(ctx, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
@@ -102,7 +100,7 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 	}
 	c.StopTicking()
 	c.Lent, c.StopTicking = true, nil
-	s := &shellRun{f: f, c: c, globals: f.Globals(), own: map[string]bool{}, stop: stop && !typed}
+	s := &shellRun{f: f, c: c, own: map[string]bool{}, stop: stop && !typed}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { s.own[host.EnvName(f.Name)] = true })
 	f.Shell = s
 	words := shellCommands(f)
@@ -120,7 +118,6 @@ func openShell(ctx context.Context, f *cmdutil.Factory, cmd *cobra.Command, argv
 func (s *shellRun) close(ctx context.Context) error {
 	f := s.f
 	f.Shell = nil
-	f.SetGlobals(s.globals)
 	s.c.Lent, s.c.StopTicking = false, nil
 	f.Record.Many = true
 	closed := f.Close(ctx, s.c)
@@ -283,18 +280,18 @@ func (s *shellRun) keep(ctx context.Context, line string) bool {
 	return true
 }
 
-// Lend gives the shell's conversation to a line.
-func (s *shellRun) Lend(how connect.Options) (*connect.Conn, wire.Outcome) {
+// Lend gives the shell's conversation to the invocation of a line.
+func (s *shellRun) Lend(f *cmdutil.Factory, how connect.Options) (*connect.Conn, wire.Outcome) {
 	switch {
 	case how.Argv != nil:
-		return &connect.Conn{Env: &s.f.Env}, usage.Outcome(usage.New("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
+		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New("the shell uses one server; a line cannot name another", "exit, and "+wire.Run("shell -- COMMAND")))
 	case how.OnNotification != nil:
-		return &connect.Conn{Env: &s.f.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
+		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
 	}
-	if o := outfile.Writable(s.f.Output); !o.Good() {
-		return &connect.Conn{Env: &s.f.Env}, o
+	if o := outfile.Writable(f.Output); !o.Good() {
+		return &connect.Conn{Env: &f.Env}, o
 	}
-	s.c.StopTicking = cmdutil.StartSpinner(s.f)
+	s.c.Env, s.c.StopTicking = &f.Env, f.StartSpinner()
 	if how.Fits != nil {
 		return s.c, how.Fits(s.c)
 	}

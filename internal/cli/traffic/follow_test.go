@@ -126,7 +126,7 @@ func TestFollowedBesideARunThatEnds(t *testing.T) {
 		wire.Frame{Dir: wire.Received, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
 	file := filepath.Join(t.TempDir(), "both.jsonl")
 	grow(t, file, slices.Concat(slices.Concat(long[:2]...), slices.Concat(short...)))
-	f := following(&cmdutil.Factory{}, minute.Add(time.Second), 0)
+	f := following(cmdutil.New(nil, nil, nil), minute.Add(time.Second), 0)
 	f.o.file = file
 	if rows, _ := f.first(context.Background()); inWords(rows) != "2 ping ok" {
 		t.Errorf("listed: %s", inWords(rows))
@@ -201,7 +201,7 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 	all := turned(t)
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		f := &cmdutil.Factory{}
+		f := cmdutil.New(nil, nil, nil)
 		f.State = t.TempDir()
 		dir := filepath.Join(f.State, host.TrafficDir)
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -22,7 +22,7 @@ import (
 // it was not.
 func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 	t.Helper()
-	f := &cmdutil.Factory{}
+	f := cmdutil.New(nil, nil, nil)
 	f.State = t.TempDir()
 	dir := filepath.Join(f.State, host.TrafficDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

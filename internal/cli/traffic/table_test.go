@@ -90,7 +90,7 @@ func TestWhatOf(t *testing.T) {
 func TestPruneHelpNamesTheLimits(t *testing.T) {
 	l := capture.DefaultLimits
 	want := fmt.Sprintf("%d runs, %d MiB, %d days", l.Runs, l.Bytes>>20, l.Age/(24*time.Hour))
-	if got := NewLog(&cmdutil.Factory{}).Flags().Lookup("prune").Usage; !strings.Contains(got, want) {
+	if got := NewLog(cmdutil.New(nil, nil, nil)).Flags().Lookup("prune").Usage; !strings.Contains(got, want) {
 		t.Errorf("%q does not name %q", got, want)
 	}
 }

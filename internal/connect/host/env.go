@@ -2,8 +2,8 @@
 // settings of a connection (Settings), how the user is told and asked (UI), the servers that
 // the configurations of other programs name, the user's consent to them, credentials, the
 // network, the state directory, and the recording of the traffic. Env holds all of it for one
-// run of a program; package connect dials with it. The name is the specification's: a host is
-// the program that creates clients and asks for the user's consent.
+// invocation of a command; package connect dials with it. The name is the specification's: a
+// host is the program that creates clients and asks for the user's consent.
 package host
 
 import (
@@ -24,8 +24,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Env is what the connections of one command have in common: the settings, the outside
-// world, and what was found out while connecting.
+// Env is what one invocation of a command connects with: its settings, the outside world,
+// and what the invocations of a process have in common. A copy has settings of its own.
 type Env struct {
 	Settings
 	// UI tells and asks the user.
@@ -34,16 +34,22 @@ type Env struct {
 	Environ func() []string
 	Now     func() time.Time
 	Version string
-	// Args are those of the program, without its name.
+	// Args are those of the command, without the name of the program.
 	Args []string
+	// Asker returns what answers the requests of server; person is set where the user can be
+	// asked. Without an Asker, the server is offered nothing.
+	Asker func(env *Env, server Server, flags Answers, person bool) (client.Asker, error)
+	*Shared
+}
+
+// Shared is what the invocations of a process have in common: secrets, recording, and what
+// was found out while connecting. The zero value is ready to use.
+type Shared struct {
 	// Secrets are what no frame and no recording may show.
 	Secrets redact.Secrets
 	Record  Recording
 	// Talking is set while there is a connection that must be closed in order.
 	Talking atomic.Bool
-	// Asker returns what answers the requests of server; person is set where the user can be
-	// asked. Without an Asker, the server is offered nothing.
-	Asker func(env *Env, server Server, flags Answers, person bool) (client.Asker, error)
 	// Watch is shown every frame as it crosses; nil shows none.
 	Watch atomic.Pointer[wire.Tap]
 	// Ballast is what spareCollections has put on the heap, nil before.

@@ -1,4 +1,4 @@
-package cmdutil
+package console
 
 import (
 	"time"
@@ -10,8 +10,8 @@ const TickEvery = 50 * time.Millisecond
 
 // StartSpinner lets the line of progress live while a command waits for a server, which
 // may not have said anything yet, until stop is called. In a pipe there is none.
-func StartSpinner(f *Factory) (stop func()) {
-	if !f.ErrStyle.Terminal {
+func (c *Console) StartSpinner() (stop func()) {
+	if !c.ErrStyle.Terminal {
 		return func() {}
 	}
 	ticker, stopped := time.NewTicker(TickEvery), make(chan struct{})
@@ -20,7 +20,7 @@ func StartSpinner(f *Factory) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				f.Progress.Tick()
+				c.Progress.Tick()
 			case <-stopped:
 				return
 			}

@@ -1,4 +1,4 @@
-package cmdutil
+package console
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 
 // Input returns the text that an argument denotes: that of @FILE, of standard input for -,
 // or the argument itself.
-func (f *Factory) Input(arg string) (raw []byte, from string, err error) {
-	raw, from, err = InputBytes(f, arg)
+func (c *Console) Input(arg string) (raw []byte, from string, err error) {
+	raw, from, err = c.InputBytes(arg)
 	if from != arguments.FromArgv {
 		raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
 	}
@@ -25,13 +25,13 @@ func (f *Factory) Input(arg string) (raw []byte, from string, err error) {
 }
 
 // InputBytes gives them as they are, not without a byte order mark.
-func InputBytes(f *Factory, arg string) (raw []byte, from string, err error) {
+func (c *Console) InputBytes(arg string) (raw []byte, from string, err error) {
 	switch {
 	case arg == "-" || arg == "@-":
-		raw, err = readInput(f)
+		raw, err = readInput(c)
 		from = "standard input"
 	case strings.HasPrefix(arg, "@"):
-		raw, err = f.Env.ReadFile(arg[1:], f.Env.InputLimit())
+		raw, err = c.env.ReadFile(arg[1:], c.env.InputLimit())
 		from = arg[1:]
 	default:
 		return []byte(arg), arguments.FromArgv, nil
@@ -46,31 +46,31 @@ func InputBytes(f *Factory, arg string) (raw []byte, from string, err error) {
 }
 
 // IsTyped reports whether a person types what stands on standard input.
-func IsTyped(f *Factory) bool { return term.StyleFor(f.In, "never", f.Getenv).Terminal }
+func (c *Console) IsTyped() bool { return term.StyleFor(c.In, "never", c.env.Getenv).Terminal }
 
 // Interactive reports whether a person can be asked.
-func (f *Factory) Interactive() bool {
-	return !f.NoInput && f.ErrStyle.Terminal && IsTyped(f)
+func (c *Console) Interactive() bool {
+	return !c.env.NoInput && c.ErrStyle.Terminal && c.IsTyped()
 }
 
 // Ask puts a question to which the answer is no unless it is yes.
-func (f *Factory) Ask(ctx context.Context, question string) bool {
-	return f.AskAlways(ctx, question, "") == "yes"
+func (c *Console) Ask(ctx context.Context, question string) bool {
+	return c.AskAlways(ctx, question, "") == "yes"
 }
 
 // CanAsk reports whether a person may be asked in the middle of a command.
-func (f *Factory) CanAsk() bool { return f.Interactive() && f.Getenv("CI") == "" }
+func (c *Console) CanAsk() bool { return c.Interactive() && c.env.Getenv("CI") == "" }
 
 // AskAlways puts a question to which the answer is no unless it is yes or, where that is
 // offered, always.
-func (f *Factory) AskAlways(ctx context.Context, question, always string) string {
-	fmt.Fprintf(f.Stderr(), "%s ", f.ErrStyle.Asked(question+" [y/N"+always+"]"))
-	line, err := f.Typist.Line(ctx)
+func (c *Console) AskAlways(ctx context.Context, question, always string) string {
+	fmt.Fprintf(c.Stderr(), "%s ", c.ErrStyle.Asked(question+" [y/N"+always+"]"))
+	line, err := c.Typist.Line(ctx)
 	if ctx.Err() != nil || err != nil {
-		fmt.Fprintln(f.Stderr())
+		fmt.Fprintln(c.Stderr())
 		return "no"
 	}
-	f.Progress.Newline()
+	c.Progress.Newline()
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return "yes"
@@ -81,30 +81,30 @@ func (f *Factory) AskAlways(ctx context.Context, question, always string) string
 }
 
 // readInput reads standard input. A person at a terminal has the time that it takes.
-func readInput(f *Factory) ([]byte, error) {
-	if IsTyped(f) {
-		f.Note("reading from stdin, Ctrl-D ends it")
-		return host.ReadUpTo(f.In, f.Env.InputLimit())
+func readInput(c *Console) ([]byte, error) {
+	if c.IsTyped() {
+		c.Note("reading from stdin, Ctrl-D ends it")
+		return host.ReadUpTo(c.In, c.env.InputLimit())
 	}
-	return f.Env.InTime(func() ([]byte, error) { return host.ReadUpTo(f.In, f.Env.InputLimit()) })
+	return c.env.InTime(func() ([]byte, error) { return host.ReadUpTo(c.In, c.env.InputLimit()) })
 }
 
 // TypedLine asks the person for a line, which is not seen where it is secret.
-func (f *Factory) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
+func (c *Console) TypedLine(ctx context.Context, prompt string, secret bool) (string, error) {
 	if secret {
-		f.Hidden.Store(true)
-		defer f.Hidden.Store(false)
-		show, err := tty.Hide(f.In)
+		c.Hidden.Store(true)
+		defer c.Hidden.Store(false)
+		show, err := tty.Hide(c.In)
 		if err != nil {
 			return "", err
 		}
 		defer show()
 	}
-	fmt.Fprintf(f.Stderr(), "%s: ", f.ErrStyle.Line(prompt))
-	line, err := f.Typist.Line(ctx)
+	fmt.Fprintf(c.Stderr(), "%s: ", c.ErrStyle.Line(prompt))
+	line, err := c.Typist.Line(ctx)
 	if secret {
-		fmt.Fprintln(f.Stderr()) // the terminal's own was hidden, too
+		fmt.Fprintln(c.Stderr()) // the terminal's own was hidden, too
 	}
-	f.Progress.Newline()
+	c.Progress.Newline()
 	return line, err
 }

@@ -1,4 +1,4 @@
-package cmdutil
+package console
 
 import (
 	"bytes"
@@ -35,11 +35,9 @@ func (s *screen) take() string {
 func TestTicking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var screen screen
-		f := &Factory{ErrStyle: term.Style{Terminal: true, Width: 80}}
-		f.UI = f
-		f.Now = time.Now
-		f.Progress = term.NewProgress(&screen, f.ErrStyle, f.Now)
-		stop := StartSpinner(f)
+		c := Console{ErrStyle: term.Style{Terminal: true, Width: 80}}
+		c.Progress = term.NewProgress(&screen, c.ErrStyle, time.Now)
+		stop := c.StartSpinner()
 		after := func(d time.Duration) string {
 			screen.take()
 			time.Sleep(d)
@@ -64,9 +62,8 @@ func TestTicking(t *testing.T) {
 
 func TestTickingInAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &Factory{}
-		f.UI = f // whose progress would be a nil pointer
-		stop := StartSpinner(f)
+		var c Console // whose progress would be a nil pointer
+		stop := c.StartSpinner()
 		time.Sleep(time.Minute)
 		stop()
 	})

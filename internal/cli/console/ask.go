@@ -1,0 +1,82 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"mcpc/internal/cli/prompt"
+	"mcpc/internal/client"
+	"mcpc/internal/connect/elicit"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/question"
+	"mcpc/internal/wire"
+)
+
+// FillForm has the user fill in a form.
+func (c *Console) FillForm(ctx context.Context, q client.Asking, from string, check host.FormCheck) client.Answer {
+	form, err := question.ParseForm(q.Params)
+	if err != nil {
+		return elicit.NoForm(err)
+	}
+	d := c.Dialog(ctx)
+	if *c.forms++; *c.forms > 1 {
+		d.Say("") // parts it from the one before
+	}
+	asked := prompt.Form{Dialog: d, Form: form, Asker: from, Broken: check}
+	return client.Answer{Result: asked.Run()}
+}
+
+// FillArguments asks for arguments of a tool, nil where the user gives up.
+func (c *Console) FillArguments(ctx context.Context, tool string, form question.Form, check host.FormCheck) map[string]json.RawMessage {
+	d := prompt.Form{Dialog: c.Dialog(ctx), Form: form, Asker: tool, Broken: check}
+	return d.Arguments()
+}
+
+// WriteMessage has the person at the terminal be the model: the request is shown, and
+// what is typed is the answer, unless it is declined (client/sampling, "Human in
+// the loop").
+func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
+	d := c.Dialog(ctx)
+	d.Say("%s requests a model's answer (sampling):", d.Line(from))
+	d.ShowMessages(q.Params)
+	d.Say("Type the answer. Ctrl-D or a line with a single dot ends it;")
+	d.Say("Ctrl-D on an empty answer declines, Ctrl-C ends the command.")
+	var lines []string
+	declined := client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
+	for {
+		text, err := d.Ask("")
+		if text == "." || errors.Is(err, io.EOF) && len(lines) > 0 {
+			break
+		}
+		if err != nil {
+			return declined
+		}
+		lines = append(lines, text)
+	}
+	message, err := question.Message(q.Params, []byte(strings.Join(lines, "\n")))
+	if err != nil {
+		return client.Answer{Ending: wire.Outcome{Kind: wire.InvalidArguments, Text: err.Error(), Hint: wire.Run("help answering")}}
+	}
+	if word, err := d.Choose("[s]end (Enter), [d]ecline", "send", "send", "decline"); err != nil || word != "send" {
+		return declined
+	}
+	return client.Answer{Result: message}
+}
+
+// Dialog opens one at the terminal. Its lines end with ctx: a Ctrl-C is the command's,
+// also where more questions wait behind this one.
+func (c *Console) Dialog(ctx context.Context) *prompt.Dialog {
+	d := &prompt.Dialog{Out: c.Stderr(), Style: c.ErrStyle, Line: c.ErrStyle.Line, Wrap: c.ErrStyle.Wrap}
+	d.Next = func() (string, error) {
+		text, err := c.Typist.Line(ctx)
+		if err != nil {
+			d.Say("")
+		}
+		c.Progress.Newline()
+		return text, err
+	}
+	return d
+}

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/process"
+	"mcpc/internal/connect/elicit"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/question"
+)
+
+// VisitPage shows a page that the server wants visited, whole, and opens it after a
+// yes (client/elicitation, "Safe URL Handling"). Nothing is fetched: what happens
+// on the page is between the user and the website.
+func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) client.Answer {
+	page, err := question.ParsePage(q.Params)
+	d := c.Dialog(ctx)
+	d.Say("%s requests that you visit a page: %s", d.Line(from), d.Line(page.Message))
+	d.Say("  %s", d.Line(page.URL))
+	if err != nil {
+		d.Say("  not opened: %s", d.Line(err.Error()))
+		return elicit.Refusal("mcpc", "page, because "+err.Error(), client.Answer{Result: question.Decline()})
+	}
+	d.Say("  domain: %s", d.Line(page.Domain))
+	for _, warning := range page.Warnings {
+		d.Say("  %s %s", d.Style.Alert("warning:"), d.Line(warning))
+	}
+	switch word, err := d.Choose("Open it? [y]es, [d]ecline, [c]ancel", "", "yes", "decline", "no", "cancel"); {
+	case err != nil || word == "cancel":
+		return client.Answer{Result: question.Cancel()}
+	case word != "yes":
+		return client.Answer{Result: question.Decline()}
+	}
+	if err := browse(c, page.URL, nil); err != nil {
+		d.Say("  cannot start a browser (%s): open the URL yourself", d.Line(err.Error()))
+	}
+	if q.Again {
+		if _, err := d.Ask("Press Enter when you are done there, Ctrl-D to cancel"); err != nil {
+			return client.Answer{Result: question.Cancel()}
+		}
+	}
+	return client.Answer{Result: question.Accept(nil)}
+}
+
+// browse opens an address in $BROWSER, or as the system does it. No shell sees
+// the address, and the address cannot be taken for a flag: it begins with http. What
+// was started may fail later; then failed is called, where that is not nil.
+func browse(c *Console, address string, failed func(error)) error {
+	argv := map[string][]string{
+		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
+	}[runtime.GOOS]
+	if argv == nil {
+		argv = []string{"xdg-open"}
+	}
+	if own := strings.Fields(c.env.Getenv("BROWSER")); len(own) > 0 {
+		argv = own
+	}
+	process.KeepOrphans()
+	cmd := exec.Command(argv[0], append(argv[1:len(argv):len(argv)], address)...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		if err := cmd.Wait(); err != nil && failed != nil {
+			failed(err)
+		}
+	}()
+	return nil
+}
+
+// ShowCode shows the code that the user enters in a browser on any machine.
+func ShowCode(c *Console) func(ctx context.Context, address, code string) {
+	return func(_ context.Context, address, code string) {
+		c.Note("open " + c.ErrStyle.Line(address) + " in any browser that can reach it and enter the code " + c.ErrStyle.Line(jsonraw.Excerpt([]byte(code), host.MostSaid)))
+		WarnOfAddress(c, address)
+	}
+}
+
+// ChooseIssuer asks the user which authorization server to log in to.
+func ChooseIssuer(c *Console) func(ctx context.Context, issuers []string) (string, error) {
+	return func(ctx context.Context, issuers []string) (string, error) {
+		d := c.Dialog(ctx)
+		d.Say("The server has several authorization servers:")
+		var numbers []string
+		for i, issuer := range issuers {
+			numbers = append(numbers, strconv.Itoa(i+1))
+			d.Say("  %d  %s", i+1, d.Line(issuer))
+		}
+		for {
+			text, err := d.Ask("Which one?")
+			if err != nil {
+				return "", err
+			}
+			if i := slices.Index(numbers, strings.TrimSpace(text)); i >= 0 {
+				return issuers[i], nil
+			}
+			d.Say("  type a number from 1 to %d", len(issuers))
+		}
+	}
+}
+
+// Visitor shows where to log in, and opens it. Where no browser can be started a person at
+// a terminal is told, and a program gets the error.
+func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
+	noBrowser := func(err error) {
+		if !c.ErrStyle.Terminal && unopened != nil {
+			unopened <- err
+			return
+		}
+		c.Note("cannot start a browser (" + err.Error() + "): open the URL yourself, or run mcpc login with --no-browser or --grant device")
+	}
+	failedLater := func(err error) {
+		if c.env.Talking.Load() { // else the login has ended all the same
+			noBrowser(err)
+		}
+	}
+	return func(_ context.Context, address string) {
+		c.Note("log in here: " + c.ErrStyle.Line(address))
+		WarnOfAddress(c, address)
+		if err := browse(c, address, failedLater); err != nil {
+			noBrowser(err)
+		}
+	}
+}
+
+// WarnOfAddress says in what an address may be another than it seems.
+func WarnOfAddress(c *Console, address string) {
+	for _, odd := range question.Oddities(address) {
+		c.Warn(c.ErrStyle.Line(odd))
+	}
+}

@@ -1,0 +1,86 @@
+// Package console is how a command reads and writes: the standard streams, the line of
+// progress, and the questions to the user at a terminal.
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"mcpc/internal/cli/prompt"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// A Console has the standard streams of one invocation of a command, and how they may be
+// written to. Most of a host.UI are its methods.
+type Console struct {
+	In, Out, Err       *os.File
+	OutStyle, ErrStyle term.Style
+	// Progress is the one writer to standard error while a command runs.
+	Progress *term.Progress
+	// Typist is the prompted user.
+	Typist *prompt.Typist
+	// Repeats holds back what a command of many calls would say again and again.
+	Repeats *RepeatedWarnings
+	// Hidden is set while typed text is not echoed; the terminal's echo must be restored
+	// before the command ends.
+	Hidden *atomic.Bool
+	// forms counts those that the user was shown.
+	forms *int
+	env   *host.Env
+}
+
+// New returns a Console with the streams, for a command with the settings and secrets of env.
+func New(in, out, err *os.File, env *host.Env) Console {
+	return Console{In: in, Out: out, Err: err, Hidden: new(atomic.Bool), forms: new(int), env: env}
+}
+
+// For returns the Console for another invocation at the same terminal.
+func (c *Console) For(env *host.Env) Console {
+	other := *c
+	other.env = env
+	return other
+}
+
+// SettleStyles decides how each stream may be written to; color is the value of --color. It
+// runs again once the flags are known.
+func (c *Console) SettleStyles(color string, rawText bool) {
+	color = cmp.Or(color, "auto")
+	c.OutStyle = term.StyleFor(c.Out, color, c.env.Getenv)
+	c.ErrStyle = term.StyleFor(c.Err, color, c.env.Getenv)
+	c.ErrStyle.Verbose = c.env.Verbose
+	c.OutStyle.RawText = rawText
+	c.Typist = &prompt.Typist{In: c.In}
+	c.Progress = term.NewProgress(c.Err, c.ErrStyle, c.env.Now)
+}
+
+// Stderr is where commands write what is not their answer: the progress line is out of the
+// way before anything else appears on the same terminal.
+func (c *Console) Stderr() io.Writer { return c.Progress }
+
+func (c *Console) ShowProgress(params jsonraw.Members) { c.Progress.Update(params) }
+
+func (c *Console) ShowLog(level, logger string, data json.RawMessage) {
+	c.Progress.Log(level, logger, data)
+}
+
+func (c *Console) Waiting(text, ctrlC string) { c.Progress.Waiting(text, ctrlC) }
+
+func (c *Console) HintText(hint wire.Hint) string {
+	text, _ := c.ErrStyle.Hints.Text(hint)
+	return text
+}
+
+func (c *Console) Note(text string) { failure.Note(c.Stderr(), c.ErrStyle, c.env.Secrets.Text(text)) }
+
+func (c *Console) Warn(text string) {
+	if !c.Repeats.Again(text) {
+		failure.Warn(c.Stderr(), c.ErrStyle, c.env.Secrets.Text(text))
+	}
+}
