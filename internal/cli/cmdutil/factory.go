@@ -30,9 +30,9 @@ type Factory struct {
 	host.Env
 	display
 	console.Console
-	// Commit and date are "" where the program was not built by the release script.
+	// Commit and Date are "" where the program was not built by the release script.
 	Commit, Date string
-	// Groups are the commands of mcpc, newRoot makes the tree of all of them.
+	// Groups returns the commands of mcpc, NewRoot makes the tree of all of them.
 	Groups  func() []Group
 	NewRoot func(*Factory) *cobra.Command
 	// Leave ends the process at once; only a mock server is told to do so.
