@@ -26,7 +26,7 @@ import (
 // A Conn is a session with the server that a command means, and what mcpc remembers of it.
 type Conn struct {
 	*client.Session
-	Env    *host.Env
+	Env    *host.Env // of the invocation that the Conn serves
 	Target target.Target
 	// Where names the server for the user: a URL, a command, a session.
 	Where string
@@ -186,7 +186,8 @@ func withoutCurrent(c *Conn) wire.Hint {
 
 // ClientOptions puts together what the client needs for this target.
 func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, wire.Outcome) {
-	fields, err := c.Env.Fields()
+	e := c.Env // the callbacks keep it, also where the Conn serves another invocation later
+	fields, err := e.Fields()
 	if err != nil {
 		return client.Options{}, usage.Outcome(err)
 	}
@@ -196,14 +197,14 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	fields = WithFields(c, fields)
 	c.Fields = fields
 	LearnSecrets(c, fields)
-	c.Env.UI.NameServer(how.Argv)
+	e.UI.NameServer(how.Argv)
 	opt := client.Options{
-		Secrets: &c.Env.Secrets, Protocol: c.Env.Protocol, Version: c.Env.Version, LogLevel: c.Env.LogLevel,
-		Fields: fields, Limits: c.Env.Limits, Now: c.Env.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(c) },
-		Notified: func(m *wire.Message) { notified(c, m) }, Found: func(f wire.Finding) { found(c, f) }, Reconnected: func(why string) { renewed(c, why) },
+		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
+		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) },
+		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(why string) { renewed(c, e, why) },
 		Shape: func(revision, method string, m *wire.Message) []wire.Finding {
-			return checkShape(c, revision, method, m)
-		}, Strict: func() bool { return c.Env.Strict },
+			return checkShape(c, e, revision, method, m)
+		}, Strict: func() bool { return e.Strict },
 	}
 	SetServer(c, &opt)
 	if how.Keep != nil {

@@ -73,7 +73,7 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
 	for _, f := range list.Findings {
-		found(c, f)
+		found(c, c.Env, f)
 	}
 	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
 		keepList(ctx, c, k, list)
@@ -105,7 +105,7 @@ func sort(c *Conn, list client.List) catalogue {
 	}
 	all.Tools = good
 	for _, f := range mcp.Confusable("tool", sliceutil.Map(good, func(tool mcp.Tool) string { return tool.Name })) {
-		found(c, f)
+		found(c, c.Env, f)
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
@@ -243,8 +244,8 @@ func appended[T any](all []T, raw json.RawMessage, parse func(json.RawMessage) (
 
 // checkShape holds a message against its shape. Of an entry that is told to be left out nothing
 // more is said.
-func checkShape(c *Conn, revision, method string, m *wire.Message) []wire.Finding {
-	if !c.tellsLeftOut.Load() || c.Env.Strict {
+func checkShape(c *Conn, e *host.Env, revision, method string, m *wire.Message) []wire.Finding {
+	if !c.tellsLeftOut.Load() || e.Strict {
 		return shape.Check(revision, method, m)
 	}
 	return shape.CheckBut(func(raw []byte) bool {

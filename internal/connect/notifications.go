@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"mcpc/internal/client"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
 // notified shows progress and the server's log messages while a request runs.
-func notified(c *Conn, m *wire.Message) {
+func notified(c *Conn, e *host.Env, m *wire.Message) {
 	params, err := m.ParamMembers()
 	if err != nil {
 		params = nil
@@ -17,15 +18,15 @@ func notified(c *Conn, m *wire.Message) {
 	switch m.Method {
 	case "notifications/progress":
 		if c.Box == nil {
-			c.Env.UI.ShowProgress(withoutSecrets(c, params))
+			e.UI.ShowProgress(withoutSecrets(e, params))
 		}
 	case "notifications/message":
 		if c.OnNotification != nil {
 			break
 		}
-		params = withoutSecrets(c, params)
+		params = withoutSecrets(e, params)
 		data, _ := params.Get("data")
-		c.Env.UI.ShowLog(params.Text("level"), params.Text("logger"), data)
+		e.UI.ShowLog(params.Text("level"), params.Text("logger"), data)
 	case "notifications/tools/list_changed":
 		ForgetTools(c)
 	case "notifications/prompts/list_changed":
@@ -37,20 +38,20 @@ func notified(c *Conn, m *wire.Message) {
 }
 
 // withoutSecrets is what may be shown of a notification: standard error is often kept.
-func withoutSecrets(c *Conn, params jsonraw.Members) jsonraw.Members {
+func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 	safe := slices.Clone(params)
 	for i, m := range safe {
-		safe[i].Value, _ = c.Env.Secrets.Bytes(m.Value)
+		safe[i].Value, _ = e.Secrets.Bytes(m.Value)
 	}
 	return safe
 }
 
-func found(c *Conn, f wire.Finding) {
+func found(c *Conn, e *host.Env, f wire.Finding) {
 	if f.Rule == client.RuleShape && !firstOf(c, f) {
 		return
 	}
-	if f.Level > wire.Info || c.Env.Verbose > 0 {
-		c.Env.UI.Warn(f.Text)
+	if f.Level > wire.Info || e.Verbose > 0 {
+		e.UI.Warn(f.Text)
 	}
 }
 
@@ -79,11 +80,11 @@ func strictly(c *Conn) (out wire.Outcome) {
 	return out
 }
 
-func renewed(c *Conn, why string) {
+func renewed(c *Conn, e *host.Env, why string) {
 	c.changed = true
 	ForgetTools(c)
 	c.Forget(PromptKind)
-	c.Env.UI.Note(why)
+	e.UI.Note(why)
 }
 
 const MostWarnings = 20

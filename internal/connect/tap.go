@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
 )
 
@@ -31,26 +32,27 @@ func Tap(c *Conn) wire.Tap {
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
 		command = nil // it is in the arguments, or in the file of another program
 	}
-	c.Env.StartRecording(c.Where, capture.ByCommand, command)
-	recorder, conn := c.Env.Record.Recorder, max(0, c.Env.Record.Conns-1)
+	e := c.Env
+	e.StartRecording(c.Where, capture.ByCommand, command)
+	recorder, conn := e.Record.Recorder, max(0, e.Record.Conns-1)
 	return func(f wire.Frame) {
 		f.Conn = conn
-		c.Env.Record.Crossed.Store(true)
-		watch := c.Env.Watch.Load()
+		e.Record.Crossed.Store(true)
+		watch := e.Watch.Load()
 		if watch == nil {
 			recorder.Tap(f)
 			return
 		}
-		f = c.Env.Secrets.Frame(f)
+		f = e.Secrets.Frame(f)
 		recorder.TapSafe(f)
 		(*watch)(f)
 	}
 }
 
 // tapFull says that no frame is of use any more, so that none is made.
-func tapFull(c *Conn) bool {
-	r := &c.Env.Record
-	if c.Env.Watch.Load() != nil {
+func tapFull(e *host.Env) bool {
+	r := &e.Record
+	if e.Watch.Load() != nil {
 		return false
 	}
 	if r.Recorder == nil {
