@@ -121,7 +121,6 @@ var largeTypes = map[string]string{
 	"internal/wire.Outcome":          "all that is known of how a request ended, which is printed, documented and recorded",
 	"internal/redact.Secrets":        "to be split",
 	"internal/wire.Traits":           "what the correlation needs of a message",
-	"internal/wire.connState":        "to be split",
 }
 
 type listed struct {

@@ -114,27 +114,26 @@ type thread struct {
 // connState are the exchanges of one conversation, by what ties a frame to them.
 type connState struct {
 	count  *int
-	places []Place
-	latest *thread
+	places []Place // those of the frame that is being added
 
-	requests recent[string, *thread] // by the id of the request, answered or not
-	// asked is by the id of what the server asked. The two sides number their
-	// requests apart from each other, so ids overlap, and progress tokens as well.
-	asked       recent[string, *thread]
-	tokens      recent[string, *thread]
-	askedTokens recent[string, *thread]
-	streams     recent[int, *thread]    // by the HTTP request
-	bookmarks   recent[string, *thread] // by the id of a server-sent event
-	waiting     map[int]int64           // heads whose request's body is still to come
-	carriers    recent[int, *thread]    // by the HTTP request that carried no request
-	rounds      []*thread               // that wait for the answer to a question
+	// sent and asked are the requests of the client and those of the server. The two
+	// sides number their requests apart from each other, so ids overlap, and progress
+	// tokens as well.
+	sent, asked requests
+	unanswered  unanswered
+	rounds      rounds
 	failed      recent[uint64, *thread] // by what was asked
-	apart
-}
 
-// mostRounds bounds the exchanges that wait for a follow-up request, and the heads that
-// wait for a body, which may never come.
-const mostRounds = 1000
+	streams   recent[int, *thread]    // by the HTTP request
+	carriers  recent[int, *thread]    // by the HTTP request that carried no request
+	waiting   map[int]int64           // heads whose request's body is still to come
+	bookmarks recent[string, *thread] // by the id of a server-sent event
+
+	// latest is the request that was sent last, opening the one that opened the
+	// conversation. sse is the stream of HTTP+SSE, pipe what came on a pipe, and what
+	// the client told by a POST.
+	latest, opening, sse, pipe *thread
+}
 
 func (c *connState) place(t *thread, role Role, ref int64, item int) {
 	if t.number == unlisted {
@@ -186,10 +185,10 @@ func (c *connState) message(ref int64, frame *Frame, m Traits, item int) {
 
 func (c *connState) request(ref int64, frame *Frame, m Traits, item int) {
 	role := Repeats
-	t := c.requests.get(m.ID)
+	t := c.sent.byID.get(m.ID)
 	if t == nil || !t.open || t.sum != m.Sum {
 		if t = c.sentAgain(m); t != nil {
-		} else if t = c.nextRound(m); t != nil {
+		} else if t = c.rounds.take(m); t != nil {
 			role = Continues
 		} else {
 			t, role = &thread{number: *c.count, method: m.Method}, Asks
@@ -201,10 +200,10 @@ func (c *connState) request(ref int64, frame *Frame, m Traits, item int) {
 		c.opening = t
 	}
 	t.id, t.sum, t.open, t.asks, t.failed, t.accepted = m.ID, m.Sum, true, m.Asks, false, false
-	c.requests.put(m.ID, t)
-	c.waits(t)
+	c.sent.put(t, m)
+	c.unanswered.add(t)
 	c.place(t, role, ref, item)
-	c.tie(t, frame, m)
+	c.tie(t, frame)
 }
 
 // sentAgain finds the exchange whose request failed on the way and is sent again
@@ -215,17 +214,14 @@ func (c *connState) sentAgain(m Traits) *thread {
 		return nil
 	}
 	c.failed.drop(m.Asks)
-	if c.requests.get(t.id) == t {
-		c.requests.drop(t.id)
+	if c.sent.byID.get(t.id) == t {
+		c.sent.byID.drop(t.id)
 	}
 	return t
 }
 
 // tie remembers by what else the frames that follow are known to be t's.
-func (c *connState) tie(t *thread, frame *Frame, m Traits) {
-	if t.token = m.Token; m.Token != "" {
-		c.tokens.put(m.Token, t)
-	}
+func (c *connState) tie(t *thread, frame *Frame) {
 	if ref, ok := c.waiting[frame.Stream]; ok {
 		c.place(t, Heads, ref, -1)
 		delete(c.waiting, frame.Stream)
@@ -240,22 +236,6 @@ func (c *connState) tie(t *thread, frame *Frame, m Traits) {
 		c.carriers.drop(frame.Stream)
 		t.take(c, before)
 	}
-}
-
-// nextRound finds the exchange that m goes on with: m gives back the state that
-// the server handed out, or at least answers where it asked (2026-07-28
-// basic/patterns/mrtr).
-func (c *connState) nextRound(m Traits) *thread {
-	if len(c.rounds) == 0 || m.State == "" && !m.Answers {
-		return nil
-	}
-	for i := len(c.rounds) - 1; i >= 0; i-- {
-		if t := c.rounds[i]; t.state == m.State && t.method == m.Method {
-			c.rounds = append(c.rounds[:i:i], c.rounds[i+1:]...)
-			return t
-		}
-	}
-	return nil
 }
 
 // response goes by the HTTP response that it came in, where its exchange waits for
@@ -273,7 +253,7 @@ func (c *connState) response(ref int64, frame *Frame, m Traits, item int) {
 		return
 	}
 	if t == nil || !t.open || t.id != m.ID {
-		t = c.requests.get(m.ID)
+		t = c.sent.byID.get(m.ID)
 	}
 	if m.NoID && (t == nil || !t.open) {
 		t = c.only(frame.Stream)
@@ -283,11 +263,10 @@ func (c *connState) response(ref int64, frame *Frame, m Traits, item int) {
 		return
 	}
 	t.open = false
-	c.over(t)
+	c.unanswered.remove(t)
 	c.place(t, Answers, ref, item)
-	if m.More && len(c.rounds) < mostRounds {
-		t.state = m.State
-		c.rounds = append(c.rounds, t)
+	if m.More {
+		c.rounds.add(t, m)
 	}
 }
 
@@ -300,7 +279,7 @@ func (c *connState) only(stream int) *thread {
 		}
 		return nil
 	}
-	return c.single()
+	return c.unanswered.single()
 }
 
 // other gives a message that is neither a request nor an answer to the exchange that
@@ -316,7 +295,7 @@ func (c *connState) other(ref int64, frame *Frame, m Traits, item int) {
 		t = c.onStream(frame)
 	case m.Cancels != "" && t.open:
 		role = Cancels
-		c.over(t)
+		c.unanswered.remove(t)
 	case m.Reply && frame.Dir == Sent && t.open:
 		role, t.open = Answers, false
 	}
@@ -341,9 +320,9 @@ func (t *Traits) namesNothing() bool {
 
 // named is the exchange that a message names; nil where it names none.
 func (c *connState) named(frame *Frame, m Traits) *thread {
-	asked, tokens := &c.requests, &c.tokens
+	of := &c.sent
 	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {
-		asked, tokens = &c.asked, &c.askedTokens
+		of = &c.asked
 	}
 	switch {
 	case m.Reply && frame.Dir == Received && c.carriers.get(frame.Stream) != nil:
@@ -352,19 +331,19 @@ func (c *connState) named(frame *Frame, m Traits) *thread {
 		if t := c.streams.get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
 			return t
 		}
-		return asked.get(m.ID)
+		return of.byID.get(m.ID)
 	case m.Progress != "":
 		if t := c.streams.get(frame.Stream); t != nil && t.token == m.Progress && frame.Dir == Received {
 			return t
 		}
-		return tokens.get(m.Progress)
+		return of.byToken.get(m.Progress)
 	case m.Cancels != "":
-		if t := asked.get(m.Cancels); t != nil || frame.Dir == Sent {
+		if t := of.byID.get(m.Cancels); t != nil || frame.Dir == Sent {
 			return t
 		}
-		return c.requests.get(m.Cancels) // a subscription that the server ends
+		return c.sent.byID.get(m.Cancels) // a subscription that the server ends
 	case m.Subscription != "" && frame.Dir == Received:
-		return c.requests.get(m.Subscription)
+		return c.sent.byID.get(m.Subscription)
 	case m.Method == "notifications/initialized" && frame.Dir == Sent:
 		return c.opening // which it completes
 	}

@@ -18,15 +18,18 @@ func (c *connState) head(ref int64, h *Frame) {
 		c.place(t, Resumes, ref, -1)
 		c.streams.put(h.Stream, t)
 		if t.open {
-			c.waits(t)
+			c.unanswered.add(t)
 		}
 		return
 	}
-	if c.waiting == nil || len(c.waiting) > mostRounds {
+	if c.waiting == nil || len(c.waiting) > mostHeads {
 		c.waiting = map[int]int64{}
 	}
 	c.waiting[h.Stream] = ref
 }
+
+// mostHeads bounds the heads that wait for a body, which may never come.
+const mostHeads = 1000
 
 func (c *connState) responseHead(ref int64, h *Frame) {
 	if c.carries(ref, h) {
@@ -39,7 +42,7 @@ func (c *connState) responseHead(ref int64, h *Frame) {
 	}
 	t.refused = t.apart && h.HTTP.Status == 405
 	if t.accepted = h.HTTP.Status == 202; h.HTTP.Status >= 400 {
-		c.over(t)
+		c.unanswered.remove(t)
 	}
 	if slices.Contains(askedAgain, h.HTTP.Status) {
 		c.fails(t)

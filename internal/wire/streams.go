@@ -1,28 +1,11 @@
 package wire
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-)
-
 // What the server sends of its own accord goes by the stream on which it comes, and
 // never by what happened to be asked last. Where the stream is the answer to a request,
 // a message is that request's. Where it is one of its own (the answer to a GET, the
 // stream of HTTP+SSE) or a pipe, a message that names no request stands apart: with its
 // stream, or with the pipe's conversation. That one request alone waited for its answer
 // is a guess, and said to be one.
-
-// apart is what a conversation has beside its requests.
-type apart struct {
-	// pipe is what came on a pipe, and what the client told by a POST, sse the stream of
-	// HTTP+SSE, opening the request that opened the conversation.
-	pipe, sse, opening *thread
-	// waiters are the requests that wait for their answer. They are not looked at any
-	// more where they were too many.
-	waiters map[*thread]struct{}
-	crowded bool
-}
 
 // unlisted is the number of a thread that has none yet: of the streams most carry
 // nothing that stands apart.
@@ -103,12 +86,9 @@ func (c *connState) question(ref int64, frame *Frame, m Traits, item int) {
 	t := &thread{number: *c.count, method: m.Method, id: m.ID, open: true}
 	*c.count++
 	if t.parent = c.streams.get(frame.Stream); t.parent == nil || t.parent.apart {
-		t.parent, t.guess = c.single(), true
+		t.parent, t.guess = c.unanswered.single(), true
 	}
-	c.asked.put(m.ID, t)
-	if m.Token != "" {
-		c.askedTokens.put(m.Token, t)
-	}
+	c.asked.put(t, m)
 	c.place(t, Asks, ref, item)
 	c.concerns(t, ref, item)
 }
@@ -123,70 +103,28 @@ func (c *connState) concerns(t *thread, ref int64, item int) {
 
 // guess places a message that could be of any request also with the only one that waits.
 func (c *connState) guess(ref int64, item int) {
-	if to := c.single(); to != nil {
+	if to := c.unanswered.single(); to != nil {
 		c.places = append(c.places, Place{Exchange: to.number, Role: Concerns, Ref: ref, Item: item, Guess: true})
 	}
 }
-
-// waits notes that a request waits for its answer.
-func (c *connState) waits(t *thread) {
-	switch {
-	case c.crowded:
-	case len(c.waiters) >= generation:
-		c.crowded, c.waiters = true, nil
-	default:
-		if c.waiters == nil {
-			c.waiters = map[*thread]struct{}{}
-		}
-		c.waiters[t] = struct{}{}
-	}
-}
-
-// over notes that it does not any more, answered or not.
-func (c *connState) over(t *thread) { delete(c.waiters, t) }
-
-// single is the only request that waits, nil where there are none or several. One that
-// subscribes waits for ever, and what comes for it says so.
-func (c *connState) single() (only *thread) {
-	if len(c.waiters) > mostAtOnce {
-		return nil
-	}
-	for t := range c.waiters {
-		if t.method == "subscriptions/listen" {
-			continue
-		}
-		if only != nil {
-			return nil
-		}
-		only = t
-	}
-	return only
-}
-
-// mostAtOnce is how many requests are looked at for the single one.
-const mostAtOnce = 100
 
 // closed is for the end of a stream. With a pipe, and with the stream of HTTP+SSE, all
 // end that wait for an answer on it; it reports whether t does.
 func (c *connState) closed(ref int64, frame *Frame, t *thread) (ended bool) {
 	switch whole := frame.Stream == 0; {
 	case whole || t != nil && t == c.sse:
-		for _, waits := range c.inOrder() {
+		for _, waits := range c.unanswered.inOrder() {
 			if whole || waits.accepted {
 				c.place(waits, Ends, ref, -1)
-				c.over(waits)
+				c.unanswered.remove(waits)
 				ended = ended || waits == t
 			}
 		}
 	case t != nil && !t.accepted:
-		c.over(t)
+		c.unanswered.remove(t)
 		if frame.Close != nil && frame.Close.How == "cut" {
 			c.fails(t)
 		}
 	}
 	return ended
-}
-
-func (c *connState) inOrder() []*thread {
-	return slices.SortedFunc(maps.Keys(c.waiters), func(a, b *thread) int { return cmp.Compare(a.number, b.number) })
 }

@@ -1,0 +1,97 @@
+package wire
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// requests are those of one side, answered or not, by id and by progress token.
+type requests struct{ byID, byToken recent[string, *thread] }
+
+// put remembers a request by what m, its message, says.
+func (r *requests) put(t *thread, m Traits) {
+	r.byID.put(m.ID, t)
+	if t.token = m.Token; m.Token != "" {
+		r.byToken.put(m.Token, t)
+	}
+}
+
+// unanswered are the requests of the client that wait for their response.
+type unanswered struct {
+	all map[*thread]struct{}
+	// tooMany is set once there were more than generation. From then on all is empty.
+	tooMany bool
+}
+
+func (u *unanswered) add(t *thread) {
+	switch {
+	case u.tooMany:
+	case len(u.all) >= generation:
+		u.tooMany, u.all = true, nil
+	default:
+		if u.all == nil {
+			u.all = map[*thread]struct{}{}
+		}
+		u.all[t] = struct{}{}
+	}
+}
+
+// remove forgets a request, answered or not.
+func (u *unanswered) remove(t *thread) { delete(u.all, t) }
+
+// mostAtOnce is how many requests single looks at.
+const mostAtOnce = 100
+
+// single is the only request that waits, nil where there are none or several. One that
+// subscribes waits for ever, and what comes for it says so.
+func (u *unanswered) single() (only *thread) {
+	if len(u.all) > mostAtOnce {
+		return nil
+	}
+	for t := range u.all {
+		if t.method == "subscriptions/listen" {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = t
+	}
+	return only
+}
+
+// inOrder returns the requests in the order in which their exchanges began.
+func (u *unanswered) inOrder() []*thread {
+	return slices.SortedFunc(maps.Keys(u.all), func(a, b *thread) int { return cmp.Compare(a.number, b.number) })
+}
+
+// rounds are the exchanges whose response asked for more, and that a further request
+// continues (2026-07-28 basic/patterns/mrtr).
+type rounds []*thread
+
+// mostRounds bounds the exchanges that wait for a further request, which may never come.
+const mostRounds = 1000
+
+// add remembers an exchange by the state that m, its response, handed out.
+func (r *rounds) add(t *thread, m Traits) {
+	if len(*r) < mostRounds {
+		t.state = m.State
+		*r = append(*r, t)
+	}
+}
+
+// take removes and returns the exchange that m continues: m gives back the state that
+// the server handed out, or at least answers where it asked.
+func (r *rounds) take(m Traits) *thread {
+	if m.State == "" && !m.Answers {
+		return nil
+	}
+	for i, t := range slices.Backward(*r) {
+		if t.state == m.State && t.method == m.Method {
+			*r = slices.Delete(*r, i, i+1)
+			return t
+		}
+	}
+	return nil
+}
