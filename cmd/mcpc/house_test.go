@@ -116,7 +116,6 @@ var largeTypes = map[string]string{
 	"internal/client/auth.Request":   "the settings of a login",
 	"internal/connect/host.Settings": "the flags of all commands about a connection",
 	"internal/state.Session":         "a session as it is stored",
-	"internal/state.Store":           "to be split",
 	"internal/capture.Row":           "what is known of an exchange, which the filter language names",
 	"internal/wire.Outcome":          "all that is known of how a request ended, which is printed, documented and recorded",
 	"internal/redact.Secrets":        "to be split",

@@ -35,10 +35,7 @@ type Verdict struct {
 // and command lines may hold secrets. What cannot be read is not remembered.
 func (s *Store) Verdict(key string) (Verdict, bool) {
 	var v Verdict
-	if checkDir(s.dir) != nil {
-		return v, false
-	}
-	raw, err := readFile(s.path(verdictsName, hashed(key)), maxVerdict)
+	raw, err := s.dir.read(filepath.Join(verdictsName, hashed(key)), maxVerdict)
 	if err != nil || json.Unmarshal(raw, &v) != nil || v.Revision == "" {
 		return Verdict{}, false
 	}
@@ -54,24 +51,7 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	if err != nil {
 		return err
 	}
-	return s.saveCached(ctx, verdictsName, key, [][]byte{raw}, maxVerdicts)
-}
-
-// saveCached writes one file of a cache and keeps the cache within its bound.
-func (s *Store) saveCached(ctx context.Context, cache, key string, parts [][]byte, bound int) error {
-	unlock, err := s.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := makeSubdir(s.path(cache)); err != nil {
-		return err
-	}
-	if err := replaceFile(s.path(cache, hashed(key)), parts, nil); err != nil {
-		return err
-	}
-	prune(s.path(cache), bound)
-	return nil
+	return s.dir.saveCached(ctx, verdictsName, key, [][]byte{raw}, maxVerdicts)
 }
 
 // prune removes the files that are too many. They are a cache: what fails here

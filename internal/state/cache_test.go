@@ -75,7 +75,7 @@ func TestBrokenToolsFile(t *testing.T) {
 	list := oddTools()
 	list.Tools = list.Tools[:5]
 	save(t, s, "k", list)
-	path := s.path(toolsName, hashed("k"))
+	path := s.dir.file(toolsName, hashed("k"))
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestVerdicts(t *testing.T) {
 		t.Errorf("got %v, %v", got, ok)
 	}
 	for _, broken := range []string{"", "{", `{"revision":""}`, "\x00\x00"} {
-		if err := os.WriteFile(s.path(verdictsName, hashed(key)), []byte(broken), 0o600); err != nil {
+		if err := os.WriteFile(s.dir.file(verdictsName, hashed(key)), []byte(broken), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got, ok := s.Verdict(key); ok {
@@ -170,9 +170,9 @@ func TestCachesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		// File times are coarse; make them tell the order.
-		_ = os.Chtimes(s.path(verdictsName, hashed(key)), day(i-1000), day(i-1000))
+		_ = os.Chtimes(s.dir.file(verdictsName, hashed(key)), day(i-1000), day(i-1000))
 	}
-	left, err := os.ReadDir(s.path(verdictsName))
+	left, err := os.ReadDir(s.dir.file(verdictsName))
 	if err != nil || len(left) != maxVerdicts {
 		t.Errorf("%d are left, %v", len(left), err)
 	}

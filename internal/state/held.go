@@ -41,8 +41,8 @@ func (s *Store) HeldSocket() (string, error) {
 		if len(path) > maxSocket {
 			continue
 		}
-		if filepath.Dir(dir) == s.dir {
-			if err := makeDir(s.dir); err != nil {
+		if filepath.Dir(dir) == s.dir.path {
+			if err := makeDir(s.dir.path); err != nil {
 				return "", err
 			}
 		}
@@ -54,13 +54,13 @@ func (s *Store) HeldSocket() (string, error) {
 		}
 		return path, CheckHeld(path)
 	}
-	return "", unsafePath(s.dir, "its path is too long for a socket in it", "keep state elsewhere with --state DIR or MCPC_STATE")
+	return "", unsafePath(s.dir.path, "its path is too long for a socket in it", "keep state elsewhere with --state DIR or MCPC_STATE")
 }
 
 // HeldDirs are the directories in which sockets may be.
 func (s *Store) HeldDirs() []string {
 	own := fmt.Sprintf("mcpc-%d", os.Geteuid())
-	return []string{s.path(heldName), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
+	return []string{s.dir.file(heldName), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
 }
 
 // CheckHeld makes sure that no other user could have put the socket where it is. One that

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -40,12 +41,12 @@ func (s *Store) Reserve(ctx context.Context, sess Session, n int) (first int64, 
 	if !validKey(sess.Key) {
 		return 0, goneSession(sess.Name, "is not stored")
 	}
-	unlock, err := s.lock(ctx)
+	unlock, err := s.dir.lock(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer unlock()
-	f, err := openFile(s.path(idsName, sess.Key), os.O_RDWR, Unwritable)
+	f, err := openFile(s.dir.file(idsName, sess.Key), os.O_RDWR, Unwritable)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, goneSession(sess.Name, "was closed or replaced")
 	}
@@ -72,21 +73,21 @@ func (s *Store) LastUsed(sess Session) time.Time {
 	if !validKey(sess.Key) {
 		return time.Time{}
 	}
-	fi, err := os.Lstat(s.path(idsName, sess.Key))
+	fi, err := os.Lstat(s.dir.file(idsName, sess.Key))
 	if err != nil {
 		return time.Time{}
 	}
 	return fi.ModTime()
 }
 
-// createCounters makes a counter for each key of after that is not in before.
+// createCounters makes a counter in dir for each key of after that is not in before.
 // Those values are the sessions' first ids.
-func (s *Store) createCounters(before, after map[string]int64) error {
+func createCounters(dir string, before, after map[string]int64) error {
 	for key, first := range after {
 		if _, ok := before[key]; ok {
 			continue
 		}
-		if err := s.createCounter(key, first); err != nil {
+		if err := createCounter(dir, key, first); err != nil {
 			return err
 		}
 	}
@@ -95,15 +96,14 @@ func (s *Store) createCounters(before, after map[string]int64) error {
 
 // createCounter writes the counter of a new session. One that is there already
 // is kept: a session that is put back goes on counting.
-func (s *Store) createCounter(key string, first int64) error {
+func createCounter(dir, key string, first int64) error {
 	if !validKey(key) {
 		return fmt.Errorf("storing a session: its key is not from Put")
 	}
-	dir := s.path(idsName)
 	if err := makeSubdir(dir); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.path(idsName, key), os.O_RDWR|os.O_CREATE|os.O_EXCL|openSafely, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, key), os.O_RDWR|os.O_CREATE|os.O_EXCL|openSafely, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

@@ -100,14 +100,14 @@ func TestEndedSessionHasNoIDs(t *testing.T) {
 func TestFailedWriteLeavesNoCounter(t *testing.T) {
 	s := newStore(t)
 	// A directory in the place of the temporary file makes the write fail.
-	if err := os.MkdirAll(s.path(stateName+".tmp", "full"), 0o700); err != nil {
+	if err := os.MkdirAll(s.dir.file(stateName+".tmp", "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	err := s.Update(t.Context(), func(st *State) error { st.Put(sample("s")); return nil })
 	if !IsReason(err, Unwritable) {
 		t.Errorf("got %v", err)
 	}
-	if left, _ := os.ReadDir(s.path(idsName)); len(left) != 0 {
+	if left, _ := os.ReadDir(s.dir.file(idsName)); len(left) != 0 {
 		t.Errorf("left %v", left)
 	}
 }
@@ -116,7 +116,7 @@ func TestBrokenCounter(t *testing.T) {
 	good := "1 0000000000000000042\n"
 	for _, counts := range []string{good, good + "of an older record", "1 0000000000000000042 0000000000000001066 3f08a03f-15f6-461e-9611-40137b21fd8e\n"} {
 		s, sess := withSession(t, Session{Name: "s"})
-		if err := os.WriteFile(s.path(idsName, sess.Key), []byte(counts), 0o600); err != nil {
+		if err := os.WriteFile(s.dir.file(idsName, sess.Key), []byte(counts), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for want := range int64(2) {
@@ -133,13 +133,13 @@ func TestBrokenCounter(t *testing.T) {
 		strings.Replace(good, "0000000000000000042", "9999999999999999999", 1),
 	} {
 		s, sess := withSession(t, Session{Name: "s"})
-		if err := os.WriteFile(s.path(idsName, sess.Key), []byte(bad), 0o600); err != nil {
+		if err := os.WriteFile(s.dir.file(idsName, sess.Key), []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Reserve(t.Context(), sess, 1); !IsReason(err, Gone) {
 			t.Errorf("%q: got %v", bad, err)
 		}
-		if raw, _ := os.ReadFile(s.path(idsName, sess.Key)); string(raw) != bad {
+		if raw, _ := os.ReadFile(s.dir.file(idsName, sess.Key)); string(raw) != bad {
 			t.Errorf("%q was overwritten", bad)
 		}
 	}
@@ -157,7 +157,7 @@ func TestIDsEnd(t *testing.T) {
 
 func TestLockedByItself(t *testing.T) {
 	s, sess := withSession(t, Session{Name: "s"})
-	s.wait = 20 * time.Millisecond
+	s.dir.wait = 20 * time.Millisecond
 	err := s.Update(t.Context(), func(*State) error {
 		_, err := s.Reserve(t.Context(), sess, 1)
 		return err

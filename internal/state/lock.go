@@ -24,16 +24,16 @@ const pidAt = 1
 
 // lock makes the directory if need be and takes the lock. The error is
 // [Locked], another [Error], or the context's own when that ended.
-func (s *Store) lock(ctx context.Context) (unlock func(), err error) {
-	return s.lockFile(ctx, lockName, s.wait)
+func (d *directory) lock(ctx context.Context) (unlock func(), err error) {
+	return d.lockFile(ctx, lockName, d.wait)
 }
 
 // lockFile takes the lock of that name, waiting at most that long.
-func (s *Store) lockFile(ctx context.Context, name string, wait time.Duration) (unlock func(), err error) {
-	if err := makeDir(s.dir); err != nil {
+func (d *directory) lockFile(ctx context.Context, name string, wait time.Duration) (unlock func(), err error) {
+	if err := makeDir(d.path); err != nil {
 		return nil, err
 	}
-	path := s.path(name)
+	path := d.file(name)
 	until, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
@@ -45,7 +45,7 @@ func (s *Store) lockFile(ctx context.Context, name string, wait time.Duration) (
 			return nil, ctx.Err()
 		}
 		if fl == nil {
-			return nil, s.locked(path)
+			return nil, locked(path)
 		}
 		same, err := sign(fl)
 		if err == nil && same {
@@ -140,7 +140,7 @@ func sign(fl *flock.Flock) (same bool, err error) {
 }
 
 // locked says who holds the lock, as far as the lock file tells.
-func (s *Store) locked(path string) *Error {
+func locked(path string) *Error {
 	e := &Error{Reason: Locked, Path: path, what: "is held by another process"}
 	f, err := openFile(path, os.O_RDONLY, Unreadable)
 	if err != nil {

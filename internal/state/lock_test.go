@@ -58,8 +58,8 @@ func TestLockOfAnotherFile(t *testing.T) {
 // for the lock of the new file.
 func TestLockFileIsReplaced(t *testing.T) {
 	s, _ := stored(t)
-	s.wait = time.Minute
-	path := s.path(lockName)
+	s.dir.wait = time.Minute
+	path := s.dir.file(lockName)
 	old := acquired(t, path)
 	entered := make(chan error, 1)
 	go func() { entered <- s.Update(t.Context(), put) }()

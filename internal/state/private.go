@@ -2,8 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"time"
 )
@@ -12,36 +10,26 @@ import (
 // user can read it: it has mode 0600, in a directory that others cannot write to, and is
 // replaced as a whole.
 type Private struct {
-	store *Store
-	name  string
+	dir  *directory
+	name string
 }
 
-// holdWait is how long Hold waits: the holder may be talking to a server.
+// holdWait is how long Lock waits: the holder may be talking to a server.
 const holdWait = time.Minute
 
 // Private names such a file. Nothing is read or written.
-func (s *Store) Private(name string) *Private { return &Private{s, name} }
+func (s *Store) Private(name string) *Private { return &Private{&s.dir, name} }
 
 // Path is where the file is.
-func (p *Private) Path() string { return p.store.path(p.name) }
+func (p *Private) Path() string { return p.dir.file(p.name) }
 
 // Read gives what was last written, without a lock; nil where nothing was.
-func (p *Private) Read() ([]byte, error) {
-	err := checkDir(p.store.dir)
-	var raw []byte
-	if err == nil {
-		raw, err = readFile(p.Path(), maxState)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return raw, err
-}
+func (p *Private) Read() ([]byte, error) { return p.dir.read(p.name, maxState) }
 
 // Update replaces the file under the state's lock, for which it waits at most five
 // seconds. An error of change comes back as it is, and nothing is written then.
 func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, error)) error {
-	unlock, err := p.store.lock(ctx)
+	unlock, err := p.dir.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,16 +42,16 @@ func (p *Private) Update(ctx context.Context, change func(old []byte) ([]byte, e
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(p.Path(), [][]byte{raw}, p.store.sync); err != nil {
+	if err := replaceFile(p.Path(), [][]byte{raw}, p.dir.sync); err != nil {
 		return err
 	}
-	return p.store.syncDir()
+	return p.dir.syncDir()
 }
 
 // Repair renames the file if it is damaged, and returns the backup's path, which is ""
 // otherwise.
 func (p *Private) Repair(ctx context.Context, damaged func(raw []byte) bool) (backup string, err error) {
-	unlock, err := p.store.lock(ctx)
+	unlock, err := p.dir.lock(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -75,12 +63,12 @@ func (p *Private) Repair(ctx context.Context, damaged func(raw []byte) bool) (ba
 	if err := os.Chmod(p.Path(), 0o600); err != nil {
 		return "", &Error{Reason: Unwritable, Path: p.Path(), Err: err}
 	}
-	return p.store.setAside(p.name)
+	return p.dir.setAside(p.name)
 }
 
 // Lock takes a lock of the file's own, under which it may be read and updated: for
 // what only one process may do at a time, and what takes longer than an update. It
 // waits at most a minute.
 func (p *Private) Lock(ctx context.Context) (release func(), err error) {
-	return p.store.lockFile(ctx, p.name+".lock", holdWait)
+	return p.dir.lockFile(ctx, p.name+".lock", holdWait)
 }

@@ -58,7 +58,7 @@ const blows = 20
 // childHammer adds a word to its own session and reserves ids of the shared
 // one, over and over, and prints the ids that it got.
 func childHammer(s *Store, args []string) error {
-	s.wait = time.Minute // a slow disk is no part of this test
+	s.dir.wait = time.Minute // a slow disk is no part of this test
 	for i := range blows {
 		var sess Session
 		err := s.Update(context.Background(), func(st *State) error {
@@ -260,7 +260,7 @@ func childHold(s *Store, _ []string) error {
 
 func TestLockSaysWhoHoldsIt(t *testing.T) {
 	s := newStore(t)
-	s.wait = 50 * time.Millisecond
+	s.dir.wait = 50 * time.Millisecond
 	update(t, s, func(st *State) error { st.Put(sample("s")); return nil })
 	cmd := child(t, "hold", s.Dir())
 	in, _ := cmd.StdinPipe()
@@ -279,7 +279,7 @@ func TestLockSaysWhoHoldsIt(t *testing.T) {
 	if !errors.As(err, &e) || e.Reason != Locked || e.PID != cmd.Process.Pid {
 		t.Fatalf("got %#v, want Locked by %d", err, cmd.Process.Pid)
 	}
-	want := fmt.Sprintf("state %s is held by process %d", s.path(lockName), cmd.Process.Pid)
+	want := fmt.Sprintf("state %s is held by process %d", s.dir.file(lockName), cmd.Process.Pid)
 	if e.Error() != want {
 		t.Errorf("got %q, want %q", e.Error(), want)
 	}
@@ -296,7 +296,7 @@ func TestLockSaysWhoHoldsIt(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	s.wait = lockWait
+	s.dir.wait = lockWait
 	update(t, s, func(st *State) error { st.Put(sample("t")); return nil })
 }
 

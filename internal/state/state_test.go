@@ -58,7 +58,7 @@ func TestRoundTrip(t *testing.T) {
 func TestUpdateWritesOnlyChanges(t *testing.T) {
 	s := newStore(t)
 	update(t, s, func(*State) error { return nil })
-	if _, err := os.Stat(s.path(stateName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(s.dir.file(stateName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing changed, and there is a file: %v", err)
 	}
 	mine := errors.New("mine")
@@ -158,7 +158,7 @@ func TestDamagedFileIsKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if kept, _ := os.ReadFile(backup); string(kept) != file || backup != s.path(stateName+".bak") {
+			if kept, _ := os.ReadFile(backup); string(kept) != file || backup != s.dir.file(stateName+".bak") {
 				t.Errorf("kept %q as %s", kept, backup)
 			}
 			update(t, s, func(st *State) error { st.Put(sample("s")); return nil })
@@ -172,7 +172,7 @@ func TestDamagedFileIsKept(t *testing.T) {
 func checkDamaged(t *testing.T, s *Store, err error) {
 	t.Helper()
 	var e *Error
-	if !errors.As(err, &e) || e.Reason != Damaged || e.Path != s.path(stateName) {
+	if !errors.As(err, &e) || e.Reason != Damaged || e.Path != s.dir.file(stateName) {
 		t.Fatalf("got %v", err)
 	}
 	if !strings.HasPrefix(e.Hint().String(), "mcpc state repair --state ") {
@@ -187,11 +187,11 @@ func TestRepairKeepsEveryBackup(t *testing.T) {
 	s := newStore(t)
 	for i, want := range []string{".bak", ".bak2", ".bak3"} {
 		writeState(t, s, fmt.Sprint("garbage", i))
-		if got, err := s.Repair(t.Context()); err != nil || got != s.path(stateName+want) {
+		if got, err := s.Repair(t.Context()); err != nil || got != s.dir.file(stateName+want) {
 			t.Errorf("got %q, %v", got, err)
 		}
 	}
-	if raw, _ := os.ReadFile(s.path(stateName + ".bak")); string(raw) != "garbage0" {
+	if raw, _ := os.ReadFile(s.dir.file(stateName + ".bak")); string(raw) != "garbage0" {
 		t.Errorf("got %q", raw)
 	}
 }
@@ -313,7 +313,7 @@ func writeState(t testing.TB, s *Store, file string) {
 	t.Helper()
 	err := os.MkdirAll(s.Dir(), 0o700)
 	if err == nil {
-		err = os.WriteFile(s.path(stateName), []byte(file), 0o600)
+		err = os.WriteFile(s.dir.file(stateName), []byte(file), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +322,7 @@ func writeState(t testing.TB, s *Store, file string) {
 
 func readState(t testing.TB, s *Store) string {
 	t.Helper()
-	raw, err := os.ReadFile(s.path(stateName))
+	raw, err := os.ReadFile(s.dir.file(stateName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,7 @@ package state
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -31,10 +29,8 @@ const (
 // A Store is a state directory. It holds nothing open between calls and may be
 // used by many goroutines and processes at once.
 type Store struct {
-	dir   string
-	given bool          // dir was asked for, and is not the default
-	wait  time.Duration // for the lock
-	sync  func(*os.File) error
+	dir   directory
+	given bool // dir was asked for, and is not the default
 }
 
 // DefaultDir is where state is kept unless the user says otherwise. Without a
@@ -57,18 +53,18 @@ func Open(dir string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Store{dir: path, wait: lockWait, sync: (*os.File).Sync}, nil
+		return &Store{dir: directory{path, lockWait, (*os.File).Sync}}, nil
 	}
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		what := fmt.Sprintf("finding the state directory %s: %v", dir, err)
 		return nil, &Error{Reason: NoHome, Path: dir, Err: err, what: what}
 	}
-	return &Store{dir: path, given: true, wait: lockWait, sync: (*os.File).Sync}, nil
+	return &Store{dir: directory{path, lockWait, (*os.File).Sync}, given: true}, nil
 }
 
 // Dir is the absolute path of the state directory.
-func (s *Store) Dir() string { return s.dir }
+func (s *Store) Dir() string { return s.dir.path }
 
 // Load reads the last whole state, without a lock. No directory or no file is
 // an empty State and no error. With every error the State is empty, so that a
@@ -80,34 +76,23 @@ func (s *Store) Load() (State, error) {
 
 // read returns the file's bytes (nil if there is none) and what they say.
 func (s *Store) read() ([]byte, State, error) {
-	err := checkDir(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, State{}, nil
-	}
-	if err != nil {
-		return nil, State{}, err
-	}
-	path := s.path(stateName)
-	raw, err := readFile(path, maxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, State{}, nil
-	}
-	if err != nil {
+	raw, err := s.dir.read(stateName, maxState)
+	if raw == nil {
 		return nil, State{}, err
 	}
 	st, err := decode(raw)
 	if err != nil {
-		return raw, State{}, s.damaged(path, err)
+		return raw, State{}, s.damaged(err)
 	}
 	return raw, st, nil
 }
 
-func (s *Store) damaged(path string, why error) *Error {
+func (s *Store) damaged(why error) *Error {
 	repair := "state repair"
 	if s.given {
-		repair += " --state " + quoted(s.dir)
+		repair += " --state " + quoted(s.dir.path)
 	}
-	return &Error{Reason: Damaged, Path: path, what: "is damaged: " + why.Error(), hint: wire.Run(repair)}
+	return &Error{Reason: Damaged, Path: s.dir.file(stateName), what: "is damaged: " + why.Error(), hint: wire.Run(repair)}
 }
 
 // Update changes the state: it takes the lock (waiting at most five seconds),
@@ -120,18 +105,17 @@ func (s *Store) Update(ctx context.Context, change func(*State) error) error {
 		return err
 	}
 	// The rename is made durable without the lock: the others need not wait.
-	return s.syncDir()
+	return s.dir.syncDir()
 }
 
-// Try finds out whether the state could be changed, for who would have nothing to show for
-// what he is about to do otherwise. It changes nothing.
+// Try returns the error with which Update would fail. It changes nothing.
 func (s *Store) Try(ctx context.Context) error {
 	_, unlock, err := s.lockState(ctx)
 	defer unlock()
 	if err != nil {
 		return err
 	}
-	path := s.path(stateName)
+	path := s.dir.file(stateName)
 	tmp := path + tmpSuffix
 	_ = os.Remove(tmp) // as replaceFile does
 	err = writeNew(tmp, nil, nil)
@@ -167,7 +151,7 @@ func (s *Store) update(ctx context.Context, change func(*State) error) (wrote bo
 
 // lockState takes the lock and loads the state, to be written back. unlock is never nil.
 func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err error) {
-	unlock, err = s.lock(ctx)
+	unlock, err = s.dir.lock(ctx)
 	if err != nil {
 		return State{}, func() {}, err
 	}
@@ -180,13 +164,12 @@ func (s *Store) lockState(ctx context.Context) (st State, unlock func(), err err
 
 // prepare makes a loaded state ready to be written back.
 func (s *Store) prepare(raw []byte, st *State) error {
-	path := s.path(stateName)
 	if st.Version > formatVersion {
 		what := fmt.Sprintf("has version %d, this mcpc writes version %d", st.Version, formatVersion)
-		return &Error{Reason: Newer, Path: path, what: what}
+		return &Error{Reason: Newer, Path: s.dir.file(stateName), what: what}
 	}
 	if err := keepExtras(raw, st); err != nil {
-		return s.damaged(path, describe(raw, err))
+		return s.damaged(describe(raw, err))
 	}
 	return nil
 }
@@ -195,9 +178,9 @@ func (s *Store) prepare(raw []byte, st *State) error {
 // a session's counter is there before the session is, and goes after it. Before
 // and after are the keys of the sessions, see [State.keys].
 func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
-	err := s.createCounters(before, after)
+	err := createCounters(s.dir.file(idsName), before, after)
 	if err == nil {
-		err = replaceFile(s.path(stateName), [][]byte{raw}, s.sync)
+		err = replaceFile(s.dir.file(stateName), [][]byte{raw}, s.dir.sync)
 	}
 	if err != nil {
 		s.dropKeys(after, before)
@@ -212,7 +195,7 @@ func (s *Store) writeLocked(raw []byte, before, after map[string]int64) error {
 func (s *Store) dropKeys(old, current map[string]int64) {
 	for key := range old {
 		if _, ok := current[key]; !ok {
-			_ = os.Remove(s.path(idsName, key))
+			_ = os.Remove(s.dir.file(idsName, key))
 			_ = s.DropTools(key)
 		}
 	}
@@ -227,7 +210,7 @@ func (s *Store) Repair(ctx context.Context) (backup string, err error) {
 	if !IsReason(err, Damaged) {
 		return "", err
 	}
-	backup, err = s.setAside(stateName)
+	backup, err = s.dir.setAside(stateName)
 	if err != nil {
 		return "", err
 	}
@@ -238,37 +221,5 @@ func (s *Store) Repair(ctx context.Context) (backup string, err error) {
 	if err := s.writeLocked(fresh, nil, nil); err != nil {
 		return backup, err
 	}
-	return backup, s.syncDir()
-}
-
-// setAside renames a file to the first free backup name. Under the lock no other process
-// chooses one.
-func (s *Store) setAside(name string) (string, error) {
-	path := s.path(name)
-	backup := path + ".bak"
-	for n := 2; ; n++ {
-		_, err := os.Lstat(backup)
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil {
-			return "", &Error{Reason: Unwritable, Path: backup, Err: err}
-		}
-		backup = fmt.Sprintf("%s.bak%d", path, n)
-	}
-	if err := os.Rename(path, backup); err != nil {
-		return "", &Error{Reason: Unwritable, Path: backup, Err: err}
-	}
-	return backup, nil
-}
-
-func (s *Store) syncDir() error {
-	if err := syncDir(s.dir, s.sync); err != nil {
-		return &Error{Reason: Unwritable, Path: s.dir, Err: err}
-	}
-	return nil
-}
-
-func (s *Store) path(elem ...string) string {
-	return filepath.Join(append([]string{s.dir}, elem...)...)
+	return backup, s.dir.syncDir()
 }

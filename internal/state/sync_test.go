@@ -17,10 +17,10 @@ import (
 // syncing notes what is synced: the file's name, what is in it, and what
 // state.json holds at that time.
 func syncing(s *Store, synced *[]string) {
-	s.sync = func(f *os.File) error {
-		name, _ := filepath.Rel(s.dir, f.Name())
+	s.dir.sync = func(f *os.File) error {
+		name, _ := filepath.Rel(s.dir.path, f.Name())
 		raw, _ := os.ReadFile(f.Name())
-		state, _ := os.ReadFile(s.path(stateName))
+		state, _ := os.ReadFile(s.dir.file(stateName))
 		*synced = append(*synced, fmt.Sprintf("%s: %s; state: %s", name, raw, state))
 		return f.Sync()
 	}
@@ -79,7 +79,7 @@ func TestFailedSync(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := readState(t, s)
-		s.sync = func(f *os.File) error {
+		s.dir.sync = func(f *os.File) error {
 			if !strings.Contains(f.Name(), string(filepath.Separator)+name) {
 				t.Errorf("%s: %s is synced", name, f.Name())
 			}
@@ -92,7 +92,7 @@ func TestFailedSync(t *testing.T) {
 			t.Errorf("%s: the state became %s", name, after)
 		}
 		for _, gone := range []string{"state.json.tmp", "p.tmp", "p"} {
-			if _, err := os.Lstat(s.path(gone)); !os.IsNotExist(err) {
+			if _, err := os.Lstat(s.dir.file(gone)); !os.IsNotExist(err) {
 				t.Errorf("%s: %s is left: %v", name, gone, err)
 			}
 		}
@@ -103,8 +103,8 @@ func TestFailedSync(t *testing.T) {
 func TestFailedSyncOfDirectory(t *testing.T) {
 	for errno, want := range map[syscall.Errno]bool{syscall.EINVAL: false, syscall.ENOTSUP: false, syscall.EIO: true} {
 		s, _ := stored(t)
-		s.sync = func(f *os.File) error {
-			if f.Name() == s.dir {
+		s.dir.sync = func(f *os.File) error {
+			if f.Name() == s.dir.path {
 				return errno
 			}
 			return f.Sync()

@@ -48,7 +48,7 @@ func (s *Store) SaveTools(ctx context.Context, key string, list ToolList) error 
 	if err != nil {
 		return err
 	}
-	return s.saveCached(ctx, toolsName, key, parts, maxToolFiles)
+	return s.dir.saveCached(ctx, toolsName, key, parts, maxToolFiles)
 }
 
 // Tools returns a remembered list, or nil if there is none. An error means
@@ -56,7 +56,7 @@ func (s *Store) SaveTools(ctx context.Context, key string, list ToolList) error 
 // none, and SaveTools puts a good one in its place.
 func (s *Store) Tools(key string) (*ToolList, error) {
 	var list ToolList
-	found, err := s.withTools(key, func(t *toolsFile) error {
+	found, err := withTools(&s.dir, key, func(t *toolsFile) error {
 		list = t.list()
 		return t.eachTool(func(tool Tool) { list.Tools = append(list.Tools, tool) })
 	})
@@ -73,7 +73,7 @@ func (s *Store) Tools(key string) (*ToolList, error) {
 func (s *Store) Tool(key, name string) (*Tool, *ToolList, error) {
 	var tool *Tool
 	var list ToolList
-	found, err := s.withTools(key, func(t *toolsFile) (err error) {
+	found, err := withTools(&s.dir, key, func(t *toolsFile) (err error) {
 		list = t.list()
 		tool, err = t.find(name)
 		return err
@@ -89,7 +89,7 @@ func (s *Store) Tool(key, name string) (*Tool, *ToolList, error) {
 
 // DropTools forgets a list, for instance after a list_changed.
 func (s *Store) DropTools(key string) error {
-	path := s.path(toolsName, hashed(key))
+	path := s.dir.file(toolsName, hashed(key))
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &Error{Reason: Unwritable, Path: path, Err: err}
 	}
@@ -97,13 +97,13 @@ func (s *Store) DropTools(key string) error {
 }
 
 // withTools opens a list's file for use; found is false if there is none.
-func (s *Store) withTools(key string, use func(*toolsFile) error) (found bool, err error) {
-	if err := checkDir(s.dir); errors.Is(err, fs.ErrNotExist) {
+func withTools(dir *directory, key string, use func(*toolsFile) error) (found bool, err error) {
+	if err := checkDir(dir.path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	path := s.path(toolsName, hashed(key))
+	path := dir.file(toolsName, hashed(key))
 	f, err := openFile(path, os.O_RDONLY, Unreadable)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

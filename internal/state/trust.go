@@ -34,17 +34,22 @@ func (t Trust) same(other Trust) bool {
 	return t.Fingerprint == other.Fingerprint && t.Server == other.Server && t.File == other.File && t.Tool == other.Tool
 }
 
-// Trusts are all that the user confirmed, the newest last.
-func (s *Store) Trusts() ([]Trust, error) {
-	p := s.Private(trustedName)
-	raw, err := p.Read()
+// Trusts is the file of what the user confirmed.
+type Trusts struct{ file *Private }
+
+// Trusts is what the user confirmed. Nothing is read yet.
+func (s *Store) Trusts() Trusts { return Trusts{s.Private(trustedName)} }
+
+// All returns what the user confirmed, the newest last.
+func (t Trusts) All() ([]Trust, error) {
+	raw, err := t.file.Read()
 	if err != nil {
 		return nil, err
 	}
-	return s.decodeTrusts(p, raw)
+	return t.decode(raw)
 }
 
-func (s *Store) decodeTrusts(p *Private, raw []byte) ([]Trust, error) {
+func (t Trusts) decode(raw []byte) ([]Trust, error) {
 	var doc struct {
 		Trusted []Trust `json:"trusted"`
 	}
@@ -52,24 +57,25 @@ func (s *Store) decodeTrusts(p *Private, raw []byte) ([]Trust, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		return nil, &Error{Reason: Damaged, Path: p.Path(), what: "is damaged: " + describe(raw, err).Error(), hint: wire.Hint("rm " + quoted(p.Path()))}
+		path := t.file.Path()
+		return nil, &Error{Reason: Damaged, Path: path, what: "is damaged: " + describe(raw, err).Error(), hint: wire.Hint("rm " + quoted(path))}
 	}
 	return doc.Trusted, nil
 }
 
-// SaveTrust remembers one. It replaces what was confirmed of the same server before.
-func (s *Store) SaveTrust(ctx context.Context, t Trust) error {
-	return s.changeTrusts(ctx, func(all []Trust) []Trust {
+// Save remembers one. It replaces what was confirmed of the same server before.
+func (t Trusts) Save(ctx context.Context, one Trust) error {
+	return t.change(ctx, func(all []Trust) []Trust {
 		all = append(slices.DeleteFunc(all, func(old Trust) bool {
-			return old.same(t) || t.Tool == "" && old.Tool == "" && old.Server == t.Server && old.File == t.File
-		}), t)
+			return old.same(one) || one.Tool == "" && old.Tool == "" && old.Server == one.Server && old.File == one.File
+		}), one)
 		return all[max(0, len(all)-maxTrusts):]
 	})
 }
 
-// DropTrusts forgets those that drop picks, and says how many they were.
-func (s *Store) DropTrusts(ctx context.Context, drop func(Trust) bool) (n int, err error) {
-	err = s.changeTrusts(ctx, func(all []Trust) []Trust {
+// Drop forgets those that drop picks, and returns how many they were.
+func (t Trusts) Drop(ctx context.Context, drop func(Trust) bool) (n int, err error) {
+	err = t.change(ctx, func(all []Trust) []Trust {
 		left := slices.DeleteFunc(slices.Clone(all), drop)
 		n = len(all) - len(left)
 		return left
@@ -77,10 +83,9 @@ func (s *Store) DropTrusts(ctx context.Context, drop func(Trust) bool) (n int, e
 	return n, err
 }
 
-func (s *Store) changeTrusts(ctx context.Context, change func([]Trust) []Trust) error {
-	p := s.Private(trustedName)
-	return p.Update(ctx, func(old []byte) ([]byte, error) {
-		all, err := s.decodeTrusts(p, old)
+func (t Trusts) change(ctx context.Context, change func([]Trust) []Trust) error {
+	return t.file.Update(ctx, func(old []byte) ([]byte, error) {
+		all, err := t.decode(old)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 // What was confirmed of a server last counts, beside what was confirmed of its tools.
 func TestTrusts(t *testing.T) {
 	s := newStore(t)
-	if all, err := s.Trusts(); all != nil || err != nil {
+	if all, err := s.Trusts().All(); all != nil || err != nil {
 		t.Errorf("nothing was confirmed: got %v, %v", all, err)
 	}
 	at := time.Unix(1e9, 0).UTC()
@@ -21,28 +21,28 @@ func TestTrusts(t *testing.T) {
 		{Fingerprint: "4", Server: "a:x", File: "f", Tool: "t", At: at},
 		{Fingerprint: "4", Server: "a:x", File: "f", Tool: "t", At: at},
 	} {
-		if err := s.SaveTrust(t.Context(), trust); err != nil {
+		if err := s.Trusts().Save(t.Context(), trust); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := s.Trusts()
+	all, err := s.Trusts().All()
 	if err != nil || len(all) != 4 || all[0].Fingerprint != "2" || all[3].Fingerprint != "4" {
 		t.Errorf("got %v, %v", all, err)
 	}
-	if n, err := s.DropTrusts(t.Context(), func(trust Trust) bool { return trust.Tool != "" }); n != 2 || err != nil {
+	if n, err := s.Trusts().Drop(t.Context(), func(trust Trust) bool { return trust.Tool != "" }); n != 2 || err != nil {
 		t.Errorf("dropped %d, %v", n, err)
 	}
-	if all, _ = s.Trusts(); len(all) != 2 {
+	if all, _ = s.Trusts().All(); len(all) != 2 {
 		t.Errorf("%v is left", all)
 	}
 	// What cannot be understood confirms nothing, and is not overwritten.
 	if err := os.WriteFile(s.Private(trustedName).Path(), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := s.Trusts(); all != nil || !IsReason(err, Damaged) {
+	if all, err := s.Trusts().All(); all != nil || !IsReason(err, Damaged) {
 		t.Errorf("got %v, %v", all, err)
 	}
-	if err := s.SaveTrust(t.Context(), Trust{Fingerprint: "5"}); !IsReason(err, Damaged) {
+	if err := s.Trusts().Save(t.Context(), Trust{Fingerprint: "5"}); !IsReason(err, Damaged) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -50,13 +50,13 @@ func TestModes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, p := range []string{"", idsName, toolsName} {
-				if m := mode(t, s.path(p)); m != 0o700 {
+				if m := mode(t, s.dir.file(p)); m != 0o700 {
 					t.Errorf("directory %q is %o", p, m)
 				}
 			}
 			files := []string{stateName, lockName, filepath.Join(idsName, sess.Key), filepath.Join(toolsName, hashed("k"))}
 			for _, p := range files {
-				if m := mode(t, s.path(p)); m != 0o600 {
+				if m := mode(t, s.dir.file(p)); m != 0o600 {
 					t.Errorf("file %q is %o", p, m)
 				}
 			}
@@ -67,13 +67,13 @@ func TestModes(t *testing.T) {
 func TestReadableFilesEndPrivate(t *testing.T) {
 	s, _ := stored(t)
 	for _, name := range []string{stateName, lockName} {
-		if err := os.Chmod(s.path(name), 0o644); err != nil {
+		if err := os.Chmod(s.dir.file(name), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	update(t, s, put)
 	for _, name := range []string{stateName, lockName} {
-		if m := mode(t, s.path(name)); m != 0o600 {
+		if m := mode(t, s.dir.file(name)); m != 0o600 {
 			t.Errorf("%s is %o", name, m)
 		}
 	}
@@ -91,7 +91,7 @@ func TestSymbolicLinksAreRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			link := s.path(strings.Replace(name, "KEY", sess.Key, 1))
+			link := s.dir.file(strings.Replace(name, "KEY", sess.Key, 1))
 			if err := os.RemoveAll(link); err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestDirectoryThroughOwnLink(t *testing.T) {
 
 func TestPipeDoesNotHang(t *testing.T) {
 	s, _ := stored(t)
-	path := s.path(stateName)
+	path := s.dir.file(stateName)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestForeignOwner(t *testing.T) {
 	}
 	for _, name := range []string{"", stateName} {
 		s, _ := stored(t)
-		if err := os.Chown(s.path(name), nobody, nobody); err != nil {
+		if err := os.Chown(s.dir.file(name), nobody, nobody); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Load(); !IsReason(err, Unsafe) {
@@ -226,18 +226,18 @@ func TestReadOnly(t *testing.T) {
 	// itself fails.
 	for _, lock := range []bool{true, false} {
 		if !lock {
-			if err := os.Remove(s.path(lockName)); err != nil {
+			if err := os.Remove(s.dir.file(lockName)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, p := range []string{idsName, "."} {
-			if err := os.Chmod(s.path(p), 0o500); err != nil {
+			if err := os.Chmod(s.dir.file(p), 0o500); err != nil {
 				t.Fatal(err)
 			}
 		}
 		got := asOrdinaryUser(t, s)
 		for _, p := range []string{".", idsName} {
-			if err := os.Chmod(s.path(p), 0o700); err != nil {
+			if err := os.Chmod(s.dir.file(p), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -285,7 +285,7 @@ func childReadOnly(s *Store, _ []string) error {
 	if err != nil {
 		return err
 	}
-	s.dir = "/"
+	s.dir.path = "/"
 	for _, r := range accesses(s) {
 		fmt.Println(r)
 	}

@@ -134,7 +134,7 @@ func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, na
 			}
 		}
 	}
-	n, err := store.DropTrusts(ctx, func(t state.Trust) bool { return t.Server == name || slices.Contains(ids, t.Server) })
+	n, err := store.Trusts().Drop(ctx, func(t state.Trust) bool { return t.Server == name || slices.Contains(ids, t.Server) })
 	switch {
 	case err != nil:
 		return cmdutil.Exit(connect.StateFailed(err))
@@ -152,7 +152,7 @@ func trusted(ctx context.Context, f *cmdutil.Factory) error {
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	all, err := store.Trusts()
+	all, err := store.Trusts().All()
 	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}

@@ -56,7 +56,7 @@ func (e *Env) Trusts(store *state.Store) []state.Trust {
 	if store == nil {
 		return nil
 	}
-	all, err := store.Trusts()
+	all, err := store.Trusts().All()
 	if err != nil {
 		e.UI.Warn("the stored approvals cannot be read: " + err.Error())
 	}
@@ -69,7 +69,7 @@ func (e *Env) Trust(ctx context.Context, store *state.Store, s target.Server) er
 		_, err := state.Open(e.State)
 		return err
 	}
-	return store.SaveTrust(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: e.Now()})
+	return store.Trusts().Save(ctx, state.Trust{Fingerprint: s.Fingerprint(), Server: s.ID(), File: s.File, At: e.Now()})
 }
 
 func ServerFacts(e *Env, s target.Server) (rows [][]string) {

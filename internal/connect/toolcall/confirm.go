@@ -85,7 +85,7 @@ func toolTrusted(c *connect.Conn, tool *connect.Definition) bool {
 func trustTool(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
 	err := error(nil)
 	if c.Store != nil {
-		err = c.Store.SaveTrust(ctx, state.Trust{Fingerprint: toolPrint(c, tool), Server: c.Origin.ID(), File: c.Origin.File, Tool: tool.Name, At: c.Env.Now()})
+		err = c.Store.Trusts().Save(ctx, state.Trust{Fingerprint: toolPrint(c, tool), Server: c.Origin.ID(), File: c.Origin.File, Tool: tool.Name, At: c.Env.Now()})
 	}
 	if err != nil {
 		c.Env.UI.Warn("it could not be stored: " + err.Error())
