@@ -118,7 +118,6 @@ var largeTypes = map[string]string{
 	"internal/state.Session":         "a session as it is stored",
 	"internal/capture.Row":           "what is known of an exchange, which the filter language names",
 	"internal/wire.Outcome":          "all that is known of how a request ended, which is printed, documented and recorded",
-	"internal/redact.Secrets":        "to be split",
 	"internal/wire.Traits":           "what the correlation needs of a message",
 }
 

@@ -35,11 +35,10 @@ func (s *Secrets) Find(raw []byte) []Found {
 		return all
 	}
 	all := known(false)
-	for _, look := range []struct {
-		kind FoundKind
-		hide func([]byte) edit
-	}{{FoundURL, s.hideForm}, {FoundURL, s.hideURLs}, {FoundName, s.hideNamed}} {
-		for _, at := range look.hide(raw).replaced {
+	for _, look := range byForm {
+		e := look.hide(raw, s.Variables)
+		s.Learn(e.secrets...)
+		for _, at := range e.replaced {
 			all = append(all, Found{From: at[0], To: at[1], Kind: look.kind})
 		}
 	}

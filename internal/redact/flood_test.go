@@ -34,7 +34,7 @@ func TestNoValueIsForgotten(t *testing.T) {
 			t.Errorf("%s: %d bytes for a value", name, each)
 		}
 		most := int32(0)
-		for _, of := range s.known.marked {
+		for _, of := range s.values.index.marked {
 			most = max(most, of.n)
 		}
 		if most > 3000 {

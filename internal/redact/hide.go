@@ -47,7 +47,16 @@ type edit struct {
 	done int
 	// replaced is what was, in bytes of raw: the begin and the end of each place.
 	replaced [][2]int
+	// secrets are the values that were replaced, as they are to be learnt.
+	secrets []string
 }
+
+// byForm finds secrets by how they look: in a form, in a URL, behind a name. Variables is
+// as in Secrets.
+var byForm = [...]struct {
+	kind FoundKind
+	hide func(raw []byte, variables bool) edit
+}{{FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideNamed}}
 
 // put replaces raw[from:to].
 func (e *edit) put(from, to int, shown string) {
@@ -65,9 +74,8 @@ func (e *edit) result() ([]byte, int) {
 	return append(e.out, e.raw[e.done:]...), len(e.replaced)
 }
 
-// hideNamed hides the values that stand behind a secret name and ":" or "=", and
-// learns them.
-func (s *Secrets) hideNamed(raw []byte) edit {
+// hideNamed hides the values that stand behind a secret name and ":" or "=".
+func hideNamed(raw []byte, variables bool) edit {
 	e, colon, equals := edit{raw: raw}, -1, -1
 	for at := 0; ; {
 		if colon < at {
@@ -82,7 +90,7 @@ func (s *Secrets) hideNamed(raw []byte) edit {
 		if at-1 < e.done || !secretMember(wordBefore(raw[e.done:at-1])) || bytes.HasSuffix(raw[:at], []byte("urn:ietf:params:oauth:")) {
 			continue
 		}
-		if s != nil && s.Variables {
+		if variables {
 			if after := variable().Find(raw[at:]); after != nil {
 				at += len(after)
 				continue
@@ -95,8 +103,8 @@ func (s *Secrets) hideNamed(raw []byte) edit {
 				continue
 			}
 			e.put(v.from, v.to, v.shown(secret))
-			s.Learn(v.plainText(secret))
-			s.learnBasic(string(wordBefore(raw[:v.from])), secret)
+			e.secrets = append(e.secrets, v.plainText(secret))
+			e.secrets = append(e.secrets, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
 		}
 		at = max(at, end)
 	}
@@ -331,8 +339,8 @@ func isSchema(raw []byte) bool {
 	return schema
 }
 
-// hideURLs hides what RedactURL does in the URLs that stand in a text, and learns it.
-func (s *Secrets) hideURLs(raw []byte) edit {
+// hideURLs hides what RedactURL does in the URLs that stand in a text.
+func hideURLs(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	for at := 0; ; {
 		next := bytes.Index(raw[at:], []byte("://"))
@@ -351,7 +359,7 @@ func (s *Secrets) hideURLs(raw []byte) edit {
 			link := string(raw[from:to])
 			if safe := RedactURL(link); safe != link {
 				e.put(from, to, safe)
-				s.LearnURL(link)
+				e.secrets = append(e.secrets, urlSecrets(link, 3)...)
 			}
 		}
 		at = to

@@ -23,16 +23,17 @@ func (s *Secrets) Bytes(raw []byte) (safe []byte, n int) {
 func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	// What is known goes first, as a whole: a look for names may end within a value.
 	safe, n = s.hideKnown(raw, true)
-	before := s.values()
+	before := s.count()
 	more := 0
-	for _, look := range []func([]byte) edit{s.hideForm, s.hideURLs, s.hideNamed} {
-		e := look(safe)
+	for _, look := range byForm {
+		e := look.hide(safe, s != nil && s.Variables)
+		s.Learn(e.secrets...)
 		safe, more = e.result()
 		n += more
 	}
 	safe, more = hideTokens(safe)
 	n += more
-	if s.values() > before { // what was learnt may stand elsewhere, too
+	if s.count() > before { // what was learnt may stand elsewhere, too
 		safe, more = s.hideKnown(safe, false)
 		n += more
 	}
@@ -77,7 +78,7 @@ func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool
 		to := windowEnd(raw, from)
 		end := to
 		if to < len(raw) {
-			end = min(len(raw), to+s.overlap())
+			end = min(len(raw), to+s.values.overlap())
 		}
 		l := lookout{s: s, learn: learn, left: mostWork * (end - from + shortestWork)}
 		for _, p := range l.look(raw[from:end], mostLevels) {
@@ -117,16 +118,6 @@ func windowEnd(raw []byte, from int) int {
 	return to
 }
 
-// overlap is how far behind a window a value may reach that begins in it.
-func (s *Secrets) overlap() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.known == nil {
-		return window / 16
-	}
-	return max(window/16, min(16*s.known.longest, 8*window))
-}
-
 // A lookout looks for known values in a text and in its decoded forms.
 type lookout struct {
 	s *Secrets
@@ -155,27 +146,14 @@ func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 			}
 			within(text, origin)
 		})
-		if l.s.isEscaped(raw) {
+		if l.s.values.isEscaped(raw) {
 			if v, ok := decode(raw, escape); ok {
 				l.learnFrom(raw)
 				within(v.text, v.origin)
 			}
 		}
 	}
-	s := l.s
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.known != nil {
-		s.known.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value}) })
-	}
-	for _, pattern := range s.patterns {
-		for _, at := range pattern.FindAllIndex(raw, -1) {
-			if at[1] > at[0] {
-				all = append(all, sighting{at[0], at[1], string(raw[at[0]:at[1]])})
-			}
-		}
-	}
-	return all
+	return l.s.values.appendSightings(all, raw)
 }
 
 // learnFrom learns from a text with escapes. Each kind of them is undone alone, because a
@@ -192,20 +170,11 @@ func (l *lookout) learnFrom(raw []byte) {
 	}
 }
 
-func (s *Secrets) isEscaped(raw []byte) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.known == nil {
-		return new(known).isEscaped(raw)
-	}
-	return s.known.isEscaped(raw)
-}
-
 // learnFrom learns what Bytes would hide in a text for its name or its form.
 func (s *Secrets) learnFrom(text []byte) {
-	s.hideForm(text)
-	s.hideURLs(text)
-	s.hideNamed(text)
+	for _, look := range byForm {
+		s.Learn(look.hide(text, s.Variables).secrets...)
+	}
 	for _, begin := range tokenBegins {
 		eachToken(text, begin, func(from, to int) { s.Learn(string(text[from:to])) })
 	}

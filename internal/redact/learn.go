@@ -31,52 +31,55 @@ func (s *Secrets) LearnField(f wire.Field) {
 		}
 	} else if scheme, rest, ok := strings.Cut(f.Value, " "); ok {
 		s.Learn(strings.TrimSpace(rest))
-		s.learnBasic(scheme, rest)
+		s.Learn(basicSecrets(scheme, rest)...)
 	}
 }
 
-// learnBasic notes the password in credentials of the scheme Basic, which are
-// "user:password" in base64 (RFC 7617, section 2).
-func (s *Secrets) learnBasic(scheme, credentials string) {
+// basicSecrets returns the password in credentials of the scheme Basic, which are
+// "user:password" in base64 (RFC 7617, section 2), and the credentials.
+func basicSecrets(scheme, credentials string) []string {
 	if !strings.EqualFold(scheme, "basic") {
-		return
+		return nil
 	}
 	text, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(credentials), "="))
 	if err != nil {
-		return
+		return nil
 	}
 	if _, password, ok := strings.Cut(string(text), ":"); ok {
-		s.Learn(string(text), password)
+		return []string{string(text), password}
 	}
+	return nil
 }
 
 // LearnURL notes the user information and the secret parameters of a URL, and of the
 // URLs in its parameters.
-func (s *Secrets) LearnURL(raw string) { s.learnURL(raw, 3) }
+func (s *Secrets) LearnURL(raw string) { s.Learn(urlSecrets(raw, 3)...) }
 
-func (s *Secrets) learnURL(raw string, levels int) {
-	if s == nil || levels == 0 || !strings.ContainsAny(raw, "@=") {
-		return
+// urlSecrets returns what LearnURL notes; levels is as in redactURL.
+func urlSecrets(raw string, levels int) (all []string) {
+	if levels == 0 || !strings.ContainsAny(raw, "@=") {
+		return nil
 	}
 	if u, err := url.Parse(raw); err == nil {
 		if password, ok := u.User.Password(); ok {
-			s.Learn(password)
+			all = append(all, password)
 		} else {
-			s.Learn(u.User.Username())
+			all = append(all, u.User.Username())
 		}
 	} else if _, rest, ok := strings.Cut(raw, "//"); ok { // its password holds what it may not hold
 		user := rest[:max(0, strings.LastIndexByte(rest, '@'))]
 		_, password, _ := strings.Cut(user, ":")
-		s.Learn(unescaped(password))
+		all = append(all, unescaped(password))
 	}
 	for _, param := range strings.FieldsFunc(raw, func(r rune) bool { return strings.ContainsRune(paramBegins, r) }) {
 		name, value, _ := strings.Cut(param, "=")
 		if text := unescaped(value); secretName(unescaped(name)) {
-			s.Learn(text)
+			all = append(all, text)
 		} else {
-			s.learnURL(text, levels-1)
+			all = append(all, urlSecrets(text, levels-1)...)
 		}
 	}
+	return all
 }
 
 // LearnCommand notes the secrets among the words of a command.
@@ -104,9 +107,8 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 	}
 }
 
-// hideForm hides what a form holds that was sent as a body, as in the query of a URL, and
-// learns it.
-func (s *Secrets) hideForm(raw []byte) edit {
+// hideForm hides what a form holds that was sent as a body, as in the query of a URL.
+func hideForm(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	if len(raw) == 0 || !isNameByte(raw[0]) && raw[0] != '%' || len(raw) > longestForm || !slices.Contains(raw, '&') ||
 		slices.ContainsFunc(raw, func(c byte) bool { return classes[c]&(space|linkEnd) != 0 || c == '{' }) {
@@ -114,8 +116,8 @@ func (s *Secrets) hideForm(raw []byte) edit {
 	}
 	form := "?" + string(raw)
 	if safe := RedactURL(form); safe != form {
-		s.LearnURL(form)
 		e.put(0, len(raw), safe[1:])
+		e.secrets = urlSecrets(form, 3)
 	}
 	return e
 }

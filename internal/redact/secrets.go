@@ -2,11 +2,9 @@
 package redact
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"mcpc/internal/jsonraw"
@@ -28,24 +26,10 @@ type Secrets struct {
 	// secret: in a file that is checked, and not in what is recorded.
 	Variables bool
 
-	mu sync.RWMutex
-	// known is nil as long as there are no values; patterns are the user's own.
-	known    *known
-	patterns []*regexp.Regexp
+	values knownValues
 	// full is set when a value could not be noted.
 	full atomic.Bool
-	// most replaces mostKnown in tests.
-	most int
 }
-
-// shortestKnown is how long a value must be to be looked for everywhere: shorter
-// ones stand in texts by chance. mostKnown and mostBytes bound what is known: each
-// value takes some 500 bytes of memory, and itself.
-const (
-	shortestKnown = 8
-	mostKnown     = 200_000
-	mostBytes     = 64 << 20
-)
 
 // Learn notes values that are secret wherever they stand.
 func (s *Secrets) Learn(values ...string) {
@@ -72,27 +56,13 @@ func (s *Secrets) Learn(values ...string) {
 const shortestLine = 16
 
 func (s *Secrets) learn(value string) {
-	s.mu.Lock()
-	if s.known == nil {
-		s.known = newKnown()
-	}
-	found := s.known.is[value]
-	room := len(s.known.is) < cmp.Or(s.most, mostKnown) && s.known.size+len(value) <= mostBytes
-	if room && !found {
-		s.known.add(value)
-	}
-	s.mu.Unlock()
-	if !room && !found && !s.full.Swap(true) && s.Full != nil {
+	if !s.values.add(value) && !s.full.Swap(true) && s.Full != nil {
 		s.Full()
 	}
 }
 
 // Knows reports whether a value is known as it is.
-func (s *Secrets) Knows(value string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.known != nil && s.known.is[value]
-}
+func (s *Secrets) Knows(value string) bool { return s.values.has(value) }
 
 // Holds reports whether a text has a known value in it.
 func (s *Secrets) Holds(raw []byte) bool {
@@ -100,25 +70,16 @@ func (s *Secrets) Holds(raw []byte) bool {
 	return len(found) > 0 || s.Withholds()
 }
 
-// values is how many are known.
-func (s *Secrets) values() int {
+// count returns how many values are known.
+func (s *Secrets) count() int {
 	if s == nil {
 		return 0
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.known == nil {
-		return 0
-	}
-	return len(s.known.is)
+	return s.values.count()
 }
 
 // Hide adds a pattern of the user's own: what it matches is secret wherever it stands.
-func (s *Secrets) Hide(pattern *regexp.Regexp) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.patterns = append(s.patterns, pattern)
-}
+func (s *Secrets) Hide(pattern *regexp.Regexp) { s.values.addPattern(pattern) }
 
 // Command is what may be kept or shown of a command's words.
 func (s *Secrets) Command(argv []string) []string {

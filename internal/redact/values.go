@@ -1,0 +1,102 @@
+package redact
+
+import (
+	"cmp"
+	"regexp"
+	"sync"
+)
+
+// knownValues are the values that are secret wherever they stand, and the user's own
+// patterns. Several goroutines may use them at once.
+type knownValues struct {
+	mu sync.RWMutex
+	// index is nil as long as there are no values.
+	index    *known
+	patterns []*regexp.Regexp
+	// most replaces mostKnown in tests.
+	most int
+}
+
+// shortestKnown is how long a value must be to be looked for everywhere: shorter
+// ones stand in texts by chance. mostKnown and mostBytes bound what is known: each
+// value takes some 500 bytes of memory, and itself.
+const (
+	shortestKnown = 8
+	mostKnown     = 200_000
+	mostBytes     = 64 << 20
+)
+
+// add notes a value. It reports whether the value is known then: there may be too many.
+func (k *knownValues) add(value string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.index == nil {
+		k.index = newKnown()
+	}
+	if k.index.is[value] {
+		return true
+	}
+	if len(k.index.is) >= cmp.Or(k.most, mostKnown) || k.index.size+len(value) > mostBytes {
+		return false
+	}
+	k.index.add(value)
+	return true
+}
+
+func (k *knownValues) addPattern(pattern *regexp.Regexp) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.patterns = append(k.patterns, pattern)
+}
+
+func (k *knownValues) has(value string) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.index != nil && k.index.is[value]
+}
+
+func (k *knownValues) count() int {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if k.index == nil {
+		return 0
+	}
+	return len(k.index.is)
+}
+
+// overlap is how far behind a window a value may reach that begins in it.
+func (k *knownValues) overlap() int {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if k.index == nil {
+		return window / 16
+	}
+	return max(window/16, min(16*k.index.longest, 8*window))
+}
+
+// isEscaped reports that a text has escapes that may hide a value.
+func (k *knownValues) isEscaped(raw []byte) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if k.index == nil {
+		return new(known).isEscaped(raw)
+	}
+	return k.index.isEscaped(raw)
+}
+
+// appendSightings appends where values and matches of patterns stand in a text, as they are.
+func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if k.index != nil {
+		k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value}) })
+	}
+	for _, pattern := range k.patterns {
+		for _, at := range pattern.FindAllIndex(raw, -1) {
+			if at[1] > at[0] {
+				all = append(all, sighting{at[0], at[1], string(raw[at[0]:at[1]])})
+			}
+		}
+	}
+	return all
+}
