@@ -54,7 +54,7 @@ var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTim
 
 // timerFiles are the files that wait for a time.
 var timerFiles = []string{
-	"internal/cli/batch/run.go",                 // writes what is done after a moment
+	"internal/cli/batch/results.go",             // writes what is done after a moment
 	"internal/cli/catalog/watch.go",             // does not read the lists more often than once a second
 	"internal/cli/signals/signal_unix.go",       // gives a child time to end
 	"internal/cli/console/progress_ticker.go",   // draws
@@ -108,7 +108,6 @@ var largePackages = map[string]string{
 
 // largeTypes may have more methods or fields, for the reason given.
 var largeTypes = map[string]string{
-	"internal/cli/batch.batch":       "to be split",
 	"internal/cli/server.serverRow":  "a server as JSON",
 	"internal/cli/traffic.rowOut":    "a row as JSON",
 	"internal/client.Options":        "the settings of a session, each of its own",

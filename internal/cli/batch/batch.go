@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -138,22 +137,14 @@ type batch struct {
 	reading chan struct{}
 	src     *lineReader
 	window  *window
-	// The following fields belong to the writing worker, one at a time. stopAll ends the
-	// calls under way too.
-	out      *bufio.Writer
-	flushing bool // soon
-	stopAll  context.CancelFunc
-	// lineFailed is the failure to print a result, which ends the batch.
-	lineFailed error
-	// tally counts the kinds; failed is the line of the first that was not good, last
-	// that of the last result.
-	tally               map[wire.Kind]int
-	lines, failed, last int
-	began, told         time.Time
+	results *resultWriter
 }
 
 func newBatchOf(f *cmdutil.Factory, o batchOptions) *batch {
-	return &batch{f: f, batchOptions: o, reading: make(chan struct{}, 1), window: newWindow(mostLines, mostHeld), tally: map[wire.Kind]int{}, began: f.Now()}
+	w := newWindow(mostLines, mostHeld)
+	return &batch{f: f, batchOptions: o, reading: make(chan struct{}, 1), window: w, results: &resultWriter{
+		f: f, window: w, out: bufio.NewWriterSize(f.Stdout(), 64<<10), tally: tally{began: f.Now(), kinds: map[wire.Kind]int{}},
+	}}
 }
 
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
@@ -171,7 +162,7 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 	defer stop()
 	b.run(ctx, stop, in)
 	f.Progress.Done()
-	unprinted := b.unprinted()
+	unprinted := b.results.unprinted()
 	if cmdutil.KindOf(unprinted) == wire.Signal { // the reader of stdout is gone
 		return unprinted
 	}
@@ -181,23 +172,24 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 
 // summary says on one line what became of all calls, and returns the ending.
 func (b *batch) summary(ctx context.Context) wire.Outcome {
-	took := b.f.Now().Sub(b.began)
-	text := fmt.Sprintf("%s in %s", english.Plural(b.lines, "call"), term.Duration(took))
-	if b.lines > 1 && took > 0 {
-		text += fmt.Sprintf(" (%.0f a second)", float64(b.lines)/took.Seconds())
+	t := &b.results.tally
+	took := b.f.Now().Sub(t.began)
+	text := fmt.Sprintf("%s in %s", english.Plural(t.lines, "call"), term.Duration(took))
+	if t.lines > 1 && took > 0 {
+		text += fmt.Sprintf(" (%.0f a second)", t.rate(took))
 	}
-	bad := b.counts()
+	bad := t.counts()
 	switch {
-	case b.lines == 0:
+	case t.lines == 0:
 	case bad == "":
 		text += ", all ok"
 	case ctx.Err() != nil:
-		text += fmt.Sprintf(": %d ok, %s", b.tally[wire.OK], bad)
+		text += fmt.Sprintf(": %d ok, %s", t.kinds[wire.OK], bad)
 	default: // the ending says the rest
-		text += fmt.Sprintf(", %d ok", b.tally[wire.OK])
+		text += fmt.Sprintf(", %d ok", t.kinds[wire.OK])
 	}
-	if b.window.isOver() && b.unprinted() == nil {
-		text += fmt.Sprintf("; stopped after line %d", b.last)
+	if b.window.isOver() && b.results.unprinted() == nil {
+		text += fmt.Sprintf("; stopped after line %d", t.last)
 	}
 	b.f.Note(text)
 	if n := b.f.Repeats.Left(); n > 0 {
@@ -208,33 +200,18 @@ func (b *batch) summary(ctx context.Context) wire.Outcome {
 
 // ending is the worst of all lines.
 func (b *batch) ending(ctx context.Context, bad string) wire.Outcome {
-	if ctx.Err() != nil && b.unprinted() == nil {
+	if ctx.Err() != nil && b.results.unprinted() == nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
 	}
-	out := wire.Outcome{Where: b.c.Where, Many: true}
-	for kind := range b.tally {
-		out.Kind = cmdutil.MoreSevere(out.Kind, kind)
-	}
+	t := &b.results.tally
+	out := wire.Outcome{Kind: t.worst(), Where: b.c.Where, Many: true}
 	if !out.Good() {
 		out.Reached = wire.Unknown
-		out.Text = fmt.Sprintf("%d of %s failed: %s", b.lines-b.tally[wire.OK], english.Plural(b.lines, "call"), bad)
-		out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", b.failed))
+		out.Text = fmt.Sprintf("%d of %s failed: %s", t.failed(), english.Plural(t.lines, "call"), bad)
+		out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; jq -c 'select(.exit != 0)' selects them", t.firstFailed))
 		if b.f.Jq != "" {
-			out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; without --jq the full results are printed", b.failed))
+			out.Hint = wire.Hint(fmt.Sprintf("the first is line %d; without --jq the full results are printed", t.firstFailed))
 		}
 	}
 	return out
-}
-
-// counts are those of the kinds that are not good, the worst first.
-func (b *batch) counts() (text string) {
-	for _, kind := range cmdutil.WorstFirst() {
-		if n := b.tally[kind]; n > 0 {
-			if text != "" {
-				text += ", "
-			}
-			text += fmt.Sprintf("%d %s", n, kind)
-		}
-	}
-	return text
 }

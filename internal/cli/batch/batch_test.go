@@ -154,8 +154,8 @@ func windowed(t *testing.T, parallel, size, most int) {
 	if n := int(made.Load()); n > most || n < min(most, mostHeld/(size+200)) {
 		t.Errorf("%d calls were made while the first was under way, want at most %d and about so many", n, most)
 	}
-	if b.lines != 0 {
-		t.Errorf("%d results were written before the first", b.lines)
+	if b.results.tally.lines != 0 {
+		t.Errorf("%d results were written before the first", b.results.tally.lines)
 	}
 	close(release)
 	<-ended
@@ -235,8 +235,8 @@ func testBatchStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Count(string(raw), "\n"); got != 4 || b.tally[wire.RPCFailed] != 1 || b.tally[wire.OK] != 3 {
-		t.Errorf("got %d results, %v:\n%s", got, b.tally, raw)
+	if got := strings.Count(string(raw), "\n"); got != 4 || b.results.tally.kinds[wire.RPCFailed] != 1 || b.results.tally.kinds[wire.OK] != 3 {
+		t.Errorf("got %d results, %v:\n%s", got, b.results.tally.kinds, raw)
 	}
 }
 

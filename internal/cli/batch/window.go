@@ -1,0 +1,109 @@
+package batch
+
+import "sync"
+
+// Between what is read and what is written stand so many lines at most, and about
+// so many bytes: a call that takes long holds up those behind it, and not the
+// memory.
+const (
+	mostLines = 1024
+	mostHeld  = 32 << 20
+)
+
+// A window is what is between the reader and the writer, in the order of the lines.
+type window struct {
+	// over is closed when nothing more is to begin.
+	over chan struct{}
+
+	mu    sync.Mutex
+	moved sync.Cond
+	lines []*batchLine
+	bytes int // of lines that wait, and of results that do
+	// at most so many, but always one.
+	mostLines, mostBytes int
+}
+
+func newWindow(lines, bytes int) *window {
+	w := &window{over: make(chan struct{}), mostLines: lines, mostBytes: bytes}
+	w.moved.L = &w.mu
+	return w
+}
+
+// wait waits for room; false where nothing more is to begin.
+func (w *window) wait() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !w.isOver() && len(w.lines) > 0 && (len(w.lines) >= w.mostLines || w.bytes >= w.mostBytes) {
+		w.moved.Wait()
+	}
+	return !w.isOver()
+}
+
+// enter takes a line in; false where nothing more is to begin.
+func (w *window) enter(l *batchLine) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.isOver() {
+		return false
+	}
+	w.lines = append(w.lines, l)
+	w.bytes += len(l.raw)
+	return true
+}
+
+// finish marks a line as done, and passes the lines whose turn it is to write, which runs
+// under the lock, one call at a time.
+func (w *window) finish(l *batchLine, write func([]*batchLine)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.bytes += len(l.out) - len(l.raw)
+	l.raw, l.ready = nil, true
+	n := 0
+	for n < len(w.lines) && w.lines[n].ready {
+		w.bytes -= len(w.lines[n].out)
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	write(w.lines[:n])
+	left := copy(w.lines, w.lines[n:])
+	clear(w.lines[left:])
+	w.lines = w.lines[:left]
+	w.moved.Broadcast()
+}
+
+// alone runs f while no worker writes.
+func (w *window) alone(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+// end lets nothing more begin.
+func (w *window) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.isOver() {
+		close(w.over)
+	}
+	w.moved.Broadcast()
+}
+
+func (w *window) isOver() bool {
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// drain waits until what has begun has ended.
+func (w *window) drain() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.lines) > 0 {
+		w.moved.Wait()
+	}
+}
