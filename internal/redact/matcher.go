@@ -11,7 +11,7 @@ import (
 
 // A known is an index of values that are secret wherever they stand, and of the ways
 // in which they may be written. A value more costs the same whether there are ten or
-// ten thousand, and a search reads four of every five bytes once.
+// ten thousand, and a search reads four of every five bytes once. The zero known is empty.
 //
 // Of each pattern shortestKnown bytes are its mark. Wherever a pattern stands, one of the
 // five quadruples of bytes in its mark begins at a multiple of five: a set of bits tells
@@ -70,12 +70,11 @@ const (
 	mostPlaces = 8
 )
 
-func newKnown() *known {
-	return &known{is: map[string]bool{}, marked: map[uint64]chain{}, quads: make([]uint64, 1<<9), marks: make([]uint64, 1<<9)}
-}
-
 // add notes a value that is not there yet.
 func (k *known) add(value string) {
+	if k.is == nil {
+		k.is, k.marked, k.quads, k.marks = map[string]bool{}, map[uint64]chain{}, make([]uint64, 1<<9), make([]uint64, 1<<9)
+	}
 	value = strings.Clone(value)
 	k.is[value] = true
 	k.size += len(value)
@@ -182,6 +181,9 @@ func (k *known) shift() int { return 64 - 6 - bits.TrailingZeros(uint(len(k.quad
 
 // scan calls found for the known texts in a text.
 func (k *known) scan(text []byte, found func(from, to int, value string)) {
+	if k.is == nil {
+		return
+	}
 	shift, quads := k.shift(), k.quads
 	for i := 0; i+quadLength <= len(text); i += stride {
 		place := uint64(binary.LittleEndian.Uint32(text[i:])) * spread >> shift

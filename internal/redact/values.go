@@ -9,9 +9,8 @@ import (
 // knownValues are the values that are secret wherever they stand, and the user's own
 // patterns. Several goroutines may use them at once.
 type knownValues struct {
-	mu sync.RWMutex
-	// index is nil as long as there are no values.
-	index    *known
+	mu       sync.RWMutex
+	index    known
 	patterns []*regexp.Regexp
 	// most replaces mostKnown in tests.
 	most int
@@ -30,9 +29,6 @@ const (
 func (k *knownValues) add(value string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.index == nil {
-		k.index = newKnown()
-	}
 	if k.index.is[value] {
 		return true
 	}
@@ -52,15 +48,12 @@ func (k *knownValues) addPattern(pattern *regexp.Regexp) {
 func (k *knownValues) has(value string) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return k.index != nil && k.index.is[value]
+	return k.index.is[value]
 }
 
 func (k *knownValues) count() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if k.index == nil {
-		return 0
-	}
 	return len(k.index.is)
 }
 
@@ -68,9 +61,6 @@ func (k *knownValues) count() int {
 func (k *knownValues) overlap() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if k.index == nil {
-		return window / 16
-	}
 	return max(window/16, min(16*k.index.longest, 8*window))
 }
 
@@ -78,9 +68,6 @@ func (k *knownValues) overlap() int {
 func (k *knownValues) isEscaped(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if k.index == nil {
-		return new(known).isEscaped(raw)
-	}
 	return k.index.isEscaped(raw)
 }
 
@@ -88,9 +75,7 @@ func (k *knownValues) isEscaped(raw []byte) bool {
 func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if k.index != nil {
-		k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value}) })
-	}
+	k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value}) })
 	for _, pattern := range k.patterns {
 		for _, at := range pattern.FindAllIndex(raw, -1) {
 			if at[1] > at[0] {
