@@ -84,14 +84,14 @@ say '"id":"q",`+question+`'
 say '"id":3,"error":{"code":-32603,"message":"Internal error"}'
 cat
 `, "REVISION", client.Revisions()[1]))
-	for _, c := range []struct{ typed, want, noted, server string }{
-		{"\x04", "you cancelled the form", "-32603", "spied " + modern},
-		{"/decline\n", "you declined the form", "-32603", "spied " + modern},
-		{"\x04", "you cancelled the form", "-32603", "bash " + legacy},
-		{"\x04", "you cancelled the page", "", "spied " + page},
+	for _, c := range []struct{ typed, want, noted, program, script string }{
+		{"\x04", "you cancelled the form", "-32603", "spied", modern},
+		{"/decline\n", "you declined the form", "-32603", "spied", modern},
+		{"\x04", "you cancelled the form", "-32603", "bash", legacy},
+		{"\x04", "you cancelled the page", "", "spied", page},
 	} {
-		argv := append([]string{"mcpc", "call", "x", "--protocol", client.Revisions()[1], "--"}, append(strings.Fields(c.server), log)...)
-		if strings.HasSuffix(c.server, modern) {
+		argv := []string{"mcpc", "call", "x", "--protocol", client.Revisions()[1], "--", c.program, c.script, log}
+		if c.script == modern {
 			argv[4] = client.Revisions()[0]
 		}
 		tm := onTerminal(t, 300, nil, argv...)
