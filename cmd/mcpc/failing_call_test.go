@@ -58,7 +58,7 @@ var callNames = map[int]string{
 	syscall.SYS_OPENAT: "openat", syscall.SYS_READ: "read", syscall.SYS_PREAD64: "pread", syscall.SYS_GETDENTS64: "getdents",
 	syscall.SYS_NEWFSTATAT: "stat", syscall.SYS_FSTAT: "fstat", syscall.SYS_WRITE: "write", syscall.SYS_PWRITE64: "pwrite",
 	syscall.SYS_FSYNC: "fsync", syscall.SYS_RENAMEAT: "rename",
-	syscall.SYS_UNLINKAT: "unlink", syscall.SYS_MKDIRAT: "mkdir", syscall.SYS_FCHMOD: "fchmod",
+	syscall.SYS_UNLINKAT: "unlink", syscall.SYS_MKDIRAT: "mkdir", syscall.SYS_FCHMOD: "fchmod", syscall.SYS_FCHMODAT: "fchmodat",
 	syscall.SYS_FLOCK: "flock", syscall.SYS_CLOSE: "close", syscall.SYS_SOCKET: "socket", syscall.SYS_CONNECT: "connect",
 	syscall.SYS_GETSOCKOPT: "getsockopt", syscall.SYS_SETSOCKOPT: "setsockopt", syscall.SYS_EPOLL_CTL: "epoll_ctl",
 	syscall.SYS_PIPE2: "pipe", syscall.SYS_CLONE: "clone", syscall.SYS_DUP3: "dup", syscall.SYS_SETSID: "setsid",
@@ -105,10 +105,11 @@ type ruling struct {
 	flags uint32
 }
 
-// An ordeal is one run of a program of which the nth fallible call fails.
+// An ordeal is one run of a program of which the nth fallible call fails: of those with the
+// number only, or of all where it is 0.
 type ordeal struct {
-	program string
-	nth     int
+	program   string
+	nth, only int
 	// seen counts the calls; failed is the one that was made to fail.
 	seen   int
 	failed string
@@ -193,7 +194,7 @@ func (o *ordeal) judge(listener int, over <-chan struct{}) {
 			continue // it died meanwhile
 		}
 		r := ruling{id: asked.id, flags: letThrough}
-		if what, errno := o.counts(&asked); errno != 0 {
+		if what, errno := o.counts(&asked); errno != 0 && (o.only == 0 || o.only == int(asked.nr)) {
 			if o.seen++; o.seen == o.nth {
 				o.failed = what
 				r = ruling{id: asked.id, errno: -int32(errno)}

@@ -73,6 +73,25 @@ func TestTorture(t *testing.T) {
 			}
 		}
 	})
+	// The order of a program's calls is not always the same, so that the sweep may pass over a
+	// rare one. It is made to fail by its number then.
+	for nr, name := range callNames {
+		for _, words := range [][]string{{"stdio", "init"}, {"http", "init"}, {"http", "list"}} {
+			if hit.calls[name] > 0 {
+				break
+			}
+			t.Run(name+"/"+strings.Join(words, "/"), func(t *testing.T) {
+				r := rack{binary: binary, launcher: launcher, args: []string{"list", "--json"}, only: nr, hit: hit}
+				if target := transports[words[0]]; words[1] == "init" {
+					r.args = append([]string{"init", "--as", "box"}, target...)
+				} else {
+					r.before = t.TempDir()
+					r.prepare(t, target)
+				}
+				r.turn(t)
+			})
+		}
+	}
 	total := 0
 	for _, name := range callNames {
 		if hit.calls[name] == 0 {
@@ -100,6 +119,8 @@ func (c *tally) add(failed string) {
 type rack struct {
 	binary, launcher string
 	args             []string
+	// only is the number of the calls that fail, 0 for any.
+	only int
 	// before is the state that each run starts with, "" for none.
 	before string
 	// good is what a run ends with in which nothing fails.
@@ -131,7 +152,7 @@ func (r *rack) turn(t *testing.T) {
 	}
 	r.good = calm
 	for nth := 1; ; nth++ {
-		o := &ordeal{nth: nth}
+		o := &ordeal{nth: nth, only: r.only}
 		got := r.run(t, o)
 		if o.failed == "" {
 			return
