@@ -1,0 +1,101 @@
+package jsonvalue
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+)
+
+// The limits of decimal numbers.
+const (
+	// plainExponent is how long an exponent may be, with its e and its sign, that fits 32 bits.
+	plainExponent = 10
+	// mostExponent is how many digits an exponent may have that is computed with.
+	mostExponent = 1000
+	// MostScale bounds the exponent and the digits of numbers that are subtracted.
+	MostScale = 1000
+)
+
+// Decimal writes a JSON number as its digits and a power of ten: two numbers have the same
+// text if and only if they have the same decimal value. Nothing is rounded. The one
+// exception are exponents of more than mostExponent digits, which equal only themselves.
+func Decimal(token string) string {
+	at := strings.IndexAny(token, "eE")
+	if at < 0 || len(token)-at <= plainExponent {
+		return jsonraw.PlainNumber(token)
+	}
+	digits, power, _ := strings.Cut(jsonraw.PlainNumber(token[:at]), "e")
+	exponent, negative := strings.CutPrefix(strings.TrimPrefix(token[at+1:], "+"), "-")
+	if exponent = strings.TrimLeft(exponent, "0"); exponent == "" {
+		exponent = "0"
+	}
+	sign := ""
+	if negative {
+		sign = "-"
+	}
+	switch {
+	case digits == "0":
+		return "0e0"
+	case len(exponent) > mostExponent:
+		return digits + "e" + power + "e" + sign + exponent
+	}
+	sum, _ := new(big.Int).SetString(sign+exponent, 10)
+	more, _ := new(big.Int).SetString(power, 10)
+	return digits + "e" + sum.Add(sum, more).String()
+}
+
+// Rational is the value of a decimal text; nil where it is too large to compute with.
+func Rational(text string) *big.Rat {
+	digits, power, _ := strings.Cut(text, "e")
+	exponent, err := strconv.Atoi(power)
+	if err != nil || len(digits) > MostScale || exponent > MostScale || exponent < -MostScale {
+		return nil
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil
+	}
+	return r
+}
+
+// Apart is how far two decimal texts are from each other; nil where that cannot be computed.
+func Apart(a, b string) *big.Rat {
+	x, y := Rational(a), Rational(b)
+	if x == nil || y == nil {
+		return nil
+	}
+	return x.Abs(x.Sub(x, y))
+}
+
+// ecmaNumber writes a decimal text as ECMAScript writes a number of these digits, which is
+// what RFC 8785, section 3.2.2.3, prescribes; but no digit is lost.
+func ecmaNumber(text string) string {
+	digits, power, _ := strings.Cut(text, "e")
+	digits, negative := strings.CutPrefix(digits, "-")
+	sign := ""
+	if negative {
+		sign = "-"
+	}
+	exponent, err := strconv.Atoi(power)
+	if err != nil || len(power) > 18 {
+		return text // too large for a program that reads numbers as doubles
+	}
+	k := len(digits)
+	n := k + exponent // the point stands behind so many digits
+	switch {
+	case digits == "0":
+		return "0"
+	case k <= n && n <= 21:
+		return sign + digits + strings.Repeat("0", n-k)
+	case 0 < n && n <= 21:
+		return sign + digits[:n] + "." + digits[n:]
+	case -6 < n && n <= 0:
+		return sign + "0." + strings.Repeat("0", -n) + digits
+	}
+	if k > 1 {
+		digits = digits[:1] + "." + digits[1:]
+	}
+	return sign + digits + "e" + strings.Replace("+"+strconv.Itoa(n-1), "+-", "-", 1)
+}

@@ -1,0 +1,287 @@
+package jsonvalue
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+)
+
+// mostNodes is how many values (members, items, scalars) one JSON value may have that is
+// looked at; each costs about 120 bytes.
+const mostNodes = 500_000
+
+// ErrTooLarge is the error of JSON with more than mostNodes values.
+var ErrTooLarge = errors.New("the value has more parts than are compared")
+
+// The kinds of a node: the first byte of its JSON, where all numbers are '0' and both
+// booleans 'b'.
+const (
+	Object = '{'
+	Array  = '['
+	String = '"'
+	Number = '0'
+	Bool   = 'b'
+	Null   = 'n'
+)
+
+// A Node is a JSON value. Members are sorted by name (RFC 8785, section 3.2.3); those of
+// one name keep their order.
+type Node struct {
+	Kind byte
+	// Hidden is set where a placeholder of a secret (redact.Redacted) is in it.
+	Hidden bool
+	// Leaves is how many values without parts are in it: at least 1.
+	Leaves int
+	// At is the offset of Raw in the text that was parsed.
+	At  int
+	Raw json.RawMessage
+	// Text is a string's text or a number's Decimal; Name is that of a member.
+	Text, Name string
+	Kids       []*Node
+	// Hash depends on the value alone, not on the spelling or the order of members. It is
+	// another one in each run of the program.
+	Hash uint64
+}
+
+// seed makes hashes unpredictable for the author of a hostile file. No result depends on it.
+var seed = maphash.MakeSeed()
+
+// NewHash is an empty hash of the kind that nodes have.
+func NewHash() (h maphash.Hash) {
+	h.SetSeed(seed)
+	return h
+}
+
+// Parse reads one JSON value; nil bytes are an empty object, as params that were left out.
+func Parse(raw json.RawMessage) (*Node, error) {
+	if raw == nil {
+		raw = json.RawMessage("{}")
+	}
+	if err := jsonraw.Valid(raw); err != nil {
+		return nil, err
+	}
+	p := parser{raw: raw}
+	n := p.value()
+	if p.count > mostNodes {
+		return nil, ErrTooLarge
+	}
+	return n, nil
+}
+
+// A parser reads JSON that is valid, and so no deeper than jsonraw.MaxDepth.
+type parser struct {
+	raw       json.RawMessage
+	at, count int
+	free      []Node
+}
+
+// next skips white space and the commas and colons between values.
+func (p *parser) next() byte {
+	for bytes.IndexByte([]byte(" \t\r\n,:"), p.raw[p.at]) >= 0 {
+		p.at++
+	}
+	return p.raw[p.at]
+}
+
+func (p *parser) value() *Node {
+	first := p.next()
+	if len(p.free) == 0 {
+		p.free = make([]Node, min(8+p.count, 1024))
+	}
+	n := &p.free[0]
+	p.free, p.count = p.free[1:], p.count+1
+	*n = Node{Kind: first, At: p.at}
+	switch first {
+	case Object:
+		p.members(n)
+	case Array:
+		p.items(n)
+	case String:
+		p.skipString()
+	default:
+		for p.at < len(p.raw) && bytes.IndexByte([]byte(" \t\r\n,:]}"), p.raw[p.at]) < 0 {
+			p.at++
+		}
+	}
+	n.Raw = p.raw[n.At:p.at:p.at]
+	switch {
+	case first == 't' || first == 'f':
+		n.Kind, n.Text = Bool, string(n.Raw)
+	case first == '-' || first >= '0' && first <= '9':
+		n.Kind, n.Text = Number, Decimal(string(n.Raw))
+	case first == String:
+		n.Text = textOf(n.Raw)
+		n.Hidden = mayHide(n.Text)
+	}
+	n.sum()
+	return n
+}
+
+func (p *parser) members(n *Node) {
+	p.at++
+	for p.next() != '}' {
+		from := p.at
+		p.skipString()
+		name := textOf(p.raw[from:p.at])
+		kid := p.value()
+		if p.count > mostNodes {
+			return
+		}
+		kid.Name = name
+		n.Kids = append(n.Kids, kid)
+	}
+	p.at++
+	slices.SortStableFunc(n.Kids, func(a, b *Node) int { return CompareNames(a.Name, b.Name) })
+}
+
+func (p *parser) items(n *Node) {
+	p.at++
+	for p.next() != ']' {
+		n.Kids = append(n.Kids, p.value())
+		if p.count > mostNodes {
+			return
+		}
+	}
+	p.at++
+}
+
+func (p *parser) skipString() {
+	for p.at++; p.raw[p.at] != '"'; p.at++ {
+		if p.raw[p.at] == '\\' {
+			p.at++
+		}
+	}
+	p.at++
+}
+
+// sum sets what a node has of its parts.
+func (n *Node) sum() {
+	h := NewHash()
+	h.WriteByte(n.Kind)
+	h.WriteString(n.Text)
+	for _, kid := range n.Kids {
+		if n.Kind == Object {
+			WriteName(&h, kid.Name)
+		}
+		WriteUint(&h, kid.Hash)
+		n.Leaves += kid.Leaves
+		n.Hidden = n.Hidden || kid.Hidden
+	}
+	n.Hash, n.Leaves = h.Sum64(), max(n.Leaves, 1)
+}
+
+// WriteName adds a text and its length to a hash.
+func WriteName(h *maphash.Hash, name string) {
+	WriteUint(h, uint64(len(name)))
+	h.WriteString(name)
+}
+
+// WriteUint adds a number to a hash.
+func WriteUint(h *maphash.Hash, n uint64) {
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(n >> (8 * i))
+	}
+	h.Write(b[:])
+}
+
+// textOf is the text of a JSON string. One with an unpaired surrogate, which is no text,
+// stands for its own spelling, behind a byte that is in no text.
+func textOf(quoted []byte) string {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
+	}
+	text, ok := jsonraw.Unquote(nil, quoted)
+	if !ok {
+		return "\xff" + string(quoted)
+	}
+	return string(text)
+}
+
+// Member is the first member of that name, or nil.
+func (n *Node) Member(name string) *Node {
+	if n.Kind != Object {
+		return nil
+	}
+	at, found := slices.BinarySearchFunc(n.Kids, name, func(kid *Node, name string) int { return CompareNames(kid.Name, name) })
+	if !found {
+		return nil
+	}
+	return n.Kids[at]
+}
+
+// IsLeaf reports a value that is no object and no array.
+func (n *Node) IsLeaf() bool { return n.Kind != Object && n.Kind != Array }
+
+// Is reports equal values.
+func (n *Node) Is(other *Node) bool { return n.Kind == other.Kind && n.Hash == other.Hash }
+
+// CompareNames orders names by their UTF-16 code units (RFC 8785, section 3.2.3).
+func CompareNames(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return unitOrder(a[i]) - unitOrder(b[i])
+		}
+	}
+	return len(a) - len(b)
+}
+
+// unitOrder orders the first bytes in which two texts in UTF-8 differ: characters beyond
+// U+FFFF, which begin with 0xF0 or more, are surrogates in UTF-16 and precede U+E000.
+func unitOrder(c byte) int {
+	if c >= 0xF0 {
+		return 0xED*32 + 1 + int(c-0xF0)
+	}
+	return int(c) * 32
+}
+
+// Canonical writes JSON in the form of RFC 8785: members in order, no white space, strings
+// and numbers in one spelling. Numbers keep all digits, where the RFC would round them to a
+// double. Of members with one name all are kept.
+func Canonical(raw json.RawMessage) (json.RawMessage, error) {
+	n, err := Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return n.appendTo(nil), nil
+}
+
+func (n *Node) appendTo(b []byte) []byte {
+	switch n.Kind {
+	case String:
+		return appendText(b, n.Text)
+	case Number:
+		return append(b, ecmaNumber(n.Text)...)
+	case Bool, Null:
+		return append(b, n.Raw...)
+	}
+	b = append(b, n.Kind)
+	for i, kid := range n.Kids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if n.Kind == Object {
+			b = append(appendText(b, kid.Name), ':')
+		}
+		b = kid.appendTo(b)
+	}
+	return append(b, n.Kind+2) // the closing bracket
+}
+
+func appendText(b []byte, text string) []byte {
+	if len(text) > 0 && text[0] == '\xff' {
+		return append(b, text[1:]...)
+	}
+	return append(b, jsonraw.Quote(text)...)
+}
+
+// mayHide reports whether a text has a placeholder of a secret in it.
+func mayHide(text string) bool {
+	return strings.Contains(text, "sha256") && len(redact.HiddenIn(text)) > 0
+}

@@ -1,0 +1,221 @@
+package jsonvalue
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+)
+
+// The limits of a path.
+const (
+	mostSteps = 64
+	mostIndex = 1_000_000
+	mostFound = 100_000 // values that one path selects
+)
+
+// A Path is a jq path of the simple kind: .a.b[0].c, .a[].b, ._meta["x/y"], and "." for
+// the whole value.
+type Path []Step
+
+// A Step goes to a member, to the item at an index, or to each item where All is set.
+type Step struct {
+	Name  string
+	Index int
+	// Item is set where Index is meant and not Name.
+	Item, All bool
+}
+
+// A SyntaxError says where a text stops being what is understood. Offset counts bytes.
+type SyntaxError struct {
+	Offset int
+	Text   string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Text, e.Offset) }
+
+// ParsePath reads a path. Errors are *SyntaxError.
+func ParsePath(text string) (Path, error) {
+	bad := func(at int, format string, args ...any) (Path, error) {
+		return nil, &SyntaxError{at, fmt.Sprintf(format, args...)}
+	}
+	if text == "." {
+		return Path{}, nil
+	}
+	if !strings.HasPrefix(text, ".") {
+		return bad(0, `a path begins with ".", as in .a.b[0].c`)
+	}
+	var path Path
+	for at := 0; at < len(text); {
+		if len(path) == mostSteps {
+			return bad(at, "the path has more than %d steps", mostSteps)
+		}
+		rest := strings.TrimPrefix(text[at:], ".")
+		dot := len(rest) < len(text[at:])
+		step, length, problem := parseStep(rest, dot)
+		if problem != "" {
+			return bad(len(text)-len(rest), "%s", problem)
+		}
+		path = append(path, step)
+		at = len(text) - len(rest) + length
+	}
+	return path, nil
+}
+
+// parseStep reads one step, which follows a dot or, where it is in brackets, may do without.
+func parseStep(text string, dot bool) (step Step, length int, problem string) {
+	switch name := identifier(text); {
+	case strings.HasPrefix(text, "["):
+		return parseBrackets(text)
+	case !dot:
+		return Step{}, 0, `expected ".", "[" or the end: only paths as .a.b[0].c and .a[].b are understood`
+	case name != "":
+		return Step{Name: name}, len(name), ""
+	case strings.HasPrefix(text, `"`):
+		name, length := quotedName(text)
+		if length == 0 {
+			return Step{}, 0, "the name has no closing quote, or is no JSON string"
+		}
+		return Step{Name: name}, length, ""
+	}
+	return Step{}, 0, `a name is missing; one with other characters than letters, digits and _ is quoted, as in .["a-b"]`
+}
+
+func parseBrackets(text string) (step Step, length int, problem string) {
+	if strings.HasPrefix(text, "[]") {
+		return Step{All: true}, 2, ""
+	}
+	if name, length := quotedName(text[1:]); length > 0 && strings.HasPrefix(text[1+length:], "]") {
+		return Step{Name: name}, length + 2, ""
+	}
+	inner, _, closed := strings.Cut(text[1:], "]")
+	index, err := strconv.Atoi(inner)
+	switch {
+	case !closed:
+		return Step{}, 0, `"]" is missing`
+	case err != nil || index < 0 || strings.HasPrefix(inner, "+") || inner[0] == '-':
+		return Step{}, 0, `brackets hold an index from 0 on, a name in quotes, or nothing: [0], ["a-b"], []`
+	case index > mostIndex:
+		return Step{}, 0, fmt.Sprintf("the index is larger than %d", mostIndex)
+	}
+	return Step{Index: index, Item: true}, len(inner) + 2, ""
+}
+
+// identifier is the name without quotes at the beginning of a text, or "".
+func identifier(text string) string {
+	for i := range len(text) {
+		c := text[i]
+		letter := c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// quotedName reads the JSON string at the beginning of a text, and how long it is there; 0
+// where there is none.
+func quotedName(text string) (name string, length int) {
+	for i := 1; i < len(text) && text[0] == '"'; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			name, ok := jsonraw.Text([]byte(text[:i+1]))
+			if !ok {
+				return "", 0
+			}
+			return name, i + 1
+		}
+	}
+	return "", 0
+}
+
+// String writes the path as ParsePath and jq read it.
+func (p Path) String() string {
+	var b strings.Builder
+	for i, step := range p {
+		step.write(&b, i == 0)
+	}
+	if b.Len() == 0 {
+		return "."
+	}
+	return b.String()
+}
+
+func (s Step) write(b *strings.Builder, first bool) {
+	quoted := !s.All && !s.Item && (s.Name == "" || identifier(s.Name) != s.Name)
+	if first && (s.All || s.Item || quoted) {
+		b.WriteByte('.')
+	}
+	switch {
+	case s.All:
+		b.WriteString("[]")
+	case s.Item:
+		fmt.Fprintf(b, "[%d]", s.Index)
+	case quoted:
+		fmt.Fprintf(b, "[%s]", jsonraw.Quote(s.Name))
+	default:
+		b.WriteString("." + s.Name)
+	}
+}
+
+// Select gives the JSON pointers of the values in raw that the path leads to; none where
+// raw is not JSON.
+func (p Path) Select(raw json.RawMessage) (pointers []string) {
+	n, err := Parse(raw)
+	if err != nil {
+		return nil
+	}
+	type place struct {
+		n  *Node
+		at string
+	}
+	places := []place{{n, ""}}
+	for _, step := range p {
+		var next []place
+		for _, from := range places {
+			if kid := from.n.Member(step.Name); kid != nil && !step.Item && !step.All {
+				next = append(next, place{kid, jsonraw.Pointer(from.at, step.Name)})
+			}
+			if from.n.Kind != Array || !step.Item && !step.All {
+				continue
+			}
+			for i, kid := range from.n.Kids {
+				if (step.All || i == step.Index) && len(next) < mostFound {
+					next = append(next, place{kid, jsonraw.Pointer(from.at, strconv.Itoa(i))})
+				}
+			}
+		}
+		places = next
+	}
+	for _, found := range places {
+		pointers = append(pointers, found.at)
+	}
+	return pointers
+}
+
+// Find is the value at a JSON pointer, or nil.
+func (n *Node) Find(pointer string) *Node {
+	if pointer == "" {
+		return n
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		switch n.Kind {
+		case Array:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(n.Kids) {
+				return nil
+			}
+			n = n.Kids[i]
+		default:
+			if n = n.Member(name); n == nil {
+				return nil
+			}
+		}
+	}
+	return n
+}
