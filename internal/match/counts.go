@@ -1,0 +1,52 @@
+package match
+
+import (
+	"fmt"
+	"strings"
+
+	"mcpc/internal/english"
+)
+
+// Counts says how many values that differ were let pass, and why.
+type Counts map[Kind]int
+
+// Add counts those of another comparison as well.
+func (c Counts) Add(other Counts) {
+	for kind, n := range other {
+		c[kind] += n
+	}
+}
+
+// Matched is how many values the rules of a file let pass.
+func (c Counts) Matched() (n int) {
+	for _, word := range matcherWords {
+		n += c[Kind(word)]
+	}
+	return n
+}
+
+// countTexts are the parts of a summary, in their order. Members of the protocol are not
+// listed: they belong to no answer.
+var countTexts = []struct {
+	kind Kind
+	text string
+}{
+	{Ignore, "ignored"}, {Type, "matched by type"}, {Regex, "matched by regex"}, {Number, "matched by number"},
+	{Time, "matched as a time"}, {UUID, "matched as a uuid"}, {Unordered, "in another order"},
+	{Bound, "bound"}, {Normalised, "normalised"},
+	{ByHash, "matched a redacted value"}, {ByLength, "matched a redacted value by its length"},
+}
+
+// String is a summary, as "3 values ignored, 1 bound"; "" where there is nothing to say.
+func (c Counts) String() string {
+	var all []string
+	for _, t := range countTexts {
+		switch n := c[t.kind]; {
+		case n > 0 && len(all) == 0:
+			all = append(all, english.Plural(n, "value")+" "+t.text)
+		case n > 0:
+			all = append(all, fmt.Sprintf("%d %s", n, t.text))
+		}
+	}
+	return strings.Join(all, ", ")
+}

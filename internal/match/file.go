@@ -1,0 +1,200 @@
+package match
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/suggest"
+	"mcpc/internal/yaml"
+)
+
+// FileEnding is how the name of a file of matchers ends.
+const FileEnding = ".mcpc-match.yaml"
+
+// mostRules is how many rules a file may have.
+const mostRules = 1000
+
+// Problems are all that is wrong with a file, each with its place.
+type Problems []yaml.Error
+
+func (p Problems) Error() string {
+	var all []string
+	for _, problem := range p {
+		all = append(all, problem.Error())
+	}
+	return strings.Join(all, "\n")
+}
+
+// ParseRules reads a file of matchers. Its members are sections: "*", a method, or a method,
+// a blank and the name of a tool or a prompt or the URI of a resource. A section has paths
+// with their matchers. They are about the result; those under params or error, which are
+// members of the section, are about that part of the message:
+//
+//	tools/call get-forecast:
+//	  .structuredContent.at: time
+//	  .structuredContent.rows: unordered by /id
+//	  params:
+//	    .arguments.when: ignore
+//
+// The error is Problems.
+func ParseRules(text []byte) (*Rules, error) {
+	doc, err := yaml.Parse(text)
+	r := ruleReader{doc: doc, lines: strings.Split(string(text), "\n")}
+	if syntax, ok := errors.AsType[*yaml.Error](err); ok && len(doc.Problems) == 0 {
+		return nil, Problems{*syntax}
+	}
+	for _, problem := range doc.Problems {
+		r.problems = append(r.problems, problem.Error)
+	}
+	rules := &Rules{}
+	if string(doc.JSON) != "null" {
+		for _, m := range r.object(doc.JSON, "", "the file has sections, as in tools/call get-sum:") {
+			if s, ok := r.section(m); ok {
+				rules.Sections = append(rules.Sections, s)
+			}
+		}
+	}
+	if r.count > mostRules {
+		r.bad("", "the file has more than %d matchers", mostRules)
+	}
+	if len(r.problems) > 0 {
+		slices.SortStableFunc(r.problems, func(a, b yaml.Error) int {
+			if a.Line != b.Line {
+				return a.Line - b.Line
+			}
+			return a.Column - b.Column
+		})
+		return nil, r.problems
+	}
+	return rules, nil
+}
+
+// A ruleReader reads one file.
+type ruleReader struct {
+	doc      yaml.Document
+	lines    []string
+	problems Problems
+	count    int
+}
+
+func (r *ruleReader) bad(pointer, format string, args ...any) {
+	r.problems = append(r.problems, yaml.Error{Place: r.doc.Place(pointer), Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *ruleReader) badName(pointer, format string, args ...any) {
+	r.problems = append(r.problems, yaml.Error{Place: r.doc.NamePlace(pointer), Text: fmt.Sprintf(format, args...)})
+}
+
+// badAt reports an error within a text that begins at a place, behind a quote if there is one.
+func (r *ruleReader) badAt(place yaml.Place, err error) {
+	e, ok := errors.AsType[*jsonvalue.SyntaxError](err)
+	if !ok {
+		return
+	}
+	if line := []rune(r.lines[place.Line-1]); place.Column <= len(line) && strings.ContainsRune(`'"`, line[place.Column-1]) {
+		place.Column++
+	}
+	place.Column += e.Offset
+	r.problems = append(r.problems, yaml.Error{Place: place, Text: e.Text})
+}
+
+func (r *ruleReader) object(raw json.RawMessage, pointer, what string) jsonraw.Members {
+	members, err := jsonraw.Object(raw)
+	if err != nil && string(raw) != "null" {
+		r.bad(pointer, "%s; got %s", what, jsonraw.Excerpt(raw, 40))
+	}
+	return members
+}
+
+func (r *ruleReader) section(m jsonraw.Member) (s Section, ok bool) {
+	at := jsonraw.Pointer("", m.Name)
+	s.Method, s.Name, _ = strings.Cut(m.Name, " ")
+	if problem := methodProblem(s.Method, s.Name); problem != "" {
+		r.badName(at, "%s", problem)
+		return s, false
+	}
+	for _, m := range r.object(m.Value, at, "a section has paths and matchers, as in .structuredContent.id: uuid") {
+		pointer := jsonraw.Pointer(at, m.Name)
+		switch {
+		case strings.HasPrefix(m.Name, "."):
+			s.Rules = r.rule(s.Rules, Result, m, pointer)
+		case slices.Contains(parts, m.Name):
+			for _, inner := range r.object(m.Value, pointer, m.Name+" has paths and matchers") {
+				s.Rules = r.rule(s.Rules, Part(m.Name), inner, jsonraw.Pointer(pointer, inner.Name))
+			}
+		default:
+			text := fmt.Sprintf(`unknown part %q; a section has paths, which begin with ".", and the parts params, result and error`, m.Name)
+			r.badName(pointer, "%s", suggest.OrMeant(text, m.Name, parts))
+		}
+	}
+	return s, true
+}
+
+// methodProblem says what is wrong with the name of a section. A method that is not known
+// may be one of an extension, unless it is spelled much like one that is known.
+func methodProblem(method, name string) string {
+	methods := table().methods
+	switch near := suggest.Nearest(method, methods); {
+	case method == "*" && name != "":
+		return "* is all methods, and no name follows it"
+	case method != "*" && !slices.Contains(methods, method) && near != "":
+		return suggest.OrMeant(fmt.Sprintf("unknown method %q", method), method, methods)
+	case name != "" && !isNamed(method):
+		return fmt.Sprintf("requests of the method %s have no name; %q follows it", method, name)
+	case method != "*" && !slices.Contains(methods, method) && !strings.Contains(method, "/"):
+		return fmt.Sprintf("unknown method %q; a section is called after a method, as in tools/call get-sum, or *", method)
+	}
+	return ""
+}
+
+func isNamed(method string) bool {
+	return slices.ContainsFunc(table().rows, func(v volatile) bool { return v.action == "name" && v.about(Params, method) })
+}
+
+func (r *ruleReader) rule(rules []Rule, part Part, m jsonraw.Member, pointer string) []Rule {
+	r.count++
+	place := r.doc.NamePlace(pointer)
+	path, err := jsonvalue.ParsePath(m.Name)
+	if err != nil {
+		r.badAt(place, err)
+		return rules
+	}
+	text, ok := jsonraw.Text(m.Value)
+	if !ok {
+		r.bad(pointer, "a matcher is a text, as in ignore or number +-0.5; got %s", jsonraw.Excerpt(m.Value, 40))
+		return rules
+	}
+	matcher, err := ParseMatcher(text)
+	if err != nil {
+		r.badAt(r.doc.Place(pointer), err)
+		return rules
+	}
+	return append(rules, Rule{Part: part, Path: path, Matcher: matcher, Place: place})
+}
+
+// Format writes rules as a file that ParseRules reads as the same rules, but for places and
+// the order. Sections of one method and name become one; of rules for one path the last one
+// counts.
+func Format(rules *Rules) ([]byte, error) {
+	var file json.RawMessage
+	for _, s := range rules.Sections {
+		name := strings.TrimSuffix(s.Method+" "+s.Name, " ")
+		section := jsonraw.OrEmpty(jsonraw.First(file, name))
+		for _, rule := range s.Rules {
+			text := json.RawMessage(jsonraw.Quote(rule.Matcher.String()))
+			if rule.Part == Result {
+				section = jsonraw.With(section, rule.Path.String(), text)
+				continue
+			}
+			part := jsonraw.OrEmpty(jsonraw.First(section, string(rule.Part)))
+			section = jsonraw.With(section, string(rule.Part), jsonraw.With(part, rule.Path.String(), text))
+		}
+		file = jsonraw.With(file, name, section)
+	}
+	return yaml.Write(jsonraw.OrEmpty(file))
+}

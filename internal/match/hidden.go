@@ -1,0 +1,150 @@
+package match
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/redact"
+)
+
+// mostMarks is how many placeholders of secrets one text may have that is compared by them.
+const mostMarks = 100
+
+// A mark is what a placeholder tells of its secret: the length in bytes and the beginning
+// of the hash.
+type mark struct {
+	length int
+	hash   string
+}
+
+// markOf reads what redact.HiddenIn found: the length follows "len" and one character, and
+// the hash ends before the closing bracket, which is escaped in old URLs.
+func markOf(text string) mark {
+	_, digits, _ := strings.Cut(text, "len")
+	digits = digits[1:]
+	length, _ := strconv.Atoi(digits[:strings.IndexAny(digits, ",%")])
+	hash := strings.TrimSuffix(strings.TrimSuffix(text, ")"), "%29")
+	return mark{length, hash[len(hash)-4:]}
+}
+
+// How a text fits one with placeholders.
+type fit int
+
+const (
+	unfit fit = iota
+	byLength
+	byHash
+)
+
+// fitHidden compares a text with one that has placeholders, either of which may be the
+// recorded one. What stands between the placeholders must be equal. With lengthOnly a
+// secret of the same length will do: the present secrets are known to be others.
+func fitHidden(hidden, text string, lengthOnly bool) fit {
+	places := redact.HiddenIn(hidden)
+	if len(places) == 0 || len(places) > mostMarks {
+		return unfit
+	}
+	rest, ok := strings.CutPrefix(text, hidden[:places[0][0]])
+	if !ok {
+		return unfit
+	}
+	worst := byHash
+	for i, place := range places {
+		end := len(hidden)
+		if i+1 < len(places) {
+			end = places[i+1][0]
+		}
+		var secret string
+		m, after := markOf(hidden[place[0]:place[1]]), hidden[place[1]:end]
+		if secret, rest, ok = cutSecret(rest, m.length, after, i+1 == len(places)); !ok {
+			return unfit
+		}
+		worst = min(worst, m.fits(secret, lengthOnly))
+	}
+	return worst
+}
+
+// cutSecret cuts a secret and the text after it from the beginning of a text. A secret that
+// is escaped is longer than its length says.
+func cutSecret(text string, length int, after string, last bool) (secret, rest string, ok bool) {
+	switch {
+	case last:
+		secret, ok = strings.CutSuffix(text, after)
+		return secret, "", ok
+	case length <= len(text) && strings.HasPrefix(text[length:], after):
+		return text[:length], text[length+len(after):], true
+	case after == "":
+		return "", "", false
+	}
+	return strings.Cut(text, after)
+}
+
+// fits compares a placeholder with a text, in each of the spellings that it may have been
+// taken from: in JSON within a JSON string, and in a URL.
+func (m mark) fits(text string, lengthOnly bool) fit {
+	if places := redact.HiddenIn(text); len(places) == 1 && places[0][0] == 0 && places[0][1] == len(text) {
+		return m.like(markOf(text), lengthOnly)
+	}
+	spellings := []string{text}
+	add := func(spelling string, ok bool) {
+		if ok && spelling != text {
+			spellings = append(spellings, spelling)
+		}
+	}
+	once, ok := jsonraw.Text([]byte(`"` + text + `"`))
+	add(once, ok)
+	twice, ok := jsonraw.Text([]byte(`"` + once + `"`))
+	add(twice, ok)
+	for _, unescape := range []func(string) (string, error){url.QueryUnescape, url.PathUnescape} {
+		plain, err := unescape(text)
+		add(plain, err == nil)
+	}
+	best := unfit
+	for _, spelling := range spellings {
+		best = max(best, m.like(markOf(redact.Redacted(spelling)), lengthOnly))
+	}
+	return best
+}
+
+func (m mark) like(other mark, lengthOnly bool) fit {
+	switch {
+	case m == other:
+		return byHash
+	case m.length == other.length && lengthOnly:
+		return byLength
+	}
+	return unfit
+}
+
+// hiddenText is the text that a placeholder may be compared with: a number is hidden as a
+// string, by its own spelling.
+func hiddenText(n *jsonvalue.Node) string {
+	if n.Kind == jsonvalue.Number {
+		return string(n.Raw)
+	}
+	return n.Text
+}
+
+// mayFit reports two values that a placeholder in one of them can be compared by.
+func mayFit(was, is *jsonvalue.Node) bool {
+	text := func(n *jsonvalue.Node) bool { return n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number }
+	return (was.Hidden || is.Hidden) && text(was) && text(is)
+}
+
+// matchHidden compares two values of which one has a placeholder of a secret.
+func matchHidden(was, is *jsonvalue.Node, lengthOnly bool) fit {
+	best := unfit
+	if !mayFit(was, is) {
+		return best
+	}
+	if was.Hidden {
+		best = fitHidden(was.Text, hiddenText(is), lengthOnly)
+	}
+	if is.Hidden {
+		best = max(best, fitHidden(is.Text, hiddenText(was), lengthOnly))
+	}
+	return best
+}

@@ -1,0 +1,79 @@
+package match
+
+import "mcpc/internal/match/jsonvalue"
+
+// items compares lists in their order. Where one has more items, those that are equal at
+// both ends are paired first, so that an item more in front is one difference.
+func (c *comparer) items(was, is *jsonvalue.Node, at *frame, on branches) {
+	a, b := was.Kids, is.Kids
+	shorter := min(len(a), len(b))
+	from, to := 0, 0
+	if len(a) != len(b) {
+		same := func(i, j int) bool { return masked(a[i], on.item(i, j)) == masked(b[j], on.item(i, j)) }
+		for from < shorter && same(from, from) {
+			from++
+		}
+		for to < shorter-from && same(len(a)-1-to, len(b)-1-to) {
+			to++
+		}
+	}
+	pair := func(i, j int) {
+		c.pair(a[i], b[j], &frame{up: at, was: i, is: j, item: true}, on.item(i, j))
+	}
+	for i := range shorter - to {
+		pair(i, i)
+	}
+	for i := shorter - to; i < len(a)-to; i++ {
+		c.differ(&frame{up: at, was: i, is: i, item: true}, a[i], nil, Removed, float64(a[i].Leaves))
+	}
+	for i := shorter - to; i < len(b)-to; i++ {
+		c.differ(&frame{up: at, was: i, is: i, item: true}, nil, b[i], Added, float64(b[i].Leaves))
+	}
+	for i := to; i > 0; i-- {
+		pair(len(a)-i, len(b)-i)
+	}
+}
+
+// unordered pairs items that have the same key, those of one key in their order.
+func (c *comparer) unordered(was, is *jsonvalue.Node, at *frame, on branches, rule *Rule) {
+	a, b := was.Kids, is.Kids
+	inner := on.item(-1, -1)
+	places := map[uint64][]int{}
+	for j, item := range b {
+		key := keyOf(item, rule.Matcher.Arg, inner)
+		places[key] = append(places[key], j)
+	}
+	paired := make([]bool, len(b))
+	moved := false
+	for i, item := range a {
+		key := keyOf(item, rule.Matcher.Arg, inner)
+		if len(places[key]) == 0 {
+			c.differ(&frame{up: at, was: i, is: i, item: true}, item, nil, Removed, float64(item.Leaves))
+			continue
+		}
+		j := places[key][0]
+		places[key], paired[j] = places[key][1:], true
+		moved = moved || i != j
+		c.pair(item, b[j], &frame{up: at, was: i, is: j, item: true}, inner)
+	}
+	for j, item := range b {
+		if !paired[j] {
+			c.differ(&frame{up: at, was: j, is: j, item: true}, nil, item, Added, float64(item.Leaves))
+		}
+	}
+	if moved && len(a) == len(b) {
+		c.pass(at, Unordered, rule)
+	}
+}
+
+// keyOf is the hash of an item's key; all items without it have the same. An item is its own
+// key where none is named, but for what matchers let pass.
+func keyOf(item *jsonvalue.Node, pointer string, on branches) uint64 {
+	if pointer == "" {
+		return masked(item, on)
+	}
+	if key := item.Find(pointer); key != nil {
+		return key.Hash
+	}
+	return 0
+}

@@ -1,0 +1,237 @@
+package match
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/suggest"
+)
+
+// A Kind says why two values that differ are taken for the same.
+type Kind string
+
+// The kinds of a matcher in a file.
+const (
+	Ignore    Kind = "ignore"    // anything, also nothing
+	Type      Kind = "type"      // the same JSON type
+	Regex     Kind = "regex"     // both are texts in which the expression is found
+	Number    Kind = "number"    // both are numbers, at most so far apart
+	Time      Kind = "time"      // both are times in the same form
+	UUID      Kind = "uuid"      // both are UUIDs
+	Unordered Kind = "unordered" // lists in any order, whose items are paired by a key
+)
+
+// The kinds that no file has to name.
+const (
+	Protocol   Kind = "protocol"   // a member that belongs to the protocol and not to the answer
+	Bound      Kind = "bound"      // a handle
+	Normalised Kind = "normalised" // a number in another spelling, {} for nothing
+	ByHash     Kind = "hash"       // a secret that is hidden on one side has the same hash
+	ByLength   Kind = "length"     // a secret that is hidden on one side has the same length
+)
+
+// matcherWords are the words with which the text of a matcher begins.
+var matcherWords = []string{string(Ignore), string(Type), string(Regex), string(Number), string(Time), string(UUID), string(Unordered)}
+
+// longestExpression is how many bytes a regular expression of a matcher may have.
+const longestExpression = 1000
+
+// A Matcher lets values pass that are not equal. Its zero value lets none pass.
+type Matcher struct {
+	Kind Kind
+	// Arg is the expression of Regex, the tolerance of Number as a JSON number ("" for any
+	// number), the JSON pointer to the key of Unordered ("" for the whole item), or the
+	// kind of a handle.
+	Arg string
+
+	expression *regexp.Regexp
+	tolerance  *big.Rat
+}
+
+// ParseMatcher reads a matcher: "ignore", "type", "regex EXPRESSION", "number",
+// "number +-0.5", "time", "uuid", "unordered", "unordered by /key". Errors are *jsonvalue.SyntaxError.
+func ParseMatcher(text string) (Matcher, error) {
+	word, arg, _ := strings.Cut(text, " ")
+	arg = strings.TrimSpace(arg)
+	at := strings.Index(text, arg)
+	m := Matcher{Kind: Kind(word)}
+	bad := func(at int, format string, args ...any) (Matcher, error) {
+		return Matcher{}, &jsonvalue.SyntaxError{Offset: at, Text: fmt.Sprintf(format, args...)}
+	}
+	switch m.Kind {
+	case Ignore, Type, Time, UUID:
+		if arg != "" {
+			return bad(at, "%s has nothing behind it, got %q", word, arg)
+		}
+		return m, nil
+	case Regex:
+		return regexMatcher(arg, at)
+	case Number:
+		tolerance, signed := strings.CutPrefix(arg, "+-")
+		if !signed {
+			tolerance, signed = strings.CutPrefix(arg, "±")
+		}
+		if arg == "" {
+			return m, nil
+		}
+		if m = numberMatcher(strings.TrimSpace(tolerance)); !signed || m.Kind == "" {
+			return bad(at, "number is followed by +- and a number from 0 on, as in number +-0.5; got %q", arg)
+		}
+		return m, nil
+	case Unordered:
+		key, by := strings.CutPrefix(arg, "by ")
+		if m.Arg = strings.TrimSpace(key); arg != "" && (!by || !strings.HasPrefix(m.Arg, "/")) {
+			return bad(at, "unordered is followed by nothing or by the JSON pointer of a key, as in unordered by /id; got %q", arg)
+		}
+		return m, nil
+	}
+	return bad(0, "%s", suggest.OrMeant(fmt.Sprintf("unknown matcher %q; the matchers are %s", word, strings.Join(matcherWords, ", ")), word, matcherWords))
+}
+
+func regexMatcher(text string, at int) (Matcher, error) {
+	if text == "" || len(text) > longestExpression {
+		return Matcher{}, &jsonvalue.SyntaxError{Offset: at, Text: fmt.Sprintf("regex is followed by an expression of at most %d bytes", longestExpression)}
+	}
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		return Matcher{}, &jsonvalue.SyntaxError{Offset: at, Text: strings.TrimPrefix(err.Error(), "error parsing regexp: ")}
+	}
+	return Matcher{Kind: Regex, Arg: text, expression: expression}, nil
+}
+
+// numberMatcher is that of a tolerance; its Kind is "" where the text is no number from 0 on
+// that can be computed with.
+func numberMatcher(text string) Matcher {
+	if !jsonraw.IsNumber([]byte(text)) || jsonraw.Valid([]byte(text)) != nil {
+		return Matcher{}
+	}
+	tolerance := jsonvalue.Rational(jsonvalue.Decimal(text))
+	if tolerance == nil || tolerance.Sign() < 0 {
+		return Matcher{}
+	}
+	return Matcher{Kind: Number, Arg: text, tolerance: tolerance}
+}
+
+// String writes the matcher as ParseMatcher reads it.
+func (m Matcher) String() string {
+	switch {
+	case m.Arg == "":
+		return string(m.Kind)
+	case m.Kind == Number:
+		return "number +-" + m.Arg
+	case m.Kind == Unordered:
+		return "unordered by " + m.Arg
+	}
+	return string(m.Kind) + " " + m.Arg
+}
+
+// Accepts reports whether the matcher takes two JSON values for the same. Ignore takes
+// anything; Unordered, which looks at items one by one, nothing but equal values.
+func (m Matcher) Accepts(was, is []byte) bool {
+	a, err := jsonvalue.Parse(was)
+	b, other := jsonvalue.Parse(is)
+	return err == nil && other == nil && (a.Is(b) || m.accepts(a, b))
+}
+
+// accepts says so of values that differ.
+func (m Matcher) accepts(was, is *jsonvalue.Node) bool {
+	if m.Kind == Ignore || m.Kind == Protocol {
+		return true
+	}
+	if m.Kind == Bound { // 7 and "a" may be ids of one request
+		return was.IsLeaf() && is.IsLeaf()
+	}
+	if was.Kind != is.Kind {
+		return false
+	}
+	switch m.Kind {
+	case Type:
+		return true
+	case Regex:
+		return was.Kind == jsonvalue.String && m.expression.MatchString(was.Text) && m.expression.MatchString(is.Text)
+	case Number:
+		if was.Kind != jsonvalue.Number || m.tolerance == nil {
+			return was.Kind == jsonvalue.Number
+		}
+		difference := jsonvalue.Apart(was.Text, is.Text)
+		return difference != nil && difference.Cmp(m.tolerance) <= 0
+	case Time:
+		form := timeForm(was)
+		return form != 0 && form == timeForm(is)
+	case UUID:
+		return isUUID(was) && isUUID(is)
+	}
+	return false
+}
+
+// leafwise reports that the matcher decides on a value as a whole.
+func (m Matcher) leafwise() bool { return m.Kind != "" && m.Kind != Unordered }
+
+// timeForms are the forms of a time, the narrower first.
+var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999Z07:00", time.DateOnly, time.RFC1123, time.RFC1123Z, time.UnixDate, time.ANSIC}
+
+const (
+	// longestTime is how many bytes a text may have that is read as a time.
+	longestTime = 64
+	// The digits before the point of the times from 2001 to 2286 in seconds since 1970, and
+	// in milliseconds.
+	secondsDigits      = 10
+	millisecondsDigits = 13
+)
+
+// timeForm is the form in which a value is a time, from 1 on; 0 where it is none.
+func timeForm(n *jsonvalue.Node) int {
+	switch {
+	case n.Kind == jsonvalue.String && len(n.Text) <= longestTime:
+		for i, form := range timeForms {
+			if _, err := time.Parse(form, n.Text); err == nil {
+				return i + 1
+			}
+		}
+	case n.Kind == jsonvalue.Number:
+		return epochForm(n.Text)
+	}
+	return 0
+}
+
+// epochForm is that of seconds or milliseconds since 1970, with a fraction or without.
+func epochForm(text string) int {
+	digits, power, _ := strings.Cut(text, "e")
+	exponent, err := strconv.Atoi(power)
+	if err != nil || strings.HasPrefix(digits, "-") || len(digits) > jsonvalue.MostScale {
+		return 0
+	}
+	switch len(digits) + exponent {
+	case secondsDigits:
+		return len(timeForms) + 1
+	case millisecondsDigits:
+		return len(timeForms) + 2
+	}
+	return 0
+}
+
+// isUUID reports a text of 8, 4, 4, 4 and 12 hexadecimal digits (RFC 9562, section 4).
+func isUUID(n *jsonvalue.Node) bool {
+	if n.Kind != jsonvalue.String || len(n.Text) != 36 {
+		return false
+	}
+	for i := range len(n.Text) {
+		c := n.Text[i] | 0x20
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if n.Text[i] != '-' {
+				return false
+			}
+		case (n.Text[i] < '0' || n.Text[i] > '9') && (c < 'a' || c > 'f'):
+			return false
+		}
+	}
+	return true
+}
