@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/hidden"
 	"mcpc/internal/match/jsonvalue"
 )
 
@@ -257,11 +258,11 @@ func (c *comparer) judge(was, is *jsonvalue.Node, at *frame, rule *Rule) {
 
 // leaf compares values that differ and have no part in common.
 func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
-	switch matchHidden(was, is, c.lengthOnly) {
-	case byHash:
+	switch hidden.Compare(was, is, c.lengthOnly) {
+	case hidden.ByHash:
 		c.pass(at, ByHash, nil)
 		return
-	case byLength:
+	case hidden.ByLength:
 		c.pass(at, ByLength, nil)
 		return
 	}
@@ -269,7 +270,7 @@ func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
 	if was.Kind == jsonvalue.String && is.Kind == jsonvalue.String {
 		cost = 1 - alike(was.Text, is.Text)/2
 	}
-	if mayFit(was, is) {
+	if hidden.Comparable(was, is) {
 		how = HiddenOther
 	}
 	c.differ(at, was, is, how, cost)

@@ -1,7 +1,9 @@
 package match
 
 import (
+	"slices"
 	"strings"
+	"sync"
 
 	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/yaml"
@@ -127,24 +129,55 @@ func (b branches) item(i, j int) (next branches) {
 	return next
 }
 
-// compile gathers what volatile.txt and the rules say about a part of a message. The two
-// revisions are those of the messages that are compared.
-func compile(rules *Rules, part Part, method, name, was, is string) branches {
+// compile gathers what volatile.txt and the rules say about a part of a message, the rules
+// first. The two revisions are those of the messages that are compared.
+func compile(rules *Rules, part Part, method, name, was, is string) (on branches) {
 	root := &branch{}
-	for _, v := range table().rows {
-		inWas, inIs := v.in(was), v.in(is)
-		if v.about(part, method) && (inWas || inIs) {
-			root.protocol(v, inWas && inIs)
-		}
-	}
 	for _, s := range rules.about(method, name) {
 		for i, rule := range s.Rules {
 			if rule.Part == part {
 				root.at(rule.Path).rule = &s.Rules[i]
+				on = branches{root}
 			}
 		}
 	}
-	return branches{root}
+	return append(on, protocolOf(part, method, was, is)...)
+}
+
+// A protocolKey is what the members of the protocol depend on: a method and revisions of the
+// table, or "".
+type protocolKey struct {
+	part            Part
+	method, was, is string
+}
+
+// protocols are the branches for each protocolKey, of which there are as many as the table has.
+var protocols sync.Map
+
+// protocolOf gives the branches for the members of the protocol; nil where there are none.
+func protocolOf(part Part, method, was, is string) branches {
+	known := func(all []string, name string) string {
+		if slices.Contains(all, name) {
+			return name
+		}
+		return ""
+	}
+	t := table()
+	key := protocolKey{part, known(t.methods, method), known(t.revisions, was), known(t.revisions, is)}
+	if on, ok := protocols.Load(key); ok {
+		return on.(branches)
+	}
+	var on branches
+	root := &branch{}
+	for _, v := range t.rows {
+		inWas, inIs := v.in(was), v.in(is)
+		if v.about(part, method) && (inWas || inIs) {
+			root.protocol(v, inWas && inIs)
+			on = branches{root}
+		}
+	}
+	protocols.Store(key, on)
+	return on
 }
 
 // protocol adds a line of volatile.txt; both is set where both revisions have the member.

@@ -1,4 +1,6 @@
-package match
+// Package hidden compares texts with the placeholders of secrets that package redact puts
+// in their place: by the hash of the secret, or by its length.
+package hidden
 
 import (
 	"net/url"
@@ -30,28 +32,29 @@ func markOf(text string) mark {
 	return mark{length, hash[len(hash)-4:]}
 }
 
-// How a text fits one with placeholders.
-type fit int
+// A Fit says how two values are the same of which one has placeholders.
+type Fit int
 
+// The fits, the surer one is larger.
 const (
-	unfit fit = iota
-	byLength
-	byHash
+	None Fit = iota
+	ByLength
+	ByHash
 )
 
 // fitHidden compares a text with one that has placeholders, either of which may be the
 // recorded one. What stands between the placeholders must be equal. With lengthOnly a
 // secret of the same length will do: the present secrets are known to be others.
-func fitHidden(hidden, text string, lengthOnly bool) fit {
+func fitHidden(hidden, text string, lengthOnly bool) Fit {
 	places := redact.HiddenIn(hidden)
 	if len(places) == 0 || len(places) > mostMarks {
-		return unfit
+		return None
 	}
 	rest, ok := strings.CutPrefix(text, hidden[:places[0][0]])
 	if !ok {
-		return unfit
+		return None
 	}
-	worst := byHash
+	worst := ByHash
 	for i, place := range places {
 		end := len(hidden)
 		if i+1 < len(places) {
@@ -60,7 +63,7 @@ func fitHidden(hidden, text string, lengthOnly bool) fit {
 		var secret string
 		m, after := markOf(hidden[place[0]:place[1]]), hidden[place[1]:end]
 		if secret, rest, ok = cutSecret(rest, m.length, after, i+1 == len(places)); !ok {
-			return unfit
+			return None
 		}
 		worst = min(worst, m.fits(secret, lengthOnly))
 	}
@@ -84,7 +87,7 @@ func cutSecret(text string, length int, after string, last bool) (secret, rest s
 
 // fits compares a placeholder with a text, in each of the spellings that it may have been
 // taken from: in JSON within a JSON string, and in a URL.
-func (m mark) fits(text string, lengthOnly bool) fit {
+func (m mark) fits(text string, lengthOnly bool) Fit {
 	if places := redact.HiddenIn(text); len(places) == 1 && places[0][0] == 0 && places[0][1] == len(text) {
 		return m.like(markOf(text), lengthOnly)
 	}
@@ -102,21 +105,21 @@ func (m mark) fits(text string, lengthOnly bool) fit {
 		plain, err := unescape(text)
 		add(plain, err == nil)
 	}
-	best := unfit
+	best := None
 	for _, spelling := range spellings {
 		best = max(best, m.like(markOf(redact.Redacted(spelling)), lengthOnly))
 	}
 	return best
 }
 
-func (m mark) like(other mark, lengthOnly bool) fit {
+func (m mark) like(other mark, lengthOnly bool) Fit {
 	switch {
 	case m == other:
-		return byHash
+		return ByHash
 	case m.length == other.length && lengthOnly:
-		return byLength
+		return ByLength
 	}
-	return unfit
+	return None
 }
 
 // hiddenText is the text that a placeholder may be compared with: a number is hidden as a
@@ -128,16 +131,16 @@ func hiddenText(n *jsonvalue.Node) string {
 	return n.Text
 }
 
-// mayFit reports two values that a placeholder in one of them can be compared by.
-func mayFit(was, is *jsonvalue.Node) bool {
+// Comparable reports two values that a placeholder in one of them can be compared by.
+func Comparable(was, is *jsonvalue.Node) bool {
 	text := func(n *jsonvalue.Node) bool { return n.Kind == jsonvalue.String || n.Kind == jsonvalue.Number }
 	return (was.Hidden || is.Hidden) && text(was) && text(is)
 }
 
-// matchHidden compares two values of which one has a placeholder of a secret.
-func matchHidden(was, is *jsonvalue.Node, lengthOnly bool) fit {
-	best := unfit
-	if !mayFit(was, is) {
+// Compare compares two values of which one has a placeholder of a secret.
+func Compare(was, is *jsonvalue.Node, lengthOnly bool) Fit {
+	best := None
+	if !Comparable(was, is) {
 		return best
 	}
 	if was.Hidden {
