@@ -1,0 +1,263 @@
+package match
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"mcpc/internal/match/jsonvalue"
+)
+
+// The limits of what a Binder knows at a time, beyond which it forgets the oldest, and the
+// shortest text that is a handle wherever it is.
+const (
+	mostHandles     = 100_000
+	mostHandleBytes = 32 << 20
+	shortestHandle  = 8 // characters
+)
+
+// A Binding is a handle that is ordinary data of a server, such as the id of an order: where
+// it is in a part of a message, for any method.
+type Binding struct {
+	// Kind tells handles of one spelling apart: all Bindings of one Kind share their values.
+	Kind string
+	Part Part
+	// Select gives the JSON pointers of the handles in a value; Path.Select is one.
+	Select func(raw json.RawMessage) []string
+}
+
+// A Binder knows which handle of a recording is which one of the present run: JSON-RPC ids,
+// progress tokens, cursors, task ids, elicitation ids, request states, and those of Bindings.
+// It is learnt from pairs of messages, and put into others. All methods may be called from
+// several goroutines.
+type Binder struct {
+	bindings  []Binding
+	mu        sync.Mutex
+	toIs      handles
+	toWas     handles
+	pairs     []pair // the oldest first
+	bytes     int
+	forgotten int
+	// most and mostBytes are mostHandles and mostHandleBytes.
+	most, mostBytes int
+}
+
+// handles have the value for a handle by its kind and token, and for a long text by the
+// text alone.
+type handles struct {
+	of  map[[2]string]bound
+	any map[string]bound
+}
+
+// A bound value was learnt from the pair with that number.
+type bound struct {
+	value json.RawMessage
+	pair  int
+}
+
+// A pair is two handles of a kind as tokens.
+type pair struct {
+	number        int
+	kind, was, is string
+	bytes         int
+}
+
+// NewBinder makes a Binder that knows no handles.
+func NewBinder(bindings ...Binding) *Binder {
+	b := &Binder{bindings: bindings, most: mostHandles, mostBytes: mostHandleBytes}
+	for _, h := range []*handles{&b.toIs, &b.toWas} {
+		*h = handles{map[[2]string]bound{}, map[string]bound{}}
+	}
+	return b
+}
+
+// Forgotten is how many handles were forgotten because there were too many.
+func (b *Binder) Forgotten() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.forgotten
+}
+
+// Bind learns one handle that is in no part of a message: a JSON-RPC id, or a session id as
+// a JSON string. The kinds of volatile.txt are id, progressToken, cursor, taskId,
+// elicitationId and requestState.
+func (b *Binder) Bind(kind string, was, is json.RawMessage) {
+	wasNode, err := jsonvalue.Parse(was)
+	isNode, other := jsonvalue.Parse(is)
+	if err == nil && other == nil {
+		b.learn(kind, wasNode, isNode)
+	}
+}
+
+// Learn learns the handles in a recorded part of a message and the present one. Of c count
+// Part, Method and the revisions.
+func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
+	wasNode, err := jsonvalue.Parse(was)
+	isNode, other := jsonvalue.Parse(is)
+	if err != nil || other != nil {
+		return
+	}
+	b.learnFrom(wasNode, isNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	for _, binding := range b.bindings {
+		if binding.Part != c.Part {
+			continue
+		}
+		for _, pointer := range binding.Select(was) {
+			if from, to := wasNode.Find(pointer), isNode.Find(pointer); from != nil && to != nil {
+				b.learn(binding.Kind, from, to)
+			}
+		}
+	}
+}
+
+func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
+	if len(on) == 0 || was.Kind != is.Kind && on.kind() != Bound {
+		return
+	}
+	if rule := on.rule(); rule != nil {
+		if rule.Matcher.Kind == Bound {
+			b.learn(rule.Matcher.Arg, was, is)
+		}
+		return
+	}
+	for i, kid := range was.Kids {
+		switch {
+		case was.Kind == jsonvalue.Object:
+			if other := is.Member(kid.Name); other != nil {
+				b.learnFrom(kid, other, on.member(kid.Name))
+			}
+		case i < len(is.Kids):
+			b.learnFrom(kid, is.Kids[i], on.item(i, i))
+		}
+	}
+}
+
+func (b *Binder) learn(kind string, was, is *jsonvalue.Node) {
+	if !was.IsLeaf() || !is.IsLeaf() {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := pair{b.forgotten + len(b.pairs), kind, token(was), token(is), len(was.Raw) + len(is.Raw)}
+	b.toIs.put(p, p.was, is.Raw)
+	b.toWas.put(p, p.is, was.Raw)
+	b.pairs = append(b.pairs, p)
+	b.bytes += p.bytes
+	for len(b.pairs) > b.most || b.bytes > b.mostBytes {
+		oldest := b.pairs[0]
+		b.toIs.forget(oldest, oldest.was)
+		b.toWas.forget(oldest, oldest.is)
+		b.bytes -= oldest.bytes
+		b.pairs = b.pairs[1:]
+		b.forgotten++
+	}
+}
+
+// put copies the value, so that no message is held in memory for its handles.
+func (h handles) put(p pair, from string, to json.RawMessage) {
+	value := bound{slices.Clone(to), p.number}
+	h.of[[2]string{p.kind, from}] = value
+	if text, long := longText(from); long {
+		h.any[text] = value
+	}
+}
+
+// forget removes what was learnt from a pair and from no later one.
+func (h handles) forget(p pair, from string) {
+	if key := [2]string{p.kind, from}; h.of[key].pair == p.number {
+		delete(h.of, key)
+	}
+	if text, long := longText(from); long && h.any[text].pair == p.number {
+		delete(h.any, text)
+	}
+}
+
+// longText is the text of a token that is a handle wherever it is.
+func longText(token string) (string, bool) {
+	return token[1:], token[0] == jsonvalue.String && utf8.RuneCountInString(token[1:]) >= shortestHandle
+}
+
+// token is the same for equal values without parts: 7 and 7.0, but not 7 and "7".
+func token(n *jsonvalue.Node) string { return string(n.Kind) + n.Text }
+
+// ToIs gives a recorded part of a message with the handles of the present run, and how many
+// were replaced: those where the protocol or a Binding has one, and each text of 8 characters
+// or more that is a handle as a whole. Every other byte stays as it is.
+func (b *Binder) ToIs(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
+	return b.replace(c, raw, &b.toIs)
+}
+
+// ToWas is ToIs the other way: it gives a present part with the recorded handles.
+func (b *Binder) ToWas(c Comparison, raw json.RawMessage) (json.RawMessage, int) {
+	return b.replace(c, raw, &b.toWas)
+}
+
+// A replacing is the replacement of the handles in one value.
+type replacing struct {
+	*handles
+	bound map[*jsonvalue.Node]string // kinds, of Bindings
+	edits []replacement
+}
+
+type replacement struct {
+	at  *jsonvalue.Node
+	new json.RawMessage
+}
+
+func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json.RawMessage, int) {
+	n, err := jsonvalue.Parse(raw)
+	if raw == nil || err != nil {
+		return raw, 0
+	}
+	r := replacing{handles: with, bound: map[*jsonvalue.Node]string{}}
+	for _, binding := range b.bindings {
+		if binding.Part != c.Part {
+			continue
+		}
+		for _, pointer := range binding.Select(raw) {
+			if at := n.Find(pointer); at != nil {
+				r.bound[at] = binding.Kind
+			}
+		}
+	}
+	b.mu.Lock()
+	r.walk(n, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	b.mu.Unlock()
+	if len(r.edits) == 0 {
+		return raw, 0
+	}
+	slices.SortFunc(r.edits, func(a, b replacement) int { return a.at.At - b.at.At })
+	var out json.RawMessage
+	done := 0
+	for _, e := range r.edits {
+		out = append(append(out, raw[done:e.at.At]...), e.new...)
+		done = e.at.At + len(e.at.Raw)
+	}
+	return append(out, raw[done:]...), len(r.edits)
+}
+
+func (r *replacing) walk(n *jsonvalue.Node, on branches) {
+	for i, kid := range n.Kids {
+		if n.Kind == jsonvalue.Object {
+			r.walk(kid, on.member(kid.Name))
+		} else {
+			r.walk(kid, on.item(i, i))
+		}
+	}
+	if !n.IsLeaf() {
+		return
+	}
+	kind, isHandle := r.bound[n]
+	if rule := on.rule(); !isHandle && rule != nil && rule.Matcher.Kind == Bound {
+		kind, isHandle = rule.Matcher.Arg, true
+	}
+	to, known := r.of[[2]string{kind, token(n)}]
+	if known = known && isHandle; !known && n.Kind == jsonvalue.String {
+		to, known = r.any[n.Text]
+	}
+	if known && !bytes.Equal(to.value, n.Raw) {
+		r.edits = append(r.edits, replacement{n, to.value})
+	}
+}
