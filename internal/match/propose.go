@@ -1,0 +1,291 @@
+package match
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/sliceutil"
+)
+
+// mostProposed is how many rules are proposed for one part.
+const mostProposed = mostRules
+
+// Propose gives the narrowest rules with which the first of several values is the same as
+// each other one: for what differed in answers to one request, and nothing else. They are in
+// narrowing order uuid, time, number with the largest distance from the first value,
+// unordered, type, ignore. What c lets pass already needs none; c.Part is theirs. Values that
+// cannot be compared give an error.
+func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
+	nodes := make([]*jsonvalue.Node, len(values))
+	for i, raw := range values {
+		var err error
+		if nodes[i], err = jsonvalue.Parse(raw); err != nil {
+			return nil, err
+		}
+	}
+	if len(nodes) < 2 {
+		return nil, nil
+	}
+	on := compile(c.Rules, c.Part, c.Method, c.Name, c.WasRevision, c.IsRevision)
+	p := proposer{lengthOnly: c.LengthOnly}
+	var rules []Rule
+	for _, proposal := range p.visit(nodes, on) {
+		slices.Reverse(proposal.path)
+		rules = append(rules, Rule{Part: c.Part, Path: proposal.path, Matcher: proposal.matcher})
+	}
+	return rules[:min(len(rules), mostProposed)], nil
+}
+
+type proposer struct{ lengthOnly bool }
+
+// A proposal is a matcher and a path, whose last step is first.
+type proposal struct {
+	path    jsonvalue.Path
+	matcher Matcher
+}
+
+// visit proposes rules for the values at one place, of which some are nil where there are
+// none.
+func (p *proposer) visit(all []*jsonvalue.Node, on branches) []proposal {
+	first := all[0]
+	if slices.Contains(all, nil) {
+		if kind := on.kind(); kind == Ignore || kind == Protocol || p.hollow(all, on) {
+			return nil
+		}
+		return []proposal{{matcher: Matcher{Kind: Ignore}}}
+	}
+	if each(all, func(n *jsonvalue.Node) bool { return n.Is(first) || p.passes(first, n, on) }) {
+		return nil
+	}
+	sameKind := each(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
+	switch {
+	case sameKind && first.Kind == jsonvalue.Object:
+		return p.members(all, on)
+	case sameKind && first.Kind == jsonvalue.Array:
+		return p.items(all, on)
+	}
+	return []proposal{{matcher: narrowest(all)}}
+}
+
+// passes reports that a value that differs is let pass as a whole already.
+func (p *proposer) passes(first, n *jsonvalue.Node, on branches) bool {
+	if on.kind() == "" && len(first.Kids)+len(n.Kids) > 0 {
+		return false // its parts are looked at one by one
+	}
+	return compareNodes(first, n, on, p.lengthOnly).Same()
+}
+
+func (p *proposer) hollow(all []*jsonvalue.Node, on branches) bool {
+	return on.empty() && each(all, func(n *jsonvalue.Node) bool { return n == nil || hollow(n, on) })
+}
+
+func each(all []*jsonvalue.Node, is func(*jsonvalue.Node) bool) bool {
+	return !slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return !is(n) })
+}
+
+// narrowest is the narrowest matcher for values without common parts.
+func narrowest(all []*jsonvalue.Node) Matcher {
+	first := all[0]
+	for _, kind := range []Kind{UUID, Time, Type} {
+		m := Matcher{Kind: kind}
+		if kind == Type && first.Kind == jsonvalue.Number {
+			m = tolerance(all)
+		}
+		if each(all, func(n *jsonvalue.Node) bool { return n.Is(first) || m.accepts(first, n) }) {
+			return m
+		}
+	}
+	return Matcher{Kind: Ignore}
+}
+
+// tolerance is the matcher for numbers as far from the first as these are.
+func tolerance(all []*jsonvalue.Node) Matcher {
+	most := new(big.Rat)
+	for _, n := range all {
+		if n.Kind != jsonvalue.Number {
+			return Matcher{Kind: Ignore}
+		}
+		distance := jsonvalue.Apart(all[0].Text, n.Text)
+		if distance == nil {
+			return Matcher{Kind: Number}
+		}
+		if distance.Cmp(most) > 0 {
+			most = distance
+		}
+	}
+	text := most.FloatString(2 * jsonvalue.MostScale)
+	if m := numberMatcher(strings.TrimSuffix(strings.TrimRight(text, "0"), ".")); m.Kind != "" {
+		return m
+	}
+	return Matcher{Kind: Number}
+}
+
+func (p *proposer) members(all []*jsonvalue.Node, on branches) (proposals []proposal) {
+	var names []string
+	for _, n := range all {
+		for _, kid := range n.Kids {
+			names = append(names, kid.Name)
+		}
+	}
+	slices.SortFunc(names, jsonvalue.CompareNames)
+	for _, name := range slices.Compact(names) {
+		kids := sliceutil.Map(all, func(n *jsonvalue.Node) *jsonvalue.Node { return n.Member(name) })
+		proposals = append(proposals, under(jsonvalue.Step{Name: name}, p.visit(kids, on.member(name)))...)
+	}
+	return proposals
+}
+
+// under adds a step in front of the paths of proposals.
+func under(step jsonvalue.Step, proposals []proposal) []proposal {
+	for i := range proposals {
+		proposals[i].path = append(proposals[i].path, step)
+	}
+	return proposals
+}
+
+func (p *proposer) items(all []*jsonvalue.Node, on branches) []proposal {
+	if each(all, func(n *jsonvalue.Node) bool { return len(n.Kids) == len(all[0].Kids) }) {
+		if proposals, ok := p.reordered(all, on); ok {
+			return proposals
+		}
+		return p.inOrder(all, on)
+	}
+	return []proposal{{matcher: Matcher{Kind: Type}}}
+}
+
+// inOrder visits the items by their indexes. What is proposed for the same path in each of
+// them, with matchers of one kind, is proposed once with [].
+func (p *proposer) inOrder(all []*jsonvalue.Node, on branches) []proposal {
+	n := len(all[0].Kids)
+	byPath := map[string][]proposal{}
+	var order []string
+	for i := range n {
+		kids := sliceutil.Map(all, func(list *jsonvalue.Node) *jsonvalue.Node { return list.Kids[i] })
+		for _, found := range p.visit(kids, on.item(i, i)) {
+			name := string(found.matcher.Kind) + found.path.String()
+			if found.matcher.Kind == Unordered {
+				name += found.matcher.Arg
+			}
+			if byPath[name] == nil {
+				order = append(order, name)
+			}
+			byPath[name] = append(byPath[name], under(jsonvalue.Step{Index: i, Item: true}, []proposal{found})...)
+		}
+	}
+	var proposals []proposal
+	for _, name := range order {
+		same := byPath[name]
+		if len(same) < n || n < 2 {
+			proposals = append(proposals, same...)
+			continue
+		}
+		widest := same[0]
+		for _, other := range same {
+			widest.matcher = wider(widest.matcher, other.matcher)
+		}
+		widest.path[len(widest.path)-1] = jsonvalue.Step{All: true}
+		proposals = append(proposals, widest)
+	}
+	return proposals
+}
+
+// wider is the wider one of two matchers of one kind.
+func wider(a, b Matcher) Matcher {
+	if a.Kind != Number || a.tolerance == nil || b.tolerance != nil && a.tolerance.Cmp(b.tolerance) >= 0 {
+		return a
+	}
+	return b
+}
+
+// preferredKeys are the members by which items are paired where several would do.
+var preferredKeys = []string{"id", "key", "uri", "name"}
+
+// reordered proposes unordered where the items are those of the first list in another order,
+// told by a key or, without one, as a whole.
+func (p *proposer) reordered(all []*jsonvalue.Node, on branches) ([]proposal, bool) {
+	keys := []string{""}
+	for _, item := range all[0].Kids {
+		for _, kid := range item.Kids {
+			if item.Kind == jsonvalue.Object && len(kid.Kids) == 0 && len(keys) < 100 {
+				keys = append(keys, jsonraw.Pointer("", kid.Name))
+			}
+		}
+		break // any other item must have the key as well
+	}
+	rank := func(key string) int {
+		if at := slices.Index(preferredKeys, strings.TrimPrefix(key, "/")); at >= 0 {
+			return at - len(preferredKeys)
+		}
+		return len(key) // "" before those that are not preferred
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	for _, key := range keys {
+		switch places, moved := pairing(all, key, on.item(-1, -1)); {
+		case places != nil && !moved:
+			return nil, false
+		case places != nil:
+			proposals := []proposal{{matcher: Matcher{Kind: Unordered, Arg: key}}}
+			return append(proposals, p.paired(all, places, on)...), true
+		}
+	}
+	return nil, false
+}
+
+// pairing gives for each list where the items of the first one are in it, nil where the keys
+// are not the same or not unique; moved is set where any is elsewhere.
+func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, moved bool) {
+	var wanted map[uint64]int
+	for _, list := range all {
+		at := map[uint64]int{}
+		for i, item := range list.Kids {
+			if key != "" && item.Find(key) == nil {
+				return nil, false
+			}
+			at[keyOf(item, key, on)] = i
+		}
+		if wanted == nil {
+			wanted = at
+		}
+		if len(at) < len(list.Kids) || len(at) < len(wanted) {
+			return nil, false
+		}
+		place := make([]int, len(list.Kids))
+		for hash, i := range wanted {
+			j, found := at[hash]
+			if !found {
+				return nil, false
+			}
+			place[i], moved = j, moved || i != j
+		}
+		places = append(places, place)
+	}
+	return places, moved
+}
+
+// paired visits items that were paired, of which any index may have been the first: what is
+// proposed for one is proposed for all.
+func (p *proposer) paired(all []*jsonvalue.Node, places [][]int, on branches) (proposals []proposal) {
+	for i := range all[0].Kids {
+		items := make([]*jsonvalue.Node, len(all))
+		for n, list := range all {
+			items[n] = list.Kids[places[n][i]]
+		}
+		for _, found := range under(jsonvalue.Step{All: true}, p.visit(items, on.item(-1, -1))) {
+			same := func(other proposal) bool { return slices.Equal(other.path, found.path) }
+			at := slices.IndexFunc(proposals, same)
+			switch {
+			case at < 0:
+				proposals = append(proposals, found)
+			case proposals[at].matcher.Kind == found.matcher.Kind:
+				proposals[at].matcher = wider(proposals[at].matcher, found.matcher)
+			default:
+				proposals[at].matcher = Matcher{Kind: Ignore}
+			}
+		}
+	}
+	return proposals
+}

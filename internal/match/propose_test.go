@@ -1,0 +1,163 @@
+package match
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func proposed(t *testing.T, c Comparison, values ...string) string {
+	t.Helper()
+	var raws []json.RawMessage
+	for _, v := range values {
+		raws = append(raws, json.RawMessage(v))
+	}
+	rules, err := Propose(raws, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Rules = &Rules{Sections: append(sectionsOf(c.Rules), Section{Method: c.Method, Rules: rules})}
+	for _, raw := range raws {
+		if r := Compare(raws[0], raw, c); !r.Same() {
+			t.Errorf("%s\n%s\nwith %v: %s", raws[0], raw, rules, show(r))
+		}
+	}
+	var all []string
+	for _, r := range rules {
+		all = append(all, fmt.Sprintf("%s: %s", r.Path, r.Matcher))
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestPropose(t *testing.T) {
+	const id3 = `"ffffffff-ffff-ffff-ffff-ffffffffffff"`
+	for _, c := range []struct {
+		values []string
+		want   string
+	}{
+		{[]string{`{"a":1}`}, ""},
+		{[]string{`{"a":1,"b":2}`, `{"b":2.0,"a":1}`}, ""},
+		{[]string{`{"a":` + id1 + `,"b":1}`, `{"a":` + id2 + `,"b":1}`, `{"a":` + id3 + `,"b":1}`}, ".a: uuid"},
+		{[]string{`{"a":` + id1 + `}`, `{"a":` + id1 + `}`, `{"a":"x"}`}, ".a: type"},
+		{[]string{`{"a":"2026-01-01T00:00:00Z"}`, `{"a":"2026-01-01T00:00:01.5Z"}`}, ".a: time"},
+		{[]string{`{"a":"2026-01-01T00:00:00Z"}`, `{"a":"2026-01-01"}`}, ".a: type"},
+		{[]string{`{"a":1700000000}`, `{"a":1700000009}`}, ".a: time"},
+		{[]string{`{"a":10}`, `{"a":12.5}`, `{"a":9}`}, ".a: number +-2.5"},
+		{[]string{`{"a":9007199254740993}`, `{"a":9007199254740992}`}, ".a: number +-1"},
+		{[]string{`{"a":1000}`, `{"a":2000}`}, ".a: number +-1000"},
+		{[]string{`{"a":1e-900}`, `{"a":1e900}`}, ".a: number"},
+		{[]string{`{"a":1}`, `{"a":1e99999999}`}, ".a: number"},
+		{[]string{`{"a":"x"}`, `{"a":"y"}`}, ".a: type"},
+		{[]string{`{"a":true}`, `{"a":false}`}, ".a: type"},
+		{[]string{`{"a":"1"}`, `{"a":1}`}, ".a: ignore"},
+		{[]string{`{"a":null}`, `{"a":1}`}, ".a: ignore"},
+		{[]string{`{"a":1}`, `{}`, `{"a":1}`}, ".a: ignore"},
+		{[]string{`{}`, `{"a b":{"c":1}}`}, `.["a b"]: ignore`},
+		{[]string{`{"a":[1,2]}`, `{"a":[1]}`}, ".a: type"},
+		{[]string{`[1]`, `{}`}, ".: ignore"},
+		{[]string{`"a"`, `"b"`}, ".: type"},
+		// items
+		{[]string{`{"a":[1,5]}`, `{"a":[1,6]}`}, ".a[1]: number +-1"},
+		{[]string{`{"a":[1,5]}`, `{"a":[3,6]}`}, ".a[]: number +-2"},
+		{[]string{`{"a":[{"id":` + id1 + `,"n":1},{"id":` + id2 + `,"n":1}]}`, `{"a":[{"id":` + id2 + `,"n":1},{"id":` + id3 + `,"n":2}]}`}, ".a[].id: uuid; .a[1].n: number +-1"},
+		{[]string{`{"a":[[1],[1]]}`, `{"a":[[2],[5]]}`}, ".a[][0]: number +-4"},
+		{[]string{`{"a":["x",1]}`, `{"a":["y",2]}`}, ".a[0]: type; .a[1]: number +-1"},
+		// order
+		{[]string{`{"a":[1,2,3]}`, `{"a":[3,1,2]}`}, ".a: unordered"},
+		{[]string{`{"a":[{"id":1,"n":"x"},{"id":2,"n":"x"}]}`, `{"a":[{"id":2,"n":"x"},{"id":1,"n":"x"}]}`}, ".a: unordered by /id"},
+		{[]string{`{"a":[{"id":1,"t":"2026-01-01"},{"id":2,"t":"2026-01-02"}]}`, `{"a":[{"id":2,"t":"2026-02-01"},{"id":1,"t":"2026-02-02"}]}`}, ".a: unordered by /id; .a[].t: time"},
+		{[]string{`{"a":[{"id":1,"v":1},{"id":2,"v":2}]}`, `{"a":[{"id":1,"v":2},{"id":2,"v":1}]}`}, ".a[].v: number +-1"}, // nothing moved
+		{[]string{`{"a":[{"id":1,"v":1},{"id":2,"v":"x"}]}`, `{"a":[{"id":2,"v":"y"},{"id":1,"v":2}]}`}, ".a: unordered by /id; .a[].v: ignore"},
+		{[]string{`{"a":[{"id":1},{"id":1},{"id":2}]}`, `{"a":[{"id":2},{"id":1},{"id":1}]}`}, ".a[0].id: number +-1; .a[2].id: number +-1"}, // no key
+		// what is let pass already
+		{[]string{`{"_meta":{}}`, `{}`}, ""},
+		{[]string{`{"taskId":"a","createdAt":"2026-01-02T03:04:05Z"}`, `{"taskId":"b","createdAt":"2026-01-02T03:04:06Z"}`}, ""},
+		{[]string{`{"a":"••••(len 5, sha256:2cf2)"}`, `{"a":"hello"}`}, ""},
+		{[]string{`{"a":"••••(len 5, sha256:2cf2)"}`, `{"a":"hullo"}`}, ".a: type"},
+	} {
+		if got := proposed(t, Comparison{Part: Result, Method: "tools/call"}, c.values...); got != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.values, got, c.want)
+		}
+	}
+	if _, err := Propose([]json.RawMessage{json.RawMessage(`{`), json.RawMessage(`{}`)}, Comparison{}); err == nil {
+		t.Error("no error for what is no JSON")
+	}
+}
+
+func TestProposeWhatTheRulesLack(t *testing.T) {
+	rules := &Rules{Sections: []Section{section(t, "*", "", Result, ".a", "number +-1"), section(t, "*", "", Result, ".b", "ignore"), section(t, "*", "", Result, ".c", "unordered")}}
+	c := Comparison{Part: Result, Method: "tools/call", Rules: rules}
+	if got := proposed(t, c, `{"a":1,"b":1,"c":[1,2]}`, `{"a":2,"c":[2,1]}`); got != "" {
+		t.Errorf("got %s", got)
+	}
+	if got := proposed(t, c, `{"a":1,"b":1,"c":[1,2]}`, `{"a":7,"c":[2,3]}`); got != ".a: number +-6; .c[]: number +-1" && got != ".a: number +-6; .c: type" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What is proposed lets the values pass that it was made of, and a change anywhere else is
+// still reported.
+func TestProposalsAreNarrow(t *testing.T) {
+	narrow := 0
+	for seed := range uint64(runs) {
+		m := newMaker(seed)
+		first := m.object(4)
+		values := []string{string(first)}
+		leaves := leavesOf(first, "")
+		touched := map[string]bool{}
+		for range 2 {
+			at := leaves[m.IntN(len(leaves))]
+			touched[at.pointer] = true
+			values = append(values, string(changed(first, at.pointer, m.value(1))))
+		}
+		c := Comparison{Part: Result, Method: "x/y"}
+		rules, err := Propose([]json.RawMessage{first, json.RawMessage(values[1]), json.RawMessage(values[2])}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Rules = &Rules{Sections: []Section{{Method: "*", Rules: rules}}}
+		for _, v := range values {
+			if r := Compare(first, json.RawMessage(v), c); !r.Same() {
+				t.Fatalf("%s\n%s\n%v: %s", first, v, rules, show(r))
+			}
+		}
+		for _, at := range leaves {
+			if r := Compare(first, changed(first, at.pointer, `"elsewhere"`), c); r.Same() && !touched[at.pointer] && !within(at.pointer, touched) && string(at.raw) != `"elsewhere"` {
+				t.Fatalf("%s\nwith %v lets another %s pass", values, rules, at.pointer)
+			}
+			narrow++
+		}
+	}
+	if narrow < runs {
+		t.Errorf("only %d changes", narrow)
+	}
+}
+
+// within reports a pointer into a list of which an item was touched: its order may be let pass.
+func within(pointer string, touched map[string]bool) bool {
+	for other := range touched {
+		list := other[:max(strings.LastIndexByte(other, '/'), 0)]
+		if strings.HasPrefix(pointer, list+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func FuzzPropose(f *testing.F) {
+	f.Add([]byte(`{"a":[{"id":1,"v":1},{"id":2}],"n":1}`), []byte(`{"a":[{"id":2},{"id":1,"v":3}],"n":1.5}`), []byte(`{"a":[],"n":"x"}`))
+	f.Fuzz(func(t *testing.T, a, b, c []byte) {
+		comparison := Comparison{Part: Result, Method: "tools/call"}
+		rules, err := Propose([]json.RawMessage{a, b, c}, comparison)
+		if err != nil || len(rules) == mostProposed {
+			return
+		}
+		comparison.Rules = &Rules{Sections: []Section{{Method: "*", Rules: rules}}}
+		for _, other := range [][]byte{b, c} {
+			if r := Compare(a, other, comparison); a != nil && other != nil && !r.Same() {
+				t.Fatalf("%q\n%q\n%v: %s", a, other, rules, show(r))
+			}
+		}
+	})
+}
