@@ -11,8 +11,13 @@ import (
 	"mcpc/internal/sliceutil"
 )
 
-// mostProposed is how many rules are proposed for one part.
-const mostProposed = mostRules
+const (
+	// mostProposed is how many rules are proposed for the parts of one value; where there
+	// would be more, one for the value as a whole.
+	mostProposed = mostRules
+	// mostKeys is how many members are tried as the key of a list.
+	mostKeys = 16
+)
 
 // Propose gives the narrowest rules with which the first of several values is the same as
 // each other one: for what differed in answers to one request, and nothing else. They are in
@@ -33,11 +38,11 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	on := compile(c.Rules, c.Part, c.Method, c.Name, c.WasRevision, c.IsRevision)
 	p := proposer{lengthOnly: c.LengthOnly}
 	var rules []Rule
-	for _, proposal := range p.visit(nodes, on) {
+	for _, proposal := range p.visit(nodes, on, 0) {
 		slices.Reverse(proposal.path)
 		rules = append(rules, Rule{Part: c.Part, Path: proposal.path, Matcher: proposal.matcher})
 	}
-	return rules[:min(len(rules), mostProposed)], nil
+	return rules, nil
 }
 
 type proposer struct{ lengthOnly bool }
@@ -48,9 +53,9 @@ type proposal struct {
 	matcher Matcher
 }
 
-// visit proposes rules for the values at one place, of which some are nil where there are
-// none.
-func (p *proposer) visit(all []*jsonvalue.Node, on branches) []proposal {
+// visit proposes rules for the values at one place, so many steps deep, of which some are
+// nil where there are none.
+func (p *proposer) visit(all []*jsonvalue.Node, on branches, depth int) []proposal {
 	first := all[0]
 	if slices.Contains(all, nil) {
 		if kind := on.kind(); kind == Ignore || kind == Protocol || p.hollow(all, on) {
@@ -62,13 +67,19 @@ func (p *proposer) visit(all []*jsonvalue.Node, on branches) []proposal {
 		return nil
 	}
 	sameKind := each(all, func(n *jsonvalue.Node) bool { return n.Kind == first.Kind })
+	var parts []proposal
 	switch {
-	case sameKind && first.Kind == jsonvalue.Object:
-		return p.members(all, on)
-	case sameKind && first.Kind == jsonvalue.Array:
-		return p.items(all, on)
+	case !sameKind || depth == jsonvalue.MostSteps || first.IsLeaf():
+		return []proposal{{matcher: narrowest(all)}}
+	case first.Kind == jsonvalue.Object:
+		parts = p.members(all, on, depth+1)
+	default:
+		parts = p.items(all, on, depth+1)
 	}
-	return []proposal{{matcher: narrowest(all)}}
+	if len(parts) > mostProposed {
+		return []proposal{{matcher: narrowest(all)}}
+	}
+	return parts
 }
 
 // passes reports that a value that differs is let pass as a whole already.
@@ -124,7 +135,7 @@ func tolerance(all []*jsonvalue.Node) Matcher {
 	return Matcher{Kind: Number}
 }
 
-func (p *proposer) members(all []*jsonvalue.Node, on branches) (proposals []proposal) {
+func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (proposals []proposal) {
 	var names []string
 	for _, n := range all {
 		for _, kid := range n.Kids {
@@ -134,7 +145,7 @@ func (p *proposer) members(all []*jsonvalue.Node, on branches) (proposals []prop
 	slices.SortFunc(names, jsonvalue.CompareNames)
 	for _, name := range slices.Compact(names) {
 		kids := sliceutil.Map(all, func(n *jsonvalue.Node) *jsonvalue.Node { return n.Member(name) })
-		proposals = append(proposals, under(jsonvalue.Step{Name: name}, p.visit(kids, on.member(name)))...)
+		proposals = append(proposals, under(jsonvalue.Step{Name: name}, p.visit(kids, on.member(name), depth))...)
 	}
 	return proposals
 }
@@ -147,25 +158,25 @@ func under(step jsonvalue.Step, proposals []proposal) []proposal {
 	return proposals
 }
 
-func (p *proposer) items(all []*jsonvalue.Node, on branches) []proposal {
+func (p *proposer) items(all []*jsonvalue.Node, on branches, depth int) []proposal {
 	if each(all, func(n *jsonvalue.Node) bool { return len(n.Kids) == len(all[0].Kids) }) {
-		if proposals, ok := p.reordered(all, on); ok {
+		if proposals, ok := p.reordered(all, on, depth); ok {
 			return proposals
 		}
-		return p.inOrder(all, on)
+		return p.inOrder(all, on, depth)
 	}
-	return []proposal{{matcher: Matcher{Kind: Type}}}
+	return []proposal{{matcher: narrowest(all)}}
 }
 
 // inOrder visits the items by their indexes. What is proposed for the same path in each of
 // them, with matchers of one kind, is proposed once with [].
-func (p *proposer) inOrder(all []*jsonvalue.Node, on branches) []proposal {
+func (p *proposer) inOrder(all []*jsonvalue.Node, on branches, depth int) []proposal {
 	n := len(all[0].Kids)
 	byPath := map[string][]proposal{}
 	var order []string
 	for i := range n {
 		kids := sliceutil.Map(all, func(list *jsonvalue.Node) *jsonvalue.Node { return list.Kids[i] })
-		for _, found := range p.visit(kids, on.item(i, i)) {
+		for _, found := range p.visit(kids, on.item(i, i), depth) {
 			name := string(found.matcher.Kind) + found.path.String()
 			if found.matcher.Kind == Unordered {
 				name += found.matcher.Arg
@@ -193,9 +204,14 @@ func (p *proposer) inOrder(all []*jsonvalue.Node, on branches) []proposal {
 	return proposals
 }
 
-// wider is the wider one of two matchers of one kind.
+// wider is the narrowest matcher that accepts what any of two proposed ones does.
 func wider(a, b Matcher) Matcher {
-	if a.Kind != Number || a.tolerance == nil || b.tolerance != nil && a.tolerance.Cmp(b.tolerance) >= 0 {
+	switch {
+	case a.Kind == Ignore || b.Kind == Ignore:
+		return Matcher{Kind: Ignore}
+	case a.Kind != b.Kind || a.Kind == Unordered && a.Arg != b.Arg:
+		return Matcher{Kind: Type}
+	case a.Kind != Number || a.tolerance == nil || b.tolerance != nil && a.tolerance.Cmp(b.tolerance) >= 0:
 		return a
 	}
 	return b
@@ -206,11 +222,11 @@ var preferredKeys = []string{"id", "key", "uri", "name"}
 
 // reordered proposes unordered where the items are those of the first list in another order,
 // told by a key or, without one, as a whole.
-func (p *proposer) reordered(all []*jsonvalue.Node, on branches) ([]proposal, bool) {
+func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]proposal, bool) {
 	keys := []string{""}
 	for _, item := range all[0].Kids {
 		for _, kid := range item.Kids {
-			if item.Kind == jsonvalue.Object && len(kid.Kids) == 0 && len(keys) < 100 {
+			if item.Kind == jsonvalue.Object && len(kid.Kids) == 0 && len(keys) < mostKeys {
 				keys = append(keys, jsonraw.Pointer("", kid.Name))
 			}
 		}
@@ -229,7 +245,7 @@ func (p *proposer) reordered(all []*jsonvalue.Node, on branches) ([]proposal, bo
 			return nil, false
 		case places != nil:
 			proposals := []proposal{{matcher: Matcher{Kind: Unordered, Arg: key}}}
-			return append(proposals, p.paired(all, places, on)...), true
+			return append(proposals, p.paired(all, places, on, depth)...), true
 		}
 	}
 	return nil, false
@@ -268,22 +284,18 @@ func pairing(all []*jsonvalue.Node, key string, on branches) (places [][]int, mo
 
 // paired visits items that were paired, of which any index may have been the first: what is
 // proposed for one is proposed for all.
-func (p *proposer) paired(all []*jsonvalue.Node, places [][]int, on branches) (proposals []proposal) {
+func (p *proposer) paired(all []*jsonvalue.Node, places [][]int, on branches, depth int) (proposals []proposal) {
 	for i := range all[0].Kids {
 		items := make([]*jsonvalue.Node, len(all))
 		for n, list := range all {
 			items[n] = list.Kids[places[n][i]]
 		}
-		for _, found := range under(jsonvalue.Step{All: true}, p.visit(items, on.item(-1, -1))) {
+		for _, found := range under(jsonvalue.Step{All: true}, p.visit(items, on.item(-1, -1), depth)) {
 			same := func(other proposal) bool { return slices.Equal(other.path, found.path) }
-			at := slices.IndexFunc(proposals, same)
-			switch {
-			case at < 0:
-				proposals = append(proposals, found)
-			case proposals[at].matcher.Kind == found.matcher.Kind:
+			if at := slices.IndexFunc(proposals, same); at >= 0 {
 				proposals[at].matcher = wider(proposals[at].matcher, found.matcher)
-			default:
-				proposals[at].matcher = Matcher{Kind: Ignore}
+			} else {
+				proposals = append(proposals, found)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func TestPropose(t *testing.T) {
 		{[]string{`{"a":[{"id":1,"n":"x"},{"id":2,"n":"x"}]}`, `{"a":[{"id":2,"n":"x"},{"id":1,"n":"x"}]}`}, ".a: unordered by /id"},
 		{[]string{`{"a":[{"id":1,"t":"2026-01-01"},{"id":2,"t":"2026-01-02"}]}`, `{"a":[{"id":2,"t":"2026-02-01"},{"id":1,"t":"2026-02-02"}]}`}, ".a: unordered by /id; .a[].t: time"},
 		{[]string{`{"a":[{"id":1,"v":1},{"id":2,"v":2}]}`, `{"a":[{"id":1,"v":2},{"id":2,"v":1}]}`}, ".a[].v: number +-1"}, // nothing moved
-		{[]string{`{"a":[{"id":1,"v":1},{"id":2,"v":"x"}]}`, `{"a":[{"id":2,"v":"y"},{"id":1,"v":2}]}`}, ".a: unordered by /id; .a[].v: ignore"},
+		{[]string{`{"a":[{"id":1,"v":1},{"id":2,"v":"x"}]}`, `{"a":[{"id":2,"v":"y"},{"id":1,"v":2}]}`}, ".a: unordered by /id; .a[].v: type"},
 		{[]string{`{"a":[{"id":1},{"id":1},{"id":2}]}`, `{"a":[{"id":2},{"id":1},{"id":1}]}`}, ".a[0].id: number +-1; .a[2].id: number +-1"}, // no key
 		// what is let pass already
 		{[]string{`{"_meta":{}}`, `{}`}, ""},
@@ -160,4 +160,95 @@ func FuzzPropose(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestMerge(t *testing.T) {
+	rules := func(text string) (all []Rule) {
+		for line := range strings.SplitSeq(text, "; ") {
+			if path, matcher, ok := strings.Cut(line, ": "); ok {
+				all = append(all, section(t, "tools/call", "", Result, path, matcher).Rules...)
+			}
+		}
+		return all
+	}
+	for _, c := range []struct{ a, b, want string }{
+		{".a: uuid", ".b: time", ".a: uuid; .b: time"},
+		{".a: uuid", ".a: uuid", ".a: uuid"},
+		{".a: uuid", ".a: time", ".a: type"},
+		{".a: ignore", ".a: time", ".a: ignore"},
+		{".a: number +-1", ".a: number +-2", ".a: number +-2"},
+		{".a: number +-3", ".a: number +-2", ".a: number +-3"},
+		{".a: number", ".a: number +-2", ".a: number"},
+		{".a: unordered by /id", ".a: unordered by /id", ".a: unordered by /id"},
+		{".a: unordered by /id", ".a: unordered by /name", ".a: type"},
+		{".a[0]: uuid", ".a[]: time", ".a[0]: type; .a[]: time"},
+		{".a[0][]: uuid", ".a[][1]: time", ".a[0][]: type; .a[][1]: type"},
+		{".a: number +-1", ".a.b: uuid", ".a: type; .a.b: uuid"},
+		{".a: ignore", ".a.b: uuid", ".a: ignore; .a.b: uuid"},
+		{".a: unordered by /id", ".a.b: uuid", ".a: type; .a.b: uuid"},
+		{".a[0]: uuid", ".a[1]: time", ".a[0]: uuid; .a[1]: time"},
+		{".a: unordered by /id", ".a[1].v: uuid; .a[2].v: time; .b[1]: type", ".a: unordered by /id; .a[].v: type; .b[1]: type"},
+		{".a: unordered by /v", ".a[1].v: uuid", ".a: type; .a[1].v: uuid"},
+		{".a: unordered by /v/w", ".a[1].v: type", ".a: type; .a[1].v: type"},
+		{".a: unordered by /va", ".a[1].v: type", ".a: unordered by /va; .a[].v: type"},
+		{".a: unordered by /v", ".a[1]: type", ".a: type; .a[1]: type"},
+		{".a: unordered", ".a[1].v: uuid", ".a: type; .a[1].v: uuid"},
+		{".a: unordered by /v", ".a: unordered by /v; .a[].w: time", ".a: unordered by /v; .a[].w: time"},
+		{".l[]: unordered by /id", ".l[1][2].v: uuid", ".l[]: unordered by /id; .l[1][].v: uuid"},
+		{".l[1]: unordered by /id", ".l[][2].v: uuid", ".l[1]: unordered by /id; .l[][].v: uuid"},
+		{"", "", ""},
+	} {
+		for _, merged := range [][]Rule{Merge(rules(c.a), rules(c.b)), Merge(Merge(rules(c.a)), rules(c.b))} {
+			var got []string
+			for _, r := range merged {
+				got = append(got, fmt.Sprintf("%s: %s", r.Path, r.Matcher))
+			}
+			if strings.Join(got, "; ") != c.want {
+				t.Errorf("%s and %s: got %s, want %s", c.a, c.b, strings.Join(got, "; "), c.want)
+			}
+		}
+	}
+	params := rules(".a: uuid")
+	params[0].Part = Params
+	if got := Merge(params, rules(".a: time")); len(got) != 2 || got[0].Matcher.Kind != UUID {
+		t.Errorf("parts are apart: %v", got)
+	}
+}
+
+// Merged rules let pass what each set was made for.
+func TestMergedRulesAreWideEnough(t *testing.T) {
+	merged := 0
+	for seed := range uint64(runs) {
+		m := newMaker(seed)
+		var pairs [][2]json.RawMessage
+		var all [][]Rule
+		first := m.object(4)
+		c := Comparison{Part: Result, Method: "x/y"}
+		for range 3 {
+			if seed%2 == 0 {
+				first = m.object(4)
+			}
+			leaves := leavesOf(first, "")
+			second := changed(first, leaves[m.IntN(len(leaves))].pointer, m.value(2))
+			if m.IntN(2) == 0 {
+				second = m.reordered(second)
+			}
+			rules, err := Propose([]json.RawMessage{first, second}, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs, all = append(pairs, [2]json.RawMessage{first, second}), append(all, rules)
+		}
+		rules := Merge(all...)
+		merged += len(rules)
+		c.Rules = &Rules{Sections: []Section{{Method: "*", Rules: rules}}}
+		for i, p := range pairs {
+			if r := Compare(p[0], p[1], c); !r.Same() {
+				t.Fatalf("%s\n%s\nfor %v of %v: %s", p[0], p[1], rules, all[i], show(r))
+			}
+		}
+	}
+	if merged < runs {
+		t.Errorf("only %d rules", merged)
+	}
 }

@@ -119,3 +119,18 @@ func changed(raw json.RawMessage, pointer, value string) json.RawMessage {
 	at := n.Find(pointer)
 	return json.RawMessage(string(raw[:at.At]) + value + string(raw[at.At+len(at.Raw):]))
 }
+
+// reordered is raw with the items of its lists in another order.
+func (m maker) reordered(raw json.RawMessage) json.RawMessage {
+	if members, err := jsonraw.Object(raw); err == nil {
+		for _, member := range members {
+			raw = jsonraw.With(raw, member.Name, m.reordered(member.Value))
+		}
+		return raw
+	}
+	if items, err := jsonraw.Array(raw); err == nil {
+		m.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+		return jsonraw.List(items)
+	}
+	return raw
+}

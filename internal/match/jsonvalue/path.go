@@ -11,7 +11,7 @@ import (
 
 // The limits of a path.
 const (
-	mostSteps = 64
+	MostSteps = 64
 	mostIndex = 1_000_000
 	mostFound = 100_000 // values that one path selects
 )
@@ -49,8 +49,8 @@ func ParsePath(text string) (Path, error) {
 	}
 	var path Path
 	for at := 0; at < len(text); {
-		if len(path) == mostSteps {
-			return bad(at, "the path has more than %d steps", mostSteps)
+		if len(path) == MostSteps {
+			return bad(at, "the path has more than %d steps", MostSteps)
 		}
 		rest := strings.TrimPrefix(text[at:], ".")
 		dot := len(rest) < len(text[at:])
