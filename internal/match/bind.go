@@ -64,7 +64,7 @@ type pair struct {
 	bytes         int
 }
 
-// NewBinder makes a Binder that knows no handles.
+// NewBinder makes a Binder without handles.
 func NewBinder(bindings ...Binding) *Binder {
 	b := &Binder{bindings: bindings, most: mostHandles, mostBytes: mostHandleBytes}
 	for _, h := range []*handles{&b.toIs, &b.toWas} {

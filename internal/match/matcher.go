@@ -105,8 +105,8 @@ func regexMatcher(text string, at int) (Matcher, error) {
 	return Matcher{Kind: Regex, Arg: text, expression: expression}, nil
 }
 
-// numberMatcher is that of a tolerance; its Kind is "" where the text is no number from 0 on
-// that can be computed with.
+// numberMatcher is that of a tolerance; its Kind is "" where the text is not a number from
+// 0 on that can be computed with.
 func numberMatcher(text string) Matcher {
 	if !jsonraw.IsNumber([]byte(text)) || jsonraw.Valid([]byte(text)) != nil {
 		return Matcher{}

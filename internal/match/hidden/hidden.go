@@ -43,7 +43,7 @@ const (
 )
 
 // fitHidden compares a text with one that has placeholders, either of which may be the
-// recorded one. What stands between the placeholders must be equal. With lengthOnly a
+// recorded one. The text between the placeholders must be equal. With lengthOnly a
 // secret of the same length will do: the present secrets are known to be others.
 func fitHidden(hidden, text string, lengthOnly bool) Fit {
 	places := redact.HiddenIn(hidden)

@@ -83,7 +83,7 @@ func ecmaNumber(text string) string {
 		return text // too large for a program that reads numbers as doubles
 	}
 	k := len(digits)
-	n := k + exponent // the point stands behind so many digits
+	n := k + exponent // the point follows so many digits
 	switch {
 	case digits == "0":
 		return "0"

@@ -216,7 +216,7 @@ func (n *Node) Member(name string) *Node {
 	return n.Kids[at]
 }
 
-// IsLeaf reports a value that is no object and no array.
+// IsLeaf reports a value that is neither an object nor an array.
 func (n *Node) IsLeaf() bool { return n.Kind != Object && n.Kind != Array }
 
 // Is reports equal values.

@@ -76,7 +76,7 @@ func parseStep(text string, dot bool) (step Step, length int, problem string) {
 	case strings.HasPrefix(text, `"`):
 		name, length := quotedName(text)
 		if length == 0 {
-			return Step{}, 0, "the name has no closing quote, or is no JSON string"
+			return Step{}, 0, "the name has no closing quote, or is not a JSON string"
 		}
 		return Step{Name: name}, length, ""
 	}

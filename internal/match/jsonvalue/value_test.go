@@ -194,7 +194,7 @@ func TestPathErrors(t *testing.T) {
 		`.a["b]`:                 "an index from 0 on",
 		`.a["b"`:                 `"]" is missing`,
 		`."a`:                    "no closing quote",
-		`."\x"`:                  "no JSON string",
+		`."\x"`:                  "not a JSON string",
 		".a[1e3]":                "an index from 0 on",
 		".[1000001]":             "larger than 1000000",
 		strings.Repeat(".a", 65): "more than 64 steps at byte 128",
