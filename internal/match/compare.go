@@ -110,7 +110,7 @@ func Compare(was, is json.RawMessage, c Comparison) Report {
 	}
 	name := c.Name
 	if name == "" && c.Part == Params {
-		name = nameOf(c.Method, a)
+		name = NameOf(c.Method, was)
 	}
 	return compareNodes(a, b, compile(c.Rules, c.Part, c.Method, name, c.WasRevision, c.IsRevision), c.LengthOnly)
 }

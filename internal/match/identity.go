@@ -62,7 +62,7 @@ func (x *Index) identify(r Request) identity {
 		h.Write(r.Params)
 	}
 	if err == nil {
-		id.params, id.name = n, nameOf(r.Method, n)
+		id.params, id.name = n, NameOf(r.Method, r.Params)
 		on := x.compiled(r.Method, id.name, r.Revision, r.Revision)
 		m := mask{handles: jsonvalue.NewHash()}
 		if key := m.hash(n, on); x.options.Level != Exact {

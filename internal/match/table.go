@@ -2,10 +2,12 @@ package match
 
 import (
 	_ "embed"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/match/jsonvalue"
 )
 
@@ -98,14 +100,13 @@ func (v *volatile) about(part Part, method string) bool {
 	return v.part == part && (v.methods == nil || slices.Contains(v.methods, method))
 }
 
-// nameOf is the name in the params of a request, such as that of the tool, with which the
-// method says which request it is; "" where there is none.
-func nameOf(method string, params *jsonvalue.Node) string {
+// NameOf is the name in the params of a request with which the method says which request it
+// is, such as that of the tool; "" where there is none.
+func NameOf(method string, params json.RawMessage) string {
 	for _, v := range table().rows {
 		if v.action == "name" && v.about(Params, method) {
-			if n := params.Member(v.path[0].Name); n != nil && n.Kind == jsonvalue.String {
-				return n.Text
-			}
+			name, _ := jsonraw.Text(jsonraw.First(params, v.path[0].Name))
+			return name
 		}
 	}
 	return ""

@@ -50,39 +50,48 @@ func fitHidden(hidden, text string, lengthOnly bool) Fit {
 	if len(places) == 0 || len(places) > mostMarks {
 		return None
 	}
-	rest, ok := strings.CutPrefix(text, hidden[:places[0][0]])
-	if !ok {
+	begin := hidden[:places[0][0]]
+	if !strings.HasPrefix(text, begin) {
 		return None
 	}
-	worst := ByHash
+	marks := map[int]int{} // where placeholders of the other text begin and end
+	for _, place := range redact.HiddenIn(text) {
+		marks[place[0]] = place[1]
+	}
+	at, worst := len(begin), ByHash
 	for i, place := range places {
 		end := len(hidden)
 		if i+1 < len(places) {
 			end = places[i+1][0]
 		}
-		var secret string
 		m, after := markOf(hidden[place[0]:place[1]]), hidden[place[1]:end]
-		if secret, rest, ok = cutSecret(rest, m.length, after, i+1 == len(places)); !ok {
+		length := m.lengthIn(text[at:], marks[at]-at, after, i+1 == len(places))
+		if length < 0 {
 			return None
 		}
-		worst = min(worst, m.fits(secret, lengthOnly))
+		worst = min(worst, m.fits(text[at:at+length], lengthOnly))
+		at += length + len(after)
 	}
 	return worst
 }
 
-// cutSecret cuts a secret and the text after it from the beginning of a text. A secret that
-// is escaped is longer than its length says.
-func cutSecret(text string, length int, after string, last bool) (secret, rest string, ok bool) {
+// lengthIn is how long the secret is with which a text begins, -1 where what follows it is
+// not there: a placeholder of its own is hidden bytes long, a secret that is escaped longer
+// than the mark says.
+func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 	switch {
+	case last && strings.HasSuffix(text, after):
+		return len(text) - len(after)
 	case last:
-		secret, ok = strings.CutSuffix(text, after)
-		return secret, "", ok
-	case length <= len(text) && strings.HasPrefix(text[length:], after):
-		return text[:length], text[length+len(after):], true
+		return -1
+	case hidden > 0 && strings.HasPrefix(text[hidden:], after):
+		return hidden
+	case m.length <= len(text) && strings.HasPrefix(text[m.length:], after):
+		return m.length
 	case after == "":
-		return "", "", false
+		return -1
 	}
-	return strings.Cut(text, after)
+	return strings.Index(text, after)
 }
 
 // fits compares a placeholder with a text, in each of the spellings that it may have been
