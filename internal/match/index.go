@@ -258,32 +258,35 @@ func (s *search) nearest() {
 		}
 	}
 	look(slices.Values(same.entries), limit)
-	if method := s.x.methods[s.live.Method]; len(all) < mostNear && s.x.options.Level != Loose {
+	if s.x.options.Level == Loose && len(all) > 0 {
+		s.Hits = sliceutil.Map(byDistance(all), func(near Near) int { return near.Candidate })
+		s.Report, _ = s.compare(int32(s.Hits[0]))
+		return
+	}
+	if method := s.x.methods[s.live.Method]; len(all) < mostNear {
 		look(s.in(slices.Values(method), func(b *bucket) bool { return b != same }), mostCompared/4)
 	}
-	if len(all) < mostNear && s.x.options.Level != Loose {
+	if len(all) < mostNear {
 		look(s.in(s.x.all(), func(b *bucket) bool { return b.method != s.live.Method }), mostCompared/4)
 	}
-	slices.SortStableFunc(all, func(a, b Near) int { return cmp.Compare(a.Distance, b.Distance) })
-	s.take(all)
-}
-
-// take sorts out the hits: on the level Loose all, the nearest first; on the level Strict one
-// whose key differs for a secret that is hidden.
-func (s *search) take(all []Near) {
+	// On the level Strict one may be the same whose key differs, for a secret that is hidden.
 	var hits []int32
-	for _, near := range all {
-		if s.x.options.Level == Loose || s.x.options.Level == Strict && near.Differences == 0 {
+	for _, near := range byDistance(all) {
+		if s.x.options.Level == Strict && near.Differences == 0 {
 			hits = append(hits, int32(near.Candidate))
 		}
-	}
-	if s.x.options.Level == Loose {
-		s.Hits = sliceutil.Map(hits, func(candidate int32) int { return int(candidate) })
-		hits = nil
 	}
 	if s.hit(hits); len(s.Hits) == 0 {
 		s.Near = all[:min(len(all), mostNear)]
 	}
+}
+
+// byDistance sorts, the nearest first, and of those as near the first ones.
+func byDistance(all []Near) []Near {
+	slices.SortStableFunc(all, func(a, b Near) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Candidate, b.Candidate))
+	})
+	return all
 }
 
 // in are those candidates that are in a bucket of a kind.
