@@ -113,13 +113,10 @@ func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 }
 
 func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
-	if len(on) == 0 || was.Kind != is.Kind && on.kind() != Bound {
-		return
+	if kind := on.rule().handle(); kind != "" {
+		b.learn(kind, was, is)
 	}
-	if rule := on.rule(); rule != nil {
-		if rule.Matcher.Kind == Bound {
-			b.learn(rule.Matcher.Arg, was, is)
-		}
+	if len(on) == 0 || was.Kind != is.Kind {
 		return
 	}
 	for i, kid := range was.Kids {
@@ -250,8 +247,9 @@ func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 		return
 	}
 	kind, isHandle := r.bound[n]
-	if rule := on.rule(); !isHandle && rule != nil && rule.Matcher.Kind == Bound {
-		kind, isHandle = rule.Matcher.Arg, true
+	if !isHandle {
+		kind = on.rule().handle()
+		isHandle = kind != ""
 	}
 	to, known := r.of[[2]string{kind, token(n)}]
 	if known = known && isHandle; !known && n.Kind == jsonvalue.String {

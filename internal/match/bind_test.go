@@ -53,6 +53,11 @@ func TestHandlesAreBound(t *testing.T) {
 		{"a text of 8 characters is long enough", []learn{{Result, "tools/call", `{"task":{"taskId":"1234567é"}}`, `{"task":{"taskId":"abcdefgh"}}`}}, []put{
 			{Params, "tools/call", `{"arguments":{"a":"1234567é"}}`, `{"arguments":{"a":"abcdefgh"}}`},
 		}},
+		{"a progress token of a request", []learn{{Params, "tools/call", `{"_meta":{"progressToken":1}}`, `{"_meta":{"progressToken":"p9"}}`}}, []put{
+			{Params, "notifications/progress", `{"progressToken":1,"progress":1}`, `{"progressToken":"p9","progress":1}`},
+			{Params, "tools/list", `{"_meta":{"progressToken":1}}`, `{"_meta":{"progressToken":"p9"}}`},
+			{Params, "notifications/cancelled", `{"requestId":1}`, `{"requestId":1}`},
+		}},
 		{"kinds are apart", []learn{{Result, "tools/list", `{"nextCursor":"1"}`, `{"nextCursor":"c"}`}, {Result, "tools/call", `{"taskId":"1"}`, `{"taskId":"t"}`}}, []put{
 			{Params, "tools/list", `{"cursor":"1"}`, `{"cursor":"c"}`}, {Params, "tasks/get", `{"taskId":"1"}`, `{"taskId":"t"}`},
 		}},

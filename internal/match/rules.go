@@ -32,6 +32,14 @@ type Rule struct {
 	Place yaml.Place
 }
 
+// handle is the kind of the handle for which the rule is, "" where it is for none.
+func (r *Rule) handle() string {
+	if r != nil && (r.Matcher.Kind == Bound || r.Matcher.Kind == Protocol) {
+		return r.Matcher.Arg
+	}
+	return ""
+}
+
 // A branch is what is to be done with the values to which the first steps of some paths lead.
 type branch struct {
 	names map[string]*branch
@@ -193,8 +201,9 @@ func (b *branch) protocol(v volatile, both bool) {
 	case action == "time":
 		matcher.Kind = Time
 	case action == "bind":
-		matcher = Matcher{Kind: Bound, Arg: of}
+		matcher.Kind = Bound
 	}
+	matcher.Arg = of
 	b.at(v.path).rule = &Rule{Part: v.part, Path: v.path, Matcher: matcher}
 }
 
