@@ -252,3 +252,35 @@ func TestMergedRulesAreWideEnough(t *testing.T) {
 		t.Errorf("only %d rules", merged)
 	}
 }
+
+func TestProposalsAreBounded(t *testing.T) {
+	members := func(n int, value string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"m%d":%s`, i, value))
+		}
+		return "{" + strings.Join(all, ",") + "}"
+	}
+	propose := func(was, is string) []Rule {
+		rules, err := Propose([]json.RawMessage{json.RawMessage(was), json.RawMessage(is)}, Comparison{Part: Result})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rules
+	}
+	if rules := propose(members(mostProposed, "1"), members(mostProposed, `"x"`)); len(rules) != mostProposed {
+		t.Errorf("%d rules", len(rules))
+	}
+	if rules := propose(members(mostProposed+1, "1"), members(mostProposed+1, `"x"`)); len(rules) != 1 || rules[0].Path.String() != "." || rules[0].Matcher.Kind != Type {
+		t.Errorf("%d rules", len(rules))
+	}
+	nested := func(depth int, value string) string {
+		return strings.Repeat(`{"a":[`, depth/2) + value + strings.Repeat("]}", depth/2)
+	}
+	for depth, kind := range map[int]Kind{62: Number, 64: Number, 66: Type, 800: Type} {
+		rules := propose(nested(depth, "1"), nested(depth, "2"))
+		if len(rules) != 1 || len(rules[0].Path) != min(depth, 64) || rules[0].Matcher.Kind != kind {
+			t.Errorf("%d deep: %v", depth, rules)
+		}
+	}
+}
