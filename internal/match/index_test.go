@@ -142,6 +142,19 @@ tools/call:
 	}
 }
 
+// The items of one key keep their order, so that a sorted hash is not enough.
+func TestFindListsInAnyOrder(t *testing.T) {
+	rules, err := ParseRules([]byte("tools/call:\n  params:\n    .arguments.rows: unordered by /id\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(text string) Request { return call(`{"name":"x","arguments":{"rows":` + text + `}}`) }
+	x := indexOf(Options{Rules: rules}, rows(`[{"id":1,"v":"a"},{"id":1,"v":"b"},{"id":2}]`), rows(`[{"id":1,"v":"b"},{"id":1,"v":"a"},{"id":2}]`))
+	if f := x.Find(rows(`[{"id":2},{"id":1,"v":"a"},{"id":1,"v":"b"}]`)); fmt.Sprint(f.Hits) != "[0]" || f.Report.Counts.String() != "1 value in another order" {
+		t.Errorf("got %+v", f)
+	}
+}
+
 // A recorded request may be of another revision than the live one.
 func TestFindInAnotherRevision(t *testing.T) {
 	revisions := table().revisions

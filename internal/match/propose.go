@@ -224,13 +224,12 @@ var preferredKeys = []string{"id", "key", "uri", "name"}
 // told by a key or, without one, as a whole.
 func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]proposal, bool) {
 	keys := []string{""}
-	for _, item := range all[0].Kids {
-		for _, kid := range item.Kids {
-			if item.Kind == jsonvalue.Object && len(kid.Kids) == 0 && len(keys) < mostKeys {
+	if items := all[0].Kids; len(items) > 0 && items[0].Kind == jsonvalue.Object { // each has the key
+		for _, kid := range items[0].Kids[:min(len(items[0].Kids), mostKeys)] {
+			if kid.IsLeaf() {
 				keys = append(keys, jsonraw.Pointer("", kid.Name))
 			}
 		}
-		break // any other item must have the key as well
 	}
 	rank := func(key string) int {
 		if at := slices.Index(preferredKeys, strings.TrimPrefix(key, "/")); at >= 0 {
