@@ -118,6 +118,8 @@ func TestCompare(t *testing.T) {
 		{".a: unordered by /id", `{"a":[{"id":1},{"id":2}]}`, `{"a":[{"id":3},{"id":1}]}`, `.a[1] removed was {"id":2}; .a[0] added is {"id":3}; 1 value in another order`},
 		{".a: unordered by /id; .a[].t: time", `{"a":[{"id":1,"t":"2026-01-01"},{"id":2}]}`, `{"a":[{"id":2},{"id":1,"t":"2026-01-03"}]}`, "1 value matched as a time, 1 in another order"},
 		{".a: unordered by /id", `{"a":[{"id":1},{"id":1,"b":2},{}]}`, `{"a":[{},{"id":1},{"id":1,"b":3}]}`, `.a[1].b changed was 2 is 3 at /a/2/b; 1 value in another order`},
+		{".a: unordered by /id", `{"a":[{"id":1,"v":1},{"id":2}]}`, `{"a":[{"id":1,"v":2},{"id":2}]}`, `.a[0].v changed was 1 is 2; `},
+		{".a: unordered by /id", `{"a":[{"id":1,"v":1},{"id":2}]}`, `{"a":[{"id":2,"w":2},{"id":1}]}`, `.a[0].v removed was 1; .a[0].w added is 2; 1 value in another order`},
 		{".a: unordered", `{"a":[1,2,2]}`, `{"a":[2,1,2]}`, "1 value in another order"},
 		{".a: unordered", `{"a":[1,2,2]}`, `{"a":[2,1,1]}`, `.a[2] removed was 2; .a[2] added is 1; 1 value in another order`},
 		{".a: unordered; .a[].t: ignore", `{"a":[{"t":1,"v":1},{"t":2,"v":2}]}`, `{"a":[{"t":3,"v":2},{"t":4,"v":1}]}`, "2 values ignored, 1 in another order"},

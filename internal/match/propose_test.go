@@ -91,6 +91,9 @@ func TestProposeWhatTheRulesLack(t *testing.T) {
 	if got := proposed(t, c, `{"a":1,"b":1,"c":[1,2]}`, `{"a":2,"c":[2,1]}`); got != "" {
 		t.Errorf("got %s", got)
 	}
+	if got := proposed(t, c, `{"a":1,"b":1,"c":[1,2]}`, `{"a":7,"c":[2,1]}`); got != ".a: number +-6" {
+		t.Errorf("got %s", got)
+	}
 	if got := proposed(t, c, `{"a":1,"b":1,"c":[1,2]}`, `{"a":7,"c":[2,3]}`); got != ".a: number +-6; .c[]: number +-1" && got != ".a: number +-6; .c: type" {
 		t.Errorf("got %s", got)
 	}
