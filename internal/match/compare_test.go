@@ -248,6 +248,9 @@ func TestDistances(t *testing.T) {
 	if d := distance(`{"a":1}`, `{"b":2}`); d != 1 {
 		t.Errorf("nothing in common: %v", d)
 	}
+	if d := distance(`{"a":"1"}`, `{"a":1}`); d != 1 {
+		t.Errorf("another type: %v", d)
+	}
 	near, far := distance(`{"a":"Paris","b":1}`, `{"a":"Pariss","b":1}`), distance(`{"a":"Paris","b":1}`, `{"a":"Oslo","b":1}`)
 	if near >= far || far >= distance(`{"a":"Paris","b":1}`, `{"a":"Oslo","b":2}`) {
 		t.Errorf("near %v, far %v", near, far)

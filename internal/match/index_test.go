@@ -142,6 +142,20 @@ tools/call:
 	}
 }
 
+// Secrets that are hidden are in no sketch: more candidates are compared.
+func TestFindAmongHiddenSecrets(t *testing.T) {
+	login := func(password string) Request {
+		return call(`{"name":"login","arguments":{"password":"` + password + `"}}`)
+	}
+	x := NewIndex(Options{})
+	for i := range 200 {
+		x.Add(login(redact.Redacted(fmt.Sprint("secret-", i))))
+	}
+	if f := x.Find(login("secret-150")); !slices.Equal(f.Hits, []int{150}) || f.Compared <= mostCompared {
+		t.Errorf("%v of %d", f.Hits, f.Compared)
+	}
+}
+
 // The items of one key keep their order, so that a sorted hash is not enough.
 func TestFindListsInAnyOrder(t *testing.T) {
 	rules, err := ParseRules([]byte("tools/call:\n  params:\n    .arguments.rows: unordered by /id\n"))

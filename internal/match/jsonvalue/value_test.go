@@ -79,6 +79,18 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// Names are in the order of their UTF-16 code units, and no two are equal.
+func TestCompareNames(t *testing.T) {
+	names := []string{"", "A", "a", "aa", "\u007f", "\u0080", "\u07ff", "\u0800", "\ud7ff", "\U00010000", "\U0001f600", "\U0010ffff", "\ue000", "\uffff"}
+	for i, a := range names {
+		for j, b := range names {
+			if got := CompareNames(a, b); (got < 0) != (i < j) || (got > 0) != (i > j) {
+				t.Errorf("%q and %q: %d", a, b, got)
+			}
+		}
+	}
+}
+
 func TestLargeValuesAreRefused(t *testing.T) {
 	list := func(n int) json.RawMessage { return json.RawMessage("[" + strings.Repeat("0,", n-2) + "0]") }
 	if _, err := Parse(list(mostNodes)); err != nil {
