@@ -1,0 +1,117 @@
+// Package words compares two texts word by word, and two lists line by line.
+package words
+
+import "strings"
+
+// mostWork bounds the table of one comparison, in cells. Where two texts need more, all that
+// lies between their equal begin and their equal end counts as changed.
+const mostWork = 1 << 20
+
+// A Piece is a part of two texts: InA and InB say in which of them it is.
+type Piece struct {
+	Text     string
+	InA, InB bool
+}
+
+// Changed gives the share of words that differ, from 0 to 1: of the longer text, those that
+// are not also in the other one in the same order. Two empty texts are equal.
+func Changed(a, b string) float64 {
+	before, after := strings.Fields(a), strings.Fields(b)
+	longer := max(len(before), len(after))
+	if longer == 0 {
+		return 0
+	}
+	return 1 - float64(common(before, after))/float64(longer)
+}
+
+func common(a, b []string) (n int) {
+	for _, p := range Pieces(a, b) {
+		if p.InA && p.InB {
+			n++
+		}
+	}
+	return n
+}
+
+// Pieces aligns two lists: each item of either once, in an order that both keep.
+func Pieces(a, b []string) (all []Piece) {
+	begin := 0
+	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
+		all = append(all, Piece{a[begin], true, true})
+		begin++
+	}
+	end := 0
+	for end < len(a)-begin && end < len(b)-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	all = append(all, middle(a[begin:len(a)-end], b[begin:len(b)-end])...)
+	for _, text := range a[len(a)-end:] {
+		all = append(all, Piece{text, true, true})
+	}
+	return all
+}
+
+// middle aligns by the longest common subsequence. Where there is a choice, items of a come
+// before those of b.
+func middle(a, b []string) (all []Piece) {
+	i, j := 0, 0
+	if len(a)*len(b) <= mostWork {
+		length := lengths(a, b)
+		for i < len(a) && j < len(b) {
+			switch {
+			case a[i] == b[j]:
+				all = append(all, Piece{a[i], true, true})
+				i, j = i+1, j+1
+			case length[i+1][j] >= length[i][j+1]:
+				all = append(all, Piece{a[i], true, false})
+				i++
+			default:
+				all = append(all, Piece{b[j], false, true})
+				j++
+			}
+		}
+	}
+	for ; i < len(a); i++ {
+		all = append(all, Piece{a[i], true, false})
+	}
+	for ; j < len(b); j++ {
+		all = append(all, Piece{b[j], false, true})
+	}
+	return all
+}
+
+// lengths are those of the longest common subsequence of a[i:] and b[j:].
+func lengths(a, b []string) [][]int32 {
+	length := make([][]int32, len(a)+1)
+	cells := make([]int32, (len(a)+1)*(len(b)+1))
+	for i := range length {
+		length[i] = cells[i*(len(b)+1) : (i+1)*(len(b)+1)]
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				length[i][j] = length[i+1][j+1] + 1
+			} else {
+				length[i][j] = max(length[i+1][j], length[i][j+1])
+			}
+		}
+	}
+	return length
+}
+
+// Split gives the words of a text, each with the blanks behind it: joined they are the text.
+func Split(text string) (all []string) {
+	begin, blank := 0, false
+	for i, r := range text {
+		if is := r == ' ' || r == '\t' || r == '\n'; is != blank {
+			if blank {
+				all, begin = append(all, text[begin:i]), i
+			}
+			blank = is
+		}
+	}
+	if begin < len(text) {
+		all = append(all, text[begin:])
+	}
+	return all
+}

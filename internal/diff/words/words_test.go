@@ -1,0 +1,64 @@
+package words
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestChanged(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want float64
+	}{
+		{"", "", 0},
+		{"", "one two", 1},
+		{"one two", "", 1},
+		{"adds two numbers", "adds  two\nnumbers", 0},
+		{"a b c d e f g h i j", "a b c d X f g h i j", 0.1},
+		{"a b c d", "a b c d e", 0.2},
+		{"a b c d", "d c b a", 0.75},
+		{"send it", "do not send it", 0.5},
+		{"A b", "a b", 0.5},
+	} {
+		if got := Changed(c.a, c.b); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%q, %q: got %v, want %v", c.a, c.b, got, c.want)
+		}
+		if there, back := Changed(c.a, c.b), Changed(c.b, c.a); there != back {
+			t.Errorf("%q, %q: %v there and %v back", c.a, c.b, there, back)
+		}
+	}
+}
+
+func TestPieces(t *testing.T) {
+	a, b := strings.Split("a b c d", " "), strings.Split("a X c d Y", " ")
+	var got strings.Builder
+	for _, p := range Pieces(a, b) {
+		got.WriteString(map[[2]bool]string{{true, true}: "=", {true, false}: "-", {false, true}: "+"}[[2]bool{p.InA, p.InB}] + p.Text + " ")
+	}
+	if want := "=a -b +X =c =d +Y "; got.String() != want {
+		t.Errorf("got %s, want %s", got.String(), want)
+	}
+}
+
+// A text that would need a table of ten billion cells counts as changed.
+func TestLongTextsEnd(t *testing.T) {
+	a, b := strings.Repeat("a b ", 50_000), strings.Repeat("b c ", 50_000)
+	if got := Changed(a, b); got != 1 {
+		t.Errorf("got %v, want 1", got)
+	}
+	if got := Changed(a, a+"x"); got > 0.001 {
+		t.Errorf("got %v: the equal begin is not compared twice", got)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, text := range []string{"", " ", "a", "a b", "  a\n\tb  ", "é ü"} {
+		if got := strings.Join(Split(text), ""); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	if got := Split("one  two\nthree"); len(got) != 3 || got[0] != "one  " {
+		t.Errorf("got %q", got)
+	}
+}
