@@ -1,0 +1,405 @@
+// Package schema compares two JSON Schemas by what they accept: it names each place at which
+// one is narrower or wider than the other, with $ref and allOf resolved. It does not know
+// whether a schema is for arguments or results, nor which difference matters.
+//
+// Schemas come from strangers. Nothing is fetched, each comparison has a budget of bytes that
+// are read, and what exceeds it is the difference "too-complex".
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpc/internal/diff/canonical"
+	"mcpc/internal/jsonraw"
+)
+
+// A Difference is one place at which two schemas differ.
+type Difference struct {
+	// Kind is what differs: "type-narrowed", "enum-added", "member-removed-closed" …
+	Kind string
+	// Pointer is a JSON pointer from the root of the schema, along properties and items as a
+	// caller sees them: a place behind a reference has the pointer of the place that refers.
+	Pointer string
+	// Name is the place as a path of members: "", "address.street", "tags[]".
+	Name string
+	// Was and Is are the values of the keyword; nil where there is none.
+	Was, Is json.RawMessage
+	// Note says more about Was and Is: the values that were removed, an example.
+	Note string
+}
+
+// Compile makes a function of a schema that reports whether the schema accepts a value.
+type Compile func(schema []byte) (accepts func(value []byte) (bool, error), err error)
+
+// A Budget bounds the work of all comparisons that share it.
+type Budget struct {
+	// Bytes is how many bytes of schemas may be read, a byte once at each depth.
+	Bytes int
+	// Forms is how many times two forms may be tried with generated values.
+	Forms int
+}
+
+// Options are what a comparison may use. Budget is required; without Compile no two forms are
+// found to be equivalent by trying them.
+type Options struct {
+	Compile Compile
+	Budget  *Budget
+}
+
+// Limits of one pair of schemas.
+const (
+	mostBytes = 16 << 20
+	deepest   = 64
+)
+
+type comparison struct {
+	o       Options
+	left    int             // bytes
+	open    map[string]bool // pairs of places that are being compared
+	visits  map[string]int  // how often each was
+	stopped bool
+	all     []Difference
+}
+
+// place is where the comparison is. silent leaves out the notes of this place.
+type place struct {
+	pointer, name string
+	depth         int
+	silent        bool
+}
+
+func (at place) keyword(name string) string { return jsonraw.Pointer(at.pointer, name) }
+
+func (at place) to(pointer, name string) place {
+	return place{pointer: pointer, name: name, depth: at.depth + 1}
+}
+
+// Compare gives the differences between two schemas; none where they are the same JSON. Where
+// two that are not the same have none, the only one is "equivalent-form".
+func Compare(a, b json.RawMessage, o Options) []Difference {
+	if equal(a, b) {
+		return nil
+	}
+	c := &comparison{o: o, left: min(mostBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{}}
+	start := c.left
+	c.walk([]part{{in: &document{a}, raw: a}}, []part{{in: &document{b}, raw: b}}, place{})
+	o.Budget.Bytes -= start - c.left
+	if len(c.all) == 0 {
+		return []Difference{{Kind: "equivalent-form", Was: a, Is: b}}
+	}
+	return c.all
+}
+
+// spend takes bytes from the budget; false where it is used up.
+func (c *comparison) spend(n int) bool {
+	c.left -= n + 16
+	return c.left > 0
+}
+
+func (c *comparison) tooComplex(at place) {
+	if !c.stopped {
+		c.all = append(c.all, Difference{Kind: "too-complex", Pointer: at.pointer, Name: at.name})
+	}
+	c.stopped = true
+}
+
+func (c *comparison) add(at place, kind, keyword string, was, is json.RawMessage) {
+	d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: was, Is: is}
+	if keyword != "" {
+		d.Pointer = at.keyword(keyword)
+	}
+	c.all = append(c.all, d)
+}
+
+// mostVisits is at how many places the difference between two schemas that many references
+// lead to is reported.
+const mostVisits = 8
+
+// walk compares what holds at one place, and then what is below it. A pair of schemas within
+// itself is not compared again, which ends cycles.
+func (c *comparison) walk(a, b []part, at place) {
+	a, b = settled(a), settled(b)
+	key := paths(a) + "|" + paths(b)
+	if c.stopped || c.open[key] || c.visits[key] == mostVisits {
+		return
+	}
+	c.visits[key]++
+	c.open[key] = true
+	defer delete(c.open, key)
+	was, okA := c.look(a)
+	is, okB := c.look(b)
+	if !okA || !okB || at.depth > deepest {
+		c.tooComplex(at)
+		return
+	}
+	if !at.silent {
+		c.notes(was, is, at)
+	}
+	if alone, other := lone(was, a, is, b); alone {
+		c.judge(c.alternatives(other[0], other[1], at), a, b, at)
+		return
+	}
+	local := append(values(was, is, at), hidden(was, is, at)...)
+	if len(was.groups) == 1 && len(is.groups) == 1 {
+		local = append(local, c.alternatives(was.groups[0], is.groups[0], at)...)
+	} else {
+		local = append(local, c.groups(was, is, at)...)
+	}
+	c.judge(local, a, b, at)
+	c.sets(was, is, at)
+	if was.types&is.types&object != 0 {
+		c.members(was, is, at)
+	}
+	if was.types&is.types&array != 0 {
+		c.items(was, is, at)
+	}
+}
+
+// settled replaces parts that are a reference and nothing else by what they lead to.
+func settled(all []part) []part {
+	all = slices.Clone(all)
+	for i := range all {
+		for range mostVisits {
+			members, err := jsonraw.Object(all[i].raw)
+			if err != nil || len(members) != 1 || members[0].Name != "$ref" {
+				break
+			}
+			ref, _ := jsonraw.Text(members[0].Value)
+			to, ok := all[i].refer(ref)
+			if !ok {
+				break
+			}
+			all[i] = to
+		}
+	}
+	return all
+}
+
+func paths(all []part) string {
+	var b strings.Builder
+	for _, p := range all {
+		b.WriteString(p.path + "\x00")
+	}
+	return b.String()
+}
+
+// lone reports that one side is nothing but anyOf or oneOf, and the other has neither: then
+// the other is compared as if it were the one alternative.
+func lone(was *view, a []part, is *view, b []part) (bool, [2]group) {
+	switch {
+	case len(was.groups) == 1 && len(is.groups) == 0 && was.plain():
+		return true, [2]group{was.groups[0], {"", [][]part{b}}}
+	case len(is.groups) == 1 && len(was.groups) == 0 && is.plain():
+		return true, [2]group{{"", [][]part{a}}, is.groups[0]}
+	}
+	return false, [2]group{}
+}
+
+// plain reports a view without a constraint of its own beside its groups.
+func (v *view) plain() bool {
+	return v.types == anything && v.enum == nil && !v.unique && !v.closed &&
+		len(v.limits)+len(v.sets)+len(v.members)+len(v.required)+len(v.extra)+len(v.prefix)+len(v.items)+len(v.opaque) == 0
+}
+
+// judge adds the differences of one place, or that they are but one of form.
+func (c *comparison) judge(local []Difference, a, b []part, at place) {
+	if len(local) == 0 {
+		return
+	}
+	tried := c.try(a, b)
+	if tried.same {
+		was, is := joined(a), joined(b)
+		c.add(at, "equivalent-form", "", was, is)
+		return
+	}
+	for _, d := range local {
+		if d.Kind == "undecided" {
+			d.Note = tried.example
+		}
+		c.all = append(c.all, d)
+	}
+}
+
+// joined is a conjunction as one JSON value, for showing.
+func joined(all []part) json.RawMessage {
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0].raw
+	}
+	raws := make([]json.RawMessage, len(all))
+	for i, p := range all {
+		raws[i] = p.raw
+	}
+	return jsonraw.With(nil, "allOf", jsonraw.List(raws))
+}
+
+// notes compares what does not say which values are right.
+func (c *comparison) notes(was, is *view, at place) {
+	for _, name := range noteNames(was, is) {
+		a, b := was.notes.Value(name), is.notes.Value(name)
+		if equal(a, b) {
+			continue
+		}
+		kind := "note-changed"
+		switch name {
+		case "description":
+			kind = "description-changed"
+		case "$schema":
+			kind = "dialect-changed"
+		case "default", "x-mcp-header":
+			kind = strings.TrimPrefix(name, "x-mcp-") + turn(a, b)
+		}
+		c.add(at, kind, name, a, b)
+	}
+}
+
+func turn(a, b json.RawMessage) string {
+	switch {
+	case a == nil:
+		return "-added"
+	case b == nil:
+		return "-removed"
+	}
+	return "-changed"
+}
+
+func noteNames(was, is *view) []string {
+	names := map[string]bool{}
+	for _, m := range slices.Concat(was.notes, is.notes) {
+		names[m.Name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// groups compares several anyOf and oneOf, or some with none, as they are written.
+func (c *comparison) groups(was, is *view, at place) []Difference {
+	a, b := c.identities(was.groups), c.identities(is.groups)
+	if equal(a, b) {
+		return nil
+	}
+	return []Difference{{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: a, Is: b}}
+}
+
+func (c *comparison) identities(all []group) json.RawMessage {
+	var written []json.RawMessage
+	for _, g := range all {
+		var items []json.RawMessage
+		for _, alternative := range g.alternatives {
+			items = append(items, c.identity(alternative))
+		}
+		written = append(written, jsonraw.With(nil, g.keyword, jsonraw.List(sortUnique(items))))
+	}
+	return jsonraw.List(sortUnique(written))
+}
+
+// identity is what an alternative says, or how it is written where its references have no end.
+func (c *comparison) identity(alternative []part) json.RawMessage {
+	if one, ok := inline(alternative, &c.left); ok {
+		return one
+	}
+	return canonical.Compact(joined(alternative))
+}
+
+// alternatives compares two lists of which one has to hold: equal ones belong together, then
+// those of one name, then the last two.
+func (c *comparison) alternatives(was, is group, at place) (local []Difference) {
+	a, b := was.alternatives, is.alternatives
+	if was.keyword != is.keyword && was.keyword != "" && is.keyword != "" && len(a)+len(b) > 2 {
+		local = append(local, Difference{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: jsonraw.Quote(was.keyword), Is: jsonraw.Quote(is.keyword)})
+	}
+	to := func(i, j int) place {
+		next := at.to(at.pointer, at.name)
+		if next.silent = was.keyword == "" || is.keyword == ""; is.keyword != "" {
+			next.pointer = jsonraw.Pointer(at.pointer, is.keyword) + part{}.item(j, nil).path
+		} else {
+			next.pointer = jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path
+		}
+		return next
+	}
+	pairs, restA, restB := pair(len(a), len(b), c.keys(a, c.identity), c.keys(b, c.identity))
+	named, restA, restB := pairRest(restA, restB, c.keys(a, tag), c.keys(b, tag))
+	if pairs = append(pairs, named...); len(restA) == 1 && len(restB) == 1 {
+		pairs = append(pairs, [2]int{restA[0], restB[0]})
+		restA, restB = nil, nil
+	}
+	for _, p := range pairs {
+		c.walk(a[p[0]], b[p[1]], to(p[0], p[1]))
+	}
+	if len(restA) > 0 && len(restB) > 0 {
+		return append(local, Difference{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: raws(a, restA), Is: raws(b, restB)})
+	}
+	for _, i := range restA {
+		pointer := jsonraw.Pointer(at.pointer, was.keyword) + part{}.item(i, nil).path
+		local = append(local, Difference{Kind: "alternative-removed", Pointer: pointer, Name: at.name, Was: joined(a[i])})
+	}
+	for _, j := range restB {
+		local = append(local, Difference{Kind: "alternative-added", Pointer: to(0, j).pointer, Name: at.name, Is: joined(b[j])})
+	}
+	return local
+}
+
+func raws(all [][]part, at []int) json.RawMessage {
+	return jsonraw.ListOf(at, func(i int) json.RawMessage { return joined(all[i]) })
+}
+
+// tag is the name of an alternative: its reference, or its title; "" where it has none.
+func tag(alternative []part) json.RawMessage {
+	if len(alternative) != 1 {
+		return nil
+	}
+	members, _ := jsonraw.Object(alternative[0].raw)
+	if ref, ok := members.Get("$ref"); ok {
+		return ref
+	}
+	return members.Value("title")
+}
+
+func (c *comparison) keys(all [][]part, key func([]part) json.RawMessage) []string {
+	keys := make([]string, len(all))
+	for i, one := range all {
+		keys[i] = string(key(one))
+	}
+	return keys
+}
+
+// pair brings together the indexes of equal keys, in order. The empty key equals nothing.
+func pair(n, m int, a, b []string) (pairs [][2]int, restA, restB []int) {
+	all := func(n int) (is []int) {
+		for i := range n {
+			is = append(is, i)
+		}
+		return is
+	}
+	return pairRest(all(n), all(m), a, b)
+}
+
+func pairRest(inA, inB []int, a, b []string) (pairs [][2]int, restA, restB []int) {
+	free := map[string][]int{}
+	for _, j := range inB {
+		free[b[j]] = append(free[b[j]], j)
+	}
+	taken := map[int]bool{}
+	for _, i := range inA {
+		if js := free[a[i]]; a[i] != "" && len(js) > 0 {
+			pairs, free[a[i]], taken[js[0]] = append(pairs, [2]int{i, js[0]}), js[1:], true
+		} else {
+			restA = append(restA, i)
+		}
+	}
+	for _, j := range inB {
+		if !taken[j] {
+			restB = append(restB, j)
+		}
+	}
+	return pairs, restA, restB
+}
+
+func same(a, b []json.RawMessage) bool {
+	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
+}

@@ -1,0 +1,278 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mcpc/internal/validate"
+)
+
+// compile is what a command injects.
+func compile(schema []byte) (func(value []byte) (bool, error), error) {
+	s, _, err := validate.Compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	return func(value []byte) (bool, error) {
+		found, err := s.Check(value)
+		return len(found) == 0, err
+	}, nil
+}
+
+func options() Options {
+	return Options{Compile: compile, Budget: &Budget{Bytes: 1 << 30, Forms: 1 << 30}}
+}
+
+func told(all []Difference) string {
+	var b strings.Builder
+	for _, d := range all {
+		fmt.Fprintf(&b, "%s %s [%s] %s\n", d.Kind, d.Pointer, d.Name, d.Note)
+	}
+	return b.String()
+}
+
+func kindsOf(all []Difference) string {
+	var kinds []string
+	for _, d := range all {
+		kinds = append(kinds, d.Kind+" "+d.Pointer)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+var pairs = []struct{ a, b, want string }{
+	{`{"type":"object"}`, `{ "type" : "object" }`, ``},
+	{`{"required":["a","b"]}`, `{"required":["b","a"]}`, `equivalent-form `},
+	{`{"type":"string"}`, `{"type":["string","null"]}`, `type-widened /type`},
+	{`{"type":"number"}`, `{"type":"integer"}`, `type-narrowed /type`},
+	{`{"type":["integer","number"]}`, `{"type":"number"}`, `equivalent-form `},
+	{`{"type":"string"}`, `{"type":"integer"}`, `type-changed /type`},
+	{`{"enum":["a","b"]}`, `{"enum":["a","c"]}`, `enum-removed /enum, enum-added /enum`},
+	{`{"const":"a"}`, `{"enum":["a"],"type":"string"}`, `equivalent-form `},
+	{`{"type":"boolean"}`, `{"type":"boolean","enum":[true,false]}`, `equivalent-form `},
+	{`{"type":"string"}`, `{"type":"string","enum":["a"]}`, `enum-removed /enum`},
+	{`{"type":"integer","minimum":1}`, `{"type":"integer","exclusiveMinimum":0}`, `equivalent-form `},
+	{`{"type":"number","minimum":1}`, `{"type":"number","exclusiveMinimum":0}`, `range-loosened /exclusiveMinimum`},
+	{`{"type":"number","maximum":10}`, `{"type":"number","exclusiveMaximum":10}`, `range-tightened /exclusiveMaximum`},
+	{`{"maximum":1e999999999}`, `{"maximum":1e999999998}`, `range-tightened /maximum`},
+	{`{"type":"string","maximum":10}`, `{"type":"string","maximum":9}`, `equivalent-form `},
+	{`{"type":"string","minLength":0}`, `{"type":"string"}`, `equivalent-form `},
+	{`{"type":"string","minLength":1}`, `{"type":"string"}`, `length-loosened /minLength`},
+	{`{"type":"string","maxLength":10}`, `{"type":"string","maxLength":9}`, `length-tightened /maxLength`},
+	{`{"type":"string","pattern":"^a"}`, `{"type":"string"}`, `pattern-removed /pattern`},
+	{`{"type":"string","pattern":"^a+$"}`, `{"type":"string","pattern":"^a{1,}$"}`, `pattern-changed /pattern`},
+	{`{"type":"string"}`, `{"type":"string","format":"uri"}`, `format-added /format`},
+	{`{"type":"integer","multipleOf":2}`, `{"type":"integer","multipleOf":4}`, `multiple-tightened /multipleOf`},
+	{`{"type":"integer","multipleOf":6}`, `{"type":"integer","multipleOf":3}`, `multiple-loosened /multipleOf`},
+	{`{"type":"integer","multipleOf":2}`, `{"type":"integer","multipleOf":3}`, `multiple-changed /multipleOf`},
+	{`{"type":"integer"}`, `{"type":"number","multipleOf":1}`, `equivalent-form `},
+	{`{"type":"integer","multipleOf":2,"minimum":1000}`, `{"type":"integer","multipleOf":4,"minimum":1000}`, `multiple-tightened /multipleOf`},
+	{`{"type":"array","maxItems":3}`, `{"type":"array","maxItems":2}`, `count-tightened /maxItems`},
+	{`{"type":"array"}`, `{"type":"array","uniqueItems":true}`, `count-tightened /uniqueItems`},
+	{`{"type":"array","items":{"type":"string"}}`, `{"type":"array","items":{"type":"number"}}`, `type-changed /items/type`},
+	{`{"type":"array"}`, `{"type":"array","items":{"type":"number"}}`, `type-narrowed /items/type`},
+	{`{"type":"array","prefixItems":[{"type":"string"}]}`, `{"type":"array","prefixItems":[{"type":"number"}]}`, `type-changed /prefixItems/0/type`},
+	{`{"type":"array","items":[{"type":"string"}]}`, `{"type":"array","prefixItems":[{"type":"string"}]}`, `equivalent-form `},
+	{`{"type":"object"}`, `{"type":"object","properties":{"a":{}}}`, `member-added /properties/a`},
+	{`{"type":"object"}`, `{"type":"object","required":["a"]}`, `member-required-added /properties/a`},
+	{`{"type":"object","additionalProperties":false}`, `{"type":"object","properties":{"a":{}},"additionalProperties":false}`, `member-added-closed /properties/a`},
+	{`{"properties":{"a":{}},"additionalProperties":false}`, `{"additionalProperties":false}`, `member-removed-closed /properties/a`},
+	{`{"properties":{"a":{}}}`, `{}`, `member-removed /properties/a`},
+	{`{"properties":{"a":{}}}`, `{"properties":{"a":{}},"required":["a"]}`, `member-required /properties/a`},
+	{`{"properties":{"a":{}},"required":["a"]}`, `{"properties":{"a":{}}}`, `member-optional /properties/a`},
+	{`{"type":"object"}`, `{"type":"object","additionalProperties":false}`, `closed /additionalProperties`},
+	{`{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"object","additionalProperties":{"type":"number"}}`, `type-changed /additionalProperties/type`},
+	{`{"type":"object","additionalProperties":true}`, `{"type":"object"}`, `equivalent-form `},
+	{`{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}`, `{"type":"string"}`, `equivalent-form `},
+	{`{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}`, `{"$ref":"#/$defs/a","$defs":{"a":{"type":"number"}}}`, `type-changed /type`},
+	{`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`,
+		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"null"}}}`, `type-changed /properties/x/type, type-changed /properties/y/type`},
+	{`{"$ref":"#/$defs/a~1b%20","$defs":{"a/b ":{"type":"string"}}}`, `{"type":"null"}`, `type-changed /type`},
+	{`{"$ref":"#/nowhere"}`, `{"$ref":"#/elsewhere"}`, `undecided /$ref`},
+	{`{"$ref":"https://example.com/a"}`, `{}`, `undecided /$ref`},
+	{`{"allOf":[{"type":"string"},{"minLength":2}]}`, `{"type":"string","minLength":2}`, `equivalent-form `},
+	{`{"allOf":[{"minimum":2},{"minimum":3}]}`, `{"minimum":2}`, `range-loosened /minimum`},
+	{`{"allOf":[{"enum":[1,2]},{"enum":[2,3]}]}`, `{"const":2}`, `equivalent-form `},
+	{`{"properties":{"n":{"$ref":"#"}},"type":"object"}`, `{"properties":{"n":{"$ref":"#"}},"type":"object","required":["n"]}`, `member-required /properties/n`},
+	{`{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`, `equivalent-form `},
+	{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"type":["string","null"]}`, `equivalent-form `},
+	{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"anyOf":[{"type":"null"},{"type":"integer"}]}`, `type-changed /anyOf/1/type`},
+	{`{"type":"string"}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `alternative-added /anyOf/1`},
+	{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"type":"string"}`, `alternative-removed /anyOf/1`},
+	{`{"oneOf":[{"type":"string"},{"type":"null"}]}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `equivalent-form `},
+	{`{"oneOf":[{"type":"number"},{"minimum":1}]}`, `{"anyOf":[{"type":"number"},{"minimum":1}]}`, `undecided `},
+	{`{"type":"object","anyOf":[{"required":["a"]}]}`, `{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`, `alternative-added /anyOf/1`},
+	{`{"not":{"type":"string"}}`, `{"not":{"type":"number"}}`, `undecided /not`},
+	{`{"not":{"type":"string"}}`, `{"not":{"type":"string","description":"x"}}`, `equivalent-form `},
+	{`{"type":"object","dependentRequired":{"a":["b"]}}`, `{"type":"object","dependencies":{"a":["b"]},"$schema":"http://json-schema.org/draft-07/schema#"}`, `dialect-changed /$schema, equivalent-form `},
+	{`{"description":"a"}`, `{"description":"b"}`, `description-changed /description`},
+	{`{"title":"a","x-y":1}`, `{"title":"b","x-y":2}`, `note-changed /title, note-changed /x-y`},
+	{`{"default":1}`, `{"default":1.0}`, ``},
+	{`{"default":1}`, `{"default":2}`, `default-changed /default`},
+	{`{}`, `{"default":2}`, `default-added /default`},
+	{`{"x-mcp-header":"A"}`, `{}`, `header-removed /x-mcp-header`},
+	{`true`, `{}`, `equivalent-form `},
+	{`{"properties":{"a":true}}`, `{"properties":{"a":false}}`, `type-narrowed /properties/a/type`},
+	{`null`, `{"type":"object"}`, `type-narrowed /type`},
+	{`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{}}}}}`,
+		`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{"type":"string"}}}}}`, `type-narrowed /anyOf/0/properties/x/type`},
+}
+
+func TestCompare(t *testing.T) {
+	for _, p := range pairs {
+		if got := kindsOf(Compare(json.RawMessage(p.a), json.RawMessage(p.b), options())); got != p.want {
+			t.Errorf("%s\n%s\n got %s\nwant %s", p.a, p.b, got, p.want)
+		}
+	}
+}
+
+// Forms that generated values cannot tell apart are not taken for the same.
+func TestWhatIsNotTriedIsNotTheSame(t *testing.T) {
+	for _, p := range []struct{ a, b, want string }{
+		{`{"anyOf":[{"pattern":"^x1"},{"type":"null"},{"type":"object"}]}`, `{"anyOf":[{"pattern":"^x2"},{"type":"null"}]}`, "undecided "},
+		{`{"type":"object"}`, `{"type":"object","dependentRequired":{"a":["b"]}}`, "undecided /dependentRequired"},
+		{`{"type":"object"}`, `{"type":"object","dependentSchemas":{"a":{"required":["b"]}}}`, "undecided /dependentSchemas"},
+		{`{"type":"object"}`, `{"type":"object","patternProperties":{"^zz":false}}`, "undecided /patternProperties"},
+		{`{"type":"object"}`, `{"type":"object","propertyNames":{"maxLength":50}}`, "undecided /propertyNames"},
+		{`{"type":"array"}`, `{"type":"array","contains":{"const":"rare"}}`, "undecided /contains"},
+		{`{"type":"object","properties":{"k":{"type":"string"}},"if":{"properties":{"k":{"const":"b"}}},"then":{"required":["x"]}}`,
+			`{"type":"object","properties":{"k":{"type":"string"}}}`, "undecided /if, undecided /then"},
+		{`{"type":"object","properties":{"k":{"type":"string"}},"if":{"properties":{"k":{"const":"b"}},"required":["k"]},"then":{"required":["x"]}}`,
+			`{"type":"object","properties":{"k":{"type":"string"}}}`, "undecided /if, undecided /then"},
+		{`{"type":"string","maxLength":100000}`, `{"type":"string","maxLength":100001}`, "length-loosened /maxLength"},
+		{`{"type":"integer","maximum":9007199254740993}`, `{"type":"integer","maximum":9007199254740992}`, "range-tightened /maximum"},
+		{`{"type":"integer","multipleOf":1e-9}`, `{"type":"integer","multipleOf":2e-9}`, "multiple-tightened /multipleOf"},
+	} {
+		if got := kindsOf(Compare(json.RawMessage(p.a), json.RawMessage(p.b), options())); got != p.want {
+			t.Errorf("%s %s: got %s, want %s", p.a, p.b, got, p.want)
+		}
+	}
+}
+
+// Without a function that compiles schemas, forms are compared by their words alone.
+func TestWithoutCompile(t *testing.T) {
+	for _, p := range []struct{ a, b, want string }{
+		{`{"type":"integer","minimum":1}`, `{"type":"integer","exclusiveMinimum":0}`, `range-loosened /exclusiveMinimum`},
+		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"type":["string","null"]}`, `undecided `},
+		{`{"allOf":[{"type":"string"},{"minLength":2}]}`, `{"type":"string","minLength":2}`, `equivalent-form `},
+	} {
+		got := kindsOf(Compare(json.RawMessage(p.a), json.RawMessage(p.b), Options{Budget: &Budget{Bytes: 1 << 20, Forms: 10}}))
+		if got != p.want {
+			t.Errorf("%s %s: got %s, want %s", p.a, p.b, got, p.want)
+		}
+	}
+}
+
+// What cannot be decided says which value shows the difference, if one was found.
+func TestExamples(t *testing.T) {
+	for _, p := range []struct{ a, b, want string }{
+		{`{"not":{"type":"string"}}`, `{"not":{"type":"number"}}`, `0 was accepted and is not any more`},
+		{`{"type":"object"}`, `{"type":"object","dependentRequired":{"a":["b"]}}`, `{"a":"a"} was accepted and is not any more`},
+	} {
+		all := Compare(json.RawMessage(p.a), json.RawMessage(p.b), options())
+		if len(all) != 1 || all[0].Kind != "undecided" || all[0].Note != p.want {
+			t.Errorf("%s %s: got %s", p.a, p.b, told(all))
+		}
+	}
+}
+
+var opposites = strings.NewReplacer("narrowed", "widened", "widened", "narrowed", "tightened", "loosened", "loosened", "tightened",
+	"removed", "added", "added", "removed", " closed ", " opened ", " opened ", " closed ", "-required ", "-optional ", "-optional ", "-required ",
+	"required-added", "removed")
+
+// Swapping two schemas swaps what is narrower and wider.
+func TestSwapped(t *testing.T) {
+	for _, p := range pairs {
+		there := Compare(json.RawMessage(p.a), json.RawMessage(p.b), options())
+		back := Compare(json.RawMessage(p.b), json.RawMessage(p.a), options())
+		if len(there) != len(back) {
+			t.Errorf("%s %s: %s there, %s back", p.a, p.b, kindsOf(there), kindsOf(back))
+			continue
+		}
+		want := map[string]int{}
+		for _, d := range there {
+			want[opposites.Replace(" "+d.Kind+" ")+d.Name]++
+		}
+		for _, d := range back {
+			kind := strings.Replace(d.Kind, "required-added", "added", 1)
+			if want[" "+kind+" "+d.Name]--; want[" "+kind+" "+d.Name] < 0 {
+				t.Errorf("%s %s: %s there, %s back", p.a, p.b, kindsOf(there), kindsOf(back))
+			}
+		}
+	}
+}
+
+// Hostile schemas end with "too-complex" or an answer, after a bounded amount of work.
+func TestHostileSchemasEnd(t *testing.T) {
+	fan := func(leaf string) string {
+		var b strings.Builder
+		b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)
+		for i := range 60 {
+			fmt.Fprintf(&b, `"d%d":{"properties":{"x":{"$ref":"#/$defs/d%d"},"y":{"$ref":"#/$defs/d%d"}},"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1, i+1, i+1)
+		}
+		return b.String() + `"d60":` + leaf + `}}`
+	}
+	deep := func(leaf string) string {
+		return strings.Repeat(`{"items":`, 400) + leaf + strings.Repeat("}", 400)
+	}
+	wide := func(kind string) string {
+		var b strings.Builder
+		for i := range 20_000 {
+			fmt.Fprintf(&b, `{"type":"%s","const":%d},`, kind, i)
+		}
+		return `{"anyOf":[` + strings.TrimSuffix(b.String(), ",") + `]}`
+	}
+	for _, p := range [][2]string{
+		{fan(`{"type":"string"}`), fan(`{"type":"number"}`)},
+		{deep(`{"type":"string"}`), deep(`{"type":"number"}`)},
+		{wide("integer"), wide("number")},
+		{`{"$ref":"#/a","a":{"$ref":"#/b"},"b":{"$ref":"#/a"}}`, `{"$ref":"#/a","a":{"$ref":"#/a"},"x":1}`},
+		{`{"minLength":1e400,"maxLength":1e999999999999}`, `{"minLength":1e401,"maxLength":1e99999999999}`},
+		{`{"multipleOf":1e-400}`, `{"multipleOf":1e400}`},
+	} {
+		budget := &Budget{Bytes: 1 << 30, Forms: 100}
+		all := Compare(json.RawMessage(p[0]), json.RawMessage(p[1]), Options{Compile: compile, Budget: budget})
+		if spent := 1<<30 - budget.Bytes; len(all) == 0 || spent > mostBytes+len(p[0])+len(p[1])+1<<20 {
+			t.Errorf("%.60s: %d bytes were read for %s", p[0], spent, kindsOf(all))
+		}
+	}
+	if got := kindsOf(Compare(json.RawMessage(deep(`1`)), json.RawMessage(deep(`{"type":"number"}`)), options())); !strings.HasPrefix(got, "too-complex") {
+		t.Errorf("got %s, want too-complex", got)
+	}
+}
+
+func TestSamplesAreTheSameTwice(t *testing.T) {
+	for _, p := range pairs {
+		one, _ := Samples(json.RawMessage(p.a), json.RawMessage(p.b))
+		two, _ := Samples(json.RawMessage(p.a), json.RawMessage(p.b))
+		if fmt.Sprint(one) != fmt.Sprint(two) || len(one) > MostSamples {
+			t.Errorf("%s %s: %d and %d values", p.a, p.b, len(one), len(two))
+		}
+	}
+}
+
+func TestPlainNumber(t *testing.T) {
+	for in, want := range map[string]string{"3e0": "3", "1e1": "10", "-15e-1": "-1.5", "5e-1": "0.5", "25e-3": "0.025", "0e0": "0", "1e30": "1e30", "1e-9": "1e-9", "9007199254740993e0": "9007199254740993", `"1e1"`: `"1e1"`} {
+		if got := string(plainNumber(json.RawMessage(in))); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestCompareNumbers(t *testing.T) {
+	for _, p := range []struct {
+		x, y string
+		want int
+	}{{"1", "1.0", 0}, {"0", "-0", 0}, {"-1", "0", -1}, {"10", "9", 1}, {"-10", "-9", -1}, {"0.1", "0.09", 1}, {"1e3", "999.9", 1},
+		{"9007199254740993", "9007199254740992", 1}, {"1e999999999", "1e999999998", 1}, {"-1e-999999", "0", -1}, {"12", "123e-1", -1}} {
+		got, ok := compareNumbers(p.x, p.y)
+		back, _ := compareNumbers(p.y, p.x)
+		if !ok || got != p.want || back != -p.want {
+			t.Errorf("%s %s: got %d and %d, want %d", p.x, p.y, got, back, p.want)
+		}
+	}
+	if _, ok := compareNumbers("1e99999999999999999999", "1"); ok {
+		t.Error("an exponent beyond 32 bits was compared")
+	}
+}

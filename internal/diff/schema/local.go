@@ -1,0 +1,300 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+)
+
+// values compares which values two views accept: their types, enums, limits, divisors, and
+// whether an object is closed. hidden compares the keywords that are not derived.
+func values(was, is *view, at place) (all []Difference) {
+	add := func(kind, keyword string, a, b json.RawMessage, note string) {
+		d := Difference{Kind: kind, Pointer: at.pointer, Name: at.name, Was: a, Is: b, Note: note}
+		if keyword != "" {
+			d.Pointer = at.keyword(keyword)
+		}
+		all = append(all, d)
+	}
+	lost, gained := was.types&^is.types, is.types&^was.types
+	switch {
+	case was.enum != nil && is.enum != nil: // the values say it
+	case lost != 0 && gained != 0:
+		add("type-changed", "type", was.types.raw(), is.types.raw(), "")
+	case lost != 0:
+		add("type-narrowed", "type", was.types.raw(), is.types.raw(), "")
+	case gained != 0:
+		add("type-widened", "type", was.types.raw(), is.types.raw(), "")
+	}
+	enums(was.enum, is.enum, add)
+	shared := was.types & is.types
+	for _, end := range ends {
+		limits(was.limits, is.limits, end, shared, add)
+	}
+	divisors(was.sets["multipleOf"], is.sets["multipleOf"], shared, add)
+	if was.unique != is.unique && shared&array != 0 {
+		add("count"+tightened(is.unique), "uniqueItems", yes(was.unique), yes(is.unique), "uniqueItems "+string(yes(is.unique)))
+	}
+	if was.closed != is.closed && shared&object != 0 {
+		add(map[bool]string{true: "closed", false: "opened"}[is.closed], "additionalProperties", yes(!was.closed), yes(!is.closed), "")
+	}
+	return all
+}
+
+func yes(is bool) json.RawMessage {
+	if is {
+		return json.RawMessage("true")
+	}
+	return json.RawMessage("false")
+}
+
+func tightened(is bool) string {
+	if is {
+		return "-tightened"
+	}
+	return "-loosened"
+}
+
+type adder func(kind, keyword string, a, b json.RawMessage, note string)
+
+// enums compares two lists of values; nil is every value.
+func enums(a, b []json.RawMessage, add adder) {
+	list := func(values []json.RawMessage) json.RawMessage {
+		if values == nil {
+			return nil
+		}
+		return jsonraw.ListOf(values, plainNumber)
+	}
+	without := func(all, values []json.RawMessage) []json.RawMessage {
+		return slices.DeleteFunc(slices.Clone(all), func(v json.RawMessage) bool { return has(values, v) })
+	}
+	switch {
+	case a == nil && b == nil:
+	case a == nil:
+		add("enum-removed", "enum", nil, list(b), "a value other than "+names(b))
+	case b == nil:
+		add("enum-added", "enum", list(a), nil, "a value other than "+names(a))
+	default:
+		if gone := without(a, b); len(gone) > 0 {
+			add("enum-removed", "enum", list(a), list(b), names(gone))
+		}
+		if more := without(b, a); len(more) > 0 {
+			add("enum-added", "enum", list(a), list(b), names(more))
+		}
+	}
+}
+
+// names are values in a sentence, ten of them at most.
+func names(values []json.RawMessage) string {
+	var shown []string
+	for _, v := range values[:min(10, len(values))] {
+		shown = append(shown, jsonraw.Excerpt(plainNumber(v), 40))
+	}
+	if len(values) > 10 {
+		shown = append(shown, "…")
+	}
+	return strings.Join(shown, ", ")
+}
+
+// plainNumber writes a number of the canonical form as people do, unless that takes many zeros.
+func plainNumber(v json.RawMessage) json.RawMessage {
+	n, ok := parseNumber(string(v))
+	if !ok || !jsonraw.IsNumber(v) || n.magnitude > 21 || n.magnitude < -5 {
+		return v
+	}
+	point := int(n.magnitude)
+	text := strings.Repeat("0", max(0, 1-point)) + n.digits + strings.Repeat("0", max(0, point-len(n.digits)))
+	if point = max(1, point); point < len(text) {
+		text = text[:point] + "." + text[point:]
+	}
+	if n.sign < 0 {
+		text = "-" + text
+	}
+	return json.RawMessage(text)
+}
+
+// limits compares one end of a range, where the values are of a type that it is about.
+func limits(a, b map[string]limit, end string, shared types, add adder) {
+	was, inA := a[end]
+	is, inB := b[end]
+	about := bounds[was.keyword+is.keyword]
+	if inA && inB {
+		about = bounds[is.keyword]
+	}
+	if !inA && !inB || about.of&shared == 0 {
+		return
+	}
+	keyword := is.keyword
+	if !inB {
+		keyword = was.keyword
+	}
+	n, ok := 0, true
+	switch {
+	case !inA:
+		n = 1
+	case !inB:
+		n = -1
+	default:
+		n, ok = order(was, is, about.upper)
+	}
+	switch {
+	case !ok && !equal(was.raw, is.raw):
+		add("undecided", keyword, was.raw, is.raw, "")
+	case n != 0:
+		add(about.kind+tightened(n > 0), keyword, was.raw, is.raw, is.String()+", was "+was.String())
+	}
+}
+
+func (l limit) String() string {
+	if l.keyword == "" {
+		return "without a limit"
+	}
+	return l.keyword + " " + jsonraw.Excerpt(l.raw, 40)
+}
+
+// divisors compares multipleOf.
+func divisors(a, b []json.RawMessage, shared types, add adder) {
+	if same(a, b) || shared&numeric == 0 {
+		return
+	}
+	was, is := one(a), one(b)
+	switch {
+	case len(a) == 0:
+		add("multiple-tightened", "multipleOf", was, is, "")
+		return
+	case len(b) == 0:
+		add("multiple-loosened", "multipleOf", was, is, "")
+		return
+	}
+	narrower, knownA := multiple(string(is), string(was))
+	wider, knownB := multiple(string(was), string(is))
+	switch {
+	case len(a) > 1 || len(b) > 1 || !knownA || !knownB:
+		add("undecided", "multipleOf", was, is, "")
+	case wider:
+		add("multiple-loosened", "multipleOf", was, is, "")
+	case narrower:
+		add("multiple-tightened", "multipleOf", was, is, "")
+	default:
+		add("multiple-changed", "multipleOf", was, is, "")
+	}
+}
+
+// one is the only value of a list, or the list.
+func one(all []json.RawMessage) json.RawMessage {
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return plainNumber(all[0])
+	}
+	return jsonraw.ListOf(all, plainNumber)
+}
+
+// hidden compares the keywords whose effect is not derived.
+func hidden(was, is *view, at place) (all []Difference) {
+	for _, name := range either(was.opaque, is.opaque) {
+		if a, b := was.opaque[name], is.opaque[name]; !same(a, b) {
+			all = append(all, Difference{Kind: "undecided", Pointer: at.keyword(name), Name: at.name, Was: one(a), Is: one(b)})
+		}
+	}
+	return all
+}
+
+// sets compares patterns and formats. Whether one pattern is narrower than another is not
+// derived, nor tried: generated values rarely match a pattern.
+func (c *comparison) sets(was, is *view, at place) {
+	for _, name := range []string{"pattern", "format"} {
+		if a, b := was.sets[name], is.sets[name]; !same(a, b) && was.types&is.types&text != 0 {
+			c.add(at, name+turn(one(a), one(b)), name, one(a), one(b))
+		}
+	}
+}
+
+// either gives the names of two maps, sorted.
+func either[T any](a, b map[string]T) []string {
+	names := map[string]bool{}
+	for name := range a {
+		names[name] = true
+	}
+	for name := range b {
+		names[name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// members compares the members of an object, in the order of their names.
+func (c *comparison) members(was, is *view, at place) {
+	for _, name := range either(listed(was), listed(is)) {
+		a, inA := was.members[name]
+		b, inB := is.members[name]
+		inA, inB = inA || was.required[name], inB || is.required[name]
+		to := at.to(jsonraw.Pointer(at.pointer, "properties", name), strings.TrimPrefix(at.name+"."+name, "."))
+		switch {
+		case !inA && is.required[name]:
+			c.add(to, "member-required-added"+closing(was), "", nil, orTrue(b))
+		case !inA:
+			c.add(to, "member-added"+closing(was), "", nil, orTrue(b))
+		case !inB:
+			c.add(to, "member-removed"+closing(is), "", orTrue(a), nil)
+		case is.required[name] && !was.required[name]:
+			c.add(to, "member-required", "", nil, nil)
+		case was.required[name] && !is.required[name]:
+			c.add(to, "member-optional", "", nil, nil)
+		}
+		if inA && inB {
+			c.walk(a, b, to)
+		}
+	}
+	if (len(was.extra) > 0 || len(is.extra) > 0) && !was.closed && !is.closed {
+		c.walk(was.extra, is.extra, at.to(at.keyword("additionalProperties"), at.name+".*"))
+	}
+}
+
+func closing(v *view) string {
+	if v.closed {
+		return "-closed"
+	}
+	return ""
+}
+
+// orTrue is a conjunction as JSON, and true where there is none.
+func orTrue(all []part) json.RawMessage {
+	if raw := joined(all); raw != nil {
+		return raw
+	}
+	return json.RawMessage("true")
+}
+
+// listed are the members that a view names.
+func listed(v *view) map[string]bool {
+	names := map[string]bool{}
+	for name := range v.members {
+		names[name] = true
+	}
+	for name := range v.required {
+		names[name] = true
+	}
+	return names
+}
+
+// items compares the items of an array: those that have a schema of their own, then the rest.
+func (c *comparison) items(was, is *view, at place) {
+	for i := range max(len(was.prefix), len(is.prefix)) {
+		c.walk(was.itemAt(i), is.itemAt(i), at.to(part{path: at.keyword("prefixItems")}.item(i, nil).path, fmt.Sprintf("%s[%d]", at.name, i)))
+	}
+	if len(was.items) > 0 || len(is.items) > 0 {
+		c.walk(was.items, is.items, at.to(at.keyword("items"), at.name+"[]"))
+	}
+}
+
+func (v *view) itemAt(i int) []part {
+	if i < len(v.prefix) {
+		return v.prefix[i]
+	}
+	return v.items
+}

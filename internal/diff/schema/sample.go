@@ -1,0 +1,305 @@
+package schema
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/diff/canonical"
+	"mcpc/internal/jsonraw"
+)
+
+// MostSamples is how many values two forms are tried with at most.
+const MostSamples = 200
+
+// A trial is what trying two forms found.
+type trial struct {
+	same bool
+	// example is a sentence with a value that only one of them accepts; "" where none was found.
+	example string
+}
+
+// try gives both conjunctions the same generated values. They are the same where both answer
+// alike to all of them and accept at least one. Where it could not be tried, they are not.
+func (c *comparison) try(a, b []part) (t trial) {
+	if c.o.Compile == nil || c.o.Budget.Forms <= 0 {
+		return t
+	}
+	c.o.Budget.Forms--
+	was, okA := inline(a, &c.left)
+	is, okB := inline(b, &c.left)
+	if !okA || !okB {
+		return t
+	}
+	values, all := Samples(was, is)
+	before, errA := c.o.Compile(inDialect(was, a))
+	after, errB := c.o.Compile(inDialect(is, b))
+	if errA != nil || errB != nil {
+		return t
+	}
+	accepted := 0
+	for _, v := range values {
+		wasRight, errA := before(v)
+		isRight, errB := after(v)
+		if errA != nil || errB != nil {
+			return trial{}
+		}
+		if wasRight != isRight {
+			return trial{example: example(v, wasRight)}
+		}
+		if wasRight {
+			accepted++
+		}
+	}
+	t.same = all && accepted > 0 && string(untried(was)) == string(untried(is))
+	return t
+}
+
+// rarely are keywords that generated values meet by chance only.
+var rarely = words("pattern patternProperties propertyNames contains minContains maxContains dependentSchemas unevaluatedItems " +
+	"unevaluatedProperties contentEncoding contentMediaType contentSchema $dynamicRef $recursiveRef")
+
+// untried gives what a schema says with such keywords, at any depth.
+func untried(schema json.RawMessage) json.RawMessage {
+	var all []json.RawMessage
+	var walk func(raw json.RawMessage)
+	walk = func(raw json.RawMessage) {
+		members, _ := jsonraw.Object(raw)
+		for _, m := range members {
+			if rarely[m.Name] {
+				all = append(all, jsonraw.List([]json.RawMessage{jsonraw.Quote(m.Name), m.Value}))
+			} else {
+				walk(m.Value)
+			}
+		}
+		items, _ := jsonraw.Array(raw)
+		for _, item := range items {
+			walk(item)
+		}
+	}
+	walk(schema)
+	return jsonraw.List(sortUnique(all))
+}
+
+func example(value json.RawMessage, before bool) string {
+	if before {
+		return jsonraw.Excerpt(value, 60) + " was accepted and is not any more"
+	}
+	return jsonraw.Excerpt(value, 60) + " is accepted and was not before"
+}
+
+// inDialect is an inlined schema in the dialect of its document.
+func inDialect(schema json.RawMessage, all []part) json.RawMessage {
+	if len(all) > 0 && len(schema) > 0 && schema[0] == '{' {
+		if dialect := jsonraw.First(all[0].in.root, "$schema"); dialect != nil {
+			return jsonraw.With(schema, "$schema", dialect)
+		}
+	}
+	return schema
+}
+
+// Samples gives values that are near the border of what the schemas accept: typical ones, the
+// values of enums, both sides of each limit, objects with each member and without it, and one
+// of each type. They are the same for the same schemas. all is false where there would be more
+// than MostSamples, or ones too large to write.
+func Samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool) {
+	seen := map[string]bool{}
+	all = true
+	add := func(v json.RawMessage) {
+		if key := string(canonical.Compact(v)); !seen[key] {
+			seen[key] = true
+			if len(values) < MostSamples {
+				values = append(values, v)
+			} else {
+				all = false
+			}
+		}
+	}
+	for _, v := range kinds {
+		add(json.RawMessage(v))
+	}
+	for _, s := range schemas {
+		g := generator{}
+		for _, v := range g.near(s, 0) {
+			add(v)
+		}
+		all = all && !g.cut
+	}
+	return values, all
+}
+
+// kinds has values of each type.
+var kinds = []string{"null", "true", "false", "0", "1", "-1", "0.5", "2", `""`, `"a"`, `"abc"`, `"A 1-é"`, "[]", "[1]", `["a"]`, "{}", `{"mcpc":1}`}
+
+type generator struct {
+	// cut is set where a value was left out.
+	cut bool
+	// work counts the schemas that were looked at.
+	work int
+}
+
+// How large generated values get.
+const (
+	deepestSample  = 4
+	longestSample  = 2000 // characters, items
+	mostOfOne      = 24   // values of one member or item that are tried within its holder
+	mostNearValues = 400
+	mostWork       = 5000
+)
+
+// near gives values near the border of a schema, the most typical first.
+func (g *generator) near(schema json.RawMessage, depth int) (values []json.RawMessage) {
+	m, err := jsonraw.Object(schema)
+	if g.work++; err != nil || depth > deepestSample || g.work > mostWork {
+		g.cut = g.cut || err == nil
+		return []json.RawMessage{json.RawMessage(`"a"`)}
+	}
+	values = append(values, g.typical(m, depth))
+	values = append(values, list(m, "enum")...)
+	if v, ok := m.Get("const"); ok {
+		values = append(values, v)
+	}
+	values = append(values, g.numbers(m)...)
+	values = append(values, g.texts(m)...)
+	values = append(values, g.arrays(m, depth)...)
+	values = append(values, g.objects(m, depth)...)
+	for _, s := range branches(m) {
+		values = append(values, g.near(s, depth+1)...)
+	}
+	if len(values) > mostNearValues {
+		g.cut = true
+		values = values[:mostNearValues]
+	}
+	return values
+}
+
+func list(m jsonraw.Members, name string) []json.RawMessage {
+	items, _ := jsonraw.Array(m.Value(name))
+	return items
+}
+
+// branches are the schemas that hold at the same place, or may.
+func branches(m jsonraw.Members) (all []json.RawMessage) {
+	for _, name := range []string{"allOf", "anyOf", "oneOf"} {
+		all = append(all, list(m, name)...)
+	}
+	for _, name := range []string{"not", "if", "then", "else"} {
+		if s, ok := m.Get(name); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// typical is a value that a schema probably accepts.
+func (g *generator) typical(m jsonraw.Members, depth int) json.RawMessage {
+	if values := list(m, "enum"); len(values) > 0 {
+		return values[0]
+	}
+	if v, ok := m.Get("const"); ok {
+		return v
+	}
+	is, _ := parseTypes(m.Value("type"))
+	if m.Value("type") == nil {
+		if all := branches(m); len(all) > 0 && m.Value("properties") == nil && depth <= deepestSample {
+			inner, _ := jsonraw.Object(all[0])
+			return g.typical(inner, depth+1)
+		}
+	}
+	switch {
+	case is&object != 0 && (is != anything || m.Value("properties") != nil):
+		return g.object(m, depth, func(name string, required bool) bool { return required })
+	case is&text != 0:
+		return g.text(max(3, small(m, "minLength", 0)))
+	case is&numeric != 0:
+		for _, v := range append(g.numbers(m), json.RawMessage("1")) {
+			if fits(m, v, is) {
+				return v
+			}
+		}
+		return json.RawMessage("1")
+	case is&array != 0:
+		return g.array(m, depth, small(m, "minItems", 0), 0)
+	case is&boolean != 0:
+		return json.RawMessage("true")
+	}
+	return json.RawMessage("null")
+}
+
+// small is a keyword that is a small number; otherwise is what stands for one that is not there.
+func small(m jsonraw.Members, name string, otherwise int) int {
+	n, err := strconv.ParseFloat(string(m.Value(name)), 64)
+	if err != nil || n < 0 {
+		return otherwise
+	}
+	return int(min(n, 1<<30))
+}
+
+// text is a text of n different characters.
+func (g *generator) text(n int) json.RawMessage {
+	if n > longestSample {
+		g.cut = true
+		return json.RawMessage(`""`)
+	}
+	return jsonraw.Quote(strings.Repeat("abcdefghij", n/10+1)[:n])
+}
+
+func (g *generator) texts(m jsonraw.Members) (values []json.RawMessage) {
+	for _, name := range []string{"minLength", "maxLength"} {
+		if n := small(m, name, -1); n >= 0 {
+			values = append(values, g.text(max(0, n-1)), g.text(n), g.text(n+1))
+		}
+	}
+	return values
+}
+
+// numbers are on, below and above each limit, and some multiples of a divisor near them.
+func (g *generator) numbers(m jsonraw.Members) (values []json.RawMessage) {
+	var near []float64
+	limits := []float64{}
+	for _, name := range []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"} {
+		n, err := strconv.ParseFloat(string(m.Value(name)), 64)
+		if err != nil {
+			continue
+		}
+		if n > 1e12 || n < -1e12 {
+			g.cut = true
+			continue
+		}
+		limits = append(limits, n)
+		near = append(near, n+1, n, n-1, n+0.5, n-0.5)
+	}
+	if by, err := strconv.ParseFloat(string(m.Value("multipleOf")), 64); err == nil && by > 0 {
+		if by > 1e9 || by < 1e-3 {
+			g.cut = true
+			by = 1
+		}
+		for _, l := range append(limits, 0) {
+			first := float64(int64(l/by)) * by
+			near = append(near, first, first+by, first-by, first+2*by, first+3*by, first+by/2)
+		}
+	}
+	for _, n := range near {
+		values = append(values, strconv.AppendFloat(nil, n, 'f', -1, 64))
+	}
+	return values
+}
+
+// fits reports whether a number is within the limits of a schema, a multiple of its divisor,
+// and whole where it has to be.
+func fits(m jsonraw.Members, v json.RawMessage, is types) bool {
+	for _, one := range m {
+		b, ok := bounds[one.Name]
+		n, known := compareNumbers(string(v), string(one.Value))
+		if b.upper {
+			n = -n
+		}
+		if ok && b.of == numeric && known && (n < 0 || n == 0 && b.exclusive) {
+			return false
+		}
+		if divides, known := multiple(string(v), string(one.Value)); one.Name == "multipleOf" && known && !divides {
+			return false
+		}
+	}
+	return typeOf(v)&is != 0
+}

@@ -1,0 +1,162 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"mcpc/internal/jsonraw"
+)
+
+// array is a list of n items, whose last one is the value number k near its schema.
+func (g *generator) array(m jsonraw.Members, depth, n, k int) json.RawMessage {
+	if n > longestSample || depth > deepestSample {
+		g.cut = true
+		return json.RawMessage("[]")
+	}
+	items := make([]json.RawMessage, 0, n)
+	for i := range n {
+		near := g.near(itemSchema(m, i), depth+1)
+		v := near[0]
+		switch {
+		case i == n-1 && k > 0:
+			v = near[k%len(near)]
+		case i > 0 && i < len(near):
+			v = near[i] // so that not all items are equal
+		}
+		items = append(items, v)
+	}
+	return jsonraw.List(items)
+}
+
+func itemSchema(m jsonraw.Members, i int) json.RawMessage {
+	prefix := list(m, "prefixItems")
+	items, isList := jsonraw.Array(m.Value("items"))
+	switch {
+	case i < len(prefix):
+		return prefix[i]
+	case isList == nil && i < len(items):
+		return items[i]
+	case isList == nil:
+		return m.Value("additionalItems")
+	}
+	return m.Value("items")
+}
+
+func (g *generator) arrays(m jsonraw.Members, depth int) (values []json.RawMessage) {
+	is, _ := parseTypes(m.Value("type"))
+	about := slices.ContainsFunc([]string{"items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"}, func(name string) bool {
+		return m.Value(name) != nil
+	})
+	if !about && (m.Value("type") == nil || is&array == 0) || depth > deepestSample {
+		return nil
+	}
+	for _, n := range []int{0, 1, 2, small(m, "minItems", 1) - 1, small(m, "minItems", 1), small(m, "maxItems", 1), small(m, "maxItems", 1) + 1} {
+		if n >= 0 {
+			values = append(values, g.array(m, depth, n, 0))
+		}
+	}
+	for k := range mostOfOne {
+		values = append(values, g.array(m, depth, max(1, len(list(m, "prefixItems"))), k))
+	}
+	return append(values, json.RawMessage(`["a","a"]`), json.RawMessage(`[1,1]`))
+}
+
+// object has the members that wanted picks, each with the most typical value.
+func (g *generator) object(m jsonraw.Members, depth int, wanted func(name string, required bool) bool) json.RawMessage {
+	if depth > deepestSample {
+		g.cut = true
+		return json.RawMessage("{}")
+	}
+	members, required := flat(m, 0)
+	var out jsonraw.Members
+	for _, one := range members {
+		if wanted(one.Name, required[one.Name]) {
+			out = append(out, jsonraw.Member{Name: one.Name, Value: g.near(one.Value, depth+1)[0]})
+		}
+	}
+	return jsonraw.Append(json.RawMessage("{}"), out...)
+}
+
+// flat are the members that a schema and its branches name, each once, and those that one of
+// them requires.
+func flat(m jsonraw.Members, depth int) (members jsonraw.Members, required map[string]bool) {
+	required = m.Words("required")
+	members, _ = jsonraw.Object(m.Value("properties"))
+	members = slices.Clone(members)
+	if depth < deepestSample {
+		for _, s := range branches(m) {
+			inner, _ := jsonraw.Object(s)
+			more, needs := flat(inner, depth+1)
+			members = append(members, more...)
+			for name := range needs {
+				required[name] = true
+			}
+		}
+	}
+	for _, name := range []string{"dependentRequired", "dependencies"} {
+		depend, _ := jsonraw.Object(m.Value(name))
+		for _, one := range depend {
+			members = append(members, jsonraw.Member{Name: one.Name, Value: json.RawMessage("true")})
+		}
+	}
+	seen, kept := map[string]bool{}, members[:0]
+	for _, one := range members {
+		if !seen[one.Name] {
+			seen[one.Name] = true
+			kept = append(kept, one)
+		}
+	}
+	for _, name := range either(required, nil) {
+		if !seen[name] {
+			kept = append(kept, jsonraw.Member{Name: name, Value: json.RawMessage("true")})
+		}
+	}
+	return kept, required
+}
+
+// objects are without and with each member, with each value near its schema, and with a member
+// that no schema names.
+func (g *generator) objects(m jsonraw.Members, depth int) (values []json.RawMessage) {
+	members, _ := flat(m, 0)
+	is, _ := parseTypes(m.Value("type"))
+	for _, name := range []string{"minProperties", "maxProperties"} {
+		for n := small(m, name, -2) - 1; n >= -1 && n <= small(m, name, -2)+1; n++ {
+			values = append(values, g.many(n))
+		}
+	}
+	if depth > deepestSample || len(members) == 0 && (m.Value("type") == nil || is&object == 0) {
+		return values
+	}
+	all := g.object(m, depth, func(string, bool) bool { return true })
+	least := g.object(m, depth, func(_ string, required bool) bool { return required })
+	values = append(values, all, least, jsonraw.With(least, "mcpc-other", json.RawMessage("1")), jsonraw.With(least, "mcpc-text", json.RawMessage(`"a"`)))
+	for _, one := range members {
+		near := g.near(one.Value, depth+1)
+		if len(near) > mostOfOne {
+			g.cut = true
+		}
+		values = append(values, jsonraw.Without(all, one.Name), jsonraw.With(nil, one.Name, near[0]), jsonraw.Without(least, one.Name))
+		for _, v := range near[:min(mostOfOne, len(near))] {
+			values = append(values, jsonraw.With(least, one.Name, v))
+		}
+		if len(values) > mostNearValues {
+			g.cut = true
+			break
+		}
+	}
+	return values
+}
+
+// many is an object of n members.
+func (g *generator) many(n int) json.RawMessage {
+	if n > longestSample {
+		g.cut = true
+		n = 0
+	}
+	var members jsonraw.Members
+	for i := range max(0, n) {
+		members = append(members, jsonraw.Member{Name: "m" + strconv.Itoa(i), Value: json.RawMessage("1")})
+	}
+	return jsonraw.Append(json.RawMessage("{}"), members...)
+}

@@ -1,0 +1,308 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/diff/canonical"
+	"mcpc/internal/jsonraw"
+)
+
+// A view is all that a conjunction of subschemas says about one place, with references
+// followed and allOf merged.
+type view struct {
+	types  types
+	enum   []json.RawMessage // canonical and sorted; nil where any value is right
+	limits map[string]limit
+	unique bool
+	// sets are the patterns, formats and divisors that all hold.
+	sets map[string][]json.RawMessage
+
+	members  map[string][]part
+	required map[string]bool
+	closed   bool   // no other members
+	extra    []part // what other members have to be
+	prefix   [][]part
+	items    []part
+
+	groups []group
+	// opaque are keywords whose effect is not derived, in canonical form.
+	opaque map[string][]json.RawMessage
+	notes  jsonraw.Members
+}
+
+// A limit is one bound of a range.
+type limit struct {
+	number    string
+	exclusive bool
+	keyword   string
+	raw       json.RawMessage
+}
+
+// A group is one anyOf or oneOf.
+type group struct {
+	keyword      string
+	alternatives [][]part
+}
+
+// bounds are the keywords that are one end of a range. Two that have the same end bound the
+// same thing.
+var bounds = map[string]struct {
+	kind, end        string
+	upper, exclusive bool
+	of               types
+}{
+	"minimum":          {"range", "number-low", false, false, numeric},
+	"exclusiveMinimum": {"range", "number-low", false, true, numeric},
+	"maximum":          {"range", "number-high", true, false, numeric},
+	"exclusiveMaximum": {"range", "number-high", true, true, numeric},
+	"minLength":        {"length", "length-low", false, false, text},
+	"maxLength":        {"length", "length-high", true, false, text},
+	"minItems":         {"count", "items-low", false, false, array},
+	"maxItems":         {"count", "items-high", true, false, array},
+	"minProperties":    {"count", "members-low", false, false, object},
+	"maxProperties":    {"count", "members-high", true, false, object},
+}
+
+// ends are the ends of all bounds, in the order in which they are compared.
+var ends = []string{"number-low", "number-high", "length-low", "length-high", "items-low", "items-high", "members-low", "members-high"}
+
+// opaque are keywords that are compared as they are written: what a change of one means is
+// not derived from its words.
+var opaque = words("not if then else patternProperties propertyNames dependentRequired dependentSchemas dependencies contains " +
+	"minContains maxContains unevaluatedItems unevaluatedProperties contentEncoding contentMediaType contentSchema " +
+	"$dynamicRef $recursiveRef $dynamicAnchor $recursiveAnchor")
+
+// Known are the keywords that this package compares. Others are notes: JSON Schema takes an
+// unknown keyword for an annotation (2020-12 core, section 6.5).
+var Known = func() map[string]bool {
+	all := words("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items prefixItems " +
+		"additionalItems anyOf oneOf allOf $ref")
+	for name := range bounds {
+		all[name] = true
+	}
+	for name := range opaque {
+		all[name] = true
+	}
+	return all
+}()
+
+// mostConjuncts bounds the schemas that hold together at one place.
+const mostConjuncts = 1000
+
+// look reads some parts as one view; false where there are too many, or too many bytes.
+func (c *comparison) look(all []part) (*view, bool) {
+	v := &view{types: anything, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
+		required: map[string]bool{}, opaque: map[string][]json.RawMessage{}}
+	queue, followed := slices.Clone(all), map[string]bool{}
+	for i := 0; i < len(queue); i++ {
+		p := queue[i]
+		if !c.spend(len(p.raw)) || i > mostConjuncts {
+			return v, false
+		}
+		members, err := jsonraw.Object(p.raw)
+		switch {
+		case string(bytes.Trim(p.raw, jsonraw.WhiteSpace)) == "false":
+			v.types = 0
+		case err != nil:
+			continue
+		}
+		for _, m := range members {
+			c.fold(v, p.member(m.Name, m.Value), m.Name, members)
+		}
+		for _, one := range conjuncts(p, members) {
+			ref, is := jsonraw.Text(one.raw)
+			to, ok := one, true
+			if is {
+				to, ok = p.refer(ref)
+			}
+			switch {
+			case !ok:
+				v.hide("$ref", jsonraw.List([]json.RawMessage{one.raw, c.whole(p.in)}))
+			case !is:
+				queue = append(queue, to)
+			case !followed[to.path]:
+				followed[to.path] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	v.finish()
+	return v, true
+}
+
+func (v *view) hide(keyword string, value json.RawMessage) {
+	v.opaque[keyword] = append(v.opaque[keyword], value)
+}
+
+// finish brings what says the same into one form.
+func (v *view) finish() {
+	if v.enum != nil {
+		kinds := types(0)
+		v.enum = slices.DeleteFunc(v.enum, func(value json.RawMessage) bool { return v.types&typeOf(value) == 0 })
+		for _, value := range v.enum {
+			kinds |= typeOf(value)
+		}
+		v.types &= kinds
+	}
+	for _, all := range v.opaque {
+		slices.SortFunc(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+	}
+	for name, all := range v.sets {
+		v.sets[name] = sortUnique(all)
+	}
+}
+
+func sortUnique(all []json.RawMessage) []json.RawMessage {
+	slices.SortFunc(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+	return slices.CompactFunc(all, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
+}
+
+// fold adds one keyword of a subschema to a view.
+func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) {
+	bound, isBound := bounds[name]
+	switch {
+	case name == "$ref" || name == "allOf": // look follows them
+	case name == "type":
+		is, ok := parseTypes(p.raw)
+		if v.types &= is; !ok {
+			v.hide(name, canonical.Compact(p.raw))
+		}
+	case name == "enum" || name == "const":
+		v.limitTo(name, p.raw)
+	case isBound && jsonraw.IsNumber(p.raw):
+		v.bound(bound.end, bound.upper, limit{string(p.raw), bound.exclusive, name, p.raw})
+	case name == "uniqueItems" && typeOf(p.raw) == boolean:
+		v.unique = v.unique || string(p.raw) == "true"
+	case name == "pattern" || name == "format" || name == "multipleOf":
+		v.sets[name] = append(v.sets[name], canonical.Compact(p.raw))
+	case c.object(v, p, name) || c.array(v, p, name, beside):
+	case name == "anyOf" || name == "oneOf":
+		items, _ := jsonraw.Array(p.raw)
+		g := group{keyword: name}
+		for i, item := range items {
+			g.alternatives = append(g.alternatives, []part{p.item(i, item)})
+		}
+		v.groups = append(v.groups, g)
+	case opaque[name] || isBound || name == "uniqueItems":
+		v.hide(name, c.written(p, name))
+	default:
+		if _, there := v.notes.Get(name); !there && name != "$defs" && name != "definitions" {
+			v.notes = append(v.notes, jsonraw.Member{Name: name, Value: p.raw})
+		}
+	}
+}
+
+// object folds what is about the members of an object.
+func (c *comparison) object(v *view, p part, name string) bool {
+	switch name {
+	case "properties":
+		members, _ := jsonraw.Object(p.raw)
+		for _, m := range members {
+			v.members[m.Name] = append(v.members[m.Name], p.member(m.Name, m.Value))
+		}
+	case "required":
+		items, err := jsonraw.Array(p.raw)
+		for _, item := range items {
+			if word, ok := jsonraw.Text(item); ok {
+				v.required[word] = true
+			}
+		}
+		return err == nil
+	case "additionalProperties":
+		if string(p.raw) == "false" {
+			v.closed = true
+		} else if string(p.raw) != "true" {
+			v.extra = append(v.extra, p)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// array folds what is about the items of an array: prefixItems and items, which before
+// 2020-12 were a list in items, and additionalItems.
+func (c *comparison) array(v *view, p part, name string, beside jsonraw.Members) bool {
+	list, notArray := jsonraw.Array(p.raw)
+	_, isList := beside.Get("prefixItems")
+	if first := bytes.TrimLeft(beside.Value("items"), jsonraw.WhiteSpace); len(first) > 0 && first[0] == '[' {
+		isList = true
+	}
+	switch {
+	case (name == "prefixItems" || name == "items") && notArray == nil:
+		for i, item := range list {
+			if i == len(v.prefix) {
+				v.prefix = append(v.prefix, nil)
+			}
+			v.prefix[i] = append(v.prefix[i], p.item(i, item))
+		}
+	case name == "items" || name == "additionalItems" && isList:
+		v.items = append(v.items, p)
+	case name == "additionalItems": // without a list before it, it says nothing
+	default:
+		return false
+	}
+	return true
+}
+
+// limitTo intersects the values that are right with a list of them.
+func (v *view) limitTo(name string, raw json.RawMessage) {
+	values := []json.RawMessage{raw}
+	if name == "enum" {
+		values, _ = jsonraw.Array(raw)
+	}
+	values = sorted(values)
+	if v.enum != nil {
+		values = slices.DeleteFunc(values, func(value json.RawMessage) bool { return !has(v.enum, value) })
+	}
+	v.enum = values
+}
+
+func has(all []json.RawMessage, value json.RawMessage) bool {
+	return slices.ContainsFunc(all, func(one json.RawMessage) bool { return bytes.Equal(one, value) })
+}
+
+// bound keeps the tighter of two limits.
+func (v *view) bound(end string, upper bool, l limit) {
+	if zero, ok := compareNumbers(l.number, "0"); end != "number-low" && !upper && ok && zero <= 0 {
+		return // a length of at least 0
+	}
+	old, there := v.limits[end]
+	if tighter, ok := order(old, l, upper); !there || ok && tighter > 0 {
+		v.limits[end] = l
+	}
+}
+
+// order is 1 where b is tighter than a, and -1 where it is looser.
+func order(a, b limit, upper bool) (int, bool) {
+	n, ok := compareNumbers(b.number, a.number)
+	if upper {
+		n = -n
+	}
+	if n == 0 && a.exclusive != b.exclusive {
+		n = -1
+		if b.exclusive {
+			n = 1
+		}
+	}
+	return n, ok
+}
+
+// written is a keyword as it can be compared with another: with its references replaced, or
+// with the whole document where that is not possible.
+func (c *comparison) written(p part, name string) json.RawMessage {
+	w := inliner{open: map[string]bool{}, budget: &c.left}
+	w.keyword(p, name)
+	if w.failed {
+		return jsonraw.List([]json.RawMessage{canonical.Compact(p.raw), c.whole(p.in)})
+	}
+	return canonical.Compact(w.b)
+}
+
+// whole is all of a document, which stands for a reference that cannot be followed.
+func (c *comparison) whole(in *document) json.RawMessage {
+	c.spend(len(in.root))
+	return canonical.Compact(in.root)
+}
