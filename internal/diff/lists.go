@@ -1,0 +1,205 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/diff/canonical"
+	"mcpc/internal/diff/words"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/suggest"
+)
+
+// An entry is one definition of a list.
+type entry struct {
+	raw     json.RawMessage
+	members jsonraw.Members
+	// name is that of the subject, and key tells several of one name apart.
+	name, key string
+}
+
+// keyOf is the member that identifies a definition.
+func keyOf(kind string) string {
+	return map[string]string{Tool: "name", Prompt: "name", Resource: "uri", Template: "uriTemplate"}[kind]
+}
+
+// entries reads a list. What has no name is in unnamed.
+func entries(kind string, items []json.RawMessage) (named []entry, unnamed []json.RawMessage) {
+	count := map[string]int{}
+	for _, raw := range items {
+		members, _ := jsonraw.Object(raw)
+		name := members.Text(keyOf(kind))
+		if name == "" {
+			unnamed = append(unnamed, raw)
+			continue
+		}
+		named = append(named, entry{raw, members, name, fmt.Sprintf("%s\x00%d", name, count[name])})
+		count[name]++
+	}
+	return named, unnamed
+}
+
+// namesOf are the names of the tools in a list.
+func namesOf(items []json.RawMessage) map[string]bool {
+	names := map[string]bool{}
+	named, _ := entries(Tool, items)
+	for _, e := range named {
+		names[e.name] = true
+	}
+	return names
+}
+
+// list compares two lists of one kind: first those of one name, then what is left over.
+func (c *comparison) list(kind, member string, a, b []json.RawMessage) {
+	was, unnamedWas := entries(kind, a)
+	is, unnamedIs := entries(kind, b)
+	c.unnamed(kind, unnamedWas, unnamedIs)
+	place := map[string]int{}
+	for i, e := range is {
+		place[e.key] = i
+	}
+	var removed []entry
+	taken, order := make([]bool, len(is)), []int{}
+	for _, e := range was {
+		i, there := place[e.key]
+		if !there {
+			removed = append(removed, e)
+			continue
+		}
+		taken[i] = true
+		order = append(order, i)
+		c.definition(Subject{kind, e.name}, e, is[i])
+	}
+	var added []entry
+	for i, e := range is {
+		if !taken[i] {
+			added = append(added, e)
+		}
+	}
+	c.rest(kind, removed, added)
+	if !c.sorted && !slices.IsSorted(order) {
+		c.add(Subject{List, member}, "order-changed", "", nameList(was), nameList(is), detail{})
+	}
+}
+
+func nameList(all []entry) json.RawMessage {
+	return jsonraw.ListOf(all, func(e entry) []byte { return jsonraw.Quote(e.name) })
+}
+
+// unnamed compares the entries that no client can use.
+func (c *comparison) unnamed(kind string, a, b []json.RawMessage) {
+	count := map[string]int{}
+	for _, raw := range a {
+		count[string(canonical.Compact(raw))]++
+	}
+	for _, raw := range b {
+		if key := string(canonical.Compact(raw)); count[key] > 0 {
+			count[key]--
+		} else {
+			c.add(Subject{kind, ""}, "entry-unreadable", "", nil, raw, detail{})
+		}
+	}
+	for _, raw := range a {
+		if key := string(canonical.Compact(raw)); count[key] > 0 {
+			count[key]--
+			c.add(Subject{kind, ""}, "entry-dropped", "", raw, nil, detail{})
+		}
+	}
+}
+
+// rest reports what was removed and added, and proposes which of them is the same under a new
+// name.
+func (c *comparison) rest(kind string, removed, added []entry) {
+	renamed, taken := c.renames(kind, removed, added), map[int]bool{}
+	for i, e := range removed {
+		j, found := renamed[i]
+		if !found {
+			c.add(Subject{kind, e.name}, kind+"-removed", "", e.raw, nil, detail{})
+			continue
+		}
+		taken[j] = true
+		pointer := jsonraw.Pointer("", keyOf(kind))
+		c.add(Subject{kind, e.name}, kind+"-renamed", pointer, jsonraw.Quote(e.name), jsonraw.Quote(added[j].name), detail{})
+		c.definition(Subject{kind, added[j].name}, e, added[j])
+	}
+	for j, e := range added {
+		if taken[j] {
+			continue
+		}
+		c.add(Subject{kind, e.name}, kind+"-added", "", nil, e.raw, detail{})
+		c.poison(Subject{kind, e.name}, nil, e.raw)
+	}
+}
+
+// Limits of looking for renames.
+const (
+	mostAlike = 0.8      // the similarity above which two descriptions are nearly the same (D3)
+	mostCells = 20 << 20 // of the word tables of all comparisons
+)
+
+// renames gives for indexes of removed the index of what it probably became: the same schema,
+// and a description that is more than mostAlike similar. Without descriptions the names have
+// to be near each other.
+func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
+	forms := map[string][]int{}
+	if len(removed) > 0 {
+		for j, e := range added {
+			form := formOf(kind, e)
+			forms[form] = append(forms[form], j)
+		}
+	}
+	renamed, taken := map[int]int{}, map[int]bool{}
+	for i, e := range removed {
+		best, names, at := mostAlike, []string{}, map[string]int{}
+		for _, j := range forms[formOf(kind, e)] {
+			if taken[j] {
+				continue
+			}
+			alike := c.alike(e, added[j])
+			if alike > best {
+				best, names, at = alike, nil, map[string]int{}
+			}
+			if alike == best && alike > mostAlike {
+				names, at[added[j].name] = append(names, added[j].name), j
+			}
+		}
+		near := suggest.Nearest(e.name, names)
+		if near == "" && len(names) > 0 && e.members.Text("description") != "" {
+			near = names[0]
+		}
+		if j, found := at[near]; found {
+			renamed[i], taken[j] = j, true
+		}
+	}
+	return renamed
+}
+
+// alike is how similar two descriptions are, from 0 to 1; 0 where comparing them would be too
+// much work.
+func (c *comparison) alike(a, b entry) float64 {
+	was, is := a.members.Text("description"), b.members.Text("description")
+	if was == is {
+		return 1
+	}
+	c.cells += (len(was)/4 + 1) * (len(is)/4 + 1)
+	if c.cells > mostCells {
+		return 0
+	}
+	return 1 - words.Changed(was, is)
+}
+
+// formOf is what has to be the same of two definitions for one to be the other renamed.
+func formOf(kind string, e entry) string {
+	members := map[string][]string{Tool: {"inputSchema", "outputSchema"}, Prompt: {"arguments"}}[kind]
+	if members == nil {
+		members = []string{"name", "mimeType"}
+	}
+	var form strings.Builder
+	for _, name := range members {
+		form.Write(canonical.Compact(e.members.Value(name)))
+		form.WriteByte(0)
+	}
+	return form.String()
+}

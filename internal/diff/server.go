@@ -1,0 +1,171 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/diff/canonical"
+	"mcpc/internal/diff/words"
+	"mcpc/internal/jsonraw"
+)
+
+// server compares what is about the server as a whole.
+func (c *comparison) server(a, b Snapshot) {
+	if a.Implementation != nil && b.Implementation != nil {
+		c.eachMember(a.Implementation, b.Implementation, func(name string, was, is json.RawMessage) {
+			c.add(Subject{Server, ""}, "server-changed", jsonraw.Pointer("", name), was, is, detail{note: safe(name)})
+		})
+	}
+	if a.Revisions != nil && b.Revisions != nil {
+		c.revisions(a.Revisions, b.Revisions)
+	}
+	if a.Authorization != nil && b.Authorization != nil && *a.Authorization != *b.Authorization {
+		rule := map[bool]string{true: "authorization-added", false: "authorization-removed"}[*b.Authorization]
+		c.add(Subject{Authorization, ""}, rule, "", json.RawMessage(strconv.FormatBool(*a.Authorization)), json.RawMessage(strconv.FormatBool(*b.Authorization)), detail{})
+	}
+	if a.Capabilities != nil && b.Capabilities != nil {
+		c.capabilities(a.Capabilities, b.Capabilities, nil)
+	}
+	if a.Instructions != nil && b.Instructions != nil {
+		c.text(Subject{Instructions, ""}, "instructions", "", a.Instructions, b.Instructions, "")
+		c.poison(Subject{Instructions, ""}, a.Instructions, b.Instructions)
+	}
+	if a.TTL != nil && b.TTL != nil {
+		c.ttl(a.TTL, b.TTL)
+	}
+}
+
+// eachMember tells of each member of two objects whose values differ, sorted by name. What is
+// not an object has no members.
+func (c *comparison) eachMember(a, b json.RawMessage, f func(name string, was, is json.RawMessage)) {
+	was, _ := jsonraw.Object(a)
+	is, _ := jsonraw.Object(b)
+	names := map[string]bool{}
+	for _, m := range slices.Concat(was, is) {
+		names[m.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		x, y := all(was, name), all(is, name)
+		if !slices.EqualFunc(x, y, same) {
+			f(name, first(x), first(y))
+		}
+	}
+}
+
+// all are the values of the members of one name: peers differ in which one counts, so that a
+// second one is a part of the definition.
+func all(members jsonraw.Members, name string) (values []json.RawMessage) {
+	for _, m := range members {
+		if m.Name == name {
+			values = append(values, m.Value)
+		}
+	}
+	return values
+}
+
+// first is the only value, or a list of several; nil of none.
+func first(values []json.RawMessage) json.RawMessage {
+	switch len(values) {
+	case 0:
+		return nil
+	case 1:
+		return values[0]
+	}
+	return jsonraw.List(values)
+}
+
+func same(a, b json.RawMessage) bool {
+	return string(a) == string(b) || string(canonical.Compact(a)) == string(canonical.Compact(b))
+}
+
+func (c *comparison) revisions(a, b []string) {
+	for _, r := range a {
+		if !slices.Contains(b, r) {
+			c.add(Subject{Revision, r}, "revision-removed", "", textOf(r), nil, detail{})
+		}
+	}
+	for _, r := range b {
+		if !slices.Contains(a, r) {
+			c.add(Subject{Revision, r}, "revision-added", "", nil, textOf(r), detail{})
+		}
+	}
+}
+
+// capabilities compares two objects of capabilities. The presence of a member is the
+// capability, and false is its absence; what is below an extension or an experimental
+// capability are its settings.
+func (c *comparison) capabilities(a, b json.RawMessage, path []string) {
+	c.eachMember(a, b, func(name string, was, is json.RawMessage) {
+		path := append(slices.Clone(path), name)
+		s, pointer := Subject{Capability, strings.Join(path, ".")}, jsonraw.Pointer("", path...)
+		wasThere, isThere := declared(was), declared(is)
+		free := path[0] == "extensions" || path[0] == "experimental"
+		switch {
+		case !wasThere && !isThere:
+		case !wasThere:
+			c.add(s, "capability-added", pointer, was, is, detail{})
+		case !isThere && path[0] == "experimental":
+			c.add(s, "capability-experimental-removed", pointer, was, is, detail{})
+		case !isThere:
+			c.add(s, "capability-removed", pointer, was, is, detail{})
+		case was[0] == '{' && is[0] == '{' && len(path) < 4 && (!free || len(path) < 2):
+			c.capabilities(was, is, path)
+		default:
+			c.add(s, "capability-changed", pointer, was, is, detail{})
+		}
+	})
+}
+
+func declared(value json.RawMessage) bool {
+	return value != nil && string(value) != "false" && string(value) != "null"
+}
+
+func (c *comparison) ttl(a, b map[string]int64) {
+	names := maps.Clone(a)
+	maps.Copy(names, b)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, is := strconv.AppendInt(nil, a[name], 10), strconv.AppendInt(nil, b[name], 10)
+		switch {
+		case b[name] < a[name]:
+			c.add(Subject{List, name}, "ttl-shortened", "/ttlMs", was, is, detail{})
+		case b[name] > a[name]:
+			c.add(Subject{List, name}, "ttl-lengthened", "/ttlMs", was, is, detail{})
+		}
+	}
+}
+
+// mostChanged is the share of words that may change without being a risk (NEXT.md, D1).
+const mostChanged = 0.2
+
+// text compares two texts that a model reads. what is the begin of the two rules, and place
+// says which text it is.
+func (c *comparison) text(s Subject, what, pointer string, was, is json.RawMessage, place string) {
+	if same(was, is) {
+		return
+	}
+	a, okA := jsonraw.Text(was)
+	b, okB := jsonraw.Text(is)
+	if !okA && declared(was) || !okB && declared(is) {
+		c.add(s, "definition-changed", pointer, was, is, detail{note: what})
+		return
+	}
+	share := words.Changed(a, b)
+	d := detail{place: place, note: fmt.Sprintf("%.0f %% of the words differ", 100*share)}
+	switch {
+	case !declared(was):
+		d.note = "there was none"
+	case !declared(is):
+		d.note = "there is none any more"
+	case share == 0:
+		d.note = "only blanks differ"
+	}
+	if share > mostChanged {
+		c.add(s, what+"-rewritten", pointer, was, is, d)
+	} else {
+		c.add(s, what+"-reworded", pointer, was, is, d)
+	}
+}
