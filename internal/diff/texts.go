@@ -22,47 +22,60 @@ var notRead = map[string]bool{"$schema": true, "$id": true, "$ref": true, "icons
 // A sign is one sign of poisoning: its kind, and what was found.
 type sign struct{ kind, found string }
 
-// poison reports the signs of poisoning in a definition that were not in it before.
+// poison reports the signs of poisoning in a definition that were not in it before. Only texts
+// that are new are looked at, and the old ones only if there is a sign in those.
 func (c *comparison) poison(s Subject, a, b json.RawMessage) {
-	known := map[sign]bool{}
-	c.signs(s, a, func(_ string, is sign) bool {
-		known[is] = true
-		return true
+	old := map[string]bool{}
+	eachText(a, "", 0, func(_, text string) bool {
+		old[text] = true
+		return len(old) < mostTexts
 	})
-	n := 0
-	c.signs(s, b, func(pointer string, is sign) bool {
-		if known[is] {
-			return true
+	var known map[sign]bool
+	texts, found := 0, 0
+	eachText(b, "", 0, func(pointer, text string) bool {
+		if texts++; old[text] {
+			return texts < mostTexts
 		}
-		known[is] = true
-		rule := "poison-" + is.kind
-		if _, there := RuleOf(rule); !there {
-			rule = "poison-text"
+		for _, is := range c.signs(s, text) {
+			if known == nil {
+				known = c.known(s, old)
+			}
+			if known[is] || found == mostSigns {
+				continue
+			}
+			known[is] = true
+			found++
+			rule := "poison-" + is.kind
+			if _, there := RuleOf(rule); !there {
+				rule = "poison-text"
+			}
+			c.add(s, rule, pointer, nil, textOf(is.found), detail{note: safe(is.found)})
 		}
-		c.add(s, rule, pointer, nil, textOf(is.found), detail{note: safe(is.found)})
-		n++
-		return n < mostSigns
+		return texts < mostTexts && found < mostSigns
 	})
 }
 
-// signs tells of each sign in the texts of a definition, until f has enough.
-func (c *comparison) signs(s Subject, raw json.RawMessage, f func(pointer string, is sign) bool) {
-	n := 0
-	eachText(raw, "", 0, func(pointer, text string) bool {
-		for _, one := range c.o.Signs(text) {
-			kind, found, _ := strings.Cut(one, " ")
-			if !f(pointer, sign{kind, found}) {
-				return false
-			}
+// known are the signs in some texts.
+func (c *comparison) known(s Subject, texts map[string]bool) map[sign]bool {
+	all := map[sign]bool{}
+	for text := range texts {
+		for _, is := range c.signs(s, text) {
+			all[is] = true
 		}
-		for _, name := range c.named(text, s) {
-			if !f(pointer, sign{"name", name}) {
-				return false
-			}
-		}
-		n++
-		return n < mostTexts
-	})
+	}
+	return all
+}
+
+// signs are those in one text.
+func (c *comparison) signs(s Subject, text string) (all []sign) {
+	for _, one := range c.o.Signs(text) {
+		kind, found, _ := strings.Cut(one, " ")
+		all = append(all, sign{kind, found})
+	}
+	for _, name := range c.named(text, s) {
+		all = append(all, sign{"name", name})
+	}
+	return all
 }
 
 // eachText tells f of each text of a value, and the names of members, with a JSON pointer.

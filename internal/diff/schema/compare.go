@@ -62,7 +62,9 @@ type comparison struct {
 	open    map[string]bool // pairs of places that are being compared
 	visits  map[string]int  // how often each was
 	stopped bool
-	all     []Difference
+	// sameDefs is set where both schemas have the same definitions.
+	sameDefs bool
+	all      []Difference
 }
 
 // place is where the comparison is. silent leaves out the notes of this place.
@@ -86,6 +88,12 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 	}
 	c := &comparison{o: o, left: min(mostBytes, o.Budget.Bytes), open: map[string]bool{}, visits: map[string]int{}}
 	start := c.left
+	c.sameDefs = true
+	for _, name := range []string{"$defs", "definitions"} {
+		was := jsonraw.First(a, name)
+		all, local := references(was)
+		c.sameDefs = c.sameDefs && all == local && equal(was, jsonraw.First(b, name))
+	}
 	c.walk([]part{{in: &document{a}, raw: a}}, []part{{in: &document{b}, raw: b}}, place{})
 	o.Budget.Bytes -= start - c.left
 	if len(c.all) == 0 {
@@ -122,6 +130,9 @@ const mostVisits = 8
 // walk compares what holds at one place, and then what is below it. A pair of schemas within
 // itself is not compared again, which ends cycles.
 func (c *comparison) walk(a, b []part, at place) {
+	if c.unchanged(a, b) {
+		return
+	}
 	a, b = settled(a), settled(b)
 	key := paths(a) + "|" + paths(b)
 	if c.stopped || c.open[key] || c.visits[key] == mostVisits {
@@ -157,6 +168,25 @@ func (c *comparison) walk(a, b []part, at place) {
 	if was.types&is.types&array != 0 {
 		c.items(was, is, at)
 	}
+}
+
+// unchanged reports parts that are the same bytes, and refer to nothing but definitions that
+// are the same. It is a short cut: what it leaves out has no difference.
+func (c *comparison) unchanged(a, b []part) bool {
+	return slices.EqualFunc(a, b, func(x, y part) bool {
+		if !bytes.Equal(x.raw, y.raw) {
+			return false
+		}
+		refs, local := references(x.raw)
+		return refs == 0 || refs == local && c.sameDefs
+	})
+}
+
+// references counts the references in a schema, and those of them that lead to a definition;
+// in doubt there are more of the first.
+func references(raw json.RawMessage) (all, local int) {
+	all = bytes.Count(raw, []byte(`Ref"`)) + bytes.Count(raw, []byte(`$ref"`)) + bytes.Count(raw, []byte(`\u`))
+	return all, bytes.Count(raw, []byte(`"$ref":"#/$defs/`)) + bytes.Count(raw, []byte(`"$ref":"#/definitions/`))
 }
 
 // settled replaces parts that are a reference and nothing else by what they lead to.

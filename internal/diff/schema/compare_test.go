@@ -115,6 +115,8 @@ var pairs = []struct{ a, b, want string }{
 	{`true`, `{}`, `equivalent-form `},
 	{`{"properties":{"a":true}}`, `{"properties":{"a":false}}`, `type-narrowed /properties/a/type`},
 	{`null`, `{"type":"object"}`, `type-narrowed /type`},
+	{`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"type":"string"}},"$defs":{"a":{"$ref":"#/properties/y"}}}`,
+		`{"properties":{"x":{"$ref":"#/$defs/a"},"y":{"type":"number"}},"$defs":{"a":{"$ref":"#/properties/y"}}}`, `type-changed /properties/x/type, type-changed /properties/y/type`},
 	{`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{}}}}}`,
 		`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{"type":"string"}}}}}`, `type-narrowed /anyOf/0/properties/x/type`},
 }
