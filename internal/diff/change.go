@@ -100,7 +100,8 @@ type Change struct {
 	// Text is one sentence without the subject, safe to show.
 	Text string
 	// Fingerprint identifies the change: the same change of the same subject has it in each
-	// comparison, whatever else changed. It is 16 hexadecimal digits.
+	// comparison, whatever else changed. It is a c and 15 hexadecimal digits: never a number, as
+	// YAML has them.
 	Fingerprint string
 	// Accepted is the reason for which the change was accepted, and Until the last day of that
 	// (2006-01-02); both are "" where it was not. Compare does not set them.
@@ -114,7 +115,7 @@ func (c *Change) identify(key string) {
 		fmt.Fprintf(hash, "%d:", len(part))
 		hash.Write(part)
 	}
-	c.Fingerprint = hex.EncodeToString(hash.Sum(nil)[:8])
+	c.Fingerprint = "c" + hex.EncodeToString(hash.Sum(nil))[:15]
 }
 
 // Failing counts the changes at or above a level that were not accepted.

@@ -1,0 +1,245 @@
+// Package accept reads and writes *.mcpc-accept.yaml: changes of a server that its users know
+// of, each with a reason and an end. It does not know the date.
+//
+//	accept:
+//	  - fingerprint: c123456789abcdef
+//	    rule: tool-removed
+//	    subject: tool get_time
+//	    reason: replaced by get_clock
+//	    until: 2027-03-31
+//
+// fingerprint, reason and until are required. rule and subject say to a reader what was
+// accepted; a rule has to be the one of the change.
+package accept
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/diff"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/suggest"
+	"mcpc/internal/yaml"
+)
+
+// Suffix is what the names of these files end in.
+const Suffix = ".mcpc-accept.yaml"
+
+// An Entry is one change that was accepted.
+type Entry struct {
+	Fingerprint, Rule, Subject, Reason string
+	// Until is the last day of it, as 2006-01-02 in UTC.
+	Until string
+	Place yaml.Place
+	// at is where the fingerprint stands, and ruleAt the rule.
+	at, ruleAt yaml.Place
+}
+
+// A Problem is what is wrong with a file, and where.
+type Problem struct {
+	yaml.Place
+	Text string
+}
+
+func (p Problem) String() string { return p.Place.String() + ": " + p.Text }
+
+// Parse reads a file. Where there are problems the entries are not to be used.
+func Parse(text []byte) ([]Entry, []Problem) {
+	doc, err := yaml.Parse(text)
+	if err != nil && len(doc.Problems) == 0 {
+		if e, ok := err.(*yaml.Error); ok {
+			return nil, []Problem{{e.Place, e.Text}}
+		}
+		return nil, []Problem{{yaml.Place{Line: 1, Column: 1}, err.Error()}}
+	}
+	r := &reader{doc: doc}
+	for _, p := range doc.Problems {
+		r.problems = append(r.problems, Problem{p.Place, p.Text})
+	}
+	r.file()
+	slices.SortStableFunc(r.problems, func(x, y Problem) int {
+		if x.Line != y.Line {
+			return x.Line - y.Line
+		}
+		return x.Column - y.Column
+	})
+	return r.entries, r.problems
+}
+
+type reader struct {
+	doc      yaml.Document
+	entries  []Entry
+	problems []Problem
+}
+
+func (r *reader) bad(at yaml.Place, format string, args ...any) {
+	r.problems = append(r.problems, Problem{at, fmt.Sprintf(format, args...)})
+}
+
+// object gives the members of a mapping, and refuses names that are not known.
+func (r *reader) object(raw json.RawMessage, at string, known []string) jsonraw.Members {
+	members, err := jsonraw.Object(raw)
+	if err != nil {
+		r.bad(r.doc.Place(at), "a mapping with %s is needed, got %s", strings.Join(known, ", "), jsonraw.Excerpt(raw, 40))
+		return nil
+	}
+	for _, m := range members {
+		if !slices.Contains(known, m.Name) {
+			r.bad(r.doc.NamePlace(jsonraw.Pointer(at, m.Name)), "%s", suggest.OrMeant(fmt.Sprintf("the name %q is not known", m.Name), m.Name, known))
+		}
+	}
+	return members
+}
+
+func (r *reader) file() {
+	if string(r.doc.JSON) == "null" {
+		return // an empty file accepts nothing
+	}
+	members := r.object(r.doc.JSON, "", []string{"accept"})
+	list, there := members.Get("accept")
+	if !there || string(list) == "null" {
+		return
+	}
+	items, err := jsonraw.Array(list)
+	if err != nil {
+		r.bad(r.doc.Place("/accept"), "accept is a list, got %s", jsonraw.Excerpt(list, 40))
+	}
+	for i, item := range items {
+		r.entry(item, "/accept/"+strconv.Itoa(i))
+	}
+}
+
+func (r *reader) entry(raw json.RawMessage, at string) {
+	known := []string{"fingerprint", "rule", "subject", "reason", "until"}
+	members := r.object(raw, at, known)
+	if members == nil {
+		return
+	}
+	e := Entry{Place: r.doc.Place(at), at: r.doc.Place(at + "/fingerprint"), ruleAt: r.doc.Place(at + "/rule")}
+	for i, to := range []*string{&e.Fingerprint, &e.Rule, &e.Subject, &e.Reason, &e.Until} {
+		name := known[i]
+		value, there := members.Get(name)
+		text, ok := jsonraw.Text(value)
+		*to = text
+		switch needed := name == "fingerprint" || name == "reason" || name == "until"; {
+		case there && !ok:
+			r.bad(r.doc.Place(at+"/"+name), "%s is a text, got %s", name, jsonraw.Excerpt(value, 40))
+		case needed && strings.TrimSpace(text) == "":
+			r.bad(r.doc.Place(at+"/"+name), "the entry has no %s", name)
+		}
+	}
+	if e.Rule != "" && !slices.Contains(diff.RuleIDs(), e.Rule) {
+		r.bad(e.ruleAt, "%s", suggest.OrMeant(fmt.Sprintf("the rule %q is not known", e.Rule), e.Rule, diff.RuleIDs()))
+	}
+	if _, err := time.Parse(time.DateOnly, e.Until); err != nil && e.Until != "" {
+		r.bad(r.doc.Place(at+"/until"), "until is a date as 2006-01-02, got %q", e.Until)
+	}
+	if e.Fingerprint != "" && !isFingerprint(e.Fingerprint) {
+		r.bad(e.at, "%q is not a fingerprint: those have a c and %d hexadecimal digits", e.Fingerprint, digits)
+	}
+	r.entries = append(r.entries, e)
+}
+
+const digits = 15
+
+func isFingerprint(text string) bool {
+	return len(text) == 1+digits && text[0] == 'c' && strings.Trim(text, "0123456789abcdef") == ""
+}
+
+// A Result is what a file of accepted changes did.
+type Result struct {
+	// Changes are all changes; those that were accepted say so.
+	Changes []diff.Change
+	// Expired are the entries of changes that are there and whose last day is over.
+	Expired []Entry
+	// Stale are the entries of changes that are not there any more.
+	Stale []Entry
+	// Problems are entries that were not meant as they are written.
+	Problems []Problem
+}
+
+// Apply marks the changes that entries accept on a day (2006-01-02, in UTC). An entry whose
+// fingerprint differs in a few digits from that of a change is a Problem, not a stale one.
+func Apply(changes []diff.Change, entries []Entry, today string) Result {
+	result := Result{Changes: slices.Clone(changes)}
+	prints := make([]string, len(changes))
+	for i, c := range changes {
+		prints[i] = c.Fingerprint
+	}
+	for _, e := range entries {
+		i := slices.Index(prints, e.Fingerprint)
+		switch {
+		case i < 0:
+			if near := nearest(e.Fingerprint, prints); near != "" {
+				result.Problems = append(result.Problems, Problem{e.at, fmt.Sprintf("no change has the fingerprint %q; did you mean %s?", e.Fingerprint, near)})
+			} else {
+				result.Stale = append(result.Stale, e)
+			}
+		case e.Rule != "" && e.Rule != changes[i].Rule:
+			result.Problems = append(result.Problems, Problem{e.ruleAt, fmt.Sprintf("the change %s is of the rule %s, not %s", e.Fingerprint, changes[i].Rule, e.Rule)})
+		case today > e.Until:
+			result.Expired = append(result.Expired, e)
+		default:
+			result.Changes[i].Accepted, result.Changes[i].Until = e.Reason, e.Until
+		}
+	}
+	return result
+}
+
+// mostMistyped is how many digits of a fingerprint may be wrong for it to be taken for another.
+const mostMistyped = 3
+
+func nearest(print string, known []string) string {
+	for _, k := range known {
+		wrong := 0
+		for i := range min(len(k), len(print)) {
+			if k[i] != print[i] {
+				wrong++
+			}
+		}
+		if len(k) == len(print) && wrong <= mostMistyped {
+			return k
+		}
+	}
+	return ""
+}
+
+// Append gives what has to be written behind a file so that it accepts more changes until a
+// day (2006-01-02), for a reason; an empty file is a new one. Changes that are accepted already
+// are left out.
+func Append(text []byte, changes []diff.Change, reason, until string) ([]byte, error) {
+	var more []byte
+	for _, c := range changes {
+		if c.Accepted != "" {
+			continue
+		}
+		item := jsonraw.Append(json.RawMessage("{}"),
+			jsonraw.Member{Name: "fingerprint", Value: jsonraw.Quote(c.Fingerprint)},
+			jsonraw.Member{Name: "rule", Value: jsonraw.Quote(c.Rule)},
+			jsonraw.Member{Name: "subject", Value: jsonraw.Quote(c.Subject.String())},
+			jsonraw.Member{Name: "reason", Value: jsonraw.Quote(reason)},
+			jsonraw.Member{Name: "until", Value: jsonraw.Quote(until)})
+		all := slices.Concat(text, more)
+		if doc, err := yaml.Parse(all); err == nil && jsonraw.First(doc.JSON, "accept") == nil {
+			head, err := yaml.Write(jsonraw.With(nil, "accept", jsonraw.List([]json.RawMessage{item})))
+			if err != nil {
+				return nil, err
+			}
+			if len(all) > 0 && all[len(all)-1] != '\n' {
+				more = append(more, '\n')
+			}
+			more = append(more, head...)
+			continue
+		}
+		next, err := yaml.Appended(all, "accept", item)
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, next...)
+	}
+	return more, nil
+}

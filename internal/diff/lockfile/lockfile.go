@@ -1,0 +1,263 @@
+// Package lockfile reads and writes mcpc.lock.json, which is what a server declared as a file
+// for git, and reads lists of tools as other programs write them. It does not know where a
+// file comes from.
+//
+// A lock file is one JSON object. mcpcLock is the version of the format, and stands first. The
+// other members are those of diff.Snapshot; one that is not known is left out. A definition is
+// an object {"definition": …, "sha256": "…"} with the hash of its canonical form; lists are
+// sorted by name and members by theirs, so that the same server gives the same bytes.
+package lockfile
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/canonical"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sanitize"
+)
+
+// Version is the version of the format that Write writes. Parse reads it and all before it.
+const Version = 1
+
+// Name is what a lock file is called.
+const Name = "mcpc.lock.json"
+
+const versionMember = "mcpcLock"
+
+// A Reason names why a file could not be used.
+type Reason string
+
+const (
+	// NotJSON: the bytes are not one JSON value, as after a merge with conflicts.
+	NotJSON Reason = "not_json"
+	// NotALock: the file is neither a lock file nor a list of tools.
+	NotALock Reason = "not_a_lock"
+	// Newer: the file has a version that is newer than Version.
+	Newer Reason = "newer"
+	// Damaged: a definition does not have its hash, or a member is not what it has to be.
+	Damaged Reason = "damaged"
+	// Partial: the file has one page of a list, and more pages are missing.
+	Partial Reason = "partial"
+)
+
+// An Error says why a file could not be used, and a way out. Its text is one sentence.
+type Error struct {
+	Reason Reason
+	// Pointer is where in the file; "" is all of it.
+	Pointer string
+	Text    string
+	Hint    string
+}
+
+func (e *Error) Error() string { return e.Text }
+
+func fail(reason Reason, pointer, hint, format string, args ...any) *Error {
+	return &Error{reason, pointer, fmt.Sprintf(format, args...), hint}
+}
+
+const again = "write the file again with mcpc diff --lock"
+
+// lists are the members that hold definitions, with the member that identifies one.
+var lists = []struct {
+	name, key string
+	in        func(s *diff.Snapshot) *[]json.RawMessage
+}{
+	{"tools", "name", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
+	{"prompts", "name", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
+	{"resources", "uri", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
+	{"resourceTemplates", "uriTemplate", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
+}
+
+// Hash is the SHA-256 of the canonical form of a definition, in hexadecimal digits. The order of
+// members and the writing of numbers and strings do not change it.
+func Hash(definition json.RawMessage) string {
+	sum := sha256.Sum256(canonical.Compact(definition))
+	return hex.EncodeToString(sum[:])
+}
+
+// Write gives a snapshot as a lock file.
+func Write(s diff.Snapshot) []byte {
+	var members jsonraw.Members
+	add := func(name string, value json.RawMessage) {
+		if value != nil {
+			members = append(members, jsonraw.Member{Name: name, Value: value})
+		}
+	}
+	add("serverInfo", s.Implementation)
+	add("capabilities", s.Capabilities)
+	add("instructions", s.Instructions)
+	if s.Revisions != nil {
+		add("revisions", jsonraw.ListOf(slices.Sorted(slices.Values(s.Revisions)), jsonraw.Quote))
+	}
+	if s.Authorization != nil {
+		add("authorization", json.RawMessage(strconv.FormatBool(*s.Authorization)))
+	}
+	if s.TTL != nil {
+		ttl, _ := jsonraw.Marshal(s.TTL)
+		add("ttlMs", ttl)
+	}
+	for _, l := range lists {
+		if items := *l.in(&s); items != nil {
+			add(l.name, jsonraw.ListOf(sorted(items, l.key), locked))
+		}
+	}
+	text := canonical.Indent(sanitize.Bytes(jsonraw.Append(json.RawMessage("{}"), members...), sanitize.JSON))
+	head := "{\n  \"" + versionMember + "\": " + strconv.Itoa(Version)
+	if len(members) == 0 {
+		return []byte(head + "\n}\n")
+	}
+	return slices.Concat([]byte(head+","), text[1:], []byte("\n"))
+}
+
+// locked is a definition with its hash. Characters that a reader would not see are written as
+// \u escapes, so that a review of the file sees them.
+func locked(definition json.RawMessage) json.RawMessage {
+	definition = sanitize.Bytes(definition, sanitize.JSON)
+	return jsonraw.Append(json.RawMessage("{}"), jsonraw.Member{Name: "definition", Value: definition},
+		jsonraw.Member{Name: "sha256", Value: jsonraw.Quote(Hash(definition))})
+}
+
+// sorted gives definitions by their names. Those of one name keep their order, since a client
+// uses the first.
+func sorted(items []json.RawMessage, key string) []json.RawMessage {
+	items = slices.Clone(items)
+	name := func(raw json.RawMessage) string {
+		text, _ := jsonraw.Text(jsonraw.First(raw, key))
+		return text
+	}
+	slices.SortStableFunc(items, func(x, y json.RawMessage) int {
+		if name(x) == "" && name(y) == "" {
+			return bytes.Compare(x, y)
+		}
+		return cmp.Compare(name(x), name(y))
+	})
+	return items
+}
+
+// Parse reads a lock file. An error is always an *Error.
+func Parse(raw []byte) (diff.Snapshot, error) {
+	members, err := object(raw)
+	if err != nil {
+		return diff.Snapshot{}, err
+	}
+	if err := version(members); err != nil {
+		return diff.Snapshot{}, err
+	}
+	s := diff.Snapshot{Sorted: true, Implementation: members.Value("serverInfo"), Capabilities: members.Value("capabilities"), Instructions: members.Value("instructions")}
+	if value, ok := members.Get("authorization"); ok {
+		s.Authorization = new(string(value) == "true")
+	}
+	if s.Revisions, err = revisions(members.Value("revisions")); err != nil {
+		return diff.Snapshot{}, err
+	}
+	if s.TTL, err = ttl(members.Value("ttlMs")); err != nil {
+		return diff.Snapshot{}, err
+	}
+	for _, l := range lists {
+		if *l.in(&s), err = definitions(members.Value(l.name), l.name, l.key); err != nil {
+			return diff.Snapshot{}, err
+		}
+	}
+	return s, nil
+}
+
+func object(raw []byte) (jsonraw.Members, error) {
+	if err := jsonraw.Valid(raw); err != nil {
+		hint := "fix the JSON, or " + again
+		if bytes.Contains(raw, []byte("<<<<<<<")) {
+			hint = "resolve the merge conflict: take either side, then " + again
+		}
+		return nil, fail(NotJSON, "", hint, "the file is not JSON: %v at byte %d", err.Text, err.Offset)
+	}
+	members, err := jsonraw.Object(raw)
+	if err != nil {
+		return nil, fail(NotALock, "", again, "the file is not a lock file: it has no JSON object")
+	}
+	return members, nil
+}
+
+func version(members jsonraw.Members) error {
+	value, there := members.Get(versionMember)
+	n, err := strconv.Atoi(string(value))
+	switch {
+	case !there:
+		return fail(NotALock, "", again, "the file is not a lock file: it has no %s", versionMember)
+	case err != nil || n < 1:
+		return fail(Damaged, "/"+versionMember, again, "%s is not a version: %s", versionMember, jsonraw.Excerpt(value, 40))
+	case n > Version:
+		return fail(Newer, "/"+versionMember, "use a newer mcpc, or "+again, "the lock file has version %d, and this mcpc reads versions up to %d", n, Version)
+	}
+	return nil
+}
+
+func revisions(raw json.RawMessage) ([]string, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	items, err := jsonraw.Array(raw)
+	all := []string{}
+	for _, item := range items {
+		text, ok := jsonraw.Text(item)
+		if !ok {
+			return nil, fail(Damaged, "/revisions", again, "a revision is not a text: %s", jsonraw.Excerpt(item, 40))
+		}
+		all = append(all, text)
+	}
+	if err != nil {
+		return nil, fail(Damaged, "/revisions", again, "revisions is not a list: %s", jsonraw.Excerpt(raw, 40))
+	}
+	return all, nil
+}
+
+func ttl(raw json.RawMessage) (map[string]int64, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	members, err := jsonraw.Object(raw)
+	if err != nil {
+		return nil, fail(Damaged, "/ttlMs", again, "ttlMs is not an object: %s", jsonraw.Excerpt(raw, 40))
+	}
+	all := map[string]int64{}
+	for _, m := range members {
+		n, err := strconv.ParseInt(string(m.Value), 10, 64)
+		if err != nil {
+			return nil, fail(Damaged, jsonraw.Pointer("/ttlMs", m.Name), again, "the ttlMs of %s is not a whole number: %s", m.Name, jsonraw.Excerpt(m.Value, 40))
+		}
+		all[m.Name] = n
+	}
+	return all, nil
+}
+
+// definitions reads one list, and compares each definition with its hash.
+func definitions(raw json.RawMessage, list, key string) ([]json.RawMessage, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	items, err := jsonraw.Array(raw)
+	if err != nil {
+		return nil, fail(Damaged, "/"+list, again, "%s is not a list: %s", list, jsonraw.Excerpt(raw, 40))
+	}
+	all := make([]json.RawMessage, 0, len(items))
+	for i, item := range items {
+		pointer := "/" + list + "/" + strconv.Itoa(i)
+		definition, hash := jsonraw.First(item, "definition"), jsonraw.First(item, "sha256")
+		if definition == nil || hash == nil {
+			return nil, fail(Damaged, pointer, again, "entry %d of %s has no definition with its sha256", i, list)
+		}
+		if text, _ := jsonraw.Text(hash); !strings.EqualFold(text, Hash(definition)) {
+			name, _ := jsonraw.Text(jsonraw.First(definition, key))
+			return nil, fail(Damaged, pointer+"/sha256", again, "entry %d of %s (%s) does not have its sha256: it was edited", i, list, jsonraw.Excerpt([]byte(name), 60))
+		}
+		all = append(all, definition)
+	}
+	return all, nil
+}
