@@ -3,6 +3,7 @@ package diff
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"mcpc/internal/jsonraw"
@@ -42,13 +43,13 @@ type Growth struct {
 	Was, Is Cost
 }
 
-// Percent is by how much the tokens grew, in percent; a negative number says that they shrank.
-// What had no cost before and has one now grew by 100.
+// Percent is by how much the tokens grew, in percent with one decimal; a negative number says
+// that they shrank. What had no cost before and has one now grew by 100.
 func (g Growth) Percent() float64 {
 	if g.Was.Tokens == 0 {
 		return float64(100 * min(1, g.Is.Tokens))
 	}
-	return 100 * float64(g.Is.Tokens-g.Was.Tokens) / float64(g.Was.Tokens)
+	return math.Round(1000*float64(g.Is.Tokens-g.Was.Tokens)/float64(g.Was.Tokens)) / 10
 }
 
 // Grown gives the tools whose cost changed, what grew most first, and the sum of all tools; none

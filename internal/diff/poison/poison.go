@@ -22,7 +22,7 @@ var instructions = sync.OnceValue(func() *regexp.Regexp {
 		`without\s+(telling|informing|notifying|asking|mentioning)\b[^.\n]{0,40}`,
 		`(before|instead\s+of|after)\s+(using|calling|running|invoking)\s+(this|any|other|another|every|each)\b[^.\n]{0,40}`,
 		`you\s+must\s+(always|first|never)\b[^.\n]{0,60}`,
-		`<\s*/?\s*(important|system|secret|instructions?|admin)\s*>`,
+		`<\s*(important|system|secret|instructions?|admin)\s*>`,
 	}, "|"))
 })
 

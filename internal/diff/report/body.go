@@ -1,0 +1,187 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/canonical"
+	"mcpc/internal/diff/words"
+	"mcpc/internal/jsonraw"
+)
+
+const (
+	// short is the length up to which a value stands whole in the sentence of a change.
+	short = 50
+	// context is how many equal lines are shown on each side of a difference.
+	context = 2
+	// mostLines bounds the lines of one value.
+	mostLines = 60
+)
+
+// valueLines gives a value as lines: a text as it is, anything else as indented JSON.
+func valueLines(raw json.RawMessage) []string {
+	if raw == nil {
+		return nil
+	}
+	text, ok := jsonraw.Text(raw)
+	if !ok {
+		text = string(canonical.Indent(raw))
+	}
+	return strings.Split(strings.TrimRight(text, "\n"), "\n")
+}
+
+// told reports a change whose sentence has all of its value.
+func told(c diff.Change) bool {
+	if c.Was == nil || c.Is == nil {
+		return true
+	}
+	text := strings.HasPrefix(c.Rule, "description-") || strings.HasPrefix(c.Rule, "instructions-")
+	named := strings.Contains(c.Rule, "-enum-") || strings.Contains(c.Rule, "-type-")
+	return !text && (named || len(c.Was) <= short && len(c.Is) <= short && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
+}
+
+// A Pair is a line of two columns, of which either may be empty. Same is set where both have
+// the same line.
+type Pair struct {
+	Left, Right Line
+	Same        bool
+}
+
+// Sides gives the value of a change in two columns, before and after, with the words that differ
+// marked, and a few equal lines around each difference; none where the sentence of the change has
+// the value. The caller cuts and pads the columns.
+func Sides(c diff.Change) []Pair {
+	if told(c) {
+		return nil
+	}
+	all := collapsed(aligned(valueLines(c.Was), valueLines(c.Is)))
+	if len(all) > mostLines {
+		more := line(Dim, "… %d more lines", len(all)-mostLines)
+		all = append(all[:mostLines:mostLines], Pair{Left: more, Right: more, Same: true})
+	}
+	return all
+}
+
+// aligned pairs the lines of two texts: equal ones, and of a difference the first removed with
+// the first added.
+func aligned(a, b []string) (all []Pair) {
+	var removed, added []string
+	flush := func() {
+		for i := range max(len(removed), len(added)) {
+			switch {
+			case i >= len(removed):
+				all = append(all, Pair{Right: Line{{Added, safe(added[i])}}})
+			case i >= len(added):
+				all = append(all, Pair{Left: Line{{Removed, safe(removed[i])}}})
+			default:
+				left, right := marked(removed[i], added[i])
+				all = append(all, Pair{Left: left, Right: right})
+			}
+		}
+		removed, added = nil, nil
+	}
+	for _, p := range words.Pieces(a, b) {
+		switch {
+		case p.InA && p.InB:
+			flush()
+			same := Line{{Plain, safe(p.Text)}}
+			all = append(all, Pair{Left: same, Right: same, Same: true})
+		case p.InA:
+			removed = append(removed, p.Text)
+		default:
+			added = append(added, p.Text)
+		}
+	}
+	flush()
+	return all
+}
+
+// marked gives two lines with the words marked that differ.
+func marked(a, b string) (left, right Line) {
+	for _, p := range words.Pieces(words.Split(a), words.Split(b)) {
+		text := safe(p.Text)
+		switch {
+		case p.InA && p.InB:
+			left, right = joined(left, Span{Removed, text}), joined(right, Span{Added, text})
+		case p.InA:
+			left = joined(left, Span{RemovedWord, text})
+		default:
+			right = joined(right, Span{AddedWord, text})
+		}
+	}
+	return left, right
+}
+
+// joined appends a span to a line, in the last one where that has the same role.
+func joined(l Line, s Span) Line {
+	if n := len(l); n > 0 && l[n-1].Role == s.Role {
+		l[n-1].Text += s.Text
+		return l
+	}
+	return append(l, s)
+}
+
+// collapsed leaves out equal lines that are far from a difference.
+func collapsed(all []Pair) (kept []Pair) {
+	for i := 0; i < len(all); {
+		end := i
+		for end < len(all) && all[end].Same == all[i].Same {
+			end++
+		}
+		if all[i].Same {
+			kept = append(kept, run(all[i:end], i == 0, end == len(all))...)
+		} else {
+			kept = append(kept, all[i:end]...)
+		}
+		i = end
+	}
+	return kept
+}
+
+// run is one run of equal lines, of which those in the middle are left out. There is no
+// difference before the first run, and none behind the last.
+func run(equal []Pair, first, last bool) (kept []Pair) {
+	begin, end := context, len(equal)-context
+	if first {
+		begin = 0
+	}
+	if last {
+		end = len(equal)
+	}
+	if end-begin <= 1 {
+		return equal
+	}
+	more := line(Dim, "… %d lines", end-begin)
+	kept = append(kept, equal[:begin]...)
+	return append(append(kept, Pair{Left: more, Right: more, Same: true}), equal[end:]...)
+}
+
+// Unified gives the value of a change as lines that begin with -, + or a blank; none where its
+// sentence has the value.
+func Unified(c diff.Change) (lines []Line) {
+	all := Sides(c)
+	for i := 0; i < len(all); i++ {
+		if all[i].Same {
+			lines = append(lines, append(Line{{Plain, "  "}}, all[i].Left...))
+			continue
+		}
+		end := i
+		for end < len(all) && !all[end].Same {
+			end++
+		}
+		for _, p := range all[i:end] {
+			if p.Left != nil {
+				lines = append(lines, append(Line{{Removed, "- "}}, p.Left...))
+			}
+		}
+		for _, p := range all[i:end] {
+			if p.Right != nil {
+				lines = append(lines, append(Line{{Added, "+ "}}, p.Right...))
+			}
+		}
+		i = end - 1
+	}
+	return lines
+}

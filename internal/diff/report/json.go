@@ -1,0 +1,93 @@
+package report
+
+import (
+	"encoding/json"
+
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/accept"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/sanitize"
+)
+
+type jsonReport struct {
+	A       string       `json:"a,omitempty"`
+	B       string       `json:"b,omitempty"`
+	Summary Counts       `json:"summary"`
+	Changes []jsonChange `json:"changes"`
+	Growth  *jsonGrowth  `json:"growth,omitempty"`
+	Expired []jsonEntry  `json:"expired,omitempty"`
+	Stale   []jsonEntry  `json:"stale,omitempty"`
+}
+
+type jsonChange struct {
+	Rule        string          `json:"rule"`
+	Level       diff.Level      `json:"level"`
+	Kind        string          `json:"kind"`
+	Name        string          `json:"name,omitempty"`
+	Pointer     string          `json:"pointer,omitempty"`
+	Text        string          `json:"text"`
+	Was         json.RawMessage `json:"was,omitempty"`
+	Is          json.RawMessage `json:"is,omitempty"`
+	Fix         string          `json:"fix,omitempty"`
+	Fingerprint string          `json:"fingerprint"`
+	Accepted    string          `json:"accepted,omitempty"`
+	Until       string          `json:"until,omitempty"`
+}
+
+type jsonGrowth struct {
+	Was     diff.Cost  `json:"was"`
+	Is      diff.Cost  `json:"is"`
+	Percent float64    `json:"percent"`
+	Tools   []jsonTool `json:"tools"`
+}
+
+type jsonTool struct {
+	Name string    `json:"name"`
+	Was  diff.Cost `json:"was"`
+	Is   diff.Cost `json:"is"`
+}
+
+type jsonEntry struct {
+	Fingerprint string `json:"fingerprint"`
+	Rule        string `json:"rule,omitempty"`
+	Reason      string `json:"reason"`
+	Until       string `json:"until"`
+	Line        int    `json:"line"`
+}
+
+// JSON gives the report as one JSON object, without a line end. The same report is the same
+// bytes. Characters that a reader would not see are \u escapes.
+func JSON(r Report) json.RawMessage {
+	out := jsonReport{A: r.A, B: r.B, Summary: r.Count(), Changes: []jsonChange{}, Expired: jsonEntries(r.Expired), Stale: jsonEntries(r.Stale)}
+	for _, c := range r.Changes {
+		rule, _ := diff.RuleOf(c.Rule)
+		out.Changes = append(out.Changes, jsonChange{c.Rule, c.Level, c.Subject.Kind, c.Subject.Name, c.Pointer, c.Text, value(c.Was), value(c.Is),
+			rule.Fix, c.Fingerprint, c.Accepted, c.Until})
+	}
+	if r.Sum.Was != r.Sum.Is || len(r.Tools) > 0 {
+		out.Growth = &jsonGrowth{Was: r.Sum.Was, Is: r.Sum.Is, Percent: r.Sum.Percent(), Tools: []jsonTool{}}
+		for _, g := range r.Tools {
+			out.Growth.Tools = append(out.Growth.Tools, jsonTool{g.Tool, g.Was, g.Is})
+		}
+	}
+	raw, err := jsonraw.Marshal(out)
+	if err != nil {
+		raw = json.RawMessage("{}")
+	}
+	return sanitize.Bytes(raw, sanitize.JSON)
+}
+
+// value is JSON of a server as a part of the report; what is not JSON is a string.
+func value(raw json.RawMessage) json.RawMessage {
+	if raw != nil && jsonraw.Valid(raw) != nil {
+		return jsonraw.Quote(string(raw))
+	}
+	return raw
+}
+
+func jsonEntries(entries []accept.Entry) (all []jsonEntry) {
+	for _, e := range entries {
+		all = append(all, jsonEntry{e.Fingerprint, e.Rule, e.Reason, e.Until, e.Place.Line})
+	}
+	return all
+}

@@ -1,0 +1,104 @@
+// Package report shows what diff found: as styled text, side by side, as JSON, as Markdown and
+// as annotations of GitHub. All views show the same changes of one Report, so that they cannot
+// disagree. It does not know about terminals: a caller gives each Role its colour.
+//
+// What comes from a server is made visible first (package sanitize), and cannot end a line, a
+// table or a code block.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/accept"
+	"mcpc/internal/english"
+)
+
+// A Report is what is shown.
+type Report struct {
+	// A and B name what was compared, as the user typed it.
+	A, B string
+	// Changes are in the order of diff.Compare, with what was accepted.
+	Changes []diff.Change
+	// Tools are those whose cost changed, and Sum is the cost of all tools.
+	Tools []diff.Growth
+	Sum   diff.Growth
+	// Expired and Stale are entries of the file of accepted changes, AcceptFile.
+	Expired, Stale []accept.Entry
+	AcceptFile     string
+}
+
+// Counts are how many changes there are of each level that were not accepted.
+type Counts struct {
+	Breaking int `json:"breaking"`
+	Risky    int `json:"risky"`
+	Harmless int `json:"harmless"`
+	Accepted int `json:"accepted"`
+}
+
+// Count counts the changes of a report.
+func (r Report) Count() (n Counts) {
+	for _, c := range r.Changes {
+		switch {
+		case c.Accepted != "":
+			n.Accepted++
+		case c.Level == diff.Breaking:
+			n.Breaking++
+		case c.Level == diff.Risky:
+			n.Risky++
+		default:
+			n.Harmless++
+		}
+	}
+	return n
+}
+
+// Summary is one line with all counts, also of what was left out of them.
+func (r Report) Summary() string {
+	n := r.Count()
+	if len(r.Changes)+len(r.Expired)+len(r.Stale) == 0 {
+		return "nothing changed"
+	}
+	parts := []string{fmt.Sprintf("%d breaking", n.Breaking), fmt.Sprintf("%d risky", n.Risky), fmt.Sprintf("%d harmless", n.Harmless)}
+	if n.Accepted > 0 {
+		parts = append(parts, fmt.Sprintf("%d accepted", n.Accepted))
+	}
+	if len(r.Expired) > 0 {
+		parts = append(parts, english.Plural(len(r.Expired), "expired acceptance"))
+	}
+	if len(r.Stale) > 0 {
+		parts = append(parts, english.Plural(len(r.Stale), "stale acceptance"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// growth is the line about the cost of the tools; "" where it did not change.
+func (r Report) growth() string {
+	if r.Sum.Was == r.Sum.Is {
+		return ""
+	}
+	return fmt.Sprintf("the tools take %d tokens of a model's context, before %d (%+.0f %%)", r.Sum.Is.Tokens, r.Sum.Was.Tokens, r.Sum.Percent())
+}
+
+// sentence is a change with its subject.
+func sentence(c diff.Change) string { return c.Subject.String() + ": " + c.Text }
+
+// acceptance says why a change was accepted and until when; "" where it was not.
+func acceptance(c diff.Change) string {
+	if c.Accepted == "" {
+		return ""
+	}
+	return "accepted until " + c.Until + ": " + c.Accepted
+}
+
+// notes are the sentences about entries that accept nothing, each with its place.
+func (r Report) notes() (all []string) {
+	for _, e := range r.Expired {
+		all = append(all, fmt.Sprintf("%s:%s: the acceptance of %s ended on %s", r.AcceptFile, e.Place, e.Fingerprint, e.Until))
+	}
+	for _, e := range r.Stale {
+		all = append(all, fmt.Sprintf("%s:%s: the acceptance of %s is stale: the change is not there any more", r.AcceptFile, e.Place, e.Fingerprint))
+	}
+	return all
+}

@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"mcpc/internal/diff"
+	"mcpc/internal/sanitize"
+)
+
+// A Role is what a span is, for a caller to choose its style.
+type Role int
+
+// The roles of spans. RemovedWord and AddedWord are the words of a removed and of an added line
+// that differ from those of the other.
+const (
+	Plain Role = iota
+	BreakingRole
+	RiskyRole
+	HarmlessRole
+	AcceptedRole
+	Dim
+	Removed
+	RemovedWord
+	Added
+	AddedWord
+)
+
+// A Span is a text without line ends, safe to show.
+type Span struct {
+	Role Role
+	Text string
+}
+
+// A Line is one line of a view.
+type Line []Span
+
+func (l Line) String() string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}
+
+func line(role Role, format string, args ...any) Line {
+	return Line{{role, safe(fmt.Sprintf(format, args...))}}
+}
+
+func safe(text string) string { return sanitize.Line(text, sanitize.Signs) }
+
+func roleOf(c diff.Change) Role {
+	if c.Accepted != "" {
+		return AcceptedRole
+	}
+	return map[diff.Level]Role{diff.Breaking: BreakingRole, diff.Risky: RiskyRole, diff.Harmless: HarmlessRole}[c.Level]
+}
+
+// Text gives the report for a reader: each change with its fix and a unified diff of its value,
+// and the summary last. Harmless changes are counted by subject, unless all is set.
+func Text(r Report, all bool) (lines []Line) {
+	harmless := map[diff.Subject]int{}
+	var subjects []diff.Subject
+	for _, c := range r.Changes {
+		if c.Level == diff.Harmless && !all {
+			if harmless[c.Subject]++; harmless[c.Subject] == 1 {
+				subjects = append(subjects, c.Subject)
+			}
+			continue
+		}
+		lines = append(lines, Show(c)...)
+	}
+	for _, s := range subjects {
+		lines = append(lines, Line{{HarmlessRole, "harmless"}, {Plain, "  " + s.String() + ": " + changesOf(r, s, harmless[s])}})
+	}
+	if growth := r.growth(); growth != "" {
+		lines = append(lines, line(Plain, "%s", growth))
+	}
+	for _, note := range r.notes() {
+		lines = append(lines, line(RiskyRole, "%s", note))
+	}
+	return append(lines, line(Plain, "%s", r.Summary()))
+}
+
+// changesOf says what n harmless changes of a subject are: the only one, or their rules.
+func changesOf(r Report, s diff.Subject, n int) string {
+	count, rules := map[string]int{}, []string{}
+	for _, c := range r.Changes {
+		if c.Level != diff.Harmless || c.Subject != s {
+			continue
+		}
+		if n == 1 {
+			return c.Text
+		}
+		if count[c.Rule]++; count[c.Rule] == 1 {
+			rules = append(rules, c.Rule)
+		}
+	}
+	for i, rule := range rules {
+		if count[rule] > 1 {
+			rules[i] = fmt.Sprintf("%s (%d)", rule, count[rule])
+		}
+	}
+	return strings.Join(rules, ", ")
+}
+
+// Show gives one change: its sentence, its value as a unified diff, and what can be done.
+func Show(c diff.Change) (lines []Line) {
+	lines = append(lines, Line{{roleOf(c), fmt.Sprintf("%-8s", c.Level)}, {Plain, "  " + safe(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}})
+	for _, l := range Unified(c) {
+		lines = append(lines, append(Line{{Plain, "    "}}, l...))
+	}
+	if reason := acceptance(c); reason != "" {
+		return append(lines, line(AcceptedRole, "    %s", reason))
+	}
+	if rule, _ := diff.RuleOf(c.Rule); rule.Fix != "" {
+		lines = append(lines, line(Dim, "    %s", rule.Fix))
+	}
+	return lines
+}
