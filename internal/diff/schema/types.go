@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"math/bits"
 
 	"mcpc/internal/jsonraw"
 )
@@ -84,5 +83,3 @@ func typeOf(raw json.RawMessage) types {
 	}
 	return map[byte]types{'{': object, '[': array, '"': text, 't': boolean, 'f': boolean, 'n': null}[raw[0]]
 }
-
-func (t types) count() int { return bits.OnesCount8(uint8(t)) }
