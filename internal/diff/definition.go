@@ -226,27 +226,31 @@ func (c *comparison) arguments(s Subject, a, b json.RawMessage) {
 	was, unnamedWas := entries(Prompt, itemsA)
 	is, unnamedIs := entries(Prompt, itemsB)
 	before := len(c.all)
-	index := func(all []entry, key string) int {
-		return slices.IndexFunc(all, func(e entry) bool { return e.key == key })
+	byKey := func(all []entry) map[string]entry {
+		keys := map[string]entry{}
+		for _, e := range all {
+			keys[e.key] = e
+		}
+		return keys
 	}
-	at := func(items []json.RawMessage, e entry) (string, detail) {
-		i := slices.IndexFunc(items, func(raw json.RawMessage) bool { return string(raw) == string(e.raw) })
-		return "/arguments/" + strconv.Itoa(i), detail{place: "argument " + safe(e.name), key: "/arguments/" + e.key}
+	old, now := byKey(was), byKey(is)
+	at := func(e entry) (string, detail) {
+		return "/arguments/" + strconv.Itoa(e.index), detail{place: "argument " + safe(e.name), key: "/arguments/" + e.key}
 	}
 	for _, e := range was {
-		if i := index(is, e.key); i >= 0 {
-			pointer, d := at(itemsB, is[i])
-			c.argument(s, pointer, d, e, is[i])
+		if other, there := now[e.key]; there {
+			pointer, d := at(other)
+			c.argument(s, pointer, d, e, other)
 		} else {
-			pointer, d := at(itemsA, e)
+			pointer, d := at(e)
 			c.add(s, "argument-removed", pointer, e.raw, nil, d)
 		}
 	}
 	for _, e := range is {
-		if index(was, e.key) >= 0 {
+		if _, there := old[e.key]; there {
 			continue
 		}
-		pointer, d := at(itemsB, e)
+		pointer, d := at(e)
 		if required(e) {
 			c.add(s, "argument-required-added", pointer, nil, e.raw, d)
 		} else {

@@ -18,6 +18,7 @@ type entry struct {
 	members jsonraw.Members
 	// name is that of the subject, and key tells several of one name apart.
 	name, key string
+	index     int // in the list
 }
 
 // keyOf is the member that identifies a definition.
@@ -28,14 +29,14 @@ func keyOf(kind string) string {
 // entries reads a list. What has no name is in unnamed.
 func entries(kind string, items []json.RawMessage) (named []entry, unnamed []json.RawMessage) {
 	count := map[string]int{}
-	for _, raw := range items {
+	for i, raw := range items {
 		members, _ := jsonraw.Object(raw)
 		name := members.Text(keyOf(kind))
 		if name == "" {
 			unnamed = append(unnamed, raw)
 			continue
 		}
-		named = append(named, entry{raw, members, name, fmt.Sprintf("%s\x00%d", name, count[name])})
+		named = append(named, entry{raw, members, name, fmt.Sprintf("%s\x00%d", name, count[name]), i})
 		count[name]++
 	}
 	return named, unnamed
@@ -137,6 +138,7 @@ func (c *comparison) rest(kind string, removed, added []entry) {
 const (
 	mostAlike = 0.8      // the similarity above which two descriptions are nearly the same (D3)
 	mostCells = 20 << 20 // of the word tables of all comparisons
+	mostNames = 50       // that are as near to one that was removed
 )
 
 // renames gives for indexes of removed the index of what it probably became: the same schema,
@@ -154,6 +156,9 @@ func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
 	for i, e := range removed {
 		best, names, at := mostAlike, []string{}, map[string]int{}
 		for _, j := range forms[formOf(kind, e)] {
+			if c.cells++; c.cells > mostCells {
+				break
+			}
 			if taken[j] {
 				continue
 			}
@@ -161,7 +166,7 @@ func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
 			if alike > best {
 				best, names, at = alike, nil, map[string]int{}
 			}
-			if alike == best && alike > mostAlike {
+			if alike == best && alike > mostAlike && len(names) < mostNames {
 				names, at[added[j].name] = append(names, added[j].name), j
 			}
 		}

@@ -44,27 +44,22 @@ func (c *comparison) server(a, b Snapshot) {
 func (c *comparison) eachMember(a, b json.RawMessage, f func(name string, was, is json.RawMessage)) {
 	was, _ := jsonraw.Object(a)
 	is, _ := jsonraw.Object(b)
-	names := map[string]bool{}
-	for _, m := range slices.Concat(was, is) {
-		names[m.Name] = true
+	// Peers differ in which of two members of one name counts: a second one is a part of the
+	// definition.
+	values := map[string]*[2][]json.RawMessage{}
+	for i, members := range []jsonraw.Members{was, is} {
+		for _, m := range members {
+			if values[m.Name] == nil {
+				values[m.Name] = &[2][]json.RawMessage{}
+			}
+			values[m.Name][i] = append(values[m.Name][i], m.Value)
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		x, y := all(was, name), all(is, name)
-		if !slices.EqualFunc(x, y, same) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if x, y := values[name][0], values[name][1]; !slices.EqualFunc(x, y, same) {
 			f(name, first(x), first(y))
 		}
 	}
-}
-
-// all are the values of the members of one name: peers differ in which one counts, so that a
-// second one is a part of the definition.
-func all(members jsonraw.Members, name string) (values []json.RawMessage) {
-	for _, m := range members {
-		if m.Name == name {
-			values = append(values, m.Value)
-		}
-	}
-	return values
 }
 
 // first is the only value, or a list of several; nil of none.
@@ -82,14 +77,23 @@ func same(a, b json.RawMessage) bool {
 	return string(a) == string(b) || string(canonical.Compact(a)) == string(canonical.Compact(b))
 }
 
+func set(texts []string) map[string]bool {
+	all := map[string]bool{}
+	for _, text := range texts {
+		all[text] = true
+	}
+	return all
+}
+
 func (c *comparison) revisions(a, b []string) {
+	was, is := set(a), set(b)
 	for _, r := range a {
-		if !slices.Contains(b, r) {
+		if !is[r] {
 			c.add(Subject{Revision, r}, "revision-removed", "", textOf(r), nil, detail{})
 		}
 	}
 	for _, r := range b {
-		if !slices.Contains(a, r) {
+		if !was[r] {
 			c.add(Subject{Revision, r}, "revision-added", "", nil, textOf(r), detail{})
 		}
 	}

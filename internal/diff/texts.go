@@ -12,7 +12,7 @@ import (
 const (
 	mostSigns = 20
 	mostTexts = 5000
-	deepTexts = 100
+	deepTexts = 64
 )
 
 // notRead are members whose texts are identifiers that no model reads as text.

@@ -13,7 +13,7 @@ import (
 
 // deepest is the depth below which values keep the bytes that they have. Each level is
 // read again by the one above it, so that the depth bounds the work.
-const deepest = 128
+const deepest = 64
 
 // Compact gives raw without white space, with the members of each object sorted by name,
 // numbers as digits and a power of ten (7, 7.0 and 70e-1 are 7e0), and strings with no more

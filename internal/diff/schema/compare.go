@@ -9,7 +9,6 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -93,7 +92,7 @@ func Compare(a, b json.RawMessage, o Options) []Difference {
 		all, local := references(was)
 		c.sameDefs = c.sameDefs && all == local && equal(was, jsonraw.First(b, name))
 	}
-	c.walk([]part{{in: &document{a}, raw: a}}, []part{{in: &document{b}, raw: b}}, place{})
+	c.walk([]part{{in: &document{root: a}, raw: a}}, []part{{in: &document{root: b}, raw: b}}, place{})
 	o.Budget.Bytes -= start - c.left
 	if len(c.all) == 0 {
 		return []Difference{{Kind: "equivalent-form", Was: a, Is: b}}
@@ -132,7 +131,7 @@ func (c *comparison) walk(a, b []part, at place) {
 	if c.unchanged(a, b) {
 		return
 	}
-	a, b = settled(a), settled(b)
+	a, b = c.settled(a), c.settled(b)
 	key := paths(a) + "|" + paths(b)
 	if c.stopped || c.open[key] || c.visits[key] == mostVisits {
 		return
@@ -189,7 +188,7 @@ func references(raw json.RawMessage) (all, local int) {
 }
 
 // settled replaces parts that are a reference and nothing else by what they lead to.
-func settled(all []part) []part {
+func (c *comparison) settled(all []part) []part {
 	all = slices.Clone(all)
 	for i := range all {
 		for range mostVisits {
@@ -198,7 +197,7 @@ func settled(all []part) []part {
 				break
 			}
 			ref, _ := jsonraw.Text(members[0].Value)
-			to, ok := all[i].refer(ref)
+			to, ok := all[i].refer(ref, &c.left)
 			if !ok {
 				break
 			}
@@ -270,8 +269,8 @@ func joined(all []part) json.RawMessage {
 
 // notes compares what does not say which values are right.
 func (c *comparison) notes(was, is *view, at place) {
-	for _, name := range noteNames(was, is) {
-		a, b := was.notes.Value(name), is.notes.Value(name)
+	for _, name := range either(was.notes, is.notes) {
+		a, b := was.notes[name], is.notes[name]
 		if equal(a, b) {
 			continue
 		}
@@ -296,14 +295,6 @@ func turn(a, b json.RawMessage) string {
 		return "-removed"
 	}
 	return "-changed"
-}
-
-func noteNames(was, is *view) []string {
-	names := map[string]bool{}
-	for _, m := range slices.Concat(was.notes, is.notes) {
-		names[m.Name] = true
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 func same(a, b []json.RawMessage) bool {

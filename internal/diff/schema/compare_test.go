@@ -106,6 +106,17 @@ var pairs = []struct{ a, b, want string }{
 	{`{"not":{"type":"string"}}`, `{"not":{"type":"number"}}`, `undecided /not`},
 	{`{"not":{"type":"string"}}`, `{"not":{"type":"string","description":"x"}}`, `equivalent-form `},
 	{`{"type":"object","dependentRequired":{"a":["b"]}}`, `{"type":"object","dependencies":{"a":["b"]},"$schema":"http://json-schema.org/draft-07/schema#"}`, `dialect-changed /$schema, equivalent-form `},
+	{`{"type":"object","additionalProperties":false}`, `{"type":"object","additionalProperties":{"type":"string"}}`, `opened /additionalProperties`},
+	{`{"type":"array","items":[{}],"additionalItems":{"type":"string"}}`, `{"type":"array","items":[{}],"additionalItems":{"type":"null"}}`, `type-changed /items/type`},
+	{`{"type":"array","additionalItems":{"type":"string"}}`, `{"type":"array","additionalItems":{"type":"null"}}`, `equivalent-form `},
+	{`{"$ref":"#/x/1","x":[{},{"type":"string"}]}`, `{"$ref":"#/x/0","x":[{},{"type":"string"}]}`, `type-widened /type`},
+	{`{"properties":{"p":{"$ref":"#/anyOf/1"}},"anyOf":[{},{"type":"string"}]}`, `{"properties":{"p":{"$ref":"#/anyOf/0"}},"anyOf":[{},{"type":"string"}]}`, `type-widened /properties/p/type`},
+	{`{"allOf":[{"multipleOf":2},{"multipleOf":3}],"type":"integer"}`, `{"multipleOf":6,"type":"integer"}`, `equivalent-form `},
+	{`{"allOf":[{"multipleOf":2},{"multipleOf":3}],"type":"integer"}`, `{"multipleOf":5,"type":"integer"}`, `undecided /multipleOf`},
+	{`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"type":"string"}}}`, `{"type":["string","null"]}`, `equivalent-form `},
+	{`{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"],"not":{"required":["z"]}}`,
+		`{"type":"object","properties":{"n":{"type":"integer","maximum":10}},"required":["n"],"not":{"type":"object","required":["z"]}}`, `equivalent-form `},
+	{`{"type":"object","dependentRequired":{"n":["m"]}}`, `{"type":"object","dependentRequired":{"n":["m"]},"if":true}`, `equivalent-form `},
 	{`{"description":"a"}`, `{"description":"b"}`, `description-changed /description`},
 	{`{"title":"a","x-y":1}`, `{"title":"b","x-y":2}`, `note-changed /title, note-changed /x-y`},
 	{`{"default":1}`, `{"default":1.0}`, ``},
@@ -205,6 +216,54 @@ func TestSwapped(t *testing.T) {
 	}
 }
 
+// repeated is a text of 30,000 parts with their numbers.
+func repeated(begin, part, end string) string {
+	b := []byte(begin)
+	for i := range 30_000 {
+		b = fmt.Appendf(b, part, i)
+	}
+	return string(b) + end
+}
+
+// Each bound has its direction and its kind.
+func TestBounds(t *testing.T) {
+	if len(bounds) != 10 {
+		t.Errorf("%d bounds", len(bounds))
+	}
+	for name, b := range bounds {
+		tight := strings.Contains(strings.ToLower(name), "min")
+		for _, o := range []Options{options(), {Budget: options().Budget}} {
+			one, two := fmt.Sprintf(`{%q:3}`, name), fmt.Sprintf(`{%q:4}`, name)
+			want := b.kind + map[bool]string{true: "-tightened", false: "-loosened"}[tight] + " /" + name
+			if got := kindsOf(Compare([]byte(one), []byte(two), o)); got != want {
+				t.Errorf("%s: got %s, want %s", name, got, want)
+			}
+			want = b.kind + "-loosened /" + name
+			if got := kindsOf(Compare([]byte(one), []byte(`{}`), o)); got != want {
+				t.Errorf("%s: got %s, want %s", name, got, want)
+			}
+		}
+	}
+}
+
+// A schema that is too complex is reported once, and nothing behind it.
+func TestTooComplex(t *testing.T) {
+	wide := func(n int) string {
+		return fmt.Sprintf(`{"allOf":[%s{"minimum":%d}]}`, strings.Repeat(`{},`, 2000), n)
+	}
+	both := func(n int) string { return fmt.Sprintf(`{"properties":{"x":%s,"y":%[1]s}}`, wide(n)) }
+	if got := kindsOf(Compare([]byte(both(1)), []byte(both(2)), options())); got != "too-complex /properties/x" {
+		t.Errorf("got %s", got)
+	}
+	small := Options{Budget: &Budget{Bytes: 120, Forms: 1}}
+	if got := kindsOf(Compare([]byte(`{"properties":{"x":{"type":"string"}}}`), []byte(`{"properties":{"x":{"type":"null"}}}`), small)); got != "too-complex /properties/x" {
+		t.Errorf("got %s with a budget of 120 bytes", got)
+	}
+	if small.Budget.Bytes > 0 {
+		t.Errorf("%d bytes are left", small.Budget.Bytes)
+	}
+}
+
 // Hostile schemas end with "too-complex" or an answer, after a bounded amount of work.
 func TestHostileSchemasEnd(t *testing.T) {
 	fan := func(leaf string) string {
@@ -232,6 +291,11 @@ func TestHostileSchemasEnd(t *testing.T) {
 		{`{"$ref":"#/a","a":{"$ref":"#/b"},"b":{"$ref":"#/a"}}`, `{"$ref":"#/a","a":{"$ref":"#/a"},"x":1}`},
 		{`{"minLength":1e400,"maxLength":1e999999999999}`, `{"minLength":1e401,"maxLength":1e99999999999}`},
 		{`{"multipleOf":1e-400}`, `{"multipleOf":1e400}`},
+		{repeated(`{"enum":[`, `"a%d",`, `0]}`), repeated(`{"enum":[`, `"b%d",`, `0]}`)},
+		{repeated(`{"allOf":[{"enum":[`, `"a%d",`, `0]},{"enum":[1,0]}]}`), repeated(`{"enum":[`, `"b%d",`, `0]}`)},
+		{repeated(`{`, `"x-%d":1,`, `"x":0}`), repeated(`{`, `"y-%d":1,`, `"x":0}`)},
+		{repeated(`{"anyOf":[`, `{"$ref":"#/n%d"},`, `{}]}`), repeated(`{"anyOf":[`, `{"$ref":"#/m%d"},`, `{}]}`)},
+		{repeated(`{"properties":{`, `"p%d":{"$ref":"other#/%[1]d"},`, `"x":{}}}`), repeated(`{"properties":{`, `"p%d":{"$ref":"other#/%[1]d"},`, `"y":{}}}`)},
 	} {
 		budget := &Budget{Bytes: 1 << 30, Forms: 100}
 		all := Compare(json.RawMessage(p[0]), json.RawMessage(p[1]), Options{Compile: compile, Budget: budget})

@@ -12,7 +12,42 @@ import (
 )
 
 // A document is a schema as the server sent it, into which its references lead.
-type document struct{ root json.RawMessage }
+type document struct {
+	root json.RawMessage
+	hash json.RawMessage // of root, once it is known
+	// objects are the members of those objects through which references led, by pointer.
+	objects map[string]map[string]json.RawMessage
+}
+
+// step gives a member of an object, or an item of an array, of the document; nil where there is
+// none. Each object is read once, which is taken from the budget.
+func (d *document) step(at part, name string, budget *int) json.RawMessage {
+	if members, known := d.objects[at.path]; known {
+		return members[name]
+	}
+	*budget -= len(at.raw)
+	if *budget < 0 {
+		return nil
+	}
+	if items, err := jsonraw.Array(at.raw); err == nil {
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(items) {
+			return items[i]
+		}
+		return nil
+	}
+	members, _ := jsonraw.Object(at.raw)
+	byName := map[string]json.RawMessage{}
+	for _, m := range members {
+		if byName[m.Name] == nil {
+			byName[m.Name] = m.Value
+		}
+	}
+	if d.objects == nil {
+		d.objects = map[string]map[string]json.RawMessage{}
+	}
+	d.objects[at.path] = byName
+	return byName[name]
+}
 
 // A part is one subschema: its bytes, and its JSON pointer in the document.
 type part struct {
@@ -30,8 +65,8 @@ func (p part) item(i int, value json.RawMessage) part {
 }
 
 // refer follows a reference within the document: # and a JSON pointer. Anything else, and what
-// leads nowhere, is false: nothing is fetched (SERVER-LINT L110, 2026 basic/index).
-func (p part) refer(ref string) (part, bool) {
+// leads nowhere, is false: nothing is fetched (basic/index, "JSON Schema").
+func (p part) refer(ref string, budget *int) (part, bool) {
 	fragment, local := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(fragment)
 	if !local || err != nil || pointer != "" && pointer[0] != '/' {
@@ -43,13 +78,7 @@ func (p part) refer(ref string) (part, bool) {
 			continue
 		}
 		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		next := jsonraw.First(at.raw, name)
-		if next == nil {
-			items, _ := jsonraw.Array(at.raw)
-			if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(items) {
-				next = items[i]
-			}
-		}
+		next := p.in.step(at, name, budget)
 		if next == nil {
 			return part{}, false
 		}
@@ -170,7 +199,7 @@ func (w *inliner) target(p, one part) {
 		w.schema(one)
 		return
 	}
-	to, ok := p.refer(ref)
+	to, ok := p.refer(ref, w.budget)
 	if !ok || w.open[to.path] {
 		w.failed = true
 		w.b = append(w.b, "true"...)

@@ -31,7 +31,13 @@ func (c *comparison) try(a, b []part) (t trial) {
 	if !okA || !okB {
 		return t
 	}
-	values, all := Samples(was, is)
+	values, all, work := samples(was, is)
+	// A validator looks at no more than each part of a schema for each value.
+	cost := work + (len(was)+len(is))*(len(values)+20)
+	if cost > c.left/2 {
+		return t
+	}
+	c.left -= cost
 	before, errA := c.o.Compile(inDialect(was, a))
 	after, errB := c.o.Compile(inDialect(is, b))
 	if errA != nil || errB != nil {
@@ -103,6 +109,12 @@ func inDialect(schema json.RawMessage, all []part) json.RawMessage {
 // of each type. They are the same for the same schemas. all is false where there would be more
 // than MostSamples, or ones too large to write.
 func Samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool) {
+	values, all, _ = samples(schemas...)
+	return values, all
+}
+
+// samples is Samples, and says how many bytes it read.
+func samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool, work int) {
 	seen := map[string]bool{}
 	all = true
 	add := func(v json.RawMessage) {
@@ -124,8 +136,9 @@ func Samples(schemas ...json.RawMessage) (values []json.RawMessage, all bool) {
 			add(v)
 		}
 		all = all && !g.cut
+		work += g.work
 	}
-	return values, all
+	return values, all, work
 }
 
 // kinds has values of each type.
@@ -134,7 +147,7 @@ var kinds = []string{"null", "true", "false", "0", "1", "-1", "0.5", "2", `""`, 
 type generator struct {
 	// cut is set where a value was left out.
 	cut bool
-	// work counts the schemas that were looked at.
+	// work counts the bytes of the schemas that were looked at.
 	work int
 }
 
@@ -144,13 +157,13 @@ const (
 	longestSample  = 2000 // characters, items
 	mostOfOne      = 24   // values of one member or item that are tried within its holder
 	mostNearValues = 400
-	mostWork       = 5000
+	mostWork       = 1 << 20
 )
 
 // near gives values near the border of a schema, the most typical first.
 func (g *generator) near(schema json.RawMessage, depth int) (values []json.RawMessage) {
 	m, err := jsonraw.Object(schema)
-	if g.work++; err != nil || depth > deepestSample || g.work > mostWork {
+	if g.work += len(schema) + 64; err != nil || depth > deepestSample || g.work > mostWork {
 		g.cut = g.cut || err == nil
 		return []json.RawMessage{json.RawMessage(`"a"`)}
 	}

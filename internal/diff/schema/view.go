@@ -2,6 +2,8 @@ package schema
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 
@@ -29,7 +31,7 @@ type view struct {
 	groups []group
 	// opaque are keywords whose effect is not derived, in canonical form.
 	opaque map[string][]json.RawMessage
-	notes  jsonraw.Members
+	notes  map[string]json.RawMessage
 }
 
 // A limit is one bound of a range.
@@ -94,7 +96,7 @@ const mostConjuncts = 1000
 // look reads some parts as one view; false where there are too many, or too many bytes.
 func (c *comparison) look(all []part) (*view, bool) {
 	v := &view{types: anything, limits: map[string]limit{}, sets: map[string][]json.RawMessage{}, members: map[string][]part{},
-		required: map[string]bool{}, opaque: map[string][]json.RawMessage{}}
+		required: map[string]bool{}, opaque: map[string][]json.RawMessage{}, notes: map[string]json.RawMessage{}}
 	queue, followed := slices.Clone(all), map[string]bool{}
 	for i := 0; i < len(queue); i++ {
 		p := queue[i]
@@ -115,7 +117,7 @@ func (c *comparison) look(all []part) (*view, bool) {
 			ref, is := jsonraw.Text(one.raw)
 			to, ok := one, true
 			if is {
-				to, ok = p.refer(ref)
+				to, ok = p.refer(ref, &c.left)
 			}
 			switch {
 			case !ok:
@@ -129,7 +131,7 @@ func (c *comparison) look(all []part) (*view, bool) {
 		}
 	}
 	v.finish()
-	return v, true
+	return v, c.left > 0
 }
 
 func (v *view) hide(keyword string, value json.RawMessage) {
@@ -188,8 +190,8 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 	case opaque[name] || isBound || name == "uniqueItems":
 		v.hide(name, c.written(p, name))
 	default:
-		if _, there := v.notes.Get(name); !there && name != "$defs" && name != "definitions" {
-			v.notes = append(v.notes, jsonraw.Member{Name: name, Value: p.raw})
+		if v.notes[name] == nil && name != "$defs" && name != "definitions" {
+			v.notes[name] = p.raw
 		}
 	}
 }
@@ -225,6 +227,9 @@ func (c *comparison) object(v *view, p part, name string) bool {
 // array folds what is about the items of an array: prefixItems and items, which before
 // 2020-12 were a list in items, and additionalItems.
 func (c *comparison) array(v *view, p part, name string, beside jsonraw.Members) bool {
+	if name != "prefixItems" && name != "items" && name != "additionalItems" {
+		return false
+	}
 	list, notArray := jsonraw.Array(p.raw)
 	_, isList := beside.Get("prefixItems")
 	if first := bytes.TrimLeft(beside.Value("items"), jsonraw.WhiteSpace); len(first) > 0 && first[0] == '[' {
@@ -240,11 +245,8 @@ func (c *comparison) array(v *view, p part, name string, beside jsonraw.Members)
 		}
 	case name == "items" || name == "additionalItems" && isList:
 		v.items = append(v.items, p)
-	case name == "additionalItems": // without a list before it, it says nothing
-	default:
-		return false
 	}
-	return true
+	return true // additionalItems without a list before it says nothing
 }
 
 // limitTo intersects the values that are right with a list of them.
@@ -260,8 +262,10 @@ func (v *view) limitTo(name string, raw json.RawMessage) {
 	v.enum = values
 }
 
+// has looks for a value in a sorted list.
 func has(all []json.RawMessage, value json.RawMessage) bool {
-	return slices.ContainsFunc(all, func(one json.RawMessage) bool { return bytes.Equal(one, value) })
+	_, found := slices.BinarySearchFunc(all, value, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+	return found
 }
 
 // bound keeps the tighter of two limits.
@@ -301,8 +305,12 @@ func (c *comparison) written(p part, name string) json.RawMessage {
 	return canonical.Compact(w.b)
 }
 
-// whole is all of a document, which stands for a reference that cannot be followed.
+// whole is the hash of all of a document, which stands for a reference that cannot be followed.
 func (c *comparison) whole(in *document) json.RawMessage {
-	c.spend(len(in.root))
-	return canonical.Compact(in.root)
+	if in.hash == nil {
+		c.spend(len(in.root))
+		sum := sha256.Sum256(canonical.Compact(in.root))
+		in.hash = jsonraw.Quote(hex.EncodeToString(sum[:8]))
+	}
+	return in.hash
 }
