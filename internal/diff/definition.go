@@ -20,7 +20,7 @@ func (c *comparison) definition(s Subject, a, b entry) {
 		pointer := jsonraw.Pointer("", name)
 		list := s.Kind == Resource || s.Kind == Template
 		switch {
-		case name == keyOf(s.Kind): // a rename says it
+		case name == keyOf(s.Kind) && a.name != b.name: // a rename says it
 		case name == "description":
 			c.text(s, "description", pointer, was, is, "")
 		case name == "title" || name == "name" && list:
