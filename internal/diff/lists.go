@@ -142,8 +142,8 @@ const (
 )
 
 // renames gives for indexes of removed the index of what it probably became: the same schema,
-// and a description that is more than mostAlike similar. Without descriptions the names have
-// to be near each other.
+// and a description that is more than mostAlike similar. Those whose names are near each other
+// too come first; without descriptions only they do.
 func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
 	forms := map[string][]int{}
 	if len(removed) > 0 {
@@ -153,32 +153,47 @@ func (c *comparison) renames(kind string, removed, added []entry) map[int]int {
 		}
 	}
 	renamed, taken := map[int]int{}, map[int]bool{}
-	for i, e := range removed {
-		best, names, at := mostAlike, []string{}, map[string]int{}
-		for _, j := range forms[formOf(kind, e)] {
-			if c.cells++; c.cells > mostCells {
-				break
-			}
-			if taken[j] {
+	for _, near := range []bool{true, false} {
+		for i, e := range removed {
+			if _, done := renamed[i]; done || !near && e.members.Text("description") == "" {
 				continue
 			}
-			alike := c.alike(e, added[j])
-			if alike > best {
-				best, names, at = alike, nil, map[string]int{}
+			if j, found := c.likest(e, added, forms[formOf(kind, e)], taken, near); found {
+				renamed[i], taken[j] = j, true
 			}
-			if alike == best && alike > mostAlike && len(names) < mostNames {
-				names, at[added[j].name] = append(names, added[j].name), j
-			}
-		}
-		near := suggest.Nearest(e.name, names)
-		if near == "" && len(names) > 0 && e.members.Text("description") != "" {
-			near = names[0]
-		}
-		if j, found := at[near]; found {
-			renamed[i], taken[j] = j, true
 		}
 	}
 	return renamed
+}
+
+// likest is the one of some entries whose description is most similar to that of e; of several
+// the one with the nearest name, or without near the first.
+func (c *comparison) likest(e entry, added []entry, some []int, taken map[int]bool, near bool) (int, bool) {
+	best, names, at := mostAlike, []string{}, map[string]int{}
+	for _, j := range some {
+		if c.cells++; c.cells > mostCells {
+			break
+		}
+		if taken[j] {
+			continue
+		}
+		alike := c.alike(e, added[j])
+		if alike > best {
+			best, names, at = alike, nil, map[string]int{}
+		}
+		if alike == best && alike > mostAlike && len(names) < mostNames {
+			names, at[added[j].name] = append(names, added[j].name), j
+		}
+	}
+	if len(names) == 0 {
+		return 0, false
+	}
+	name := names[0]
+	if near {
+		name = suggest.Nearest(e.name, names)
+	}
+	j, found := at[name]
+	return j, found
 }
 
 // alike is how similar two descriptions are, from 0 to 1; 0 where comparing them would be too
