@@ -8,6 +8,7 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -245,8 +246,13 @@ func (c *comparison) judge(local []Difference, a, b []part, at place) {
 		return
 	}
 	for _, d := range local {
+		// One more alternative of oneOf rejects what it has in common with the others.
+		added, removed := d.Kind == "alternative-added", d.Kind == "alternative-removed"
+		if strings.Contains(d.Pointer[len(at.pointer):], "/oneOf/") && (added && (!tried.tried || tried.lost != "") || removed && (!tried.tried || tried.gained != "")) {
+			d.Kind = "undecided"
+		}
 		if d.Kind == "undecided" {
-			d.Note = tried.example
+			d.Note = cmp.Or(tried.lost, tried.gained)
 		}
 		c.all = append(c.all, d)
 	}

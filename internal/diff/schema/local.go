@@ -246,8 +246,14 @@ func (c *comparison) members(was, is *view, at place) {
 		case was.required[name] && !is.required[name]:
 			c.add(to, "member-optional", "", nil, nil)
 		}
-		if inA && inB {
+		// A member that is not listed has to be what other members have to be.
+		switch {
+		case inA && inB:
 			c.walk(a, b, to)
+		case inA && len(is.extra) > 0:
+			c.walk(a, is.extra, to)
+		case inB && len(was.extra) > 0:
+			c.walk(was.extra, b, to)
 		}
 	}
 	if (len(was.extra) > 0 || len(is.extra) > 0) && !was.closed && !is.closed {

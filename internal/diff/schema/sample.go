@@ -14,9 +14,11 @@ const MostSamples = 200
 
 // A trial is what trying two forms found.
 type trial struct {
-	same bool
-	// example is a sentence with a value that only one of them accepts; "" where none was found.
-	example string
+	// tried is set where all values were answered by both, and same where the answers were alike.
+	tried, same bool
+	// lost and gained are sentences with a value that only the first accepts, and only the
+	// second; "" where none was found.
+	lost, gained string
 }
 
 // try gives both conjunctions the same generated values. They are the same where both answer
@@ -50,14 +52,17 @@ func (c *comparison) try(a, b []part) (t trial) {
 		if errA != nil || errB != nil {
 			return trial{}
 		}
-		if wasRight != isRight {
-			return trial{example: example(v, wasRight)}
-		}
-		if wasRight {
+		switch {
+		case wasRight && isRight:
 			accepted++
+		case wasRight && t.lost == "":
+			t.lost = jsonraw.Excerpt(v, 60) + " was accepted and is not any more"
+		case isRight && t.gained == "":
+			t.gained = jsonraw.Excerpt(v, 60) + " is accepted and was not before"
 		}
 	}
-	t.same = all && accepted > 0 && string(untried(was)) == string(untried(is))
+	t.tried = all && accepted > 0 && string(untried(was)) == string(untried(is))
+	t.same = t.tried && t.lost+t.gained == ""
 	return t
 }
 
@@ -85,13 +90,6 @@ func untried(schema json.RawMessage) json.RawMessage {
 	}
 	walk(schema)
 	return jsonraw.List(sortUnique(all))
-}
-
-func example(value json.RawMessage, before bool) string {
-	if before {
-		return jsonraw.Excerpt(value, 60) + " was accepted and is not any more"
-	}
-	return jsonraw.Excerpt(value, 60) + " is accepted and was not before"
 }
 
 // inDialect is an inlined schema in the dialect of its document.

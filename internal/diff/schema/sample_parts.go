@@ -98,6 +98,12 @@ func flat(m jsonraw.Members, depth int) (members jsonraw.Members, required map[s
 		depend, _ := jsonraw.Object(m.Value(name))
 		for _, one := range depend {
 			members = append(members, jsonraw.Member{Name: one.Name, Value: json.RawMessage("true")})
+			names, _ := jsonraw.Array(one.Value)
+			for _, name := range names {
+				if text, ok := jsonraw.Text(name); ok {
+					members = append(members, jsonraw.Member{Name: text, Value: json.RawMessage("true")})
+				}
+			}
 		}
 	}
 	seen, kept := map[string]bool{}, members[:0]
