@@ -43,6 +43,10 @@ func TestProblems(t *testing.T) {
 		{"accept:\n  - fingerprnt: c123456789abcdef\n    reason: x\n    until: 2027-01-01\n", `2:5: the name "fingerprnt" is not known; did you mean fingerprint?` + "\n" + `2:5: the entry has no fingerprint`},
 		{"accept:\n  - x\n", `2:5: a mapping with fingerprint, rule, subject, reason, until is needed, got "x"`},
 		{"accept: x\n", `1:9: accept is a list, got "x"`},
+		{"accept:\n  - fingerprint: x\n    rule: y\n    reason: z\n  - reason: z\n    until: 1\n", `2:5: the entry has no until` + "\n" + `2:18: "x" is not a fingerprint: those have a c and 15 hexadecimal digits` + "\n" +
+			`3:11: the rule "y" is not known` + "\n" + `5:5: the entry has no fingerprint` + "\n" + `6:12: until is a text, got 1`},
+		{"accept:\n  - fingerprint: cafe\n    reason: x\n    until: 2027-01-01\n", `2:18: "cafe" is not a fingerprint: those have a c and 15 hexadecimal digits`},
+		{"accept:\n  - fingerprint: c12345678901234g\n    reason: x\n    until: 2027-01-01\n", `2:18: "c12345678901234g" is not a fingerprint: those have a c and 15 hexadecimal digits`},
 		{"acept: []\n", `1:1: the name "acept" is not known; did you mean accept?`},
 		{"- x\n", `1:1: a mapping with accept is needed, got ["x"]`},
 		{"accept: [\n", `1:1: did not find expected node content`},

@@ -13,7 +13,7 @@ import (
 func Markdown(r Report) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## What changed: %s\n", escaped(r.Summary()))
-	if r.A != "" || r.B != "" {
+	if r.A != "" && r.B != "" {
 		fmt.Fprintf(&b, "\nFrom %s to %s.\n", code(r.A), code(r.B))
 	}
 	for level := diff.Breaking; level >= diff.Harmless; level-- {

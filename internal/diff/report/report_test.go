@@ -211,3 +211,37 @@ func TestLongValuesAreCut(t *testing.T) {
 		}
 	}
 }
+
+// A value is shown below its sentence where that has not all of it.
+func TestWhatIsToldTwice(t *testing.T) {
+	long := strings.Repeat("x", short)
+	for _, p := range []struct {
+		a, b  string
+		lines int
+	}{
+		{`"title":"a"`, `"title":"b"`, 0},
+		{`"title":"` + long + `"`, `"title":"b"`, 2},
+		{`"title":"a"`, `"title":"` + long + `"`, 2},
+		{`"description":"a"`, `"description":"b"`, 2},
+		{`"_meta":{}`, `"_meta":1`, 2},
+		{`"_meta":1`, `"_meta":[]`, 2},
+		{`"_meta":1`, `"_meta":2`, 0},
+		{`"icons":[]`, `"x":1`, 0},
+	} {
+		r := reportOf(tools(`{"name":"a",`+p.a+`}`), tools(`{"name":"a",`+p.b+`}`))
+		if n := len(Unified(r.Changes[0])); n != p.lines {
+			t.Errorf("%s, %s: %d lines, want %d", p.a, p.b, n, p.lines)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	r := reportOf(tools(`{"name":"a"}`), tools())
+	if got := r.Summary(); got != "1 breaking, 0 risky, 0 harmless" {
+		t.Errorf("got %s", got)
+	}
+	r.B = ""
+	if got := string(Markdown(r)); strings.Contains(got, "From") {
+		t.Errorf("got %s", got)
+	}
+}

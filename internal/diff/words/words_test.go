@@ -20,6 +20,7 @@ func TestChanged(t *testing.T) {
 		{"a b c d", "d c b a", 0.75},
 		{"send it", "do not send it", 0.5},
 		{"A b", "a b", 0.5},
+		{"a b x", "c a b y", 0.5},
 	} {
 		if got := Changed(c.a, c.b); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%q, %q: got %v, want %v", c.a, c.b, got, c.want)
