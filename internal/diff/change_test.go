@@ -125,3 +125,14 @@ func TestOrderOfChanges(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// The order of lists is compared only where both sides have the server's own.
+func TestSortedListsHaveNoOrder(t *testing.T) {
+	a, b := snapshot([]byte(`{"tools":[{"name":"a"},{"name":"b"}]}`)), snapshot([]byte(`{"tools":[{"name":"b"},{"name":"a"}]}`))
+	for _, sorted := range [][2]bool{{true, false}, {false, true}, {true, true}} {
+		a.Sorted, b.Sorted = sorted[0], sorted[1]
+		if got := diff.Compare(a, b, options); len(got) > 0 {
+			t.Errorf("%v: %s", sorted, lines(got))
+		}
+	}
+}
