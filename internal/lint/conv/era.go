@@ -1,0 +1,64 @@
+package conv
+
+import "slices"
+
+// A Rev is a revision of the protocol, in the order of their dates. Unknown is less
+// than all of them.
+type Rev int
+
+// The revisions, named as in the rule table.
+const (
+	Unknown Rev = iota
+	R24
+	R25m
+	R25a
+	R25b
+	R26
+)
+
+var (
+	revisions = [...]string{"", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+	shorts    = [...]string{"?", "24", "25m", "25a", "25b", "26"}
+)
+
+// String is the date by which the protocol names the revision; "" for Unknown.
+func (r Rev) String() string { return revisions[r] }
+
+// Short is the name in the rule table: "25a".
+func (r Rev) Short() string { return shorts[r] }
+
+// ParseRev reads a protocolVersion. One that is not listed is judged by the newest
+// revision before it, and one from before the first by the first. What is not a date
+// is Unknown.
+func ParseRev(text string) Rev {
+	if !isDate(text) {
+		return Unknown
+	}
+	for r := R26; r > R24; r-- {
+		if text >= revisions[r] {
+			return r
+		}
+	}
+	return R24
+}
+
+// Known reports whether a text is exactly one of the revisions.
+func Known(text string) bool { return text != "" && slices.Contains(revisions[:], text) }
+
+// ParseShort reads a name of the rule table; false for any other text.
+func ParseShort(text string) (Rev, bool) {
+	i := slices.Index(shorts[:], text)
+	return Rev(max(i, 0)), i > 0
+}
+
+func isDate(text string) bool {
+	if len(text) != len("2006-01-02") {
+		return false
+	}
+	for i, c := range []byte(text) {
+		if dash := i == 4 || i == 7; dash != (c == '-') || !dash && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,168 @@
+package conv
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// MediaType is a Content-Type without its parameters, in lower case.
+func MediaType(field string) string {
+	media, _, err := mime.ParseMediaType(field)
+	if err != nil {
+		media, _, _ = strings.Cut(field, ";")
+		media = strings.ToLower(strings.TrimSpace(media))
+	}
+	return media
+}
+
+// Add reads the next frame. Frames are added in the order in which they crossed.
+func (c *Conversation) Add(f wire.Frame) {
+	if !f.Time.IsZero() {
+		c.Now = f.Time
+	}
+	s := c.stream(&f)
+	if f.Kind != wire.Noise && f.Stream == 0 && f.Dir == wire.Received {
+		c.flush()
+	}
+	switch f.Kind {
+	case wire.Head:
+		c.head(&f, s)
+	case wire.Noise:
+		c.noise(f, s)
+	case wire.Closed:
+		c.closed(&f, s)
+	case wire.Event:
+		c.event(&f, s)
+	case wire.Body:
+		c.body(&f, s)
+	case wire.Stderr:
+	}
+}
+
+// stream is the HTTP exchange of a frame, nil on a pipe.
+func (c *Conversation) stream(f *wire.Frame) *Stream {
+	if f.Stream == 0 {
+		return nil
+	}
+	c.HTTP = true
+	s, ok := c.tables.streams.Get(f.Stream)
+	if !ok {
+		s = &Stream{Number: f.Stream, MCP: f.Kind != wire.Head}
+		c.tables.streams.Put(f.Stream, s)
+	}
+	return s
+}
+
+func (c *Conversation) head(f *wire.Frame, s *Stream) {
+	if s == nil || f.HTTP == nil {
+		return
+	}
+	if f.Dir == wire.Sent {
+		s.Request = f.HTTP
+		s.MCP = s.MCP || f.HTTP.Method == "GET" && strings.Contains(f.HTTP.Field("Accept"), "text/event-stream") ||
+			f.HTTP.Method == "DELETE"
+		return
+	}
+	s.Response, s.HeadSeq = f.HTTP, f.Seq
+	c.send(Event{Kind: OnHead, Frame: f, Stream: s, Call: s.Call, Rev: c.revOf(s)})
+}
+
+func (c *Conversation) closed(f *wire.Frame, s *Stream) {
+	if s != nil {
+		s.ClosedSeq = f.Seq
+	}
+	c.send(Event{Kind: OnClose, Frame: f, Stream: s, Rev: c.revOf(s)})
+}
+
+func (c *Conversation) event(f *wire.Frame, s *Stream) {
+	if s == nil {
+		return
+	}
+	if s.Events++; f.SSE != nil {
+		s.IDs = s.IDs || f.SSE.ID != nil
+		s.Retry = s.Retry || f.SSE.Retry != nil
+		c.SSE = c.SSE || f.SSE.Event == "endpoint"
+	}
+	c.send(Event{Kind: OnEvent, Frame: f, Stream: s, Rev: c.revOf(s)})
+	if f.SSE.MayCarry() && len(bytes.Trim(f.Raw, jsonraw.WhiteSpace)) > 0 {
+		c.message(f, s)
+	}
+	s.Last = f.Time
+}
+
+// body reads a body or a line. That of an HTTP error need not be JSON-RPC, and that of
+// an authorization server is not.
+func (c *Conversation) body(f *wire.Frame, s *Stream) {
+	switch {
+	case s == nil:
+	case f.Dir == wire.Sent:
+		s.MCP = s.MCP || bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
+		if !s.MCP {
+			c.send(Event{Kind: OnOther, Frame: f, Stream: s, Value: f.Raw})
+			return
+		}
+	case !s.MCP:
+		c.send(Event{Kind: OnOther, Frame: f, Stream: s, Value: f.Raw, Rev: c.revOf(s)})
+		return
+	case c.SSE && s.Sent != wire.Invalid, s.Status() >= 300 && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)):
+		return
+	}
+	c.message(f, s)
+}
+
+// mostPending bounds the lines that may turn out to be one JSON value.
+const mostPending, mostPendingBytes = 2000, 256 << 10
+
+// noise is what stands between messages on a pipe, line by line. Lines that together
+// are a JSON value are reported as that.
+func (c *Conversation) noise(f wire.Frame, s *Stream) {
+	if f.Dir != wire.Received || s != nil {
+		return
+	}
+	first := bytes.TrimLeft(f.Raw, jsonraw.WhiteSpace)
+	begins := len(first) > 0 && (first[0] == '{' || first[0] == '[')
+	switch {
+	case len(c.pending) == 0 && !begins:
+		c.sendNoise(&f, false)
+		return
+	case len(c.pending) >= mostPending:
+		c.flush()
+		return
+	}
+	c.pending = append(c.pending, f)
+	last := bytes.TrimRight(f.Raw, jsonraw.WhiteSpace)
+	if len(last) == 0 || last[len(last)-1] != '}' && last[len(last)-1] != ']' {
+		return
+	}
+	var whole []byte
+	for _, line := range c.pending {
+		if whole = append(append(whole, line.Raw...), '\n'); len(whole) > mostPendingBytes {
+			c.flush()
+			return
+		}
+	}
+	if len(c.pending) > 1 && jsonraw.Valid(whole) == nil {
+		head := c.pending[0]
+		c.pending = nil
+		c.sendNoise(&head, true)
+	}
+}
+
+// flush reports lines that did not become a JSON value.
+func (c *Conversation) flush() {
+	lines := c.pending
+	c.pending = nil
+	for i := range lines {
+		c.sendNoise(&lines[i], false)
+	}
+}
+
+func (c *Conversation) sendNoise(f *wire.Frame, joined bool) {
+	if len(bytes.TrimSpace(f.Raw)) > 0 {
+		c.send(Event{Kind: OnNoise, Frame: f, Value: f.Raw, Flag: joined, Rev: c.revOf(nil)})
+	}
+}

@@ -1,0 +1,218 @@
+package conv
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// message reads a message, or each of a batch.
+func (c *Conversation) message(f *wire.Frame, s *Stream) {
+	m := wire.ParseMessage(f.Raw)
+	if f.Dir == wire.Sent {
+		c.sent(f, s, m)
+		return
+	}
+	c.send(Event{Kind: OnFrame, Frame: f, Stream: s, Message: m, Rev: c.revOf(s), Value: f.Raw})
+	if m.Kind != wire.Batch {
+		c.received(f, s, m)
+		return
+	}
+	c.send(Event{Kind: OnBatch, Frame: f, Stream: s, Message: m, Rev: c.revOf(s)})
+	for _, item := range m.Items {
+		c.received(f, s, item)
+	}
+}
+
+func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
+	if m.Kind == wire.Batch {
+		for _, item := range m.Items {
+			c.sent(f, s, item)
+		}
+		return
+	}
+	if c.LastSent = m.Kind; s != nil {
+		s.Sent = m.Kind
+	}
+	e := Event{Kind: OnSent, Method: m.Method, Frame: f, Stream: s, Message: m, Rev: c.Session, Value: m.Params, At: "/params"}
+	switch {
+	case m.Kind == wire.Request:
+		e.Call = c.call(f, s, m)
+		e.Rev = e.Call.Rev
+	case m.Method == "notifications/initialized":
+		c.Initialized = true
+	case m.Method == "notifications/cancelled":
+		if call := c.Call(Key(Inside(m.Params, "requestId"))); call != nil && call.Answers == 0 {
+			call.CancelledAt, call.Cancelled, e.Call = f.Seq, f.Time, call
+			c.done(call)
+		}
+	}
+	c.send(e)
+	if m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
+		c.tables.asks.Drop(Key(m.ID))
+	}
+}
+
+// call notes a request of the client.
+func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
+	call := &Call{Seq: f.Seq, ID: bytes.Clone(m.ID), Method: m.Method, Params: m.Params, Stream: s, Sent: f.Time, Rev: c.Session, key: Key(m.ID)}
+	for _, name := range []string{"name", "uri", "taskId"} {
+		if text := TextInside(m.Params, name); text != "" && call.Name == "" {
+			call.Name = text
+		}
+	}
+	if version := ParseRev(TextInside(m.Params, "_meta", MetaPrefix+"protocolVersion")); version != Unknown {
+		call.Rev, call.Stamped, c.asked = version, true, version
+	}
+	if token := Inside(m.Params, "_meta", "progressToken"); token != nil {
+		call.Token = Key(token)
+		c.tables.tokens.Put(call.Token, call)
+	}
+	if m.Method == "initialize" {
+		c.Client.declare(Inside(m.Params, "capabilities"), TextInside(m.Params, "protocolVersion"))
+		c.asked = ParseRev(c.Client.Version)
+		c.Server, c.Session, c.Initialized = Peer{}, Unknown, false
+	}
+	if s != nil {
+		s.Open++
+		if s.Call == nil {
+			s.Call = call
+		}
+	}
+	c.tables.calls.Put(call.key, call)
+	c.tables.open++
+	return call
+}
+
+// done notes that a request no longer waits.
+func (c *Conversation) done(call *Call) {
+	c.tables.open--
+	if call.Stream != nil {
+		call.Stream.Open--
+	}
+}
+
+// callOf is the request that a response answers: that of its own HTTP exchange first,
+// since some clients number all requests alike. loose is set where the response has
+// no id, and only one request waits.
+func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose bool) {
+	key := Key(m.ID)
+	if s != nil && s.Call != nil && s.Call.key == key {
+		return s.Call, false
+	}
+	if call = c.Call(key); call != nil && (s == nil || call.Stream == s || c.SSE || s.IsGet()) {
+		return call, false
+	}
+	if m.ID != nil && string(m.ID) != "null" {
+		return nil, false
+	}
+	if s != nil && s.Call != nil && s.Call.Answers == 0 {
+		return s.Call, true
+	}
+	return nil, false
+}
+
+// NearMiss is the request that a response would answer if its id were of the other
+// JSON type, or nil.
+func (c *Conversation) NearMiss(id json.RawMessage) *Call { return c.Call(otherType(id)) }
+
+func isReply(m *wire.Message) bool {
+	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse ||
+		m.Kind == wire.Invalid && (m.Result != nil || m.Error != nil) && m.Method == ""
+}
+
+func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
+	e := Event{Frame: f, Stream: s, Message: m, Method: m.Method}
+	if s != nil {
+		e.Call = s.Call
+	}
+	if isReply(m) {
+		c.reply(e)
+		return
+	}
+	e.Rev = c.revOf(s)
+	e.Value, e.At = m.Params, "/params"
+	if m.Kind == wire.Notification && s == nil {
+		e.Call = c.CallOf(Key(Inside(m.Params, "progressToken")))
+		if id := Inside(m.Params, "_meta", MetaPrefix+"subscriptionId"); id != nil {
+			e.Call = c.Call(Key(id))
+		}
+		if e.Call != nil && e.Call.Stamped && c.PerRequest {
+			e.Rev = e.Call.Rev
+		}
+	}
+	e.Members, _ = m.ParamMembers()
+	e.Kind = OnMessage
+	c.send(e)
+	switch m.Kind {
+	case wire.Notification:
+		e.Kind = OnNotice
+		c.send(e)
+	case wire.Request:
+		e.Kind = OnAsk
+		c.send(e)
+		c.tables.asks.Put(Key(m.ID), Ask{f.Seq, m.Method})
+		c.question(e, m.Method, e.Value, e.At)
+	default:
+	}
+	e.Kind = OnDone
+	c.send(e)
+}
+
+func (c *Conversation) reply(e Event) {
+	m, s := e.Message, e.Stream
+	e.Call, _ = c.callOf(m, s)
+	e.Rev = c.revOfReply(e.Call, m, s)
+	e.Method = ""
+	if e.Call != nil {
+		e.Method = e.Call.Method
+		if m.Kind == wire.Response {
+			c.learn(e.Call, m)
+		}
+	}
+	e.Value, e.At = m.Result, "/result"
+	e.Members, _ = m.ResultMembers()
+	for _, kind := range []Kind{OnMessage, OnReply} {
+		e.Kind = kind
+		c.send(e)
+	}
+	switch {
+	case m.Error != nil:
+		failure := e
+		failure.Kind, failure.Value, failure.At, failure.Members = OnError, m.Error.Raw, "/error", nil
+		c.send(failure)
+	case e.Call != nil && m.Kind == wire.Response:
+		e.Kind = OnResult
+		c.send(e)
+		c.parts(e)
+		e.Kind = OnDone
+		c.send(e)
+	}
+	if s != nil {
+		s.Answered = e.Frame.Time
+	}
+	if call := e.Call; call != nil {
+		if call.Answers++; call.Answers == 1 && call.CancelledAt == 0 {
+			c.done(call)
+		}
+		call.shrink()
+	}
+}
+
+// learn takes from a result what the server declares.
+func (c *Conversation) learn(call *Call, m *wire.Message) {
+	switch call.Method {
+	case "initialize":
+		version := TextInside(m.Result, "protocolVersion")
+		c.Session = min(ParseRev(version), R25b)
+		c.Server.declare(Inside(m.Result, "capabilities"), version)
+	case "server/discover":
+		if c.PerRequest || c.Session == Unknown {
+			if caps, _ := jsonraw.Object(Inside(m.Result, "capabilities")); caps != nil {
+				c.Server.declare(Inside(m.Result, "capabilities"), c.Server.Version)
+			}
+		}
+	}
+}

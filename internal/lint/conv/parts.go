@@ -1,0 +1,119 @@
+package conv
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"mcpc/internal/jsonraw"
+)
+
+// A list is the member of a result whose items are events of their own.
+type list struct {
+	member string
+	kind   Kind
+	noun   string
+	// name is the member by which an item is told from others.
+	name string
+}
+
+var lists = map[string]list{
+	"tools/list":               {"tools", OnTool, "tool ", "name"},
+	"resources/list":           {"resources", OnResource, "resource ", "uri"},
+	"resources/templates/list": {"resourceTemplates", OnTemplate, "template ", "uriTemplate"},
+	"prompts/list":             {"prompts", OnPrompt, "prompt ", "name"},
+	"tools/call":               {"content", OnContent, "", ""},
+	"tasks/result":             {"content", OnContent, "", ""},
+	"resources/read":           {"contents", OnContents, "", ""},
+}
+
+// ListOf is the member with the items of a list method, and what names an item; "" for
+// other methods.
+func ListOf(method string) (member, name string) {
+	if l := lists[method]; l.name != "" {
+		return l.member, l.name
+	}
+	return "", ""
+}
+
+// mostParts bounds the events that one message makes of a kind.
+const mostParts = 10_000
+
+// parts makes events of what a result contains.
+func (c *Conversation) parts(e Event) {
+	subject := e.Method
+	if e.Call.Name != "" {
+		subject += " " + e.Call.Name
+	}
+	e.Subject = subject
+	if l, ok := lists[e.Method]; ok {
+		items, _ := e.Message.ResultItems(l.member)
+		for i, item := range items[:min(len(items), mostParts)] {
+			part := e
+			part.Kind, part.Value, part.Members = l.kind, item, nil
+			part.At = "/result/" + l.member + "/" + strconv.Itoa(i)
+			if l.name != "" {
+				if !c.Fresh(l.noun+e.Rev.Short(), item) {
+					continue
+				}
+				part.Subject = l.noun + TextInside(item, l.name)
+			}
+			c.part(part)
+		}
+	}
+	switch e.Method {
+	case "prompts/get":
+		items, _ := e.Message.ResultItems("messages")
+		for i, item := range items[:min(len(items), mostParts)] {
+			if block := Inside(item, "content"); IsObject(block) {
+				part := e
+				part.Kind, part.Value, part.Members = OnContent, block, nil
+				part.At = "/result/messages/" + strconv.Itoa(i) + "/content"
+				c.part(part)
+			}
+		}
+	case "server/discover":
+		c.icons(e, Inside(e.Value, "_meta", MetaPrefix+"serverInfo", "icons"), "/result/_meta/io.modelcontextprotocol~1serverInfo/icons")
+	case "initialize":
+		c.icons(e, Inside(e.Value, "serverInfo", "icons"), "/result/serverInfo/icons")
+	}
+	if asks, err := jsonraw.Object(e.Members.Value("inputRequests")); err == nil {
+		for _, m := range asks {
+			at := jsonraw.Pointer("/result/inputRequests", m.Name)
+			c.question(e, TextInside(m.Value, "method"), Inside(m.Value, "params"), at+"/params")
+		}
+	}
+}
+
+// part is an item of a list, and what it contains.
+func (c *Conversation) part(e Event) {
+	e.Members, _ = jsonraw.Object(e.Value)
+	c.send(e)
+	switch e.Kind {
+	case OnContent:
+		if e.Text("type") == "resource" {
+			contents := e
+			contents.Kind, contents.Value, contents.Members = OnContents, e.Raw("resource"), nil
+			contents.At += "/resource"
+			c.send(contents)
+		}
+	case OnTool, OnResource, OnTemplate, OnPrompt:
+		c.icons(e, e.Raw("icons"), e.At+"/icons")
+	default:
+	}
+}
+
+func (c *Conversation) icons(e Event, raw json.RawMessage, at string) {
+	icons, _ := jsonraw.Array(raw)
+	for i, icon := range icons[:min(len(icons), 100)] {
+		part := e
+		part.Kind, part.Value, part.Members, part.At = OnIcon, icon, nil, at+"/"+strconv.Itoa(i)
+		c.send(part)
+	}
+}
+
+// question is what the server asks of the client, by a request or in a result.
+func (c *Conversation) question(e Event, method string, params json.RawMessage, at string) {
+	e.Kind, e.Method, e.Value, e.At, e.Members = OnQuestion, method, params, at, nil
+	e.Subject = method
+	c.send(e)
+}

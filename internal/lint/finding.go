@@ -1,0 +1,105 @@
+package lint
+
+import (
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+)
+
+// A Finding is a violation of a rule by one subject, at one place in it, with the
+// messages in which it was seen.
+type Finding struct {
+	Rule     string        `json:"rule"`
+	Severity conv.Severity `json:"severity"`
+	Title    string        `json:"title"`
+	Evidence []Evidence    `json:"evidence"`
+	Source   string        `json:"source"`
+	Fix      string        `json:"fix"`
+	// Fingerprint is rule, subject and pointer: the same in every run, wherever the
+	// subject stands in its list.
+	Fingerprint string `json:"fingerprint"`
+	// Subject is the tool, resource, method or stream that broke the rule, as in "tool
+	// get-sum".
+	Subject string `json:"-"`
+	// Times counts the messages, of which Evidence has the first ones.
+	Times int `json:"-"`
+}
+
+// Evidence is where a rule was broken: a frame of a run, a JSON pointer into it, what
+// was found there and what should have come.
+type Evidence struct {
+	Run     string `json:"run,omitempty"`
+	Conn    int    `json:"conn,omitempty"`
+	Seq     uint64 `json:"seq"`
+	Pointer string `json:"pointer,omitempty"`
+	Got     string `json:"got,omitempty"`
+	Want    string `json:"want,omitempty"`
+}
+
+const (
+	mostEvidence = 5    // of a finding
+	mostFindings = 1000 // of a rule
+	mostBytes    = 200  // of what is quoted
+)
+
+// found is what a rule has found.
+type found struct {
+	findings []*Finding
+	by       map[string]*Finding
+}
+
+// add notes a hit; hits with the same fingerprint are one finding, of the worst severity.
+func (f *found) add(r Rule, run string, conn int, e *conv.Event, h conv.Hit) {
+	severity, seq := r.Severity, e.Frame.Seq
+	if h.Severity != "" {
+		severity = h.Severity
+	}
+	if h.Seq != 0 {
+		seq = h.Seq
+	}
+	subject := h.Subject
+	if subject == "" {
+		subject = e.Subject
+	}
+	if subject == "" {
+		subject = e.Method
+	}
+	mark := strings.TrimSpace(r.ID+" "+subject) + " " + h.Pointer
+	one := f.by[mark]
+	if one == nil {
+		if len(f.findings) >= mostFindings {
+			return
+		}
+		if f.by == nil {
+			f.by = map[string]*Finding{}
+		}
+		one = &Finding{Rule: r.ID, Severity: severity, Title: r.Title, Source: r.Page(e.Rev), Fix: r.Fix,
+			Fingerprint: strings.TrimSpace(cut(mark)), Subject: subject}
+		f.by[mark] = one
+		f.findings = append(f.findings, one)
+	}
+	if weight(severity) > weight(one.Severity) {
+		one.Severity = severity
+	}
+	at := e.At + h.Pointer
+	if h.Root {
+		at = h.Pointer
+	}
+	if one.Times++; len(one.Evidence) < mostEvidence {
+		one.Evidence = append(one.Evidence, Evidence{Run: run, Conn: conn, Seq: seq, Pointer: at,
+			Got: cut(h.Got), Want: cut(h.Want)})
+	}
+}
+
+func cut(text string) string { return jsonraw.Excerpt([]byte(text), mostBytes) }
+
+func weight(s conv.Severity) int {
+	switch s {
+	case conv.Error:
+		return 3
+	case conv.Warn:
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,247 @@
+// Package lint judges conversations between MCP clients and servers by a table of
+// rules (rules.txt): frames in, verdicts and findings out. It sends nothing; what a
+// check sends, and what other clients did, is judged in the same way. A rule that does
+// not hold for the revision, the transport or the capabilities of a server is not
+// applicable, and never a failure.
+package lint
+
+import (
+	"slices"
+
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/rules"
+	"mcpc/internal/wire"
+)
+
+// Options are what a Linter needs of its caller.
+type Options struct {
+	// Run names the recording in the evidence: "42".
+	Run string
+	// Tools are what checks need of other packages; rules that need what is nil are not
+	// run.
+	Tools rules.Tools
+	// Off are ids of rules that are not judged.
+	Off []string
+	// Found is called with each new finding as soon as it is known; it may be nil. A
+	// finding that is seen again is not repeated.
+	Found func(Finding)
+}
+
+// A Linter judges one or several conversations. It is not safe for use by several
+// goroutines at once.
+type Linter struct {
+	options  Options
+	rules    []Rule
+	tallies  []tally
+	byKind   [conv.Kinds][]bound
+	convs    map[int]*conv.Conversation
+	order    []int
+	pointers []string // where rules were broken in the present message
+	ended    bool
+	revs     map[conv.Rev]bool
+}
+
+// A tally is what is known of a rule.
+type tally struct {
+	found
+	// seen counts the events that were judged, missed those that a gate kept away.
+	seen                     int
+	wrongRev, wrongTransport bool
+	undeclared, checked, off bool
+	// lacks says what the caller would have to provide.
+	lacks string
+}
+
+// A bound check belongs to a rule.
+type bound struct {
+	rule  int
+	check rules.Check
+}
+
+// mostConvs bounds the conversations that are read at the same time.
+const mostConvs = 256
+
+// New makes a Linter.
+func New(o Options) *Linter {
+	l := &Linter{options: o, rules: Rules(), convs: map[int]*conv.Conversation{}, revs: map[conv.Rev]bool{}}
+	l.tallies = make([]tally, len(l.rules))
+	index := map[string]int{}
+	for i, r := range l.rules {
+		index[r.ID] = i
+		l.tallies[i].off = slices.Contains(o.Off, r.ID)
+	}
+	for _, check := range rules.All(o.Tools) {
+		i := index[check.ID]
+		l.tallies[i].checked = true
+		if l.tallies[i].lacks = check.Lacks; check.Lacks == "" && !l.tallies[i].off {
+			l.byKind[check.Kind] = append(l.byKind[check.Kind], bound{i, check})
+		}
+	}
+	return l
+}
+
+// Tap reads the next frame; it is a wire.Tap.
+func (l *Linter) Tap(f wire.Frame) {
+	c := l.convs[f.Conn]
+	if c == nil {
+		if len(l.order) >= mostConvs {
+			l.end(l.order[0])
+			l.order = l.order[1:]
+		}
+		conn := f.Conn
+		c = conv.New(func(e *conv.Event) { l.judge(conn, e) })
+		l.convs[conn] = c
+		l.order = append(l.order, conn)
+	}
+	c.Add(f)
+}
+
+func (l *Linter) end(conn int) {
+	l.convs[conn].End()
+	delete(l.convs, conn)
+}
+
+// Close judges what only the end of the conversations shows. Frames that are added
+// later begin conversations anew.
+func (l *Linter) Close() {
+	for _, conn := range l.order {
+		l.end(conn)
+	}
+	l.order = nil
+}
+
+// Judge is the report on exchanges, as wire.Fold makes them.
+func Judge(exchanges []*wire.Exchange, o Options) Report {
+	l := New(o)
+	for _, f := range Frames(exchanges) {
+		l.Tap(f)
+	}
+	l.Close()
+	return l.Report()
+}
+
+// judge hands an event to the checks of its kind that hold for it.
+func (l *Linter) judge(conn int, e *conv.Event) {
+	if e.Kind == conv.OnMessage {
+		l.pointers = l.pointers[:0]
+	}
+	if e.Rev != conv.Unknown {
+		l.revs[e.Rev] = true
+	}
+	for i := range l.byKind[e.Kind] {
+		b := &l.byKind[e.Kind][i]
+		if len(b.check.Methods) > 0 && !slices.Contains(b.check.Methods, e.Method) || b.check.When != nil && !b.check.When(e) {
+			continue
+		}
+		t, r := &l.tallies[b.rule], &l.rules[b.rule]
+		if !l.holds(t, r, e) {
+			continue
+		}
+		t.seen++
+		e.Hit = func(h conv.Hit) { l.hit(t, r, conn, e, b.check.Yields, h) }
+		b.check.Do(e)
+	}
+}
+
+// hit notes what a check found. A check that yields leaves places to others that
+// reported them.
+func (l *Linter) hit(t *tally, r *Rule, conn int, e *conv.Event, yields bool, h conv.Hit) {
+	at := e.At + h.Pointer
+	if h.Root {
+		at = h.Pointer
+	}
+	if yields && slices.ContainsFunc(l.pointers, func(p string) bool { return related(p, at) }) {
+		return
+	}
+	l.pointers = append(l.pointers, at)
+	before := len(t.findings)
+	t.add(*r, l.options.Run, conn, e, h)
+	if len(t.findings) > before && l.options.Found != nil {
+		l.options.Found(*t.findings[before])
+	}
+}
+
+// related reports two JSON pointers of which one is at or below the other.
+func related(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return b[:len(a)] == a && (len(a) == len(b) || b[len(a)] == '/')
+}
+
+// holds reports whether a rule holds for an event, and notes why not.
+func (l *Linter) holds(t *tally, r *Rule, e *conv.Event) bool {
+	switch {
+	case r.Transport != "any" && !transportIs(r.Transport, e):
+		t.wrongTransport = true
+	case e.Rev < r.From || e.Rev > r.To:
+		t.wrongRev = true
+	case r.Capability != "any" && e.Server.Declared && !declares(e, r.Capability):
+		t.undeclared = true
+	default:
+		return true
+	}
+	return false
+}
+
+func declares(e *conv.Event, capability string) bool {
+	return e.Server.Has(capability) || e.Server.Has("extensions", conv.MetaPrefix+capability)
+}
+
+func transportIs(transport string, e *conv.Event) bool {
+	switch transport {
+	case "stdio":
+		return !e.HTTP
+	case "sse":
+		return e.SSE
+	case "streamable":
+		return e.HTTP && !e.SSE
+	}
+	return e.HTTP
+}
+
+// Frames are those of exchanges, each once, in the order in which they crossed.
+func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
+	type place struct {
+		conn int
+		seq  uint64
+	}
+	at := map[place]int{}
+	add := func(all ...wire.Frame) {
+		for _, f := range all {
+			p := place{f.Conn, f.Seq}
+			i, twice := at[p]
+			switch {
+			case f.Seq == 0:
+			case !twice:
+				at[p] = len(frames)
+				frames = append(frames, f)
+			case string(frames[i].Raw) != string(f.Raw):
+				frames[i].Raw = join(frames[i].Raw, f.Raw)
+			}
+		}
+	}
+	for _, e := range exchanges {
+		add(e.Heads...)
+		add(e.Request, e.Response)
+		add(e.Between...)
+		add(e.Carriers...)
+		add(e.Beside...)
+	}
+	slices.SortStableFunc(frames, func(a, b wire.Frame) int {
+		if a.Conn != b.Conn {
+			return a.Conn - b.Conn
+		}
+		return int(int64(a.Seq - b.Seq))
+	})
+	return frames
+}
+
+// join makes the batch again that the exchanges divided. The order of its messages is
+// that of the exchanges.
+func join(batch, item []byte) []byte {
+	if len(batch) > 0 && batch[0] == '[' {
+		return append(append(append([]byte(nil), batch[:len(batch)-1]...), ','), append(item[:len(item):len(item)], ']')...)
+	}
+	return []byte("[" + string(batch) + "," + string(item) + "]")
+}

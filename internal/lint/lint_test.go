@@ -1,0 +1,127 @@
+package lint_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"mcpc/internal/lint"
+	"mcpc/internal/lint/rules"
+	"mcpc/internal/shape"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// tools are what package lint takes of others.
+var tools = rules.Tools{
+	Shape: shape.CheckBut,
+	Compile: func(schema []byte) (rules.Schema, *rules.SchemaFault) {
+		s, _, err := validate.Compile(schema)
+		if failed, ok := errors.AsType[*validate.SchemaError](err); ok {
+			return nil, &rules.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
+		}
+		return s, nil
+	},
+}
+
+func judge(frames []wire.Frame, o lint.Options) lint.Report {
+	o.Tools = tools
+	l := lint.New(o)
+	for _, f := range frames {
+		l.Tap(f)
+	}
+	l.Close()
+	return l.Report()
+}
+
+// broken are the rules with findings, sorted.
+func broken(r lint.Report) (ids []string) {
+	for _, f := range r.Findings {
+		if !slices.Contains(ids, f.Rule) {
+			ids = append(ids, f.Rule)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Each file of testdata is named after a rule, and has transcripts that break exactly
+// that rule (breaks...) and transcripts that break none (keeps...), in which the rule
+// was judged. A line "also RULE" in the comment names a rule that cannot be kept then.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	tested := map[string]bool{}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		var also []string
+		for line := range strings.Lines(string(archive.Comment)) {
+			if name, ok := strings.CutPrefix(line, "also "); ok {
+				also = append(also, strings.TrimSpace(name))
+			}
+		}
+		for _, part := range archive.Files {
+			tested[id+" "+part.Name[:5]] = true
+			t.Run(id+"/"+part.Name, func(t *testing.T) {
+				testTranscript(t, id, part.Name, string(part.Data), also)
+			})
+		}
+	}
+	for _, j := range judge(nil, lint.Options{}).Judgements {
+		if r := j.Rule; j.Why != "not implemented" && r.Mode == lint.Passive && (!tested[r.ID+" break"] || !tested[r.ID+" keeps"]) {
+			t.Errorf("%s has no transcript that breaks it, or none that keeps it", r.ID)
+		}
+	}
+}
+
+func testTranscript(t *testing.T, id, name, text string, also []string) {
+	frames, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := judge(frames, lint.Options{Run: "7"})
+	got := slices.DeleteFunc(broken(report), func(id string) bool { return slices.Contains(also, id) })
+	want := []string{id}
+	if strings.HasPrefix(name, "keeps") {
+		want = nil
+	}
+	if !slices.Equal(got, want) {
+		for _, f := range report.Findings {
+			t.Logf("%s %s: %+v", f.Fingerprint, f.Severity, f.Evidence)
+		}
+		t.Errorf("broken are %v, not %v", got, want)
+	}
+	for _, f := range report.Findings {
+		checkFinding(t, f, frames)
+	}
+	i := slices.IndexFunc(report.Judgements, func(j lint.Judgement) bool { return j.ID == id })
+	if i < 0 {
+		t.Fatal("no such rule")
+	}
+	if v := report.Judgements[i]; v.Verdict == lint.NotRun || want == nil && v.Verdict != lint.Pass && !strings.HasSuffix(name, "-na") {
+		t.Errorf("verdict %s: %s", v.Verdict, v.Why)
+	}
+}
+
+// checkFinding: no evidence, no finding.
+func checkFinding(t *testing.T, f lint.Finding, frames []wire.Frame) {
+	t.Helper()
+	if len(f.Evidence) == 0 || f.Title == "" || f.Fix == "" || f.Source == "" || strings.Contains(f.Source, "*") {
+		t.Errorf("incomplete: %+v", f)
+	}
+	for _, e := range f.Evidence {
+		if e.Seq == 0 || e.Seq > uint64(len(frames)) || e.Run != "7" || e.Got == "" || e.Want == "" {
+			t.Errorf("%s: evidence %+v", f.Rule, e)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"mcpc/internal/lint/conv"
+)
+
+// A Verdict is what became of a rule.
+type Verdict string
+
+// The verdicts. Only Fail and Warned count.
+const (
+	Pass          Verdict = "pass"
+	Fail          Verdict = "fail"
+	Warned        Verdict = "warn"
+	Informed      Verdict = "info"
+	NotApplicable Verdict = "not applicable"
+	NotRun        Verdict = "not run"
+)
+
+// A Judgement is the verdict on one rule.
+type Judgement struct {
+	Rule    Rule    `json:"-"`
+	ID      string  `json:"rule"`
+	Verdict Verdict `json:"verdict"`
+	// Why says what is absent for a rule that does not apply or was not run.
+	Why string `json:"why,omitempty"`
+	// Judged counts the messages or entries that the rule was applied to.
+	Judged int `json:"judged,omitempty"`
+}
+
+// A Report has all judgements in the order of the rules, and all findings, the gravest
+// first.
+type Report struct {
+	Judgements []Judgement `json:"judgements"`
+	Findings   []Finding   `json:"findings"`
+}
+
+// Report gives what was found so far.
+func (l *Linter) Report() (r Report) {
+	for i := range l.rules {
+		j := l.judgement(i)
+		r.Judgements = append(r.Judgements, j)
+		for _, f := range l.tallies[i].findings {
+			r.Findings = append(r.Findings, *f)
+		}
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return weight(b.Severity) - weight(a.Severity) })
+	return r
+}
+
+// Counts are the numbers of each verdict.
+func (r Report) Counts() map[Verdict]int {
+	counts := map[Verdict]int{}
+	for _, j := range r.Judgements {
+		counts[j.Verdict]++
+	}
+	return counts
+}
+
+func (l *Linter) judgement(i int) Judgement {
+	rule, t := l.rules[i], &l.tallies[i]
+	j := Judgement{Rule: rule, ID: rule.ID, Verdict: Pass, Judged: t.seen}
+	switch {
+	case t.off:
+		j.Verdict, j.Why = NotRun, "switched off"
+	case len(t.findings) > 0:
+		j.Verdict = verdictOf(t.findings)
+	case t.lacks != "":
+		j.Verdict, j.Why = NotRun, t.lacks
+	case !t.checked:
+		j.Verdict, j.Why = NotRun, needs[rule.Mode]
+	case t.seen > 0:
+	default:
+		j.Verdict, j.Why = NotApplicable, l.absent(rule, t)
+	}
+	return j
+}
+
+// needs says why a rule without a passive check was not run.
+var needs = map[Mode]string{
+	Passive:  "not implemented",
+	Safe:     "needs requests of its own: check a server",
+	Negative: "needs malformed requests: --negative",
+	Calls:    "needs a tool call: --call",
+}
+
+func verdictOf(findings []*Finding) Verdict {
+	worst := slices.MaxFunc(findings, func(a, b *Finding) int { return weight(a.Severity) - weight(b.Severity) })
+	switch worst.Severity {
+	case conv.Error:
+		return Fail
+	case conv.Warn:
+		return Warned
+	}
+	return Informed
+}
+
+// absent says what a rule needs that no conversation had.
+func (l *Linter) absent(r Rule, t *tally) string {
+	switch {
+	case t.undeclared:
+		return "the server does not declare " + r.Capability
+	case t.wrongRev:
+		return "holds for " + r.Revisions() + ", not for " + l.spoken()
+	case t.wrongTransport:
+		return "holds for " + transports[r.Transport]
+	}
+	return "none came: " + l.trigger(r.ID)
+}
+
+var transports = map[string]string{"stdio": "stdio", "http": "HTTP", "streamable": "Streamable HTTP", "sse": "HTTP+SSE"}
+
+// spoken are the revisions that were spoken.
+func (l *Linter) spoken() string {
+	var names []string
+	for r := conv.R24; r <= conv.R26; r++ {
+		if l.revs[r] {
+			names = append(names, r.String())
+		}
+	}
+	if len(names) == 0 {
+		return "an unknown revision"
+	}
+	return strings.Join(names, " and ")
+}
+
+// trigger says what the checks of a rule look at.
+func (l *Linter) trigger(id string) string {
+	var words []string
+	for kind := range l.byKind {
+		for _, b := range l.byKind[kind] {
+			if l.rules[b.rule].ID != id {
+				continue
+			}
+			word := conv.Kind(kind).String()
+			if len(b.check.Methods) > 0 {
+				word += " (" + strings.Join(b.check.Methods, ", ") + ")"
+			}
+			if !slices.Contains(words, word) {
+				words = append(words, word)
+			}
+		}
+	}
+	return strings.Join(words, ", ")
+}

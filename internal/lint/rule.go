@@ -1,0 +1,159 @@
+package lint
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"mcpc/internal/lint/conv"
+)
+
+// A Mode says what it takes to judge a rule.
+type Mode string
+
+// The modes: passive rules are judged by any traffic, the others by requests that a
+// check sends: well-formed ones, malformed ones, calls of a tool.
+const (
+	Passive  Mode = "P"
+	Safe     Mode = "A-safe"
+	Negative Mode = "A-neg"
+	Calls    Mode = "A-call"
+)
+
+// A Rule is one obligation of a server (or, with an id that begins with client, of a
+// client), and when it holds.
+type Rule struct {
+	ID       string        `json:"rule"`
+	Severity conv.Severity `json:"severity"`
+	Mode     Mode          `json:"mode"`
+	// From and To are the first and the last revision for which it holds.
+	From conv.Rev `json:"-"`
+	To   conv.Rev `json:"-"`
+	// Transport is "any", "stdio", "http" (both kinds), "streamable" or "sse".
+	Transport string `json:"transport"`
+	// Capability is what the server must have declared for the rule to hold: "tools";
+	// "any" for rules that depend on no capability.
+	Capability string   `json:"capability"`
+	Tags       []string `json:"tags"`
+	// Title is the obligation, Fix what to do about a violation.
+	Title string `json:"title"`
+	Fix   string `json:"fix"`
+	// Source names pages of the specification, with * for the revision, separated by
+	// semicolons.
+	Source string `json:"source"`
+}
+
+//go:embed rules.txt
+var ruleTable string
+
+// Rules are all rules, in the order of the table.
+var Rules = sync.OnceValue(func() []Rule {
+	rules, err := parseRules(ruleTable)
+	if err != nil {
+		panic(err) // a test reads the table
+	}
+	return rules
+})
+
+// Find gives the rule with an id.
+func Find(id string) (Rule, bool) {
+	for _, r := range Rules() {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// parseRules reads the table: a line "ID severity mode revisions transport capability
+// tags", and below it indented lines "rule: ", "fix: " and "source: ".
+func parseRules(text string) (rules []Rule, err error) {
+	for n, line := range strings.Split(text, "\n") {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case !strings.HasPrefix(line, " "):
+			r, bad := parseRule(strings.Fields(line))
+			if bad != nil {
+				return nil, fmt.Errorf("line %d: %w", n+1, bad)
+			}
+			rules = append(rules, r)
+		case len(rules) == 0:
+			return nil, fmt.Errorf("line %d: text before the first rule", n+1)
+		case key == "rule":
+			rules[len(rules)-1].Title = value
+		case key == "fix":
+			rules[len(rules)-1].Fix = value
+		case key == "source":
+			rules[len(rules)-1].Source = value
+		default:
+			return nil, fmt.Errorf("line %d: unknown member %q", n+1, key)
+		}
+	}
+	return rules, nil
+}
+
+func parseRule(words []string) (r Rule, err error) {
+	if len(words) != 7 {
+		return r, fmt.Errorf("%d words in place of 7", len(words))
+	}
+	r = Rule{ID: words[0], Severity: conv.Severity(words[1]), Mode: Mode(words[2]), Transport: words[4], Capability: words[5],
+		Tags: strings.Split(words[6], ",")}
+	r.From, r.To, err = parseRange(words[3])
+	return r, err
+}
+
+// parseRange reads "all", "26", "<=25b", ">=25a" or "25a-25b". Messages of an unknown
+// revision are judged by the rules for all.
+func parseRange(text string) (from, to conv.Rev, err error) {
+	first, last, ranged := strings.Cut(text, "-")
+	switch {
+	case text == "all":
+		return conv.Unknown, conv.R26, nil
+	case strings.HasPrefix(text, "<="):
+		first, last = "24", text[2:]
+	case strings.HasPrefix(text, ">="):
+		first, last = text[2:], "26"
+	case !ranged:
+		last = first
+	}
+	from, good := conv.ParseShort(first)
+	to, fine := conv.ParseShort(last)
+	if !good || !fine {
+		return 0, 0, fmt.Errorf("unknown revisions %q", text)
+	}
+	return from, to, nil
+}
+
+// Revisions say for which revisions a rule holds, in words.
+func (r Rule) Revisions() string {
+	switch {
+	case r.From == conv.Unknown:
+		return "all revisions"
+	case r.From == r.To:
+		return r.From.String()
+	case r.To == conv.R26:
+		return r.From.String() + " and later"
+	}
+	return r.From.String() + " to " + r.To.String()
+}
+
+// Page is the page of the specification for a revision: of several the one that names
+// the revision, or the one for all.
+func (r Rule) Page(rev conv.Rev) string {
+	pages := strings.Split(r.Source, "; ")
+	if rev == conv.Unknown {
+		rev = r.To
+	}
+	best := pages[0]
+	for i := len(pages) - 1; i >= 0; i-- {
+		switch p := pages[i]; {
+		case strings.HasPrefix(p, rev.String()+"/"):
+			return p
+		case strings.Contains(p, "*"):
+			best = p
+		}
+	}
+	return strings.Replace(best, "*", rev.String(), 1)
+}

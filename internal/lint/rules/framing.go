@@ -1,0 +1,245 @@
+package rules
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+var framing = []Check{
+	{ID: "L001", Kind: conv.OnMessage, Do: envelope},
+	{ID: "L002", Kind: conv.OnMessage, When: isReply, Do: oneOfTwo},
+	{ID: "L003", Kind: conv.OnReply, When: named, Do: knownID},
+	{ID: "L004", Kind: conv.OnMessage, When: hasID, Do: idType},
+	{ID: "L005", Kind: conv.OnMessage, When: isReply, Do: errorMembers},
+	{ID: "L006", Kind: conv.OnReply, Do: unanswered},
+	{ID: "L007", Kind: conv.OnBatch, Do: func(e *conv.Event) { e.Find("", conv.Show(e.Message.Raw), "single messages") }},
+	{ID: "L009", Kind: conv.OnMessage, Do: strictJSON},
+	{ID: "L009", Kind: conv.OnNoise, When: brokenMessage, Do: func(e *conv.Event) { e.Find("", conv.Show(e.Value), "JSON in UTF-8") }},
+	{ID: "L017", Kind: conv.OnMessage, Do: metaKeys},
+	{ID: "L017", Kind: conv.OnTool, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
+	{ID: "L017", Kind: conv.OnContent, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
+	{ID: "L018", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Raw("_meta") != nil }, Do: traceContext},
+}
+
+// problem is the first problem of a message with one of some rules, or nil.
+func problem(e *conv.Event, rules ...string) *wire.Finding {
+	for i := range e.Message.Problems {
+		if p := &e.Message.Problems[i]; slices.Contains(rules, p.Rule) {
+			return p
+		}
+	}
+	return nil
+}
+
+func hasMethod(e *conv.Event) bool { return jsonraw.First(e.Message.Raw, "method") != nil }
+
+func isReply(e *conv.Event) bool {
+	return !hasMethod(e) && (e.Message.Result != nil || e.Message.Error != nil || problem(e, "shape", "error", "error_code", "error_message") != nil)
+}
+
+func envelope(e *conv.Event) {
+	switch p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth", "shape", "method", "params"); {
+	case p == nil, p.Rule == "shape" && !hasMethod(e), notANumber(e.Message.Raw):
+	default:
+		e.Hit(conv.Hit{Root: true, Subject: "message", Got: p.Text + ": " + conv.Show(e.Message.Raw), Want: `an object with "jsonrpc":"2.0"`})
+	}
+}
+
+func oneOfTwo(e *conv.Event) {
+	if problem(e, "shape") != nil {
+		e.Hit(conv.Hit{Root: true, Subject: "response", Got: conv.Show(e.Message.Raw), Want: `"result" or "error"`})
+	}
+}
+
+// named: what has no id is judged by other rules.
+func named(e *conv.Event) bool {
+	return e.Message.ID != nil && string(e.Message.ID) != "null" && !toNotification(e)
+}
+
+func knownID(e *conv.Event) {
+	id := conv.Show(e.Message.ID)
+	switch call := e.Call; {
+	case call == nil && e.NearMiss(e.Message.ID) != nil:
+		want := string(e.NearMiss(e.Message.ID).ID)
+		e.Hit(conv.Hit{Root: true, Subject: "response", Pointer: "/id", Got: "id " + id, Want: "id " + want + ", in this JSON type"})
+	case call == nil:
+		e.Hit(conv.Hit{Root: true, Subject: "response", Pointer: "/id", Got: "id " + id + " of no request", Want: "the id of a request"})
+	case call.Answers > 0 && call.Method != "subscriptions/listen":
+		e.Hit(conv.Hit{Root: true, Subject: e.Method, Pointer: "/id", Got: "response number " + strconv.Itoa(call.Answers+1) + " with id " + id, Want: "one response"})
+	}
+}
+
+func hasID(e *conv.Event) bool { return e.Message.ID != nil }
+
+func idType(e *conv.Event) {
+	p := problem(e, "id")
+	if p == nil {
+		return
+	}
+	severity := conv.Severity("")
+	if string(e.Message.ID) == "null" && e.Message.Error != nil && e.Rev < conv.R25b {
+		severity = conv.Warn
+	}
+	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: "message", Got: "id " + conv.Show(e.Message.ID), Want: "a string or an integer"})
+}
+
+func errorMembers(e *conv.Event) {
+	if p := problem(e, "error", "error_code", "error_message"); p != nil {
+		e.Hit(conv.Hit{Root: true, Subject: "error", Got: p.Text, Want: "an integer code and a string message"})
+	}
+}
+
+// toNotification reports a reply to a message that needs none.
+func toNotification(e *conv.Event) bool {
+	if e.Call != nil {
+		return false
+	}
+	if e.Stream != nil {
+		return e.Stream.Sent == wire.Notification || e.Stream.Sent == wire.Response
+	}
+	return e.LastSent == wire.Notification && e.OpenCalls() == 0 && e.NearMiss(e.Message.ID) == nil &&
+		e.Conversation.Call(conv.Key(e.Message.ID)) == nil
+}
+
+func unanswered(e *conv.Event) {
+	if toNotification(e) {
+		e.Hit(conv.Hit{Root: true, Subject: "notification", Got: conv.Show(e.Message.Raw), Want: "no response"})
+	}
+}
+
+func notANumber(raw []byte) bool {
+	return (bytes.Contains(raw, []byte("NaN")) || bytes.Contains(raw, []byte("Infinity"))) && jsonraw.Valid(raw) != nil
+}
+
+// brokenMessage tells a line that is nearly a message from text.
+func brokenMessage(e *conv.Event) bool {
+	return !e.Flag && bytes.Contains(e.Value, []byte(`"jsonrpc"`)) &&
+		(notANumber(e.Value) || jsonraw.Valid(e.Value) != nil && jsonraw.Valid(e.Value).Rule == "utf8")
+}
+
+func strictJSON(e *conv.Event) {
+	m := e.Message
+	if p := problem(e, "bom", "utf8", "surrogate"); p != nil {
+		e.Hit(conv.Hit{Root: true, Subject: "message", Got: p.Text, Want: "JSON in UTF-8 without a byte order mark"})
+		return
+	}
+	if notANumber(m.Raw) {
+		e.Hit(conv.Hit{Root: true, Subject: "message", Got: conv.Show(m.Raw), Want: "a number, or null"})
+		return
+	}
+	if p := problem(e, "duplicate_member"); p != nil {
+		e.Hit(conv.Hit{Root: true, Severity: conv.Warn, Subject: "message", Got: p.Text, Want: "each member once"})
+		return
+	}
+	if at := m.DuplicateInResult(); at != "" {
+		e.Hit(conv.Hit{Severity: conv.Warn, Pointer: at, Got: "a member that is duplicated", Want: "each member once"})
+	}
+}
+
+func metaKeys(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }
+
+// protocolKeys are the names that the protocol itself has below its prefix.
+var protocolKeys = []string{"protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "serverInfo", "subscriptionId",
+	"related-task", "model-immediate-response", "ui", "tasks"}
+
+func keysOf(e *conv.Event, at string, meta []byte) {
+	if !conv.IsObject(meta) {
+		return
+	}
+	members, _ := jsonraw.Object(meta)
+	for _, m := range members {
+		prefix, name, prefixed := strings.Cut(m.Name, "/")
+		if !prefixed {
+			prefix, name = "", m.Name
+		}
+		switch {
+		case prefixed && !labels(prefix) || !keyName(name, prefixed):
+			e.Find(jsonraw.Pointer(at, m.Name), "key "+conv.Show([]byte(m.Name)), "prefix/name, of letters, digits and hyphens")
+		case prefixed && reserved(prefix, e.Rev) && !(prefix+"/" == conv.MetaPrefix && slices.Contains(protocolKeys, name)):
+			e.Find(jsonraw.Pointer(at, m.Name), "key "+conv.Show([]byte(m.Name)), "a prefix that is not reserved for MCP")
+		}
+	}
+}
+
+func alnum(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
+
+// labels reports a prefix of dot-separated labels: each begins with a letter, ends with
+// a letter or a digit, and has hyphens inside.
+func labels(prefix string) bool {
+	for label := range strings.SplitSeq(prefix, ".") {
+		if label == "" || !alnum(label[0]) || label[0] <= '9' || !alnum(label[len(label)-1]) {
+			return false
+		}
+		for i := range len(label) {
+			if !alnum(label[i]) && label[i] != '-' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func keyName(name string, prefixed bool) bool {
+	if name == "" {
+		return prefixed
+	}
+	if !alnum(name[0]) || !alnum(name[len(name)-1]) {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i]; !alnum(c) && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// reserved: the second label since 2025-11-25, the last but one before.
+func reserved(prefix string, rev conv.Rev) bool {
+	all := strings.Split(prefix, ".")
+	at := 1
+	if rev < conv.R25b {
+		at = len(all) - 2
+	}
+	return at >= 0 && at < len(all) && (all[at] == "modelcontextprotocol" || all[at] == "mcp")
+}
+
+// traceContext checks the three unprefixed keys of SEP-414.
+func traceContext(e *conv.Event) {
+	for name, good := range map[string]func(string) bool{"traceparent": traceparent, "tracestate": pairs, "baggage": pairs} {
+		raw := e.Raw("_meta", name)
+		if text, ok := jsonraw.Text(raw); raw != nil && (!ok || !good(text)) {
+			e.Find("/_meta/"+name, conv.Show(raw), "a W3C "+name)
+		}
+	}
+}
+
+func traceparent(text string) bool {
+	parts := strings.Split(text, "-")
+	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" {
+		return false
+	}
+	for i, size := range []int{2, 32, 16, 2} {
+		if len(parts[i]) != size || strings.Trim(parts[i], "0123456789abcdef") != "" {
+			return false
+		}
+	}
+	return parts[0] != "ff" && strings.Trim(parts[1], "0") != "" && strings.Trim(parts[2], "0") != ""
+}
+
+// pairs reports a list of key=value.
+func pairs(text string) bool {
+	for item := range strings.SplitSeq(text, ",") {
+		key, _, ok := strings.Cut(strings.TrimSpace(item), "=")
+		if strings.TrimSpace(item) != "" && (!ok || key == "" || strings.ContainsAny(strings.TrimSpace(key), " \t")) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,173 @@
+package rules
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+var httpChecks = []Check{
+	{ID: "L058", Kind: conv.OnError, When: bare(-32601), Do: status(404)},
+	{ID: "L059", Kind: conv.OnError, When: bare(ownCodes...), Do: status(400)},
+	{ID: "L060", Kind: conv.OnError, When: func(e *conv.Event) bool { return e.Call != nil }, Do: func(e *conv.Event) {
+		if e.Message.ID == nil || string(e.Message.ID) == "null" {
+			e.Hit(conv.Hit{Root: true, Subject: "error", Pointer: "/id", Got: "id " + conv.Show(e.Message.ID), Want: "id " + string(e.Call.ID)})
+		}
+	}},
+	{ID: "L072", Kind: conv.OnReply, When: onStream, Do: func(e *conv.Event) {
+		if id := e.Stream.Response.Field("Mcp-Session-Id"); id != "" {
+			header(e, "Mcp-Session-Id: "+id, "no Mcp-Session-Id")
+		}
+	}},
+	{ID: "L074", Kind: conv.OnMessage, Do: noRequest},
+	{ID: "L075", Kind: conv.OnNotice, When: func(e *conv.Event) bool { return e.Stream != nil && e.Stream.Call != nil }, Do: related},
+	{ID: "L076", Kind: conv.OnEvent, When: answered, Do: func(e *conv.Event) {
+		if len(e.Frame.Raw) > 0 && e.Frame.SSE.MayCarry() {
+			e.Hit(conv.Hit{Root: true, Subject: e.Stream.Call.Method, Got: "after the response: " + conv.Show(e.Frame.Raw), Want: "the end of the stream"})
+		}
+	}},
+	{ID: "L076", Kind: conv.OnClose, When: answered, Do: func(e *conv.Event) {
+		if late := e.Frame.Time.Sub(e.Stream.Answered); late > closesWithin {
+			e.Hit(conv.Hit{Root: true, Subject: e.Stream.Call.Method, Got: "closed " + late.String() + " after the response", Want: "closed at once"})
+		}
+	}},
+	{ID: "L077", Kind: conv.OnEvent, Do: func(e *conv.Event) {
+		if s := e.Frame.SSE; s != nil && (s.ID != nil || s.Retry != nil) {
+			e.Hit(conv.Hit{Root: true, Subject: "event", Got: "id or retry", Want: "neither"})
+		}
+	}},
+	{ID: "L078", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.EventStream() }, Do: func(e *conv.Event) {
+		if got := e.Stream.Response.Field("X-Accel-Buffering"); !strings.EqualFold(got, "no") {
+			header(e, "X-Accel-Buffering: "+got, "X-Accel-Buffering: no")
+		}
+	}},
+	{ID: "L079", Kind: conv.OnEvent, When: listens, Do: idle},
+	{ID: "L079", Kind: conv.OnClose, When: listens, Do: idle},
+	{ID: "L081", Kind: conv.OnHead, When: answersRequest, Do: func(e *conv.Event) {
+		media := conv.MediaType(e.Stream.Response.Field("Content-Type"))
+		if media != "application/json" && media != "text/event-stream" {
+			header(e, "Content-Type: "+media, "application/json or text/event-stream")
+		}
+	}},
+	{ID: "L087", Kind: conv.OnHead, When: func(e *conv.Event) bool { return e.Stream.Response.Field("Access-Control-Allow-Origin") != "" }, Do: func(e *conv.Event) {
+		h := e.Stream.Response
+		if h.Field("Access-Control-Allow-Origin") == "*" && (h.Field("Access-Control-Allow-Credentials") == "true" || local(e.Stream)) {
+			header(e, "Access-Control-Allow-Origin: *", "the origins that may call")
+		}
+	}},
+}
+
+// header reports a field of the response's head.
+func header(e *conv.Event, got, want string) {
+	name, _, _ := strings.Cut(got, ":")
+	e.Hit(conv.Hit{Root: true, Seq: e.Stream.HeadSeq, Subject: "header " + name, Got: got, Want: want})
+}
+
+func onStream(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response != nil }
+
+// bare is for an error of some code that is the body of the response: in an event stream
+// the status was sent before.
+func bare(codes ...int64) func(*conv.Event) bool {
+	return func(e *conv.Event) bool {
+		for _, code := range codes {
+			if codeOf(e) == code && onStream(e) && !e.Stream.EventStream() {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func status(want int) func(*conv.Event) {
+	return func(e *conv.Event) {
+		if got := e.Stream.Status(); got != want {
+			e.Hit(conv.Hit{Root: true, Subject: "error " + strconv.FormatInt(codeOf(e), 10), Got: "HTTP " + strconv.Itoa(got), Want: "HTTP " + strconv.Itoa(want)})
+		}
+	}
+}
+
+// listenKinds are what a subscription carries.
+var listenKinds = map[string]bool{"notifications/tools/list_changed": true, "notifications/prompts/list_changed": true,
+	"notifications/resources/list_changed": true, "notifications/resources/updated": true, "notifications/tasks": true,
+	"notifications/subscriptions/acknowledged": true, "notifications/cancelled": true}
+
+// judgedElsewhere are kinds that have rules of their own wherever they come.
+var judgedElsewhere = map[string]bool{"notifications/message": true, "notifications/elicitation/complete": true, "notifications/cancelled": true}
+
+func related(e *conv.Event) {
+	if judgedElsewhere[e.Method] {
+		return
+	}
+	call := e.Stream.Call
+	want := "progress or message"
+	switch {
+	case call.Method == "subscriptions/listen":
+		if listenKinds[e.Method] {
+			return
+		}
+		want = "what the subscription asked for"
+	case e.Method == "notifications/progress":
+		token := conv.Key(e.Raw("progressToken"))
+		if other := e.CallOf(token); other == nil || token == call.Token || other.Stream == e.Stream {
+			return
+		}
+		want = "progress of this request"
+	}
+	e.Hit(conv.Hit{Root: true, Subject: e.Method, Got: e.Method + " on the stream of " + call.Method, Want: want})
+}
+
+func answered(e *conv.Event) bool {
+	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Open == 0 && !e.Stream.Answered.IsZero() && e.Stream.EventStream()
+}
+
+const (
+	closesWithin = 5 * time.Second
+	longestIdle  = 60 * time.Second
+)
+
+func listens(e *conv.Event) bool {
+	return e.Stream != nil && e.Stream.Call != nil && e.Stream.Call.Method == "subscriptions/listen"
+}
+
+func idle(e *conv.Event) {
+	since := e.Stream.Last
+	if since.IsZero() {
+		since = e.Stream.Call.Sent
+	}
+	if gap := e.Frame.Time.Sub(since); gap > longestIdle {
+		e.Hit(conv.Hit{Root: true, Subject: "subscriptions/listen", Got: "nothing for " + gap.String(), Want: "a comment at least every 60 s"})
+	}
+}
+
+// answersRequest reports the head of a response to a request that went well.
+func answersRequest(e *conv.Event) bool {
+	return e.Stream.Sent == wire.Request && e.Stream.Status()/100 == 2 && e.Stream.Status() != 202 && !e.SSE
+}
+
+func local(s *conv.Stream) bool {
+	if s.Request == nil {
+		return false
+	}
+	u, err := url.Parse(s.Request.URL)
+	return err == nil && loopbackHost(u.Hostname())
+}
+
+func loopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
+}
+
+// sameOrigin reports two URLs of one scheme, host and port.
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host) }
+
+// unreachable reports a host by which no other machine, or no machine at all, finds the
+// server.
+func unreachable(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsUnspecified()
+}

@@ -1,0 +1,147 @@
+package rules
+
+import (
+	"slices"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+)
+
+var lifecycle = []Check{
+	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: initializeResult},
+	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: counterOffer},
+	{ID: "L030", Kind: conv.OnAsk, Do: early},
+	{ID: "L032", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Client.Declared }, Do: declaredByClient},
+	{ID: "L033", Kind: conv.OnAsk, Do: freshID},
+}
+
+func initializeResult(e *conv.Event) {
+	for path, want := range map[string]string{"protocolVersion": "string", "capabilities": "object", "serverInfo": "object"} {
+		if conv.TypeOf(e.Raw(path)) != want {
+			e.Find("/"+path, e.Got(path), "a "+want)
+		}
+	}
+	if conv.IsObject(e.Raw("serverInfo")) {
+		for _, name := range []string{"name", "version"} {
+			if conv.TypeOf(e.Raw("serverInfo", name)) != "string" {
+				e.Find("/serverInfo/"+name, e.Got("serverInfo", name), "a string")
+			}
+		}
+	}
+}
+
+// counterOffer: a version that the server answered once is one that it supports. An
+// answer to an offer that it does not support should be the latest of them.
+func counterOffer(e *conv.Event) {
+	offered, answered := e.Client.Version, e.Text("protocolVersion")
+	latest := conv.State[string](e.Conversation, "latest version")
+	if answered != offered && answered < *latest {
+		e.Find("/protocolVersion", answered+" for the offer "+offered, *latest+", which the server speaks as well")
+	}
+	*latest = max(*latest, answered)
+}
+
+func early(e *conv.Event) {
+	if e.Method != "ping" && !e.Initialized {
+		e.Hit(conv.Hit{Root: true, Subject: e.Method, Got: e.Method + " before notifications/initialized", Want: "only ping"})
+	}
+}
+
+// capabilityOf is what a client declares to be asked by a method.
+var capabilityOf = map[string]string{"sampling/createMessage": "sampling", "elicitation/create": "elicitation", "roots/list": "roots"}
+
+func declaredByClient(e *conv.Event) {
+	if name, ok := capabilityOf[e.Method]; ok {
+		if want := undeclared(&e.Client, name, e.Text("mode")); want != "" {
+			e.Hit(conv.Hit{Root: true, Subject: e.Method, Pointer: "/method", Got: e.Method, Want: "a client that declares " + want})
+		}
+	}
+}
+
+// undeclared is the capability that a request needs and the client does not declare, or
+// "". elicitation without members is that of forms.
+func undeclared(client *conv.Peer, name, mode string) string {
+	switch {
+	case !client.Has(name):
+		return name
+	case name != "elicitation":
+	case mode == "url" && !client.Has(name, "url"):
+		return "elicitation.url"
+	case mode != "url" && client.Has(name, "url") && !client.Has(name, "form"):
+		return "elicitation.form"
+	}
+	return ""
+}
+
+func freshID(e *conv.Event) {
+	used := conv.State[conv.Recent[string, uint64]](e.Conversation, "server ids")
+	key := conv.Key(e.Message.ID)
+	if _, again := used.Get(key); again {
+		e.Hit(conv.Hit{Root: true, Subject: "request", Pointer: "/id", Got: "id " + conv.Show(e.Message.ID) + " again", Want: "an id that was not used in the session"})
+	}
+	used.Put(key, e.Frame.Seq)
+}
+
+var capabilities = []Check{
+	{ID: "L037", Kind: conv.OnNotice, Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed", "notifications/resources/updated"}, When: serverDeclared, Do: declaredChanges},
+	{ID: "L038", Kind: conv.OnNotice, Methods: []string{"notifications/message"}, When: serverDeclared, Do: func(e *conv.Event) {
+		if !e.Server.Has("logging") {
+			e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "the capability logging"})
+		}
+	}},
+	{ID: "L040", Kind: conv.OnResult, Methods: opening, Do: capabilityObjects},
+	{ID: "L041", Kind: conv.OnResult, Methods: opening, Do: func(e *conv.Event) {
+		for _, m := range capsOf(e) {
+			if !slices.Contains(capabilityNames, m.Name) {
+				e.Find(jsonraw.Pointer("/capabilities", m.Name), m.Name, "a capability of 2026, or one below extensions or experimental")
+			}
+		}
+	}},
+	{ID: "L042", Kind: conv.OnResult, Methods: opening, When: func(e *conv.Event) bool { return e.Raw("capabilities", "extensions") != nil }, Do: extensionIDs},
+}
+
+var (
+	opening         = []string{"initialize", "server/discover"}
+	capabilityNames = []string{"experimental", "logging", "completions", "prompts", "resources", "tools", "extensions"}
+)
+
+func serverDeclared(e *conv.Event) bool { return e.Server.Declared }
+
+func declaredChanges(e *conv.Event) {
+	need := map[string][]string{
+		"notifications/tools/list_changed":     {"tools", "listChanged"},
+		"notifications/prompts/list_changed":   {"prompts", "listChanged"},
+		"notifications/resources/list_changed": {"resources", "listChanged"},
+		"notifications/resources/updated":      {"resources", "subscribe"},
+	}[e.Method]
+	if !e.Server.Has(need...) {
+		e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "the capability " + need[0] + "." + need[1]})
+	}
+}
+
+func capsOf(e *conv.Event) jsonraw.Members {
+	members, _ := jsonraw.Object(e.Raw("capabilities"))
+	return members
+}
+
+func capabilityObjects(e *conv.Event) {
+	for _, m := range capsOf(e) {
+		if !conv.IsObject(m.Value) {
+			e.Find(jsonraw.Pointer("/capabilities", m.Name), conv.Show(m.Value), "an object")
+		}
+	}
+}
+
+func extensionIDs(e *conv.Event) {
+	members, _ := jsonraw.Object(e.Raw("capabilities", "extensions"))
+	for _, m := range members {
+		prefix, name, ok := cutPrefix(m.Name)
+		switch at := jsonraw.Pointer("/capabilities/extensions", m.Name); {
+		case !ok || !labels(prefix) || !keyName(name, true) || name == "":
+			e.Find(at, conv.Show([]byte(m.Name)), "prefix/name")
+		case !conv.IsObject(m.Value):
+			e.Find(at, conv.Show(m.Value), "an object")
+		}
+	}
+}

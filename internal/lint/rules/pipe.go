@@ -1,0 +1,78 @@
+package rules
+
+import (
+	"time"
+
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+var pipe = []Check{
+	{ID: "L019", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
+	{ID: "L019", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return !e.Flag && !brokenMessage(e) }, Do: func(e *conv.Event) {
+		e.Hit(conv.Hit{Subject: "stdout", Got: conv.Show(e.Value), Want: "a JSON-RPC message"})
+	}},
+	{ID: "L020", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
+	{ID: "L020", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return e.Flag }, Do: func(e *conv.Event) {
+		e.Hit(conv.Hit{Subject: "stdout", Got: conv.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"})
+	}},
+	{ID: "L021", Kind: conv.OnMessage, Do: noRequest},
+	{ID: "L023", Kind: conv.OnMessage, Do: func(e *conv.Event) { *conv.State[bool](e.Conversation, "answered first") = true }},
+	{ID: "L023", Kind: conv.OnClose, Do: diesAtFirst},
+	{ID: "L024", Kind: conv.OnReply, When: cancelled, Do: afterCancel},
+	{ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: cancelled, Do: afterCancel},
+	{ID: "L025", Kind: conv.OnClose, Do: func(e *conv.Event) {
+		if e.Frame.Close != nil && e.Frame.Close.By == wire.Sent {
+			*conv.State[time.Time](e.Conversation, "stdin closed") = e.Frame.Time
+		}
+	}},
+	{ID: "L025", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Call != nil }, Do: buffered},
+}
+
+func noRequest(e *conv.Event) {
+	if e.Message.Kind == wire.Request {
+		e.Hit(conv.Hit{Root: true, Subject: e.Message.Method, Got: conv.Show(e.Message.Raw), Want: "a response or a notification"})
+	}
+}
+
+// diesAtFirst: the process ended while the first request was open, and had sent nothing.
+func diesAtFirst(e *conv.Event) {
+	f := e.Frame.Close
+	if f != nil && f.By == wire.Received && !*conv.State[bool](e.Conversation, "answered first") && e.OpenCalls() > 0 {
+		e.Hit(conv.Hit{Subject: "process", Got: "ended (" + f.How + ") before it answered the first request", Want: "an error response"})
+	}
+}
+
+// inFlight is how long a message may have been on its way when the client cancelled.
+const inFlight = 250 * time.Millisecond
+
+func cancelled(e *conv.Event) bool {
+	return e.Call != nil && e.Call.CancelledAt > 0 && e.Call.Method != "subscriptions/listen" && e.Call.Answers == 0
+}
+
+func afterCancel(e *conv.Event) {
+	if e.Frame.Time.Sub(e.Call.Cancelled) < inFlight {
+		return
+	}
+	severity := conv.Error
+	if e.Rev < conv.R26 {
+		severity = conv.Warn
+	}
+	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: e.Call.Method, Got: conv.Show(e.Message.Raw),
+		Want: "nothing more for the request with id " + string(e.Call.ID)})
+}
+
+// patience is how long a response may take that is not held back by a buffer.
+const patience = 2 * time.Second
+
+// buffered: two requests had waited for long, and were answered as soon as stdin ended.
+func buffered(e *conv.Event) {
+	closed := *conv.State[time.Time](e.Conversation, "stdin closed")
+	if closed.IsZero() || closed.Sub(e.Call.Sent) < patience || e.Frame.Time.Sub(closed) > patience {
+		return
+	}
+	late := conv.State[int](e.Conversation, "late")
+	if *late++; *late == 2 {
+		e.Hit(conv.Hit{Root: true, Subject: "stdout", Got: "responses when stdin was closed, and none before", Want: "each response as soon as it is known"})
+	}
+}

@@ -1,0 +1,49 @@
+// Package rules has the checks of the passive rules: each looks at one kind of event of
+// a conversation. Which revision, transport and capability a rule is for stands in the
+// table of package lint, which calls a check only where its rule holds.
+package rules
+
+import (
+	"slices"
+
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+// A Check applies a rule to events of one kind.
+type Check struct {
+	ID   string
+	Kind conv.Kind
+	// Methods are those of the events; nil means all.
+	Methods []string
+	// When is false for events that the rule says nothing about; it may be nil.
+	When func(*conv.Event) bool
+	Do   func(*conv.Event)
+	// Lacks says what the caller would have to provide, "" for most checks.
+	Lacks string
+	// Yields is set on a general check, which leaves alone what others reported.
+	Yields bool
+}
+
+// Tools are what checks need of other packages.
+type Tools struct {
+	// Shape says where a message is not as a revision has it, but for entries of lists
+	// that it is told to skip (package shape, CheckBut).
+	Shape func(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding
+	// Compile makes a checker of a JSON Schema.
+	Compile func(schema []byte) (Schema, *SchemaFault)
+}
+
+// A Schema says where a value does not keep to it; an error means that it cannot tell.
+type Schema interface {
+	Check(value []byte) ([]wire.Finding, error)
+}
+
+// A SchemaFault is why a schema cannot be used: a short stable reason ("not_a_schema",
+// "external_ref"), a JSON pointer into the schema, and a sentence.
+type SchemaFault struct{ Reason, Where, Text string }
+
+// All are the checks of all rules. Those whose tools are missing have Lacks set.
+func All(t Tools) []Check {
+	return slices.Concat(framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions)
+}

@@ -1,0 +1,166 @@
+package rules
+
+import (
+	"bytes"
+	"math/big"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+var sessions = []Check{
+	{ID: "L088", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: func(e *conv.Event) {
+		id := e.Stream.Response.Field("Mcp-Session-Id")
+		if strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {
+			header(e, "Mcp-Session-Id: "+id, "characters from ! to ~")
+		}
+	}},
+	{ID: "L089", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: predictable},
+	{ID: "L096", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.IsGet() && !resumes(e.Stream) }, Do: func(e *conv.Event) {
+		e.Hit(conv.Hit{Root: true, Subject: "GET stream", Got: "a response: " + conv.Show(e.Message.Raw), Want: "requests and notifications only"})
+	}},
+	{ID: "L097", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Stream != nil && !resumes(e.Stream) }, Do: twice},
+	{ID: "L098", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
+		return e.Frame.SSE != nil && e.Frame.SSE.ID != nil && *e.Frame.SSE.ID != "" && !resumes(e.Stream)
+	}, Do: eventID},
+	{ID: "L099", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
+		return e.Stream.Events == 1 && e.Stream.Sent == wire.Request && e.Frame.SSE != nil && e.Frame.SSE.ID != nil
+	}, Do: func(e *conv.Event) {
+		if len(bytes.Trim(e.Frame.Raw, jsonraw.WhiteSpace)) > 0 {
+			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "an event with data first", Want: "an event with an id and no data first"})
+		}
+	}},
+	{ID: "L100", Kind: conv.OnClose, When: serverCloses, Do: func(e *conv.Event) {
+		if e.Stream.Open > 0 && !e.Stream.Retry {
+			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "closed without the response and without retry", Want: "an event with retry before the end"})
+		}
+	}},
+	{ID: "L102", Kind: conv.OnClose, When: serverCloses, Do: func(e *conv.Event) {
+		if e.Stream.Open > 0 {
+			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "closed without the response", Want: "the response"})
+		}
+	}},
+	{ID: "L103", Kind: conv.OnEvent, When: endpoint, Do: func(e *conv.Event) {
+		if e.Stream.Events > 1 {
+			e.Hit(conv.Hit{Root: true, Subject: "event stream", Got: "endpoint as event " + strconv.Itoa(e.Stream.Events), Want: "endpoint first"})
+		}
+	}},
+	{ID: "L104", Kind: conv.OnEvent, When: endpoint, Do: endpointURL},
+	{ID: "L105", Kind: conv.OnEvent, When: endpoint, Do: func(e *conv.Event) {
+		e.Hit(conv.Hit{Root: true, Subject: "transport", Got: "HTTP+SSE", Want: "Streamable HTTP"})
+	}},
+}
+
+// resumes reports the continuation of another stream.
+func resumes(s *conv.Stream) bool { return s != nil && s.Request.Field("Last-Event-ID") != "" }
+
+// hasSession: a session id that was hidden in the recording cannot be judged.
+func hasSession(e *conv.Event) bool {
+	if !onStream(e) {
+		return false
+	}
+	id := e.Stream.Response.Field("Mcp-Session-Id")
+	return id != "" && len(redact.HiddenIn(id)) == 0
+}
+
+const shortestSession = 16
+
+func predictable(e *conv.Event) {
+	id := e.Stream.Response.Field("Mcp-Session-Id")
+	before := conv.State[string](e.Conversation, "session id")
+	switch {
+	case len(id) < shortestSession:
+		header(e, "Mcp-Session-Id: "+id, "at least "+strconv.Itoa(shortestSession)+" characters")
+	case strings.Trim(id, "0123456789") == "":
+		header(e, "Mcp-Session-Id: "+id, "more than digits")
+	case consecutive(*before, id):
+		header(e, "Mcp-Session-Id: "+id+" after "+*before, "ids that cannot be guessed")
+	}
+	*before = id
+}
+
+// consecutive reports two ids that differ only at their end, by a small number.
+func consecutive(a, b string) bool {
+	if len(a) != len(b) || a == b {
+		return false
+	}
+	n := 0
+	for n < len(a) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && a[n-1] >= '0' && a[n-1] <= '9' {
+		n--
+	}
+	x, good := new(big.Int).SetString(a[n:], 16)
+	y, fine := new(big.Int).SetString(b[n:], 16)
+	return good && fine && new(big.Int).Abs(x.Sub(x, y)).Cmp(big.NewInt(16)) < 0
+}
+
+// sentTwice is within which time the same message on another stream is the same message.
+const sentTwice = 2 * time.Second
+
+type place struct {
+	stream int
+	at     time.Time
+}
+
+// twice compares messages that cannot be equal by chance: requests, responses, changes.
+func twice(e *conv.Event) {
+	m := e.Message
+	if m.Kind == wire.Invalid || m.Kind == wire.Notification && (m.Method == "notifications/message" || m.Method == "notifications/progress") {
+		return
+	}
+	seen := conv.State[conv.Recent[string, place]](e.Conversation, "messages of streams")
+	key := string(m.Raw)
+	if len(key) > 4096 {
+		return
+	}
+	if p, again := seen.Get(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
+		e.Hit(conv.Hit{Root: true, Subject: "message", Got: "on two streams: " + conv.Show(m.Raw), Want: "on one stream"})
+	}
+	seen.Put(key, place{e.Stream.Number, e.Frame.Time})
+}
+
+func eventID(e *conv.Event) {
+	seen := conv.State[conv.Recent[string, int]](e.Conversation, "event ids")
+	key := *e.Frame.SSE.ID
+	if e.Stream.Request != nil {
+		key = e.Stream.Request.Field("Mcp-Session-Id") + " " + key
+	}
+	if _, again := seen.Get(key); again {
+		e.Hit(conv.Hit{Root: true, Subject: "event", Got: "id " + *e.Frame.SSE.ID + " again", Want: "an id of its own for each event"})
+	}
+	seen.Put(key, e.Stream.Number)
+}
+
+// serverCloses: the server ended the event stream of a request, and the connection was
+// not merely lost.
+func serverCloses(e *conv.Event) bool {
+	f := e.Frame.Close
+	return f != nil && f.By == wire.Received && f.How == "end" && e.Stream.EventStream() && e.Stream.Sent == wire.Request
+}
+
+func endpoint(e *conv.Event) bool { return e.Frame.SSE != nil && e.Frame.SSE.Event == "endpoint" }
+
+func endpointURL(e *conv.Event) {
+	if e.Stream.Request == nil {
+		return
+	}
+	base, err := url.Parse(e.Stream.Request.URL)
+	if err != nil || base.Host == "" {
+		return
+	}
+	u, err := base.Parse(string(e.Frame.Raw))
+	switch {
+	case err != nil:
+		e.Hit(conv.Hit{Root: true, Subject: "endpoint", Got: conv.Show(e.Frame.Raw), Want: "a URL"})
+	case unreachable(u.Hostname()) || !sameOrigin(base, u):
+		e.Hit(conv.Hit{Root: true, Subject: "endpoint", Got: u.String(), Want: "a URL of " + base.Scheme + "://" + base.Host})
+	}
+}

@@ -1,0 +1,65 @@
+package rules
+
+import (
+	"strings"
+
+	"mcpc/internal/lint/conv"
+)
+
+var versions = []Check{
+	{ID: "L045", Kind: conv.OnResult, Do: serverInfo},
+	{ID: "L054", Kind: conv.OnResult, Do: resultType},
+	{ID: "L055", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" }, Do: taskWanted},
+	{ID: "L056", Kind: conv.OnResult, Do: func(e *conv.Event) {
+		for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
+			if e.Raw(name) != nil {
+				e.Find("/"+name, e.Got(name), "a result without "+name)
+			}
+		}
+	}},
+}
+
+func cutPrefix(key string) (prefix, name string, ok bool) { return strings.Cut(key, "/") }
+
+func serverInfo(e *conv.Event) {
+	switch {
+	case e.Raw("_meta", conv.MetaPrefix+"serverInfo") != nil:
+	case e.Method == "server/discover" && e.Raw("serverInfo") != nil:
+		e.FindAs(conv.Info, "/serverInfo", "serverInfo outside of _meta", "io.modelcontextprotocol/serverInfo in _meta")
+	default:
+		e.Hit(conv.Hit{Subject: "results", Pointer: "/_meta", Got: conv.Show(e.Raw("_meta")), Want: "io.modelcontextprotocol/serverInfo"})
+	}
+}
+
+// rounds are the methods whose result may ask for input.
+var rounds = []string{"tools/call", "prompts/get", "resources/read"}
+
+func resultType(e *conv.Event) {
+	switch kind := e.Text("resultType"); {
+	case kind == "complete", kind == "input_required", kind == "task":
+	case e.Raw("resultType") == nil:
+		e.Find("/resultType", "missing", `"complete"`)
+	case declaresExtensions(e):
+	default:
+		e.Find("/resultType", e.Got("resultType"), `"complete", "input_required" or that of an extension which the client declared`)
+	}
+}
+
+// declaresExtensions: a type that is not the protocol's may be that of an extension
+// other than tasks, which the client declared.
+func declaresExtensions(e *conv.Event) bool {
+	extensions := conv.Inside(e.Call.Meta(conv.MetaPrefix+"clientCapabilities"), "extensions")
+	return conv.IsObject(extensions) && len(extensions) > 2
+}
+
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+func taskWanted(e *conv.Event) {
+	caps := e.Call.Meta(conv.MetaPrefix + "clientCapabilities")
+	switch {
+	case e.Method != "tools/call":
+		e.Find("/resultType", `"task" for `+e.Method, `"task" for tools/call only`)
+	case conv.Inside(caps, "extensions", tasksExtension) == nil:
+		e.Find("/resultType", `"task"`, "a client that declares "+tasksExtension)
+	}
+}
