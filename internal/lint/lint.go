@@ -71,6 +71,10 @@ func New(o Options) *Linter {
 		l.tallies[i].off = slices.Contains(o.Off, r.ID)
 	}
 	for _, check := range rules.All(o.Tools) {
+		if check.ID == "" {
+			l.byKind[check.Kind] = append(l.byKind[check.Kind], bound{-1, check})
+			continue
+		}
 		i := index[check.ID]
 		l.tallies[i].checked = true
 		if l.tallies[i].lacks = check.Lacks; check.Lacks == "" && !l.tallies[i].off {
@@ -131,6 +135,10 @@ func (l *Linter) judge(conn int, e *conv.Event) {
 	for i := range l.byKind[e.Kind] {
 		b := &l.byKind[e.Kind][i]
 		if len(b.check.Methods) > 0 && !slices.Contains(b.check.Methods, e.Method) || b.check.When != nil && !b.check.When(e) {
+			continue
+		}
+		if b.rule < 0 {
+			b.check.Do(e)
 			continue
 		}
 		t, r := &l.tallies[b.rule], &l.rules[b.rule]

@@ -19,12 +19,12 @@ import (
 // tools are what package lint takes of others.
 var tools = rules.Tools{
 	Shape: shape.CheckBut,
-	Compile: func(schema []byte) (rules.Schema, *rules.SchemaFault) {
-		s, _, err := validate.Compile(schema)
+	Compile: func(schema []byte) (rules.Schema, []wire.Finding, *rules.SchemaFault) {
+		s, warnings, err := validate.Compile(schema)
 		if failed, ok := errors.AsType[*validate.SchemaError](err); ok {
-			return nil, &rules.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
+			return nil, nil, &rules.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
 		}
-		return s, nil
+		return s, warnings, nil
 	},
 }
 

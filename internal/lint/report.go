@@ -132,7 +132,7 @@ func (l *Linter) trigger(id string) string {
 	var words []string
 	for kind := range l.byKind {
 		for _, b := range l.byKind[kind] {
-			if l.rules[b.rule].ID != id {
+			if b.check.ID != id {
 				continue
 			}
 			word := conv.Kind(kind).String()

@@ -39,6 +39,9 @@ import (
 //	on N                               go on with stream N
 //	close server|client HOW            the end of the stream or the pipe
 //	+ DURATION                         time passes
+//
+// $D is the title, the description and the annotations of a tool, $S those and an
+// inputSchema, $LONG a text of 5,000 characters, $FLOOD 25 progress notifications.
 type transcript struct {
 	frames    []wire.Frame
 	now       time.Time
@@ -60,6 +63,14 @@ const url = "https://mcp.example.com/mcp"
 
 func parse(text string) (frames []wire.Frame, err error) {
 	t := &transcript{now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), caps: "{}", headed: map[int]bool{}, events: map[int]bool{}}
+	text = strings.ReplaceAll(text, "$LONG", strings.Repeat("word ", 1000))
+	flood := ""
+	for i := range 25 {
+		flood += fmt.Sprintf("<~ notifications/progress {\"progressToken\":\"a\",\"progress\":%d}\n", i)
+	}
+	text = strings.ReplaceAll(text, "$FLOOD", flood)
+	text = strings.ReplaceAll(text, "$S", `$D,"inputSchema":{"type":"object"}`)
+	text = strings.ReplaceAll(text, "$D", `"title":"T","description":"Adds two numbers.","annotations":{"readOnlyHint":true}`)
 	for n, line := range strings.Split(text, "\n") {
 		if line = strings.TrimRight(line, " "); line == "" || strings.HasPrefix(line, "#") {
 			continue

@@ -12,6 +12,7 @@ import (
 
 // A Check applies a rule to events of one kind.
 type Check struct {
+	// ID is that of the rule; "" for what only remembers, for any revision.
 	ID   string
 	Kind conv.Kind
 	// Methods are those of the events; nil means all.
@@ -30,8 +31,8 @@ type Tools struct {
 	// Shape says where a message is not as a revision has it, but for entries of lists
 	// that it is told to skip (package shape, CheckBut).
 	Shape func(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding
-	// Compile makes a checker of a JSON Schema.
-	Compile func(schema []byte) (Schema, *SchemaFault)
+	// Compile makes a checker of a JSON Schema. Warnings tell what it will not check.
+	Compile func(schema []byte) (Schema, []wire.Finding, *SchemaFault)
 }
 
 // A Schema says where a value does not keep to it; an error means that it cannot tell.
@@ -45,5 +46,6 @@ type SchemaFault struct{ Reason, Where, Text string }
 
 // All are the checks of all rules. Those whose tools are missing have Lacks set.
 func All(t Tools) []Check {
-	return slices.Concat(framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions)
+	return slices.Concat(notes, framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions, tools, schemaChecks(t), content,
+		lists, questions, notices, tasks, auth, poisoned, cost, []Check{shapeCheck(t)})
 }

@@ -9,7 +9,7 @@ import (
 var versions = []Check{
 	{ID: "L045", Kind: conv.OnResult, Do: serverInfo},
 	{ID: "L054", Kind: conv.OnResult, Do: resultType},
-	{ID: "L055", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" }, Do: taskWanted},
+	{ID: "L055", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" && !isOneOf(e.Method, taskMethods...) }, Do: taskWanted},
 	{ID: "L056", Kind: conv.OnResult, Do: func(e *conv.Event) {
 		for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
 			if e.Raw(name) != nil {

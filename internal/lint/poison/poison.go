@@ -1,0 +1,246 @@
+// Package poison finds text in the definition of a tool or a prompt that is addressed to
+// the model and not to its user: hidden characters, instructions, orders about other
+// tools, requests for secrets. It is a heuristic: what it finds has to be read by a
+// person, and nothing found proves nothing.
+package poison
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/schema"
+)
+
+// A Kind says what was found.
+type Kind string
+
+// The kinds.
+const (
+	Hidden      Kind = "hidden characters"
+	Instruction Kind = "instruction-like text"
+	OtherTool   Kind = "an order about another tool"
+	Secret      Kind = "a request for a secret"
+	Size        Kind = "very long text"
+)
+
+// A Mark is a suspicious place: a JSON pointer into the definition, and the words that
+// were found there.
+type Mark struct {
+	Kind  Kind
+	At    string
+	Words string
+}
+
+// MaxText is how many bytes the texts of a definition may have together.
+const MaxText = 4 << 10
+
+// mostMarks bounds what is reported of one definition.
+const mostMarks = 50
+
+// A place is a text of a definition.
+type place struct{ at, text string }
+
+// Scan looks at the definition of a tool, or of a prompt. names are those of all tools of
+// the server; calls for others of them are only found where they are known.
+func Scan(definition json.RawMessage, names []string) (marks []Mark) {
+	own, _ := jsonraw.Text(jsonraw.First(definition, "name"))
+	total := 0
+	others := otherNames(names, own)
+	for _, p := range texts(definition) {
+		total += len(p.text)
+		if len(marks) >= mostMarks {
+			break
+		}
+		if words := HiddenIn(p.text); words != "" {
+			marks = append(marks, Mark{Hidden, p.at, words})
+		}
+		if words := instructions().FindString(p.text); words != "" {
+			marks = append(marks, Mark{Instruction, p.at, words})
+		} else if words := orders(p.text, others); words != "" {
+			marks = append(marks, Mark{OtherTool, p.at, words})
+		}
+		if words := asks().FindString(p.text); words != "" && !negated(p.text, words) {
+			marks = append(marks, Mark{Secret, p.at, words})
+		}
+	}
+	if total > MaxText {
+		marks = append(marks, Mark{Size, "", strconv.Itoa(total) + " bytes of text"})
+	}
+	return marks
+}
+
+// texts are those that a host shows to a model: also in schemas.
+func texts(definition json.RawMessage) (all []place) {
+	add := func(at string, raw json.RawMessage) {
+		if text, ok := jsonraw.Text(raw); ok && text != "" {
+			all = append(all, place{at, text})
+		}
+	}
+	members, _ := jsonraw.Object(definition)
+	for _, m := range members {
+		at := jsonraw.Pointer("", m.Name)
+		switch m.Name {
+		case "name", "title", "description":
+			add(at, m.Value)
+		case "annotations":
+			add(at+"/title", jsonraw.First(m.Value, "title"))
+		case "arguments":
+			items, _ := jsonraw.Array(m.Value)
+			for i, item := range items {
+				for _, name := range []string{"name", "title", "description"} {
+					add(at+"/"+strconv.Itoa(i)+"/"+name, jsonraw.First(item, name))
+				}
+			}
+		case "inputSchema", "outputSchema":
+			for _, n := range schema.Walk(m.Value).Nodes {
+				if n.Property != "" {
+					all = append(all, place{at + n.At, n.Property})
+				}
+				for _, k := range n.Members {
+					switch where := at + jsonraw.Pointer(n.At, k.Name); k.Name {
+					case "title", "description", "$comment", "default", "const":
+						add(where, k.Value)
+					case "enum", "examples":
+						items, _ := jsonraw.Array(k.Value)
+						for i, item := range items {
+							add(where+"/"+strconv.Itoa(i), item)
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// HiddenIn names the first characters of a text that a reader does not see, or "".
+func HiddenIn(text string) string {
+	var before rune
+	for i, r := range text {
+		if hidden(r) && !joins(before, r, text[i+utf8.RuneLen(r):]) {
+			return "U+" + strings.ToUpper(strconv.FormatInt(int64(r)+0x10000, 16)[1:]) + " after " + strconv.Quote(tail(text[:i]))
+		}
+		before = r
+	}
+	return ""
+}
+
+func tail(text string) string {
+	runes := []rune(text)
+	return string(runes[max(0, len(runes)-20):])
+}
+
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t' || r == '\r':
+		return false
+	case r < ' ', r >= 0x7f && r < 0xa0:
+		return true
+	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069, r == 0xfeff:
+		return true
+	case r >= 0xe0000 && r <= 0xe01ef, r == 0x3164, r == 0x115f, r == 0x1160:
+		return true
+	}
+	return false
+}
+
+// joins reports a character that the writing needs: joiners inside of emoji and of
+// scripts whose letters join, marks of direction beside letters written right to left.
+func joins(before, r rune, after string) bool {
+	next, _ := utf8.DecodeRuneInString(after)
+	switch r {
+	case 0x200d, 0x200c:
+		return joined(before) && joined(next)
+	case 0x200e, 0x200f:
+		return rightToLeft(before) || rightToLeft(next)
+	}
+	return false
+}
+
+func joined(r rune) bool {
+	return unicode.Is(unicode.So, r) || unicode.Is(unicode.Sk, r) || r == 0xfe0f ||
+		unicode.In(r, unicode.Arabic, unicode.Devanagari, unicode.Bengali, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Mn)
+}
+
+func rightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
+
+// instructions match what a description says to a model about its own conduct.
+var instructions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)\b(` + strings.Join([]string{
+		`(ignore|disregard|forget|override) (all |any |the |your |of )*(previous|prior|above|earlier|other|system|safety) (\w+ )?(instructions?|prompts?|rules|messages|guidelines)`,
+		`(do not|don't|never|must not) (ever )?(tell|inform|mention|reveal|show|notify|disclose|explain)\b.{0,40}\b(the )?users?`,
+		`without (telling|informing|notifying|asking|mentioning)\b.{0,30}\busers?`,
+		`(keep|hide) (this|it|that)( \w+)? (secret|hidden|from the user|confidential)`,
+		`(reveal|print|output|repeat|leak|include) (me )?(your|the) (full |entire |whole )?(system prompt|hidden instructions)`,
+		`you are now (a|an|in|the)\b`,
+		`(new|updated|real) (system )?instructions?:`,
+		`(silently|secretly|covertly) (\w+ )?(send|forward|copy|call|read|append|include|upload|exfiltrate)`,
+		`exfiltrate`,
+		`(before|after) (using|calling|running|executing) (this|any|any other|every|all) (other )?tools?\b.{0,60}\b(must|always|have to|first)`,
+		`(always|must) (call|use|run|invoke) this tool (first|before|instead)`,
+	}, "|") + `)|<(important|system|instructions?|secret|hidden)>`)
+})
+
+// asks match requests for secrets, and the places where users have them.
+var asks = sync.OnceValue(func() *regexp.Regexp {
+	secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
+	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|read|copy|collect)\b (\w+ ){0,4}(your|user'?s|their|all|the contents? of|any)? ?(\w+ ){0,2}` + secret +
+		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
+})
+
+// negated reports a warning against what was found: "do not include your password".
+func negated(text, words string) bool {
+	before := strings.ToLower(text[:strings.Index(text, words)])
+	if len(before) > 30 {
+		before = before[len(before)-30:]
+	}
+	return strings.Contains(before, "not ") || strings.Contains(before, "never ") || strings.Contains(before, "n't ")
+}
+
+// otherNames are the names that can be told from plain words.
+func otherNames(names []string, own string) (others []string) {
+	for _, name := range names {
+		if name != own && len(name) >= 5 && strings.ContainsAny(name, "_-.") {
+			others = append(others, name)
+		}
+	}
+	return others
+}
+
+var ordering = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(must|always|never|do not|don't|stop using|has been replaced|is (unsafe|deprecated|broken))\b`)
+})
+
+// orders finds a sentence that orders what to do with another tool.
+func orders(text string, others []string) string {
+	if len(others) == 0 || !ordering().MatchString(text) {
+		return ""
+	}
+	for _, sentence := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '!' || r == ';' }) {
+		for _, part := range strings.Split(sentence, ". ") {
+			if !ordering().MatchString(part) {
+				continue
+			}
+			for _, name := range others {
+				if i := strings.Index(part, name); i >= 0 && boundary(part, i, len(name)) {
+					return strings.TrimSpace(part)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func boundary(text string, at, size int) bool {
+	return (at == 0 || !word(text[at-1])) && (at+size == len(text) || !word(text[at+size]))
+}
+
+func word(c byte) bool {
+	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

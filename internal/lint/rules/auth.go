@@ -1,0 +1,217 @@
+package rules
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+// The heads of refusals come before it is known which revision the server speaks: they
+// are noted, and judged at the end.
+var auth = []Check{
+	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(right401)},
+	{ID: "L194", Kind: conv.OnError, When: unauthorized, Do: errorIn200},
+	{ID: "L195", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
+		if r.status == 401 && r.challenge["resource_metadata"] == "" {
+			refused(e, r, "WWW-Authenticate: "+r.field, "resource_metadata")
+		}
+	})},
+	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
+		if r.field != "" && isOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
+			refused(e, r, "WWW-Authenticate: "+r.field, "scope")
+		}
+	})},
+	{ID: "L206", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(stepUp)},
+	{ID: "L205", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(loginOf(e).redirects) > 0 }, Do: issuer},
+	{ID: "L209", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return len(loginOf(e).tokens) > 0 }, Do: func(e *conv.Event) {
+		for _, t := range loginOf(e).tokens {
+			if t.want == "" {
+				continue
+			}
+			e.Hit(conv.Hit{Root: true, Subject: "token endpoint", Seq: t.seq, Got: t.text, Want: t.want})
+		}
+	}},
+	{ID: "L210", Kind: conv.OnResult, Methods: []string{"server/discover"}, Do: func(e *conv.Event) {
+		if e.Raw("capabilities", "logging") != nil {
+			e.Find("/capabilities/logging", "logging", "stderr, or OpenTelemetry")
+		}
+	}},
+	{ID: "L210", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return loginOf(e).registered > 0 }, Do: func(e *conv.Event) {
+		e.Hit(conv.Hit{Root: true, Subject: "registration", Seq: loginOf(e).registered, Got: "dynamic client registration", Want: "a client id metadata document"})
+	}},
+	{ID: "L210", Kind: conv.OnQuestion, Methods: []string{"roots/list", "sampling/createMessage"}, When: embedded, Do: func(e *conv.Event) {
+		e.Find("", e.Method, "tool parameters, resource URIs or a model of the server's own")
+	}},
+}
+
+// A refusal is the head of a response that asks for authorization, or should.
+type refusal struct {
+	seq          uint64
+	status       int
+	token        bool
+	field, where string
+	challenge    map[string]string
+}
+
+// A login is what crossed between the client and the authorization server.
+type login struct {
+	refusals  []refusal
+	issuers   []string
+	advertise bool
+	redirects []refusal
+	tokens    []struct {
+		seq        uint64
+		text, want string
+	}
+	registered uint64
+}
+
+const mostRefusals = 200
+
+func loginOf(e *conv.Event) *login { return conv.State[login](e.Conversation, "login") }
+
+func hasRefusals(e *conv.Event) bool { return len(loginOf(e).refusals) > 0 }
+
+func eachRefusal(do func(*conv.Event, refusal)) func(*conv.Event) {
+	return func(e *conv.Event) {
+		for _, r := range loginOf(e).refusals {
+			do(e, r)
+		}
+	}
+}
+
+func refused(e *conv.Event, r refusal, got, want string) {
+	e.Hit(conv.Hit{Root: true, Subject: "HTTP " + strconv.Itoa(r.status), Seq: r.seq, Got: got, Want: want})
+}
+
+// notesHeads collects refusals and redirects with a code.
+func notesHeads(e *conv.Event) {
+	h, l := e.Stream.Response, loginOf(e)
+	where := h.Field("Location")
+	if u, err := url.Parse(where); err == nil && u.Query().Get("code") != "" && len(l.redirects) < mostRefusals {
+		l.redirects = append(l.redirects, refusal{seq: e.Frame.Seq, where: u.Query().Get("iss")})
+	}
+	if field := h.Field("WWW-Authenticate"); e.Stream.MCP && len(l.refusals) < mostRefusals &&
+		(field != "" || isOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
+		l.refusals = append(l.refusals, refusal{seq: e.Frame.Seq, status: h.Status, field: field, where: where,
+			token: e.Stream.Request.Field("Authorization") != "", challenge: challenge(field)})
+	}
+}
+
+// challenge reads the parameters of WWW-Authenticate (RFC 9110, section 11.6.1), of all
+// schemes together.
+func challenge(field string) map[string]string {
+	params := map[string]string{}
+	for len(field) > 0 {
+		name, rest, ok := strings.Cut(field, "=")
+		if !ok {
+			break
+		}
+		name = name[strings.LastIndexAny(name, " ,")+1:]
+		var value string
+		if rest, quoted := strings.CutPrefix(strings.TrimLeft(rest, " "), `"`); quoted {
+			value, field, _ = strings.Cut(rest, `"`)
+		} else {
+			value, field, _ = strings.Cut(rest, ",")
+		}
+		params[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
+	}
+	return params
+}
+
+func right401(e *conv.Event, r refusal) {
+	switch {
+	case r.status == 401:
+	case r.status/100 == 3 && loginPage(r.where):
+		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.where, "HTTP 401")
+	case r.field != "" && (r.status != 403 || !r.token):
+		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" with WWW-Authenticate", "HTTP 401")
+	}
+}
+
+func loginPage(where string) bool {
+	u, err := url.Parse(where)
+	if err != nil {
+		return false
+	}
+	path := strings.ToLower(u.Path)
+	return slices.ContainsFunc([]string{"login", "signin", "sign-in", "oauth", "authorize"}, func(w string) bool { return strings.Contains(path, w) })
+}
+
+func stepUp(e *conv.Event, r refusal) {
+	if r.status != 403 || r.challenge["error"] != "insufficient_scope" {
+		return
+	}
+	for _, name := range []string{"scope", "resource_metadata"} {
+		if r.challenge[name] == "" {
+			refused(e, r, "WWW-Authenticate: "+r.field, name)
+			return
+		}
+	}
+}
+
+// notesBodies collects what the authorization server said: its metadata, and how it
+// answers for tokens.
+func notesBodies(e *conv.Event) {
+	l := loginOf(e)
+	if e.Frame.Dir == 0 && e.Raw("redirect_uris") != nil {
+		l.registered = e.Frame.Seq
+	}
+	if e.Frame.Dir == 0 || !conv.IsObject(e.Value) || e.Stream.Response == nil {
+		return
+	}
+	if name := e.Text("issuer"); name != "" && e.Raw("authorization_endpoint") != nil && len(l.issuers) < mostRefusals {
+		l.issuers = append(l.issuers, name)
+		l.advertise = l.advertise || string(e.Raw("authorization_response_iss_parameter_supported")) == "true"
+	}
+	note := func(text, want string) {
+		if len(l.tokens) < mostRefusals {
+			l.tokens = append(l.tokens, struct {
+				seq        uint64
+				text, want string
+			}{e.Frame.Seq, text, want})
+		}
+	}
+	cache := e.Stream.Response.Field("Cache-Control")
+	switch {
+	case e.Raw("access_token") != nil && strings.Contains(strings.ToLower(cache), "no-store"):
+		note("", "")
+	case e.Raw("access_token") != nil:
+		note("Cache-Control: "+cache, "Cache-Control: no-store")
+	case e.Stream.Status() == 400 && e.Raw("error") != nil && conv.TypeOf(e.Raw("error")) != "string":
+		note("error: "+e.Got("error"), `"error" with a code of RFC 6749, section 5.2`)
+	}
+}
+
+// issuer compares the redirects of the login with the metadata (RFC 9207).
+func issuer(e *conv.Event) {
+	l := loginOf(e)
+	for _, r := range l.redirects {
+		switch {
+		case r.where == "" && l.advertise:
+			e.Hit(conv.Hit{Root: true, Subject: "redirect", Seq: r.seq, Got: "no iss", Want: "iss, which the metadata announces"})
+		case r.where != "" && len(l.issuers) > 0 && !slices.Contains(l.issuers, r.where):
+			e.Hit(conv.Hit{Root: true, Subject: "redirect", Seq: r.seq, Got: "iss " + r.where, Want: strings.Join(l.issuers, " or ")})
+		}
+	}
+}
+
+// embedded: as a request of its own it would break a graver rule.
+func embedded(e *conv.Event) bool { return e.Message.Kind == wire.Response }
+
+// unauthorized: the refusal is a JSON-RPC error in a response that says all is well.
+func unauthorized(e *conv.Event) bool {
+	return onStream(e) && e.Stream.Status() == 200 && e.Stream.Request != nil
+}
+
+func errorIn200(e *conv.Event) {
+	text := strings.ToLower(e.Message.Error.Message)
+	if e.Stream.Request.Field("Authorization") == "" && slices.ContainsFunc([]string{"unauthorized", "unauthenticated", "authentication required", "missing token"},
+		func(w string) bool { return strings.Contains(text, w) }) {
+		e.Hit(conv.Hit{Root: true, Subject: "HTTP 200", Got: "HTTP 200 with: " + e.Message.Error.Message, Want: "HTTP 401"})
+	}
+}

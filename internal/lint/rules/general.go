@@ -1,0 +1,115 @@
+package rules
+
+import (
+	"strconv"
+
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/poison"
+	"mcpc/internal/wire"
+)
+
+// shapeCheck is L010: what no other rule has reported.
+func shapeCheck(t Tools) Check {
+	if t.Shape == nil {
+		return Check{ID: "L010", Kind: conv.OnDone, Lacks: "needs the shapes of the revisions"}
+	}
+	return Check{ID: "L010", Kind: conv.OnDone, Yields: true, When: func(e *conv.Event) bool { return e.Rev != conv.Unknown }, Do: func(e *conv.Event) {
+		seen := func(entry []byte) bool { return !e.Fresh("shape "+e.Rev.Short(), entry) }
+		for _, f := range t.Shape(seen, e.Rev.String(), e.Method, e.Message) {
+			severity := conv.Severity("")
+			if f.Level != wire.Error {
+				severity = conv.Warn
+			}
+			e.Hit(conv.Hit{Severity: severity, Pointer: f.Where, Got: f.Text, Want: "what the schema of " + e.Rev.String() + " describes"})
+		}
+	}}
+}
+
+// ruleOf are the rules of what poison finds.
+var ruleOf = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
+	poison.Secret: "poison-secrets", poison.Size: "poison-size"}
+
+var poisoned = []Check{
+	{ID: "L129", Kind: conv.OnTool, Do: marks("L129")}, {ID: "L129", Kind: conv.OnPrompt, Do: marks("L129")},
+	{ID: "poison-names", Kind: conv.OnTool, Do: marks("poison-names")},
+	{ID: "poison-secrets", Kind: conv.OnTool, Do: marks("poison-secrets")}, {ID: "poison-secrets", Kind: conv.OnPrompt, Do: marks("poison-secrets")},
+	{ID: "poison-size", Kind: conv.OnTool, Do: marks("poison-size")}, {ID: "poison-size", Kind: conv.OnPrompt, Do: marks("poison-size")},
+}
+
+func marks(rule string) func(*conv.Event) {
+	return func(e *conv.Event) {
+		for _, m := range scanned(e) {
+			if ruleOf[m.Kind] == rule {
+				e.Find(m.At, string(m.Kind)+": "+m.Words, "text about what the tool does")
+			}
+		}
+	}
+}
+
+// scanned looks at a definition once for all rules.
+func scanned(e *conv.Event) []poison.Mark {
+	type cache struct {
+		seq   uint64
+		at    string
+		marks []poison.Mark
+	}
+	c := conv.State[cache](e.Conversation, "poison")
+	if c.seq != e.Frame.Seq || c.at != e.At {
+		var names []string
+		if e.Kind == conv.OnTool {
+			names = toolNames(e)
+		}
+		*c = cache{e.Frame.Seq, e.At, poison.Scan(e.Value, names)}
+	}
+	return c.marks
+}
+
+// toolNames are the names in the same page.
+func toolNames(e *conv.Event) []string {
+	type cache struct {
+		seq   uint64
+		names []string
+	}
+	c := conv.State[cache](e.Conversation, "names")
+	if c.seq != e.Frame.Seq {
+		items, _ := e.Message.ResultItems("tools")
+		*c = cache{seq: e.Frame.Seq}
+		for _, item := range items {
+			c.names = append(c.names, conv.TextInside(item, "name"))
+		}
+	}
+	return c.names
+}
+
+const (
+	dearTool = 8 << 10
+	dearList = 100 << 10
+)
+
+// cost: each conversation of a host carries the definitions of all tools.
+var cost = []Check{
+	{ID: "cost-tool", Kind: conv.OnTool, Do: func(e *conv.Event) {
+		if n := len(e.Value); n > dearTool {
+			e.Find("", strconv.Itoa(n)+" bytes, about "+strconv.Itoa(Tokens(n))+" tokens", "at most "+strconv.Itoa(dearTool)+" bytes")
+		}
+	}},
+	{ID: "cost-list", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: func(e *conv.Event) {
+		total := conv.State[int](e.Conversation, "bytes of tools")
+		if !continues(e) {
+			*total = 0
+		}
+		if *total += len(e.Raw("tools")); *total > dearList {
+			e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: strconv.Itoa(*total) + " bytes, about " + strconv.Itoa(Tokens(*total)) + " tokens", Want: "at most " + strconv.Itoa(dearList) + " bytes"})
+		}
+	}},
+}
+
+// Tokens estimates how many tokens so many bytes of JSON are to a model.
+func Tokens(bytes int) int { return (bytes + 3) / 4 }
+
+// notes are checks without a rule: they remember what others compare.
+var notes = []Check{
+	{Kind: conv.OnHead, Do: notesHeads},
+	{Kind: conv.OnOther, Do: notesBodies},
+	notesLevels, notesSubscriptions, notesEnds, notesTasks,
+}

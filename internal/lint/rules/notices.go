@@ -1,0 +1,306 @@
+package rules
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/redact"
+)
+
+var (
+	progress   = []string{"notifications/progress"}
+	logMessage = []string{"notifications/message"}
+	listen     = []string{"subscriptions/listen"}
+)
+
+var notices = []Check{
+	{ID: "L169", Kind: conv.OnNotice, Methods: progress, Do: activeToken},
+	{ID: "L170", Kind: conv.OnNotice, Methods: progress, Do: increases},
+	{ID: "L171", Kind: conv.OnNotice, Methods: progress, Do: withinTotal},
+	{ID: "L172", Kind: conv.OnNotice, Methods: progress, Do: func(e *conv.Event) {
+		if e.Raw("message") != nil {
+			e.Find("/message", e.Got("message"), "no message")
+		}
+	}},
+	{ID: "L173", Kind: conv.OnNotice, Methods: logMessage, Do: logWanted},
+	{ID: "L174", Kind: conv.OnSent, Methods: []string{"logging/setLevel"}, Do: func(e *conv.Event) {
+		*conv.State[string](e.Conversation, "level") = conv.TextInside(e.Value, "level")
+	}},
+	{ID: "L174", Kind: conv.OnNotice, Methods: logMessage, Do: func(e *conv.Event) {
+		least := *conv.State[string](e.Conversation, "level")
+		if below(e.Text("level"), least) {
+			e.Find("/level", e.Text("level"), least+" or above")
+		}
+	}},
+	{ID: "L176", Kind: conv.OnNotice, Methods: logMessage, Do: func(e *conv.Event) {
+		var known redact.Secrets
+		for _, found := range known.Find(e.Raw("data")) {
+			e.Find("/data", "a secret ("+string(found.Kind)+") of "+strconv.Itoa(found.To-found.From)+" bytes", "no credentials")
+			return
+		}
+		if e.Frame.Hidden > 0 && len(redact.HiddenIn(string(e.Raw("data")))) > 0 {
+			e.Find("/data", "a secret, hidden in the recording", "no credentials")
+		}
+	}},
+	{ID: "L178", Kind: conv.OnNotice, When: onListen, Do: tagged},
+	{ID: "L178", Kind: conv.OnResult, Methods: listen, Do: tagged},
+	{ID: "L179", Kind: conv.OnNotice, When: onListen, Do: withinFilter},
+	{ID: "L180", Kind: conv.OnNotice, Methods: []string{acknowledged}, When: onListen, Do: acknowledges},
+	{ID: "L181", Kind: conv.OnClose, When: listens, Do: graceful},
+	{ID: "L182", Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
+		if call := e.Conversation.Call(conv.Key(e.Raw("requestId"))); call == nil || call.Method != listen[0] {
+			e.Find("/requestId", e.Got("requestId"), "the id of a listen request")
+		}
+	}},
+}
+
+const acknowledged = "notifications/subscriptions/acknowledged"
+
+// activeToken: after a cancellation L024 speaks.
+func activeToken(e *conv.Event) {
+	raw := e.Raw("progressToken")
+	call := e.CallOf(conv.Key(raw))
+	switch {
+	case call == nil:
+		e.Find("/progressToken", "token "+conv.Show(raw)+" of no request", "the token of a request")
+	case call.Answers > 0 && !*conv.State[bool](e.Conversation, "task "+call.Token):
+		e.Find("/progressToken", "progress after the response", "progress before it")
+	}
+}
+
+func number(raw []byte) *big.Float {
+	if !jsonraw.IsNumber(raw) {
+		return nil
+	}
+	f, _, err := big.ParseFloat(jsonraw.Excerpt(raw, 64), 10, 64, big.ToNearestEven)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// A pace is how far the progress of a token has come, and how fast.
+type pace struct {
+	last   *big.Float
+	begins time.Time
+	many   int
+}
+
+func increases(e *conv.Event) {
+	paces := conv.State[conv.Recent[string, pace]](e.Conversation, "progress")
+	key := conv.Key(e.Raw("progressToken"))
+	before, _ := paces.Get(key)
+	now := number(e.Raw("progress"))
+	if now != nil && before.last != nil && now.Cmp(before.last) <= 0 {
+		e.Find("/progress", e.Got("progress")+" after "+before.last.String(), "more than "+before.last.String())
+	}
+	paces.Put(key, pace{last: now})
+}
+
+// mostASecond is how many progress notifications a second are enough for any bar.
+const mostASecond = 20
+
+func withinTotal(e *conv.Event) {
+	now, total := number(e.Raw("progress")), number(e.Raw("total"))
+	if now != nil && total != nil && now.Cmp(total) > 0 {
+		e.Find("/progress", e.Got("progress")+" of "+e.Got("total"), "at most the total")
+	}
+	paces := conv.State[conv.Recent[string, pace]](e.Conversation, "pace")
+	key := conv.Key(e.Raw("progressToken"))
+	p, _ := paces.Get(key)
+	if e.Frame.Time.Sub(p.begins) >= time.Second {
+		p = pace{begins: e.Frame.Time}
+	}
+	if p.many++; p.many == mostASecond+1 {
+		e.Find("", "more than "+strconv.Itoa(mostASecond)+" in a second", "at most "+strconv.Itoa(mostASecond)+" a second")
+	}
+	paces.Put(key, p)
+}
+
+var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+func below(level, least string) bool {
+	at, from := slices.Index(levels, level), slices.Index(levels, least)
+	return at >= 0 && from >= 0 && at < from
+}
+
+// logWanted: over stdio a log message names no request; it belongs to any that waits.
+func logWanted(e *conv.Event) {
+	if e.Stream == nil {
+		loudest := *conv.State[string](e.Conversation, "log levels wanted")
+		if loudest == "" {
+			e.Find("", "a log message, and no request with logLevel", "none")
+		} else if below(e.Text("level"), loudest) {
+			e.Find("/level", e.Text("level"), loudest+" or above")
+		}
+		return
+	}
+	call := e.Stream.Call
+	least, _ := jsonraw.Text(call.Meta(conv.MetaPrefix + "logLevel"))
+	switch {
+	case call == nil:
+	case call.Method == listen[0]:
+		e.Find("", "a log message on a listen stream", "none")
+	case least == "":
+		e.Find("", "a log message, and no logLevel in the request", "none")
+	case call.Answers > 0:
+		e.Find("", "a log message after the response", "log messages before it")
+	case below(e.Text("level"), least):
+		e.Find("/level", e.Text("level"), least+" or above")
+	}
+}
+
+// notesLevels remembers the lowest level that a request over stdio has asked for.
+var notesLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
+	want, _ := jsonraw.Text(e.Call.Meta(conv.MetaPrefix + "logLevel"))
+	least := conv.State[string](e.Conversation, "log levels wanted")
+	if want != "" && (*least == "" || below(want, *least)) {
+		*least = want
+	}
+}}
+
+func subscription(e *conv.Event) *conv.Call {
+	if e.Call != nil && e.Call.Method == listen[0] {
+		return e.Call
+	}
+	if e.Stream != nil && e.Stream.Call != nil && e.Stream.Call.Method == listen[0] {
+		return e.Stream.Call
+	}
+	return nil
+}
+
+// onListen reports a message of a subscription: on its stream, or over stdio with its id
+// or of a kind that only subscriptions have.
+func onListen(e *conv.Event) bool {
+	return subscription(e) != nil || e.Stream == nil && listenKinds[e.Method] && e.Method != "notifications/cancelled"
+}
+
+func tagged(e *conv.Event) {
+	id := e.Raw("_meta", conv.MetaPrefix+"subscriptionId")
+	call := subscription(e)
+	want := "the id of the listen request"
+	if call != nil {
+		want = string(call.ID)
+	}
+	if id == nil || call == nil || conv.Key(id) != conv.Key(call.ID) {
+		e.Find("/_meta/io.modelcontextprotocol~1subscriptionId", conv.Show(id), want)
+	}
+}
+
+// filterKinds are the members of a filter for what a server may send.
+var filterKinds = map[string]string{"notifications/tools/list_changed": "toolsListChanged", "notifications/prompts/list_changed": "promptsListChanged",
+	"notifications/resources/list_changed": "resourcesListChanged", "notifications/resources/updated": "resourceSubscriptions", "notifications/tasks": "taskIds"}
+
+func withinFilter(e *conv.Event) {
+	call := subscription(e)
+	if call == nil {
+		return
+	}
+	filter, _ := jsonraw.Object(conv.Inside(call.Params, "notifications"))
+	if e.Method == acknowledged {
+		honoured, _ := jsonraw.Object(e.Raw("notifications"))
+		for _, m := range honoured {
+			if string(m.Value) != "false" && !asksFor(filter, m.Name) || !subset(m.Value, filter.Value(m.Name)) {
+				e.Find(jsonraw.Pointer("/notifications", m.Name), conv.Show(m.Value), "what was asked for: "+conv.Show(filter.Value(m.Name)))
+			}
+		}
+		return
+	}
+	if kind := filterKinds[e.Method]; kind != "" && !asksFor(filter, kind) {
+		e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "a filter with " + kind})
+	} else if uri := e.Text("uri"); kind == "resourceSubscriptions" && !covers(filter.Words(kind), uri) {
+		e.Find("/uri", uri, "a URI of the filter, or below one")
+	}
+}
+
+func asksFor(filter jsonraw.Members, kind string) bool {
+	value := filter.Value(kind)
+	return value != nil && string(value) != "false" && string(value) != "null"
+}
+
+// subset compares lists of a filter; anything but two lists is a subset.
+func subset(part, whole []byte) bool {
+	if !conv.IsArray(part) || !conv.IsArray(whole) {
+		return true
+	}
+	items, _ := jsonraw.Array(part)
+	all := jsonraw.Members{{Name: "all", Value: whole}}.Words("all")
+	for _, item := range items {
+		if text, _ := jsonraw.Text(item); !all[text] {
+			return false
+		}
+	}
+	return true
+}
+
+// covers: an update may name a part of the resource that was subscribed to.
+func covers(uris map[string]bool, uri string) bool {
+	for u := range uris {
+		if strings.HasPrefix(uri, u) {
+			return true
+		}
+	}
+	return false
+}
+
+func acknowledges(e *conv.Event) {
+	filter, _ := jsonraw.Object(conv.Inside(subscription(e).Params, "notifications"))
+	honoured, _ := jsonraw.Object(e.Raw("notifications"))
+	for kind, path := range map[string][]string{"toolsListChanged": {"tools", "listChanged"}, "promptsListChanged": {"prompts", "listChanged"},
+		"resourcesListChanged": {"resources", "listChanged"}, "resourceSubscriptions": {"resources", "subscribe"}} {
+		if asksFor(filter, kind) && !asksFor(honoured, kind) && e.Server.Declared && e.Server.Has(path...) {
+			e.Find("/notifications/"+kind, e.Got("notifications", kind), "what the server declares: "+strings.Join(path, "."))
+		}
+	}
+}
+
+// subscribed reports an open subscription to the changes of a list.
+func subscribed(e *conv.Event, method string) bool {
+	for notification, list := range listOf {
+		if list == method {
+			return conv.State[subscriptions](e.Conversation, "subscriptions").open[filterKinds[notification]]
+		}
+	}
+	return false
+}
+
+// subscriptions are the kinds that some open subscription has acknowledged.
+type subscriptions struct{ open map[string]bool }
+
+var notesSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
+	s := conv.State[subscriptions](e.Conversation, "subscriptions")
+	if s.open == nil {
+		s.open = map[string]bool{}
+	}
+	honoured, _ := jsonraw.Object(e.Raw("notifications"))
+	for _, m := range honoured {
+		s.open[m.Name] = string(m.Value) != "false"
+	}
+}}
+
+// graceful: the server ended the subscription. Without a result the client cannot tell it
+// from a lost connection.
+func graceful(e *conv.Event) {
+	f := e.Frame.Close
+	if f == nil || f.By == 0 || f.How != "end" || e.Stream.Call.Answers > 0 || e.Stream.Call.CancelledAt > 0 ||
+		*conv.State[bool](e.Conversation, "ended "+string(e.Stream.Call.ID)) {
+		return
+	}
+	e.Hit(conv.Hit{Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream", Want: "the result of the request first"})
+}
+
+var notesEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
+	*conv.State[bool](e.Conversation, "ended "+string(e.Raw("requestId"))) = true
+}}
+
+// notesTasks: the token of a task stays active after its first response.
+var notesTasks = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
+	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
+		*conv.State[bool](e.Conversation, "task "+e.Call.Token) = true
+	}
+}}

@@ -1,0 +1,310 @@
+package rules
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/schema"
+)
+
+var (
+	elicit  = []string{"elicitation/create"}
+	sample  = []string{"sampling/createMessage"}
+	askable = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+)
+
+var questions = []Check{
+	{ID: "L153", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {
+		if !slices.Contains(rounds, e.Method) {
+			e.Find("/resultType", `"input_required" for `+e.Method, "input_required for "+strings.Join(rounds, ", ")+" only")
+		}
+	}},
+	{ID: "L154", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {
+		asks := e.Raw("inputRequests")
+		switch {
+		case e.Raw("requestState") != nil:
+		case asks == nil:
+			e.Find("", "neither inputRequests nor requestState", "one of them")
+		case string(jsonraw.Compact(asks)) == "{}":
+			e.FindAs(conv.Warn, "/inputRequests", "{} and no requestState", "a request, or requestState")
+		}
+	}},
+	{ID: "L155", Kind: conv.OnResult, When: asksMore, Do: eachAsk(wanted)},
+	{ID: "L156", Kind: conv.OnResult, When: asksMore, Do: eachAsk(bareRequest)},
+	{ID: "L159", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Raw("requestState") != nil }, Do: stateText},
+	{ID: "L160", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: flatForm},
+	{ID: "L161", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: secretFields},
+	{ID: "L162", Kind: conv.OnQuestion, Methods: elicit, When: isForm, Do: linksInForm},
+	{ID: "L163", Kind: conv.OnQuestion, Methods: elicit, When: isURL, Do: pageURL},
+	{ID: "L164", Kind: conv.OnQuestion, Methods: elicit, When: isURL, Do: personalURL},
+	{ID: "L165", Kind: conv.OnQuestion, Methods: elicit, When: isURL, Do: func(e *conv.Event) {
+		if e.Text("elicitationId") == "" {
+			e.Find("/elicitationId", e.Got("elicitationId"), "a string")
+		}
+	}},
+	{ID: "L165", Kind: conv.OnError, When: func(e *conv.Event) bool { return codeOf(e) == -32042 }, Do: urlsRequired},
+	{ID: "L166", Kind: conv.OnQuestion, Methods: elicit, Do: func(e *conv.Event) {
+		if e.Raw("elicitationId") != nil {
+			e.Find("/elicitationId", e.Got("elicitationId"), "no elicitationId")
+		}
+	}},
+	{ID: "L166", Kind: conv.OnNotice, Methods: []string{"notifications/elicitation/complete"}, Do: func(e *conv.Event) {
+		e.Hit(conv.Hit{Root: true, Pointer: "/method", Got: e.Method, Want: "no such notification"})
+	}},
+	{ID: "L167", Kind: conv.OnQuestion, Methods: sample, Do: sampling},
+	{ID: "L168", Kind: conv.OnQuestion, Methods: sample, Do: func(e *conv.Event) {
+		if v := e.Text("includeContext"); v == "thisServer" || v == "allServers" {
+			e.Find("/includeContext", v, `none`)
+		}
+	}},
+}
+
+func asksMore(e *conv.Event) bool { return e.Text("resultType") == "input_required" }
+
+func eachAsk(do func(e *conv.Event, at string, ask json.RawMessage)) func(*conv.Event) {
+	return func(e *conv.Event) {
+		asks, _ := jsonraw.Object(e.Raw("inputRequests"))
+		for _, m := range asks {
+			do(e, jsonraw.Pointer("/inputRequests", m.Name), m.Value)
+		}
+	}
+}
+
+// wanted compares with what the request itself declares.
+func wanted(e *conv.Event, at string, ask json.RawMessage) {
+	method := conv.TextInside(ask, "method")
+	caps, _ := jsonraw.Object(e.Call.Meta(conv.MetaPrefix + "clientCapabilities"))
+	client := conv.Peer{Caps: caps}
+	if name := capabilityOf[method]; name != "" {
+		if want := undeclared(&client, name, conv.TextInside(ask, "params", "mode")); want != "" {
+			e.Hit(conv.Hit{Subject: e.Method, Pointer: at + "/method", Got: method, Want: "a client that declares " + want})
+		}
+	}
+}
+
+func bareRequest(e *conv.Event, at string, ask json.RawMessage) {
+	method := conv.TextInside(ask, "method")
+	switch {
+	case !slices.Contains(askable, method):
+		e.Find(at+"/method", conv.Show(conv.Inside(ask, "method")), strings.Join(askable, ", "))
+	case conv.Inside(ask, "jsonrpc") != nil || conv.Inside(ask, "id") != nil:
+		e.FindAs(conv.Warn, at, conv.Show(ask), "method and params only")
+	}
+}
+
+const longestState = 4096
+
+// stateText: the state goes through the client, which could change it. A value that is
+// plain JSON has no room for a signature.
+func stateText(e *conv.Event) {
+	text := e.Text("requestState")
+	if len(text) > longestState {
+		e.Find("/requestState", strconv.Itoa(len(text))+" characters", "at most "+strconv.Itoa(longestState))
+		return
+	}
+	plain := []byte(text)
+	for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if data, err := coding.DecodeString(text); err == nil {
+			plain = data
+		}
+	}
+	if !conv.IsObject(plain) || jsonraw.Valid(plain) != nil {
+		return
+	}
+	members, _ := jsonraw.Object(plain)
+	for _, m := range members {
+		if isOneOf(strings.ToLower(m.Name), "sig", "signature", "mac", "hmac", "tag", "hash", "digest") {
+			return
+		}
+	}
+	e.Find("/requestState", conv.Show(plain), "a signed or encrypted text")
+}
+
+func isURL(e *conv.Event) bool { return e.Text("mode") == "url" }
+
+func isForm(e *conv.Event) bool { return !isURL(e) }
+
+// formTypes are the members that a field of each type may have.
+var formTypes = map[string][]string{
+	"string":  {"minLength", "maxLength", "format", "default", "enum", "enumNames", "oneOf", "pattern"},
+	"number":  {"minimum", "maximum", "default"},
+	"integer": {"minimum", "maximum", "default"},
+	"boolean": {"default"},
+	"array":   {"items", "minItems", "maxItems", "default"},
+}
+
+func flatForm(e *conv.Event) {
+	form := e.Raw("requestedSchema")
+	if conv.TextInside(form, "type") != "object" {
+		e.Find("/requestedSchema", conv.Show(form), `"type":"object"`)
+		return
+	}
+	fields, _ := jsonraw.Object(conv.Inside(form, "properties"))
+	for _, f := range fields {
+		at := jsonraw.Pointer("/requestedSchema/properties", f.Name)
+		kind := conv.TextInside(f.Value, "type")
+		allowed, ok := formTypes[kind]
+		switch {
+		case !ok || kind == "array" && !choices(f.Value, e.Rev):
+			e.Find(at, conv.Show(f.Value), "a string, number, boolean or enum")
+			continue
+		}
+		members, _ := jsonraw.Object(f.Value)
+		for _, m := range members {
+			if !slices.Contains(allowed, m.Name) && !isOneOf(m.Name, "type", "title", "description", "$schema") || m.Name == "pattern" {
+				e.Find(jsonraw.Pointer(at, m.Name), m.Name, "the keywords of a form")
+			}
+		}
+	}
+}
+
+// choices reports an array of which each item is one of a list (since 2025-11-25).
+func choices(field json.RawMessage, rev conv.Rev) bool {
+	items := conv.Inside(field, "items")
+	return rev >= conv.R25b && (conv.Inside(items, "enum") != nil || conv.Inside(items, "anyOf") != nil)
+}
+
+func secretFields(e *conv.Event) {
+	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
+	for _, f := range fields {
+		for _, text := range []string{f.Name, conv.TextInside(f.Value, "title"), conv.TextInside(f.Value, "description")} {
+			if words := schema.Secret(text); words != "" {
+				e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), "asks for "+strconv.Quote(words), "no secret in a form")
+				break
+			}
+		}
+	}
+}
+
+var links = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bhttps?://[^\s"<>]+`) })
+
+func linksInForm(e *conv.Event) {
+	if link := links().FindString(e.Text("message")); link != "" {
+		e.Find("/message", link, "a text without URLs")
+	}
+	fields, _ := jsonraw.Object(e.Raw("requestedSchema", "properties"))
+	for _, f := range fields {
+		if link := links().FindString(conv.TextInside(f.Value, "title") + " " + conv.TextInside(f.Value, "description")); link != "" {
+			e.Find(jsonraw.Pointer("/requestedSchema/properties", f.Name), link, "a text without URLs")
+		}
+	}
+}
+
+func pageURL(e *conv.Event) {
+	u, err := url.Parse(e.Text("url"))
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		e.Find("/url", e.Got("url"), "an https URL")
+	case u.Scheme == "http" && !loopbackHost(u.Hostname()):
+		e.FindAs(conv.Warn, "/url", e.Got("url"), "an https URL")
+	}
+}
+
+const longToken = 40
+
+// loginParams are parameters with which a URL is a login of its own.
+var loginParams = []string{"token", "access_token", "auth", "session", "sessionid", "jwt", "key", "api_key", "password", "email", "user", "username"}
+
+// harmlessParams are those of an authorization request, which are as long as tokens.
+var harmlessParams = []string{"state", "code_challenge", "redirect_uri", "client_id", "scope", "resource", "nonce", "request_uri", "request", "login_hint_token"}
+
+func personalURL(e *conv.Event) {
+	u, err := url.Parse(e.Text("url"))
+	if err != nil {
+		return
+	}
+	for name, values := range u.Query() {
+		for _, value := range values {
+			name := strings.ToLower(name)
+			email := strings.Contains(value, "@") && strings.Contains(value, ".")
+			if slices.Contains(harmlessParams, name) && !email {
+				continue
+			}
+			if email || slices.Contains(loginParams, name) && value != "" || len(value) > longToken && !strings.ContainsAny(value, " /") {
+				e.Find("/url", "parameter "+name+"="+jsonraw.Excerpt([]byte(value), 40), "a URL that says nothing of the user")
+				return
+			}
+		}
+	}
+}
+
+func urlsRequired(e *conv.Event) {
+	all, err := jsonraw.Array(e.Raw("data", "elicitations"))
+	if err != nil || len(all) == 0 {
+		e.Find("/data/elicitations", e.Got("data", "elicitations"), "at least one elicitation")
+	}
+	for i, one := range all {
+		if conv.TextInside(one, "mode") != "url" || conv.TextInside(one, "elicitationId") == "" {
+			e.Find("/data/elicitations/"+strconv.Itoa(i), conv.Show(one), "mode url, with an elicitationId")
+		}
+	}
+}
+
+func sampling(e *conv.Event) {
+	if conv.TypeOf(e.Raw("maxTokens")) != "integer" {
+		e.Find("/maxTokens", e.Got("maxTokens"), "an integer")
+	}
+	client := e.Client
+	if caps := e.Call.Meta(conv.MetaPrefix + "clientCapabilities"); e.Rev >= conv.R26 && caps != nil {
+		members, _ := jsonraw.Object(caps)
+		client = conv.Peer{Declared: true, Caps: members}
+	}
+	for _, name := range []string{"tools", "toolChoice"} {
+		if e.Raw(name) != nil && client.Declared && !client.Has("sampling", "tools") {
+			e.Find("/"+name, e.Got(name), "a client that declares sampling.tools")
+			return
+		}
+	}
+	toolResults(e)
+}
+
+// toolResults: 2025-11-25 client/sampling, "Tool Result Messages": each use is answered in
+// the next message, which has nothing else in it.
+func toolResults(e *conv.Event) {
+	messages, _ := jsonraw.Array(e.Raw("messages"))
+	var open []string
+	for i, m := range messages {
+		at := "/messages/" + strconv.Itoa(i) + "/content"
+		var uses, answers []string
+		others := 0
+		for _, block := range blocks(conv.Inside(m, "content")) {
+			switch conv.TextInside(block, "type") {
+			case "tool_use":
+				uses = append(uses, conv.TextInside(block, "id"))
+			case "tool_result":
+				answers = append(answers, conv.TextInside(block, "toolUseId"))
+			default:
+				others++
+			}
+		}
+		slices.Sort(open)
+		slices.Sort(answers)
+		switch {
+		case len(answers) > 0 && others > 0:
+			e.Find(at, "tool_result beside other content", "tool_result only")
+		case !slices.Equal(open, answers):
+			e.Find(at, "results for "+conv.Show([]byte(strings.Join(answers, ", "))), "results for "+strings.Join(open, ", "))
+		}
+		open = uses
+	}
+	if len(open) > 0 {
+		e.Find("/messages", "no result for "+strings.Join(open, ", "), "a tool_result for each tool_use")
+	}
+}
+
+// blocks are one content block, or an array of them.
+func blocks(content json.RawMessage) []json.RawMessage {
+	if conv.IsArray(content) {
+		items, _ := jsonraw.Array(content)
+		return items
+	}
+	return []json.RawMessage{content}
+}

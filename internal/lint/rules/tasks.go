@@ -1,0 +1,146 @@
+package rules
+
+import (
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+)
+
+// taskMethods are those whose 2026 results are of the extension.
+var taskMethods = []string{"tasks/get", "tasks/update", "tasks/cancel"}
+
+var tasks = []Check{
+	{ID: "L183", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" }, Do: createdTask},
+	{ID: "L185", Kind: conv.OnResult, Methods: taskMethods, Do: func(e *conv.Event) {
+		if kind := e.Raw("resultType"); kind != nil && e.Text("resultType") != "complete" {
+			e.Find("/resultType", conv.Show(kind), `"complete"`)
+		}
+	}},
+	{ID: "L186", Kind: conv.OnResult, Methods: []string{"tasks/get"}, Do: func(e *conv.Event) {
+		switch failed := e.Text("status") == "failed"; {
+		case failed && !conv.IsObject(e.Raw("error")):
+			e.Find("/status", "failed without error", "completed, or failed with error")
+		case failed && string(e.Raw("result", "isError")) == "true":
+			e.Find("/status", "failed with isError", "completed")
+		}
+	}},
+	{ID: "L187", Kind: conv.OnResult, Methods: []string{"tasks/get"}, When: func(e *conv.Event) bool { return e.Raw("inputRequests") != nil }, Do: newKeys},
+	{ID: "L187", Kind: conv.OnSent, Methods: []string{"tasks/update"}, Do: answeredKeys},
+	{ID: "L190", Kind: conv.OnResult, When: func(e *conv.Event) bool { return newTask(e) != "" }, Do: guessable},
+	{ID: "L191", Kind: conv.OnResult, When: isTask, Do: transitions},
+	{ID: "L191", Kind: conv.OnNotice, Methods: []string{"notifications/tasks/status"}, Do: transitions},
+	{ID: "L192", Kind: conv.OnResult, Methods: []string{"tasks/result"}, Do: func(e *conv.Event) {
+		if conv.TextInside(e.Raw("_meta"), conv.MetaPrefix+"related-task", "taskId") != e.Call.Name {
+			e.Find("/_meta/io.modelcontextprotocol~1related-task", e.Got("_meta", conv.MetaPrefix+"related-task"), "the taskId "+e.Call.Name)
+		}
+	}},
+}
+
+func createdTask(e *conv.Event) {
+	if conv.IsObject(e.Raw("task")) {
+		e.Find("/task", e.Got("task"), "the members of the task in the result itself")
+		return
+	}
+	for _, name := range []string{"taskId", "status", "createdAt", "lastUpdatedAt"} {
+		if conv.TypeOf(e.Raw(name)) != "string" {
+			e.Find("/"+name, e.Got(name), "a string")
+		}
+	}
+	if kind := conv.TypeOf(e.Raw("ttlMs")); kind != "integer" && kind != "null" {
+		e.Find("/ttlMs", e.Got("ttlMs"), "an integer or null")
+	}
+}
+
+// answeredBy are the keys of a task's requests that the client has answered.
+func answeredBy(e *conv.Event, task string) map[string]bool {
+	all := conv.State[conv.Recent[string, map[string]bool]](e.Conversation, "answered keys")
+	keys, ok := all.Get(task)
+	if !ok {
+		keys = map[string]bool{}
+		all.Put(task, keys)
+	}
+	return keys
+}
+
+func answeredKeys(e *conv.Event) {
+	answers, _ := jsonraw.Object(conv.Inside(e.Value, "inputResponses"))
+	keys := answeredBy(e, conv.TextInside(e.Value, "taskId"))
+	for _, m := range answers[:min(len(answers), 1000)] {
+		keys[m.Name] = false
+	}
+}
+
+// newKeys: an answer takes effect some time after it was sent. A key that was gone and
+// comes again is used a second time.
+func newKeys(e *conv.Event) {
+	keys := answeredBy(e, e.Call.Name)
+	asks, _ := jsonraw.Object(e.Raw("inputRequests"))
+	for name := range keys {
+		if asks.Value(name) == nil {
+			keys[name] = true
+		}
+	}
+	for _, m := range asks {
+		if keys[m.Name] {
+			e.Find(jsonraw.Pointer("/inputRequests", m.Name), m.Name+" again, after it was answered", "a new key")
+		}
+	}
+}
+
+// newTask is the id of a task that a result creates, or "".
+func newTask(e *conv.Event) string {
+	if e.Text("resultType") == "task" {
+		return e.Text("taskId")
+	}
+	if e.Method == "tools/call" && e.Rev == conv.R25b {
+		return e.Text("task", "taskId")
+	}
+	return ""
+}
+
+const shortestTask = 16
+
+func guessable(e *conv.Event) {
+	id := newTask(e)
+	before := conv.State[string](e.Conversation, "task id")
+	at := "/taskId"
+	if e.Raw("taskId") == nil {
+		at = "/task/taskId"
+	}
+	switch {
+	case len(id) < shortestTask || strings.Trim(id, "0123456789") == "":
+		e.Hit(conv.Hit{Subject: "tasks", Pointer: at, Got: id, Want: "at least 16 random characters"})
+	case consecutive(*before, id):
+		e.Hit(conv.Hit{Subject: "tasks", Pointer: at, Got: id + " after " + *before, Want: "ids that cannot be guessed"})
+	}
+	*before = id
+}
+
+func isTask(e *conv.Event) bool {
+	return isOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
+}
+
+var ended = []string{"completed", "failed", "cancelled"}
+
+// transitions: 2025-11-25 basic/utilities/tasks, "Task Status Lifecycle".
+func transitions(e *conv.Event) {
+	at, task := "", e.Value
+	if created := e.Raw("task"); conv.IsObject(created) {
+		at, task = "/task", created
+	}
+	id, status := conv.TextInside(task, "taskId"), conv.TextInside(task, "status")
+	seen := conv.State[conv.Recent[string, string]](e.Conversation, "task status")
+	before, known := seen.Get(id)
+	switch {
+	case !isOneOf(status, "working", "input_required", "completed", "failed", "cancelled"):
+		e.Find(at+"/status", conv.Show(conv.Inside(task, "status")), "working, input_required, completed, failed or cancelled")
+	case at != "" && status != "working":
+		e.Find(at+"/status", status, "working at first")
+	case known && isOneOf(before, ended...) && status != before:
+		e.Find(at+"/status", status+" after "+before, before)
+	case conv.TextInside(task, "createdAt") == "":
+		e.Find(at+"/createdAt", conv.Show(conv.Inside(task, "createdAt")), "a time")
+	}
+	seen.Put(id, status)
+}

@@ -1,0 +1,353 @@
+package rules
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/schema"
+)
+
+var tools = []Check{
+	{ID: "L106", Kind: conv.OnTool, Do: func(e *conv.Event) {
+		switch s := e.Raw("inputSchema"); {
+		case !conv.IsObject(s):
+			e.Find("/inputSchema", conv.Show(s), "an object")
+		case conv.TextInside(s, "type") != "object":
+			e.Find("/inputSchema/type", conv.Show(conv.Inside(s, "type")), `"object"`)
+		}
+	}},
+	{ID: "L108", Kind: conv.OnTool, Do: eachSchema(dialect)},
+	{ID: "L109", Kind: conv.OnTool, When: hasOutput, Do: func(e *conv.Event) {
+		if conv.TextInside(e.Raw("outputSchema"), "type") != "object" {
+			e.Find("/outputSchema/type", conv.Show(conv.Inside(e.Raw("outputSchema"), "type")), `"object"`)
+		}
+	}},
+	{ID: "L110", Kind: conv.OnTool, Do: eachSchema(refs(true, "a definition in the same schema"))},
+	{ID: "L111", Kind: conv.OnTool, Do: eachSchema(refs(false, "a definition that is there"))},
+	{ID: "L112", Kind: conv.OnTool, Do: eachSchema(size)},
+	{ID: "L113", Kind: conv.OnTool, Do: func(e *conv.Event) {
+		name := e.Text("name")
+		if len(name) < 1 || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !alnum(byte(r)) && !strings.ContainsRune("_.-", r) }) {
+			e.Find("/name", e.Got("name"), "1 to 128 characters of A-Z a-z 0-9 _ . -")
+		}
+	}},
+	{ID: "L114", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: uniqueNames},
+	{ID: "L116", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: headerParams},
+	{ID: "L117", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: func(e *conv.Event) {
+		for _, n := range marked(e) {
+			if word := schema.Secret(n.Property); word != "" {
+				e.Find("/inputSchema"+n.At, "a header for "+n.Property, "a parameter that is not a secret")
+			}
+		}
+	}},
+	{ID: "L118", Kind: conv.OnTool, When: mentions("x-mcp-header"), Do: func(e *conv.Event) {
+		for _, n := range marked(e) {
+			name := n.Members.Text("x-mcp-header")
+			if len(name) > longestHeader || slices.Contains(knownHeaders, strings.ToLower(name)) {
+				e.Find("/inputSchema"+n.At+"/x-mcp-header", "Mcp-Param-"+name, "a short name that no other header has")
+			}
+		}
+	}},
+	{ID: "L127", Kind: conv.OnTool, Do: plausible},
+	{ID: "L127", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: noneAnnotated},
+	{ID: "L128", Kind: conv.OnTool, Do: described},
+	{ID: "L130", Kind: conv.OnTool, When: func(e *conv.Event) bool { return e.Raw("execution", "taskSupport") != nil }, Do: taskSupport},
+}
+
+func hasOutput(e *conv.Event) bool { return e.Raw("outputSchema") != nil }
+
+func mentions(text string) func(*conv.Event) bool {
+	return func(e *conv.Event) bool { return strings.Contains(string(e.Value), text) }
+}
+
+// A walked schema is that of a tool's input or output.
+type walked struct {
+	at   string
+	tree *schema.Tree
+}
+
+// schemasOf walks the schemas of a tool, once for all its checks.
+func schemasOf(e *conv.Event) (all []walked) {
+	type cache struct {
+		seq uint64
+		at  string
+		all []walked
+	}
+	c := conv.State[cache](e.Conversation, "schemas")
+	if c.all != nil && c.seq == e.Frame.Seq && c.at == e.At {
+		return c.all
+	}
+	for _, name := range []string{"inputSchema", "outputSchema"} {
+		if s := e.Raw(name); conv.IsObject(s) {
+			all = append(all, walked{"/" + name, schema.Walk(s)})
+		}
+	}
+	*c = cache{e.Frame.Seq, e.At, all}
+	return all
+}
+
+func eachSchema(do func(*conv.Event, walked)) func(*conv.Event) {
+	return func(e *conv.Event) {
+		for _, w := range schemasOf(e) {
+			do(e, w)
+		}
+	}
+}
+
+// dialects are those that clients commonly support.
+var dialects = []string{"https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema"}
+
+func dialect(e *conv.Event, w walked) {
+	raw := w.tree.Nodes[0].Members.Value("$schema")
+	if text, _ := jsonraw.Text(raw); raw != nil && !slices.Contains(dialects, strings.TrimSuffix(text, "#")) {
+		e.Find(w.at+"/$schema", conv.Show(raw), dialects[0])
+	}
+}
+
+func refs(external bool, want string) func(*conv.Event, walked) {
+	return func(e *conv.Event, w walked) {
+		for _, r := range w.tree.BadRefs() {
+			if r.External == external {
+				e.Find(w.at+r.At, r.Target, want)
+			}
+		}
+	}
+}
+
+const deepest, mostSubschemas = 32, 2000
+
+func size(e *conv.Event, w walked) {
+	switch depth, n := w.tree.Depth(), len(w.tree.Nodes); {
+	case depth > deepest:
+		e.Find(w.at, strconv.Itoa(depth)+" levels", "at most "+strconv.Itoa(deepest))
+	case n > mostSubschemas || w.tree.Cut:
+		e.Find(w.at, strconv.Itoa(n)+" subschemas or more", "at most "+strconv.Itoa(mostSubschemas))
+	}
+}
+
+// uniqueNames compares the tools of all pages of a list. One that comes again exactly as
+// it was is a fault of the pages (L146).
+func uniqueNames(e *conv.Event) {
+	type names struct{ exact, folded map[string]string }
+	seen := conv.State[names](e.Conversation, "tool names")
+	if !continues(e) || seen.exact == nil {
+		*seen = names{map[string]string{}, map[string]string{}}
+	}
+	items, _ := e.Message.ResultItems("tools")
+	page := map[string]bool{}
+	for i, item := range items {
+		name, at := conv.TextInside(item, "name"), "/tools/"+strconv.Itoa(i)+"/name"
+		before, again := seen.exact[name]
+		other, similar := seen.folded[strings.ToLower(name)]
+		switch {
+		case name == "" || len(seen.exact) > mostNames:
+		case again && (page[name] || before != string(item)):
+			e.Hit(conv.Hit{Subject: "tool " + name, Pointer: at, Got: "a second tool named " + name, Want: "a name of its own"})
+		case !again && similar:
+			e.Hit(conv.Hit{Severity: conv.Warn, Subject: "tool " + name, Pointer: at, Got: name + " beside " + other, Want: "names that differ in more than case"})
+		}
+		page[name] = true
+		seen.exact[name], seen.folded[strings.ToLower(name)] = string(item), name
+	}
+}
+
+const mostNames = 10_000
+
+// continues reports a page that is not the first.
+func continues(e *conv.Event) bool { return conv.Inside(e.Call.Params, "cursor") != nil }
+
+const longestHeader = 64
+
+// knownHeaders have a meaning of their own for proxies and servers.
+var knownHeaders = []string{"authorization", "cookie", "set-cookie", "host", "content-type", "content-length", "accept", "origin",
+	"referer", "user-agent", "connection", "transfer-encoding", "upgrade", "forwarded", "x-forwarded-for", "proxy-authorization", "cache-control"}
+
+// marked are the subschemas of a tool's input with x-mcp-header.
+func marked(e *conv.Event) (nodes []schema.Node) {
+	for _, w := range schemasOf(e) {
+		if w.at != "/inputSchema" {
+			continue
+		}
+		for _, n := range w.tree.Nodes {
+			if n.Members.Value("x-mcp-header") != nil {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	return nodes
+}
+
+// headerParams: 2026-07-28 basic/transports/streamable-http, "Custom Headers". Over stdio
+// the mark has no effect.
+func headerParams(e *conv.Event) {
+	severity := conv.Error
+	if !e.HTTP {
+		severity = conv.Warn
+	}
+	used := map[string]bool{}
+	for _, n := range marked(e) {
+		raw := n.Members.Value("x-mcp-header")
+		name, ok := jsonraw.Text(raw)
+		want := ""
+		switch kind := n.Members.Text("type"); {
+		case !ok || !token(name):
+			want = "a token: letters, digits and some signs"
+		case used[strings.ToLower(name)]:
+			want = "a name that no other parameter has"
+		case !n.Plain || n.Property == "":
+			want = "a place that properties alone lead to"
+		case kind != "string" && kind != "integer" && kind != "boolean":
+			want = "a parameter of type string, integer or boolean"
+		}
+		used[strings.ToLower(name)] = true
+		if want != "" {
+			e.FindAs(severity, "/inputSchema"+n.At+"/x-mcp-header", conv.Show(raw)+" at "+n.At, want)
+		}
+	}
+}
+
+// token is that of RFC 9110, section 5.6.2.
+func token(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; !alnum(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// changers are verbs with which a tool says that it changes something.
+var changers = []string{"delete", "remove", "write", "send", "create", "update", "drop", "destroy", "purge", "insert", "publish", "upload"}
+
+func plausible(e *conv.Event) {
+	if string(e.Raw("annotations", "readOnlyHint")) != "true" {
+		return
+	}
+	if string(e.Raw("annotations", "destructiveHint")) == "true" {
+		e.Find("/annotations/destructiveHint", "readOnlyHint and destructiveHint", "one of them")
+		return
+	}
+	verb, _, _ := strings.Cut(strings.ToLower(strings.NewReplacer("-", "_", ".", "_").Replace(e.Text("name"))), "_")
+	if slices.Contains(changers, verb) {
+		e.Find("/annotations/readOnlyHint", "readOnlyHint for "+e.Text("name"), "readOnlyHint false")
+	}
+}
+
+func noneAnnotated(e *conv.Event) {
+	items, _ := e.Message.ResultItems("tools")
+	for _, item := range items {
+		if conv.Inside(item, "annotations") != nil {
+			return
+		}
+	}
+	if len(items) > 0 {
+		e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: "no tool with annotations", Want: "readOnlyHint and destructiveHint"})
+	}
+}
+
+func described(e *conv.Event) {
+	var lack []string
+	if strings.TrimSpace(e.Text("description")) == "" {
+		lack = append(lack, "description")
+	}
+	if e.Rev >= conv.R25a && e.Text("title") == "" && e.Text("annotations", "title") == "" {
+		lack = append(lack, "title")
+	}
+	parameters, _ := jsonraw.Object(e.Raw("inputSchema", "properties"))
+	without := 0
+	for _, p := range parameters {
+		if conv.IsObject(p.Value) && conv.TextInside(p.Value, "description") == "" && conv.Inside(p.Value, "$ref") == nil {
+			without++
+		}
+	}
+	if without > 0 {
+		lack = append(lack, "description of "+strconv.Itoa(without)+" of "+strconv.Itoa(len(parameters))+" parameters")
+	}
+	if len(lack) > 0 {
+		e.Find("", "no "+strings.Join(lack, ", no "), "texts by which a person or a model can choose the tool")
+	}
+}
+
+func taskSupport(e *conv.Event) {
+	raw := e.Raw("execution", "taskSupport")
+	switch text, _ := jsonraw.Text(raw); {
+	case text != "forbidden" && text != "optional" && text != "required":
+		e.Find("/execution/taskSupport", conv.Show(raw), "forbidden, optional or required")
+	case text != "forbidden" && e.Server.Declared && !e.Server.Has("tasks", "requests", "tools", "call"):
+		e.Find("/execution/taskSupport", conv.Show(raw), "the capability tasks.requests.tools.call")
+	}
+}
+
+// schemaChecks need a validator.
+func schemaChecks(t Tools) []Check {
+	lacks := ""
+	if t.Compile == nil {
+		lacks = "needs a JSON Schema validator"
+	}
+	return []Check{
+		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: eachSchema(func(e *conv.Event, w walked) {
+			_, _, fault := t.Compile(w.tree.Nodes[0].Raw)
+			if fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json") {
+				e.Find(w.at+fault.Where, fault.Text, "a valid JSON Schema")
+			}
+		})},
+		{ID: "L112", Kind: conv.OnTool, Do: eachSchema(func(e *conv.Event, w walked) {
+			if t.Compile == nil {
+				return
+			}
+			_, warnings, fault := t.Compile(w.tree.Nodes[0].Raw)
+			for _, f := range warnings {
+				if f.Rule == "pattern" {
+					e.Find(w.at+f.Where, f.Text, "a pattern that all clients can check")
+				}
+			}
+			if fault != nil && fault.Reason == "too_complex" {
+				e.Find(w.at+fault.Where, fault.Text, "a schema that takes little work to check")
+			}
+		})},
+		{ID: "L120", Kind: conv.OnTool, Lacks: lacks, When: hasOutput, Do: func(e *conv.Event) {
+			outputs := conv.State[conv.Recent[string, output]](e.Conversation, "output schemas")
+			outputs.Put(e.Text("name"), output{raw: slices.Clone(e.Raw("outputSchema"))})
+		}},
+		{ID: "L120", Kind: conv.OnResult, Lacks: lacks, Methods: []string{"tools/call"}, When: finalResult, Do: func(e *conv.Event) {
+			conforms(t, e)
+		}},
+	}
+}
+
+// An output is a tool's outputSchema, compiled when it is first needed.
+type output struct {
+	raw    json.RawMessage
+	schema Schema
+	bad    bool
+}
+
+func conforms(t Tools, e *conv.Event) {
+	outputs := conv.State[conv.Recent[string, output]](e.Conversation, "output schemas")
+	o, ok := outputs.Get(e.Call.Name)
+	if !ok || o.bad || string(e.Raw("isError")) == "true" {
+		return
+	}
+	if o.schema == nil {
+		s, _, fault := t.Compile(o.raw)
+		o.schema, o.bad = s, fault != nil
+		if outputs.Put(e.Call.Name, o); o.bad {
+			return
+		}
+	}
+	value := e.Raw("structuredContent")
+	if value == nil {
+		e.Find("/structuredContent", "missing", "a value that matches the outputSchema")
+		return
+	}
+	found, err := o.schema.Check(value)
+	for _, f := range found[:min(len(found), 5)] {
+		if err == nil {
+			e.Find("/structuredContent"+f.Where, strings.TrimSpace(f.Text+" "+f.Got), "the outputSchema: "+f.Want)
+		}
+	}
+}

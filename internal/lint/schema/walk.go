@@ -1,0 +1,189 @@
+// Package schema walks over JSON Schemas: their subschemas, where these stand, and what
+// they refer to. It opens nothing and follows no reference, and what it does is bounded.
+package schema
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+)
+
+// A Node is a subschema.
+type Node struct {
+	// At is its JSON pointer in the whole schema, Depth how many schemas it is inside of.
+	At    string
+	Depth int
+	Raw   json.RawMessage
+	// Members are those of an object; nil for a schema that is true or false.
+	Members jsonraw.Members
+	// Property is its name where it stands directly under properties.
+	Property string
+	// Plain is set where it is reached from the root through properties alone.
+	Plain bool
+}
+
+// The bounds of a walk. A schema beyond them is reported as too large, and not walked
+// any further.
+const (
+	MaxNodes = 5000
+	MaxDepth = 64
+)
+
+// A Tree is a schema as it was walked.
+type Tree struct {
+	Nodes []Node
+	// Cut is set where a bound was reached.
+	Cut bool
+	raw json.RawMessage
+}
+
+// keywords with one schema, a list of them, and an object of them.
+var (
+	one  = []string{"additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "contains", "propertyNames", "not", "if", "then", "else", "contentSchema"}
+	many = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
+	maps = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies"}
+)
+
+// Walk takes a schema apart. Data inside of default, const, enum and examples is not
+// taken for schemas.
+func Walk(raw json.RawMessage) *Tree {
+	t := &Tree{raw: raw}
+	t.walk(Node{Raw: raw, Plain: true})
+	return t
+}
+
+func (t *Tree) walk(n Node) {
+	if len(t.Nodes) >= MaxNodes || n.Depth > MaxDepth {
+		t.Cut = true
+		return
+	}
+	if len(n.Raw) > 0 && n.Raw[0] == '{' {
+		n.Members, _ = jsonraw.Object(n.Raw)
+	}
+	t.Nodes = append(t.Nodes, n)
+	for _, m := range n.Members {
+		at := jsonraw.Pointer(n.At, m.Name)
+		switch {
+		case len(m.Value) == 0:
+		case m.Value[0] == '[' && slices.Contains(many, m.Name):
+			items, _ := jsonraw.Array(m.Value)
+			for i, item := range items {
+				t.walk(Node{At: at + "/" + strconv.Itoa(i), Depth: n.Depth + 1, Raw: item})
+			}
+		case slices.Contains(one, m.Name) && strings.IndexByte("{tf", m.Value[0]) >= 0:
+			t.walk(Node{At: at, Depth: n.Depth + 1, Raw: m.Value})
+		case m.Value[0] == '{' && slices.Contains(maps, m.Name):
+			members, _ := jsonraw.Object(m.Value)
+			for _, p := range members {
+				if len(p.Value) == 0 || p.Value[0] == '[' { // dependencies may be names
+					continue
+				}
+				child := Node{At: jsonraw.Pointer(at, p.Name), Depth: n.Depth + 1, Raw: p.Value}
+				if m.Name == "properties" {
+					child.Property, child.Plain = p.Name, n.Plain
+				}
+				t.walk(child)
+			}
+		}
+	}
+}
+
+// Depth is that of the deepest subschema.
+func (t *Tree) Depth() (deepest int) {
+	for i := range t.Nodes {
+		deepest = max(deepest, t.Nodes[i].Depth)
+	}
+	return deepest
+}
+
+// A Ref is a reference, and what is wrong with it.
+type Ref struct {
+	At, Target string
+	External   bool
+}
+
+// metaSchemas are the dialects that validators know without fetching them.
+var metaSchemas = []string{"https://json-schema.org/draft/", "http://json-schema.org/draft-"}
+
+// BadRefs are the references that lead out of the schema, and those that lead nowhere.
+func (t *Tree) BadRefs() (bad []Ref) {
+	ids, anchors := t.names()
+	for _, n := range t.Nodes {
+		for _, keyword := range []string{"$ref", "$dynamicRef"} {
+			target, ok := jsonraw.Text(n.Members.Value(keyword))
+			if !ok {
+				continue
+			}
+			base, fragment, _ := strings.Cut(target, "#")
+			ref := Ref{At: n.At + "/" + keyword, Target: target}
+			switch {
+			case base != "" && !known(base, ids):
+				ref.External = true
+				bad = append(bad, ref)
+			case base != "" || len(ids) > 1 || fragment == "": // of an embedded resource
+			case strings.HasPrefix(fragment, "/"):
+				if t.lookup(fragment) == nil {
+					bad = append(bad, ref)
+				}
+			case !slices.Contains(anchors, fragment):
+				bad = append(bad, ref)
+			}
+		}
+	}
+	return bad
+}
+
+func known(base string, ids []string) bool {
+	for _, id := range ids {
+		if id = strings.TrimSuffix(id, "#"); id == base || strings.HasSuffix(id, "/"+strings.TrimPrefix(base, "/")) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(metaSchemas, func(m string) bool { return strings.HasPrefix(base, m) })
+}
+
+// names are the $ids and the anchors.
+func (t *Tree) names() (ids, anchors []string) {
+	for _, n := range t.Nodes {
+		for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
+			if name := n.Members.Text(keyword); name != "" {
+				anchors = append(anchors, name)
+			}
+		}
+		if id := n.Members.Text("$id"); strings.HasPrefix(id, "#") {
+			anchors = append(anchors, id[1:])
+		} else if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, anchors
+}
+
+// lookup follows the JSON pointer of a URI's fragment.
+func (t *Tree) lookup(fragment string) json.RawMessage {
+	text, err := url.PathUnescape(fragment)
+	if err != nil {
+		return nil
+	}
+	raw := t.raw
+	for name := range strings.SplitSeq(text[1:], "/") {
+		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+		if len(raw) > 0 && raw[0] == '[' {
+			items, _ := jsonraw.Array(raw)
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(items) {
+				return nil
+			}
+			raw = items[i]
+			continue
+		}
+		if raw = jsonraw.First(raw, name); raw == nil {
+			return nil
+		}
+	}
+	return raw
+}
