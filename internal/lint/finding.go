@@ -50,7 +50,7 @@ type found struct {
 }
 
 // add notes a hit; hits with the same fingerprint are one finding, of the worst severity.
-func (f *found) add(r Rule, run string, conn int, e *conv.Event, h conv.Hit) {
+func (f *found) add(r *Rule, run string, conn int, e *conv.Event, h conv.Hit) {
 	severity, seq := r.Severity, e.Frame.Seq
 	if h.Severity != "" {
 		severity = h.Severity

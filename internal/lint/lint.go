@@ -37,7 +37,8 @@ type Linter struct {
 	convs    map[int]*conv.Conversation
 	order    []int
 	pointers []string // where rules were broken in the present message
-	ended    bool
+	present  present
+	report   func(conv.Hit)
 	revs     map[conv.Rev]bool
 }
 
@@ -58,6 +59,13 @@ type bound struct {
 	check rules.Check
 }
 
+// present is the check that is running.
+type present struct {
+	bound *bound
+	conn  int
+	event *conv.Event
+}
+
 // mostConvs bounds the conversations that are read at the same time.
 const mostConvs = 256
 
@@ -65,6 +73,7 @@ const mostConvs = 256
 func New(o Options) *Linter {
 	l := &Linter{options: o, rules: Rules(), convs: map[int]*conv.Conversation{}, revs: map[conv.Rev]bool{}}
 	l.tallies = make([]tally, len(l.rules))
+	l.report = l.hit
 	index := map[string]int{}
 	for i, r := range l.rules {
 		index[r.ID] = i
@@ -114,7 +123,8 @@ func (l *Linter) Close() {
 	l.order = nil
 }
 
-// Judge is the report on exchanges, as wire.Fold makes them.
+// Judge is the report on exchanges, as wire.Fold makes them. They lack what belongs to no
+// exchange, such as a banner before the first request: where there are frames, Tap sees more.
 func Judge(exchanges []*wire.Exchange, o Options) Report {
 	l := New(o)
 	for _, f := range Frames(exchanges) {
@@ -146,24 +156,26 @@ func (l *Linter) judge(conn int, e *conv.Event) {
 			continue
 		}
 		t.seen++
-		e.Hit = func(h conv.Hit) { l.hit(t, r, conn, e, b.check.Yields, h) }
+		l.present, e.Hit = present{b, conn, e}, l.report
 		b.check.Do(e)
 	}
 }
 
 // hit notes what a check found. A check that yields leaves places to others that
 // reported them.
-func (l *Linter) hit(t *tally, r *Rule, conn int, e *conv.Event, yields bool, h conv.Hit) {
+func (l *Linter) hit(h conv.Hit) {
+	b, e := l.present.bound, l.present.event
+	t := &l.tallies[b.rule]
 	at := e.At + h.Pointer
 	if h.Root {
 		at = h.Pointer
 	}
-	if yields && slices.ContainsFunc(l.pointers, func(p string) bool { return related(p, at) }) {
+	if b.check.Yields && slices.ContainsFunc(l.pointers, func(p string) bool { return related(p, at) }) {
 		return
 	}
 	l.pointers = append(l.pointers, at)
 	before := len(t.findings)
-	t.add(*r, l.options.Run, conn, e, h)
+	t.add(&l.rules[b.rule], l.options.Run, l.present.conn, e, h)
 	if len(t.findings) > before && l.options.Found != nil {
 		l.options.Found(*t.findings[before])
 	}

@@ -49,7 +49,7 @@ var ruleTable string
 
 // Rules are all rules, in the order of the table.
 var Rules = sync.OnceValue(func() []Rule {
-	rules, err := parseRules(ruleTable)
+	rules, err := ParseRules(ruleTable)
 	if err != nil {
 		panic(err) // a test reads the table
 	}
@@ -66,9 +66,9 @@ func Find(id string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// parseRules reads the table: a line "ID severity mode revisions transport capability
+// ParseRules reads a table: a line "ID severity mode revisions transport capability
 // tags", and below it indented lines "rule: ", "fix: " and "source: ".
-func parseRules(text string) (rules []Rule, err error) {
+func ParseRules(text string) (rules []Rule, err error) {
 	for n, line := range strings.Split(text, "\n") {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {

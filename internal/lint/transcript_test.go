@@ -221,14 +221,14 @@ func unescape(text string) string {
 	}
 	quoted, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.ReplaceAll(text, `\x`, "\x00"), `"`, `\"`) + `"`)
 	if err != nil {
-		panic(err)
+		return text
 	}
 	out := ""
 	for i, part := range strings.Split(quoted, "\x00") {
 		if i > 0 {
-			b, err := strconv.ParseUint(part[:2], 16, 8)
+			b, err := strconv.ParseUint(part[:min(2, len(part))], 16, 8)
 			if err != nil {
-				panic(err)
+				return text
 			}
 			out += string([]byte{byte(b)})
 			part = part[2:]

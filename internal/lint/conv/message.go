@@ -102,7 +102,7 @@ func (c *Conversation) callOf(m *wire.Message, s *Stream) (call *Call, loose boo
 	if s != nil && s.Call != nil && s.Call.key == key {
 		return s.Call, false
 	}
-	if call = c.Call(key); call != nil && (s == nil || call.Stream == s || c.SSE || s.IsGet()) {
+	if call = c.Call(key); call != nil && (s == nil || call.Stream == s || c.SSE || s.Request == nil || s.IsGet()) {
 		return call, false
 	}
 	if m.ID != nil && string(m.ID) != "null" {

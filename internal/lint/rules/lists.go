@@ -37,6 +37,9 @@ var lists = []Check{
 	{ID: "client-list-changed", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
 		*conv.State[uint64](e.Conversation, "changed "+e.Method) = 0
 	}},
+	{ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) { // it was on its way
+		*conv.State[uint64](e.Conversation, "changed "+e.Method) = 0
+	}},
 	{ID: "client-list-changed", Kind: conv.OnEnd, Do: notHeeded},
 }
 

@@ -47,5 +47,5 @@ type SchemaFault struct{ Reason, Where, Text string }
 // All are the checks of all rules. Those whose tools are missing have Lacks set.
 func All(t Tools) []Check {
 	return slices.Concat(notes, framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions, tools, schemaChecks(t), content,
-		lists, questions, notices, tasks, auth, poisoned, cost, []Check{shapeCheck(t)})
+		lists, questions, notices, tasks, auth, poisoned, portable, cost, []Check{shapeCheck(t)})
 }

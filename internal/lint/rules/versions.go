@@ -13,7 +13,7 @@ var versions = []Check{
 	{ID: "L056", Kind: conv.OnResult, Do: func(e *conv.Event) {
 		for _, name := range []string{"resultType", "ttlMs", "cacheScope"} {
 			if e.Raw(name) != nil {
-				e.Find("/"+name, e.Got(name), "a result without "+name)
+				e.Hit(conv.Hit{Subject: "results", Pointer: "/" + name, Got: e.Got(name), Want: "a result without " + name})
 			}
 		}
 	}},

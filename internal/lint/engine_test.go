@@ -1,0 +1,288 @@
+package lint_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"mcpc/internal/lint"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/rules"
+	"mcpc/internal/wire"
+)
+
+// A rule without a gate would judge servers by what they never declared.
+func TestEveryRuleHasItsGate(t *testing.T) {
+	seen := map[string]bool{}
+	modes := map[lint.Mode]int{}
+	for _, r := range lint.Rules() {
+		if seen[r.ID] {
+			t.Errorf("%s stands twice", r.ID)
+		}
+		seen[r.ID] = true
+		modes[r.Mode]++
+		if r.From > r.To || r.From == conv.Unknown && r.To != conv.R26 {
+			t.Errorf("%s: revisions %d to %d", r.ID, r.From, r.To)
+		}
+		for what, known := range map[string]bool{
+			"severity":   slices.Contains([]conv.Severity{conv.Error, conv.Warn, conv.Info}, r.Severity),
+			"mode":       slices.Contains([]lint.Mode{lint.Passive, lint.Safe, lint.Negative, lint.Calls}, r.Mode),
+			"transport":  slices.Contains([]string{"any", "stdio", "http", "streamable", "sse"}, r.Transport),
+			"capability": slices.Contains([]string{"any", "tools", "prompts", "resources", "logging", "completions", "tasks"}, r.Capability),
+			"text":       r.Title != "" && r.Fix != "" && r.Source != "" && len(r.Tags) > 0 && r.Tags[0] != "",
+		} {
+			if !known {
+				t.Errorf("%s: %s: %+v", r.ID, what, r)
+			}
+		}
+	}
+	for _, c := range rules.All(tools) {
+		if c.ID != "" && !seen[c.ID] {
+			t.Errorf("a check of %s, which is not in the table", c.ID)
+		}
+	}
+	want := map[lint.Mode]int{lint.Passive: 133 + 8, lint.Safe: 30, lint.Negative: 36, lint.Calls: 11}
+	if diff := cmp.Diff(want, modes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTableErrors(t *testing.T) {
+	good := "L1 error P all any any x\n  rule: R.\n  fix: f\n  source: s\n"
+	if _, err := lint.ParseRules(good); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"L1 error P all any any", "L1 error P 27 any any x", "L1 error P 25a-27 any any x", "  rule: R.", good + "  what: x"} {
+		if _, err := lint.ParseRules(text); err == nil {
+			t.Errorf("no error: %q", text)
+		}
+	}
+}
+
+// The catalogue is the source of severities, modes and revisions; it is not a part of the
+// repository.
+func TestTableAgreesWithTheCatalogue(t *testing.T) {
+	text, err := os.ReadFile("/work/shared/spec/SERVER-LINT.md")
+	if err != nil {
+		t.Skip("no catalogue")
+	}
+	row := regexp.MustCompile(`(?m)^\| (L\d+) \| (\w+) \| ([\w-]+) \|`).FindAllStringSubmatch(string(text), -1)
+	if len(row) != 210 {
+		t.Fatalf("%d rows", len(row))
+	}
+	for _, r := range row {
+		if got, ok := lint.Find(r[1]); !ok || string(got.Severity) != r[2] || string(got.Mode) != r[3] {
+			t.Errorf("%v: %+v", r, got)
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	for _, test := range []struct {
+		rule string
+		rev  conv.Rev
+		want string
+	}{
+		{"L003", conv.R25a, "2025-06-18/basic/index"},
+		{"L002", conv.R24, "2024-11-05/basic/messages"},
+		{"L002", conv.R26, "2026-07-28/basic/index"},
+		{"L019", conv.R25b, "2025-11-25/basic/transports"},
+		{"L019", conv.R26, "2026-07-28/basic/transports/stdio"},
+		{"L054", conv.R26, "2026-07-28/basic/index"},
+		{"L010", conv.R25b, "schema/2025-11-25/schema.json"},
+		{"L003", conv.Unknown, "2026-07-28/basic/index"},
+	} {
+		if r, _ := lint.Find(test.rule); r.Page(test.rev) != test.want {
+			t.Errorf("%s %s: %s", test.rule, test.rev, r.Page(test.rev))
+		}
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	frames, err := parse("stdio\nlegacy 2025-11-25 {\"prompts\":{}}\n> ping\n< {\"_meta\":{\"-x/y\":1}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := judge(frames, lint.Options{Off: []string{"L003"}})
+	got := map[string]string{}
+	for _, j := range r.Judgements {
+		got[j.ID] = strings.TrimSpace(string(j.Verdict) + " " + j.Why)
+	}
+	for id, want := range map[string]string{
+		"L001": "pass",
+		"L003": "not run switched off",
+		"L008": "not run needs malformed requests: --negative",
+		"L017": "info",
+		"L022": "not run needs requests of its own: check a server",
+		"L051": "not run needs a tool call: --call",
+		"L054": "not applicable holds for 2026-07-28, not for 2025-11-25",
+		"L098": "not applicable none came: server-sent event",
+		"L106": "not applicable none came: tool",
+		"L119": "not applicable none came: result (tools/call, tasks/result)",
+		"L081": "not applicable none came: HTTP response",
+	} {
+		if got[id] != want {
+			t.Errorf("%s: %q, not %q", id, got[id], want)
+		}
+	}
+	counts := r.Counts()
+	if counts[lint.Informed] != 1 || counts[lint.Fail] != 0 || counts[lint.Pass] == 0 {
+		t.Error(counts)
+	}
+}
+
+// Capabilities that were not declared, and a transport that was not used.
+func TestWhatWasNotDeclaredIsNotJudged(t *testing.T) {
+	frames, err := parse("stdio\nlegacy 2025-11-25 {}\n> tools/list\n< {\"tools\":[{\"name\":\"a b\",\"inputSchema\":null}]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := judge(frames, lint.Options{})
+	for _, j := range r.Judgements {
+		if j.ID == "L106" && (j.Verdict != lint.NotApplicable || j.Why != "the server does not declare tools") {
+			t.Errorf("%+v", j)
+		}
+	}
+}
+
+func TestRulesWithoutTheirToolsAreNotRun(t *testing.T) {
+	l := lint.New(lint.Options{})
+	for _, j := range l.Report().Judgements {
+		if isSchema := slices.Contains([]string{"L010", "L107", "L120"}, j.ID); isSchema && (j.Verdict != lint.NotRun || !strings.HasPrefix(j.Why, "needs ")) {
+			t.Errorf("%+v", j)
+		}
+		if j.Rule.Mode == lint.Passive && j.Why == "not implemented" {
+			t.Errorf("%s is not implemented", j.ID)
+		}
+	}
+}
+
+// Each transcript gives the same findings as exchanges, as frames and while it runs.
+func TestExchangesAndFramesAgree(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Exchanges lack noise before the first request, batches of one, and streams without a
+	// message, such as those of a login.
+	lost := []string{"L007", "L019", "L020", "L023", "L096", "L098", "L103", "L104", "L105", "L205", "L209", "L210"}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			name := strings.TrimSuffix(filepath.Base(file), ".txtar") + "/" + part.Name
+			frames, err := parse(string(part.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var live []string
+			one := judge(frames, lint.Options{Found: func(f lint.Finding) { live = append(live, f.Rule) }})
+			other := lint.Judge(wire.Fold(frames), lint.Options{Tools: tools})
+			if slices.Sort(live); !slices.Equal(slices.Compact(live), broken(one)) {
+				t.Errorf("%s: live %v, in the end %v", name, live, broken(one))
+			}
+			if !slices.Equal(broken(one), broken(other)) && !(slices.Contains(lost, name[:4]) && len(broken(other)) == 0) {
+				t.Errorf("%s: frames %v, exchanges %v", name, broken(one), broken(other))
+			}
+		}
+	}
+}
+
+// A finding keeps its fingerprint when other tools come and go.
+func TestFingerprintsAreStable(t *testing.T) {
+	prints := map[string]bool{}
+	for _, list := range []string{`{"name":"bad",$D}`, `{"name":"t",$S},{"name":"bad",$D}`} {
+		frames, err := parse("stdio\nlegacy 2025-11-25 {\"tools\":{}}\n> tools/list\n< {\"tools\":[" + list + "]}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range judge(frames, lint.Options{}).Findings {
+			prints[f.Fingerprint] = true
+			if f.Rule == "L106" && f.Evidence[0].Pointer != "/result/tools/"+map[bool]string{true: "1", false: "0"}[strings.Contains(list, `"t"`)]+"/inputSchema" {
+				t.Errorf("%+v", f.Evidence)
+			}
+		}
+	}
+	if !prints["L106 tool bad /inputSchema"] || len(prints) != 1 {
+		t.Error(prints)
+	}
+}
+
+// What is quoted of a hostile server is short, however often it sends it.
+func TestFindingsAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("stdio\nlegacy 2025-11-25 {\"tools\":{}}\n")
+	for i := range 3000 {
+		b.WriteString("noise " + strings.Repeat("x", 300) + "\n<~ " + strings.Repeat("y", i%7) + "/m {\"_meta\":{\"-" + strings.Repeat("z", i) + "\":1}}\n")
+	}
+	frames, err := parse(b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := judge(frames, lint.Options{})
+	if len(r.Findings) > 1010 {
+		t.Errorf("%d findings", len(r.Findings))
+	}
+	for _, f := range r.Findings {
+		if len(f.Evidence) > 5 || len(f.Evidence[0].Got) > 260 || len(f.Fingerprint) > 260 {
+			t.Errorf("%d: %s", len(f.Evidence), f.Evidence[0].Got)
+		}
+	}
+}
+
+// talk are n exchanges of a usual kind.
+func talk(n int) []wire.Frame {
+	var b strings.Builder
+	b.WriteString("http\nmodern {\"tools\":{}}\n> tools/list\n< {\"tools\":[{\"name\":\"t\",$S,\"outputSchema\":{\"type\":\"object\"}}]}\n")
+	for range n {
+		b.WriteString("> tools/call {\"name\":\"t\",\"_meta\":{\"progressToken\":\"a\"}}\nstream\n" +
+			"< {\"content\":[{\"type\":\"text\",\"text\":\"{\\\"a\\\":1}\"}],\"structuredContent\":{\"a\":1}}\n")
+	}
+	frames, err := parse(b.String())
+	if err != nil {
+		panic(err)
+	}
+	return frames
+}
+
+func BenchmarkJudge(b *testing.B) {
+	frames := talk(10_000)
+	for b.Loop() {
+		if r := judge(frames, lint.Options{}); len(r.Findings) > 0 {
+			b.Fatal(r.Findings)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/10000-exchanges")
+}
+
+func FuzzLint(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.txtar")
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			f.Add(string(part.Data))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		frames, err := parse(text)
+		if err != nil {
+			return
+		}
+		for _, finding := range judge(frames, lint.Options{Run: "7"}).Findings {
+			if len(finding.Evidence) == 0 {
+				t.Error(finding)
+			}
+		}
+	})
+}

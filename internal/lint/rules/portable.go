@@ -1,0 +1,50 @@
+package rules
+
+import (
+	"regexp"
+	"strconv"
+	"sync"
+
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/hosts"
+)
+
+// The portable core is what all hosts of package hosts accept without a change.
+var (
+	coreName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`) })
+	coreProperty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`) })
+)
+
+// longName leaves room for the prefix with which hosts tell servers apart.
+const longName = 40
+
+var portable = []Check{{ID: "hosts-core", Kind: conv.OnTool, Do: func(e *conv.Event) {
+	name := e.Text("name")
+	switch {
+	case !coreName().MatchString(name):
+		e.Find("/name", e.Got("name"), "a letter or _, then at most 63 letters, digits, _ and -: others are refused by OpenAI or Anthropic")
+	case len(name) > longName:
+		e.FindAs(conv.Info, "/name", strconv.Itoa(len(name))+" characters", "at most "+strconv.Itoa(longName)+": hosts put a prefix before the name, and have 64")
+	}
+	for _, w := range schemasOf(e) {
+		if w.at == "/inputSchema" {
+			portableSchema(e, w)
+		}
+	}
+}}}
+
+func portableSchema(e *conv.Event, w walked) {
+	for _, k := range []string{"anyOf", "oneOf", "allOf"} {
+		if w.tree.Nodes[0].Members.Value(k) != nil {
+			e.Find(w.at+"/"+k, k+" at the root", "properties only: OpenAI refuses the tool")
+		}
+	}
+	for _, n := range hosts.Booleans(w.tree) {
+		e.Find(w.at+n.At, "a schema that is "+string(n.Raw), "an object: OpenAI and Claude Code refuse the tool")
+	}
+	for _, n := range w.tree.Nodes {
+		if n.Property != "" && !coreProperty().MatchString(n.Property) {
+			e.Find(w.at+n.At, "property "+strconv.Quote(n.Property), "letters, digits, _ . and -, at most 64: others are refused")
+		}
+	}
+}
