@@ -197,7 +197,9 @@ func (t *transcript) httpStep(word, rest string) error {
 
 func (t *transcript) legacy(rest string) {
 	words := strings.Fields(rest)
-	words = append(words, "{}", "{}")[:3]
+	for len(words) < 3 {
+		words = append(words, "{}")
+	}
 	t.rev = ""
 	t.request("initialize", `{"protocolVersion":"`+words[0]+`","capabilities":`+words[2]+`,"clientInfo":{"name":"c","version":"1"}}`)
 	t.result(`{"protocolVersion":"` + words[0] + `","capabilities":` + words[1] + `,"serverInfo":{"name":"s","version":"1"}}`)

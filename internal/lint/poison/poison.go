@@ -6,6 +6,7 @@ package poison
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -124,7 +125,7 @@ func HiddenIn(text string) string {
 	var before rune
 	for i, r := range text {
 		if hidden(r) && !joins(before, r, text[i+utf8.RuneLen(r):]) {
-			return "U+" + strings.ToUpper(strconv.FormatInt(int64(r)+0x10000, 16)[1:]) + " after " + strconv.Quote(tail(text[:i]))
+			return fmt.Sprintf("U+%04X after %q", r, tail(text[:i]))
 		}
 		before = r
 	}
