@@ -16,8 +16,8 @@ type Finding struct {
 	Evidence []Evidence    `json:"evidence"`
 	Source   string        `json:"source"`
 	Fix      string        `json:"fix"`
-	// Fingerprint is rule, subject and pointer: the same in every run, wherever the
-	// subject stands in its list.
+	// Fingerprint is rule, subject and pointer: the same in every run, at whichever
+	// place of its list the subject is.
 	Fingerprint string `json:"fingerprint"`
 	// Subject is the tool, resource, method or stream that broke the rule, as in "tool
 	// get-sum".

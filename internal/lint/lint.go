@@ -8,6 +8,7 @@ package lint
 import (
 	"slices"
 
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/rules"
 	"mcpc/internal/wire"
@@ -19,7 +20,7 @@ type Options struct {
 	Run string
 	// Tools are what checks need of other packages; rules that need what is nil are not
 	// run.
-	Tools rules.Tools
+	Tools check.Tools
 	// Off are ids of rules that are not judged.
 	Off []string
 	// Found is called with each new finding as soon as it is known; it may be nil. A
@@ -56,7 +57,7 @@ type tally struct {
 // A bound check belongs to a rule.
 type bound struct {
 	rule  int
-	check rules.Check
+	check check.Check
 }
 
 // present is the check that is running.
@@ -79,15 +80,15 @@ func New(o Options) *Linter {
 		index[r.ID] = i
 		l.tallies[i].off = slices.Contains(o.Off, r.ID)
 	}
-	for _, check := range rules.All(o.Tools) {
-		if check.ID == "" {
-			l.byKind[check.Kind] = append(l.byKind[check.Kind], bound{-1, check})
+	for _, c := range rules.All(o.Tools) {
+		if c.ID == "" {
+			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{-1, c})
 			continue
 		}
-		i := index[check.ID]
+		i := index[c.ID]
 		l.tallies[i].checked = true
-		if l.tallies[i].lacks = check.Lacks; check.Lacks == "" && !l.tallies[i].off {
-			l.byKind[check.Kind] = append(l.byKind[check.Kind], bound{i, check})
+		if l.tallies[i].lacks = c.Lacks; c.Lacks == "" && !l.tallies[i].off {
+			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{i, c})
 		}
 	}
 	return l

@@ -48,12 +48,12 @@ type Conversation struct {
 	Now time.Time
 
 	// asked is the revision that the client offered last.
-	asked   Rev
-	emit    func(*Event)
-	tables  tables
-	pending []wire.Frame
-	state   map[string]any
-	judged  Recent[uint64, bool]
+	asked  Rev
+	emit   func(*Event)
+	tables tables
+	lines  lines
+	state  map[string]any
+	judged Recent[uint64, bool]
 }
 
 // tables are what messages are found by.
@@ -73,7 +73,9 @@ type Ask struct {
 
 // New begins a conversation whose events go to emit, in the order in which they occur.
 func New(emit func(*Event)) *Conversation {
-	return &Conversation{emit: emit, state: map[string]any{}}
+	c := &Conversation{emit: emit, state: map[string]any{}}
+	c.lines.send = c.sendNoise
+	return c
 }
 
 // State gives a check its own memory of a conversation, the same for the same name.
@@ -130,7 +132,7 @@ func (c *Conversation) send(e Event) {
 // End tells the checks that nothing more will come, for each revision that was spoken;
 // where the server answered none, as with 401, for the one that the client asked for.
 func (c *Conversation) End() {
-	c.flush()
+	c.lines.flush()
 	last := wire.Frame{Time: c.Now}
 	revs := c.Revs()
 	if len(revs) == 0 {

@@ -26,13 +26,15 @@ func (c *Conversation) Add(f wire.Frame) {
 	}
 	s := c.stream(&f)
 	if f.Kind != wire.Noise && f.Stream == 0 && f.Dir == wire.Received {
-		c.flush()
+		c.lines.flush()
 	}
 	switch f.Kind {
 	case wire.Head:
 		c.head(&f, s)
 	case wire.Noise:
-		c.noise(f, s)
+		if f.Dir == wire.Received && s == nil {
+			c.lines.add(f)
+		}
 	case wire.Closed:
 		c.closed(&f, s)
 	case wire.Event:
@@ -114,50 +116,76 @@ func (c *Conversation) body(f *wire.Frame, s *Stream) {
 	c.message(f, s)
 }
 
-// mostPending bounds the lines that may turn out to be one JSON value.
+// The bounds of lines.
 const mostPending, mostPendingBytes = 2000, 256 << 10
 
-// noise is what stands between messages on a pipe, line by line. Lines that together
-// are a JSON value are reported as that.
-func (c *Conversation) noise(f wire.Frame, s *Stream) {
-	if f.Dir != wire.Received || s != nil {
-		return
-	}
-	first := bytes.TrimLeft(f.Raw, jsonraw.WhiteSpace)
-	begins := len(first) > 0 && (first[0] == '{' || first[0] == '[')
-	switch {
-	case len(c.pending) == 0 && !begins:
-		c.sendNoise(&f, false)
-		return
-	case len(c.pending) >= mostPending:
-		c.flush()
-		return
-	}
-	c.pending = append(c.pending, f)
-	last := bytes.TrimRight(f.Raw, jsonraw.WhiteSpace)
-	if len(last) == 0 || last[len(last)-1] != '}' && last[len(last)-1] != ']' {
-		return
-	}
-	var whole []byte
-	for _, line := range c.pending {
-		if whole = append(append(whole, line.Raw...), '\n'); len(whole) > mostPendingBytes {
-			c.flush()
+// lines are those that stood where a message should be, and may yet turn out to be one
+// JSON value together.
+type lines struct {
+	pending []wire.Frame
+	// send takes a line that is none of a value, or with joined the first line of one.
+	send func(f *wire.Frame, joined bool)
+	// depth counts the brackets that are open, size the bytes.
+	depth, size       int
+	inString, escaped bool
+}
+
+func (l *lines) add(f wire.Frame) {
+	if len(l.pending) == 0 {
+		first := bytes.TrimLeft(f.Raw, jsonraw.WhiteSpace)
+		if len(first) == 0 || first[0] != '{' && first[0] != '[' {
+			l.send(&f, false)
 			return
 		}
+		*l = lines{send: l.send}
 	}
-	if len(c.pending) > 1 && jsonraw.Valid(whole) == nil {
-		head := c.pending[0]
-		c.pending = nil
-		c.sendNoise(&head, true)
+	l.pending = append(l.pending, f)
+	l.count(f.Raw)
+	switch l.size += len(f.Raw); {
+	case l.size > mostPendingBytes || len(l.pending) > mostPending:
+		l.flush()
+	case l.depth > 0:
+	case len(l.pending) > 1 && jsonraw.Valid(l.joined()) == nil:
+		head := l.pending[0]
+		l.pending = nil
+		l.send(&head, true)
+	default:
+		l.flush()
 	}
 }
 
+// count follows the brackets outside of strings.
+func (l *lines) count(raw []byte) {
+	for _, b := range raw {
+		switch {
+		case l.escaped:
+			l.escaped = false
+		case l.inString:
+			l.escaped = b == '\\'
+			l.inString = b != '"'
+		case b == '"':
+			l.inString = true
+		case b == '{' || b == '[':
+			l.depth++
+		case b == '}' || b == ']':
+			l.depth--
+		}
+	}
+}
+
+func (l *lines) joined() (whole []byte) {
+	for _, line := range l.pending {
+		whole = append(append(whole, line.Raw...), '\n')
+	}
+	return whole
+}
+
 // flush reports lines that did not become a JSON value.
-func (c *Conversation) flush() {
-	lines := c.pending
-	c.pending = nil
-	for i := range lines {
-		c.sendNoise(&lines[i], false)
+func (l *lines) flush() {
+	all := l.pending
+	l.pending = nil
+	for i := range all {
+		l.send(&all[i], false)
 	}
 }
 

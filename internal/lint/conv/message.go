@@ -86,7 +86,7 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	return call
 }
 
-// done notes that a request no longer waits.
+// done notes that a request waits no more.
 func (c *Conversation) done(call *Call) {
 	c.tables.open--
 	if call.Stream != nil {
@@ -124,7 +124,7 @@ func isReply(m *wire.Message) bool {
 }
 
 func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
-	e := Event{Frame: f, Stream: s, Message: m, Method: m.Method}
+	e := Event{Conversation: c, Frame: f, Stream: s, Message: m, Method: m.Method}
 	if s != nil {
 		e.Call = s.Call
 	}
@@ -154,7 +154,7 @@ func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
 		e.Kind = OnAsk
 		c.send(e)
 		c.tables.asks.Put(Key(m.ID), Ask{f.Seq, m.Method})
-		c.question(e, m.Method, e.Value, e.At)
+		question(e, m.Method, e.Value, e.At)
 	default:
 	}
 	e.Kind = OnDone
@@ -186,7 +186,7 @@ func (c *Conversation) reply(e Event) {
 	case e.Call != nil && m.Kind == wire.Response:
 		e.Kind = OnResult
 		c.send(e)
-		c.parts(e)
+		parts(e)
 		e.Kind = OnDone
 		c.send(e)
 	}

@@ -39,7 +39,7 @@ func ListOf(method string) (member, name string) {
 const mostParts = 10_000
 
 // parts makes events of what a result contains.
-func (c *Conversation) parts(e Event) {
+func parts(e Event) {
 	subject := e.Method
 	if e.Call.Name != "" {
 		subject += " " + e.Call.Name
@@ -52,12 +52,12 @@ func (c *Conversation) parts(e Event) {
 			part.Kind, part.Value, part.Members = l.kind, item, nil
 			part.At = "/result/" + l.member + "/" + strconv.Itoa(i)
 			if l.name != "" {
-				if !c.Fresh(l.noun+e.Rev.Short(), item) {
+				if !e.Fresh(l.noun+e.Rev.Short(), item) {
 					continue
 				}
 				part.Subject = l.noun + TextInside(item, l.name)
 			}
-			c.part(part)
+			sendPart(part)
 		}
 	}
 	switch e.Method {
@@ -68,52 +68,52 @@ func (c *Conversation) parts(e Event) {
 				part := e
 				part.Kind, part.Value, part.Members = OnContent, block, nil
 				part.At = "/result/messages/" + strconv.Itoa(i) + "/content"
-				c.part(part)
+				sendPart(part)
 			}
 		}
 	case "server/discover":
-		c.icons(e, Inside(e.Value, "_meta", MetaPrefix+"serverInfo", "icons"), "/result/_meta/io.modelcontextprotocol~1serverInfo/icons")
+		icons(e, Inside(e.Value, "_meta", MetaPrefix+"serverInfo", "icons"), "/result/_meta/io.modelcontextprotocol~1serverInfo/icons")
 	case "initialize":
-		c.icons(e, Inside(e.Value, "serverInfo", "icons"), "/result/serverInfo/icons")
+		icons(e, Inside(e.Value, "serverInfo", "icons"), "/result/serverInfo/icons")
 	}
 	if asks, err := jsonraw.Object(e.Members.Value("inputRequests")); err == nil {
 		for _, m := range asks {
 			at := jsonraw.Pointer("/result/inputRequests", m.Name)
-			c.question(e, TextInside(m.Value, "method"), Inside(m.Value, "params"), at+"/params")
+			question(e, TextInside(m.Value, "method"), Inside(m.Value, "params"), at+"/params")
 		}
 	}
 }
 
-// part is an item of a list, and what it contains.
-func (c *Conversation) part(e Event) {
+// sendPart sends an item of a list, and what it contains.
+func sendPart(e Event) {
 	e.Members, _ = jsonraw.Object(e.Value)
-	c.send(e)
+	e.send(e)
 	switch e.Kind {
 	case OnContent:
 		if e.Text("type") == "resource" {
 			contents := e
 			contents.Kind, contents.Value, contents.Members = OnContents, e.Raw("resource"), nil
 			contents.At += "/resource"
-			c.send(contents)
+			e.send(contents)
 		}
 	case OnTool, OnResource, OnTemplate, OnPrompt:
-		c.icons(e, e.Raw("icons"), e.At+"/icons")
+		icons(e, e.Raw("icons"), e.At+"/icons")
 	default:
 	}
 }
 
-func (c *Conversation) icons(e Event, raw json.RawMessage, at string) {
+func icons(e Event, raw json.RawMessage, at string) {
 	icons, _ := jsonraw.Array(raw)
 	for i, icon := range icons[:min(len(icons), 100)] {
 		part := e
 		part.Kind, part.Value, part.Members, part.At = OnIcon, icon, nil, at+"/"+strconv.Itoa(i)
-		c.send(part)
+		e.send(part)
 	}
 }
 
 // question is what the server asks of the client, by a request or in a result.
-func (c *Conversation) question(e Event, method string, params json.RawMessage, at string) {
+func question(e Event, method string, params json.RawMessage, at string) {
 	e.Kind, e.Method, e.Value, e.At, e.Members = OnQuestion, method, params, at, nil
 	e.Subject = method
-	c.send(e)
+	e.send(e)
 }

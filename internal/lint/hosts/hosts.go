@@ -155,7 +155,7 @@ func Matrix(tools []json.RawMessage) (rows []Row) {
 	return rows
 }
 
-// mostProblems bounds what is told of one tool and one host.
+// mostProblems bounds the problems of one tool with one host.
 const mostProblems = 20
 
 func (h Host) check(name string, tree *schema.Tree) (problems []Problem) {

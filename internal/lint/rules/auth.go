@@ -6,13 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
 )
 
 // The heads of refusals come before it is known which revision the server speaks: they
 // are noted, and judged at the end.
-var auth = []Check{
+var auth = []check.Check{
 	{ID: "L194", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(right401)},
 	{ID: "L194", Kind: conv.OnError, When: unauthorized, Do: errorIn200},
 	{ID: "L195", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
@@ -21,7 +22,7 @@ var auth = []Check{
 		}
 	})},
 	{ID: "L196", Kind: conv.OnEnd, When: hasRefusals, Do: eachRefusal(func(e *conv.Event, r refusal) {
-		if r.field != "" && isOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
+		if r.field != "" && check.IsOneOf(strconv.Itoa(r.status), "401", "403") && r.challenge["error"] != "insufficient_scope" && r.challenge["scope"] == "" {
 			refused(e, r, "WWW-Authenticate: "+r.field, "scope")
 		}
 	})},
@@ -57,7 +58,7 @@ type refusal struct {
 	challenge    map[string]string
 }
 
-// A login is what crossed between the client and the authorization server.
+// A login is the traffic between the client and the authorization server.
 type login struct {
 	refusals  []refusal
 	issuers   []string
@@ -96,7 +97,7 @@ func notesHeads(e *conv.Event) {
 		l.redirects = append(l.redirects, refusal{seq: e.Frame.Seq, where: u.Query().Get("iss")})
 	}
 	if field := h.Field("WWW-Authenticate"); e.Stream.MCP && len(l.refusals) < mostRefusals &&
-		(field != "" || isOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
+		(field != "" || check.IsOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
 		l.refusals = append(l.refusals, refusal{seq: e.Frame.Seq, status: h.Status, field: field, where: where,
 			token: e.Stream.Request.Field("Authorization") != "", challenge: challenge(field)})
 	}

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
 )
 
-var framing = []Check{
+var framing = []check.Check{
 	{ID: "L001", Kind: conv.OnMessage, Do: envelope},
 	{ID: "L002", Kind: conv.OnMessage, When: isReply, Do: oneOfTwo},
 	{ID: "L003", Kind: conv.OnReply, When: named, Do: knownID},
@@ -167,17 +168,15 @@ func keysOf(e *conv.Event, at string, meta []byte) {
 	}
 }
 
-func alnum(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
-
 // labels reports a prefix of dot-separated labels: each begins with a letter, ends with
 // a letter or a digit, and has hyphens inside.
 func labels(prefix string) bool {
 	for label := range strings.SplitSeq(prefix, ".") {
-		if label == "" || !alnum(label[0]) || label[0] <= '9' || !alnum(label[len(label)-1]) {
+		if label == "" || !check.Alnum(label[0]) || label[0] <= '9' || !check.Alnum(label[len(label)-1]) {
 			return false
 		}
 		for i := range len(label) {
-			if !alnum(label[i]) && label[i] != '-' {
+			if !check.Alnum(label[i]) && label[i] != '-' {
 				return false
 			}
 		}
@@ -189,11 +188,11 @@ func keyName(name string, prefixed bool) bool {
 	if name == "" {
 		return prefixed
 	}
-	if !alnum(name[0]) || !alnum(name[len(name)-1]) {
+	if !check.Alnum(name[0]) || !check.Alnum(name[len(name)-1]) {
 		return false
 	}
 	for i := range len(name) {
-		if c := name[i]; !alnum(c) && c != '-' && c != '_' && c != '.' {
+		if c := name[i]; !check.Alnum(c) && c != '-' && c != '_' && c != '.' {
 			return false
 		}
 	}

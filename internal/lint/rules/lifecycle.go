@@ -4,10 +4,11 @@ import (
 	"slices"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 )
 
-var lifecycle = []Check{
+var lifecycle = []check.Check{
 	{ID: "L026", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: initializeResult},
 	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: counterOffer},
 	{ID: "L030", Kind: conv.OnAsk, Do: early},
@@ -82,7 +83,7 @@ func freshID(e *conv.Event) {
 	used.Put(key, e.Frame.Seq)
 }
 
-var capabilities = []Check{
+var capabilities = []check.Check{
 	{ID: "L037", Kind: conv.OnNotice, Methods: []string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
 		"notifications/resources/list_changed", "notifications/resources/updated"}, When: serverDeclared, Do: declaredChanges},
 	{ID: "L038", Kind: conv.OnNotice, Methods: []string{"notifications/message"}, When: serverDeclared, Do: func(e *conv.Event) {

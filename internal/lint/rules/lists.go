@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 )
 
@@ -15,14 +16,14 @@ var (
 	cacheable   = []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 )
 
-var lists = []Check{
+var lists = []check.Check{
 	{ID: "L146", Kind: conv.OnResult, Methods: listMethods, Do: pages},
 	{ID: "L147", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) {
 		if string(e.Raw("nextCursor")) == "null" {
 			e.Find("/nextCursor", "null", "no nextCursor on the last page")
 		}
 	}},
-	{ID: "L148", Kind: conv.OnResult, Methods: cacheable, When: finalResult, Do: cacheMembers},
+	{ID: "L148", Kind: conv.OnResult, Methods: cacheable, When: check.Final, Do: cacheMembers},
 	{ID: "L149", Kind: conv.OnResult, Methods: listMethods, When: func(e *conv.Event) bool { return e.Raw("cacheScope") != nil }, Do: sameScope},
 	{ID: "L151", Kind: conv.OnResult, When: func(e *conv.Event) bool { return e.Raw("ttlMs") != nil || e.Raw("cacheScope") != nil }, Do: plausibleHints},
 	{ID: "L152", Kind: conv.OnResult, Methods: listMethods, Do: changedInside},
@@ -63,7 +64,7 @@ type listing struct {
 
 func listingOf(e *conv.Event, use string) *listing {
 	l := conv.State[listing](e.Conversation, use+" "+e.Method)
-	if !continues(e) || l.items == nil {
+	if !check.Continues(e) || l.items == nil {
 		*l = listing{cursors: map[string]bool{}, items: map[string]string{}}
 	}
 	return l
@@ -82,7 +83,7 @@ func pages(e *conv.Event) {
 		page[key] = string(item)
 	}
 	for key, item := range page {
-		if len(l.items) < mostNames {
+		if len(l.items) < check.MostNames {
 			l.items[key] = item
 		}
 	}
@@ -93,7 +94,7 @@ func pages(e *conv.Event) {
 	if l.cursors[string(cursor)] || string(cursor) == string(conv.Inside(e.Call.Params, "cursor")) {
 		e.Find("/nextCursor", conv.Show(cursor)+" again", "a cursor that was not given before, or none")
 	}
-	if len(l.cursors) < mostNames {
+	if len(l.cursors) < check.MostNames {
 		l.cursors[string(cursor)] = true
 	}
 }
@@ -145,7 +146,7 @@ type fetched struct {
 func changedInside(e *conv.Event) {
 	last := conv.State[fetched](e.Conversation, "fetched "+e.Method)
 	member, _ := conv.ListOf(e.Method)
-	if continues(e) || member == "" {
+	if check.Continues(e) || member == "" {
 		return
 	}
 	now := string(e.Raw(member))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/redact"
 )
@@ -18,7 +19,7 @@ var (
 	listen     = []string{"subscriptions/listen"}
 )
 
-var notices = []Check{
+var notices = []check.Check{
 	{ID: "L169", Kind: conv.OnNotice, Methods: progress, Do: activeToken},
 	{ID: "L170", Kind: conv.OnNotice, Methods: progress, Do: increases},
 	{ID: "L171", Kind: conv.OnNotice, Methods: progress, Do: withinTotal},
@@ -156,7 +157,7 @@ func logWanted(e *conv.Event) {
 }
 
 // notesLevels remembers the lowest level that a request over stdio has asked for.
-var notesLevels = Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
+var notesLevels = check.Check{Kind: conv.OnSent, Do: func(e *conv.Event) {
 	want, _ := jsonraw.Text(e.Call.Meta(conv.MetaPrefix + "logLevel"))
 	least := conv.State[string](e.Conversation, "log levels wanted")
 	if want != "" && (*least == "" || below(want, *least)) {
@@ -272,7 +273,7 @@ func subscribed(e *conv.Event, method string) bool {
 // subscriptions are the kinds that some open subscription has acknowledged.
 type subscriptions struct{ open map[string]bool }
 
-var notesSubscriptions = Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
+var notesSubscriptions = check.Check{Kind: conv.OnNotice, Methods: []string{acknowledged}, Do: func(e *conv.Event) {
 	s := conv.State[subscriptions](e.Conversation, "subscriptions")
 	if s.open == nil {
 		s.open = map[string]bool{}
@@ -294,12 +295,12 @@ func graceful(e *conv.Event) {
 	e.Hit(conv.Hit{Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream", Want: "the result of the request first"})
 }
 
-var notesEnds = Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
+var notesEnds = check.Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
 	*conv.State[bool](e.Conversation, "ended "+string(e.Raw("requestId"))) = true
 }}
 
 // notesTasks: the token of a task stays active after its first response.
-var notesTasks = Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
+var notesTasks = check.Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
 		*conv.State[bool](e.Conversation, "task "+e.Call.Token) = true
 	}

@@ -3,11 +3,12 @@ package rules
 import (
 	"time"
 
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
 )
 
-var pipe = []Check{
+var pipe = []check.Check{
 	{ID: "L019", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
 	{ID: "L019", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return !e.Flag && !brokenMessage(e) }, Do: func(e *conv.Event) {
 		e.Hit(conv.Hit{Subject: "stdout", Got: conv.Show(e.Value), Want: "a JSON-RPC message"})

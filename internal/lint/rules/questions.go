@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/schema"
 )
@@ -21,7 +22,7 @@ var (
 	askable = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
 )
 
-var questions = []Check{
+var questions = []check.Check{
 	{ID: "L153", Kind: conv.OnResult, When: asksMore, Do: func(e *conv.Event) {
 		if !slices.Contains(rounds, e.Method) {
 			e.Find("/resultType", `"input_required" for `+e.Method, "input_required for "+strings.Join(rounds, ", ")+" only")
@@ -121,7 +122,7 @@ func stateText(e *conv.Event) {
 	}
 	members, _ := jsonraw.Object(plain)
 	for _, m := range members {
-		if isOneOf(strings.ToLower(m.Name), "sig", "signature", "mac", "hmac", "tag", "hash", "digest") {
+		if check.IsOneOf(strings.ToLower(m.Name), "sig", "signature", "mac", "hmac", "tag", "hash", "digest") {
 			return
 		}
 	}
@@ -159,7 +160,7 @@ func flatForm(e *conv.Event) {
 		}
 		members, _ := jsonraw.Object(f.Value)
 		for _, m := range members {
-			if !slices.Contains(allowed, m.Name) && !isOneOf(m.Name, "type", "title", "description", "$schema") || m.Name == "pattern" {
+			if !slices.Contains(allowed, m.Name) && !check.IsOneOf(m.Name, "type", "title", "description", "$schema") || m.Name == "pattern" {
 				e.Find(jsonraw.Pointer(at, m.Name), m.Name, "the keywords of a form")
 			}
 		}

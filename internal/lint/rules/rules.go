@@ -1,51 +1,44 @@
 // Package rules has the checks of the passive rules: each looks at one kind of event of
-// a conversation. Which revision, transport and capability a rule is for stands in the
-// table of package lint, which calls a check only where its rule holds.
+// a conversation. Which revision, transport and capability a rule is for is said in the
+// table of package lint, which calls a check only where its rule holds. This package has
+// those about the protocol, entries those about what is listed and returned.
 package rules
 
 import (
 	"slices"
 
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/rules/entries"
 	"mcpc/internal/wire"
 )
 
-// A Check applies a rule to events of one kind.
-type Check struct {
-	// ID is that of the rule; "" for what only remembers, for any revision.
-	ID   string
-	Kind conv.Kind
-	// Methods are those of the events; nil means all.
-	Methods []string
-	// When is false for events that the rule says nothing about; it may be nil.
-	When func(*conv.Event) bool
-	Do   func(*conv.Event)
-	// Lacks says what the caller would have to provide, "" for most checks.
-	Lacks string
-	// Yields is set on a general check, which leaves alone what others reported.
-	Yields bool
-}
-
-// Tools are what checks need of other packages.
-type Tools struct {
-	// Shape says where a message is not as a revision has it, but for entries of lists
-	// that it is told to skip (package shape, CheckBut).
-	Shape func(skip func(entry []byte) bool, revision, method string, m *wire.Message) []wire.Finding
-	// Compile makes a checker of a JSON Schema. Warnings tell what it will not check.
-	Compile func(schema []byte) (Schema, []wire.Finding, *SchemaFault)
-}
-
-// A Schema says where a value does not keep to it; an error means that it cannot tell.
-type Schema interface {
-	Check(value []byte) ([]wire.Finding, error)
-}
-
-// A SchemaFault is why a schema cannot be used: a short stable reason ("not_a_schema",
-// "external_ref"), a JSON pointer into the schema, and a sentence.
-type SchemaFault struct{ Reason, Where, Text string }
-
 // All are the checks of all rules. Those whose tools are missing have Lacks set.
-func All(t Tools) []Check {
-	return slices.Concat(notes, framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions, tools, schemaChecks(t), content,
-		lists, questions, notices, tasks, auth, poisoned, portable, cost, []Check{shapeCheck(t)})
+func All(t check.Tools) []check.Check {
+	return slices.Concat(notes, framing, codes, pipe, lifecycle, capabilities, versions, httpChecks, sessions, entries.All(t),
+		lists, questions, notices, tasks, auth, []check.Check{shapeCheck(t)})
+}
+
+// notes are checks without a rule: they remember what others compare.
+var notes = []check.Check{
+	{Kind: conv.OnHead, Do: notesHeads},
+	{Kind: conv.OnOther, Do: notesBodies},
+	notesLevels, notesSubscriptions, notesEnds, notesTasks,
+}
+
+// shapeCheck is L010: what no other rule has reported.
+func shapeCheck(t check.Tools) check.Check {
+	if t.Shape == nil {
+		return check.Check{ID: "L010", Kind: conv.OnDone, Lacks: "needs the shapes of the revisions"}
+	}
+	return check.Check{ID: "L010", Kind: conv.OnDone, Yields: true, When: func(e *conv.Event) bool { return e.Rev != conv.Unknown }, Do: func(e *conv.Event) {
+		seen := func(entry []byte) bool { return !e.Fresh("shape "+e.Rev.Short(), entry) }
+		for _, f := range t.Shape(seen, e.Rev.String(), e.Method, e.Message) {
+			severity := conv.Severity("")
+			if f.Level != wire.Error {
+				severity = conv.Warn
+			}
+			e.Hit(conv.Hit{Severity: severity, Pointer: f.Where, Got: f.Text, Want: "what the schema of " + e.Rev.String() + " describes"})
+		}
+	}}
 }

@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 )
 
 // taskMethods are those whose 2026 results are of the extension.
 var taskMethods = []string{"tasks/get", "tasks/update", "tasks/cancel"}
 
-var tasks = []Check{
+var tasks = []check.Check{
 	{ID: "L183", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" }, Do: createdTask},
 	{ID: "L185", Kind: conv.OnResult, Methods: taskMethods, Do: func(e *conv.Event) {
 		if kind := e.Raw("resultType"); kind != nil && e.Text("resultType") != "complete" {
@@ -118,7 +119,7 @@ func guessable(e *conv.Event) {
 }
 
 func isTask(e *conv.Event) bool {
-	return isOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
+	return check.IsOneOf(e.Method, "tasks/get", "tasks/cancel") || e.Method == "tools/call" && conv.IsObject(e.Raw("task"))
 }
 
 var ended = []string{"completed", "failed", "cancelled"}
@@ -133,11 +134,11 @@ func transitions(e *conv.Event) {
 	seen := conv.State[conv.Recent[string, string]](e.Conversation, "task status")
 	before, known := seen.Get(id)
 	switch {
-	case !isOneOf(status, "working", "input_required", "completed", "failed", "cancelled"):
+	case !check.IsOneOf(status, "working", "input_required", "completed", "failed", "cancelled"):
 		e.Find(at+"/status", conv.Show(conv.Inside(task, "status")), "working, input_required, completed, failed or cancelled")
 	case at != "" && status != "working":
 		e.Find(at+"/status", status, "working at first")
-	case known && isOneOf(before, ended...) && status != before:
+	case known && check.IsOneOf(before, ended...) && status != before:
 		e.Find(at+"/status", status+" after "+before, before)
 	case conv.TextInside(task, "createdAt") == "":
 		e.Find(at+"/createdAt", conv.Show(conv.Inside(task, "createdAt")), "a time")

@@ -48,8 +48,8 @@ var (
 	maps = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies"}
 )
 
-// Walk takes a schema apart. Data inside of default, const, enum and examples is not
-// taken for schemas.
+// Walk takes a schema apart. The values of default, const, enum and examples are data,
+// even if they look like schemas.
 func Walk(raw json.RawMessage) *Tree {
 	t := &Tree{raw: raw}
 	t.walk(Node{Raw: raw, Plain: true})

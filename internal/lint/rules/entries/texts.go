@@ -1,35 +1,26 @@
-package rules
+// Package entries has the checks of what servers list and return: tools, resources,
+// prompts, content.
+package entries
 
 import (
+	"slices"
 	"strconv"
 
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/poison"
-	"mcpc/internal/wire"
 )
 
-// shapeCheck is L010: what no other rule has reported.
-func shapeCheck(t Tools) Check {
-	if t.Shape == nil {
-		return Check{ID: "L010", Kind: conv.OnDone, Lacks: "needs the shapes of the revisions"}
-	}
-	return Check{ID: "L010", Kind: conv.OnDone, Yields: true, When: func(e *conv.Event) bool { return e.Rev != conv.Unknown }, Do: func(e *conv.Event) {
-		seen := func(entry []byte) bool { return !e.Fresh("shape "+e.Rev.Short(), entry) }
-		for _, f := range t.Shape(seen, e.Rev.String(), e.Method, e.Message) {
-			severity := conv.Severity("")
-			if f.Level != wire.Error {
-				severity = conv.Warn
-			}
-			e.Hit(conv.Hit{Severity: severity, Pointer: f.Where, Got: f.Text, Want: "what the schema of " + e.Rev.String() + " describes"})
-		}
-	}}
+// All are the checks of this package. Those whose tools are missing have Lacks set.
+func All(t check.Tools) []check.Check {
+	return slices.Concat(tools, schemaChecks(t), content, poisoned, portable, cost)
 }
 
 // ruleOf are the rules of what poison finds.
 var ruleOf = map[poison.Kind]string{poison.Hidden: "L129", poison.Instruction: "L129", poison.OtherTool: "poison-names",
 	poison.Secret: "poison-secrets", poison.Size: "poison-size"}
 
-var poisoned = []Check{
+var poisoned = []check.Check{
 	{ID: "L129", Kind: conv.OnTool, Do: marks("L129")}, {ID: "L129", Kind: conv.OnPrompt, Do: marks("L129")},
 	{ID: "poison-names", Kind: conv.OnTool, Do: marks("poison-names")},
 	{ID: "poison-secrets", Kind: conv.OnTool, Do: marks("poison-secrets")}, {ID: "poison-secrets", Kind: conv.OnPrompt, Do: marks("poison-secrets")},
@@ -87,7 +78,7 @@ const (
 )
 
 // cost: each conversation of a host carries the definitions of all tools.
-var cost = []Check{
+var cost = []check.Check{
 	{ID: "cost-tool", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		if n := len(e.Value); n > dearTool {
 			e.Find("", strconv.Itoa(n)+" bytes, about "+strconv.Itoa(Tokens(n))+" tokens", "at most "+strconv.Itoa(dearTool)+" bytes")
@@ -95,7 +86,7 @@ var cost = []Check{
 	}},
 	{ID: "cost-list", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: func(e *conv.Event) {
 		total := conv.State[int](e.Conversation, "bytes of tools")
-		if !continues(e) {
+		if !check.Continues(e) {
 			*total = 0
 		}
 		if *total += len(e.Raw("tools")); *total > dearList {
@@ -106,10 +97,3 @@ var cost = []Check{
 
 // Tokens estimates how many tokens so many bytes of JSON are to a model.
 func Tokens(bytes int) int { return (bytes + 3) / 4 }
-
-// notes are checks without a rule: they remember what others compare.
-var notes = []Check{
-	{Kind: conv.OnHead, Do: notesHeads},
-	{Kind: conv.OnOther, Do: notesBodies},
-	notesLevels, notesSubscriptions, notesEnds, notesTasks,
-}

@@ -1,4 +1,4 @@
-package rules
+package entries
 
 import (
 	"encoding/base64"
@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/mcp"
 )
 
-var content = []Check{
-	{ID: "L119", Kind: conv.OnResult, Methods: []string{"tools/call", "tasks/result"}, When: finalResult, Do: func(e *conv.Event) {
+var content = []check.Check{
+	{ID: "L119", Kind: conv.OnResult, Methods: []string{"tools/call", "tasks/result"}, When: check.Final, Do: func(e *conv.Event) {
 		if !conv.IsArray(e.Raw("content")) {
 			e.Find("/content", e.Got("content"), "an array")
 		}
@@ -28,7 +29,7 @@ var content = []Check{
 	}},
 	{ID: "L122", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: structured, Do: mirrored},
 	{ID: "L131", Kind: conv.OnContent, Do: contentType},
-	{ID: "L132", Kind: conv.OnContent, When: func(e *conv.Event) bool { return isOneOf(e.Text("type"), "image", "audio") }, Do: func(e *conv.Event) {
+	{ID: "L132", Kind: conv.OnContent, When: func(e *conv.Event) bool { return check.IsOneOf(e.Text("type"), "image", "audio") }, Do: func(e *conv.Event) {
 		base64Data(e, "data", true)
 	}},
 	{ID: "L132", Kind: conv.OnContents, When: func(e *conv.Event) bool { return e.Raw("blob") != nil }, Do: func(e *conv.Event) {
@@ -61,7 +62,7 @@ var content = []Check{
 			e.Find("/name", e.Got("name"), "a name")
 		}
 	}},
-	{ID: "L142", Kind: conv.OnResult, Methods: []string{"prompts/get"}, When: finalResult, Do: promptMessages},
+	{ID: "L142", Kind: conv.OnResult, Methods: []string{"prompts/get"}, When: check.Final, Do: promptMessages},
 	{ID: "L143", Kind: conv.OnResult, Methods: []string{"completion/complete"}, Do: func(e *conv.Event) {
 		values, err := jsonraw.Array(e.Raw("completion", "values"))
 		switch {
@@ -78,11 +79,11 @@ var content = []Check{
 // it knows what hosts of the internet look like, and resources have others.
 func isURI(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
-	if !ok || scheme == "" || !alnum(scheme[0]) || scheme[0] <= '9' {
+	if !ok || scheme == "" || !check.Alnum(scheme[0]) || scheme[0] <= '9' {
 		return false
 	}
 	for i := range len(scheme) {
-		if !alnum(scheme[i]) && !strings.ContainsRune("+-.", rune(scheme[i])) {
+		if !check.Alnum(scheme[i]) && !strings.ContainsRune("+-.", rune(scheme[i])) {
 			return false
 		}
 	}
@@ -95,21 +96,14 @@ func isURI(text string) bool {
 			if _, hex := jsonraw.HexByte([]byte(rest[i+1 : i+3])); !hex {
 				return false
 			}
-		} else if !alnum(c) && !strings.ContainsRune("-._~:/?#[]@!$&'()*+,;=", rune(c)) {
+		} else if !check.Alnum(c) && !strings.ContainsRune("-._~:/?#[]@!$&'()*+,;=", rune(c)) {
 			return false
 		}
 	}
 	return true
 }
 
-func isOneOf(text string, all ...string) bool { return slices.Contains(all, text) }
-
-// finalResult is a result that is not a question and not a task.
-func finalResult(e *conv.Event) bool {
-	return !isOneOf(e.Text("resultType"), "input_required", "task") && !conv.IsObject(e.Raw("task"))
-}
-
-func structured(e *conv.Event) bool { return finalResult(e) && e.Raw("structuredContent") != nil }
+func structured(e *conv.Event) bool { return check.Final(e) && e.Raw("structuredContent") != nil }
 
 const longestMirror = 1 << 20
 

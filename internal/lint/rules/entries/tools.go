@@ -1,4 +1,4 @@
-package rules
+package entries
 
 import (
 	"encoding/json"
@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/schema"
 )
 
-var tools = []Check{
+var tools = []check.Check{
 	{ID: "L106", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		switch s := e.Raw("inputSchema"); {
 		case !conv.IsObject(s):
@@ -31,7 +32,7 @@ var tools = []Check{
 	{ID: "L112", Kind: conv.OnTool, Do: eachSchema(size)},
 	{ID: "L113", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		name := e.Text("name")
-		if len(name) < 1 || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !alnum(byte(r)) && !strings.ContainsRune("_.-", r) }) {
+		if len(name) < 1 || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !check.Alnum(byte(r)) && !strings.ContainsRune("_.-", r) }) {
 			e.Find("/name", e.Got("name"), "1 to 128 characters of A-Z a-z 0-9 _ . -")
 		}
 	}},
@@ -134,7 +135,7 @@ func size(e *conv.Event, w walked) {
 func uniqueNames(e *conv.Event) {
 	type names struct{ exact, folded map[string]string }
 	seen := conv.State[names](e.Conversation, "tool names")
-	if !continues(e) || seen.exact == nil {
+	if !check.Continues(e) || seen.exact == nil {
 		*seen = names{map[string]string{}, map[string]string{}}
 	}
 	items, _ := e.Message.ResultItems("tools")
@@ -144,7 +145,7 @@ func uniqueNames(e *conv.Event) {
 		before, again := seen.exact[name]
 		other, similar := seen.folded[strings.ToLower(name)]
 		switch {
-		case name == "" || len(seen.exact) > mostNames:
+		case name == "" || len(seen.exact) > check.MostNames:
 		case again && (page[name] || before != string(item)):
 			e.Hit(conv.Hit{Subject: "tool " + name, Pointer: at, Got: "a second tool named " + name, Want: "a name of its own"})
 		case !again && similar:
@@ -154,11 +155,6 @@ func uniqueNames(e *conv.Event) {
 		seen.exact[name], seen.folded[strings.ToLower(name)] = string(item), name
 	}
 }
-
-const mostNames = 10_000
-
-// continues reports a page that is not the first.
-func continues(e *conv.Event) bool { return conv.Inside(e.Call.Params, "cursor") != nil }
 
 const longestHeader = 64
 
@@ -213,7 +209,7 @@ func headerParams(e *conv.Event) {
 // token is that of RFC 9110, section 5.6.2.
 func token(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; !alnum(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+		if c := text[i]; !check.Alnum(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
 			return false
 		}
 	}
@@ -283,16 +279,16 @@ func taskSupport(e *conv.Event) {
 }
 
 // schemaChecks need a validator.
-func schemaChecks(t Tools) []Check {
+func schemaChecks(t check.Tools) []check.Check {
 	lacks := ""
 	if t.Compile == nil {
-		lacks = "needs a JSON Schema validator"
+		lacks = "needs a JSON check.Schema validator"
 	}
-	return []Check{
+	return []check.Check{
 		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: eachSchema(func(e *conv.Event, w walked) {
 			_, _, fault := t.Compile(w.tree.Nodes[0].Raw)
 			if fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json") {
-				e.Find(w.at+fault.Where, fault.Text, "a valid JSON Schema")
+				e.Find(w.at+fault.Where, fault.Text, "a valid JSON check.Schema")
 			}
 		})},
 		{ID: "L112", Kind: conv.OnTool, Do: eachSchema(func(e *conv.Event, w walked) {
@@ -313,7 +309,7 @@ func schemaChecks(t Tools) []Check {
 			outputs := conv.State[conv.Recent[string, output]](e.Conversation, "output schemas")
 			outputs.Put(e.Text("name"), output{raw: slices.Clone(e.Raw("outputSchema"))})
 		}},
-		{ID: "L120", Kind: conv.OnResult, Lacks: lacks, Methods: []string{"tools/call"}, When: finalResult, Do: func(e *conv.Event) {
+		{ID: "L120", Kind: conv.OnResult, Lacks: lacks, Methods: []string{"tools/call"}, When: check.Final, Do: func(e *conv.Event) {
 			conforms(t, e)
 		}},
 	}
@@ -322,11 +318,11 @@ func schemaChecks(t Tools) []Check {
 // An output is a tool's outputSchema, compiled when it is first needed.
 type output struct {
 	raw    json.RawMessage
-	schema Schema
+	schema check.Schema
 	bad    bool
 }
 
-func conforms(t Tools, e *conv.Event) {
+func conforms(t check.Tools, e *conv.Event) {
 	outputs := conv.State[conv.Recent[string, output]](e.Conversation, "output schemas")
 	o, ok := outputs.Get(e.Call.Name)
 	if !ok || o.bad || string(e.Raw("isError")) == "true" {
