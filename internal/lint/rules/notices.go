@@ -45,7 +45,7 @@ var notices = []check.Check{
 			return
 		}
 		if e.Frame.Hidden > 0 && len(redact.HiddenIn(string(e.Raw("data")))) > 0 {
-			e.Find("/data", "a secret, hidden in the recording", "no credentials")
+			e.FindAs(conv.Warn, "/data", "a secret, or a session id, hidden in the recording", "no credentials")
 		}
 	}},
 	{ID: "L178", Kind: conv.OnNotice, When: onListen, Do: tagged},
