@@ -13,7 +13,7 @@ import (
 
 // All are the checks of this package. Those whose tools are missing have Lacks set.
 func All(t check.Tools) []check.Check {
-	return slices.Concat(tools, schemaChecks(t), content, poisoned, portable, cost)
+	return slices.Concat(tools, schemaChecks(t), content, poisoned, portable, cost, skills, apps)
 }
 
 // ruleOf are the rules of what poison finds.

@@ -1,0 +1,230 @@
+package entries
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/check"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/yaml"
+)
+
+const skillsExtension = "io.modelcontextprotocol/skills"
+
+// skills are the checks of the extension of SEP-2640.
+var skills = []check.Check{
+	{ID: "skills-declared", Kind: conv.OnResult, Methods: []string{"initialize", "server/discover"}, When: func(e *conv.Event) bool {
+		return e.Raw("capabilities", "extensions", skillsExtension) != nil
+	}, Do: declaresSkills},
+	{ID: "skills-entry", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, skillEntry) }},
+	{ID: "skills-limits", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, skillSize) }},
+	{ID: "skills-content", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, notesFiles) }},
+	{ID: "skills-content", Kind: conv.OnContents, When: func(e *conv.Event) bool { return e.Method == "resources/read" && fileOf(e) != nil }, Do: fileContent},
+}
+
+func declaresSkills(e *conv.Event) {
+	settings, _ := jsonraw.Object(e.Raw("capabilities", "extensions", skillsExtension))
+	at := jsonraw.Pointer("/capabilities/extensions", skillsExtension)
+	for _, m := range settings {
+		if m.Name != "directoryRead" || conv.TypeOf(m.Value) != "boolean" {
+			e.Find(jsonraw.Pointer(at, m.Name), m.Name+": "+conv.Show(m.Value), "{} or {\"directoryRead\":true}")
+		}
+	}
+	if e.Raw("capabilities", "resources") == nil {
+		e.Find("/capabilities/resources", "missing", "the capability resources, with which files of skills are read")
+	}
+}
+
+// A skill is an entry of skills/list or the one of skills/get.
+type skill struct {
+	jsonraw.Members
+	at, uri, name string
+	files         []json.RawMessage
+}
+
+// eachSkill hands on entries with the subject by which findings name them.
+func eachSkill(e *conv.Event, do func(*conv.Event, skill)) {
+	items, at := []json.RawMessage{e.Raw("skill")}, "/skill"
+	if e.Method == "skills/list" {
+		items, _ = e.Message.ResultItems("skills")
+		at = ""
+	}
+	for i, item := range items[:min(len(items), check.MostNames)] {
+		s := skill{at: at}
+		if at == "" {
+			s.at = "/skills/" + strconv.Itoa(i)
+		}
+		s.Members, _ = jsonraw.Object(item)
+		s.uri, s.name = s.Text("uri"), conv.TextInside(s.Value("frontmatter"), "name")
+		s.files, _ = jsonraw.Array(s.Value("resources"))
+		do(e, s)
+	}
+}
+
+func (s skill) find(e *conv.Event, pointer, got, want string) {
+	e.Hit(conv.Hit{Subject: "skill " + s.uri, Pointer: s.at + pointer, Got: got, Want: want})
+}
+
+// skillName is the rule for names of Agent Skills; a doubled hyphen is not one.
+var skillName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
+
+var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
+
+func skillEntry(e *conv.Event, s skill) {
+	root, isFile := strings.CutSuffix(s.uri, "/SKILL.md")
+	last := root[strings.LastIndexByte(root, '/')+1:]
+	switch front := s.Value("frontmatter"); {
+	case !isFile || !isURI(s.uri):
+		s.find(e, "/uri", conv.Show(s.Value("uri")), "the URI of its SKILL.md")
+	case !skillName().MatchString(s.name) || strings.Contains(s.name, "--"):
+		s.find(e, "/frontmatter/name", conv.Show(conv.Inside(front, "name")), "1 to 64 of a-z 0-9 and single hyphens")
+	case conv.TextInside(front, "description") == "":
+		s.find(e, "/frontmatter/description", conv.Show(conv.Inside(front, "description")), "a text")
+	case last != s.name:
+		s.find(e, "/uri", "the segment "+last, "the name "+s.name)
+	case !conv.IsArray(s.Value("resources")) && s.Text("resources") != "dynamic":
+		s.find(e, "/resources", conv.Show(s.Value("resources")), `an array, or "dynamic"`)
+	case conv.IsArray(s.Value("resources")):
+		skillFiles(e, s, root)
+	}
+}
+
+func skillFiles(e *conv.Event, s skill, root string) {
+	seen := map[string]bool{}
+	for i, f := range s.files {
+		uri, at := conv.TextInside(f, "uri"), "/resources/"+strconv.Itoa(i)
+		size := conv.Inside(f, "size")
+		switch {
+		case !strings.HasPrefix(uri, root+"/"):
+			s.find(e, at+"/uri", conv.Show(conv.Inside(f, "uri")), "a file below "+root)
+		case seen[uri]:
+			s.find(e, at+"/uri", uri+" again", "each file once")
+		case !digest().MatchString(conv.TextInside(f, "digest")):
+			s.find(e, at+"/digest", conv.Show(conv.Inside(f, "digest")), "sha256: and 64 digits of 0-9 a-f")
+		case conv.TypeOf(size) != "integer" || size[0] == '-':
+			s.find(e, at+"/size", conv.Show(size), "the number of bytes")
+		}
+		seen[uri] = true
+	}
+	if !seen[s.uri] {
+		s.find(e, "/resources", "no "+s.uri, "all files, SKILL.md among them")
+	}
+}
+
+const mostFiles, mostSkillBytes = 512, 16 << 20
+
+func skillSize(e *conv.Event, s skill) {
+	total := int64(0)
+	for _, f := range s.files {
+		n, _ := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64)
+		total += min(max(n, 0), mostSkillBytes)
+	}
+	if len(s.files) > mostFiles || total > mostSkillBytes {
+		s.find(e, "/resources", strconv.Itoa(len(s.files))+" files of "+strconv.FormatInt(total, 10)+" bytes", "at most 512 files and 16 MiB")
+	}
+}
+
+// A file is what a manifest says of a file; front is set for SKILL.md.
+type file struct {
+	digest string
+	size   int64
+	front  json.RawMessage
+}
+
+func notesFiles(e *conv.Event, s skill) {
+	all := conv.State[conv.Recent[string, file]](e.Conversation, "files of skills")
+	for _, f := range s.files {
+		known := file{digest: conv.TextInside(f, "digest"), size: -1}
+		if n, err := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64); err == nil {
+			known.size = n
+		}
+		uri := conv.TextInside(f, "uri")
+		if uri == s.uri {
+			known.front = bytes.Clone(s.Value("frontmatter"))
+		}
+		all.Put(uri, known)
+	}
+}
+
+func fileOf(e *conv.Event) *file {
+	all := conv.State[conv.Recent[string, file]](e.Conversation, "files of skills")
+	if f, ok := all.Get(e.Text("uri")); ok {
+		return &f
+	}
+	return nil
+}
+
+// fileContent compares what was read with the manifest. Where a secret was taken out of
+// the recording there is nothing to compare.
+func fileContent(e *conv.Event) {
+	f := fileOf(e)
+	data := []byte(e.Text("text"))
+	if e.Raw("blob") != nil {
+		data, _ = base64.StdEncoding.DecodeString(e.Text("blob"))
+	}
+	if e.Frame.Hidden > 0 {
+		return
+	}
+	sum := sha256.Sum256(data)
+	hit := func(got, want string) {
+		e.Hit(conv.Hit{Subject: "file " + e.Text("uri"), Got: got, Want: want})
+	}
+	switch got := "sha256:" + hex.EncodeToString(sum[:]); {
+	case f.size >= 0 && f.size != int64(len(data)):
+		hit(strconv.Itoa(len(data))+" bytes", strconv.FormatInt(f.size, 10)+" bytes, as the manifest says")
+	case f.digest != "" && f.digest != got:
+		hit(got, f.digest+", as the manifest says")
+	case f.front != nil:
+		if front := frontMatter(data); front == nil || !sameJSON(front, f.front) {
+			hit("front matter "+conv.Show(front), conv.Show(f.front))
+		}
+	}
+}
+
+// frontMatter is the YAML between the first two lines of three hyphens, as JSON; nil where
+// there is none.
+func frontMatter(text []byte) json.RawMessage {
+	rest, ok := bytes.CutPrefix(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("---\n"))
+	front, _, ends := bytes.Cut(rest, []byte("\n---"))
+	if !ok || !ends || len(front) > 64<<10 {
+		return nil
+	}
+	doc, err := yaml.Parse(front)
+	if err != nil {
+		return nil
+	}
+	return doc.JSON
+}
+
+// apps are the checks of MCP Apps (SEP-1865).
+var apps = []check.Check{
+	{ID: "apps-link", Kind: conv.OnTool, When: func(e *conv.Event) bool {
+		return e.Raw("_meta", "ui") != nil || e.Raw("_meta", "ui/resourceUri") != nil
+	}, Do: func(e *conv.Event) {
+		uri := e.Raw("_meta", "ui", "resourceUri")
+		switch {
+		case uri == nil && e.Raw("_meta", "ui/resourceUri") != nil:
+			e.FindAs(conv.Info, "/_meta/ui~1resourceUri", "ui/resourceUri", "_meta.ui.resourceUri")
+		case uri != nil && !strings.HasPrefix(e.Text("_meta", "ui", "resourceUri"), "ui://"):
+			e.Find("/_meta/ui/resourceUri", conv.Show(uri), "a URI that begins with ui://")
+		}
+	}},
+	{ID: "apps-page", Kind: conv.OnContents, When: func(e *conv.Event) bool { return strings.HasPrefix(e.Text("uri"), "ui://") }, Do: func(e *conv.Event) {
+		if got := strings.ReplaceAll(strings.ToLower(e.Text("mimeType")), " ", ""); got != "text/html;profile=mcp-app" {
+			e.Hit(conv.Hit{Subject: "page " + e.Text("uri"), Pointer: "/mimeType", Got: e.Got("mimeType"), Want: "text/html;profile=mcp-app"})
+		}
+	}},
+	{ID: "apps-wire", Kind: conv.OnMessage, Do: func(e *conv.Event) {
+		if m := e.Message.Method; strings.HasPrefix(m, "ui/") {
+			e.Hit(conv.Hit{Root: true, Subject: m, Pointer: "/method", Got: m, Want: "no message between a page and its host"})
+		}
+	}},
+}
