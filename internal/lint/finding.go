@@ -82,7 +82,7 @@ func (f *found) add(r *Rule, run string, conn int, e *conv.Event, h conv.Hit) {
 	if weight(severity) > weight(one.Severity) {
 		one.Severity = severity
 	}
-	at := e.At + h.Pointer
+	at := e.At + h.Item + h.Pointer
 	if h.Root {
 		at = h.Pointer
 	}

@@ -167,7 +167,7 @@ func (l *Linter) judge(conn int, e *conv.Event) {
 func (l *Linter) hit(h conv.Hit) {
 	b, e := l.present.bound, l.present.event
 	t := &l.tallies[b.rule]
-	at := e.At + h.Pointer
+	at := e.At + h.Item + h.Pointer
 	if h.Root {
 		at = h.Pointer
 	}

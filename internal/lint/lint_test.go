@@ -2,15 +2,20 @@ package lint_test
 
 import (
 	"errors"
+	"flag"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/check"
+	"mcpc/internal/lint/conv"
 	"mcpc/internal/shape"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -51,7 +56,8 @@ func broken(r lint.Report) (ids []string) {
 
 // Each file of testdata is named after a rule, and has transcripts that break exactly
 // that rule (breaks...) and transcripts that break none (keeps...), in which the rule
-// was judged. A line "also RULE" in the comment names a rule that cannot be kept then.
+// was judged. A name that ends in -error, -warn or -info says how grave the findings are, else it
+// is as grave as the rule. A line "also RULE" in the comment names a rule that cannot be kept then.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -84,6 +90,47 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+var write = flag.Bool("findings", false, "write testdata/findings.txt")
+
+// What is found in each transcript, and where.
+func TestFindingsOfTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			frames, err := parse(string(part.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range judge(frames, lint.Options{}).Findings {
+				fmt.Fprintf(&got, "%s/%s: %s (%s)\n", strings.TrimSuffix(filepath.Base(file), ".txtar"), part.Name, f.Fingerprint, f.Severity)
+				for _, e := range f.Evidence {
+					fmt.Fprintf(&got, "  %d %s\n    got  %s\n    want %s\n", e.Seq, e.Pointer, e.Got, e.Want)
+				}
+			}
+		}
+	}
+	if *write {
+		if err := os.WriteFile("testdata/findings.txt", []byte(got.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/findings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func testTranscript(t *testing.T, id, name, text string, also []string) {
 	frames, err := parse(text)
 	if err != nil {
@@ -103,6 +150,18 @@ func testTranscript(t *testing.T, id, name, text string, also []string) {
 	}
 	for _, f := range report.Findings {
 		checkFinding(t, f, frames)
+	}
+	for _, f := range report.Findings {
+		rule, _ := lint.Find(id)
+		want := rule.Severity
+		for _, s := range []conv.Severity{conv.Error, conv.Warn, conv.Info} {
+			if strings.HasSuffix(name, "-"+string(s)) {
+				want = s
+			}
+		}
+		if f.Rule == id && f.Severity != want {
+			t.Errorf("severity %s, not %s: %+v", f.Severity, want, f)
+		}
 	}
 	i := slices.IndexFunc(report.Judgements, func(j lint.Judgement) bool { return j.ID == id })
 	if i < 0 {

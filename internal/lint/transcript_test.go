@@ -41,7 +41,8 @@ import (
 //	+ DURATION                         time passes
 //
 // $D is the title, the description and the annotations of a tool, $S those and an
-// inputSchema, $LONG a text of 5,000 characters, $FLOOD 25 progress notifications.
+// inputSchema, $LONG a text of 5,000 characters, $FLOOD 25 progress notifications,
+// $MANY 2,500 schemas and $TEXTS 100 strings, each with a comma.
 type transcript struct {
 	frames    []wire.Frame
 	now       time.Time
@@ -69,6 +70,8 @@ func parse(text string) (frames []wire.Frame, err error) {
 		flood += fmt.Sprintf("<~ notifications/progress {\"progressToken\":\"a\",\"progress\":%d}\n", i)
 	}
 	text = strings.ReplaceAll(text, "$FLOOD", flood)
+	text = strings.ReplaceAll(text, "$MANY", strings.Repeat("{},", 2500))
+	text = strings.ReplaceAll(text, "$TEXTS", strings.Repeat(`"a",`, 100))
 	text = strings.ReplaceAll(text, "$S", `$D,"inputSchema":{"type":"object"}`)
 	text = strings.ReplaceAll(text, "$D", `"title":"T","description":"Adds two numbers.","annotations":{"readOnlyHint":true}`)
 	for n, line := range strings.Split(text, "\n") {

@@ -68,6 +68,9 @@ type Hit struct {
 	Subject, Pointer string
 	// Got and Want are what was found and what should have come.
 	Got, Want string
+	// Item is a pointer before Pointer that is the place of the subject in a list, which
+	// does not tell findings apart.
+	Item string
 	// Root is set where Pointer counts from the whole message, not from the event's value.
 	Root bool
 	// Seq is the frame, 0 for that of the event.

@@ -185,6 +185,9 @@ func (c *Conversation) reply(e Event) {
 		c.send(failure)
 	case e.Call != nil && m.Kind == wire.Response:
 		e.Kind = OnResult
+		if e.Subject = e.Method; e.Call.Name != "" {
+			e.Subject += " " + e.Call.Name
+		}
 		c.send(e)
 		parts(e)
 		e.Kind = OnDone

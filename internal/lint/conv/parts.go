@@ -40,11 +40,6 @@ const mostParts = 10_000
 
 // parts makes events of what a result contains.
 func parts(e Event) {
-	subject := e.Method
-	if e.Call.Name != "" {
-		subject += " " + e.Call.Name
-	}
-	e.Subject = subject
 	if l, ok := lists[e.Method]; ok {
 		items, _ := e.Message.ResultItems(l.member)
 		for i, item := range items[:min(len(items), mostParts)] {

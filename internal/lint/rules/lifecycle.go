@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
@@ -17,9 +18,9 @@ var lifecycle = []check.Check{
 }
 
 func initializeResult(e *conv.Event) {
-	for path, want := range map[string]string{"protocolVersion": "string", "capabilities": "object", "serverInfo": "object"} {
-		if conv.TypeOf(e.Raw(path)) != want {
-			e.Find("/"+path, e.Got(path), "a "+want)
+	for path, want := range map[string]string{"protocolVersion": "a string", "capabilities": "an object", "serverInfo": "an object"} {
+		if !strings.HasSuffix(want, conv.TypeOf(e.Raw(path))) {
+			e.Find("/"+path, e.Got(path), want)
 		}
 	}
 	if conv.IsObject(e.Raw("serverInfo")) {

@@ -78,7 +78,7 @@ func pages(e *conv.Event) {
 	for i, item := range items {
 		key := conv.TextInside(item, name)
 		if before, again := l.items[key]; again && before == string(item) {
-			e.Find("/"+member+"/"+strconv.Itoa(i), key+" on two pages", "each item once")
+			e.Hit(conv.Hit{Subject: e.Method + " " + key, Item: "/" + member + "/" + strconv.Itoa(i), Got: key + " on two pages", Want: "each item once"})
 		}
 		page[key] = string(item)
 	}

@@ -135,7 +135,7 @@ func logWanted(e *conv.Event) {
 	if e.Stream == nil {
 		loudest := *conv.State[string](e.Conversation, "log levels wanted")
 		if loudest == "" {
-			e.Find("", "a log message, and no request with logLevel", "none")
+			e.Find("", "a log message, and no request with logLevel", "no log message")
 		} else if below(e.Text("level"), loudest) {
 			e.Find("/level", e.Text("level"), loudest+" or above")
 		}
@@ -146,9 +146,9 @@ func logWanted(e *conv.Event) {
 	switch {
 	case call == nil:
 	case call.Method == listen[0]:
-		e.Find("", "a log message on a listen stream", "none")
+		e.Find("", "a log message on a listen stream", "no log message")
 	case least == "":
-		e.Find("", "a log message, and no logLevel in the request", "none")
+		e.Find("", "a log message, and no logLevel in the request", "no log message")
 	case call.Answers > 0:
 		e.Find("", "a log message after the response", "log messages before it")
 	case below(e.Text("level"), least):

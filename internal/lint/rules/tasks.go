@@ -40,7 +40,7 @@ var tasks = []check.Check{
 
 func createdTask(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) {
-		e.Find("/task", e.Got("task"), "the members of the task in the result itself")
+		e.Find("", conv.Show(e.Value), "the members of the task in the result itself")
 		return
 	}
 	for _, name := range []string{"taskId", "status", "createdAt", "lastUpdatedAt"} {

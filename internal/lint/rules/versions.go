@@ -41,7 +41,7 @@ func resultType(e *conv.Event) {
 	switch kind := e.Text("resultType"); {
 	case kind == "complete", kind == "input_required", kind == "task":
 	case e.Raw("resultType") == nil:
-		e.Find("/resultType", "missing", `"complete"`)
+		e.Hit(conv.Hit{Subject: e.Method, Pointer: "/resultType", Got: "missing", Want: `"complete"`})
 	case declaresExtensions(e):
 	default:
 		e.Find("/resultType", e.Got("resultType"), `"complete", "input_required" or that of an extension which the client declared`)

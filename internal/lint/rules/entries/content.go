@@ -207,7 +207,7 @@ func uniqueURIs(e *conv.Event) {
 	for i, item := range items {
 		uri := conv.TextInside(item, "uri")
 		if page[uri] && uri != "" {
-			e.Hit(conv.Hit{Subject: "resource " + uri, Pointer: "/resources/" + strconv.Itoa(i) + "/uri", Got: uri + " again", Want: "each URI once"})
+			e.Hit(conv.Hit{Subject: "resource " + uri, Item: "/resources/" + strconv.Itoa(i), Pointer: "/uri", Got: uri + " again", Want: "each URI once"})
 		}
 		page[uri] = true
 	}

@@ -70,7 +70,7 @@ func eachSkill(e *conv.Event, do func(*conv.Event, skill)) {
 }
 
 func (s skill) find(e *conv.Event, pointer, got, want string) {
-	e.Hit(conv.Hit{Subject: "skill " + s.uri, Pointer: s.at + pointer, Got: got, Want: want})
+	e.Hit(conv.Hit{Subject: "skill " + s.uri, Item: s.at, Pointer: pointer, Got: got, Want: want})
 }
 
 // skillName is the rule for names of Agent Skills; a doubled hyphen is not one.

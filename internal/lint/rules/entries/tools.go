@@ -141,15 +141,15 @@ func uniqueNames(e *conv.Event) {
 	items, _ := e.Message.ResultItems("tools")
 	page := map[string]bool{}
 	for i, item := range items {
-		name, at := conv.TextInside(item, "name"), "/tools/"+strconv.Itoa(i)+"/name"
+		name, at := conv.TextInside(item, "name"), "/tools/"+strconv.Itoa(i)
 		before, again := seen.exact[name]
 		other, similar := seen.folded[strings.ToLower(name)]
 		switch {
 		case name == "" || len(seen.exact) > check.MostNames:
 		case again && (page[name] || before != string(item)):
-			e.Hit(conv.Hit{Subject: "tool " + name, Pointer: at, Got: "a second tool named " + name, Want: "a name of its own"})
+			e.Hit(conv.Hit{Subject: "tool " + name, Item: at, Pointer: "/name", Got: "a second tool named " + name, Want: "a name of its own"})
 		case !again && similar:
-			e.Hit(conv.Hit{Severity: conv.Warn, Subject: "tool " + name, Pointer: at, Got: name + " beside " + other, Want: "names that differ in more than case"})
+			e.Hit(conv.Hit{Severity: conv.Warn, Subject: "tool " + name, Item: at, Pointer: "/name", Got: name + " beside " + other, Want: "names that differ in more than case"})
 		}
 		page[name] = true
 		seen.exact[name], seen.folded[strings.ToLower(name)] = string(item), name
@@ -282,13 +282,13 @@ func taskSupport(e *conv.Event) {
 func schemaChecks(t check.Tools) []check.Check {
 	lacks := ""
 	if t.Compile == nil {
-		lacks = "needs a JSON check.Schema validator"
+		lacks = "needs a JSON Schema validator"
 	}
 	return []check.Check{
 		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: eachSchema(func(e *conv.Event, w walked) {
 			_, _, fault := t.Compile(w.tree.Nodes[0].Raw)
 			if fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json") {
-				e.Find(w.at+fault.Where, fault.Text, "a valid JSON check.Schema")
+				e.Find(w.at+fault.Where, fault.Text, "a valid JSON Schema")
 			}
 		})},
 		{ID: "L112", Kind: conv.OnTool, Do: eachSchema(func(e *conv.Event, w walked) {
@@ -343,7 +343,7 @@ func conforms(t check.Tools, e *conv.Event) {
 	found, err := o.schema.Check(value)
 	for _, f := range found[:min(len(found), 5)] {
 		if err == nil {
-			e.Find("/structuredContent"+f.Where, strings.TrimSpace(f.Text+" "+f.Got), "the outputSchema: "+f.Want)
+			e.Find("/structuredContent"+f.Where, f.Text, "what the outputSchema of "+e.Call.Name+" describes")
 		}
 	}
 }
