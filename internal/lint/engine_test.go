@@ -196,6 +196,37 @@ func TestExchangesAndFramesAgree(t *testing.T) {
 	}
 }
 
+func TestSelect(t *testing.T) {
+	ids, err := lint.Select("L003", "poison")
+	if err != nil || !slices.Equal(ids, []string{"L003", "L129", "poison-names", "poison-secrets", "poison-size"}) {
+		t.Error(ids, err)
+	}
+	if _, err := lint.Select("poisn"); err == nil || !strings.Contains(err.Error(), "poison") {
+		t.Error(err)
+	}
+}
+
+func TestProbesAreAdded(t *testing.T) {
+	l := lint.New(lint.Options{})
+	l.Add("L043")
+	l.Add("L061", lint.Finding{Rule: "L061", Severity: conv.Error, Evidence: []lint.Evidence{{Seq: 3}}})
+	l.Add("L062", lint.Finding{Rule: "L062", Severity: conv.Error})
+	l.Add("none")
+	l.Skip("L063", "HTTP 429")
+	got := map[string]string{}
+	for _, j := range l.Report().Judgements {
+		got[j.ID] = strings.TrimSpace(string(j.Verdict) + " " + j.Why)
+	}
+	for id, want := range map[string]string{"L043": "pass", "L061": "fail", "L062": "pass", "L063": "not run HTTP 429"} {
+		if got[id] != want {
+			t.Errorf("%s: %s", id, got[id])
+		}
+	}
+	if len(l.Report().Findings) != 1 {
+		t.Error(l.Report().Findings)
+	}
+}
+
 // A finding keeps its fingerprint when other tools come and go.
 func TestFingerprintsAreStable(t *testing.T) {
 	prints := map[string]bool{}

@@ -33,6 +33,7 @@ type Options struct {
 type Linter struct {
 	options  Options
 	rules    []Rule
+	index    map[string]int
 	tallies  []tally
 	byKind   [conv.Kinds][]bound
 	convs    map[int]*conv.Conversation
@@ -75,9 +76,9 @@ func New(o Options) *Linter {
 	l := &Linter{options: o, rules: Rules(), convs: map[int]*conv.Conversation{}, revs: map[conv.Rev]bool{}}
 	l.tallies = make([]tally, len(l.rules))
 	l.report = l.hit
-	index := map[string]int{}
+	l.index = map[string]int{}
 	for i, r := range l.rules {
-		index[r.ID] = i
+		l.index[r.ID] = i
 		l.tallies[i].off = slices.Contains(o.Off, r.ID)
 	}
 	for _, c := range rules.All(o.Tools) {
@@ -85,7 +86,7 @@ func New(o Options) *Linter {
 			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{-1, c})
 			continue
 		}
-		i := index[c.ID]
+		i := l.index[c.ID]
 		l.tallies[i].checked = true
 		if l.tallies[i].lacks = c.Lacks; c.Lacks == "" && !l.tallies[i].off {
 			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{i, c})

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -47,8 +48,37 @@ func (l *Linter) Report() (r Report) {
 			r.Findings = append(r.Findings, *f)
 		}
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return weight(b.Severity) - weight(a.Severity) })
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		x, y := a.Evidence[0], b.Evidence[0]
+		return cmp.Or(weight(b.Severity)-weight(a.Severity), l.index[a.Rule]-l.index[b.Rule],
+			cmp.Compare(x.Conn, y.Conn), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Pointer, y.Pointer), cmp.Compare(a.Fingerprint, b.Fingerprint))
+	})
 	return r
+}
+
+// Add notes that a rule was judged outside of the Linter, by a probe of the caller's, and
+// what was found; no finding means that it was kept. An id that is not in the table is
+// ignored.
+func (l *Linter) Add(id string, findings ...Finding) {
+	i, ok := l.index[id]
+	if !ok {
+		return
+	}
+	t := &l.tallies[i]
+	t.checked, t.lacks = true, ""
+	t.seen++
+	for _, f := range findings {
+		if len(f.Evidence) > 0 {
+			t.findings = append(t.findings, &f)
+		}
+	}
+}
+
+// Skip notes why a rule was not run: the budget, HTTP 429, no token.
+func (l *Linter) Skip(id, why string) {
+	if i, ok := l.index[id]; ok {
+		l.tallies[i].lacks = why
+	}
 }
 
 // Counts are the numbers of each verdict.

@@ -2,11 +2,15 @@ package lint
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/suggest"
 )
 
 // A Mode says what it takes to judge a rule.
@@ -64,6 +68,24 @@ func Find(id string) (Rule, bool) {
 		}
 	}
 	return Rule{}, false
+}
+
+// Select gives the ids of the rules that are named, by their ids or by their tags, in the
+// order of the table. A word that is neither is an error.
+func Select(words ...string) (ids []string, err error) {
+	var known []string
+	for _, r := range Rules() {
+		known = append(append(known, r.ID), r.Tags...)
+		if slices.ContainsFunc(words, func(w string) bool { return w == r.ID || slices.Contains(r.Tags, w) }) {
+			ids = append(ids, r.ID)
+		}
+	}
+	for _, w := range words {
+		if !slices.Contains(known, w) {
+			return nil, errors.New(suggest.OrMeant("unknown rule or tag "+strconv.Quote(w), w, known))
+		}
+	}
+	return ids, nil
 }
 
 // ParseRules reads a table: a line "ID severity mode revisions transport capability

@@ -3,6 +3,7 @@ package rules
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -222,9 +223,10 @@ func personalURL(e *conv.Event) {
 	if err != nil {
 		return
 	}
-	for name, values := range u.Query() {
-		for _, value := range values {
-			name := strings.ToLower(name)
+	query := u.Query()
+	for _, key := range slices.Sorted(maps.Keys(query)) {
+		for _, value := range query[key] {
+			name := strings.ToLower(key)
 			email := strings.Contains(value, "@") && strings.Contains(value, ".")
 			if slices.Contains(harmlessParams, name) && !email {
 				continue
