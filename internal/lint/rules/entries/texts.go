@@ -3,9 +3,11 @@
 package entries
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/poison"
@@ -72,16 +74,17 @@ func toolNames(e *conv.Event) []string {
 	return c.names
 }
 
+// What a model reads of tools, in bytes, without a finding.
 const (
 	dearTool = 8 << 10
 	dearList = 100 << 10
 )
 
-// cost: each conversation of a host carries the definitions of all tools.
+// cost: every conversation of a host begins with the definitions of all tools.
 var cost = []check.Check{
 	{ID: "cost-tool", Kind: conv.OnTool, Do: func(e *conv.Event) {
-		if n := len(e.Value); n > dearTool {
-			e.Find("", strconv.Itoa(n)+" bytes, about "+strconv.Itoa(Tokens(n))+" tokens", "at most "+strconv.Itoa(dearTool)+" bytes")
+		if n := modelBytes(e.Value); n > dearTool {
+			e.Find("", priced(n), "at most "+strconv.Itoa(dearTool)+" bytes")
 		}
 	}},
 	{ID: "cost-list", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: func(e *conv.Event) {
@@ -89,11 +92,27 @@ var cost = []check.Check{
 		if !check.Continues(e) {
 			*total = 0
 		}
-		if *total += len(e.Raw("tools")); *total > dearList {
-			e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: strconv.Itoa(*total) + " bytes, about " + strconv.Itoa(Tokens(*total)) + " tokens", Want: "at most " + strconv.Itoa(dearList) + " bytes"})
+		items, _ := e.Message.ResultItems("tools")
+		for _, item := range items {
+			*total += modelBytes(item)
+		}
+		if *total > dearList {
+			e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: priced(*total), Want: "at most " + strconv.Itoa(dearList) + " bytes"})
 		}
 	}},
 }
 
-// Tokens estimates how many tokens so many bytes of JSON are to a model.
-func Tokens(bytes int) int { return (bytes + 3) / 4 }
+// modelBytes is how much of a tool's definition hosts show to a model: name, description
+// and inputSchema.
+func modelBytes(tool json.RawMessage) (n int) {
+	members, _ := jsonraw.Object(tool)
+	for _, name := range []string{"name", "description", "inputSchema"} {
+		n += len(members.Value(name))
+	}
+	return n
+}
+
+// priced says how many tokens so many bytes of JSON are to a model, as an estimate.
+func priced(bytes int) string {
+	return strconv.Itoa(bytes) + " bytes, about " + strconv.Itoa((bytes+3)/4) + " tokens"
+}
