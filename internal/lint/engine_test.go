@@ -247,6 +247,39 @@ func TestFingerprintsAreStable(t *testing.T) {
 	}
 }
 
+// A proxy sees each request that stands alone on a connection of its own, and several
+// clients at the same time. What the server declared holds for all of them.
+func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
+	const tool = `{"name":"%","title":"T","description":"D.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}`
+	page := func(name, cursor string) string {
+		return "< {\"tools\":[" + strings.Replace(tool, "%", name, 1) + "]" + cursor + "}\n"
+	}
+	text := "http\nmodern {\"tools\":{}}\n" +
+		"> tools/list\n" + page("a", `,"nextCursor":"1"`) + "> tools/list\n" + page("a", `,"nextCursor":"1"`) +
+		"> tools/list {\"cursor\":\"1\"}\n" + page("b", "") + "> tools/list {\"cursor\":\"1\"}\n" + page("b", "") +
+		"> tools/call {\"name\":\"b\"}\n"
+	for result, want := range map[string][]string{
+		`{"content":[{"type":"text","text":"{}"}],"structuredContent":{}}`: nil,
+		`{"content":[{"type":"text","text":"1"}],"structuredContent":1}`:   {"L120"},
+	} {
+		frames, err := parse(text + "< " + result + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range frames {
+			frames[i].Conn = frames[i].Stream
+			frames[i].Seq = 1 + uint64(i)%5
+		}
+		r := judge(frames, lint.Options{})
+		if got := broken(r); !slices.Equal(got, want) {
+			t.Errorf("%v, not %v: %+v", got, want, r.Findings)
+		}
+		if len(r.Findings) == 1 && r.Findings[0].Evidence[0].Conn != 6 {
+			t.Errorf("%+v", r.Findings[0])
+		}
+	}
+}
+
 // What is quoted of a hostile server is short, however often it sends it.
 func TestFindingsAreBounded(t *testing.T) {
 	var b strings.Builder

@@ -50,13 +50,13 @@ type found struct {
 }
 
 // add notes a hit; hits with the same fingerprint are one finding, of the worst severity.
-func (f *found) add(r *Rule, run string, conn int, e *conv.Event, h conv.Hit) {
-	severity, seq := r.Severity, e.Frame.Seq
+func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) {
+	severity, spot := r.Severity, e.Spot()
 	if h.Severity != "" {
 		severity = h.Severity
 	}
-	if h.Seq != 0 {
-		seq = h.Seq
+	if h.Spot.Seq != 0 {
+		spot = h.Spot
 	}
 	subject := h.Subject
 	if subject == "" {
@@ -87,7 +87,7 @@ func (f *found) add(r *Rule, run string, conn int, e *conv.Event, h conv.Hit) {
 		at = h.Pointer
 	}
 	if one.Times++; len(one.Evidence) < mostEvidence {
-		one.Evidence = append(one.Evidence, Evidence{Run: run, Conn: conn, Seq: seq, Pointer: at,
+		one.Evidence = append(one.Evidence, Evidence{Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
 			Got: cut(h.Got), Want: cut(h.Want)})
 	}
 }

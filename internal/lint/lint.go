@@ -36,8 +36,8 @@ type Linter struct {
 	index    map[string]int
 	tallies  []tally
 	byKind   [conv.Kinds][]bound
-	convs    map[int]*conv.Conversation
-	order    []int
+	conns    conv.Recent[int, *conv.Conversation]
+	open     []opened
 	pointers []string // where rules were broken in the present message
 	present  present
 	report   func(conv.Hit)
@@ -64,7 +64,6 @@ type bound struct {
 // present is the check that is running.
 type present struct {
 	bound *bound
-	conn  int
 	event *conv.Event
 }
 
@@ -73,7 +72,7 @@ const mostConvs = 256
 
 // New makes a Linter.
 func New(o Options) *Linter {
-	l := &Linter{options: o, rules: Rules(), convs: map[int]*conv.Conversation{}, revs: map[conv.Rev]bool{}}
+	l := &Linter{options: o, rules: Rules(), revs: map[conv.Rev]bool{}}
 	l.tallies = make([]tally, len(l.rules))
 	l.report = l.hit
 	l.index = map[string]int{}
@@ -95,34 +94,51 @@ func New(o Options) *Linter {
 	return l
 }
 
-// Tap reads the next frame; it is a wire.Tap.
+// Tap reads the next frame; it is a wire.Tap. Frames of several runs have to differ in
+// Conn.
 func (l *Linter) Tap(f wire.Frame) {
-	c := l.convs[f.Conn]
-	if c == nil {
-		if len(l.order) >= mostConvs {
-			l.end(l.order[0])
-			l.order = l.order[1:]
-		}
-		conn := f.Conn
-		c = conv.New(func(e *conv.Event) { l.judge(conn, e) })
-		l.convs[conn] = c
-		l.order = append(l.order, conn)
+	c, ok := l.conns.Get(f.Conn)
+	if !ok {
+		c = l.conversation(&f)
+		l.conns.Put(f.Conn, c)
 	}
 	c.Add(f)
 }
 
-func (l *Linter) end(conn int) {
-	l.convs[conn].End()
-	delete(l.convs, conn)
+// conversation finds the one to which a connection belongs. Requests that stand alone
+// belong to one conversation with their server, since a proxy sees each on a connection
+// of its own.
+func (l *Linter) conversation(f *wire.Frame) *conv.Conversation {
+	server := ""
+	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("Mcp-Method") != "" && h.Field("Mcp-Session-Id") == "" {
+		server = h.URL
+	}
+	if i := slices.IndexFunc(l.open, func(o opened) bool { return server != "" && o.server == server }); i >= 0 {
+		return l.open[i].Conversation
+	}
+	if len(l.open) >= mostConvs {
+		l.open[0].End()
+		l.open = l.open[1:]
+	}
+	c := conv.New(l.judge)
+	l.open = append(l.open, opened{c, server})
+	return c
+}
+
+// An opened conversation is one that Close will end; server is the URL to which requests
+// that stand alone went.
+type opened struct {
+	*conv.Conversation
+	server string
 }
 
 // Close judges what only the end of the conversations shows. Frames that are added
 // later begin conversations anew.
 func (l *Linter) Close() {
-	for _, conn := range l.order {
-		l.end(conn)
+	for _, c := range l.open {
+		c.End()
 	}
-	l.order = nil
+	l.open, l.conns = nil, conv.Recent[int, *conv.Conversation]{}
 }
 
 // Judge is the report on exchanges, as wire.Fold makes them. They lack what belongs to no
@@ -137,7 +153,7 @@ func Judge(exchanges []*wire.Exchange, o Options) Report {
 }
 
 // judge hands an event to the checks of its kind that hold for it.
-func (l *Linter) judge(conn int, e *conv.Event) {
+func (l *Linter) judge(e *conv.Event) {
 	if e.Kind == conv.OnMessage {
 		l.pointers = l.pointers[:0]
 	}
@@ -158,7 +174,7 @@ func (l *Linter) judge(conn int, e *conv.Event) {
 			continue
 		}
 		t.seen++
-		l.present, e.Hit = present{b, conn, e}, l.report
+		l.present, e.Hit = present{b, e}, l.report
 		b.check.Do(e)
 	}
 }
@@ -177,7 +193,7 @@ func (l *Linter) hit(h conv.Hit) {
 	}
 	l.pointers = append(l.pointers, at)
 	before := len(t.findings)
-	t.add(&l.rules[b.rule], l.options.Run, l.present.conn, e, h)
+	t.add(&l.rules[b.rule], l.options.Run, e, h)
 	if len(t.findings) > before && l.options.Found != nil {
 		l.options.Found(*t.findings[before])
 	}

@@ -274,7 +274,11 @@ func (t *transcript) request(method, params string) {
 func (t *transcript) send(message string) {
 	if t.http {
 		where := url
-		t.open("POST", where, wire.Field{Name: "Content-Type", Value: "application/json"})
+		fields := []wire.Field{{Name: "Content-Type", Value: "application/json"}}
+		if t.rev != "" {
+			fields = append(fields, wire.Field{Name: "Mcp-Method", Value: t.method})
+		}
+		t.open("POST", where, fields...)
 	}
 	t.add(wire.Frame{Kind: wire.Body, Raw: []byte(message)})
 }

@@ -2,6 +2,7 @@
 package check
 
 import (
+	"encoding/json"
 	"slices"
 
 	"mcpc/internal/lint/conv"
@@ -53,8 +54,74 @@ func Final(e *conv.Event) bool {
 	return !IsOneOf(e.Text("resultType"), "input_required", "task") && !conv.IsObject(e.Raw("task"))
 }
 
-// Continues reports a page of a list that is not the first.
-func Continues(e *conv.Event) bool { return conv.Inside(e.Call.Params, "cursor") != nil }
+// A Page is a page of a list as it came, with the pages before it. Several clients may
+// read the same list at the same time: what tells their pages apart is the cursor.
+type Page struct {
+	before *Page
+	items  map[string]json.RawMessage
+	cursor string
+	// Number counts from 1, Bytes is what a caller adds up over the pages.
+	Number, Bytes int
+	// Scope is the cacheScope.
+	Scope string
+}
+
+// Before finds an item of the pages before this one.
+func (p *Page) Before(key string) (item json.RawMessage, ok bool) {
+	for q := p.before; q != nil; q = q.before {
+		if item, ok = q.items[key]; ok {
+			return item, true
+		}
+	}
+	return nil, false
+}
+
+// Previous is the page before this one; nil for the first.
+func (p *Page) Previous() *Page { return p.before }
+
+// Repeats reports a cursor that this page or one before it has led to.
+func (p *Page) Repeats() bool {
+	for q := p.before; q != nil && p.cursor != ""; q = q.before {
+		if q.cursor == p.cursor {
+			return true
+		}
+	}
+	return false
+}
+
+// mostPages bounds the pages of a list that are compared.
+const mostPages = 500
+
+// PageOf is the page that a result is, the same for all checks of it. The key of an item
+// is the member by which it is known: a name, a URI.
+func PageOf(e *conv.Event) *Page {
+	type book struct {
+		spot  conv.Spot
+		now   *Page
+		after conv.Recent[string, *Page]
+	}
+	b := conv.State[book](e.Conversation, "pages")
+	if b.now != nil && b.spot == e.Spot() {
+		return b.now
+	}
+	page := &Page{Number: 1, items: map[string]json.RawMessage{}, Scope: e.Text("cacheScope")}
+	if asked := conv.Inside(e.Call.Params, "cursor"); asked != nil {
+		if page.before, _ = b.after.Get(e.Method + string(asked)); page.before != nil {
+			page.Number, page.Bytes = page.before.Number+1, page.before.Bytes
+		}
+	}
+	member, name := conv.ListOf(e.Method)
+	items, _ := e.Message.ResultItems(member)
+	for _, item := range items[:min(len(items), MostNames)] {
+		page.items[conv.TextInside(item, name)] = item
+	}
+	if cursor := e.Raw("nextCursor"); cursor != nil && string(cursor) != "null" && page.Number < mostPages {
+		page.cursor = string(cursor)
+		b.after.Put(e.Method+page.cursor, page)
+	}
+	b.spot, b.now = e.Spot(), page
+	return page
+}
 
 // MostNames bounds the names of a list that are compared.
 const MostNames = 10_000

@@ -80,11 +80,11 @@ func otherType(id json.RawMessage) string {
 
 // A Stream is an HTTP request and what came back for it.
 type Stream struct {
-	Number    int
-	Request   *wire.HTTPHead
-	Response  *wire.HTTPHead
-	HeadSeq   uint64
-	ClosedSeq uint64
+	Number   int
+	Request  *wire.HTTPHead
+	Response *wire.HTTPHead
+	// Head is the frame of the response's head.
+	Head Spot
 	// MCP is set where it is an exchange of the protocol, and not one with an
 	// authorization server.
 	MCP bool

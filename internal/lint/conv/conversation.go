@@ -61,9 +61,12 @@ type tables struct {
 	calls   Recent[string, *Call]
 	tokens  Recent[string, *Call]
 	asks    Recent[string, Ask]
-	streams Recent[int, *Stream]
+	streams Recent[streamKey, *Stream]
 	open    int
 }
+
+// A streamKey tells the streams of several connections apart.
+type streamKey struct{ conn, stream int }
 
 // An Ask is a request of the server's that waits for its answer.
 type Ask struct {

@@ -73,8 +73,14 @@ type Hit struct {
 	Item string
 	// Root is set where Pointer counts from the whole message, not from the event's value.
 	Root bool
-	// Seq is the frame, 0 for that of the event.
-	Seq uint64
+	// Spot is the frame, its zero value that of the event.
+	Spot Spot
+}
+
+// A Spot is a frame: its number, and the connection in which it has that number.
+type Spot struct {
+	Conn int
+	Seq  uint64
 }
 
 // An Event is one thing in a conversation that checks look at.
@@ -101,6 +107,9 @@ type Event struct {
 	// Hit receives what a check found.
 	Hit func(Hit)
 }
+
+// Spot is the frame of the event.
+func (e *Event) Spot() Spot { return Spot{e.Frame.Conn, e.Frame.Seq} }
 
 // Find reports a violation at a pointer below the event's value.
 func (e *Event) Find(pointer, got, want string) { e.Hit(Hit{Pointer: pointer, Got: got, Want: want}) }

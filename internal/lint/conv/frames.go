@@ -51,10 +51,11 @@ func (c *Conversation) stream(f *wire.Frame) *Stream {
 		return nil
 	}
 	c.HTTP = true
-	s, ok := c.tables.streams.Get(f.Stream)
+	key := streamKey{f.Conn, f.Stream}
+	s, ok := c.tables.streams.Get(key)
 	if !ok {
 		s = &Stream{Number: f.Stream, MCP: f.Kind != wire.Head}
-		c.tables.streams.Put(f.Stream, s)
+		c.tables.streams.Put(key, s)
 	}
 	return s
 }
@@ -69,14 +70,11 @@ func (c *Conversation) head(f *wire.Frame, s *Stream) {
 			f.HTTP.Method == "DELETE"
 		return
 	}
-	s.Response, s.HeadSeq = f.HTTP, f.Seq
+	s.Response, s.Head = f.HTTP, Spot{f.Conn, f.Seq}
 	c.send(Event{Kind: OnHead, Frame: f, Stream: s, Call: s.Call, Rev: c.revOf(s)})
 }
 
 func (c *Conversation) closed(f *wire.Frame, s *Stream) {
-	if s != nil {
-		s.ClosedSeq = f.Seq
-	}
 	c.send(Event{Kind: OnClose, Frame: f, Stream: s, Rev: c.revOf(s)})
 }
 

@@ -33,7 +33,7 @@ var auth = []check.Check{
 			if t.want == "" {
 				continue
 			}
-			e.Hit(conv.Hit{Root: true, Subject: "token endpoint", Seq: t.seq, Got: t.text, Want: t.want})
+			e.Hit(conv.Hit{Root: true, Subject: "token endpoint", Spot: t.spot, Got: t.text, Want: t.want})
 		}
 	}},
 	{ID: "L210", Kind: conv.OnResult, Methods: []string{"server/discover"}, Do: func(e *conv.Event) {
@@ -41,8 +41,8 @@ var auth = []check.Check{
 			e.Find("/capabilities/logging", "logging", "stderr, or OpenTelemetry")
 		}
 	}},
-	{ID: "L210", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return loginOf(e).registered > 0 }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Root: true, Subject: "registration", Seq: loginOf(e).registered, Got: "dynamic client registration", Want: "a client id metadata document"})
+	{ID: "L210", Kind: conv.OnEnd, When: func(e *conv.Event) bool { return loginOf(e).registered.Seq > 0 }, Do: func(e *conv.Event) {
+		e.Hit(conv.Hit{Root: true, Subject: "registration", Spot: loginOf(e).registered, Got: "dynamic client registration", Want: "a client id metadata document"})
 	}},
 	{ID: "L210", Kind: conv.OnQuestion, Methods: []string{"roots/list", "sampling/createMessage"}, When: embedded, Do: func(e *conv.Event) {
 		e.Find("", e.Method, "tool parameters, resource URIs or a model of the server's own")
@@ -51,7 +51,7 @@ var auth = []check.Check{
 
 // A refusal is the head of a response that asks for authorization, or should.
 type refusal struct {
-	seq          uint64
+	spot         conv.Spot
 	status       int
 	token        bool
 	field, where string
@@ -65,10 +65,10 @@ type login struct {
 	advertise bool
 	redirects []refusal
 	tokens    []struct {
-		seq        uint64
+		spot       conv.Spot
 		text, want string
 	}
-	registered uint64
+	registered conv.Spot
 }
 
 const mostRefusals = 200
@@ -86,7 +86,7 @@ func eachRefusal(do func(*conv.Event, refusal)) func(*conv.Event) {
 }
 
 func refused(e *conv.Event, r refusal, got, want string) {
-	e.Hit(conv.Hit{Root: true, Subject: "HTTP " + strconv.Itoa(r.status), Seq: r.seq, Got: got, Want: want})
+	e.Hit(conv.Hit{Root: true, Subject: "HTTP " + strconv.Itoa(r.status), Spot: r.spot, Got: got, Want: want})
 }
 
 // notesHeads collects refusals and redirects with a code.
@@ -94,11 +94,11 @@ func notesHeads(e *conv.Event) {
 	h, l := e.Stream.Response, loginOf(e)
 	where := h.Field("Location")
 	if u, err := url.Parse(where); err == nil && u.Query().Get("code") != "" && len(l.redirects) < mostRefusals {
-		l.redirects = append(l.redirects, refusal{seq: e.Frame.Seq, where: u.Query().Get("iss")})
+		l.redirects = append(l.redirects, refusal{spot: e.Spot(), where: u.Query().Get("iss")})
 	}
 	if field := h.Field("WWW-Authenticate"); e.Stream.MCP && len(l.refusals) < mostRefusals &&
 		(field != "" || check.IsOneOf(strconv.Itoa(h.Status), "401", "403", "302", "303", "307")) {
-		l.refusals = append(l.refusals, refusal{seq: e.Frame.Seq, status: h.Status, field: field, where: where,
+		l.refusals = append(l.refusals, refusal{spot: e.Spot(), status: h.Status, field: field, where: where,
 			token: e.Stream.Request.Field("Authorization") != "", challenge: challenge(field)})
 	}
 }
@@ -160,7 +160,7 @@ func stepUp(e *conv.Event, r refusal) {
 func notesBodies(e *conv.Event) {
 	l := loginOf(e)
 	if e.Frame.Dir == 0 && e.Raw("redirect_uris") != nil {
-		l.registered = e.Frame.Seq
+		l.registered = e.Spot()
 	}
 	if e.Frame.Dir == 0 || !conv.IsObject(e.Value) || e.Stream.Response == nil {
 		return
@@ -172,9 +172,9 @@ func notesBodies(e *conv.Event) {
 	note := func(text, want string) {
 		if len(l.tokens) < mostRefusals {
 			l.tokens = append(l.tokens, struct {
-				seq        uint64
+				spot       conv.Spot
 				text, want string
-			}{e.Frame.Seq, text, want})
+			}{e.Spot(), text, want})
 		}
 	}
 	cache := e.Stream.Response.Field("Cache-Control")
@@ -194,9 +194,9 @@ func issuer(e *conv.Event) {
 	for _, r := range l.redirects {
 		switch {
 		case r.where == "" && l.advertise:
-			e.Hit(conv.Hit{Root: true, Subject: "redirect", Seq: r.seq, Got: "no iss", Want: "iss, which the metadata announces"})
+			e.Hit(conv.Hit{Root: true, Subject: "redirect", Spot: r.spot, Got: "no iss", Want: "iss, which the metadata announces"})
 		case r.where != "" && len(l.issuers) > 0 && !slices.Contains(l.issuers, r.where):
-			e.Hit(conv.Hit{Root: true, Subject: "redirect", Seq: r.seq, Got: "iss " + r.where, Want: strings.Join(l.issuers, " or ")})
+			e.Hit(conv.Hit{Root: true, Subject: "redirect", Spot: r.spot, Got: "iss " + r.where, Want: strings.Join(l.issuers, " or ")})
 		}
 	}
 }

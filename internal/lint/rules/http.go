@@ -66,7 +66,7 @@ var httpChecks = []check.Check{
 // header reports a field of the response's head.
 func header(e *conv.Event, got, want string) {
 	name, _, _ := strings.Cut(got, ":")
-	e.Hit(conv.Hit{Root: true, Seq: e.Stream.HeadSeq, Subject: "header " + name, Got: got, Want: want})
+	e.Hit(conv.Hit{Root: true, Spot: e.Stream.Head, Subject: "header " + name, Got: got, Want: want})
 }
 
 func onStream(e *conv.Event) bool { return e.Stream != nil && e.Stream.Response != nil }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -31,15 +32,16 @@ var lists = []check.Check{
 		conv.State[fetched](e.Conversation, "fetched "+listOf[e.Method]).told = true
 	}},
 	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: cursorGiven},
+	{ID: "client-cursor", Kind: conv.OnSent, Methods: listMethods, Do: cursorAsked},
 	{ID: "client-cursor", Kind: conv.OnEnd, Do: cursorLeft},
 	{ID: "client-list-changed", Kind: conv.OnNotice, When: announced, Do: func(e *conv.Event) {
-		*conv.State[uint64](e.Conversation, "changed "+listOf[e.Method]) = e.Frame.Seq
+		*conv.State[conv.Spot](e.Conversation, "changed "+listOf[e.Method]) = e.Spot()
 	}},
 	{ID: "client-list-changed", Kind: conv.OnSent, Methods: listMethods, Do: func(e *conv.Event) {
-		*conv.State[uint64](e.Conversation, "changed "+e.Method) = 0
+		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 	}},
 	{ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) { // it was on its way
-		*conv.State[uint64](e.Conversation, "changed "+e.Method) = 0
+		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 	}},
 	{ID: "client-list-changed", Kind: conv.OnEnd, Do: notHeeded},
 }
@@ -55,47 +57,18 @@ func announced(e *conv.Event) bool {
 	return list != "" && (!e.Server.Declared || e.Server.Has(capability, "listChanged"))
 }
 
-// A listing is a list as far as its pages have come.
-type listing struct {
-	cursors map[string]bool
-	items   map[string]string
-	scope   string
-}
-
-func listingOf(e *conv.Event, use string) *listing {
-	l := conv.State[listing](e.Conversation, use+" "+e.Method)
-	if !check.Continues(e) || l.items == nil {
-		*l = listing{cursors: map[string]bool{}, items: map[string]string{}}
-	}
-	return l
-}
-
 func pages(e *conv.Event) {
-	l := listingOf(e, "pages")
+	page := check.PageOf(e)
 	member, name := conv.ListOf(e.Method)
 	items, _ := e.Message.ResultItems(member)
-	page := map[string]string{}
 	for i, item := range items {
 		key := conv.TextInside(item, name)
-		if before, again := l.items[key]; again && before == string(item) {
+		if before, again := page.Before(key); again && string(before) == string(item) {
 			e.Hit(conv.Hit{Subject: e.Method + " " + key, Item: "/" + member + "/" + strconv.Itoa(i), Got: key + " on two pages", Want: "each item once"})
 		}
-		page[key] = string(item)
 	}
-	for key, item := range page {
-		if len(l.items) < check.MostNames {
-			l.items[key] = item
-		}
-	}
-	cursor := e.Raw("nextCursor")
-	if cursor == nil || string(cursor) == "null" {
-		return
-	}
-	if l.cursors[string(cursor)] || string(cursor) == string(conv.Inside(e.Call.Params, "cursor")) {
-		e.Find("/nextCursor", conv.Show(cursor)+" again", "a cursor that was not given before, or none")
-	}
-	if len(l.cursors) < check.MostNames {
-		l.cursors[string(cursor)] = true
+	if page.Repeats() {
+		e.Find("/nextCursor", e.Got("nextCursor")+" again", "a cursor that was not given before, or none")
 	}
 }
 
@@ -109,12 +82,10 @@ func cacheMembers(e *conv.Event) {
 }
 
 func sameScope(e *conv.Event) {
-	l := listingOf(e, "scope")
-	scope := e.Text("cacheScope")
-	if l.scope != "" && l.scope != scope {
-		e.Find("/cacheScope", scope+" after "+l.scope, l.scope)
+	page := check.PageOf(e)
+	if before := page.Previous(); before != nil && before.Scope != page.Scope {
+		e.Find("/cacheScope", page.Scope+" after "+before.Scope, before.Scope)
 	}
-	l.scope = scope
 }
 
 const longestTTL = 366 * 24 * time.Hour
@@ -144,48 +115,63 @@ type fetched struct {
 
 // changedInside compares lists while a subscription is open that would have told.
 func changedInside(e *conv.Event) {
-	last := conv.State[fetched](e.Conversation, "fetched "+e.Method)
+	user := ""
+	if e.Stream != nil {
+		user = e.Stream.Request.Field("Authorization") // lists may differ by user
+	}
+	last := conv.State[fetched](e.Conversation, "fetched "+e.Method+user)
 	member, _ := conv.ListOf(e.Method)
-	if check.Continues(e) || member == "" {
+	if conv.Inside(e.Call.Params, "cursor") != nil || member == "" {
 		return
 	}
 	now := string(e.Raw(member))
-	if last.raw != "" && last.raw != now && e.Frame.Time.Before(last.until) && !last.told && subscribed(e, e.Method) {
+	if last.raw != "" && last.raw != now && e.Frame.Time.Before(last.until) && !conv.State[fetched](e.Conversation, "fetched "+e.Method).told && subscribed(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
 	}
 	ttl, _ := strconv.ParseInt(string(e.Raw("ttlMs")), 10, 64)
+	conv.State[fetched](e.Conversation, "fetched "+e.Method).told = false
 	*last = fetched{raw: now, until: e.Frame.Time.Add(time.Duration(min(ttl, longestTTL.Milliseconds())) * time.Millisecond)}
 }
 
-// A cursorSeen is the last cursor that the server gave, and where.
+// cursorsLeft are the cursors that no client has asked for yet, by method and cursor.
+type cursorsLeft map[string]cursorSeen
+
 type cursorSeen struct {
-	seq    uint64
-	cursor string
+	method, cursor string
+	spot           conv.Spot
 }
 
+const mostCursors = 1000
+
 func cursorGiven(e *conv.Event) {
-	last := conv.State[map[string]cursorSeen](e.Conversation, "cursors given")
-	if *last == nil {
-		*last = map[string]cursorSeen{}
+	left := conv.State[cursorsLeft](e.Conversation, "cursors")
+	if *left == nil {
+		*left = cursorsLeft{}
 	}
-	delete(*last, e.Method)
-	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" {
-		(*last)[e.Method] = cursorSeen{e.Frame.Seq, conv.Show(cursor)}
+	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" && len(*left) < mostCursors {
+		(*left)[e.Method+string(cursor)] = cursorSeen{e.Method, conv.Show(cursor), e.Spot()}
+	}
+}
+
+func cursorAsked(e *conv.Event) {
+	if cursor := conv.Inside(e.Value, "cursor"); cursor != nil {
+		delete(*conv.State[cursorsLeft](e.Conversation, "cursors"), e.Method+string(cursor))
 	}
 }
 
 func cursorLeft(e *conv.Event) {
-	for _, method := range listMethods {
-		if c, ok := (*conv.State[map[string]cursorSeen](e.Conversation, "cursors given"))[method]; ok {
-			e.Hit(conv.Hit{Root: true, Subject: method, Pointer: "/result/nextCursor", Seq: c.seq, Got: "no request for the page at " + c.cursor, Want: method + " with this cursor"})
-		}
+	left := *conv.State[cursorsLeft](e.Conversation, "cursors")
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		c := left[key]
+		e.Hit(conv.Hit{Root: true, Subject: c.method, Pointer: "/result/nextCursor", Spot: c.spot, Got: "no request for the page at " + c.cursor, Want: c.method + " with this cursor"})
 	}
+	clear(left)
 }
 
 func notHeeded(e *conv.Event) {
 	for _, method := range listMethods {
-		if seq := *conv.State[uint64](e.Conversation, "changed "+method); seq > 0 {
-			e.Hit(conv.Hit{Root: true, Subject: method, Pointer: "/method", Seq: seq, Got: "no " + method + " after it", Want: method})
+		if spot := *conv.State[conv.Spot](e.Conversation, "changed "+method); spot.Seq > 0 {
+			e.Hit(conv.Hit{Root: true, Subject: method, Pointer: "/method", Spot: spot, Got: "no " + method + " after it", Want: method})
 		}
 	}
 }

@@ -24,8 +24,17 @@ var notSecret = sync.OnceValue(func() *regexp.Regexp {
 // Secret gives the words with which a name or a sentence asks for a secret, or "".
 func Secret(text string) string {
 	words := notSecret().ReplaceAllString(apart(text), " ")
-	return strings.TrimSpace(secretWords().FindString(words))
+	at := secretWords().FindStringIndex(words)
+	if at == nil || negation().MatchString(words[:at[0]]) {
+		return ""
+	}
+	return strings.TrimSpace(words[at[0]:at[1]])
 }
+
+// negation matches the begin of a sentence that asks not to give what it names.
+var negation = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(do not|don't|never|must not|without)\b[^.!?]{0,100}$`)
+})
 
 // apart writes apiKey, api_key and api-key as "api Key" and "api key".
 func apart(text string) string {

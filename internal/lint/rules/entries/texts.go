@@ -42,17 +42,17 @@ func marks(rule string) func(*conv.Event) {
 // scanned looks at a definition once for all rules.
 func scanned(e *conv.Event) []poison.Mark {
 	type cache struct {
-		seq   uint64
+		spot  conv.Spot
 		at    string
 		marks []poison.Mark
 	}
 	c := conv.State[cache](e.Conversation, "poison")
-	if c.seq != e.Frame.Seq || c.at != e.At {
+	if c.spot != e.Spot() || c.at != e.At {
 		var names []string
 		if e.Kind == conv.OnTool {
 			names = toolNames(e)
 		}
-		*c = cache{e.Frame.Seq, e.At, poison.Scan(e.Value, names)}
+		*c = cache{e.Spot(), e.At, poison.Scan(e.Value, names)}
 	}
 	return c.marks
 }
@@ -60,13 +60,13 @@ func scanned(e *conv.Event) []poison.Mark {
 // toolNames are the names in the same page.
 func toolNames(e *conv.Event) []string {
 	type cache struct {
-		seq   uint64
+		spot  conv.Spot
 		names []string
 	}
 	c := conv.State[cache](e.Conversation, "names")
-	if c.seq != e.Frame.Seq {
+	if c.spot != e.Spot() {
 		items, _ := e.Message.ResultItems("tools")
-		*c = cache{seq: e.Frame.Seq}
+		*c = cache{spot: e.Spot()}
 		for _, item := range items {
 			c.names = append(c.names, conv.TextInside(item, "name"))
 		}
@@ -88,16 +88,13 @@ var cost = []check.Check{
 		}
 	}},
 	{ID: "cost-list", Kind: conv.OnResult, Methods: []string{"tools/list"}, Do: func(e *conv.Event) {
-		total := conv.State[int](e.Conversation, "bytes of tools")
-		if !check.Continues(e) {
-			*total = 0
-		}
+		page := check.PageOf(e)
 		items, _ := e.Message.ResultItems("tools")
 		for _, item := range items {
-			*total += modelBytes(item)
+			page.Bytes += modelBytes(item)
 		}
-		if *total > dearList {
-			e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: priced(*total), Want: "at most " + strconv.Itoa(dearList) + " bytes"})
+		if page.Bytes > dearList {
+			e.Hit(conv.Hit{Subject: "tools", Pointer: "/tools", Got: priced(page.Bytes), Want: "at most " + strconv.Itoa(dearList) + " bytes"})
 		}
 	}},
 }

@@ -74,12 +74,12 @@ type walked struct {
 // schemasOf walks the schemas of a tool, once for all its checks.
 func schemasOf(e *conv.Event) (all []walked) {
 	type cache struct {
-		seq uint64
-		at  string
-		all []walked
+		spot conv.Spot
+		at   string
+		all  []walked
 	}
 	c := conv.State[cache](e.Conversation, "schemas")
-	if c.all != nil && c.seq == e.Frame.Seq && c.at == e.At {
+	if c.all != nil && c.spot == e.Spot() && c.at == e.At {
 		return c.all
 	}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
@@ -87,7 +87,7 @@ func schemasOf(e *conv.Event) (all []walked) {
 			all = append(all, walked{"/" + name, schema.Walk(s)})
 		}
 	}
-	*c = cache{e.Frame.Seq, e.At, all}
+	*c = cache{e.Spot(), e.At, all}
 	return all
 }
 
@@ -133,26 +133,19 @@ func size(e *conv.Event, w walked) {
 // uniqueNames compares the tools of all pages of a list. One that comes again exactly as
 // it was is a fault of the pages (L146).
 func uniqueNames(e *conv.Event) {
-	type names struct{ exact, folded map[string]string }
-	seen := conv.State[names](e.Conversation, "tool names")
-	if !check.Continues(e) || seen.exact == nil {
-		*seen = names{map[string]string{}, map[string]string{}}
-	}
 	items, _ := e.Message.ResultItems("tools")
-	page := map[string]bool{}
-	for i, item := range items {
+	before := check.PageOf(e)
+	exact, folded := map[string]bool{}, map[string]string{}
+	for i, item := range items[:min(len(items), check.MostNames)] {
 		name, at := conv.TextInside(item, "name"), "/tools/"+strconv.Itoa(i)
-		before, again := seen.exact[name]
-		other, similar := seen.folded[strings.ToLower(name)]
-		switch {
-		case name == "" || len(seen.exact) > check.MostNames:
-		case again && (page[name] || before != string(item)):
+		lower := strings.ToLower(name)
+		other, similar := folded[lower]
+		if same, paged := before.Before(name); exact[name] || paged && string(same) != string(item) {
 			e.Hit(conv.Hit{Subject: "tool " + name, Item: at, Pointer: "/name", Got: "a second tool named " + name, Want: "a name of its own"})
-		case !again && similar:
+		} else if similar {
 			e.Hit(conv.Hit{Severity: conv.Warn, Subject: "tool " + name, Item: at, Pointer: "/name", Got: name + " beside " + other, Want: "names that differ in more than case"})
 		}
-		page[name] = true
-		seen.exact[name], seen.folded[strings.ToLower(name)] = string(item), name
+		exact[name], folded[lower] = true, name
 	}
 }
 
