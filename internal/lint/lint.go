@@ -105,13 +105,13 @@ func (l *Linter) Tap(f wire.Frame) {
 	c.Add(f)
 }
 
-// conversation finds the one to which a connection belongs. Requests that stand alone
-// belong to one conversation with their server, since a proxy sees each on a connection
-// of its own.
+// conversation finds the one to which a connection belongs. Requests without a session
+// belong to one conversation with their server and their revision, since a proxy sees each
+// on a connection of its own.
 func (l *Linter) conversation(f *wire.Frame) *conv.Conversation {
 	server := ""
-	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("Mcp-Method") != "" && h.Field("Mcp-Session-Id") == "" {
-		server = h.URL
+	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("MCP-Protocol-Version") != "" && h.Field("Mcp-Session-Id") == "" {
+		server = h.Field("MCP-Protocol-Version") + " " + h.URL
 	}
 	if i := slices.IndexFunc(l.open, func(o opened) bool { return server != "" && o.server == server }); i >= 0 {
 		return l.open[i].Conversation
@@ -125,8 +125,8 @@ func (l *Linter) conversation(f *wire.Frame) *conv.Conversation {
 	return c
 }
 
-// An opened conversation is one that Close will end; server is the URL to which requests
-// that stand alone went.
+// An opened conversation is one that Close will end; server is the revision and the URL
+// of requests without a session.
 type opened struct {
 	*conv.Conversation
 	server string

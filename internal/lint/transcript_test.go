@@ -276,7 +276,7 @@ func (t *transcript) send(message string) {
 		where := url
 		fields := []wire.Field{{Name: "Content-Type", Value: "application/json"}}
 		if t.rev != "" {
-			fields = append(fields, wire.Field{Name: "Mcp-Method", Value: t.method})
+			fields = append(fields, wire.Field{Name: "MCP-Protocol-Version", Value: t.rev}, wire.Field{Name: "Mcp-Method", Value: t.method})
 		}
 		t.open("POST", where, fields...)
 	}

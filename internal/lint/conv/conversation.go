@@ -167,6 +167,8 @@ func (c *Conversation) revOf(s *Stream) Rev {
 		return c.Session
 	case c.PerRequest:
 		return R26
+	case s != nil && s.Call != nil && !s.Call.Stamped:
+		return s.Call.Rev
 	}
 	return Unknown
 }

@@ -65,6 +65,8 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 	}
 	if version := ParseRev(TextInside(m.Params, "_meta", MetaPrefix+"protocolVersion")); version != Unknown {
 		call.Rev, call.Stamped, c.asked = version, true, version
+	} else if c.Session == Unknown && s != nil {
+		call.Rev = min(ParseRev(s.Request.Field("MCP-Protocol-Version")), R25b)
 	}
 	if token := Inside(m.Params, "_meta", "progressToken"); token != nil {
 		call.Token = Key(token)
