@@ -268,7 +268,6 @@ func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 		}
 		for i := range frames {
 			frames[i].Conn = frames[i].Stream
-			frames[i].Seq = 1 + uint64(i)%5
 		}
 		r := judge(frames, lint.Options{})
 		if got := broken(r); !slices.Equal(got, want) {
@@ -277,6 +276,17 @@ func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 		if len(r.Findings) == 1 && r.Findings[0].Evidence[0].Conn != 6 {
 			t.Errorf("%+v", r.Findings[0])
 		}
+	}
+}
+
+// A file may have several runs, each of which numbers its requests from 1 on.
+func TestRunsOneAfterTheOther(t *testing.T) {
+	frames, err := parse("stdio\nlegacy 2025-11-25 {}\n> ping\n< {}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := judge(append(frames[:len(frames):len(frames)], frames...), lint.Options{}); len(r.Findings) > 0 {
+		t.Error(r.Findings)
 	}
 }
 

@@ -6,6 +6,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 
 	"mcpc/internal/lint/check"
@@ -36,7 +37,7 @@ type Linter struct {
 	index    map[string]int
 	tallies  []tally
 	byKind   [conv.Kinds][]bound
-	conns    conv.Recent[int, *conv.Conversation]
+	conns    conv.Recent[int, *connection]
 	open     []opened
 	pointers []string // where rules were broken in the present message
 	present  present
@@ -94,15 +95,35 @@ func New(o Options) *Linter {
 	return l
 }
 
-// Tap reads the next frame; it is a wire.Tap. Frames of several runs have to differ in
-// Conn.
+// Tap reads the next frame; it is a wire.Tap. Frames of runs that were recorded at the same
+// time have to differ in Conn; where the numbers of frames begin again, so does the run.
 func (l *Linter) Tap(f wire.Frame) {
 	c, ok := l.conns.Get(f.Conn)
+	if ok && f.Seq != 0 && f.Seq <= c.last {
+		l.end(c.Conversation)
+		ok = false
+	}
 	if !ok {
-		c = l.conversation(&f)
+		c = &connection{Conversation: l.conversation(&f)}
 		l.conns.Put(f.Conn, c)
 	}
+	c.last = f.Seq
 	c.Add(f)
+}
+
+// end ends a conversation.
+func (l *Linter) end(c *conv.Conversation) {
+	if i := slices.IndexFunc(l.open, func(o opened) bool { return o.Conversation == c }); i >= 0 {
+		c.End()
+		l.open = slices.Delete(l.open, i, i+1)
+	}
+}
+
+// A connection is a part of a conversation, or all of it; last is the number of its last
+// frame.
+type connection struct {
+	*conv.Conversation
+	last uint64
 }
 
 // conversation finds the one to which a connection belongs. Requests without a session
@@ -117,8 +138,7 @@ func (l *Linter) conversation(f *wire.Frame) *conv.Conversation {
 		return l.open[i].Conversation
 	}
 	if len(l.open) >= mostConvs {
-		l.open[0].End()
-		l.open = l.open[1:]
+		l.end(l.open[0].Conversation)
 	}
 	c := conv.New(l.judge)
 	l.open = append(l.open, opened{c, server})
@@ -138,7 +158,7 @@ func (l *Linter) Close() {
 	for _, c := range l.open {
 		c.End()
 	}
-	l.open, l.conns = nil, conv.Recent[int, *conv.Conversation]{}
+	l.open, l.conns = nil, conv.Recent[int, *connection]{}
 }
 
 // Judge is the report on exchanges, as wire.Fold makes them. They lack what belongs to no
@@ -270,7 +290,7 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 		if a.Conn != b.Conn {
 			return a.Conn - b.Conn
 		}
-		return int(int64(a.Seq - b.Seq))
+		return cmp.Compare(a.Seq, b.Seq)
 	})
 	return frames
 }

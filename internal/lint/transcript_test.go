@@ -236,7 +236,7 @@ func unescape(text string) string {
 				return text
 			}
 			out += string([]byte{byte(b)})
-			part = part[2:]
+			part = part[min(2, len(part)):]
 		}
 		out += part
 	}

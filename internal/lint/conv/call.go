@@ -103,7 +103,7 @@ type Stream struct {
 	IDs, Retry bool
 }
 
-// Events reports a response that is an event stream.
+// EventStream reports a response that is an event stream.
 func (s *Stream) EventStream() bool {
 	return s != nil && s.Response != nil && MediaType(s.Response.Field("Content-Type")) == "text/event-stream"
 }
@@ -114,6 +114,14 @@ func (s *Stream) Status() int {
 		return 0
 	}
 	return s.Response.Status
+}
+
+// Session is the id of the session to which the request belongs, "" without one.
+func (s *Stream) Session() string {
+	if s == nil {
+		return ""
+	}
+	return s.Request.Field("Mcp-Session-Id")
 }
 
 // IsGet reports a stream that the client opened by a GET.

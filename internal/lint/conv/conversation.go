@@ -40,6 +40,9 @@ type Conversation struct {
 	PerRequest bool
 	// Initialized is set once the client has sent notifications/initialized.
 	Initialized bool
+	// Opened is set once a request was seen with which conversations begin. Before that a
+	// response may be for a request that was sent before the recording began.
+	Opened bool
 	// HTTP and SSE are set once a frame has crossed by HTTP, and by HTTP+SSE.
 	HTTP, SSE bool
 	// LastSent is the kind of the last message of the client.

@@ -42,9 +42,6 @@ func ParseRev(text string) Rev {
 	return R24
 }
 
-// Known reports whether a text is exactly one of the revisions.
-func Known(text string) bool { return text != "" && slices.Contains(revisions[:], text) }
-
 // ParseShort reads a name of the rule table; false for any other text.
 func ParseShort(text string) (Rev, bool) {
 	i := slices.Index(shorts[:], text)

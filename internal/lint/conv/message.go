@@ -72,6 +72,7 @@ func (c *Conversation) call(f *wire.Frame, s *Stream, m *wire.Message) *Call {
 		call.Token = Key(token)
 		c.tables.tokens.Put(call.Token, call)
 	}
+	c.Opened = c.Opened || m.Method == "initialize" || m.Method == "server/discover"
 	if m.Method == "initialize" {
 		c.Client.declare(Inside(m.Params, "capabilities"), TextInside(m.Params, "protocolVersion"))
 		c.asked = ParseRev(c.Client.Version)

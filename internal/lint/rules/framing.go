@@ -69,9 +69,9 @@ func knownID(e *conv.Event) {
 	case call == nil && e.NearMiss(e.Message.ID) != nil:
 		want := string(e.NearMiss(e.Message.ID).ID)
 		e.Hit(conv.Hit{Root: true, Subject: "response", Pointer: "/id", Got: "id " + id, Want: "id " + want + ", in this JSON type"})
-	case call == nil:
+	case call == nil && (e.Opened || e.Stream != nil && e.Stream.Call != nil):
 		e.Hit(conv.Hit{Root: true, Subject: "response", Pointer: "/id", Got: "id " + id + " of no request", Want: "the id of a request"})
-	case call.Answers > 0 && call.Method != "subscriptions/listen":
+	case call != nil && call.Answers > 0 && call.Method != "subscriptions/listen":
 		e.Hit(conv.Hit{Root: true, Subject: e.Method, Pointer: "/id", Got: "response number " + strconv.Itoa(call.Answers+1) + " with id " + id, Want: "one response"})
 	}
 }

@@ -108,7 +108,7 @@ func related(e *conv.Event) {
 	want := "progress or message"
 	switch {
 	case call.Method == "subscriptions/listen":
-		if listenKinds[e.Method] {
+		if e.Method != "notifications/progress" {
 			return
 		}
 		want = "what the subscription asked for"
@@ -118,6 +118,8 @@ func related(e *conv.Event) {
 			return
 		}
 		want = "progress of this request"
+	case !listenKinds[e.Method]: // of an extension
+		return
 	}
 	e.Hit(conv.Hit{Root: true, Subject: e.Method, Got: e.Method + " on the stream of " + call.Method, Want: want})
 }

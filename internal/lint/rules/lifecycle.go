@@ -14,7 +14,7 @@ var lifecycle = []check.Check{
 	{ID: "L029", Kind: conv.OnResult, Methods: []string{"initialize"}, Do: counterOffer},
 	{ID: "L030", Kind: conv.OnAsk, Do: early},
 	{ID: "L032", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Client.Declared }, Do: declaredByClient},
-	{ID: "L033", Kind: conv.OnAsk, Do: freshID},
+	{ID: "L033", Kind: conv.OnAsk, When: func(e *conv.Event) bool { return e.Stream == nil || e.SSE || e.Stream.Session() != "" }, Do: freshID},
 }
 
 func initializeResult(e *conv.Event) {

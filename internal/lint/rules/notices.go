@@ -65,13 +65,24 @@ const acknowledged = "notifications/subscriptions/acknowledged"
 // activeToken: after a cancellation L024 speaks.
 func activeToken(e *conv.Event) {
 	raw := e.Raw("progressToken")
-	call := e.CallOf(conv.Key(raw))
+	call := progressOf(e)
 	switch {
+	case call == nil && !e.Opened:
 	case call == nil:
 		e.Find("/progressToken", "token "+conv.Show(raw)+" of no request", "the token of a request")
 	case call.Answers > 0 && !*conv.State[bool](e.Conversation, "task "+call.Token):
 		e.Find("/progressToken", "progress after the response", "progress before it")
 	}
+}
+
+// progressOf is the request whose progress is told: that of the stream first, since
+// several clients may use the same tokens.
+func progressOf(e *conv.Event) *conv.Call {
+	token := conv.Key(e.Raw("progressToken"))
+	if s := e.Stream; s != nil && s.Call != nil && s.Call.Token == token {
+		return s.Call
+	}
+	return e.CallOf(token)
 }
 
 func number(raw []byte) *big.Float {
@@ -93,8 +104,8 @@ type pace struct {
 }
 
 func increases(e *conv.Event) {
-	paces := conv.State[conv.Recent[string, pace]](e.Conversation, "progress")
-	key := conv.Key(e.Raw("progressToken"))
+	paces := conv.State[conv.Recent[*conv.Call, pace]](e.Conversation, "progress")
+	key := progressOf(e)
 	before, _ := paces.Get(key)
 	now := number(e.Raw("progress"))
 	if now != nil && before.last != nil && now.Cmp(before.last) <= 0 {
@@ -111,8 +122,8 @@ func withinTotal(e *conv.Event) {
 	if now != nil && total != nil && now.Cmp(total) > 0 {
 		e.Find("/progress", e.Got("progress")+" of "+e.Got("total"), "at most the total")
 	}
-	paces := conv.State[conv.Recent[string, pace]](e.Conversation, "pace")
-	key := conv.Key(e.Raw("progressToken"))
+	paces := conv.State[conv.Recent[*conv.Call, pace]](e.Conversation, "pace")
+	key := progressOf(e)
 	p, _ := paces.Get(key)
 	if e.Frame.Time.Sub(p.begins) >= time.Second {
 		p = pace{begins: e.Frame.Time}

@@ -26,9 +26,9 @@ var sessions = []check.Check{
 	{ID: "L096", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.IsGet() && !resumes(e.Stream) }, Do: func(e *conv.Event) {
 		e.Hit(conv.Hit{Root: true, Subject: "GET stream", Got: "a response: " + conv.Show(e.Message.Raw), Want: "requests and notifications only"})
 	}},
-	{ID: "L097", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Stream != nil && !resumes(e.Stream) }, Do: twice},
+	{ID: "L097", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !resumes(e.Stream) }, Do: twice},
 	{ID: "L098", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
-		return e.Frame.SSE != nil && e.Frame.SSE.ID != nil && *e.Frame.SSE.ID != "" && !resumes(e.Stream)
+		return e.Frame.SSE != nil && e.Frame.SSE.ID != nil && *e.Frame.SSE.ID != "" && e.Stream.Session() != "" && !resumes(e.Stream)
 	}, Do: eventID},
 	{ID: "L099", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
 		return e.Stream.Events == 1 && e.Stream.Sent == wire.Request && e.Frame.SSE != nil && e.Frame.SSE.ID != nil
@@ -118,7 +118,7 @@ func twice(e *conv.Event) {
 		return
 	}
 	seen := conv.State[conv.Recent[string, place]](e.Conversation, "messages of streams")
-	key := string(m.Raw)
+	key := e.Stream.Session() + string(m.Raw)
 	if len(key) > 4096 {
 		return
 	}
@@ -130,10 +130,7 @@ func twice(e *conv.Event) {
 
 func eventID(e *conv.Event) {
 	seen := conv.State[conv.Recent[string, int]](e.Conversation, "event ids")
-	key := *e.Frame.SSE.ID
-	if e.Stream.Request != nil {
-		key = e.Stream.Request.Field("Mcp-Session-Id") + " " + key
-	}
+	key := e.Stream.Session() + " " + *e.Frame.SSE.ID
 	if _, again := seen.Get(key); again {
 		e.Hit(conv.Hit{Root: true, Subject: "event", Got: "id " + *e.Frame.SSE.ID + " again", Want: "an id of its own for each event"})
 	}
