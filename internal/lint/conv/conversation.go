@@ -56,7 +56,6 @@ type Conversation struct {
 	tables tables
 	lines  lines
 	state  map[string]any
-	judged Recent[uint64, bool]
 }
 
 // tables are what messages are found by.
@@ -66,6 +65,7 @@ type tables struct {
 	asks    Recent[string, Ask]
 	streams Recent[streamKey, *Stream]
 	open    int
+	judged  Recent[uint64, bool]
 }
 
 // A streamKey tells the streams of several connections apart.
@@ -119,10 +119,10 @@ func (c *Conversation) Fresh(name string, raw []byte) bool {
 	_, _ = h.WriteString(name)
 	_, _ = h.Write(raw)
 	sum := h.Sum64()
-	if _, seen := c.judged.Get(sum); seen {
+	if _, seen := c.tables.judged.Get(sum); seen {
 		return false
 	}
-	c.judged.Put(sum, true)
+	c.tables.judged.Put(sum, true)
 	return true
 }
 
