@@ -2,7 +2,6 @@
 package check
 
 import (
-	"encoding/json"
 	"slices"
 
 	"mcpc/internal/lint/conv"
@@ -58,7 +57,7 @@ func Final(e *conv.Event) bool {
 // read the same list at the same time: what tells their pages apart is the cursor.
 type Page struct {
 	before *Page
-	items  map[string]json.RawMessage
+	items  map[string]uint64 // sums of them
 	cursor string
 	// Number counts from 1, Bytes is what a caller adds up over the pages.
 	Number, Bytes int
@@ -66,14 +65,14 @@ type Page struct {
 	Scope string
 }
 
-// Before finds an item of the pages before this one.
-func (p *Page) Before(key string) (item json.RawMessage, ok bool) {
+// Before finds an item in the pages before this one, and whether it was the same there.
+func (p *Page) Before(key string, item []byte) (found, same bool) {
 	for q := p.before; q != nil; q = q.before {
-		if item, ok = q.items[key]; ok {
-			return item, true
+		if sum, ok := q.items[key]; ok {
+			return true, sum == conv.Sum("", item)
 		}
 	}
-	return nil, false
+	return false, false
 }
 
 // Previous is the page before this one; nil for the first.
@@ -98,26 +97,29 @@ func PageOf(e *conv.Event) *Page {
 	type book struct {
 		spot  conv.Spot
 		now   *Page
-		after conv.Recent[string, *Page]
+		after map[string]*Page
 	}
 	b := conv.State[book](e.Conversation, "pages")
 	if b.now != nil && b.spot == e.Spot() {
 		return b.now
 	}
-	page := &Page{Number: 1, items: map[string]json.RawMessage{}, Scope: e.Text("cacheScope")}
+	page := &Page{Number: 1, items: map[string]uint64{}, Scope: e.Text("cacheScope")}
 	if asked := conv.Inside(e.Call.Params, "cursor"); asked != nil {
-		if page.before, _ = b.after.Get(e.Method + string(asked)); page.before != nil {
+		if page.before = b.after[e.Method+string(asked)]; page.before != nil {
 			page.Number, page.Bytes = page.before.Number+1, page.before.Bytes
 		}
 	}
 	member, name := conv.ListOf(e.Method)
 	items, _ := e.Message.ResultItems(member)
 	for _, item := range items[:min(len(items), MostNames)] {
-		page.items[conv.TextInside(item, name)] = item
+		page.items[conv.TextInside(item, name)] = conv.Sum("", item)
 	}
 	if cursor := e.Raw("nextCursor"); cursor != nil && string(cursor) != "null" && page.Number < mostPages {
 		page.cursor = string(cursor)
-		b.after.Put(e.Method+page.cursor, page)
+		if b.after == nil || len(b.after) >= mostPages {
+			b.after = map[string]*Page{}
+		}
+		b.after[e.Method+page.cursor] = page
 	}
 	b.spot, b.now = e.Spot(), page
 	return page

@@ -62,7 +62,6 @@ type Conversation struct {
 type tables struct {
 	calls   Recent[string, *Call]
 	tokens  Recent[string, *Call]
-	asks    Recent[string, Ask]
 	streams Recent[streamKey, *Stream]
 	open    int
 	judged  Recent[uint64, bool]
@@ -70,12 +69,6 @@ type tables struct {
 
 // A streamKey tells the streams of several connections apart.
 type streamKey struct{ conn, stream int }
-
-// An Ask is a request of the server's that waits for its answer.
-type Ask struct {
-	Seq    uint64
-	Method string
-}
 
 // New begins a conversation whose events go to emit, in the order in which they occur.
 func New(emit func(*Event)) *Conversation {
@@ -111,14 +104,19 @@ func (c *Conversation) CallOf(token string) *Call {
 
 var seed = maphash.MakeSeed()
 
-// Fresh reports bytes that were not judged under a name before: lists are read again
-// and again.
-func (c *Conversation) Fresh(name string, raw []byte) bool {
+// Sum is the same for the same name and bytes, in one run of the program.
+func Sum(name string, raw []byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	_, _ = h.WriteString(name)
 	_, _ = h.Write(raw)
-	sum := h.Sum64()
+	return h.Sum64()
+}
+
+// Fresh reports bytes that were not judged under a name before: lists are read again
+// and again.
+func (c *Conversation) Fresh(name string, raw []byte) bool {
+	sum := Sum(name, raw)
 	if _, seen := c.tables.judged.Get(sum); seen {
 		return false
 	}

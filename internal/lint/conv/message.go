@@ -50,9 +50,6 @@ func (c *Conversation) sent(f *wire.Frame, s *Stream, m *wire.Message) {
 		}
 	}
 	c.send(e)
-	if m.Kind == wire.Response || m.Kind == wire.ErrorResponse {
-		c.tables.asks.Drop(Key(m.ID))
-	}
 }
 
 // call notes a request of the client.
@@ -156,7 +153,6 @@ func (c *Conversation) received(f *wire.Frame, s *Stream, m *wire.Message) {
 	case wire.Request:
 		e.Kind = OnAsk
 		c.send(e)
-		c.tables.asks.Put(Key(m.ID), Ask{f.Seq, m.Method})
 		question(e, m.Method, e.Value, e.At)
 	default:
 	}

@@ -1,7 +1,7 @@
 package conv
 
 // generation is how many entries a Recent keeps at least.
-const generation = 10_000
+const generation = 5_000
 
 // A Recent is a map that forgets: it keeps the newest entries, at least generation of
 // them. Its zero value is empty.

@@ -63,7 +63,7 @@ func pages(e *conv.Event) {
 	items, _ := e.Message.ResultItems(member)
 	for i, item := range items {
 		key := conv.TextInside(item, name)
-		if before, again := page.Before(key); again && string(before) == string(item) {
+		if _, same := page.Before(key, item); same {
 			e.Hit(conv.Hit{Subject: e.Method + " " + key, Item: "/" + member + "/" + strconv.Itoa(i), Got: key + " on two pages", Want: "each item once"})
 		}
 	}
@@ -108,7 +108,7 @@ func plausibleHints(e *conv.Event) {
 
 // fetched is the first page of a list as it came last.
 type fetched struct {
-	raw   string
+	sum   uint64
 	until time.Time
 	told  bool
 }
@@ -124,13 +124,13 @@ func changedInside(e *conv.Event) {
 	if conv.Inside(e.Call.Params, "cursor") != nil || member == "" {
 		return
 	}
-	now := string(e.Raw(member))
-	if last.raw != "" && last.raw != now && e.Frame.Time.Before(last.until) && !conv.State[fetched](e.Conversation, "fetched "+e.Method).told && subscribed(e, e.Method) {
+	now := conv.Sum("", e.Raw(member))
+	if last.sum != 0 && last.sum != now && e.Frame.Time.Before(last.until) && !conv.State[fetched](e.Conversation, "fetched "+e.Method).told && subscribed(e, e.Method) {
 		e.Find("/"+member, "a changed list within its ttlMs", "list_changed first")
 	}
 	ttl, _ := strconv.ParseInt(string(e.Raw("ttlMs")), 10, 64)
 	conv.State[fetched](e.Conversation, "fetched "+e.Method).told = false
-	*last = fetched{raw: now, until: e.Frame.Time.Add(time.Duration(min(ttl, longestTTL.Milliseconds())) * time.Millisecond)}
+	*last = fetched{sum: now, until: e.Frame.Time.Add(time.Duration(min(ttl, longestTTL.Milliseconds())) * time.Millisecond)}
 }
 
 // cursorsLeft are the cursors that no client has asked for yet, by method and cursor.

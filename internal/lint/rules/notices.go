@@ -70,9 +70,15 @@ func activeToken(e *conv.Event) {
 	case call == nil && !e.Opened:
 	case call == nil:
 		e.Find("/progressToken", "token "+conv.Show(raw)+" of no request", "the token of a request")
-	case call.Answers > 0 && !*conv.State[bool](e.Conversation, "task "+call.Token):
+	case call.Answers > 0 && !has(e, "tasks", call.Token):
 		e.Find("/progressToken", "progress after the response", "progress before it")
 	}
+}
+
+// has reports a key that was put under a name.
+func has(e *conv.Event, name, key string) bool {
+	_, ok := conv.State[conv.Recent[string, bool]](e.Conversation, name).Get(key)
+	return ok
 }
 
 // progressOf is the request whose progress is told: that of the stream first, since
@@ -300,19 +306,19 @@ var notesSubscriptions = check.Check{Kind: conv.OnNotice, Methods: []string{ackn
 func graceful(e *conv.Event) {
 	f := e.Frame.Close
 	if f == nil || f.By == 0 || f.How != "end" || e.Stream.Call.Answers > 0 || e.Stream.Call.CancelledAt > 0 ||
-		*conv.State[bool](e.Conversation, "ended "+string(e.Stream.Call.ID)) {
+		has(e, "ended", string(e.Stream.Call.ID)) {
 		return
 	}
 	e.Hit(conv.Hit{Root: true, Severity: conv.Info, Subject: listen[0], Got: "the end of the stream", Want: "the result of the request first"})
 }
 
 var notesEnds = check.Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
-	*conv.State[bool](e.Conversation, "ended "+string(e.Raw("requestId"))) = true
+	conv.State[conv.Recent[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
 }}
 
 // notesTasks: the token of a task stays active after its first response.
 var notesTasks = check.Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
-		*conv.State[bool](e.Conversation, "task "+e.Call.Token) = true
+		conv.State[conv.Recent[string, bool]](e.Conversation, "tasks").Put(e.Call.Token, true)
 	}
 }}

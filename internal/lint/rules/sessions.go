@@ -117,11 +117,8 @@ func twice(e *conv.Event) {
 	if m.Kind == wire.Invalid || m.Kind == wire.Notification && (m.Method == "notifications/message" || m.Method == "notifications/progress") {
 		return
 	}
-	seen := conv.State[conv.Recent[string, place]](e.Conversation, "messages of streams")
-	key := e.Stream.Session() + string(m.Raw)
-	if len(key) > 4096 {
-		return
-	}
+	seen := conv.State[conv.Recent[uint64, place]](e.Conversation, "messages of streams")
+	key := conv.Sum(e.Stream.Session(), m.Raw)
 	if p, again := seen.Get(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
 		e.Hit(conv.Hit{Root: true, Subject: "message", Got: "on two streams: " + conv.Show(m.Raw), Want: "on one stream"})
 	}

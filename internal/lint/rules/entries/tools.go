@@ -140,7 +140,7 @@ func uniqueNames(e *conv.Event) {
 		name, at := conv.TextInside(item, "name"), "/tools/"+strconv.Itoa(i)
 		lower := strings.ToLower(name)
 		other, similar := folded[lower]
-		if same, paged := before.Before(name); exact[name] || paged && string(same) != string(item) {
+		if paged, same := before.Before(name, item); exact[name] || paged && !same {
 			e.Hit(conv.Hit{Subject: "tool " + name, Item: at, Pointer: "/name", Got: "a second tool named " + name, Want: "a name of its own"})
 		} else if similar {
 			e.Hit(conv.Hit{Severity: conv.Warn, Subject: "tool " + name, Item: at, Pointer: "/name", Got: name + " beside " + other, Want: "names that differ in more than case"})
