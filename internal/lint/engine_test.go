@@ -279,6 +279,39 @@ func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 	}
 }
 
+// Exchanges divide a batch, which is put together again.
+func TestBatchesOfExchanges(t *testing.T) {
+	frames, err := parse("stdio\nlegacy 2025-06-18 {}\n> ping\n> ping\n> ping\n" +
+		`<< [{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":3,"result":{}},{"jsonrpc":"2.0","id":4,"result":{}}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := lint.Judge(wire.Fold(frames), lint.Options{}); !slices.Equal(broken(r), []string{"L007"}) {
+		t.Error(r.Findings)
+	}
+}
+
+// Many connections at once: the oldest conversations are ended, and judged.
+func TestManyConnections(t *testing.T) {
+	frames, err := parse("http\nlegacy 2025-11-25 {\"tools\":{}}\n> tools/list\n< {\"tools\":[],\"nextCursor\":\"1\"}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := lint.New(lint.Options{})
+	for conn := range 1000 {
+		for _, f := range frames {
+			f.Conn = conn
+			l.Tap(f)
+		}
+	}
+	before := len(l.Report().Findings)
+	l.Close()
+	f := l.Report().Findings
+	if before != 1 || len(f) != 1 || f[0].Rule != "client-cursor" || f[0].Times != 1000 || len(f[0].Evidence) != 5 {
+		t.Errorf("%d, %+v", before, f)
+	}
+}
+
 // A file may have several runs, each of which numbers its requests from 1 on.
 func TestRunsOneAfterTheOther(t *testing.T) {
 	frames, err := parse("stdio\nlegacy 2025-11-25 {}\n> ping\n< {}\n")

@@ -134,7 +134,7 @@ func (l *Linter) absent(r Rule, t *tally) string {
 	case t.undeclared:
 		return "the server does not declare " + r.Capability
 	case t.wrongRev:
-		return "holds for " + r.Revisions() + ", not for " + l.spoken()
+		return "holds for " + r.Range + ", not for " + l.spoken()
 	case t.wrongTransport:
 		return "holds for " + transports[r.Transport]
 	}

@@ -34,6 +34,8 @@ type Rule struct {
 	// From and To are the first and the last revision for which it holds.
 	From conv.Rev `json:"-"`
 	To   conv.Rev `json:"-"`
+	// Range says that in words: "2025-06-18 and later".
+	Range string `json:"revisions"`
 	// Transport is "any", "stdio", "http" (both kinds), "streamable" or "sse".
 	Transport string `json:"transport"`
 	// Capability is what the server must have declared for the rule to hold: "tools";
@@ -123,6 +125,7 @@ func parseRule(words []string) (r Rule, err error) {
 	r = Rule{ID: words[0], Severity: conv.Severity(words[1]), Mode: Mode(words[2]), Transport: words[4], Capability: words[5],
 		Tags: strings.Split(words[6], ",")}
 	r.From, r.To, err = parseRange(words[3])
+	r.Range = r.revisions()
 	return r, err
 }
 
@@ -148,8 +151,7 @@ func parseRange(text string) (from, to conv.Rev, err error) {
 	return from, to, nil
 }
 
-// Revisions say for which revisions a rule holds, in words.
-func (r Rule) Revisions() string {
+func (r Rule) revisions() string {
 	switch {
 	case r.From == conv.Unknown:
 		return "all revisions"
