@@ -32,17 +32,17 @@ type Options struct {
 // A Linter judges one or several conversations. It is not safe for use by several
 // goroutines at once.
 type Linter struct {
-	options  Options
-	rules    []Rule
-	index    map[string]int
-	tallies  []tally
-	byKind   [conv.Kinds][]bound
-	conns    conv.Recent[int, *connection]
-	open     []opened
-	pointers []string // where rules were broken in the present message
-	present  present
-	report   func(conv.Hit)
-	revs     map[conv.Rev]bool
+	options Options
+	rules   []Rule
+	index   map[string]int
+	tallies []tally
+	byKind  [conv.Kinds][]bound
+	conns   conv.Recent[int, *connection]
+	open    []opened
+	broken  []broken // where rules were broken in the present message
+	present present
+	report  func(conv.Hit)
+	revs    map[conv.Rev]bool
 }
 
 // A tally is what is known of a rule.
@@ -175,7 +175,7 @@ func Judge(exchanges []*wire.Exchange, o Options) Report {
 // judge hands an event to the checks of its kind that hold for it.
 func (l *Linter) judge(e *conv.Event) {
 	if e.Kind == conv.OnMessage {
-		l.pointers = l.pointers[:0]
+		l.broken = l.broken[:0]
 	}
 	if e.Rev != conv.Unknown {
 		l.revs[e.Rev] = true
@@ -208,10 +208,11 @@ func (l *Linter) hit(h conv.Hit) {
 	if h.Root {
 		at = h.Pointer
 	}
-	if b.check.Yields && slices.ContainsFunc(l.pointers, func(p string) bool { return related(p, at) }) {
+	if b.check.Yields && slices.ContainsFunc(l.broken, func(p broken) bool { return p.covers(at) }) {
 		return
 	}
-	l.pointers = append(l.pointers, at)
+	severity := cmp.Or(h.Severity, l.rules[b.rule].Severity)
+	l.broken = append(l.broken, broken{at, severity == conv.Error || h.Pointer != ""})
 	before := len(t.findings)
 	t.add(&l.rules[b.rule], l.options.Run, e, h)
 	if len(t.findings) > before && l.options.Found != nil {
@@ -219,12 +220,20 @@ func (l *Linter) hit(h conv.Hit) {
 	}
 }
 
-// related reports two JSON pointers of which one is at or below the other.
-func related(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	return b[:len(a)] == a && (len(a) == len(b) || b[len(a)] == '/')
+// broken is a place where a rule was broken; whole if all inside of it is covered by that:
+// not by advice about an entry, such as that its texts are long.
+type broken struct {
+	at    string
+	whole bool
+}
+
+// covers reports a place that needs no second finding: the same, one around it, or one
+// inside of a whole one.
+func (b broken) covers(at string) bool { return below(b.at, at) || b.whole && below(at, b.at) }
+
+// below reports a JSON pointer that is the same as another or leads into its value.
+func below(at, around string) bool {
+	return len(at) >= len(around) && at[:len(around)] == around && (len(at) == len(around) || at[len(around)] == '/')
 }
 
 // holds reports whether a rule holds for an event, and notes why not.
