@@ -41,8 +41,13 @@ type Mark struct {
 // MaxText is how many bytes the texts of a definition may have together.
 const MaxText = 4 << 10
 
-// mostMarks bounds what is reported of one definition.
-const mostMarks = 50
+// What is read and reported of one definition is bounded, and so are the names of other
+// tools that are looked for.
+const (
+	mostScanned = 256 << 10
+	mostMarks   = 50
+	mostNames   = 1000
+)
 
 // A place is a text of a definition.
 type place struct{ at, text string }
@@ -54,9 +59,8 @@ func Scan(definition json.RawMessage, names []string) (marks []Mark) {
 	total := 0
 	others := otherNames(names, own)
 	for _, p := range texts(definition) {
-		total += len(p.text)
-		if len(marks) >= mostMarks {
-			break
+		if total += len(p.text); len(marks) >= mostMarks || total > mostScanned {
+			continue
 		}
 		if words := HiddenIn(p.text); words != "" {
 			marks = append(marks, Mark{Hidden, p.at, words})
@@ -206,7 +210,7 @@ func negated(text, words string) bool {
 
 // otherNames are the names that can be told from plain words.
 func otherNames(names []string, own string) (others []string) {
-	for _, name := range names {
+	for _, name := range names[:min(len(names), mostNames)] {
 		if name != own && len(name) >= 5 && strings.ContainsAny(name, "_-.") {
 			others = append(others, name)
 		}

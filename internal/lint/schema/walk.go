@@ -31,6 +31,7 @@ type Node struct {
 const (
 	MaxNodes = 5000
 	MaxDepth = 64
+	MaxBytes = 1 << 20
 )
 
 // A Tree is a schema as it was walked.
@@ -65,6 +66,10 @@ func (t *Tree) walk(n Node) {
 		n.Members, _ = jsonraw.Object(n.Raw)
 	}
 	t.Nodes = append(t.Nodes, n)
+	if len(n.Raw) > MaxBytes {
+		t.Cut = true
+		return
+	}
 	for _, m := range n.Members {
 		at := jsonraw.Pointer(n.At, m.Name)
 		switch {

@@ -29,6 +29,9 @@ func TestWalkSeesSchemasAndNoData(t *testing.T) {
 func TestWalkIsBounded(t *testing.T) {
 	deep := Walk([]byte(strings.Repeat(`{"not":`, 500) + "{}" + strings.Repeat("}", 500)))
 	wide := Walk([]byte(`{"allOf":[` + strings.Repeat(`{},`, 2*MaxNodes) + `{}]}`))
+	if long := Walk([]byte(`{"not":{"title":"` + strings.Repeat("x", MaxBytes) + `"}}`)); !long.Cut || len(long.Nodes) != 1 {
+		t.Error(long.Cut, len(long.Nodes))
+	}
 	if !deep.Cut || len(deep.Nodes) != MaxDepth+1 || !wide.Cut || len(wide.Nodes) != MaxNodes {
 		t.Error(deep.Cut, len(deep.Nodes), wide.Cut, len(wide.Nodes))
 	}

@@ -113,10 +113,15 @@ func mirrored(e *conv.Event) {
 	if len(want) > longestMirror {
 		return
 	}
+	var same any
+	if json.Unmarshal(want, &same) != nil {
+		return
+	}
 	blocks, _ := e.Message.ResultItems("content")
 	for _, block := range blocks {
+		var value any
 		text := conv.TextInside(block, "text")
-		if text != "" && len(text) <= longestMirror && sameJSON([]byte(text), want) {
+		if text != "" && len(text) <= longestMirror && json.Unmarshal([]byte(text), &value) == nil && reflect.DeepEqual(value, same) {
 			return
 		}
 	}
