@@ -23,8 +23,8 @@ import (
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
 	{"english", "glossary", "jsonraw", "loopback", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
-	{"mcp", "redact", "suggest", "usage", "wire", "yaml"},
-	{"capture", "client", "codegen", "demo", "lineedit", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
+	{"match", "mcp", "redact", "suggest", "usage", "wire", "yaml"},
+	{"capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
 	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/outfile", "cli/prompt", "cli/replay", "cli/savedfile", "cli/signals",
 		"cli/subscription"},
@@ -86,7 +86,7 @@ var eraFiles = []string{
 	"internal/client/listen_legacy.go", "internal/client/listen_modern.go",
 	"internal/client/task_legacy.go", "internal/client/task_modern.go",
 	"internal/client/auth/era.go",
-	"internal/client/negotiate.go", "internal/demo/era.go", "internal/mock/behavior.go",
+	"internal/client/negotiate.go", "internal/demo/era.go", "internal/lint/conv/era.go", "internal/mock/behavior.go",
 }
 
 const (

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/shape"
 	"mcpc/internal/validate"
+	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -26,7 +27,7 @@ var tools = check.Tools{
 	Shape: shape.CheckBut,
 	Compile: func(schema []byte) (check.Schema, []wire.Finding, *check.SchemaFault) {
 		s, warnings, err := validate.Compile(schema)
-		if failed, ok := errors.AsType[*validate.SchemaError](err); ok {
+		if failed, ok := errors.AsType[*schemadoc.Error](err); ok {
 			return nil, nil, &check.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
 		}
 		return s, warnings, nil
