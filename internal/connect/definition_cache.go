@@ -30,7 +30,7 @@ type toolbox struct {
 	mu    sync.RWMutex
 	tools map[string]*Definition
 	// whole is the list of that time, or nil.
-	whole   *catalogue
+	whole   *Catalogue
 	fetched time.Time
 }
 
@@ -65,7 +65,7 @@ func (b *toolbox) keep(tool *Definition) *Definition {
 }
 
 // fill takes a fresh list. Of two tools with one name none is called.
-func (b *toolbox) fill(all catalogue, now time.Time) {
+func (b *toolbox) fill(all Catalogue, now time.Time) {
 	if b == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (b *toolbox) empty() {
 }
 
 // recent is the list that was fetched a moment ago, or nil.
-func (b *toolbox) recent(now time.Time) *catalogue {
+func (b *toolbox) recent(now time.Time) *Catalogue {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if now.Sub(b.fetched) > recentEnough {

@@ -45,9 +45,9 @@ func (c *compiled) Of(raw json.RawMessage) (*validate.Schema, []wire.Finding, er
 	return c.schema, c.warnings, c.err
 }
 
-// A catalogue is what the server lists: the tools that can be called, and why
+// A Catalogue is what the server lists: the tools that can be called, and why
 // the others cannot.
-type catalogue struct {
+type Catalogue struct {
 	client.List
 	Tools   []mcp.Tool
 	LeftOut []LeftOut
@@ -64,7 +64,7 @@ func (l LeftOut) in(method string) string {
 
 // Tools lists the server's tools, page by page until enough says so. The list
 // is remembered with the session.
-func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (catalogue, wire.Outcome) {
+func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (Catalogue, wire.Outcome) {
 	list, o := c.Listed(ctx, ToolKind, enough)
 	return sort(c, list), o
 }
@@ -82,8 +82,8 @@ func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage
 }
 
 // sort parts what can be called from what cannot.
-func sort(c *Conn, list client.List) catalogue {
-	all := catalogue{List: list, Tools: make([]mcp.Tool, len(list.Items))}
+func sort(c *Conn, list client.List) Catalogue {
+	all := Catalogue{List: list, Tools: make([]mcp.Tool, len(list.Items))}
 	problems := make([]LeftOut, len(list.Items))
 	sliceutil.Parallel(len(list.Items), func(i int) {
 		tool, bad := mcp.ParseTool(list.Items[i])
@@ -289,7 +289,7 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 
 // pick finds a tool in a fresh list: the one of that name, or of several the one that
 // --index says.
-func pick(c *Conn, name string, all catalogue) (*Definition, wire.Outcome) {
+func pick(c *Conn, name string, all Catalogue) (*Definition, wire.Outcome) {
 	index := c.Env.Index
 	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
@@ -317,7 +317,7 @@ func lists(items []json.RawMessage, name string) bool {
 
 // noSuchTool says that a fresh list has no tool of that name that can be called,
 // and names the one that was perhaps meant.
-func noSuchTool(c *Conn, name string, all catalogue) wire.Outcome {
+func noSuchTool(c *Conn, name string, all Catalogue) wire.Outcome {
 	var names []string
 	for _, out := range all.LeftOut {
 		if out.tool == name {
