@@ -1,0 +1,74 @@
+package tasks
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// largestBody is the largest request of a task method that is read, in bytes.
+const largestBody = 4 << 20
+
+// CheckNames refuses a request of a task method whose header Mcp-Name is not the task's id
+// (extension, "Routing headers"). The SDK compares Mcp-Method with the body for all
+// methods, and Mcp-Name for those that it knows.
+func CheckNames(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || !slices.Contains(methods(), r.Header.Get("Mcp-Method")) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largestBody))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+			return
+		}
+		var message struct {
+			ID     json.RawMessage `json:"id"`
+			Params struct {
+				TaskID string `json:"taskId"`
+			} `json:"params"`
+		}
+		name, good := decoded(r.Header.Get("Mcp-Name"))
+		if err := json.Unmarshal(body, &message); err == nil && message.Params.TaskID != "" && (!good || name != message.Params.TaskID) {
+			refuse(w, message.ID, fmt.Sprintf("header mismatch: Mcp-Name is %q, and the task %q", r.Header.Get("Mcp-Name"), message.Params.TaskID))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
+}
+
+func refuse(w http.ResponseWriter, id json.RawMessage, why string) {
+	message := map[string]any{"jsonrpc": "2.0", "error": map[string]any{"code": mcp.CodeHeaderMismatch, "message": why}}
+	if id != nil {
+		message["id"] = id
+	}
+	b, err := json.Marshal(message)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(b)
+}
+
+// decoded is the text that the value of a header stands for, which is in Base64 where it
+// says so (transports, "Value encoding").
+func decoded(value string) (string, bool) {
+	inner, begins := strings.CutPrefix(value, "=?base64?")
+	inner, ends := strings.CutSuffix(inner, "?=")
+	if !begins || !ends {
+		return value, true
+	}
+	text, err := base64.StdEncoding.Strict().DecodeString(inner)
+	return string(text), err == nil
+}
