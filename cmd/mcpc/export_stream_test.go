@@ -23,7 +23,7 @@ func TestExportedCommandsOpenAStream(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := newScribe(t, demo.SSEHandler())
+			l := newScribe(t, demo.SSEHandler(demo.Options{}))
 			b := newBench(t)
 			path := strings.Replace(c.path, "/mcp", "/sse", 1)
 			said, _ := b.run(append([]string{"mcpc", "--wire", "-s", l.URL + path, "--protocol", oldest}, c.args...)...)
@@ -50,7 +50,7 @@ func TestExportedCommandsStayAtTheServer(t *testing.T) {
 	t.Parallel()
 	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was contacted") }))
 	t.Cleanup(foreign.Close)
-	l := newScribe(t, demo.SSEHandler())
+	l := newScribe(t, demo.SSEHandler(demo.Options{}))
 	b := newBench(t)
 	revisions := client.Revisions()
 	b.run("mcpc", "-s", l.URL+"/sse", "--protocol", revisions[len(revisions)-1], "call", "get-sum", `{"a":1,"b":2}`)

@@ -116,7 +116,7 @@ func DemoPipe() (io.Reader, io.WriteCloser) {
 	serverIn, clientOut := io.Pipe()
 	clientIn, serverOut := io.Pipe()
 	go func() {
-		err := demo.Serve(context.Background(), serverIn, serverOut)
+		err := demo.Serve(context.Background(), serverIn, serverOut, demo.Options{})
 		serverOut.CloseWithError(err)
 	}()
 	return clientIn, clientOut

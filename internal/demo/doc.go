@@ -13,8 +13,9 @@
 // no clock and no randomness in it, and no memory but for the one entry that the
 // tool change-list adds to a list, as long as the process lives.
 //
-// It has no tasks, of neither shape: the SDK's v1.8.0 implements no tasks/* methods,
-// drops params.task, and has two types for a tool's result, neither of them "task".
+// With [Options.Conformance] it has the fixtures of the official conformance suite too
+// (package conformance), and the tasks of 2026-07-28 (package tasks). It has no tasks of
+// 2025-11-25: the SDK's v1.8.0 drops params.task.
 //
 // It does not know mcpc: no target, no session store, no recorder, no
 // terminal. It does not open a socket or start a process either: the caller of

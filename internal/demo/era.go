@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"mcpc/internal/demo/tasks"
 	"mcpc/internal/loopback"
 )
 
@@ -35,6 +36,11 @@ type Options struct {
 	// event stream. Progress and log messages then have no way to the client
 	// but the GET stream of a session.
 	JSON bool
+	// Conformance adds what the server scenarios of the conformance suite call, tasks
+	// among it, and puts each list on one page. It needs Now.
+	Conformance bool
+	// Now is the clock of tasks.
+	Now func() time.Time
 }
 
 // Handler returns the Streamable HTTP endpoint. It serves at whatever path it
@@ -46,13 +52,16 @@ type Options struct {
 // leaves 2026-07-28 out of server/discover and refuses it everywhere else.
 // Hence two of them, around the same server.
 func Handler(opts Options) http.Handler {
-	s := newServer()
+	s := newServer(context.Background(), opts)
 	modern := streamable(s, mcp.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: opts.JSON,
 		// "Closing the stream is cancellation", 2026-07-28 transports.
 		PropagateRequestCancellation: true,
 	})
+	if opts.Conformance {
+		modern = tasks.CheckNames(modern)
+	}
 	if opts.Stateless {
 		return modern
 	}
@@ -72,8 +81,8 @@ func Handler(opts Options) http.Handler {
 
 // SSEHandler returns the HTTP+SSE transport of 2024-11-05: GET opens the event
 // stream, whose first event names the URL to POST messages to.
-func SSEHandler() http.Handler {
-	s := newServer()
+func SSEHandler(opts Options) http.Handler {
+	s := newServer(context.Background(), opts)
 	return sameOrigin(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return s }, nil))
 }
 

@@ -240,7 +240,7 @@ func TestHTTPStatelessRefusals(t *testing.T) {
 
 // Pages from elsewhere get no stream either, and hide behind no other Origin field.
 func TestHTTPRefusesPagesFromElsewhere(t *testing.T) {
-	for _, h := range []http.Handler{Handler(Options{}), SSEHandler()} {
+	for _, h := range []http.Handler{Handler(Options{}), SSEHandler(Options{})} {
 		s := mount(t, h)
 		own := strings.TrimSuffix(s.url, "/mcp")
 		for _, origins := range [][]string{{"https://example.com"}, {own, "https://example.com"}, {"", "https://example.com"}, {"null"}} {
@@ -366,7 +366,7 @@ func TestHTTPJSON(t *testing.T) {
 }
 
 func TestSSE(t *testing.T) {
-	s := mount(t, SSEHandler())
+	s := mount(t, SSEHandler(Options{}))
 	stream := s.open(t.Context(), http.MethodGet, "")
 	defer stream.Body.Close()
 	lines := bufio.NewScanner(stream.Body)

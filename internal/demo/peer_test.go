@@ -55,12 +55,17 @@ type peer struct {
 
 func serve(t *testing.T) *peer {
 	t.Helper()
+	return serveWith(t, Options{})
+}
+
+func serveWith(t *testing.T, opts Options) *peer {
+	t.Helper()
 	ctx, stop := context.WithCancelCause(context.Background())
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	p := &peer{t: t, in: inW, out: bufio.NewReader(outR), stop: stop, done: make(chan error, 1)}
 	go func() {
-		err := Serve(ctx, inR, outW)
+		err := Serve(ctx, inR, outW, opts)
 		outW.Close()
 		p.done <- err
 	}()

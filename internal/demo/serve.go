@@ -17,13 +17,15 @@ import (
 // same and returns the cause. A line that is not JSON ends the conversation,
 // as it does in every go-sdk server: Serve then returns what was wrong.
 //
+// Of opts, what is about HTTP does not matter.
+//
 // Serve closes in if it can be closed, so that nothing is left reading from
 // it. It never closes out. A write that blocks blocks Serve: a peer that stops
 // reading has to close its end.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+func Serve(ctx context.Context, in io.Reader, out io.Writer, opts Options) error {
 	ending, unwind := context.WithCancel(context.WithoutCancel(ctx))
 	defer unwind()
-	s := newServer()
+	s := newServer(ending, opts)
 	s.AddReceivingMiddleware(endWith(ending))
 	// Run sees no cancellation: it would wait for running tools before it
 	// stops reading. The connection stops reading, and unwinds them first.

@@ -192,7 +192,7 @@ func TestEndOfInputAnswersEverything(t *testing.T) {
 		}
 		// A reader that has no Close, and no newline at the end.
 		var out bytes.Buffer
-		if err := Serve(t.Context(), io.MultiReader(strings.NewReader(strings.Join(lines, "\n"))), &out); err != nil {
+		if err := Serve(t.Context(), io.MultiReader(strings.NewReader(strings.Join(lines, "\n"))), &out, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		answered := map[string]string{}
@@ -254,7 +254,7 @@ func TestNobodyReads(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, w := io.Pipe()
 			done := make(chan error)
-			go func() { done <- Serve(context.Background(), r, &failing{left: 1}) }()
+			go func() { done <- Serve(context.Background(), r, &failing{left: 1}, Options{}) }()
 			fmt.Fprintln(w, initialize("2025-11-25", `{}`)+"\n"+initialized+"\n"+tool)
 			if err := <-done; !errors.Is(err, io.ErrClosedPipe) {
 				t.Errorf("Serve returned %v, want the write's error", err)

@@ -6,6 +6,9 @@ import (
 	"context"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpc/internal/demo/conformance"
+	"mcpc/internal/demo/tasks"
 )
 
 // pageSize is small enough that listing the tools takes three pages: a client
@@ -18,8 +21,16 @@ const pageSize = 8
 // a cache expire.
 const freshFor = 5 * 60 * 1000
 
-// newServer returns the demo server, which can hold any number of sessions.
-func newServer() *mcp.Server {
+// onePage is the page size of a server for the conformance suite, which reads one page.
+const onePage = 200
+
+// newServer returns the demo server, which can hold any number of sessions. When end is
+// done, its tasks end.
+func newServer(end context.Context, opts Options) *mcp.Server {
+	size, completer, extensions := pageSize, complete, map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}}
+	if opts.Conformance {
+		size, completer, extensions[tasks.Extension] = onePage, conformance.Complete(complete), map[string]any{}
+	}
 	s := mcp.NewServer(&mcp.Implementation{
 		Name:    "mcpc-demo",
 		Title:   "mcpc demo server",
@@ -27,11 +38,11 @@ func newServer() *mcp.Server {
 	}, &mcp.ServerOptions{
 		// A document too, so that it can be read again later.
 		Instructions:      string(embedded("instructions.md")),
-		PageSize:          pageSize,
-		CompletionHandler: complete,
+		PageSize:          size,
+		CompletionHandler: completer,
 		Capabilities: &mcp.ServerCapabilities{
 			Logging:    &mcp.LoggingCapabilities{},
-			Extensions: map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}},
+			Extensions: extensions,
 		},
 		SubscribeHandler:   subscribe,
 		UnsubscribeHandler: unsubscribe,
@@ -44,6 +55,10 @@ func newServer() *mcp.Server {
 	}
 	addResources(s)
 	addPrompts(s)
+	if opts.Conformance {
+		tasks.Add(end, s, opts.Now)
+		conformance.Add(s, sleep)
+	}
 	s.AddReceivingMiddleware(notFoundAsBefore)
 	s.AddSendingMiddleware(countLogs)
 	return s

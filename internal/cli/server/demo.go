@@ -33,10 +33,13 @@ interrupted: Streamable HTTP at /mcp in every revision, HTTP+SSE at /sse, or
 stdio. mcpc itself needs no running server: use -s demo. With --auth it requires
 a token and is its own authorization server: mcpc login gets a token, tool calls
 require another scope (mcp:call), and every login with a browser or a device
-code is accepted.`,
+code is accepted. With --conformance it also has the tools, prompts and
+resources that the server scenarios of the official conformance suite call,
+tools that run as tasks, and each list on one page.`,
 		Example: `  mcpc demo --listen 127.0.0.1:3001
   mcpc demo --listen 127.0.0.1:3001 --stateless
   mcpc demo --listen 127.0.0.1:3001 --auth
+  mcpc demo --listen 127.0.0.1:3001 --conformance
   mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
@@ -45,6 +48,7 @@ code is accepted.`,
 			if o.stdio && (cmd.Flags().Changed("listen") || o.auth) {
 				return usage.New("--stdio cannot be combined with --listen or --auth", "")
 			}
+			o.Now = f.Now
 			return runDemo(cmd.Context(), f, o)
 		},
 	}
@@ -53,6 +57,7 @@ code is accepted.`,
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	flags.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
 	flags.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
+	flags.BoolVar(&o.Conformance, "conformance", false, "add what the conformance suite calls, and tasks")
 	flags.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
 	return cmd
 }
@@ -60,7 +65,7 @@ code is accepted.`,
 func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	f.Talking.Store(true)
 	if o.stdio {
-		err := demo.Serve(ctx, f.In, f.Out)
+		err := demo.Serve(ctx, f.In, f.Out, o.Options)
 		switch {
 		case ctx.Err() != nil:
 			return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
@@ -99,6 +104,6 @@ func demoHandler(f *cmdutil.Factory, o demoOptions) http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp)
-	mux.Handle("/sse", demo.SSEHandler())
+	mux.Handle("/sse", demo.SSEHandler(o.Options))
 	return mux
 }

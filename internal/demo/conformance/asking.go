@@ -1,0 +1,161 @@
+//lint:file-ignore SA1019 sampling and roots are deprecated and still spoken
+
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The forms of these tools.
+const (
+	nameForm    = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
+	colorForm   = `{"type":"object","properties":{"color":{"type":"string"}},"required":["color"]}`
+	okForm      = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`
+	contextForm = `{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`
+	userForm    = `{"type":"object","properties":{"username":{"type":"string","description":"User's response"},` +
+		`"email":{"type":"string","description":"User's email address"}},"required":["username","email"]}`
+	defaultsForm = `{"type":"object","properties":{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},` +
+		`"score":{"type":"number","default":95.5},"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},` +
+		`"verified":{"type":"boolean","default":true}}}`
+	enumsForm = `{"type":"object","properties":{"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},` +
+		`"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},` +
+		`"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["Option One","Option Two","Option Three"]},` +
+		`"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},` +
+		`"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}`
+)
+
+// An asking tool returns a text when it has the answers to what it asks for.
+type asking struct {
+	name, description string
+	input             string
+	state             string // what requestState says, or "" for none
+	requests          func(args map[string]any) mcp.InputRequestMap
+	answer            func(mcp.InputResponseMap) string
+}
+
+func (f *fixtures) askingTools() []tool {
+	rows := []tool{
+		{name: "test_input_required_result_multi_round", description: "Asks twice, one thing after the other", run: f.asksTwice},
+		{name: "test_input_required_result_capabilities", description: "Asks for what the client can answer", run: f.asksWhatCanBe},
+	}
+	for _, a := range askings() {
+		rows = append(rows, tool{name: a.name, description: a.description, input: a.input,
+			run: func(_ context.Context, req *mcp.CallToolRequest, args map[string]any) (*mcp.CallToolResult, error) {
+				answers, pending, err := f.asks(req, a.requests(args), a.state)
+				if answers == nil {
+					return pending, err
+				}
+				return says(a.answer(answers)), nil
+			}})
+	}
+	return rows
+}
+
+func askings() []asking {
+	return []asking{
+		{name: "test_sampling", description: "Asks for a text of a model", requests: func(args map[string]any) mcp.InputRequestMap {
+			return mcp.InputRequestMap{"sampling": sampling(text(args["prompt"]), 100)}
+		}, answer: func(a mcp.InputResponseMap) string { return "LLM response: " + sampled(a["sampling"]) },
+			input: `{"type":"object","properties":{"prompt":{"type":"string","description":"The prompt to send to the LLM"}},"required":["prompt"],"additionalProperties":false}`},
+		{name: "test_elicitation", description: "Asks for a name and an address", requests: func(args map[string]any) mcp.InputRequestMap {
+			return mcp.InputRequestMap{"user": form(text(args["message"]), userForm)}
+		}, answer: func(a mcp.InputResponseMap) string { return "User response: " + elicited(a["user"]) },
+			input: `{"type":"object","properties":{"message":{"type":"string","description":"The message to show the user"}},"required":["message"],"additionalProperties":false}`},
+		{name: "test_elicitation_sep1034_defaults", description: "Asks with a form that has defaults",
+			requests: one("form", form("Please review the defaults.", defaultsForm)), answer: completed("form")},
+		{name: "test_elicitation_sep1330_enums", description: "Asks with a form that has each kind of choice",
+			requests: one("form", form("Please choose.", enumsForm)), answer: completed("form")},
+		{name: "test_missing_capability", description: "Needs a client with sampling",
+			requests: one("sampling", sampling("Say hello.", 50)), answer: func(a mcp.InputResponseMap) string { return sampled(a["sampling"]) }},
+		{name: "test_streaming_elicitation", description: "Asks for a confirmation",
+			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm")},
+		{name: "test_input_required_result_elicitation", description: "Asks for a name",
+			requests: one("user_name", form("What is your name?", nameForm)),
+			answer:   func(a mcp.InputResponseMap) string { return "Hello, " + text(accepted(a["user_name"])["name"]) + "!" }},
+		{name: "test_input_required_result_sampling", description: "Asks for a text of a model",
+			requests: one("capital_question", sampling("What is the capital of France?", 100)),
+			answer:   func(a mcp.InputResponseMap) string { return sampled(a["capital_question"]) }},
+		{name: "test_input_required_result_list_roots", description: "Asks for the roots",
+			requests: one("client_roots", &mcp.ListRootsParams{}), answer: func(a mcp.InputResponseMap) string { return rooted(a["client_roots"]) }},
+		{name: "test_input_required_result_request_state", description: "Asks for a confirmation, with a signed state", state: "confirming",
+			requests: one("confirm", form("Please confirm", okForm)), answer: func(mcp.InputResponseMap) string { return "state-ok" }},
+		{name: "test_input_required_result_tampered_state", description: "Refuses a state that it has not signed", state: "confirming",
+			requests: one("confirm", form("Please confirm", okForm)), answer: completed("confirm")},
+		{name: "test_input_required_result_multiple_inputs", description: "Asks for a form, a text of a model and the roots at once", state: "three",
+			requests: func(map[string]any) mcp.InputRequestMap { return threeRequests() },
+			answer: func(a mcp.InputResponseMap) string {
+				return text(accepted(a["user_name"])["name"]) + ": " + sampled(a["greeting"]) + " " + rooted(a["client_roots"])
+			}},
+	}
+}
+
+func one(key string, request mcp.InputRequest) func(map[string]any) mcp.InputRequestMap {
+	return func(map[string]any) mcp.InputRequestMap { return mcp.InputRequestMap{key: request} }
+}
+
+func threeRequests() mcp.InputRequestMap {
+	return mcp.InputRequestMap{
+		"user_name": form("What is your name?", nameForm), "greeting": sampling("Generate a greeting", 50), "client_roots": &mcp.ListRootsParams{},
+	}
+}
+
+func form(message, schema string) *mcp.ElicitParams {
+	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(schema)}
+}
+
+func sampling(prompt string, maxTokens int64) *mcp.CreateMessageWithToolsParams {
+	return &mcp.CreateMessageWithToolsParams{MaxTokens: maxTokens,
+		Messages: []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: prompt}}}}}
+}
+
+// accepted is the content of an accepted form, or nil.
+func accepted(answer mcp.InputResponse) map[string]any {
+	if r, ok := answer.(*mcp.ElicitResult); ok && r.Action == "accept" {
+		return r.Content
+	}
+	return nil
+}
+
+func elicited(answer mcp.InputResponse) string {
+	r, ok := answer.(*mcp.ElicitResult)
+	if !ok {
+		return ""
+	}
+	content, err := json.Marshal(r.Content)
+	if err != nil {
+		return err.Error()
+	}
+	return "action=" + r.Action + ", content=" + string(content)
+}
+
+func completed(key string) func(mcp.InputResponseMap) string {
+	return func(a mcp.InputResponseMap) string { return "Elicitation completed: " + elicited(a[key]) }
+}
+
+// sampled is the text of a model's message.
+func sampled(answer mcp.InputResponse) (said string) {
+	if r, ok := answer.(*mcp.CreateMessageWithToolsResult); ok {
+		for _, c := range r.Content {
+			if t, ok := c.(*mcp.TextContent); ok {
+				said += t.Text
+			}
+		}
+	}
+	return said
+}
+
+func rooted(answer mcp.InputResponse) string {
+	r, ok := answer.(*mcp.ListRootsResult)
+	if !ok {
+		return ""
+	}
+	said := fmt.Sprintf("%d roots:", len(r.Roots))
+	for _, root := range r.Roots {
+		said += " " + root.URI
+	}
+	return said
+}

@@ -1,0 +1,71 @@
+// Package conformance adds to the demo server what the server scenarios of the official MCP
+// conformance suite call: tools, prompts and resources whose names, arguments and answers
+// the suite gives in the description of each scenario. The suite reads the first page of a
+// list only, so that the server has to have them all on it.
+//
+// The input schema of a tool is checked by the SDK. What a tool asks for goes the way of
+// the revision: see [fixtures.asks].
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tool is one row of the tables in this package.
+type tool struct {
+	name, description string
+	input             string // a JSON object schema, sent unchanged; "" for no arguments
+	run               func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error)
+}
+
+// fixtures are what the rows share.
+type fixtures struct {
+	server *mcp.Server
+	pause  func(context.Context, time.Duration) bool // reports whether it waited to the end
+	key    []byte                                    // signs requestState
+}
+
+// Add adds the fixtures to a server that has the extension tasks. Pause waits, and reports
+// whether it did so to the end.
+func Add(s *mcp.Server, pause func(context.Context, time.Duration) bool) {
+	f := &fixtures{server: s, pause: pause, key: []byte(rand.Text())}
+	for _, rows := range [][]tool{contentTools(), f.runningTools(), f.askingTools(), f.jobs()} {
+		for _, t := range rows {
+			t.add(s)
+		}
+	}
+	addResources(s)
+	f.addPrompts()
+}
+
+func (t tool) add(s *mcp.Server) {
+	if t.input == "" {
+		t.input = `{"type":"object","additionalProperties":false}`
+	}
+	def := &mcp.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.input)}
+	mcp.AddTool(s, def, func(ctx context.Context, req *mcp.CallToolRequest, args map[string]any) (*mcp.CallToolResult, any, error) {
+		res, err := t.run(ctx, req, args)
+		return res, nil, err
+	})
+}
+
+func says(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+func fails(s string) *mcp.CallToolResult {
+	res := says(s)
+	res.IsError = true
+	return res
+}
+
+// text is an argument or an answer that is a string.
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}

@@ -1,0 +1,177 @@
+//lint:file-ignore SA1019 sampling and roots are deprecated and still spoken
+
+package conformance
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpc/internal/demo/tasks"
+)
+
+// asks returns the answers to requests or, where they are not all there yet, the result
+// that asks for them. In revisions with a handshake the SDK sends that result's requests
+// to the client, and calls the tool again with the answers. State, if it is not "", goes
+// with the requests, signed; the client has to bring it back.
+func (f *fixtures) asks(req *mcp.CallToolRequest, requests mcp.InputRequestMap, state string) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
+	p := req.Params
+	if err := missing(p.GetMeta(), req.ClientCapabilities(), requests); err != nil {
+		return nil, nil, err
+	}
+	if state != "" && (p.InputResponses != nil || p.RequestState != "") {
+		if known, ok := f.signed(p.Name, p.RequestState); !ok || known != state {
+			return nil, nil, invalid("requestState is not what this server sent")
+		}
+	}
+	if answered(requests, p.InputResponses) {
+		return p.InputResponses, nil, nil
+	}
+	return nil, f.asking(p.Name, requests, state), nil
+}
+
+func (f *fixtures) asking(tool string, requests mcp.InputRequestMap, state string) *mcp.CallToolResult {
+	res := &mcp.CallToolResult{InputRequests: requests}
+	if state != "" {
+		res.RequestState = f.sign(tool, state)
+	}
+	return res
+}
+
+// asksTwice keeps nothing between the rounds: what it knows is in the state.
+func (f *fixtures) asksTwice(_ context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+	p := req.Params
+	first := mcp.InputRequestMap{"step1": form("Step 1: What is your name?", nameForm)}
+	second := mcp.InputRequestMap{"step2": form("Step 2: What is your favorite color?", colorForm)}
+	if err := missing(p.GetMeta(), req.ClientCapabilities(), first); err != nil {
+		return nil, err
+	}
+	if p.GetMeta()[mcp.MetaKeyProtocolVersion] == nil {
+		return nil, errors.New("this tool needs a revision with multi round-trip requests")
+	}
+	const begun, named = "begun", "named:"
+	if p.InputResponses == nil && p.RequestState == "" {
+		return f.asking(p.Name, first, begun), nil
+	}
+	state, ok := f.signed(p.Name, p.RequestState)
+	name, isSecond := strings.CutPrefix(state, named)
+	switch {
+	case !ok:
+		return nil, invalid("requestState is not what this server sent")
+	case !isSecond && !answered(first, p.InputResponses):
+		return f.asking(p.Name, first, begun), nil
+	case !isSecond:
+		return f.asking(p.Name, second, named+text(accepted(p.InputResponses["step1"])["name"])), nil
+	case !answered(second, p.InputResponses):
+		return f.asking(p.Name, second, state), nil
+	}
+	return says(name + " likes " + text(accepted(p.InputResponses["step2"])["color"]) + "."), nil
+}
+
+// asksWhatCanBe asks for what the client declares, of three things.
+func (f *fixtures) asksWhatCanBe(_ context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+	possible := mcp.InputRequestMap{}
+	for key, request := range threeRequests() {
+		if missing(req.Params.GetMeta(), req.ClientCapabilities(), mcp.InputRequestMap{key: request}) == nil {
+			possible[key] = request
+		}
+	}
+	if len(possible) == 0 {
+		possible = threeRequests()
+	}
+	answers, pending, err := f.asks(req, possible, "")
+	if answers == nil {
+		return pending, err
+	}
+	return says("All is answered."), nil
+}
+
+func (f *fixtures) promptThatAsks(req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	requests := mcp.InputRequestMap{"user_context": form("What context should the prompt use?", contextForm)}
+	if err := missing(req.Params.GetMeta(), req.ClientCapabilities(), requests); err != nil {
+		if _, ok := errors.AsType[*jsonrpc.Error](err); !ok {
+			err = invalid(err.Error()) // a prompt has no error of its own
+		}
+		return nil, err
+	}
+	if !answered(requests, req.Params.InputResponses) {
+		return &mcp.GetPromptResult{InputRequests: requests}, nil
+	}
+	return prompts("Use this context: " + text(accepted(req.Params.InputResponses["user_context"])["context"])), nil
+}
+
+// answered reports that there is an answer of the right kind for each request. Others are
+// ignored.
+func answered(requests mcp.InputRequestMap, answers mcp.InputResponseMap) bool {
+	for key, request := range requests {
+		if !tasks.Fits(request, answers[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// missing is the error for a client that has not declared what requests need: -32021
+// where requests are part of a result, or a text.
+func missing(meta map[string]any, c *mcp.ClientCapabilities, requests mcp.InputRequestMap) error {
+	if c == nil {
+		c = &mcp.ClientCapabilities{}
+	}
+	required := map[string]any{}
+	for _, request := range requests {
+		switch request.(type) {
+		case *mcp.ElicitParams:
+			if c.Elicitation == nil || c.Elicitation.Form == nil && c.Elicitation.URL != nil {
+				required["elicitation"] = map[string]any{"form": map[string]any{}}
+			}
+		case *mcp.CreateMessageWithToolsParams:
+			if c.Sampling == nil {
+				required["sampling"] = map[string]any{}
+			}
+		case *mcp.ListRootsParams:
+			if c.RootsV2 == nil {
+				required["roots"] = map[string]any{}
+			}
+		}
+	}
+	if len(required) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"requiredCapabilities": required})
+	if err != nil {
+		return err
+	}
+	if meta[mcp.MetaKeyProtocolVersion] == nil {
+		return errors.New("this needs a client with other capabilities: " + string(data))
+	}
+	return &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "This needs a client with other capabilities.", Data: data}
+}
+
+// sign makes a requestState of a text, good for one tool as long as the process lives.
+func (f *fixtures) sign(tool, state string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(state)) + "." + base64.RawURLEncoding.EncodeToString(f.mac(tool, state))
+}
+
+// signed is the text of a requestState that sign made.
+func (f *fixtures) signed(tool, requestState string) (string, bool) {
+	before, after, _ := strings.Cut(requestState, ".")
+	state, err := base64.RawURLEncoding.DecodeString(before)
+	if err != nil {
+		return "", false
+	}
+	mac, err := base64.RawURLEncoding.DecodeString(after)
+	return string(state), err == nil && hmac.Equal(mac, f.mac(tool, string(state)))
+}
+
+func (f *fixtures) mac(tool, state string) []byte {
+	h := hmac.New(sha256.New, f.key)
+	h.Write([]byte(tool + "\x00" + state))
+	return h.Sum(nil)
+}
