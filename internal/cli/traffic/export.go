@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/shellwords"
@@ -107,7 +108,7 @@ func runExport(f *cmdutil.Factory, o exportOptions) error {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
-	warnOf(f, c)
+	recorded.Warn(f, c)
 	cmdutil.HideIn(f, c)
 	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return exportAs(f, o.format, w, c, rows) }); err != nil {
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(exportFailed(err)))
@@ -117,7 +118,7 @@ func runExport(f *cmdutil.Factory, o exportOptions) error {
 
 // exported picks the exchanges: the one that a number means, or all that fit.
 func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture.Row, wire.Outcome) {
-	c, row, out := pickRow(f, o.word)
+	c, row, out := recorded.Pick(f, o.word)
 	if !out.Good() {
 		return nil, nil, out
 	}

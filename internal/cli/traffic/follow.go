@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -92,14 +93,14 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 		return ctx.Err() == nil
 	}
 	if f.o.file == "" {
-		out := newestFirst(f.a, open)
+		out := recorded.NewestFirst(f.a, open)
 		return list.sorted(), out
 	}
 	c, err := capture.Open(f.o.file)
 	if err != nil {
-		return nil, unreadable(f.o.file, err)
+		return nil, recorded.Unreadable(f.o.file, err)
 	}
-	warnOf(f.a, c)
+	recorded.Warn(f.a, c)
 	open(c, f.a.Now())
 	return list.sorted(), wire.Outcome{}
 }

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/editor"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -74,7 +75,7 @@ The new exchange is recorded with the number of the old one.`,
 // runResend sends a recorded request again: it finds the request, selects the server, edits
 // the params, and then sends it as every request.
 func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
-	g, out := recorded(f, o.word)
+	g, out := requestOf(f, o.word)
 	if out.Good() {
 		out = aimResend(f, &o, g)
 	}
@@ -93,14 +94,14 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), g.Row.Method)
 }
 
-// recorded finds the request that a word means.
-func recorded(f *cmdutil.Factory, word string) (replay.RecordedRequest, wire.Outcome) {
-	c, row, out := pickRow(f, word)
+// requestOf finds the request that a word means.
+func requestOf(f *cmdutil.Factory, word string) (replay.RecordedRequest, wire.Outcome) {
+	c, row, out := recorded.Pick(f, word)
 	if !out.Good() {
 		return replay.RecordedRequest{}, out
 	}
 	defer c.Close()
-	warnOf(f, c)
+	recorded.Warn(f, c)
 	exchange, err := row.Exchange()
 	switch {
 	case err != nil:

@@ -3,8 +3,6 @@ package traffic
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,8 +11,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
-	"mcpc/internal/usage"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/wire"
 )
 
@@ -27,14 +24,14 @@ func rows(ctx context.Context, f *cmdutil.Factory, path string, fits func(*captu
 	if path != "" {
 		c, err := capture.Open(path)
 		if err != nil {
-			return nil, unreadable(path, err)
+			return nil, recorded.Unreadable(path, err)
 		}
 		defer c.Close()
-		warnOf(f, c)
+		recorded.Warn(f, c)
 		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
 	}
 	list, carried := newest{most: most, fits: fits}, map[int]bool{}
-	out := newestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
+	out := recorded.NewestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
 		c.Agree(carried)
 		return list.add(c.Rows(), written) && ctx.Err() == nil
 	})
@@ -67,43 +64,6 @@ func (n *newest) sorted() []*capture.Row {
 	byTime(n.rows)
 	return n.rows
 }
-
-// newestFirst goes through the captures of the ring, those that were written last
-// first, until look wants no more; written is when the last of it was, at the latest.
-// A capture that was pruned meanwhile is passed over, one that cannot be read is
-// reported.
-func newestFirst(f *cmdutil.Factory, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
-	ring, err := f.Env.Ring()
-	if err != nil {
-		return connect.StateFailed(err)
-	}
-	runs, err := ring.Runs()
-	if err != nil {
-		return usage.LocalIO("reading the recordings", err)
-	}
-	slices.SortStableFunc(runs, func(x, y capture.Run) int {
-		return cmp.Or(y.Modified.Compare(x.Modified), y.Number-x.Number)
-	})
-	for _, run := range runs {
-		c, err := capture.Open(run.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			f.Warn(run.Path + ": " + err.Error())
-			continue
-		}
-		more := look(c, run.Modified.Add(clockSlack))
-		c.Close()
-		if !more {
-			break
-		}
-	}
-	return wire.Outcome{}
-}
-
-// clockSlack is how far a file system's clock may be behind the one of the frames.
-const clockSlack = time.Second
 
 // lastFitting are at most so many of the rows that fit, the newest, by time; all
 // where most is 0. What another part of the recording has is left to that.

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/wire"
 )
@@ -131,7 +132,7 @@ func TestLastIsWhatEndedLast(t *testing.T) {
 		{"2 ping", [][]string{{"command", "listen 1 -"}, {"command", "ping 2 3"}}},
 	} {
 		f := recordings(t, c.runs...)
-		in, row, out := pickLast(f)
+		in, row, out := recorded.Pick(f, "last")
 		if !out.Good() {
 			t.Fatalf("%s: %v", c.want, out)
 		}

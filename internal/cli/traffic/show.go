@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
@@ -62,12 +63,12 @@ requested operation, or for a tap or a proxy its last exchange.`,
 
 // showRow shows one exchange in the form that was asked for.
 func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
-	c, row, out := pickRow(f, o.word)
+	c, row, out := recorded.Pick(f, o.word)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	defer c.Close()
-	warnOf(f, c)
+	recorded.Warn(f, c)
 	cmdutil.HideIn(f, c)
 	if o.raw && !f.Explain {
 		return showBytes(f, row)
