@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"mcpc/internal/diff/poison"
 	"mcpc/internal/diff/schema"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
@@ -47,8 +46,8 @@ type Options struct {
 	// two forms of a schema that accept the same are not found to be equivalent.
 	Compile schema.Compile
 	// Signs gives the signs of poisoning in a text: a kind and what was found, as in
-	// "url https://example.com". The kinds are hidden, instruction and url; any other is
-	// reported by the rule poison-text. Package poison has the default.
+	// "url https://example.com". The kinds are hidden, instruction, secret and url; any other
+	// is reported by the rule poison-text. Without it only names of other tools are signs.
 	Signs func(text string) []string
 }
 
@@ -61,7 +60,7 @@ const (
 // Compare gives what changed from a to b, the gravest first.
 func Compare(a, b Snapshot, o Options) []Change {
 	if o.Signs == nil {
-		o.Signs = poison.Signs
+		o.Signs = func(string) []string { return nil }
 	}
 	c := &comparison{o: o, budget: schema.Budget{Bytes: mostBytes, Forms: mostForms}, sorted: a.Sorted || b.Sorted}
 	c.server(a, b)

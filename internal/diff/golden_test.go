@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/poison"
 	"mcpc/internal/validate"
 )
 
@@ -32,7 +33,7 @@ func compile(schema []byte) (func(value []byte) (bool, error), error) {
 	}, nil
 }
 
-var options = diff.Options{Compile: compile}
+var options = diff.Options{Compile: compile, Signs: poison.Signs}
 
 // snapshot reads a snapshot of a test: an object whose members are those of a lock file, with
 // the bare definitions in the lists.

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/accept"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/poison"
 	"mcpc/internal/yaml"
 )
 
@@ -29,7 +30,7 @@ func tools(all ...string) (s diff.Snapshot) {
 }
 
 func reportOf(a, b diff.Snapshot, entries ...accept.Entry) Report {
-	changes := diff.Compare(a, b, diff.Options{})
+	changes := diff.Compare(a, b, diff.Options{Signs: poison.Signs})
 	result := accept.Apply(changes, entries, "2027-01-01")
 	r := Report{A: "old.json", B: "-- server", Changes: result.Changes, Expired: result.Expired, Stale: result.Stale, AcceptFile: "x" + accept.Suffix}
 	r.Tools, r.Sum = diff.Grown(a, b)
@@ -43,7 +44,7 @@ const before, after = `{"name":"get_weather","description":"Gives the weather of
 // accept nothing.
 func golden() Report {
 	a, b := tools(before, `{"name":"gone","inputSchema":{"type":"object"}}`), tools(after, `{"name":"new","inputSchema":{"type":"object"}}`)
-	all := diff.Compare(a, b, diff.Options{})
+	all := diff.Compare(a, b, diff.Options{Signs: poison.Signs})
 	of := func(rule string) string {
 		return all[slices.IndexFunc(all, func(c diff.Change) bool { return c.Rule == rule })].Fingerprint
 	}

@@ -65,12 +65,13 @@ func Scan(definition json.RawMessage, names []string) (marks []Mark) {
 		if words := HiddenIn(p.text); words != "" {
 			marks = append(marks, Mark{Hidden, p.at, words})
 		}
-		if words := instructions().FindString(p.text); words != "" {
+		plain := plain(p.text)
+		if words := instructions().FindString(plain); words != "" {
 			marks = append(marks, Mark{Instruction, p.at, words})
 		} else if words := orders(p.text, others); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
-		if words := asks().FindString(p.text); words != "" && !negated(p.text, words) {
+		if words := asks().FindString(plain); words != "" && !negated(plain, words) {
 			marks = append(marks, Mark{Secret, p.at, words})
 		}
 	}
@@ -79,6 +80,9 @@ func Scan(definition json.RawMessage, names []string) (marks []Mark) {
 	}
 	return marks
 }
+
+// plain is a text with one blank between words, as the phrases have them.
+func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // texts are those that a host shows to a model: also in schemas.
 func texts(definition json.RawMessage) (all []place) {

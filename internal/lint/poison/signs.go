@@ -1,0 +1,51 @@
+package poison
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// mostOfEach bounds the signs of one kind in one text.
+const mostOfEach = 50
+
+var urls = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") })
+
+// Signs gives what Scan finds in one text, and the URLs in it, for a comparison of two
+// definitions: each sign once, as its kind, a blank, and what was found ("hidden U+200B",
+// "instruction ignore previous instructions", "secret your password", "url
+// https://example.com").
+func Signs(text string) (signs []string) {
+	text = text[:min(len(text), mostScanned)]
+	count, seen := map[string]int{}, map[string]bool{}
+	add := func(kind, found string) {
+		one := kind + " " + found
+		if !seen[one] && count[kind] < mostOfEach {
+			seen[one] = true
+			count[kind]++
+			signs = append(signs, one)
+		}
+	}
+	var before rune
+	for i, r := range text {
+		if hidden(r) && !joins(before, r, text[i+utf8.RuneLen(r):]) {
+			add("hidden", fmt.Sprintf("U+%04X", r))
+		}
+		before = r
+	}
+	words := plain(text)
+	for _, found := range instructions().FindAllString(words, mostOfEach) {
+		add("instruction", strings.ToLower(found))
+	}
+	for _, found := range asks().FindAllString(words, mostOfEach) {
+		if !negated(words, found) {
+			add("secret", strings.ToLower(found))
+		}
+	}
+	for _, found := range urls().FindAllString(text, mostOfEach) {
+		add("url", strings.TrimRight(found, ".,;:!?"))
+	}
+	return signs
+}
