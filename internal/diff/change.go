@@ -145,9 +145,17 @@ func AsModel(changes []Change) []Change {
 	})
 }
 
-// order brings changes into the order of a report: the gravest first, then by subject and
-// place. Of two that are the same one is kept.
-func order(changes []Change) []Change {
+// CallChange gives a change of a recorded call: name says which request it is, place is the jq
+// path of what changed in the result, and note what the rule adds. The rule must be in the table.
+func CallChange(rule, name, pointer, place, note string, was, is json.RawMessage) Change {
+	c := &comparison{}
+	c.add(Subject{Call, name}, rule, pointer, was, is, detail{place: safe(place), note: note})
+	return c.all[0]
+}
+
+// Sorted brings changes into the order of a report: the gravest first, then by subject and
+// place. Of two that are the same one is kept. The argument is changed.
+func Sorted(changes []Change) []Change {
 	slices.SortStableFunc(changes, func(x, y Change) int {
 		return cmp.Or(cmp.Compare(y.Level, x.Level),
 			cmp.Compare(slices.Index(kinds, x.Subject.Kind), slices.Index(kinds, y.Subject.Kind)),

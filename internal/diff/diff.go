@@ -78,7 +78,7 @@ func Compare(a, b Snapshot, o Options) []Change {
 			c.list(l.kind, l.member, l.a, l.b)
 		}
 	}
-	return order(c.all)
+	return Sorted(c.all)
 }
 
 // CompareTool gives what changed in one tool: a and b are entries of tools/list.

@@ -150,6 +150,12 @@ var Rules = []Rule{
 	{"ttl-shortened", Harmless, "", "ttlMs is shorter: {is} in place of {was}", ""},
 	{"ttl-lengthened", Harmless, "", "ttlMs is longer: {is} in place of {was}", ""},
 
+	{"call-fails", Breaking, "", "the call had a result, and now fails: {is}", "let the call have its result again"},
+	{"call-fails-otherwise", Risky, "", "the call fails in another way: {is} in place of {was}", "make sure that this is meant"},
+	{"call-works", Harmless, "", "the call failed ({was}), and now has a result", ""},
+	{"call-result-changed", Risky, "", "{place} in the result changed from {was} to {is}", "make sure that this is meant"},
+	{"call-result-differs", Risky, "", "the result differs in {note} more", "make sure that this is meant"},
+
 	{"poison-hidden", Risky, "", "the text has hidden characters: {note}", fixText},
 	{"poison-instruction", Risky, "", "the text instructs a model: {note}", fixText},
 	{"poison-secret", Risky, "", "the text asks for a secret, or names a file with secrets: {note}", fixText},

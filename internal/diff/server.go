@@ -35,7 +35,7 @@ func (c *comparison) server(a, b Snapshot) {
 		c.poison(Subject{Instructions, ""}, a.Instructions, b.Instructions)
 	}
 	if a.TTL != nil && b.TTL != nil {
-		c.ttl(a.TTL, b.TTL)
+		c.ttl(a, b)
 	}
 }
 
@@ -128,15 +128,21 @@ func declared(value json.RawMessage) bool {
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
 
-func (c *comparison) ttl(a, b map[string]int64) {
-	names := maps.Clone(a)
-	maps.Copy(names, b)
+// ttl compares the ttlMs of the lists, but for those that one side alone knows.
+func (c *comparison) ttl(a, b Snapshot) {
+	known := func(s Snapshot) map[string]bool {
+		return map[string]bool{"tools": s.Tools != nil, "prompts": s.Prompts != nil, "resources": s.Resources != nil, "resourceTemplates": s.Templates != nil}
+	}
+	inA, inB := known(a), known(b)
+	names := maps.Clone(a.TTL)
+	maps.Copy(names, b.TTL)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, is := strconv.AppendInt(nil, a[name], 10), strconv.AppendInt(nil, b[name], 10)
+		was, is := strconv.AppendInt(nil, a.TTL[name], 10), strconv.AppendInt(nil, b.TTL[name], 10)
 		switch {
-		case b[name] < a[name]:
+		case inA[name] != inB[name]:
+		case b.TTL[name] < a.TTL[name]:
 			c.add(Subject{List, name}, "ttl-shortened", "/ttlMs", was, is, detail{})
-		case b[name] > a[name]:
+		case b.TTL[name] > a.TTL[name]:
 			c.add(Subject{List, name}, "ttl-lengthened", "/ttlMs", was, is, detail{})
 		}
 	}

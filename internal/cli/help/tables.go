@@ -40,6 +40,7 @@ var SeeAlso = map[string]string{
 	"completion":   "help arguments",
 	"demo":         "mock, init",
 	"describe":     "list, call, help arguments",
+	"diff":         "list, show, trust, help exit-codes",
 	"explain":      "help exit-codes, show",
 	"export":       "log, resend, help filters",
 	"grep":         "list, servers, help targets",

@@ -1,0 +1,133 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/diff"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// parts are what a side may know, by the words of --only.
+var parts = []struct {
+	section, name string
+	known         func(s *side) bool
+}{
+	{"tools", "tools", func(s *side) bool { return s.Tools != nil }},
+	{"prompts", "prompts", func(s *side) bool { return s.Prompts != nil }},
+	{"resources", "resources", func(s *side) bool { return s.Resources != nil }},
+	{"resources", "resource templates", func(s *side) bool { return s.Templates != nil }},
+	{"caps", "capabilities", func(s *side) bool { return s.Capabilities != nil }},
+	{"caps", "server info", func(s *side) bool { return s.Implementation != nil }},
+	{"instructions", "instructions", func(s *side) bool { return s.Instructions != nil }},
+	{"calls", "calls", func(s *side) bool { return len(s.calls) > 0 }},
+}
+
+// shared compares the calls of two recordings, and says what is not compared because one side
+// alone has it. Where there is nothing that both have, a comparison would be no judgement.
+func shared(f *cmdutil.Factory, a, b side, only []string) ([]diff.Change, error) {
+	calls, pairs := compareCalls(a.calls, b.calls)
+	var has, alone [2][]string
+	compared := 0
+	for _, p := range parts {
+		inA, inB := p.known(&a), p.known(&b)
+		for i, there := range []bool{inA, inB} {
+			if there {
+				has[i] = append(has[i], p.name)
+			}
+		}
+		switch {
+		case len(only) > 0 && !slices.Contains(only, p.section):
+		case inA && inB && (p.section != "calls" || pairs > 0):
+			compared++
+		case inA && inB: // calls, none of which is the same
+			f.Note("the recordings have no call in common")
+		case inA:
+			alone[0] = append(alone[0], p.name)
+		case inB:
+			alone[1] = append(alone[1], p.name)
+		}
+	}
+	if compared == 0 {
+		text := fmt.Sprintf("nothing to compare: %s has %s, and %s has %s", a.name, listed(has[0]), b.name, listed(has[1]))
+		if len(only) > 0 {
+			text += "; --only selects " + strings.Join(only, ", ")
+		}
+		return nil, usage.New(text, wire.Run("diff --lock TARGET")+" writes all that a server declares")
+	}
+	for i, name := range []string{a.name, b.name} {
+		if len(alone[i]) > 0 {
+			f.Note("not compared, because only " + name + " has them: " + strings.Join(alone[i], ", "))
+		}
+	}
+	if left := len(a.calls) + len(b.calls) - 2*pairs; pairs > 0 && left > 0 {
+		f.Note(english.Plural(left, "call") + " not compared: the other recording has no such request")
+	}
+	return calls, nil
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "nothing that describes a server"
+	}
+	return strings.Join(names, ", ")
+}
+
+// mostOfCall bounds the differences of one result that are listed.
+const mostOfCall = 20
+
+// compareCalls compares the answers to the requests that both recordings have: the first one
+// with the first, and so on. pairs is how many there are.
+func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int) {
+	if len(a) == 0 || len(b) == 0 {
+		return nil, 0
+	}
+	index := match.NewIndex(match.Options{})
+	for _, c := range a {
+		index.Add(c.Request)
+	}
+	used := make([]bool, len(a))
+	for _, is := range b {
+		hits := index.Find(is.Request).Hits
+		at := slices.IndexFunc(hits, func(hit int) bool { return !used[hit] })
+		if at < 0 {
+			continue
+		}
+		used[hits[at]] = true
+		pairs++
+		changes = append(changes, compareAnswers(a[hits[at]], is)...)
+	}
+	return changes, pairs
+}
+
+// compareAnswers compares two answers to the same request.
+func compareAnswers(was, is recordedCall) (changes []diff.Change) {
+	switch {
+	case was.failed == "" && is.failed != "":
+		return []diff.Change{diff.CallChange("call-fails", is.name, "", "", "", nil, jsonraw.Quote(is.failed))}
+	case was.failed != "" && is.failed == "":
+		return []diff.Change{diff.CallChange("call-works", is.name, "", "", "", jsonraw.Quote(was.failed), nil)}
+	case was.failed != is.failed:
+		return []diff.Change{diff.CallChange("call-fails-otherwise", is.name, "", "", "", jsonraw.Quote(was.failed), jsonraw.Quote(is.failed))}
+	case was.result == nil:
+		return nil
+	}
+	found := match.Compare(was.result, is.result, match.Comparison{Part: match.Result, Method: is.Method,
+		Name: match.NameOf(is.Method, is.Params), WasRevision: was.Revision, IsRevision: is.Revision})
+	for i, d := range found.Differences {
+		if i == mostOfCall {
+			more := len(found.Differences) - i + found.More
+			note := english.Plural(more, "place")
+			changes = append(changes, diff.CallChange("call-result-differs", is.name, "", "", note, nil, nil))
+			break
+		}
+		changes = append(changes, diff.CallChange("call-result-changed", is.name, d.Pointer, d.Path, "", d.Was, d.Is))
+	}
+	return changes
+}

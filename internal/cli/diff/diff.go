@@ -1,0 +1,223 @@
+// Package diff has the command diff: what changed between two descriptions of a server.
+package diff
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect/pin"
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/report"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// diffOptions are what `mcpc diff` was asked.
+type diffOptions struct {
+	words, argv []string
+	lock        bool
+	judge       judgeOptions
+	show        showOptions
+}
+
+// judgeOptions say what counts, and what makes the command end with 1.
+type judgeOptions struct {
+	failOn      string
+	accept      string
+	writeAccept string
+	only        []string
+	asModel     bool
+	maxGrowth   string
+	// growth is maxGrowth in percent, below 0 for no limit.
+	growth float64
+}
+
+// neverFails is the word of --fail-on beside the levels, and anyLevel the one for the lowest.
+const (
+	neverFails = "none"
+	anyLevel   = "any"
+)
+
+// failWords are what --fail-on takes.
+var failWords = []string{"breaking", "risky", anyLevel, neverFails}
+
+func NewDiff(f *cmdutil.Factory) *cobra.Command {
+	var o diffOptions
+	cmd := &cobra.Command{
+		Use:   "diff A [B] [-- COMMAND...] | --lock TARGET",
+		Short: "compare two descriptions of a server, by rules with levels",
+		Long: `Compare what a server declared: tools, prompts, resources, capabilities,
+instructions, and recorded calls. A is before and B is after; each is one of
+
+  last, 42, FILE    a recording, as in mcpc show; 42.3, FILE#3: one exchange
+  URL, NAME, demo   a server, as with -s; B may also be a command after --
+  FILE, -           a lock file, or a list of tools as in mcpc list --json
+  git:REV:PATH      such a file in a commit of the current git repository
+
+Without B the server is selected as in every command. Every change has a rule
+and a level: breaking (a call that was right fails, or a result surprises its
+reader), risky (look at it) or harmless. What a server accepts may grow, what it
+sends may not. The same input prints the same report.
+
+The exit code is 1 if there are changes of the level in --fail-on or above that
+--accept does not accept, and another one (mcpc help exit-codes) if a server
+could not be asked. Only what both sides have is compared.
+
+--lock writes what a server declares to mcpc.lock.json (or -o FILE), for git.
+It replaces the lock file of the same server only.`,
+		Example: `  mcpc diff --lock demo -o demo.lock.json
+  mcpc diff demo.lock.json demo
+  mcpc diff last demo --only tools --json
+  mcpc diff demo -- mcpc demo --stdio`,
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.words, o.argv = cmdutil.SplitDash(cmd, args)
+			if err := o.check(f); err != nil {
+				return err
+			}
+			if o.lock {
+				return runLock(cmd.Context(), f, o)
+			}
+			return runDiff(cmd.Context(), f, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.lock, "lock", false, "write a lock file of one server")
+	flags.StringVar(&o.judge.failOn, "fail-on", "breaking", "lowest `level` that fails: "+strings.Join(failWords, ", "))
+	flags.StringVar(&o.judge.accept, "accept", "", "`file` of accepted changes, *.mcpc-accept.yaml")
+	flags.StringVar(&o.judge.writeAccept, "write-accept", "", "add what fails to a `file` of accepted changes")
+	flags.StringSliceVar(&o.judge.only, "only", nil, "compare these `parts` only: "+strings.Join(diff.Sections, ", "))
+	flags.BoolVar(&o.judge.asModel, "as-model", false, "only what a model gets of the server")
+	flags.StringVar(&o.judge.maxGrowth, "max-growth", "", "fail if the tools take so many `percent` more tokens")
+	flags.BoolVar(&o.show.side, "side", false, "show texts side by side")
+	flags.BoolVar(&o.show.long, "long", false, "show harmless changes in full")
+	flags.BoolVar(&o.show.github, "github", false, "print annotations for GitHub Actions")
+	flags.StringVar(&o.show.markdown, "markdown", "", "write the report as Markdown to a `file`; - is stdout")
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", complete.Fixed(failWords...))
+	_ = cmd.RegisterFlagCompletionFunc("only", complete.Fixed(diff.Sections...))
+	return cmd
+}
+
+// check refuses what cannot be meant.
+func (o *diffOptions) check(f *cmdutil.Factory) error {
+	if err := o.judge.check(); err != nil {
+		return err
+	}
+	what, most := "two descriptions", 2
+	if o.lock {
+		what, most = "one server", 1
+	}
+	if len(o.argv) > 0 || f.ServerGiven {
+		most--
+	}
+	switch {
+	case len(o.argv) > 0 && f.ServerGiven:
+		return usage.New("two servers are given: one with -s, one after --", "use only one of them")
+	case len(o.words) > most:
+		return usage.New(fmt.Sprintf("diff takes %s, and this is one too many: %s", what, o.words[most]), wire.Run("diff --help"))
+	case len(o.words) == 0 && !o.lock:
+		return usage.New("diff needs two descriptions of a server", wire.Run("diff --help")+" shows what they can be")
+	case o.show.github && (o.show.markdown == "-" || f.JSON || f.Jq != ""):
+		return usage.New("stdout can have one report: --github, --json, --jq or --markdown -", "--markdown FILE writes a second one")
+	case f.Wire:
+		return usage.New("--wire prints messages of a server, and a comparison has none", "use --json")
+	}
+	return nil
+}
+
+func (o *judgeOptions) check() error {
+	if err := oneOf("--fail-on", o.failOn, failWords); err != nil {
+		return err
+	}
+	for _, section := range o.only {
+		if err := oneOf("--only", section, diff.Sections); err != nil {
+			return err
+		}
+	}
+	o.growth = -1
+	if o.maxGrowth != "" {
+		n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(o.maxGrowth, "%")), 64)
+		if err != nil || !(n >= 0 && n <= 1e6) {
+			return usage.New(fmt.Sprintf("--max-growth takes percent, not %q", o.maxGrowth), "--max-growth 10%")
+		}
+		o.growth = n
+	}
+	return nil
+}
+
+func oneOf(flag, word string, words []string) error {
+	for _, w := range words {
+		if w == word {
+			return nil
+		}
+	}
+	return usage.New(fmt.Sprintf("%s takes %s, not %q", flag, strings.Join(words, ", "), word), suggest.DidYouMean(wire.Hint(flag+" %s"), word, words, ""))
+}
+
+// level is the lowest one that fails; false where none does.
+func (o *judgeOptions) level() (diff.Level, bool) {
+	if o.failOn == anyLevel {
+		return diff.Harmless, true
+	}
+	return diff.ParseLevel(o.failOn)
+}
+
+// runDiff loads both sides, compares them, and prints the report.
+func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
+	if err := o.writable(f); err != nil {
+		return err
+	}
+	accepted, err := readAccepted(f, o.judge)
+	if err != nil {
+		return err
+	}
+	l := &loader{f: f, before: f.Globals()}
+	a, b, err := l.both(ctx, o.words, o.argv)
+	if err != nil {
+		return err
+	}
+	agreeOnRevisions(&a, &b)
+	calls, err := shared(f, a, b, o.judge.only)
+	if err != nil {
+		return err
+	}
+	changes := append(diff.Compare(a.Snapshot, b.Snapshot, pin.Options()), calls...)
+	changes = diff.Only(diff.Sorted(changes), o.judge.only)
+	r := report.Report{A: a.name, B: b.name, Changes: changes}
+	if r.Tools, r.Sum = diff.Grown(a.Snapshot, b.Snapshot); o.judge.asModel {
+		r.Changes = diff.AsModel(changes)
+	}
+	if err := o.judge.apply(f, &r, accepted); err != nil {
+		return err
+	}
+	return o.finish(ctx, f, r, cmp.Or(b.file, a.file))
+}
+
+// both loads the two sides. B is the second word, the command after --, or else the server that
+// is selected as in every command.
+func (l *loader) both(ctx context.Context, words, argv []string) (a, b side, err error) {
+	first, second := l.classify(words[0]), word{server: true, argv: argv}
+	if len(words) == 2 {
+		second = l.classify(words[1])
+	}
+	if first.err == nil && second.err == nil && first.server && second.server {
+		if err := l.refuseCredentials(); err != nil {
+			return a, b, err
+		}
+	}
+	if err := cmp.Or(first.err, second.err); err != nil {
+		return a, b, err
+	}
+	if a, err = l.load(ctx, first); err == nil {
+		b, err = l.load(ctx, second)
+	}
+	return a, b, err
+}

@@ -1,0 +1,160 @@
+package diff
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/accept"
+	"mcpc/internal/diff/report"
+	"mcpc/internal/english"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// mostAccepted bounds a file of accepted changes, in bytes.
+const mostAccepted = 16 << 20
+
+// acceptedFor is how long a change is accepted that --write-accept adds.
+const acceptedFor = 90 * 24 * time.Hour
+
+// accepted is what the files of --accept and --write-accept have.
+type accepted struct {
+	entries []accept.Entry
+	// text is what --write-accept adds to.
+	text []byte
+}
+
+// readAccepted reads the files before any server is asked.
+func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
+	if o.accept != "" {
+		raw, err := f.Env.ReadFile(o.accept, mostAccepted)
+		if err != nil {
+			return a, usage.NotRead("--accept "+o.accept, err, "--write-accept FILE writes one")
+		}
+		if a.entries, err = parseAccepted(o.accept, raw); err != nil {
+			return a, err
+		}
+	}
+	if o.writeAccept == "" {
+		return a, nil
+	}
+	if out := outfile.AppendableAs("--write-accept", o.writeAccept); !out.Good() {
+		return a, cmdutil.Exit(out)
+	}
+	if a.text, err = f.Env.ReadFile(o.writeAccept, mostAccepted); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return a, usage.NotRead("--write-accept "+o.writeAccept, err, "")
+	}
+	entries, err := parseAccepted(o.writeAccept, a.text)
+	if o.accept == "" { // what it has is accepted already
+		a.entries = entries
+	}
+	return a, err
+}
+
+// parseAccepted reads a file; its problems are the error, each with its line and column.
+func parseAccepted(name string, raw []byte) ([]accept.Entry, error) {
+	entries, problems := accept.Parse(raw)
+	return entries, problemsIn(name, problems)
+}
+
+func problemsIn(name string, problems []accept.Problem) error {
+	switch len(problems) {
+	case 0:
+		return nil
+	case 1:
+		return usage.New(name+":"+problems[0].String(), wire.Run("diff --write-accept FILE")+" writes entries as they have to be")
+	}
+	e := &usage.Errors{Text: english.Plural(len(problems), "problem") + " in " + name}
+	for _, p := range problems {
+		e.Findings = append(e.Findings, wire.Finding{Rule: "accept", Level: wire.Error, Where: name + ":" + p.Place.String() + ":", Text: p.Text})
+	}
+	return e
+}
+
+// apply marks what is accepted today.
+func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) error {
+	file := o.accept
+	if file == "" {
+		file = o.writeAccept
+	}
+	today := f.Now().UTC()
+	result := accept.Apply(r.Changes, a.entries, today.Format(time.DateOnly))
+	if err := problemsIn(file, result.Problems); err != nil {
+		return err
+	}
+	r.Changes, r.Expired, r.Stale, r.AcceptFile = result.Changes, result.Expired, result.Stale, file
+	if o.narrowed() {
+		r.Stale = nil // what was left out may have them
+	}
+	if o.writeAccept == "" {
+		return nil
+	}
+	level, fails := o.level()
+	if !fails {
+		level = diff.Risky
+	}
+	failing := slices.DeleteFunc(slices.Clone(r.Changes), func(c diff.Change) bool { return c.Level < level || c.Accepted != "" })
+	until := today.Add(acceptedFor).Format(time.DateOnly)
+	const reason = "accepted with --write-accept, no reason given yet"
+	more, err := accept.Append(a.text, failing, reason, until)
+	if err != nil {
+		return usage.New("--write-accept "+o.writeAccept+": "+err.Error(), "write to a new file")
+	}
+	if len(failing) == 0 {
+		f.Note("nothing to accept: " + o.writeAccept + " was not changed")
+		return nil
+	}
+	if err := outfile.AppendTo(o.writeAccept, more); err != nil {
+		return cmdutil.Exit(usage.LocalIO("writing "+o.writeAccept, usage.Bare(err)))
+	}
+	f.Note(fmt.Sprintf("%s accepted in %s until %s: write the reason for each", english.Plural(len(failing), "change"), o.writeAccept, until))
+	for i, c := range r.Changes {
+		if c.Level >= level && c.Accepted == "" {
+			r.Changes[i].Accepted, r.Changes[i].Until = reason, until
+		}
+	}
+	r.Expired = nil
+	return nil
+}
+
+// narrowed reports that the comparison was about a part of what could be compared.
+func (o *judgeOptions) narrowed() bool { return len(o.only) > 0 || o.asModel }
+
+// verdict is how the command ends by its report.
+func (o *judgeOptions) verdict(r report.Report) wire.Outcome {
+	var why []string
+	if level, fails := o.level(); fails {
+		counts := map[diff.Level]int{}
+		for _, c := range r.Changes {
+			if c.Accepted == "" && c.Level >= level {
+				counts[c.Level]++
+			}
+		}
+		for l := diff.Breaking; l >= diff.Harmless; l-- {
+			if n := counts[l]; n > 0 {
+				why = append(why, fmt.Sprintf("%d %s", n, l)+map[bool]string{true: " change", false: " changes"}[n == 1])
+			}
+		}
+	}
+	if percent := r.Sum.Percent(); o.growth >= 0 && percent > o.growth {
+		why = append(why, fmt.Sprintf("the tools take %g %% more tokens, above --max-growth %g", percent, o.growth))
+	}
+	if len(why) == 0 {
+		return wire.Outcome{}
+	}
+	out := wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: strings.Join(why, ", ")}
+	if len(r.Expired) > 0 {
+		out.Text += fmt.Sprintf(" (%s in %s)", english.Plural(len(r.Expired), "expired acceptance"), r.AcceptFile)
+	}
+	if o.accept == "" {
+		out.Hint = "--write-accept FILE accepts them for a time, --accept FILE reads that"
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/diff"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// live asks a server for all that it declares. The connection is a new one, since what a
+// remembered session knows may be out of date; a kept server is asked as it runs.
+func (l *loader) live(ctx context.Context, w word) (side, error) {
+	f := l.f
+	defer f.SetGlobals(l.before)
+	if w.text != "" {
+		f.Server, f.ServerGiven = w.text, true
+	}
+	f.Env.Guard, f.Env.Held, f.Env.FromFile = nil, nil, ""
+	c, out := f.Open(ctx, connect.Options{Argv: w.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
+	s := side{name: cmp.Or(shownName(w.text), c.Where), probed: true}
+	if !out.Good() {
+		return s, cmdutil.Exit(out)
+	}
+	opening(&s.Snapshot, out.Result)
+	describe(&s.Snapshot, c)
+	for _, k := range lists {
+		if out = listInto(ctx, c, &s.Snapshot, k); !out.Good() {
+			return s, cmdutil.Exit(out)
+		}
+	}
+	f.Record.Many = true
+	return s, f.Close(ctx, c)
+}
+
+// describe takes what the server said of itself when the connection was opened.
+func describe(s *diff.Snapshot, c *connect.Conn) {
+	info := connect.SafeInfo(c.Env, c.Info())
+	s.Implementation, s.Capabilities = info.ServerInfo, info.Capabilities
+	s.Instructions = json.RawMessage("null")
+	if info.Instructions != "" {
+		s.Instructions = jsonraw.Quote(info.Instructions)
+	}
+	if s.Revisions == nil {
+		s.Revisions = []string{c.Revision()}
+	}
+}
+
+// listInto fetches one list. A kind that the server does not declare, and one whose method it
+// does not know, is empty.
+func listInto(ctx context.Context, c *connect.Conn, s *diff.Snapshot, k listKind) wire.Outcome {
+	to := k.in(s)
+	*to = []json.RawMessage{}
+	if declared, known := c.Declares(k.Capability); known && !declared {
+		return wire.Outcome{}
+	}
+	list, out := c.Listed(ctx, k.Kind, nil)
+	if client.UnknownMethod(out) {
+		return wire.Outcome{}
+	}
+	*to = append(*to, list.Items...)
+	if list.TTL != nil {
+		setTTL(s, k.member, json.RawMessage(strconv.FormatInt(*list.TTL, 10)))
+	}
+	return out
+}
+
+// opening takes the result of initialize or of server/discover.
+func opening(s *diff.Snapshot, result json.RawMessage) {
+	members, err := jsonraw.Object(result)
+	if err != nil {
+		return
+	}
+	s.Capabilities = members.Value("capabilities")
+	s.Implementation = members.Value("serverInfo")
+	if meta := jsonraw.First(members.Value("_meta"), "io.modelcontextprotocol/serverInfo"); meta != nil {
+		s.Implementation = meta
+	}
+	if s.Instructions = members.Value("instructions"); s.Instructions == nil {
+		s.Instructions = json.RawMessage("null")
+	}
+	s.Revisions = nil
+	versions, err := jsonraw.Array(members.Value("supportedVersions"))
+	if err == nil {
+		for _, raw := range versions {
+			if text, ok := jsonraw.Text(raw); ok {
+				s.Revisions = append(s.Revisions, text)
+			}
+		}
+	} else if agreed := members.Text("protocolVersion"); agreed != "" {
+		s.Revisions = []string{agreed}
+	}
+}
+
+// agreeOnRevisions lets a side that knows only the revision that initialize agreed on say no
+// more than that: the server may speak the other ones as well, those without a handshake only
+// where no client looked for them.
+func agreeOnRevisions(a, b *side) {
+	for _, pair := range [][2]*side{{a, b}, {b, a}} {
+		one, other := pair[0].Revisions, pair[1].Revisions
+		agreed := len(one) == 1 && !client.Stateless(one[0])
+		if !agreed || len(other) == 0 || len(other) == 1 && !client.Stateless(other[0]) {
+			continue
+		}
+		for _, revision := range other {
+			if !(pair[0].probed && client.Stateless(revision)) && !slices.Contains(one, revision) {
+				pair[0].Revisions = append(slices.Clone(pair[0].Revisions), revision)
+			}
+		}
+	}
+}
+
+// refuseCredentials refuses what would be sent to both of two servers.
+func (l *loader) refuseCredentials() error {
+	f := l.f
+	if len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "" || f.Auth.Account != "" || f.Getenv("MCPC_TOKEN") != "" {
+		return usage.New("header fields and tokens would be sent to both servers",
+			"compare with a lock file: "+wire.Run("diff --lock TARGET")+"; or use sessions ("+wire.Run("init")+"), which have their own")
+	}
+	return nil
+}

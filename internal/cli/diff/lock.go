@@ -1,0 +1,120 @@
+package diff
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/connect/pin"
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/lockfile"
+	"mcpc/internal/diff/report"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// runLock writes the lock file of one server. A file that is there is replaced if it is the lock
+// file of the same server, and what changed is shown.
+func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
+	name := cmp.Or(f.Output, lockfile.Name)
+	f.Output = "" // the report goes to stdout
+	l := &loader{f: f, before: f.Globals()}
+	if out := outfile.WritableAs("-o", name); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	before, err := existingLock(f, name)
+	if err != nil {
+		return err
+	}
+	w := word{server: true, argv: o.argv}
+	if len(o.words) == 1 {
+		w = l.classify(o.words[0])
+	}
+	s, err := l.load(ctx, w)
+	if err != nil {
+		return err
+	}
+	if s.Tools == nil && s.Prompts == nil && s.Resources == nil {
+		return usage.New(s.name+" has no list of tools, prompts or resources to lock", "name a server, or a recording of mcpc list all")
+	}
+	raw := lockfile.Write(s.Snapshot)
+	if f.Secrets.Holds(raw) {
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Refused, Phase: "output", Text: "the server's definitions contain a secret that was sent to it, so " + name + " was not written",
+			Hint: wire.RunOnServer("list --json") + " shows them"})
+	}
+	r := report.Report{A: name, B: s.name}
+	if before != nil {
+		if err := sameServer(name, before.Snapshot, s); err != nil {
+			return err
+		}
+		if bytes.Equal(before.raw, raw) {
+			f.Note(name + " is up to date")
+			return nil
+		}
+		agreeOnRevisions(before, &s)
+		r.Changes = diff.Compare(before.Snapshot, s.Snapshot, pin.Options())
+		r.Tools, r.Sum = diff.Grown(before.Snapshot, s.Snapshot)
+	}
+	if err := outfile.ReplaceFile(name, raw); err != nil {
+		return cmdutil.Exit(usage.LocalIO("writing "+name, usage.Bare(err)))
+	}
+	if before == nil {
+		f.Note("wrote " + name + ": " + counted(s.Snapshot))
+		return nil
+	}
+	f.Note("replaced " + name + ": " + r.Summary())
+	return o.finish(ctx, f, r, name)
+}
+
+// existingLock reads the lock file that would be replaced; nil where there is none. A file that
+// is something else is an error.
+func existingLock(f *cmdutil.Factory, name string) (*side, error) {
+	if !outfile.IsFile(name) {
+		return nil, nil
+	}
+	raw, err := f.Env.ReadFile(name, mostGit)
+	if err != nil {
+		return nil, cmdutil.Exit(usage.LocalIO("reading "+name, usage.Bare(err)))
+	}
+	snapshot, err := lockfile.Parse(raw)
+	if failed, ok := errors.AsType[*lockfile.Error](err); ok {
+		hint := "-o FILE writes to another file; rm " + shellwords.Quote(name) + " removes this one"
+		if failed.Reason == lockfile.Newer {
+			hint = "use a newer mcpc; -o FILE writes to another file"
+		}
+		return nil, usage.New(name+" is not replaced: "+failed.Text, wire.Hint(hint))
+	}
+	return &side{name: name, Snapshot: snapshot, probed: true, raw: raw}, nil
+}
+
+// sameServer refuses to replace the lock file of another server.
+func sameServer(name string, before diff.Snapshot, now side) error {
+	was, _ := jsonraw.Text(jsonraw.First(before.Implementation, "name"))
+	is, _ := jsonraw.Text(jsonraw.First(now.Implementation, "name"))
+	if was == "" || is == "" || was == is {
+		return nil
+	}
+	return usage.New(name+" is not replaced: it is the lock file of "+was+", and this server is "+is,
+		"-o FILE writes to another file; rm "+wire.Hint(shellwords.Quote(name))+" removes this one")
+}
+
+// counted says how much a lock file has.
+func counted(s diff.Snapshot) string {
+	var all []string
+	for _, k := range lists {
+		if n := len(*k.in(&s)); n > 0 {
+			all = append(all, english.Plural(n, k.One))
+		}
+	}
+	if all == nil {
+		return "no entries"
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,184 @@
+package diff
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/connect"
+	"mcpc/internal/diff"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// What a recording says of a server: the last answer to each request that describes it. A list
+// of several pages is known if all of them are there.
+
+// recording reads the run or the file that a word means, or the one exchange.
+func (l *loader) recording(w word) (side, error) {
+	c, row, out := recorded.Pick(l.f, w.text)
+	if !out.Good() {
+		return side{}, cmdutil.Exit(out)
+	}
+	defer c.Close()
+	recorded.Warn(l.f, c)
+	cmdutil.HideIn(l.f, c)
+	rows := []*capture.Row{row}
+	switch parts := numbered().FindStringSubmatch(w.text); {
+	case c.Path == w.text:
+		rows = c.Rows()
+	case parts != nil && parts[2] == "":
+		rows = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return r.RunID() != row.RunID() })
+	}
+	r := reading{s: side{name: w.text}, begun: map[pageKey]*pages{}}
+	for _, row := range rows {
+		if capture.ByServer(row) || row.Elsewhere {
+			continue
+		}
+		if err := r.row(row); err != nil {
+			return side{}, cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
+		}
+	}
+	for key, list := range r.begun {
+		at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == key.method })
+		if list.next != "" && *lists[at].in(&r.s.Snapshot) == nil {
+			l.f.Warn(w.text + " has only some pages of " + key.method + ", so they are not compared")
+		}
+	}
+	return r.s, nil
+}
+
+// A listKind is a request whose result is a list of entries, in a member of that name.
+type listKind struct {
+	connect.Kind
+	member string
+	in     func(*diff.Snapshot) *[]json.RawMessage
+}
+
+var lists = []listKind{
+	{connect.ToolKind, "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
+	{connect.PromptKind, "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
+	{connect.ResourceKind, "resources", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
+	{connect.TemplateKind, "resourceTemplates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
+}
+
+// callMethods are the requests whose results two recordings are compared in.
+var callMethods = []string{"tools/call", "prompts/get", "resources/read"}
+
+// A recordedCall is one request and its answer.
+type recordedCall struct {
+	match.Request
+	name string
+	// failed says how it failed, "" where it has a result.
+	failed string
+	result json.RawMessage
+}
+
+// A reading is a recording while it is read.
+type reading struct {
+	s     side
+	begun map[pageKey]*pages
+}
+
+// A pageKey tells the lists apart that are fetched at the same time.
+type pageKey struct {
+	run    capture.RunID
+	conn   int
+	method string
+}
+
+// pages are those of a list so far, and the cursor of the next one.
+type pages struct {
+	items []json.RawMessage
+	next  string
+}
+
+// row takes what one exchange says of the server.
+func (r *reading) row(row *capture.Row) error {
+	if row.Status == http.StatusUnauthorized {
+		r.s.Authorization = new(true)
+	}
+	opens := row.Method == "initialize" || row.Method == "server/discover"
+	r.s.probed = r.s.probed || row.Method == "server/discover"
+	at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == row.Method })
+	if !opens && at < 0 && !slices.Contains(callMethods, row.Method) {
+		return nil
+	}
+	x, err := row.Exchange()
+	if err != nil || x == nil || x.Response.Raw == nil {
+		return err
+	}
+	request, response := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+	switch {
+	case !opens && at < 0:
+		r.call(row, request, response)
+	case response.Kind != wire.Response:
+	case opens:
+		opening(&r.s.Snapshot, response.Result)
+	default:
+		r.page(row, lists[at], request.Params, response.Result)
+	}
+	return nil
+}
+
+// call notes a request and its answer.
+func (r *reading) call(row *capture.Row, request, response *wire.Message) {
+	c := recordedCall{Request: match.Request{Revision: row.Revision, Method: row.Method, Params: request.Params}}
+	c.name = callName(row.Method, request.Params)
+	switch {
+	case response.Kind == wire.ErrorResponse && response.Error != nil:
+		c.failed = "error " + strconv.FormatInt(response.Error.Code, 10) + ": " + response.Error.Message
+	case response.Kind != wire.Response:
+		return
+	case string(jsonraw.First(response.Result, "isError")) == "true":
+		c.failed = "tool error"
+	}
+	c.result = response.Result
+	r.s.calls = append(r.s.calls, c)
+}
+
+// callName names a call in the report.
+func callName(method string, params json.RawMessage) string {
+	name := match.NameOf(method, params)
+	if arguments := jsonraw.First(params, "arguments"); arguments != nil {
+		name += " " + jsonraw.Excerpt(jsonraw.Compact(arguments), 80)
+	}
+	return name
+}
+
+// page adds one page to its list, which is known once it has no next one.
+func (r *reading) page(row *capture.Row, k listKind, params, result json.RawMessage) {
+	items, err := jsonraw.Array(jsonraw.First(result, k.member))
+	key := pageKey{row.RunID(), row.Conn, row.Method}
+	cursor, _ := jsonraw.Text(jsonraw.First(params, "cursor"))
+	list := r.begun[key]
+	if cursor == "" {
+		list = &pages{items: []json.RawMessage{}}
+		r.begun[key] = list
+	}
+	if err != nil || list == nil || list.next != cursor {
+		return // of another list
+	}
+	list.items = append(list.items, items...)
+	if list.next, _ = jsonraw.Text(jsonraw.First(result, "nextCursor")); list.next == "" {
+		*k.in(&r.s.Snapshot) = list.items
+		setTTL(&r.s.Snapshot, k.member, jsonraw.First(result, "ttlMs"))
+	}
+}
+
+func setTTL(s *diff.Snapshot, member string, raw json.RawMessage) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return
+	}
+	if s.TTL == nil {
+		s.TTL = map[string]int64{}
+	}
+	s.TTL[member] = n
+}

@@ -1,0 +1,137 @@
+package diff
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/report"
+	"mcpc/internal/render/term"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// showOptions say how the report is shown.
+type showOptions struct {
+	side, long, github bool
+	markdown           string
+}
+
+// writable refuses files that cannot be written, before anything is compared.
+func (o *diffOptions) writable(f *cmdutil.Factory) error {
+	if o.show.markdown == "-" {
+		return nil
+	}
+	return cmdutil.Exit(outfile.WritableAs("--markdown", o.show.markdown))
+}
+
+// finish writes the report in all forms that were asked for, and returns the verdict.
+func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.Report, file string) error {
+	if name := o.show.markdown; name != "" && name != "-" {
+		if err := outfile.ReplaceFile(name, report.Markdown(r)); err != nil {
+			return cmdutil.Exit(usage.LocalIO("writing "+name, usage.Bare(err)))
+		}
+	}
+	out := o.judge.verdict(r)
+	if o.lock {
+		out = wire.Outcome{}
+	}
+	ans := cmdutil.Document(report.JSON(r), func(w io.Writer, st term.Style) error {
+		var b bytes.Buffer
+		switch {
+		case o.show.github:
+			b.Write(report.GitHub(r, file))
+		case o.show.markdown == "-":
+			b.Write(report.Markdown(r))
+		default:
+			o.show.text(&b, st, r)
+		}
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+	return cmdutil.Show(ctx, f, out, ans)
+}
+
+// text writes the report for a person.
+func (o showOptions) text(b *bytes.Buffer, st term.Style, r report.Report) {
+	if !o.side {
+		_ = cmdutil.WriteLines(b, st, report.Text(r, o.long))
+		return
+	}
+	rest := r
+	rest.Changes = nil
+	for _, c := range r.Changes {
+		if c.Level == diff.Harmless && !o.long {
+			rest.Changes = append(rest.Changes, c)
+			continue
+		}
+		lines := report.Show(c)
+		pairs := report.Sides(c)
+		if len(pairs) == 0 {
+			_ = cmdutil.WriteLines(b, st, lines)
+			continue
+		}
+		_ = cmdutil.WriteLines(b, st, lines[:1])
+		columns(b, st, pairs)
+		_ = cmdutil.WriteLines(b, st, lines[1+len(report.Unified(c)):])
+	}
+	lines := report.Text(rest, false)
+	_ = cmdutil.WriteLines(b, st, lines[:len(lines)-1])
+	_ = cmdutil.WriteLines(b, st, []report.Line{{{Role: report.Plain, Text: r.Summary()}}})
+}
+
+// narrowest is the narrowest column of a comparison side by side.
+const narrowest = 30
+
+// columns writes two columns, each in half of the width.
+func columns(b *bytes.Buffer, st term.Style, pairs []report.Pair) {
+	width := max(narrowest, (st.Columns()-7)/2)
+	for _, p := range pairs {
+		mark := " | "
+		if p.Same {
+			mark = "   "
+		}
+		for left, right := p.Left, p.Right; ; mark = "   " {
+			var head, side report.Line
+			head, left = cut(left, width)
+			side, right = cut(right, width)
+			used := term.Width(head.String())
+			row := append(report.Line{{Role: report.Plain, Text: "    "}}, head...)
+			row = append(row, report.Span{Role: report.Dim, Text: strings.Repeat(" ", max(0, width-used)) + mark})
+			_ = cmdutil.WriteLines(b, st, []report.Line{append(row, side...)})
+			if len(left) == 0 && len(right) == 0 {
+				break
+			}
+		}
+	}
+}
+
+// cut parts a line at a width in columns.
+func cut(l report.Line, width int) (head, rest report.Line) {
+	for i, s := range l {
+		n := term.Width(s.Text)
+		if n <= width {
+			head, width = append(head, s), width-n
+			continue
+		}
+		at, used := 0, 0
+		for j, r := range s.Text {
+			if used += term.Width(string(r)); used > width {
+				break
+			}
+			at = j + len(string(r))
+		}
+		if at > 0 {
+			head = append(head, report.Span{Role: s.Role, Text: s.Text[:at]})
+		}
+		if at < len(s.Text) {
+			rest = append(rest, report.Span{Role: s.Role, Text: s.Text[at:]})
+		}
+		return head, append(rest, l[i+1:]...)
+	}
+	return head, nil
+}

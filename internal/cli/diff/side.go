@@ -1,0 +1,220 @@
+package diff
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/lockfile"
+	"mcpc/internal/redact"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A side is one of the two descriptions that are compared.
+type side struct {
+	// name is how the user named it, and file the file of the repository that it is, or "".
+	name, file string
+	diff.Snapshot
+	// probed is set where a client looked for revisions without a handshake, so that Revisions
+	// lacks none of them.
+	probed bool
+	// calls are those of a recording.
+	calls []recordedCall
+	// raw are the bytes of a lock file that is to be replaced.
+	raw []byte
+}
+
+// A word says where a side comes from. At most one member besides text and argv is set; none
+// is for the server that is selected as in every command.
+type word struct {
+	text string
+	// argv is the command of a server.
+	argv []string
+	// server, recording, file, git and stdin say what text is.
+	server, recording, file, git, stdin bool
+	// err is set where the word cannot be meant.
+	err error
+}
+
+// A loader loads the sides of one command.
+type loader struct {
+	f *cmdutil.Factory
+	// before are the flags, which the command line gave.
+	before cmdutil.Flags
+}
+
+// numbered matches the words of the ring, and ofFile a file with the number of an exchange.
+var (
+	numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(last|[0-9]{1,9}(\.[0-9]{1,9})?)$`) })
+	ofFile   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)#[0-9]{1,9}(\.[0-9]{1,9})?$`) })
+)
+
+// gitPrefix begins a word for a file in a commit.
+const gitPrefix = "git:"
+
+// classify says what a word means. A file is one that is there; a name that a session has as
+// well is ambiguous.
+func (l *loader) classify(text string) word {
+	w := word{text: text}
+	path := text
+	if parts := ofFile().FindStringSubmatch(text); parts != nil {
+		path = parts[1]
+	}
+	info, err := os.Stat(path)
+	there := err == nil && !info.IsDir()
+	switch {
+	case text == "-":
+		w.stdin = true
+	case strings.HasPrefix(text, gitPrefix):
+		w.git = true
+	case numbered().MatchString(text):
+		w.recording = true
+	case cmdutil.IsURL(text):
+		w.server = true
+	case there && isName(l.f, text):
+		w.err = usage.New(text+" is a file and the name of a server", wire.Hint("./"+text+" is the file; rename either"))
+	case there:
+		w.file = true
+	case err == nil:
+		w.err = usage.New(text+" is a directory", "name a file in it, as "+wire.Hint(filepath.Join(text, lockfile.Name)))
+	case path != text || strings.HasSuffix(text, ".json") || strings.HasSuffix(text, ".jsonl"):
+		w.err = usage.New("no such file: "+path, wire.Run("diff --lock TARGET")+" writes a lock file; "+wire.Run("log")+" lists recordings")
+	default:
+		w.server = true
+	}
+	return w
+}
+
+// isName reports the name of a session or of a known server.
+func isName(f *cmdutil.Factory, text string) bool {
+	for _, name := range append(complete.SessionNames(f, text), f.Env.ConfiguredNames()...) {
+		if name == text {
+			return true
+		}
+	}
+	return false
+}
+
+// load loads one side.
+func (l *loader) load(ctx context.Context, w word) (side, error) {
+	switch {
+	case w.err != nil:
+		return side{}, w.err
+	case w.server:
+		return l.live(ctx, w)
+	case w.recording:
+		return l.recording(w)
+	case w.file:
+		if info, err := os.Stat(w.text); err != nil || info.Mode().IsRegular() {
+			return l.recordingOrFile(ctx, w)
+		}
+	}
+	return l.bytes(ctx, w)
+}
+
+// recordingOrFile reads a file, which says by its first line whether it is a recording.
+func (l *loader) recordingOrFile(ctx context.Context, w word) (side, error) {
+	if outfile.IsFile(w.text) { // else it has the number of an exchange
+		c, err := capture.Open(w.text)
+		if errors.Is(err, capture.ErrNoCapture) {
+			return l.bytes(ctx, w)
+		}
+		if err != nil {
+			return side{}, cmdutil.Exit(recorded.Unreadable(w.text, err))
+		}
+		c.Close()
+	}
+	return l.recording(w)
+}
+
+// bytes reads a lock file or a list of tools: from a file, a pipe, or a commit.
+func (l *loader) bytes(ctx context.Context, w word) (side, error) {
+	var raw []byte
+	var err error
+	s := side{name: w.text, file: w.text, probed: true}
+	switch {
+	case w.git:
+		if s.file, raw, err = fromGit(ctx, w.text); err != nil {
+			return side{}, err
+		}
+	case w.stdin:
+		s.name, s.file = "stdin", ""
+		raw, err = host.ReadUpTo(l.f.In, host.MostInput)
+	default:
+		raw, err = l.f.Env.ReadFile(w.text, host.MostInput)
+	}
+	if err != nil {
+		return side{}, cmdutil.Exit(usage.LocalIO("reading "+s.name, usage.Bare(err)))
+	}
+	snapshot, err := lockfile.ParseAny(raw)
+	if failed, ok := errors.AsType[*lockfile.Error](err); ok {
+		text := s.name + ": " + failed.Text
+		if failed.Reason == lockfile.NotJSON {
+			text = s.name + " is neither a recording, a lock file nor a list of tools: " + failed.Text
+		}
+		return side{}, usage.New(text, wire.Hint(failed.Hint))
+	}
+	s.Snapshot = snapshot
+	return s, nil
+}
+
+// mostGit bounds a file from a commit, in bytes.
+const mostGit = 64 << 20
+
+// fromGit reads git:REV:PATH by git itself. PATH counts from the top of the repository, or
+// from here where it begins with ./ (gitrevisions, "<rev>:<path>").
+func fromGit(ctx context.Context, text string) (path string, raw []byte, err error) {
+	object := strings.TrimPrefix(text, gitPrefix)
+	rev, path, ok := strings.Cut(object, ":")
+	if !ok || rev == "" || path == "" || strings.HasPrefix(rev, "-") {
+		return "", nil, usage.New(fmt.Sprintf("%q is not git:REV:PATH", text), "git:HEAD:"+lockfile.Name+" is the committed lock file")
+	}
+	cmd := exec.CommandContext(ctx, "git", "cat-file", "blob", object)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return "", nil, usage.New("git is not installed, so "+text+" cannot be read", "pass a file")
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	raw, err = host.ReadUpTo(out, mostGit)
+	if err != nil {
+		_ = cmd.Process.Kill() // it may wait for the rest to be read
+		_ = cmd.Wait()
+		return "", nil, err
+	}
+	if err := cmd.Wait(); err != nil {
+		reason, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		return "", nil, usage.New("git has no "+object+": "+strings.TrimPrefix(reason, "fatal: "), "git log -- "+wire.Hint(path)+" shows its commits")
+	}
+	return path, raw, nil
+}
+
+// shownName is how a server is named in the report.
+func shownName(text string) string {
+	if cmdutil.IsURL(text) {
+		return redact.RedactURL(text)
+	}
+	return text
+}
