@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/paramheader"
@@ -28,8 +29,12 @@ import (
 type Definition struct {
 	mcp.Tool
 	Fresh bool
+	// Promised is set where the server promised a time that is not over.
+	Promised bool
 	// Input and output are its schemas.
 	Input, Output compiled
+	// Pin is what package pin found of it in this run.
+	Pin atomic.Int32
 }
 
 // compiled is a schema that is compiled once, at its first use.
@@ -227,10 +232,8 @@ func oneOffKey(c *Conn, declared json.RawMessage) string {
 // Remembered gives the definition that an earlier run kept. It is used to check
 // arguments before they are sent, to ask before a destructive tool is called,
 // and for the header fields. A server that promises a time has that time kept:
-// after it the definition is fetched anew. One that promises nothing, with a
-// ttlMs of 0 or without one, is believed for a day: a call that the definition
-// allows is sent, and the server judges it anew; one that it forbids is judged
-// by a fresh list. It is never shown to the user.
+// after it the definition is fetched anew. Package pin says which of one that
+// promises nothing is good enough for a call. It is never shown to the user.
 func (c *Conn) Remembered(name string) *Definition {
 	if c.Env.Index > 0 {
 		return nil // it was chosen from a list, and is looked for in one
@@ -247,27 +250,33 @@ func (c *Conn) Remembered(name string) *Definition {
 
 // RememberedOffline is Remembered for a caller without a conversation.
 func (c *Conn) RememberedOffline(name string) *Definition {
-	raw := c.CachedEntry(ToolKind, name)
+	raw, promised := c.cached(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
 		return nil
 	}
-	return &Definition{Tool: tool}
+	return &Definition{Tool: tool, Promised: promised}
 }
 
 // CachedEntry is an entry of a remembered list that is still believed, or nil.
 func (c *Conn) CachedEntry(k Kind, name string) json.RawMessage {
+	raw, _ := c.cached(k, name)
+	return raw
+}
+
+// cached is such an entry, and whether the server promised that it still holds.
+func (c *Conn) cached(k Kind, name string) (raw json.RawMessage, promised bool) {
 	if !remembers(c, k) {
-		return nil
+		return nil, false
 	}
 	entry, list, err := c.Store.Tool(listKey(c, k), name)
 	if err != nil || entry == nil || c.Env.Now().Sub(list.FetchedAt) > rememberFor {
-		return nil
+		return nil, false
 	}
-	if promised := list.TTLms != nil && *list.TTLms > 0; promised && !list.Fresh(c.Env.Now()) {
-		return nil
+	if promised = list.TTLms != nil && *list.TTLms > 0; promised && !list.Fresh(c.Env.Now()) {
+		return nil, false
 	}
-	return entry.Raw
+	return entry.Raw, promised
 }
 
 // Define gets a tool's definition from the server. That there is no such tool

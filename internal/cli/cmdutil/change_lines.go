@@ -2,8 +2,11 @@ package cmdutil
 
 import (
 	"io"
+	"slices"
 
+	"mcpc/internal/diff"
 	changes "mcpc/internal/diff/report"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 )
 
@@ -29,4 +32,27 @@ func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 	}
 	_, err := w.Write(b)
 	return err
+}
+
+// ShowChanges shows what changed in the definition of a tool that was approved: once in a
+// command of many calls.
+func (f *Factory) ShowChanges(headline string, all []diff.Change) {
+	if f.Repeats.Again(headline) {
+		return
+	}
+	failure.Warn(f.Stderr(), f.ErrStyle, f.Secrets.Text(headline))
+	for _, c := range all {
+		lines := append([]changes.Line{{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}}, changes.Unified(c)...)
+		for i, l := range lines {
+			indent := "  "
+			if i > 0 {
+				indent = "      "
+			}
+			lines[i] = slices.Insert(l, 0, changes.Span{Role: changes.Plain, Text: indent})
+			for j, s := range lines[i] {
+				lines[i][j].Text = f.Secrets.Text(s.Text)
+			}
+		}
+		_ = WriteLines(f.Stderr(), f.ErrStyle, lines)
+	}
 }

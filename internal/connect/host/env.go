@@ -16,6 +16,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/redact"
@@ -117,6 +118,8 @@ type UI interface {
 	MeantByPath(text string) (what string, hint wire.Hint)
 	// ShowServer shows what a configuration says of a server that has to be confirmed.
 	ShowServer(headline string, s target.Server)
+	// ShowChanges shows what changed in the definition of a tool that was approved.
+	ShowChanges(headline string, changes []diff.Change)
 	// OfferLogin offers to log in where a server asks for it, and reports whether that
 	// was done.
 	OfferLogin(ctx context.Context, r auth.Refusal) (bool, error)

@@ -8,6 +8,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/question"
 	"mcpc/internal/target"
@@ -50,6 +51,8 @@ func (Quiet) AskAlways(context.Context, string, string) string { return "no" }
 func (Quiet) MeantByPath(string) (string, wire.Hint) { return "", "" }
 
 func (Quiet) ShowServer(string, target.Server) {}
+
+func (Quiet) ShowChanges(string, []diff.Change) {}
 
 func (Quiet) TypedLine(context.Context, string, bool) (string, error) { return "", errQuiet }
 

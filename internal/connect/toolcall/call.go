@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/pin"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/validate"
@@ -38,6 +39,9 @@ func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *
 // refused.
 func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
 	tool := c.Remembered(o.Name)
+	if tool != nil && !pin.Holds(c, tool) {
+		tool = nil
+	}
 	if o.NoValidate && (tool != nil || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
 		return tool, Unchecked(c, tool, o)
 	}
@@ -45,6 +49,9 @@ func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definit
 		return tool, wire.Outcome{}
 	}
 	tool, out := c.DefineOnce(ctx, o.Name)
+	if out.Good() {
+		out = unchanged(ctx, c, tool, *o)
+	}
 	switch {
 	case o.NoValidate && out.Kind == wire.InvalidArguments:
 		return nil, Unchecked(c, nil, o)
@@ -164,6 +171,9 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 	out := c.Do(ctx, call)
 	if client.HeaderMismatch(out) && tool != nil && !tool.Fresh {
 		fresh, again := c.Define(ctx, o.Name)
+		if again.Good() && pin.Check(ctx, c, fresh) == pin.Changed {
+			again = Confirmed(ctx, c, fresh, o)
+		}
 		if !again.Good() {
 			return again.As(wire.After), nil
 		}

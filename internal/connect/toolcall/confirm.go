@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/pin"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
@@ -17,23 +18,57 @@ import (
 // ConfirmWords are what --confirm takes: what is asked about before a tool is called.
 var ConfirmWords = []string{"auto", "always", "never"}
 
-// Confirmed asks before a tool is called that is marked as destructive, or whose
-// server is from another program's file and was not confirmed for good. What a tool
-// declares may add caution; nothing that it says takes any away.
+// Confirmed asks before a tool is called that is marked as destructive, that is no longer what
+// was approved, or whose server is from another program's file and was not confirmed for good.
+// What a tool declares may add caution; nothing that it says takes any away. A tool that is
+// called is approved as it is.
 func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
+	out := confirmed(ctx, c, tool, o)
+	if out.Good() {
+		pin.Approve(ctx, c, tool)
+	}
+	return out
+}
+
+// unchanged refuses, before the arguments are looked at, a tool that is no longer what was
+// approved, where there is no user to ask.
+func unchanged(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
+	if pin.Check(ctx, c, tool) != pin.Changed || o.Yes || c.Env.Confirm == "never" || c.Env.UI.Interactive() {
+		return wire.Outcome{}
+	}
+	return unconfirmed(c, o, whyChanged)
+}
+
+// whyChanged says why a tool that is no longer what was approved is asked about.
+const whyChanged = "changed since it was approved"
+
+// unconfirmed is a call that was not sent for want of a confirmation.
+func unconfirmed(c *connect.Conn, o Request, why string) wire.Outcome {
+	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.Name, Where: c.Where, Phase: "arguments",
+		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
+		Hint: "--yes calls it without a confirmation"}
+	if why == whyChanged {
+		refused.Hint = "--yes approves the tool as it is now, and calls it"
+	}
+	if c.Origin != nil && !c.Trusted {
+		refused.Hint += "; " + wire.Run("trust "+shellwords.Quote(c.Origin.ID())) + " trusts the server"
+	}
+	return refused
+}
+
+func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
+	changed := pin.Check(ctx, c, tool) == pin.Changed
 	if o.Yes {
 		return wire.Outcome{}
 	}
 	why, always := whyConfirm(c, tool)
+	if changed && c.Env.Confirm != "never" {
+		why = whyChanged
+	}
 	if why == "" {
 		return wire.Outcome{}
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.Name, Where: c.Where, Phase: "arguments",
-		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
-		Hint: "--yes calls it without a confirmation"}
-	if c.Origin != nil && !c.Trusted {
-		refused.Hint += "; " + wire.Run("trust "+shellwords.Quote(c.Origin.ID())) + " trusts the server"
-	}
+	refused := unconfirmed(c, o, why)
 	if !c.Env.UI.Interactive() {
 		return refused
 	}

@@ -104,9 +104,12 @@ func changesOf(r Report, s diff.Subject, n int) string {
 	return strings.Join(rules, ", ")
 }
 
+// LevelOf gives the level of a change, as wide as the widest.
+func LevelOf(c diff.Change) Span { return Span{roleOf(c), fmt.Sprintf("%-8s", c.Level)} }
+
 // Show gives one change: its sentence, its value as a unified diff, and what can be done.
 func Show(c diff.Change) (lines []Line) {
-	lines = append(lines, Line{{roleOf(c), fmt.Sprintf("%-8s", c.Level)}, {Plain, "  " + safe(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}})
+	lines = append(lines, Line{LevelOf(c), {Plain, "  " + safe(sentence(c))}, {Dim, "  " + c.Rule + " " + c.Fingerprint}})
 	for _, l := range Unified(c) {
 		lines = append(lines, append(Line{{Plain, "    "}}, l...))
 	}

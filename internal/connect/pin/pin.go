@@ -1,0 +1,204 @@
+package pin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/diff"
+	"mcpc/internal/diff/lockfile"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+	"mcpc/internal/state"
+)
+
+// A Standing is what is known of a definition: whether it is the approved one.
+type Standing int32
+
+// The standings. New is a tool that was never called, and Changed one that has to be approved
+// again: its changes were shown.
+const (
+	Unknown Standing = iota
+	New
+	Approved
+	Changed
+)
+
+// mostLock bounds the lock file that is looked at, in bytes.
+const mostLock = 64 << 20
+
+// Check compares a definition with the one that was approved, and shows what changed: once for
+// each definition that a connection has. Only order, titles and harmless words may change
+// silently; a harmless change of a schema or an annotation is a note.
+func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Standing {
+	if tool == nil || c.Store == nil || c.Env.Index > 0 {
+		return Approved // nothing is remembered
+	}
+	now := Standing(tool.Pin.Load())
+	if now == Unknown {
+		if now = Approved; !c.Env.Secrets.Holds(tool.Raw) {
+			now = compare(ctx, c, tool)
+		}
+		tool.Pin.Store(int32(now))
+	}
+	return now
+}
+
+// Holds reports that a remembered definition may be taken for the present one: for the time that
+// the server promised, or while a session goes on whose server reports changes of its tools.
+// Anything else is fetched again before a call, since the tool may have changed silently.
+func Holds(c *connect.Conn, tool *connect.Definition) bool {
+	switch {
+	case tool.Fresh || tool.Promised || c.Store == nil:
+		return true
+	case c.Saved == nil || c.Passing:
+		return false
+	}
+	return (c.Saved.SessionID != "" || c.IsKept()) && c.Offers(connect.ToolKind.Capability, "listChanged")
+}
+
+// Approve remembers a definition that is called. Failing to is no reason not to call.
+func Approve(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
+	if Check(ctx, c, tool) == Approved {
+		return
+	}
+	save(ctx, c, state.Pin{Tool: tool.Name, Revision: c.Revision(), Definition: tool.Raw})
+	tool.Pin.Store(int32(Approved))
+}
+
+func save(ctx context.Context, c *connect.Conn, pin state.Pin) {
+	if pin.At.IsZero() {
+		pin.At = c.Env.Now()
+	}
+	pin.Definition = jsonraw.Compact(pin.Definition)
+	if err := c.Store.Pins(key(c)).Save(ctx, server(c), pin); err != nil && c.Env.Verbose > 0 {
+		c.Env.UI.Warn("the definition of " + pin.Tool + " was not stored: " + err.Error())
+	}
+}
+
+// compare finds the pin of a tool, and what changed since.
+func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition) Standing {
+	pins, err := c.Store.Pins(key(c)).Of(tool.Name)
+	if err != nil {
+		c.Env.UI.Warn("the approved definitions cannot be read: " + err.Error())
+		return Approved
+	}
+	if len(pins) == 0 {
+		return New
+	}
+	old, same := pins[len(pins)-1], false
+	for _, p := range pins {
+		if p.Revision == c.Revision() {
+			old, same = p, true
+		}
+	}
+	if same && bytes.Equal(old.Definition, jsonraw.Compact(tool.Raw)) {
+		return Approved
+	}
+	changes := diff.CompareTool(old.Definition, tool.Raw, Options())
+	if !same { // another revision of the protocol has other members
+		changes = diff.AsModel(changes)
+	}
+	worth := slices.DeleteFunc(slices.Clone(changes), func(ch diff.Change) bool { return quiet[ch.Rule] })
+	risky := diff.Failing(worth, diff.Risky) > 0
+	switch {
+	case risky && locked(c, tool):
+		c.Env.UI.Note(tool.Name + " changed since it was approved; " + lockfile.Name + " has it as it is now")
+		return New
+	case risky:
+		c.Env.UI.ShowChanges(fmt.Sprintf("the tool %s of %s changed since it was approved (%s):", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At)), worth)
+		return Changed
+	case !same:
+		return New
+	case len(worth) > 0:
+		note(ctx, c, old, worth)
+	}
+	return Approved
+}
+
+// quiet are the rules of changes that do nothing to a caller: a header field has the argument
+// that is sent anyway. What they change stays compared
+// with what was approved, so that many small ones are noticed.
+var quiet = map[string]bool{"description-reworded": true, "title-changed": true, "icons-changed": true, "meta-changed": true, "order-changed": true,
+	"schema-note-changed": true, "equivalent-form": true, "annotation-changed": true, "dialect-standard": true, "header-added": true, "header-changed": true, "header-removed": true}
+
+// note tells of harmless changes, once.
+func note(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Change) {
+	var prints, texts []string
+	for _, ch := range changes {
+		prints, texts = append(prints, ch.Fingerprint), append(texts, ch.Text)
+	}
+	if told := strings.Join(prints, " "); told != old.Noted {
+		old.Noted = told
+		c.Env.UI.Note(old.Tool + " has harmless changes: " + strings.Join(texts, "; "))
+		save(ctx, c, old)
+	}
+}
+
+// locked reports that the lock file in the current folder has the tool as it is now: the user
+// committed it.
+func locked(c *connect.Conn, tool *connect.Definition) bool {
+	if info, err := os.Stat(lockfile.Name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	raw, err := c.Env.ReadFile(lockfile.Name, mostLock)
+	if err != nil {
+		return false
+	}
+	snapshot, err := lockfile.Parse(raw)
+	if failed, ok := errors.AsType[*lockfile.Error](err); ok {
+		c.Env.UI.Warn(lockfile.Name + " was not used: " + failed.Text)
+		return false
+	}
+	is := lockfile.Hash(tool.Raw)
+	return slices.ContainsFunc(snapshot.Tools, func(entry json.RawMessage) bool {
+		name, _ := jsonraw.Text(jsonraw.First(entry, "name"))
+		return name == tool.Name && lockfile.Hash(entry) == is
+	})
+}
+
+// key names the server whose tools are remembered: the same for a session and for a URL or a
+// command that is typed, and for each token. Of header fields that are no secret the values
+// count, since tools may depend on them.
+func key(c *connect.Conn) string {
+	place := cmp.Or(c.Saved, c.OneOff)
+	parts := []string{place.Endpoint}
+	switch {
+	case c.Origin != nil:
+		parts = []string{c.Origin.ID(), c.Origin.Fingerprint()}
+	case len(place.Command) > 0:
+		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
+		argv, _ := json.Marshal(place.Command)
+		parts = []string{string(argv), cmp.Or(place.Folder, folder)}
+	case place.Endpoint == connect.DemoEndpoint:
+		parts = append(parts, c.Env.Version)
+	}
+	parts = append(parts, "account "+c.Env.Auth.Account)
+	for _, f := range c.Fields {
+		if redact.RedactField(f) == f {
+			parts = append(parts, f.Name+": "+f.Value)
+		} else {
+			parts = append(parts, f.Name)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// server is what the user calls it.
+func server(c *connect.Conn) string {
+	if c.Origin != nil {
+		return c.Origin.ID()
+	}
+	if c.Saved != nil {
+		return c.Saved.Name
+	}
+	return c.Where
+}

@@ -1,0 +1,146 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// The definitions of tools that the user approved are in pins/HASH, a file for each server.
+// Unlike the caches they are not believed for a time only.
+const pinsName = "pins"
+
+// Limits of what is remembered: files, tools of one server, bytes of one definition and of
+// one file. What was written longest ago goes first.
+const (
+	maxPinFiles   = 1000
+	maxPinned     = 1000
+	maxPinnedSize = 1 << 20
+	maxPinFile    = 16 << 20
+)
+
+// A Pin is the definition of a tool as the user approved it: by the first call of it, or by a
+// yes to a change.
+type Pin struct {
+	Tool string `json:"tool"`
+	// Revision is that of the protocol in which the definition was listed.
+	Revision   string          `json:"revision,omitempty"`
+	Definition json.RawMessage `json:"definition"`
+	// Noted is what the caller last told the user of a harmless change, in its own words.
+	Noted string    `json:"noted,omitempty"`
+	At    time.Time `json:"at"`
+}
+
+// Pins are the approved tools of one server.
+type Pins struct {
+	store *Store
+	key   string
+}
+
+// pinFile is a file of pins. Server is what the user calls the server.
+type pinFile struct {
+	Version int    `json:"version"`
+	Server  string `json:"server"`
+	Pins    []Pin  `json:"pins"`
+}
+
+// Pins are those of a server. The key is any text that names it; only a hash of it is kept.
+func (s *Store) Pins(key string) *Pins { return &Pins{s, key} }
+
+func (p *Pins) path() string { return p.store.path(pinsName, hashed(p.key)) }
+
+// Of gives the pins of one tool, one for each revision; none where nothing is remembered. An
+// error means that there is a file that cannot be used.
+func (p *Pins) Of(tool string) ([]Pin, error) {
+	if err := checkDir(p.store.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	file, err := readPins(p.path())
+	return slices.DeleteFunc(file.Pins, func(pin Pin) bool { return pin.Tool != tool }), err
+}
+
+func readPins(path string) (file pinFile, err error) {
+	raw, err := readFile(path, maxPinFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return file, nil
+	case err != nil:
+		return file, err
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return pinFile{}, &Error{Reason: Damaged, Path: path, what: "is damaged: " + describe(raw, err).Error(), hint: wire.Hint("rm " + quoted(path))}
+	}
+	return file, nil
+}
+
+// Save remembers a pin in place of the one of the same tool and revision. server is what the
+// user calls the server. A definition that is too large is left out.
+func (p *Pins) Save(ctx context.Context, server string, pin Pin) error {
+	if len(pin.Definition) > maxPinnedSize {
+		return nil
+	}
+	unlock, err := p.store.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := makeSubdir(p.store.path(pinsName)); err != nil {
+		return err
+	}
+	file, err := readPins(p.path())
+	if err != nil {
+		return err
+	}
+	file.Version, file.Server = 1, server
+	file.Pins = append(slices.DeleteFunc(file.Pins, func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }), pin)
+	size := 0
+	for i, old := range slices.Backward(file.Pins) {
+		if size += len(old.Definition) + 200; size > maxPinFile/2 || len(file.Pins)-i > maxPinned {
+			file.Pins = file.Pins[i+1:]
+			break
+		}
+	}
+	raw, err := jsonraw.Marshal(file)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(p.path(), [][]byte{raw}, nil); err != nil {
+		return err
+	}
+	prune(p.store.path(pinsName), maxPinFiles)
+	return nil
+}
+
+// DropPins forgets the tools of the servers with these names, and says how many they were.
+func (s *Store) DropPins(ctx context.Context, servers []string) (n int, err error) {
+	entries, err := os.ReadDir(s.path(pinsName))
+	if err != nil {
+		return 0, nil // there are none
+	}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	for _, e := range entries {
+		path := s.path(pinsName, e.Name())
+		file, err := readPins(path)
+		if err != nil || !slices.Contains(servers, file.Server) {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return n, &Error{Reason: Unwritable, Path: path, Err: err}
+		}
+		n += len(file.Pins)
+	}
+	return n, nil
+}
