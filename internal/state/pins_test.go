@@ -81,7 +81,7 @@ func TestPinsAreBounded(t *testing.T) {
 	}
 }
 
-// A file that is damaged is not taken for none, and not overwritten.
+// A file that is damaged is not the same as none, and not overwritten.
 func TestDamagedPins(t *testing.T) {
 	s, err := Open(t.TempDir() + "/state")
 	if err != nil {
