@@ -213,11 +213,15 @@ func TestProbesAreAdded(t *testing.T) {
 	l.Add("L062", lint.Finding{Rule: "L062", Severity: conv.Error})
 	l.Add("none")
 	l.Skip("L063", "HTTP 429")
+	l.Skip("L043", "HTTP 429") // which was judged
+	l.Exempt("L064", "holds for HTTP")
+	l.Exempt("L043", "holds for HTTP")
 	got := map[string]string{}
 	for _, j := range l.Report().Judgements {
 		got[j.ID] = strings.TrimSpace(string(j.Verdict) + " " + j.Why)
 	}
-	for id, want := range map[string]string{"L043": "pass", "L061": "fail", "L062": "pass", "L063": "not run HTTP 429"} {
+	for id, want := range map[string]string{"L043": "pass", "L061": "fail", "L062": "pass", "L063": "not run HTTP 429",
+		"L064": "not applicable holds for HTTP"} {
 		if got[id] != want {
 			t.Errorf("%s: %s", id, got[id])
 		}

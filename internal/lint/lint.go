@@ -52,8 +52,8 @@ type tally struct {
 	seen                     int
 	wrongRev, wrongTransport bool
 	undeclared, checked, off bool
-	// lacks says what the caller would have to provide.
-	lacks string
+	// lacks says what the caller would have to provide, exempt why the rule does not hold.
+	lacks, exempt string
 }
 
 // A bound check belongs to a rule.

@@ -74,10 +74,19 @@ func (l *Linter) Add(id string, findings ...Finding) {
 	}
 }
 
-// Skip notes why a rule was not run: the budget, HTTP 429, no token.
+// Skip notes why a rule was not run: the budget, HTTP 429, no token. It changes nothing for a
+// rule that was judged.
 func (l *Linter) Skip(id, why string) {
-	if i, ok := l.index[id]; ok {
+	if i, ok := l.index[id]; ok && l.tallies[i].seen == 0 {
 		l.tallies[i].lacks = why
+	}
+}
+
+// Exempt notes why a rule that a probe of the caller's would judge does not hold for the
+// server. It changes nothing for a rule that was judged.
+func (l *Linter) Exempt(id, why string) {
+	if i, ok := l.index[id]; ok {
+		l.tallies[i].exempt = why
 	}
 }
 
@@ -98,6 +107,8 @@ func (l *Linter) judgement(i int) Judgement {
 		j.Verdict, j.Why = NotRun, "switched off"
 	case len(t.findings) > 0:
 		j.Verdict = verdictOf(t.findings)
+	case t.exempt != "" && t.seen == 0 && t.lacks == "":
+		j.Verdict, j.Why = NotApplicable, t.exempt
 	case t.lacks != "":
 		j.Verdict, j.Why = NotRun, t.lacks
 	case !t.checked:
