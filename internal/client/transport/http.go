@@ -26,6 +26,8 @@ type HTTP struct {
 	rec     *Recorder
 	maxSize MaxSize
 	extra   []wire.Field
+	// edits come after all other header fields, in one request.
+	edits []wire.Field
 }
 
 // NewHTTP makes a transport that posts to a URL over the connections of via. The
@@ -159,6 +161,9 @@ func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	}
 	for _, f := range t.extra {
 		setExtra(req, f)
+	}
+	for _, f := range t.edits {
+		setEdit(req, f)
 	}
 }
 
