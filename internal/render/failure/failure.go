@@ -34,7 +34,7 @@ func Write(w io.Writer, st term.Style, o wire.Outcome) {
 	r := &writer{st: st}
 	r.b.WriteString(st.Paint(term.Bold+";"+term.Red, "mcpc:") + " " + st.WrapIndented(st.Line(line(o)+headline(o)+place(o)), 6, 6) + "\n")
 	r.evidence(o)
-	if hint := hintFor(st, o); hint != "" {
+	if hint := HintFor(st, o); hint != "" {
 		Hint(&r.b, st, hint)
 	}
 	_, _ = w.Write(r.b.Bytes())

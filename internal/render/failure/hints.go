@@ -93,9 +93,9 @@ func CodeMeaning(code int64) string {
 	return "a server-defined code: see the server's documentation"
 }
 
-// hintFor is the caller's hint, or what can be said of every outcome of its
+// HintFor is the caller's hint, or what can be said of every outcome of its
 // kind. It may be empty: no hint is better than a wrong one.
-func hintFor(s term.Style, o wire.Outcome) wire.Hint { return withoutShown(s, hintOf(o)) }
+func HintFor(s term.Style, o wire.Outcome) wire.Hint { return withoutShown(s, hintOf(o)) }
 
 // withoutShown is a hint without the clauses that point to what -v shows already.
 func withoutShown(s term.Style, hint wire.Hint) wire.Hint {

@@ -34,7 +34,7 @@ func JSON(st term.Style, o wire.Outcome) []byte {
 	j.Text("kind", string(o.Kind))
 	j.Number("exit", int64(o.ExitCode()))
 	j.Text("message", headline(o))
-	hint, _ := st.Hints.Text(hintFor(st, o))
+	hint, _ := st.Hints.Text(HintFor(st, o))
 	j.TextIfAny("hint", hint)
 	j.Bool("sent", o.Reached != wire.Unsent)
 	j.Text("outcome", o.Reached.String())

@@ -1,0 +1,103 @@
+package verdict
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"mcpc/internal/render/term"
+)
+
+// htmlSafe keeps text from being read as HTML.
+var htmlSafe = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// markdownText is a text of mcpc's own on one line of Markdown, in which it has no effect.
+func markdownText(text string) string {
+	var b strings.Builder
+	for _, r := range htmlSafe.Replace(term.Line(text)) {
+		if strings.ContainsRune("\\`*_[]|", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// markdownCode is a text of a stranger as code, in which neither Markdown nor a name has an
+// effect.
+func markdownCode(text string) string {
+	if text == "" {
+		return ""
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(term.Line(text), "|", "\\|"), "`", "'")
+	return "`" + text + "`"
+}
+
+// Markdown writes the report for a comment or a job summary.
+func (r *Report) Markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## mcpc %s: %s\n\n%s\n", r.Command, markdownCode(r.Target), r.Summary())
+	rows := func(head string, n int, row func(i int) []string) {
+		if n > 0 {
+			fmt.Fprintf(&b, "\n| %s |\n|%s\n", head, strings.Repeat(" --- |", strings.Count(head, "|")+1))
+		}
+		for i := range n {
+			b.WriteString("| " + strings.Join(row(i), " | ") + " |\n")
+		}
+	}
+	rows("Step | State | Found", len(r.Ladder), func(i int) []string {
+		rung := r.Ladder[i]
+		text := rung.Text
+		if rung.Fix != "" {
+			text += "; fix: " + rung.Fix
+		}
+		return []string{rung.Name, rung.State, markdownCode(text)}
+	})
+	rows("Severity | Rule | Subject | Title | Got | Fix", len(r.Findings), func(i int) []string {
+		f := r.Findings[i]
+		got := ""
+		if len(f.Evidence) > 0 {
+			got = f.Evidence[0].Got
+		}
+		return []string{f.Severity, f.Rule, markdownCode(f.Subject), markdownText(f.Title), markdownCode(got), markdownText(f.Fix)}
+	})
+	for _, text := range r.Stale {
+		fmt.Fprintf(&b, "\nStale in the baseline: %s\n", markdownCode(text))
+	}
+	for _, text := range r.Notes {
+		fmt.Fprintf(&b, "\n%s\n", markdownCode(text))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// badgeColors are those of the worst severity; 0 is none.
+var badgeColors = []string{"#2e7d32", "#2e7d32", "#b26a00", "#c62828"}
+
+// Badge writes a picture with the number of rules that were broken.
+func (r *Report) Badge(w io.Writer) error {
+	value := "passed"
+	switch {
+	case len(r.Ladder) > 0 && len(r.Rules) == r.Count(NotRun)+r.Count(NotApplicable):
+		value = "not judged"
+	case r.Count(Error) > 0:
+		value = fmt.Sprintf("%d errors", r.Count(Error))
+	case r.Count(Warn) > 0:
+		value = fmt.Sprintf("%d warnings", r.Count(Warn))
+	}
+	color := badgeColors[r.Worst()]
+	if value == "not judged" {
+		color = "#616161"
+	}
+	label := "mcpc " + r.Command
+	left, right := 14+7*len(label), 14+7*len(value)
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="20" role="img" aria-label="%[4]s: %[5]s">
+<title>%[4]s: %[5]s</title>
+<rect width="%[2]d" height="20" fill="#424242"/><rect x="%[2]d" width="%[3]d" height="20" fill="%[6]s"/>
+<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">
+<text x="%[7]d" y="14">%[4]s</text><text x="%[8]d" y="14">%[5]s</text></g>
+</svg>
+`, left+right, left, right, html.EscapeString(label), html.EscapeString(value), color, left/2, left+right/2)
+	return err
+}

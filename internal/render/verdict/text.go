@@ -1,0 +1,136 @@
+package verdict
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"mcpc/internal/render/term"
+)
+
+const (
+	mostSubjects = 4 // of a rule
+	indent       = 7
+)
+
+// colors are those of severities and of the states of rungs.
+var colors = map[string]string{Error: term.Red, Warn: term.Yellow, Info: term.Cyan, OK: term.Green, Failed: term.Red}
+
+// Text writes the report for a person: the summary, the ladder, and the findings by rule.
+func (r *Report) Text(w io.Writer, st term.Style) error {
+	t := text{st: st}
+	t.line(0, st.Strong(st.Line(r.Summary())))
+	about := []string{r.Target}
+	if len(r.Revisions) > 0 {
+		about = append(about, strings.Join(r.Revisions, " and "))
+	}
+	if r.Recording != "" {
+		about = append(about, "evidence in "+r.Recording)
+	}
+	t.line(0, st.Line(strings.Join(about, ", ")))
+	t.ladder(r.Ladder)
+	for i := 0; i < len(r.Findings); {
+		n := i + 1
+		for n < len(r.Findings) && r.Findings[n].Rule == r.Findings[i].Rule && r.Findings[n].Severity == r.Findings[i].Severity {
+			n++
+		}
+		t.rule(r.Findings[i:n])
+		i = n
+	}
+	if len(r.Stale)+len(r.Notes) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for _, fingerprint := range r.Stale {
+		t.line(0, "stale in the baseline: "+st.Line(fingerprint))
+	}
+	for _, note := range r.Notes {
+		t.line(0, st.Line(note))
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// text grows line by line.
+type text struct {
+	st term.Style
+	b  strings.Builder
+}
+
+// line writes a line that is sanitized already.
+func (t *text) line(depth int, line string) {
+	t.b.WriteString(strings.Repeat(" ", depth) + t.st.WrapIndented(line, depth, depth+2) + "\n")
+}
+
+func (t *text) word(word string, width int) string {
+	return t.st.Paint(colors[word], term.Pad(word, width))
+}
+
+func (t *text) ladder(rungs []Rung) {
+	if len(rungs) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for _, rung := range rungs {
+		t.line(0, strings.TrimRight(t.word(rung.State, 12)+term.Pad(rung.Name, 9)+t.st.Line(rung.Text), " "))
+		if rung.Fix != "" {
+			t.line(21, "fix: "+t.st.Line(rung.Fix))
+		}
+	}
+}
+
+// rule writes findings of one rule, which differ in their subjects. Advice takes two lines.
+func (t *text) rule(findings []Finding) {
+	first := findings[0]
+	t.b.WriteByte('\n')
+	t.line(0, t.word(first.Severity, indent)+t.st.Strong(first.Rule)+"  "+t.st.Line(first.Title))
+	if first.Severity == Info {
+		var subjects []string
+		for _, f := range findings[:min(mostSubjects, len(findings))] {
+			if !slices.Contains(subjects, f.Subject) {
+				subjects = append(subjects, f.Subject)
+			}
+		}
+		more := ""
+		if n := len(findings) - mostSubjects; n > 0 {
+			more = ", " + t.st.More(n)
+		}
+		t.line(indent, t.st.Line(strings.Join(subjects, ", "))+more+": "+t.st.Line(first.Fix))
+		return
+	}
+	for i, f := range findings {
+		if i == mostSubjects {
+			t.line(indent, t.st.More(len(findings)-i))
+			break
+		}
+		t.finding(f)
+	}
+	t.line(indent, "fix    "+t.st.Line(first.Fix))
+	t.line(indent, "spec   "+t.st.Line(first.Source))
+}
+
+func (t *text) finding(f Finding) {
+	e := Evidence{}
+	if len(f.Evidence) > 0 {
+		e = f.Evidence[0]
+	}
+	place := f.Subject
+	if e.Pointer != "" {
+		place += " at " + e.Pointer
+	}
+	if len(f.Revisions) > 0 {
+		place += " (" + strings.Join(f.Revisions, ", ") + ")"
+	}
+	t.line(indent, t.st.Line(place))
+	for _, row := range [][2]string{{"got", e.Got}, {"want", e.Want}, {"see", e.see()}, {"again", f.Repeat}} {
+		if row[1] != "" {
+			t.line(indent+2, term.Pad(row[0], 5)+"  "+t.st.Line(row[1]))
+		}
+	}
+}
+
+// see is the command that shows the evidence.
+func (e Evidence) see() string {
+	if e.Exchange == "" {
+		return ""
+	}
+	return "mcpc show " + e.Exchange
+}

@@ -1,0 +1,145 @@
+package verdict_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+
+	"mcpc/internal/render/rendertest"
+	"mcpc/internal/render/term"
+	"mcpc/internal/render/verdict"
+)
+
+func sample() *verdict.Report {
+	r := &verdict.Report{Command: "check", Version: "1.2.3", Target: "https://x.example/mcp", Revisions: []string{"R1", "R2"}, Recording: "run 42", Requests: 12,
+		Lacks: []string{"--negative", "--call"}, Stale: []string{"L118 tool gone /x"}, Notes: []string{"stopped: the server answered HTTP 429"},
+		Ladder: []verdict.Rung{{Name: "dns", State: verdict.OK, Text: "x.example"}, {Name: "tls", State: verdict.Failed, Text: "expired", Fix: "renew it"},
+			{Name: "http", State: verdict.NotReached}},
+		Rules: []verdict.Rule{
+			{ID: "L106", Verdict: verdict.Pass, Severity: verdict.Error, Title: "A tool has an inputSchema.", Fix: "give it one", Source: "*/server/tools", Tags: []string{"tools"}},
+			{ID: "L117", Verdict: verdict.Pass, Severity: verdict.Warn, Title: "No secrets in headers.", Fix: "use no header", Source: "*/server/tools"},
+			{ID: "L128", Verdict: verdict.Pass, Severity: verdict.Info, Title: "A tool has a description.", Fix: "describe it", Source: "practice"},
+			{ID: "L001", Verdict: verdict.Pass, Title: "JSON-RPC."}, {ID: "L007", Verdict: verdict.NotApplicable, Why: "none came"},
+			{ID: "L008", Verdict: verdict.NotRun, Why: "needs --negative"}},
+	}
+	finding := func(rule, severity, subject, got string) verdict.Finding {
+		return verdict.Finding{Rule: rule, Severity: severity, Title: "What " + rule + " says.", Subject: subject, Revisions: []string{"R1"}, Source: "R1/page",
+			Fix: "mend " + rule, Repeat: "mcpc raw tools/list", Fingerprint: rule + " " + subject,
+			Evidence: []verdict.Evidence{{Run: "42", Exchange: "42.3", Seq: 7, Pointer: "/result/tools/0", Got: got, Want: "an object"}}}
+	}
+	r.Findings = []verdict.Finding{finding("L128", verdict.Info, "tool a", "none"), finding("L128", verdict.Info, "tool b", "none"),
+		finding("L106", verdict.Error, "tool a", `[] <b>|x| `+"`y`"), finding("L117", verdict.Warn, rendertest.HostileText, rendertest.HostileText)}
+	for _, name := range []string{"c", "d", "e", "f", "g"} {
+		r.Findings = append(r.Findings, finding("L106", verdict.Error, "tool "+name, "null"))
+	}
+	r.Judge()
+	return r
+}
+
+var forms = map[string]func(*verdict.Report, io.Writer) error{
+	"report.txt":   func(r *verdict.Report, w io.Writer) error { return r.Text(w, term.Style{Width: 100}) },
+	"report.md":    (*verdict.Report).Markdown,
+	"report.xml":   (*verdict.Report).JUnit,
+	"report.svg":   (*verdict.Report).Badge,
+	"report.sarif": func(r *verdict.Report, w io.Writer) error { return r.SARIF(w, "", nil) },
+	"report.json": func(r *verdict.Report, w io.Writer) error {
+		_, err := w.Write(append(r.JSON(), '\n'))
+		return err
+	},
+}
+
+// Each form has a golden file; what a server wrote acts in none of them.
+func TestForms(t *testing.T) {
+	for name, write := range forms {
+		var b bytes.Buffer
+		if err := write(sample(), &b); err != nil {
+			t.Fatal(err)
+		}
+		rendertest.Golden(t, name, b.Bytes())
+		if name != "report.json" { // which the printer of JSON makes visible
+			rendertest.AssertVisible(t, b.String())
+		}
+		var broken io.Writer = failing{}
+		if err := write(sample(), broken); err == nil {
+			t.Errorf("%s: a failure to write is not reported", name)
+		}
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestJudge(t *testing.T) {
+	r := sample()
+	if got, want := r.Summary(), "error 1, warn 1, info 1; 1 passed, 1 not applicable, 1 not run (--negative, --call)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if r.Findings[0].Severity != verdict.Error || r.Findings[len(r.Findings)-1].Severity != verdict.Info || r.Worst() != 3 {
+		t.Error("not sorted")
+	}
+	r.Findings = nil
+	r.Judge()
+	if r.Count(verdict.Pass) != 4 || r.Worst() != 0 {
+		t.Error(r.Summary())
+	}
+}
+
+// A JUnit reader and a SARIF reader find what they need.
+func TestReaders(t *testing.T) {
+	var b bytes.Buffer
+	_ = sample().JUnit(&b)
+	var suites struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Suite    struct {
+			Cases []struct {
+				Failure *struct{} `xml:"failure"`
+				Skipped *struct{} `xml:"skipped"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || suites.Tests != 9 || len(suites.Suite.Cases) != 9 || suites.Failures != 2 {
+		t.Errorf("%v %+v", err, suites)
+	}
+	b.Reset()
+	text := []byte("a\nb\ntool(\"a\")\n")
+	_ = sample().SARIF(&b, "server.ts", text)
+	var log struct {
+		Version string `json:"version"`
+		Runs    []struct {
+			Tool struct {
+				Driver struct {
+					Rules []struct{ ID string } `json:"rules"`
+				} `json:"driver"`
+			} `json:"tool"`
+			Results []struct {
+				RuleID    string `json:"ruleId"`
+				RuleIndex int    `json:"ruleIndex"`
+				Locations []struct {
+					Physical struct {
+						Artifact struct{ URI string }    `json:"artifactLocation"`
+						Region   struct{ StartLine int } `json:"region"`
+					} `json:"physicalLocation"`
+				} `json:"locations"`
+			} `json:"results"`
+		} `json:"runs"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 {
+		t.Fatal(err, b.String())
+	}
+	for _, result := range log.Runs[0].Results {
+		if log.Runs[0].Tool.Driver.Rules[result.RuleIndex].ID != result.RuleID || result.Locations[0].Physical.Artifact.URI != "server.ts" {
+			t.Errorf("%+v", result)
+		}
+	}
+	if line := log.Runs[0].Results[0].Locations[0].Physical.Region.StartLine; line != 3 {
+		t.Errorf("line %d", line)
+	}
+	if strings.Count(b.String(), `"ruleId": "L106"`) != 6 {
+		t.Error(b.String())
+	}
+}
