@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"connect"},
 	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/outfile", "cli/prompt", "cli/recorded", "cli/replay", "cli/savedfile", "cli/signals",
 		"cli/subscription"},
-	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/codegen", "cli/diff", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
+	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
 }

@@ -52,6 +52,7 @@ var SeeAlso = map[string]string{
 	"login":        "auth, auth explain, logout",
 	"logout":       "login, auth",
 	"man":          "completion, help exit-codes",
+	"check":        "run, show, log, mock",
 	"mock":         "help mock-scripts, demo, tap, proxy",
 	"ping":         "info, explain ping",
 	"prompt":       "list, describe, help arguments",

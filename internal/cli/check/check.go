@@ -1,0 +1,186 @@
+// Package check has the command check, which judges a server, or recorded traffic, by the
+// rules of package lint. The ladder comes first: what has to work before anything else can be
+// judged. Then the rules, with the check's own recording as the evidence.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/check/probe"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/english"
+	"mcpc/internal/lint/check"
+	"mcpc/internal/render/verdict"
+	"mcpc/internal/shape"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/validate"
+	"mcpc/internal/validate/schemadoc"
+	"mcpc/internal/wire"
+)
+
+// options are what `mcpc check` was asked.
+type options struct {
+	argv []string
+	// capture is the recording that is judged, "" for a server.
+	capture string
+	era     string
+	failOn  string
+	// explain is a rule that is explained, list lists them all.
+	explain string
+	list    bool
+	rules   ruleOptions
+	probes  probe.Options
+	reports reportOptions
+}
+
+// failWords are the values of --fail-on.
+var failWords = []string{verdict.Error, verdict.Warn, "never"}
+
+// NewCheck makes the command check.
+func NewCheck(f *cmdutil.Factory) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "check [TARGET | CAPTURE] [-- COMMAND...]",
+		Short: "judge a server, or recorded traffic, by the specification",
+		Long: `Judge a server by the rules of the specification, or the traffic in a capture.
+The steps of a connection come first: DNS, TCP, TLS, HTTP, revision,
+authorization, lists, schemas; a failed one has a fix. Then the rules: what the
+server does not declare is not applicable and never a failure.
+
+By default the server gets well-formed requests that change nothing, at most 5 a
+second unless it is on this machine. --negative adds malformed requests, --call
+and --call-read-only tool calls, --deep all of them. A CAPTURE is a file, the
+number of a run, 42.3, or "last"; nothing is sent.
+
+Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
+server could not be judged.`,
+		Example: `  mcpc check demo
+  mcpc check demo --era both --json
+  mcpc check demo --fail-on warn --sarif check.sarif
+  mcpc check --explain L106`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			words, argv := cmdutil.SplitDash(cmd, args)
+			o.argv = argv
+			if err := o.settle(f, words); err != nil {
+				return err
+			}
+			switch {
+			case o.explain != "":
+				return explainRule(cmd.Context(), f, o.explain)
+			case o.list:
+				return listRules(cmd.Context(), f)
+			}
+			return run(cmd.Context(), f, o)
+		},
+	}
+	o.declare(cmd)
+	cmdutil.AddAnswering(f, cmd.Flags())
+	return cmd
+}
+
+func (o *options) declare(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.era, "era", "", "`which` protocol: both, legacy, modern or a revision (default: negotiated)")
+	flags.StringVar(&o.failOn, "fail-on", verdict.Error, "exit with 1 from this `severity` on: error, warn or never")
+	o.rules.declare(flags)
+	o.probes.Declare(flags)
+	o.reports.declare(flags)
+	flags.StringVar(&o.explain, "explain", "", "explain a `rule`")
+	flags.BoolVar(&o.list, "list-rules", false, "list the rules")
+}
+
+// settle reads the words of the command line, and refuses values that no type could refuse.
+func (o *options) settle(f *cmdutil.Factory, words []string) error {
+	if !slices.Contains(failWords, o.failOn) {
+		return usage.New(fmt.Sprintf("--fail-on must be error, warn or never, not %q", o.failOn), suggest.DidYouMean("--fail-on %s", o.failOn, failWords, ""))
+	}
+	if _, err := probe.Pins(o.era, ""); err != nil {
+		return err
+	}
+	if err := o.probes.Settle(); err != nil {
+		return err
+	}
+	if err := o.reports.settle(cmdutil.OneDocument(f) && f.Output == ""); err != nil {
+		return err
+	}
+	switch {
+	case len(words) > 1:
+		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
+	case len(words) == 0:
+		return nil
+	case !isCapture(words[0]):
+		return cmdutil.GoTo(f, words[0], o.argv)
+	case f.ServerGiven || o.argv != nil:
+		return usage.New("a capture and a server are given", "use only one of them")
+	}
+	o.capture = words[0]
+	return nil
+}
+
+// run judges, and writes the reports.
+func run(ctx context.Context, f *cmdutil.Factory, o options) error {
+	p, err := readPolicy(f, o.rules)
+	if err != nil {
+		return err
+	}
+	if out := o.reports.writable(f); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	if out := outfile.Writable(f.Output); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	f.NoInput, f.Record.Many = true, true // what asks a person is no check
+	var r *verdict.Report
+	var out wire.Outcome
+	if o.capture != "" {
+		r, out = judgeCapture(f, o.capture)
+	} else {
+		r, out = probe.Judge(ctx, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(), Tools: tools, Options: o.probes})
+	}
+	if r == nil {
+		return cmdutil.Exit(out)
+	}
+	r.Command, r.Version = "check", f.Version
+	p.apply(r)
+	err = cmdutil.Join(o.reports.print(ctx, f, r), o.reports.write(r), p.saveBaseline(f, r))
+	return cmdutil.Join(err, cmdutil.Exit(ending(r, o.failOn, out)))
+}
+
+// ending is that of the server where it could not be judged, else a failed check where
+// a finding is at or above a severity.
+func ending(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
+	if !out.Good() {
+		return out
+	}
+	n := 0
+	for _, f := range r.Findings {
+		if failOn != "never" && verdict.Weight(f.Severity) >= verdict.Weight(failOn) {
+			n++
+		}
+	}
+	if n == 0 {
+		return wire.Outcome{}
+	}
+	first := r.Findings[0].Rule
+	return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Text: english.Plural(n, "finding") + " at or above " + failOn,
+		Hint: wire.Run("check --explain "+first) + " explains a rule"}
+}
+
+// tools are what the rules need of other packages.
+var tools = check.Tools{
+	Shape: shape.CheckBut,
+	Compile: func(schema []byte) (check.Schema, []wire.Finding, *check.SchemaFault) {
+		s, warnings, err := validate.Compile(schema)
+		if failed, ok := errors.AsType[*schemadoc.Error](err); ok {
+			return nil, nil, &check.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
+		}
+		return s, warnings, nil
+	},
+}

@@ -1,0 +1,300 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
+	"mcpc/internal/connect"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/verdict"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// A bench is where probes are made: a server in one revision. Clean requests go out on a
+// conversation that the linter reads too, rough ones on another that is opened when it is
+// needed.
+type bench struct {
+	*judge
+	clean, rough *session
+	capabilities json.RawMessage
+	rev          conv.Rev
+	lists        lists
+	refusals     map[string]wire.Outcome // of list methods
+	// discovered is the answer to server/discover, nil before it was sent, and supported are
+	// the versions in it.
+	discovered *answer
+	supported  []string
+}
+
+// mostPages bounds the pages of a list.
+const mostPages = 50
+
+// declares reports a capability that the server declared.
+func (b *bench) declares(path ...string) bool {
+	value := conv.Inside(b.capabilities, path...)
+	return value != nil && string(value) != "false" && string(value) != "null"
+}
+
+// list fetches all lists that are declared, and adds the steps for them. The outcome is not
+// good where none can be judged.
+func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
+	b.lists, b.refusals = lists{}, map[string]wire.Outcome{}
+	var counts []string
+	for _, k := range connect.Kinds {
+		if !b.declares(k.Capability) {
+			continue
+		}
+		items, out := b.listOne(ctx, b.clean, k.Method)
+		b.lists[k.Many] = items
+		switch {
+		case out.Good():
+			counts = append(counts, english.Plural(len(items), k.One))
+		case out.Kind == wire.RPCFailed || out.Kind == wire.BadResponse: // the rules say so
+			b.refusals[k.Method] = out
+			counts = append(counts, k.Method+" failed")
+		default:
+			b.ladder.add("lists", verdict.Failed, failure.Headline(out), b.fix(out))
+			return out
+		}
+	}
+	state, text := verdict.OK, joined(counts...)
+	switch {
+	case len(b.refusals) > 0:
+		state = verdict.Warning
+	case text == "":
+		text = "the server declares none"
+	}
+	if !b.ladder.has("schemas") {
+		b.ladder.add("lists", state, text, "")
+		b.ladder.schemas(b.lists["tools"])
+	}
+	return wire.Outcome{}
+}
+
+// listOne fetches a list page by page; nothing is sent again.
+func (b *bench) listOne(ctx context.Context, s *session, method string) (items []json.RawMessage, out wire.Outcome) {
+	member, _ := conv.ListOf(method)
+	var params json.RawMessage
+	for range mostPages {
+		out = s.Do(ctx, client.Call{Method: method, Params: params, Once: true})
+		if !out.Good() {
+			return items, out
+		}
+		page, _ := jsonraw.Array(jsonraw.First(out.Result, member))
+		items = append(items, page...)
+		cursor := jsonraw.First(out.Result, "nextCursor")
+		if _, isText := jsonraw.Text(cursor); !isText {
+			return items, out
+		}
+		next := jsonraw.With(nil, "cursor", cursor)
+		if string(next) == string(params) {
+			return items, out // the linter has it
+		}
+		params = next
+	}
+	return items, out
+}
+
+// schemas adds the step of the tools' schemas.
+func (l *ladder) schemas(tools []json.RawMessage) {
+	var bad []string
+	n := 0
+	for _, tool := range tools {
+		for _, member := range []string{"inputSchema", "outputSchema"} {
+			schema := jsonraw.First(tool, member)
+			if schema == nil {
+				continue
+			}
+			n++
+			if _, _, err := validate.Compile(schema); err != nil {
+				name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
+				bad = append(bad, member+" of "+name)
+			}
+		}
+	}
+	switch {
+	case len(bad) > 0:
+		l.add("schemas", verdict.Warning, fmt.Sprintf("%d of %d cannot be used: %s", len(bad), n, joined(bad[:min(3, len(bad))]...)), "the findings say why")
+	case n == 0:
+		l.add("schemas", verdict.Skipped, "there are none", "")
+	default:
+		l.add("schemas", verdict.OK, fmt.Sprintf("%d can be used", n), "")
+	}
+}
+
+// overHTTP reports a server over HTTP, streamable one over Streamable HTTP.
+func (b *bench) overHTTP() bool   { return b.clean.Transport() != transport.Stdio }
+func (b *bench) streamable() bool { return b.clean.Transport() == transport.StreamableHTTP }
+
+// stateless reports a revision in which each request stands alone.
+func (b *bench) stateless() bool { return client.Stateless(b.clean.Revision()) }
+
+// muted is the conversation for rough requests; a new one where the last one broke.
+func (b *bench) muted(ctx context.Context) (*session, wire.Outcome) {
+	if b.rough != nil && b.rough.broken == "" {
+		return b.rough, wire.Outcome{}
+	}
+	if b.rough != nil && b.rough.Session != nil {
+		b.rough.Close(ctx, true)
+	}
+	s, out := b.again(ctx, b.clean, true)
+	if b.rough = s; !out.Good() {
+		s.broken = out.Text
+	}
+	return s, out
+}
+
+// fresh is a bench with conversations of its own.
+func (b *bench) fresh(ctx context.Context) (*bench, wire.Outcome) {
+	s, out := b.again(ctx, b.clean, false)
+	other := *b
+	other.clean, other.rough, other.discovered = s, nil, nil
+	return &other, out
+}
+
+func (b *bench) close(ctx context.Context) {
+	for _, s := range []*session{b.rough, b.clean} {
+		if s != nil && s.Session != nil {
+			s.Close(context.WithoutCancel(ctx), true)
+		}
+	}
+}
+
+// An ask is a request of a probe. Raw replaces the message, which else has the marks of the
+// revision; verb is the HTTP method, POST where it is "".
+type ask struct {
+	method string
+	params json.RawMessage
+	raw    []byte
+	verb   string
+	edits  []wire.Field
+	bare   bool
+}
+
+// An answer is what came for an ask.
+type answer struct {
+	wire.Outcome
+	at spot
+}
+
+// status is that of HTTP; 0 over stdio, and where no response came.
+func (a answer) status() int {
+	if a.HTTP == nil {
+		return 0
+	}
+	return a.HTTP.Status
+}
+
+// code is that of the JSON-RPC error; 0 where none came.
+func (a answer) code() int64 {
+	if a.Message == nil || a.Message.Error == nil {
+		return 0
+	}
+	return a.Message.Error.Code
+}
+
+// result reports a result.
+func (a answer) result() bool { return a.Message != nil && a.Message.Kind == wire.Response }
+
+// lost reports an answer that says nothing about a rule: the connection broke, or nothing
+// more may be sent.
+func (a answer) lost() bool {
+	return a.Message == nil && a.HTTP == nil && a.Kind != wire.Timeout
+}
+
+// String says what came, for findings.
+func (a answer) String() string {
+	var parts []string
+	if a.status() != 0 {
+		parts = append(parts, failure.HTTPStatus(a.status()))
+	}
+	switch {
+	case a.code() != 0:
+		parts = append(parts, fmt.Sprintf("error %d %q", a.code(), a.Message.Error.Message))
+	case a.result():
+		parts = append(parts, "result "+jsonraw.Excerpt(a.Message.Result, 120))
+	case a.Message != nil && len(a.Message.Raw) > 0:
+		parts = append(parts, jsonraw.Excerpt(a.Message.Raw, 120))
+	case a.HTTP != nil && len(a.HTTP.Body) > 0:
+		parts = append(parts, jsonraw.Excerpt(a.HTTP.Body, 120))
+	case a.HTTP == nil:
+		parts = append(parts, a.Text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// compose is a request with the marks of the revision, as the client would send it.
+func (b *bench) compose(method string, params json.RawMessage) []byte {
+	d, _ := client.Compose(b.clean.opt, b.clean.Memory(), client.Call{Method: method, Params: params})
+	return d.Message
+}
+
+// send sends a request on a rough connection, and notes how it can be sent again.
+func (b *bench) send(ctx context.Context, q ask) answer {
+	s, out := b.muted(ctx)
+	if !out.Good() {
+		return answer{out, b.lastOf(s)}
+	}
+	raw := q.raw
+	if raw == nil && q.verb == "" {
+		raw = b.compose(q.method, q.params)
+	}
+	if b.streamable() {
+		out = client.SendHTTP(ctx, s.Session, client.HTTPRequest{Method: q.verb, Body: raw, Edits: q.edits, Bare: q.bare})
+	} else {
+		out = s.Raw(ctx, raw, q.bare)
+	}
+	a := answer{out, b.lastOf(s)}
+	if a.lost() || a.Kind == wire.Timeout {
+		s.broken = out.Text
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked[a.at] = asked{b.clean.Revision(), repeatWords(q, b.clean.Revision())}
+	return a
+}
+
+// repeatWords are the words of the mcpc command that sends the same request; "" where none
+// does.
+func repeatWords(q ask, revision string) string {
+	if q.verb != "" {
+		return ""
+	}
+	words := []string{"raw", "--protocol", revision}
+	for _, e := range q.edits {
+		words = append(words, "-H", shellwords.Quote(e.Name+": "+e.Value))
+	}
+	if q.bare {
+		words = append(words, "--no-stamp")
+	}
+	if q.raw != nil {
+		return strings.Join(append(words, "--bytes", shellwords.Quote(string(q.raw))), " ")
+	}
+	if words = append(words, shellwords.Quote(q.method)); q.params != nil {
+		words = append(words, shellwords.Quote(string(q.params)))
+	}
+	return strings.Join(words, " ")
+}
+
+// lists are the entries that a server listed, by what they are called: "tools", "templates".
+type lists map[string][]json.RawMessage
+
+// names are the names of the entries of a list.
+func (l lists) names(list, key string) (names []string) {
+	for _, item := range l[list] {
+		if name, ok := jsonraw.Text(jsonraw.First(item, key)); ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

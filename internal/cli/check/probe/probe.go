@@ -1,0 +1,250 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client/auth"
+	"mcpc/internal/lint"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+// A probe judges one or several rules. Its when says why it does not apply, "" where it does;
+// it may be nil. A probe that could not find out skips the rule.
+type probe struct {
+	rules []string
+	when  func(b *bench) string
+	do    func(ctx context.Context, b *bench) []miss
+}
+
+// A miss is a rule that a probe found broken, or where skip is set could not judge.
+type miss struct {
+	rule, subject, pointer, got, want string
+	// severity is "" for that of the rule.
+	severity conv.Severity
+	at       spot
+	skip     bool
+}
+
+// missed is the miss of a rule by an answer.
+func missed(rule, subject string, a answer, want string) miss {
+	return miss{rule: rule, subject: subject, got: a.String(), want: want, at: a.at, skip: a.lost()}
+}
+
+// same reports two misses of the same rule in the same way.
+func (m miss) same(other miss) bool {
+	return m.rule == other.rule && m.subject == other.subject && m.pointer == other.pointer && m.skip == other.skip
+}
+
+// probes are all of them, in the order in which they are made: those of most value first.
+func probes() (all []probe) {
+	for _, s := range singles {
+		all = append(all, s.probe())
+	}
+	return append(append(all, safeProbes...), negativeProbes...)
+}
+
+// gate says why a rule does not hold for the server in this revision, "" where it does.
+func (b *bench) gate(r lint.Rule) string {
+	transport := map[string]bool{"any": true, "stdio": !b.overHTTP(), "http": b.overHTTP(), "streamable": b.streamable(), "sse": b.overHTTP() && !b.streamable()}
+	switch {
+	case b.rev < r.From || b.rev > r.To:
+		return "holds for " + r.Range + ", not for " + b.clean.Revision()
+	case !transport[r.Transport]:
+		return "holds for " + r.Transport
+	case r.Capability != "any" && !b.declares(r.Capability) && !b.declares("extensions", conv.MetaPrefix+r.Capability):
+		return "the server does not declare " + r.Capability
+	}
+	return ""
+}
+
+// probe makes all probes whose rules are judged and hold.
+func (b *bench) probe(ctx context.Context) {
+	made := map[string]bool{}
+	if b.stateless() {
+		b.discovery(ctx)
+	}
+	for _, p := range probes() {
+		if ctx.Err() != nil {
+			return
+		}
+		if rules := toJudge(b, p.rules, made); len(rules) > 0 {
+			b.judgeBy(ctx, p, rules)
+		}
+	}
+	for _, r := range lint.Rules() {
+		if r.Mode == lint.Passive || !b.o.runs(r.Mode) || made[r.ID] {
+			continue
+		}
+		if why := b.gate(r); why != "" {
+			b.linter.Exempt(r.ID, why)
+		} else if !slices.Contains(b.o.Off, r.ID) {
+			b.linter.Skip(r.ID, cmp.Or(unmade[r.ID], "check has no probe for it"))
+		}
+	}
+}
+
+// toJudge are those of a probe's rules that are judged and hold.
+func toJudge(b *bench, ids []string, made map[string]bool) (rules []string) {
+	for _, id := range ids {
+		r, ok := lint.Find(id)
+		if !ok || slices.Contains(b.o.Off, id) || !b.o.runs(r.Mode) || b.gate(r) != "" {
+			continue
+		}
+		made[id] = true
+		rules = append(rules, id)
+	}
+	return rules
+}
+
+// judgeBy makes one probe. One that fails is repeated twice on new connections: what does not
+// come out the same is reported as unstable.
+func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
+	each := func(do func(id string)) {
+		for _, id := range rules {
+			do(id)
+		}
+	}
+	if p.when != nil {
+		if why := p.when(b); why != "" {
+			each(func(id string) { b.linter.Exempt(id, why) })
+			return
+		}
+	}
+	if why := b.budget(); why != "" {
+		each(func(id string) { b.linter.Skip(id, why) })
+		return
+	}
+	misses := p.do(ctx, b)
+	misses = stable(ctx, b, p, misses)
+	why := b.budget()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	each(func(id string) {
+		var findings []lint.Finding
+		skipped := false
+		for _, m := range misses {
+			if m.rule != id {
+				continue
+			}
+			if m.skip {
+				skipped = true
+				b.linter.Skip(id, cmp.Or(why, "no answer that judges it: "+m.got))
+				continue
+			}
+			findings = append(findings, findingOf(m, b.rev))
+		}
+		if !skipped || len(findings) > 0 {
+			b.linter.Add(id, findings...)
+		}
+	})
+}
+
+// budget says why no more may be sent, "" where more may.
+func (b *bench) budget() string {
+	if most := b.o.maxRequests; most > 0 && b.requests() >= most {
+		return fmt.Sprintf("--max-requests %d was reached", most)
+	}
+	return b.polite.stopped()
+}
+
+// stable repeats a probe that failed. Its misses become warnings where it does not fail in
+// the same way each time.
+func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
+	if !slices.ContainsFunc(misses, func(m miss) bool { return !m.skip }) {
+		return misses
+	}
+	var others [][]miss
+	for range 2 {
+		if b.budget() != "" {
+			return misses
+		}
+		other, out := b.fresh(ctx)
+		if !out.Good() {
+			return misses
+		}
+		others = append(others, p.do(ctx, other))
+		other.close(ctx)
+	}
+	for i := range misses {
+		got := []string{misses[i].got}
+		differ := false
+		for _, other := range others {
+			at := slices.IndexFunc(other, misses[i].same)
+			if differ = differ || at < 0; at >= 0 {
+				got = append(got, other[at].got)
+			} else {
+				got = append(got, "as it should be")
+			}
+		}
+		if differ && !misses[i].skip {
+			misses[i].severity, misses[i].got = conv.Warn, "unstable, three attempts: "+strings.Join(got, "; ")
+		}
+	}
+	return misses
+}
+
+// mostQuoted is how many bytes of an answer are quoted.
+const mostQuoted = 200
+
+func findingOf(m miss, rev conv.Rev) lint.Finding {
+	r, _ := lint.Find(m.rule)
+	got := m.got
+	if len(got) > mostQuoted {
+		got = got[:mostQuoted]
+	}
+	return lint.Finding{Rule: r.ID, Severity: cmp.Or(m.severity, r.Severity), Title: r.Title, Source: r.Page(rev), Fix: r.Fix, Subject: m.subject, Times: 1,
+		Fingerprint: strings.TrimSpace(r.ID + " " + m.subject + " " + m.pointer),
+		Evidence:    []lint.Evidence{{Conn: m.at.conn, Seq: m.at.seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""), Want: m.want}}}
+}
+
+// A single is a probe of one request: a rule, what it asks, and what has to come.
+type single struct {
+	rule, subject string
+	when          func(b *bench) string
+	ask           func(b *bench) ask
+	want          want
+}
+
+// A want is what has to come: one of the codes, or a result, and over HTTP one of the statuses.
+type want struct {
+	codes    []int64
+	result   bool
+	statuses []int
+	// other is the severity where an error with another code came, and with toolError where
+	// a tool reported one; "" is that of the rule.
+	other     conv.Severity
+	toolError bool
+	text      string
+}
+
+// met reports an answer as it is wanted. A missing code or status is not looked at.
+func (w want) met(a answer) bool {
+	if len(w.statuses) > 0 && a.status() != 0 && !slices.Contains(w.statuses, a.status()) {
+		return false
+	}
+	return w.result && a.result() || slices.Contains(w.codes, a.code()) && a.code() != 0 || !w.result && len(w.codes) == 0 && a.HTTP != nil
+}
+
+func (s single) probe() probe {
+	return probe{rules: []string{s.rule}, when: s.when, do: func(ctx context.Context, b *bench) []miss {
+		a := b.send(ctx, s.ask(b))
+		if s.want.met(a) {
+			return nil
+		}
+		m := missed(s.rule, s.subject, a, s.want.text)
+		if a.code() != 0 || s.want.toolError && a.Kind == wire.ToolError {
+			m.severity = s.want.other
+		}
+		return []miss{m}
+	}}
+}
+
+// walk notes what looking for the authorization server shows.
+func (j *judge) walk(flow *auth.Flow) {
+	flow.OnStep = func(auth.Step) {}
+}

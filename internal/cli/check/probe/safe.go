@@ -1,0 +1,411 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/process"
+	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+// safeProbes send well-formed requests that change nothing.
+var safeProbes = []probe{
+	{rules: []string{"L035"}, do: listsOfDeclared},
+	{rules: []string{"L036"}, do: listsOfUndeclared},
+	{rules: []string{"L039"}, when: func(b *bench) string { return absent(len(b.lists["prompts"]) == 0, "it lists no prompt") }, do: completion},
+	{rules: []string{"L043", "L044"}, do: discover},
+	{rules: []string{"L027", "L028", "L092"}, do: versions},
+	{rules: []string{"L031"}, do: ping},
+	{rules: []string{"L034"}, when: sessionless, do: uninitialized},
+	{rules: []string{"L071"}, when: onlyStateless, do: getAndDelete},
+	{rules: []string{"L095"}, do: getStream},
+	{rules: []string{"L082"}, when: noNotification, do: notification},
+	{rules: []string{"L084"}, when: notLocal, do: otherAddress},
+	{rules: []string{"L085"}, when: func(b *bench) string { return absent(isLocal(b.clean.opt.Server.URL), "the server is on this machine") }, do: open},
+	{rules: []string{"L115"}, do: order},
+	{rules: []string{"L135", "L136", "L137"}, do: missingResource},
+	{rules: []string{"L177"}, when: nothingToListenTo, do: acknowledged},
+	{rules: []string{"L022"}, when: notChild, do: exits},
+}
+
+// unmade says why check does not judge some rules, of those that it has no probe for.
+var unmade = map[string]string{
+	"L150": "needs two tokens", "L207": "needs a token for another server", "L208": "needs a token in a URL",
+	"L140": "reads files outside of the server's roots", "L101": "needs a stream that breaks off",
+}
+
+// absent is why, where a condition holds.
+func absent(condition bool, why string) string {
+	if condition {
+		return why
+	}
+	return ""
+}
+
+// ask sends a request on the conversation that the linter reads, once.
+func (b *bench) ask(ctx context.Context, method string, params json.RawMessage) answer {
+	return answer{b.clean.Do(ctx, client.Call{Method: method, Params: params, Once: true}), b.lastOf(b.clean)}
+}
+
+func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
+	for _, k := range connect.Kinds {
+		if _, refused := b.refusals[k.Method]; !refused {
+			continue
+		}
+		a := b.ask(ctx, k.Method, nil)
+		if !a.result() && k.Method != connect.TemplateKind.Method { // which is optional
+			misses = append(misses, missed("L035", k.Method, a, "a list: the server declares "+k.Capability))
+		}
+	}
+	return misses
+}
+
+func listsOfUndeclared(ctx context.Context, b *bench) (misses []miss) {
+	for _, k := range connect.Kinds {
+		if b.declares(k.Capability) || k.Method == connect.TemplateKind.Method {
+			continue
+		}
+		if a := b.ask(ctx, k.Method, nil); a.code() != -32601 {
+			misses = append(misses, missed("L036", k.Method, a, "error -32601: the server does not declare "+k.Capability))
+		}
+	}
+	return misses
+}
+
+func completion(ctx context.Context, b *bench) []miss {
+	prompt := b.lists["prompts"][0]
+	name, _ := jsonraw.Text(jsonraw.First(prompt, "name"))
+	argument := "argument"
+	if all, _ := jsonraw.Array(jsonraw.First(prompt, "arguments")); len(all) > 0 {
+		argument, _ = jsonraw.Text(jsonraw.First(all[0], "name"))
+	}
+	params := fmt.Appendf(nil, `{"ref":{"type":"ref/prompt","name":%s},"argument":{"name":%s,"value":""}}`, jsonraw.Quote(name), jsonraw.Quote(argument))
+	a := b.ask(ctx, "completion/complete", params)
+	declared := b.declares("completions")
+	switch {
+	case declared && a.code() == -32601:
+		return []miss{missed("L039", "completion/complete", a, "values: the server declares completions")}
+	case !declared && a.result():
+		return []miss{missed("L039", "completion/complete", a, "error -32601: the server does not declare completions")}
+	}
+	return nil
+}
+
+func discover(ctx context.Context, b *bench) (misses []miss) {
+	a := b.discovery(ctx)
+	if !a.result() {
+		return []miss{missed("L043", "server/discover", a, "a result")}
+	}
+	for _, member := range []string{"capabilities", "resultType", "ttlMs", "cacheScope"} {
+		if jsonraw.First(a.Message.Result, member) == nil {
+			m := missed("L044", "server/discover", a, "the member "+member)
+			m.pointer = "/result/" + member
+			misses = append(misses, m)
+		}
+	}
+	if !slices.Contains(b.supported, b.clean.Revision()) {
+		m := missed("L044", "server/discover", a, "supportedVersions with "+b.clean.Revision())
+		m.pointer = "/result/supportedVersions"
+		misses = append(misses, m)
+	}
+	return misses
+}
+
+// discovery asks what the server supports, once.
+func (b *bench) discovery(ctx context.Context) answer {
+	if b.discovered == nil {
+		a := b.ask(ctx, "server/discover", nil)
+		if b.discovered = &a; a.result() {
+			b.supported = textsIn(a.Message.Result, "supportedVersions")
+		}
+	}
+	return *b.discovered
+}
+
+// textsIn are the strings of an array that is a member.
+func textsIn(object json.RawMessage, name string) (texts []string) {
+	items, _ := jsonraw.Array(jsonraw.First(object, name))
+	for _, item := range items {
+		if text, ok := jsonraw.Text(item); ok && text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// oldVersion and newVersion are no revisions, and never will be.
+const oldVersion, newVersion = "1999-01-01", "2099-01-01"
+
+// versions opens a session with each version: a supported one is answered with itself, any
+// other is never echoed. Each session is ended again.
+func versions(ctx context.Context, b *bench) (misses []miss) {
+	answered, given := map[string]string{}, map[string]answer{}
+	offers := []string{oldVersion, newVersion}
+	for _, revision := range client.Revisions() {
+		if !client.Stateless(revision) && revision != b.clean.Revision() {
+			offers = append(offers, revision)
+		}
+	}
+	for _, offer := range offers {
+		a, ended := b.initialize(ctx, offer)
+		if given[offer] = a; a.result() {
+			answered[offer], _ = jsonraw.Text(jsonraw.First(a.Message.Result, "protocolVersion"))
+		}
+		if ended != nil && offer == oldVersion && ended.status()/100 != 2 && ended.status() != http.StatusMethodNotAllowed {
+			m := missed("L092", "DELETE", *ended, "HTTP 2xx or 405")
+			m.severity = conv.Warn
+			misses = append(misses, m)
+		}
+	}
+	for _, offer := range offers[:2] {
+		if answered[offer] == offer {
+			misses = append(misses, missed("L028", "initialize with "+offer, given[offer], "another version, or an error"))
+		}
+	}
+	for _, other := range answered { // which the server supports
+		if got, offered := answered[other]; offered && got != other && other != oldVersion && other != newVersion {
+			misses = append(misses, missed("L027", "initialize with "+other, given[other], "protocolVersion "+other))
+		}
+	}
+	return misses
+}
+
+// initialize opens a session with a version on a conversation of its own, and ends it. ended
+// is the answer to its DELETE; nil where the server gave no session id.
+func (b *bench) initialize(ctx context.Context, version string) (a answer, ended *answer) {
+	raw := wire.ComposeRequest(json.RawMessage("1"), "initialize", fmt.Appendf(nil,
+		`{"protocolVersion":%s,"capabilities":{},"clientInfo":{"name":"mcpc","version":%s}}`, jsonraw.Quote(version), jsonraw.Quote(b.f.Version)))
+	if !b.streamable() {
+		return b.uninitialized(ctx, raw), nil
+	}
+	before := b.polite.facts().session
+	a = b.send(ctx, ask{raw: raw, bare: true})
+	id := b.polite.facts().session
+	if id == "" || id == before || !a.result() {
+		return a, nil
+	}
+	b.f.Secrets.Learn(id)
+	end := b.send(ctx, ask{verb: http.MethodDelete, edits: []wire.Field{{Name: "Mcp-Session-Id", Value: id}}})
+	return a, &end
+}
+
+// uninitialized sends a message to a conversation in which nothing was sent before.
+func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
+	opt := b.clean.opt
+	for _, revision := range client.Revisions() { // such a conversation begins without a request
+		if client.Stateless(revision) {
+			opt.Protocol, opt.KnownRevision, opt.SkipDiscover = "", revision, true
+		}
+	}
+	opt.Limits.Idle = probeTime
+	tap := connect.Tap(b.clean.c)
+	conn := b.f.Record.Conns - 1
+	b.mu.Lock()
+	b.judge.muted[conn] = true
+	b.mu.Unlock()
+	s, out := b.open(ctx, b.clean.c, opt, conn, tap)
+	if !out.Good() {
+		return answer{out, b.lastOf(s)}
+	}
+	defer s.Close(context.WithoutCancel(ctx), false)
+	out = s.Raw(ctx, raw, true)
+	return answer{out, b.lastOf(s)}
+}
+
+func ping(ctx context.Context, b *bench) []miss {
+	a := b.ask(ctx, "ping", nil)
+	if m, err := jsonraw.Object(a.Result); err == nil && a.result() {
+		if rest := slices.DeleteFunc(slices.Clone(m), func(m jsonraw.Member) bool { return m.Name == "_meta" }); len(rest) == 0 {
+			return nil
+		}
+	}
+	return []miss{missed("L031", "ping", a, "the result {}")}
+}
+
+// sessionless is why requests before initialize cannot be told from others.
+func sessionless(b *bench) string {
+	return absent(b.overHTTP() && b.clean.Memory().SessionID == "", "the server has no sessions")
+}
+
+func uninitialized(ctx context.Context, b *bench) []miss {
+	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
+	a := b.uninitialized(ctx, raw)
+	if a.result() {
+		return []miss{missed("L034", "tools/list before initialize", a, "an error")}
+	}
+	return nil
+}
+
+// onlyStateless is why GET and DELETE may mean something else.
+func onlyStateless(b *bench) string {
+	return absent(b.handshakes() || len(b.supported) == 0, "the server also speaks revisions with sessions")
+}
+
+func getAndDelete(ctx context.Context, b *bench) (misses []miss) {
+	for _, verb := range []string{http.MethodGet, http.MethodDelete} {
+		if a := b.send(ctx, ask{verb: verb}); a.status() != http.StatusMethodNotAllowed {
+			misses = append(misses, missed("L071", verb, a, "HTTP 405"))
+		}
+	}
+	return misses
+}
+
+func getStream(ctx context.Context, b *bench) []miss {
+	a := b.send(ctx, ask{verb: http.MethodGet})
+	stream := a.HTTP != nil && a.status() == http.StatusOK && conv.MediaType(a.HTTP.ContentType) == "text/event-stream"
+	if stream || a.status() == http.StatusMethodNotAllowed {
+		return nil
+	}
+	return []miss{missed("L095", "GET", a, "an event stream or HTTP 405")}
+}
+
+// noNotification is why no notification of a client can be sent.
+func noNotification(b *bench) string {
+	return absent(b.stateless(), "clients send no notifications over HTTP in this revision")
+}
+
+func notification(ctx context.Context, b *bench) []miss {
+	raw := wire.ComposeNotification("notifications/cancelled", json.RawMessage(`{"requestId":"mcpc-check"}`))
+	a := b.send(ctx, ask{raw: raw})
+	body := a.HTTP != nil && len(bytes.TrimSpace(a.HTTP.Body)) > 0
+	if a.status() == http.StatusAccepted && !body {
+		return nil
+	}
+	m := missed("L082", "a notification", a, "HTTP 202 and no body")
+	if a.status()/100 == 2 {
+		m.severity = conv.Warn
+	}
+	return []miss{m}
+}
+
+// notLocal is why the server need not be bound to the loopback address.
+func notLocal(b *bench) string {
+	return absent(!isLocal(b.clean.opt.Server.URL), "the server is not on this machine")
+}
+
+// otherAddress tries the other addresses of this machine.
+func otherAddress(ctx context.Context, b *bench) []miss {
+	u, err := url.Parse(b.clean.opt.Server.URL)
+	addresses, failed := net.InterfaceAddrs()
+	if err != nil || failed != nil {
+		return []miss{{rule: "L084", skip: true, got: "the addresses of this machine are unknown"}}
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	for _, address := range addresses {
+		network, ok := address.(*net.IPNet)
+		if !ok || network.IP.IsLoopback() || network.IP.IsLinkLocalUnicast() {
+			continue
+		}
+		at := net.JoinHostPort(network.IP.String(), u.Port())
+		if c, err := dialer.DialContext(ctx, "tcp", at); err == nil {
+			c.Close()
+			return []miss{{rule: "L084", subject: "the server's port", got: "a connection to " + at, want: "none: only 127.0.0.1 and ::1", at: b.lastOf(b.clean)}}
+		}
+	}
+	return nil
+}
+
+// open judges a server on the network that anyone may use.
+func open(_ context.Context, b *bench) (misses []miss) {
+	u, err := url.Parse(b.clean.opt.Server.URL)
+	if err == nil && u.Scheme == "http" {
+		misses = append(misses, miss{rule: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)})
+	}
+	token := b.f.Guard != nil && (len(b.f.Guard.Held()) > 0 || b.f.Guard.Fixed != "") || len(b.clean.c.Fields) > 0
+	if !b.polite.facts().asked && !token {
+		misses = append(misses, miss{rule: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)})
+	}
+	return misses
+}
+
+func order(ctx context.Context, b *bench) []miss {
+	items, out := b.listOne(ctx, b.clean, "tools/list")
+	a := answer{out, b.lastOf(b.clean)}
+	if !out.Good() {
+		return []miss{{rule: "L115", skip: true, got: a.String()}}
+	}
+	before, now := b.lists.names("tools", "name"), lists{"tools": items}.names("tools", "name")
+	sortedBefore, sortedNow := slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(now))
+	if slices.Equal(sortedBefore, sortedNow) && !slices.Equal(before, now) {
+		return []miss{{rule: "L115", subject: "tools/list", got: joined(now...), want: joined(before...), at: a.at}}
+	}
+	return nil
+}
+
+// noResource is a URI that no server has.
+const noResource = "mcpc-nonexistent://x"
+
+func missingResource(ctx context.Context, b *bench) (misses []miss) {
+	a := b.ask(ctx, "resources/read", json.RawMessage(`{"uri":"`+noResource+`"}`))
+	rule, code := "L136", int64(-32002)
+	if b.stateless() {
+		rule, code = "L135", -32602
+	}
+	if a.code() != code {
+		misses = append(misses, missed(rule, "a missing resource", a, fmt.Sprintf("error %d", code)))
+	}
+	if a.code() == code {
+		if uri, _ := jsonraw.Text(jsonraw.First(a.Message.Error.Data, "uri")); uri != noResource {
+			m := missed("L137", "a missing resource", a, "data.uri "+noResource)
+			m.pointer = "/error/data/uri"
+			misses = append(misses, m)
+		}
+	}
+	return misses
+}
+
+// nothingToListenTo is why no subscription is opened.
+func nothingToListenTo(b *bench) string {
+	for _, k := range []string{"tools", "prompts", "resources"} {
+		if b.declares(k, "listChanged") {
+			return ""
+		}
+	}
+	return "the server declares no listChanged"
+}
+
+// acknowledged opens a subscription and ends it as soon as the server agreed.
+func acknowledged(ctx context.Context, b *bench) []miss {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	began := false
+	filter := client.SubscriptionFilter{Tools: b.declares("tools", "listChanged"), Prompts: b.declares("prompts", "listChanged"),
+		Resources: b.declares("resources", "listChanged")}
+	out := b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter, Patience: probeTime,
+		Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
+	a := answer{out, b.lastOf(b.clean)}
+	if began {
+		return nil
+	}
+	return []miss{missed("L177", "subscriptions/listen", a, "notifications/subscriptions/acknowledged")}
+}
+
+// notChild is why there is no process to end.
+func notChild(b *bench) string {
+	return absent(len(b.clean.opt.Server.Command) == 0, "the server is no process of mcpc's")
+}
+
+func exits(ctx context.Context, b *bench) []miss {
+	s, out := b.muted(ctx)
+	if !out.Good() {
+		return []miss{{rule: "L022", skip: true, got: out.Text}}
+	}
+	began := b.f.Now()
+	s.Close(context.WithoutCancel(ctx), true)
+	s.broken = "closed"
+	if took := b.f.Now().Sub(began); took > process.GraceAfterEOF {
+		return []miss{{rule: "L022", subject: "the end of input", got: fmt.Sprintf("not ended after %s", process.GraceAfterEOF), want: "the process exits", at: b.lastOf(s)}}
+	}
+	return nil
+}

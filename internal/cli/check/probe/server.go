@@ -1,0 +1,365 @@
+// Package probe judges a server: it opens connections to it, sends the requests that show whether it
+// keeps the rules of package lint, and reports what it found. The ladder says how far a
+// connection gets. Each probe is a row of a table: the rules that it judges, what it sends and
+// what has to come.
+package probe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint"
+	"mcpc/internal/lint/check"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/render/verdict"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A judge judges one server. The traffic of its connections is recorded, and read by the
+// linter unless the connection is muted.
+type judge struct {
+	f      *cmdutil.Factory
+	o      Request
+	linter *lint.Linter
+	polite *polite
+	ladder ladder
+	report verdict.Report
+	// refused is the ending where the server could not be judged.
+	refused wire.Outcome
+
+	traffic
+}
+
+// traffic is what was sent and received so far; mu guards it.
+type traffic struct {
+	mu sync.Mutex
+	// muted are the connections that the linter does not read, crossed the last frames of
+	// each.
+	muted   map[int]bool
+	crossed map[int]crossed
+	sent    int
+	// asked are what probes sent, by their evidence.
+	asked map[spot]asked
+	// id is that of the last request, on whichever connection.
+	id int64
+}
+
+// crossed are the last frames of a connection: what was sent, the head of a response, and what
+// was received.
+type crossed struct{ sent, head, received uint64 }
+
+// asked is a request of a probe: the revision by which it is judged, and the words of the
+// mcpc command that sends it again, "" where none does.
+type asked struct{ revision, words string }
+
+// A session is a conversation with the server on a connection of its own, and the settings
+// with which more of them are opened.
+type session struct {
+	*client.Session
+	conn int
+	opt  client.Options
+	c    *connect.Conn
+	// broken is why it cannot be used any more; "" where it can.
+	broken string
+}
+
+// Pins are the revisions by which a server is judged, "" for the one that is negotiated.
+// protocol is --protocol.
+func Pins(era, protocol string) ([]string, error) {
+	stateless, handshake := "", ""
+	for _, revision := range client.Revisions() {
+		if client.Stateless(revision) {
+			stateless = cmp.Or(stateless, revision)
+		} else {
+			handshake = cmp.Or(handshake, revision)
+		}
+	}
+	switch {
+	case era == "":
+		return []string{protocol}, nil
+	case era == "both":
+		return []string{stateless, handshake}, nil
+	case era == "legacy":
+		return []string{handshake}, nil
+	case era == "modern":
+		return []string{stateless}, nil
+	case slices.Contains(client.Revisions(), era):
+		return []string{era}, nil
+	}
+	words := append([]string{"both", "legacy", "modern"}, client.Revisions()...)
+	return nil, usage.New(fmt.Sprintf("unknown era %q", era), suggest.DidYouMean("--era %s", era, words, wire.Hint("use "+joined(words...))))
+}
+
+// A Request says which server is judged, and how. Off are the rules for which nothing
+// is sent.
+type Request struct {
+	Factory *cmdutil.Factory
+	// Argv is the command of a server, nil to go by -s; Era is "both", "legacy", "modern", a
+	// revision, or "" for the revision that is negotiated.
+	Argv  []string
+	Era   string
+	Off   []string
+	Tools check.Tools
+	Options
+}
+
+// Judge judges a server by each of the revisions that were asked for. The report is nil where
+// the server is not known. An outcome that is not good says why it could not be judged.
+func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
+	f := o.Factory
+	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools}),
+		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[spot]asked{}}}
+	defer cmdutil.StartSpinner(f)()
+	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
+	all, _ := Pins(o.Era, f.Protocol)
+	for i, pin := range all {
+		f.Protocol = pin
+		s, out := j.dial(ctx)
+		if out.Kind == wire.Usage || s == nil {
+			return nil, out
+		}
+		if i > 0 && !out.Good() && len(j.report.Revisions) > 0 {
+			j.ladder.add("revision", verdict.Skipped, out.Text, "") // the other one was judged
+			continue
+		}
+		if j.refused = j.pass(ctx, s, out); ctx.Err() != nil {
+			break
+		}
+	}
+	return j.finish(), j.refused
+}
+
+// dial opens a conversation. The session is nil where nothing was sent.
+func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
+	c := &connect.Conn{Env: &j.f.Env}
+	if o := connect.Find(c, j.o.Argv); !o.Good() {
+		return nil, o
+	}
+	how := connect.Options{Argv: j.o.Argv, NoResume: true}
+	opt, o := connect.ClientOptions(ctx, c, how)
+	if !o.Good() {
+		return nil, o
+	}
+	if j.polite == nil {
+		j.polite = newPolite(j, opt.Server.URL)
+	}
+	j.report.Target = c.Where
+	opt.Fields = append([]wire.Field{{Name: "User-Agent", Value: "mcpc-check"}}, opt.Fields...)
+	opt.Found, opt.Notified, opt.Reconnected, opt.Shape, opt.Strict = nil, nil, nil, nil, nil // the linter judges
+	opt.TapFull, opt.NextID = nil, j.next
+	j.f.Talking.Store(true)
+	return j.open(ctx, c, opt, j.f.Record.Conns-1, opt.Tap)
+}
+
+// open opens one more conversation, whose frames are those of a connection.
+func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, conn int, tap wire.Tap) (*session, wire.Outcome) {
+	s := &session{conn: conn, opt: opt, c: c}
+	s.opt.Through = nil
+	if err := connect.SetAuthTransport(c, &s.opt); err != nil { // one for each conversation
+		return s, usage.Outcome(err)
+	}
+	s.opt.Through = j.polite.over(s.opt.Through)
+	s.opt.Tap = func(f wire.Frame) {
+		tap(f)
+		f.Conn = conn
+		j.tap(j.f.Secrets.Frame(f))
+	}
+	session, out := client.Open(ctx, s.opt)
+	s.Session = session
+	return s, out
+}
+
+// again opens a conversation like another one. A muted one is not read by the linter; its
+// requests may have no answer, and are not waited for as long.
+func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
+	opt, revision := s.opt, s.Revision()
+	opt.Protocol, opt.KnownRevision, opt.SkipDiscover = revision, "", true
+	opt.Server.Transport = s.Transport()
+	tap := connect.Tap(s.c)
+	conn := j.f.Record.Conns - 1
+	if muted {
+		j.mu.Lock()
+		j.muted[conn] = true
+		j.mu.Unlock()
+		if opt.Limits.Idle <= 0 || opt.Limits.Idle > probeTime {
+			opt.Limits.Idle = probeTime
+		}
+	}
+	return j.open(ctx, s.c, opt, conn, tap)
+}
+
+// tap reads a frame.
+func (j *judge) tap(f wire.Frame) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := j.crossed[f.Conn]
+	switch {
+	case f.Kind == wire.Closed || f.Kind == wire.Stderr:
+	case f.Dir == wire.Sent:
+		if c.sent = f.Seq; f.Kind == wire.Head || f.Stream == 0 {
+			j.sent++
+		}
+	case f.Kind == wire.Head:
+		c.head = f.Seq
+	default:
+		c.received = f.Seq
+	}
+	j.crossed[f.Conn] = c
+	if !j.muted[f.Conn] {
+		j.linter.Tap(f)
+	}
+}
+
+// requests are how many were sent so far.
+func (j *judge) requests() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.sent
+}
+
+// lastOf is the evidence of what came last on a connection: the message, else the head of the
+// response, else what was sent.
+func (j *judge) lastOf(s *session) spot {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := j.crossed[s.conn]
+	switch {
+	case c.received > c.sent:
+		return spot{s.conn, c.received}
+	case c.head > c.sent:
+		return spot{s.conn, c.head}
+	}
+	return spot{s.conn, max(c.sent, 1)}
+}
+
+// next is the id of the next request: no two conversations have the same.
+func (j *judge) next() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.id++
+	return j.id
+}
+
+// pass judges the server in one conversation, of which out is the beginning.
+func (j *judge) pass(ctx context.Context, s *session, out wire.Outcome) wire.Outcome {
+	j.ladder.connection(j, s, out)
+	if !out.Good() {
+		j.ladder.authorization(ctx, j, s, out)
+		j.ladder.unreached()
+		return out
+	}
+	j.report.Revisions = append(j.report.Revisions, s.Revision())
+	j.ladder.authorization(ctx, j, s, out)
+	b := &bench{judge: j, clean: s, capabilities: s.Info().Capabilities, rev: conv.ParseRev(s.Revision())}
+	out = b.list(ctx)
+	j.ladder.unreached()
+	if out.Good() {
+		b.probe(ctx)
+	}
+	b.close(ctx)
+	return out
+}
+
+// finish closes the recording's part of the work, and makes the report.
+func (j *judge) finish() *verdict.Report {
+	j.f.Talking.Store(false)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.linter.Close()
+	r := &j.report
+	r.Ladder, r.Requests = j.ladder.rungs, j.sent
+	rec := Recording{repeat: j.repeat, revision: func(at spot) string { return j.asked[at].revision }}
+	if c := j.recorded(); c != nil {
+		defer c.Close()
+		rec.Base = len(c.Heads) - 1
+		for _, row := range c.Rows() {
+			if row.RunIndex() == rec.Base {
+				rec.Rows = append(rec.Rows, row)
+			}
+		}
+	}
+	rec.Fill(r, j.linter.Report())
+	for i, flag := range []string{"--negative", "--call"} {
+		mode := []lint.Mode{lint.Negative, lint.Calls}[i]
+		if !j.o.runs(mode) {
+			r.Lacks = append(r.Lacks, flag)
+		}
+	}
+	if j.polite != nil && j.polite.stopped() != "" {
+		r.Notes = append(r.Notes, j.polite.stopped())
+	}
+	return r
+}
+
+// recorded is the check's own recording; nil where there is none.
+func (j *judge) recorded() *capture.Capture {
+	rec := &j.f.Record
+	if rec.Recorder == nil {
+		return nil
+	}
+	rec.Flush()
+	path := j.f.RecordTo
+	if path == "" {
+		run, err := rec.Ring.Find(rec.Run())
+		if err != nil {
+			return nil
+		}
+		path = run.Path
+		j.report.Recording = fmt.Sprintf("run %d", run.Number)
+	} else {
+		j.report.Recording = path
+	}
+	c, err := capture.Open(path)
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// repeat is the command that sends the request of a finding again: that of a probe, else one
+// for the request of the row.
+func (j *judge) repeat(at spot, row *capture.Row) string {
+	if a, probed := j.asked[at]; probed {
+		if a.words == "" {
+			return ""
+		}
+		return j.f.HintText(wire.RunOnServer(a.words))
+	}
+	if row == nil || capture.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
+		return ""
+	}
+	words := "raw " + shellwords.Quote(row.Method)
+	if x, err := row.Exchange(); err == nil && x != nil {
+		if params := plainParams(x.Request.Raw); params != nil {
+			words += " " + shellwords.Quote(string(params))
+		}
+	}
+	if row.Revision != "" {
+		words += " --protocol " + row.Revision
+	}
+	return j.f.HintText(wire.RunOnServer(words))
+}
+
+// joined are words as a list in a sentence.
+func joined(words ...string) string { return strings.Join(words, ", ") }
+
+// plainParams are the params of a request without the marks that every client puts there.
+func plainParams(raw []byte) []byte {
+	params := jsonraw.Without(wire.ParseMessage(raw).Params, "_meta")
+	if members, err := jsonraw.Object(params); err != nil || len(members) == 0 {
+		return nil
+	}
+	return params
+}

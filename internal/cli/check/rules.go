@@ -1,0 +1,79 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint"
+	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// modeWords say what it takes to judge a rule.
+var modeWords = map[lint.Mode]string{
+	lint.Passive:  "any traffic shows it",
+	lint.Safe:     "check sends well-formed requests that change nothing",
+	lint.Negative: "check --negative sends malformed requests",
+	lint.Calls:    "check --call TOOL calls a tool",
+}
+
+// explainRule prints what is known of one rule.
+func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
+	r, ok := lint.Find(word)
+	if !ok {
+		if r, ok = lint.Find(strings.ToUpper(word)); !ok {
+			return unknownRule("", word)
+		}
+	}
+	raw, _ := jsonraw.Marshal(r)
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+		capability := "any"
+		if r.Capability != "any" {
+			capability = "servers that declare " + r.Capability
+		}
+		return term.Facts(w, st, [][]string{
+			{"rule", r.ID}, {"says", r.Title}, {"severity", string(r.Severity)}, {"revisions", r.Range}, {"transport", r.Transport},
+			{"servers", capability}, {"judged", modeWords[r.Mode]}, {"tags", strings.Join(r.Tags, ", ")}, {"fix", r.Fix}, {"source", r.Source},
+		})
+	}))
+}
+
+// listRules prints all rules.
+func listRules(ctx context.Context, f *cmdutil.Factory) error {
+	rules := lint.Rules()
+	raw := jsonraw.ListOf(rules, func(r lint.Rule) json.RawMessage {
+		raw, _ := jsonraw.Marshal(r)
+		return raw
+	})
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+		return term.Table(w, st, []string{"RULE", "SEVERITY", "MODE", "RULE SAYS"}, sliceutil.Map(rules, func(r lint.Rule) []string {
+			return []string{r.ID, string(r.Severity), string(r.Mode), r.Title}
+		}))
+	}))
+}
+
+// ruleWords are the ids and the tags of rules.
+func ruleWords() (words []string) {
+	for _, r := range lint.Rules() {
+		words = append(words, r.ID)
+		for _, tag := range r.Tags {
+			if !slices.Contains(words, tag) {
+				words = append(words, tag)
+			}
+		}
+	}
+	return words
+}
+
+// unknownRule is the error for a word that names no rule; where says in what it stood.
+func unknownRule(where, word string) error {
+	return usage.New(suggest.OrMeant(where+"unknown rule "+word, word, ruleWords()), wire.Run("check --list-rules")+" lists the rules and --json their tags")
+}
