@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/check/probe"
+	"mcpc/internal/cli/check/evidence"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/client"
@@ -53,7 +53,7 @@ func judgeCapture(f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcom
 	cmdutil.HideIn(f, c)
 	l := lint.New(lint.Options{Tools: tools})
 	tap := func(run int, frame wire.Frame) error {
-		frame.Conn = probe.Conn(run, frame.Conn)
+		frame.Conn = evidence.Conn(run, frame.Conn)
 		l.Tap(frame)
 		return nil
 	}
@@ -72,7 +72,7 @@ func judgeCapture(f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcom
 	}
 	l.Close()
 	r := &verdict.Report{Target: targetOf(c), Recording: c.Path}
-	probe.Recording{Rows: rows}.Fill(r, l.Report())
+	evidence.Recording{Rows: rows}.Fill(r, l.Report())
 	for _, revision := range client.Revisions() {
 		if slices.ContainsFunc(rows, func(row *capture.Row) bool { return row.Revision == revision && row.Method != "initialize" }) {
 			r.Revisions = append(r.Revisions, revision)

@@ -34,6 +34,8 @@ type bench struct {
 	// the versions in it.
 	discovered *answer
 	supported  []string
+	// called are the tools that were called.
+	called []calledTool
 }
 
 // mostPages bounds the pages of a list.
@@ -184,7 +186,7 @@ type ask struct {
 // An answer is what came for an ask.
 type answer struct {
 	wire.Outcome
-	at spot
+	at conv.Spot
 }
 
 // status is that of HTTP; 0 over stdio, and where no response came.

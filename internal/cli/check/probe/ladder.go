@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"time"
 
-	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/render/failure"
@@ -176,22 +174,20 @@ func (l *ladder) authorization(ctx context.Context, j *judge, s *session, o wire
 	}
 	l.rungs = slices.DeleteFunc(l.rungs, func(r verdict.Rung) bool { return r.Name == "auth" })
 	if !facts.asked || guard == nil {
-		l.add("auth", verdict.OK, "no authorization was requested", "")
+		text := "no authorization was requested"
+		if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
+			text = "a token was sent and accepted"
+		}
+		l.add("auth", verdict.OK, text, "")
 		return
 	}
-	challenge, _ := auth.Wanted(auth.ParseChallenges(facts.challenge.Values("Www-Authenticate")))
-	flow := connect.NewAuthFlow(ctx, &j.f.Env, s.opt.Server.URL)
-	defer flow.Net.Close()
-	j.walk(flow)
-	found, err := flow.Discover(ctx, auth.Request{Endpoint: s.opt.Server.URL, Challenge: challenge, Challenged: true}, auth.Records{})
-	switch failed, known := errors.AsType[*auth.Error](err); {
-	case err != nil && known:
-		l.add("auth", verdict.Failed, "discovery failed: "+failed.Text, j.f.HintText(failed.Hint))
-	case err != nil:
-		l.add("auth", verdict.Failed, "discovery failed: "+err.Error(), "")
+	w := j.walked(ctx, s.opt.Server.URL)
+	switch {
+	case w.err != nil:
+		l.add("auth", verdict.Failed, "discovery failed: "+w.err.Text, j.f.HintText(w.err.Hint))
 	case !o.Good():
-		l.add("auth", verdict.Failed, failure.Headline(o)+"; the authorization server is "+found.Server.Issuer, j.fix(o))
+		l.add("auth", verdict.Failed, failure.Headline(o)+"; the authorization server is "+w.found.Server.Issuer, j.fix(o))
 	default:
-		l.add("auth", verdict.OK, "the token was accepted; the authorization server is "+found.Server.Issuer, "")
+		l.add("auth", verdict.OK, "the token was accepted; the authorization server is "+w.found.Server.Issuer, "")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/client/auth"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/wire"
@@ -26,7 +25,7 @@ type miss struct {
 	rule, subject, pointer, got, want string
 	// severity is "" for that of the rule.
 	severity conv.Severity
-	at       spot
+	at       conv.Spot
 	skip     bool
 }
 
@@ -45,7 +44,7 @@ func probes() (all []probe) {
 	for _, s := range singles {
 		all = append(all, s.probe())
 	}
-	return append(append(all, safeProbes...), negativeProbes...)
+	return slices.Concat(all, safeProbes, negativeProbes, callProbes)
 }
 
 // gate says why a rule does not hold for the server in this revision, "" where it does.
@@ -68,6 +67,15 @@ func (b *bench) probe(ctx context.Context) {
 	if b.stateless() {
 		b.discovery(ctx)
 	}
+	if b.o.auth {
+		b.withoutToken(ctx)
+	}
+	if b.overHTTP() && b.polite.facts().asked {
+		b.judgeAuth(ctx, b.clean, b.rev)
+	}
+	if b.callTools(ctx); ctx.Err() != nil {
+		return
+	}
 	for _, p := range probes() {
 		if ctx.Err() != nil {
 			return
@@ -80,7 +88,11 @@ func (b *bench) probe(ctx context.Context) {
 		if r.Mode == lint.Passive || !b.o.runs(r.Mode) || made[r.ID] {
 			continue
 		}
-		if why := b.gate(r); why != "" {
+		why := b.gate(r)
+		if slices.Contains(authRules, r.ID) && why == "" && !b.polite.facts().asked {
+			why = "the server did not ask for authorization"
+		}
+		if why != "" {
 			b.linter.Exempt(r.ID, why)
 		} else if !slices.Contains(b.o.Off, r.ID) {
 			b.linter.Skip(r.ID, cmp.Or(unmade[r.ID], "check has no probe for it"))
@@ -199,7 +211,7 @@ func findingOf(m miss, rev conv.Rev) lint.Finding {
 	}
 	return lint.Finding{Rule: r.ID, Severity: cmp.Or(m.severity, r.Severity), Title: r.Title, Source: r.Page(rev), Fix: r.Fix, Subject: m.subject, Times: 1,
 		Fingerprint: strings.TrimSpace(r.ID + " " + m.subject + " " + m.pointer),
-		Evidence:    []lint.Evidence{{Conn: m.at.conn, Seq: m.at.seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""), Want: m.want}}}
+		Evidence:    []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""), Want: m.want}}}
 }
 
 // A single is a probe of one request: a rule, what it asks, and what has to come.
@@ -242,9 +254,4 @@ func (s single) probe() probe {
 		}
 		return []miss{m}
 	}}
-}
-
-// walk notes what looking for the authorization server shows.
-func (j *judge) walk(flow *auth.Flow) {
-	flow.OnStep = func(auth.Step) {}
 }

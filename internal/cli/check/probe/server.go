@@ -13,15 +13,14 @@ import (
 	"sync"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/cli/check/evidence"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/verdict"
-	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -36,6 +35,8 @@ type judge struct {
 	polite *polite
 	ladder ladder
 	report verdict.Report
+	// walk is what is known of the authorization server; nil before that was looked for.
+	walk *walk
 	// refused is the ending where the server could not be judged.
 	refused wire.Outcome
 
@@ -51,7 +52,7 @@ type traffic struct {
 	crossed map[int]crossed
 	sent    int
 	// asked are what probes sent, by their evidence.
-	asked map[spot]asked
+	asked map[conv.Spot]asked
 	// id is that of the last request, on whichever connection.
 	id int64
 }
@@ -120,7 +121,7 @@ type Request struct {
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
 	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools}),
-		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[spot]asked{}}}
+		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}}
 	defer cmdutil.StartSpinner(f)()
 	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
 	all, _ := Pins(o.Era, f.Protocol)
@@ -231,17 +232,17 @@ func (j *judge) requests() int {
 
 // lastOf is the evidence of what came last on a connection: the message, else the head of the
 // response, else what was sent.
-func (j *judge) lastOf(s *session) spot {
+func (j *judge) lastOf(s *session) conv.Spot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c := j.crossed[s.conn]
 	switch {
 	case c.received > c.sent:
-		return spot{s.conn, c.received}
+		return conv.Spot{Conn: s.conn, Seq: c.received}
 	case c.head > c.sent:
-		return spot{s.conn, c.head}
+		return conv.Spot{Conn: s.conn, Seq: c.head}
 	}
-	return spot{s.conn, max(c.sent, 1)}
+	return conv.Spot{Conn: s.conn, Seq: max(c.sent, 1)}
 }
 
 // next is the id of the next request: no two conversations have the same.
@@ -258,6 +259,7 @@ func (j *judge) pass(ctx context.Context, s *session, out wire.Outcome) wire.Out
 	if !out.Good() {
 		j.ladder.authorization(ctx, j, s, out)
 		j.ladder.unreached()
+		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.opt.Protocol, client.Revisions()[0])))
 		return out
 	}
 	j.report.Revisions = append(j.report.Revisions, s.Revision())
@@ -280,8 +282,9 @@ func (j *judge) finish() *verdict.Report {
 	j.linter.Close()
 	r := &j.report
 	r.Ladder, r.Requests = j.ladder.rungs, j.sent
-	rec := Recording{repeat: j.repeat, revision: func(at spot) string { return j.asked[at].revision }}
-	if c := j.recorded(); c != nil {
+	rec := evidence.Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.asked[at].revision }}
+	c, name := evidence.Own(j.f)
+	if r.Recording = name; c != nil {
 		defer c.Close()
 		rec.Base = len(c.Heads) - 1
 		for _, row := range c.Rows() {
@@ -303,63 +306,20 @@ func (j *judge) finish() *verdict.Report {
 	return r
 }
 
-// recorded is the check's own recording; nil where there is none.
-func (j *judge) recorded() *capture.Capture {
-	rec := &j.f.Record
-	if rec.Recorder == nil {
-		return nil
-	}
-	rec.Flush()
-	path := j.f.RecordTo
-	if path == "" {
-		run, err := rec.Ring.Find(rec.Run())
-		if err != nil {
-			return nil
-		}
-		path = run.Path
-		j.report.Recording = fmt.Sprintf("run %d", run.Number)
-	} else {
-		j.report.Recording = path
-	}
-	c, err := capture.Open(path)
-	if err != nil {
-		return nil
-	}
-	return c
-}
-
 // repeat is the command that sends the request of a finding again: that of a probe, else one
 // for the request of the row.
-func (j *judge) repeat(at spot, row *capture.Row) string {
+func (j *judge) repeat(at conv.Spot, row *capture.Row) string {
 	if a, probed := j.asked[at]; probed {
 		if a.words == "" {
 			return ""
 		}
 		return j.f.HintText(wire.RunOnServer(a.words))
 	}
-	if row == nil || capture.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
-		return ""
+	if words := evidence.Words(row); words != "" {
+		return j.f.HintText(wire.RunOnServer(words))
 	}
-	words := "raw " + shellwords.Quote(row.Method)
-	if x, err := row.Exchange(); err == nil && x != nil {
-		if params := plainParams(x.Request.Raw); params != nil {
-			words += " " + shellwords.Quote(string(params))
-		}
-	}
-	if row.Revision != "" {
-		words += " --protocol " + row.Revision
-	}
-	return j.f.HintText(wire.RunOnServer(words))
+	return ""
 }
 
 // joined are words as a list in a sentence.
 func joined(words ...string) string { return strings.Join(words, ", ") }
-
-// plainParams are the params of a request without the marks that every client puts there.
-func plainParams(raw []byte) []byte {
-	params := jsonraw.Without(wire.ParseMessage(raw).Params, "_meta")
-	if members, err := jsonraw.Object(params); err != nil || len(members) == 0 {
-		return nil
-	}
-	return params
-}

@@ -1,14 +1,21 @@
-package probe
+// Package evidence names the evidence of a linter's findings: by the exchanges of a recording,
+// as mcpc show takes them, and by the commands that send their requests again.
+package evidence
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -18,23 +25,17 @@ const runShift = 24
 // Conn numbers a conversation so that those of several runs of a capture differ.
 func Conn(run, conn int) int { return run<<runShift + conn }
 
-// A spot is a frame of a recording: conversations of several runs differ in conn.
-type spot struct {
-	conn int
-	seq  uint64
-}
-
-func spotOf(e lint.Evidence) spot { return spot{e.Conn, e.Seq} }
+func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
 // A Recording has the rows by which evidence is named: those of the run with index Base in
-// their capture and of the runs after it. repeat makes the command that sends the request of
-// a row again, and revision is that by which a probe was judged; both may be nil, and so may
+// their capture and of the runs after it. Repeat makes the command that sends the request of
+// a row again, and Revision is that by which a probe was judged; both may be nil, and so may
 // the row.
 type Recording struct {
 	Rows     []*capture.Row
 	Base     int
-	repeat   func(at spot, row *capture.Row) string
-	revision func(at spot) string
+	Repeat   func(at conv.Spot, row *capture.Row) string
+	Revision func(at conv.Spot) string
 }
 
 // Fill writes what the linter found into a report.
@@ -50,8 +51,8 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 		for i, e := range f.Evidence {
 			out := verdict.Evidence{Run: e.Run, Conn: e.Conn & (1<<runShift - 1), Seq: e.Seq, Pointer: e.Pointer, Got: e.Got, Want: e.Want}
 			row, revision := at[spotOf(e)], ""
-			if rec.revision != nil {
-				revision = rec.revision(spotOf(e))
+			if rec.Revision != nil {
+				revision = rec.Revision(spotOf(e))
 			}
 			if row != nil {
 				out.Exchange = row.Number()
@@ -63,8 +64,8 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 			if slices.Contains(client.Revisions(), revision) && !slices.Contains(finding.Revisions, revision) {
 				finding.Revisions = append(finding.Revisions, revision)
 			}
-			if i == 0 && rec.repeat != nil {
-				finding.Repeat = rec.repeat(spotOf(e), row)
+			if i == 0 && rec.Repeat != nil {
+				finding.Repeat = rec.Repeat(spotOf(e), row)
 			}
 			finding.Evidence = append(finding.Evidence, out)
 		}
@@ -82,8 +83,8 @@ func verdictOf(v lint.Verdict) string {
 
 // locate finds the rows to which the evidence belongs. The recording is read once more, as
 // far as something is missing.
-func (rec Recording) locate(findings []lint.Finding) map[spot]*capture.Row {
-	missing, found := map[spot]bool{}, map[spot]*capture.Row{}
+func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*capture.Row {
+	missing, found := map[conv.Spot]bool{}, map[conv.Spot]*capture.Row{}
 	for _, f := range findings {
 		for _, e := range f.Evidence {
 			missing[spotOf(e)] = true
@@ -94,7 +95,7 @@ func (rec Recording) locate(findings []lint.Finding) map[spot]*capture.Row {
 			break
 		}
 		_ = row.EachFrame(func(f wire.Frame) error {
-			at := spot{Conn(row.RunIndex()-rec.Base, f.Conn), f.Seq}
+			at := conv.Spot{Conn: Conn(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
 			if missing[at] {
 				delete(missing, at)
 				found[at] = row
@@ -103,4 +104,47 @@ func (rec Recording) locate(findings []lint.Finding) map[spot]*capture.Row {
 		})
 	}
 	return found
+}
+
+// Own is the recording that the command itself has made so far, and its name for a user; nil
+// where there is none.
+func Own(f *cmdutil.Factory) (c *capture.Capture, name string) {
+	rec, path := &f.Record, f.RecordTo
+	if rec.Recorder == nil {
+		return nil, ""
+	}
+	rec.Flush()
+	name = path
+	if path == "" {
+		run, err := rec.Ring.Find(rec.Run())
+		if err != nil {
+			return nil, ""
+		}
+		path, name = run.Path, fmt.Sprintf("run %d", run.Number)
+	}
+	c, err := capture.Open(path)
+	if err != nil {
+		return nil, name
+	}
+	return c, name
+}
+
+// Words are those of the mcpc command that sends the request of a row again; "" where none
+// does. The row may be nil.
+func Words(row *capture.Row) string {
+	if row == nil || capture.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
+		return ""
+	}
+	words := "raw " + shellwords.Quote(row.Method)
+	if x, err := row.Exchange(); err == nil && x != nil {
+		// The marks that every client puts there are left out.
+		params := jsonraw.Without(wire.ParseMessage(x.Request.Raw).Params, "_meta")
+		if members, err := jsonraw.Object(params); err == nil && len(members) > 0 {
+			words += " " + shellwords.Quote(string(params))
+		}
+	}
+	if slices.Contains(client.Revisions(), row.Revision) {
+		words += " --protocol " + row.Revision
+	}
+	return words
 }

@@ -1,0 +1,185 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/paramheader"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+// callProbes call the tools that the user named, or read-only ones.
+var callProbes = []probe{
+	{rules: []string{"L124"}, when: func(b *bench) string { return noCall(b, requiresArgument, "needs an argument") }, do: missingArgument},
+	{rules: []string{"L126"}, when: func(b *bench) string { return noCall(b, mistypable, "has an argument of another type than string") }, do: wrongType},
+	{rules: []string{"L067", "L068", "L069", "L070"}, when: func(b *bench) string { return noCall(b, mirrorsArgument, "has an x-mcp-header") }, do: paramHeaders},
+	{rules: []string{"L051"}, when: func(b *bench) string {
+		return absent(!slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 }), "no tool that was called needs a capability of the client")
+	}, do: lackedCapability},
+}
+
+// A calledTool is a tool that was called, and what came.
+type calledTool struct {
+	toolCall
+	schema json.RawMessage
+	answer answer
+}
+
+// callTools calls the tools: those of --call with their arguments, and with --call-read-only
+// those that are read-only, not destructive, and need no arguments. The linter judges the
+// results.
+func (b *bench) callTools(ctx context.Context) {
+	for _, tool := range b.lists["tools"] {
+		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
+		schema := jsonraw.First(tool, "inputSchema")
+		calls := slices.DeleteFunc(slices.Clone(b.o.tools), func(c toolCall) bool { return c.name != name })
+		if hints := jsonraw.First(tool, "annotations"); len(calls) == 0 && b.o.readOnly && len(requiredIn(schema)) == 0 &&
+			string(jsonraw.First(hints, "readOnlyHint")) == "true" && string(jsonraw.First(hints, "destructiveHint")) != "true" {
+			calls = []toolCall{{name, json.RawMessage("{}")}}
+		}
+		for _, c := range calls {
+			if b.budget() != "" {
+				return
+			}
+			out := b.clean.Do(ctx, client.Call{Method: "tools/call", Params: c.params(), Schema: schema, Once: true})
+			b.called = append(b.called, calledTool{c, schema, answer{out, b.lastOf(b.clean)}})
+		}
+	}
+	for _, c := range b.o.tools {
+		if !slices.Contains(b.lists.names("tools", "name"), c.name) {
+			b.report.Notes = append(b.report.Notes, "the tool of --call is not listed: "+c.name)
+		}
+	}
+}
+
+func (c toolCall) params() json.RawMessage {
+	return jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(c.name)), "arguments", c.args)
+}
+
+// call asks to call a tool with other arguments, and header fields that fit them.
+func (c calledTool) call(args json.RawMessage) ask {
+	params := toolCall{c.name, args}.params()
+	return ask{method: "tools/call", params: params, edits: paramheader.Fields(c.schema, params)}
+}
+
+func requiredIn(schema json.RawMessage) []string { return textsIn(schema, "required") }
+
+// noCall is why no tool that was called shows whether a rule is kept.
+func noCall(b *bench, fits func(calledTool) bool, what string) string {
+	return absent(!slices.ContainsFunc(b.called, fits), "no tool that was called "+what)
+}
+
+func requiresArgument(c calledTool) bool { return len(requiredIn(c.schema)) > 0 }
+
+// mistyped is an argument with a value of another type than its own, which no server takes
+// for the right one; nil where there is none.
+func (c calledTool) mistyped() json.RawMessage {
+	properties, _ := jsonraw.Object(jsonraw.First(c.schema, "properties"))
+	for _, p := range properties {
+		if kind, _ := jsonraw.Text(jsonraw.First(p.Value, "type")); slices.Contains([]string{"number", "integer", "boolean", "object", "array"}, kind) {
+			return jsonraw.With(c.args, p.Name, jsonraw.Quote("mcpc"))
+		}
+	}
+	return nil
+}
+
+func mistypable(c calledTool) bool      { return c.mistyped() != nil }
+func mirrorsArgument(c calledTool) bool { return len(paramheader.Fields(c.schema, c.params())) > 0 }
+
+func missingArgument(ctx context.Context, b *bench) (misses []miss) {
+	for _, c := range b.called {
+		if !requiresArgument(c) {
+			continue
+		}
+		a := b.send(ctx, c.call(json.RawMessage("{}")))
+		if a.Kind == wire.ToolError || a.result() { // which L126 is about
+			continue
+		}
+		m := missed("L124", "tool "+c.name, a, "a result with isError true")
+		if b.rev >= conv.R26 && a.code() == -32602 {
+			m.severity = conv.Info
+		}
+		misses = append(misses, m)
+	}
+	return misses
+}
+
+func wrongType(ctx context.Context, b *bench) (misses []miss) {
+	for _, c := range b.called {
+		args := c.mistyped()
+		if args == nil {
+			continue
+		}
+		if a := b.send(ctx, c.call(args)); a.result() && a.Kind != wire.ToolError {
+			misses = append(misses, missed("L126", "tool "+c.name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"))
+		}
+	}
+	return misses
+}
+
+// paramHeaders sends header fields that do not fit the arguments, and ones that do in
+// another form.
+func paramHeaders(ctx context.Context, b *bench) (misses []miss) {
+	for _, c := range b.called {
+		for _, f := range paramheader.Fields(c.schema, c.params()) {
+			subject := "tool " + c.name + ", " + f.Name
+			for _, value := range []string{"mcpc-other", ""} {
+				q := c.call(c.args)
+				q.edits = append(q.edits, field(f.Name, value))
+				if a := b.send(ctx, q); !badHeader.met(a) {
+					misses = append(misses, missed("L067", fmt.Sprintf("%s: %q", subject, value), a, badHeader.text))
+				}
+			}
+			misses = append(misses, headerForms(ctx, b, c, f, subject)...)
+		}
+	}
+	return misses
+}
+
+// headerForms leaves an argument out, and writes an integer in another form.
+func headerForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) (misses []miss) {
+	refused := func(a answer) bool { return a.code() == -32020 }
+	arguments, _ := jsonraw.Object(c.args)
+	for _, argument := range arguments {
+		schema := conv.Inside(c.schema, "properties", argument.Name)
+		if name, _ := jsonraw.Text(jsonraw.First(schema, "x-mcp-header")); !strings.EqualFold("Mcp-Param-"+name, f.Name) {
+			continue
+		}
+		if a := b.send(ctx, c.call(jsonraw.Without(c.args, argument.Name))); refused(a) {
+			misses = append(misses, missed("L068", subject, a, "no error -32020 where the argument is absent"))
+		}
+		switch kind, _ := jsonraw.Text(jsonraw.First(schema, "type")); kind {
+		case "integer":
+			q := c.call(c.args)
+			q.edits = append(q.edits, field(f.Name, f.Value+".0"))
+			if a := b.send(ctx, q); refused(a) {
+				misses = append(misses, missed("L069", subject, a, f.Value+".0 is the same number"))
+			}
+		case "string":
+			if a := b.send(ctx, c.call(jsonraw.With(c.args, argument.Name, json.RawMessage(`""`)))); refused(a) {
+				misses = append(misses, missed("L070", subject, a, "an empty header for an empty string"))
+			}
+		}
+	}
+	return misses
+}
+
+func lackedCapability(_ context.Context, b *bench) (misses []miss) {
+	for _, c := range b.called {
+		if c.answer.code() != -32021 {
+			continue
+		}
+		needs := jsonraw.First(c.answer.Message.Error.Data, "requiredCapabilities")
+		if _, err := jsonraw.Object(needs); err != nil || c.answer.status() != 0 && c.answer.status() != http.StatusBadRequest {
+			misses = append(misses, missed("L051", "tool "+c.name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
+		}
+	}
+	return misses
+}
