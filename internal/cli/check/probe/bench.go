@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -232,7 +233,7 @@ func (a answer) String() string {
 	case a.HTTP == nil:
 		parts = append(parts, a.Text)
 	}
-	return strings.Join(parts, ", ")
+	return cmp.Or(strings.Join(parts, ", "), "nothing")
 }
 
 // compose is a request with the marks of the revision, as the client would send it.

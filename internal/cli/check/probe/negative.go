@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -352,7 +353,7 @@ func sameLists(ctx context.Context, b *bench) (misses []miss) {
 		items, out := other.listOne(ctx, other.clean, k.Method)
 		was, is := lists{k.Many: before}.names(k.Many, k.Key), lists{k.Many: items}.names(k.Many, k.Key)
 		if slices.Sort(was); out.Good() && !slices.Equal(was, slices.Sorted(slices.Values(is))) {
-			misses = append(misses, miss{rule: "L057", subject: k.Method, got: joined(is...), want: joined(was...), at: b.lastOf(other.clean)})
+			misses = append(misses, miss{rule: "L057", subject: k.Method, got: cmp.Or(joined(is...), "an empty list"), want: cmp.Or(joined(was...), "an empty list"), at: b.lastOf(other.clean)})
 		}
 	}
 	return misses
