@@ -71,6 +71,9 @@ var singles = []single{
 		}, want: invalidParams},
 	{rule: "L175", subject: "the log level loud", ask: badLevel, want: invalidParams},
 	{rule: "L188", subject: "an unknown task", ask: call("tasks/get", `{"taskId":"mcpc-no-such-task"}`), want: invalidParams},
+	{rule: "L189", subject: "tasks/get with another Mcp-Name", ask: func(*bench) ask {
+		return ask{method: "tasks/get", params: json.RawMessage(`{"taskId":"mcpc-no-such-task"}`), edits: []wire.Field{field("Mcp-Name", "mcpc-other")}}
+	}, want: badHeader},
 	{rule: "L008", subject: "a batch of two", ask: func(b *bench) ask {
 		return ask{raw: fmt.Appendf(nil, "[%s,%s]", b.compose("ping", nil), b.compose("ping", nil))}
 	}, want: want{statuses: []int{http.StatusOK}, result: true, text: "both results"}},

@@ -43,6 +43,7 @@ var safeProbes = []probe{
 var unmade = map[string]string{
 	"L150": "needs two tokens", "L207": "needs a token for another server", "L208": "needs a token in a URL",
 	"L080": "needs a slow tool, and another that shows whether it still works", "L157": "needs a tool that asks for input",
+	"L050": "needs a tool that asks for input",
 	"L158": "needs a tool that asks for input", "L184": "needs a tool that becomes a task", "L193": "needs a finished task",
 	"L140": "reads files outside of the server's roots", "L101": "needs a stream that breaks off",
 }

@@ -125,18 +125,24 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	defer cmdutil.StartSpinner(f)()
 	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
 	all, _ := Pins(o.Era, f.Protocol)
+	var unspoken []string
 	for i, pin := range all {
 		f.Protocol = pin
 		s, out := j.dial(ctx)
 		if out.Kind == wire.Usage || s == nil {
 			return nil, out
 		}
-		if i > 0 && !out.Good() && len(j.report.Revisions) > 0 {
-			j.ladder.add("revision", verdict.Skipped, out.Text, "") // the other one was judged
+		if !out.Good() && ctx.Err() == nil && (i < len(all)-1 || len(j.report.Revisions) > 0) {
+			unspoken = append(unspoken, pin+": "+out.Text) // the other one may be judged
 			continue
 		}
 		if j.refused = j.pass(ctx, s, out); ctx.Err() != nil {
 			break
+		}
+	}
+	if len(j.report.Revisions) > 0 {
+		for _, text := range unspoken {
+			j.ladder.add("revision", verdict.Skipped, text, "")
 		}
 	}
 	return j.finish(), j.refused
