@@ -73,7 +73,7 @@ func (j *judge) walked(ctx context.Context, endpoint string) *walk {
 // misses judges what a walk found.
 func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 	add := func(rule, subject, got, want string, severity conv.Severity) {
-		misses = append(misses, miss{rule: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, at: at})
+		misses = append(misses, miss{id: rule, subject: subject, got: strings.TrimSpace(got), want: want, severity: severity, at: at})
 	}
 	if w.resource.raw == nil {
 		add("L197", "the protected resource metadata", strings.Join(trimmed(w.tried), "; "), "a JSON document", "")
@@ -102,7 +102,7 @@ func (w *walk) misses(endpoint string, at conv.Spot) (misses []miss) {
 // serverMisses judges the metadata of the authorization server.
 func (w *walk) serverMisses(at conv.Spot) (misses []miss) {
 	add := func(rule, got, want string, severity conv.Severity) {
-		misses = append(misses, miss{rule: rule, subject: w.server.url, got: got, want: want, severity: severity, at: at})
+		misses = append(misses, miss{id: rule, subject: w.server.url, got: got, want: want, severity: severity, at: at})
 	}
 	m, _ := jsonraw.Object(w.server.raw)
 	if methods := textsIn(w.server.raw, "code_challenge_methods_supported"); !slices.Contains(methods, "S256") {
@@ -153,13 +153,13 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 		case slices.Contains(j.o.Off, id):
 		case rev < r.From || rev > r.To:
 			j.linter.Exempt(id, "holds for "+r.Range)
-		case id == "L200" && j.walk.server.raw == nil && len(misses) > 0 && !slices.ContainsFunc(misses, func(m miss) bool { return m.rule == id }),
+		case id == "L200" && j.walk.server.raw == nil && len(misses) > 0 && !slices.ContainsFunc(misses, func(m miss) bool { return m.id == id }),
 			later && j.walk.server.raw == nil:
 			j.linter.Skip(id, "the metadata of the authorization server was not found")
 		default:
 			var findings []lint.Finding
 			for _, m := range misses {
-				if m.rule == id {
+				if m.id == id {
 					findings = append(findings, findingOf(m, rev))
 				}
 			}

@@ -41,46 +41,46 @@ func field(name, value string) wire.Field { return wire.Field{Name: name, Value:
 
 // singles are the probes of one request each.
 var singles = []single{
-	{rule: "L011", subject: "mcpc/doesNotExist", ask: call("mcpc/doesNotExist", `{}`), want: want{codes: []int64{-32601}, text: "error -32601"}},
-	{rule: "L049", subject: "a request without clientInfo", ask: lessMeta("clientInfo"), want: anyResult},
-	{rule: "L063", subject: "header names in lower case", ask: func(b *bench) ask {
+	{id: "L011", subject: "mcpc/doesNotExist", ask: call("mcpc/doesNotExist", `{}`), want: want{codes: []int64{-32601}, text: "error -32601"}},
+	{id: "L049", subject: "a request without clientInfo", ask: lessMeta("clientInfo"), want: anyResult},
+	{id: "L063", subject: "header names in lower case", ask: func(b *bench) ask {
 		return ask{method: b.plainMethod(), edits: []wire.Field{field("mcp-method", b.plainMethod()), field("mcp-protocol-version", b.clean.Revision())}}
 	}, want: anyResult},
-	{rule: "L064", subject: "Mcp-Method in another case", ask: func(b *bench) ask {
+	{id: "L064", subject: "Mcp-Method in another case", ask: func(b *bench) ask {
 		return ask{method: b.plainMethod(), edits: []wire.Field{field("Mcp-Method", strings.ToUpper(b.plainMethod()))}}
 	}, want: badHeader},
-	{rule: "L065", subject: "Mcp-Name in base64", when: noNamed, ask: func(b *bench) ask { return b.named(encoded) }, want: anyResult},
-	{rule: "L066", subject: "Mcp-Name with invalid base64", when: noNamed, ask: func(b *bench) ask {
+	{id: "L065", subject: "Mcp-Name in base64", when: noNamed, ask: func(b *bench) ask { return b.named(encoded) }, want: anyResult},
+	{id: "L066", subject: "Mcp-Name with invalid base64", when: noNamed, ask: func(b *bench) ask {
 		return b.named(func(string) string { return "=?base64?%%%?=" })
 	}, want: badHeader},
-	{rule: "L073", subject: "Mcp-Session-Id", ask: edited(field("Mcp-Session-Id", "mcpc-bogus-session")), want: anyResult},
-	{rule: "L073", subject: "Last-Event-ID", ask: edited(field("Last-Event-ID", "mcpc-check")), want: anyResult},
-	{rule: "L091", subject: "an unknown session", when: sessionless, ask: edited(field("Mcp-Session-Id", "mcpc-unknown-session")),
+	{id: "L073", subject: "Mcp-Session-Id", ask: edited(field("Mcp-Session-Id", "mcpc-bogus-session")), want: anyResult},
+	{id: "L073", subject: "Last-Event-ID", ask: edited(field("Last-Event-ID", "mcpc-check")), want: anyResult},
+	{id: "L091", subject: "an unknown session", when: sessionless, ask: edited(field("Mcp-Session-Id", "mcpc-unknown-session")),
 		want: want{statuses: []int{http.StatusNotFound}, text: "HTTP 404"}},
-	{rule: "L090", subject: "no session id", when: sessionless, ask: edited(field("Mcp-Session-Id", "")),
+	{id: "L090", subject: "no session id", when: sessionless, ask: edited(field("Mcp-Session-Id", "")),
 		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
-	{rule: "L093", subject: "MCP-Protocol-Version: banana", ask: edited(field("MCP-Protocol-Version", "banana")),
+	{id: "L093", subject: "MCP-Protocol-Version: banana", ask: edited(field("MCP-Protocol-Version", "banana")),
 		want: want{statuses: []int{http.StatusBadRequest}, text: "HTTP 400"}},
-	{rule: "L094", subject: "no MCP-Protocol-Version", ask: edited(field("MCP-Protocol-Version", "")), want: anyResult},
-	{rule: "L123", subject: "an unknown tool", ask: call("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`), want: invalidParams},
-	{rule: "L125", subject: "arguments in an array", ask: malformedCall, want: want{codes: []int64{-32602}, other: conv.Warn, toolError: true, text: "error -32602"}},
-	{rule: "L141", subject: "an unknown prompt", ask: call("prompts/get", `{"name":"mcpc-no-such-prompt"}`), want: invalidParams},
-	{rule: "L141", subject: "a prompt without its arguments", when: func(b *bench) string { return absent(b.lists.promptWith(true) == "", "no prompt needs an argument") },
+	{id: "L094", subject: "no MCP-Protocol-Version", ask: edited(field("MCP-Protocol-Version", "")), want: anyResult},
+	{id: "L123", subject: "an unknown tool", ask: call("tools/call", `{"name":"mcpc-no-such-tool","arguments":{}}`), want: invalidParams},
+	{id: "L125", subject: "arguments in an array", ask: malformedCall, want: want{codes: []int64{-32602}, other: conv.Warn, toolError: true, text: "error -32602"}},
+	{id: "L141", subject: "an unknown prompt", ask: call("prompts/get", `{"name":"mcpc-no-such-prompt"}`), want: invalidParams},
+	{id: "L141", subject: "a prompt without its arguments", when: func(b *bench) string { return absent(b.lists.promptWith(true) == "", "no prompt needs an argument") },
 		ask: func(b *bench) ask {
 			return ask{method: "prompts/get", params: jsonraw.With(nil, "name", jsonraw.Quote(b.lists.promptWith(true)))}
 		}, want: invalidParams},
-	{rule: "L175", subject: "the log level loud", ask: badLevel, want: invalidParams},
-	{rule: "L188", subject: "an unknown task", ask: call("tasks/get", `{"taskId":"mcpc-no-such-task"}`), want: invalidParams},
-	{rule: "L189", subject: "tasks/get with another Mcp-Name", ask: func(*bench) ask {
+	{id: "L175", subject: "the log level loud", ask: badLevel, want: invalidParams},
+	{id: "L188", subject: "an unknown task", ask: call("tasks/get", `{"taskId":"mcpc-no-such-task"}`), want: invalidParams},
+	{id: "L189", subject: "tasks/get with another Mcp-Name", ask: func(*bench) ask {
 		return ask{method: "tasks/get", params: json.RawMessage(`{"taskId":"mcpc-no-such-task"}`), edits: []wire.Field{field("Mcp-Name", "mcpc-other")}}
 	}, want: badHeader},
-	{rule: "L008", subject: "a batch of two", ask: func(b *bench) ask {
+	{id: "L008", subject: "a batch of two", ask: func(b *bench) ask {
 		return ask{raw: fmt.Appendf(nil, "[%s,%s]", b.compose("ping", nil), b.compose("ping", nil))}
 	}, want: want{statuses: []int{http.StatusOK}, result: true, text: "both results"}},
-	{rule: "L012", subject: "unreadable JSON", ask: func(b *bench) ask {
+	{id: "L012", subject: "unreadable JSON", ask: func(b *bench) ask {
 		return ask{raw: []byte("{"), edits: b.marks("tools/list")}
 	}, want: want{codes: []int64{-32700}, statuses: []int{http.StatusBadRequest}, text: "error -32700"}},
-	{rule: "L012", subject: "a request without a method", ask: func(b *bench) ask {
+	{id: "L012", subject: "a request without a method", ask: func(b *bench) ask {
 		return ask{raw: []byte(`{"jsonrpc":"2.0","id":1}`), edits: b.marks("tools/list")}
 	}, want: want{codes: []int64{-32600}, statuses: []int{http.StatusBadRequest}, text: "error -32600"}},
 }
@@ -345,7 +345,7 @@ func initializeRefused(ctx context.Context, b *bench) []miss {
 func sameLists(ctx context.Context, b *bench) (misses []miss) {
 	other, out := b.fresh(ctx)
 	if !out.Good() {
-		return []miss{{rule: "L057", skip: true, got: out.Text}}
+		return []miss{{id: "L057", skip: true, got: out.Text}}
 	}
 	defer other.close(ctx)
 	for _, k := range connect.Kinds {
@@ -356,7 +356,7 @@ func sameLists(ctx context.Context, b *bench) (misses []miss) {
 		items, out := other.listOne(ctx, other.clean, k.Method)
 		was, is := lists{k.Many: before}.names(k.Many, k.Key), lists{k.Many: items}.names(k.Many, k.Key)
 		if slices.Sort(was); out.Good() && !slices.Equal(was, slices.Sorted(slices.Values(is))) {
-			misses = append(misses, miss{rule: "L057", subject: k.Method, got: cmp.Or(joined(is...), "an empty list"), want: cmp.Or(joined(was...), "an empty list"), at: b.lastOf(other.clean)})
+			misses = append(misses, miss{id: "L057", subject: k.Method, got: cmp.Or(joined(is...), "an empty list"), want: cmp.Or(joined(was...), "an empty list"), at: b.lastOf(other.clean)})
 		}
 	}
 	return misses

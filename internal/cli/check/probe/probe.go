@@ -20,9 +20,9 @@ type probe struct {
 	do    func(ctx context.Context, b *bench) []miss
 }
 
-// A miss is a rule that a probe found broken, or where skip is set could not judge.
+// A miss is a rule, by its id, that a probe found broken, or where skip is set could not judge.
 type miss struct {
-	rule, subject, pointer, got, want string
+	id, subject, pointer, got, want string
 	// severity is "" for that of the rule.
 	severity conv.Severity
 	at       conv.Spot
@@ -31,12 +31,12 @@ type miss struct {
 
 // missed is the miss of a rule by an answer.
 func missed(rule, subject string, a answer, want string) miss {
-	return miss{rule: rule, subject: subject, got: a.String(), want: want, at: a.at, skip: a.lost()}
+	return miss{id: rule, subject: subject, got: a.String(), want: want, at: a.at, skip: a.lost()}
 }
 
 // same reports two misses of the same rule in the same way.
 func (m miss) same(other miss) bool {
-	return m.rule == other.rule && m.subject == other.subject && m.pointer == other.pointer && m.skip == other.skip
+	return m.id == other.id && m.subject == other.subject && m.pointer == other.pointer && m.skip == other.skip
 }
 
 // probes are all of them, in the order in which they are made: those of most value first.
@@ -140,7 +140,7 @@ func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
 		var findings []lint.Finding
 		skipped := false
 		for _, m := range misses {
-			if m.rule != id {
+			if m.id != id {
 				continue
 			}
 			if m.skip {
@@ -204,7 +204,7 @@ func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 const mostQuoted = 200
 
 func findingOf(m miss, rev conv.Rev) lint.Finding {
-	r, _ := lint.Find(m.rule)
+	r, _ := lint.Find(m.id)
 	got := m.got
 	if len(got) > mostQuoted {
 		got = got[:mostQuoted]
@@ -214,12 +214,12 @@ func findingOf(m miss, rev conv.Rev) lint.Finding {
 		Evidence:    []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""), Want: m.want}}}
 }
 
-// A single is a probe of one request: a rule, what it asks, and what has to come.
+// A single is a probe of one request: the id of a rule, what it asks, and what has to come.
 type single struct {
-	rule, subject string
-	when          func(b *bench) string
-	ask           func(b *bench) ask
-	want          want
+	id, subject string
+	when        func(b *bench) string
+	ask         func(b *bench) ask
+	want        want
 }
 
 // A want is what has to come: one of the codes, or a result, and over HTTP one of the statuses.
@@ -243,12 +243,12 @@ func (w want) met(a answer) bool {
 }
 
 func (s single) probe() probe {
-	return probe{rules: []string{s.rule}, when: s.when, do: func(ctx context.Context, b *bench) []miss {
+	return probe{rules: []string{s.id}, when: s.when, do: func(ctx context.Context, b *bench) []miss {
 		a := b.send(ctx, s.ask(b))
 		if s.want.met(a) {
 			return nil
 		}
-		m := missed(s.rule, s.subject, a, s.want.text)
+		m := missed(s.id, s.subject, a, s.want.text)
 		if a.code() != 0 || s.want.toolError && a.Kind == wire.ToolError {
 			m.severity = s.want.other
 		}

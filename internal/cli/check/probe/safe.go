@@ -302,7 +302,7 @@ func otherAddress(ctx context.Context, b *bench) []miss {
 	u, err := url.Parse(b.clean.opt.Server.URL)
 	addresses, failed := net.InterfaceAddrs()
 	if err != nil || failed != nil {
-		return []miss{{rule: "L084", skip: true, got: "the addresses of this machine are unknown"}}
+		return []miss{{id: "L084", skip: true, got: "the addresses of this machine are unknown"}}
 	}
 	dialer := net.Dialer{Timeout: time.Second}
 	for _, address := range addresses {
@@ -313,7 +313,7 @@ func otherAddress(ctx context.Context, b *bench) []miss {
 		at := net.JoinHostPort(network.IP.String(), u.Port())
 		if c, err := dialer.DialContext(ctx, "tcp", at); err == nil {
 			c.Close()
-			return []miss{{rule: "L084", subject: "the server's port", got: "a connection to " + at, want: "none: only 127.0.0.1 and ::1", at: b.lastOf(b.clean)}}
+			return []miss{{id: "L084", subject: "the server's port", got: "a connection to " + at, want: "none: only 127.0.0.1 and ::1", at: b.lastOf(b.clean)}}
 		}
 	}
 	return nil
@@ -323,11 +323,11 @@ func otherAddress(ctx context.Context, b *bench) []miss {
 func open(_ context.Context, b *bench) (misses []miss) {
 	u, err := url.Parse(b.clean.opt.Server.URL)
 	if err == nil && u.Scheme == "http" {
-		misses = append(misses, miss{rule: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)})
+		misses = append(misses, miss{id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)})
 	}
 	token := b.f.Guard != nil && (len(b.f.Guard.Held()) > 0 || b.f.Guard.Fixed != "") || len(b.clean.c.Fields) > 0
 	if !b.polite.facts().asked && !token {
-		misses = append(misses, miss{rule: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)})
+		misses = append(misses, miss{id: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)})
 	}
 	return misses
 }
@@ -336,12 +336,12 @@ func order(ctx context.Context, b *bench) []miss {
 	items, out := b.listOne(ctx, b.clean, "tools/list")
 	a := answer{out, b.lastOf(b.clean)}
 	if !out.Good() {
-		return []miss{{rule: "L115", skip: true, got: a.String()}}
+		return []miss{{id: "L115", skip: true, got: a.String()}}
 	}
 	before, now := b.lists.names("tools", "name"), lists{"tools": items}.names("tools", "name")
 	sortedBefore, sortedNow := slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(now))
 	if slices.Equal(sortedBefore, sortedNow) && !slices.Equal(before, now) {
-		return []miss{{rule: "L115", subject: "tools/list", got: joined(now...), want: joined(before...), at: a.at}}
+		return []miss{{id: "L115", subject: "tools/list", got: joined(now...), want: joined(before...), at: a.at}}
 	}
 	return nil
 }
@@ -402,13 +402,13 @@ func notChild(b *bench) string {
 func exits(ctx context.Context, b *bench) []miss {
 	s, out := b.muted(ctx)
 	if !out.Good() {
-		return []miss{{rule: "L022", skip: true, got: out.Text}}
+		return []miss{{id: "L022", skip: true, got: out.Text}}
 	}
 	began := b.f.Now()
 	s.Close(context.WithoutCancel(ctx), true)
 	s.broken = "closed"
 	if took := b.f.Now().Sub(began); took > process.GraceAfterEOF {
-		return []miss{{rule: "L022", subject: "the end of input", got: fmt.Sprintf("not ended after %s", process.GraceAfterEOF), want: "the process exits", at: b.lastOf(s)}}
+		return []miss{{id: "L022", subject: "the end of input", got: fmt.Sprintf("not ended after %s", process.GraceAfterEOF), want: "the process exits", at: b.lastOf(s)}}
 	}
 	return nil
 }
