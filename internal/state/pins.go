@@ -40,8 +40,8 @@ type Pin struct {
 
 // Pins are the approved tools of one server.
 type Pins struct {
-	store *Store
-	key   string
+	dir *directory
+	key string
 }
 
 // pinFile is a file of pins. Server is what the user calls the server.
@@ -52,14 +52,14 @@ type pinFile struct {
 }
 
 // Pins are those of a server. The key is any text that names it; only a hash of it is kept.
-func (s *Store) Pins(key string) *Pins { return &Pins{s, key} }
+func (s *Store) Pins(key string) *Pins { return &Pins{&s.dir, key} }
 
-func (p *Pins) path() string { return p.store.path(pinsName, hashed(p.key)) }
+func (p *Pins) path() string { return p.dir.file(pinsName, hashed(p.key)) }
 
 // Of gives the pins of one tool, one for each revision; none where nothing is remembered. An
 // error means that there is a file that cannot be used.
 func (p *Pins) Of(tool string) ([]Pin, error) {
-	if err := checkDir(p.store.dir); errors.Is(err, fs.ErrNotExist) {
+	if err := checkDir(p.dir.path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -88,12 +88,12 @@ func (p *Pins) Save(ctx context.Context, server string, pin Pin) error {
 	if len(pin.Definition) > maxPinnedSize {
 		return nil
 	}
-	unlock, err := p.store.lock(ctx)
+	unlock, err := p.dir.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := makeSubdir(p.store.path(pinsName)); err != nil {
+	if err := makeSubdir(p.dir.file(pinsName)); err != nil {
 		return err
 	}
 	file, err := readPins(p.path())
@@ -113,26 +113,26 @@ func (p *Pins) Save(ctx context.Context, server string, pin Pin) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(p.path(), [][]byte{raw}, nil); err != nil {
+	if err := replaceFile(p.path(), [][]byte{raw}, p.dir.sync); err != nil {
 		return err
 	}
-	prune(p.store.path(pinsName), maxPinFiles)
+	prune(p.dir.file(pinsName), maxPinFiles)
 	return nil
 }
 
 // DropPins forgets the tools of the servers with these names, and says how many they were.
 func (s *Store) DropPins(ctx context.Context, servers []string) (n int, err error) {
-	entries, err := os.ReadDir(s.path(pinsName))
+	entries, err := os.ReadDir(s.dir.file(pinsName))
 	if err != nil {
 		return 0, nil // there are none
 	}
-	unlock, err := s.lock(ctx)
+	unlock, err := s.dir.lock(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer unlock()
 	for _, e := range entries {
-		path := s.path(pinsName, e.Name())
+		path := s.dir.file(pinsName, e.Name())
 		file, err := readPins(path)
 		if err != nil || !slices.Contains(servers, file.Server) {
 			continue

@@ -179,7 +179,7 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	l := &loader{f: f, before: f.Globals()}
+	l := &loader{f}
 	a, b, err := l.both(ctx, o.words, o.argv)
 	if err != nil {
 		return err

@@ -16,29 +16,37 @@ import (
 	"mcpc/internal/wire"
 )
 
-// live asks a server for all that it declares. The connection is a new one, since what a
-// remembered session knows may be out of date; a kept server is asked as it runs.
+// live asks a server for all that it declares, in an invocation of its own. The connection is
+// a new one, since what a remembered session knows may be out of date; a kept server is asked
+// as it runs.
 func (l *loader) live(ctx context.Context, w word) (side, error) {
-	f := l.f
-	defer f.SetGlobals(l.before)
+	f := l.f.Invocation()
 	if w.text != "" {
 		f.Server, f.ServerGiven = w.text, true
 	}
-	f.Env.Guard, f.Env.Held, f.Env.FromFile = nil, nil, ""
 	c, out := f.Open(ctx, connect.Options{Argv: w.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
 	s := side{name: cmp.Or(shownName(w.text), c.Where), probed: true}
-	if !out.Good() {
-		return s, cmdutil.Exit(out)
+	if out.Good() {
+		opening(&s.Snapshot, out.Result)
+		describe(&s.Snapshot, c)
+		out = listAll(ctx, c, &s.Snapshot)
 	}
-	opening(&s.Snapshot, out.Result)
-	describe(&s.Snapshot, c)
+	if out.Good() {
+		f.Record.Many = true
+	} else {
+		out = connect.Explain(&f.Env, out)
+	}
+	return s, cmdutil.Join(cmdutil.Exit(out), f.Close(ctx, c))
+}
+
+// listAll fetches every list that a description has.
+func listAll(ctx context.Context, c *connect.Conn, s *diff.Snapshot) wire.Outcome {
 	for _, k := range lists {
-		if out = listInto(ctx, c, &s.Snapshot, k); !out.Good() {
-			return s, cmdutil.Exit(out)
+		if out := listInto(ctx, c, s, k); !out.Good() {
+			return out
 		}
 	}
-	f.Record.Many = true
-	return s, f.Close(ctx, c)
+	return wire.Outcome{}
 }
 
 // describe takes what the server said of itself when the connection was opened.

@@ -25,7 +25,7 @@ import (
 func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	name := cmp.Or(f.Output, lockfile.Name)
 	f.Output = "" // the report goes to stdout
-	l := &loader{f: f, before: f.Globals()}
+	l := &loader{f}
 	if out := outfile.WritableAs("-o", name); !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -55,8 +55,6 @@ type word struct {
 // A loader loads the sides of one command.
 type loader struct {
 	f *cmdutil.Factory
-	// before are the flags, which the command line gave.
-	before cmdutil.Flags
 }
 
 // numbered matches the words of the ring, and ofFile a file with the number of an exchange.

@@ -122,7 +122,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
 	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools}),
 		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}}
-	defer cmdutil.StartSpinner(f)()
+	defer f.StartSpinner()()
 	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
 	all, _ := Pins(o.Era, f.Protocol)
 	var unspoken []string
