@@ -142,7 +142,8 @@ var exampleEndings = []struct{ begins, exit string }{
 }
 
 // Each example runs, in a directory that has what the examples speak of: two
-// sessions, of which "box" is one, and the files that are named. An example that
+// sessions, of which "box" is one, a lock file, a recording of a list, and the files that are
+// named. An example that
 // serves is ended by a signal once it listens; the usual port may be taken here.
 func TestEveryExampleRuns(t *testing.T) {
 	seen := 0
@@ -171,7 +172,7 @@ func runExample(t *testing.T, line string) {
 		serveExample(t, dir, env, line)
 		return
 	}
-	for _, setup := range []string{"mcpc init demo --as box", "mcpc init demo --as other"} {
+	for _, setup := range []string{"mcpc init demo --as box", "mcpc init demo --as other", "mcpc diff --lock demo -o demo.lock.json", "mcpc list"} {
 		if out, err := shellCommand(dir, env, setup).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", setup, err, out)
 		}

@@ -1,104 +1,19 @@
 package connect
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/sliceutil"
-	"mcpc/internal/usage"
 )
-
-// Elicits, samples and shows report which parts of an answering are set.
-func Elicits(f host.Answers) bool { return Scripted(f) || f.Decline || f.OnElicit != "" }
-
-func Scripted(f host.Answers) bool { return len(f.Answers) > 0 || f.Defaults }
-
-func samples(f host.Answers) bool { return f.Sampling != "" || f.OnSampling != "" }
-
-// settle checks the flags of this run, makes their paths absolute, and fills in
-// what the session remembers where this run says nothing.
-func settle(now host.Answers, before *host.Answers) (host.Answers, error) {
-	if err := contradiction(now); err != nil {
-		return now, err
-	}
-	if err := absolute(&now); err != nil {
-		return now, err
-	}
-	return MergeAnswers(now, before), nil
-}
-
-// MergeAnswers fills in what the session remembers where the flags say nothing.
-func MergeAnswers(now host.Answers, before *host.Answers) host.Answers {
-	if before == nil {
-		return now
-	}
-	if !Elicits(now) {
-		now.Answers, now.Defaults, now.Decline, now.OnElicit = before.Answers, before.Defaults, before.Decline, before.OnElicit
-	}
-	if !samples(now) {
-		now.Sampling, now.OnSampling = before.Sampling, before.OnSampling
-	}
-	if len(now.Roots) == 0 {
-		now.Roots = before.Roots
-	}
-	return now
-}
-
-func contradiction(f host.Answers) error {
-	ways := 0
-	for _, set := range []bool{Scripted(f), f.Decline, f.OnElicit != ""} {
-		if set {
-			ways++
-		}
-	}
-	switch {
-	case ways > 1:
-		return usage.New("a form has one answer: --answer and --answer-defaults, --decline, or --on-elicit", "use only one of them")
-	case f.Sampling != "" && f.OnSampling != "":
-		return usage.New("use --sampling or --on-sampling, not both", "use only one of them")
-	}
-	return nil
-}
-
-// absolute makes what names a file good in every directory.
-func absolute(f *host.Answers) error {
-	var failed error
-	path := func(name string) string {
-		full, err := filepath.Abs(name)
-		failed = cmp.Or(failed, err)
-		return full
-	}
-	f.Answers = sliceutil.Map(f.Answers, func(text string) string {
-		if name, ok := strings.CutPrefix(text, "@"); ok && name != "-" {
-			return "@" + path(name)
-		}
-		return text
-	})
-	if f.Sampling != "" && f.Sampling != "-" {
-		f.Sampling = path(f.Sampling)
-	}
-	f.Roots = sliceutil.Map(f.Roots, path)
-	for _, dir := range f.Roots {
-		if info, err := os.Stat(dir); failed == nil && (err != nil || !info.IsDir()) {
-			return usage.New(fmt.Sprintf("--root: there is no directory %s", dir), "")
-		}
-	}
-	return failed
-}
 
 // offer are the ClientCapabilities that can be honoured: by flags, and by
 // a person at the terminal.
 func offer(f host.Answers, person bool) json.RawMessage {
 	modes, all := json.RawMessage("{}"), json.RawMessage("{}")
-	form, page := Elicits(f) || person, f.Decline || f.OnElicit != "" || person
+	form, page := f.Elicits() || person, f.Decline || f.OnElicit != "" || person
 	if form {
 		modes = jsonraw.With(modes, "form", json.RawMessage("{}"))
 	}
@@ -108,7 +23,7 @@ func offer(f host.Answers, person bool) json.RawMessage {
 	if form {
 		all = jsonraw.With(all, "elicitation", modes)
 	}
-	if samples(f) {
+	if f.Samples() {
 		all = jsonraw.With(all, "sampling", json.RawMessage("{}"))
 	}
 	if len(f.Roots) > 0 {
@@ -125,7 +40,7 @@ func respondTo(c *Conn, opt *client.Options, how Options) error {
 	if c.Saved != nil && !how.NoResume {
 		saved = c.Saved.Answering
 	}
-	flags, err := settle(c.Env.Answers, saved)
+	flags, err := host.SettleAnswers(c.Env.Answers, saved)
 	if err != nil {
 		return err
 	}

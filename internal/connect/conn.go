@@ -120,6 +120,9 @@ type Options struct {
 	UseKept bool
 	// MultiCall is set for a conversation of many calls, none of which is waited for by name.
 	MultiCall bool
+	// FewLists is set besides where calls come quickly: the tools are listed once a minute at
+	// most, and not before each call that the server promised nothing for.
+	FewLists bool
 	// Fits refuses a server before anything is sent; nil takes every one.
 	Fits func(*Conn) wire.Outcome
 	// OnNotification takes each notification besides; what the server logs is then not shown.
@@ -136,6 +139,9 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	c := &Conn{Env: e, OnNotification: how.OnNotification}
 	if how.MultiCall {
 		c.Box = &toolbox{}
+	}
+	if how.FewLists {
+		c.Box.recentEnough = fewLists
 	}
 	o := Find(c, how.Argv)
 	if o.Good() && how.Remembers {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/mcp"
+	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
 
@@ -32,11 +33,12 @@ type toolbox struct {
 	// whole is the list of that time, or nil.
 	whole   *Catalogue
 	fetched time.Time
+	// recentEnough is how long such a list counts as a fresh one; 0 for one call only.
+	recentEnough time.Duration
 }
 
-// recentEnough is how long a list that was fetched in this conversation counts as
-// a fresh one when a call does not fit it.
-const recentEnough = time.Minute
+// fewLists is recentEnough where many calls come quickly, as in a batch.
+const fewLists = time.Minute
 
 func (b *toolbox) tool(name string) *Definition {
 	if b == nil {
@@ -69,9 +71,10 @@ func (b *toolbox) fill(all Catalogue, now time.Time) {
 	if b == nil {
 		return
 	}
+	until := state.ToolList{FetchedAt: now, TTLms: all.TTL}.Until()
 	tools := make(map[string]*Definition, len(all.Tools))
 	for _, tool := range Unique(all.Tools) {
-		tools[tool.Name] = &Definition{Tool: tool, Fresh: true}
+		tools[tool.Name] = &Definition{Tool: tool, Fresh: true, Until: until}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +94,10 @@ func (b *toolbox) empty() {
 func (b *toolbox) recent(now time.Time) *Catalogue {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if now.Sub(b.fetched) > recentEnough {
+	if b.whole == nil || now.Sub(b.fetched) > b.recentEnough {
+		return nil
+	}
+	if until := (state.ToolList{FetchedAt: b.fetched, TTLms: b.whole.TTL}).Until(); !until.IsZero() && !now.Before(until) {
 		return nil
 	}
 	return b.whole

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/paramheader"
@@ -29,8 +30,8 @@ import (
 type Definition struct {
 	mcp.Tool
 	Fresh bool
-	// Promised is set where the server promised a time that is not over.
-	Promised bool
+	// Until is the time until which the server promised that it holds; zero for no promise.
+	Until time.Time
 	// Input and output are its schemas.
 	Input, Output compiled
 	// Pin is what package pin found of it in this run.
@@ -229,11 +230,10 @@ func oneOffKey(c *Conn, declared json.RawMessage) string {
 	return key + "\n" + string(way)
 }
 
-// Remembered gives the definition that an earlier run kept. It is used to check
-// arguments before they are sent, to ask before a destructive tool is called,
-// and for the header fields. A server that promises a time has that time kept:
-// after it the definition is fetched anew. Package pin says which of one that
-// promises nothing is good enough for a call. It is never shown to the user.
+// Remembered gives the definition that an earlier run or call kept. It is used to check
+// arguments before they are sent, to ask before a destructive tool is called, and for the
+// header fields. It is never shown to the user, and after the time that the server promised it
+// is fetched anew; Holds says whether a call may be sent by it.
 func (c *Conn) Remembered(name string) *Definition {
 	if c.Env.Index > 0 {
 		return nil // it was chosen from a list, and is looked for in one
@@ -248,14 +248,24 @@ func (c *Conn) Remembered(name string) *Definition {
 	return c.Box.keep(tool)
 }
 
+// Holds reports that a call may be sent by the definition without a new list: for the time that
+// the server promised, and for a moment in a connection that asks for few lists. Otherwise the
+// tool may have changed silently.
+func (d *Definition) Holds(c *Conn) bool {
+	if d.Until.IsZero() {
+		return d.Fresh && c.Box != nil && c.Box.recent(c.Env.Now()) != nil
+	}
+	return c.Env.Now().Before(d.Until)
+}
+
 // RememberedOffline is Remembered for a caller without a conversation.
 func (c *Conn) RememberedOffline(name string) *Definition {
-	raw, promised := c.cached(ToolKind, name)
+	raw, until := c.cached(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
 		return nil
 	}
-	return &Definition{Tool: tool, Promised: promised}
+	return &Definition{Tool: tool, Until: until}
 }
 
 // CachedEntry is an entry of a remembered list that is still believed, or nil.
@@ -264,19 +274,21 @@ func (c *Conn) CachedEntry(k Kind, name string) json.RawMessage {
 	return raw
 }
 
-// cached is such an entry, and whether the server promised that it still holds.
-func (c *Conn) cached(k Kind, name string) (raw json.RawMessage, promised bool) {
+// cached is such an entry, and the time until which the server promised that it holds, if it
+// promised one.
+func (c *Conn) cached(k Kind, name string) (raw json.RawMessage, until time.Time) {
 	if !remembers(c, k) {
-		return nil, false
+		return nil, until
 	}
 	entry, list, err := c.Store.Tool(listKey(c, k), name)
-	if err != nil || entry == nil || c.Env.Now().Sub(list.FetchedAt) > rememberFor {
-		return nil, false
+	if err != nil || entry == nil {
+		return nil, until
 	}
-	if promised = list.TTLms != nil && *list.TTLms > 0; promised && !list.Fresh(c.Env.Now()) {
-		return nil, false
+	age := c.Env.Now().Sub(list.FetchedAt)
+	if until = list.Until(); age < 0 || age > rememberFor || !until.IsZero() && !c.Env.Now().Before(until) {
+		return nil, until
 	}
-	return entry.Raw, promised
+	return entry.Raw, until
 }
 
 // Define gets a tool's definition from the server. That there is no such tool

@@ -170,7 +170,7 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool)
 // NoteListLength notes that an earlier list was longer with elicitation, which mcpc declares
 // at a terminal, or shorter without. A number is remembered as a list with one entry.
 func NoteListLength(ctx context.Context, c *Conn, list Sorted, tells bool) {
-	if c.Store == nil || list.Kind != ToolKind || !list.Whole || Elicits(c.Answering) {
+	if c.Store == nil || list.Kind != ToolKind || !list.Whole || c.Answering.Elicits() {
 		return
 	}
 	key := func(person bool) string {

@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -111,20 +112,18 @@ func TestBrokenToolsFile(t *testing.T) {
 	}
 }
 
-func TestFresh(t *testing.T) {
+func TestUntil(t *testing.T) {
 	ms := func(n int64) *int64 { return &n }
 	at := day(0)
 	for _, c := range []struct {
-		ttl   *int64
-		after time.Duration
-		want  bool
+		ttl  *int64
+		want time.Time
 	}{
-		{nil, 0, false}, {ms(0), 0, false}, {ms(-1), 0, false},
-		{ms(1000), 999 * time.Millisecond, true}, {ms(1000), time.Second, false},
-		{ms(1000), -time.Second, false}, {ms(1 << 62), 1000 * time.Hour, true},
+		{nil, time.Time{}}, {ms(0), time.Time{}}, {ms(-1), time.Time{}},
+		{ms(1000), at.Add(time.Second)}, {ms(1 << 62), at.Add(math.MaxInt64 / time.Millisecond * time.Millisecond)},
 	} {
-		if got := (ToolList{FetchedAt: at, TTLms: c.ttl}).Fresh(at.Add(c.after)); got != c.want {
-			t.Errorf("ttl %v after %v: %v", c.ttl, c.after, got)
+		if got := (ToolList{FetchedAt: at, TTLms: c.ttl}).Until(); !got.Equal(c.want) {
+			t.Errorf("ttl %v: %v, want %v", c.ttl, got, c.want)
 		}
 	}
 }

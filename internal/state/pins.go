@@ -121,7 +121,7 @@ func (p *Pins) Save(ctx context.Context, server string, pin Pin) error {
 }
 
 // DropPins forgets the tools of the servers with these names, and says how many they were.
-func (s *Store) DropPins(ctx context.Context, servers []string) (n int, err error) {
+func DropPins(ctx context.Context, s *Store, servers []string) (n int, err error) {
 	entries, err := os.ReadDir(s.dir.file(pinsName))
 	if err != nil {
 		return 0, nil // there are none

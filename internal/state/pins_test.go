@@ -51,7 +51,7 @@ func TestPins(t *testing.T) {
 	if got := pinned(t, s, "other", "a"); got != `1 {"n":3}` {
 		t.Errorf("got %s", got)
 	}
-	if n, err := s.DropPins(context.Background(), []string{"none", "one"}); n != 3 || err != nil {
+	if n, err := DropPins(context.Background(), s, []string{"none", "one"}); n != 3 || err != nil {
 		t.Errorf("dropped %d, %v", n, err)
 	}
 	if pinned(t, s, "k", "a") != "" || pinned(t, s, "other", "a") == "" {

@@ -97,6 +97,32 @@ type Answering struct {
 	Roots      []string `json:"roots,omitempty"`
 }
 
+// Elicits reports that it says how forms and pages are answered.
+func (a Answering) Elicits() bool { return a.Scripted() || a.Decline || a.OnElicit != "" }
+
+// Scripted reports that it has the answers to forms.
+func (a Answering) Scripted() bool { return len(a.Answers) > 0 || a.Defaults }
+
+// Samples reports that it says how sampling is answered.
+func (a Answering) Samples() bool { return a.Sampling != "" || a.OnSampling != "" }
+
+// Over fills in from before, which may be nil, where it says nothing.
+func (a Answering) Over(before *Answering) Answering {
+	if before == nil {
+		return a
+	}
+	if !a.Elicits() {
+		a.Answers, a.Defaults, a.Decline, a.OnElicit = before.Answers, before.Defaults, before.Decline, before.OnElicit
+	}
+	if !a.Samples() {
+		a.Sampling, a.OnSampling = before.Sampling, before.OnSampling
+	}
+	if len(a.Roots) == 0 {
+		a.Roots = before.Roots
+	}
+	return a
+}
+
 // A Reach holds the flags with which a session was told how to reach its server;
 // paths are absolute. It is data, as an Answering is. Whether certificates are
 // checked is not in it.

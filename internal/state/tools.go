@@ -30,15 +30,14 @@ type Tool struct {
 	Raw []byte
 }
 
-// Fresh reports whether the server promised that the list still holds at now.
-// Without a ttlMs there is no promise; what to do then is the caller's choice.
-func (l ToolList) Fresh(now time.Time) bool {
-	if l.TTLms == nil || *l.TTLms <= 0 || now.Before(l.FetchedAt) {
-		return false
+// Until is the time until which the server promised that the list holds (2026-07-28
+// server/utilities/caching: "0 or absent is stale at once"); zero where it promised nothing.
+func (l ToolList) Until() time.Time {
+	if l.TTLms == nil || *l.TTLms <= 0 {
+		return time.Time{}
 	}
 	const most = math.MaxInt64 / int64(time.Millisecond)
-	ttl := time.Duration(min(*l.TTLms, most)) * time.Millisecond
-	return now.Sub(l.FetchedAt) < ttl
+	return l.FetchedAt.Add(time.Duration(min(*l.TTLms, most)) * time.Millisecond)
 }
 
 // SaveTools remembers a list, in place of the one before. The key is a

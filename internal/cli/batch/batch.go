@@ -152,7 +152,7 @@ func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Rea
 	if o.from == "-" && f.IsTyped() {
 		f.Progress.Done() // the line of progress would be in the way of what is typed
 	}
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, MultiCall: true, FewLists: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -99,7 +99,7 @@ func (r *fileRun) open(ctx context.Context) {
 		return
 	}
 	before := r.answering(fill)
-	f.Answers = connect.MergeAnswers(f.Answers, &before)
+	f.Answers = f.Answers.Over(&before)
 	f.Protocol = cmp.Or(f.Protocol, r.f.Protocol)
 	if err := cmdutil.Check(f); err != nil {
 		r.opening = usage.Outcome(err)

@@ -112,7 +112,7 @@ func answerFlags(c *connect.Conn) host.Answers {
 	if c.Saved != nil {
 		before = c.Saved.Answering
 	}
-	return connect.MergeAnswers(c.Env.Answers, before)
+	return c.Env.Answers.Over(before)
 }
 
 // fileOf is a file about the server of the conversation.
@@ -199,7 +199,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 // file does not answer as the person did.
 func (s *CallSaver) answers(c *connect.Conn) (flags host.Answers, missing string) {
 	flags, typed := answerFlags(c), typedForms(c)
-	isSaid := !connect.Elicits(flags)
+	isSaid := !flags.Elicits()
 	for _, content := range typed {
 		shown, _ := c.Env.Secrets.Bytes(content)
 		flags.Answers = append(slices.Clip(flags.Answers), string(shown))

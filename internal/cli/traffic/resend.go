@@ -17,7 +17,6 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
-	"mcpc/internal/connect/pin"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -201,7 +200,7 @@ func issue(ctx context.Context, c *connect.Conn, o resendOptions, call client.Ca
 	given, _ := params.Get("arguments")
 	name := params.Text("name")
 	tool := c.Remembered(name)
-	if tool == nil || !pin.Holds(c, tool) {
+	if tool == nil || !tool.Holds(c) {
 		var out wire.Outcome
 		if tool, out = c.Define(ctx, name); !out.Good() && out.Kind != wire.InvalidArguments {
 			return out.As(wire.Before)

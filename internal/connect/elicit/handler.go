@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"mcpc/internal/client"
-	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -67,7 +66,7 @@ func (r *Answerer) elicit(ctx context.Context, q client.Asking) client.Answer {
 		return Refusal("--on-elicit", what, r.elicitBy(ctx, q, page))
 	case page && r.person:
 		return r.byHand(what, r.A.UI.VisitPage(ctx, q, r.C.Label()))
-	case !page && connect.Scripted(r.Answers):
+	case !page && r.Answers.Scripted():
 		if a, ok := r.fromScript(q); ok || !r.person {
 			return a
 		}

@@ -52,19 +52,6 @@ func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Stand
 	return now
 }
 
-// Holds reports that a remembered definition may be taken for the present one: for the time that
-// the server promised, or while a session goes on whose server reports changes of its tools.
-// Anything else is fetched again before a call, since the tool may have changed silently.
-func Holds(c *connect.Conn, tool *connect.Definition) bool {
-	switch {
-	case tool.Fresh || tool.Promised || c.Store == nil:
-		return true
-	case c.Saved == nil || c.Passing:
-		return false
-	}
-	return (c.Saved.SessionID != "" || c.IsKept()) && c.Offers(connect.ToolKind.Capability, "listChanged")
-}
-
 // Approve remembers a definition that is called. Failing to is no reason not to call.
 func Approve(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
 	if Check(ctx, c, tool) == Approved {

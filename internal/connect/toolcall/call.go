@@ -39,13 +39,11 @@ func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *
 // refused.
 func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
 	tool := c.Remembered(o.Name)
-	if tool != nil && !pin.Holds(c, tool) {
-		tool = nil
-	}
-	if o.NoValidate && (tool != nil || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
+	holds := tool != nil && tool.Holds(c)
+	if o.NoValidate && (holds || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
 		return tool, Unchecked(c, tool, o)
 	}
-	if tool != nil && CheckArguments(c, tool, o).Good() {
+	if holds && CheckArguments(c, tool, o).Good() {
 		return tool, wire.Outcome{}
 	}
 	tool, out := c.DefineOnce(ctx, o.Name)
