@@ -17,11 +17,12 @@ import (
 // Unlike the caches they are not believed for a time only.
 const pinsName = "pins"
 
-// Limits of what is remembered: files, tools of one server, bytes of one definition and of
-// one file. What was written longest ago goes first.
+// Limits of what is remembered: files, tools and names of one server, bytes of one definition
+// and of one file. What was written longest ago goes first.
 const (
 	maxPinFiles   = 1000
 	maxPinned     = 1000
+	maxPinNames   = 20
 	maxPinnedSize = 1 << 20
 	maxPinFile    = 16 << 20
 )
@@ -44,11 +45,11 @@ type Pins struct {
 	key string
 }
 
-// pinFile is a file of pins. Server is what the user calls the server.
+// pinFile is a file of pins. Servers are the names that the user calls the server by.
 type pinFile struct {
-	Version int    `json:"version"`
-	Server  string `json:"server"`
-	Pins    []Pin  `json:"pins"`
+	Version int      `json:"version"`
+	Servers []string `json:"servers"`
+	Pins    []Pin    `json:"pins"`
 }
 
 // Pins are those of a server. The key is any text that names it; only a hash of it is kept.
@@ -82,9 +83,9 @@ func readPins(path string) (file pinFile, err error) {
 	return file, nil
 }
 
-// Save remembers a pin in place of the one of the same tool and revision. server is what the
-// user calls the server. A definition that is too large is left out.
-func (p *Pins) Save(ctx context.Context, server string, pin Pin) error {
+// Save remembers a pin in place of the one of the same tool and revision. servers are names that
+// the user calls the server by. A definition that is too large is left out.
+func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if len(pin.Definition) > maxPinnedSize {
 		return nil
 	}
@@ -100,7 +101,13 @@ func (p *Pins) Save(ctx context.Context, server string, pin Pin) error {
 	if err != nil {
 		return err
 	}
-	file.Version, file.Server = 1, server
+	file.Version = 1
+	for _, name := range servers {
+		if !slices.Contains(file.Servers, name) {
+			file.Servers = append(file.Servers, name)
+		}
+	}
+	file.Servers = file.Servers[max(0, len(file.Servers)-maxPinNames):]
 	file.Pins = append(slices.DeleteFunc(file.Pins, func(old Pin) bool { return old.Tool == pin.Tool && old.Revision == pin.Revision }), pin)
 	size := 0
 	for i, old := range slices.Backward(file.Pins) {
@@ -134,7 +141,7 @@ func DropPins(ctx context.Context, s *Store, servers []string) (n int, err error
 	for _, e := range entries {
 		path := s.dir.file(pinsName, e.Name())
 		file, err := readPins(path)
-		if err != nil || !slices.Contains(servers, file.Server) {
+		if err != nil || !slices.ContainsFunc(servers, func(name string) bool { return slices.Contains(file.Servers, name) }) {
 			continue
 		}
 		if err := os.Remove(path); err != nil {

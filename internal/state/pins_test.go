@@ -24,7 +24,7 @@ func pinned(t *testing.T, s *Store, key, tool string) string {
 
 func savePin(t *testing.T, s *Store, key, server string, pin Pin) {
 	t.Helper()
-	if err := s.Pins(key).Save(context.Background(), server, pin); err != nil {
+	if err := s.Pins(key).Save(context.Background(), []string{server}, pin); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -95,7 +95,7 @@ func TestDamagedPins(t *testing.T) {
 	if _, err := s.Pins("k").Of("a"); !IsReason(err, Damaged) {
 		t.Errorf("got %v", err)
 	}
-	if err := s.Pins("k").Save(context.Background(), "one", Pin{Tool: "b", Definition: json.RawMessage(`{}`)}); !IsReason(err, Damaged) {
+	if err := s.Pins("k").Save(context.Background(), []string{"one"}, Pin{Tool: "b", Definition: json.RawMessage(`{}`)}); !IsReason(err, Damaged) {
 		t.Errorf("got %v", err)
 	}
 	if raw, _ := os.ReadFile(path); string(raw) != "{" {

@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
+	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
@@ -38,7 +39,9 @@ remember it by a hash. Commands from such files, and everything from a project's
 file, run only when approved; a change needs a new approval.
 
 Several servers are approved one by one, and none if a NAME is unknown. Without
-a NAME the trusted servers are listed. --revoke withdraws approvals.`,
+a NAME the trusted servers are listed. --revoke withdraws approvals, and forgets
+the tools of a server (a NAME, a session, a URL) that were approved by a call:
+the next call approves them as they are then.`,
 		Example: `  mcpc trust other --yes
   mcpc trust
   mcpc trust other --revoke`,
@@ -134,14 +137,24 @@ func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, na
 			}
 		}
 	}
-	n, err := store.Trusts().Drop(ctx, func(t state.Trust) bool { return t.Server == name || slices.Contains(ids, t.Server) })
-	switch {
-	case err != nil:
+	ids = append(ids, name)
+	n, err := store.Trusts().Drop(ctx, func(t state.Trust) bool { return slices.Contains(ids, t.Server) })
+	tools := 0
+	if err == nil {
+		tools, err = state.DropPins(ctx, store, ids)
+	}
+	if err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
-	case n == 0:
-		f.Note(name + " was not trusted")
-	default:
-		f.Note(name + " is no longer trusted")
+	}
+	shown := redact.RedactURL(name)
+	switch {
+	case n > 0:
+		f.Note(shown + " is no longer trusted")
+	case tools == 0:
+		f.Note(shown + " was not trusted")
+	}
+	if tools > 0 {
+		f.Note("forgot " + english.Plural(tools, "approved tool definition") + " of " + shown)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func save(ctx context.Context, c *connect.Conn, pin state.Pin) {
 		pin.At = c.Env.Now()
 	}
 	pin.Definition = jsonraw.Compact(pin.Definition)
-	if err := c.Store.Pins(key(c)).Save(ctx, server(c), pin); err != nil && c.Env.Verbose > 0 {
+	if err := c.Store.Pins(key(c)).Save(ctx, servers(c), pin); err != nil && c.Env.Verbose > 0 {
 		c.Env.UI.Warn("the definition of " + pin.Tool + " was not stored: " + err.Error())
 	}
 }
@@ -179,13 +179,15 @@ func key(c *connect.Conn) string {
 	return strings.Join(parts, "\n")
 }
 
-// server is what the user calls it.
-func server(c *connect.Conn) string {
-	if c.Origin != nil {
-		return c.Origin.ID()
+// servers are the names that the user calls it by.
+func servers(c *connect.Conn) (names []string) {
+	switch {
+	case c.Origin != nil:
+		return []string{c.Origin.ID()}
+	case c.Saved == nil:
+		return []string{c.Where}
+	case c.Saved.Endpoint != "":
+		names = []string{redact.RedactURL(c.Saved.Endpoint)}
 	}
-	if c.Saved != nil {
-		return c.Saved.Name
-	}
-	return c.Where
+	return append(names, c.Saved.Name)
 }
