@@ -17,7 +17,7 @@ import (
 )
 
 // The CI files of docs/ci run here against the demo server, with the steps of README.md's
-// smoke.mcpc.yaml. Only the steps that need the network are left out, each by its name.
+// smoke.mcpc.yaml and a committed lock file. Only the steps that need the network are left out, each by its name.
 func TestCIFiles(t *testing.T) {
 	t.Parallel()
 	readme := read(t, filepath.Join("..", "..", "README.md"))
@@ -47,7 +47,7 @@ func TestCIFiles(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "smoke.mcpc.yaml"), []byte(strings.ReplaceAll(smoke[1], "3001", port)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for _, script := range run {
+			for _, script := range append([]string{"mcpc diff --lock demo"}, run...) {
 				cmd := exec.Command("bash", "-e", "-c", strings.ReplaceAll(script, "3001", port))
 				cmd.Dir, cmd.Env = dir, append(cleanEnv(), "CI=true", "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -110,7 +110,7 @@ func gitlabSteps(t *testing.T, raw []byte) (skipped, run, kept []string) {
 			Script    []string
 			Artifacts struct {
 				Paths   []string
-				Reports struct{ JUnit string }
+				Reports struct{ JUnit []string }
 			}
 		}
 	}
@@ -118,5 +118,5 @@ func gitlabSteps(t *testing.T, raw []byte) (skipped, run, kept []string) {
 		t.Fatal(err)
 	}
 	job := pipeline.MCP
-	return job.Before, []string{strings.Join(job.Script, "\n")}, append(job.Artifacts.Paths, job.Artifacts.Reports.JUnit)
+	return job.Before, []string{strings.Join(job.Script, "\n")}, append(job.Artifacts.Paths, job.Artifacts.Reports.JUnit...)
 }

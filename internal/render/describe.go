@@ -19,12 +19,16 @@ import (
 // and a command line with an example that can be pasted. Everything is
 // sanitized, also into a pipe; the definition's own bytes are in --json. example are
 // arguments that satisfy the inputSchema, nil where none are known. page is what the
-// tool's UI resource says of itself, nil where it has none or was not read.
-func Describe(w io.Writer, st term.Style, tool mcp.Tool, example, page json.RawMessage) error {
+// tool's UI resource says of itself, nil where it has none or was not read. suspicious is what
+// a reader is warned of in the definition.
+func Describe(w io.Writer, st term.Style, tool mcp.Tool, suspicious []string, example, page json.RawMessage) error {
 	s := term.NewOutline(st)
 	writeTitle(s, tool.Name, tool.Title)
 	s.Prose(0, tool.Description)
 	writeHints(s, tool)
+	for _, words := range suspicious {
+		s.Wrapped(0, st.Paint(term.Yellow, warning(st)+st.Line(words)))
+	}
 	if tool.TaskSupport != "" {
 		s.Line(0, "as a task (execution.taskSupport): "+st.Line(tool.TaskSupport))
 	}

@@ -23,8 +23,9 @@ import (
 // the width, else two lines. What is cut
 // says how much is missing. Into a pipe goes one line a tool with a TAB between
 // name, arguments, hints and description, aligned to nothing and made for grep,
-// cut and awk. Without tools nothing is written.
-func Tools(w io.Writer, st term.Style, tools []mcp.Tool, long bool) error {
+// cut and awk. Without tools nothing is written. suspicious gives what a reader is warned of in
+// a definition, in few words each; nil warns of nothing.
+func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Tool) []string, long bool) error {
 	index, names := indexes(tools), make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Name
@@ -33,6 +34,11 @@ func Tools(w io.Writer, st term.Style, tools []mcp.Tool, long bool) error {
 	return writeEntries(w, st, len(tools), func(i int) entry {
 		e := toolEntry(st, tools[i], long)
 		e.hints = append(e.hints, lookalike(st, names[i], like[i])...)
+		if suspicious != nil {
+			for _, words := range suspicious(tools[i]) {
+				e.hints = append(e.hints, warning(st)+words)
+			}
+		}
 		if index[i] > 0 {
 			e.hints = append(e.hints, fmt.Sprintf("--index %d", index[i]))
 		}
@@ -188,7 +194,7 @@ func describeEntry(s term.Style, e entry, width int) string {
 		return s.CutMore(e.summary, width, e.rest)
 	}
 	hints, mark := "["+strings.Join(e.hints, ", ")+"]", term.Dim
-	if strings.Contains(hints, "destr") || strings.Contains(hints, "hidden") {
+	if strings.Contains(hints, "destr") || strings.Contains(hints, warning(s)) {
 		mark = term.Yellow
 	}
 	room := width - term.Width(hints) - 1

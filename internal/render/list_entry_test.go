@@ -45,7 +45,7 @@ func toolsOf(t testing.TB, name string) []mcp.Tool {
 func listed(t testing.TB, st term.Style, tools []mcp.Tool, long bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Tools(&b, st, tools, long); err != nil {
+	if err := Tools(&b, st, tools, nil, long); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -141,7 +141,7 @@ func TestDescribe(t *testing.T) {
 		for style, st := range map[string]term.Style{"pipe": {}, "80": {Terminal: true, Width: 80}} {
 			var b bytes.Buffer
 			for _, tool := range toolsOf(t, name) {
-				if err := Describe(&b, st, tool, valid(tool.InputSchema), nil); err != nil {
+				if err := Describe(&b, st, tool, nil, valid(tool.InputSchema), nil); err != nil {
 					t.Fatal(err)
 				}
 				b.WriteString("\n================\n\n")
@@ -194,7 +194,7 @@ func TestHostileSchemas(t *testing.T) {
 	for name, text := range hostile() {
 		tool := mcp.Tool{Name: "x", InputSchema: []byte(text), OutputSchema: []byte(text)}
 		var b bytes.Buffer
-		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
+		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil, nil); err != nil {
 			t.Error(name, err)
 		}
 		_ = listed(t, term.Style{Terminal: true, Width: 80}, []mcp.Tool{tool}, true)
@@ -219,7 +219,7 @@ func FuzzDescribe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, about string, raw []byte) {
 		tool := mcp.Tool{Name: name, Description: about, InputSchema: raw, OutputSchema: raw}
 		var b bytes.Buffer
-		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil); err != nil {
+		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		out := b.String() + listed(t, term.Style{Terminal: true, Width: 40}, []mcp.Tool{tool}, false)

@@ -42,7 +42,7 @@ func TestLists(t *testing.T) {
 	sections := func(st term.Style, long bool) []Section {
 		return []Section{
 			{"prompts", "prompt", func(w io.Writer) error { return Prompts(w, st, somePrompts, long) }},
-			{"tools", "tool", func(w io.Writer) error { return Tools(w, st, nil, long) }},
+			{"tools", "tool", func(w io.Writer) error { return Tools(w, st, nil, nil, long) }},
 			{"resources", "resource", func(w io.Writer) error { return Resources(w, st, someResources, long) }},
 			{"templates", "template", func(w io.Writer) error { return Resources(w, st, someTemplates, long) }},
 		}

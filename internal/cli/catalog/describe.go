@@ -144,7 +144,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bo
 		page = uiPage(ctx, c, tool.UI)
 	}
 	return described{tool.Raw, func(w io.Writer, st term.Style) error {
-		return render.Describe(w, st, tool.Tool, prompt.ValidExample(tool.InputSchema), page)
+		return render.Describe(w, st, tool.Tool, cmdutil.Suspicious(tool.Raw), prompt.ValidExample(tool.InputSchema), page)
 	}}, out
 }
 

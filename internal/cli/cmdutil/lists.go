@@ -1,22 +1,56 @@
 package cmdutil
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/lint/poison"
+	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 )
 
 // WriteEntriesOf shows the entries as a table.
 func WriteEntriesOf(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
 	switch k {
 	case connect.ToolKind:
-		return render.Tools(w, st, e.Tools, long)
+		return render.Tools(w, st, e.Tools, suspicious(e.Tools), long)
 	case connect.PromptKind:
 		return render.Prompts(w, st, e.Prompts, long)
 	}
 	return render.Resources(w, st, e.Resources, long)
+}
+
+// suspicious gives what package poison finds in the definition of each of some tools. Hidden
+// characters are counted in the list anyway.
+func suspicious(tools []mcp.Tool) func(mcp.Tool) []string {
+	names := sliceutil.Map(tools, func(t mcp.Tool) string { return t.Name })
+	return func(t mcp.Tool) (kinds []string) {
+		for _, mark := range poison.Scan(t.Raw, names) {
+			if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+		return kinds
+	}
+}
+
+// Suspicious gives what package poison finds in one definition, with the words and their place.
+func Suspicious(tool json.RawMessage) (found []string) {
+	for _, mark := range poison.Scan(tool, nil) {
+		switch {
+		case mark.Kind == poison.Hidden:
+		case mark.At == "":
+			found = append(found, string(mark.Kind)+": "+mark.Words)
+		default:
+			found = append(found, fmt.Sprintf("%s in %s: %q", mark.Kind, mark.At, mark.Words))
+		}
+	}
+	return found
 }
 
 // ShowsTables reports that the answer is not JSON, which has all that came.
