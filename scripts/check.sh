@@ -105,6 +105,7 @@ peers() {
 
 conformance() {
 	scripts/conformance.sh run
+	scripts/conformance.sh server
 }
 
 # release makes two of the eight platforms, twice; scripts/release.sh alone makes all.

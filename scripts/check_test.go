@@ -32,7 +32,7 @@ var commandsOf = map[string][]string{
 	"torture":        {"go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc"},
 	"peers-install":  {"peers.sh install", "conformance.sh install"},
 	"peers":          {"go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./cmd/mcpc"},
-	"conformance":    {"conformance.sh run"},
+	"conformance":    {"conformance.sh run", "conformance.sh server"},
 	"packages-quick": {"go test -short -parallel 8 ./internal/... ./scripts"},
 	"program-quick":  {"go test -short -skip "},
 }

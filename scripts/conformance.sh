@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# The client scenarios of the official MCP conformance suite, in both
-# revisions, against the built binary.
+# The scenarios of the official MCP conformance suite, in both revisions, against
+# the built binary: mcpc as a client, and mcpc demo --conformance as a server.
 #
 #   conformance.sh                        install, build, run everything
 #   conformance.sh install                install the suite into .peers/conformance
 #   conformance.sh run [--bin FILE] [SCENARIO...]
-#                                         run all, or these; --bin saves the build
+#                                         run all client scenarios, or these;
+#                                         --bin saves the build
+#   conformance.sh server [--bin FILE]    run the server scenarios
 #
-# conformance/scenarios.txt says what is run, conformance/client.sh what a
+# For the client, conformance/scenarios.txt says what is run, conformance/client.sh what a
 # person would type for each, conformance/waiting.txt what waits for a feature
 # of mcpc, and why. What waits is not run and not counted. So that nothing
 # slips through, every client scenario of the suite has to stand in one of the
@@ -22,6 +24,11 @@
 # status is 1 if anything failed or the number of checks is another than
 # scenarios.txt says. KEEP=DIR keeps each run's log, checks and the client's own
 # output in DIR/REVISION/SCENARIO.
+#
+# For the server, conformance/server.txt has each check of a good run, and the
+# scenarios that wait. A check that fails, is missing or is new ends with exit
+# status 1. KEEP=DIR keeps each revision's logs and checks in DIR/server, and in
+# DIR/server/checks the checks as server.txt has them.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -31,9 +38,10 @@ suite=$suite_dir/node_modules/@modelcontextprotocol/conformance/dist/index.js
 
 main() {
   case ${1:-} in
-    '') install_suite; run_all ;;
+    '') install_suite; prepare; run_all; serve_all ;;
     install) install_suite ;;
-    run) shift; run_all "$@" ;;
+    run) shift; prepare "$@"; run_all "${rest[@]}" ;;
+    server) shift; prepare "$@"; serve_all ;;
     *) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
 }
@@ -80,12 +88,9 @@ find_node() {
 
 # --- running -----------------------------------------------------------------
 
-run_all() {
-  local bin=
-  if [[ ${1:-} == --bin ]]; then
-    bin=$(cd "$(dirname "${2:?--bin needs a file}")" && pwd)/$(basename "$2")
-    shift 2
-  fi
+# prepare [--bin FILE] [WORD...] sets bin, rest, node and work.
+prepare() {
+  rest=("$@")
   if ! is_installed; then
     echo "conformance.sh: not installed, or outdated: scripts/conformance.sh install" >&2
     exit 2
@@ -93,11 +98,17 @@ run_all() {
   node=$(find_node)
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  if [[ -z $bin ]]; then
+  if [[ ${1:-} == --bin ]]; then
+    bin=$(cd "$(dirname "${2:?--bin needs a file}")" && pwd)/$(basename "$2")
+    rest=("${@:3}")
+  else
     bin=$work/mcpc
     go -C "$root" build -o "$bin" ./cmd/mcpc
   fi
-  check_lists
+}
+
+run_all() {
+  { entries scenarios.txt | cut -d ' ' -f 1 | sort -u; entries waiting.txt | cut -d ' ' -f 1; } | check_list client
 
   local scenario revision checks passed=0 total=0 failed=0 names=" " count=0
   printf '%-42s %-11s %-7s %s\n' scenario revision checks exits
@@ -156,18 +167,55 @@ run_one() {
   ) || true
 }
 
-# check_lists: every client scenario of the suite is run or waits, not both,
-# and nothing else is.
-check_lists() {
+# check_list LEG: its input names each scenario that the suite has for the leg once.
+check_list() {
   local wrong
-  "$node" "$suite" list --client | sed -n 's/^ *- \([^ ]*\).*/\1/p' | sort >"$work/all"
-  { entries scenarios.txt | cut -d ' ' -f 1 | sort -u; entries waiting.txt | cut -d ' ' -f 1 | sort; } |
-    sort >"$work/listed"
+  "$node" "$suite" list "--$1" | sed -n 's/^ *- \([^ ]*\).*/\1/p' | sort >"$work/all"
+  sort >"$work/listed"
   wrong=$({ comm -3 "$work/all" "$work/listed"; uniq -d "$work/listed"; } | tr -d '\t' | sort -u | tr '\n' ' ')
   if [[ -n $wrong ]]; then
-    echo "conformance.sh: not exactly once in scenarios.txt and waiting.txt, or not in the suite: $wrong" >&2
+    echo "conformance.sh: not exactly once in the lists of scripts/conformance, or not in the suite: $wrong" >&2
     exit 2
   fi
+}
+
+# serve_all runs the server scenarios of each revision against a demo of its own,
+# side by side: most of the time the suite waits.
+serve_all() {
+  { entries server.txt | sed -n 's/^20[^ ]* \([^ ]*\).*/\1/p' | sort -u; entries server.txt | sed -n 's/^waits //p'; } |
+    check_list server
+
+  local revision
+  run=${KEEP:-$work}/server
+  rm -rf "$run"
+  for revision in 2025-11-25 2026-07-28; do
+    mkdir -p "$run/$revision"
+    serve_one "$run/$revision" "$revision" &
+  done
+  wait
+  echo "waiting: $(entries server.txt | grep -c '^waits ') server scenarios, see scripts/conformance/server.txt"
+  entries server.txt | "$node" "$source_dir/server.mjs" "$run"
+}
+
+# serve_one DIR REVISION leaves the suite's log and checks in DIR. The timeouts end
+# what is left when this script is killed.
+serve_one() {
+  local demo name url=
+  cd "$1"
+  for name in "${!MCPC_@}"; do unset "$name"; done
+  MCPC_STATE=$PWD/state timeout --foreground -k 5 330 "$bin" demo --conformance --listen 127.0.0.1:0 </dev/null >demo.log 2>&1 &
+  demo=$!
+  trap 'kill "$demo" 2>/dev/null || true; wait "$demo" || true' EXIT
+  while [[ -z $url ]]; do
+    if ! kill -0 "$demo" 2>/dev/null; then
+      cat demo.log >&2
+      return 1
+    fi
+    sleep 0.05
+    url=$(sed -n 's/.*listening on \(http:[^ ]*\).*/\1/p' demo.log)
+  done
+  timeout --foreground -k 5 300 "$node" --require "$source_dir/loopback.cjs" "$suite" \
+    server --url "$url" --requirements "$2" -o . </dev/null >suite.log 2>&1 || true
 }
 
 # entries FILE prints its lines without comments.

@@ -4,19 +4,15 @@
 // what did not pass.
 import fs from 'node:fs';
 import path from 'node:path';
+import { worst } from './checks.mjs';
 
 const [dir, wanted] = process.argv.slice(2);
 const read = (name) => (fs.existsSync(path.join(dir, name)) ? fs.readFileSync(path.join(dir, name), 'utf8') : '');
 
-// A check = a distinct id and name; of several reports the worst counts.
-const severity = { SUCCESS: 0, WARNING: 1, FAILURE: 2 };
-const checks = new Map();
 const found = fs.readdirSync(dir, { recursive: true }).find((file) => path.basename(file) === 'checks.json');
-for (const check of found ? JSON.parse(read(found)) : []) {
-  const key = `${check.id} ${check.name}`;
-  if (check.status in severity && !(severity[checks.get(key)?.status] >= severity[check.status])) {
-    checks.set(key, check);
-  }
+const checks = worst(found ? JSON.parse(read(found)) : []);
+for (const [key, check] of checks) {
+  if (check.status === 'SKIPPED') checks.delete(key);
 }
 const bad = [...checks].filter(([, check]) => check.status !== 'SUCCESS');
 const problems = bad.map(([key, check]) => `${check.status} ${key}: ${check.errorMessage ?? check.description}`);
