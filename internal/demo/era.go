@@ -21,6 +21,11 @@ const titledForms = "2025-11-25"
 // strings.
 const stateless = "2026-07-28"
 
+// revisions are what the demo speaks.
+func revisions() []string {
+	return []string{stateless, titledForms, "2025-06-18", "2025-03-26", "2024-11-05"}
+}
+
 // sessionIdle is how long an idle session is kept, which bounds the memory of
 // abandoned ones. It is far longer than a user's lunch break, so that no session
 // expires by surprise.
@@ -87,7 +92,7 @@ func SSEHandler(opts Options) http.Handler {
 }
 
 func streamable(s *mcp.Server, opts mcp.StreamableHTTPOptions) http.Handler {
-	return sameOrigin(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &opts))
+	return sameOrigin(corrected(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &opts)))
 }
 
 // sameOrigin refuses browsers on other sites. Servers MUST check Origin (all

@@ -59,7 +59,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 		tasks.Add(end, s, opts.Now)
 		conformance.Add(s, sleep)
 	}
-	s.AddReceivingMiddleware(notFoundAsBefore)
+	s.AddReceivingMiddleware(notFoundAsBefore, malformed)
 	s.AddSendingMiddleware(countLogs)
 	return s
 }

@@ -118,7 +118,6 @@ func TestArgumentsThatBreakTheSchema(t *testing.T) {
 			{"get-sum", `{"a":"nope","b":1}`, "a: expected number, got string"},
 			{"get-sum", `{"a":1}`, "b: required number is missing"},
 			{"get-sum", `{"a":null,"c":1}`, "c: no such argument (there is: a, b)\n- a: expected number, got null\n- b: required number is missing"},
-			{"get-sum", `[1,2]`, "arguments: expected object, got array"},
 			{"get-sum", `null`, "arguments: expected object, got null"},
 			{"get-sum", `{"a":1e999999999,"b":1}`, "a: more digits than this server counts"},
 			{"echo", `{"message":5}`, "message: expected string, got number"},

@@ -107,8 +107,7 @@ func report(ctx context.Context, c call, step, steps int) {
 func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	sent := new(int)
 	ctx = context.WithValue(context.WithoutCancel(ctx), sentKey{}, sent)
-	levels := []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-	for _, level := range levels {
+	for _, level := range levels() {
 		err := c.Session.Log(ctx, &mcp.LoggingMessageParams{
 			Level:  level,
 			Logger: "mcpc-demo",
@@ -118,7 +117,7 @@ func sendLogMessages(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 			return toolError("Logging failed: " + err.Error()), nil
 		}
 	}
-	return result(text(fmt.Sprintf("Sent %d of %d log messages.", *sent, len(levels)))), nil
+	return result(text(fmt.Sprintf("Sent %d of %d log messages.", *sent, len(levels())))), nil
 }
 
 // sentKey is where the context of a call has its count of sent log messages.

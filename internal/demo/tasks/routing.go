@@ -36,7 +36,7 @@ func CheckNames(next http.Handler) http.Handler {
 				TaskID string `json:"taskId"`
 			} `json:"params"`
 		}
-		name, good := decoded(r.Header.Get("Mcp-Name"))
+		name, good := Decoded(r.Header.Get("Mcp-Name"))
 		if err := json.Unmarshal(body, &message); err == nil && message.Params.TaskID != "" && (!good || name != message.Params.TaskID) {
 			refuse(w, message.ID, fmt.Sprintf("header mismatch: Mcp-Name is %q, and the task %q", r.Header.Get("Mcp-Name"), message.Params.TaskID))
 			return
@@ -61,9 +61,9 @@ func refuse(w http.ResponseWriter, id json.RawMessage, why string) {
 	_, _ = w.Write(b)
 }
 
-// decoded is the text that the value of a header stands for, which is in Base64 where it
+// Decoded returns the text that the value of a header stands for, which is in Base64 where it
 // says so (transports, "Value encoding").
-func decoded(value string) (string, bool) {
+func Decoded(value string) (string, bool) {
 	inner, begins := strings.CutPrefix(value, "=?base64?")
 	inner, ends := strings.CutSuffix(inner, "?=")
 	if !begins || !ends {

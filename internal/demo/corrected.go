@@ -1,0 +1,151 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpc/internal/demo/tasks"
+)
+
+// corrected answers with the errors of the specification what the SDK's handler answers with
+// text, and accepts what it refuses by mistake. All else goes to it unchanged.
+func corrected(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mcp.DefaultMaxRequestBodyBytes))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		correctHeaders(w.Header(), r.Header)
+		p := posted{valid: json.Valid(body)}
+		_ = json.Unmarshal(body, &p) // a batch is left to the SDK
+		if refusal := p.refusal(r.Header.Get("Mcp-Protocol-Version")); refusal != nil {
+			answer(w, http.StatusBadRequest, p.ID, refusal)
+			return
+		}
+		next.ServeHTTP(&explained{ResponseWriter: w, request: p}, r)
+	})
+}
+
+// correctHeaders prepares the headers of a request without a session: the SDK compares
+// Mcp-Name as it came, and refuses a request with Last-Event-ID.
+func correctHeaders(response, request http.Header) {
+	if !saysStateless(request) {
+		return
+	}
+	response.Set("X-Accel-Buffering", "no")
+	request.Del("Last-Event-ID")
+	if name, ok := tasks.Decoded(request.Get("Mcp-Name")); ok && request.Get("Mcp-Name") != "" {
+		request.Set("Mcp-Name", name)
+	}
+}
+
+// A posted message, as far as a refusal needs it.
+type posted struct {
+	valid  bool            // it is JSON
+	ID     json.RawMessage `json:"id"`
+	Method *string         `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+	Params struct {
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// refusal returns the error of what the SDK takes for something else: a request without a
+// method for a response, a request without a session for one with.
+func (p *posted) refusal(version string) *jsonrpc.Error {
+	said := p.Params.Meta.Version
+	switch {
+	case p.ID != nil && p.Method == nil && p.Result == nil && p.Error == nil:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "a request has a method"}
+	case said == "" || version == "" || version >= stateless:
+		return nil
+	case said != version:
+		return &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "MCP-Protocol-Version is " + version + ", and the request's revision " + said}
+	case !slices.Contains(revisions(), said):
+		data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: revisions(), Requested: said})
+		return &jsonrpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
+	}
+	return nil
+}
+
+// explained turns a refusal that is text into a JSON-RPC error.
+type explained struct {
+	http.ResponseWriter
+	request posted
+	text    bool
+}
+
+func (w *explained) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *explained) WriteHeader(status int) {
+	w.text = status == http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain")
+	if !w.text {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+func (w *explained) Write(b []byte) (int, error) {
+	if !w.text {
+		return w.ResponseWriter.Write(b)
+	}
+	w.text = false
+	status, failed := http.StatusBadRequest, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: strings.TrimSpace(string(b))}
+	switch {
+	case !w.request.valid:
+		failed.Code = jsonrpc.CodeParseError
+	case strings.HasPrefix(failed.Message, "JSON RPC not handled"):
+		status, failed.Code = http.StatusOK, jsonrpc.CodeMethodNotFound
+	}
+	answer(w.ResponseWriter, status, w.request.ID, failed)
+	return len(b), nil
+}
+
+func answer(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonrpc.Error) {
+	members := map[string]any{"jsonrpc": "2.0", "error": failed}
+	if id != nil {
+		members["id"] = id
+	}
+	message, _ := json.Marshal(members)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(message)
+}
+
+// malformed refuses what the SDK passes on: arguments that are no object, and an unknown log
+// level.
+func malformed(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch p := req.GetParams().(type) {
+		case *mcp.CallToolParamsRaw:
+			if args := bytes.TrimSpace(p.Arguments); len(args) > 0 && args[0] != '{' && string(args) != "null" {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "arguments are an object"}
+			}
+		case *mcp.SetLoggingLevelParams:
+			if !slices.Contains(levels(), p.Level) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown log level"}
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+func levels() []mcp.LoggingLevel {
+	return []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+}
