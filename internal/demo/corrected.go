@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -79,8 +80,27 @@ func (p *posted) refusal(version string) *jsonrpc.Error {
 	case said != version:
 		return &jsonrpc.Error{Code: mcp.CodeHeaderMismatch, Message: "MCP-Protocol-Version is " + version + ", and the request's revision " + said}
 	case !slices.Contains(revisions(), said):
-		data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: revisions(), Requested: said})
-		return &jsonrpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
+		return unsupported(said)
+	}
+	return nil
+}
+
+func unsupported(version string) *jsonrpc.Error {
+	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: revisions(), Requested: version})
+	return &jsonrpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "unsupported protocol version", Data: data}
+}
+
+// outdated returns the error of a request in a version that never was, and that the SDK takes
+// for one of the older ones.
+func outdated(msg jsonrpc.Message) *jsonrpc.Response {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() {
+		return nil
+	}
+	var p posted
+	_ = json.Unmarshal(req.Params, &p.Params)
+	if said := p.Params.Meta.Version; said != "" && said < stateless && !slices.Contains(revisions(), said) {
+		return &jsonrpc.Response{ID: req.ID, Error: unsupported(said)}
 	}
 	return nil
 }
@@ -132,15 +152,21 @@ func answer(w http.ResponseWriter, status int, id json.RawMessage, failed *jsonr
 // level.
 func malformed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch p := req.GetParams().(type) {
+		var level any
+		params := req.GetParams()
+		if v := reflect.ValueOf(params); v.Kind() == reflect.Pointer && !v.IsNil() {
+			level = params.GetMeta()["io.modelcontextprotocol/logLevel"]
+		}
+		switch p := params.(type) {
 		case *mcp.CallToolParamsRaw:
 			if args := bytes.TrimSpace(p.Arguments); len(args) > 0 && args[0] != '{' && string(args) != "null" {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "arguments are an object"}
 			}
 		case *mcp.SetLoggingLevelParams:
-			if !slices.Contains(levels(), p.Level) {
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown log level"}
-			}
+			level = string(p.Level)
+		}
+		if name, _ := level.(string); level != nil && !slices.Contains(levels(), mcp.LoggingLevel(name)) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown log level"}
 		}
 		return next(ctx, method, req)
 	}

@@ -26,6 +26,7 @@ func TestHTTPRefusalsHaveCodes(t *testing.T) {
 			`{"error":{"code":-32022,"message":"unsupported protocol version","data":{"supported":["2026-07-28","2025-11-25",`},
 		{"two versions", s.stateless("tools/list", "").with("MCP-Protocol-Version", "2025-11-25"), request(1, "tools/list", meta), 400, `{"error":{"code":-32020,`},
 		{"arguments in an array", in, toolsCall(1, "echo", `[]`), 200, `"code":-32602`},
+		{"unknown level, no session", s.stateless("tools/list", ""), request(1, "tools/list", strings.Replace(meta, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"loud",`, 1)), 400, `"code":-32602`},
 		{"unknown level", in, request(1, "logging/setLevel", `"level":"loud"`), 200, `"code":-32602`},
 	} {
 		resp, body := c.from.post(c.body)
