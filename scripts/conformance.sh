@@ -27,8 +27,9 @@
 #
 # For the server, conformance/server.txt has each check of a good run, and the
 # scenarios that wait. A check that fails, is missing or is new ends with exit
-# status 1. KEEP=DIR keeps each revision's logs and checks in DIR/server, and in
-# DIR/server/checks the checks as server.txt has them.
+# status 1. So does an error that mcpc check --deep finds in the same server: neither
+# may find what the other does not. KEEP=DIR keeps logs and results in DIR/server, and
+# in DIR/server/suite/checks the checks as server.txt has them.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -179,31 +180,42 @@ check_list() {
   fi
 }
 
-# serve_all runs the server scenarios of each revision against a demo of its own,
-# side by side: most of the time the suite waits.
+# serve_all runs the server scenarios and mcpc check --deep of each revision, each against
+# a demo of its own, side by side: most of the time they wait.
 serve_all() {
   { entries server.txt | sed -n 's/^20[^ ]* \([^ ]*\).*/\1/p' | sort -u; entries server.txt | sed -n 's/^waits //p'; } |
     check_list server
 
-  local revision
+  local revision judge failed=0
   run=${KEEP:-$work}/server
   rm -rf "$run"
   for revision in 2025-11-25 2026-07-28; do
-    mkdir -p "$run/$revision"
-    serve_one "$run/$revision" "$revision" &
+    for judge in suite check; do
+      mkdir -p "$run/$judge/$revision"
+      serve_one "$run/$judge/$revision" "$judge" "$revision" &
+    done
   done
   wait
+  for revision in 2025-11-25 2026-07-28; do
+    if [[ $(cat "$run/check/$revision/exit" || true) != 0 ]]; then
+      echo "mcpc check --deep --era $revision of mcpc demo --conformance:"
+      cat "$run/check/$revision/check.log" || true
+      failed=1
+    fi
+  done
   echo "waiting: $(entries server.txt | grep -c '^waits ') server scenarios, see scripts/conformance/server.txt"
-  entries server.txt | "$node" "$source_dir/server.mjs" "$run"
+  entries server.txt | "$node" "$source_dir/server.mjs" "$run/suite" || failed=1
+  ((failed == 0))
 }
 
-# serve_one DIR REVISION leaves the suite's log and checks in DIR. The timeouts end
-# what is left when this script is killed.
+# serve_one DIR JUDGE REVISION leaves logs and results in DIR. The timeouts end what is
+# left when this script is killed.
 serve_one() {
   local demo name url=
   cd "$1"
   for name in "${!MCPC_@}"; do unset "$name"; done
-  MCPC_STATE=$PWD/state timeout --foreground -k 5 330 "$bin" demo --conformance --listen 127.0.0.1:0 </dev/null >demo.log 2>&1 &
+  export MCPC_STATE=$PWD/state
+  timeout --foreground -k 5 330 "$bin" demo --conformance --listen 127.0.0.1:0 </dev/null >demo.log 2>&1 &
   demo=$!
   trap 'kill "$demo" 2>/dev/null || true; wait "$demo" || true' EXIT
   while [[ -z $url ]]; do
@@ -214,8 +226,18 @@ serve_one() {
     sleep 0.05
     url=$(sed -n 's/.*listening on \(http:[^ ]*\).*/\1/p' demo.log)
   done
+  "judge_$2" "$url" "$3"
+}
+
+judge_suite() {
   timeout --foreground -k 5 300 "$node" --require "$source_dir/loopback.cjs" "$suite" \
-    server --url "$url" --requirements "$2" -o . </dev/null >suite.log 2>&1 || true
+    server --url "$1" --requirements "$2" -o . </dev/null >suite.log 2>&1 || true
+}
+
+judge_check() {
+  local status=0
+  timeout --foreground -k 5 300 "$bin" check "$1" --era "$2" --deep </dev/null >check.log 2>&1 || status=$?
+  echo "$status" >exit
 }
 
 # entries FILE prints its lines without comments.
