@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 logging is deprecated in 2026-07-28 and still spoken
+
 package demo
 
 import (
