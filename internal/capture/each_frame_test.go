@@ -69,3 +69,61 @@ func TestEachFrame(t *testing.T) {
 		}
 	}
 }
+
+// A FrameReader reads on where it ended, as far as the capture was read, and the places are
+// those of the rows. Only a run with an end has ended.
+func TestFrameReaderReadsOn(t *testing.T) {
+	frame := func(seq uint64, dir wire.Direction, raw string) []byte {
+		return AppendFrame(nil, wire.Frame{Seq: seq, Time: noon, Dir: dir, Raw: []byte(raw)})
+	}
+	name := filepath.Join(t.TempDir(), "x.jsonl")
+	text := append(AppendHead(nil, Head{By: ByTap}), frame(1, wire.Sent, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)...)
+	write := func() {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write()
+	c, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, got := c.FrameReader(), map[int64]uint64{}
+	read := func() (seen int) {
+		t.Helper()
+		if err := r.Each(func(at FramePlace, f wire.Frame) error {
+			got[at.At] = f.Seq
+			seen++
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	if n := read(); n != 1 || r.Behind() {
+		t.Errorf("%d frames, behind %v", n, r.Behind())
+	}
+	text = append(text, frame(2, wire.Received, `{"jsonrpc":"2.0","id":1,"result":{}}`)...)
+	write()
+	if n := read(); n != 0 {
+		t.Errorf("%d frames that no row has yet", n)
+	}
+	if _, err := c.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	if n := read(); n != 1 || c.RunEnded(0) {
+		t.Errorf("%d frames, ended %v", n, c.RunEnded(0))
+	}
+	var seqs []uint64
+	for at := range c.Rows()[0].Lines() {
+		seqs = append(seqs, got[at])
+	}
+	if diff := cmp.Diff([]uint64{1, 2}, seqs); diff != "" {
+		t.Error(diff)
+	}
+	text = AppendEnd(text, End{Time: noon})
+	write()
+	if _, err := c.Refresh(); err != nil || read() != 0 || !c.RunEnded(0) || c.Rows()[0].Capture() != c {
+		t.Errorf("%v, ended %v", err, c.RunEnded(0))
+	}
+}

@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -49,47 +51,43 @@ type found struct {
 	by       map[string]*Finding
 }
 
-// add notes a hit; hits with the same fingerprint are one finding, of the worst severity.
-func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) {
-	severity, spot := r.Severity, e.Spot()
-	if h.Severity != "" {
-		severity = h.Severity
-	}
+// add notes a hit, which it gives as a finding; hits with the same fingerprint are one
+// finding, of the worst severity.
+func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
+	severity, spot := cmp.Or(h.Severity, r.Severity), e.Spot()
 	if h.Spot.Seq != 0 {
 		spot = h.Spot
-	}
-	subject := h.Subject
-	if subject == "" {
-		subject = e.Subject
-	}
-	if subject == "" {
-		subject = e.Method
-	}
-	mark := strings.TrimSpace(r.ID+" "+subject) + " " + h.Pointer
-	one := f.by[mark]
-	if one == nil {
-		if len(f.findings) >= mostFindings {
-			return
-		}
-		if f.by == nil {
-			f.by = map[string]*Finding{}
-		}
-		one = &Finding{Rule: r.ID, Severity: severity, Title: r.Title, Source: r.Page(e.Rev), Fix: r.Fix,
-			Fingerprint: strings.TrimSpace(cut(mark)), Subject: subject}
-		f.by[mark] = one
-		f.findings = append(f.findings, one)
-	}
-	if weight(severity) > weight(one.Severity) {
-		one.Severity = severity
 	}
 	at := e.At + h.Item + h.Pointer
 	if h.Root {
 		at = h.Pointer
 	}
-	if one.Times++; len(one.Evidence) < mostEvidence {
-		one.Evidence = append(one.Evidence, Evidence{Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
-			Got: cut(h.Got), Want: cut(h.Want)})
+	subject := cmp.Or(h.Subject, e.Subject, e.Method)
+	mark := strings.TrimSpace(r.ID+" "+subject) + " " + h.Pointer
+	here := Finding{Rule: r.ID, Severity: severity, Title: r.Title, Source: r.Page(e.Rev), Fix: r.Fix, Subject: subject, Times: 1,
+		Fingerprint: strings.TrimSpace(cut(mark)), Evidence: []Evidence{{Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
+			Got: cut(h.Got), Want: cut(h.Want)}}}
+	one := f.by[mark]
+	switch {
+	case one == nil && len(f.findings) >= mostFindings:
+		return here
+	case one == nil:
+		if f.by == nil {
+			f.by = map[string]*Finding{}
+		}
+		first := here
+		first.Evidence = slices.Clone(here.Evidence)
+		f.by[mark] = &first
+		f.findings = append(f.findings, &first)
+		return here
 	}
+	if weight(severity) > weight(one.Severity) {
+		one.Severity = severity
+	}
+	if one.Times++; len(one.Evidence) < mostEvidence {
+		one.Evidence = append(one.Evidence, here.Evidence...)
+	}
+	return here
 }
 
 func cut(text string) string { return jsonraw.Excerpt([]byte(text), mostBytes) }

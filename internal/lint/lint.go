@@ -24,9 +24,14 @@ type Options struct {
 	Tools check.Tools
 	// Off are ids of rules that are not judged.
 	Off []string
-	// Found is called with each new finding as soon as it is known; it may be nil. A
-	// finding that is seen again is not repeated.
+	// Found is called for each place where a rule is broken, as soon as that is known, with
+	// a finding whose only Evidence is that place; it may be nil. A finding that is seen
+	// again has the same Fingerprint. An entry of a list that is read again unchanged is
+	// judged once.
 	Found func(Finding)
+	// Ended says whether all of a connection was recorded. Where it was not, what did not
+	// come is not judged. nil means that all were.
+	Ended func(conn int) bool
 }
 
 // A Linter judges one or several conversations. It is not safe for use by several
@@ -38,11 +43,13 @@ type Linter struct {
 	tallies []tally
 	byKind  [conv.Kinds][]bound
 	conns   conv.Recent[int, *connection]
-	open    []opened
+	open    []*opened
 	broken  []broken // where rules were broken in the present message
 	present present
 	report  func(conv.Hit)
 	revs    map[conv.Rev]bool
+	// cut is set while a conversation ends of which not all was recorded.
+	cut bool
 }
 
 // A tally is what is known of a rule.
@@ -100,21 +107,23 @@ func New(o Options) *Linter {
 func (l *Linter) Tap(f wire.Frame) {
 	c, ok := l.conns.Get(f.Conn)
 	if ok && f.Seq != 0 && f.Seq <= c.last {
-		l.end(c.Conversation)
+		l.end(c.opened)
 		ok = false
 	}
 	if !ok {
-		c = &connection{Conversation: l.conversation(&f)}
+		c = &connection{opened: l.conversation(&f)}
 		l.conns.Put(f.Conn, c)
 	}
-	c.last = f.Seq
+	c.last, c.conn = f.Seq, f.Conn
 	c.Add(f)
 }
 
 // end ends a conversation.
-func (l *Linter) end(c *conv.Conversation) {
-	if i := slices.IndexFunc(l.open, func(o opened) bool { return o.Conversation == c }); i >= 0 {
+func (l *Linter) end(c *opened) {
+	if i := slices.Index(l.open, c); i >= 0 {
+		l.cut = l.options.Ended != nil && !l.options.Ended(c.conn)
 		c.End()
+		l.cut = false
 		l.open = slices.Delete(l.open, i, i+1)
 	}
 }
@@ -122,41 +131,42 @@ func (l *Linter) end(c *conv.Conversation) {
 // A connection is a part of a conversation, or all of it; last is the number of its last
 // frame.
 type connection struct {
-	*conv.Conversation
+	*opened
 	last uint64
 }
 
 // conversation finds the one to which a connection belongs. Requests without a session
 // belong to one conversation with their server and their revision, since a proxy sees each
 // on a connection of its own.
-func (l *Linter) conversation(f *wire.Frame) *conv.Conversation {
+func (l *Linter) conversation(f *wire.Frame) *opened {
 	server := ""
 	if h := f.HTTP; h != nil && h.Method == "POST" && h.Field("MCP-Protocol-Version") != "" && h.Field("Mcp-Session-Id") == "" {
 		server = h.Field("MCP-Protocol-Version") + " " + h.URL
 	}
-	if i := slices.IndexFunc(l.open, func(o opened) bool { return server != "" && o.server == server }); i >= 0 {
-		return l.open[i].Conversation
+	if i := slices.IndexFunc(l.open, func(o *opened) bool { return server != "" && o.server == server }); i >= 0 {
+		return l.open[i]
 	}
 	if len(l.open) >= mostConvs {
-		l.end(l.open[0].Conversation)
+		l.end(l.open[0])
 	}
-	c := conv.New(l.judge)
-	l.open = append(l.open, opened{c, server})
+	c := &opened{Conversation: conv.New(l.judge), server: server}
+	l.open = append(l.open, c)
 	return c
 }
 
 // An opened conversation is one that Close will end; server is the revision and the URL
-// of requests without a session.
+// of requests without a session, conn the connection of its last frame.
 type opened struct {
 	*conv.Conversation
 	server string
+	conn   int
 }
 
 // Close judges what only the end of the conversations shows. Frames that are added
 // later begin conversations anew.
 func (l *Linter) Close() {
-	for _, c := range l.open {
-		c.End()
+	for len(l.open) > 0 {
+		l.end(l.open[0])
 	}
 	l.open, l.conns = nil, conv.Recent[int, *connection]{}
 }
@@ -193,6 +203,12 @@ func (l *Linter) judge(e *conv.Event) {
 		if !l.holds(t, r, e) {
 			continue
 		}
+		if b.check.Whole && l.cut {
+			if t.seen > 0 {
+				t.lacks = "the recording has no end"
+			}
+			continue
+		}
 		t.seen++
 		l.present, e.Hit = present{b, e}, l.report
 		b.check.Do(e)
@@ -213,10 +229,9 @@ func (l *Linter) hit(h conv.Hit) {
 	}
 	severity := cmp.Or(h.Severity, l.rules[b.rule].Severity)
 	l.broken = append(l.broken, broken{at, severity == conv.Error || h.Pointer != ""})
-	before := len(t.findings)
-	t.add(&l.rules[b.rule], l.options.Run, e, h)
-	if len(t.findings) > before && l.options.Found != nil {
-		l.options.Found(*t.findings[before])
+	found := t.add(&l.rules[b.rule], l.options.Run, e, h)
+	if l.options.Found != nil {
+		l.options.Found(found)
 	}
 }
 

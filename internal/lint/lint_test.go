@@ -185,3 +185,57 @@ func checkFinding(t *testing.T, f lint.Finding, frames []wire.Frame) {
 		}
 	}
 }
+
+// What did not come is not judged where the recording has no end, and the rule is then not
+// run; what came is judged all the same.
+func TestUnendedRecordings(t *testing.T) {
+	for _, file := range []string{"client-cursor", "client-list-changed", "L106"} {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", file+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, err := parse(string(archive.Files[0].Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ended := range []bool{true, false} {
+			r := judge(frames, lint.Options{Ended: func(int) bool { return ended }})
+			i := slices.IndexFunc(r.Judgements, func(j lint.Judgement) bool { return j.ID == file })
+			found, why := slices.Contains(broken(r), file), r.Judgements[i].Why
+			if want := ended || file == "L106"; found != want || !found && why != "the recording has no end" {
+				t.Errorf("%s, ended %v: found %v, %q", file, ended, found, why)
+			}
+		}
+	}
+}
+
+// Found has each place, also where the report counts them as one finding.
+func TestFoundHasEachPlace(t *testing.T) {
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "L003.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, err := parse(string(archive.Files[0].Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range frames[:len(frames):len(frames)] { // a second connection
+		f.Conn++
+		frames = append(frames, f)
+	}
+	times := map[string]int{}
+	r := judge(frames, lint.Options{Found: func(f lint.Finding) {
+		if len(f.Evidence) != 1 {
+			t.Errorf("%d places: %+v", len(f.Evidence), f)
+		}
+		times[f.Fingerprint]++
+	}})
+	for _, f := range r.Findings {
+		if times[f.Fingerprint] != f.Times || f.Times < 2 {
+			t.Errorf("%s: %d times, told %d times", f.Fingerprint, f.Times, times[f.Fingerprint])
+		}
+	}
+	if len(r.Findings) == 0 {
+		t.Error("nothing was found")
+	}
+}

@@ -48,12 +48,17 @@ func (l *Linter) Report() (r Report) {
 			r.Findings = append(r.Findings, *f)
 		}
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+	l.Sort(r.Findings)
+	return r
+}
+
+// Sort puts the gravest findings first, then those of the first rules in the table.
+func (l *Linter) Sort(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
 		x, y := a.Evidence[0], b.Evidence[0]
 		return cmp.Or(weight(b.Severity)-weight(a.Severity), l.index[a.Rule]-l.index[b.Rule],
 			cmp.Compare(x.Conn, y.Conn), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Pointer, y.Pointer), cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
-	return r
 }
 
 // Add notes that a rule was judged outside of the Linter, by a probe of the caller's, and

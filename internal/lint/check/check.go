@@ -22,6 +22,8 @@ type Check struct {
 	Lacks string
 	// Yields is set on a general check, which leaves alone what others reported.
 	Yields bool
+	// Whole is set on a check of what did not come, which needs the end of the conversation.
+	Whole bool
 }
 
 // Tools are what checks need of other packages.

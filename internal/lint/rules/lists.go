@@ -33,7 +33,7 @@ var lists = []check.Check{
 	}},
 	{ID: "client-cursor", Kind: conv.OnResult, Methods: listMethods, Do: cursorGiven},
 	{ID: "client-cursor", Kind: conv.OnSent, Methods: listMethods, Do: cursorAsked},
-	{ID: "client-cursor", Kind: conv.OnEnd, Do: cursorLeft},
+	{ID: "client-cursor", Kind: conv.OnEnd, Whole: true, Do: cursorLeft},
 	{ID: "client-list-changed", Kind: conv.OnNotice, When: announced, Do: func(e *conv.Event) {
 		*conv.State[conv.Spot](e.Conversation, "changed "+listOf[e.Method]) = e.Spot()
 	}},
@@ -43,7 +43,7 @@ var lists = []check.Check{
 	{ID: "client-list-changed", Kind: conv.OnResult, Methods: listMethods, Do: func(e *conv.Event) { // it was on its way
 		*conv.State[conv.Spot](e.Conversation, "changed "+e.Method) = conv.Spot{}
 	}},
-	{ID: "client-list-changed", Kind: conv.OnEnd, Do: notHeeded},
+	{ID: "client-list-changed", Kind: conv.OnEnd, Whole: true, Do: notHeeded},
 }
 
 // listOf is the list that a notification says has changed.
