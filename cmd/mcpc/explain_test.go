@@ -182,7 +182,7 @@ func TestEveryWordOfTheLogIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
 	words := []string{capture.MethodStream, capture.MethodPipe}
 	for _, text := range []string{"channel:x", "is:x"} {
-		_, err := filter.Parse(text, time.Now())
+		_, err := filter.Parse(text, time.Now(), nil)
 		wrong, ok := errors.AsType[*filter.Error](err)
 		if !ok {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func BenchmarkFilter(b *testing.B) {
 	}
 	defer c.Close()
 	for _, filter := range []string{`nothing`, `quoted`, `body~/nothing/`, `body~/quoted/`, `body~/(?i)nothing/`, `body~/word \d+/`, `body~/[0-9]{12}/`} {
-		f, err := Parse(filter, filterNow)
+		f, err := Parse(filter, filterNow, judge)
 		if err != nil {
 			b.Fatal(err)
 		}

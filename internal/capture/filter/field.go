@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A field is what a filter can ask of a row. One of text, number, traits, deep and line
-// is set.
+// A field is what a filter can ask of a row. One of text, number, traits, deep, line and
+// judged is set.
 type field struct {
 	name string
 	// takes says what a value looks like.
@@ -34,6 +34,8 @@ type field struct {
 	// in a line of the capture, where it is not looked for in a message.
 	deep bool
 	line func(value, line string) bool
+	// judged is set on the field that is asked of the judge.
+	judged bool
 }
 
 // A trait is something that a row has or is, or not.
@@ -64,6 +66,7 @@ var fields = []field{
 	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds},
 	{name: "since", takes: "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04", number: when, bounds: sinceBounds, op: ">="},
 	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: wholeBounds},
+	{name: "finding", takes: "a rule, a tag or a severity of mcpc check: L106, client-*, error", judged: true},
 	{name: "has", takes: "what a row can have: finding, retry", traits: hasTraits},
 	{name: "is", takes: "what a row can be: open, error", traits: isTraits},
 	{name: "secret", takes: "the hash of a secret that was hidden: 1a2b, *", deep: true, line: hasSecret},
@@ -116,8 +119,12 @@ func kindTraits() (traits []trait) {
 	return traits
 }
 
+// hasFinding is the trait of rows with any finding; the judge is asked where the listing has
+// none.
+const hasFinding = "finding"
+
 var hasTraits = []trait{
-	{"finding", func(r *capture.Row) bool { return len(r.Findings) > 0 }},
+	{hasFinding, func(r *capture.Row) bool { return len(r.Findings) > 0 }},
 	{"retry", func(r *capture.Row) bool { return r.Notes.Retries > 0 }},
 	{"resume", func(r *capture.Row) bool { return r.Notes.Resumed > 0 }},
 	{"round", func(r *capture.Row) bool { return r.Notes.Rounds > 0 }},

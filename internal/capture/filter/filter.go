@@ -46,11 +46,19 @@ func (e *Error) Error() string { return e.Text }
 // Column counts the characters up to the error, from 1.
 func (e *Error) Column() int { return utf8.RuneCountInString(e.Filter[:e.Offset]) + 1 }
 
+// A Judge says of rows which rules they broke. Words are all that there can be, Of those of
+// a row.
+type Judge interface {
+	Words() []string
+	Of(r *capture.Row) ([]string, error)
+}
+
 // Parse reads a filter; its errors are *Error. Times that say how
 // long ago ("since:10m") count from now, and days and hours are those of now's
-// location. A blank text is the zero Filter.
-func Parse(text string, now time.Time) (Filter, error) {
-	p := &parser{text: text, now: now}
+// location. A blank text is the zero Filter. The judge is asked where a filter asks for
+// findings; without one a row has those of its listing only.
+func Parse(text string, now time.Time, j Judge) (Filter, error) {
+	p := &parser{text: text, now: now, judge: j}
 	p.blanks()
 	if p.at == len(p.text) {
 		return Filter{}, nil
@@ -65,7 +73,7 @@ func Parse(text string, now time.Time) (Filter, error) {
 	return Filter{root}, nil
 }
 
-// Match reports whether r is wanted. It reads the traffic only if nothing else
+// Match reports whether r is wanted. It reads the traffic, and has it judged, only if nothing else
 // decides, and its error is that of reading.
 func (f Filter) Match(r *capture.Row) (bool, error) {
 	c := &candidate{row: r, look: func(s search) (bool, error) {
@@ -84,6 +92,16 @@ type candidate struct {
 	row    *capture.Row
 	look   func(search) (bool, error)
 	failed error
+}
+
+// broke reports whether one of the words for the findings about the row passes a test.
+func (c *candidate) broke(j Judge, test func(word string) bool) bool {
+	if c.failed != nil || j == nil {
+		return false
+	}
+	words, err := j.Of(c.row)
+	c.failed = err
+	return slices.ContainsFunc(words, test)
 }
 
 // A search is one question about bytes.
@@ -177,6 +195,8 @@ func (t fullText) deep() bool { return true }
 type fieldTerm struct {
 	field  *field
 	values []value
+	// judged is set where a value asks for findings.
+	judged bool
 }
 
 // A value is one of those that a field may have.
@@ -186,7 +206,7 @@ func (t *fieldTerm) match(c *candidate) bool {
 	return slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
 }
 
-func (t *fieldTerm) deep() bool { return t.field.deep }
+func (t *fieldTerm) deep() bool { return t.field.deep || t.judged }
 
 // A pattern is a regular expression over a field. Its text keeps the backslash
 // before a slash, which RE2 understands.

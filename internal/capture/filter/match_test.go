@@ -28,6 +28,17 @@ var filterRows = []capture.Row{
 	{Run: 5, Method: "ping", ID: "0", Channel: "ok"},
 }
 
+// judge knows the findings about two rows.
+var judge = rowJudge{2: {"L106", "error", "tools"}, 4: {"client-cursor", "warn", "client"}}
+
+type rowJudge map[int][]string
+
+func (j rowJudge) Words() []string {
+	return []string{"error", "warn", "info", "L106", "L119", "client-cursor", "tools", "client"}
+}
+
+func (j rowJudge) Of(r *capture.Row) ([]string, error) { return j[r.Run], nil }
+
 var filterBodies = []string{`{"a":"Hello"}`, `{"say":"\"hi\" there"}`, `{"ß":"ÄPFEL"}`, ``, `{"code": -32601}`}
 
 func TestFilterMatches(t *testing.T) {
@@ -108,7 +119,16 @@ func TestFilterMatches(t *testing.T) {
 		{"time:>=2026-11-21T15:30:00", []int{2, 3, 4}},
 		{"time:2026-11-21T14:30:00Z", []int{2}},
 		{"time:2026-11-21t14:30:00z", []int{2}},
-		{"has:finding", []int{3}},
+		{"has:finding", []int{2, 3, 4}},
+		{"-has:Finding", []int{1, 5}},
+		{`has:retry,"finding"`, []int{2, 3, 4}},
+		{"finding:L106", []int{2}},
+		{"finding:l106,client-cursor", []int{2, 4}},
+		{"finding:client-*", []int{4}},
+		{"finding:error method:tools/*", []int{2}},
+		{`finding:"tools"`, []int{2}},
+		{"finding:L119", nil},
+		{"not finding:* demo", []int{3}},
 		{"has:retry,resume", []int{2, 4}},
 		{"has:round has:question", []int{4}},
 		{"has:notification", []int{2}},
@@ -168,7 +188,7 @@ func TestFilterDayIsACalendarDay(t *testing.T) {
 			{at: c.after, behind: true},
 		} {
 			for text, want := range map[string]bool{"time:": instant.in, "time:>": instant.behind, "time:<=": !instant.behind} {
-				f, err := Parse(text+c.text, filterNow.In(berlin))
+				f, err := Parse(text+c.text, filterNow.In(berlin), judge)
 				if err != nil {
 					t.Fatal(err)
 				}

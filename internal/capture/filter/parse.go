@@ -21,6 +21,7 @@ type parser struct {
 	at    int
 	depth int
 	now   time.Time
+	judge Judge
 }
 
 func (p *parser) wrong(at int, format string, args ...any) error {
@@ -169,12 +170,14 @@ func (p *parser) fieldTerm(name string) (node, error) {
 		err.(*Error).Meant = termFor(p.word(","))
 		return nil, err
 	}
-	t := &fieldTerm{field: f}
+	t := &fieldTerm{field: f, judged: f.judged}
 	for {
+		start := p.at
 		v, err := p.value(f)
 		if err != nil {
 			return nil, err
 		}
+		t.judged = t.judged || f.traits != nil && strings.EqualFold(strings.Trim(p.text[start:p.at], `"`), hasFinding)
 		t.values = append(t.values, v)
 		if !strings.HasPrefix(p.text[p.at:], ",") {
 			return t, nil
@@ -202,13 +205,24 @@ func (p *parser) value(f *field) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := f.value(op, a, p.now)
+	v, err := f.value(op, a, p.now, p.judge)
 	if err != nil {
 		wrong := err.(*Error)
 		wrong.Filter, wrong.Offset = p.text, start
+		wrong.Meant = cmp.Or(wrong.Meant, p.ruleIn(a.text))
 		return nil, wrong
 	}
 	return v, nil
+}
+
+// ruleIn is the term for a rule that was given to another field, as in "has:L106" or
+// "has:finding=L106"; "" for any other value.
+func (p *parser) ruleIn(value string) string {
+	value = value[strings.LastIndexByte(value, '=')+1:]
+	if p.judge == nil || !slices.ContainsFunc(p.judge.Words(), func(word string) bool { return strings.EqualFold(word, value) }) {
+		return ""
+	}
+	return "finding:" + value
 }
 
 // An atom is one value as the filter has it.

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ var filterNow = time.Date(2026, 11, 21, 17, 30, 0, 0, time.FixedZone("", 3600))
 
 func parse(t *testing.T, text string) Filter {
 	t.Helper()
-	f, err := Parse(text, filterNow)
+	f, err := Parse(text, filterNow, judge)
 	if err != nil {
 		t.Fatalf("%s: column %d: %v", text, err.(*Error).Column(), err)
 	}
@@ -144,6 +145,9 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{"channel:ok,*_eror", 12, `channel has no value "*_eror": use ` + strings.Join(channels(), ", ")},
 		{"kind:heads", 6, `kind has no value "heads": use body, head, event, stderr, noise, closed`},
 		{"has:findings", 5, `has has no value "findings": use finding, retry, resume, round, notification, question, guess`},
+		{"finding:L107", 9, `finding has no value "L107": use a rule, a tag or a severity of mcpc check`},
+		{"finding:", 9, "finding takes a rule, a tag or a severity of mcpc check: L106, client-*, error"},
+		{"finding~/L1/", 1, "finding takes a rule, a tag or a severity of mcpc check: L106, client-*, error, and no regular expression"},
 		{"a dur:500", 7, `dur takes a time: >500ms, 1s..2s, not "500"`},
 		{"dur:>=fast", 5, `dur takes a time: >500ms, 1s..2s, not ">=fast"`},
 		{"http:http://x", 6, `http takes a status: 404, 4xx, >=400, not "http://x"`},
@@ -166,7 +170,7 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{strings.Repeat("(", 101) + "a", 101, "more than 100 nested parentheses and negations"},
 		{strings.Repeat("-", 101) + "a", 101, "more than 100 nested parentheses and negations"},
 	} {
-		_, err := Parse(c.text, filterNow)
+		_, err := Parse(c.text, filterNow, judge)
 		if err == nil {
 			t.Errorf("%q: no error, want %q", c.text, c.want)
 			continue
@@ -181,12 +185,54 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 // Where there are only so many words, the error has them for a suggestion.
 func TestFilterErrorsKnowTheWords(t *testing.T) {
 	for text, word := range map[string]string{"methd:x": "method", "is:opn": "open", "channel:timout": "timeout"} {
-		_, err := Parse(text, filterNow)
+		_, err := Parse(text, filterNow, judge)
 		got := err.(*Error)
 		if got.Word == "" || !strings.Contains(strings.Join(got.Known, " "), word) {
 			t.Errorf("%s: got %q of %q", text, got.Word, got.Known)
 		}
 	}
+}
+
+// A rule behind another field is meant for finding.
+func TestFilterErrorsKnowTheRules(t *testing.T) {
+	for text, meant := range map[string]string{"has:L106": "finding:L106", "has:finding=l106": "finding:l106", "is:tools": "finding:tools", "has:x": ""} {
+		_, err := Parse(text, filterNow, judge)
+		if got := err.(*Error); got.Meant != meant {
+			t.Errorf("%s: meant %q, want %q", text, got.Meant, meant)
+		}
+	}
+}
+
+// Rows are judged only where nothing else decides.
+func TestFilterJudgesLast(t *testing.T) {
+	asked := &askedJudge{}
+	for text, want := range map[string]int{"has:finding method:x": 0, "finding:L106 or method:tools/call": 0, "has:retry": 0, "finding:L106": 1, "-has:finding": 1} {
+		f, err := Parse(text, filterNow, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked.times = 0
+		if _, err := f.Match(&capture.Row{Method: "tools/call"}); err != nil || asked.times != want {
+			t.Errorf("%s: asked %d times, %v", text, asked.times, err)
+		}
+	}
+	asked.fails = errors.New("gone")
+	f, _ := Parse("has:finding or has:finding", filterNow, asked)
+	if fits, err := f.Match(&capture.Row{}); fits || err != asked.fails {
+		t.Error(fits, err)
+	}
+}
+
+type askedJudge struct {
+	times int
+	fails error
+}
+
+func (j *askedJudge) Words() []string { return []string{"L106"} }
+
+func (j *askedJudge) Of(*capture.Row) ([]string, error) {
+	j.times++
+	return nil, j.fails
 }
 
 func FuzzFilter(f *testing.F) {
@@ -197,7 +243,7 @@ func FuzzFilter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		filter, err := Parse(text, filterNow)
+		filter, err := Parse(text, filterNow, judge)
 		if err != nil {
 			if e := err.(*Error); e.Offset < 0 || e.Offset > len(text) || e.Text == "" {
 				t.Fatalf("%q: %+v", text, e)

@@ -12,8 +12,13 @@ import (
 )
 
 // value makes the test for one value of the field. Its errors have no place yet.
-func (f *field) value(op string, a atom, now time.Time) (value, error) {
+func (f *field) value(op string, a atom, now time.Time, j Judge) (value, error) {
 	switch {
+	case f.judged:
+		return f.judgedValue(a, j)
+	case f.traits != nil && j != nil && strings.EqualFold(a.text, hasFinding):
+		v, err := f.traitValue(a)
+		return func(c *candidate) bool { return v(c) || c.broke(j, func(string) bool { return true }) }, err
 	case f.line != nil:
 		held := search{in: func(line []byte) bool { return bytes.Contains(line, []byte("sha256")) && f.line(a.text, string(line)) }}
 		return func(c *candidate) bool { return c.any(held) }, nil
@@ -40,6 +45,15 @@ func (f *field) textValue(a atom) (value, error) {
 		text := f.text(c.row)
 		return (text != "" || !f.filled) && (test(text) || f.alone != nil && test(f.alone(c.row)))
 	}, nil
+}
+
+// judgedValue compares with the words for the findings about a row.
+func (f *field) judgedValue(a atom, j Judge) (value, error) {
+	test := func(word string) bool { return matchGlob(a.text, word) }
+	if j != nil && !slices.ContainsFunc(j.Words(), test) {
+		return nil, &Error{Word: a.text, Known: j.Words(), Text: fmt.Sprintf("%s has no value %q: use a rule, a tag or a severity of mcpc check", f.name, a.text)}
+	}
+	return func(c *candidate) bool { return c.broke(j, test) }, nil
 }
 
 // words are the only values that there can be, or nil.

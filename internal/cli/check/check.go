@@ -5,7 +5,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,15 +12,13 @@ import (
 
 	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
-	"mcpc/internal/lint/check"
 	"mcpc/internal/render/verdict"
-	"mcpc/internal/shape"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
-	"mcpc/internal/validate"
-	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
@@ -115,7 +112,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
 	case len(words) == 0:
 		return nil
-	case !isCapture(words[0]):
+	case !recorded.Is(words[0]):
 		return cmdutil.GoTo(f, words[0], o.argv)
 	case f.ServerGiven || o.argv != nil:
 		return usage.New("a capture and a server are given", "use only one of them")
@@ -142,7 +139,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if o.capture != "" {
 		r, out = judgeCapture(f, o.capture)
 	} else {
-		r, out = probe.Judge(ctx, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(), Tools: tools, Options: o.probes})
+		r, out = probe.Judge(ctx, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(), Tools: judged.Tools, Options: o.probes})
 	}
 	if r == nil {
 		return cmdutil.Exit(out)
@@ -171,16 +168,4 @@ func ending(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
 	first := r.Findings[0].Rule
 	return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Text: english.Plural(n, "finding") + " at or above " + failOn,
 		Hint: wire.Run("check --explain "+first) + " explains a rule"}
-}
-
-// tools are what the rules need of other packages.
-var tools = check.Tools{
-	Shape: shape.CheckBut,
-	Compile: func(schema []byte) (check.Schema, []wire.Finding, *check.SchemaFault) {
-		s, warnings, err := validate.Compile(schema)
-		if failed, ok := errors.AsType[*schemadoc.Error](err); ok {
-			return nil, nil, &check.SchemaFault{Reason: string(failed.Reason), Where: failed.Where, Text: failed.Text}
-		}
-		return s, warnings, nil
-	},
 }

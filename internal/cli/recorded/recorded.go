@@ -1,4 +1,4 @@
-// Package recorded finds the recorded exchange that a word of a command line means.
+// Package recorded finds the recording, and the exchange in it, that a word of a command line means.
 package recorded
 
 import (
@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -26,31 +27,102 @@ import (
 // the third exchange of a file, FILE its last.
 var runNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,9}))?$`) })
 
-// Pick finds the exchange that a word means. A caller closes the capture.
+// A Recording is the capture that a word means; index or number name one exchange of it.
+type Recording struct {
+	*capture.Capture
+	// name is that of the capture in errors.
+	name, number string
+	index        int
+}
+
+// Open opens the capture that a word means: "last" is the newest run. A caller closes it.
+func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
+	if word == "last" {
+		return openLast(f)
+	}
+	if number := runNumber().FindStringSubmatch(word); number != nil {
+		return openRun(f, number)
+	}
+	r.name, r.number = split(word)
+	var err error
+	if r.Capture, err = capture.Open(r.name); err != nil {
+		return r, Unreadable(r.name, err)
+	}
+	return r, out
+}
+
+// Is reports a word that means recorded traffic: a number, "last", a file, FILE#3.
+func Is(word string) bool {
+	path, _ := split(word)
+	return word == "last" || runNumber().MatchString(word) || outfile.IsFile(path)
+}
+
+// split parts FILE#3.
+func split(word string) (path, number string) {
+	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) && !outfile.IsFile(word) {
+		return word[:at], word[at+1:]
+	}
+	return word, ""
+}
+
+// NamesOne reports that one exchange is named, not the whole capture.
+func (r Recording) NamesOne() bool { return r.number != "" || r.index > 0 }
+
+// Row is the exchange that is named, else the one that the capture is about.
+func (r Recording) Row() (*capture.Row, wire.Outcome) {
+	if r.number != "" {
+		return r.numbered()
+	}
+	row := r.Main()
+	if r.index > 0 {
+		row = r.Capture.Row(r.index)
+	}
+	if len(r.Rows()) == 0 {
+		return nil, usage.Outcome(usage.New(r.name+" has no exchanges", ""))
+	} else if row == nil {
+		return nil, usage.Outcome(usage.New(fmt.Sprintf("%s has %d exchanges", r.name, len(r.Rows())), wire.Run("log")+" lists them"))
+	}
+	return row, wire.Outcome{}
+}
+
+// numbered finds an exchange of a file: by the number that mcpc log --file shows,
+// which of a recording from the ring begins with its run, or counted from 1.
+func (r Recording) numbered() (*capture.Row, wire.Outcome) {
+	rows := r.Rows()
+	if i := slices.IndexFunc(rows, func(row *capture.Row) bool { return row.Number() == r.number }); i >= 0 {
+		return rows[i], wire.Outcome{}
+	}
+	if index, err := strconv.Atoi(r.number); len(rows) == 0 || err == nil && r.Capture.Row(index) != nil {
+		r.number, r.index = "", index
+		return r.Row()
+	}
+	which := rows[0].Number()
+	if len(rows) > 1 {
+		which += " to " + rows[len(rows)-1].Number()
+	}
+	return nil, usage.Outcome(usage.New(r.name+" has no exchange "+r.number+", only "+which, wire.Run("log --file "+shellwords.Quote(r.name))+" shows them"))
+}
+
+// Pick finds the exchange that a word means: without one the last. A caller closes the
+// capture.
 func Pick(f *cmdutil.Factory, word string) (*capture.Capture, *capture.Row, wire.Outcome) {
-	if number := runNumber().FindStringSubmatch(word); number != nil || word == "" || word == "last" {
-		run, index := 0, 0
-		if number != nil {
-			run, _ = strconv.Atoi(number[1])
-			index, _ = strconv.Atoi(number[2])
-			if run == 0 {
-				return nil, nil, usage.Outcome(usage.New("run numbers start at 1", wire.Run("log")+" lists them"))
-			}
-		}
-		if run == 0 {
-			return pickLast(f)
-		}
-		return pickRun(f, run, index)
+	if word == "" || word == "last" {
+		return pickLast(f)
 	}
-	path, number := word, ""
-	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) {
-		path, number = word[:at], word[at+1:]
+	r, out := Open(f, word)
+	if !out.Good() {
+		return nil, nil, out
 	}
-	c, err := capture.Open(path)
-	if err != nil {
-		return nil, nil, Unreadable(path, err)
+	row, out := r.Row()
+	if !out.Good() {
+		r.Close()
+		return nil, nil, out
 	}
-	return rowNumbered(c, number, path)
+	return r.Capture, row, out
+}
+
+func nothingRecorded() wire.Outcome {
+	return usage.Outcome(usage.New("nothing is recorded", "commands record their traffic, unless --no-record is given"))
 }
 
 // pickLast finds the exchange of the ring that ended last; a tap or a proxy may have
@@ -68,61 +140,55 @@ func pickLast(f *cmdutil.Factory) (*capture.Capture, *capture.Row, wire.Outcome)
 		return true
 	})
 	if out.Good() && last == nil {
-		out = usage.Outcome(usage.New("nothing is recorded", "commands record their traffic, unless --no-record is given"))
+		out = nothingRecorded()
 	}
 	return in, last, out
 }
 
-// pickRun finds a run in the ring by its number.
-func pickRun(f *cmdutil.Factory, run, index int) (*capture.Capture, *capture.Row, wire.Outcome) {
+// openLast opens the newest run of the ring.
+func openLast(f *cmdutil.Factory) (Recording, wire.Outcome) {
 	ring, err := f.Env.Ring()
 	if err != nil {
-		return nil, nil, connect.StateFailed(err)
+		return Recording{}, connect.StateFailed(err)
+	}
+	runs, err := ring.Runs()
+	if err != nil {
+		return Recording{}, usage.LocalIO("reading the recordings", err)
+	}
+	if len(runs) == 0 {
+		return Recording{}, nothingRecorded()
+	}
+	return openFound(runs[len(runs)-1])
+}
+
+// openRun opens a run of the ring: a number, and perhaps that of an exchange.
+func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome) {
+	run, _ := strconv.Atoi(number[1])
+	if run == 0 {
+		return r, usage.Outcome(usage.New("run numbers start at 1", wire.Run("log")+" lists them"))
+	}
+	ring, err := f.Env.Ring()
+	if err != nil {
+		return r, connect.StateFailed(err)
 	}
 	found, err := ring.Find(run)
 	switch {
 	case errors.Is(err, capture.ErrNoRun):
-		return nil, nil, usage.Outcome(usage.New(fmt.Sprintf("no recording %d: it was not made, or was deleted", run), wire.Run("log")+" lists the recorded runs"))
+		return r, usage.Outcome(usage.New(fmt.Sprintf("no recording %d: it was not made, or was deleted", run), wire.Run("log")+" lists the recorded runs"))
 	case err != nil:
-		return nil, nil, usage.LocalIO("reading the recordings", err)
+		return r, usage.LocalIO("reading the recordings", err)
 	}
-	c, err := capture.Open(found.Path)
+	r, out = openFound(found)
+	r.index, _ = strconv.Atoi(number[2])
+	return r, out
+}
+
+func openFound(run capture.Run) (Recording, wire.Outcome) {
+	c, err := capture.Open(run.Path)
 	if err != nil {
-		return nil, nil, Unreadable(found.Path, err)
+		return Recording{}, Unreadable(run.Path, err)
 	}
-	return rowOf(c, index, fmt.Sprintf("run %d", found.Number))
-}
-
-// rowNumbered finds an exchange of a file: by the number that mcpc log --file shows,
-// which of a recording from the ring begins with its run, or counted from 1.
-func rowNumbered(c *capture.Capture, number, path string) (*capture.Capture, *capture.Row, wire.Outcome) {
-	rows := c.Rows()
-	if i := slices.IndexFunc(rows, func(r *capture.Row) bool { return r.Number() == number }); i >= 0 {
-		return c, rows[i], wire.Outcome{}
-	}
-	index, err := strconv.Atoi(number)
-	if number == "" || len(rows) == 0 || err == nil && c.Row(index) != nil {
-		return rowOf(c, index, path)
-	}
-	c.Close()
-	which := rows[0].Number()
-	if len(rows) > 1 {
-		which += " to " + rows[len(rows)-1].Number()
-	}
-	return nil, nil, usage.Outcome(usage.New(path+" has no exchange "+number+", only "+which, wire.Run("log --file "+shellwords.Quote(path))+" shows them"))
-}
-
-func rowOf(c *capture.Capture, index int, name string) (*capture.Capture, *capture.Row, wire.Outcome) {
-	row := c.Main()
-	if index > 0 {
-		row = c.Row(index)
-	}
-	if len(c.Rows()) == 0 {
-		return nil, nil, usage.Outcome(usage.New(name+" has no exchanges", ""))
-	} else if row == nil {
-		return nil, nil, usage.Outcome(usage.New(fmt.Sprintf("%s has %d exchanges", name, len(c.Rows())), wire.Run("log")+" lists them"))
-	}
-	return c, row, wire.Outcome{}
+	return Recording{Capture: c, name: fmt.Sprintf("run %d", run.Number)}, wire.Outcome{}
 }
 
 // Unreadable is the ending of a command that cannot read a capture.

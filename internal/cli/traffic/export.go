@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/replay"
@@ -86,7 +87,7 @@ positions, not their values, and exits with 1 if there are any.`,
 				return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
 			}
 			o.word, o.several = args[0], len(args) > 1
-			if o.filter, err = filterOf(f, args[1:]); err != nil {
+			if o.filter, err = filterOf(f, args[1:], &judged.Findings{}); err != nil {
 				return err
 			}
 			return runExport(f, o)

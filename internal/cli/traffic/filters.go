@@ -8,6 +8,7 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
@@ -16,13 +17,13 @@ import (
 )
 
 // filterOf reads the words of a command line as one filter. Its error shows the
-// place.
-func filterOf(a *cmdutil.Factory, words []string) (filter.Filter, error) {
+// place. The recordings are judged if it asks for findings.
+func filterOf(a *cmdutil.Factory, words []string, j *judged.Findings) (filter.Filter, error) {
 	if err := ofEachServer(a); err != nil {
 		return filter.Filter{}, err
 	}
 	text := strings.Join(words, " ")
-	f, err := filter.Parse(text, a.Now())
+	f, err := filter.Parse(text, a.Now(), j)
 	if err == nil {
 		return f, nil
 	}

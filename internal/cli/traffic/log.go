@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/render/term"
@@ -56,7 +57,7 @@ help filters describes FILTER.`,
   mcpc log --prune`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if o.filter, err = filterOf(f, args); err != nil {
+			if o.filter, err = filterOf(f, args, &judged.Findings{Live: o.follow}); err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines {

@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
+	"mcpc/internal/render/verdict"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -39,7 +40,10 @@ func NewShow(f *cmdutil.Factory) *cobra.Command {
 timing. The default is the last one.
 
 A NUMBER is from mcpc log: 42.3 is the third exchange of run 42, and 42 its
-requested operation, or for a tap or a proxy its last exchange.`,
+requested operation, or for a tap or a proxy its last exchange.
+
+--explain adds a note to each part, and lists which rules of mcpc check were
+broken in the exchange, as far as its recording shows; with --json as "check".`,
 		Example: `  mcpc show
   mcpc show last --explain
   mcpc show --json --jq .response.result`,
@@ -77,24 +81,28 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 	}
+	var broken []verdict.Finding
+	if f.Explain {
+		if broken, err = brokenBy(row); err != nil {
+			return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
+		}
+	}
 	switch {
-	case f.Explain && exchange != nil:
-		var b bytes.Buffer
-		traffic.Explain(&b, f.OutStyle, []*wire.Exchange{exchange})
-		_ = cmdutil.WritePaged(f, b.Bytes())
+	case f.Explain && exchange != nil && !cmdutil.OneDocument(f):
+		explainRow(f, exchange, broken)
 	case o.raw:
 		return showBytes(f, row)
 	case cmdutil.OnlyWritesJSON(f): // of a long message the document has it three times
 		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
 			x := exchange
 			exchange = nil // its frames are read once more, one at a time
-			return writeExchange(w, row, x)
+			return writeExchange(w, row, x, broken)
 		}})
 	default:
 		var ans cmdutil.Answer
 		if f.JSON || f.Wire || f.Jq != "" || f.Output != "" || f.Shell != nil {
 			var b bytes.Buffer
-			_ = writeExchange(&b, row, exchange)
+			_ = writeExchange(&b, row, exchange, broken)
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.Human = func(w io.Writer, st term.Style) error {
@@ -164,13 +172,15 @@ func serverCommandOf(row *capture.Row) string {
 	return ""
 }
 
-// writeExchange writes one document on a line: the row, the messages as JSON where they
-// are, and every frame as captured.
-func writeExchange(w io.Writer, row *capture.Row, x *wire.Exchange) error {
+// writeExchange writes one document on a line: the row, the rules that it broke, the messages
+// as JSON where they are, and every frame as captured.
+func writeExchange(w io.Writer, row *capture.Row, x *wire.Exchange, broken []verdict.Finding) error {
 	var facts struct {
-		Exchange rowOut       `json:"exchange"`
-		Findings []findingOut `json:"findings,omitempty"`
+		Exchange rowOut            `json:"exchange"`
+		Findings []findingOut      `json:"findings,omitempty"`
+		Check    []verdict.Finding `json:"check,omitempty"`
 	}
+	facts.Check = broken
 	facts.Exchange = rowJSON(row)
 	for _, f := range row.Findings {
 		facts.Findings = append(facts.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})

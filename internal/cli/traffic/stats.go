@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -32,7 +33,7 @@ A filter selects exchanges: see mcpc help filters.`,
   mcpc stats --json
   mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.filter, err = filterOf(f, args); err != nil {
+			if o.filter, err = filterOf(f, args, &judged.Findings{}); err != nil {
 				return err
 			}
 			return showStats(f, cmd, o)

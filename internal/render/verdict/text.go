@@ -29,14 +29,7 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 	}
 	t.line(0, st.Line(strings.Join(about, ", ")))
 	t.ladder(r.Ladder)
-	for i := 0; i < len(r.Findings); {
-		n := i + 1
-		for n < len(r.Findings) && r.Findings[n].Rule == r.Findings[i].Rule && r.Findings[n].Severity == r.Findings[i].Severity {
-			n++
-		}
-		t.rule(r.Findings[i:n])
-		i = n
-	}
+	t.findings(r.Findings)
 	if len(r.Stale)+len(r.Notes) > 0 {
 		t.b.WriteByte('\n')
 	}
@@ -50,10 +43,20 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 	return err
 }
 
+// Findings writes findings by rule. Advice has its place and its source here as well.
+func Findings(w io.Writer, st term.Style, findings []Finding) error {
+	t := text{st: st, whole: true}
+	t.findings(findings)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
 // text grows line by line.
 type text struct {
 	st term.Style
 	b  strings.Builder
+	// whole is set where advice is not shortened.
+	whole bool
 }
 
 // line writes a line that is sanitized already.
@@ -77,12 +80,24 @@ func (t *text) ladder(rungs []Rung) {
 	}
 }
 
+// findings writes those of the same rule and severity, which follow each other, together.
+func (t *text) findings(findings []Finding) {
+	for i := 0; i < len(findings); {
+		n := i + 1
+		for n < len(findings) && findings[n].Rule == findings[i].Rule && findings[n].Severity == findings[i].Severity {
+			n++
+		}
+		t.rule(findings[i:n])
+		i = n
+	}
+}
+
 // rule writes findings of one rule, which differ in their subjects. Advice takes two lines.
 func (t *text) rule(findings []Finding) {
 	first := findings[0]
 	t.b.WriteByte('\n')
 	t.line(0, t.word(first.Severity, indent)+t.st.Strong(first.Rule)+"  "+t.st.Line(first.Title))
-	if first.Severity == Info {
+	if first.Severity == Info && !t.whole {
 		var subjects []string
 		for _, f := range findings[:min(mostSubjects, len(findings))] {
 			if !slices.Contains(subjects, f.Subject) {

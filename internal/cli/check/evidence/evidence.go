@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
@@ -18,12 +19,6 @@ import (
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
-
-// runShift is the number of bits in which a run of a capture numbers its conversations.
-const runShift = 24
-
-// Conn numbers a conversation so that those of several runs of a capture differ.
-func Conn(run, conn int) int { return run<<runShift + conn }
 
 func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
@@ -46,10 +41,9 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 	}
 	at := rec.locate(report.Findings)
 	for _, f := range report.Findings {
-		finding := verdict.Finding{Rule: f.Rule, Severity: string(f.Severity), Title: f.Title, Subject: f.Subject, Source: f.Source,
-			Fix: f.Fix, Fingerprint: f.Fingerprint}
+		finding := judged.Finding(f)
 		for i, e := range f.Evidence {
-			out := verdict.Evidence{Run: e.Run, Conn: e.Conn & (1<<runShift - 1), Seq: e.Seq, Pointer: e.Pointer, Got: e.Got, Want: e.Want}
+			out := &finding.Evidence[i]
 			row, revision := at[spotOf(e)], ""
 			if rec.Revision != nil {
 				revision = rec.Revision(spotOf(e))
@@ -67,7 +61,6 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 			if i == 0 && rec.Repeat != nil {
 				finding.Repeat = rec.Repeat(spotOf(e), row)
 			}
-			finding.Evidence = append(finding.Evidence, out)
 		}
 		r.Findings = append(r.Findings, finding)
 	}
@@ -95,7 +88,7 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*capture.Row 
 			break
 		}
 		_ = row.EachFrame(func(f wire.Frame) error {
-			at := conv.Spot{Conn: Conn(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
+			at := conv.Spot{Conn: judged.Conn(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
 			if missing[at] {
 				delete(missing, at)
 				found[at] = row

@@ -1,0 +1,103 @@
+package judged
+
+import (
+	"slices"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/lint"
+	"mcpc/internal/lint/conv"
+)
+
+// Findings say of rows which rules they broke, for filters. A capture is judged when the
+// first of its rows is asked about. Several goroutines may ask.
+type Findings struct {
+	// Live is set where captures grow: then each is read on, and what depends on its end is
+	// judged once all of its runs have theirs.
+	Live bool
+	mu   sync.Mutex
+	kept []*indexed
+}
+
+// mostKept is how many captures are remembered.
+const mostKept = 16
+
+// indexed is a capture, and which rules were broken in which line of it.
+type indexed struct {
+	capture *capture.Capture
+	reader  *reader
+	broken  map[int64][]broken
+	failed  error
+}
+
+// broken is a rule, and how gravely it was broken.
+type broken struct {
+	rule     string
+	severity conv.Severity
+}
+
+// Words are what a filter can name: rules, tags and severities.
+func (j *Findings) Words() []string {
+	words := []string{string(conv.Error), string(conv.Warn), string(conv.Info)}
+	for _, r := range lint.Rules() {
+		words = append(words, r.ID)
+	}
+	for _, r := range lint.Rules() {
+		for _, tag := range r.Tags {
+			if !slices.Contains(words, tag) {
+				words = append(words, tag)
+			}
+		}
+	}
+	return words
+}
+
+// Of are the words for the findings about a row.
+func (j *Findings) Of(row *capture.Row) (words []string, err error) {
+	if row.Capture() == nil {
+		return nil, nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	x := j.index(row.Capture())
+	for at := range row.Lines() {
+		for _, b := range x.broken[at] {
+			rule, _ := lint.Find(b.rule)
+			words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
+		}
+	}
+	return words, x.failed
+}
+
+// index is that of a capture, as far as it has been read.
+func (j *Findings) index(c *capture.Capture) *indexed {
+	i := slices.IndexFunc(j.kept, func(x *indexed) bool { return x.capture == c })
+	if i < 0 {
+		x := &indexed{capture: c, broken: map[int64][]broken{}}
+		x.reader = newReader(c, func(at int64, f lint.Finding) {
+			if b := (broken{f.Rule, f.Severity}); !slices.Contains(x.broken[at], b) {
+				x.broken[at] = append(x.broken[at], b)
+			}
+		})
+		j.kept = append(j.kept[max(0, len(j.kept)+1-mostKept):], x)
+		i = len(j.kept) - 1
+	}
+	x := j.kept[i]
+	switch {
+	case x.failed != nil:
+	case !j.Live || allEnded(c):
+		x.failed = x.reader.close()
+	case x.reader.frames.Behind():
+		x.failed = x.reader.read()
+	}
+	return x
+}
+
+func allEnded(c *capture.Capture) bool {
+	for run := range c.Heads {
+		if !c.RunEnded(run) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,40 @@
+package traffic
+
+import (
+	"bytes"
+	"slices"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
+	"mcpc/internal/client"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/traffic"
+	"mcpc/internal/render/verdict"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/wire"
+)
+
+// brokenBy are the findings about a row: the rules that were broken in it, as far as its run
+// shows.
+func brokenBy(row *capture.Row) ([]verdict.Finding, error) {
+	report, err := judged.Row(row)
+	findings := sliceutil.Map(report.Findings, judged.Finding)
+	if slices.Contains(client.Revisions(), row.Revision) {
+		for i := range findings {
+			findings[i].Revisions = []string{row.Revision}
+		}
+	}
+	return findings, err
+}
+
+// explainRow writes an exchange with notes, and below it the rules that were broken in it.
+func explainRow(f *cmdutil.Factory, x *wire.Exchange, broken []verdict.Finding) {
+	var b bytes.Buffer
+	traffic.Explain(&b, f.OutStyle, []*wire.Exchange{x})
+	_ = verdict.Findings(&b, f.OutStyle, broken)
+	_ = cmdutil.WritePaged(f, b.Bytes())
+	if len(broken) > 0 {
+		failure.Hint(f.Stderr(), f.ErrStyle, wire.Run("check --explain "+broken[0].Rule)+" explains a rule")
+	}
+}
