@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/check/probe"
+	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/outfile"
@@ -33,7 +34,7 @@ type options struct {
 	explain string
 	list    bool
 	rules   ruleOptions
-	probes  probe.Options
+	probes  sending.Options
 	reports reportOptions
 }
 

@@ -43,7 +43,7 @@ func (j *judge) walked(ctx context.Context, endpoint string) *walk {
 	}
 	w := &walk{}
 	j.walk = w
-	w.challenge, _ = auth.Wanted(auth.ParseChallenges(j.polite.facts().challenge.Values("Www-Authenticate")))
+	w.challenge, _ = auth.Wanted(auth.ParseChallenges(j.polite.Facts().Challenge.Values("Www-Authenticate")))
 	flow := connect.NewAuthFlow(ctx, &j.f.Env, endpoint)
 	defer flow.Net.Close()
 	report := flow.OnStep
@@ -138,7 +138,7 @@ func trimmed(lines []string) (some []string) {
 // judgeAuth judges the rules about metadata by a walk, for a server that asked for
 // authorization; rev is the revision that is judged.
 func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
-	if !j.polite.facts().asked {
+	if !j.polite.Facts().Asked {
 		return
 	}
 	endpoint := s.opt.Server.URL
@@ -170,7 +170,7 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 
 // withoutToken sends a request without a token, so that the server asks for one.
 func (b *bench) withoutToken(ctx context.Context) {
-	if b.polite.facts().asked || !b.overHTTP() || b.budget() != "" {
+	if b.polite.Facts().Asked || !b.overHTTP() || b.budget() != "" {
 		return
 	}
 	s := *b.clean

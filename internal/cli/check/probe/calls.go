@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/client"
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/jsonraw"
@@ -23,11 +24,16 @@ var callProbes = []probe{
 	{rules: []string{"L051"}, when: func(b *bench) string {
 		return absent(!slices.ContainsFunc(b.called, func(c calledTool) bool { return c.answer.code() == -32021 }), "no tool that was called needs a capability of the client")
 	}, do: lackedCapability},
+	{rules: []string{"L157"}, when: noQuestion, do: tampered},
+	{rules: []string{"L158"}, when: noQuestion, do: otherAnswers},
+	{rules: []string{"L184"}, when: noCalls, do: createdTask},
+	{rules: []string{"L050"}, do: remembered},
+	{rules: []string{"L193"}, do: endedTask},
 }
 
 // A calledTool is a tool that was called, and what came.
 type calledTool struct {
-	toolCall
+	sending.Call
 	schema json.RawMessage
 	answer answer
 }
@@ -39,33 +45,29 @@ func (b *bench) callTools(ctx context.Context) {
 	for _, tool := range b.lists["tools"] {
 		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
 		schema := jsonraw.First(tool, "inputSchema")
-		calls := slices.DeleteFunc(slices.Clone(b.o.tools), func(c toolCall) bool { return c.name != name })
-		if hints := jsonraw.First(tool, "annotations"); len(calls) == 0 && b.o.readOnly && len(requiredIn(schema)) == 0 &&
+		calls := slices.DeleteFunc(slices.Clone(b.o.Calls), func(c sending.Call) bool { return c.Name != name })
+		if hints := jsonraw.First(tool, "annotations"); len(calls) == 0 && b.o.ReadOnly && len(requiredIn(schema)) == 0 &&
 			string(jsonraw.First(hints, "readOnlyHint")) == "true" && string(jsonraw.First(hints, "destructiveHint")) != "true" {
-			calls = []toolCall{{name, json.RawMessage("{}")}}
+			calls = []sending.Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
 		for _, c := range calls {
 			if b.budget() != "" {
 				return
 			}
-			out := b.clean.Do(ctx, client.Call{Method: "tools/call", Params: c.params(), Schema: schema, Once: true})
+			out := b.clean.Do(ctx, client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true})
 			b.called = append(b.called, calledTool{c, schema, answer{out, b.lastOf(b.clean)}})
 		}
 	}
-	for _, c := range b.o.tools {
-		if !slices.Contains(b.lists.names("tools", "name"), c.name) {
-			b.report.Notes = append(b.report.Notes, "the tool of --call is not listed: "+c.name)
+	for _, c := range b.o.Calls {
+		if !slices.Contains(b.lists.names("tools", "name"), c.Name) {
+			b.report.Notes = append(b.report.Notes, "the tool of --call is not listed: "+c.Name)
 		}
 	}
-}
-
-func (c toolCall) params() json.RawMessage {
-	return jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(c.name)), "arguments", c.args)
 }
 
 // call asks to call a tool with other arguments, and header fields that fit them.
 func (c calledTool) call(args json.RawMessage) ask {
-	params := toolCall{c.name, args}.params()
+	params := sending.Call{Name: c.Name, Args: args}.Params()
 	return ask{method: "tools/call", params: params, edits: paramheader.Fields(c.schema, params)}
 }
 
@@ -76,6 +78,10 @@ func noCall(b *bench, fits func(calledTool) bool, what string) string {
 	return absent(!slices.ContainsFunc(b.called, fits), "no tool that was called "+what)
 }
 
+// noQuestion is why no tool can be answered, noCalls why none can be asked again.
+func noQuestion(b *bench) string { return noCall(b, asksForInput, "asks for input") }
+func noCalls(b *bench) string    { return absent(len(b.called) == 0, "no tool was called") }
+
 func requiresArgument(c calledTool) bool { return len(requiredIn(c.schema)) > 0 }
 
 // mistyped is an argument with a value of another type than its own, which no server takes
@@ -84,14 +90,14 @@ func (c calledTool) mistyped() json.RawMessage {
 	properties, _ := jsonraw.Object(jsonraw.First(c.schema, "properties"))
 	for _, p := range properties {
 		if kind, _ := jsonraw.Text(jsonraw.First(p.Value, "type")); slices.Contains([]string{"number", "integer", "boolean", "object", "array"}, kind) {
-			return jsonraw.With(c.args, p.Name, jsonraw.Quote("mcpc"))
+			return jsonraw.With(c.Args, p.Name, jsonraw.Quote("mcpc"))
 		}
 	}
 	return nil
 }
 
 func mistypable(c calledTool) bool      { return c.mistyped() != nil }
-func mirrorsArgument(c calledTool) bool { return len(paramheader.Fields(c.schema, c.params())) > 0 }
+func mirrorsArgument(c calledTool) bool { return len(paramheader.Fields(c.schema, c.Params())) > 0 }
 
 func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
@@ -102,7 +108,7 @@ func missingArgument(ctx context.Context, b *bench) (misses []miss) {
 		if a.Kind == wire.ToolError || a.result() { // which L126 is about
 			continue
 		}
-		m := missed("L124", "tool "+c.name, a, "a result with isError true")
+		m := missed("L124", "tool "+c.Name, a, "a result with isError true")
 		if b.rev >= conv.R26 && a.code() == -32602 {
 			m.severity = conv.Info
 		}
@@ -118,7 +124,7 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 			continue
 		}
 		if a := b.send(ctx, c.call(args)); a.result() && a.Kind != wire.ToolError {
-			misses = append(misses, missed("L126", "tool "+c.name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"))
+			misses = append(misses, missed("L126", "tool "+c.Name, a, "an error: "+jsonraw.Excerpt(args, 100)+" does not match the inputSchema"))
 		}
 	}
 	return misses
@@ -128,10 +134,10 @@ func wrongType(ctx context.Context, b *bench) (misses []miss) {
 // another form.
 func paramHeaders(ctx context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
-		for _, f := range paramheader.Fields(c.schema, c.params()) {
-			subject := "tool " + c.name + ", " + f.Name
+		for _, f := range paramheader.Fields(c.schema, c.Params()) {
+			subject := "tool " + c.Name + ", " + f.Name
 			for _, value := range []string{"mcpc-other", ""} {
-				q := c.call(c.args)
+				q := c.call(c.Args)
 				q.edits = append(q.edits, field(f.Name, value))
 				if a := b.send(ctx, q); !badHeader.met(a) {
 					misses = append(misses, missed("L067", fmt.Sprintf("%s: %q", subject, value), a, badHeader.text))
@@ -146,24 +152,24 @@ func paramHeaders(ctx context.Context, b *bench) (misses []miss) {
 // headerForms leaves an argument out, and writes an integer in another form.
 func headerForms(ctx context.Context, b *bench, c calledTool, f wire.Field, subject string) (misses []miss) {
 	refused := func(a answer) bool { return a.code() == -32020 }
-	arguments, _ := jsonraw.Object(c.args)
+	arguments, _ := jsonraw.Object(c.Args)
 	for _, argument := range arguments {
 		schema := conv.Inside(c.schema, "properties", argument.Name)
 		if name, _ := jsonraw.Text(jsonraw.First(schema, "x-mcp-header")); !strings.EqualFold("Mcp-Param-"+name, f.Name) {
 			continue
 		}
-		if a := b.send(ctx, c.call(jsonraw.Without(c.args, argument.Name))); refused(a) {
+		if a := b.send(ctx, c.call(jsonraw.Without(c.Args, argument.Name))); refused(a) {
 			misses = append(misses, missed("L068", subject, a, "no error -32020 where the argument is absent"))
 		}
 		switch kind, _ := jsonraw.Text(jsonraw.First(schema, "type")); kind {
 		case "integer":
-			q := c.call(c.args)
+			q := c.call(c.Args)
 			q.edits = append(q.edits, field(f.Name, f.Value+".0"))
 			if a := b.send(ctx, q); refused(a) {
 				misses = append(misses, missed("L069", subject, a, f.Value+".0 is the same number"))
 			}
 		case "string":
-			if a := b.send(ctx, c.call(jsonraw.With(c.args, argument.Name, json.RawMessage(`""`)))); refused(a) {
+			if a := b.send(ctx, c.call(jsonraw.With(c.Args, argument.Name, json.RawMessage(`""`)))); refused(a) {
 				misses = append(misses, missed("L070", subject, a, "an empty header for an empty string"))
 			}
 		}
@@ -178,7 +184,7 @@ func lackedCapability(_ context.Context, b *bench) (misses []miss) {
 		}
 		needs := jsonraw.First(c.answer.Message.Error.Data, "requiredCapabilities")
 		if _, err := jsonraw.Object(needs); err != nil || c.answer.status() != 0 && c.answer.status() != http.StatusBadRequest {
-			misses = append(misses, missed("L051", "tool "+c.name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
+			misses = append(misses, missed("L051", "tool "+c.Name, c.answer, "HTTP 400, and data.requiredCapabilities as an object"))
 		}
 	}
 	return misses

@@ -5,10 +5,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
+	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/render/failure"
@@ -88,10 +90,10 @@ func failedAt(o wire.Outcome, overHTTP, connected bool) string {
 // connection adds the steps as far as the revision.
 func (l *ladder) connection(j *judge, s *session, o wire.Outcome) {
 	endpoint := s.opt.Server.URL
-	facts := j.polite.facts()
+	facts := j.polite.Facts()
 	at := ""
 	if !o.Good() {
-		at = failedAt(o, endpoint != "", facts.address != "")
+		at = failedAt(o, endpoint != "", facts.Address != "")
 	}
 	names := []string{"process", "revision"}
 	if endpoint != "" {
@@ -115,7 +117,7 @@ func (l *ladder) connection(j *judge, s *session, o wire.Outcome) {
 }
 
 // httpRung is a step over HTTP that did not fail.
-func httpRung(j *judge, name, endpoint string, facts seenFacts) (state, text, fix string) {
+func httpRung(j *judge, name, endpoint string, facts sending.Facts) (state, text, fix string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return verdict.Skipped, "", ""
@@ -126,16 +128,16 @@ func httpRung(j *judge, name, endpoint string, facts seenFacts) (state, text, fi
 	case name == "dns":
 		return verdict.OK, u.Hostname(), ""
 	case name == "tcp":
-		return verdict.OK, facts.address, ""
+		return verdict.OK, facts.Address, ""
 	case name == "tls" && u.Scheme != "https":
-		if isLocal(endpoint) {
+		if sending.IsLocal(endpoint) {
 			return verdict.Skipped, "http on this machine", ""
 		}
 		return verdict.Warning, "http: tokens and messages cross in plain text", "serve https"
 	case name == "tls":
-		return tlsRung(facts.tls, j.f.Now())
+		return tlsRung(facts.TLS, j.f.Now())
 	}
-	return verdict.OK, fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.status), facts.proto), ""
+	return verdict.OK, fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto), ""
 }
 
 // throughProxy reports a server that a proxy leads to.
@@ -144,7 +146,7 @@ func (j *judge) throughProxy(endpoint string) bool {
 	if route == nil || route.ProxyFunc == nil {
 		return false
 	}
-	req, err := newGet(endpoint)
+	req, err := http.NewRequest(http.MethodGet, endpoint, nil)
 	if err != nil {
 		return false
 	}
@@ -168,12 +170,12 @@ func tlsRung(state *tls.ConnectionState, now time.Time) (string, string, string)
 
 // authorization adds the step of that name: what a client without a token learns.
 func (l *ladder) authorization(ctx context.Context, j *judge, s *session, o wire.Outcome) {
-	guard, facts := j.f.Guard, j.polite.facts()
-	if s.opt.Server.URL == "" || l.failed() && !facts.asked || l.has("auth") && !facts.asked {
+	guard, facts := j.f.Guard, j.polite.Facts()
+	if s.opt.Server.URL == "" || l.failed() && !facts.Asked || l.has("auth") && !facts.Asked {
 		return
 	}
 	l.rungs = slices.DeleteFunc(l.rungs, func(r verdict.Rung) bool { return r.Name == "auth" })
-	if !facts.asked || guard == nil {
+	if !facts.Asked || guard == nil {
 		text := "no authorization was requested"
 		if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
 			text = "a token was sent and accepted"

@@ -67,10 +67,10 @@ func (b *bench) probe(ctx context.Context) {
 	if b.stateless() {
 		b.discovery(ctx)
 	}
-	if b.o.auth {
+	if b.o.Auth {
 		b.withoutToken(ctx)
 	}
-	if b.overHTTP() && b.polite.facts().asked {
+	if b.overHTTP() && b.polite.Facts().Asked {
 		b.judgeAuth(ctx, b.clean, b.rev)
 	}
 	if b.callTools(ctx); ctx.Err() != nil {
@@ -85,11 +85,11 @@ func (b *bench) probe(ctx context.Context) {
 		}
 	}
 	for _, r := range lint.Rules() {
-		if r.Mode == lint.Passive || !b.o.runs(r.Mode) || made[r.ID] {
+		if r.Mode == lint.Passive || !b.o.Runs(r.Mode) || made[r.ID] {
 			continue
 		}
 		why := b.gate(r)
-		if slices.Contains(authRules, r.ID) && why == "" && !b.polite.facts().asked {
+		if slices.Contains(authRules, r.ID) && why == "" && !b.polite.Facts().Asked {
 			why = "the server did not ask for authorization"
 		}
 		if why != "" {
@@ -104,7 +104,7 @@ func (b *bench) probe(ctx context.Context) {
 func toJudge(b *bench, ids []string, made map[string]bool) (rules []string) {
 	for _, id := range ids {
 		r, ok := lint.Find(id)
-		if !ok || slices.Contains(b.o.Off, id) || !b.o.runs(r.Mode) || b.gate(r) != "" {
+		if !ok || slices.Contains(b.o.Off, id) || !b.o.Runs(r.Mode) || b.gate(r) != "" {
 			continue
 		}
 		made[id] = true
@@ -145,7 +145,10 @@ func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
 			}
 			if m.skip {
 				skipped = true
-				b.linter.Skip(id, cmp.Or(why, "no answer that judges it: "+m.got))
+				if m.at.Seq != 0 { // of an answer
+					m.got = "no answer that judges it: " + m.got
+				}
+				b.linter.Skip(id, cmp.Or(why, m.got))
 				continue
 			}
 			findings = append(findings, findingOf(m, b.rev))
@@ -158,10 +161,10 @@ func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
 
 // budget says why no more may be sent, "" where more may.
 func (b *bench) budget() string {
-	if most := b.o.maxRequests; most > 0 && b.requests() >= most {
+	if most := b.o.MaxRequests; most > 0 && b.requests() >= most {
 		return fmt.Sprintf("--max-requests %d was reached", most)
 	}
-	return b.polite.stopped()
+	return b.polite.Stopped()
 }
 
 // stable repeats a probe that failed. Its misses become warnings where it does not fail in

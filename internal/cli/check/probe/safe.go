@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/client"
 	"mcpc/internal/client/process"
 	"mcpc/internal/connect"
@@ -32,20 +33,25 @@ var safeProbes = []probe{
 	{rules: []string{"L095"}, do: getStream},
 	{rules: []string{"L082"}, when: noNotification, do: notification},
 	{rules: []string{"L084"}, when: notLocal, do: otherAddress},
-	{rules: []string{"L085"}, when: func(b *bench) string { return absent(isLocal(b.clean.opt.Server.URL), "the server is on this machine") }, do: open},
+	{rules: []string{"L085"}, when: func(b *bench) string {
+		return absent(sending.IsLocal(b.clean.opt.Server.URL), "the server is on this machine")
+	}, do: open},
 	{rules: []string{"L115"}, do: order},
 	{rules: []string{"L135", "L136", "L137"}, do: missingResource},
 	{rules: []string{"L177"}, when: nothingToListenTo, do: acknowledged},
+	{rules: []string{"L150"}, when: func(b *bench) string {
+		return absent(!b.overHTTP() || !b.declares("tools"), "the server lists no tools over HTTP")
+	}, do: publicLists},
 	{rules: []string{"L022"}, when: notChild, do: exits},
 }
 
 // unmade says why check does not judge some rules, of those that it has no probe for.
 var unmade = map[string]string{
-	"L150": "needs two tokens", "L207": "needs a token for another server", "L208": "needs a token in a URL",
-	"L080": "needs a slow tool, and another that shows whether it still works", "L157": "needs a tool that asks for input",
-	"L050": "needs a tool that asks for input",
-	"L158": "needs a tool that asks for input", "L184": "needs a tool that becomes a task", "L193": "needs a finished task",
-	"L140": "reads files outside of the server's roots", "L101": "needs a stream that breaks off",
+	"L080": "needs another tool that shows whether a slow one still works",
+	"L101": "needs a stream that breaks off",
+	"L140": "would read files of the server's machine",
+	"L207": "needs a token for another server",
+	"L208": "would put a token into a URL, which servers log",
 }
 
 // absent is why, where a condition holds.
@@ -192,9 +198,9 @@ func (b *bench) initialize(ctx context.Context, version string) (a answer, ended
 	if !b.streamable() {
 		return b.uninitialized(ctx, raw), nil
 	}
-	before := b.polite.facts().session
+	before := b.polite.Facts().Session
 	a = b.send(ctx, ask{raw: raw, bare: true})
-	id := b.polite.facts().session
+	id := b.polite.Facts().Session
 	if id == "" || id == before || !a.result() {
 		return a, nil
 	}
@@ -294,7 +300,7 @@ func notification(ctx context.Context, b *bench) []miss {
 
 // notLocal is why the server need not be bound to the loopback address.
 func notLocal(b *bench) string {
-	return absent(!isLocal(b.clean.opt.Server.URL), "the server is not on this machine")
+	return absent(!sending.IsLocal(b.clean.opt.Server.URL), "the server is not on this machine")
 }
 
 // otherAddress tries the other addresses of this machine.
@@ -325,8 +331,7 @@ func open(_ context.Context, b *bench) (misses []miss) {
 	if err == nil && u.Scheme == "http" {
 		misses = append(misses, miss{id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)})
 	}
-	token := b.f.Guard != nil && (len(b.f.Guard.Held()) > 0 || b.f.Guard.Fixed != "") || len(b.clean.c.Fields) > 0
-	if !b.polite.facts().asked && !token {
+	if !b.polite.Facts().Asked && !hasToken(b) {
 		misses = append(misses, miss{id: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)})
 	}
 	return misses

@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/check/evidence"
+	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -32,7 +34,7 @@ type judge struct {
 	f      *cmdutil.Factory
 	o      Request
 	linter *lint.Linter
-	polite *polite
+	polite *sending.Pace
 	ladder ladder
 	report verdict.Report
 	// walk is what is known of the authorization server; nil before that was looked for.
@@ -76,6 +78,9 @@ type session struct {
 	broken string
 }
 
+// probeTime is how long a request of a probe may stay without an answer.
+const probeTime = 2 * time.Second
+
 // Pins are the revisions by which a server is judged, "" for the one that is negotiated.
 // protocol is --protocol.
 func Pins(era, protocol string) ([]string, error) {
@@ -113,7 +118,7 @@ type Request struct {
 	Era   string
 	Off   []string
 	Tools check.Tools
-	Options
+	sending.Options
 }
 
 // Judge judges a server by each of the revisions that were asked for. The report is nil where
@@ -160,7 +165,7 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 		return nil, o
 	}
 	if j.polite == nil {
-		j.polite = newPolite(j, opt.Server.URL)
+		j.polite = j.o.Pace(opt.Server.URL, j.requests, j.f.Now)
 	}
 	j.report.Target = c.Where
 	opt.Fields = append([]wire.Field{{Name: "User-Agent", Value: "mcpc-check"}}, opt.Fields...)
@@ -177,7 +182,7 @@ func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, c
 	if err := connect.SetAuthTransport(c, &s.opt); err != nil { // one for each conversation
 		return s, usage.Outcome(err)
 	}
-	s.opt.Through = j.polite.over(s.opt.Through)
+	s.opt.Through = j.polite.Over(s.opt.Through)
 	s.opt.Tap = func(f wire.Frame) {
 		tap(f)
 		f.Conn = conn
@@ -302,12 +307,12 @@ func (j *judge) finish() *verdict.Report {
 	rec.Fill(r, j.linter.Report())
 	for i, flag := range []string{"--negative", "--call"} {
 		mode := []lint.Mode{lint.Negative, lint.Calls}[i]
-		if !j.o.runs(mode) {
+		if !j.o.Runs(mode) {
 			r.Lacks = append(r.Lacks, flag)
 		}
 	}
-	if j.polite != nil && j.polite.stopped() != "" {
-		r.Notes = append(r.Notes, j.polite.stopped())
+	if j.polite != nil && j.polite.Stopped() != "" {
+		r.Notes = append(r.Notes, j.polite.Stopped())
 	}
 	return r
 }

@@ -1,12 +1,11 @@
-package probe
+// Package sending says what check may send to a server, by the user's options, and how fast.
+package sending
 
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -15,61 +14,65 @@ import (
 	"mcpc/internal/usage"
 )
 
-// probeTime is how long a request of a probe may stay without an answer.
-const probeTime = 2 * time.Second
-
 // Options say what is sent to a server beside well-formed requests that change nothing.
 type Options struct {
-	negative, readOnly, auth, deep bool
+	Negative, ReadOnly, Auth bool
+	// MaxRequests is how many requests are sent at most, 0 for any number.
+	MaxRequests int
+	// Calls are those of --call.
+	Calls []Call
 
-	calls       []string
-	rate        string
-	maxRequests int
-	seed        int64
-	// tools are the calls, taken apart.
-	tools []toolCall
+	deep  bool
+	words []string
+	rate  string
+	seed  int64
 }
 
-// A toolCall is what --call names.
-type toolCall struct {
-	name string
-	args json.RawMessage
+// A Call is what --call names: a tool and its arguments.
+type Call struct {
+	Name string
+	Args json.RawMessage
+}
+
+// Params are those of tools/call.
+func (c Call) Params() json.RawMessage {
+	return jsonraw.With(jsonraw.With(nil, "name", jsonraw.Quote(c.Name)), "arguments", c.Args)
 }
 
 // Declare declares the flags.
 func (o *Options) Declare(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.negative, "negative", false, "also send malformed requests")
-	flags.StringArrayVar(&o.calls, "call", nil, "also call this tool: `TOOL[=JSON]`")
-	flags.BoolVar(&o.readOnly, "call-read-only", false, "also call the tools that are read-only and need no arguments")
-	flags.BoolVar(&o.auth, "auth", false, "also request without a token how to get one")
+	flags.BoolVar(&o.Negative, "negative", false, "also send malformed requests")
+	flags.StringArrayVar(&o.words, "call", nil, "also call this tool: `TOOL[=JSON]`")
+	flags.BoolVar(&o.ReadOnly, "call-read-only", false, "also call the tools that are read-only and need no arguments")
+	flags.BoolVar(&o.Auth, "auth", false, "also request without a token how to get one")
 	flags.BoolVar(&o.deep, "deep", false, "the same as --negative --call-read-only --auth")
 	flags.StringVar(&o.rate, "rate", "", "at most so many requests: `5/s`, 30/m, 0 for no limit")
-	flags.IntVar(&o.maxRequests, "max-requests", 200, "stop after this `number` of requests (0 for no limit)")
+	flags.IntVar(&o.MaxRequests, "max-requests", 200, "stop after this `number` of requests (0 for no limit)")
 	flags.Int64Var(&o.seed, "seed", 1, "`number` from which random values are made")
 }
 
 // Settle takes the values apart, and refuses those that make no sense.
 func (o *Options) Settle() error {
 	if o.deep {
-		o.negative, o.readOnly, o.auth = true, true, true
+		o.Negative, o.ReadOnly, o.Auth = true, true, true
 	}
 	if _, ok := parseRate(o.rate); !ok {
 		return usage.New(fmt.Sprintf("--rate: %q is not a rate", o.rate), "use 5/s, 30/m or 0")
 	}
-	if o.maxRequests < 0 {
+	if o.MaxRequests < 0 {
 		return usage.New("--max-requests must be 0 or more", "0 means no limit")
 	}
-	o.tools = nil
-	for _, word := range o.calls {
+	o.Calls = nil
+	for _, word := range o.words {
 		name, args, given := strings.Cut(word, "=")
-		call := toolCall{name: name, args: json.RawMessage("{}")}
+		call := Call{Name: name, Args: json.RawMessage("{}")}
 		if given {
 			if _, err := jsonraw.Object([]byte(args)); err != nil {
 				return usage.New("--call "+name+": the arguments are not a JSON object", `--call 'get-sum={"a":1,"b":2}'`)
 			}
-			call.args = json.RawMessage(args)
+			call.Args = json.RawMessage(args)
 		}
-		o.tools = append(o.tools, call)
+		o.Calls = append(o.Calls, call)
 	}
 	return nil
 }
@@ -92,17 +95,13 @@ func (o *Options) perSecond(local bool) float64 {
 	return rate
 }
 
-// runs reports that rules of a mode are judged.
-func (o *Options) runs(mode lint.Mode) bool {
+// Runs reports that rules of a mode are judged.
+func (o *Options) Runs(mode lint.Mode) bool {
 	switch mode {
 	case lint.Negative:
-		return o.negative
+		return o.Negative
 	case lint.Calls:
-		return len(o.tools) > 0 || o.readOnly
+		return len(o.Calls) > 0 || o.ReadOnly
 	}
 	return true
-}
-
-func newGet(endpoint string) (*http.Request, error) {
-	return http.NewRequest(http.MethodGet, endpoint, nil)
 }

@@ -1,4 +1,4 @@
-package probe
+package sending
 
 import (
 	"crypto/tls"
@@ -20,61 +20,64 @@ import (
 // defaultRate is how many requests a second a server elsewhere gets.
 const defaultRate = 5.0
 
-// A polite sends HTTP requests no faster than the rate allows and no more than the budget, and
+// A Pace sends HTTP requests no faster than the rate allows and no more than MaxRequests, and
 // none after a server said that it is overloaded. It notes what the first response shows.
-type polite struct {
-	judge *judge
-	gap   time.Duration
-	rand  *rand.Rand
+type Pace struct {
+	most int
+	sent func() int
+	now  func() time.Time
+	gap  time.Duration
+	rand *rand.Rand
 
 	mu   sync.Mutex
 	next time.Time
 	// why no more requests are sent; "" while they are.
 	why  string
-	seen seenFacts
+	seen Facts
 }
 
-// seenFacts are what responses showed of the connection.
-type seenFacts struct {
-	address   string
-	tls       *tls.ConnectionState
-	status    int
-	proto     string
-	asked     bool // for authorization: HTTP 401
-	challenge http.Header
-	session   string // the session id of the last response that had one
+// Facts are what responses showed of the connection.
+type Facts struct {
+	Address   string
+	TLS       *tls.ConnectionState
+	Status    int
+	Proto     string
+	Asked     bool // for authorization: HTTP 401
+	Challenge http.Header
+	Session   string // the session id of the last response that had one
 }
 
-func newPolite(j *judge, endpoint string) *polite {
-	p := &polite{judge: j, rand: rand.New(rand.NewPCG(uint64(j.o.seed), 0))}
-	if rate := j.o.perSecond(isLocal(endpoint)); rate > 0 {
+// Pace makes one for a server; sent says how many requests were sent so far.
+func (o *Options) Pace(endpoint string, sent func() int, now func() time.Time) *Pace {
+	p := &Pace{most: o.MaxRequests, sent: sent, now: now, rand: rand.New(rand.NewPCG(uint64(o.seed), 0))}
+	if rate := o.perSecond(IsLocal(endpoint)); rate > 0 {
 		p.gap = time.Duration(float64(time.Second) / rate)
 	}
 	return p
 }
 
-// isLocal reports a server on this machine.
-func isLocal(endpoint string) bool {
+// IsLocal reports a server on this machine.
+func IsLocal(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	return endpoint == "" || err == nil && auth.IsLocal(endpoint) || u != nil && u.Hostname() == "localhost"
 }
 
-// over puts the polite around what adds the credentials.
-func (p *polite) over(inner func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
+// Over puts the pace around what adds the credentials.
+func (p *Pace) Over(inner func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
 	return func(base http.RoundTripper) http.RoundTripper {
 		if inner != nil {
 			base = inner(base)
 		}
-		return politeTransport{p, base}
+		return pacedTransport{p, base}
 	}
 }
 
-type politeTransport struct {
-	*polite
+type pacedTransport struct {
+	*Pace
 	base http.RoundTripper
 }
 
-func (t politeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t pacedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait, err := t.turn()
 	if err == nil && wait > 0 && !transport.Sleep(req.Context(), wait) {
 		err = req.Context().Err()
@@ -91,18 +94,18 @@ func (t politeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // turn is how long the next request has to wait. The error says why none is sent any more.
-func (p *polite) turn() (time.Duration, error) {
+func (p *Pace) turn() (time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.why == "" {
-		if most := p.judge.o.maxRequests; most > 0 && p.judge.requests() >= most {
-			p.why = fmt.Sprintf("stopped after %d requests (--max-requests)", most)
+		if p.most > 0 && p.sent() >= p.most {
+			p.why = fmt.Sprintf("stopped after %d requests (--max-requests)", p.most)
 		}
 	}
 	if p.why != "" {
 		return 0, errors.New(p.why)
 	}
-	now := p.judge.f.Now()
+	now := p.now()
 	wait := max(0, p.next.Sub(now))
 	if p.gap > 0 {
 		p.next = now.Add(wait + p.gap*3/4 + time.Duration(p.rand.Int64N(int64(p.gap/2)+1)))
@@ -110,26 +113,26 @@ func (p *polite) turn() (time.Duration, error) {
 	return wait, nil
 }
 
-func (p *polite) connected(address string) {
+func (p *Pace) connected(address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.seen.address == "" {
-		p.seen.address = address
+	if p.seen.Address == "" {
+		p.seen.Address = address
 	}
 }
 
-func (p *polite) note(resp *http.Response) {
+func (p *Pace) note(resp *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.seen.status == 0 {
-		p.seen.status, p.seen.proto, p.seen.tls = resp.StatusCode, resp.Proto, resp.TLS
+	if p.seen.Status == 0 {
+		p.seen.Status, p.seen.Proto, p.seen.TLS = resp.StatusCode, resp.Proto, resp.TLS
 	}
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
-		p.seen.session = id
+		p.seen.Session = id
 	}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
-		p.seen.asked, p.seen.challenge = true, resp.Header
+		p.seen.Asked, p.seen.Challenge = true, resp.Header
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.why = "stopped: the server answered HTTP " + strconv.Itoa(resp.StatusCode)
 		if after := strings.TrimSpace(resp.Header.Get("Retry-After")); after != "" {
@@ -138,14 +141,15 @@ func (p *polite) note(resp *http.Response) {
 	}
 }
 
-// stopped says why no more requests are sent; "" while they are.
-func (p *polite) stopped() string {
+// Stopped says why no more requests are sent; "" while they are.
+func (p *Pace) Stopped() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.why
 }
 
-func (p *polite) facts() seenFacts {
+// Facts are what was seen so far.
+func (p *Pace) Facts() Facts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen

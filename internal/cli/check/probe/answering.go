@@ -1,0 +1,223 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"mcpc/internal/cli/check/sending"
+	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/conv"
+	"mcpc/internal/wire"
+)
+
+// What requests of probes declare: forms, of which each is declined, and tasks.
+const (
+	forms = `{"elicitation":{"form":{}}}`
+	tasks = `{"extensions":{"` + meta + `tasks":{}}}`
+)
+
+// asksForInput reports a tool that refused a client without capabilities: it did nothing so far.
+func asksForInput(c calledTool) bool {
+	return c.answer.code() == -32021 && conv.Inside(c.answer.Message.Error.Data, "requiredCapabilities", "elicitation") != nil
+}
+
+// declaring asks to call a tool with other capabilities, and with more members of params.
+func (c calledTool) declaring(capabilities string, more ...jsonraw.Member) ask {
+	q := c.call(c.Args)
+	for _, m := range more {
+		q.params = jsonraw.With(q.params, m.Name, m.Value)
+	}
+	q.params = jsonraw.With(q.params, "_meta", jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(capabilities)))
+	return q
+}
+
+// isQuestion reports an answer that asks for input.
+func (a answer) isQuestion() bool {
+	kind, _ := jsonraw.Text(jsonraw.First(a.Result, "resultType"))
+	return kind == "input_required"
+}
+
+// eachQuestion calls each tool that asks for input, and judges what it asks. A rule that
+// nothing judged was not run.
+func eachQuestion(ctx context.Context, b *bench, id string, judge func(c calledTool, question answer) (misses []miss, judged bool)) (misses []miss) {
+	seen := false
+	for _, c := range b.called {
+		if !asksForInput(c) {
+			continue
+		}
+		if question := b.send(ctx, c.declaring(forms)); question.isQuestion() {
+			found, judged := judge(c, question)
+			misses, seen = append(misses, found...), seen || judged
+		}
+	}
+	if !seen {
+		return []miss{{id: id, skip: true, got: "no tool that was called asked for what the rule is about"}}
+	}
+	return misses
+}
+
+// declined are refusals of all forms that were asked for; nil where something else was.
+func declined(question answer) json.RawMessage {
+	requests, _ := jsonraw.Object(jsonraw.First(question.Result, "inputRequests"))
+	var all json.RawMessage
+	for _, r := range requests {
+		if method, _ := jsonraw.Text(jsonraw.First(r.Value, "method")); method != "elicitation/create" {
+			return nil
+		}
+		all = jsonraw.With(all, r.Name, json.RawMessage(`{"action":"decline"}`))
+	}
+	return all
+}
+
+// retry asks again with answers and the state of a question, if it had one.
+func (c calledTool) retry(responses, state json.RawMessage) ask {
+	more := []jsonraw.Member{{Name: "inputResponses", Value: responses}}
+	if state != nil {
+		more = append(more, jsonraw.Member{Name: "requestState", Value: state})
+	}
+	return c.declaring(forms, more...)
+}
+
+// remembered asks without a capability that the request before declared.
+func remembered(ctx context.Context, b *bench) []miss {
+	return eachQuestion(ctx, b, "L050", func(c calledTool, _ answer) ([]miss, bool) {
+		a := b.send(ctx, c.call(c.Args))
+		if a.isQuestion() {
+			return []miss{missed("L050", "tool "+c.Name, a, "error -32021: this request declares no capability")}, true
+		}
+		return nil, true
+	})
+}
+
+// tampered changes one byte of a state. Of one that is too short to be signed that is no more
+// than a warning.
+func tampered(ctx context.Context, b *bench) []miss {
+	return eachQuestion(ctx, b, "L157", func(c calledTool, question answer) ([]miss, bool) {
+		state, _ := jsonraw.Text(jsonraw.First(question.Result, "requestState"))
+		responses := declined(question)
+		if state == "" || responses == nil {
+			return nil, false
+		}
+		bytes := []byte(state)
+		if at := len(bytes) / 2; bytes[at] == 'A' {
+			bytes[at] = 'B'
+		} else {
+			bytes[at] = 'A'
+		}
+		a := b.send(ctx, c.retry(responses, jsonraw.Quote(string(bytes))))
+		if !a.result() || a.Kind == wire.ToolError || a.isQuestion() {
+			return nil, true
+		}
+		m := missed("L157", "tool "+c.Name, a, "an error: a byte of requestState was changed")
+		if len(state) < leastSigned {
+			m.severity = conv.Warn
+		}
+		return []miss{m}, true
+	})
+}
+
+// leastSigned is the length of a state that may have a signature.
+const leastSigned = 32
+
+// otherAnswers sends too few answers, and too many.
+func otherAnswers(ctx context.Context, b *bench) []miss {
+	return eachQuestion(ctx, b, "L158", func(c calledTool, question answer) (misses []miss, judged bool) {
+		responses, state := declined(question), jsonraw.First(question.Result, "requestState")
+		if responses == nil {
+			return nil, false
+		}
+		if a := b.send(ctx, c.retry(json.RawMessage("{}"), state)); !a.isQuestion() {
+			misses = append(misses, missed("L158", "tool "+c.Name+", no answers", a, "the same question"))
+		}
+		more := jsonraw.With(responses, "mcpc-no-such-question", json.RawMessage(`{"action":"decline"}`))
+		if a := b.send(ctx, c.retry(more, state)); !a.result() {
+			misses = append(misses, missed("L158", "tool "+c.Name+", one answer too many", a, "a result"))
+		}
+		return misses, true
+	})
+}
+
+// createdTask asks for a task as soon as it was created, and cancels it.
+func createdTask(ctx context.Context, b *bench) (misses []miss) {
+	seen := false
+	about := func(method, id string) ask {
+		params := jsonraw.With(jsonraw.With(nil, "taskId", jsonraw.Quote(id)), "_meta", jsonraw.With(nil, meta+"clientCapabilities", json.RawMessage(tasks)))
+		return ask{method: method, params: params}
+	}
+	for _, c := range b.called {
+		created := b.send(ctx, c.declaring(tasks))
+		id, _ := jsonraw.Text(jsonraw.First(created.Result, "taskId"))
+		if id == "" {
+			continue
+		}
+		seen = true
+		if a := b.send(ctx, about("tasks/get", id)); !a.result() {
+			misses = append(misses, missed("L184", "tool "+c.Name, a, "the task that was created"))
+		}
+		b.send(ctx, about("tasks/cancel", id))
+	}
+	if !seen {
+		return []miss{{id: "L184", skip: true, got: "no tool that was called became a task"}}
+	}
+	return misses
+}
+
+// endedTask waits for the result of a task, and cancels it then.
+func endedTask(ctx context.Context, b *bench) []miss {
+	for _, c := range b.called {
+		at := slices.Index(b.lists.names("tools", "name"), c.Name)
+		if support := conv.TextInside(b.lists["tools"][at], "execution", "taskSupport"); support != "optional" && support != "required" {
+			continue
+		}
+		params := jsonraw.With(sending.Call{Name: c.Name, Args: c.Args}.Params(), "task", json.RawMessage(`{"ttl":60000}`))
+		created := b.send(ctx, ask{method: "tools/call", params: params})
+		id := conv.TextInside(created.Result, "task", "taskId")
+		if id == "" {
+			continue
+		}
+		named := jsonraw.With(nil, "taskId", jsonraw.Quote(id))
+		if ended := b.send(ctx, ask{method: "tasks/result", params: named}); ended.result() {
+			if a := b.send(ctx, ask{method: "tasks/cancel", params: named}); a.code() != -32602 {
+				return []miss{missed("L193", "tool "+c.Name, a, "error -32602: the task has ended")}
+			}
+			return nil
+		}
+	}
+	return []miss{{id: "L193", skip: true, got: fmt.Sprintf("no task ended within %s", probeTime)}}
+}
+
+// publicLists asks for the lists without the token. Where that is answered, too, what is
+// public has to be the same.
+func publicLists(ctx context.Context, b *bench) (misses []miss) {
+	if !b.o.Auth || !hasToken(b) {
+		return []miss{{id: "L150", skip: true, got: "needs --auth and a token: a second user is one without it"}}
+	}
+	s := *b.clean
+	s.opt.Fields = append(slices.Clone(s.opt.Fields), wire.Field{Name: "Authorization"})
+	other, out := b.again(ctx, &s, true)
+	if !out.Good() {
+		return []miss{{id: "L150", skip: true, got: out.Text}}
+	}
+	defer other.Close(context.WithoutCancel(ctx), true)
+	theirs := client.Call{Method: "tools/list", Once: true}
+	a := answer{other.Do(ctx, theirs), b.lastOf(other)}
+	if !a.result() {
+		return []miss{{id: "L150", skip: true, got: "needs a second user: without a token nothing is listed"}}
+	}
+	ours := answer{b.clean.Do(ctx, theirs), b.lastOf(b.clean)}
+	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))
+	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.result() && string(x) != string(y) {
+		m := missed("L150", "tools/list", a, "the list that is public: "+jsonraw.Excerpt(x, 120))
+		m.pointer = "/result/tools"
+		misses = append(misses, m)
+	}
+	return misses
+}
+
+// hasToken reports credentials that are sent.
+func hasToken(b *bench) bool {
+	return b.f.Guard != nil && (len(b.f.Guard.Held()) > 0 || b.f.Guard.Fixed != "") || len(b.clean.c.Fields) > 0
+}
