@@ -5,21 +5,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mcpc/internal/demo"
+	"mcpc/internal/lint"
 	"mcpc/internal/wire"
 )
 
 // An override answers the requests whose text has all of some words, and none of others:
-// the method, a line for each header field, and the body. In the body of the answer, $ID is
-// the id of the request; an event stream is not needed for it.
+// the method, the path, a line for each header field, and the body. In the body of the answer, $ID is
+// the id of the request and $BASE the origin of the server; an event stream is not needed for it.
 type override struct {
 	when, unless []string
 	after        int // how often something else comes first
@@ -33,6 +38,11 @@ func reply(result string, when ...string) override {
 
 func refusal(status, code int, data string, when ...string) override {
 	return override{when: when, status: status, body: fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"error":{"code":%d,"message":"no"%s}}`, code, data)}
+}
+
+// document is an answer to a GET of a path.
+func document(path, body string) override {
+	return override{when: []string{"GET\n", "Path: " + path + "\n"}, status: 200, body: body}
 }
 
 func (o override) without(words ...string) override { o.unless = words; return o }
@@ -53,14 +63,13 @@ func (o override) fits(text string) bool {
 	return true
 }
 
-// overridden is the demo server with other answers to some requests.
-func overridden(t *testing.T, overrides []override) string {
+// overridden is a server with other answers to some requests.
+func overridden(t *testing.T, inner http.Handler, overrides []override) http.Handler {
 	t.Helper()
-	inner := demo.Handler(demo.Options{})
 	seen := make([]atomic.Int64, len(overrides))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		text := r.Method + "\n"
+		text := r.Method + "\nPath: " + r.URL.Path + "\n"
 		for name, values := range r.Header {
 			text += name + ": " + strings.Join(values, ", ") + "\n"
 		}
@@ -75,18 +84,57 @@ func overridden(t *testing.T, overrides []override) string {
 			}
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(o.status)
-			_, _ = io.WriteString(w, strings.ReplaceAll(o.body, "$ID", id))
+			_, _ = io.WriteString(w, strings.NewReplacer("$ID", id, "$BASE", "http://"+r.Host).Replace(o.body))
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		inner.ServeHTTP(w, r)
-	}))
+	})
+}
+
+// started is the URL of a server on this machine.
+func started(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return server.URL + "/mcp"
 }
 
-// probeCases have for each rule a server that breaks it and one that keeps it: the demo with
-// overrides, nil for the demo as it is.
+// The servers that are overridden, by the first word of the flags of a case; any other is the demo.
+var probedServers = map[string]func() http.Handler{
+	"fixtures":  func() http.Handler { return demo.Handler(demo.Options{Conformance: true, Now: time.Now}) },
+	"protected": func() http.Handler { return demo.Protect(demo.Handler(demo.Options{}), time.Now) },
+	"":          func() http.Handler { return demo.Handler(demo.Options{}) },
+}
+
+// Parts of answers in the cases.
+const (
+	onlyModern = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`
+	noFeature  = `,"data":{"supported":["2026-07-28"]}`
+	route      = `--era modern --call route-by-region={"region":"eu-1","priority":7}`
+	askingTool = "fixtures --era modern --negative --call test_input_required_result_request_state"
+	aQuestion  = `{"resultType":"input_required","requestState":"0123456789012345678901234567890123456789","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`
+	needsForm  = `,"data":{"requiredCapabilities":{"elicitation":{"form":{}}}}`
+	done       = `{"content":[],"resultType":"complete"}`
+	task       = `"taskId":"5f0f7f7f1e8a4b1c9c51","status":"working","createdAt":"2026-11-23T12:00:00Z","lastUpdatedAt":"2026-11-23T12:00:00Z"`
+	oldTasks   = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"x","version":"1"}}`
+	taskTool   = `{"tools":[{"name":"t","title":"T","description":"Waits.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","additionalProperties":false},"execution":{"taskSupport":"optional"}}]}`
+	metadata   = `{"issuer":"$BASE","authorization_endpoint":"$BASE/authorize","token_endpoint":"$BASE/token","code_challenge_methods_supported":["S256"],"authorization_response_iss_parameter_supported":true,"client_id_metadata_document_supported":true`
+	resource   = `{"resource":"$BASE/mcp","authorization_servers":["$BASE"]`
+	resourceAt = "/.well-known/oauth-protected-resource/mcp"
+	serverAt   = "/.well-known/oauth-authorization-server"
+)
+
+// oldTaskServer is one of 2025-11-25 with a tool that runs as a task, which has ended; then come
+// the answers to its cancellation.
+func oldTaskServer(cancelled override) []override {
+	return []override{cancelled, reply(oldTasks, `"initialize"`, "2025-11-25"), reply(taskTool, `"tools/list"`),
+		reply(`{"task":{`+task+`,"ttl":60000}}`, `"tools/call"`, `"task":`), reply(`{"content":[]}`, `"tools/call"`),
+		reply(`{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"5f0f7f7f1e8a4b1c9c51"}}}`, `"tasks/result"`)}
+}
+
+// probeCases have for each rule a server that breaks it and one that keeps it: the same with
+// overrides, nil for the server as it is. The flags may begin with a name of probedServers.
 var probeCases = []struct {
 	rule, flags string
 	breaks      []override
@@ -141,6 +189,38 @@ var probeCases = []struct {
 	{"L177", "--era modern", []override{refusal(404, -32601, "", "subscriptions/listen")}, nil},
 	{"L124", `--era legacy --call get-sum={"a":1,"b":2}`, []override{refusal(200, -32602, "", "get-sum", `"arguments":{}`)}, nil},
 	{"L126", `--era legacy --call get-sum={"a":1,"b":2}`, []override{reply(`{"content":[]}`, "get-sum", `"mcpc"`)}, nil},
+	{"L008", "--negative --era 2025-03-26", []override{refusal(400, -32600, "", "[{")}, nil},
+	{"L036", "--era modern", []override{reply(onlyModern, `"server/discover"`)}, []override{reply(onlyModern, `"server/discover"`),
+		refusal(404, -32601, "", `"prompts/list"`), refusal(404, -32601, "", `"resources/list"`)}},
+	{"L043", "--era modern", []override{refusal(404, -32601, "", `"server/discover"`).later(1)}, nil},
+	{"L050", askingTool, []override{reply(aQuestion, "test_input_required_result_request_state").later(1)}, nil},
+	{"L051", "--era modern --call order-tea", []override{refusal(400, -32021, `,"data":{"requiredCapabilities":[]}`, "order-tea")}, nil},
+	{"L052", "--negative --era modern", []override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, "", `"initialize"`)},
+		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, noFeature, `"initialize"`)}},
+	{"L067", route, []override{reply(done, "Mcp-Param-Region: mcpc-other")}, nil},
+	{"L068", route, []override{refusal(400, -32020, "", `"tools/call"`).without(`"priority":7`)}, nil},
+	{"L069", route, []override{refusal(400, -32020, "", "Mcp-Param-Priority: 7.0")}, nil},
+	{"L070", route, []override{refusal(400, -32020, "", `"region":""`)}, []override{reply(done, `"region":""`, "Mcp-Param-Region: \n")}},
+	{"L071", "--era modern", []override{reply(onlyModern, `"server/discover"`), {when: []string{"GET\n"}, status: 404}, {when: []string{"DELETE\n"}, status: 405}},
+		[]override{reply(onlyModern, `"server/discover"`), {when: []string{"GET\n"}, status: 405}, {when: []string{"DELETE\n"}, status: 405}}},
+	{"L150", "--era modern --auth -H Authorization:mcpc", []override{
+		reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`, "Authorization: ").later(1), reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`).without("Authorization: ")},
+		[]override{reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`, "Authorization: ").later(1),
+			reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`).without("Authorization: ")}},
+	{"L157", askingTool, []override{reply(done, `"decline"`)}, nil},
+	{"L158", askingTool, []override{refusal(400, -32602, "", `"inputResponses":{}`)}, nil},
+	{"L184", `fixtures --era modern --call slow_compute={"seconds":1}`, []override{refusal(400, -32602, "", `"tasks/get"`)}, nil},
+	{"L188", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+task+`,"ttlMs":null}`, `"tasks/get"`).without("Mcp-Name: mcpc-other")}, nil},
+	{"L189", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+task+`,"ttlMs":null}`, "Mcp-Name: mcpc-other", `"tasks/get"`)}, nil},
+	{"L193", "--era legacy --negative --call t", oldTaskServer(reply(`{`+task+`,"ttl":60000}`, `"tasks/cancel"`)), oldTaskServer(refusal(200, -32602, "", `"tasks/cancel"`))},
+	{"L197", "protected", []override{document(resourceAt, `{"resource":"https://other.example/mcp","authorization_servers":["$BASE"]}`)}, nil},
+	{"L198", "protected", []override{document(resourceAt, `{"resource":"$BASE","authorization_servers":["$BASE"]}`)}, nil},
+	{"L199", "protected", []override{document(resourceAt, resource+`,"scopes_supported":["offline_access"]}`)}, nil},
+	{"L200", "protected", []override{document(serverAt, strings.Replace(metadata, "$BASE", "https://other.example", 1)+"}")}, nil},
+	{"L201", "protected", []override{document(serverAt, strings.Replace(metadata, "S256", "plain", 1)+"}")}, nil},
+	{"L202", "protected", []override{document(serverAt, metadata+`,"revocation_endpoint":"http://other.example/revoke"}`)}, nil},
+	{"L203", "protected", []override{document(serverAt, strings.Replace(metadata, ":true", ":false", 1)+"}")}, nil},
+	{"L204", "protected", nil, []override{document(serverAt, metadata+"}")}},
 }
 
 // Each probe finds the server that breaks its rule, and passes the one that keeps it.
@@ -149,30 +229,181 @@ func TestProbesFindWhatIsBroken(t *testing.T) {
 	for _, c := range probeCases {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
-			if verdict, report := checked(t, binary, overridden(t, c.breaks), c.rule, c.flags); verdict != "error" && verdict != "warn" && verdict != "info" {
-				t.Errorf("broken, and the verdict is %s\n%.1500s", verdict, report)
+			name, flags, _ := strings.Cut(c.flags, " ")
+			serve := probedServers[name]
+			if serve == nil {
+				serve, flags = probedServers[""], c.flags
 			}
-			if verdict, report := checked(t, binary, overridden(t, c.keeps), c.rule, c.flags); verdict != "pass" {
-				t.Errorf("kept, and the verdict is %s\n%.1500s", verdict, report)
-			}
+			testExample(t, binary, c.rule, flags, started(t, overridden(t, serve(), c.breaks)), started(t, overridden(t, serve(), c.keeps)))
 		})
 	}
 }
 
-// checked is the verdict on one rule.
-func checked(t *testing.T, binary, url, rule, flags string) (verdict string, report []byte) {
+// These need other servers than one at a URL of this machine.
+func TestProbesOfOtherServers(t *testing.T) {
+	binary := builtBinary(t)
+	good := probedServers[""]()
+	t.Run("L022", func(t *testing.T) {
+		t.Parallel()
+		testExample(t, binary, "L022", "", "-- sh -c "+binary+"${IFS}demo${IFS}--stdio;sleep${IFS}9", "-- "+binary+" demo --stdio")
+	})
+	t.Run("L063", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewUnstartedServer(good)
+		server.Listener = lowersNothing{server.Listener}
+		server.Start()
+		t.Cleanup(server.Close)
+		testExample(t, binary, "L063", "--negative --era modern", server.URL+"/mcp", started(t, good))
+	})
+	t.Run("L084", func(t *testing.T) {
+		t.Parallel()
+		testExample(t, binary, "L084", "--era modern", everywhere(t, good), started(t, good))
+	})
+	t.Run("L085", func(t *testing.T) {
+		t.Parallel()
+		testExample(t, binary, "L085", "--era modern --rate 0", "--proxy "+proxyTo(t, good)+" http://example.com/mcp",
+			"--proxy "+proxyTo(t, good)+" --insecure -H Authorization:mcpc https://example.com/mcp")
+	})
+}
+
+// lowersNothing is a listener of a server that does not know header names in lower case.
+type lowersNothing struct{ net.Listener }
+
+func (l lowersNothing) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return otherNames{c}, err
+}
+
+type otherNames struct{ net.Conn }
+
+func (c otherNames) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	copy(p, bytes.ReplaceAll(p[:n], []byte("\nmcp-method:"), []byte("\nno-meaning:")))
+	return n, err
+}
+
+// everywhere is the URL of a server at all addresses of this machine.
+func everywhere(t *testing.T, h http.Handler) string {
 	t.Helper()
-	args := append([]string{"check", url, "--only", rule, "--json"}, strings.Fields(flags)...)
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: l, Config: &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}}
+	server.Start()
+	t.Cleanup(server.Close)
+	return fmt.Sprintf("http://127.0.0.1:%d/mcp", l.Addr().(*net.TCPAddr).Port)
+}
+
+// proxyTo is the URL of a proxy that leads to the same server for every host.
+func proxyTo(t *testing.T, h http.Handler) string {
+	t.Helper()
+	local := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "127.0.0.1"
+		h.ServeHTTP(w, r)
+	})
+	secure := httptest.NewTLSServer(local)
+	t.Cleanup(secure.Close)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect {
+			local.ServeHTTP(w, r)
+			return
+		}
+		there, err := net.Dial("tcp", secure.Listener.Addr().String())
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		here, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(there, here); there.Close() }()
+		_, _ = io.Copy(here, there)
+		here.Close()
+	}))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// unjudged are the rules that no client can judge on its own, and why.
+var unjudged = map[string]string{
+	"L080": "whether the work goes on after the stream was closed shows only in another tool",
+	"L101": "only a server that breaks a stream off, and keeps it, shows what it replays",
+	"L140": "a request for a file outside of a root reads it where the rule is broken",
+	"L207": "a token for another server is sent to none",
+	"L208": "a token in a URL is written into logs",
+}
+
+// Each rule has an example that breaks it, found as that rule, and one that keeps it: in
+// package lint for what any traffic shows, else a server here.
+func TestEveryRuleHasItsExamples(t *testing.T) {
+	servers := map[string]bool{"L022": true, "L063": true, "L084": true, "L085": true}
+	for _, c := range probeCases {
+		servers[c.rule] = true
+	}
+	n := 0
+	for _, r := range lint.Rules() {
+		examples := servers[r.ID]
+		if text, err := os.ReadFile("../../internal/lint/testdata/" + r.ID + ".txtar"); err == nil {
+			examples = examples || bytes.Contains(text, []byte("-- breaks")) && bytes.Contains(text, []byte("-- keeps"))
+		}
+		if reason := unjudged[r.ID] != ""; examples == reason {
+			t.Errorf("%s: examples %v, a reason for none %v", r.ID, examples, reason)
+		}
+		if strings.HasPrefix(r.ID, "L") {
+			n++
+		}
+	}
+	if n != 210 {
+		t.Errorf("%d rules", n)
+	}
+}
+
+// testExample finds a rule broken by one server and kept by another, and no other difference.
+func testExample(t *testing.T, binary, rule, flags, breaks, keeps string) {
+	t.Helper()
+	broken, report := checked(t, binary, breaks, flags)
+	if v := broken[rule]; v != "error" && v != "warn" && v != "info" {
+		t.Errorf("broken, and the verdict is %s\n%.1500s", v, report)
+	}
+	kept, report := checked(t, binary, keeps, flags)
+	if kept[rule] != "pass" {
+		t.Errorf("kept, and the verdict is %s\n%.1500s", kept[rule], report)
+	}
+	var others []string
+	for id, v := range broken {
+		if id != rule && v != kept[id] && (v == "error" || v == "warn" || v == "info") {
+			others = append(others, id)
+		}
+	}
+	slices.Sort(others)
+	if got := strings.Join(others, " "); got != alsoBroken[rule] {
+		t.Errorf("also broken: %q, not %q", got, alsoBroken[rule])
+	}
+}
+
+// alsoBroken are the rules that no server can keep that breaks another in the way of its case.
+var alsoBroken = map[string]string{
+	"L027": "L082 L095", "L028": "L082 L095", "L044": "L045", "L057": "L045 L145 L148 L152", "L068": "L124", "L115": "L045 L106 L148",
+	"L135": "L014", "L197": "L198",
+}
+
+// checked are the verdicts on all rules.
+func checked(t *testing.T, binary, target, flags string) (verdicts map[string]string, report []byte) {
+	t.Helper()
+	args := append([]string{"check", "--json"}, strings.Fields(flags+" "+target)...)
 	cmd := exec.Command(binary, args...)
 	cmd.Env = append(cleanEnv(), "MCPC_STATE="+filepath.Join(t.TempDir(), "state"))
 	report, _ = cmd.Output() // the exit code depends on the severity
 	var r struct {
-		Rules    []struct{ Rule, Verdict, Why string }
+		Rules    []struct{ Rule, Verdict string }
 		Findings []struct {
 			Evidence []struct{ Got, Exchange string }
 		}
 	}
-	if err := json.Unmarshal(report, &r); err != nil || len(r.Rules) != 1 {
+	if err := json.Unmarshal(report, &r); err != nil || len(r.Rules) != len(lint.Rules()) {
 		t.Fatalf("%v: %s", err, report)
 	}
 	for _, f := range r.Findings {
@@ -180,5 +411,9 @@ func checked(t *testing.T, binary, url, rule, flags string) (verdict string, rep
 			t.Errorf("no evidence: %s", report)
 		}
 	}
-	return r.Rules[0].Verdict, report
+	verdicts = map[string]string{}
+	for _, rule := range r.Rules {
+		verdicts[rule.Rule] = rule.Verdict
+	}
+	return verdicts, report
 }

@@ -99,7 +99,7 @@ func orderTea(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	name, known := strings.CutPrefix(c.Params.RequestState, named)
 	responses := c.Params.InputResponses
 	switch {
-	case c.Params.RequestState == "":
+	case c.Params.RequestState == "" || c.Params.RequestState == askedState && responses["who"] == nil:
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"who": formOf("Who?", nameForm)}, RequestState: askedState}, nil
 	case c.Params.RequestState == askedState:
 		who, ok := accepted(responses["who"])
