@@ -40,7 +40,9 @@ func judgeCapture(f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcom
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
 	r := &verdict.Report{Target: targetOf(c.Capture), Recording: c.Path, Lacks: []string{"check a server"}}
-	evidence.Recording{Rows: rows}.Fill(r, report)
+	rec := evidence.Recording{Rows: rows}
+	rec.Fill(r, report)
+	r.Hosts = evidence.Hosts(rec.Tools())
 	for _, revision := range client.Revisions() {
 		if slices.ContainsFunc(rows, func(row *capture.Row) bool { return row.Revision == revision && row.Method != "initialize" }) {
 			r.Revisions = append(r.Revisions, revision)

@@ -27,13 +27,17 @@ import (
 type ruleOptions struct {
 	only           []string
 	file, baseline string
-	update         bool
+	update, hosts  bool
 }
+
+// hostsRule is the rule that the matrix of tools and hosts belongs to.
+const hostsRule = "hosts-core"
 
 func (o *ruleOptions) declare(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.only, "only", nil, "judge only these `rules`: ids and tags, as in L106,tools")
 	flags.StringVar(&o.file, "rules", "", "`file` with rules that are off or have another severity (*.mcpc-rules.yaml)")
 	flags.StringVar(&o.baseline, "baseline", "", "`file` with findings that do not count")
+	flags.BoolVar(&o.hosts, "hosts", false, "show each tool as the model interfaces of hosts take it")
 	flags.BoolVar(&o.update, "update-baseline", false, "write the findings to the file of --baseline")
 }
 
@@ -232,6 +236,11 @@ func (p *policy) apply(r *verdict.Report) {
 		}
 	}
 	r.Findings = slices.DeleteFunc(r.Findings, isKnown)
+	if _, off := p.off[hostsRule]; off || !p.judges(hostsRule) && !p.options.hosts {
+		r.Hosts = nil
+	} else if r.Hosts != nil {
+		r.Hosts.Whole = p.options.hosts
+	}
 	r.Judge()
 }
 

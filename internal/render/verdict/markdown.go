@@ -62,6 +62,20 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		return []string{f.Severity, f.Rule, markdownCode(f.Subject), markdownText(f.Title), markdownCode(got), markdownText(f.Fix)}
 	})
+	if h := r.Hosts; h != nil {
+		head := "Tool"
+		for _, host := range h.Hosts {
+			head += " | " + host.ID + " (" + host.Date + ")"
+		}
+		tools := h.shown()
+		rows(head, len(tools), func(i int) []string {
+			cells := []string{markdownCode(tools[i].Tool)}
+			for _, c := range tools[i].Cells {
+				cells = append(cells, c.Verdict)
+			}
+			return cells
+		})
+	}
 	for _, text := range r.Stale {
 		fmt.Fprintf(&b, "\nStale in the baseline: %s\n", markdownCode(text))
 	}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -109,7 +110,7 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 func sarifRuleOf(rule Rule) sarifRule {
 	s := sarifRule{ID: rule.ID, Short: sarifMessage{Text: rule.Title}}
 	s.Help = sarifMessage{Text: rule.Fix + "\n" + rule.Source, Markdown: fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s", markdownText(rule.Title), markdownText(rule.Fix), markdownText(rule.Source))}
-	s.Default.Level, s.Properties.Tags = sarifLevels[rule.Severity], rule.Tags
+	s.Default.Level, s.Properties.Tags = cmp.Or(sarifLevels[rule.Severity], "warning"), rule.Tags
 	return s
 }
 

@@ -14,7 +14,8 @@ const (
 )
 
 // colors are those of severities and of the states of rungs.
-var colors = map[string]string{Error: term.Red, Warn: term.Yellow, Info: term.Cyan, OK: term.Green, Failed: term.Red}
+var colors = map[string]string{Error: term.Red, Warn: term.Yellow, Info: term.Cyan, OK: term.Green, Failed: term.Red,
+	"refused": term.Red, "unclear": term.Yellow, "changed": term.Cyan}
 
 // Text writes the report for a person: the summary, the ladder, and the findings by rule.
 func (r *Report) Text(w io.Writer, st term.Style) error {
@@ -30,6 +31,7 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 	t.line(0, st.Line(strings.Join(about, ", ")))
 	t.ladder(r.Ladder)
 	t.findings(r.Findings)
+	t.hosts(r.Hosts)
 	if len(r.Stale)+len(r.Notes) > 0 {
 		t.b.WriteByte('\n')
 	}

@@ -41,6 +41,8 @@ type Report struct {
 	Ladder    []Rung    `json:"ladder,omitempty"`
 	Findings  []Finding `json:"findings"`
 	Rules     []Rule    `json:"rules"`
+	// Hosts is what hosts do with the tools; nil where there are none.
+	Hosts *Hosts `json:"hosts,omitempty"`
 	// Lacks are the flags that would run rules that were not run.
 	Lacks []string `json:"-"`
 	// Known are findings of the baseline, Stale the fingerprints in it that were not

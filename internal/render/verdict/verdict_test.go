@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/validate"
 )
 
 func sample() *verdict.Report {
@@ -32,6 +33,13 @@ func sample() *verdict.Report {
 	}
 	r.Findings = []verdict.Finding{finding("L128", verdict.Info, "tool a", "none"), finding("L128", verdict.Info, "tool b", "none"),
 		finding("L106", verdict.Error, "tool a", `[] <b>|x| `+"`y`"), finding("L117", verdict.Warn, rendertest.HostileText, rendertest.HostileText)}
+	cell := func(host, word string, reasons ...string) verdict.HostCell {
+		return verdict.HostCell{Host: host, Verdict: word, Reasons: reasons}
+	}
+	r.Hosts = &verdict.Hosts{Hosts: []verdict.Host{{ID: "strict", Title: "Strict", Date: "2026-02", Source: "a"}, {ID: "loose", Title: "Loose", Date: "2026-11", Source: "b"}},
+		Tools: []verdict.HostTool{{Tool: "a", Cells: []verdict.HostCell{cell("strict", "refused", "refused: allOf", "changed: oneOf"), cell("loose", "ok")}},
+			{Tool: rendertest.HostileText, Cells: []verdict.HostCell{cell("strict", "refused", "refused: allOf"), cell("loose", "ok")}},
+			{Tool: "c", Cells: []verdict.HostCell{cell("strict", "ok"), cell("loose", "ok")}}}}
 	for _, name := range []string{"c", "d", "e", "f", "g"} {
 		r.Findings = append(r.Findings, finding("L106", verdict.Error, "tool "+name, "null"))
 	}
@@ -40,7 +48,11 @@ func sample() *verdict.Report {
 }
 
 var forms = map[string]func(*verdict.Report, io.Writer) error{
-	"report.txt":   func(r *verdict.Report, w io.Writer) error { return r.Text(w, term.Style{Width: 100}) },
+	"report.txt": func(r *verdict.Report, w io.Writer) error { return r.Text(w, term.Style{Width: 100}) },
+	"hosts.txt": func(r *verdict.Report, w io.Writer) error {
+		r.Hosts.Whole, r.Findings, r.Ladder = true, nil, nil
+		return r.Text(w, term.Style{Width: 80})
+	},
 	"report.md":    (*verdict.Report).Markdown,
 	"report.xml":   (*verdict.Report).JUnit,
 	"report.svg":   (*verdict.Report).Badge,
@@ -85,6 +97,52 @@ func TestJudge(t *testing.T) {
 	r.Judge()
 	if r.Count(verdict.Pass) != 4 || r.Worst() != 0 {
 		t.Error(r.Summary())
+	}
+}
+
+// sarifSchema is the part of SARIF 2.1.0 that is written: the members, the types and the words
+// that it allows.
+const sarifSchema = `{"$ref":"#/$defs/log","$defs":{
+"log":{"type":"object","additionalProperties":false,"required":["version","runs"],"properties":{"$schema":{"type":"string"},"version":{"enum":["2.1.0"]},"runs":{"type":"array","items":{"$ref":"#/$defs/run"}}}},
+"run":{"type":"object","additionalProperties":false,"required":["tool"],"properties":{"tool":{"$ref":"#/$defs/tool"},"results":{"type":"array","items":{"$ref":"#/$defs/result"}}}},
+"tool":{"type":"object","additionalProperties":false,"required":["driver"],"properties":{"driver":{"$ref":"#/$defs/component"}}},
+"component":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string"},"version":{"type":"string"},"rules":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/descriptor"}}}},
+"descriptor":{"type":"object","additionalProperties":false,"required":["id"],"properties":{"id":{"type":"string"},"shortDescription":{"$ref":"#/$defs/text"},"help":{"$ref":"#/$defs/text"},
+  "defaultConfiguration":{"type":"object","additionalProperties":false,"properties":{"level":{"$ref":"#/$defs/level"}}},
+  "properties":{"type":"object","properties":{"tags":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}}},
+"text":{"type":"object","additionalProperties":false,"required":["text"],"properties":{"text":{"type":"string"},"markdown":{"type":"string"}}},
+"level":{"enum":["none","note","warning","error"]},
+"result":{"type":"object","additionalProperties":false,"required":["message"],"properties":{"ruleId":{"type":"string"},"ruleIndex":{"type":"integer","minimum":-1},"level":{"$ref":"#/$defs/level"},
+  "message":{"$ref":"#/$defs/text"},"locations":{"type":"array","items":{"$ref":"#/$defs/location"}},"partialFingerprints":{"type":"object","additionalProperties":{"type":"string"}}}},
+"location":{"type":"object","additionalProperties":false,"properties":{
+  "physicalLocation":{"type":"object","additionalProperties":false,"properties":{"artifactLocation":{"type":"object","additionalProperties":false,"properties":{"uri":{"type":"string","format":"uri-reference"}}},
+    "region":{"type":"object","additionalProperties":false,"properties":{"startLine":{"type":"integer","minimum":1}}}}},
+  "logicalLocations":{"type":"array","uniqueItems":true,"items":{"type":"object","additionalProperties":false,"properties":{"fullyQualifiedName":{"type":"string"}}}}}}
+}}`
+
+// What is written keeps to SARIF: with findings and without, with a source and without, and for
+// a rule that the report does not list.
+func TestSARIFKeepsToItsSchema(t *testing.T) {
+	schema, _, err := validate.Compile([]byte(sarifSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlisted := sample()
+	unlisted.Rules = nil
+	for name, r := range map[string]*verdict.Report{"sample": sample(), "empty": {Target: "a b"}, "unlisted": unlisted} {
+		for _, source := range []string{"", "dir/my server.ts"} {
+			var b bytes.Buffer
+			if err := r.SARIF(&b, source, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if found, err := schema.Check(b.Bytes()); err != nil || len(found) > 0 {
+				t.Errorf("%s: %v %v\n%s", name, err, found, b.String())
+			}
+		}
+	}
+	broken := `{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x"}},"results":[{"message":{"text":""},"level":"warn"}]}]}`
+	if found, err := schema.Check([]byte(broken)); err != nil || len(found) == 0 {
+		t.Error("the schema finds nothing", err)
 	}
 }
 

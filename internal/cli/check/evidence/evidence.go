@@ -4,6 +4,7 @@ package evidence
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/lint/hosts"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
@@ -140,4 +142,51 @@ func Words(row *capture.Row) string {
 		words += " --protocol " + row.Revision
 	}
 	return words
+}
+
+// Hosts is what the model interfaces of hosts do with tools; nil where there are none.
+func Hosts(tools []json.RawMessage) *verdict.Hosts {
+	if len(tools) == 0 {
+		return nil
+	}
+	out := &verdict.Hosts{}
+	for _, h := range hosts.All() {
+		out.Hosts = append(out.Hosts, verdict.Host{ID: h.ID, Title: h.Title, Date: h.Date, Source: h.Source})
+	}
+	for _, row := range hosts.Matrix(tools) {
+		tool := verdict.HostTool{Tool: row.Tool}
+		for _, c := range row.Cells {
+			cell := verdict.HostCell{Host: c.Host, Verdict: string(c.Verdict)}
+			for _, p := range c.Problems {
+				if reason := string(p.Verdict) + ": " + p.Text; !slices.Contains(cell.Reasons, reason) {
+					cell.Reasons = append(cell.Reasons, reason)
+				}
+			}
+			tool.Cells = append(tool.Cells, cell)
+		}
+		out.Tools = append(out.Tools, tool)
+	}
+	return out
+}
+
+// Tools are those of the lists in recorded rows, each name once.
+func (rec Recording) Tools() (tools []json.RawMessage) {
+	known := map[string]bool{}
+	for _, row := range rec.Rows {
+		if row.Method != "tools/list" {
+			continue
+		}
+		x, err := row.Exchange()
+		if err != nil || x == nil {
+			continue
+		}
+		items, _ := wire.ParseMessage(x.Response.Raw).ResultItems("tools")
+		for _, item := range items {
+			if name := conv.TextInside(item, "name"); !known[name] {
+				known[name] = true
+				tools = append(tools, item)
+			}
+		}
+	}
+	return tools
 }

@@ -278,6 +278,9 @@ func (j *judge) pass(ctx context.Context, s *session, out wire.Outcome) wire.Out
 	b := &bench{judge: j, clean: s, capabilities: s.Info().Capabilities, rev: conv.ParseRev(s.Revision())}
 	out = b.list(ctx)
 	j.ladder.unreached()
+	if j.report.Hosts == nil {
+		j.report.Hosts = evidence.Hosts(b.lists["tools"])
+	}
 	if out.Good() {
 		b.probe(ctx)
 	}
