@@ -116,7 +116,7 @@ const (
 	aQuestion  = `{"resultType":"input_required","requestState":"0123456789012345678901234567890123456789","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`
 	needsForm  = `,"data":{"requiredCapabilities":{"elicitation":{"form":{}}}}`
 	done       = `{"content":[],"resultType":"complete"}`
-	task       = `"taskId":"5f0f7f7f1e8a4b1c9c51","status":"working","createdAt":"2026-11-23T12:00:00Z","lastUpdatedAt":"2026-11-23T12:00:00Z"`
+	taskFields = `"taskId":"5f0f7f7f1e8a4b1c9c51","status":"working","createdAt":"2026-11-23T12:00:00Z","lastUpdatedAt":"2026-11-23T12:00:00Z"`
 	oldTasks   = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"x","version":"1"}}`
 	taskTool   = `{"tools":[{"name":"t","title":"T","description":"Waits.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","additionalProperties":false},"execution":{"taskSupport":"optional"}}]}`
 	metadata   = `{"issuer":"$BASE","authorization_endpoint":"$BASE/authorize","token_endpoint":"$BASE/token","code_challenge_methods_supported":["S256"],"authorization_response_iss_parameter_supported":true,"client_id_metadata_document_supported":true`
@@ -129,7 +129,7 @@ const (
 // the answers to its cancellation.
 func oldTaskServer(cancelled override) []override {
 	return []override{cancelled, reply(oldTasks, `"initialize"`, "2025-11-25"), reply(taskTool, `"tools/list"`),
-		reply(`{"task":{`+task+`,"ttl":60000}}`, `"tools/call"`, `"task":`), reply(`{"content":[]}`, `"tools/call"`),
+		reply(`{"task":{`+taskFields+`,"ttl":60000}}`, `"tools/call"`, `"task":`), reply(`{"content":[]}`, `"tools/call"`),
 		reply(`{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"5f0f7f7f1e8a4b1c9c51"}}}`, `"tasks/result"`)}
 }
 
@@ -210,9 +210,9 @@ var probeCases = []struct {
 	{"L157", askingTool, []override{reply(done, `"decline"`)}, nil},
 	{"L158", askingTool, []override{refusal(400, -32602, "", `"inputResponses":{}`)}, nil},
 	{"L184", `fixtures --era modern --call slow_compute={"seconds":1}`, []override{refusal(400, -32602, "", `"tasks/get"`)}, nil},
-	{"L188", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+task+`,"ttlMs":null}`, `"tasks/get"`).without("Mcp-Name: mcpc-other")}, nil},
-	{"L189", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+task+`,"ttlMs":null}`, "Mcp-Name: mcpc-other", `"tasks/get"`)}, nil},
-	{"L193", "--era legacy --negative --call t", oldTaskServer(reply(`{`+task+`,"ttl":60000}`, `"tasks/cancel"`)), oldTaskServer(refusal(200, -32602, "", `"tasks/cancel"`))},
+	{"L188", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, `"tasks/get"`).without("Mcp-Name: mcpc-other")}, nil},
+	{"L189", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, "Mcp-Name: mcpc-other", `"tasks/get"`)}, nil},
+	{"L193", "--era legacy --negative --call t", oldTaskServer(reply(`{`+taskFields+`,"ttl":60000}`, `"tasks/cancel"`)), oldTaskServer(refusal(200, -32602, "", `"tasks/cancel"`))},
 	{"L197", "protected", []override{document(resourceAt, `{"resource":"https://other.example/mcp","authorization_servers":["$BASE"]}`)}, nil},
 	{"L198", "protected", []override{document(resourceAt, `{"resource":"$BASE","authorization_servers":["$BASE"]}`)}, nil},
 	{"L199", "protected", []override{document(resourceAt, resource+`,"scopes_supported":["offline_access"]}`)}, nil},
