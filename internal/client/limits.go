@@ -16,6 +16,9 @@ type Limits struct {
 	Hard time.Duration
 	// Probe is how long a stdio server may be silent on server/discover.
 	Probe time.Duration
+	// Start is how long a stdio server may be silent on its first request where Idle is
+	// less; zero and less are no longer than Idle.
+	Start time.Duration
 	// Message bounds one message in bytes: an HTTP body, a server-sent event,
 	// a line of stdio.
 	Message int64

@@ -298,6 +298,23 @@ func TestProcessHalfOpen(t *testing.T) {
 	closeAndCheck(t, s, terminated)
 }
 
+// A process may take longer for its first answer than for others.
+func TestProcessMayStartSlowly(t *testing.T) {
+	t.Parallel()
+	s, o := started(t, "good", func(opt *Options) {
+		opt.Protocol, opt.SkipDiscover, opt.Limits.Idle, opt.Limits.Start = rev2607, true, time.Nanosecond, patience
+	})
+	if !o.Good() {
+		t.Fatal(o.Text)
+	}
+	for i, want := range []wire.Kind{wire.OK, wire.Timeout} {
+		if o := toolCall(context.Background(), s); o.Kind != want {
+			t.Errorf("request %d: got %s %q, want %s", i, o.Kind, o.Text, want)
+		}
+	}
+	s.Close(context.Background(), true)
+}
+
 // A server that never reads: the call ends by its timer, the next one, which
 // was not even begun, says so, and a Ctrl-C is not held up.
 func TestProcessNeverReads(t *testing.T) {

@@ -56,7 +56,10 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	defer cancel(nil)
 	c.noteAsked(out, false)
 	now := c.s.opt.Now()
-	c.update(func(f *connectionState) { f.sent = now })
+	first := c.update(func(f *connectionState) { f.sent = now }).sent.IsZero()
+	if first && idle > 0 && c.line().Name() == transport.Stdio {
+		idle = max(idle, c.s.opt.Limits.Start) // the process starts meanwhile
+	}
 	timers := c.s.pending.start(out, idle, func(cause error) {
 		c.noteAsked(out, true)
 		if !out.lasting && out.ID != nil && cause != errServerEnds {
