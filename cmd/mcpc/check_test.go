@@ -239,6 +239,20 @@ func TestProbesFindWhatIsBroken(t *testing.T) {
 	}
 }
 
+// A server that takes initialize is not judged as one that speaks no other era, even if it
+// lists none.
+func TestOneEraOnlyIsFoundOut(t *testing.T) {
+	discover := reply(`{"supportedVersions":["2026-07-28"],"capabilities":{},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"server/discover"`)
+	for want, overrides := range map[string][]override{
+		"not applicable": {discover},
+		"warn":           {discover, refusal(400, -32600, "", `"initialize"`)},
+	} {
+		if verdicts, report := checked(t, builtBinary(t), overridden(t, overrides), "--only L052 --negative --era modern"); verdicts["L052"] != want {
+			t.Errorf("got %s, want %s\n%.1500s", verdicts["L052"], want, report)
+		}
+	}
+}
+
 // These need other servers than one at a URL of this machine.
 func TestProbesOfOtherServers(t *testing.T) {
 	binary := builtBinary(t)

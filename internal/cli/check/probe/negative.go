@@ -161,9 +161,16 @@ func lessMeta(names ...string) func(*bench) ask {
 	}
 }
 
-// handshakes reports a server that also speaks revisions with sessions.
-func (b *bench) handshakes() bool {
-	return slices.ContainsFunc(b.supported, func(v string) bool { return !client.Stateless(v) })
+// takesHandshake reports a server that also speaks revisions with sessions. It may list those
+// that it speaks without any only.
+func (b *bench) takesHandshake(ctx context.Context) bool {
+	handshake := func(v string) bool { return !client.Stateless(v) }
+	if slices.ContainsFunc(b.supported, handshake) {
+		return true
+	}
+	all := client.Revisions()
+	a, _ := b.initialize(ctx, all[slices.IndexFunc(all, handshake)])
+	return a.result()
 }
 
 // malformedCall has arguments that are an array, for a tool that only reads, else for none.
@@ -219,7 +226,7 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 		ask     func(*bench) ask
 		bare    bool // of another revision, where nothing else says which
 	}{{"no _meta", all, true}, {"no protocolVersion", lessMeta("protocolVersion"), true}, {"no clientCapabilities", lessMeta("clientCapabilities"), false}} {
-		if q.bare && !b.overHTTP() && b.handshakes() {
+		if q.bare && !b.overHTTP() && b.handshakes {
 			continue
 		}
 		a := b.send(ctx, q.ask(b))
@@ -238,7 +245,7 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 
 func removedMethods(ctx context.Context, b *bench) (misses []miss) {
 	for _, method := range []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/list", "tasks/result"} {
-		if method == "initialize" && b.handshakes() {
+		if method == "initialize" && b.handshakes {
 			continue // it opens a session of another revision
 		}
 		if a := b.send(ctx, ask{method: method, params: json.RawMessage(`{}`)}); a.code() != -32601 {
@@ -250,7 +257,7 @@ func removedMethods(ctx context.Context, b *bench) (misses []miss) {
 
 func missingHeaders(ctx context.Context, b *bench) (misses []miss) {
 	asks := map[string]ask{"Mcp-Method": {method: b.plainMethod()}}
-	if !b.handshakes() {
+	if !b.handshakes {
 		asks["MCP-Protocol-Version"] = ask{method: b.plainMethod()} // which older revisions may lack
 	}
 	if noNamed(b) == "" {

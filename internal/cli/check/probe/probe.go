@@ -66,6 +66,7 @@ func (b *bench) probe(ctx context.Context) {
 	made := map[string]bool{}
 	if b.stateless() {
 		b.discovery(ctx)
+		b.handshakes = b.takesHandshake(ctx)
 	}
 	if b.o.Auth {
 		b.withoutToken(ctx)

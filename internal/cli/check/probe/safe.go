@@ -177,9 +177,16 @@ func versions(ctx context.Context, b *bench) (misses []miss) {
 			misses = append(misses, m)
 		}
 	}
-	for _, offer := range offers[:2] {
-		if answered[offer] == offer {
-			misses = append(misses, missed("L028", "initialize with "+offer, given[offer], "another version, or an error"))
+	for i, offer := range offers {
+		a, subject, rule := given[offer], "initialize with "+offer, "L027"
+		if i < 2 {
+			rule = "L028"
+		}
+		switch {
+		case a.Message == nil && a.HTTP == nil: // which shows nothing
+			misses = append(misses, miss{id: rule, subject: subject, got: a.String(), skip: true})
+		case i < 2 && answered[offer] == offer:
+			misses = append(misses, missed(rule, subject, a, "another version, or an error"))
 		}
 	}
 	for _, other := range answered { // which the server supports
@@ -217,7 +224,7 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 			opt.Protocol, opt.KnownRevision, opt.SkipDiscover = "", revision, true
 		}
 	}
-	opt.Limits.Idle = probeTime
+	opt.Limits.Idle, opt.Limits.Start = probeTime, opt.Limits.WithDefaults().Probe
 	tap := connect.Tap(b.clean.c)
 	conn := b.f.Record.Conns - 1
 	b.mu.Lock()
@@ -229,7 +236,7 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
 	out = s.Raw(ctx, raw, true)
-	return answer{out, b.lastOf(s)}
+	return b.noted(answer{out, b.lastOf(s)}, ask{raw: raw, bare: true}, opt.KnownRevision)
 }
 
 func ping(ctx context.Context, b *bench) []miss {
@@ -250,7 +257,7 @@ func sessionless(b *bench) string {
 func uninitialized(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
 	a := b.uninitialized(ctx, raw)
-	if a.result() {
+	if a.result() || a.lost() {
 		return []miss{missed("L034", "tools/list before initialize", a, "an error")}
 	}
 	return nil
@@ -258,7 +265,7 @@ func uninitialized(ctx context.Context, b *bench) []miss {
 
 // onlyStateless is why GET and DELETE may mean something else.
 func onlyStateless(b *bench) string {
-	return absent(b.handshakes() || len(b.supported) == 0, "the server also speaks revisions with sessions")
+	return absent(b.handshakes || len(b.supported) == 0, "the server also speaks revisions with sessions")
 }
 
 func getAndDelete(ctx context.Context, b *bench) (misses []miss) {

@@ -208,6 +208,7 @@ func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wi
 		if opt.Limits.Idle <= 0 || opt.Limits.Idle > probeTime {
 			opt.Limits.Idle = probeTime
 		}
+		opt.Limits.Start = opt.Limits.WithDefaults().Probe
 	}
 	return j.open(ctx, s.c, opt, conn, tap)
 }
