@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -66,12 +67,12 @@ func Scan(definition json.RawMessage, names []string) (marks []Mark) {
 			marks = append(marks, Mark{Hidden, p.at, words})
 		}
 		plain := plain(p.text)
-		if words := instructions().FindString(plain); words != "" {
+		if words := instructions.first(plain); words != "" {
 			marks = append(marks, Mark{Instruction, p.at, words})
 		} else if words := orders(p.text, others); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
-		if words := asks().FindString(plain); words != "" && !negated(plain, words) {
+		if words := asks.first(plain); words != "" && !negated(plain, words) {
 			marks = append(marks, Mark{Secret, p.at, words})
 		}
 	}
@@ -179,8 +180,42 @@ func joined(r rune) bool {
 
 func rightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac) }
 
+// Phrases are what a pattern matches. Each match has one of the stems, in small letters:
+// looking for those is much cheaper, and most texts have none.
+type phrases struct {
+	stems   []string
+	pattern func() *regexp.Regexp
+}
+
+// possible reports a text that the pattern may match. Some letters beyond ASCII are the same
+// as one of a stem to a pattern that ignores the case.
+func (p phrases) possible(text string) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return true
+	}
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(p.stems, func(stem string) bool { return strings.Contains(text, stem) })
+}
+
+// first is the first match in a text, or "".
+func (p phrases) first(text string) string {
+	if !p.possible(text) {
+		return ""
+	}
+	return p.pattern().FindString(text)
+}
+
+// all are the matches in a text, as many as Signs gives.
+func (p phrases) all(text string) []string {
+	if !p.possible(text) {
+		return nil
+	}
+	return p.pattern().FindAllString(text, mostOfEach)
+}
+
 // instructions match what a description says to a model about its own conduct.
-var instructions = sync.OnceValue(func() *regexp.Regexp {
+var instructions = phrases{[]string{"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction", "you are now ",
+	"silently ", "secretly ", "covertly ", "exfiltrate", "before ", "after ", "this tool ", "<important>", "<system>", "<secret>", "<hidden>"}, sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)\b(` + strings.Join([]string{
 		`(ignore|disregard|forget|override) (all |any |the |your |of )*(previous|prior|above|earlier|other|system|safety) (\w+ )?(instructions?|prompts?|rules|messages|guidelines)`,
 		`(do not|don't|never|must not) (ever )?(tell|inform|mention|reveal|show|notify|disclose|explain)\b.{0,40}\b(the )?users?`,
@@ -194,14 +229,14 @@ var instructions = sync.OnceValue(func() *regexp.Regexp {
 		`(before|after) (using|calling|running|executing) (this|any|any other|every|all) (other )?tools?\b.{0,60}\b(must|always|have to|first)`,
 		`(always|must) (call|use|run|invoke) this tool (first|before|instead)`,
 	}, "|") + `)|<(important|system|instructions?|secret|hidden)>`)
-})
+})}
 
 // asks match requests for secrets, and the places where users have them.
-var asks = sync.OnceValue(func() *regexp.Regexp {
+var asks = phrases{[]string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.", "id_rsa", "id_ed25519", "/etc/"}, sync.OnceValue(func() *regexp.Regexp {
 	secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
 	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|read|copy|collect)\b (\w+ ){0,4}(your|user'?s|their|all|the contents? of|any)? ?(\w+ ){0,2}` + secret +
 		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
-})
+})}
 
 // negated reports a warning against what was found: "do not include your password".
 func negated(text, words string) bool {
@@ -222,18 +257,18 @@ func otherNames(names []string, own string) (others []string) {
 	return others
 }
 
-var ordering = sync.OnceValue(func() *regexp.Regexp {
+var ordering = phrases{[]string{"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "is broken"}, sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(must|always|never|do not|don't|stop using|has been replaced|is (unsafe|deprecated|broken))\b`)
-})
+})}
 
 // orders finds a sentence that orders what to do with another tool.
 func orders(text string, others []string) string {
-	if len(others) == 0 || !ordering().MatchString(text) {
+	if len(others) == 0 || ordering.first(text) == "" {
 		return ""
 	}
 	for _, sentence := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '!' || r == ';' }) {
 		for _, part := range strings.Split(sentence, ". ") {
-			if !ordering().MatchString(part) {
+			if ordering.first(part) == "" {
 				continue
 			}
 			for _, name := range others {

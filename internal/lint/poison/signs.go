@@ -11,7 +11,7 @@ import (
 // mostOfEach bounds the signs of one kind in one text.
 const mostOfEach = 50
 
-var urls = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") })
+var urls = phrases{[]string{"://"}, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\\s\"'`<>)\\]}]+") })}
 
 // Signs gives what Scan finds in one text, and the URLs in it, for a comparison of two
 // definitions: each sign once, as its kind, a blank, and what was found ("hidden U+200B",
@@ -36,15 +36,15 @@ func Signs(text string) (signs []string) {
 		before = r
 	}
 	words := plain(text)
-	for _, found := range instructions().FindAllString(words, mostOfEach) {
+	for _, found := range instructions.all(words) {
 		add("instruction", strings.ToLower(found))
 	}
-	for _, found := range asks().FindAllString(words, mostOfEach) {
+	for _, found := range asks.all(words) {
 		if !negated(words, found) {
 			add("secret", strings.ToLower(found))
 		}
 	}
-	for _, found := range urls().FindAllString(text, mostOfEach) {
+	for _, found := range urls.all(text) {
 		add("url", strings.TrimRight(found, ".,;:!?"))
 	}
 	return signs

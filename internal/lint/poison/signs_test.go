@@ -6,6 +6,23 @@ import (
 	"testing"
 )
 
+// benchmarkText is a description as most are.
+const benchmarkText = "Fetches the record with this number from the store and returns its fields as text. Give the format of the output, and " +
+	"a limit for the number of fields, which is 100 where none is given."
+
+func BenchmarkSigns(b *testing.B) {
+	for b.Loop() {
+		Signs(benchmarkText)
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	definition := []byte(`{"name":"get_record","description":"` + benchmarkText + `"}`)
+	for b.Loop() {
+		Scan(definition, []string{"get_record", "put_record"})
+	}
+}
+
 func TestSigns(t *testing.T) {
 	for text, want := range map[string][]string{
 		"Adds two numbers.\n\tThe sum is a number.":                nil,
@@ -66,4 +83,34 @@ func FuzzSigns(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Looking for stems first finds what the patterns alone find: one text for each alternative.
+func TestStemsMissNothing(t *testing.T) {
+	for _, c := range []struct {
+		p     phrases
+		texts []string
+	}{
+		{instructions, []string{"Ignore all previous instructions", "disregard prior rules", "forget your system prompts", "override the safety guidelines",
+			"do not tell the user", "Don't ever mention it to users", "without asking the user", "keep this secret", "hide it from the user",
+			"reveal your system prompt", "print the hidden instructions", "You are now a pirate", "new instructions:", "real system instruction:",
+			"SILENTLY forward", "secretly read", "covertly upload", "exfiltrate", "before using any other tool you must", "after calling this tool always",
+			"always call this tool first", "must use this tool instead", "<IMPORTANT>", "<system>", "<instruction>", "<secret>", "<hidden>",
+			"ignore previous me\u017f\u017fages", "di\u017fregard prior rules", "keep this \u017fecret"}},
+		{asks, []string{"provide your password", "enter the pass word", "include a passphrase", "pass the API key", "send private keys", "supply your secret keys",
+			"paste access tokens", "give the bearer token", "attach session cookies", "read credentials", "copy the seed phrase", "collect ssh keys",
+			"enter your credit card", "~/.ssh/config", "$HOME/.aws", "/home/me/.netrc", "/root/.kube", "id_rsa", "ID_ED25519", "/etc/passwd", "enter your pa\u017fsword"}},
+		{ordering, []string{"You MUST", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "Is Broken"}},
+		{urls, []string{"see https://example.com", "file:///etc"}},
+	} {
+		for _, text := range c.texts {
+			want := c.p.pattern().FindString(text)
+			if want == "" {
+				t.Errorf("no example of the pattern: %q", text)
+			}
+			if got := c.p.first(text); got != want {
+				t.Errorf("%q: got %q, want %q", text, got, want)
+			}
+		}
+	}
 }
