@@ -39,6 +39,8 @@ type bench struct {
 	handshakes bool
 	// called are the tools that were called.
 	called []calledTool
+	// others have conversations of their own, on which probes are repeated.
+	others []*bench
 }
 
 // mostPages bounds the pages of a list.
@@ -158,7 +160,7 @@ func (b *bench) muted(ctx context.Context) (*session, wire.Outcome) {
 		return s, out
 	}
 	if !b.overHTTP() && b.stateless() { // a process may go by the first message in all that follow
-		if first := s.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true}); first.Message == nil {
+		if first := b.ping(ctx, s); first.Message == nil {
 			s.broken = first.Text
 			return s, first
 		}
@@ -166,15 +168,35 @@ func (b *bench) muted(ctx context.Context) (*session, wire.Outcome) {
 	return s, out
 }
 
+// ping sends a request that every server answers.
+func (b *bench) ping(ctx context.Context, s *session) wire.Outcome {
+	return s.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true})
+}
+
 // fresh is a bench with conversations of its own.
 func (b *bench) fresh(ctx context.Context) (*bench, wire.Outcome) {
 	s, out := b.again(ctx, b.clean, false)
 	other := *b
-	other.clean, other.rough, other.discovered = s, nil, nil
+	other.clean, other.rough, other.discovered, other.others = s, nil, nil, nil
 	return &other, out
 }
 
+// other is one of the benches on which probes are repeated.
+func (b *bench) other(ctx context.Context, i int) (*bench, wire.Outcome) {
+	if i < len(b.others) {
+		return b.others[i], wire.Outcome{}
+	}
+	other, out := b.fresh(ctx)
+	if out.Good() {
+		b.others = append(b.others, other)
+	}
+	return other, out
+}
+
 func (b *bench) close(ctx context.Context) {
+	for _, other := range b.others {
+		other.close(ctx)
+	}
 	for _, s := range []*session{b.rough, b.clean} {
 		if s != nil && s.Session != nil {
 			s.Close(context.WithoutCancel(ctx), true)
@@ -267,7 +289,7 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 		out = s.Raw(ctx, raw, q.bare)
 	}
 	a := answer{out, b.lastOf(s)}
-	if a.lost() || a.Kind == wire.Timeout {
+	if a.lost() || a.Kind == wire.Timeout && (b.overHTTP() || b.ping(ctx, s).Message == nil) {
 		s.broken = out.Text
 	}
 	return b.noted(a, q, b.clean.Revision())

@@ -175,16 +175,15 @@ func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 		return misses
 	}
 	var others [][]miss
-	for range 2 {
+	for i := range 2 {
 		if b.budget() != "" {
 			return misses
 		}
-		other, out := b.fresh(ctx)
+		other, out := b.other(ctx, i)
 		if !out.Good() {
 			return misses
 		}
 		others = append(others, p.do(ctx, other))
-		other.close(ctx)
 	}
 	for i := range misses {
 		got := []string{misses[i].got}
