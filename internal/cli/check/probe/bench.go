@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -260,7 +261,7 @@ func (a answer) String() string {
 	case a.Message != nil && len(a.Message.Raw) > 0:
 		parts = append(parts, jsonraw.Excerpt(a.Message.Raw, 120))
 	case a.HTTP != nil && len(a.HTTP.Body) > 0:
-		parts = append(parts, jsonraw.Excerpt(a.HTTP.Body, 120))
+		parts = append(parts, jsonraw.Excerpt(bytes.TrimSpace(a.HTTP.Body), 120))
 	case a.HTTP == nil:
 		parts = append(parts, a.Text)
 	}

@@ -195,11 +195,19 @@ func badLevel(b *bench) ask {
 // ancient is a version that no server supports.
 const ancient = "1900-01-01"
 
+// refusal says what has to come for a request that is refused with HTTP 400.
+func (b *bench) refusal(code int) string {
+	if b.overHTTP() {
+		return fmt.Sprintf("error %d and HTTP 400", code)
+	}
+	return fmt.Sprintf("error %d", code)
+}
+
 func unsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 	params := json.RawMessage(`{"_meta":{"` + meta + `protocolVersion":"` + ancient + `"}}`)
 	a := b.send(ctx, ask{method: b.plainMethod(), params: params})
 	if a.code() != -32022 || a.status() != 0 && a.status() != http.StatusBadRequest {
-		return []miss{missed("L046", "version "+ancient, a, "error -32022 and HTTP 400")}
+		return []miss{missed("L046", "version "+ancient, a, b.refusal(-32022))}
 	}
 	data := a.Message.Error.Data
 	theirs := textsIn(data, "supported")
@@ -234,7 +242,7 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 		if a.code() == -32602 && good {
 			continue
 		}
-		m := missed("L048", q.subject, a, "error -32602 and HTTP 400")
+		m := missed("L048", q.subject, a, b.refusal(-32602))
 		if a.code() == -32020 && good { // a header field without its counterpart
 			m.severity = conv.Info
 		}

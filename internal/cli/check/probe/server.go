@@ -23,6 +23,7 @@ import (
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -324,16 +325,21 @@ func (j *judge) finish() *verdict.Report {
 // repeat is the command that sends the request of a finding again: that of a probe, else one
 // for the request of the row.
 func (j *judge) repeat(at conv.Spot, row *capture.Row) string {
+	words := evidence.Words(row)
 	if a, probed := j.asked[at]; probed {
-		if a.words == "" {
-			return ""
-		}
-		return j.f.HintText(wire.RunOnServer(a.words))
+		words = a.words
 	}
-	if words := evidence.Words(row); words != "" {
-		return j.f.HintText(wire.RunOnServer(words))
+	if words == "" {
+		return ""
 	}
-	return ""
+	line, aim := j.f.HintText(wire.RunOnServer(words)), j.f.ErrStyle.Hints
+	switch { // a server that is not named without a secret is named without that
+	case len(j.o.Argv) > 0 && aim.ServerCommand == "":
+		line += " -- " + j.report.Target
+	case len(j.o.Argv) == 0 && j.f.ServerGiven && aim.ServerFlag == "":
+		line += " -s " + shellwords.Quote(j.report.Target)
+	}
+	return line
 }
 
 // joined are words as a list in a sentence.
