@@ -259,7 +259,7 @@ func (a answer) String() string {
 	case a.result():
 		parts = append(parts, "result "+jsonraw.Excerpt(a.Message.Result, 120))
 	case a.Message != nil && len(a.Message.Raw) > 0:
-		parts = append(parts, jsonraw.Excerpt(a.Message.Raw, 120))
+		parts = append(parts, jsonraw.Excerpt(bytes.TrimSpace(a.Message.Raw), 120))
 	case a.HTTP != nil && len(a.HTTP.Body) > 0:
 		parts = append(parts, jsonraw.Excerpt(bytes.TrimSpace(a.HTTP.Body), 120))
 	case a.HTTP == nil:
@@ -300,7 +300,11 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 func (b *bench) noted(a answer, q ask, revision string) answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asked[a.at] = asked{b.clean.Revision(), repeatWords(q, revision)}
+	words := repeatWords(q, revision)
+	if words != "" && a.Kind == wire.Timeout {
+		words += " --timeout " + probeTime.String()
+	}
+	b.asked[a.at] = asked{b.clean.Revision(), words}
 	return a
 }
 
@@ -309,6 +313,12 @@ func (b *bench) noted(a answer, q ask, revision string) answer {
 func repeatWords(q ask, revision string) string {
 	if q.verb != "" {
 		return ""
+	}
+	alien := func(e wire.Field) bool { return e.Name == "Mcp-Session-Id" && e.Value != "" }
+	if !client.Stateless(revision) && slices.ContainsFunc(q.edits, alien) { // no session is opened with that
+		q = ask{raw: wire.ComposeRequest(json.RawMessage("1"), q.method, q.params), bare: true,
+			edits: append([]wire.Field{field("MCP-Protocol-Version", revision)}, q.edits...)}
+		revision = client.Revisions()[slices.IndexFunc(client.Revisions(), client.Stateless)]
 	}
 	words := []string{"raw", "--protocol", revision}
 	for _, e := range q.edits {
