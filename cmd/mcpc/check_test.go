@@ -141,9 +141,9 @@ var probeCases = []struct {
 	keeps       []override
 }{
 	{"L011", "--negative --era modern", []override{reply(`{}`, "mcpc/doesNotExist")}, nil},
-	{"L012", "--negative --era modern", nil, []override{
+	{"L012", "--negative --era modern", []override{reply(`{}`, `"jsonrpc"`).without(`"method"`)}, []override{
 		refusal(400, -32700, "", "tools/list").without(`"jsonrpc"`), refusal(400, -32600, "", `"jsonrpc"`).without(`"method"`)}},
-	{"L046", "--negative --era modern", nil, []override{
+	{"L046", "--negative --era modern", []override{reply(`{"tools":[]}`, "1900-01-01")}, []override{
 		refusal(400, -32022, `,"data":{"supported":["2026-07-28"],"requested":"1900-01-01"}`, "1900-01-01")}},
 	{"L047", "--negative --era modern", []override{
 		refusal(400, -32022, `,"data":{"supported":["2026-07-28"],"requested":"1900-01-01"}`, "1900-01-01")}, []override{
@@ -156,16 +156,16 @@ var probeCases = []struct {
 	{"L062", "--negative --era modern", []override{reply(`{"tools":[]}`, "Mcp-Method: mcpc/other")}, []override{
 		refusal(400, -32020, "", "Mcp-Protocol-Version: 2025-11-25", `protocolVersion":"2026-07-28"`)}},
 	{"L064", "--negative --era modern", []override{reply(`{"tools":[]}`, "Mcp-Method: TOOLS/LIST")}, nil},
-	{"L065", "--negative --era modern", nil, []override{reply(`{"messages":[]}`, "Mcp-Name: =?base64?").without("%%%")}},
+	{"L065", "--negative --era modern", []override{refusal(400, -32020, "", "Mcp-Name: =?base64?").without("%%%")}, []override{reply(`{"messages":[]}`, "Mcp-Name: =?base64?").without("%%%")}},
 	{"L066", "--negative --era modern", []override{reply(`{"messages":[]}`, "%%%")}, nil},
-	{"L073", "--negative --era modern", nil, []override{reply(`{"tools":[]}`, "Last-Event-Id: ")}},
+	{"L073", "--negative --era modern", []override{refusal(400, -32600, "", "Last-Event-Id: ")}, []override{reply(`{"tools":[]}`, "Last-Event-Id: ")}},
 	{"L083", "--negative --era modern", []override{reply(`{"tools":[]}`, "evil.example")}, []override{refusal(403, -32600, "", "evil.example")}},
 	{"L086", "--negative --era modern", []override{{when: []string{"Accept: text/event-stream\n", "POST"}, status: 500}}, nil},
 	{"L123", "--negative --era modern", []override{reply(`{"content":[],"isError":true,"resultType":"complete"}`, "mcpc-no-such-tool")}, nil},
-	{"L125", "--negative --era modern", nil, []override{refusal(400, -32602, "", `"arguments":[]`)}},
+	{"L125", "--negative --era modern", []override{reply(`{"content":[],"resultType":"complete"}`, `"arguments":[]`)}, []override{refusal(400, -32602, "", `"arguments":[]`)}},
 	{"L141", "--negative --era modern", []override{reply(`{"messages":[]}`, "mcpc-no-such-prompt")}, nil},
 	{"L145", "--negative --era modern", []override{reply(`{"tools":[]}`, "mcpc-bogus")}, nil},
-	{"L175", "--negative --era modern", nil, []override{refusal(400, -32602, "", `"loud"`)}},
+	{"L175", "--negative --era modern", []override{reply(`{"tools":[],"resultType":"complete"}`, `"loud"`)}, []override{refusal(400, -32602, "", `"loud"`)}},
 	{"L090", "--negative --era legacy", nil, []override{refusal(400, -32600, "", `"tools/list"`).without("Mcp-Session-Id: ")}},
 	{"L091", "--negative --era legacy", []override{refusal(400, -32600, "", "mcpc-unknown-session")}, nil},
 	{"L093", "--negative --era legacy", []override{reply(`{"tools":[]}`, "banana")}, nil},
