@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"net"
 	"testing"
 
 	"mcpc/internal/lint"
@@ -29,5 +30,21 @@ func TestProbesAndRules(t *testing.T) {
 		if reasons := unmade[r.ID] != ""; probed[r.ID] == reasons {
 			t.Errorf("%s: probed is %v, and a reason to leave it out is %v", r.ID, probed[r.ID], reasons)
 		}
+	}
+}
+
+// A port that takes connections is found among the addresses, and a closed one is not.
+func TestReachable(t *testing.T) {
+	open, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	here, gone := open.Addr().String(), "127.0.0.1:1"
+	if got := reachable(t.Context(), []string{gone, here}); got != here {
+		t.Errorf("found %q, not %q", got, here)
+	}
+	if got := reachable(t.Context(), []string{gone}); got != "" {
+		t.Errorf("found %q", got)
 	}
 }

@@ -317,19 +317,28 @@ func otherAddress(ctx context.Context, b *bench) []miss {
 	if err != nil || failed != nil {
 		return []miss{{id: "L084", skip: true, got: "the addresses of this machine are unknown"}}
 	}
-	dialer := net.Dialer{Timeout: time.Second}
+	var others []string
 	for _, address := range addresses {
-		network, ok := address.(*net.IPNet)
-		if !ok || network.IP.IsLoopback() || network.IP.IsLinkLocalUnicast() {
-			continue
-		}
-		at := net.JoinHostPort(network.IP.String(), u.Port())
-		if c, err := dialer.DialContext(ctx, "tcp", at); err == nil {
-			c.Close()
-			return []miss{{id: "L084", subject: "the server's port", got: "a connection to " + at, want: "none: only 127.0.0.1 and ::1", at: b.lastOf(b.clean)}}
+		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLoopback() && !network.IP.IsLinkLocalUnicast() {
+			others = append(others, net.JoinHostPort(network.IP.String(), u.Port()))
 		}
 	}
+	if at := reachable(ctx, others); at != "" {
+		return []miss{{id: "L084", subject: "the server's port", got: "a connection to " + at, want: "none: only 127.0.0.1 and ::1", at: b.lastOf(b.clean)}}
+	}
 	return nil
+}
+
+// reachable is the first of some addresses that takes a connection, or "".
+func reachable(ctx context.Context, addresses []string) string {
+	dialer := net.Dialer{Timeout: time.Second}
+	for _, at := range addresses {
+		if c, err := dialer.DialContext(ctx, "tcp", at); err == nil {
+			c.Close()
+			return at
+		}
+	}
+	return ""
 }
 
 // open judges a server on the network that anyone may use.
