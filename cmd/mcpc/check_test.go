@@ -201,8 +201,8 @@ var probeCases = []struct {
 	{"L068", route, []override{refusal(400, -32020, "", `"tools/call"`).without(`"priority":7`)}, nil},
 	{"L069", route, []override{refusal(400, -32020, "", "Mcp-Param-Priority: 7.0")}, nil},
 	{"L070", route, []override{refusal(400, -32020, "", `"region":""`)}, []override{reply(done, `"region":""`, "Mcp-Param-Region: \n")}},
-	{"L071", "--era modern", []override{reply(onlyModern, `"server/discover"`), {when: []string{"GET\n"}, status: 404}, {when: []string{"DELETE\n"}, status: 405}},
-		[]override{reply(onlyModern, `"server/discover"`), {when: []string{"GET\n"}, status: 405}, {when: []string{"DELETE\n"}, status: 405}}},
+	{"L071", "--era modern", []override{reply(onlyModern, `"server/discover"`), refusal(400, -32600, "", `"initialize"`), {when: []string{"GET\n"}, status: 404}, {when: []string{"DELETE\n"}, status: 405}},
+		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32600, "", `"initialize"`), {when: []string{"GET\n"}, status: 405}, {when: []string{"DELETE\n"}, status: 405}}},
 	{"L150", "--era modern --auth -H Authorization:mcpc", []override{
 		reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`, "Authorization: ").later(1), reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"public"}`, `"tools/list"`).without("Authorization: ")},
 		[]override{reply(`{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`, "Authorization: ").later(1),
@@ -247,7 +247,7 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 		"not applicable": {discover},
 		"warn":           {discover, refusal(400, -32600, "", `"initialize"`)},
 	} {
-		if verdicts, report := checked(t, builtBinary(t), started(t, overridden(t, probedServers[""](), overrides)), "--only L052 --negative --era modern"); verdicts["L052"] != want {
+		if verdicts, report := checked(t, builtBinary(t), started(t, overridden(t, probedServers[""](), overrides)), "--negative --era modern"); verdicts["L052"] != want {
 			t.Errorf("got %s, want %s\n%.1500s", verdicts["L052"], want, report)
 		}
 	}
