@@ -147,7 +147,10 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	}
 	r.Command, r.Version = "check", f.Version
 	p.apply(r)
-	err = cmdutil.Join(o.reports.print(ctx, f, r), o.reports.write(r), p.saveBaseline(f, r))
+	err = cmdutil.Join(o.reports.print(ctx, f, r), o.reports.write(r))
+	if out.Good() {
+		err = cmdutil.Join(err, p.saveBaseline(f, r))
+	}
 	return cmdutil.Join(err, cmdutil.Exit(ending(r, o.failOn, out)))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/render/verdict"
@@ -77,6 +78,9 @@ func readPolicy(f *cmdutil.Factory, o ruleOptions) (p *policy, err error) {
 		if p.only, err = lint.Select(o.only...); err != nil {
 			return nil, usage.New("--only: "+err.Error(), wire.Run("check --list-rules")+" lists the rules and --json their tags")
 		}
+	}
+	if o.update && len(o.only) > 0 {
+		return nil, usage.New("--update-baseline writes all findings, and --only looks for some", "use only one of them")
 	}
 	if o.update && o.baseline == "" {
 		return nil, usage.New("--update-baseline needs --baseline FILE", "")
@@ -258,6 +262,6 @@ func (p *policy) saveBaseline(f *cmdutil.Factory, r *verdict.Report) error {
 	if err := outfile.ReplaceFile(p.options.baseline, append(raw, '\n')); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+p.options.baseline, usage.Bare(err)))
 	}
-	f.Note(fmt.Sprintf("%d findings written to %s", len(file.Findings), p.options.baseline))
+	f.Note(english.Plural(len(file.Findings), "finding") + " written to " + p.options.baseline)
 	return nil
 }

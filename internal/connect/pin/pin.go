@@ -95,7 +95,8 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition) Sta
 		changes = diff.AsModel(changes)
 	}
 	worth := slices.DeleteFunc(slices.Clone(changes), func(ch diff.Change) bool { return quiet[ch.Rule] })
-	risky := diff.Failing(worth, diff.Risky) > 0
+	// Annotations that declare less turn mcpc's own confirmation off.
+	risky := diff.Failing(worth, diff.Risky) > 0 || slices.ContainsFunc(worth, func(ch diff.Change) bool { return ch.Rule == "annotation-safer" })
 	switch {
 	case risky && locked(c, tool):
 		c.Env.UI.Note(tool.Name + " changed since it was approved; " + lockfile.Name + " has it as it is now")

@@ -24,7 +24,8 @@ var ConfirmWords = []string{"auto", "always", "never"}
 // called is approved as it is.
 func Confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o Request) wire.Outcome {
 	out := confirmed(ctx, c, tool, o)
-	if out.Good() {
+	unasked := c.Env.Confirm == "never" && !o.Yes && pin.Check(ctx, c, tool) == pin.Changed
+	if out.Good() && !unasked {
 		pin.Approve(ctx, c, tool)
 	}
 	return out
@@ -72,7 +73,11 @@ func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	if !c.Env.UI.Interactive() {
 		return refused
 	}
-	question := fmt.Sprintf("%s of %s %s. Call it with %s?", o.Name, c.Where, why, c.Env.Secrets.Text(jsonraw.Excerpt(jsonraw.Compact(o.Arguments), 400)))
+	action := "Call it"
+	if changed {
+		action = "Approve it as it is now, and call it"
+	}
+	question := fmt.Sprintf("%s of %s %s. %s with %s?", o.Name, c.Where, why, action, c.Env.Secrets.Text(jsonraw.Excerpt(jsonraw.Compact(o.Arguments), 400)))
 	offered := ""
 	if always {
 		offered = "/always for exactly this tool"

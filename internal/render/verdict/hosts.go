@@ -125,7 +125,11 @@ func (t *text) hosts(h *Hosts) {
 		if counts == "" {
 			counts = "all ok"
 		}
-		t.line(indent, fmt.Sprintf("%d %s  %s (%s, %s)", i+1, term.Pad(host.ID, 16), counts, host.Title, host.Date))
+		column := ""
+		if h.Whole {
+			column = fmt.Sprintf("%d ", i+1)
+		}
+		t.line(indent, fmt.Sprintf("%s%s  %s (%s, %s)", column, term.Pad(host.ID, 16), counts, host.Title, host.Date))
 		if h.Whole {
 			for _, line := range h.reasons(i) {
 				t.line(indent+2, t.st.Line(line))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/render/term"
 )
 
@@ -93,12 +94,12 @@ var badgeColors = []string{"#2e7d32", "#2e7d32", "#b26a00", "#c62828"}
 func (r *Report) Badge(w io.Writer) error {
 	value := "passed"
 	switch {
-	case len(r.Ladder) > 0 && len(r.Rules) == r.Count(NotRun)+r.Count(NotApplicable):
-		value = "not judged"
 	case r.Count(Error) > 0:
-		value = fmt.Sprintf("%d errors", r.Count(Error))
+		value = english.Plural(r.Count(Error), "error")
+	case r.failed() != "":
+		value = "not judged"
 	case r.Count(Warn) > 0:
-		value = fmt.Sprintf("%d warnings", r.Count(Warn))
+		value = english.Plural(r.Count(Warn), "warning")
 	}
 	color := badgeColors[r.Worst()]
 	if value == "not judged" {

@@ -13,7 +13,7 @@ import (
 )
 
 // The form is SARIF 2.1.0 with these objects only: one run, its driver with the rules that
-// have findings, and a result for each finding.
+// have findings, a result for each finding, and whether the server could be judged.
 
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
@@ -25,7 +25,18 @@ type sarifRun struct {
 	Tool struct {
 		Driver sarifDriver `json:"driver"`
 	} `json:"tool"`
-	Results []sarifResult `json:"results"`
+	Invocations []sarifInvocation `json:"invocations"`
+	Results     []sarifResult     `json:"results"`
+}
+
+type sarifInvocation struct {
+	Successful    bool                `json:"executionSuccessful"`
+	Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+}
+
+type sarifNotification struct {
+	Level   string       `json:"level"`
+	Message sarifMessage `json:"message"`
 }
 
 type sarifDriver struct {
@@ -101,6 +112,11 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 		run.Results = append(run.Results, sarifResult{RuleID: f.Rule, RuleIndex: indexes[f.Rule], Level: sarifLevels[f.Severity],
 			Message: sarifMessage{Text: term.Block(f.text())}, Locations: []sarifLocation{at}, Fingerprints: map[string]string{"mcpc/v1": term.Line(f.Fingerprint)}})
 	}
+	invocation := sarifInvocation{Successful: true}
+	if why := r.failed(); why != "" {
+		invocation = sarifInvocation{Notifications: []sarifNotification{{"error", sarifMessage{Text: term.Block(why)}}}}
+	}
+	run.Invocations = []sarifInvocation{invocation}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")

@@ -210,3 +210,13 @@ func (f *Finding) text() string {
 	add("repeat", f.Repeat)
 	return strings.Join(lines, "\n")
 }
+
+// failed says at which step the server could not be reached or used; "" where it was judged.
+func (r *Report) failed() string {
+	for _, rung := range r.Ladder {
+		if rung.State == Failed {
+			return rung.Name + ": " + rung.Text
+		}
+	}
+	return ""
+}

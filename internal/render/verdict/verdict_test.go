@@ -104,7 +104,9 @@ func TestJudge(t *testing.T) {
 // that it allows.
 const sarifSchema = `{"$ref":"#/$defs/log","$defs":{
 "log":{"type":"object","additionalProperties":false,"required":["version","runs"],"properties":{"$schema":{"type":"string"},"version":{"enum":["2.1.0"]},"runs":{"type":"array","items":{"$ref":"#/$defs/run"}}}},
-"run":{"type":"object","additionalProperties":false,"required":["tool"],"properties":{"tool":{"$ref":"#/$defs/tool"},"results":{"type":"array","items":{"$ref":"#/$defs/result"}}}},
+"run":{"type":"object","additionalProperties":false,"required":["tool"],"properties":{"tool":{"$ref":"#/$defs/tool"},"results":{"type":"array","items":{"$ref":"#/$defs/result"}},"invocations":{"type":"array","items":{"$ref":"#/$defs/invocation"}}}},
+"invocation":{"type":"object","additionalProperties":false,"required":["executionSuccessful"],"properties":{"executionSuccessful":{"type":"boolean"},"toolExecutionNotifications":{"type":"array","items":{"$ref":"#/$defs/notification"}}}},
+"notification":{"type":"object","additionalProperties":false,"required":["message"],"properties":{"message":{"$ref":"#/$defs/text"},"level":{"enum":["none","note","warning","error"]}}},
 "tool":{"type":"object","additionalProperties":false,"required":["driver"],"properties":{"driver":{"$ref":"#/$defs/component"}}},
 "component":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string"},"version":{"type":"string"},"rules":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/descriptor"}}}},
 "descriptor":{"type":"object","additionalProperties":false,"required":["id"],"properties":{"id":{"type":"string"},"shortDescription":{"$ref":"#/$defs/text"},"help":{"$ref":"#/$defs/text"},

@@ -169,7 +169,7 @@ func (j *judge) judgeAuth(ctx context.Context, s *session, rev conv.Rev) {
 }
 
 // withoutToken sends a request without a token, so that the server asks for one.
-func (b *bench) withoutToken(ctx context.Context) {
+func withoutToken(ctx context.Context, b *bench) {
 	if b.polite.Facts().Asked || !b.overHTTP() || b.budget() != "" {
 		return
 	}

@@ -18,7 +18,6 @@ import (
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
@@ -71,7 +70,7 @@ func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
 			b.refusals[k.Method] = out
 			counts = append(counts, k.Method+" failed")
 		default:
-			b.ladder.add("lists", verdict.Failed, failure.Headline(out), b.fix(out))
+			b.ladder.Add("lists", verdict.Failed, failure.Headline(out), b.fix(out))
 			return out
 		}
 	}
@@ -82,9 +81,9 @@ func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
 	case text == "":
 		text = "the server declares none"
 	}
-	if !b.ladder.has("schemas") {
-		b.ladder.add("lists", state, text, "")
-		b.ladder.schemas(b.lists["tools"])
+	if !b.ladder.Has("schemas") {
+		b.ladder.Add("lists", state, text, "")
+		b.ladder.Schemas(b.lists["tools"])
 	}
 	return wire.Outcome{}
 }
@@ -111,33 +110,6 @@ func (b *bench) listOne(ctx context.Context, s *session, method string) (items [
 		params = next
 	}
 	return items, out
-}
-
-// schemas adds the step of the tools' schemas.
-func (l *ladder) schemas(tools []json.RawMessage) {
-	var bad []string
-	n := 0
-	for _, tool := range tools {
-		for _, member := range []string{"inputSchema", "outputSchema"} {
-			schema := jsonraw.First(tool, member)
-			if schema == nil {
-				continue
-			}
-			n++
-			if _, _, err := validate.Compile(schema); err != nil {
-				name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
-				bad = append(bad, member+" of "+name)
-			}
-		}
-	}
-	switch {
-	case len(bad) > 0:
-		l.add("schemas", verdict.Warning, fmt.Sprintf("%d of %d cannot be used: %s", len(bad), n, joined(bad[:min(3, len(bad))]...)), "the findings say why")
-	case n == 0:
-		l.add("schemas", verdict.Skipped, "there are none", "")
-	default:
-		l.add("schemas", verdict.OK, fmt.Sprintf("%d can be used", n), "")
-	}
 }
 
 // overHTTP reports a server over HTTP, streamable one over Streamable HTTP.

@@ -41,7 +41,7 @@ type calledTool struct {
 // callTools calls the tools: those of --call with their arguments, and with --call-read-only
 // those that are read-only, not destructive, and need no arguments. The linter judges the
 // results.
-func (b *bench) callTools(ctx context.Context) {
+func callTools(ctx context.Context, b *bench) {
 	for _, tool := range b.lists["tools"] {
 		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
 		schema := jsonraw.First(tool, "inputSchema")
@@ -60,7 +60,7 @@ func (b *bench) callTools(ctx context.Context) {
 	}
 	for _, c := range b.o.Calls {
 		if !slices.Contains(b.lists.names("tools", "name"), c.Name) {
-			b.report.Notes = append(b.report.Notes, "the tool of --call is not listed: "+c.Name)
+			b.unlisted = append(b.unlisted, c.Name)
 		}
 	}
 }

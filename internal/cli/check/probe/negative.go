@@ -163,7 +163,7 @@ func lessMeta(names ...string) func(*bench) ask {
 
 // takesHandshake reports a server that also speaks revisions with sessions. It may list those
 // that it speaks without any only.
-func (b *bench) takesHandshake(ctx context.Context) bool {
+func takesHandshake(ctx context.Context, b *bench) bool {
 	handshake := func(v string) bool { return !client.Stateless(v) }
 	if slices.ContainsFunc(b.supported, handshake) {
 		return true
@@ -196,7 +196,7 @@ func badLevel(b *bench) ask {
 const ancient = "1900-01-01"
 
 // refusal says what has to come for a request that is refused with HTTP 400.
-func (b *bench) refusal(code int) string {
+func refusal(b *bench, code int) string {
 	if b.overHTTP() {
 		return fmt.Sprintf("error %d and HTTP 400", code)
 	}
@@ -207,7 +207,7 @@ func unsupportedVersion(ctx context.Context, b *bench) (misses []miss) {
 	params := json.RawMessage(`{"_meta":{"` + meta + `protocolVersion":"` + ancient + `"}}`)
 	a := b.send(ctx, ask{method: b.plainMethod(), params: params})
 	if a.code() != -32022 || a.status() != 0 && a.status() != http.StatusBadRequest {
-		return []miss{missed("L046", "version "+ancient, a, b.refusal(-32022))}
+		return []miss{missed("L046", "version "+ancient, a, refusal(b, -32022))}
 	}
 	data := a.Message.Error.Data
 	theirs := textsIn(data, "supported")
@@ -242,7 +242,7 @@ func withoutMeta(ctx context.Context, b *bench) (misses []miss) {
 		if a.code() == -32602 && good {
 			continue
 		}
-		m := missed("L048", q.subject, a, b.refusal(-32602))
+		m := missed("L048", q.subject, a, refusal(b, -32602))
 		if a.code() == -32020 && good { // a header field without its counterpart
 			m.severity = conv.Info
 		}

@@ -65,16 +65,16 @@ func (b *bench) gate(r lint.Rule) string {
 func (b *bench) probe(ctx context.Context) {
 	made := map[string]bool{}
 	if b.stateless() {
-		b.discovery(ctx)
-		b.handshakes = b.takesHandshake(ctx)
+		discovery(ctx, b)
+		b.handshakes = takesHandshake(ctx, b)
 	}
 	if b.o.Auth {
-		b.withoutToken(ctx)
+		withoutToken(ctx, b)
 	}
 	if b.overHTTP() && b.polite.Facts().Asked {
 		b.judgeAuth(ctx, b.clean, b.rev)
 	}
-	if b.callTools(ctx); ctx.Err() != nil {
+	if callTools(ctx, b); ctx.Err() != nil {
 		return
 	}
 	for _, p := range probes() {

@@ -5,11 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
-	"time"
 
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/client"
@@ -112,7 +109,7 @@ func completion(ctx context.Context, b *bench) []miss {
 }
 
 func discover(ctx context.Context, b *bench) (misses []miss) {
-	a := b.discovery(ctx)
+	a := discovery(ctx, b)
 	if !a.result() {
 		return []miss{missed("L043", "server/discover", a, "a result")}
 	}
@@ -132,7 +129,7 @@ func discover(ctx context.Context, b *bench) (misses []miss) {
 }
 
 // discovery asks what the server supports, once.
-func (b *bench) discovery(ctx context.Context) answer {
+func discovery(ctx context.Context, b *bench) answer {
 	if b.discovered == nil {
 		a := b.ask(ctx, "server/discover", nil)
 		if b.discovered = &a; a.result() {
@@ -303,54 +300,6 @@ func notification(ctx context.Context, b *bench) []miss {
 		m.severity = conv.Warn
 	}
 	return []miss{m}
-}
-
-// notLocal is why the server need not be bound to the loopback address.
-func notLocal(b *bench) string {
-	return absent(!sending.IsLocal(b.clean.opt.Server.URL), "the server is not on this machine")
-}
-
-// otherAddress tries the other addresses of this machine.
-func otherAddress(ctx context.Context, b *bench) []miss {
-	u, err := url.Parse(b.clean.opt.Server.URL)
-	addresses, failed := net.InterfaceAddrs()
-	if err != nil || failed != nil {
-		return []miss{{id: "L084", skip: true, got: "the addresses of this machine are unknown"}}
-	}
-	var others []string
-	for _, address := range addresses {
-		if network, ok := address.(*net.IPNet); ok && !network.IP.IsLoopback() && !network.IP.IsLinkLocalUnicast() {
-			others = append(others, net.JoinHostPort(network.IP.String(), u.Port()))
-		}
-	}
-	if at := reachable(ctx, others); at != "" {
-		return []miss{{id: "L084", subject: "the server's port", got: "a connection to " + at, want: "none: only 127.0.0.1 and ::1", at: b.lastOf(b.clean)}}
-	}
-	return nil
-}
-
-// reachable is the first of some addresses that takes a connection, or "".
-func reachable(ctx context.Context, addresses []string) string {
-	dialer := net.Dialer{Timeout: time.Second}
-	for _, at := range addresses {
-		if c, err := dialer.DialContext(ctx, "tcp", at); err == nil {
-			c.Close()
-			return at
-		}
-	}
-	return ""
-}
-
-// open judges a server on the network that anyone may use.
-func open(_ context.Context, b *bench) (misses []miss) {
-	u, err := url.Parse(b.clean.opt.Server.URL)
-	if err == nil && u.Scheme == "http" {
-		misses = append(misses, miss{id: "L085", subject: "the URL", got: "http", want: "https", severity: conv.Error, at: b.lastOf(b.clean)})
-	}
-	if !b.polite.Facts().Asked && !hasToken(b) {
-		misses = append(misses, miss{id: "L085", subject: "the server", got: "answers without credentials", want: "HTTP 401", at: b.lastOf(b.clean)})
-	}
-	return misses
 }
 
 func order(ctx context.Context, b *bench) []miss {

@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/check/evidence"
+	"mcpc/internal/cli/check/ladder"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
@@ -36,12 +37,14 @@ type judge struct {
 	o      Request
 	linter *lint.Linter
 	polite *sending.Pace
-	ladder ladder
+	ladder ladder.Ladder
 	report verdict.Report
 	// walk is what is known of the authorization server; nil before that was looked for.
 	walk *walk
 	// refused is the ending where the server could not be judged.
 	refused wire.Outcome
+	// unlisted are the tools of --call that the server does not list.
+	unlisted []string
 
 	traffic
 }
@@ -148,8 +151,11 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	}
 	if len(j.report.Revisions) > 0 {
 		for _, text := range unspoken {
-			j.ladder.add("revision", verdict.Skipped, text, "")
+			j.ladder.Add("revision", verdict.Skipped, text, "")
 		}
+	}
+	if j.refused.Good() && len(j.unlisted) > 0 {
+		j.refused = usage.Outcome(usage.New("--call: the server lists no tool "+joined(slices.Compact(j.unlisted)...), wire.RunOnServer("list")+" shows them"))
 	}
 	return j.finish(), j.refused
 }
@@ -268,18 +274,18 @@ func (j *judge) next() int64 {
 
 // pass judges the server in one conversation, of which out is the beginning.
 func (j *judge) pass(ctx context.Context, s *session, out wire.Outcome) wire.Outcome {
-	j.ladder.connection(j, s, out)
+	addConnection(j, s, out)
 	if !out.Good() {
-		j.ladder.authorization(ctx, j, s, out)
-		j.ladder.unreached()
+		addAuthorization(ctx, j, s, out)
+		j.ladder.Unreached()
 		j.judgeAuth(ctx, s, conv.ParseRev(cmp.Or(s.opt.Protocol, client.Revisions()[0])))
 		return out
 	}
 	j.report.Revisions = append(j.report.Revisions, s.Revision())
-	j.ladder.authorization(ctx, j, s, out)
+	addAuthorization(ctx, j, s, out)
 	b := &bench{judge: j, clean: s, capabilities: s.Info().Capabilities, rev: conv.ParseRev(s.Revision())}
 	out = b.list(ctx)
-	j.ladder.unreached()
+	j.ladder.Unreached()
 	if j.report.Hosts == nil {
 		j.report.Hosts = evidence.Hosts(b.lists["tools"])
 	}
@@ -297,7 +303,7 @@ func (j *judge) finish() *verdict.Report {
 	defer j.mu.Unlock()
 	j.linter.Close()
 	r := &j.report
-	r.Ladder, r.Requests = j.ladder.rungs, j.sent
+	r.Ladder, r.Requests = j.ladder.Steps, j.sent
 	rec := evidence.Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.asked[at].revision }}
 	c, name := evidence.Own(j.f)
 	if r.Recording = name; c != nil {

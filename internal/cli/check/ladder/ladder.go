@@ -1,0 +1,121 @@
+// Package ladder has the steps of the way to a server that mcpc check reports first.
+package ladder
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/verdict"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// A Ladder has the steps of the way to a server as far as they were taken.
+type Ladder struct{ Steps []verdict.Rung }
+
+// HTTP and stdio are the steps over HTTP and over stdio.
+var (
+	HTTP  = []string{"dns", "tcp", "tls", "http", "revision", "auth", "lists", "schemas"}
+	stdio = []string{"process", "revision", "lists", "schemas"}
+)
+
+// certificateDays is from how many days before its end a certificate is warned of.
+const certificateDays = 14
+
+// Add adds a step; fix is what to do where it failed, else "".
+func (l *Ladder) Add(name, state, text, fix string) {
+	l.Steps = append(l.Steps, verdict.Rung{Name: name, State: state, Text: text, Fix: fix})
+}
+
+// Failed reports that a step failed, after which no other is reached.
+func (l *Ladder) Failed() bool {
+	return slices.ContainsFunc(l.Steps, func(r verdict.Rung) bool { return r.State == verdict.Failed })
+}
+
+// Has reports a step that was taken.
+func (l *Ladder) Has(name string) bool {
+	return slices.ContainsFunc(l.Steps, func(r verdict.Rung) bool { return r.Name == name })
+}
+
+// Unreached adds the steps that a failed one kept from being taken.
+func (l *Ladder) Unreached() {
+	if !l.Failed() {
+		return
+	}
+	names := stdio
+	if l.Has("http") || l.Has("dns") {
+		names = HTTP
+	}
+	for _, name := range names {
+		if !l.Has(name) {
+			l.Add(name, verdict.NotReached, "", "")
+		}
+	}
+}
+
+// FailedAt is the step at which opening a conversation failed.
+func FailedAt(o wire.Outcome, overHTTP, connected bool) string {
+	switch {
+	case !overHTTP && (o.Process != nil || o.Kind == wire.Transport && o.Reached == wire.Unsent):
+		return "process"
+	case !overHTTP:
+		return "revision"
+	case o.Phase == "dns" || o.Phase == "tls":
+		return o.Phase
+	case o.Kind == wire.Auth:
+		return "auth"
+	case !connected && (o.Kind == wire.Transport || o.Kind == wire.Timeout) && o.HTTP == nil:
+		return "tcp"
+	case o.Kind == wire.Transport || o.Kind == wire.Timeout:
+		return "http"
+	}
+	return "revision"
+}
+
+// Certificate says for how long the certificate holds.
+func Certificate(state *tls.ConnectionState, now time.Time) (string, string, string) {
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return verdict.Skipped, "", ""
+	}
+	end := slices.MinFunc(state.PeerCertificates, func(a, b *x509.Certificate) int { return a.NotAfter.Compare(b.NotAfter) }).NotAfter
+	days := int(end.Sub(now).Hours() / 24)
+	text := fmt.Sprintf("%s, the certificate expires in %s (%s)", tls.VersionName(state.Version), english.Plural(days, "day"), end.Format(time.DateOnly))
+	if days < certificateDays {
+		return verdict.Warning, text, "renew the certificate"
+	}
+	return verdict.OK, text, ""
+}
+
+// Schemas adds the step of the tools' schemas.
+func (l *Ladder) Schemas(tools []json.RawMessage) {
+	var bad []string
+	n := 0
+	for _, tool := range tools {
+		for _, member := range []string{"inputSchema", "outputSchema"} {
+			schema := jsonraw.First(tool, member)
+			if schema == nil {
+				continue
+			}
+			n++
+			if _, _, err := validate.Compile(schema); err != nil {
+				name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
+				bad = append(bad, member+" of "+name)
+			}
+		}
+	}
+	switch {
+	case len(bad) > 0:
+		l.Add("schemas", verdict.Warning, fmt.Sprintf("%d of %d cannot be used: %s", len(bad), n, strings.Join(bad[:min(3, len(bad))], ", ")), "the findings say why")
+	case n == 0:
+		l.Add("schemas", verdict.Skipped, "there are none", "")
+	default:
+		l.Add("schemas", verdict.OK, fmt.Sprintf("%d can be used", n), "")
+	}
+}

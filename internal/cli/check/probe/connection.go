@@ -1,0 +1,119 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"mcpc/internal/cli/check/ladder"
+	"mcpc/internal/cli/check/sending"
+	"mcpc/internal/connect"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/verdict"
+	"mcpc/internal/wire"
+)
+
+// fix is what the ending of a request says about what to do.
+func (j *judge) fix(o wire.Outcome) string {
+	if hint := failure.HintFor(j.f.ErrStyle, connect.Explain(&j.f.Env, o)); hint != "" {
+		return j.f.HintText(hint)
+	}
+	return ""
+}
+
+// addConnection adds the steps as far as the revision.
+func addConnection(j *judge, s *session, o wire.Outcome) {
+	l := &j.ladder
+	endpoint := s.opt.Server.URL
+	facts := j.polite.Facts()
+	at := ""
+	if !o.Good() {
+		at = ladder.FailedAt(o, endpoint != "", facts.Address != "")
+	}
+	names := []string{"process", "revision"}
+	if endpoint != "" {
+		names = ladder.HTTP[:5]
+	}
+	for _, name := range names {
+		switch {
+		case name == at:
+			l.Add(name, verdict.Failed, failure.Headline(o), j.fix(o))
+			return
+		case name == "revision" && at == "":
+			l.Add(name, verdict.OK, s.Revision()+": "+s.Why(), "")
+		case name == "revision" || l.Has(name):
+		case name == "process":
+			l.Add(name, verdict.OK, j.report.Target, "")
+		default:
+			state, text, fix := httpRung(j, name, endpoint, facts)
+			l.Add(name, state, text, fix)
+		}
+	}
+}
+
+// httpRung is a step over HTTP that did not fail.
+func httpRung(j *judge, name, endpoint string, facts sending.Facts) (state, text, fix string) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return verdict.Skipped, "", ""
+	}
+	switch {
+	case name == "dns" && j.throughProxy(endpoint):
+		return verdict.Skipped, "a proxy resolves " + u.Hostname(), ""
+	case name == "dns":
+		return verdict.OK, u.Hostname(), ""
+	case name == "tcp":
+		return verdict.OK, facts.Address, ""
+	case name == "tls" && u.Scheme != "https":
+		if sending.IsLocal(endpoint) {
+			return verdict.Skipped, "http on this machine", ""
+		}
+		return verdict.Warning, "http: tokens and messages cross in plain text", "serve https"
+	case name == "tls":
+		return ladder.Certificate(facts.TLS, j.f.Now())
+	}
+	return verdict.OK, fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto), ""
+}
+
+// throughProxy reports a server that a proxy leads to.
+func (j *judge) throughProxy(endpoint string) bool {
+	route := j.f.Route
+	if route == nil || route.ProxyFunc == nil {
+		return false
+	}
+	req, err := http.NewRequest(http.MethodGet, endpoint, nil)
+	if err != nil {
+		return false
+	}
+	proxy, err := route.ProxyFunc(req)
+	return err == nil && proxy != nil
+}
+
+// addAuthorization adds the step of that name: what a client without a token learns.
+func addAuthorization(ctx context.Context, j *judge, s *session, o wire.Outcome) {
+	l := &j.ladder
+	guard, facts := j.f.Guard, j.polite.Facts()
+	if s.opt.Server.URL == "" || l.Failed() && !facts.Asked || l.Has("auth") && !facts.Asked {
+		return
+	}
+	l.Steps = slices.DeleteFunc(l.Steps, func(r verdict.Rung) bool { return r.Name == "auth" })
+	if !facts.Asked || guard == nil {
+		text := "no authorization was requested"
+		if guard != nil && (guard.Fixed != "" || len(guard.Held()) > 0) {
+			text = "a token was sent and accepted"
+		}
+		l.Add("auth", verdict.OK, text, "")
+		return
+	}
+	w := j.walked(ctx, s.opt.Server.URL)
+	switch {
+	case w.err != nil:
+		l.Add("auth", verdict.Failed, "discovery failed: "+w.err.Text, j.f.HintText(w.err.Hint))
+	case !o.Good():
+		l.Add("auth", verdict.Failed, failure.Headline(o)+"; the authorization server is "+w.found.Server.Issuer, j.fix(o))
+	default:
+		l.Add("auth", verdict.OK, "the token was accepted; the authorization server is "+w.found.Server.Issuer, "")
+	}
+}
