@@ -2,7 +2,6 @@ package cmdutil
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 
@@ -42,12 +41,8 @@ func suspicious(tools []mcp.Tool) func(mcp.Tool) []string {
 // Suspicious gives what package poison finds in one definition, with the words and their place.
 func Suspicious(tool json.RawMessage) (found []string) {
 	for _, mark := range poison.Scan(tool, nil) {
-		switch {
-		case mark.Kind == poison.Hidden:
-		case mark.At == "":
-			found = append(found, string(mark.Kind)+": "+mark.Words)
-		default:
-			found = append(found, fmt.Sprintf("%s in %s: %q", mark.Kind, mark.At, mark.Words))
+		if mark.Kind != poison.Hidden {
+			found = append(found, mark.String())
 		}
 	}
 	return found

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/glossary"
+	"mcpc/internal/lint"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
@@ -78,6 +79,9 @@ func unexplained(entries []glossary.Entry, word, all string) error {
 	known, hint := glossaryWords(entries), wire.Run("explain")+" lists all terms"
 	if near := cmp.Or(suggest.Nearest(all, known), suggest.Nearest(word, known)); near != "" {
 		hint = "did you mean " + wire.Run("explain "+shellwords.Quote(near)) + "?"
+	}
+	if rule, ok := lint.Find(strings.ToUpper(all)); ok {
+		hint = wire.Run("check --explain "+rule.ID) + " explains this rule"
 	}
 	return usage.New(fmt.Sprintf("unknown term: %s", arguments.Shortened(all)), hint)
 }

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/diff/lockfile"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/lint/poison"
 	"mcpc/internal/redact"
 	"mcpc/internal/state"
 )
@@ -79,6 +80,9 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition) Sta
 		return Approved
 	}
 	if len(pins) == 0 {
+		for _, mark := range poison.Scan(tool.Raw, nil) {
+			c.Env.UI.Warn("the definition of " + tool.Name + " has " + c.Env.Secrets.Text(mark.String()))
+		}
 		return New
 	}
 	old, same := pins[len(pins)-1], false

@@ -39,6 +39,14 @@ type Mark struct {
 	Words string
 }
 
+// String is a mark in words: its kind, its place and the words that were found.
+func (m Mark) String() string {
+	if m.At == "" {
+		return string(m.Kind) + ": " + m.Words
+	}
+	return fmt.Sprintf("%s in %s: %q", m.Kind, m.At, m.Words)
+}
+
 // MaxText is how many bytes the texts of a definition may have together.
 const MaxText = 4 << 10
 
