@@ -207,7 +207,8 @@ func (c *comparison) alike(a, b entry) float64 {
 	if c.cells > mostCells {
 		return 0
 	}
-	return 1 - words.Changed(was, is)
+	share, _ := words.Changed(was, is)
+	return 1 - share
 }
 
 // formOf is what has to be the same of two definitions for one to be the other renamed.

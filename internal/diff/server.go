@@ -148,8 +148,13 @@ func (c *comparison) ttl(a, b Snapshot) {
 	}
 }
 
-// mostChanged is the share of words that may change without being a risk (NEXT.md, D1).
-const mostChanged = 0.2
+// mostChanged is the share of words that may change without being a risk, and mostAdded how
+// many bytes new words may have: an order to a model fits into a small part of a long text, and
+// into one word of a language without blanks.
+const (
+	mostChanged = 0.2
+	mostAdded   = 100
+)
 
 // text compares two texts that a model reads. what is the begin of the two rules, and place
 // says which text it is.
@@ -163,7 +168,7 @@ func (c *comparison) text(s Subject, what, pointer string, was, is json.RawMessa
 		c.add(s, "definition-changed", pointer, was, is, detail{note: what})
 		return
 	}
-	share := words.Changed(a, b)
+	share, added := words.Changed(a, b)
 	d := detail{place: place, note: fmt.Sprintf("%.0f %% of the words differ", 100*share)}
 	switch {
 	case !declared(was):
@@ -173,7 +178,7 @@ func (c *comparison) text(s Subject, what, pointer string, was, is json.RawMessa
 	case share == 0:
 		d.note = "only blanks differ"
 	}
-	if share > mostChanged {
+	if share > mostChanged || added > mostAdded {
 		c.add(s, what+"-rewritten", pointer, was, is, d)
 	} else {
 		c.add(s, what+"-reworded", pointer, was, is, d)

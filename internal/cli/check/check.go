@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
+	"mcpc/internal/redact"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -147,6 +148,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	}
 	r.Command, r.Version = "check", f.Version
 	p.apply(r)
+	redact.Within(&f.Secrets, r)
 	err = cmdutil.Join(o.reports.print(ctx, f, r), o.reports.write(r))
 	if out.Good() {
 		err = cmdutil.Join(err, p.saveBaseline(f, r))

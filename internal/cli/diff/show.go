@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/report"
+	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -31,6 +32,7 @@ func (o *diffOptions) writable(f *cmdutil.Factory) error {
 
 // finish writes the report in all forms that were asked for, and returns the verdict.
 func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.Report, file string) error {
+	redact.Within(&f.Secrets, &r)
 	if name := o.show.markdown; name != "" && name != "-" {
 		if err := outfile.ReplaceFile(name, report.Markdown(r)); err != nil {
 			return cmdutil.Exit(usage.LocalIO("writing "+name, usage.Bare(err)))

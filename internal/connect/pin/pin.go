@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,9 +46,7 @@ func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Stand
 	}
 	now := Standing(tool.Pin.Load())
 	if now == Unknown {
-		if now = Approved; !c.Env.Secrets.Holds(tool.Raw) {
-			now = compare(ctx, c, tool)
-		}
+		now = compare(ctx, c, tool, kept(c, tool))
 		tool.Pin.Store(int32(now))
 	}
 	return now
@@ -58,7 +57,7 @@ func Approve(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
 	if Check(ctx, c, tool) == Approved {
 		return
 	}
-	save(ctx, c, state.Pin{Tool: tool.Name, Revision: c.Revision(), Definition: tool.Raw})
+	save(ctx, c, state.Pin{Tool: tool.Name, Revision: c.Revision(), Definition: kept(c, tool)})
 	tool.Pin.Store(int32(Approved))
 }
 
@@ -66,14 +65,27 @@ func save(ctx context.Context, c *connect.Conn, pin state.Pin) {
 	if pin.At.IsZero() {
 		pin.At = c.Env.Now()
 	}
-	pin.Definition = jsonraw.Compact(pin.Definition)
 	if err := c.Store.Pins(key(c)).Save(ctx, servers(c), pin); err != nil && c.Env.Verbose > 0 {
 		c.Env.UI.Warn("the definition of " + pin.Tool + " was not stored: " + err.Error())
 	}
 }
 
-// compare finds the pin of a tool, and what changed since.
-func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition) Standing {
+// mostKept bounds a definition that is remembered, in bytes; of a larger one its hash is.
+const mostKept = 1 << 20
+
+// kept is a definition as it is remembered and compared: without the secrets that a server may
+// say again.
+func kept(c *connect.Conn, tool *connect.Definition) json.RawMessage {
+	definition, _ := c.Env.Secrets.Bytes(jsonraw.Compact(tool.Raw))
+	if len(definition) > mostKept {
+		return jsonraw.Quote(fmt.Sprintf("sha256:%x", sha256.Sum256(definition)))
+	}
+	return definition
+}
+
+// compare finds the pin of a tool, and what changed since. A definition that is a text is the
+// hash of one.
+func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, definition json.RawMessage) Standing {
 	pins, err := c.Store.Pins(key(c)).Of(tool.Name)
 	if err != nil {
 		c.Env.UI.Warn("the approved definitions cannot be read: " + err.Error())
@@ -91,10 +103,14 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition) Sta
 			old, same = p, true
 		}
 	}
-	if same && bytes.Equal(old.Definition, jsonraw.Compact(tool.Raw)) {
+	if same && bytes.Equal(old.Definition, definition) {
 		return Approved
 	}
-	changes := diff.CompareTool(old.Definition, tool.Raw, Options())
+	if bytes.HasPrefix(old.Definition, []byte(`"`)) || bytes.HasPrefix(definition, []byte(`"`)) {
+		c.Env.UI.ShowChanges(fmt.Sprintf("the tool %s of %s changed since it was approved (%s), and is too large for a comparison", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At)), nil)
+		return Changed
+	}
+	changes := diff.CompareTool(old.Definition, definition, Options())
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}

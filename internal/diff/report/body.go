@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"mcpc/internal/diff"
@@ -16,8 +17,11 @@ const (
 	short = 50
 	// context is how many equal lines are shown on each side of a difference.
 	context = 2
-	// mostLines bounds the lines of one value.
-	mostLines = 60
+	// mostLines bounds the lines of one value, of which lastLines are its last.
+	mostLines, lastLines = 60, 20
+	// mostMarked bounds two lines, in bytes, whose words are compared, and mostPairs how many
+	// are.
+	mostMarked, mostPairs = 16 << 10, 1000
 )
 
 // valueLines gives a value as lines: a text as it is, anything else as indented JSON.
@@ -34,10 +38,10 @@ func valueLines(raw json.RawMessage) []string {
 
 // told reports a change whose sentence has all of its value.
 func told(c diff.Change) bool {
-	if c.Was == nil || c.Is == nil {
-		return true
-	}
 	text := strings.HasPrefix(c.Rule, "description-") || strings.HasPrefix(c.Rule, "instructions-")
+	if c.Was == nil || c.Is == nil {
+		return !text
+	}
 	named := strings.Contains(c.Rule, "-enum-") || strings.Contains(c.Rule, "-type-")
 	return !text && (named || len(c.Was) <= short && len(c.Is) <= short && !bytes.ContainsAny(c.Was, "{[") && !bytes.ContainsAny(c.Is, "{["))
 }
@@ -57,9 +61,9 @@ func Sides(c diff.Change) []Pair {
 		return nil
 	}
 	all := collapsed(aligned(valueLines(c.Was), valueLines(c.Is)))
-	if len(all) > mostLines {
+	if len(all) > mostLines { // the end is shown as well: a text may say there what it is about
 		more := line(Dim, "… %d more lines", len(all)-mostLines)
-		all = append(all[:mostLines:mostLines], Pair{Left: more, Right: more, Same: true})
+		all = slices.Concat(all[:mostLines-lastLines], []Pair{{Left: more, Right: more, Same: true}}, all[len(all)-lastLines:])
 	}
 	return all
 }
@@ -68,6 +72,7 @@ func Sides(c diff.Change) []Pair {
 // the first added.
 func aligned(a, b []string) (all []Pair) {
 	var removed, added []string
+	pairs := 0
 	flush := func() {
 		for i := range max(len(removed), len(added)) {
 			switch {
@@ -75,7 +80,10 @@ func aligned(a, b []string) (all []Pair) {
 				all = append(all, Pair{Right: Line{{Added, safe(added[i])}}})
 			case i >= len(added):
 				all = append(all, Pair{Left: Line{{Removed, safe(removed[i])}}})
+			case pairs == mostPairs || len(removed[i])+len(added[i]) > mostMarked:
+				all = append(all, Pair{Left: Line{{Removed, safe(removed[i])}}, Right: Line{{Added, safe(added[i])}}})
 			default:
+				pairs++
 				left, right := marked(removed[i], added[i])
 				all = append(all, Pair{Left: left, Right: right})
 			}

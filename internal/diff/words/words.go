@@ -14,23 +14,23 @@ type Piece struct {
 }
 
 // Changed gives the share of words that differ, from 0 to 1: of the longer text, those that
-// are not also in the other one in the same order. Two empty texts are equal.
-func Changed(a, b string) float64 {
+// are not also in the other one in the same order. Two empty texts are equal. added is how many
+// bytes the words have that only b has.
+func Changed(a, b string) (share float64, added int) {
 	before, after := strings.Fields(a), strings.Fields(b)
-	longer := max(len(before), len(after))
+	longer, common := max(len(before), len(after)), 0
 	if longer == 0 {
-		return 0
+		return 0, 0
 	}
-	return 1 - float64(common(before, after))/float64(longer)
-}
-
-func common(a, b []string) (n int) {
-	for _, p := range Pieces(a, b) {
-		if p.InA && p.InB {
-			n++
+	for _, p := range Pieces(before, after) {
+		switch {
+		case p.InA && p.InB:
+			common++
+		case p.InB:
+			added += len(p.Text)
 		}
 	}
-	return n
+	return 1 - float64(common)/float64(longer), added
 }
 
 // Pieces aligns two lists: each item of either once, in an order that both keep.

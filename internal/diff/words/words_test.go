@@ -22,10 +22,11 @@ func TestChanged(t *testing.T) {
 		{"A b", "a b", 0.5},
 		{"a b x", "c a b y", 0.5},
 	} {
-		if got := Changed(c.a, c.b); math.Abs(got-c.want) > 1e-9 {
+		if got, _ := Changed(c.a, c.b); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%q, %q: got %v, want %v", c.a, c.b, got, c.want)
 		}
-		if there, back := Changed(c.a, c.b), Changed(c.b, c.a); there != back {
+		there, _ := Changed(c.a, c.b)
+		if back, _ := Changed(c.b, c.a); there != back {
 			t.Errorf("%q, %q: %v there and %v back", c.a, c.b, there, back)
 		}
 	}
@@ -45,10 +46,10 @@ func TestPieces(t *testing.T) {
 // A text that would need a table of ten billion cells counts as changed.
 func TestLongTextsEnd(t *testing.T) {
 	a, b := strings.Repeat("a b ", 50_000), strings.Repeat("b c ", 50_000)
-	if got := Changed(a, b); got != 1 {
+	if got, _ := Changed(a, b); got != 1 {
 		t.Errorf("got %v, want 1", got)
 	}
-	if got := Changed(a, a+"x"); got > 0.001 {
+	if got, added := Changed(a, a+"x"); added != 1 || got > 0.001 {
 		t.Errorf("got %v: the equal begin is not compared twice", got)
 	}
 }

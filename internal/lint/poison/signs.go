@@ -6,6 +6,9 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"mcpc/internal/english"
+	"mcpc/internal/sanitize"
 )
 
 // mostOfEach bounds the signs of one kind in one text.
@@ -34,6 +37,9 @@ func Signs(text string) (signs []string) {
 			add("hidden", fmt.Sprintf("U+%04X", r))
 		}
 		before = r
+	}
+	if n := sanitize.Hidden(text); n > 0 && count["hidden"] == 0 { // it knows more of them
+		add("hidden", english.Plural(n, "character"))
 	}
 	words := plain(text)
 	for _, found := range instructions.all(words) {

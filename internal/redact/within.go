@@ -1,0 +1,44 @@
+package redact
+
+import "reflect"
+
+// Within hides the secrets in all texts that v, a pointer, leads to: those of structs, lists
+// and maps. Fields that are not exported stay as they are.
+func Within(s *Secrets, v any) { within(s, reflect.ValueOf(v)) }
+
+var bytesType = reflect.TypeFor[[]byte]()
+
+func within(s *Secrets, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		within(s, v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() || f.Kind() == reflect.Pointer {
+				within(s, f)
+			}
+		}
+	case reflect.String:
+		if safe := s.Text(v.String()); safe != v.String() {
+			v.SetString(safe)
+		}
+	case reflect.Slice:
+		if v.Type().ConvertibleTo(bytesType) {
+			safe, n := s.Bytes(v.Bytes())
+			if n > 0 {
+				v.SetBytes(safe)
+			}
+			return
+		}
+		for i := range v.Len() {
+			within(s, v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			within(s, value)
+			v.SetMapIndex(key, value)
+		}
+	}
+}
