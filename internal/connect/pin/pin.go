@@ -93,7 +93,9 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	}
 	if len(pins) == 0 {
 		for _, mark := range poison.Scan(tool.Raw, nil) {
-			c.Env.UI.Warn("the definition of " + tool.Name + " has " + c.Env.Secrets.Text(mark.String()))
+			if mark.Kind != poison.Size {
+				c.Env.UI.Warn("the definition of " + tool.Name + " has " + c.Env.Secrets.Text(mark.String()))
+			}
 		}
 		return New
 	}
