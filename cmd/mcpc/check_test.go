@@ -259,7 +259,7 @@ func TestProbesOfOtherServers(t *testing.T) {
 	good := probedServers[""]()
 	t.Run("L022", func(t *testing.T) {
 		t.Parallel()
-		testExample(t, binary, "L022", "", "-- sh -c "+binary+"${IFS}demo${IFS}--stdio;sleep${IFS}9", "-- "+binary+" demo --stdio")
+		testExample(t, binary, "L022", "", "-- sh -c mcpc${IFS}demo${IFS}--stdio;sleep${IFS}9", "-- mcpc demo --stdio")
 	})
 	t.Run("L063", func(t *testing.T) {
 		t.Parallel()
