@@ -1,6 +1,8 @@
 package lint_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -68,9 +70,13 @@ func TestTableErrors(t *testing.T) {
 // The catalogue is the source of severities, modes and revisions; it is not a part of the
 // repository.
 func TestTableAgreesWithTheCatalogue(t *testing.T) {
-	text, err := os.ReadFile("/work/shared/spec/SERVER-LINT.md")
+	name := filepath.Join("..", "..", "..", "shared", "spec", "SERVER-LINT.md")
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the catalogue of rules is not at " + name)
+	}
 	if err != nil {
-		t.Skip("no catalogue")
+		t.Fatal(err)
 	}
 	row := regexp.MustCompile(`(?m)^\| (L\d+) \| (\w+) \| ([\w-]+) \|`).FindAllStringSubmatch(string(text), -1)
 	if len(row) != 210 {
