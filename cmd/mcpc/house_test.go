@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"match", "mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/judged", "cli/outfile", "cli/prompt", "cli/recorded", "cli/replay", "cli/savedfile", "cli/signals",
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/judged", "cli/outfile", "cli/prompt", "cli/recorded", "cli/savedfile", "cli/signals",
 		"cli/subscription"},
 	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},

@@ -1,4 +1,5 @@
-// Package recorded finds the recording, and the exchange in it, that a word of a command line means.
+// Package recorded finds the recording, and the exchange in it, that a word of a command line means, and
+// makes curl commands, mcpc commands and new requests of recorded requests.
 package recorded
 
 import (

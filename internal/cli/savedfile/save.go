@@ -12,7 +12,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
-	"mcpc/internal/cli/replay"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
@@ -137,7 +137,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 	if s == nil {
 		return nil
 	}
-	if !slices.Contains(replay.SavedEndings, out.Kind) || out.Reached == wire.Unsent {
+	if !slices.Contains(recorded.SavedEndings, out.Kind) || out.Reached == wire.Unsent {
 		if out.Reached == wire.Unsent {
 			f.Note("not saved: the call was not sent")
 		} else {

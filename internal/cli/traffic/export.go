@@ -18,7 +18,6 @@ import (
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/cli/replay"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
@@ -160,7 +159,7 @@ func exportAs(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture
 	case "markdown":
 		return exportReports(f, w, c, rows)
 	}
-	add, script := replay.AddCurl, &traffic.Script{}
+	add, script := recorded.AddCurl, &traffic.Script{}
 	if format == "mcpc" {
 		add = addLine
 		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
@@ -185,17 +184,17 @@ func exportAs(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture
 
 // unopened are the rows that opened no conversation.
 func unopened(rows []*capture.Row) []*capture.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return slices.Contains(replay.Opens, row.Method) })
+	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return slices.Contains(recorded.OpeningMethods, row.Method) })
 }
 
 // addTo adds the commands of one exchange to a script.
-func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, replay.RecordedRequest) error) error {
+func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, recorded.Request) error) error {
 	exchange, err := row.Exchange()
 	if err != nil || exchange == nil {
 		return err
 	}
 	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
-	return add(s, replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
+	return add(s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
 }
 
 // exportFailed is the ending where an exchange could not be written.
@@ -220,7 +219,7 @@ func exportReports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*
 		report := traffic.IssueReport{View: traffic.View{Title: titleOf(row), Facts: reportFacts(f, c, row), Exchange: exchange, Findings: row.Findings}}
 		if exchange != nil {
 			var s traffic.Script
-			if addLine(&s, replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
+			if addLine(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
 				report.Reproduce = s.String()
 			}
 		}

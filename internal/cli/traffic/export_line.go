@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/replay"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/traffic"
@@ -13,7 +13,7 @@ import (
 )
 
 // addLine writes the mcpc command that asks the same.
-func addLine(s *traffic.Script, g replay.RecordedRequest) error {
+func addLine(s *traffic.Script, g recorded.Request) error {
 	switch {
 	case g.Unasked() != nil:
 		return g.Unasked()
@@ -26,7 +26,7 @@ func addLine(s *traffic.Script, g replay.RecordedRequest) error {
 	}
 	var argv []string
 	switch address := g.Address(); {
-	case replay.IsAddress(address):
+	case recorded.IsAddress(address):
 		words = append(words, "-s", s.URL(address))
 	case address != "":
 		words = append(words, "-s", s.Word(address, "server"))
@@ -50,7 +50,7 @@ func addLine(s *traffic.Script, g replay.RecordedRequest) error {
 // "" where that is not in the capture.
 func serverIn(c *capture.Capture, row *capture.Row) string {
 	for _, opening := range c.Rows() {
-		if !slices.Contains(replay.Opens, opening.Method) || opening.Channel != capture.ChannelOK || opening.RunID() != row.RunID() {
+		if !slices.Contains(recorded.OpeningMethods, opening.Method) || opening.Channel != capture.ChannelOK || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {

@@ -6,7 +6,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/replay"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/english"
 	"mcpc/internal/render/traffic"
@@ -57,7 +57,7 @@ func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lis
 			s.Omit("not sent")
 			continue
 		}
-		if err := s.Add(replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1); err != nil {
+		if err := s.Add(recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, len(rows) > 1); err != nil {
 			return nil, err
 		}
 	}

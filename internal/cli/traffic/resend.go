@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/editor"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/cli/replay"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -95,25 +94,25 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 }
 
 // requestOf finds the request that a word means.
-func requestOf(f *cmdutil.Factory, word string) (replay.RecordedRequest, wire.Outcome) {
+func requestOf(f *cmdutil.Factory, word string) (recorded.Request, wire.Outcome) {
 	c, row, out := recorded.Pick(f, word)
 	if !out.Good() {
-		return replay.RecordedRequest{}, out
+		return recorded.Request{}, out
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
 	exchange, err := row.Exchange()
 	switch {
 	case err != nil:
-		return replay.RecordedRequest{}, usage.LocalIO("reading "+row.Path(), err)
+		return recorded.Request{}, usage.LocalIO("reading "+row.Path(), err)
 	case capture.ByServer(row):
-		return replay.RecordedRequest{}, usage.Outcome(usage.New(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
+		return recorded.Request{}, usage.Outcome(usage.New(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
-		return replay.RecordedRequest{}, usage.Outcome(usage.New(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
+		return recorded.Request{}, usage.Outcome(usage.New(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
 	case exchange == nil:
-		return replay.RecordedRequest{}, usage.Outcome(usage.New("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
+		return recorded.Request{}, usage.Outcome(usage.New("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
 	}
-	return replay.RecordedRequest{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
+	return recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
 }
 
 // nameOf names an exchange for another recording: its number, and the file where it
@@ -127,7 +126,7 @@ func nameOf(row *capture.Row) string {
 
 // aimResend selects the server. Nothing in a recording is contacted or started
 // merely because it was recorded.
-func aimResend(f *cmdutil.Factory, o *resendOptions, g replay.RecordedRequest) wire.Outcome {
+func aimResend(f *cmdutil.Factory, o *resendOptions, g recorded.Request) wire.Outcome {
 	switch {
 	case o.to != "":
 		f.Server, f.ServerGiven = o.to, true
@@ -149,7 +148,7 @@ func aimResend(f *cmdutil.Factory, o *resendOptions, g replay.RecordedRequest) w
 	switch address := g.Address(); {
 	case slices.Contains(complete.SessionNames(f, ""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
-	case replay.IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
+	case recorded.IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
 		hint = wire.Run(again + " --to " + shellwords.Quote(address))
 	case g.ServerArgv() != nil:
 		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(g.ServerArgv()))
@@ -178,7 +177,7 @@ func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 }
 
 // paramsOf gives what is to be sent.
-func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g replay.RecordedRequest) (json.RawMessage, wire.Outcome) {
+func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g recorded.Request) (json.RawMessage, wire.Outcome) {
 	params := g.Params()
 	if o.edit {
 		edited, err := editor.Edit(ctx, f, g.Row.Method, params)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/replay"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 )
@@ -93,7 +93,7 @@ func whatIn(r *capture.Row) string {
 // cutServer keeps the name of a session, and of an address or a command the end, in
 // which the port and the path or the package stand.
 func cutServer(text string, width int, mark string) string {
-	if name, address, ok := strings.Cut(text, ", "); ok && replay.IsAddress(address) {
+	if name, address, ok := strings.Cut(text, ", "); ok && recorded.IsAddress(address) {
 		text = name
 	}
 	return term.CutStart(text, width, mark)

@@ -1,4 +1,4 @@
-package replay
+package recorded
 
 // clientFields are the header fields that mcpc writes by itself, or that are about
 // one stream.

@@ -1,4 +1,4 @@
-package replay
+package recorded
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 
 // Unchecked reports whether a step has to be taken without a check, so that the same
 // is sent again: it was sent unchecked, or a check would not let it through.
-func (g RecordedRequest) Unchecked(s saved.Step) bool {
+func (g Request) Unchecked(s saved.Step) bool {
 	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
 	switch s.Verb {
 	case saved.Call:
@@ -24,7 +24,7 @@ func (g RecordedRequest) Unchecked(s saved.Step) bool {
 
 // Kind is the ending of the request; not ok where it has none that a step may expect.
 // A command that judges ends in another way than its last request.
-func (g RecordedRequest) Kind() (kind wire.Kind, ok bool) {
+func (g Request) Kind() (kind wire.Kind, ok bool) {
 	kind = wire.Kind(g.Row.Channel)
 	answer := wire.ParseMessage(g.Exchange.Response.Raw)
 	switch {

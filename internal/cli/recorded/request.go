@@ -1,5 +1,4 @@
-// Package replay makes curl commands, mcpc commands and new requests of recorded ones.
-package replay
+package recorded
 
 import (
 	"encoding/json"
@@ -18,8 +17,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An RecordedRequest is a recorded request that is to be issued again.
-type RecordedRequest struct {
+// A Request is a recorded request that is to be issued again.
+type Request struct {
 	Row      *capture.Row
 	Exchange *wire.Exchange
 	Capture  *capture.Capture
@@ -27,10 +26,10 @@ type RecordedRequest struct {
 }
 
 // Bare reports an HTTP request that carries no request of JSON-RPC.
-func (g RecordedRequest) Bare() bool { return g.Exchange.Request.Raw == nil }
+func (g Request) Bare() bool { return g.Exchange.Request.Raw == nil }
 
 // bareBody is what such a request did carry.
-func (g RecordedRequest) bareBody() []byte {
+func (g Request) bareBody() []byte {
 	for _, f := range g.Exchange.Between {
 		if f.Dir == wire.Sent {
 			return f.Raw
@@ -40,7 +39,7 @@ func (g RecordedRequest) bareBody() []byte {
 }
 
 // Unasked is the error for what a client cannot ask.
-func (g RecordedRequest) Unasked() error {
+func (g Request) Unasked() error {
 	switch {
 	case g.Row.Apart:
 		return &traffic.ScriptError{Text: "it has no client request"}
@@ -51,7 +50,7 @@ func (g RecordedRequest) Unasked() error {
 }
 
 // head is that of the HTTP request, nil over stdio.
-func (g RecordedRequest) head() *wire.HTTPHead {
+func (g Request) head() *wire.HTTPHead {
 	for _, f := range g.Exchange.Heads {
 		if f.Dir == wire.Sent && f.Stream == g.Exchange.Request.Stream && f.HTTP != nil {
 			return f.HTTP
@@ -63,7 +62,7 @@ func (g RecordedRequest) head() *wire.HTTPHead {
 // elsewhere reports whether the answer was to come on another stream than that of the
 // request, as the transport of 2024 has it: the request itself was only accepted, if
 // that was still waited for. A stream that was resumed began with an answer.
-func (g RecordedRequest) elsewhere() bool {
+func (g Request) elsewhere() bool {
 	x := g.Exchange
 	for _, f := range x.Heads {
 		if f.Dir == wire.Received && f.Stream == x.Request.Stream && f.HTTP != nil {
@@ -73,15 +72,15 @@ func (g RecordedRequest) elsewhere() bool {
 	return x.Response.Raw != nil && x.Response.Stream != x.Request.Stream
 }
 
-// Opens are the methods that begin a conversation, or are one of their own.
-var Opens = []string{"initialize", "server/discover"}
+// OpeningMethods are the methods that begin a conversation, or are one of their own.
+var OpeningMethods = []string{"initialize", "server/discover"}
 
 // session is the variable of the session's id in a script.
 const session = "session"
 
 // AddCurl writes the request as curl sends it, or over stdio as a pipeline. A session
 // is opened first where the request names one.
-func AddCurl(s *traffic.Script, g RecordedRequest) error {
+func AddCurl(s *traffic.Script, g Request) error {
 	head := g.head()
 	switch {
 	case g.Unasked() != nil:
@@ -117,7 +116,7 @@ func AddCurl(s *traffic.Script, g RecordedRequest) error {
 
 // addStream writes the request as the transport of 2024 has it: a stream is opened, and
 // what comes on it tells where requests go and what was answered.
-func (g RecordedRequest) addStream(s *traffic.Script, head *wire.HTTPHead) error {
+func (g Request) addStream(s *traffic.Script, head *wire.HTTPHead) error {
 	stream, err := g.Capture.StreamBefore(g.Row, g.Exchange.Request)
 	if err != nil {
 		return err
@@ -139,7 +138,7 @@ func (g RecordedRequest) addStream(s *traffic.Script, head *wire.HTTPHead) error
 		}
 		return nil
 	}
-	if !slices.Contains(Opens, g.Row.Method) {
+	if !slices.Contains(OpeningMethods, g.Row.Method) {
 		err = errors.Join(send(g.initialize(), false), send(wire.ComposeNotification("notifications/initialized", nil), false))
 	}
 	return errors.Join(err, send(g.Exchange.Request.Raw, true))
@@ -147,7 +146,7 @@ func (g RecordedRequest) addStream(s *traffic.Script, head *wire.HTTPHead) error
 
 // opening is the request that opened the conversation, and how that ended; nil where
 // it was not recorded.
-func (g RecordedRequest) opening() (raw []byte, channel string) {
+func (g Request) opening() (raw []byte, channel string) {
 	for _, row := range g.Capture.Rows() {
 		if row.Method != "initialize" || row.RunID() != g.Row.RunID() {
 			continue
@@ -163,7 +162,7 @@ func (g RecordedRequest) opening() (raw []byte, channel string) {
 
 // initialize is the request that opened the conversation, or where a run before
 // did that, one like it.
-func (g RecordedRequest) initialize() []byte {
+func (g Request) initialize() []byte {
 	if raw, channel := g.opening(); channel == capture.ChannelOK {
 		return raw
 	}
@@ -181,8 +180,8 @@ func (g RecordedRequest) initialize() []byte {
 
 // shaken reports whether on a pipe the request follows a handshake. One that a server
 // refused is not repeated, nor is one made up for a client that sent none.
-func (g RecordedRequest) shaken() bool {
-	if client.Stateless(g.Row.Revision) || slices.Contains(Opens, g.Row.Method) {
+func (g Request) shaken() bool {
+	if client.Stateless(g.Row.Revision) || slices.Contains(OpeningMethods, g.Row.Method) {
 		return false
 	}
 	raw, channel := g.opening()
@@ -192,7 +191,7 @@ func (g RecordedRequest) shaken() bool {
 	return channel == capture.ChannelOK || channel == capture.ChannelOpen
 }
 
-func (g RecordedRequest) addPipeline(s *traffic.Script) {
+func (g Request) addPipeline(s *traffic.Script) {
 	messages := [][]byte{g.Exchange.Request.Raw}
 	if g.shaken() {
 		messages = [][]byte{g.initialize(), wire.ComposeNotification("notifications/initialized", nil), g.Exchange.Request.Raw}
@@ -202,7 +201,7 @@ func (g RecordedRequest) addPipeline(s *traffic.Script) {
 }
 
 // command is that of a stdio server, as far as the recording knows it.
-func (g RecordedRequest) command(s *traffic.Script) string {
+func (g Request) command(s *traffic.Script) string {
 	argv := g.ServerArgv()
 	if argv == nil {
 		s.Comment("the recording has no command for " + g.Row.Target + ": set MCPC_COMMAND to it")
@@ -212,7 +211,7 @@ func (g RecordedRequest) command(s *traffic.Script) string {
 }
 
 // ServerArgv is the command of a stdio server; nil where it is not known.
-func (g RecordedRequest) ServerArgv() []string {
+func (g Request) ServerArgv() []string {
 	if g.Row.Target == connect.DemoEndpoint && !g.ofNextFile() {
 		return []string{"mcpc", "demo", "--stdio"}
 	}
@@ -228,11 +227,11 @@ func (g RecordedRequest) ServerArgv() []string {
 
 // ofNextFile reports a request of a run of several files that is not of the first one: the
 // server of that alone is recorded.
-func (g RecordedRequest) ofNextFile() bool { return g.Exchange.Request.Conn > 0 && g.Had("run") }
+func (g Request) ofNextFile() bool { return g.Exchange.Request.Conn > 0 && g.Had("run") }
 
 // Address is what -s takes to mean the recorded server, "" where only a command
 // does.
-func (g RecordedRequest) Address() string {
+func (g Request) Address() string {
 	target := g.Row.Target
 	if _, link, ok := strings.Cut(target, ", "); ok && IsAddress(link) {
 		target = link // of a session, "name, URL"
@@ -256,7 +255,7 @@ func IsAddress(text string) bool {
 
 // Params are those of the request without the marks that every client puts on its
 // own.
-func (g RecordedRequest) Params() json.RawMessage {
+func (g Request) Params() json.RawMessage {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	members, err := m.ParamMembers()
 	if err != nil {

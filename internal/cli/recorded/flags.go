@@ -1,4 +1,4 @@
-package replay
+package recorded
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 
 // Revision is that of the conversation; of a handshake that was refused the one in
 // which it was asked for.
-func (g RecordedRequest) Revision() string {
+func (g Request) Revision() string {
 	if g.Row.Method != "initialize" || g.Row.Revision != "" {
 		return g.Row.Revision
 	}
@@ -28,7 +28,7 @@ func (g RecordedRequest) Revision() string {
 
 // Request adds the words of the command that sends the request, and gives its last
 // one: call where that can say all of it, else raw.
-func (g RecordedRequest) Request(s *traffic.Script, words []string) ([]string, []byte) {
+func (g Request) Request(s *traffic.Script, words []string) ([]string, []byte) {
 	m, params := wire.ParseMessage(g.Exchange.Request.Raw), g.Params()
 	name, arguments, simple := asToolCall(m.Method, params)
 	_, notObject := jsonraw.Object(params)
@@ -51,15 +51,15 @@ func (g RecordedRequest) Request(s *traffic.Script, words []string) ([]string, [
 }
 
 // Had reports whether the recorded command line had this word for mcpc itself.
-func (g RecordedRequest) Had(word string) bool {
+func (g Request) Had(word string) bool {
 	return g.Row.By == capture.ByCommand && slices.Contains(g.ownArgv(), word)
 }
 
 // ownArgv is the recorded command line without a server's command.
-func (g RecordedRequest) ownArgv() []string { return cmdline.BeforeDashes(g.Row.Head().Argv) }
+func (g Request) ownArgv() []string { return cmdline.BeforeDashes(g.Row.Head().Argv) }
 
 // OwnFields are the header fields that the user had given.
-func (g RecordedRequest) OwnFields() []wire.Field {
+func (g Request) OwnFields() []wire.Field {
 	head := g.head()
 	if head == nil {
 		return nil
@@ -72,7 +72,7 @@ func (g RecordedRequest) OwnFields() []wire.Field {
 
 // answerFlags are the flags of the recorded command line that say how to answer what the
 // server asks.
-func (g RecordedRequest) answerFlags() (*pflag.FlagSet, host.Answers) {
+func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {
 	f, flags := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.SortFlags, flags.ParseErrorsWhitelist.UnknownFlags = false, true
 	cmdutil.AddAnswering(f, flags)
@@ -82,13 +82,13 @@ func (g RecordedRequest) answerFlags() (*pflag.FlagSet, host.Answers) {
 	return flags, f.Answers
 }
 
-func (g RecordedRequest) Answering() host.Answers {
+func (g Request) Answering() host.Answers {
 	_, flags := g.answerFlags()
 	return flags
 }
 
 // AnswerWords are those flags again, where the command has them.
-func (g RecordedRequest) AnswerWords(s *traffic.Script) (words []string) {
+func (g Request) AnswerWords(s *traffic.Script) (words []string) {
 	if g.Row.Method == "initialize" {
 		return nil
 	}
