@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,10 @@ var parts = []struct {
 // shared compares the calls of two recordings, and says what is not compared because one side
 // alone has it. Where there is nothing that both have, a comparison would be no judgement.
 func shared(f *cmdutil.Factory, a, b side, only []string) ([]diff.Change, error) {
-	calls, pairs := compareCalls(a.calls, b.calls)
+	calls, pairs, err := compareCalls(a.calls, b.calls)
+	if err != nil {
+		return nil, cmdutil.Exit(usage.LocalIO("reading the recordings", err))
+	}
 	var has, alone [2][]string
 	compared := 0
 	for _, p := range parts {
@@ -84,16 +88,25 @@ const mostOfCall = 20
 
 // compareCalls compares the answers to the requests that both recordings have: the first one
 // with the first, and so on. pairs is how many there are.
-func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int) {
+func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int, err error) {
 	if len(a) == 0 || len(b) == 0 {
-		return nil, 0
+		return nil, 0, nil
 	}
-	index := match.NewIndex(match.Options{})
-	for _, c := range a {
-		index.Add(c.Request)
+	read := func(call recordedCall) answeredCall {
+		c, failed := call()
+		err = errors.Join(err, failed)
+		return c
+	}
+	index := match.NewIndex(match.Options{Load: func(candidate int) match.Request { return read(a[candidate]).Request }})
+	for _, call := range a {
+		index.Add(read(call).Request)
 	}
 	used := make([]bool, len(a))
-	for _, is := range b {
+	for _, call := range b {
+		if err != nil {
+			return nil, 0, err
+		}
+		is := read(call)
 		hits := index.Find(is.Request).Hits
 		at := slices.IndexFunc(hits, func(hit int) bool { return !used[hit] })
 		if at < 0 {
@@ -101,20 +114,21 @@ func compareCalls(a, b []recordedCall) (changes []diff.Change, pairs int) {
 		}
 		used[hits[at]] = true
 		pairs++
-		changes = append(changes, compareAnswers(a[hits[at]], is)...)
+		changes = append(changes, compareAnswers(read(a[hits[at]]), is)...)
 	}
-	return changes, pairs
+	return changes, pairs, err
 }
 
 // compareAnswers compares two answers to the same request.
-func compareAnswers(was, is recordedCall) (changes []diff.Change) {
+func compareAnswers(was, is answeredCall) (changes []diff.Change) {
+	name := callName(is.Method, is.Params)
 	switch {
 	case was.failed == "" && is.failed != "":
-		return []diff.Change{diff.CallChange("call-fails", is.name, "", "", "", nil, jsonraw.Quote(is.failed))}
+		return []diff.Change{diff.CallChange("call-fails", name, "", "", "", nil, jsonraw.Quote(is.failed))}
 	case was.failed != "" && is.failed == "":
-		return []diff.Change{diff.CallChange("call-works", is.name, "", "", "", jsonraw.Quote(was.failed), nil)}
+		return []diff.Change{diff.CallChange("call-works", name, "", "", "", jsonraw.Quote(was.failed), nil)}
 	case was.failed != is.failed:
-		return []diff.Change{diff.CallChange("call-fails-otherwise", is.name, "", "", "", jsonraw.Quote(was.failed), jsonraw.Quote(is.failed))}
+		return []diff.Change{diff.CallChange("call-fails-otherwise", name, "", "", "", jsonraw.Quote(was.failed), jsonraw.Quote(is.failed))}
 	case was.result == nil:
 		return nil
 	}
@@ -124,10 +138,10 @@ func compareAnswers(was, is recordedCall) (changes []diff.Change) {
 		if i == mostOfCall {
 			more := len(found.Differences) - i + found.More
 			note := english.Plural(more, "place")
-			changes = append(changes, diff.CallChange("call-result-differs", is.name, "", "", note, nil, nil))
+			changes = append(changes, diff.CallChange("call-result-differs", name, "", "", note, nil, nil))
 			break
 		}
-		changes = append(changes, diff.CallChange("call-result-changed", is.name, d.Pointer, d.Path, "", d.Was, d.Is))
+		changes = append(changes, diff.CallChange("call-result-changed", name, d.Pointer, d.Path, "", d.Was, d.Is))
 	}
 	return changes
 }

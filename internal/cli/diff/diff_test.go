@@ -54,13 +54,13 @@ func TestAgreeOnRevisions(t *testing.T) {
 }
 
 func call(arguments, result string) recordedCall {
-	c := recordedCall{Request: match.Request{Method: "tools/call", Params: json.RawMessage(`{"name":"x","arguments":` + arguments + `}`)}}
-	if c.name = callName(c.Method, c.Params); strings.HasPrefix(result, "{") {
+	c := answeredCall{Request: match.Request{Method: "tools/call", Params: json.RawMessage(`{"name":"x","arguments":` + arguments + `}`)}}
+	if strings.HasPrefix(result, "{") {
 		c.result = json.RawMessage(result)
 	} else {
 		c.failed = result
 	}
-	return c
+	return func() (answeredCall, error) { return c, nil }
 }
 
 // The k-th of several equal requests is compared with the k-th one.
@@ -81,7 +81,10 @@ func TestCompareCalls(t *testing.T) {
 		{"fails in another way", []recordedCall{call(`{}`, `error -32603: x`)}, []recordedCall{call(`{}`, `error -32602: x`)}, 1, []string{"call-fails-otherwise "}},
 		{"fails in the same way", []recordedCall{call(`{}`, `error -32603: x`)}, []recordedCall{call(`{}`, `error -32603: x`)}, 1, nil},
 	} {
-		changes, pairs := compareCalls(c.a, c.b)
+		changes, pairs, err := compareCalls(c.a, c.b)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
 		for _, change := range changes {
 			if _, known := diff.RuleOf(change.Rule); !known || change.Subject.Section() != "calls" {
@@ -103,8 +106,8 @@ func TestManyDifferencesOfOneCall(t *testing.T) {
 		fmt.Fprintf(&a, `,"m%d":1`, i)
 		fmt.Fprintf(&b, `,"m%d":2`, i)
 	}
-	changes, _ := compareCalls([]recordedCall{call(`{}`, `{"x":0`+a.String()+`}`)}, []recordedCall{call(`{}`, `{"x":0`+b.String()+`}`)})
-	if n := len(changes); n != mostOfCall+1 || changes[n-1].Rule != "call-result-differs" || !strings.Contains(changes[n-1].Text, "80 places") {
+	changes, _, err := compareCalls([]recordedCall{call(`{}`, `{"x":0`+a.String()+`}`)}, []recordedCall{call(`{}`, `{"x":0`+b.String()+`}`)})
+	if n := len(changes); err != nil || n != mostOfCall+1 || changes[n-1].Rule != "call-result-differs" || !strings.Contains(changes[n-1].Text, "80 places") {
 		t.Errorf("%d changes, the last %+v", n, changes[n-1])
 	}
 }

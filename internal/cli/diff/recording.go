@@ -71,10 +71,13 @@ var lists = []listKind{
 // callMethods are the requests whose results two recordings are compared in.
 var callMethods = []string{"tools/call", "prompts/get", "resources/read"}
 
-// A recordedCall is one request and its answer.
-type recordedCall struct {
+// A recordedCall gives one request and its answer. They are read when they are compared: those
+// of a whole recording may be larger than the memory.
+type recordedCall func() (answeredCall, error)
+
+// An answeredCall is one request and its answer.
+type answeredCall struct {
 	match.Request
-	name string
 	// failed says how it failed, "" where it has a result.
 	failed string
 	result json.RawMessage
@@ -110,14 +113,14 @@ func (r *reading) row(row *capture.Row) error {
 	if !opens && at < 0 && !slices.Contains(callMethods, row.Method) {
 		return nil
 	}
-	x, err := row.Exchange()
-	if err != nil || x == nil || x.Response.Raw == nil {
-		return err
-	}
-	request, response := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+	request, response, err := messages(row)
 	switch {
+	case err != nil || response == nil:
+		return err
 	case !opens && at < 0:
-		r.call(row, request, response)
+		if _, ok := callOf(row, request, response); ok {
+			r.s.calls = append(r.s.calls, func() (answeredCall, error) { return readCall(row) })
+		}
 	case response.Kind != wire.Response:
 	case opens:
 		opening(&r.s.Snapshot, response.Result)
@@ -127,20 +130,38 @@ func (r *reading) row(row *capture.Row) error {
 	return nil
 }
 
-// call notes a request and its answer.
-func (r *reading) call(row *capture.Row, request, response *wire.Message) {
-	c := recordedCall{Request: match.Request{Revision: row.Revision, Method: row.Method, Params: request.Params}}
-	c.name = callName(row.Method, request.Params)
+// messages reads the request and the response of a row; they are nil where there is no response.
+func messages(row *capture.Row) (request, response *wire.Message, err error) {
+	x, err := row.Exchange()
+	if err != nil || x == nil || x.Response.Raw == nil {
+		return nil, nil, err
+	}
+	return wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw), nil
+}
+
+// readCall reads a call of which callOf has said that it can be compared.
+func readCall(row *capture.Row) (answeredCall, error) {
+	request, response, err := messages(row)
+	if err != nil {
+		return answeredCall{}, err
+	}
+	c, _ := callOf(row, request, response)
+	return c, nil
+}
+
+// callOf gives the call of a row; not ok where the response is none.
+func callOf(row *capture.Row, request, response *wire.Message) (c answeredCall, ok bool) {
+	c.Request = match.Request{Revision: row.Revision, Method: row.Method, Params: request.Params}
 	switch {
 	case response.Kind == wire.ErrorResponse && response.Error != nil:
 		c.failed = "error " + strconv.FormatInt(response.Error.Code, 10) + ": " + response.Error.Message
 	case response.Kind != wire.Response:
-		return
+		return c, false
 	case string(jsonraw.First(response.Result, "isError")) == "true":
 		c.failed = "tool error"
 	}
 	c.result = response.Result
-	r.s.calls = append(r.s.calls, c)
+	return c, true
 }
 
 // callName names a call in the report.
