@@ -24,12 +24,13 @@ type mockOptions struct {
 	script string
 	listen string
 	stdio  bool
+	play   playOptions
 }
 
 func NewMock(f *cmdutil.Factory) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
-		Use:   "mock --script FILE",
+		Use:   "mock CAPTURE | --script FILE",
 		Short: "run a scripted mock server (fault injection)",
 		Long: `Run a mock server from a script, to test how a client handles faults. Without
 rules the mock behaves like a correct server; the script lists the differences.
@@ -48,8 +49,14 @@ error. An action that the transport does not support, such as status with
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
-				return err
+			if o.stdio && cmd.Flags().Changed("listen") {
+				return usage.New("--stdio and --listen exclude each other", "")
+			}
+			if len(args) == 1 && o.script == "" {
+				return runPlay(cmd.Context(), f, o, args[0])
+			}
+			if len(args) > 1 || len(args) == 1 {
+				return usage.New("mock takes one recording, or --script FILE", "")
 			}
 			return runMock(cmd.Context(), f, o)
 		},
@@ -58,6 +65,7 @@ error. An action that the transport does not support, such as status with
 	flags.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
+	o.play.addTo(cmd)
 	return cmd
 }
 

@@ -1,0 +1,226 @@
+package mock
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/match"
+	"mcpc/internal/mock/playback"
+	"mcpc/internal/render/term"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// playOptions are what `mcpc mock CAPTURE` was asked.
+type playOptions struct {
+	era, match, repeat, latency, onMiss string
+	failOnMiss, allowRedacted           bool
+}
+
+func (o *playOptions) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy (up to 2025-11-25) or modern")
+	flags.StringVar(&o.match, "match", "strict", "`level` at which a request is a recorded one: strict, loose or exact")
+	flags.StringVar(&o.repeat, "repeat", "in-order", "`way` to answer a request recorded several times: in-order, last or cycle")
+	flags.StringVar(&o.latency, "latency", "none", "`pace`: none, as-recorded, a factor (x0.5) or a time (200ms)")
+	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error or nearest")
+	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false, "exit with 1 if a request was not recorded, or an answer differed")
+	flags.BoolVar(&o.allowRedacted, "allow-redacted", false, "serve results in which secrets are hidden")
+}
+
+// player reads the options of a Player.
+func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
+	p := playback.Options{Eras: playback.Eras(o.era), Repeat: playback.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
+		Report: f.Note, Hide: f.Secrets.Text, Now: f.Now, SessionID: rand.Text}
+	var err error
+	switch {
+	case p.Eras != playback.BothEras && p.Eras != playback.LegacyOnly && p.Eras != playback.ModernOnly:
+		return p, usage.New(fmt.Sprintf("--era must be both, legacy or modern, not %q", o.era), "")
+	case p.Repeat != playback.InOrder && p.Repeat != playback.Last && p.Repeat != playback.Cycle:
+		return p, usage.New(fmt.Sprintf("--repeat must be in-order, last or cycle, not %q", o.repeat), "")
+	case o.onMiss != "error" && o.onMiss != "nearest":
+		return p, usage.New(fmt.Sprintf("--on-miss must be error or nearest, not %q", o.onMiss), "")
+	}
+	if p.Level, err = match.ParseLevel(o.match); err != nil {
+		return p, usage.New("--match: "+err.Error(), "--match strict, loose or exact")
+	}
+	if p.Pace, err = playback.ParsePace(o.latency); err != nil {
+		return p, usage.New("--latency: "+err.Error(), "")
+	}
+	return p, nil
+}
+
+// runPlay plays a recording.
+func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string) error {
+	options, err := o.play.player(f)
+	if err != nil {
+		return err
+	}
+	r, out := recorded.Open(f, word)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	defer r.Close()
+	recorded.Warn(f, r.Capture)
+	rows, out := selected(r)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	if err := refuseHidden(f, rows, o.play.allowRedacted); err != nil {
+		return err
+	}
+	rec, left, err := recordingOf(rows)
+	if err != nil {
+		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
+	}
+	if len(rec.Exchanges) == 0 {
+		return usage.New(word+" has no request of a client to play", wire.Run("log")+" lists recordings")
+	}
+	if left > 0 {
+		f.Warn(fmt.Sprintf("%d messages outside of requests are left out: more than %s of them", left, term.Bytes(mostApart)))
+	}
+	p, err := playback.New(rec, options)
+	if err != nil {
+		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
+	}
+	introduce(f, rec, rows)
+	return serve(ctx, f, o, p)
+}
+
+// refuseHidden refuses a recording whose results lack secrets, which a client would take for the values.
+func refuseHidden(f *cmdutil.Factory, rows []*capture.Row, allowed bool) error {
+	n, where, err := hiddenIn(rows)
+	switch {
+	case err != nil:
+		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
+	case n > 0 && !allowed:
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Refused,
+			Text: fmt.Sprintf("%d messages that would be served hold hidden values (%s)", n, fewOf(where)),
+			Hint: "--allow-redacted serves the placeholders instead of the values"})
+	case n > 0:
+		f.Warn(fmt.Sprintf("%d messages are served with placeholders instead of hidden values (%s)", n, fewOf(where)))
+	}
+	return nil
+}
+
+// introduce says how old the recording is, and of which server.
+func introduce(f *cmdutil.Factory, rec playback.Recording, rows []*capture.Row) {
+	server, newest := "", time.Time{}
+	for _, row := range rows {
+		if name := row.Server(); name != "" {
+			server = name
+		}
+		if row.Time.After(newest) {
+			newest = row.Time
+		}
+	}
+	text := fmt.Sprintf("%d recorded exchanges", len(rec.Exchanges))
+	if server != "" {
+		text += " of " + term.Line(server)
+	}
+	f.Note(text + fmt.Sprintf(", recorded %s ago (%s)", age(f.Now().Sub(newest)), newest.UTC().Format(time.DateOnly)))
+}
+
+// age is a time as a person says it.
+func age(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch d = max(0, d); {
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", d/day)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d hours", d/time.Hour)
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}
+
+func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.Player) error {
+	f.Talking.Store(true)
+	var err error
+	if o.stdio {
+		err = playStdio(ctx, f, p)
+	} else {
+		err = playHTTP(ctx, f, o.listen, p)
+	}
+	if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok && exit.Outcome.Kind != wire.Signal {
+		return err
+	}
+	c := p.Coverage()
+	if shown := showCoverage(f, c, o.stdio); shown != nil {
+		return shown
+	}
+	if o.play.failOnMiss && c.Misses+c.NearMisses > 0 {
+		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Many: true,
+			Text: fmt.Sprintf("%d misses, %d near misses", c.Misses, c.NearMisses)})
+	}
+	return err
+}
+
+// playStdio plays until the input ends or ctx does; no signal interrupts a read.
+func playStdio(ctx context.Context, f *cmdutil.Factory, p *playback.Player) error {
+	ended := make(chan error, 1)
+	go func() { ended <- p.Stdio(ctx, f.In, f.Out) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return cmdutil.Exit(usage.LocalIO("the mock", err))
+		}
+		return nil
+	case <-ctx.Done():
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	}
+}
+
+func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playback.Player) error {
+	listener, out := cmdutil.ListenLoopback(address)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
+	server := &http.Server{Handler: p.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return cmdutil.Exit(usage.LocalIO("serving", err))
+	}
+	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+}
+
+// showCoverage prints what was played: to standard output, over stdio to standard error.
+func showCoverage(f *cmdutil.Factory, c playback.Coverage, stdio bool) error {
+	w, style := f.Stdout(), f.OutStyle
+	if stdio {
+		w, style = f.Stderr(), f.ErrStyle
+	}
+	if f.JSON {
+		raw, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(raw, '\n'))
+		return err
+	}
+	var rows [][]string
+	for _, x := range c.Exchanges {
+		rows = append(rows, []string{x.Number, x.Method, x.Name, strconv.Itoa(x.Hits)})
+	}
+	if err := term.Table(w, style, []string{"NO", "METHOD", "NAME", "HITS"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d of %d recorded exchanges played; %d misses, %d near misses\n", c.Played, len(c.Exchanges), c.Misses, c.NearMisses)
+	return err
+}

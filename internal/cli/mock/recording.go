@@ -1,0 +1,185 @@
+package mock
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/mock/playback"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// mostApart is how many bytes of messages are kept that the server sent of its own accord.
+const mostApart = 16 << 20
+
+// listen is the method of a subscription, which the mock answers itself.
+const listen = "subscriptions/listen"
+
+// recordingOf makes a recording to play of the rows of a capture. left is how many messages outside of
+// requests were left out, because there are too many.
+func recordingOf(rows []*capture.Row) (rec playback.Recording, left int, err error) {
+	var apart []apartMessage
+	for _, row := range rows {
+		switch {
+		case row.Apart || row.Dir == wire.Received || row.Method == listen:
+			more, err := messagesApart(row)
+			if err != nil {
+				return rec, 0, err
+			}
+			apart = append(apart, more...)
+		case row.Method != "" && !row.Elsewhere:
+			rec.Exchanges = append(rec.Exchanges, exchangeOf(row))
+		}
+	}
+	room := mostApart
+	for _, a := range apart {
+		if room -= len(a.message.Raw); room < 0 {
+			left++
+			continue
+		}
+		after := -1
+		for i, x := range rec.Exchanges {
+			if x.Run < a.run || x.Run == a.run && x.Time.Before(a.frame.Time) {
+				after = i
+			}
+		}
+		rec.Unrequested = append(rec.Unrequested, playback.Unrequested{After: after, Message: a.message, Answer: a.answer})
+	}
+	return rec, left, nil
+}
+
+var errFound = errors.New("found")
+
+func exchangeOf(row *capture.Row) playback.Recorded {
+	open := row.Open() || row.Channel == capture.ChannelCancelled
+	return playback.Recorded{Number: row.Number(), Method: row.Method, Name: row.Name, Revision: row.Revision, Run: row.RunIndex(),
+		Time: row.Time, Cancelled: row.Channel == capture.ChannelCancelled, Answered: !open, Load: row.Exchange,
+		Request: func() (*wire.Message, error) { return requestOf(row) }}
+}
+
+// requestOf reads the request of a row: its first message, or one of an array.
+func requestOf(row *capture.Row) (m *wire.Message, err error) {
+	err = row.EachFrame(func(f wire.Frame) error {
+		if f.Dir != wire.Sent || f.Kind != wire.Body {
+			return nil
+		}
+		m = wire.ParseMessage(f.Raw)
+		return errFound
+	})
+	if errors.Is(err, errFound) && m.Kind == wire.Request {
+		return m, nil
+	}
+	x, err := row.Exchange()
+	if err != nil || x == nil {
+		return &wire.Message{Method: row.Method}, err
+	}
+	return wire.ParseMessage(x.Request.Raw), nil
+}
+
+// An apartMessage is what the server sent outside of requests.
+type apartMessage struct {
+	run     int
+	frame   wire.Frame
+	message *wire.Message
+	answer  *wire.Message
+}
+
+// messagesApart are the messages of a row that is no request of the client: of a stream or a pipe, of a subscription,
+// or the server's own request. Those that may belong to a request are played with it.
+func messagesApart(row *capture.Row) (all []apartMessage, err error) {
+	if row.Dir == wire.Received && !row.Apart {
+		if row.Within != nil {
+			return nil, nil
+		}
+		x, err := row.Exchange()
+		if err != nil || x == nil || x.Request.Raw == nil {
+			return nil, err
+		}
+		a := apartMessage{run: row.RunIndex(), frame: x.Request, message: wire.ParseMessage(x.Request.Raw)}
+		if x.Response.Raw != nil {
+			a.answer = wire.ParseMessage(x.Response.Raw)
+		}
+		return []apartMessage{a}, nil
+	}
+	guessed := map[uint64]bool{}
+	for _, g := range row.Guesses {
+		x, err := g.Exchange()
+		if err != nil || x == nil {
+			return nil, err
+		}
+		for _, f := range x.Between {
+			guessed[f.Seq] = guessed[f.Seq] || x.Guessed(f)
+		}
+	}
+	err = row.EachFrame(func(f wire.Frame) error {
+		if f.Dir != wire.Received || f.Kind != wire.Body && f.Kind != wire.Event || guessed[f.Seq] {
+			return nil
+		}
+		m := wire.ParseMessage(f.Raw)
+		if m.Kind == wire.Notification && m.Method != "notifications/subscriptions/acknowledged" && m.Method != "notifications/cancelled" {
+			all = append(all, apartMessage{run: row.RunIndex(), frame: f, message: m})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// hiddenIn says how many of the messages that would be served hold hidden values, and in which exchanges.
+func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
+	for _, row := range rows {
+		found := 0
+		mayHold, err := row.AnyLine(func(line []byte) bool {
+			return bytes.Contains(line, []byte("••••(len")) || capture.SpelledOtherwise(line)
+		})
+		if err != nil || !mayHold {
+			if err != nil {
+				return 0, nil, err
+			}
+			continue
+		}
+		err = row.EachFrame(func(f wire.Frame) error {
+			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && len(redact.HiddenIn(string(f.Raw))) > 0 {
+				found++
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, nil, err
+		}
+		if n += found; found > 0 {
+			where = append(where, "#"+row.Number())
+		}
+	}
+	return n, where, nil
+}
+
+// selected are the rows that a word means: all of a capture, or one exchange with what opened its conversation.
+func selected(r recorded.Recording) ([]*capture.Row, wire.Outcome) {
+	if !r.NamesOne() {
+		return r.Rows(), wire.Outcome{}
+	}
+	one, out := r.Row()
+	if !out.Good() {
+		return nil, out
+	}
+	var rows []*capture.Row
+	for _, row := range r.Rows() {
+		if row == one || row.Method == "initialize" || row.Method == "server/discover" {
+			rows = append(rows, row)
+		}
+	}
+	return rows, wire.Outcome{}
+}
+
+// fewOf joins the first words of a list.
+func fewOf(words []string) string {
+	const most = 5
+	if len(words) > most {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}

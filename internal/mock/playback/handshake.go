@@ -1,0 +1,124 @@
+package playback
+
+import (
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// handshake is how the recorded server introduced itself.
+type handshake struct {
+	// initialize and discover are the newest recorded results, nil where there is none; their
+	// numbers are indexes of exchanges.
+	initialize, discover     json.RawMessage
+	initialized, discovered  int
+	capabilities, serverInfo json.RawMessage
+	instructions             json.RawMessage
+	invented                 bool
+}
+
+// learn looks at one exchange. The last one counts.
+func (h *handshake) learn(x Recorded, n int) error {
+	if !isOpening(x.Method) || !x.Answered {
+		return nil
+	}
+	e, err := x.Load()
+	if err != nil || e == nil {
+		return err
+	}
+	result := wire.ParseMessage(e.Response.Raw).Result
+	if members, bad := jsonraw.Object(result); bad != nil || members.Value("capabilities") == nil {
+		return nil
+	}
+	if x.Method == "initialize" {
+		h.initialize, h.initialized = result, n
+	} else {
+		h.discover, h.discovered = result, n
+	}
+	return nil
+}
+
+// complete settles what both eras are told. Where no handshake was recorded the capabilities are those of
+// the recorded methods.
+func (h *handshake) complete(p *Player) {
+	from := h.initialize
+	if from == nil {
+		from = h.discover
+	}
+	members, _ := jsonraw.Object(from)
+	h.capabilities, h.instructions = members.Value("capabilities"), members.Value("instructions")
+	h.serverInfo = members.Value("serverInfo")
+	if h.serverInfo == nil {
+		h.serverInfo = jsonraw.First(members.Value("_meta"), metaServer)
+	}
+	if from == nil {
+		h.invented = true
+		for _, x := range p.all {
+			if name := capabilityOf(x.Method); name != "" {
+				h.capabilities = jsonraw.With(h.capabilities, name, json.RawMessage("{}"))
+			}
+		}
+	}
+	h.capabilities = jsonraw.OrEmpty(h.capabilities)
+	if h.serverInfo == nil {
+		h.serverInfo = json.RawMessage(`{"name":"mcpc mock","version":"0"}`)
+	}
+}
+
+// declares reports a capability of the server: "resources" or, of a member, "resources", "subscribe".
+func (h *handshake) declares(names ...string) bool {
+	value := h.capabilities
+	for _, name := range names {
+		value = jsonraw.First(value, name)
+	}
+	return value != nil && string(value) != "false"
+}
+
+// openLegacy is the result of initialize.
+func (p *Player) openLegacy(revision string) json.RawMessage {
+	h := &p.handshake
+	if h.initialize != nil {
+		p.hit(h.initialized)
+		if jsonraw.TextOrRaw(jsonraw.First(h.initialize, "protocolVersion")) == revision {
+			return h.initialize
+		}
+		return jsonraw.With(h.initialize, "protocolVersion", jsonraw.Quote(revision))
+	}
+	capabilities := h.capabilities
+	if extensions := jsonraw.First(capabilities, "extensions"); extensions != nil {
+		capabilities = jsonraw.With(capabilities, "extensions", jsonraw.Without(extensions, tasksExtension))
+	}
+	var b jsonraw.Builder
+	b.Text("protocolVersion", revision)
+	b.Raw("capabilities", capabilities)
+	b.Raw("serverInfo", h.serverInfo)
+	b.Raw("instructions", h.instructions)
+	return b.Bytes()
+}
+
+// openModern is the result of server/discover. The recorded versions stay where all of them are served.
+func (p *Player) openModern() json.RawMessage {
+	h, served := &p.handshake, p.o.Eras.revisions()
+	versions := jsonraw.ListOf(served, func(v string) []byte { return jsonraw.Quote(v) })
+	if h.discover != nil {
+		p.hit(h.discovered)
+		recorded, _ := jsonraw.Array(jsonraw.First(h.discover, "supportedVersions"))
+		other := func(v json.RawMessage) bool { return !slices.Contains(served, jsonraw.TextOrRaw(v)) }
+		modern := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == modernRevision }
+		if slices.ContainsFunc(recorded, modern) && !slices.ContainsFunc(recorded, other) {
+			return h.discover
+		}
+		return jsonraw.With(h.discover, "supportedVersions", versions)
+	}
+	var b jsonraw.Builder
+	b.Text("resultType", "complete")
+	b.Raw("supportedVersions", versions)
+	b.Raw("capabilities", jsonraw.Without(h.capabilities, "tasks"))
+	b.Raw("instructions", h.instructions)
+	b.Number("ttlMs", 0)
+	b.Text("cacheScope", "private")
+	b.Raw("_meta", jsonraw.With(nil, metaServer, h.serverInfo))
+	return b.Bytes()
+}

@@ -1,0 +1,294 @@
+package playback
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/loopback"
+	"mcpc/internal/wire"
+)
+
+// mostSessions is how many sessions are kept; the oldest one ends when there are more.
+const mostSessions = 1000
+
+// An endpoint plays over Streamable HTTP.
+type endpoint struct {
+	p   *Player
+	ctx context.Context
+
+	mu       sync.Mutex
+	sessions map[string]*httpSession
+	order    []string
+}
+
+type httpSession struct {
+	*session
+	pushed chan []byte
+}
+
+// Handler plays over Streamable HTTP, at whatever path it is mounted on, until ctx is done. Only requests
+// from this machine are accepted.
+func (p *Player) Handler(ctx context.Context) http.Handler {
+	e := &endpoint{p: p, ctx: ctx, sessions: map[string]*httpSession{}}
+	return http.HandlerFunc(e.serve)
+}
+
+func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
+	if reason := loopback.Reject(r.Host, r.Header); reason != "" {
+		http.Error(w, "mcpc mock: "+reason, http.StatusForbidden)
+		return
+	}
+	switch {
+	case r.Method == http.MethodPost:
+		e.post(w, r)
+	case r.Method == http.MethodGet && e.p.o.Eras.legacy() && r.Header.Get("Mcp-Session-Id") != "":
+		e.stream(w, r)
+	case r.Method == http.MethodDelete && e.p.o.Eras.legacy() && r.Header.Get("Mcp-Session-Id") != "":
+		if s := e.session(w, r); s != nil {
+			e.drop(s.id)
+			w.WriteHeader(http.StatusOK)
+		}
+	default:
+		w.Header().Set("Allow", "POST")
+		http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
+	}
+}
+
+func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	switch {
+	case !strings.EqualFold(strings.TrimSpace(kind), "application/json"):
+		refuse(w, http.StatusUnsupportedMediaType, nil, failure(-32600, "Content-Type must be application/json", nil))
+		return
+	case !strings.Contains(accept, "*/*") && (!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")):
+		refuse(w, http.StatusNotAcceptable, nil, failure(-32600, "Accept must list application/json and text/event-stream", nil))
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
+	if err != nil {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			refuse(w, http.StatusRequestEntityTooLarge, nil, failure(-32600, "the message is too large", nil))
+		}
+		return
+	}
+	m := wire.ParseMessage(body)
+	switch {
+	case jsonraw.Valid(body) != nil:
+		refuse(w, http.StatusBadRequest, nil, failure(-32700, "Parse error", nil))
+	case m.Kind == wire.Invalid:
+		refuse(w, http.StatusBadRequest, m.ID, failure(-32600, "Invalid Request", nil))
+	case e.p.o.Eras.modern() && (isModern(m) || r.Header.Get("Mcp-Method") != "" || standsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.p.o.Eras.legacy():
+		e.modern(w, r, m)
+	default:
+		e.legacy(w, r, m)
+	}
+}
+
+// refuse answers with an error and a status.
+func refuse(w http.ResponseWriter, status int, id, failed json.RawMessage) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(composeError(id, failed))
+}
+
+func (e *endpoint) modern(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+	if m.Kind == wire.Notification {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if m.Kind != wire.Request {
+		refuse(w, http.StatusBadRequest, nil, failure(-32600, "one request per POST", nil))
+		return
+	}
+	c := modernClient(m)
+	failed := e.p.refusal(c, m)
+	if m.Method == "initialize" && !e.p.o.Eras.legacy() {
+		failed = e.p.otherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
+	} else if wrong := wrongHeader(r.Header, c, m); wrong != "" && c.revision != "" {
+		failed = failure(-32020, wrong, nil)
+	}
+	if failed != nil {
+		refuse(w, http.StatusBadRequest, m.ID, failed)
+		return
+	}
+	o := &responder{w: w, modern: true}
+	e.answer(r.Context(), o, e.p.prepare(c, m))
+}
+
+// wrongHeader says which header field of a modern request is not what its body says.
+func wrongHeader(h http.Header, c client, m *wire.Message) string {
+	name := ""
+	switch m.Method {
+	case "tools/call", "prompts/get":
+		name = "name"
+	case "resources/read":
+		name = "uri"
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		name = "taskId"
+	}
+	want := []struct{ field, value string }{{"Mcp-Protocol-Version", c.revision}, {"Mcp-Method", m.Method}}
+	for _, f := range want {
+		if got := h.Values(f.field); len(got) != 1 || got[0] != f.value {
+			return f.field + " is not " + shown([]byte(f.value))
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	got := h.Values("Mcp-Name")
+	if len(got) != 1 || decoded(got[0]) != jsonraw.TextOrRaw(jsonraw.First(m.Params, name)) {
+		return "Mcp-Name is not params." + name
+	}
+	return ""
+}
+
+// decoded reads the value of a header field that may be in base 64.
+func decoded(value string) string {
+	inner, begins := strings.CutPrefix(value, "=?base64?")
+	inner, ends := strings.CutSuffix(inner, "?=")
+	if !begins || !ends {
+		return value
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(inner)
+	if err != nil || !utf8.Valid(raw) {
+		return value
+	}
+	return string(raw)
+}
+
+func (e *endpoint) legacy(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+	if m.Kind == wire.Request && m.Method == "initialize" {
+		s := e.begin()
+		w.Header().Set("Mcp-Session-Id", s.id)
+		e.answer(r.Context(), &responder{w: w}, e.p.prepare(client{session: s.session}, m))
+		return
+	}
+	s := e.session(w, r)
+	if s == nil {
+		return
+	}
+	items := []*wire.Message{m}
+	if m.Kind == wire.Batch {
+		if s.client().revision != batchRevision {
+			refuse(w, http.StatusBadRequest, nil, failure(-32600, "one message per POST", nil))
+			return
+		}
+		items = m.Items
+	}
+	o := &responder{w: w, batch: m.Kind == wire.Batch}
+	for _, item := range items {
+		c := s.client()
+		switch item.Kind {
+		case wire.Request:
+			ctx, done := s.begin(r.Context(), item.ID)
+			e.answer(ctx, o, e.p.prepare(c, item))
+			done()
+		case wire.Notification:
+			s.told(item)
+			if item.Method == "notifications/initialized" {
+				e.p.follow(-1, c)
+			}
+		default:
+			s.answered(item)
+		}
+	}
+	o.finish()
+}
+
+// begin makes a session.
+func (e *endpoint) begin() *httpSession {
+	pushed := make(chan []byte, mostPushed)
+	s := &httpSession{pushed: pushed}
+	s.session = newSession(e.ctx, e.p.o.SessionID(), func(raw []byte) {
+		select {
+		case pushed <- raw:
+		default:
+			e.p.once("messages were left out: the client does not read its GET stream")
+		}
+	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sessions[s.id] = s
+	e.order = append(e.order, s.id)
+	if len(e.order) > mostSessions {
+		oldest := e.sessions[e.order[0]]
+		delete(e.sessions, e.order[0])
+		e.order = e.order[1:]
+		oldest.end()
+	}
+	return s
+}
+
+func (e *endpoint) drop(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.sessions[id]; s != nil {
+		s.end()
+		delete(e.sessions, id)
+		e.order = slices.DeleteFunc(e.order, func(one string) bool { return one == id })
+	}
+}
+
+// session is the one that a request names; nil where it was refused.
+func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession {
+	id := r.Header.Get("Mcp-Session-Id")
+	e.mu.Lock()
+	s := e.sessions[id]
+	e.mu.Unlock()
+	version := r.Header.Get("Mcp-Protocol-Version")
+	switch {
+	case id == "":
+		refuse(w, http.StatusBadRequest, nil, failure(-32000, "Bad Request: Mcp-Session-Id header is required", nil))
+	case s == nil:
+		refuse(w, http.StatusNotFound, nil, failure(-32001, "Session not found", nil))
+	case version != "" && !slices.Contains(legacyRevisions, version):
+		refuse(w, http.StatusBadRequest, nil, failure(-32000, "Bad Request: Unsupported protocol version", nil))
+	default:
+		return s
+	}
+	return nil
+}
+
+// stream is the GET stream of a session.
+func (e *endpoint) stream(w http.ResponseWriter, r *http.Request) {
+	s := e.session(w, r)
+	if s == nil {
+		return
+	}
+	o := &responder{w: w}
+	o.begin()
+	for {
+		select {
+		case raw := <-s.pushed:
+			o.send(raw)
+		case <-r.Context().Done():
+			return
+		case <-s.over.Done():
+			return
+		}
+	}
+}
+
+// answer runs a job and writes what it gives.
+func (e *endpoint) answer(ctx context.Context, o *responder, todo job) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(e.ctx, cancel)
+	defer stop()
+	if reply := todo.run(ctx, o.send); reply != nil {
+		o.reply(reply)
+	}
+	if todo.after != nil {
+		todo.after()
+	}
+}

@@ -1,0 +1,299 @@
+package playback
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/wire"
+)
+
+// A client is what is known of the sender of one request.
+type client struct {
+	modern       bool
+	revision     string
+	capabilities json.RawMessage
+	// level is that of the log messages it wants: "" is none in the modern era, all in the legacy one.
+	level string
+	// session is the conversation; nil for modern requests over HTTP.
+	session *session
+}
+
+// declares reports a capability of the client.
+func (c client) declares(names ...string) bool {
+	value := c.capabilities
+	for _, name := range names {
+		value = jsonraw.First(value, name)
+	}
+	return value != nil
+}
+
+// A play is one exchange that is played for a live request.
+type play struct {
+	p      *Player
+	c      client
+	live   *wire.Message
+	number int
+	x      Recorded
+	steps  []step
+	task   *task
+	send   func(raw []byte)
+}
+
+// open reads an exchange for a request.
+func (p *Player) open(n int, c client, m *wire.Message) (*play, error) {
+	x := p.exchange(n)
+	e, err := x.Load()
+	if err != nil {
+		return nil, err
+	}
+	one := &play{p: p, c: c, live: m, number: n, x: x}
+	if e != nil {
+		one.steps = scriptOf(e)
+	}
+	return one, nil
+}
+
+func (y *play) recordedModern() bool { return standsAlone(y.x.Revision) }
+
+// waits reports whether playing takes longer than writing it down.
+func (y *play) waits() bool {
+	if y.p.o.Pace.waits() || y.x.Cancelled {
+		return true
+	}
+	for _, s := range y.steps {
+		if s.asks != nil && !y.c.modern {
+			return true
+		}
+	}
+	return false
+}
+
+// run plays from a step on, and gives the response; nil where the client gave up. A request that was
+// cancelled in the recording is not answered.
+func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
+	y.send = send
+	for i := from; i < len(y.steps); i++ {
+		s := y.steps[i]
+		if !pause(ctx, y.p.o.Pace.of(s.wait, s.end != nil)) {
+			return nil
+		}
+		switch {
+		case s.note != nil:
+			y.notify(s)
+		case s.asks != nil:
+			if reply, stop := y.ask(ctx, s, i); stop {
+				return reply
+			}
+		case s.end != nil:
+			return y.end(s.end)
+		}
+	}
+	if y.x.Cancelled {
+		<-ctx.Done()
+		return nil
+	}
+	y.p.once("#" + y.x.Number + " " + what(y.live) + " was not answered in the recording")
+	return y.fail(-32603, "not answered in the recording", nil)
+}
+
+func (y *play) fail(code int64, text string, data json.RawMessage) []byte {
+	return composeError(y.live.ID, failure(code, text, data))
+}
+
+// notify sends a notification with the handles of the live request.
+func (y *play) notify(s step) {
+	m, params := s.note, s.note.Params
+	switch {
+	case m.Method == "notifications/progress":
+		token := jsonraw.First(jsonraw.First(y.live.Params, "_meta"), "progressToken")
+		if token == nil {
+			return
+		}
+		params = jsonraw.With(params, "progressToken", token)
+	case m.Method == "notifications/message":
+		if y.c.level == "" && y.c.modern || y.c.level != "" && !loud(params, y.c.level) {
+			return
+		}
+	case y.c.modern && aboutServer(m.Method):
+		y.p.hub.publish(m)
+		return
+	case y.c.modern:
+		return
+	case s.guessed && y.c.session != nil && aboutServer(m.Method):
+		if y.c.session.wants(m) {
+			y.c.session.push(y.bound(wire.ComposeNotification(m.Method, params)))
+		}
+		return
+	}
+	y.send(y.bound(wire.ComposeNotification(m.Method, params)))
+}
+
+// bound puts the live task's id where the recorded one stands in a notification.
+func (y *play) bound(raw []byte) []byte {
+	if y.task == nil {
+		return raw
+	}
+	m := wire.ParseMessage(raw)
+	params, n := y.task.binder.ToIs(match.Comparison{Part: match.Params, Method: m.Method, WasRevision: y.x.Revision}, m.Params)
+	if n == 0 {
+		return raw
+	}
+	return wire.ComposeNotification(m.Method, params)
+}
+
+// ask asks what the recorded server asked. It gives the response where that ends the request: a round, or
+// an error for a client that cannot be asked.
+func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool) {
+	for _, a := range s.asks {
+		name := capabilityFor(a.method)
+		if name == "" && y.c.modern || name != "" && !y.c.declares(name) {
+			return y.unasked(a, name), true
+		}
+	}
+	if y.c.modern {
+		return y.askInRound(s, at)
+	}
+	waiting := make([]chan *wire.Message, len(s.asks))
+	for i, a := range s.asks {
+		var raw []byte
+		raw, waiting[i] = y.c.session.ask(a.method, questionFor(false, a.method, a.params))
+		y.send(raw)
+	}
+	for i, a := range s.asks {
+		select {
+		case got := <-waiting[i]:
+			y.p.compareAnswer("#"+y.x.Number, a, got)
+		case <-ctx.Done():
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// unasked answers a client that cannot be asked what the recorded one was.
+func (y *play) unasked(a *ask, capability string) []byte {
+	y.p.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording has no counterpart for this client")
+	if capability == "" || !y.c.modern {
+		return y.fail(-32603, "the recorded server sent "+shown([]byte(a.method))+", which this client cannot answer", nil)
+	}
+	required := jsonraw.With(nil, "requiredCapabilities", jsonraw.With(nil, capability, json.RawMessage("{}")))
+	return y.fail(-32021, "the recorded server sent "+a.method, required)
+}
+
+// askInRound gives the result that asks a modern client.
+func (y *play) askInRound(s step, at int) ([]byte, bool) {
+	found := false
+	for _, method := range asksBack {
+		found = found || method == y.live.Method
+	}
+	if !found {
+		y.p.once("#" + y.x.Number + ": a request of the server within " + what(y.live) + " has no counterpart in " + modernRevision)
+		return nil, false
+	}
+	state := jsonraw.Quote(roundState(y.number, at+1))
+	if s.round != nil {
+		return wire.ComposeResult(y.live.ID, jsonraw.With(s.round, "requestState", state)), true
+	}
+	var requests jsonraw.Builder
+	for _, a := range s.asks {
+		var one jsonraw.Builder
+		one.Text("method", a.method)
+		one.Raw("params", questionFor(true, a.method, a.params))
+		requests.Raw(a.key, one.Bytes())
+	}
+	var b jsonraw.Builder
+	b.Text("resultType", "input_required")
+	b.Raw("inputRequests", requests.Bytes())
+	b.Raw("requestState", state)
+	return wire.ComposeResult(y.live.ID, b.Bytes()), true
+}
+
+// roundState is the requestState with which a client comes back: it has all that the next round needs, so that
+// a mock that was started again can go on.
+func roundState(number, step int) string { return fmt.Sprintf("mcpc-mock:%d:%d", number, step) }
+
+// roundOf reads what roundState wrote.
+func (p *Player) roundOf(state string) (number, step int, ok bool) {
+	parts := strings.Split(state, ":")
+	if len(parts) != 3 || parts[0] != "mcpc-mock" {
+		return 0, 0, false
+	}
+	number, err1 := strconv.Atoi(parts[1])
+	step, err2 := strconv.Atoi(parts[2])
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return number, step, err1 == nil && err2 == nil && number >= 0 && number < len(p.all) && step > 0
+}
+
+// resumed compares the answers of a round with the recorded ones; false where the step is none.
+func (y *play) resumed(step int) bool {
+	if step > len(y.steps) || y.steps[step-1].asks == nil || y.x.Method != y.live.Method {
+		return false
+	}
+	given, _ := jsonraw.Object(jsonraw.First(y.live.Params, "inputResponses"))
+	for _, a := range y.steps[step-1].asks {
+		y.p.compareAnswer("#"+y.x.Number, a, &wire.Message{Result: given.Value(a.key)})
+	}
+	return true
+}
+
+// compareAnswer reports an answer of the client that is not the recorded one. Where none was recorded there
+// is nothing to compare.
+func (p *Player) compareAnswer(where string, a *ask, got *wire.Message) {
+	if a.result == nil && a.failed == nil {
+		return
+	}
+	part, was, is := match.Result, a.result, got.Result
+	if was == nil && is == nil && got.Error != nil {
+		part, was, is = match.Error, a.failed, got.Error.Raw
+	}
+	line := where + ": the answer to " + shown([]byte(a.method)) + " differs"
+	if was == nil || is == nil {
+		p.differed(line + ": one of the recorded and the live one is an error")
+		return
+	}
+	r := match.Compare(was, is, match.Comparison{Part: part, Method: a.method})
+	if r.Same() {
+		return
+	}
+	d := r.Differences[0]
+	p.differed(fmt.Sprintf("%s at %s: recorded %s, live %s", line, shown([]byte(d.Pointer)), p.text(d.Was), p.text(d.Is)))
+}
+
+// end gives the response.
+func (y *play) end(m *wire.Message) []byte {
+	if was := madeIn(m.Result); was != "" && y.live.Method == "tools/call" {
+		if !y.takesTasks() {
+			got, n := y.p.endOf(was)
+			if got == nil {
+				y.p.once("#" + y.x.Number + ": the end of task " + shown([]byte(was)) + " is not in the recording")
+				return y.fail(-32603, "the end of this task is not in the recording", nil)
+			}
+			y.p.hit(n)
+			m = got
+		} else {
+			y.task = y.p.tasks.begin(was, y.p.o.Now())
+		}
+	}
+	if m.Error != nil {
+		return composeError(y.live.ID, errorFor(y.c.modern, y.recordedModern(), y.live.Method, m.Error.Raw))
+	}
+	result := resultFor(y.c.modern, y.recordedModern(), y.live.Method, m.Result)
+	if y.task != nil {
+		result, _ = y.task.binder.ToIs(match.Comparison{Part: match.Result, Method: y.live.Method, WasRevision: y.x.Revision, IsRevision: y.c.revision}, result)
+	}
+	return wire.ComposeResult(y.live.ID, result)
+}
+
+// takesTasks reports whether the client knows tasks as the recorded server made them.
+func (y *play) takesTasks() bool {
+	if y.c.modern {
+		return y.recordedModern() && y.c.declares("extensions", tasksExtension)
+	}
+	return !y.recordedModern() && jsonraw.First(y.live.Params, "task") != nil
+}

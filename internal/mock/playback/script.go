@@ -1,0 +1,121 @@
+package playback
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// A step is one thing that the recorded server did for a request: exactly one of note, asks and end is set.
+type step struct {
+	// wait is how long after the message before it came, of whichever side.
+	wait time.Duration
+	// note is a notification, guessed where nothing says that it belongs to the request.
+	note    *wire.Message
+	guessed bool
+	// asks are requests that the server made at once. round is the result in which it made them, nil
+	// where they were messages of their own.
+	asks  []*ask
+	round json.RawMessage
+	// end is the response.
+	end *wire.Message
+}
+
+// An ask is a request of the server to the client, with the recorded answer: a result, an error, or neither.
+type ask struct {
+	key, method    string
+	params         json.RawMessage
+	result, failed json.RawMessage
+}
+
+// scriptOf puts what crossed for a request into steps. Retries and their answers are left out.
+func scriptOf(x *wire.Exchange) (steps []step) {
+	s := scriptWriter{byID: map[string]*ask{}, before: x.Request.Time}
+	for _, f := range x.Between {
+		s.add(wire.ParseMessage(f.Raw), f, x.Guessed(f), false)
+	}
+	if x.Response.Raw != nil {
+		s.add(wire.ParseMessage(x.Response.Raw), x.Response, false, true)
+	}
+	return s.steps
+}
+
+type scriptWriter struct {
+	steps  []step
+	byID   map[string]*ask
+	before time.Time
+	open   bool // the last step asks, and no answer came yet
+	asked  int
+}
+
+func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
+	wait := max(0, f.Time.Sub(s.before))
+	s.before = f.Time
+	if f.Dir == wire.Sent {
+		s.answered(m)
+		return
+	}
+	switch {
+	case m.Kind == wire.Notification && m.Method != "notifications/cancelled" && m.Method != "notifications/subscriptions/acknowledged":
+		s.steps = append(s.steps, step{wait: wait, note: m, guessed: guessed})
+		s.open = false
+	case m.Kind == wire.Request:
+		s.asks(m, wait)
+	case m.Kind == wire.Response && asksForInput(m.Result):
+		s.steps = append(s.steps, step{wait: wait, asks: asksIn(m.Result), round: m.Result})
+		s.open = false
+	case last && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
+		s.steps = append(s.steps, step{wait: wait, end: m})
+	}
+}
+
+// asks adds a request of the server, to the last step where that still waits for its answers.
+func (s *scriptWriter) asks(m *wire.Message, wait time.Duration) {
+	s.asked++
+	a := &ask{key: fmt.Sprintf("request-%d", s.asked), method: m.Method, params: m.Params}
+	s.byID[string(m.ID)] = a
+	if !s.open {
+		s.steps = append(s.steps, step{wait: wait})
+		s.open = true
+	}
+	at := &s.steps[len(s.steps)-1]
+	at.asks = append(at.asks, a)
+}
+
+// answered notes what the client said: an answer, or the answers of a round.
+func (s *scriptWriter) answered(m *wire.Message) {
+	if a := s.byID[string(m.ID)]; a != nil && m.Method == "" {
+		a.result = m.Result
+		if m.Error != nil {
+			a.failed = m.Error.Raw
+		}
+		s.open = false
+		return
+	}
+	given, _ := jsonraw.Object(jsonraw.First(m.Params, "inputResponses"))
+	if len(s.steps) == 0 || m.Kind != wire.Request {
+		return
+	}
+	for _, a := range s.steps[len(s.steps)-1].asks {
+		if value := given.Value(a.key); value != nil {
+			a.result = value
+		}
+	}
+}
+
+// asksForInput reports a modern result that is a round.
+func asksForInput(result json.RawMessage) bool {
+	return jsonraw.TextOrRaw(jsonraw.First(result, "resultType")) == "input_required"
+}
+
+func asksIn(result json.RawMessage) []*ask {
+	all := []*ask{}
+	members, _ := jsonraw.Object(jsonraw.First(result, "inputRequests"))
+	for _, m := range members {
+		all = append(all, &ask{key: m.Name, method: jsonraw.TextOrRaw(jsonraw.First(m.Value, "method")), params: jsonraw.First(m.Value, "params")})
+	}
+	return all
+}

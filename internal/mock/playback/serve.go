@@ -1,0 +1,190 @@
+package playback
+
+import (
+	"context"
+	"encoding/json"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/wire"
+)
+
+// A job is how one request is answered.
+type job struct {
+	// run gives the response, nil where none is to be sent; send sends what comes before it.
+	run func(ctx context.Context, send func([]byte)) []byte
+	// waits is set where run takes time or needs the client.
+	waits bool
+	// after is what is done when the response was sent; it may be nil.
+	after func()
+}
+
+func replying(raw []byte) job {
+	return job{run: func(context.Context, func([]byte)) []byte { return raw }}
+}
+
+// prepare decides how a request is answered. Requests that are prepared in order get recorded answers in
+// order, whatever the order in which they run.
+func (p *Player) prepare(c client, m *wire.Message) job {
+	switch m.Method {
+	case "initialize":
+		return p.initialize(c, m)
+	case "server/discover":
+		if c.modern && p.o.Eras.modern() {
+			return replying(wire.ComposeResult(m.ID, p.openModern()))
+		}
+		return replying(wire.ComposeError(m.ID, -32601, "Method not found"))
+	case "subscriptions/listen":
+		if c.modern {
+			return job{waits: true, run: func(ctx context.Context, send func([]byte)) []byte {
+				p.listen(ctx, m, send)
+				return nil
+			}}
+		}
+	}
+	if state := jsonraw.First(m.Params, "requestState"); c.modern && (state != nil || jsonraw.First(m.Params, "inputResponses") != nil) && taskOf(m) == "" {
+		return p.nextRound(c, m, jsonraw.TextOrRaw(state))
+	}
+	if id := taskOf(m); id != "" {
+		return p.taskRequest(c, m, id)
+	}
+	n, near := p.find(c.revision, m)
+	if n < 0 {
+		return p.unrecorded(c, m, near)
+	}
+	p.noted(c, m)
+	return p.playing(n, c, m, 0, nil)
+}
+
+// initialize opens the conversation, or refuses to.
+func (p *Player) initialize(c client, m *wire.Message) job {
+	asked := jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion"))
+	if c.session == nil {
+		return replying(composeError(m.ID, p.otherVersion(asked)))
+	}
+	revision := negotiated(asked)
+	c.session.opened(revision, m.Params)
+	return replying(wire.ComposeResult(m.ID, p.openLegacy(revision)))
+}
+
+// otherVersion is the error for a revision that is not served.
+func (p *Player) otherVersion(asked string) json.RawMessage {
+	supported := jsonraw.ListOf(p.o.Eras.revisions(), func(v string) []byte { return jsonraw.Quote(v) })
+	data := jsonraw.With(jsonraw.With(nil, "supported", supported), "requested", jsonraw.Quote(asked))
+	return failure(-32022, "Unsupported protocol version", data)
+}
+
+// playing plays an exchange from a step on.
+func (p *Player) playing(n int, c client, m *wire.Message, from int, about *task) job {
+	y, err := p.open(n, c, m)
+	if err != nil {
+		p.once("the recording cannot be read any more: " + err.Error())
+		return replying(composeError(m.ID, failure(-32603, "the recording cannot be read", nil)))
+	}
+	if from > 0 && !y.resumed(from) {
+		return p.unrecorded(c, m, nil)
+	}
+	if from == 0 {
+		p.hit(n)
+	}
+	y.task = about
+	return job{waits: y.waits(), after: func() { p.follow(n, c) },
+		run: func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, from, send) }}
+}
+
+// nextRound goes on with a request whose last response asked for input.
+func (p *Player) nextRound(c client, m *wire.Message, state string) job {
+	number, step, ok := p.roundOf(state)
+	if !ok {
+		return replying(composeError(m.ID, failure(-32602, "unknown requestState", nil)))
+	}
+	return p.playing(number, c, m, step, nil)
+}
+
+// taskRequest answers a request about a task.
+func (p *Player) taskRequest(c client, m *wire.Message, id string) job {
+	t := p.task(id)
+	n := -1
+	if t != nil {
+		n = p.aboutTask(t, m.Method)
+	}
+	if n < 0 || standsAlone(p.exchange(n).Revision) != c.modern {
+		return replying(p.miss(m, nil))
+	}
+	x := p.exchange(n)
+	p.mu.RLock()
+	r := p.index.Compare(match.Request{Revision: c.revision, Method: m.Method, Params: m.Params}, n)
+	p.mu.RUnlock()
+	if !r.Same() {
+		d := r.Differences[0]
+		p.differed("#" + x.Number + " " + what(m) + " at " + shown([]byte(d.Pointer)) + ": recorded " + p.text(d.Was) + ", live " + p.text(d.Is))
+	}
+	return p.playing(n, c, m, 0, t)
+}
+
+// noted keeps what the client sets for its session.
+func (p *Player) noted(c client, m *wire.Message) {
+	if c.session == nil {
+		return
+	}
+	switch m.Method {
+	case "logging/setLevel":
+		c.session.setLevel(jsonraw.TextOrRaw(jsonraw.First(m.Params, "level")))
+	case "resources/subscribe", "resources/unsubscribe":
+		c.session.subscribe(jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri")), m.Method == "resources/subscribe")
+	}
+}
+
+// unrecorded answers a request that the recording does not have: what has an obvious answer gets it.
+func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
+	obvious := m.Method == "ping" || m.Method == "logging/setLevel" && p.handshake.declares("logging") ||
+		(m.Method == "resources/subscribe" || m.Method == "resources/unsubscribe") && p.handshake.declares("resources", "subscribe")
+	if obvious && !c.modern {
+		p.noted(c, m)
+		return replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
+	}
+	if p.o.Nearest && len(near) > 0 && near[0].Distance < 2 {
+		p.differed(what(m) + " is answered as the nearest: " + p.nearText(near[0]))
+		return p.playing(near[0].Candidate, c, m, 0, nil)
+	}
+	if p.o.Pass != nil {
+		return p.passing(c, m, near)
+	}
+	return replying(p.miss(m, near))
+}
+
+func (p *Player) nearText(n match.Near) string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	_, text := p.nearest(n)
+	return text
+}
+
+// passing asks a real server, and takes its answer in, so that the next time the request hits.
+func (p *Player) passing(c client, m *wire.Message, near []match.Near) job {
+	return job{waits: true, run: func(ctx context.Context, _ func([]byte)) []byte {
+		got, err := p.o.Pass(ctx, m.Method, m.Params)
+		if err != nil {
+			p.once("pass: " + shown([]byte(err.Error())))
+			return p.miss(m, near)
+		}
+		p.learn(c, m, got)
+		if got.Error != nil {
+			return composeError(m.ID, got.Error.Raw)
+		}
+		return wire.ComposeResult(m.ID, got.Result)
+	}}
+}
+
+// learn adds a request that a real server answered.
+func (p *Player) learn(c client, m, got *wire.Message) {
+	x := wire.Exchange{Request: wire.Frame{Raw: m.Raw, Dir: wire.Sent}, Response: wire.Frame{Raw: got.Raw, Dir: wire.Received}}
+	p.mu.Lock()
+	p.counting.Lock()
+	defer p.mu.Unlock()
+	defer p.counting.Unlock()
+	p.misses++
+	p.say("passed on: " + what(m))
+	p.add(Recorded{Number: "passed", Method: m.Method, Name: match.NameOf(m.Method, m.Params), Revision: c.revision, Answered: true,
+		Request: func() (*wire.Message, error) { return m, nil }, Load: func() (*wire.Exchange, error) { return &x, nil }}, m)
+}
