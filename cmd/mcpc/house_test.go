@@ -76,6 +76,7 @@ var timerFiles = []string{
 	"internal/mock/connection.go",               // scripted delays
 	"internal/mock/http.go",                     //
 	"internal/mock/stdio.go",                    //
+	"internal/mock/playback/pace.go",            // --latency of a recording that is played
 	"internal/state/files.go",                   // a lock that is kept too long
 	"internal/capture/recorder.go",              // writes in blocks
 }
@@ -87,6 +88,7 @@ var eraFiles = []string{
 	"internal/client/task_legacy.go", "internal/client/task_modern.go",
 	"internal/client/auth/era.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/lint/conv/era.go", "internal/mock/behavior.go",
+	"internal/mock/playback/era.go",
 }
 
 const (

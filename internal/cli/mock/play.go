@@ -32,11 +32,11 @@ type playOptions struct {
 
 func (o *playOptions) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy (up to 2025-11-25) or modern")
+	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy or modern")
 	flags.StringVar(&o.match, "match", "strict", "`level` at which a request is a recorded one: strict, loose or exact")
 	flags.StringVar(&o.repeat, "repeat", "in-order", "`way` to answer a request recorded several times: in-order, last or cycle")
 	flags.StringVar(&o.latency, "latency", "none", "`pace`: none, as-recorded, a factor (x0.5) or a time (200ms)")
-	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error or nearest")
+	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error, nearest, or pass:TARGET to ask a server")
 	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false, "exit with 1 if a request was not recorded, or an answer differed")
 	flags.BoolVar(&o.allowRedacted, "allow-redacted", false, "serve results in which secrets are hidden")
 }
@@ -51,8 +51,8 @@ func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
 		return p, usage.New(fmt.Sprintf("--era must be both, legacy or modern, not %q", o.era), "")
 	case p.Repeat != playback.InOrder && p.Repeat != playback.Last && p.Repeat != playback.Cycle:
 		return p, usage.New(fmt.Sprintf("--repeat must be in-order, last or cycle, not %q", o.repeat), "")
-	case o.onMiss != "error" && o.onMiss != "nearest":
-		return p, usage.New(fmt.Sprintf("--on-miss must be error or nearest, not %q", o.onMiss), "")
+	case o.onMiss != "error" && o.onMiss != "nearest" && o.passTo() == "":
+		return p, usage.New(fmt.Sprintf("--on-miss must be error, nearest or pass:TARGET, not %q", o.onMiss), "")
 	}
 	if p.Level, err = match.ParseLevel(o.match); err != nil {
 		return p, usage.New("--match: "+err.Error(), "--match strict, loose or exact")
@@ -91,6 +91,11 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	}
 	if left > 0 {
 		f.Warn(fmt.Sprintf("%d messages outside of requests are left out: more than %s of them", left, term.Bytes(mostApart)))
+	}
+	if to := o.play.passTo(); to != "" {
+		s := &spy{f: f, to: to}
+		defer s.close(ctx)
+		options.Pass = s.pass
 	}
 	p, err := playback.New(rec, options)
 	if err != nil {
@@ -214,13 +219,34 @@ func showCoverage(f *cmdutil.Factory, c playback.Coverage, stdio bool) error {
 		_, err = w.Write(append(raw, '\n'))
 		return err
 	}
-	var rows [][]string
-	for _, x := range c.Exchanges {
-		rows = append(rows, []string{x.Number, x.Method, x.Name, strconv.Itoa(x.Hits)})
-	}
-	if err := term.Table(w, style, []string{"NO", "METHOD", "NAME", "HITS"}, rows); err != nil {
+	if err := term.Table(w, style, []string{"METHOD", "NAME", "RECORDED", "PLAYED", "TIMES"}, coverageRows(c)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d of %d recorded exchanges played; %d misses, %d near misses\n", c.Played, len(c.Exchanges), c.Misses, c.NearMisses)
 	return err
+}
+
+// coverageRows sum up the exchanges that asked for the same: how many were recorded, how many of them were
+// played, and how often.
+func coverageRows(c playback.Coverage) (rows [][]string) {
+	type sum struct{ recorded, played, times int }
+	sums := map[[2]string]*sum{}
+	var order [][2]string
+	for _, x := range c.Exchanges {
+		key := [2]string{x.Method, x.Name}
+		if sums[key] == nil {
+			sums[key] = &sum{}
+			order = append(order, key)
+		}
+		s := sums[key]
+		s.recorded, s.times = s.recorded+1, s.times+x.Hits
+		if x.Hits > 0 {
+			s.played++
+		}
+	}
+	for _, key := range order {
+		s := sums[key]
+		rows = append(rows, []string{key[0], key[1], strconv.Itoa(s.recorded), strconv.Itoa(s.played), strconv.Itoa(s.times)})
+	}
+	return rows
 }

@@ -27,16 +27,16 @@ const (
 	ModernOnly Eras = "modern"
 )
 
-func (e Eras) modern() bool { return e != LegacyOnly }
-func (e Eras) legacy() bool { return e != ModernOnly }
+func (e Eras) stateless() bool { return e != LegacyOnly }
+func (e Eras) sessions() bool  { return e != ModernOnly }
 
 // revisions are those that are served.
 func (e Eras) revisions() []string {
 	var all []string
-	if e.modern() {
+	if e.stateless() {
 		all = append(all, modernRevision)
 	}
-	if e.legacy() {
+	if e.sessions() {
 		all = append(all, legacyRevisions...)
 	}
 	return all
@@ -57,6 +57,7 @@ const (
 	metaPrefix       = "io.modelcontextprotocol/"
 	metaVersion      = metaPrefix + "protocolVersion"
 	metaCapabilities = metaPrefix + "clientCapabilities"
+	metaClient       = metaPrefix + "clientInfo"
 	metaLogLevel     = metaPrefix + "logLevel"
 	metaServer       = metaPrefix + "serverInfo"
 	metaSubscription = metaPrefix + "subscriptionId"
@@ -89,12 +90,12 @@ func capabilityOf(method string) string {
 
 // resultFor gives a recorded result to a client of an era: as it is where that is the recording's own. A
 // member that is there stays as it is.
-func resultFor(modern, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
+func resultFor(stateless, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
 	members, bad := jsonraw.Object(result)
-	if bad != nil || modern == recordedModern {
+	if bad != nil || stateless == recordedModern {
 		return result
 	}
-	if modern {
+	if stateless {
 		add := func(name, value string) {
 			if _, has := members.Get(name); !has {
 				result = jsonraw.Append(result, jsonraw.Member{Name: name, Value: json.RawMessage(value)})
@@ -115,8 +116,8 @@ func resultFor(modern, recordedModern bool, method string, result json.RawMessag
 }
 
 // errorFor is resultFor for an error. Only a missing resource has another code.
-func errorFor(modern, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
-	if modern && !recordedModern && method == "resources/read" && string(jsonraw.First(failed, "code")) == "-32002" {
+func errorFor(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
+	if stateless && !recordedModern && method == "resources/read" && string(jsonraw.First(failed, "code")) == "-32002" {
 		return jsonraw.With(failed, "code", json.RawMessage("-32602"))
 	}
 	return failed
@@ -142,11 +143,11 @@ func withMeta(object json.RawMessage, name string, value json.RawMessage) json.R
 
 // questionFor gives the params of a server's request to a client of an era: a page has an id in the legacy
 // one only.
-func questionFor(modern bool, method string, params json.RawMessage) json.RawMessage {
-	if modern && method == "elicitation/create" {
+func questionFor(stateless bool, method string, params json.RawMessage) json.RawMessage {
+	if stateless && method == "elicitation/create" {
 		return jsonraw.Without(params, "elicitationId")
 	}
-	if !modern && jsonraw.TextOrRaw(jsonraw.First(params, "mode")) == "url" && jsonraw.First(params, "elicitationId") == nil {
+	if !stateless && jsonraw.TextOrRaw(jsonraw.First(params, "mode")) == "url" && jsonraw.First(params, "elicitationId") == nil {
 		return jsonraw.With(params, "elicitationId", json.RawMessage(`"mock"`))
 	}
 	return params

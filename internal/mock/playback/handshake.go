@@ -12,11 +12,11 @@ import (
 type handshake struct {
 	// initialize and discover are the newest recorded results, nil where there is none; their
 	// numbers are indexes of exchanges.
-	initialize, discover     json.RawMessage
-	initialized, discovered  int
-	capabilities, serverInfo json.RawMessage
-	instructions             json.RawMessage
-	invented                 bool
+	initialize, discover    json.RawMessage
+	initialized, discovered int
+	capabilities, identity  json.RawMessage
+	instructions            json.RawMessage
+	invented                bool
 }
 
 // learn looks at one exchange. The last one counts.
@@ -42,28 +42,28 @@ func (h *handshake) learn(x Recorded, n int) error {
 
 // complete settles what both eras are told. Where no handshake was recorded the capabilities are those of
 // the recorded methods.
-func (h *handshake) complete(p *Player) {
+func (h *handshake) complete(all []Recorded) {
 	from := h.initialize
 	if from == nil {
 		from = h.discover
 	}
 	members, _ := jsonraw.Object(from)
 	h.capabilities, h.instructions = members.Value("capabilities"), members.Value("instructions")
-	h.serverInfo = members.Value("serverInfo")
-	if h.serverInfo == nil {
-		h.serverInfo = jsonraw.First(members.Value("_meta"), metaServer)
+	h.identity = members.Value("serverInfo")
+	if h.identity == nil {
+		h.identity = jsonraw.First(members.Value("_meta"), metaServer)
 	}
 	if from == nil {
 		h.invented = true
-		for _, x := range p.all {
+		for _, x := range all {
 			if name := capabilityOf(x.Method); name != "" {
 				h.capabilities = jsonraw.With(h.capabilities, name, json.RawMessage("{}"))
 			}
 		}
 	}
 	h.capabilities = jsonraw.OrEmpty(h.capabilities)
-	if h.serverInfo == nil {
-		h.serverInfo = json.RawMessage(`{"name":"mcpc mock","version":"0"}`)
+	if h.identity == nil {
+		h.identity = json.RawMessage(`{"name":"mcpc mock","version":"0"}`)
 	}
 }
 
@@ -80,7 +80,7 @@ func (h *handshake) declares(names ...string) bool {
 func (p *Player) openLegacy(revision string) json.RawMessage {
 	h := &p.handshake
 	if h.initialize != nil {
-		p.hit(h.initialized)
+		p.tally.hit(h.initialized)
 		if jsonraw.TextOrRaw(jsonraw.First(h.initialize, "protocolVersion")) == revision {
 			return h.initialize
 		}
@@ -93,7 +93,7 @@ func (p *Player) openLegacy(revision string) json.RawMessage {
 	var b jsonraw.Builder
 	b.Text("protocolVersion", revision)
 	b.Raw("capabilities", capabilities)
-	b.Raw("serverInfo", h.serverInfo)
+	b.Raw("serverInfo", h.identity)
 	b.Raw("instructions", h.instructions)
 	return b.Bytes()
 }
@@ -103,11 +103,11 @@ func (p *Player) openModern() json.RawMessage {
 	h, served := &p.handshake, p.o.Eras.revisions()
 	versions := jsonraw.ListOf(served, func(v string) []byte { return jsonraw.Quote(v) })
 	if h.discover != nil {
-		p.hit(h.discovered)
+		p.tally.hit(h.discovered)
 		recorded, _ := jsonraw.Array(jsonraw.First(h.discover, "supportedVersions"))
 		other := func(v json.RawMessage) bool { return !slices.Contains(served, jsonraw.TextOrRaw(v)) }
-		modern := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == modernRevision }
-		if slices.ContainsFunc(recorded, modern) && !slices.ContainsFunc(recorded, other) {
+		stateless := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == modernRevision }
+		if slices.ContainsFunc(recorded, stateless) && !slices.ContainsFunc(recorded, other) {
 			return h.discover
 		}
 		return jsonraw.With(h.discover, "supportedVersions", versions)
@@ -119,6 +119,6 @@ func (p *Player) openModern() json.RawMessage {
 	b.Raw("instructions", h.instructions)
 	b.Number("ttlMs", 0)
 	b.Text("cacheScope", "private")
-	b.Raw("_meta", jsonraw.With(nil, metaServer, h.serverInfo))
+	b.Raw("_meta", jsonraw.With(nil, metaServer, h.identity))
 	return b.Bytes()
 }

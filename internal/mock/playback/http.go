@@ -50,9 +50,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
 		e.post(w, r)
-	case r.Method == http.MethodGet && e.p.o.Eras.legacy() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodGet && e.p.o.Eras.sessions() && r.Header.Get("Mcp-Session-Id") != "":
 		e.stream(w, r)
-	case r.Method == http.MethodDelete && e.p.o.Eras.legacy() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodDelete && e.p.o.Eras.sessions() && r.Header.Get("Mcp-Session-Id") != "":
 		if s := e.session(w, r); s != nil {
 			e.drop(s.id)
 			w.WriteHeader(http.StatusOK)
@@ -87,10 +87,10 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, nil, failure(-32700, "Parse error", nil))
 	case m.Kind == wire.Invalid:
 		refuse(w, http.StatusBadRequest, m.ID, failure(-32600, "Invalid Request", nil))
-	case e.p.o.Eras.modern() && (isModern(m) || r.Header.Get("Mcp-Method") != "" || standsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.p.o.Eras.legacy():
-		e.modern(w, r, m)
+	case e.p.o.Eras.stateless() && (isModern(m) || r.Header.Get("Mcp-Method") != "" || standsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.p.o.Eras.sessions():
+		e.stateless(w, r, m)
 	default:
-		e.legacy(w, r, m)
+		e.inSession(w, r, m)
 	}
 }
 
@@ -101,7 +101,7 @@ func refuse(w http.ResponseWriter, status int, id, failed json.RawMessage) {
 	_, _ = w.Write(composeError(id, failed))
 }
 
-func (e *endpoint) modern(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Notification {
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -112,7 +112,7 @@ func (e *endpoint) modern(w http.ResponseWriter, r *http.Request, m *wire.Messag
 	}
 	c := modernClient(m)
 	failed := e.p.refusal(c, m)
-	if m.Method == "initialize" && !e.p.o.Eras.legacy() {
+	if m.Method == "initialize" && !e.p.o.Eras.sessions() {
 		failed = e.p.otherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
 	} else if wrong := wrongHeader(r.Header, c, m); wrong != "" && c.revision != "" {
 		failed = failure(-32020, wrong, nil)
@@ -121,7 +121,7 @@ func (e *endpoint) modern(w http.ResponseWriter, r *http.Request, m *wire.Messag
 		refuse(w, http.StatusBadRequest, m.ID, failed)
 		return
 	}
-	o := &responder{w: w, modern: true}
+	o := &responder{w: w, stateless: true}
 	e.answer(r.Context(), o, e.p.prepare(c, m))
 }
 
@@ -166,7 +166,7 @@ func decoded(value string) string {
 	return string(raw)
 }
 
-func (e *endpoint) legacy(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Message) {
 	if m.Kind == wire.Request && m.Method == "initialize" {
 		s := e.begin()
 		w.Header().Set("Mcp-Session-Id", s.id)
@@ -213,7 +213,7 @@ func (e *endpoint) begin() *httpSession {
 		select {
 		case pushed <- raw:
 		default:
-			e.p.once("messages were left out: the client does not read its GET stream")
+			e.p.tally.once("messages were left out: the client does not read its GET stream")
 		}
 	})
 	e.mu.Lock()

@@ -32,7 +32,7 @@ var listKinds = []struct{ member, method, capability string }{
 }
 
 // listen acknowledges a subscription, and serves it until ctx is done. send must not block.
-func (p *Player) listen(ctx context.Context, m *wire.Message, send func([]byte)) {
+func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send func([]byte)) {
 	asked := jsonraw.First(m.Params, "notifications")
 	l := &listener{id: m.ID, kinds: map[string]bool{}, send: send}
 	granted := json.RawMessage("{}")
@@ -58,8 +58,11 @@ func (p *Player) listen(ctx context.Context, m *wire.Message, send func([]byte))
 	}
 	p.hub.open[l] = true
 	p.hub.mu.Unlock()
-	p.follow(-1, client{modern: true})
-	<-ctx.Done()
+	p.follow(-1, c)
+	select {
+	case <-ctx.Done():
+	case <-c.over:
+	}
 	p.hub.mu.Lock()
 	delete(p.hub.open, l)
 	p.hub.mu.Unlock()
@@ -110,11 +113,11 @@ func (p *Player) follow(n int, c client) {
 	for _, u := range p.after[n] {
 		m := u.Message
 		switch {
-		case m.Kind == wire.Request && c.modern:
-			p.once("not played: " + shown([]byte(m.Method)) + " outside a request has no counterpart in " + modernRevision)
+		case m.Kind == wire.Request && c.stateless:
+			p.tally.once("not played: " + shown([]byte(m.Method)) + " outside a request has no counterpart in " + modernRevision)
 		case m.Kind == wire.Request:
 			go p.askApart(u, c.session)
-		case c.modern:
+		case c.stateless:
 			p.hub.publish(m)
 		case c.session != nil && c.session.wants(m) && m.Method != "notifications/tasks":
 			c.session.push(wire.ComposeNotification(m.Method, withoutMeta(m.Params, metaSubscription)))
@@ -126,7 +129,7 @@ func (p *Player) follow(n int, c client) {
 func (p *Player) askApart(u Unrequested, s *session) {
 	m := u.Message
 	if name := capabilityFor(m.Method); name != "" && !s.client().declares(name) {
-		p.once("not played: " + shown([]byte(m.Method)) + ": the client does not declare " + name)
+		p.tally.once("not played: " + shown([]byte(m.Method)) + ": the client does not declare " + name)
 		return
 	}
 	raw, answer := s.ask(m.Method, m.Params)
@@ -140,14 +143,7 @@ func (p *Player) askApart(u Unrequested, s *session) {
 				a.failed = u.Answer.Error.Raw
 			}
 		}
-		p.compareAnswer("after "+p.place(u.After), a, got)
+		p.tally.compareAnswer("after "+p.library.place(u.After), a, got)
 	case <-s.over.Done():
 	}
-}
-
-func (p *Player) place(n int) string {
-	if n < 0 {
-		return "the start"
-	}
-	return "#" + p.exchange(n).Number
 }

@@ -15,18 +15,18 @@ func isModern(m *wire.Message) bool {
 // modernClient is the sender of a request of the modern era.
 func modernClient(m *wire.Message) client {
 	meta := jsonraw.First(m.Params, "_meta")
-	return client{modern: true, revision: jsonraw.TextOrRaw(jsonraw.First(meta, metaVersion)),
+	return client{stateless: true, revision: jsonraw.TextOrRaw(jsonraw.First(meta, metaVersion)),
 		capabilities: jsonraw.First(meta, metaCapabilities), level: jsonraw.TextOrRaw(jsonraw.First(meta, metaLogLevel))}
 }
 
 // refusal is the error for a request that lacks what each has to have; nil accepts it.
 func (p *Player) refusal(c client, m *wire.Message) json.RawMessage {
 	switch {
-	case !c.modern && !p.o.Eras.legacy() && m.Method == "initialize":
+	case !c.stateless && !p.o.Eras.sessions() && m.Method == "initialize":
 		return p.otherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
-	case !c.modern && !p.o.Eras.legacy():
+	case !c.stateless && !p.o.Eras.sessions():
 		return failure(-32602, "_meta lacks "+metaVersion, nil)
-	case !c.modern:
+	case !c.stateless:
 		return nil
 	case c.revision == "":
 		return failure(-32602, "_meta lacks "+metaVersion, nil)

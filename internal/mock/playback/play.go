@@ -3,9 +3,6 @@ package playback
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strconv"
-	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
@@ -14,13 +11,15 @@ import (
 
 // A client is what is known of the sender of one request.
 type client struct {
-	modern       bool
+	stateless    bool
 	revision     string
 	capabilities json.RawMessage
 	// level is that of the log messages it wants: "" is none in the modern era, all in the legacy one.
 	level string
 	// session is the conversation; nil for modern requests over HTTP.
 	session *session
+	// over is closed when no more comes from the client; nil where only the request's context says so.
+	over <-chan struct{}
 }
 
 // declares reports a capability of the client.
@@ -46,7 +45,7 @@ type play struct {
 
 // open reads an exchange for a request.
 func (p *Player) open(n int, c client, m *wire.Message) (*play, error) {
-	x := p.exchange(n)
+	x := p.library.exchange(n)
 	e, err := x.Load()
 	if err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func (y *play) waits() bool {
 		return true
 	}
 	for _, s := range y.steps {
-		if s.asks != nil && !y.c.modern {
+		if s.asks != nil && !y.c.stateless {
 			return true
 		}
 	}
@@ -94,10 +93,13 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 		}
 	}
 	if y.x.Cancelled {
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-y.c.over:
+		}
 		return nil
 	}
-	y.p.once("#" + y.x.Number + " " + what(y.live) + " was not answered in the recording")
+	y.p.tally.once("#" + y.x.Number + " " + what(y.live) + " was not answered in the recording")
 	return y.fail(-32603, "not answered in the recording", nil)
 }
 
@@ -116,13 +118,13 @@ func (y *play) notify(s step) {
 		}
 		params = jsonraw.With(params, "progressToken", token)
 	case m.Method == "notifications/message":
-		if y.c.level == "" && y.c.modern || y.c.level != "" && !loud(params, y.c.level) {
+		if y.c.level == "" && y.c.stateless || y.c.level != "" && !loud(params, y.c.level) {
 			return
 		}
-	case y.c.modern && aboutServer(m.Method):
+	case y.c.stateless && aboutServer(m.Method):
 		y.p.hub.publish(m)
 		return
-	case y.c.modern:
+	case y.c.stateless:
 		return
 	case s.guessed && y.c.session != nil && aboutServer(m.Method):
 		if y.c.session.wants(m) {
@@ -133,7 +135,7 @@ func (y *play) notify(s step) {
 	y.send(y.bound(wire.ComposeNotification(m.Method, params)))
 }
 
-// bound puts the live task's id where the recorded one stands in a notification.
+// bound replaces the recorded task's id in a notification by the live one.
 func (y *play) bound(raw []byte) []byte {
 	if y.task == nil {
 		return raw
@@ -151,11 +153,11 @@ func (y *play) bound(raw []byte) []byte {
 func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool) {
 	for _, a := range s.asks {
 		name := capabilityFor(a.method)
-		if name == "" && y.c.modern || name != "" && !y.c.declares(name) {
+		if name == "" && y.c.stateless || name != "" && !y.c.declares(name) {
 			return y.unasked(a, name), true
 		}
 	}
-	if y.c.modern {
+	if y.c.stateless {
 		return y.askInRound(s, at)
 	}
 	waiting := make([]chan *wire.Message, len(s.asks))
@@ -167,8 +169,10 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 	for i, a := range s.asks {
 		select {
 		case got := <-waiting[i]:
-			y.p.compareAnswer("#"+y.x.Number, a, got)
+			y.p.tally.compareAnswer("#"+y.x.Number, a, got)
 		case <-ctx.Done():
+			return nil, true
+		case <-y.c.over:
 			return nil, true
 		}
 	}
@@ -177,8 +181,8 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 
 // unasked answers a client that cannot be asked what the recorded one was.
 func (y *play) unasked(a *ask, capability string) []byte {
-	y.p.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording has no counterpart for this client")
-	if capability == "" || !y.c.modern {
+	y.p.tally.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording has no counterpart for this client")
+	if capability == "" || !y.c.stateless {
 		return y.fail(-32603, "the recorded server sent "+shown([]byte(a.method))+", which this client cannot answer", nil)
 	}
 	required := jsonraw.With(nil, "requiredCapabilities", jsonraw.With(nil, capability, json.RawMessage("{}")))
@@ -192,7 +196,7 @@ func (y *play) askInRound(s step, at int) ([]byte, bool) {
 		found = found || method == y.live.Method
 	}
 	if !found {
-		y.p.once("#" + y.x.Number + ": a request of the server within " + what(y.live) + " has no counterpart in " + modernRevision)
+		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + what(y.live) + " has no counterpart in " + modernRevision)
 		return nil, false
 	}
 	state := jsonraw.Quote(roundState(y.number, at+1))
@@ -213,23 +217,6 @@ func (y *play) askInRound(s step, at int) ([]byte, bool) {
 	return wire.ComposeResult(y.live.ID, b.Bytes()), true
 }
 
-// roundState is the requestState with which a client comes back: it has all that the next round needs, so that
-// a mock that was started again can go on.
-func roundState(number, step int) string { return fmt.Sprintf("mcpc-mock:%d:%d", number, step) }
-
-// roundOf reads what roundState wrote.
-func (p *Player) roundOf(state string) (number, step int, ok bool) {
-	parts := strings.Split(state, ":")
-	if len(parts) != 3 || parts[0] != "mcpc-mock" {
-		return 0, 0, false
-	}
-	number, err1 := strconv.Atoi(parts[1])
-	step, err2 := strconv.Atoi(parts[2])
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return number, step, err1 == nil && err2 == nil && number >= 0 && number < len(p.all) && step > 0
-}
-
 // resumed compares the answers of a round with the recorded ones; false where the step is none.
 func (y *play) resumed(step int) bool {
 	if step > len(y.steps) || y.steps[step-1].asks == nil || y.x.Method != y.live.Method {
@@ -237,53 +224,30 @@ func (y *play) resumed(step int) bool {
 	}
 	given, _ := jsonraw.Object(jsonraw.First(y.live.Params, "inputResponses"))
 	for _, a := range y.steps[step-1].asks {
-		y.p.compareAnswer("#"+y.x.Number, a, &wire.Message{Result: given.Value(a.key)})
+		y.p.tally.compareAnswer("#"+y.x.Number, a, &wire.Message{Result: given.Value(a.key)})
 	}
 	return true
-}
-
-// compareAnswer reports an answer of the client that is not the recorded one. Where none was recorded there
-// is nothing to compare.
-func (p *Player) compareAnswer(where string, a *ask, got *wire.Message) {
-	if a.result == nil && a.failed == nil {
-		return
-	}
-	part, was, is := match.Result, a.result, got.Result
-	if was == nil && is == nil && got.Error != nil {
-		part, was, is = match.Error, a.failed, got.Error.Raw
-	}
-	line := where + ": the answer to " + shown([]byte(a.method)) + " differs"
-	if was == nil || is == nil {
-		p.differed(line + ": one of the recorded and the live one is an error")
-		return
-	}
-	r := match.Compare(was, is, match.Comparison{Part: part, Method: a.method})
-	if r.Same() {
-		return
-	}
-	d := r.Differences[0]
-	p.differed(fmt.Sprintf("%s at %s: recorded %s, live %s", line, shown([]byte(d.Pointer)), p.text(d.Was), p.text(d.Is)))
 }
 
 // end gives the response.
 func (y *play) end(m *wire.Message) []byte {
 	if was := madeIn(m.Result); was != "" && y.live.Method == "tools/call" {
 		if !y.takesTasks() {
-			got, n := y.p.endOf(was)
+			got, n := y.p.tasks.endOf(was)
 			if got == nil {
-				y.p.once("#" + y.x.Number + ": the end of task " + shown([]byte(was)) + " is not in the recording")
+				y.p.tally.once("#" + y.x.Number + ": the end of task " + shown([]byte(was)) + " is not in the recording")
 				return y.fail(-32603, "the end of this task is not in the recording", nil)
 			}
-			y.p.hit(n)
+			y.p.tally.hit(n)
 			m = got
 		} else {
-			y.task = y.p.tasks.begin(was, y.p.o.Now())
+			y.task = y.p.tasks.begin(was)
 		}
 	}
 	if m.Error != nil {
-		return composeError(y.live.ID, errorFor(y.c.modern, y.recordedModern(), y.live.Method, m.Error.Raw))
+		return composeError(y.live.ID, errorFor(y.c.stateless, y.recordedModern(), y.live.Method, m.Error.Raw))
 	}
-	result := resultFor(y.c.modern, y.recordedModern(), y.live.Method, m.Result)
+	result := resultFor(y.c.stateless, y.recordedModern(), y.live.Method, m.Result)
 	if y.task != nil {
 		result, _ = y.task.binder.ToIs(match.Comparison{Part: match.Result, Method: y.live.Method, WasRevision: y.x.Revision, IsRevision: y.c.revision}, result)
 	}
@@ -292,7 +256,7 @@ func (y *play) end(m *wire.Message) []byte {
 
 // takesTasks reports whether the client knows tasks as the recorded server made them.
 func (y *play) takesTasks() bool {
-	if y.c.modern {
+	if y.c.stateless {
 		return y.recordedModern() && y.c.declares("extensions", tasksExtension)
 	}
 	return !y.recordedModern() && jsonraw.First(y.live.Params, "task") != nil

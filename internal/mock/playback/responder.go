@@ -14,7 +14,7 @@ import (
 type responder struct {
 	w http.ResponseWriter
 	// modern maps errors to statuses; batch collects the responses of an array.
-	modern, batch bool
+	stateless, batch bool
 
 	mu      sync.Mutex
 	begun   bool
@@ -84,7 +84,7 @@ func (o *responder) json(raw []byte) {
 // status is that of a response in the modern era.
 func (o *responder) status(raw []byte) int {
 	m := wire.ParseMessage(raw)
-	if !o.modern || m.Error == nil {
+	if !o.stateless || m.Error == nil {
 		return http.StatusOK
 	}
 	switch m.Error.Code {

@@ -31,7 +31,7 @@ type ask struct {
 	result, failed json.RawMessage
 }
 
-// scriptOf puts what crossed for a request into steps. Retries and their answers are left out.
+// scriptOf makes steps of the messages of an exchange. Retries and their answers are left out.
 func scriptOf(x *wire.Exchange) (steps []step) {
 	s := scriptWriter{byID: map[string]*ask{}, before: x.Request.Time}
 	for _, f := range x.Between {

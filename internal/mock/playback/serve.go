@@ -30,25 +30,25 @@ func (p *Player) prepare(c client, m *wire.Message) job {
 	case "initialize":
 		return p.initialize(c, m)
 	case "server/discover":
-		if c.modern && p.o.Eras.modern() {
+		if c.stateless && p.o.Eras.stateless() {
 			return replying(wire.ComposeResult(m.ID, p.openModern()))
 		}
 		return replying(wire.ComposeError(m.ID, -32601, "Method not found"))
 	case "subscriptions/listen":
-		if c.modern {
+		if c.stateless {
 			return job{waits: true, run: func(ctx context.Context, send func([]byte)) []byte {
-				p.listen(ctx, m, send)
+				p.listen(ctx, c, m, send)
 				return nil
 			}}
 		}
 	}
-	if state := jsonraw.First(m.Params, "requestState"); c.modern && (state != nil || jsonraw.First(m.Params, "inputResponses") != nil) && taskOf(m) == "" {
+	if state := jsonraw.First(m.Params, "requestState"); c.stateless && (state != nil || jsonraw.First(m.Params, "inputResponses") != nil) && taskOf(m) == "" {
 		return p.nextRound(c, m, jsonraw.TextOrRaw(state))
 	}
 	if id := taskOf(m); id != "" {
 		return p.taskRequest(c, m, id)
 	}
-	n, near := p.find(c.revision, m)
+	n, near := p.library.find(c.revision, m)
 	if n < 0 {
 		return p.unrecorded(c, m, near)
 	}
@@ -78,14 +78,14 @@ func (p *Player) otherVersion(asked string) json.RawMessage {
 func (p *Player) playing(n int, c client, m *wire.Message, from int, about *task) job {
 	y, err := p.open(n, c, m)
 	if err != nil {
-		p.once("the recording cannot be read any more: " + err.Error())
+		p.tally.once("the recording cannot be read any more: " + err.Error())
 		return replying(composeError(m.ID, failure(-32603, "the recording cannot be read", nil)))
 	}
 	if from > 0 && !y.resumed(from) {
 		return p.unrecorded(c, m, nil)
 	}
 	if from == 0 {
-		p.hit(n)
+		p.tally.hit(n)
 	}
 	y.task = about
 	return job{waits: y.waits(), after: func() { p.follow(n, c) },
@@ -94,7 +94,7 @@ func (p *Player) playing(n int, c client, m *wire.Message, from int, about *task
 
 // nextRound goes on with a request whose last response asked for input.
 func (p *Player) nextRound(c client, m *wire.Message, state string) job {
-	number, step, ok := p.roundOf(state)
+	number, step, ok := p.library.roundOf(state)
 	if !ok {
 		return replying(composeError(m.ID, failure(-32602, "unknown requestState", nil)))
 	}
@@ -103,21 +103,18 @@ func (p *Player) nextRound(c client, m *wire.Message, state string) job {
 
 // taskRequest answers a request about a task.
 func (p *Player) taskRequest(c client, m *wire.Message, id string) job {
-	t := p.task(id)
+	t := p.tasks.task(id)
 	n := -1
 	if t != nil {
-		n = p.aboutTask(t, m.Method)
+		n = p.tasks.exchangeFor(t, m.Method)
 	}
-	if n < 0 || standsAlone(p.exchange(n).Revision) != c.modern {
+	if n < 0 || standsAlone(p.library.exchange(n).Revision) != c.stateless {
 		return replying(p.miss(m, nil))
 	}
-	x := p.exchange(n)
-	p.mu.RLock()
-	r := p.index.Compare(match.Request{Revision: c.revision, Method: m.Method, Params: m.Params}, n)
-	p.mu.RUnlock()
-	if !r.Same() {
+	x := p.library.exchange(n)
+	if r := p.library.compare(match.Request{Revision: c.revision, Method: m.Method, Params: m.Params}, n); !r.Same() {
 		d := r.Differences[0]
-		p.differed("#" + x.Number + " " + what(m) + " at " + shown([]byte(d.Pointer)) + ": recorded " + p.text(d.Was) + ", live " + p.text(d.Is))
+		p.tally.differed("#" + x.Number + " " + what(m) + " at " + shown([]byte(d.Pointer)) + ": recorded " + p.tally.text(d.Was) + ", live " + p.tally.text(d.Is))
 	}
 	return p.playing(n, c, m, 0, t)
 }
@@ -139,12 +136,13 @@ func (p *Player) noted(c client, m *wire.Message) {
 func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
 	obvious := m.Method == "ping" || m.Method == "logging/setLevel" && p.handshake.declares("logging") ||
 		(m.Method == "resources/subscribe" || m.Method == "resources/unsubscribe") && p.handshake.declares("resources", "subscribe")
-	if obvious && !c.modern {
+	if obvious && !c.stateless {
 		p.noted(c, m)
 		return replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 	}
 	if p.o.Nearest && len(near) > 0 && near[0].Distance < 2 {
-		p.differed(what(m) + " is answered as the nearest: " + p.nearText(near[0]))
+		_, text := p.library.nearest(near[0])
+		p.tally.differed(what(m) + " is answered as the nearest: " + text)
 		return p.playing(near[0].Candidate, c, m, 0, nil)
 	}
 	if p.o.Pass != nil {
@@ -153,38 +151,24 @@ func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
 	return replying(p.miss(m, near))
 }
 
-func (p *Player) nearText(n match.Near) string {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	_, text := p.nearest(n)
-	return text
-}
-
 // passing asks a real server, and takes its answer in, so that the next time the request hits.
 func (p *Player) passing(c client, m *wire.Message, near []match.Near) job {
-	return job{waits: true, run: func(ctx context.Context, _ func([]byte)) []byte {
-		got, err := p.o.Pass(ctx, m.Method, m.Params)
+	return job{waits: true, run: func(ctx context.Context, send func([]byte)) []byte {
+		got, revision, err := p.o.Pass(ctx, m.Method, plainParams(m.Params))
 		if err != nil {
-			p.once("pass: " + shown([]byte(err.Error())))
+			p.tally.once("not passed on: " + shown([]byte(err.Error())))
 			return p.miss(m, near)
 		}
-		p.learn(c, m, got)
-		if got.Error != nil {
-			return composeError(m.ID, got.Error.Raw)
-		}
-		return wire.ComposeResult(m.ID, got.Result)
+		p.tally.missed("passed on: " + what(m))
+		n := p.library.learn(m, got, revision)
+		return p.playing(n, c, m, 0, nil).run(ctx, send)
 	}}
 }
 
-// learn adds a request that a real server answered.
-func (p *Player) learn(c client, m, got *wire.Message) {
-	x := wire.Exchange{Request: wire.Frame{Raw: m.Raw, Dir: wire.Sent}, Response: wire.Frame{Raw: got.Raw, Dir: wire.Received}}
-	p.mu.Lock()
-	p.counting.Lock()
-	defer p.mu.Unlock()
-	defer p.counting.Unlock()
-	p.misses++
-	p.say("passed on: " + what(m))
-	p.add(Recorded{Number: "passed", Method: m.Method, Name: match.NameOf(m.Method, m.Params), Revision: c.revision, Answered: true,
-		Request: func() (*wire.Message, error) { return m, nil }, Load: func() (*wire.Exchange, error) { return &x, nil }}, m)
+// plainParams are params without what belongs to one request of one client.
+func plainParams(params json.RawMessage) json.RawMessage {
+	for _, name := range []string{metaVersion, metaCapabilities, metaClient, metaLogLevel, "progressToken"} {
+		params = withoutMeta(params, name)
+	}
+	return params
 }

@@ -56,7 +56,7 @@ func (s *session) ask(method string, params json.RawMessage) ([]byte, chan *wire
 	return wire.ComposeRequest(json.RawMessage(id), method, params), answer
 }
 
-// answered takes an answer of the client to whoever waits for it.
+// answered takes an answer of the client to the play that waits for it.
 func (s *session) answered(m *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,12 +69,10 @@ func (s *session) answered(m *wire.Message) {
 // begin makes a context for a request, which notifications/cancelled ends.
 func (s *session) begin(ctx context.Context, id json.RawMessage) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.over, cancel)
 	s.mu.Lock()
 	s.running[string(id)] = cancel
 	s.mu.Unlock()
 	return ctx, func() {
-		stop()
 		cancel()
 		s.mu.Lock()
 		delete(s.running, string(id))
@@ -133,7 +131,7 @@ func covers(subscribed map[string]bool, uri string) bool {
 func (s *session) client() client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return client{revision: s.revision, capabilities: s.capabilities, level: s.level, session: s}
+	return client{revision: s.revision, capabilities: s.capabilities, level: s.level, session: s, over: s.over.Done()}
 }
 
 func (s *session) setLevel(level string) {

@@ -14,6 +14,9 @@ import (
 
 // tasks are those of the recording, and those of the present run that play them.
 type tasks struct {
+	library *library
+	pace    Pace
+	now     func() time.Time
 	// recorded are the exchanges about each task of the recording, in their order.
 	recorded map[string][]int
 
@@ -28,15 +31,14 @@ type task struct {
 	was     string // its id in the recording
 	binder  *match.Binder
 	started time.Time
-	// recordedAt is when the recorded one was first spoken of.
 	next    map[string]int // by method: how many exchanges of it were played
 	updates int            // how often the client changed it
 }
 
 const mostTasks = 10_000
 
-func newTasks() tasks {
-	return tasks{recorded: map[string][]int{}, live: map[string]*task{}, begun: map[string]int{}}
+func newTasks(l *library, o Options) *tasks {
+	return &tasks{library: l, pace: o.Pace, now: o.Now, recorded: map[string][]int{}, live: map[string]*task{}, begun: map[string]int{}}
 }
 
 // taskOf is the id of the task that a request is about, "" for other requests.
@@ -68,7 +70,7 @@ func madeIn(result json.RawMessage) string {
 }
 
 // begin makes a task of the present run: its id is the recorded one the first time.
-func (t *tasks) begin(was string, now time.Time) *task {
+func (t *tasks) begin(was string) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.begun[was]++
@@ -76,11 +78,11 @@ func (t *tasks) begin(was string, now time.Time) *task {
 	if n := t.begun[was]; n > 1 {
 		id = fmt.Sprintf("%s-%d", was, n)
 	}
-	return t.make(id, was, now)
+	return t.make(id, was)
 }
 
-func (t *tasks) make(id, was string, now time.Time) *task {
-	one := &task{was: was, binder: match.NewBinder(), started: now, next: map[string]int{}}
+func (t *tasks) make(id, was string) *task {
+	one := &task{was: was, binder: match.NewBinder(), started: t.now(), next: map[string]int{}}
 	if id != was {
 		one.binder.Bind("taskId", jsonraw.Quote(was), jsonraw.Quote(id))
 	}
@@ -92,8 +94,7 @@ func (t *tasks) make(id, was string, now time.Time) *task {
 
 // task is that with an id: one that was begun, or one of the recording that was begun before the mock
 // was started again.
-func (p *Player) task(id string) *task {
-	t := &p.tasks
+func (t *tasks) task(id string) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if one := t.live[id]; one != nil {
@@ -102,18 +103,18 @@ func (p *Player) task(id string) *task {
 	if len(t.recorded[id]) == 0 {
 		return nil
 	}
-	return t.make(id, id, p.o.Now())
+	return t.make(id, id)
 }
 
-// aboutTask gives the exchange that a request about a task gets; -1 where there is none.
-func (p *Player) aboutTask(t *task, method string) int {
-	p.tasks.mu.Lock()
-	defer p.tasks.mu.Unlock()
+// exchangeFor gives the exchange that a request about a task gets; -1 where there is none.
+func (t *tasks) exchangeFor(one *task, method string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	changes := 0
 	var all []int
-	for _, n := range p.tasks.recorded[t.was] {
-		switch x := p.exchange(n); {
-		case x.Method == method && (changes <= t.updates || len(all) == 0):
+	for _, n := range t.recorded[one.was] {
+		switch x := t.library.exchange(n); {
+		case x.Method == method && (changes <= one.updates || len(all) == 0):
 			all = append(all, n)
 			if method == "tasks/update" || method == "tasks/cancel" {
 				changes++
@@ -125,34 +126,34 @@ func (p *Player) aboutTask(t *task, method string) int {
 	if len(all) == 0 {
 		return -1
 	}
-	k := min(t.next[method], len(all)-1)
-	if p.o.Pace.Factor > 0 && method == "tasks/get" {
-		k = p.reached(t, all)
+	k := min(one.next[method], len(all)-1)
+	if t.pace.Factor > 0 && method == "tasks/get" {
+		k = t.reached(one, all)
 	}
-	t.next[method]++
+	one.next[method]++
 	if method == "tasks/update" || method == "tasks/cancel" {
-		t.updates++
+		one.updates++
 	}
 	return all[k]
 }
 
 // reached is the last of some polls whose recorded time has come.
-func (p *Player) reached(t *task, polls []int) (k int) {
-	first := p.exchange(p.tasks.recorded[t.was][0]).Time
+func (t *tasks) reached(one *task, polls []int) (k int) {
+	first := t.library.exchange(t.recorded[one.was][0]).Time
 	for i, n := range polls {
-		at := time.Duration(float64(p.exchange(n).Time.Sub(first)) * p.o.Pace.Factor)
-		if p.o.Now().Sub(t.started) >= at {
+		at := time.Duration(float64(t.library.exchange(n).Time.Sub(first)) * t.pace.Factor)
+		if t.now().Sub(one.started) >= at {
 			k = i
 		}
 	}
 	return k
 }
 
-// endOf is the response that a task of the recording led to, for a client that knows no tasks: what
+// endOf is the response that a task of the recording led to, for a client without tasks: what
 // tasks/get or tasks/result ended with. It is nil where that was not recorded.
-func (p *Player) endOf(was string) (m *wire.Message, n int) {
-	for _, n := range p.tasks.recorded[was] {
-		x := p.exchange(n)
+func (t *tasks) endOf(was string) (m *wire.Message, n int) {
+	for _, n := range t.recorded[was] {
+		x := t.library.exchange(n)
 		if !x.Answered || x.Method != "tasks/get" && x.Method != "tasks/result" {
 			continue
 		}

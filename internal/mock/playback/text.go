@@ -15,9 +15,6 @@ func shown(raw []byte) string {
 	return sanitize.Line(jsonraw.Excerpt(raw, mostShown), sanitize.Signs)
 }
 
-// text is shown without secrets.
-func (p *Player) text(raw []byte) string { return shown([]byte(p.o.Hide(string(raw)))) }
-
 // composeError gives the response with an error whose bytes are kept.
 func composeError(id, failed json.RawMessage) []byte {
 	var b jsonraw.Builder
