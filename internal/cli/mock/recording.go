@@ -2,8 +2,10 @@ package mock
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcpc/internal/capture"
@@ -35,19 +37,19 @@ func recordingOf(rows []*capture.Row) (rec playback.Recording, left int, err err
 			rec.Exchanges = append(rec.Exchanges, exchangeOf(row))
 		}
 	}
-	room := mostApart
+	slices.SortStableFunc(apart, func(a, b apartMessage) int {
+		return cmp.Or(cmp.Compare(a.run, b.run), a.frame.Time.Compare(b.frame.Time))
+	})
+	room, after := mostApart, -1
 	for _, a := range apart {
 		if room -= len(a.message.Raw); room < 0 {
 			left++
 			continue
 		}
-		after := -1
-		for i, x := range rec.Exchanges {
-			if x.Run < a.run || x.Run == a.run && x.Time.Before(a.frame.Time) {
-				after = i
-			}
+		for after+1 < len(rec.Exchanges) && a.follows(rec.Exchanges[after+1]) {
+			after++
 		}
-		rec.Unrequested = append(rec.Unrequested, playback.Unrequested{After: after, Message: a.message, Answer: a.answer})
+		rec.Unrequested = append(rec.Unrequested, playback.Unrequested{After: after, Time: a.frame.Time, Message: a.message, Answer: a.answer})
 	}
 	return rec, left, nil
 }
@@ -86,6 +88,11 @@ type apartMessage struct {
 	frame   wire.Frame
 	message *wire.Message
 	answer  *wire.Message
+}
+
+// follows reports that the message came behind the request of an exchange.
+func (a apartMessage) follows(x playback.Recorded) bool {
+	return x.Run < a.run || x.Run == a.run && x.Time.Before(a.frame.Time)
 }
 
 // messagesApart are the messages of a row that is no request of the client: of a stream or a pipe, of a subscription,

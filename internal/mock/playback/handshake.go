@@ -56,7 +56,7 @@ func (h *handshake) complete(all []Recorded) {
 	if from == nil {
 		h.invented = true
 		for _, x := range all {
-			if name := capabilityOf(x.Method); name != "" {
+			if name := capabilityOf(x.Method); name != "" && name != "tasks" {
 				h.capabilities = jsonraw.With(h.capabilities, name, json.RawMessage("{}"))
 			}
 		}

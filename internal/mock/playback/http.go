@@ -196,7 +196,7 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 		case wire.Notification:
 			s.told(item)
 			if item.Method == "notifications/initialized" {
-				e.p.follow(-1, c)
+				e.p.sendApart(e.p.after[-1], c)
 			}
 		default:
 			s.answered(item)

@@ -31,8 +31,9 @@ var listKinds = []struct{ member, method, capability string }{
 	{"resourcesListChanged", "notifications/resources/list_changed", "resources"},
 }
 
-// listen acknowledges a subscription, and serves it until ctx is done. send must not block.
-func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send func([]byte)) {
+// listen acknowledges a subscription, and serves it until ctx is done, which is not answered, or the client
+// has gone.
+func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send func([]byte)) []byte {
 	asked := jsonraw.First(m.Params, "notifications")
 	l := &listener{id: m.ID, kinds: map[string]bool{}, send: send}
 	granted := json.RawMessage("{}")
@@ -58,7 +59,7 @@ func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send fun
 	}
 	p.hub.open[l] = true
 	p.hub.mu.Unlock()
-	p.follow(-1, c)
+	p.sendApart(p.after[-1], c)
 	select {
 	case <-ctx.Done():
 	case <-c.over:
@@ -66,6 +67,10 @@ func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send fun
 	p.hub.mu.Lock()
 	delete(p.hub.open, l)
 	p.hub.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return wire.ComposeResult(m.ID, withMeta(json.RawMessage(`{"resultType":"complete"}`), metaSubscription, m.ID))
 }
 
 func words(list json.RawMessage) map[string]bool {
@@ -108,9 +113,9 @@ func aboutServer(method string) bool {
 	return true
 }
 
-// follow sends what the recorded server sent of its own accord behind an exchange.
-func (p *Player) follow(n int, c client) {
-	for _, u := range p.after[n] {
+// sendApart sends what the recorded server sent of its own accord.
+func (p *Player) sendApart(all []Unrequested, c client) {
+	for _, u := range all {
 		m := u.Message
 		switch {
 		case m.Kind == wire.Request && c.stateless:

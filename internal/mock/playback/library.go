@@ -20,9 +20,10 @@ type library struct {
 	level match.Level
 	tally *tally
 
-	mu    sync.RWMutex // of what follows, which grows with learn
-	all   []Recorded
-	index *match.Index
+	mu      sync.RWMutex // of what follows, which grows with learn
+	all     []Recorded
+	index   *match.Index
+	methods map[string]bool
 	// tasked says of each whether the recorded request asked for a task, as clients do up to 2025-11-25.
 	tasked []bool
 }
@@ -30,6 +31,7 @@ type library struct {
 // add takes in one exchange. The caller holds mu, or is New.
 func (l *library) add(x Recorded, m *wire.Message) {
 	params, asked := withoutTask(m.Method, m.Params)
+	l.methods[m.Method] = true
 	l.all, l.tasked = append(l.all, x), append(l.tasked, asked)
 	l.index.Add(match.Request{Revision: x.Revision, Method: m.Method, Params: params})
 }
@@ -60,6 +62,13 @@ func (l *library) exchange(n int) Recorded {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.all[n]
+}
+
+// knows reports whether a method was recorded.
+func (l *library) knows(method string) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.methods[method]
 }
 
 // place names an exchange.

@@ -39,6 +39,7 @@ type play struct {
 	number int
 	x      Recorded
 	steps  []step
+	after  []Unrequested // what came behind the response
 	task   *task
 	send   func(raw []byte)
 }
@@ -52,7 +53,7 @@ func (p *Player) open(n int, c client, m *wire.Message) (*play, error) {
 	}
 	one := &play{p: p, c: c, live: m, number: n, x: x}
 	if e != nil {
-		one.steps = scriptOf(e)
+		one.steps, one.after = withApart(scriptOf(e), p.after[n])
 	}
 	return one, nil
 }
@@ -84,6 +85,8 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 		switch {
 		case s.note != nil:
 			y.notify(s)
+		case s.apart != nil:
+			y.p.sendApart([]Unrequested{*s.apart}, y.c)
 		case s.asks != nil:
 			if reply, stop := y.ask(ctx, s, i); stop {
 				return reply
@@ -241,7 +244,7 @@ func (y *play) end(m *wire.Message) []byte {
 			y.p.tally.hit(n)
 			m = got
 		} else {
-			y.task = y.p.tasks.begin(was)
+			y.task = y.p.tasks.begin(was, y.x.Time)
 		}
 	}
 	if m.Error != nil {

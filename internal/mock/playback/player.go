@@ -28,8 +28,9 @@ type Recorded struct {
 
 // Unrequested is a message of the server that belongs to no request of the client.
 type Unrequested struct {
-	// After is the index of the exchange that it followed, -1 where it preceded all of them.
+	// After is the index of the exchange whose request it followed, -1 where it preceded all of them.
 	After   int
+	Time    time.Time
 	Message *wire.Message
 	// Answer is the client's to a request of the server; nil elsewhere.
 	Answer *wire.Message
@@ -86,7 +87,7 @@ type Player struct {
 // New reads through a recording once. The error is that of its file.
 func New(r Recording, o Options) (*Player, error) {
 	t := &tally{repeat: o.Repeat, report: o.Report, hide: o.Hide, repeats: map[int]int{}, hits: map[int]int{}, told: map[string]bool{}}
-	l := &library{level: o.Level, tally: t}
+	l := &library{level: o.Level, tally: t, methods: map[string]bool{}}
 	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.load})
 	p := &Player{o: o, library: l, tally: t, tasks: newTasks(l, o), after: map[int][]Unrequested{}}
 	for _, u := range r.Unrequested {
@@ -132,7 +133,7 @@ func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 	}
 	p.tally.missed(line)
 	code, text := int64(-32602), "the recording has no such request"
-	if capability := capabilityOf(m.Method); capability == "" || !p.handshake.declares(capability) {
+	if capability := capabilityOf(m.Method); !p.library.knows(m.Method) && (capability == "" || !p.handshake.declares(capability)) {
 		code, text = -32601, "Method not found"
 	}
 	return composeError(m.ID, failure(code, text, jsonraw.With(nil, "nearest", jsonraw.List(items))))

@@ -9,13 +9,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A step is one thing that the recorded server did for a request: exactly one of note, asks and end is set.
+// A step is one thing that the recorded server did for a request: exactly one of note, apart, asks and end is set.
 type step struct {
-	// wait is how long after the message before it came, of whichever side.
+	// wait is how long after the message before it came, of whichever side; at is when.
 	wait time.Duration
+	at   time.Time
 	// note is a notification, guessed where nothing says that it belongs to the request.
 	note    *wire.Message
 	guessed bool
+	// apart is a message that belongs to no request, and came before the response.
+	apart *Unrequested
 	// asks are requests that the server made at once. round is the result in which it made them, nil
 	// where they were messages of their own.
 	asks  []*ask
@@ -60,29 +63,29 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 	}
 	switch {
 	case m.Kind == wire.Notification && m.Method != "notifications/cancelled" && m.Method != "notifications/subscriptions/acknowledged":
-		s.steps = append(s.steps, step{wait: wait, note: m, guessed: guessed})
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, note: m, guessed: guessed})
 		s.open = false
 	case m.Kind == wire.Request:
-		s.asks(m, wait)
+		s.asks(m, wait, f.Time)
 	case m.Kind == wire.Response && asksForInput(m.Result):
-		s.steps = append(s.steps, step{wait: wait, asks: asksIn(m.Result), round: m.Result})
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, asks: asksIn(m.Result), round: m.Result})
 		s.open = false
 	case last && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
-		s.steps = append(s.steps, step{wait: wait, end: m})
+		s.steps = append(s.steps, step{wait: wait, at: f.Time, end: m})
 	}
 }
 
 // asks adds a request of the server, to the last step where that still waits for its answers.
-func (s *scriptWriter) asks(m *wire.Message, wait time.Duration) {
+func (s *scriptWriter) asks(m *wire.Message, wait time.Duration, at time.Time) {
 	s.asked++
 	a := &ask{key: fmt.Sprintf("request-%d", s.asked), method: m.Method, params: m.Params}
 	s.byID[string(m.ID)] = a
 	if !s.open {
-		s.steps = append(s.steps, step{wait: wait})
+		s.steps = append(s.steps, step{wait: wait, at: at})
 		s.open = true
 	}
-	at := &s.steps[len(s.steps)-1]
-	at.asks = append(at.asks, a)
+	last := &s.steps[len(s.steps)-1]
+	last.asks = append(last.asks, a)
 }
 
 // answered notes what the client said: an answer, or the answers of a round.
@@ -118,4 +121,17 @@ func asksIn(result json.RawMessage) []*ask {
 		all = append(all, &ask{key: m.Name, method: jsonraw.TextOrRaw(jsonraw.First(m.Value, "method")), params: jsonraw.First(m.Value, "params")})
 	}
 	return all
+}
+
+// withApart inserts the messages that came before a response and belong to no request, and gives those that
+// came behind it.
+func withApart(steps []step, apart []Unrequested) (all []step, after []Unrequested) {
+	for _, s := range steps {
+		for s.end != nil && len(apart) > 0 && apart[0].Time.Before(s.at) {
+			all = append(all, step{at: apart[0].Time, apart: &apart[0]})
+			apart = apart[1:]
+		}
+		all = append(all, s)
+	}
+	return all, apart
 }

@@ -37,8 +37,7 @@ func (p *Player) prepare(c client, m *wire.Message) job {
 	case "subscriptions/listen":
 		if c.stateless {
 			return job{waits: true, run: func(ctx context.Context, send func([]byte)) []byte {
-				p.listen(ctx, c, m, send)
-				return nil
+				return p.listen(ctx, c, m, send)
 			}}
 		}
 	}
@@ -88,7 +87,7 @@ func (p *Player) playing(n int, c client, m *wire.Message, from int, about *task
 		p.tally.hit(n)
 	}
 	y.task = about
-	return job{waits: y.waits(), after: func() { p.follow(n, c) },
+	return job{waits: y.waits(), after: func() { p.sendApart(y.after, c) },
 		run: func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, from, send) }}
 }
 

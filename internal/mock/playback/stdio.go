@@ -77,7 +77,7 @@ func (q *pipe) take(ctx context.Context, m *wire.Message) {
 	case wire.Notification:
 		q.s.told(m)
 		if m.Method == "notifications/initialized" && q.p.o.Eras.sessions() {
-			q.p.follow(-1, q.s.client())
+			q.p.sendApart(q.p.after[-1], q.s.client())
 		}
 	case wire.Response, wire.ErrorResponse:
 		q.s.answered(m)

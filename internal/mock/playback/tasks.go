@@ -31,8 +31,10 @@ type task struct {
 	was     string // its id in the recording
 	binder  *match.Binder
 	started time.Time
-	next    map[string]int // by method: how many exchanges of it were played
-	updates int            // how often the client changed it
+	// recordedAt is when the recorded one was made, or first asked about.
+	recordedAt time.Time
+	next       map[string]int // by method: how many exchanges of it were played
+	updates    int            // how often the client changed it
 }
 
 const mostTasks = 10_000
@@ -69,8 +71,8 @@ func madeIn(result json.RawMessage) string {
 	return id
 }
 
-// begin makes a task of the present run: its id is the recorded one the first time.
-func (t *tasks) begin(was string) *task {
+// begin makes a task of the present run, of one that was made at a time: its id is the recorded one the first time.
+func (t *tasks) begin(was string, at time.Time) *task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.begun[was]++
@@ -78,11 +80,11 @@ func (t *tasks) begin(was string) *task {
 	if n := t.begun[was]; n > 1 {
 		id = fmt.Sprintf("%s-%d", was, n)
 	}
-	return t.make(id, was)
+	return t.make(id, was, at)
 }
 
-func (t *tasks) make(id, was string) *task {
-	one := &task{was: was, binder: match.NewBinder(), started: t.now(), next: map[string]int{}}
+func (t *tasks) make(id, was string, at time.Time) *task {
+	one := &task{was: was, binder: match.NewBinder(), started: t.now(), recordedAt: at, next: map[string]int{}}
 	if id != was {
 		one.binder.Bind("taskId", jsonraw.Quote(was), jsonraw.Quote(id))
 	}
@@ -103,7 +105,7 @@ func (t *tasks) task(id string) *task {
 	if len(t.recorded[id]) == 0 {
 		return nil
 	}
-	return t.make(id, id)
+	return t.make(id, id, t.library.exchange(t.recorded[id][0]).Time)
 }
 
 // exchangeFor gives the exchange that a request about a task gets; -1 where there is none.
@@ -139,9 +141,8 @@ func (t *tasks) exchangeFor(one *task, method string) int {
 
 // reached is the last of some polls whose recorded time has come.
 func (t *tasks) reached(one *task, polls []int) (k int) {
-	first := t.library.exchange(t.recorded[one.was][0]).Time
 	for i, n := range polls {
-		at := time.Duration(float64(t.library.exchange(n).Time.Sub(first)) * t.pace.Factor)
+		at := time.Duration(float64(t.library.exchange(n).Time.Sub(one.recordedAt)) * t.pace.Factor)
 		if t.now().Sub(one.started) >= at {
 			k = i
 		}
