@@ -71,7 +71,7 @@ error. An action that the transport does not support, such as status with
 
 func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if o.script == "" {
-		return usage.New("mock needs a script", "use --script FILE; "+wire.Run("help mock-scripts")+" describes it")
+		return usage.New("mock needs a recording, or a script", wire.Run("mock last")+" plays the last recording, --script FILE a script")
 	}
 	text, _, err := f.Input("@" + o.script) // - is standard input
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/mock/playback"
 	"mcpc/internal/render/term"
@@ -90,7 +91,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		return usage.New(word+" has no request of a client to play", wire.Run("log")+" lists recordings")
 	}
 	if left > 0 {
-		f.Warn(fmt.Sprintf("%d messages outside of requests are left out: more than %s of them", left, term.Bytes(mostApart)))
+		f.Warn(english.Plural(left, "message") + " outside of requests left out: there are more than " + term.Bytes(mostApart))
 	}
 	if to := o.play.passTo(); to != "" {
 		s := &spy{f: f, to: to}
@@ -113,10 +114,10 @@ func refuseHidden(f *cmdutil.Factory, rows []*capture.Row, allowed bool) error {
 		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
 	case n > 0 && !allowed:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Refused,
-			Text: fmt.Sprintf("%d messages that would be served hold hidden values (%s)", n, fewOf(where)),
+			Text: "secrets are hidden in " + english.Plural(n, "message") + " that a client would get: " + fewOf(where),
 			Hint: "--allow-redacted serves the placeholders instead of the values"})
 	case n > 0:
-		f.Warn(fmt.Sprintf("%d messages are served with placeholders instead of hidden values (%s)", n, fewOf(where)))
+		f.Warn("secrets are hidden in " + english.Plural(n, "message") + " that a client gets: " + fewOf(where))
 	}
 	return nil
 }
@@ -132,25 +133,15 @@ func introduce(f *cmdutil.Factory, rec playback.Recording, rows []*capture.Row) 
 			newest = row.Time
 		}
 	}
-	text := fmt.Sprintf("%d recorded exchanges", len(rec.Exchanges))
+	text := english.Plural(len(rec.Exchanges), "recorded exchange")
 	if server != "" {
 		text += " of " + term.Line(server)
 	}
-	f.Note(text + fmt.Sprintf(", recorded %s ago (%s)", age(f.Now().Sub(newest)), newest.UTC().Format(time.DateOnly)))
-}
-
-// age is a time as a person says it.
-func age(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch d = max(0, d); {
-	case d >= 2*day:
-		return fmt.Sprintf("%d days", d/day)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%d hours", d/time.Hour)
-	case d >= 2*time.Minute:
-		return fmt.Sprintf("%d minutes", d/time.Minute)
+	ago := english.Ago(f.Now(), newest)
+	if days := int(f.Now().Sub(newest).Hours() / 24); days > 0 {
+		ago = english.Plural(days, "day") + " ago (" + newest.UTC().Format(time.DateOnly) + ")"
 	}
-	return fmt.Sprintf("%d s", d/time.Second)
+	f.Note(text + ", recorded " + ago)
 }
 
 func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.Player) error {
@@ -170,7 +161,7 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.P
 	}
 	if o.play.failOnMiss && c.Misses+c.NearMisses > 0 {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Many: true,
-			Text: fmt.Sprintf("%d misses, %d near misses", c.Misses, c.NearMisses)})
+			Text: missesOf(c)})
 	}
 	return err
 }
@@ -222,8 +213,12 @@ func showCoverage(f *cmdutil.Factory, c playback.Coverage, stdio bool) error {
 	if err := term.Table(w, style, []string{"METHOD", "NAME", "RECORDED", "PLAYED", "TIMES"}, coverageRows(c)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d recorded exchanges played; %d misses, %d near misses\n", c.Played, len(c.Exchanges), c.Misses, c.NearMisses)
+	_, err := fmt.Fprintf(w, "%d of %s played; %s\n", c.Played, english.Plural(len(c.Exchanges), "recorded exchange"), missesOf(c))
 	return err
+}
+
+func missesOf(c playback.Coverage) string {
+	return fmt.Sprintf("%d misses, %d near misses", c.Misses, c.NearMisses)
 }
 
 // coverageRows sum up the exchanges that asked for the same: how many were recorded, how many of them were
