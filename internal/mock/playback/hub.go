@@ -139,16 +139,21 @@ func (p *Player) askApart(u Unrequested, s *session) {
 	}
 	raw, answer := s.ask(m.Method, m.Params)
 	s.push(raw)
+	a := &ask{method: m.Method}
+	if u.Answer != nil {
+		a.result = u.Answer.Result
+		if u.Answer.Error != nil {
+			a.failed = u.Answer.Error.Raw
+		}
+	}
+	p.compareLater(s.client(), "after "+p.library.place(u.After), a, answer)
+}
+
+// compareLater compares an answer that nothing waits for, when it comes.
+func (p *Player) compareLater(c client, where string, a *ask, answer <-chan *wire.Message) {
 	select {
 	case got := <-answer:
-		a := &ask{method: m.Method}
-		if u.Answer != nil {
-			a.result = u.Answer.Result
-			if u.Answer.Error != nil {
-				a.failed = u.Answer.Error.Raw
-			}
-		}
-		p.tally.compareAnswer("after "+p.library.place(u.After), a, got)
-	case <-s.over.Done():
+		p.tally.compareAnswer(where, a, got)
+	case <-c.over:
 	}
 }

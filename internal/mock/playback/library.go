@@ -88,7 +88,11 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 	hits := l.choose(m, found.Hits, asked)
 	switch {
 	case len(hits) > 0:
-		return l.tally.turn(hits), nil
+		n = l.tally.turn(hits)
+		if found.Report.HangsOnHidden() {
+			l.tally.once("#" + l.all[n].Number + " " + shown([]byte(m.Method)) + ": matched a hidden value of the recording")
+		}
+		return n, nil
 	case len(found.Hits) > 0: // the same request but for a cursor
 		was := jsonraw.First(l.load(found.Hits[0]).Params, "cursor")
 		return -1, []match.Near{{Candidate: found.Hits[0], Distance: 1, Differences: 1,

@@ -20,7 +20,7 @@ type step struct {
 	// apart is a message that belongs to no request, and came before the response.
 	apart *Unrequested
 	// asks are requests that the server made at once. round is the result in which it made them, nil
-	// where they were messages of their own.
+	// where they were messages of their own; guessed is set where nothing says that they belong to the request.
 	asks  []*ask
 	round json.RawMessage
 	// end is the response.
@@ -32,16 +32,26 @@ type ask struct {
 	key, method    string
 	params         json.RawMessage
 	result, failed json.RawMessage
+	// late is set where the response to the client's request did not wait for the answer.
+	late bool
 }
 
 // scriptOf makes steps of the messages of an exchange. Retries and their answers are left out.
 func scriptOf(x *wire.Exchange) (steps []step) {
 	s := scriptWriter{byID: map[string]*ask{}, before: x.Request.Time}
+	ended := x.Response.Raw == nil
+	end := func() {
+		s.add(wire.ParseMessage(x.Response.Raw), x.Response, false, true)
+		ended, s.ended = true, true
+	}
 	for _, f := range x.Between {
+		if !ended && f.Seq > x.Response.Seq { // what came late
+			end()
+		}
 		s.add(wire.ParseMessage(f.Raw), f, x.Guessed(f), false)
 	}
-	if x.Response.Raw != nil {
-		s.add(wire.ParseMessage(x.Response.Raw), x.Response, false, true)
+	if !ended {
+		end()
 	}
 	return s.steps
 }
@@ -52,6 +62,7 @@ type scriptWriter struct {
 	before time.Time
 	open   bool // the last step asks, and no answer came yet
 	asked  int
+	ended  bool // the response came
 }
 
 func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
@@ -61,12 +72,15 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 		s.answered(m)
 		return
 	}
+	if s.ended {
+		return
+	}
 	switch {
 	case m.Kind == wire.Notification && m.Method != "notifications/cancelled" && m.Method != "notifications/subscriptions/acknowledged":
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, note: m, guessed: guessed})
 		s.open = false
 	case m.Kind == wire.Request:
-		s.asks(m, wait, f.Time)
+		s.asks(m, wait, f.Time, guessed)
 	case m.Kind == wire.Response && asksForInput(m.Result):
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, asks: asksIn(m.Result), round: m.Result})
 		s.open = false
@@ -76,12 +90,12 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 }
 
 // asks adds a request of the server, to the last step where that still waits for its answers.
-func (s *scriptWriter) asks(m *wire.Message, wait time.Duration, at time.Time) {
+func (s *scriptWriter) asks(m *wire.Message, wait time.Duration, at time.Time, guessed bool) {
 	s.asked++
 	a := &ask{key: fmt.Sprintf("request-%d", s.asked), method: m.Method, params: m.Params}
 	s.byID[string(m.ID)] = a
 	if !s.open {
-		s.steps = append(s.steps, step{wait: wait, at: at})
+		s.steps = append(s.steps, step{wait: wait, at: at, guessed: guessed})
 		s.open = true
 	}
 	last := &s.steps[len(s.steps)-1]
@@ -95,7 +109,7 @@ func (s *scriptWriter) answered(m *wire.Message) {
 		if m.Error != nil {
 			a.failed = m.Error.Raw
 		}
-		s.open = false
+		s.open, a.late = false, s.ended
 		return
 	}
 	given, _ := jsonraw.Object(jsonraw.First(m.Params, "inputResponses"))
