@@ -199,7 +199,8 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 func (y *play) askable(s step) (all []*ask) {
 	for _, a := range s.asks {
 		name := capabilityFor(a.method)
-		unable := name == "roots" && !y.c.declares(name) && s.guessed || y.c.stateless && (name == "" || a.late)
+		apart := name == "roots" && s.guessed
+		unable := apart && !y.c.declares(name) || y.c.stateless && (name == "" || a.late || apart)
 		if unable && s.round == nil {
 			y.p.tally.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording is not played: it has no counterpart for this client")
 			continue

@@ -432,3 +432,40 @@ func TestErasThatAreNotServed(t *testing.T) {
 	> {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
 	< {"id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)
 }
+
+// A server asks for roots once a session, while it answers something else. That is no round of that request.
+func TestRootsOfTheSession(t *testing.T) {
+	lines := opening + `
+	> {"id":2,"method":"tools/call","params":{"name":"n"}}
+	< {"id":10,"method":"roots/list"}
+	> {"id":10,"result":{"roots":[]}}
+	< {"id":2,"result":{}}`
+	p, said := player(t, recordingOf(talk(lines)), nil)
+	plays(t, p, `
+	> {"id":1,"method":"tools/call","params":{"name":"n","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}}
+	< {"id":1,"result":{"resultType":"complete"}}`)
+	if !said.has("#2: roots/list of the recording is not played") {
+		t.Errorf("reported %q", said.lines)
+	}
+	plays(t, p, `
+	> {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}}}}
+	< {"id":1,"result":{"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}},"serverInfo":{"version":"7","name":"s"},"instructions":"i","protocolVersion":"2025-11-25"}}
+	> {"id":2,"method":"tools/call","params":{"name":"n"}}
+	< {"id":1,"method":"roots/list"}
+	> {"id":1,"result":{"roots":[]}}
+	< {"id":2,"result":{}}`)
+}
+
+// An answer that the response did not wait for is not waited for.
+func TestALateAnswer(t *testing.T) {
+	lines := opening + `
+	> {"id":2,"method":"tools/call","params":{"name":"n"}}
+	< {"id":10,"method":"sampling/createMessage","params":{}}
+	< {"id":2,"result":{}}
+	> {"id":10,"result":{"role":"assistant"}}`
+	p, _ := player(t, recordingOf(talk(lines)), nil)
+	plays(t, p, opening+`
+	> {"id":2,"method":"tools/call","params":{"name":"n"}}
+	< {"id":1,"method":"sampling/createMessage","params":{}}
+	< {"id":2,"result":{}}`)
+}
