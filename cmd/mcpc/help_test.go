@@ -201,7 +201,15 @@ var exampleFiles = map[string]string{
 	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
 		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 	"config.toml": "[mcp_servers.box]\ncommand = \"mcpc\"\nargs = [\"demo\", \"--stdio\"]\n",
-	"mcp.json":    `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
+	"sums.jsonl": `{"mcpc-traffic":1,"started":"2026-11-01T00:00:00Z","by":"tap"}
+{"seq":1,"time":"2026-11-01T00:00:01Z","dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\"}}"}
+{"seq":2,"time":"2026-11-01T00:00:02Z","dir":"received","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}"}
+{"seq":3,"time":"2026-11-01T00:00:03Z","dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}"}
+{"seq":4,"time":"2026-11-01T00:00:04Z","dir":"received","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[{\"name\":\"get-sum\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"number\"},\"b\":{\"type\":\"number\"}}}}]}}"}
+{"seq":5,"time":"2026-11-01T00:00:05Z","dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"get-sum\",\"arguments\":{\"a\":1,\"b\":2}}}"}
+{"seq":6,"time":"2026-11-01T00:00:06Z","dir":"received","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"3\"}]}}"}
+`,
+	"mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
 }
 
 // shownFile is the file of the examples that a help shows: its name, and its text without

@@ -53,7 +53,7 @@ var SeeAlso = map[string]string{
 	"logout":       "login, auth",
 	"man":          "completion, help exit-codes",
 	"check":        "run, show, log, mock",
-	"mock":         "help mock-scripts, demo, tap, proxy",
+	"mock":         "help mock-scripts, demo, tap, proxy, log",
 	"ping":         "info, explain ping",
 	"prompt":       "list, describe, help arguments",
 	"proxy":        "tap, log",

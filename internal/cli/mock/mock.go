@@ -31,10 +31,17 @@ func NewMock(f *cmdutil.Factory) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
 		Use:   "mock CAPTURE | --script FILE",
-		Short: "run a scripted mock server (fault injection)",
-		Long: `Run a mock server from a script, to test how a client handles faults. Without
-rules the mock behaves like a correct server; the script lists the differences.
-This is fault.txt of the examples below:
+		Short: "play a recorded server, or a script of faults",
+		Long: `Play the server of a recording to any client, over HTTP or stdio, in all
+revisions, whatever it was recorded in: results, lists and instructions byte for
+byte, notifications, progress and the server's requests in the recorded order.
+A request finds its recorded answer by method and params; one that was not
+recorded is an error that names the nearest ones, and is reported. The end shows
+which exchanges were played. The recording is a number, last, or a file.
+
+With --script, run a mock server from a script, to test how a client handles
+faults. Without rules it behaves like a correct server; the script lists the
+differences. This is fault.txt of the examples below:
 
     speaks ` + client.Revisions()[1] + `
     tool echo {"type":"object"}
@@ -45,17 +52,20 @@ This is fault.txt of the examples below:
 It supports that revision, has one tool, and responds to the second call with an
 error. An action that the transport does not support, such as status with
 --stdio, is an error at the start. mcpc help mock-scripts describes all of it.`,
-		Example: `  mcpc mock --script fault.txt --listen 127.0.0.1:3001
+		Example: `  mcpc call get-sum a=1 b=2 -s demo --record sums.jsonl
+  mcpc call get-sum a=1 b=2 -- mcpc mock sums.jsonl --stdio
+  mcpc mock sums.jsonl --listen 127.0.0.1:3001 --fail-on-miss
+  mcpc mock --script fault.txt --listen 127.0.0.1:3001
   mcpc list -- mcpc mock --script fault.txt --stdio
   mcpc info -vv -- mcpc mock --script fault.txt --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.stdio && cmd.Flags().Changed("listen") {
 				return usage.New("--stdio and --listen exclude each other", "")
 			}
-			if len(args) == 1 && o.script == "" {
+			switch {
+			case len(args) == 1 && o.script == "":
 				return runPlay(cmd.Context(), f, o, args[0])
-			}
-			if len(args) > 1 || len(args) == 1 {
+			case len(args) > 0:
 				return usage.New("mock takes one recording, or --script FILE", "")
 			}
 			return runMock(cmd.Context(), f, o)

@@ -102,8 +102,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	if err != nil {
 		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
 	}
-	introduce(f, rec, rows)
-	return serve(ctx, f, o, p)
+	return serve(ctx, f, o, p, func() { introduce(f, rec, rows) })
 }
 
 // refuseHidden refuses a recording whose results lack secrets, which a client would take for the values.
@@ -144,13 +143,15 @@ func introduce(f *cmdutil.Factory, rec playback.Recording, rows []*capture.Row) 
 	f.Note(text + ", recorded " + ago)
 }
 
-func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.Player) error {
+// serve plays until the client or the user ends it. begun is called when clients can come.
+func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.Player, begun func()) error {
 	f.Talking.Store(true)
 	var err error
 	if o.stdio {
+		begun()
 		err = playStdio(ctx, f, p)
 	} else {
-		err = playHTTP(ctx, f, o.listen, p)
+		err = playHTTP(ctx, f, o.listen, p, begun)
 	}
 	if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok && exit.Outcome.Kind != wire.Signal {
 		return err
@@ -181,12 +182,13 @@ func playStdio(ctx context.Context, f *cmdutil.Factory, p *playback.Player) erro
 	}
 }
 
-func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playback.Player) error {
+func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playback.Player, begun func()) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
+	begun()
 	server := &http.Server{Handler: p.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
