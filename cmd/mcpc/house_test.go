@@ -88,7 +88,7 @@ var eraFiles = []string{
 	"internal/client/task_legacy.go", "internal/client/task_modern.go",
 	"internal/client/auth/era.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/lint/conv/era.go", "internal/mock/behavior.go",
-	"internal/mock/playback/era.go",
+	"internal/mock/playback/bridge/era.go",
 }
 
 const (

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/mock/playback"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -44,11 +45,11 @@ func (o *playOptions) addTo(cmd *cobra.Command) {
 
 // player reads the options of a Player.
 func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
-	p := playback.Options{Eras: playback.Eras(o.era), Repeat: playback.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
+	p := playback.Options{Eras: bridge.Eras(o.era), Repeat: playback.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
 		Report: f.Note, Hide: f.Secrets.Text, Now: f.Now, SessionID: rand.Text}
 	var err error
 	switch {
-	case p.Eras != playback.BothEras && p.Eras != playback.LegacyOnly && p.Eras != playback.ModernOnly:
+	case p.Eras != bridge.BothEras && p.Eras != bridge.LegacyOnly && p.Eras != bridge.ModernOnly:
 		return p, usage.New(fmt.Sprintf("--era must be both, legacy or modern, not %q", o.era), "")
 	case p.Repeat != playback.InOrder && p.Repeat != playback.Last && p.Repeat != playback.Cycle:
 		return p, usage.New(fmt.Sprintf("--repeat must be in-order, last or cycle, not %q", o.repeat), "")

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -21,7 +22,7 @@ type handshake struct {
 
 // learn looks at one exchange. The last one counts.
 func (h *handshake) learn(x Recorded, n int) error {
-	if !isOpening(x.Method) || !x.Answered {
+	if !bridge.IsOpening(x.Method) || !x.Answered {
 		return nil
 	}
 	e, err := x.Load()
@@ -51,12 +52,12 @@ func (h *handshake) complete(all []Recorded) {
 	h.capabilities, h.instructions = members.Value("capabilities"), members.Value("instructions")
 	h.identity = members.Value("serverInfo")
 	if h.identity == nil {
-		h.identity = jsonraw.First(members.Value("_meta"), metaServer)
+		h.identity = jsonraw.First(members.Value("_meta"), bridge.MetaServer)
 	}
 	if from == nil {
 		h.invented = true
 		for _, x := range all {
-			if name := capabilityOf(x.Method); name != "" && name != "tasks" {
+			if name := bridge.ServerCapability(x.Method); name != "" && name != "tasks" {
 				h.capabilities = jsonraw.With(h.capabilities, name, json.RawMessage("{}"))
 			}
 		}
@@ -88,7 +89,7 @@ func (p *Player) openLegacy(revision string) json.RawMessage {
 	}
 	capabilities := h.capabilities
 	if extensions := jsonraw.First(capabilities, "extensions"); extensions != nil {
-		capabilities = jsonraw.With(capabilities, "extensions", jsonraw.Without(extensions, tasksExtension))
+		capabilities = jsonraw.With(capabilities, "extensions", jsonraw.Without(extensions, bridge.TasksExtension))
 	}
 	var b jsonraw.Builder
 	b.Text("protocolVersion", revision)
@@ -100,13 +101,13 @@ func (p *Player) openLegacy(revision string) json.RawMessage {
 
 // openModern is the result of server/discover. The recorded versions stay where all of them are served.
 func (p *Player) openModern() json.RawMessage {
-	h, served := &p.handshake, p.o.Eras.revisions()
+	h, served := &p.handshake, p.o.Eras.Revisions()
 	versions := jsonraw.ListOf(served, func(v string) []byte { return jsonraw.Quote(v) })
 	if h.discover != nil {
 		p.tally.hit(h.discovered)
 		recorded, _ := jsonraw.Array(jsonraw.First(h.discover, "supportedVersions"))
 		other := func(v json.RawMessage) bool { return !slices.Contains(served, jsonraw.TextOrRaw(v)) }
-		stateless := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == modernRevision }
+		stateless := func(v json.RawMessage) bool { return jsonraw.TextOrRaw(v) == bridge.ModernRevision }
 		if slices.ContainsFunc(recorded, stateless) && !slices.ContainsFunc(recorded, other) {
 			return h.discover
 		}
@@ -119,6 +120,6 @@ func (p *Player) openModern() json.RawMessage {
 	b.Raw("instructions", h.instructions)
 	b.Number("ttlMs", 0)
 	b.Text("cacheScope", "private")
-	b.Raw("_meta", jsonraw.With(nil, metaServer, h.identity))
+	b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, h.identity))
 	return b.Bytes()
 }

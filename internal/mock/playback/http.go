@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -50,9 +51,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
 		e.post(w, r)
-	case r.Method == http.MethodGet && e.p.o.Eras.sessions() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodGet && e.p.o.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
 		e.stream(w, r)
-	case r.Method == http.MethodDelete && e.p.o.Eras.sessions() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodDelete && e.p.o.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
 		if s := e.session(w, r); s != nil {
 			e.drop(s.id)
 			w.WriteHeader(http.StatusOK)
@@ -87,7 +88,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, nil, failure(-32700, "Parse error", nil))
 	case m.Kind == wire.Invalid:
 		refuse(w, http.StatusBadRequest, m.ID, failure(-32600, "Invalid Request", nil))
-	case e.p.o.Eras.stateless() && (isModern(m) || r.Header.Get("Mcp-Method") != "" || standsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.p.o.Eras.sessions():
+	case e.p.o.Eras.Stateless() && (isModern(m) || r.Header.Get("Mcp-Method") != "" || bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.p.o.Eras.Sessions():
 		e.stateless(w, r, m)
 	default:
 		e.inSession(w, r, m)
@@ -112,7 +113,7 @@ func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Mes
 	}
 	c := modernClient(m)
 	failed := e.p.refusal(c, m)
-	if m.Method == "initialize" && !e.p.o.Eras.sessions() {
+	if m.Method == "initialize" && !e.p.o.Eras.Sessions() {
 		failed = e.p.otherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
 	} else if wrong := wrongHeader(r.Header, c, m); wrong != "" && c.revision != "" {
 		failed = failure(-32020, wrong, nil)
@@ -179,7 +180,7 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 	}
 	items := []*wire.Message{m}
 	if m.Kind == wire.Batch {
-		if s.client().revision != batchRevision {
+		if s.client().revision != bridge.BatchRevision {
 			refuse(w, http.StatusBadRequest, nil, failure(-32600, "one message per POST", nil))
 			return
 		}
@@ -251,7 +252,7 @@ func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession 
 		refuse(w, http.StatusBadRequest, nil, failure(-32000, "Bad Request: Mcp-Session-Id header is required", nil))
 	case s == nil:
 		refuse(w, http.StatusNotFound, nil, failure(-32001, "Session not found", nil))
-	case version != "" && !slices.Contains(legacyRevisions, version):
+	case version != "" && !slices.Contains(bridge.LegacyRevisions, version):
 		refuse(w, http.StatusBadRequest, nil, failure(-32000, "Bad Request: Unsupported protocol version", nil))
 	default:
 		return s

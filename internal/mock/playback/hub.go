@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -47,11 +48,11 @@ func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send fun
 		l.uris = words(uris)
 		granted = jsonraw.With(granted, "resourceSubscriptions", uris)
 	}
-	if ids := jsonraw.First(asked, "taskIds"); ids != nil && p.handshake.declares("extensions", tasksExtension) {
+	if ids := jsonraw.First(asked, "taskIds"); ids != nil && p.handshake.declares("extensions", bridge.TasksExtension) {
 		l.tasks = words(ids)
 		granted = jsonraw.With(granted, "taskIds", ids)
 	}
-	params := withMeta(jsonraw.With(nil, "notifications", granted), metaSubscription, m.ID)
+	params := bridge.WithMeta(jsonraw.With(nil, "notifications", granted), bridge.MetaSubscription, m.ID)
 	send(wire.ComposeNotification("notifications/subscriptions/acknowledged", params))
 	p.hub.mu.Lock()
 	if p.hub.open == nil {
@@ -70,7 +71,7 @@ func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send fun
 	if ctx.Err() != nil {
 		return nil
 	}
-	return wire.ComposeResult(m.ID, withMeta(json.RawMessage(`{"resultType":"complete"}`), metaSubscription, m.ID))
+	return wire.ComposeResult(m.ID, bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
 }
 
 func words(list json.RawMessage) map[string]bool {
@@ -90,7 +91,7 @@ func (h *hub) publish(m *wire.Message) {
 		if !l.wants(m) {
 			continue
 		}
-		l.send(wire.ComposeNotification(m.Method, withMeta(jsonraw.OrEmpty(m.Params), metaSubscription, l.id)))
+		l.send(wire.ComposeNotification(m.Method, bridge.WithMeta(jsonraw.OrEmpty(m.Params), bridge.MetaSubscription, l.id)))
 	}
 }
 
@@ -119,13 +120,13 @@ func (p *Player) sendApart(all []Unrequested, c client) {
 		m := u.Message
 		switch {
 		case m.Kind == wire.Request && c.stateless:
-			p.tally.once("not played: " + shown([]byte(m.Method)) + " outside a request has no counterpart in " + modernRevision)
+			p.tally.once("not played: " + shown([]byte(m.Method)) + " outside a request has no counterpart in " + bridge.ModernRevision)
 		case m.Kind == wire.Request:
 			go p.askApart(u, c.session)
 		case c.stateless:
 			p.hub.publish(m)
 		case c.session != nil && c.session.wants(m) && m.Method != "notifications/tasks":
-			c.session.push(wire.ComposeNotification(m.Method, withoutMeta(m.Params, metaSubscription)))
+			c.session.push(wire.ComposeNotification(m.Method, bridge.WithoutMeta(m.Params, bridge.MetaSubscription)))
 		}
 	}
 }
@@ -133,7 +134,7 @@ func (p *Player) sendApart(all []Unrequested, c client) {
 // askApart makes a request that belongs to none of the client's, where the client can answer it.
 func (p *Player) askApart(u Unrequested, s *session) {
 	m := u.Message
-	if name := capabilityFor(m.Method); name != "" && !s.client().declares(name) {
+	if name := bridge.ClientCapability(m.Method); name != "" && !s.client().declares(name) {
 		p.tally.once("not played: " + shown([]byte(m.Method)) + ": the client does not declare " + name)
 		return
 	}

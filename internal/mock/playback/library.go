@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -98,7 +99,7 @@ func (l *library) find(revision string, m *wire.Message) (n int, near []match.Ne
 		return -1, []match.Near{{Candidate: found.Hits[0], Distance: 1, Differences: 1,
 			First: match.Difference{Pointer: "/cursor", Was: was, Is: jsonraw.First(m.Params, "cursor"), How: match.Changed}}}
 	}
-	return -1, slices.DeleteFunc(slices.Clone(found.Near), func(n match.Near) bool { return isOpening(l.all[n.Candidate].Method) })
+	return -1, slices.DeleteFunc(slices.Clone(found.Near), func(n match.Near) bool { return bridge.IsOpening(l.all[n.Candidate].Method) })
 }
 
 // choose keeps those of some exchanges that a request can mean, in recorded order: with the same cursor,
@@ -109,7 +110,7 @@ func (l *library) choose(m *wire.Message, hits []int, asked bool) []int {
 		first := l.sum(hits[0])
 		hits = slices.DeleteFunc(hits, func(n int) bool { return l.sum(n) != first })
 	}
-	if isList(m.Method) {
+	if bridge.IsList(m.Method) {
 		cursor := jsonraw.First(m.Params, "cursor")
 		newest := -1
 		hits = slices.DeleteFunc(hits, func(n int) bool {

@@ -6,6 +6,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -61,7 +62,7 @@ func (p *Player) open(n int, c client, m *wire.Message) (*play, error) {
 	return one, nil
 }
 
-func (y *play) recordedModern() bool { return standsAlone(y.x.Revision) }
+func (y *play) recordedModern() bool { return bridge.StandsAlone(y.x.Revision) }
 
 // waits reports whether playing takes longer than writing it down.
 func (y *play) waits() bool {
@@ -124,7 +125,7 @@ func (y *play) notify(s step) {
 		}
 		params = jsonraw.With(params, "progressToken", token)
 	case m.Method == "notifications/message":
-		if y.c.level == "" && y.c.stateless || y.c.level != "" && !loud(params, y.c.level) {
+		if y.c.level == "" && y.c.stateless || y.c.level != "" && !bridge.Loud(params, y.c.level) {
 			return
 		}
 	case y.c.stateless && aboutServer(m.Method):
@@ -159,7 +160,7 @@ func (y *play) bound(raw []byte) []byte {
 func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool) {
 	asks := y.askable(s)
 	for _, a := range asks {
-		if name := capabilityFor(a.method); !y.c.declares(name) {
+		if name := bridge.ClientCapability(a.method); !y.c.declares(name) {
 			return y.unasked(a, name), true
 		}
 	}
@@ -173,7 +174,7 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 	waiting := make([]chan *wire.Message, len(s.asks))
 	for i, a := range s.asks {
 		var raw []byte
-		raw, waiting[i] = y.c.session.ask(a.method, questionFor(false, a.method, a.params))
+		raw, waiting[i] = y.c.session.ask(a.method, bridge.Question(false, a.method, a.params))
 		y.send(raw)
 	}
 	for i, a := range s.asks {
@@ -198,7 +199,7 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 // for them once a session, while they answer something else.
 func (y *play) askable(s step) (all []*ask) {
 	for _, a := range s.asks {
-		name := capabilityFor(a.method)
+		name := bridge.ClientCapability(a.method)
 		apart := name == "roots" && s.guessed
 		unable := apart && !y.c.declares(name) || y.c.stateless && (name == "" || a.late || apart)
 		if unable && s.round == nil {
@@ -223,11 +224,11 @@ func (y *play) unasked(a *ask, capability string) []byte {
 // askInRound gives the result that asks a modern client.
 func (y *play) askInRound(s step, at int) ([]byte, bool) {
 	found := false
-	for _, method := range asksBack {
+	for _, method := range bridge.AsksBack {
 		found = found || method == y.live.Method
 	}
 	if !found {
-		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + what(y.live) + " has no counterpart in " + modernRevision)
+		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + what(y.live) + " has no counterpart in " + bridge.ModernRevision)
 		return nil, false
 	}
 	state := jsonraw.Quote(roundState(y.number, at+1))
@@ -238,7 +239,7 @@ func (y *play) askInRound(s step, at int) ([]byte, bool) {
 	for _, a := range s.asks {
 		var one jsonraw.Builder
 		one.Text("method", a.method)
-		one.Raw("params", questionFor(true, a.method, a.params))
+		one.Raw("params", bridge.Question(true, a.method, a.params))
 		requests.Raw(a.key, one.Bytes())
 	}
 	var b jsonraw.Builder
@@ -276,9 +277,9 @@ func (y *play) end(m *wire.Message) []byte {
 		}
 	}
 	if m.Error != nil {
-		return composeError(y.live.ID, errorFor(y.c.stateless, y.recordedModern(), y.live.Method, m.Error.Raw))
+		return composeError(y.live.ID, bridge.Error(y.c.stateless, y.recordedModern(), y.live.Method, m.Error.Raw))
 	}
-	result := resultFor(y.c.stateless, y.recordedModern(), y.live.Method, m.Result)
+	result := bridge.Result(y.c.stateless, y.recordedModern(), y.live.Method, m.Result)
 	if y.task != nil {
 		result, _ = y.task.binder.ToIs(match.Comparison{Part: match.Result, Method: y.live.Method, WasRevision: y.x.Revision, IsRevision: y.c.revision}, result)
 	}
@@ -288,7 +289,7 @@ func (y *play) end(m *wire.Message) []byte {
 // takesTasks reports whether the client knows tasks as the recorded server made them.
 func (y *play) takesTasks() bool {
 	if y.c.stateless {
-		return y.recordedModern() && y.c.declares("extensions", tasksExtension)
+		return y.recordedModern() && y.c.declares("extensions", bridge.TasksExtension)
 	}
 	return !y.recordedModern() && jsonraw.First(y.live.Params, "task") != nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/match"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -45,8 +46,8 @@ func recordingOf(frames []wire.Frame) (r Recording) {
 			continue
 		}
 		revision := "2025-11-25"
-		if strings.Contains(string(x.Request.Raw), metaVersion) {
-			revision = modernRevision
+		if strings.Contains(string(x.Request.Raw), bridge.MetaVersion) {
+			revision = bridge.ModernRevision
 		}
 		r.Exchanges = append(r.Exchanges, Recorded{Number: fmt.Sprint(len(r.Exchanges) + 1), Method: m.Method, Revision: revision, Run: x.Request.Conn,
 			Time: x.Request.Time, Answered: x.Response.Raw != nil, Request: func() (*wire.Message, error) { return m, nil },
@@ -75,7 +76,7 @@ func (r *reports) has(part string) bool {
 func player(t testing.TB, r Recording, change func(*Options)) (*Player, *reports) {
 	t.Helper()
 	said := &reports{}
-	o := Options{Eras: BothEras, Repeat: InOrder, Report: said.add, Hide: func(s string) string { return s },
+	o := Options{Eras: bridge.BothEras, Repeat: InOrder, Report: said.add, Hide: func(s string) string { return s },
 		Now: time.Now, SessionID: func() string { return fmt.Sprintf("session-%d", time.Now().UnixNano()) }}
 	if change != nil {
 		change(&o)
@@ -105,7 +106,7 @@ func plays(t *testing.T, p *Player, lines string) {
 	}
 }
 
-// exchange plays a conversation over a pipe, and gives what crossed.
+// exchange plays a conversation over a pipe, and gives the messages of both sides.
 func exchange(t *testing.T, p *Player, script []wire.Frame) (crossed []wire.Frame) {
 	t.Helper()
 	inR, inW := io.Pipe()
@@ -350,7 +351,7 @@ func TestNearestAndPass(t *testing.T) {
 	p, _ = player(t, recordingOf(talk(rounds)), func(o *Options) {
 		o.Pass = func(_ context.Context, method string, params json.RawMessage) (*wire.Message, string, error) {
 			asked++
-			return wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":77,"result":{"resultType":"complete","got":` + string(params) + `}}`)), modernRevision, nil
+			return wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":77,"result":{"resultType":"complete","got":` + string(params) + `}}`)), bridge.ModernRevision, nil
 		}
 	})
 	plays(t, p, opening2025+`
@@ -423,11 +424,11 @@ func TestSubscriptions(t *testing.T) {
 }
 
 func TestErasThatAreNotServed(t *testing.T) {
-	p, _ := player(t, recordingOf(talk(asking)), func(o *Options) { o.Eras = LegacyOnly })
+	p, _ := player(t, recordingOf(talk(asking)), func(o *Options) { o.Eras = bridge.LegacyOnly })
 	plays(t, p, `
 	> {"id":1,"method":"server/discover","params":{`+meta+`}}
 	< {"id":1,"error":{"code":-32601,"message":"Method not found"}}`)
-	p, _ = player(t, recordingOf(talk(asking)), func(o *Options) { o.Eras = ModernOnly })
+	p, _ = player(t, recordingOf(talk(asking)), func(o *Options) { o.Eras = bridge.ModernOnly })
 	plays(t, p, `
 	> {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
 	< {"id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)

@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -54,7 +55,7 @@ const (
 
 // Options say how a Player plays.
 type Options struct {
-	Eras   Eras
+	Eras   bridge.Eras
 	Level  match.Level
 	Repeat Repeat
 	// Nearest answers a request that was not recorded with the nearest one of its method.
@@ -133,7 +134,7 @@ func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 	}
 	p.tally.missed(line)
 	code, text := int64(-32602), "the recording has no such request"
-	if capability := capabilityOf(m.Method); !p.library.knows(m.Method) && (capability == "" || !p.handshake.declares(capability)) {
+	if capability := bridge.ServerCapability(m.Method); !p.library.knows(m.Method) && (capability == "" || !p.handshake.declares(capability)) {
 		code, text = -32601, "Method not found"
 	}
 	return composeError(m.ID, failure(code, text, jsonraw.With(nil, "nearest", jsonraw.List(items))))

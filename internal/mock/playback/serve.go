@@ -6,6 +6,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func (p *Player) prepare(c client, m *wire.Message) job {
 	case "initialize":
 		return p.initialize(c, m)
 	case "server/discover":
-		if c.stateless && p.o.Eras.stateless() {
+		if c.stateless && p.o.Eras.Stateless() {
 			return replying(wire.ComposeResult(m.ID, p.openModern()))
 		}
 		return replying(wire.ComposeError(m.ID, -32601, "Method not found"))
@@ -61,14 +62,14 @@ func (p *Player) initialize(c client, m *wire.Message) job {
 	if c.session == nil {
 		return replying(composeError(m.ID, p.otherVersion(asked)))
 	}
-	revision := negotiated(asked)
+	revision := bridge.Negotiated(asked)
 	c.session.opened(revision, m.Params)
 	return replying(wire.ComposeResult(m.ID, p.openLegacy(revision)))
 }
 
 // otherVersion is the error for a revision that is not served.
 func (p *Player) otherVersion(asked string) json.RawMessage {
-	supported := jsonraw.ListOf(p.o.Eras.revisions(), func(v string) []byte { return jsonraw.Quote(v) })
+	supported := jsonraw.ListOf(p.o.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) })
 	data := jsonraw.With(jsonraw.With(nil, "supported", supported), "requested", jsonraw.Quote(asked))
 	return failure(-32022, "Unsupported protocol version", data)
 }
@@ -107,7 +108,7 @@ func (p *Player) taskRequest(c client, m *wire.Message, id string) job {
 	if t != nil {
 		n = p.tasks.exchangeFor(t, m.Method)
 	}
-	if n < 0 || standsAlone(p.library.exchange(n).Revision) != c.stateless {
+	if n < 0 || bridge.StandsAlone(p.library.exchange(n).Revision) != c.stateless {
 		return replying(p.miss(m, nil))
 	}
 	x := p.library.exchange(n)
@@ -166,8 +167,8 @@ func (p *Player) passing(c client, m *wire.Message, near []match.Near) job {
 
 // plainParams are params without what belongs to one request of one client.
 func plainParams(params json.RawMessage) json.RawMessage {
-	for _, name := range []string{metaVersion, metaCapabilities, metaClient, metaLogLevel, "progressToken"} {
-		params = withoutMeta(params, name)
+	for _, name := range []string{bridge.MetaVersion, bridge.MetaCapabilities, bridge.MetaClient, bridge.MetaLogLevel, "progressToken"} {
+		params = bridge.WithoutMeta(params, name)
 	}
 	return params
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -110,7 +111,7 @@ func (s *session) wants(m *wire.Message) bool {
 	defer s.mu.Unlock()
 	switch m.Method {
 	case "notifications/message":
-		return s.level == "" || loud(m.Params, s.level)
+		return s.level == "" || bridge.Loud(m.Params, s.level)
 	case "notifications/resources/updated":
 		return covers(s.subscribed, jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri")))
 	}

@@ -76,7 +76,7 @@ func (q *pipe) take(ctx context.Context, m *wire.Message) {
 		q.request(ctx, m)
 	case wire.Notification:
 		q.s.told(m)
-		if m.Method == "notifications/initialized" && q.p.o.Eras.sessions() {
+		if m.Method == "notifications/initialized" && q.p.o.Eras.Sessions() {
 			q.p.sendApart(q.p.after[-1], q.s.client())
 		}
 	case wire.Response, wire.ErrorResponse:
@@ -88,7 +88,7 @@ func (q *pipe) take(ctx context.Context, m *wire.Message) {
 
 // client is who sent a message: in the modern era each says so itself.
 func (q *pipe) client(m *wire.Message) client {
-	if q.p.o.Eras.stateless() && isModern(m) {
+	if q.p.o.Eras.Stateless() && isModern(m) {
 		c := modernClient(m)
 		c.over = q.s.over.Done()
 		return c

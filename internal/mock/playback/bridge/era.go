@@ -1,4 +1,6 @@
-package playback
+// Package bridge says what differs between the eras of the protocol for a server: members of results, codes of errors,
+// capabilities, and gives a message that was recorded in one of them as the other has it.
+package bridge
 
 import (
 	"encoding/json"
@@ -11,11 +13,11 @@ import (
 // The revisions that are played, newest first. Up to 2025-11-25 a conversation is opened with initialize
 // (legacy), from 2026-07-28 on every request stands alone (modern).
 const (
-	modernRevision = "2026-07-28"
-	batchRevision  = "2025-03-26"
+	ModernRevision = "2026-07-28"
+	BatchRevision  = "2025-03-26"
 )
 
-var legacyRevisions = []string{"2025-11-25", "2025-06-18", batchRevision, "2024-11-05"}
+var LegacyRevisions = []string{"2025-11-25", "2025-06-18", BatchRevision, "2024-11-05"}
 
 // Eras are those that a Player serves.
 type Eras string
@@ -27,57 +29,58 @@ const (
 	ModernOnly Eras = "modern"
 )
 
-func (e Eras) stateless() bool { return e != LegacyOnly }
-func (e Eras) sessions() bool  { return e != ModernOnly }
+// Stateless reports that the modern era is served, Sessions that the legacy one is.
+func (e Eras) Stateless() bool { return e != LegacyOnly }
+func (e Eras) Sessions() bool  { return e != ModernOnly }
 
-// revisions are those that are served.
-func (e Eras) revisions() []string {
+// Revisions are those that are served.
+func (e Eras) Revisions() []string {
 	var all []string
-	if e.stateless() {
-		all = append(all, modernRevision)
+	if e.Stateless() {
+		all = append(all, ModernRevision)
 	}
-	if e.sessions() {
-		all = append(all, legacyRevisions...)
+	if e.Sessions() {
+		all = append(all, LegacyRevisions...)
 	}
 	return all
 }
 
-// standsAlone reports a revision of the modern era; "" is none.
-func standsAlone(revision string) bool { return revision >= modernRevision }
+// StandsAlone reports a revision of the modern era; "" is none.
+func StandsAlone(revision string) bool { return revision >= ModernRevision }
 
-// negotiated is the revision with which an initialize is answered.
-func negotiated(asked string) string {
-	if slices.Contains(legacyRevisions, asked) {
+// Negotiated is the revision with which an initialize is answered.
+func Negotiated(asked string) string {
+	if slices.Contains(LegacyRevisions, asked) {
 		return asked
 	}
-	return legacyRevisions[0]
+	return LegacyRevisions[0]
 }
 
 const (
 	metaPrefix       = "io.modelcontextprotocol/"
-	metaVersion      = metaPrefix + "protocolVersion"
-	metaCapabilities = metaPrefix + "clientCapabilities"
-	metaClient       = metaPrefix + "clientInfo"
-	metaLogLevel     = metaPrefix + "logLevel"
-	metaServer       = metaPrefix + "serverInfo"
-	metaSubscription = metaPrefix + "subscriptionId"
-	tasksExtension   = metaPrefix + "tasks"
+	MetaVersion      = metaPrefix + "protocolVersion"
+	MetaCapabilities = metaPrefix + "clientCapabilities"
+	MetaClient       = metaPrefix + "clientInfo"
+	MetaLogLevel     = metaPrefix + "logLevel"
+	MetaServer       = metaPrefix + "serverInfo"
+	MetaSubscription = metaPrefix + "subscriptionId"
+	TasksExtension   = metaPrefix + "tasks"
 )
 
 // cacheable are the methods whose modern results say how long they may be kept.
 var cacheable = []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 
-// asksBack are the methods whose modern results may ask for input.
-var asksBack = []string{"tools/call", "prompts/get", "resources/read"}
+// AsksBack are the methods whose modern results may ask for input.
+var AsksBack = []string{"tools/call", "prompts/get", "resources/read"}
 
-func isList(method string) bool {
+func IsList(method string) bool {
 	return slices.Contains(cacheable[1:5], method)
 }
 
-func isOpening(method string) bool { return method == "initialize" || method == "server/discover" }
+func IsOpening(method string) bool { return method == "initialize" || method == "server/discover" }
 
-// capabilityOf names the server's capability that a method belongs to; "" for a method of none.
-func capabilityOf(method string) string {
+// ServerCapability names the server's capability that a method belongs to; "" for a method of none.
+func ServerCapability(method string) string {
 	before, _, _ := strings.Cut(method, "/")
 	if before == "completion" {
 		return "completions"
@@ -88,9 +91,9 @@ func capabilityOf(method string) string {
 	return ""
 }
 
-// resultFor gives a recorded result to a client of an era: as it is where that is the recording's own. A
+// Result gives a recorded result to a client of an era: as it is where that is the recording's own. A
 // member that is there stays as it is.
-func resultFor(stateless, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
+func Result(stateless, recordedModern bool, method string, result json.RawMessage) json.RawMessage {
 	members, bad := jsonraw.Object(result)
 	if bad != nil || stateless == recordedModern {
 		return result
@@ -112,19 +115,19 @@ func resultFor(stateless, recordedModern bool, method string, result json.RawMes
 	if slices.Contains(cacheable, method) {
 		result = jsonraw.Without(jsonraw.Without(result, "ttlMs"), "cacheScope")
 	}
-	return withoutMeta(result, metaServer)
+	return WithoutMeta(result, MetaServer)
 }
 
-// errorFor is resultFor for an error. Only a missing resource has another code.
-func errorFor(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
+// Error is Result for an error. Only a missing resource has another code.
+func Error(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
 	if stateless && !recordedModern && method == "resources/read" && string(jsonraw.First(failed, "code")) == "-32002" {
 		return jsonraw.With(failed, "code", json.RawMessage("-32602"))
 	}
 	return failed
 }
 
-// withoutMeta removes a member of _meta, and a _meta that is empty then.
-func withoutMeta(object json.RawMessage, name string) json.RawMessage {
+// WithoutMeta removes a member of _meta, and a _meta that is empty then.
+func WithoutMeta(object json.RawMessage, name string) json.RawMessage {
 	meta := jsonraw.First(object, "_meta")
 	less := jsonraw.Without(meta, name)
 	if len(less) == len(meta) {
@@ -136,14 +139,14 @@ func withoutMeta(object json.RawMessage, name string) json.RawMessage {
 	return jsonraw.With(object, "_meta", less)
 }
 
-// withMeta sets a member of _meta.
-func withMeta(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
+// WithMeta sets a member of _meta.
+func WithMeta(object json.RawMessage, name string, value json.RawMessage) json.RawMessage {
 	return jsonraw.With(object, "_meta", jsonraw.With(jsonraw.First(object, "_meta"), name, value))
 }
 
-// questionFor gives the params of a server's request to a client of an era: a page has an id in the legacy
+// Question gives the params of a server's request to a client of an era: a page has an id in the legacy
 // one only.
-func questionFor(stateless bool, method string, params json.RawMessage) json.RawMessage {
+func Question(stateless bool, method string, params json.RawMessage) json.RawMessage {
 	if stateless && method == "elicitation/create" {
 		return jsonraw.Without(params, "elicitationId")
 	}
@@ -153,8 +156,8 @@ func questionFor(stateless bool, method string, params json.RawMessage) json.Raw
 	return params
 }
 
-// capabilityFor names the client's capability that a server's request needs; "" where it needs none.
-func capabilityFor(method string) string {
+// ClientCapability names the client's capability that a server's request needs; "" where it needs none.
+func ClientCapability(method string) string {
 	switch method {
 	case "elicitation/create":
 		return "elicitation"
@@ -168,7 +171,7 @@ func capabilityFor(method string) string {
 
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// loud reports whether a log message is at or above a level.
-func loud(params json.RawMessage, level string) bool {
+// Loud reports whether a log message is at or above a level.
+func Loud(params json.RawMessage, level string) bool {
 	return slices.Index(logLevels, jsonraw.TextOrRaw(jsonraw.First(params, "level"))) >= slices.Index(logLevels, level)
 }

@@ -1,0 +1,69 @@
+package bridge
+
+import "testing"
+
+func TestResult(t *testing.T) {
+	for _, c := range []struct {
+		stateless, recordedStateless bool
+		method, result, want         string
+	}{
+		{true, false, "tools/call", `{"z":1,"a":2}`, `{"z":1,"a":2,"resultType":"complete"}`},
+		{true, false, "tools/list", `{"tools":[]}`, `{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`},
+		{true, false, "tools/list", `{"ttlMs":7,"tools":[]}`, `{"ttlMs":7,"tools":[],"resultType":"complete","cacheScope":"private"}`},
+		{true, false, "tools/call", `{}`, `{"resultType":"complete"}`},
+		{true, false, "tools/call", `[1]`, `[1]`},
+		{true, true, "tools/call", `{ "content" : [] }`, `{ "content" : [] }`},
+		{false, false, "tools/list", `{"tools":[],"ttlMs":1}`, `{"tools":[],"ttlMs":1}`},
+		{false, true, "tools/list", `{"resultType":"complete","tools":[],"ttlMs":1,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{}}}`, `{"tools":[]}`},
+		{false, true, "tools/call", `{"resultType":"complete","ttlMs":1,"_meta":{"io.modelcontextprotocol/serverInfo":{},"own":1}}`, `{"ttlMs":1,"_meta":{"own":1}}`},
+	} {
+		if got := string(Result(c.stateless, c.recordedStateless, c.method, []byte(c.result))); got != c.want {
+			t.Errorf("%s %s: got %s, want %s", c.method, c.result, got, c.want)
+		}
+	}
+}
+
+func TestError(t *testing.T) {
+	const missing, adapted = `{"code":-32002,"message":"m","data":{"uri":"a:b"}}`, `{"code":-32602,"message":"m","data":{"uri":"a:b"}}`
+	if got := string(Error(true, false, "resources/read", []byte(missing))); got != adapted {
+		t.Errorf("got %s", got)
+	}
+	for _, method := range []string{"resources/read", "tools/call"} {
+		if got := string(Error(false, false, method, []byte(missing))); got != missing {
+			t.Errorf("%s: got %s", method, got)
+		}
+	}
+	if got := string(Error(true, false, "tools/call", []byte(missing))); got != missing {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	for _, c := range []struct {
+		stateless    bool
+		params, want string
+	}{
+		{true, `{"mode":"url","elicitationId":"e","url":"u"}`, `{"mode":"url","url":"u"}`},
+		{false, `{"mode":"url","url":"u"}`, `{"mode":"url","url":"u","elicitationId":"mock"}`},
+		{false, `{"mode":"url","elicitationId":"e"}`, `{"mode":"url","elicitationId":"e"}`},
+		{false, `{"message":"m"}`, `{"message":"m"}`},
+	} {
+		if got := string(Question(c.stateless, "elicitation/create", []byte(c.params))); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.params, got, c.want)
+		}
+	}
+}
+
+func TestLoud(t *testing.T) {
+	if !Loud([]byte(`{"level":"error"}`), "warning") || Loud([]byte(`{"level":"info"}`), "warning") || !Loud([]byte(`{"level":"info"}`), "info") {
+		t.Error("levels are compared wrongly")
+	}
+}
+
+func TestNegotiated(t *testing.T) {
+	for asked, want := range map[string]string{"2024-11-05": "2024-11-05", "2025-06-18": "2025-06-18", "2026-07-28": "2025-11-25", "": "2025-11-25", "1999-01-01": "2025-11-25"} {
+		if got := Negotiated(asked); got != want {
+			t.Errorf("%q: got %s, want %s", asked, got, want)
+		}
+	}
+}
