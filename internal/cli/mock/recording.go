@@ -33,7 +33,7 @@ func recordingOf(rows []*capture.Row) (rec playback.Recording, left int, err err
 				return rec, 0, err
 			}
 			apart = append(apart, more...)
-		case row.Method != "":
+		case row.ID != "": // else it is an HTTP request without a message
 			rec.Exchanges = append(rec.Exchanges, exchangeOf(row))
 		}
 	}

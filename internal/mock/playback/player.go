@@ -108,6 +108,9 @@ func New(r Recording, o Options) (*Player, error) {
 		}
 	}
 	p.handshake.complete(l.all)
+	if p.handshake.invented {
+		t.once("no handshake was recorded: the server's capabilities are taken from the recorded methods")
+	}
 	return p, nil
 }
 

@@ -36,7 +36,7 @@ func TestTasks(t *testing.T) {
 	< {"id":5,"result":{"resultType":"complete"}}
 	> {"id":6,"method":"tasks/get","params":{"taskId":"task-one-2",`+tasksMeta+`}}
 	< {"id":6,"result":{"resultType":"complete","taskId":"task-one-2","status":"completed","result":{"content":[],"done":true}}}`)
-	if len(said.lines) != 1 || !said.has("at /inputResponses/a/action: recorded \"decline\", live \"cancel\"") {
+	if len(said.lines) != 2 || !said.has("no handshake was recorded") || !said.has("at /inputResponses/a/action: recorded \"decline\", live \"cancel\"") {
 		t.Errorf("reported %q", said.lines)
 	}
 	plays(t, p, `
