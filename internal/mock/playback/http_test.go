@@ -78,6 +78,10 @@ func TestHTTPWithASession(t *testing.T) {
 			t.Errorf("%s %s: got %d %s, want %d %s", c.body, c.fields, status, body, c.status, c.want)
 		}
 	}
+	_, _, _, newer := post(t, url, strings.Replace(initialize, "2025-03-26", "2025-06-18", 1))
+	if status, _, body, _ := post(t, url, `[{"jsonrpc":"2.0","id":2,"method":"ping"}]`, "Mcp-Session-Id: "+newer); status != 400 || !strings.Contains(body, "one message per POST") {
+		t.Errorf("an array in a revision without them: %d %s", status, body)
+	}
 	deleted, err := http.NewRequest(http.MethodDelete, url, nil)
 	if err != nil {
 		t.Fatal(err)

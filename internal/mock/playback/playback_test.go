@@ -32,11 +32,15 @@ func talk(lines string) (frames []wire.Frame) {
 
 // recordingOf makes a recording of frames, as the command does of a capture.
 func recordingOf(frames []wire.Frame) (r Recording) {
-	for _, x := range wire.Fold(frames) {
+	all := wire.Fold(frames)
+	guessed := func(f wire.Frame) bool {
+		return slices.ContainsFunc(all, func(x *wire.Exchange) bool { return x.Guessed(f) })
+	}
+	for _, x := range all {
 		m := wire.ParseMessage(x.Request.Raw)
 		if x.Request.Raw == nil {
 			for _, f := range x.Between {
-				if got := wire.ParseMessage(f.Raw); f.Dir == wire.Received && got.Kind == wire.Notification {
+				if got := wire.ParseMessage(f.Raw); f.Dir == wire.Received && got.Kind == wire.Notification && !guessed(f) {
 					r.Unrequested = append(r.Unrequested, Unrequested{After: len(r.Exchanges) - 1, Time: f.Time, Message: got})
 				}
 			}
@@ -469,4 +473,57 @@ func TestALateAnswer(t *testing.T) {
 	> {"id":2,"method":"tools/call","params":{"name":"n"}}
 	< {"id":1,"method":"sampling/createMessage","params":{}}
 	< {"id":2,"result":{}}`)
+}
+
+func TestListsAreThoseOfTheNewestRun(t *testing.T) {
+	var frames []wire.Frame
+	for run, tools := range []string{`[{"name":"old"}]`, `[{"name":"new"}]`} {
+		for _, f := range talk(opening + `
+		> {"id":2,"method":"tools/list"}
+		< {"id":2,"result":{"tools":` + tools + `}}`) {
+			f.Conn = run
+			frames = append(frames, f)
+		}
+	}
+	p, _ := player(t, recordingOf(frames), nil)
+	plays(t, p, opening+`
+	> {"id":2,"method":"tools/list"}
+	< {"id":2,"result":{"tools":[{"name":"new"}]}}
+	> {"id":3,"method":"tools/list","params":{}}
+	< {"id":3,"result":{"tools":[{"name":"new"}]}}`)
+}
+
+// What came before the response and belongs to no request is sent before it.
+func TestApartBeforeTheResponse(t *testing.T) {
+	r := recordingOf(talk(opening + `
+	> {"id":2,"method":"tools/call","params":{"name":"n"}}
+	< {"id":2,"result":{}}`))
+	told := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	request := r.Exchanges[1].Time
+	r.Unrequested = []Unrequested{{After: 1, Time: request.Add(time.Millisecond), Message: told}, {After: 1, Time: request.Add(time.Hour), Message: told}}
+	p, _ := player(t, r, nil)
+	plays(t, p, opening+`
+	> {"id":2,"method":"tools/call","params":{"name":"n"}}
+	< {"method":"notifications/tools/list_changed"}
+	< {"id":2,"result":{}}
+	< {"method":"notifications/tools/list_changed"}`)
+}
+
+func TestLogLevels(t *testing.T) {
+	p, _ := player(t, recordingOf(talk(opening+`
+	> {"id":2,"method":"tools/call","params":{"name":"n"}}
+	< {"method":"notifications/message","params":{"level":"info","data":1}}
+	< {"method":"notifications/message","params":{"level":"error","data":2}}
+	< {"id":2,"result":{}}`)), nil)
+	plays(t, p, opening+`
+	> {"id":2,"method":"logging/setLevel","params":{"level":"warning"}}
+	< {"id":2,"result":{}}
+	> {"id":3,"method":"tools/call","params":{"name":"n"}}
+	< {"method":"notifications/message","params":{"level":"error","data":2}}
+	< {"id":3,"result":{}}
+	> {"id":4,"method":"tools/call","params":{"name":"n",`+meta+`}}
+	< {"id":4,"result":{"resultType":"complete"}}
+	> {"id":5,"method":"tools/call","params":{"name":"n","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"error"}}}
+	< {"method":"notifications/message","params":{"level":"error","data":2}}
+	< {"id":5,"result":{"resultType":"complete"}}`)
 }
