@@ -65,8 +65,8 @@ error. An action that the transport does not support, such as status with
 			switch {
 			case len(args) == 1 && o.script == "":
 				return runPlay(cmd.Context(), f, o, args[0])
-			case len(args) > 0:
-				return usage.New("mock takes one recording, or --script FILE", "")
+			case len(args) > 0 || o.script != "" && o.play.given(cmd):
+				return usage.New("mock takes one recording with its flags, or --script FILE", "")
 			}
 			return runMock(cmd.Context(), f, o)
 		},

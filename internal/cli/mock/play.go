@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -41,6 +42,11 @@ func (o *playOptions) addTo(cmd *cobra.Command) {
 	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error, nearest, or pass:TARGET to ask a server")
 	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false, "exit with 1 if a request was not recorded, or an answer differed")
 	flags.BoolVar(&o.allowRedacted, "allow-redacted", false, "serve results in which secrets are hidden")
+}
+
+// given reports that one of the options is on the command line.
+func (o *playOptions) given(cmd *cobra.Command) bool {
+	return slices.ContainsFunc([]string{"era", "match", "repeat", "latency", "on-miss", "fail-on-miss", "allow-redacted"}, cmd.Flags().Changed)
 }
 
 // player reads the options of a Player.
@@ -158,7 +164,7 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.P
 		return err
 	}
 	c := p.Coverage()
-	if shown := showCoverage(f, c, o.stdio); shown != nil {
+	if shown := showCoverage(ctx, f, c, o.stdio); shown != nil {
 		return shown
 	}
 	if o.play.failOnMiss && c.Misses+c.NearMisses > 0 {
@@ -200,28 +206,36 @@ func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playba
 }
 
 // showCoverage prints what was played: to standard output, over stdio to standard error.
-func showCoverage(f *cmdutil.Factory, c playback.Coverage, stdio bool) error {
-	w, style := f.Stdout(), f.OutStyle
-	if stdio {
-		w, style = f.Stderr(), f.ErrStyle
+func showCoverage(ctx context.Context, f *cmdutil.Factory, c playback.Coverage, stdio bool) error {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return err
 	}
-	if f.JSON {
-		raw, err := json.Marshal(c)
-		if err != nil {
+	human := func(w io.Writer, st term.Style) error {
+		if err := term.Table(w, st, []string{"METHOD", "NAME", "RECORDED", "PLAYED", "TIMES"}, coverageRows(c)); err != nil {
 			return err
 		}
-		_, err = w.Write(append(raw, '\n'))
+		_, err := fmt.Fprintf(w, "%d of %s played; %s\n", c.Played, english.Plural(len(c.Exchanges), "recorded exchange"), missesOf(c))
 		return err
 	}
-	if err := term.Table(w, style, []string{"METHOD", "NAME", "RECORDED", "PLAYED", "TIMES"}, coverageRows(c)); err != nil {
+	switch {
+	case !stdio:
+		return cmdutil.Print(context.WithoutCancel(ctx), f, cmdutil.Document(raw, human))
+	case f.JSON:
+		_, err = f.Stderr().Write(append(raw, '\n'))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %s played; %s\n", c.Played, english.Plural(len(c.Exchanges), "recorded exchange"), missesOf(c))
-	return err
+	return human(f.Stderr(), f.ErrStyle)
 }
 
 func missesOf(c playback.Coverage) string {
-	return fmt.Sprintf("%d misses, %d near misses", c.Misses, c.NearMisses)
+	count := func(n int, what string) string {
+		if n == 1 {
+			return "1 " + what
+		}
+		return fmt.Sprintf("%d %ses", n, what)
+	}
+	return count(c.Misses, "miss") + ", " + count(c.NearMisses, "near miss")
 }
 
 // coverageRows sum up the exchanges that asked for the same: how many were recorded, how many of them were
