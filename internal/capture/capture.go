@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -49,7 +50,20 @@ type Capture struct {
 type openFile struct {
 	mu   sync.Mutex
 	file *os.File
+	// held has the lines of a capture that has no path of its own; nil elsewhere.
+	held *os.File
 }
+
+// lines are a file of lines that is read from the beginning or from a line on.
+type lines interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+}
+
+// heldLines are a file that is not closed by those who read it.
+type heldLines struct{ *io.SectionReader }
+
+func (heldLines) Close() error { return nil }
 
 // A span is where a line is in a file, in bytes.
 type span struct {
@@ -68,6 +82,30 @@ func Open(path string) (*Capture, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// OpenFrom is Open for lines that were taken out of another file: path is its name for a
+// user. The Capture keeps the file open as long as it is used.
+func OpenFrom(path string, held *os.File) (*Capture, error) {
+	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}, openFile: openFile{held: held}}
+	if _, err := c.Refresh(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// from opens the lines at an offset; a caller closes them.
+func (c *Capture) from(offset int64) (f lines, err error) {
+	if c.held != nil {
+		f = heldLines{io.NewSectionReader(c.held, 0, math.MaxInt64)}
+	} else if f, err = os.Open(c.Path); err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // Rows are the exchanges in the order of their requests. They are the Capture's
@@ -92,14 +130,11 @@ func (c *Capture) Ended() bool {
 // Refresh reads what was written since, and gives the rows that are new or have
 // changed, in no order.
 func (c *Capture) Refresh() (changed []*Row, err error) {
-	f, err := os.Open(c.Path)
+	f, err := c.from(c.offset)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
-		return nil, err
-	}
 	c.changed = map[*Row]bool{}
 	if c.offset == 0 {
 		c.changed = nil
@@ -199,6 +234,9 @@ func roomFor(length int) []byte {
 func (c *Capture) opened() (*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.held != nil {
+		return c.held, nil
+	}
 	if c.file == nil {
 		f, err := os.Open(c.Path)
 		if err != nil {
@@ -242,7 +280,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 // StreamBefore is the head of the last GET that was sent in the conversation of a
 // request of the row before it; nil where none was. It reads through the file.
 func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, error) {
-	f, err := os.Open(c.Path)
+	f, err := c.from(0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"os"
 
 	"mcpc/internal/wire"
 )
@@ -40,14 +39,11 @@ func (r *FrameReader) Behind() bool { return r.offset < r.capture.offset }
 // Each reads on from where the last call ended, as far as Open or Refresh has read. An error
 // of look ends it.
 func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
-	f, err := os.Open(r.capture.Path)
+	f, err := r.capture.from(r.offset)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Seek(r.offset, io.SeekStart); err != nil {
-		return err
-	}
 	lines := newLineReader(f)
 	lines.offset = r.offset
 	for r.Behind() {

@@ -129,7 +129,7 @@ func (l *loader) load(ctx context.Context, w word) (side, error) {
 // recordingOrFile reads a file, which says by its first line whether it is a recording.
 func (l *loader) recordingOrFile(ctx context.Context, w word) (side, error) {
 	if outfile.IsFile(w.text) { // else it has the number of an exchange
-		c, err := capture.Open(w.text)
+		c, err := recorded.OpenFile(w.text)
 		if errors.Is(err, capture.ErrNoCapture) {
 			return l.bytes(ctx, w)
 		}

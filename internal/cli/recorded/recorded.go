@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
@@ -46,10 +47,24 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	}
 	r.name, r.number = split(word)
 	var err error
-	if r.Capture, err = capture.Open(r.name); err != nil {
+	if r.Capture, err = OpenFile(r.name); err != nil {
 		return r, Unreadable(r.name, err)
 	}
 	return r, out
+}
+
+// OpenFile opens a file that is a capture, or a bundle with one. The errors are those of
+// capture.Open and bundle.Open; Unreadable makes an ending of them.
+func OpenFile(path string) (*capture.Capture, error) {
+	c, err := capture.Open(path)
+	if !errors.Is(err, capture.ErrNoCapture) {
+		return c, err
+	}
+	c, bundled := bundle.Open(path)
+	if errors.Is(bundled, bundle.ErrNoBundle) {
+		return nil, err
+	}
+	return c, bundled
 }
 
 // Is reports a word that means recorded traffic: a number, "last", a file, FILE#3.
@@ -195,6 +210,9 @@ func openFound(run capture.Run) (Recording, wire.Outcome) {
 // Unreadable is the ending of a command that cannot read a capture.
 func Unreadable(path string, err error) wire.Outcome {
 	var version *capture.VersionError
+	if fault, ok := errors.AsType[*bundle.Error](err); ok {
+		return usage.Outcome(usage.New(path+": "+fault.Text, wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))))
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage.Outcome(usage.New("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))

@@ -96,7 +96,7 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 		out := recorded.NewestFirst(f.a, open)
 		return list.sorted(), out
 	}
-	c, err := capture.Open(f.o.file)
+	c, err := recorded.OpenFile(f.o.file)
 	if err != nil {
 		return nil, recorded.Unreadable(f.o.file, err)
 	}

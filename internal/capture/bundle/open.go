@@ -1,0 +1,265 @@
+package bundle
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mcpc/internal/capture"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// The names of the members, in the order in which they stand in the file.
+const (
+	ManifestName = "MANIFEST.json"
+	CaptureName  = "capture.jsonl"
+	ToolsName    = "tools.json"
+	ReportName   = "REPORT.md"
+	NotesName    = "notes.md"
+	PageName     = "index.html"
+)
+
+// formatVersion is that of the format; a reader refuses a higher one.
+const formatVersion = 1
+
+// What is read of a bundle, at most: members, bytes of the capture, and bytes for each
+// byte of the archive where there are more than a few.
+const (
+	mostMembers  = 64
+	mostCapture  = 2 << 30
+	mostRatio    = 200
+	fewBytes     = 64 << 20
+	mostManifest = 4 << 20
+)
+
+// ErrNoBundle is the error of a file that neither begins nor ends as a bundle does.
+var ErrNoBundle = errors.New("not a bundle")
+
+// An Error says why a bundle cannot be opened, and what helps.
+type Error struct{ Text, Hint string }
+
+func (e *Error) Error() string { return e.Text }
+
+// Open opens the capture in a bundle. The errors are those of the file, ErrNoBundle, *Error,
+// and those of capture.Open. The capture has no name in the file system.
+func Open(path string) (*capture.Capture, error) {
+	a, err := openArchive(path)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	m, err := a.manifest()
+	if err != nil {
+		return nil, err
+	}
+	file, err := a.member(CaptureName)
+	if err != nil {
+		return nil, err
+	}
+	lines, sum, err := unpack(file)
+	if err != nil {
+		return nil, err
+	}
+	if want := m.Members[CaptureName].SHA256; sum != want {
+		lines.Close()
+		return nil, &Error{CaptureName + " was changed after the bundle was written: its sha256 is not the one in " + ManifestName,
+			"unzip -p FILE " + CaptureName + " writes the changed recording, which mcpc reads as a file of its own"}
+	}
+	c, err := capture.OpenFrom(path, lines)
+	if err != nil {
+		lines.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// An archive is an open bundle.
+type archive struct {
+	*os.File
+	zip *zip.Reader
+}
+
+// openArchive opens a file as a zip archive with few members.
+func openArchive(path string) (*archive, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{File: f}
+	if err = a.read(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// pageBegins is how the page of a bundle begins, and zipBegins an archive without one.
+const (
+	pageBegins = "<!DOCTYPE html><!-- mcpc bundle "
+	zipBegins  = "PK\x03\x04"
+)
+
+func (a *archive) read() error {
+	info, err := a.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return ErrNoBundle
+	}
+	begin := make([]byte, len(pageBegins))
+	n, _ := a.ReadAt(begin, 0)
+	bundled := bytes.HasPrefix(begin[:n], []byte(pageBegins)) || bytes.HasPrefix(begin[:n], []byte(zipBegins))
+	members, ended := membersIn(a.File, info.Size())
+	switch {
+	case !bundled && (!ended || members > mostMembers):
+		return ErrNoBundle
+	case !ended:
+		return &Error{"the bundle is incomplete: the directory at its end is missing", "get the whole file once more"}
+	case members > mostMembers:
+		return &Error{fmt.Sprintf("the archive has more than %d members, as no bundle has", mostMembers), ""}
+	}
+	if a.zip, err = zip.NewReader(a.File, info.Size()); err != nil {
+		if !bundled {
+			return ErrNoBundle
+		}
+		return &Error{"the bundle is damaged: " + err.Error(), "get the whole file once more"}
+	}
+	return nil
+}
+
+// membersIn is how many members the directory at the end of an archive has: it is read
+// before them, since each takes memory.
+func membersIn(f io.ReaderAt, size int64) (members int, ended bool) {
+	const endLength, longestComment = 22, 1<<16 - 1
+	tail := make([]byte, min(size, endLength+longestComment))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return 0, false
+	}
+	at := bytes.LastIndex(tail, []byte("PK\x05\x06"))
+	if at < 0 || at+endLength > len(tail) {
+		return 0, false
+	}
+	return int(binary.LittleEndian.Uint16(tail[at+10:])), true
+}
+
+// member finds the one member of a name.
+func (a *archive) member(name string) (*zip.File, error) {
+	var found *zip.File
+	for _, f := range a.zip.File {
+		if f.Name == name && found != nil {
+			return nil, &Error{"the bundle has two members " + name, ""}
+		} else if f.Name == name {
+			found = f
+		}
+	}
+	if found == nil {
+		return nil, &Error{"the archive has no " + name + ": it is no bundle, or a part of one", ""}
+	}
+	return found, nil
+}
+
+// manifest reads the manifest, and refuses that of a later version.
+func (a *archive) manifest() (m Manifest, err error) {
+	file, err := a.member(ManifestName)
+	if err != nil {
+		return m, err
+	}
+	r, err := file.Open()
+	if err != nil {
+		return m, damaged(ManifestName, err)
+	}
+	defer r.Close()
+	raw, err := io.ReadAll(io.LimitReader(r, mostManifest))
+	if err != nil {
+		return m, damaged(ManifestName, err)
+	}
+	switch err := json.Unmarshal(raw, &m); {
+	case m.Version > formatVersion:
+		return m, &Error{fmt.Sprintf("the bundle is of version %d; this mcpc reads version %d", m.Version, formatVersion), "use a newer mcpc"}
+	case err != nil:
+		return m, damaged(ManifestName, err)
+	case m.Version < 1:
+		return m, &Error{ManifestName + " is not that of a bundle: it has no \"mcpc-bundle\"", ""}
+	}
+	return m, nil
+}
+
+func damaged(name string, err error) error {
+	return &Error{"the bundle is damaged: " + name + ": " + err.Error(), "get the whole file once more"}
+}
+
+// tooLarge refuses a member that would fill a disk.
+func tooLarge(name string, size, packed uint64) error {
+	switch {
+	case size > mostCapture:
+		return &Error{fmt.Sprintf("%s is larger than %d GiB", name, mostCapture>>30), "a filter exports fewer exchanges"}
+	case size > fewBytes && size/max(packed, 1) > mostRatio:
+		return &Error{fmt.Sprintf("%s grows more than %d times when it is unpacked", name, mostRatio), "a filter exports fewer exchanges"}
+	}
+	return nil
+}
+
+// unpack writes a member to a file that ends with the process, and gives its sha256.
+func unpack(file *zip.File) (_ *os.File, sum string, err error) {
+	if err := tooLarge(file.Name, file.UncompressedSize64, file.CompressedSize64); err != nil {
+		return nil, "", err
+	}
+	r, err := file.Open()
+	if err != nil {
+		return nil, "", damaged(file.Name, err)
+	}
+	defer r.Close()
+	f, err := Temporary()
+	if err != nil {
+		return nil, "", err
+	}
+	hash := sha256.New()
+	if _, err = io.Copy(io.MultiWriter(f, hash), readFault{r, file.Name}); err != nil {
+		f.Close()
+		return nil, "", err
+	}
+	return f, hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// A readFault tells an error of reading a member from one of writing it elsewhere.
+type readFault struct {
+	io.Reader
+	name string
+}
+
+func (r readFault) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = damaged(r.name, err)
+	}
+	return n, err
+}
+
+// Temporary makes a file without a name, which is gone when it is closed.
+func Temporary() (*os.File, error) {
+	name := filepath.Join(os.TempDir(), "mcpc-"+rand.Text())
+	flags := os.O_RDWR | os.O_CREATE | os.O_EXCL
+	if runtime.GOOS == "windows" { // where an open file keeps its name
+		flags |= deleteOnClose
+	}
+	f, err := os.OpenFile(name, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" {
+		err = os.Remove(name)
+	}
+	return f, err
+}
+
+// deleteOnClose is FILE_FLAG_DELETE_ON_CLOSE.
+const deleteOnClose = 0x04000000
