@@ -94,6 +94,9 @@ func OpenFrom(path string, held *os.File) (*Capture, error) {
 	return c, nil
 }
 
+// Bundled reports a capture that was taken out of another file.
+func (c *Capture) Bundled() bool { return c.held != nil }
+
 // from opens the lines at an offset; a caller closes them.
 func (c *Capture) from(offset int64) (f lines, err error) {
 	if c.held != nil {

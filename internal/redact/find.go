@@ -30,7 +30,7 @@ func (s *Secrets) Find(raw []byte) []Found {
 	known := func(learn bool) (all []Found) {
 		places, _ := s.sightings(raw, learn)
 		for _, p := range places {
-			all = append(all, Found{p.from, p.to, FoundKnown, p.secret})
+			all = append(all, Found{p.from, p.to, p.kind, p.secret})
 		}
 		return all
 	}

@@ -29,9 +29,11 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		e := look.hide(safe, s != nil && s.Variables)
 		s.Learn(e.secrets...)
 		safe, more = e.result()
+		s.tally(look.kind, more)
 		n += more
 	}
 	safe, more = hideTokens(safe)
+	s.tally(FoundToken, more)
 	n += more
 	if s.count() > before { // what was learnt may stand elsewhere, too
 		safe, more = s.hideKnown(safe, false)
@@ -44,6 +46,14 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 type sighting struct {
 	from, to int
 	secret   string
+	kind     FoundKind
+}
+
+// tally counts places that were hidden.
+func (s *Secrets) tally(kind FoundKind, n int) {
+	for ; s != nil && s.Tally != nil && n > 0; n-- {
+		s.Tally(kind)
+	}
 }
 
 // hideKnown hides the known values, and learns first what is named like a secret where
@@ -67,6 +77,7 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 			shown = inURL(shown)
 		}
 		e.put(from, to, shown)
+		s.tally(p.kind, 1)
 	}
 	return e.result()
 }
@@ -88,7 +99,7 @@ func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool
 			}
 		}
 		if l.left < 0 {
-			all, beyond = append(all, sighting{from, to, string(raw[from:to])}), true
+			all, beyond = append(all, sighting{from, to, string(raw[from:to]), FoundKnown}), true
 		}
 		from = to
 	}
@@ -146,14 +157,14 @@ func (l *lookout) look(raw []byte, levels int) (all []sighting) {
 			}
 			within(text, origin)
 		})
-		if l.s.values.isEscaped(raw) {
+		if l.s.Guess > GuessNone || l.s.values.isEscaped(raw) {
 			if v, ok := decode(raw, escape); ok {
 				l.learnFrom(raw)
 				within(v.text, v.origin)
 			}
 		}
 	}
-	return l.s.values.appendSightings(all, raw)
+	return appendGuesses(l.s.values.appendSightings(all, raw), raw, l.s.Guess)
 }
 
 // learnFrom learns from a text with escapes. Each kind of them is undone alone, because a
@@ -192,7 +203,7 @@ func merged(each []sighting) (all []sighting) {
 			continue
 		}
 		if p.to-p.from > length {
-			all[last].secret, length = p.secret, p.to-p.from
+			all[last].secret, all[last].kind, length = p.secret, p.kind, p.to-p.from
 		}
 		all[last].to = max(all[last].to, p.to)
 	}

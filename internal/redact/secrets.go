@@ -25,6 +25,10 @@ type Secrets struct {
 	// Variables is set where a value that is only a variable of the environment is no
 	// secret: in a file that is checked, and not in what is recorded.
 	Variables bool
+	// Guess is how much is hidden that only looks like a secret.
+	Guess Guess
+	// Tally is called for each place that Bytes and Frame hide. It may be nil.
+	Tally func(FoundKind)
 
 	values knownValues
 	// full is set when a value could not be noted.
@@ -158,6 +162,7 @@ func (s *Secrets) field(f wire.Field) wire.Field {
 	safe := RedactField(plain)
 	if safe != plain {
 		s.LearnField(f)
+		s.tally(FoundName, 1)
 	}
 	return wire.Field{Name: inURL(s.text(f.Name)), Value: s.text(safe.Value)}
 }

@@ -75,11 +75,11 @@ func (k *knownValues) isEscaped(raw []byte) bool {
 func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value}) })
+	k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value, FoundKnown}) })
 	for _, pattern := range k.patterns {
 		for _, at := range pattern.FindAllIndex(raw, -1) {
 			if at[1] > at[0] {
-				all = append(all, sighting{at[0], at[1], string(raw[at[0]:at[1]])})
+				all = append(all, sighting{at[0], at[1], string(raw[at[0]:at[1]]), FoundKnown})
 			}
 		}
 	}

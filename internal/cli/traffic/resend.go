@@ -146,6 +146,7 @@ func aimResend(f *cmdutil.Factory, o *resendOptions, g recorded.Request) wire.Ou
 	again := "resend " + shellwords.Quote(o.word)
 	hint := wire.Run(again + " --to TARGET")
 	switch address := g.Address(); {
+	case g.Capture.Bundled(): // a stranger may have named the server
 	case slices.Contains(complete.SessionNames(f, ""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
 	case recorded.IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):

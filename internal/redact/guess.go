@@ -1,0 +1,229 @@
+package redact
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// What leaves the machine is looked at more closely than what is recorded: what looks random
+// is hidden as well, although it may be no secret. Identifiers have to survive, or nobody
+// could follow who answered whom.
+
+// A Guess is how much is hidden that only looks like a secret.
+type Guess int
+
+const (
+	// GuessNone hides what Secrets always hides.
+	GuessNone Guess = iota
+	// GuessLikely also hides private keys and what looks like a random secret.
+	GuessLikely
+	// GuessStrict also hides what names a person or a machine: e-mail addresses, the
+	// names of home directories and public IP addresses.
+	GuessStrict
+)
+
+// The kinds of what is guessed.
+const (
+	FoundKey    FoundKind = "key"
+	FoundRandom FoundKind = "random"
+	FoundMail   FoundKind = "email"
+	FoundHome   FoundKind = "home"
+	FoundIP     FoundKind = "address"
+)
+
+// guessPatterns are those of private keys, which a text within a JSON string has with its
+// escapes undone, and of what GuessStrict hides.
+var guessPatterns = sync.OnceValue(func() []guessPattern {
+	return []guessPattern{
+		{FoundKey, GuessLikely, "-----BEGIN", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[^-\\]*(?:-----END [A-Z0-9 ]*-----|$)`)},
+		{FoundMail, GuessStrict, "@", regexp.MustCompile(`[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)},
+		{FoundHome, GuessStrict, "", regexp.MustCompile(`(?:/home/|/Users/|\\Users\\)[^/\\\s"':,;]+`)},
+		{FoundIP, GuessStrict, ".", regexp.MustCompile(`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`)},
+	}
+})
+
+type guessPattern struct {
+	kind FoundKind
+	from Guess
+	// mark is what stands in each match: without it no match is looked for.
+	mark    string
+	pattern *regexp.Regexp
+}
+
+// appendGuesses appends what looks like a secret in a text.
+func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
+	if level == GuessNone {
+		return all
+	}
+	for _, p := range guessPatterns() {
+		if level < p.from || !bytes.Contains(raw, []byte(p.mark)) {
+			continue
+		}
+		for _, at := range p.pattern.FindAllIndex(raw, -1) {
+			text := string(raw[at[0]:at[1]])
+			if p.kind == FoundIP && (isOwnAddress(text) || at[0] > 0 && raw[at[0]-1] == '.' || at[1] < len(raw) && raw[at[1]] == '.') {
+				continue
+			}
+			all = append(all, sighting{at[0], at[1], text, p.kind})
+		}
+	}
+	eachRun(raw, func(from, to int) {
+		if looksSecret(raw, from, to) {
+			all = append(all, sighting{from, to, string(raw[from:to]), FoundRandom})
+		}
+	})
+	return all
+}
+
+// isOwnAddress reports an address that names nobody.
+func isOwnAddress(ip string) bool {
+	return strings.HasPrefix(ip, "127.") || strings.HasPrefix(ip, "0.") || ip == "255.255.255.255"
+}
+
+const (
+	// shortestRandom is how long a random secret is at least, where nothing else tells it,
+	// and shortestNamed where it has a suspicious name. Longer than longestRandom is data.
+	shortestRandom = 32
+	shortestNamed  = 12
+	longestRandom  = 512
+)
+
+// eachRun calls found for the runs of the characters of base64, in either alphabet, that
+// may be a secret by their length. In a path each part is a run, unless none is long enough.
+func eachRun(raw []byte, found func(from, to int)) {
+	for i := shortestNamed - 1; i < len(raw); i += shortestNamed {
+		if !isRunByte(raw[i]) {
+			continue
+		}
+		from, to := i, i+1
+		for from > 0 && i-from < longestRandom && isRunByte(raw[from-1]) {
+			from--
+		}
+		for to < len(raw) && isRunByte(raw[to]) {
+			to++
+		}
+		i = to - 1
+		if isEscapeBefore(raw, from) || to-from > longestRandom || to-from < shortestNamed || isOpenRun(raw[from:to]) {
+			continue
+		}
+		apart := false
+		for at := from; at < to; {
+			end := at
+			for end < to && raw[end] != '/' {
+				end++
+			}
+			if end-at >= shortestRandom {
+				apart = true
+				found(at, end)
+			}
+			at = end + 1
+		}
+		if !apart {
+			found(from, to)
+		}
+	}
+}
+
+// isEscapeBefore reports that a run begins within an escape: it is found where that is undone.
+func isEscapeBefore(raw []byte, from int) bool {
+	if from == 0 {
+		return false
+	}
+	_, size := undone(nil, raw, from-1)
+	return size > 1
+}
+
+func isRunByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '+' || c == '/'
+}
+
+// openRuns are the beginnings of what is random and no secret: digests with their name, and
+// files in base64 by their first bytes.
+var openRuns = []string{"sha1-", "sha256-", "sha384-", "sha512-", "iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR", "JVBERi0", "UEsDB", "H4sI", "AAAAIGZ0eX"}
+
+func isOpenRun(run []byte) bool {
+	return slices.ContainsFunc(openRuns, func(begin string) bool { return bytes.HasPrefix(run, []byte(begin)) })
+}
+
+// openIDs are the names of members that tell things apart, and suspicious are parts of names
+// that secrets have.
+var (
+	openIDs = map[string]bool{"id": true, "requestid": true, "progresstoken": true, "taskid": true, "cursor": true, "nextcursor": true, "digest": true,
+		"hash": true, "sha": true, "etag": true, "checksum": true, "integrity": true, "commit": true, "traceparent": true, "tracestate": true}
+	suspicious = []string{"secret", "token", "passw", "passphrase", "credential", "private", "bearer", "access", "webhook", "license", "seed", "salt", "signing", "pin", "otp"}
+)
+
+// looksSecret reports a run that looks random and has no name of what tells things apart.
+func looksSecret(raw []byte, from, to int) bool {
+	run := raw[from:to]
+	if !isRandom(run) {
+		return false
+	}
+	name := strings.Map(lettersOnly, string(nameBefore(raw[max(0, from-80):from])))
+	if len(run) < shortestRandom {
+		for _, part := range suspicious {
+			if strings.Contains(name, part) && !openMembers[name] && !openNames[name] {
+				return true
+			}
+		}
+		return false
+	}
+	if openIDs[name] {
+		return false
+	}
+	at, width := textIn(run)
+	return width == 0 || !isText(uncoded(nil, run[at:], width)) // what is a text is looked at as that
+}
+
+// nameBefore is the name of the member or parameter whose value begins at the end of text.
+func nameBefore(text []byte) []byte {
+	text = bytes.TrimRight(text, ` "'\`+"\t")
+	if len(text) == 0 || text[len(text)-1] != ':' && text[len(text)-1] != '=' {
+		return nil
+	}
+	return wordBefore(text[:len(text)-1])
+}
+
+// isRandom reports what no person would write: letters of both cases and digits that
+// alternate, or small letters and digits without a separator. Neither digests in hexadecimal
+// nor UUIDs are among them.
+func isRandom(run []byte) bool {
+	k := makeupOf(run)
+	borders := 0 // between a letter and a digit
+	beyondHex := false
+	for i, c := range run {
+		beyondHex = beyondHex || 'g' <= c && c <= 'z'
+		if i > 0 && isDigit(c) != isDigit(run[i-1]) && isLetter(c) != isLetter(run[i-1]) {
+			borders++
+		}
+	}
+	switch {
+	case len(run) < shortestRandom:
+		return borders >= 2 && k.digit >= 2 && k.lower+k.upper >= 4
+	case k.upper == 0:
+		return k.other == 0 && beyondHex && borders >= 8 && entropy(run) >= 3.9
+	}
+	return k.upper >= 4 && k.lower >= 4 && k.digit >= 2 && borders >= 3 && entropy(run) >= 4
+}
+
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { c |= 'a' - 'A'; return 'a' <= c && c <= 'z' }
+
+// entropy is that of the characters of a text, in bits for each.
+func entropy(text []byte) (bits float64) {
+	var counts [256]int
+	for _, c := range text {
+		counts[c]++
+	}
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(text))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}
