@@ -29,7 +29,7 @@ func (r *Row) Hide(s *redact.Secrets) {
 
 // safeLine is a line without its secrets; itself where it has none.
 func (c *Capture) safeLine(raw []byte) []byte {
-	if c.secrets == nil || len(c.secrets.Find(raw)) == 0 {
+	if c.secrets == nil || c.secrets.Guess == redact.GuessNone && len(c.secrets.Find(raw)) == 0 {
 		return raw
 	}
 	line, err := parseLong(bytes.TrimSpace(raw))

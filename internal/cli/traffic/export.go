@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,11 +34,12 @@ type exportOptions struct {
 	several bool
 	format  string
 	// check is a file in which secrets are looked for; "" where something is exported.
-	check string
+	check  string
+	bundle bundleOptions
 }
 
 // ExportFormats are the forms in which an exchange is given away.
-var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown"}
+var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script"}
 
 func NewExport(f *cmdutil.Factory) *cobra.Command {
 	var o exportOptions
@@ -73,7 +75,10 @@ positions, not their values, and exits with 1 if there are any.`,
 			if o.check != "" && (len(args) > 0 || o.format != "") {
 				return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
 			} else if o.check != "" {
-				return checkFile(f, o.check)
+				return checkFile(f, o.check, o.bundle.strict)
+			}
+			if o.bundle.given() && o.format != "bundle" {
+				return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
 			}
 			if !slices.Contains(ExportFormats, o.format) {
 				text := fmt.Sprintf("unknown format %q", o.format)
@@ -85,23 +90,27 @@ positions, not their values, and exits with 1 if there are any.`,
 			if len(args) == 0 {
 				return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
 			}
-			o.word, o.several = args[0], len(args) > 1
+			o.word, o.several, o.bundle.words = args[0], len(args) > 1, args[1:]
 			if o.filter, err = filterOf(f, args[1:], &judged.Findings{}); err != nil {
 				return err
 			}
-			return runExport(f, o)
+			return runExport(cmd.Context(), f, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl or markdown")
+	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle or mock-script")
 	_ = cmd.RegisterFlagCompletionFunc("as", complete.Fixed(ExportFormats...))
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
+	o.bundle.add(cmd.Flags())
 	return cmd
 }
 
 // runExport writes the exchanges that are meant.
-func runExport(f *cmdutil.Factory, o exportOptions) error {
+func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	if out := outfile.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
+	}
+	if o.format == "bundle" {
+		return exportBundle(ctx, f, o)
 	}
 	c, rows, out := exported(f, o)
 	if !out.Good() {
@@ -126,7 +135,7 @@ func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture
 	if o.several || o.word == c.Path {
 		rows = lastFitting(c.Rows(), matching(f, o.filter), 0)
 	}
-	if o.format != "jsonl" && o.format != "markdown" {
+	if o.format != "jsonl" && o.format != "markdown" && o.format != "bundle" {
 		rows = crossing(rows)
 	}
 	if len(rows) > 1 && (o.format == "curl" || o.format == "mcpc") {
@@ -158,6 +167,8 @@ func exportAs(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture
 		return exportSaved(f, w, c, rows)
 	case "markdown":
 		return exportReports(f, w, c, rows)
+	case "mock-script":
+		return writeMockScript(w, rows)
 	}
 	add, script := recorded.AddCurl, &traffic.Script{}
 	if format == "mcpc" {

@@ -39,7 +39,7 @@ type checker struct {
 }
 
 // checkFile looks for secrets in any file.
-func checkFile(f *cmdutil.Factory, name string) error {
+func checkFile(f *cmdutil.Factory, name string, strict bool) error {
 	raw, err := readChecked(f, name)
 	if err != nil {
 		return usage.NotRead("--check "+name, err, "")

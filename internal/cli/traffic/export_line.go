@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -65,17 +66,21 @@ func serverIn(c *capture.Capture, row *capture.Row) string {
 	return ""
 }
 
-// serverInfoIn returns name and version of serverInfo, from a result or its _meta; else "".
+// serverInfoIn returns name and version of serverInfo; else "".
 func serverInfoIn(response []byte) string {
+	info, _ := jsonraw.Object(serverInfo(response))
+	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
+}
+
+// serverInfo is that of a result or its _meta; nil where it has none.
+func serverInfo(response []byte) json.RawMessage {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {
-		return ""
+		return nil
 	}
-	raw, ok := result.Get("serverInfo")
-	if !ok {
-		meta, _ := result.Get("_meta")
-		raw = jsonraw.First(meta, "io.modelcontextprotocol/serverInfo")
+	if raw, ok := result.Get("serverInfo"); ok {
+		return raw
 	}
-	info, _ := jsonraw.Object(raw)
-	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
+	meta, _ := result.Get("_meta")
+	return jsonraw.First(meta, "io.modelcontextprotocol/serverInfo")
 }

@@ -1,0 +1,101 @@
+package bundle
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+)
+
+// A Content is what a bundle is made of. Nothing in it has a secret any more: Write hides
+// none.
+type Content struct {
+	// Manifest has all but its version and members, which Write adds.
+	Manifest Manifest
+	// Capture has the lines of the capture.
+	Capture *os.File
+	// Tools is JSON, Report and Notes are Markdown; Notes may be empty, and is no member then.
+	Tools, Report, Notes []byte
+	// Data is the JSON that the page shows.
+	Data []byte
+}
+
+// A part is a member that is still to be written.
+type part struct {
+	name string
+	from func() io.Reader
+}
+
+// Write writes a bundle: the page, and behind it the archive. The same content gives the same
+// bytes. A capture that Open would refuse is an *Error.
+func Write(w io.Writer, c Content) error {
+	page := pageOf(c.Data)
+	parts := []part{
+		{CaptureName, func() io.Reader { return io.NewSectionReader(c.Capture, 0, math.MaxInt64) }},
+		{ToolsName, readerOf(c.Tools)}, {ReportName, readerOf(c.Report)}, {NotesName, readerOf(c.Notes)}, {PageName, readerOf(page...)},
+	}
+	if len(c.Notes) == 0 {
+		parts = append(parts[:3], parts[4])
+	}
+	m := c.Manifest
+	m.Version, m.Members = formatVersion, map[string]Member{}
+	for _, p := range parts {
+		hash := sha256.New()
+		n, err := io.Copy(hash, p.from())
+		if err != nil {
+			return err
+		}
+		m.Members[p.name] = Member{hex.EncodeToString(hash.Sum(nil)), n}
+	}
+	manifest, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	before, err := io.Copy(w, readerOf(append(page, []byte(pageEnds))...)())
+	if err != nil {
+		return err
+	}
+	return writeArchive(w, before, append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...))
+}
+
+// readerOf reads texts one after the other.
+func readerOf(texts ...[]byte) func() io.Reader {
+	return func() io.Reader {
+		all := make([]io.Reader, len(texts))
+		for i, text := range texts {
+			all[i] = bytes.NewReader(text)
+		}
+		return io.MultiReader(all...)
+	}
+}
+
+// writeArchive writes the members without their times, which would differ each time. In the
+// archive's directory they are counted from the begin of the file.
+func writeArchive(w io.Writer, before int64, parts []part) error {
+	z := zip.NewWriter(w)
+	z.SetOffset(before)
+	heads := make([]*zip.FileHeader, len(parts))
+	for i, p := range parts {
+		heads[i] = &zip.FileHeader{Name: p.name, Method: zip.Deflate}
+		member, err := z.CreateHeader(heads[i])
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(member, p.from()); err != nil {
+			return err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	for _, h := range heads {
+		if err := tooLarge(h.Name, h.UncompressedSize64, h.CompressedSize64); err != nil {
+			return err
+		}
+	}
+	return nil
+}

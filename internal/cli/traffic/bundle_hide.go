@@ -1,0 +1,222 @@
+package traffic
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/bundle"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+	"mcpc/internal/render/jq"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A redactRule is one --redact: an expression that gives values, or a pattern.
+type redactRule struct {
+	text    string
+	values  *jq.Program
+	pattern *regexp.Regexp
+}
+
+// redactRules reads the values of --redact.
+func redactRules(texts []string) (rules []redactRule, err error) {
+	for _, text := range texts {
+		r := redactRule{text: text}
+		if len(text) > 2 && text[0] == '/' && strings.HasSuffix(text, "/") {
+			r.pattern, err = regexp.Compile(text[1 : len(text)-1])
+			if err == nil && r.pattern.MatchString("") {
+				return nil, usage.New("--redact: the pattern also matches the empty text", "")
+			}
+		} else {
+			r.values, err = jq.Compile(text)
+		}
+		if err != nil {
+			return nil, usage.New("--redact: "+err.Error(), "--redact takes a jq expression or a /regular expression/")
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// A hider hides in the exchanges of a capture what may not leave this machine.
+type hider struct {
+	f     *cmdutil.Factory
+	rules []redactRule
+	level redact.Guess
+	// counts are how many places were hidden, by what they were told.
+	counts map[string]int
+}
+
+// hiddenAs says by what a secret was told.
+var hiddenAs = map[redact.FoundKind]string{
+	redact.FoundKnown: "known values", redact.FoundURL: "parameters and users of URLs", redact.FoundName: "values named like secrets",
+	redact.FoundToken: "tokens by their form", redact.FoundKey: "private keys", redact.FoundRandom: "random texts",
+	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IP addresses",
+}
+
+// learn reads through the exchanges: a value that is named like a secret in one place may
+// stand in another one, before it.
+func (h *hider) learn(ctx context.Context, c *capture.Capture, rows []*capture.Row) error {
+	s := &h.f.Secrets
+	checker := &checker{a: h.f, from: map[string]string{}}
+	checker.environment()
+	if err := checker.state(); err != nil {
+		return cmdutil.Exit(connect.StateFailed(err))
+	}
+	s.Guess = h.level
+	for _, r := range h.rules {
+		if r.pattern != nil {
+			s.Hide(r.pattern)
+		}
+	}
+	cmdutil.HideIn(h.f, c)
+	for _, head := range c.Heads {
+		s.LearnCommand(head.Argv)
+		s.LearnCommand(head.Command)
+	}
+	for _, row := range rows {
+		err := row.EachFrame(func(f wire.Frame) error { return h.learnBy(ctx, f.Raw) })
+		if err != nil {
+			return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), usage.Bare(err)))
+		}
+		if ctx.Err() != nil {
+			return cmdutil.Exit(wire.Outcome{Kind: wire.Signal, Text: "interrupted"})
+		}
+	}
+	return nil
+}
+
+// shortestRedacted is how long a value of --redact must be: shorter ones stand within words.
+const shortestRedacted = 4
+
+// learnBy learns what the expressions of --redact give of a message.
+func (h *hider) learnBy(ctx context.Context, raw []byte) error {
+	if len(raw) == 0 || jsonraw.Valid(raw) != nil {
+		return nil
+	}
+	for _, r := range h.rules {
+		if r.values == nil {
+			continue
+		}
+		values, _ := r.values.Values(ctx, raw) // which many messages do not have
+		for _, value := range values {
+			for _, text := range textsIn(value, nil) {
+				switch {
+				case len(redact.HiddenIn(text)) > 0:
+				case len(text) >= 2*shortestRedacted:
+					h.f.Secrets.Learn(text)
+				case len(text) >= shortestRedacted:
+					h.f.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(text)))
+				case text != "":
+					return usage.New(fmt.Sprintf("--redact %s gives a value of fewer than %d characters, which stands within other texts", r.text, shortestRedacted),
+						"--redact '/regular expression/' tells where it is meant")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// textsIn appends the strings and numbers in a value.
+func textsIn(value json.RawMessage, all []string) []string {
+	if members, err := jsonraw.Object(value); err == nil {
+		for _, m := range members {
+			all = textsIn(m.Value, all)
+		}
+		return all
+	}
+	if items, err := jsonraw.Array(value); err == nil {
+		for _, item := range items {
+			all = textsIn(item, all)
+		}
+		return all
+	}
+	text, ok := jsonraw.Text(value)
+	if ok || jsonraw.IsNumber(value) {
+		return append(all, cmp.Or(text, strings.Trim(string(value), `"`)))
+	}
+	return all
+}
+
+// draft copies the exchanges without their secrets, and opens the copy.
+func (h *hider) draft(c *capture.Capture, rows []*capture.Row) (*draft, error) {
+	file, err := bundle.Temporary()
+	if err != nil {
+		return nil, err
+	}
+	s := &h.f.Secrets
+	s.Tally = func(kind redact.FoundKind) { h.counts[hiddenAs[kind]]++ }
+	left := leftWords{values: map[string]bool{}}
+	err = c.Copy(io.MultiWriter(file, &left), rows)
+	s.Tally = nil
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	d := &draft{longest: left.longest}
+	d.Content.Capture = file
+	d.Manifest.Hidden, d.Manifest.Values, d.Manifest.Now = left.hidden, len(left.values), h.counts
+	d.Manifest.Rules = []string{"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
+		"values that are named like secrets, parameters and users of URLs, cookies, tokens by their form",
+		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures"}
+	if h.level == redact.GuessStrict {
+		d.Manifest.Rules = append(d.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IP addresses")
+	}
+	for _, r := range h.rules {
+		d.Manifest.Rules = append(d.Manifest.Rules, "--redact "+s.Text(r.text))
+	}
+	if s.Withholds() {
+		d.Manifest.Notes = append(d.Manifest.Notes, "there were more secrets than mcpc can track: message texts are hidden from some place on")
+	}
+	if d.capture, err = capture.OpenFrom(h.f.Output, file); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// leftWords reads the lines of a capture that were written, and counts what is hidden in them.
+type leftWords struct {
+	hidden  int
+	values  map[string]bool
+	longest []string
+}
+
+const (
+	mostLongest = 10
+	// longestWord is how long a word may be that is kept for a person to see.
+	longestWord = 1 << 10
+)
+
+func (l *leftWords) Write(line []byte) (int, error) {
+	for _, at := range redact.HiddenIn(string(line)) {
+		l.hidden++
+		l.values[strings.Join(redact.HashesIn(string(line[at[0]:at[1]])), "")+fmt.Sprint(at[1]-at[0])] = true
+	}
+	for word := range bytes.FieldsFuncSeq(line, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\,;(){}[]<>•", r) }) {
+		l.keep(word[:min(len(word), longestWord)])
+	}
+	return len(line), nil
+}
+
+// keep keeps a word that is among the longest, each once.
+func (l *leftWords) keep(word []byte) {
+	n := len(l.longest)
+	if n == mostLongest && len(word) <= len(l.longest[n-1]) || slices.Contains(l.longest, string(word)) {
+		return
+	}
+	l.longest = append(l.longest, string(word))
+	slices.SortStableFunc(l.longest, func(a, b string) int { return len(b) - len(a) })
+	l.longest = l.longest[:min(len(l.longest), mostLongest)]
+}
