@@ -242,3 +242,9 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	b = append(append(append(b, ',', '"'), name...), '"', ':', '"')
 	return append(t.UTC().AppendFormat(b, time.RFC3339Nano), '"')
 }
+
+// Marked is a line with the mark of its run, where lines of several runs stand in one file;
+// the line of a head has it already.
+func Marked(line []byte, mark string) []byte {
+	return append([]byte(markBegins+mark+`",`), line[1:]...)
+}

@@ -50,7 +50,7 @@ func (c *Capture) safeLine(raw []byte) []byte {
 	if line.In == "" || line.Head != nil {
 		return out
 	}
-	return append([]byte(markBegins+line.In+`",`), out[1:]...)
+	return Marked(out, line.In)
 }
 
 func safeHead(s *redact.Secrets, h Head) Head {

@@ -107,6 +107,7 @@ type timings struct {
 // mcpFacts are those of JSON-RPC and of the recording.
 type mcpFacts struct {
 	Exchange string `json:"exchange"`
+	By       string `json:"by,omitempty"`
 	Target   string `json:"target,omitempty"`
 	Method   string `json:"method"`
 	Name     string `json:"name,omitempty"`
@@ -289,7 +290,7 @@ func entryOf(row *capture.Row, frames []wire.Frame, link string) entry {
 }
 
 func factsOf(row *capture.Row) mcpFacts {
-	f := mcpFacts{Exchange: row.Number(), Target: row.Target, Method: row.Method, Name: row.Name, ID: row.ID, Channel: row.Channel,
+	f := mcpFacts{Exchange: row.Number(), By: row.By, Target: row.Target, Method: row.Method, Name: row.Name, ID: row.ID, Channel: row.Channel,
 		Exit: row.Exit, Code: row.Code, Protocol: row.Revision, Notes: row.Remarks(), Text: row.Text}
 	for _, finding := range row.Findings {
 		f.Findings = append(f.Findings, finding.Text)

@@ -1,0 +1,493 @@
+package har
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// Imported says what an archive had.
+type Imported struct {
+	// Entries are those that became frames, Other those that are no MCP, and Unreadable
+	// those that are no entries of HAR.
+	Entries, Other, Unreadable int
+	// Bodies are the responses whose body the archive does not have.
+	Bodies int
+}
+
+// An ArchiveError is a file that is no HTTP archive. Flows is set for a file of mitmproxy's
+// own format.
+type ArchiveError struct {
+	Flows bool
+	Err   error
+}
+
+func (e *ArchiveError) Error() string {
+	if e.Flows {
+		return "a flow file of mitmproxy, not an HTTP archive"
+	}
+	return "not an HTTP archive: " + e.Err.Error()
+}
+
+func (e *ArchiveError) Unwrap() error { return e.Err }
+
+// flowsBegin is how a flow file begins: a length and a colon.
+var flowsBegin = regexp.MustCompile(`^[0-9]+:`)
+
+// Import reads an archive entry by entry, and writes those that are MCP as a capture, without
+// what secrets hides: of HTTP as a proxy records it, of stdio (as Write writes it) as a tap.
+// creator is the version of mcpc. The errors are *ArchiveError and those of w.
+func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (Imported, error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	if begin, _ := in.Peek(16); flowsBegin.Match(begin) {
+		return Imported{}, &ArchiveError{Flows: true}
+	}
+	if begin, _ := in.Peek(3); string(begin) == sse.ByteOrderMark {
+		_, _ = in.Discard(3)
+	}
+	x := importer{w: bufio.NewWriterSize(w, 64<<10), creator: creator, secrets: secrets, runs: map[string]*run{}, endpoints: map[string]bool{}}
+	err := eachEntry(json.NewDecoder(in), x.entry)
+	for n := range x.marks { // nothing comes after the archive
+		if err == nil {
+			_, err = x.w.Write(capture.Marked(capture.AppendEnd(nil, capture.End{Kind: wire.OK, Many: true}), markOf(n+1)))
+		}
+	}
+	return x.Imported, cmp.Or(err, x.w.Flush())
+}
+
+// eachEntry reads log.entries, one after the other. What an entry is not is no error.
+func eachEntry(d *json.Decoder, look func(raw json.RawMessage) error) error {
+	found := false
+	err := eachMember(d, "log", func() error {
+		return eachMember(d, "entries", func() error {
+			found = true
+			if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+				return cmp.Or(err, errors.New("log.entries is no array"))
+			}
+			for d.More() {
+				var raw json.RawMessage
+				if err := d.Decode(&raw); err != nil {
+					return err
+				}
+				if err := look(raw); err != nil {
+					return writeError{err}
+				}
+			}
+			_, err := d.Token()
+			return err
+		})
+	})
+	var failed writeError
+	switch {
+	case errors.As(err, &failed):
+		return failed.error
+	case errors.Is(err, io.EOF):
+		return &ArchiveError{Err: io.ErrUnexpectedEOF}
+	case err == nil && !found:
+		return &ArchiveError{Err: errors.New("it has no log.entries")}
+	case err != nil:
+		return &ArchiveError{Err: err}
+	}
+	return nil
+}
+
+// A writeError is one of what an entry became.
+type writeError struct{ error }
+
+// eachMember reads the object that is next, and calls found at the value of a member. Others
+// are read over.
+func eachMember(d *json.Decoder, name string, found func() error) error {
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return cmp.Or(err, errors.New("it is no JSON object"))
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		if key == name {
+			err = found()
+		} else {
+			var other json.RawMessage
+			err = d.Decode(&other)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}
+
+// A readEntry is an entry as anybody writes it.
+type readEntry struct {
+	Started  time.Time `json:"startedDateTime"`
+	Request  request   `json:"request"`
+	Response response  `json:"response"`
+	Timings  timings   `json:"timings"`
+	Events   []event   `json:"_eventSourceMessages"`
+	Facts    *mcpFacts `json:"_mcp"`
+}
+
+// An importer writes entries as frames.
+type importer struct {
+	Imported
+	w       *bufio.Writer
+	creator string
+	secrets *redact.Secrets
+	runs    map[string]*run
+	marks   int
+	// endpoints are the URLs to which messages were sent.
+	endpoints map[string]bool
+}
+
+// A run is what one recorder would have recorded: all of HTTP, or one server over stdio.
+type run struct {
+	mark string
+	seq  uint64
+	// conns are the numbers of conversations, by the server and the session.
+	conns  map[string]int
+	opened int
+	stream int
+	// lines are the notifications over stdio, by their hash.
+	lines map[[sha256.Size]byte]int
+}
+
+func (x *importer) entry(raw json.RawMessage) error {
+	var e readEntry
+	if json.Unmarshal(raw, &e) != nil {
+		x.Unreadable++
+		return nil
+	}
+	sent, received := textOf(e.Request.Post), e.Response.Content.bytes()
+	if !x.isMCP(&e, sent, received) {
+		x.Other++
+		return nil
+	}
+	x.Entries++
+	by, stdio := capture.ByProxy, strings.HasPrefix(e.Request.URL, "stdio://local/")
+	target := ""
+	if stdio {
+		by = capture.ByTap
+		target, _ = url.PathUnescape(strings.TrimPrefix(e.Request.URL, "stdio://local/"))
+	}
+	if e.Facts != nil && e.Facts.By == capture.ByCommand {
+		by, target = e.Facts.By, e.Facts.Target
+	}
+	lines := linesOf(sent)
+	if stdio && len(lines) > 0 && opens(lines[0]) { // another process
+		delete(x.runs, by+target)
+	}
+	r, err := x.runOf(target, by, e.Started)
+	if err != nil {
+		return err
+	}
+	if stdio && e.Facts != nil && e.Facts.Method == capture.MethodPipe {
+		err = x.stdio(r, &e, lines, r.unseen(linesOf(received)))
+	} else if stdio {
+		err = x.stdio(r, &e, lines, linesOf(received))
+	} else {
+		err = x.http(r, &e, sent, received)
+	}
+	if err == nil && by == capture.ByCommand && len(lines) > 0 {
+		err = x.end(r, e.Facts, wire.ParseMessage(lines[0]))
+	}
+	return err
+}
+
+// end writes how a command's request ended, where its messages do not say it.
+func (x *importer) end(r *run, facts *mcpFacts, request *wire.Message) error {
+	if request.ID == nil || slices.Contains([]string{capture.ChannelOK, capture.ChannelOpen, capture.ChannelCancelled, capture.ChannelProbe}, facts.Channel) {
+		return nil
+	}
+	end := capture.End{Exit: facts.Exit, ID: request.ID, Kind: wire.Kind(facts.Channel), Method: x.secrets.Text(facts.Method),
+		Name: x.secrets.Text(facts.Name), Text: x.secrets.Text(facts.Text)}
+	_, err := x.w.Write(capture.Marked(capture.AppendEnd(nil, end), r.mark))
+	return err
+}
+
+// isMCP reports an entry whose messages are JSON-RPC, or whose heads or URL are those of MCP.
+func (x *importer) isMCP(e *readEntry, sent, received []byte) bool {
+	endpoint, _, _ := strings.Cut(e.Request.URL, "?")
+	if isMessage(sent) {
+		x.endpoints[endpoint] = true
+		return true
+	}
+	for _, f := range slices.Concat(e.Request.Headers, e.Response.Headers) {
+		if name := strings.ToLower(f.Name); name == "mcp-session-id" || name == "mcp-protocol-version" {
+			return true
+		}
+	}
+	if e.Facts != nil || x.endpoints[endpoint] && e.Request.Method != "OPTIONS" {
+		return true
+	}
+	return isStream(e) && slices.ContainsFunc(e.Events, func(v event) bool { return v.Name == "endpoint" || isMessage([]byte(v.Data)) }) ||
+		isStream(e) && (bytes.Contains(received, []byte("event: endpoint")) || bytes.Contains(received, []byte(`"jsonrpc"`)))
+}
+
+func isMessage(raw []byte) bool {
+	switch m := wire.ParseMessage(raw); m.Kind {
+	case wire.Request, wire.Notification, wire.Response:
+		return true
+	case wire.Batch:
+		return len(m.Items) > 0 && isMessage(m.Items[0].Raw)
+	}
+	return false
+}
+
+func isStream(e *readEntry) bool {
+	return strings.HasPrefix(strings.ToLower(e.Response.Content.MimeType), "text/event-stream") || len(e.Events) > 0
+}
+
+// runOf is the run of a target, whose head is written first.
+func (x *importer) runOf(target, by string, at time.Time) (*run, error) {
+	r := x.runs[by+target]
+	if r != nil {
+		return r, nil
+	}
+	x.marks++
+	r = &run{mark: markOf(x.marks), conns: map[string]int{}, lines: map[[sha256.Size]byte]int{}}
+	x.runs[by+target] = r
+	_, err := x.w.Write(capture.AppendHead(nil, capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), In: r.mark, By: by}))
+	return r, err
+}
+
+func markOf(n int) string { return fmt.Sprintf("h%d", n) }
+
+// frame writes a frame without its secrets.
+func (x *importer) frame(r *run, f wire.Frame) error {
+	r.seq++
+	f.Seq = r.seq
+	_, err := x.w.Write(capture.Marked(capture.AppendFrame(nil, x.secrets.Frame(f)), r.mark))
+	return err
+}
+
+// http writes an HTTP request with what came back for it.
+func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
+	r.stream++
+	conn := r.conn(e, opens(sent))
+	var frames []wire.Frame
+	add := func(dir wire.Direction, kind wire.FrameKind, at time.Time, f wire.Frame) {
+		f.Dir, f.Kind, f.Time, f.Stream, f.Conn = dir, kind, at, r.stream, conn
+		frames = append(frames, f)
+	}
+	head, end := e.times()
+	add(wire.Sent, wire.Head, e.Started, wire.Frame{HTTP: &wire.HTTPHead{Method: e.Request.Method, URL: e.Request.URL, Proto: e.Request.HTTPVersion, Fields: fieldsOf(e.Request.Headers)}})
+	if e.Request.Post != nil {
+		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent})
+	}
+	if e.Response.Status > 0 {
+		add(wire.Received, wire.Head, head, wire.Frame{HTTP: &wire.HTTPHead{Status: e.Response.Status, Proto: e.Response.HTTPVersion, Fields: fieldsOf(e.Response.Headers)}})
+	}
+	switch {
+	case isStream(e):
+		events := eventsOf(e, received, head, end)
+		for _, f := range events {
+			add(wire.Received, f.Kind, f.Time, f)
+		}
+	case len(received) > 0:
+		add(wire.Received, wire.Body, end, wire.Frame{Raw: received})
+	case e.Response.Content.Size > 0:
+		x.Bodies++
+	}
+	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 || how != "" {
+		if !slices.Contains([]string{"cut", "cancelled"}, how) {
+			how, text = "cut", e.Response.Error
+		}
+		add(wire.Received, wire.Closed, end, wire.Frame{Close: &wire.CloseFacts{By: wire.Received, How: how, Text: text}})
+	} else {
+		add(wire.Received, wire.Closed, end, wire.Frame{Close: &wire.CloseFacts{By: wire.Received, How: "end"}})
+	}
+	for _, f := range frames {
+		if err := x.frame(r, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opens reports the request that opens a conversation.
+func opens(sent []byte) bool {
+	method := wire.ParseMessage(sent).Method
+	return method == "initialize" || method == "server/discover"
+}
+
+// conn is the number of the conversation of an entry: of one server and one session, since
+// it was opened.
+func (r *run) conn(e *readEntry, opens bool) int {
+	key := e.Request.URL
+	if u, err := url.Parse(key); err == nil {
+		key = u.Scheme + "://" + u.Host
+	}
+	for _, f := range slices.Concat(e.Request.Headers, e.Response.Headers) {
+		if strings.EqualFold(f.Name, "mcp-session-id") {
+			key += " " + f.Value
+			break
+		}
+	}
+	if r.conns[key] == 0 || opens {
+		r.opened++
+		r.conns[key] = r.opened
+	}
+	return r.conns[key]
+}
+
+// times are when the response began and when it ended.
+func (e *readEntry) times() (head, end time.Time) {
+	t := e.Timings
+	wait := max(t.Blocked, 0) + max(t.DNS, 0) + max(t.Connect, 0) + max(t.Send, 0) + max(t.Wait, 0)
+	head = e.Started.Add(duration(wait))
+	return head, head.Add(duration(max(t.Receive, 0)))
+}
+
+// duration is one of so many milliseconds, of which a file may say anything.
+func duration(milliseconds float64) time.Duration {
+	return time.Duration(min(milliseconds, 1e10) * float64(time.Millisecond))
+}
+
+// eventsOf are the frames of a stream: its text, else what the browser lists of it.
+func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire.Frame) {
+	if len(received) == 0 {
+		for _, v := range e.Events {
+			facts := &sse.Facts{Event: strings.TrimSuffix(v.Name, "message")}
+			if v.ID != "" {
+				facts.ID = &v.ID
+			}
+			frames = append(frames, wire.Frame{Kind: wire.Event, Raw: []byte(v.Data), SSE: facts, Time: v.at(head)})
+		}
+		return frames
+	}
+	times := e.Events
+	in := sse.NewReader(bytes.NewReader(received), 0)
+	for {
+		v, err := in.Next()
+		if len(v.Dropped) > 0 {
+			frames = append(frames, wire.Frame{Kind: wire.Noise, Raw: v.Dropped, Time: end})
+		}
+		if v.IsEvent() {
+			f := wire.Frame{Kind: wire.Event, SSE: &v.Facts, Time: end}
+			if v.HasData {
+				f.Raw = v.Data
+			}
+			if len(times) > 0 && !v.Comment {
+				f.Time, times = times[0].at(head), times[1:]
+			}
+			frames = append(frames, f)
+		}
+		if err != nil {
+			return frames
+		}
+	}
+}
+
+// at is when an event came; without a time of its own when the response began.
+func (v event) at(head time.Time) time.Time {
+	if v.Time <= 0 || v.Time > 1e11 {
+		return head
+	}
+	return time.UnixMicro(int64(v.Time * 1e6)).UTC()
+}
+
+// unseen are the lines that no entry before had: what may belong to a request is in its entry
+// as well.
+func (r *run) unseen(lines [][]byte) [][]byte {
+	return slices.DeleteFunc(lines, func(line []byte) bool {
+		sum := sha256.Sum256(line)
+		seen := r.lines[sum] > 0
+		if seen {
+			r.lines[sum]--
+		}
+		return seen
+	})
+}
+
+// note remembers the notifications among the lines of an entry.
+func (r *run) note(lines [][]byte) {
+	for _, line := range lines {
+		if len(r.lines) < mostNoted && wire.ParseMessage(line).Kind == wire.Notification {
+			r.lines[sha256.Sum256(line)]++
+		}
+	}
+}
+
+// mostNoted bounds what is remembered of a run.
+const mostNoted = 100_000
+
+// stdio writes the lines of one exchange. In which order they crossed is not in the archive:
+// the request is the first, and its response the last.
+func (x *importer) stdio(r *run, e *readEntry, sent, received [][]byte) error {
+	if e.Facts != nil && e.Facts.Method != capture.MethodPipe {
+		r.note(received)
+	}
+	head, end := e.times()
+	write := func(dir wire.Direction, at time.Time, lines [][]byte) error {
+		for _, line := range lines {
+			if err := x.frame(r, wire.Frame{Dir: dir, Kind: wire.Body, Time: at, Raw: line}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	first, last := min(1, len(sent)), max(len(received)-1, 0)
+	if len(sent) > 0 && wire.ParseMessage(sent[0]).Kind == wire.Response { // the server asked
+		first, last = 0, len(received)
+	}
+	return cmp.Or(write(wire.Sent, e.Started, sent[:first]), write(wire.Received, head, received[:last]),
+		write(wire.Sent, head, sent[first:]), write(wire.Received, end, received[last:]))
+}
+
+func linesOf(text []byte) [][]byte {
+	if len(text) == 0 {
+		return nil
+	}
+	if jsonraw.Valid(text) == nil { // one message, perhaps with line feeds in it
+		return [][]byte{text}
+	}
+	return bytes.Split(text, []byte("\n"))
+}
+
+// textOf is the body of a request.
+func textOf(p *postData) []byte {
+	if p == nil {
+		return nil
+	}
+	return decoded(p.Text, p.Encoding)
+}
+
+func (c content) bytes() []byte { return decoded(c.Text, c.Encoding) }
+
+func decoded(text, encoding string) []byte {
+	if encoding == "base64" {
+		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
+			return raw
+		}
+	}
+	return []byte(text)
+}
+
+func fieldsOf(pairs []pair) []wire.Field {
+	fields := make([]wire.Field, 0, len(pairs))
+	for _, p := range pairs {
+		if !strings.HasPrefix(p.Name, ":") { // of HTTP/2, which the URL says as well
+			fields = append(fields, wire.Field(p))
+		}
+	}
+	return fields
+}

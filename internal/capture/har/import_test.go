@@ -1,0 +1,176 @@
+package har
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/redact"
+)
+
+// imported imports an archive, and opens the capture.
+func imported(t *testing.T, text string) (*capture.Capture, Imported) {
+	t.Helper()
+	var out bytes.Buffer
+	facts, err := Import(&out, strings.NewReader(text), "1", new(redact.Secrets))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "imported.jsonl")
+	if err := os.WriteFile(name, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := capture.Open(name)
+	if err != nil {
+		t.Fatalf("%v\n%.2000s", err, out.Bytes())
+	}
+	t.Cleanup(c.Close)
+	return c, facts
+}
+
+// seen is what an archive keeps of a row.
+func seen(r *capture.Row) string {
+	return fmt.Sprint(r.Target, " ", r.Dir, " ", r.Method, " ", r.Name, " ", r.ID, " ", r.Channel, " ", r.Code, " ", r.Status, " ", r.Revision, " ", r.Apart,
+		" ", r.Sent, " ", r.Received, " ", r.Notes.Notifications, " ", r.Notes.Questions)
+}
+
+func TestArchivesComeBack(t *testing.T) {
+	golden, err := capture.Open(filepath.Join("..", "testdata", "golden.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer golden.Close()
+	var out bytes.Buffer
+	if err := Write(&out, "1", golden.Rows()); err != nil {
+		t.Fatal(err)
+	}
+	c, facts := imported(t, out.String())
+	if facts.Other+facts.Unreadable > 0 {
+		t.Errorf("left out: %+v", facts)
+	}
+	var want, got []string
+	for _, r := range crossed(golden.Rows()) {
+		want = append(want, seen(r))
+	}
+	for _, r := range c.Rows() {
+		got = append(got, seen(r))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("- %s", line)
+		}
+	}
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("+ %s", line)
+		}
+	}
+}
+
+// crossed are the rows of which an archive has something.
+func crossed(rows []*capture.Row) []*capture.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r *capture.Row) bool { return r.Kinds == 0 })
+}
+
+// entryText is an entry of a browser, with the bodies as JSON strings.
+func entryText(url, fields, sent, mime, received, more string) string {
+	return `{"startedDateTime":"2026-01-01T00:00:00.5+01:00","time":5,"request":{"method":"POST","url":` + url + `,"httpVersion":"h2","headers":[` + fields +
+		`],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":9,"postData":{"mimeType":"application/json","text":` + sent +
+		`}},"response":{"status":200,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":10,"mimeType":"` + mime + `","text":` + received +
+		`},"redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"blocked":null,"dns":-1,"send":0,"wait":3.5,"receive":1}` + more + `}`
+}
+
+func archive(entries ...string) string {
+	return "\xEF\xBB\xBF" + `{"log":{"version":"1.2","pages":[{"x":{}}],"entries":[` + strings.Join(entries, ",") + `],"comment":""},"x":1}`
+}
+
+func TestArchivesOfBrowsers(t *testing.T) {
+	const url = `"https://mcp.example/mcp?access_token=verysecretvalue"`
+	sent := `"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}"`
+	received := `"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}"`
+	events := `"event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"`
+	listed := `,"_eventSourceMessages":[{"time":1767222000.6,"eventName":"message","eventId":"e1","data":` + received + `}]`
+	call := entryText(url, `{"name":":authority","value":"mcp.example"},{"name":"Authorization","value":"Bearer verysecretbearer"}`, sent, "application/json", received, "")
+	for name, c := range map[string]struct {
+		text string
+		rows []string // method, name, channel, status
+		want Imported
+	}{
+		"a call":        {archive(call), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
+		"others":        {archive(entryText(`"https://mcp.example/app.js"`, "", `""`, "text/javascript", `"x"`, ""), call), []string{"tools/call x ok 200"}, Imported{Entries: 1, Other: 1}},
+		"a stream":      {archive(entryText(url, "", sent, "text/event-stream", events, "")), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
+		"listed events": {archive(entryText(url, "", sent, "text/event-stream", `""`, listed)), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
+		"no body":       {archive(entryText(url, "", sent, "application/json", `""`, "")), []string{"tools/call x bad_response 200"}, Imported{Entries: 1, Bodies: 1}},
+		"not an entry":  {archive(`7`, `{"request":7}`, call), []string{"tools/call x ok 200"}, Imported{Entries: 1, Unreadable: 2}},
+		"nothing":       {archive(), nil, Imported{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if _, err := Import(&out, strings.NewReader(c.text), "1", new(redact.Secrets)); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(out.String(), "verysecret") {
+				t.Errorf("a secret is left:\n%s", out.String())
+			}
+			if c.rows == nil {
+				if out.Len() > 0 {
+					t.Errorf("%s", out.String())
+				}
+				return
+			}
+			in, facts := imported(t, c.text)
+			if facts != c.want {
+				t.Errorf("%+v, want %+v", facts, c.want)
+			}
+			var rows []string
+			for _, r := range in.Rows() {
+				rows = append(rows, strings.Join(strings.Fields(fmt.Sprint(r.Method, " ", r.Name, " ", r.Channel, " ", r.Status)), " "))
+			}
+			if !slices.Equal(rows, c.rows) {
+				t.Errorf("%q, want %q", rows, c.rows)
+			}
+		})
+	}
+}
+
+func TestOtherFilesAreNoArchives(t *testing.T) {
+	for text, want := range map[string]string{"": "unexpected EOF", "7": "no JSON object", "{}": "no log.entries", `{"log":{}}`: "no log.entries", `{"log":{"entries":{}}}`: "no array",
+		"4092:9:websocket;0:~8:response": "flow file of mitmproxy", `{"log":{"entries":[{}`: "unexpected EOF", `{"log":{"entries":[}}`: "invalid character", "hello": "invalid character"} {
+		_, err := Import(new(bytes.Buffer), strings.NewReader(text), "1", nil)
+		if _, ok := errors.AsType[*ArchiveError](err); !ok || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// FuzzImport: whatever an archive holds, it becomes a capture or an error.
+func FuzzImport(f *testing.F) {
+	f.Add([]byte(archive(entryText(`"http://x/"`, `{"name":"a","value":"b"}`, `"{}"`, "text/event-stream", `"data: x\n\n"`, ""))))
+	f.Add([]byte(`{"log":{"entries":[{"request":{"url":"stdio://local/%zz"},"_mcp":{"by":"command"}}]}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var out bytes.Buffer
+		facts, err := Import(&out, bytes.NewReader(raw), "1", new(redact.Secrets))
+		if err != nil || facts.Entries == 0 {
+			return
+		}
+		name := filepath.Join(t.TempDir(), "capture")
+		if err := os.WriteFile(name, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := capture.Open(name)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out.Bytes())
+		}
+		if len(c.Findings()) > 0 {
+			t.Fatalf("%v\n%s", c.Findings(), out.Bytes())
+		}
+	})
+}
