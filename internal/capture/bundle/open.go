@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mcpc/internal/capture"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // The names of the members, in the order in which they stand in the file.
@@ -263,3 +265,69 @@ func Temporary() (*os.File, error) {
 
 // deleteOnClose is FILE_FLAG_DELETE_ON_CLOSE.
 const deleteOnClose = 0x04000000
+
+// EachMember gives each member of a bundle to be read, and before them the page in front of
+// the archive, under the name of that member. Of a page the script and the style are left out,
+// which have no data. The errors are those of Open, and of look.
+func EachMember(path string, look func(name string, r io.Reader) error) error {
+	a, err := openArchive(path)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if _, err := a.manifest(); err != nil {
+		return err
+	}
+	before := int64(math.MaxInt64)
+	for _, f := range a.zip.File {
+		at, err := f.DataOffset()
+		if err != nil {
+			return damaged(f.Name, err)
+		}
+		before = min(before, at)
+	}
+	if err := lookAt(PageName, io.NewSectionReader(a, 0, before), look); err != nil {
+		return err
+	}
+	for _, f := range a.zip.File {
+		if err := tooLarge(f.Name, f.UncompressedSize64, f.CompressedSize64); err != nil {
+			return err
+		}
+		r, err := f.Open()
+		if err != nil {
+			return damaged(f.Name, err)
+		}
+		err = lookAt(f.Name, readFault{r, f.Name}, look)
+		r.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostPage bounds a page that is read, in bytes.
+const mostPage = 256 << 20
+
+func lookAt(name string, r io.Reader, look func(name string, r io.Reader) error) error {
+	if name == PageName {
+		page, err := io.ReadAll(io.LimitReader(r, mostPage))
+		if err != nil {
+			return err
+		}
+		page = withoutElement(withoutElement(page, "style"), "script")
+		r = bytes.NewReader(page)
+	}
+	return look(name, r)
+}
+
+// withoutElement blanks the content of the first element of a name that has no attributes. The
+// lines keep their numbers.
+func withoutElement(page []byte, name string) []byte {
+	before, rest, _ := bytes.Cut(page, []byte("<"+name+">"))
+	content, after, found := bytes.Cut(rest, []byte("</"+name+">"))
+	if !found {
+		return page
+	}
+	return slices.Concat(before, bytes.Repeat([]byte("\n"), bytes.Count(content, []byte("\n"))), after)
+}

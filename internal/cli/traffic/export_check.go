@@ -1,14 +1,18 @@
 package traffic
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
 
+	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -25,6 +29,8 @@ const mostChecked = 1 << 30
 
 // A leak is a secret in a file: where it stands and what it is told by, without itself.
 type leak struct {
+	// Member is that of a bundle; "" in any other file.
+	Member string           `json:"member,omitempty"`
 	Line   int              `json:"line"`
 	Column int              `json:"column"`
 	Length int              `json:"length"`
@@ -40,17 +46,16 @@ type checker struct {
 
 // checkFile looks for secrets in any file.
 func checkFile(f *cmdutil.Factory, name string, strict bool) error {
-	raw, err := readChecked(f, name)
-	if err != nil {
-		return usage.NotRead("--check "+name, err, "")
-	}
 	f.Secrets.Variables = true
 	c := &checker{a: f, from: map[string]string{}}
 	c.environment()
 	if err := c.state(); err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
-	leaks := c.leaks(raw)
+	leaks, err := c.leaksOf(name, strict)
+	if err != nil {
+		return err
+	}
 	if f.Secrets.Withholds() {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 	}
@@ -65,6 +70,65 @@ func checkFile(f *cmdutil.Factory, name string, strict bool) error {
 			Hint: "for a recording, " + wire.Run("export FILE --as jsonl") + " writes a copy without these secrets (--redact-file adds more)"})
 	}
 	return nil
+}
+
+// leaksOf looks into a file, or into each member of a bundle: for what a bundle may not have,
+// which is more than what is recorded.
+func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
+	o := bundleOptions{strict: strict}
+	if strict {
+		c.a.Secrets.Guess = redact.GuessStrict
+	}
+	if name != "-" {
+		err = bundle.EachMember(name, func(member string, r io.Reader) error {
+			c.a.Secrets.Guess = o.level()
+			found, err := c.leaksByLine(r)
+			for _, l := range found {
+				l.Member = member
+				leaks = append(leaks, l)
+			}
+			return err
+		})
+		if fault, ok := errors.AsType[*bundle.Error](err); ok {
+			return nil, cmdutil.Exit(recorded.Unreadable(name, fault))
+		}
+		if err == nil {
+			return leaks, nil
+		}
+	}
+	raw, err := readChecked(c.a, name)
+	if err != nil {
+		return nil, usage.NotRead("--check "+name, err, "")
+	}
+	return c.leaks(raw), nil
+}
+
+// checkedAtOnce is how many bytes of a member are looked at together, with the rest of
+// their last line.
+const checkedAtOnce = 1 << 20
+
+// leaksByLine looks into a member, some lines at a time.
+func (c *checker) leaksByLine(r io.Reader) (all []leak, err error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var part []byte
+	for before := 0; ; {
+		line, err := in.ReadBytes('\n')
+		part = append(part, line...)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if len(part) < checkedAtOnce && err == nil {
+			continue
+		}
+		for _, l := range c.leaks(part) {
+			l.Line += before
+			all = append(all, l)
+		}
+		if before += bytes.Count(part, []byte{'\n'}); err != nil {
+			return all, nil
+		}
+		part = part[:0]
+	}
 }
 
 // readChecked reads the file, or standard input for "-".
@@ -161,7 +225,7 @@ func (c *checker) leaksIn(raw []byte) []leak {
 		line += bytes.Count(raw[at:f.From], []byte{'\n'})
 		at = f.From
 		begin = bytes.LastIndexByte(raw[:at], '\n') + 1
-		all = append(all, leak{line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f)})
+		all = append(all, leak{"", line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f)})
 	}
 	return all
 }
@@ -178,8 +242,17 @@ func (c *checker) source(f redact.Found) string {
 		redact.FoundKnown: "a value that is marked as a secret elsewhere in the file, or encoded differently",
 		redact.FoundURL:   "user information or a secret parameter of a URL or a form",
 		redact.FoundName:  "a value of a field named like a secret",
-		redact.FoundToken: "it looks like an API token",
+		redact.FoundToken: "it looks like an API token", redact.FoundKey: "it is a private key", redact.FoundRandom: "it looks random",
+		redact.FoundMail: "an e-mail address", redact.FoundHome: "the name of a home directory", redact.FoundIP: "an IP address",
 	}[f.Kind]
+}
+
+// placeOf names a file, or a member of it.
+func placeOf(name, member string) string {
+	if member == "" {
+		return name
+	}
+	return name + ":" + member
 }
 
 func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
@@ -189,7 +262,7 @@ func writeLeaks(w io.Writer, asJSON bool, name string, leaks []leak) error {
 		return enc.Encode(leaks)
 	}
 	for _, l := range leaks {
-		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", term.Line(name), l.Line, l.Column, l.Kind, term.Line(l.From)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s:%d:%d: %s: %s\n", term.Line(placeOf(name, l.Member)), l.Line, l.Column, l.Kind, term.Line(l.From)); err != nil {
 			return err
 		}
 	}

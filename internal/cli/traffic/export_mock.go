@@ -1,9 +1,192 @@
 package traffic
 
 import (
+	"bytes"
+	"fmt"
 	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
 )
 
-func writeMockScript(w io.Writer, rows []*capture.Row) error { return nil }
+// A mockScript is what `mcpc mock --script` plays, as it is written: the server first, and a
+// rule for each recorded request. What a script cannot say is a comment.
+type mockScript struct {
+	speaks       []string
+	session      string
+	capabilities []byte
+	server       string
+	tools        [][]byte
+	rules        bytes.Buffer
+	// times are how often each method has come.
+	times map[string]int
+}
+
+// writeMockScript writes rows as a script.
+func writeMockScript(w io.Writer, rows []*capture.Row) error {
+	s := &mockScript{times: map[string]int{}}
+	for _, row := range rows {
+		if err := s.add(row); err != nil {
+			return err
+		}
+	}
+	var out bytes.Buffer
+	out.WriteString("# exported by mcpc from a recording; mcpc help mock-scripts describes the format\n")
+	if s.server != "" {
+		fmt.Fprintf(&out, "# the recorded server was %s; the mock calls itself mock\n", commented(s.server))
+	}
+	if len(s.speaks) > 0 {
+		out.WriteString("speaks " + strings.Join(s.speaks, " ") + "\n")
+	}
+	if s.session != "" {
+		out.WriteString("session recorded-" + s.session + "\n")
+	}
+	if s.capabilities != nil {
+		fmt.Fprintf(&out, "capabilities %s\n", jsonraw.Compact(s.capabilities))
+	}
+	for _, tool := range s.tools {
+		fmt.Fprintf(&out, "tool %s\n", jsonraw.Compact(tool))
+	}
+	out.Write(s.rules.Bytes())
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func (s *mockScript) add(row *capture.Row) error {
+	x, err := row.Exchange()
+	if err != nil || x == nil {
+		return err
+	}
+	if row.Revision != "" && !slices.Contains(s.speaks, row.Revision) && row.Channel == capture.ChannelOK {
+		s.speaks = append(s.speaks, row.Revision)
+	}
+	switch {
+	case capture.ByServer(row):
+		if !row.Apart {
+			s.comment(row, "the server asked; a script answers requests only")
+		}
+		return nil
+	case x.Request.Raw == nil:
+		return nil
+	case slices.Contains(recorded.OpeningMethods, row.Method):
+		s.opening(row, x)
+		return nil
+	case row.Method == "tools/list" && row.Channel == capture.ChannelOK:
+		s.list(x)
+		return nil
+	}
+	s.rule(row, x)
+	return nil
+}
+
+// opening takes what the server says of itself, which the mock says in its own words.
+func (s *mockScript) opening(row *capture.Row, x *wire.Exchange) {
+	if row.Channel != capture.ChannelOK {
+		return
+	}
+	if row.Session() != "" {
+		s.session = row.Session()
+	}
+	if declared := jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "capabilities"); declared != nil {
+		s.capabilities = declared
+	}
+	s.server = serverInfoIn(x.Response.Raw)
+}
+
+// list takes the tools of the last list, whose pages become one.
+func (s *mockScript) list(x *wire.Exchange) {
+	items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "tools"))
+	if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
+		s.tools = nil
+	}
+	for _, item := range items {
+		s.tools = append(s.tools, item)
+	}
+}
+
+// rule writes what the server did for one request.
+func (s *mockScript) rule(row *capture.Row, x *wire.Exchange) {
+	s.times[row.Method]++
+	fmt.Fprintf(&s.rules, "\non %s #%d\n", row.Method, s.times[row.Method])
+	s.inside("# " + strings.TrimSpace(commented(row.Number()+" "+row.Name)) + ": " + row.Channel)
+	overHTTP := len(x.Heads) > 0
+	answer := wire.ParseMessage(x.Response.Raw)
+	if x.Response.Raw == nil {
+		if overHTTP && row.Status >= http.StatusBadRequest {
+			s.inside("status " + strconv.Itoa(row.Status))
+			return
+		}
+		s.inside("# no response was recorded")
+		s.inside("hang")
+		return
+	}
+	if overHTTP && row.Status != http.StatusOK && row.Status > 0 {
+		s.inside("status " + strconv.Itoa(row.Status))
+	}
+	began := false
+	for _, f := range x.Between {
+		m := wire.ParseMessage(f.Raw)
+		switch {
+		case f.Dir == wire.Received && m.Kind == wire.Notification:
+			if overHTTP && !began {
+				s.inside("sse")
+			}
+			began = true
+			s.inside("event " + safeText(notification(m)))
+		case f.Dir == wire.Received && m.Kind == wire.Request:
+			s.inside("# here the server asked " + commented(m.Method) + "; a script answers requests only")
+		case f.Dir == wire.Received && len(f.Raw) > 0:
+			s.inside("# here came what no script can say, " + strconv.Itoa(len(f.Raw)) + " bytes")
+		}
+	}
+	switch {
+	case answer.Result != nil:
+		s.inside("result " + safeText(answer.Result))
+	case answer.Error != nil:
+		failure := jsonraw.First(x.Response.Raw, "error")
+		s.inside(`json {"jsonrpc":"2.0","id":$ID,"error":` + safeText(failure) + "}")
+	default:
+		s.inside("# what came is no response of JSON-RPC")
+		s.inside("json " + safeText(x.Response.Raw))
+	}
+}
+
+// notification is a message in which the token of progress is that of the request to come.
+func notification(m *wire.Message) []byte {
+	if jsonraw.First(m.Params, "progressToken") == nil {
+		return m.Raw
+	}
+	marked := jsonraw.With(m.Params, "progressToken", jsonraw.Quote(tokenMark))
+	return jsonraw.With(m.Raw, "params", marked)
+}
+
+// tokenMark stands for the token until the text is safe.
+const tokenMark = "mcpc token of the request"
+
+// safeText is JSON on one line, of which the mock replaces nothing but the token.
+func safeText(raw []byte) string {
+	text := strings.ReplaceAll(string(jsonraw.OneLine(raw)), "$", `\u0024`)
+	return strings.ReplaceAll(text, `"`+tokenMark+`"`, "$TOKEN")
+}
+
+func (s *mockScript) inside(line string) { s.rules.WriteString("    " + line + "\n") }
+
+func (s *mockScript) comment(row *capture.Row, text string) {
+	fmt.Fprintf(&s.rules, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
+}
+
+// commented is a text that stays on the line of its comment.
+func commented(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, text)
+}

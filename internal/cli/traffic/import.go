@@ -1,0 +1,98 @@
+package traffic
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/capture/har"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/english"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func NewImport(f *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE.har",
+		Short: "make a recording of an HTTP archive (HAR)",
+		Long: `Make a recording of an HTTP archive (HAR 1.2), as browsers, Charles, mitmproxy
+and mcpc export write it. - is stdin. The requests of MCP are written to stdout
+or to the file of -o, which all commands that take a FILE read; other requests
+are left out and counted. Secrets are hidden as in every recording.
+
+HAR has no order of messages within a request over stdio, and what a browser
+did not store is missing.`,
+		Example: `  mcpc import session.har -o session.jsonl
+  mcpc -s demo call echo message=hi && mcpc export last --as har -o call.har
+  mcpc import call.har -o call.jsonl && mcpc log --file call.jsonl`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage.New("import takes one file", wire.Run("import FILE.har -o FILE.jsonl"))
+			}
+			return runImport(f, args[0])
+		},
+	}
+}
+
+// runImport writes the archive as a capture.
+func runImport(f *cmdutil.Factory, name string) error {
+	if out := outfile.Writable(f.Output); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	var in io.Reader = f.In
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return usage.NotRead("import "+name, err, "")
+		}
+		defer file.Close()
+		in = file
+	}
+	if f.Environ != nil {
+		f.Secrets.LearnEnvironment(f.Environ())
+	}
+	var facts har.Imported
+	err := cmdutil.WriteOut(f, func(w io.Writer) (err error) {
+		facts, err = har.Import(w, in, f.Version, &f.Secrets)
+		if err == nil && facts.Entries == 0 {
+			err = errNothing
+		}
+		return err
+	})
+	var archive *har.ArchiveError
+	switch {
+	case errors.Is(err, errNothing):
+		return usage.New(fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.Other+facts.Unreadable, "request")), "record with the requests' and responses' bodies")
+	case errors.As(err, &archive) && archive.Flows:
+		return usage.New(name+" is "+archive.Error(), wire.Hint("mitmproxy writes an archive of it: mitmdump -nr "+shellwords.Quote(name)+" --set hardump=FILE.har"))
+	case errors.As(err, &archive):
+		return usage.New(name+" is "+archive.Error(), "import reads HAR 1.2")
+	case err != nil:
+		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
+	}
+	f.Note(importedText(facts))
+	return nil
+}
+
+// errNothing keeps a file from being written that would be no capture.
+var errNothing = errors.New("nothing to import")
+
+func importedText(facts har.Imported) string {
+	text := english.Plural(facts.Entries, "request") + " imported"
+	for _, left := range []struct {
+		n    int
+		what string
+	}{{facts.Other, "left out: not MCP"}, {facts.Unreadable, "left out: not readable"}, {facts.Bodies, "without the response's body, which the archive does not have"}} {
+		if left.n > 0 {
+			text += fmt.Sprintf("; %d %s", left.n, left.what)
+		}
+	}
+	return text
+}
