@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // A text may stand within another in base64 or in hexadecimal digits, and have escapes
 // of its own there: what is known is then not to be found by its patterns.
@@ -65,13 +62,10 @@ func blobEnd(raw []byte, at int) int {
 	if at+longestBlob >= len(raw) || base64Values[raw[at+longestBlob]] == 255 {
 		return at
 	}
-	end := len(raw)
-	for _, c := range []byte("\"\\\n") {
-		if next := bytes.IndexByte(raw[at:end], c); next >= 0 {
-			end = at + next
-		}
+	for at < len(raw) && base64Values[raw[at]] != 255 {
+		at++
 	}
-	return end
+	return at
 }
 
 // textIn is where in a run a text begins that is told by the beginning of the run, and how

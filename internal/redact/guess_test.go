@@ -111,3 +111,13 @@ func TestMostRandomTextsAreHidden(t *testing.T) {
 		}
 	}
 }
+
+// TestTextsBehindRandomOnes: a run of base64 that is no text ends where it ends.
+func TestTextsBehindRandomOnes(t *testing.T) {
+	coded := base64.StdEncoding.EncodeToString([]byte(`{"some":"text","api_key":"hunter2hunter2"}`))
+	text := randomText + "abcd1234 there " + coded + " " + strings.Repeat("words ", 20)
+	s := new(Secrets)
+	if safe, n := s.Bytes([]byte(text)); n != 1 {
+		t.Errorf("%d hidden: %s", n, safe)
+	}
+}

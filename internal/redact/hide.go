@@ -113,7 +113,7 @@ func hideNamed(raw []byte, variables bool) edit {
 // variable is a value that is a variable of the environment, in a shell or in a file of
 // saved calls, which is no secret itself.
 var variable = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(?i:(?:bearer|basic|token) )?['"]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\s,;)}\]]|$)`)
+	return regexp.MustCompile(`^\s*(?i:(?:bearer|basic|token) )?['"\\]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\\\s,;)}\]]|$)`)
 })
 
 // indexFrom returns the index of the first c in raw[at:], counted in raw, or len(raw).

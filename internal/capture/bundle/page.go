@@ -27,18 +27,8 @@ func pageOf(data []byte) [][]byte {
 	text := strings.NewReplacer("{{style-hash}}", hashOf(pageStyle), "{{script-hash}}", hashOf(pageScript),
 		"{{style}}", pageStyle, "{{script}}", pageScript).Replace(pageHTML)
 	before, after, _ := strings.Cut(strings.TrimRight(text, "\n"), "{{data}}")
-	var safe bytes.Buffer
-	for rest := data; len(rest) > 0; { // no text in the data ends the element, or begins a comment
-		at := bytes.IndexAny(rest, "<>&")
-		if at < 0 {
-			safe.Write(rest)
-			break
-		}
-		safe.Write(rest[:at])
-		safe.WriteString(map[byte]string{'<': `\u003c`, '>': `\u003e`, '&': `\u0026`}[rest[at]])
-		rest = rest[at+1:]
-	}
-	return [][]byte{[]byte(before), safe.Bytes(), []byte(after)}
+	safe := bytes.ReplaceAll(data, []byte("<"), []byte(`\u003c`)) // no text in it ends the element, or begins a comment
+	return [][]byte{[]byte(before), safe, []byte(after)}
 }
 
 // hashOf is that of a script or a style for the page's policy.

@@ -60,7 +60,7 @@ type hider struct {
 
 // hiddenAs says by what a secret was told.
 var hiddenAs = map[redact.FoundKind]string{
-	redact.FoundKnown: "known values", redact.FoundURL: "parameters and users of URLs", redact.FoundName: "values named like secrets",
+	redact.FoundKnown: "known values", redact.FoundURL: "parameters and users of URLs", redact.FoundName: "values by their names",
 	redact.FoundToken: "tokens by their form", redact.FoundKey: "private keys", redact.FoundRandom: "random texts",
 	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IP addresses",
 }
@@ -87,7 +87,9 @@ func (h *hider) learn(ctx context.Context, c *capture.Capture, rows []*capture.R
 	}
 	for _, row := range rows {
 		err := row.EachFrame(func(f wire.Frame) error { return h.learnBy(ctx, f.Raw) })
-		if err != nil {
+		if cmdutil.IsUsage(err) {
+			return err
+		} else if err != nil {
 			return cmdutil.Exit(usage.LocalIO("reading "+row.Path(), usage.Bare(err)))
 		}
 		if ctx.Err() != nil {

@@ -1,0 +1,90 @@
+//go:build peers
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPeerBundleInChromium opens a bundle from disk in a real browser: it shows the
+// exchanges, has no error on its console, and asks for nothing but itself.
+func TestPeerBundleInChromium(t *testing.T) {
+	chromium := mustHave(t, "chromium")
+	b := newBench(t)
+	if _, ended := b.run("mcpc", "-s", "demo", "--record", "r.jsonl", "call", "echo", `message=</script><!--<script>alert(1)</script>`); ended != "0" {
+		t.Fatalf("ended with %s", ended)
+	}
+	if _, ended := b.run("mcpc", "export", "r.jsonl", "--as", "bundle", "-o", "bug.mcpcz.html", "--yes", "--note", "hello <b>reader</b>"); ended != "0" {
+		t.Fatalf("ended with %s", ended)
+	}
+	page := filepath.Join(b.dir, "bug.mcpcz.html")
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dom, log, urls := browse(t, chromium, page)
+	for _, want := range []string{`<tr aria-selected="true">`, "tools/call", "hello &lt;b&gt;reader", "About this file"} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(log, "CONSOLE") {
+		t.Errorf("the console has\n%s", log)
+	}
+	if len(urls) > 0 {
+		t.Errorf("it asked for %q", urls)
+	}
+	// The looks themselves: a page that breaks its policy and asks for a picture is told.
+	bad := filepath.Join(b.dir, "bad.html")
+	spoilt := strings.Replace(string(raw), "</body>", "", 1)
+	spoilt = strings.Replace(spoilt, "<main>", `<main><p style="color:red">x</p><img src="http://127.0.0.1:1/x.png">`, 1)
+	if err := os.WriteFile(bad, []byte(spoilt), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, log, _ := browse(t, chromium, bad); strings.Count(log, "Content Security Policy") < 2 {
+		t.Errorf("the console of a page that breaks its policy has\n%s", log)
+	}
+}
+
+// browse gives the document after its scripts ran, what the browser wrote to standard error,
+// and the URLs that were asked for from a network.
+func browse(t *testing.T, chromium, page string) (dom, log string, urls []string) {
+	t.Helper()
+	dir := t.TempDir()
+	netLog := filepath.Join(dir, "net.json")
+	cmd := exec.Command(chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--enable-logging=stderr", "--log-net-log="+netLog, "--dump-dom", "file://"+page)
+	cmd.Env = append(cleanEnv(), "HOME="+dir)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	raw, err := os.ReadFile(netLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events struct {
+		Events []struct {
+			Params struct {
+				URL       string `json:"url"`
+				Initiator string `json:"initiator"`
+			} `json:"params"`
+		} `json:"events"`
+	}
+	if err := json.Unmarshal(raw, &events); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events.Events { // the browser's own have no initiator
+		if e.Params.URL != "" && e.Params.Initiator != "" && e.Params.Initiator != "not an origin" && e.Params.URL != "file://"+page {
+			urls = append(urls, e.Params.URL)
+		}
+	}
+	return string(out), stderr.String(), urls
+}
