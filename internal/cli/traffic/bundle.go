@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -74,27 +76,14 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 	if err != nil {
 		return err
 	}
-	c, rows, out := exported(f, o)
-	if !out.Good() {
-		return cmdutil.Exit(out)
-	}
-	defer c.Close()
-	recorded.Warn(f, c)
-	rows = withOpenings(c, rows)
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the rows of a large recording stay all the time
 	h := &hider{f: f, rules: rules, level: o.bundle.level(), counts: map[string]int{}}
-	if err := h.learn(ctx, c, rows); err != nil {
+	d, err := h.copied(ctx, o)
+	if err != nil {
 		return err
 	}
-	if o.bundle.minimise != "" {
-		if rows, err = minimised(ctx, f, c, rows, o.bundle.minimise); err != nil {
-			return err
-		}
-	}
-	d, err := h.draft(c, rows)
-	if err != nil {
-		return cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
-	}
 	defer d.Capture.Close()
+	runtime.GC() // what was read of the recording itself is not needed any more
 	if err := d.complete(f, o); err != nil {
 		return cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
@@ -106,6 +95,29 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(recorded.Unreadable(f.Output, err)))
 	}
 	return nil
+}
+
+// copied makes the capture of the bundle.
+func (h *hider) copied(ctx context.Context, o exportOptions) (*draft, error) {
+	c, rows, out := exported(h.f, o)
+	if !out.Good() {
+		return nil, cmdutil.Exit(out)
+	}
+	defer c.Close()
+	recorded.Warn(h.f, c)
+	rows = withOpenings(c, rows)
+	err := h.learn(ctx, c, rows)
+	if err == nil && o.bundle.minimise != "" {
+		rows, err = minimised(ctx, h.f, c, rows, o.bundle.minimise)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.draft(c, rows)
+	if err != nil {
+		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
+	}
+	return d, nil
 }
 
 // withOpenings adds the handshakes of the conversations that rows are of, without which no
@@ -130,6 +142,9 @@ func withOpenings(c *capture.Capture, rows []*capture.Row) []*capture.Row {
 
 // complete makes the other members of the capture, which has no secrets any more.
 func (d *draft) complete(f *cmdutil.Factory, o exportOptions) (err error) {
+	if d.capture, err = capture.OpenFrom(f.Output, d.Content.Capture); err != nil {
+		return err
+	}
 	c := d.capture
 	m := &d.Manifest
 	m.Mcpc, m.Filter = f.Version, f.Secrets.Command(o.bundle.words)
@@ -159,16 +174,13 @@ func (d *draft) complete(f *cmdutil.Factory, o exportOptions) (err error) {
 	if o.bundle.note != "" {
 		d.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.bundle.note), "\n") + "\n")
 	}
-	page, err := pageOf(c, d.Report)
-	if err != nil {
-		return err
-	}
 	info, err := d.Content.Capture.Stat()
 	if err != nil {
 		return err
 	}
-	page.Manifest, page.Notes, page.Large = *m, string(d.Notes), info.Size() > largeCapture
-	d.Data, err = jsonraw.Marshal(page)
+	page := pageData{Manifest: *m, Notes: string(d.Notes), Large: info.Size() > largeCapture,
+		Report: string(d.Report[:jsonraw.RuneStart(d.Report, min(len(d.Report), mostReport))])}
+	d.Data, err = page.of(c)
 	return err
 }
 

@@ -151,7 +151,7 @@ func textsIn(value json.RawMessage, all []string) []string {
 	return all
 }
 
-// draft copies the exchanges without their secrets, and opens the copy.
+// draft copies the exchanges without their secrets.
 func (h *hider) draft(c *capture.Capture, rows []*capture.Row) (*draft, error) {
 	file, err := bundle.Temporary()
 	if err != nil {
@@ -180,10 +180,6 @@ func (h *hider) draft(c *capture.Capture, rows []*capture.Row) (*draft, error) {
 	}
 	if s.Withholds() {
 		d.Manifest.Notes = append(d.Manifest.Notes, "there were more secrets than mcpc can track: message texts are hidden from some place on")
-	}
-	if d.capture, err = capture.OpenFrom(h.f.Output, file); err != nil {
-		file.Close()
-		return nil, err
 	}
 	return d, nil
 }

@@ -17,14 +17,14 @@ import (
 // What the page of a bundle shows, as JSON. An exchange has the words of mcpc show --json.
 
 type pageData struct {
-	Manifest  bundle.Manifest `json:"manifest"`
-	Exchanges []pageExchange  `json:"exchanges"`
-	Report    string          `json:"report"`
-	Notes     string          `json:"notes,omitempty"`
+	Manifest bundle.Manifest `json:"manifest"`
+	Report   string          `json:"report"`
+	Notes    string          `json:"notes,omitempty"`
 	// Left says what the page does not show.
 	Left string `json:"left,omitempty"`
 	// Large is set where the archive behind the page is large.
 	Large bool `json:"large,omitempty"`
+	// Then come "exchanges", of which each is a pageExchange.
 }
 
 type pageExchange struct {
@@ -75,22 +75,34 @@ type pager struct {
 	room int
 }
 
-func pageOf(c *capture.Capture, report []byte) (d pageData, err error) {
+// of is the data with the exchanges of a capture, as JSON.
+func (d pageData) of(c *capture.Capture) ([]byte, error) {
 	p := pager{path: c.Path, room: mostPageBodies}
 	rows := c.Rows()
 	if len(rows) > mostPageRows {
 		d.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc log --file FILE lists all.", mostPageRows, len(rows))
 		rows = rows[:mostPageRows]
 	}
-	d.Report, d.Exchanges = string(report[:jsonraw.RuneStart(report, min(len(report), mostReport))]), []pageExchange{}
-	for _, row := range rows {
+	begin, err := jsonraw.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	out := append(begin[:len(begin)-1], `,"exchanges":[`...)
+	for i, row := range rows {
 		x, err := p.exchange(row)
 		if err != nil {
-			return d, err
+			return nil, err
 		}
-		d.Exchanges = append(d.Exchanges, x)
+		raw, err := jsonraw.Marshal(x)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, raw...)
 	}
-	return d, nil
+	return append(out, "]}"...), nil
 }
 
 // mostReport is how much of the report the page has, in bytes.

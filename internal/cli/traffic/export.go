@@ -45,7 +45,7 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
-		Short: "export recorded exchanges: HAR, curl, saved calls, Markdown",
+		Short: "export recorded exchanges: HAR, curl, a bundle, Markdown",
 		Long: `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
 exchanges in it. A FILTER (mcpc help filters) selects some of them; after a
 NUMBER it selects from all exchanges of that NUMBER's run.
@@ -58,19 +58,26 @@ NUMBER it selects from all exchanges of that NUMBER's run.
   mcpc-yaml  saved calls for mcpc run, which expect the same kind of outcome
   jsonl      a capture file, as described in docs/capture.md
   markdown   a report, for an issue
+  bundle     one redacted file for a colleague: a web page that needs no network,
+             and an archive that every mcpc command takes as a FILE; it hides
+             more than a recording does, and asks before it writes
+  mock-script
+             a script for mcpc mock
 
 Secrets are not recorded. Commands have variables in their place, with a comment
 that says how to set them.
 
 --check FILE searches any file, or - for stdin, for secrets: the values of
 --redact-file, secrets of the environment, stored tokens and session ids, and
-everything that is named like a secret or looks like one. It prints their
-positions, not their values, and exits with 1 if there are any.`,
+everything that is named like a secret or looks like one. Of a bundle it searches
+all members. It prints their positions, not their values, and exits with 1 if
+there are any.`,
 		Example: `  mcpc export last --as curl
   mcpc export 1 --as har -o call.har
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
   mcpc export last --as markdown
-  mcpc export last --as har | mcpc export --check -`,
+  mcpc export last --as har | mcpc export --check -
+  mcpc export last --as bundle -o bug.mcpcz --yes`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && (len(args) > 0 || o.format != "") {
 				return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
