@@ -85,7 +85,7 @@ func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
 		{words("raw", "tools/"), "tools/list tools/call :4"}, {words("raw", "tools/list", ""), ":0"},
 		{words("login", "box", ""), ":4"}, {words("login", "--grant", "d"), "device :4"}, {words("login", "--token-store", ""), "keyring file :4"},
 		{words("explain", "tool_e"), "tool_error :4"}, {words("servers", ""), ":4"}, {words("trust", "x"), ":4"},
-		{words("export", "last", "--as", "m"), "mcpc mcpc-yaml markdown :4"},
+		{words("export", "last", "--as", "m"), "mcpc mcpc-yaml markdown mock-script :4"},
 		{words("tap", "install", "cl"), "claude-desktop claude-code claude-code-local claude-code-user cline :4"}, {words("tap", "install", "cursor", ""), ":4"},
 		{words("completion", ""), "bash zsh fish powershell :4"},
 		{words("read", ""), "file:///notes.txt file:///news :4"},

@@ -106,6 +106,7 @@ var largePackages = map[string]string{
 	"internal/client/transport": "three transports that share framing, matching, faults and recording",
 	"internal/client/auth":      "one file for each step and document of the authorization specification",
 	"internal/capture":          "one format, and the listing that needs all of it",
+	"internal/redact":           "one search, whose looks for names, tokens, known values and encodings share how they read bytes",
 }
 
 // largeTypes may have more methods or fields, for the reason given.

@@ -10,8 +10,8 @@ import (
 )
 
 // What leaves the machine is looked at more closely than what is recorded: what looks random
-// is hidden as well, although it may be no secret. Identifiers have to survive, or nobody
-// could follow who answered whom.
+// is hidden as well, although it may be no secret. Identifiers have to survive, so that
+// requests and responses can be matched.
 
 // A Guess is how much is hidden that only looks like a secret.
 type Guess int
@@ -49,7 +49,7 @@ var guessPatterns = sync.OnceValue(func() []guessPattern {
 type guessPattern struct {
 	kind FoundKind
 	from Guess
-	// mark is what stands in each match: without it no match is looked for.
+	// mark is a part of each match: without it no match is looked for.
 	mark    string
 	pattern *regexp.Regexp
 }
@@ -79,7 +79,7 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 	return all
 }
 
-// isOwnAddress reports an address that names nobody.
+// isOwnAddress reports an address that is the same on every machine.
 func isOwnAddress(ip string) bool {
 	return strings.HasPrefix(ip, "127.") || strings.HasPrefix(ip, "0.") || ip == "255.255.255.255"
 }

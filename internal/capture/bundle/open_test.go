@@ -150,7 +150,7 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// FuzzOpen: whatever stands in a file, it is a capture or an error.
+// FuzzOpen: whatever a file contains, it is a capture or an error.
 func FuzzOpen(f *testing.F) {
 	f.Add(archived(f, pageBegins+"-->", ManifestName, manifestOf(1, oneCall), CaptureName, oneCall))
 	f.Add(archived(f, "", CaptureName, oneCall))

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -79,7 +77,7 @@ func eachEntry(d *json.Decoder, look func(raw json.RawMessage) error) error {
 		return eachMember(d, "entries", func() error {
 			found = true
 			if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
-				return cmp.Or(err, errors.New("log.entries is no array"))
+				return cmp.Or(err, errors.New("log.entries must be an array"))
 			}
 			for d.More() {
 				var raw json.RawMessage
@@ -115,7 +113,7 @@ type writeError struct{ error }
 // are read over.
 func eachMember(d *json.Decoder, name string, found func() error) error {
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
-		return cmp.Or(err, errors.New("it is no JSON object"))
+		return cmp.Or(err, errors.New("a JSON object was expected"))
 	}
 	for d.More() {
 		key, err := d.Token()
@@ -136,7 +134,7 @@ func eachMember(d *json.Decoder, name string, found func() error) error {
 	return err
 }
 
-// A readEntry is an entry as anybody writes it.
+// A readEntry is an entry of any program.
 type readEntry struct {
 	Started  time.Time `json:"startedDateTime"`
 	Request  request   `json:"request"`
@@ -321,173 +319,4 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 		}
 	}
 	return nil
-}
-
-// opens reports the request that opens a conversation.
-func opens(sent []byte) bool {
-	method := wire.ParseMessage(sent).Method
-	return method == "initialize" || method == "server/discover"
-}
-
-// conn is the number of the conversation of an entry: of one server and one session, since
-// it was opened.
-func (r *run) conn(e *readEntry, opens bool) int {
-	key := e.Request.URL
-	if u, err := url.Parse(key); err == nil {
-		key = u.Scheme + "://" + u.Host
-	}
-	for _, f := range slices.Concat(e.Request.Headers, e.Response.Headers) {
-		if strings.EqualFold(f.Name, "mcp-session-id") {
-			key += " " + f.Value
-			break
-		}
-	}
-	if r.conns[key] == 0 || opens {
-		r.opened++
-		r.conns[key] = r.opened
-	}
-	return r.conns[key]
-}
-
-// times are when the response began and when it ended.
-func (e *readEntry) times() (head, end time.Time) {
-	t := e.Timings
-	wait := max(t.Blocked, 0) + max(t.DNS, 0) + max(t.Connect, 0) + max(t.Send, 0) + max(t.Wait, 0)
-	head = e.Started.Add(duration(wait))
-	return head, head.Add(duration(max(t.Receive, 0)))
-}
-
-// duration is one of so many milliseconds, of which a file may say anything.
-func duration(milliseconds float64) time.Duration {
-	return time.Duration(min(milliseconds, 1e10) * float64(time.Millisecond))
-}
-
-// eventsOf are the frames of a stream: its text, else what the browser lists of it.
-func eventsOf(e *readEntry, received []byte, head, end time.Time) (frames []wire.Frame) {
-	if len(received) == 0 {
-		for _, v := range e.Events {
-			facts := &sse.Facts{Event: strings.TrimSuffix(v.Name, "message")}
-			if v.ID != "" {
-				facts.ID = &v.ID
-			}
-			frames = append(frames, wire.Frame{Kind: wire.Event, Raw: []byte(v.Data), SSE: facts, Time: v.at(head)})
-		}
-		return frames
-	}
-	times := e.Events
-	in := sse.NewReader(bytes.NewReader(received), 0)
-	for {
-		v, err := in.Next()
-		if len(v.Dropped) > 0 {
-			frames = append(frames, wire.Frame{Kind: wire.Noise, Raw: v.Dropped, Time: end})
-		}
-		if v.IsEvent() {
-			f := wire.Frame{Kind: wire.Event, SSE: &v.Facts, Time: end}
-			if v.HasData {
-				f.Raw = v.Data
-			}
-			if len(times) > 0 && !v.Comment {
-				f.Time, times = times[0].at(head), times[1:]
-			}
-			frames = append(frames, f)
-		}
-		if err != nil {
-			return frames
-		}
-	}
-}
-
-// at is when an event came; without a time of its own when the response began.
-func (v event) at(head time.Time) time.Time {
-	if v.Time <= 0 || v.Time > 1e11 {
-		return head
-	}
-	return time.UnixMicro(int64(v.Time * 1e6)).UTC()
-}
-
-// unseen are the lines that no entry before had: what may belong to a request is in its entry
-// as well.
-func (r *run) unseen(lines [][]byte) [][]byte {
-	return slices.DeleteFunc(lines, func(line []byte) bool {
-		sum := sha256.Sum256(line)
-		seen := r.lines[sum] > 0
-		if seen {
-			r.lines[sum]--
-		}
-		return seen
-	})
-}
-
-// note remembers the notifications among the lines of an entry.
-func (r *run) note(lines [][]byte) {
-	for _, line := range lines {
-		if len(r.lines) < mostNoted && wire.ParseMessage(line).Kind == wire.Notification {
-			r.lines[sha256.Sum256(line)]++
-		}
-	}
-}
-
-// mostNoted bounds what is remembered of a run.
-const mostNoted = 100_000
-
-// stdio writes the lines of one exchange. In which order they crossed is not in the archive:
-// the request is the first, and its response the last.
-func (x *importer) stdio(r *run, e *readEntry, sent, received [][]byte) error {
-	if e.Facts != nil && e.Facts.Method != capture.MethodPipe {
-		r.note(received)
-	}
-	head, end := e.times()
-	write := func(dir wire.Direction, at time.Time, lines [][]byte) error {
-		for _, line := range lines {
-			if err := x.frame(r, wire.Frame{Dir: dir, Kind: wire.Body, Time: at, Raw: line}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	first, last := min(1, len(sent)), max(len(received)-1, 0)
-	if len(sent) > 0 && wire.ParseMessage(sent[0]).Kind == wire.Response { // the server asked
-		first, last = 0, len(received)
-	}
-	return cmp.Or(write(wire.Sent, e.Started, sent[:first]), write(wire.Received, head, received[:last]),
-		write(wire.Sent, head, sent[first:]), write(wire.Received, end, received[last:]))
-}
-
-func linesOf(text []byte) [][]byte {
-	if len(text) == 0 {
-		return nil
-	}
-	if jsonraw.Valid(text) == nil { // one message, perhaps with line feeds in it
-		return [][]byte{text}
-	}
-	return bytes.Split(text, []byte("\n"))
-}
-
-// textOf is the body of a request.
-func textOf(p *postData) []byte {
-	if p == nil {
-		return nil
-	}
-	return decoded(p.Text, p.Encoding)
-}
-
-func (c content) bytes() []byte { return decoded(c.Text, c.Encoding) }
-
-func decoded(text, encoding string) []byte {
-	if encoding == "base64" {
-		if raw, err := base64.StdEncoding.DecodeString(text); err == nil {
-			return raw
-		}
-	}
-	return []byte(text)
-}
-
-func fieldsOf(pairs []pair) []wire.Field {
-	fields := make([]wire.Field, 0, len(pairs))
-	for _, p := range pairs {
-		if !strings.HasPrefix(p.Name, ":") { // of HTTP/2, which the URL says as well
-			fields = append(fields, wire.Field(p))
-		}
-	}
-	return fields
 }

@@ -142,7 +142,7 @@ func TestArchivesOfBrowsers(t *testing.T) {
 }
 
 func TestOtherFilesAreNoArchives(t *testing.T) {
-	for text, want := range map[string]string{"": "unexpected EOF", "7": "no JSON object", "{}": "no log.entries", `{"log":{}}`: "no log.entries", `{"log":{"entries":{}}}`: "no array",
+	for text, want := range map[string]string{"": "unexpected EOF", "7": "JSON object was expected", "{}": "no log.entries", `{"log":{}}`: "no log.entries", `{"log":{"entries":{}}}`: "must be an array",
 		"4092:9:websocket;0:~8:response": "flow file of mitmproxy", `{"log":{"entries":[{}`: "unexpected EOF", `{"log":{"entries":[}}`: "invalid character", "hello": "invalid character"} {
 		_, err := Import(new(bytes.Buffer), strings.NewReader(text), "1", nil)
 		if _, ok := errors.AsType[*ArchiveError](err); !ok || !strings.Contains(err.Error(), want) {

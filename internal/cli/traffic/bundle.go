@@ -19,6 +19,8 @@ import (
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/cli/traffic/share"
+	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
@@ -61,10 +63,8 @@ func (o *bundleOptions) level() redact.Guess {
 
 // A draft is a bundle that is not written yet: its capture is, without secrets.
 type draft struct {
-	bundle.Content
+	*share.Draft
 	capture *capture.Capture
-	// longest are the longest words that are left.
-	longest []string
 }
 
 // exportBundle writes the exchanges that are meant as a bundle.
@@ -72,13 +72,12 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 	if f.Output == "" {
 		return usage.New("a bundle is a file: --as bundle needs -o FILE", wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz"))
 	}
-	rules, err := redactRules(o.bundle.redact)
+	rules, err := share.ReadRules(o.bundle.redact)
 	if err != nil {
 		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the rows of a large recording stay all the time
-	h := &hider{f: f, rules: rules, level: o.bundle.level(), counts: map[string]int{}}
-	d, err := h.copied(ctx, o)
+	d, err := copied(ctx, f, o, &share.Hider{Factory: f, Rules: rules, Level: o.bundle.level()})
 	if err != nil {
 		return err
 	}
@@ -98,26 +97,31 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 }
 
 // copied makes the capture of the bundle.
-func (h *hider) copied(ctx context.Context, o exportOptions) (*draft, error) {
-	c, rows, out := exported(h.f, o)
+func copied(ctx context.Context, f *cmdutil.Factory, o exportOptions, h *share.Hider) (*draft, error) {
+	known := &checker{a: f, from: map[string]string{}}
+	known.environment()
+	if err := known.state(); err != nil {
+		return nil, cmdutil.Exit(connect.StateFailed(err))
+	}
+	c, rows, out := exported(f, o)
 	if !out.Good() {
 		return nil, cmdutil.Exit(out)
 	}
 	defer c.Close()
-	recorded.Warn(h.f, c)
+	recorded.Warn(f, c)
 	rows = withOpenings(c, rows)
-	err := h.learn(ctx, c, rows)
+	err := h.Learn(ctx, c, rows)
 	if err == nil && o.bundle.minimise != "" {
-		rows, err = minimised(ctx, h.f, c, rows, o.bundle.minimise)
+		rows, err = share.Minimise(ctx, f, c, rows, o.bundle.minimise)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.draft(c, rows)
+	d, err := h.Draft(c, rows)
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return d, nil
+	return &draft{Draft: d}, nil
 }
 
 // withOpenings adds the handshakes of the conversations that rows are of, without which no
@@ -178,9 +182,8 @@ func (d *draft) complete(f *cmdutil.Factory, o exportOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	page := pageData{Manifest: *m, Notes: string(d.Notes), Large: info.Size() > largeCapture,
-		Report: string(d.Report[:jsonraw.RuneStart(d.Report, min(len(d.Report), mostReport))])}
-	d.Data, err = page.of(c)
+	page := share.Page{Manifest: *m, Report: string(d.Report), Notes: string(d.Notes), Large: info.Size() > largeCapture}
+	d.Data, err = page.Of(c, func(row *capture.Row) any { return rowJSON(row) })
 	return err
 }
 
@@ -222,7 +225,7 @@ func listed(c *capture.Capture) ([]byte, error) {
 			i, all = len(all), append(all, &listing{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
 		}
 		if opens {
-			all[i].Info = jsonraw.OrNull(serverInfo(x.Response.Raw))
+			all[i].Info = jsonraw.OrNull(describedBy(x.Response.Raw))
 			continue
 		}
 		items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, member))
@@ -257,10 +260,10 @@ func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d
 	for _, kind := range slices.Sorted(maps.Keys(m.Now)) {
 		fmt.Fprintf(w, "  hidden by this export: %d, %s\n", m.Now[kind], kind)
 	}
-	if len(d.longest) > 0 {
+	if len(d.Longest) > 0 {
 		fmt.Fprintln(w, "The longest words that are left:")
 	}
-	for _, word := range d.longest {
+	for _, word := range d.Longest {
 		fmt.Fprintf(w, "  %s\n", shortened(term.Line(word), max(20, f.ErrStyle.Width-4)))
 	}
 	switch {

@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/cli/traffic/mockscript"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
@@ -79,23 +80,11 @@ there are any.`,
   mcpc export last --as har | mcpc export --check -
   mcpc export last --as bundle -o bug.mcpcz --yes`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.check != "" && (len(args) > 0 || o.format != "") {
-				return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
-			} else if o.check != "" {
+			if o.check != "" && len(args) == 0 && o.format == "" {
 				return checkFile(f, o.check, o.bundle.strict)
 			}
-			if o.bundle.given() && o.format != "bundle" {
-				return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
-			}
-			if !slices.Contains(ExportFormats, o.format) {
-				text := fmt.Sprintf("unknown format %q", o.format)
-				if o.format == "" {
-					text = "export needs --as FORMAT"
-				}
-				return usage.New(text, suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
-			}
-			if len(args) == 0 {
-				return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
+			if err := o.allowed(args); err != nil {
+				return err
 			}
 			o.word, o.several, o.bundle.words = args[0], len(args) > 1, args[1:]
 			if o.filter, err = filterOf(f, args[1:], &judged.Findings{}); err != nil {
@@ -109,6 +98,23 @@ there are any.`,
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
 	o.bundle.add(cmd.Flags())
 	return cmd
+}
+
+// allowed refuses options that do not go together.
+func (o *exportOptions) allowed(args []string) error {
+	switch {
+	case o.check != "":
+		return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
+	case o.format == "":
+		return usage.New("export needs --as FORMAT", wire.Hint("--as "+strings.Join(ExportFormats, ", --as ")))
+	case !slices.Contains(ExportFormats, o.format):
+		return usage.New(fmt.Sprintf("unknown format %q", o.format), suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
+	case o.bundle.given() && o.format != "bundle":
+		return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
+	case len(args) == 0:
+		return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
+	}
+	return nil
 }
 
 // runExport writes the exchanges that are meant.
@@ -175,7 +181,7 @@ func exportAs(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture
 	case "markdown":
 		return exportReports(f, w, c, rows)
 	case "mock-script":
-		return writeMockScript(w, rows)
+		return mockscript.Write(w, rows, serverInfoIn)
 	}
 	add, script := recorded.AddCurl, &traffic.Script{}
 	if format == "mcpc" {

@@ -68,12 +68,12 @@ func serverIn(c *capture.Capture, row *capture.Row) string {
 
 // serverInfoIn returns name and version of serverInfo; else "".
 func serverInfoIn(response []byte) string {
-	info, _ := jsonraw.Object(serverInfo(response))
+	info, _ := jsonraw.Object(describedBy(response))
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 }
 
-// serverInfo is that of a result or its _meta; nil where it has none.
-func serverInfo(response []byte) json.RawMessage {
+// describedBy is serverInfo of a result or its _meta; nil where it has none.
+func describedBy(response []byte) json.RawMessage {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {
 		return nil

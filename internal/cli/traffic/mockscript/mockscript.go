@@ -1,4 +1,5 @@
-package traffic
+// Package mockscript makes a script for mcpc mock of recorded exchanges.
+package mockscript
 
 import (
 	"bytes"
@@ -15,9 +16,9 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A mockScript is what `mcpc mock --script` plays, as it is written: the server first, and a
+// A script is what `mcpc mock --script` plays, as it is written: the server first, and a
 // rule for each recorded request. What a script cannot say is a comment.
-type mockScript struct {
+type script struct {
 	speaks       []string
 	session      string
 	capabilities []byte
@@ -26,11 +27,12 @@ type mockScript struct {
 	rules        bytes.Buffer
 	// times are how often each method has come.
 	times map[string]int
+	named func(response []byte) string
 }
 
-// writeMockScript writes rows as a script.
-func writeMockScript(w io.Writer, rows []*capture.Row) error {
-	s := &mockScript{times: map[string]int{}}
+// Write writes rows as a script. named is what a response says of its server, for a comment.
+func Write(w io.Writer, rows []*capture.Row, named func(response []byte) string) error {
+	s := &script{times: map[string]int{}, named: named}
 	for _, row := range rows {
 		if err := s.add(row); err != nil {
 			return err
@@ -58,7 +60,7 @@ func writeMockScript(w io.Writer, rows []*capture.Row) error {
 	return err
 }
 
-func (s *mockScript) add(row *capture.Row) error {
+func (s *script) add(row *capture.Row) error {
 	x, err := row.Exchange()
 	if err != nil || x == nil {
 		return err
@@ -86,7 +88,7 @@ func (s *mockScript) add(row *capture.Row) error {
 }
 
 // opening takes what the server says of itself, which the mock says in its own words.
-func (s *mockScript) opening(row *capture.Row, x *wire.Exchange) {
+func (s *script) opening(row *capture.Row, x *wire.Exchange) {
 	if row.Channel != capture.ChannelOK {
 		return
 	}
@@ -96,11 +98,11 @@ func (s *mockScript) opening(row *capture.Row, x *wire.Exchange) {
 	if declared := jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "capabilities"); declared != nil {
 		s.capabilities = declared
 	}
-	s.server = serverInfoIn(x.Response.Raw)
+	s.server = s.named(x.Response.Raw)
 }
 
 // list takes the tools of the last list, whose pages become one.
-func (s *mockScript) list(x *wire.Exchange) {
+func (s *script) list(x *wire.Exchange) {
 	items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "tools"))
 	if jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "cursor") == nil {
 		s.tools = nil
@@ -111,7 +113,7 @@ func (s *mockScript) list(x *wire.Exchange) {
 }
 
 // rule writes what the server did for one request.
-func (s *mockScript) rule(row *capture.Row, x *wire.Exchange) {
+func (s *script) rule(row *capture.Row, x *wire.Exchange) {
 	s.times[row.Method]++
 	fmt.Fprintf(&s.rules, "\non %s #%d\n", row.Method, s.times[row.Method])
 	s.inside("# " + strings.TrimSpace(commented(row.Number()+" "+row.Name)) + ": " + row.Channel)
@@ -175,9 +177,9 @@ func safeText(raw []byte) string {
 	return strings.ReplaceAll(text, `"`+tokenMark+`"`, "$TOKEN")
 }
 
-func (s *mockScript) inside(line string) { s.rules.WriteString("    " + line + "\n") }
+func (s *script) inside(line string) { s.rules.WriteString("    " + line + "\n") }
 
-func (s *mockScript) comment(row *capture.Row, text string) {
+func (s *script) comment(row *capture.Row, text string) {
 	fmt.Fprintf(&s.rules, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
 }
 

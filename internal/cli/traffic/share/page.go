@@ -1,4 +1,4 @@
-package traffic
+package share
 
 import (
 	"fmt"
@@ -16,7 +16,8 @@ import (
 
 // What the page of a bundle shows, as JSON. An exchange has the words of mcpc show --json.
 
-type pageData struct {
+// A Page is that data but for the exchanges.
+type Page struct {
 	Manifest bundle.Manifest `json:"manifest"`
 	Report   string          `json:"report"`
 	Notes    string          `json:"notes,omitempty"`
@@ -28,13 +29,19 @@ type pageData struct {
 }
 
 type pageExchange struct {
-	Exchange rowOut       `json:"exchange"`
-	Findings []findingOut `json:"findings,omitempty"`
-	Notes    string       `json:"notes,omitempty"`
-	Request  *pageBody    `json:"request,omitempty"`
-	Response *pageBody    `json:"response,omitempty"`
+	Exchange any           `json:"exchange"`
+	Findings []pageFinding `json:"findings,omitempty"`
+	Notes    string        `json:"notes,omitempty"`
+	Request  *pageBody     `json:"request,omitempty"`
+	Response *pageBody     `json:"response,omitempty"`
 	// Frames are the others, in the order in which they crossed.
 	Frames []pageFrame `json:"frames,omitempty"`
+}
+
+type pageFinding struct {
+	Rule  string `json:"rule"`
+	Level string `json:"level"`
+	Text  string `json:"text"`
 }
 
 // A pageBody is a text of so many bytes. Cut is the command that shows all of it where it was
@@ -71,13 +78,14 @@ const (
 
 // A pager makes the page's data, as long as there is room for bodies.
 type pager struct {
-	path string
-	room int
+	facts func(*capture.Row) any
+	room  int
 }
 
-// of is the data with the exchanges of a capture, as JSON.
-func (d pageData) of(c *capture.Capture) ([]byte, error) {
-	p := pager{path: c.Path, room: mostPageBodies}
+// Of is the data with the exchanges of a capture, as JSON; facts gives those of one.
+func (d Page) Of(c *capture.Capture, facts func(*capture.Row) any) ([]byte, error) {
+	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
+	p := pager{facts: facts, room: mostPageBodies}
 	rows := c.Rows()
 	if len(rows) > mostPageRows {
 		d.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc log --file FILE lists all.", mostPageRows, len(rows))
@@ -109,9 +117,9 @@ func (d pageData) of(c *capture.Capture) ([]byte, error) {
 const mostReport = 1 << 20
 
 func (p *pager) exchange(row *capture.Row) (x pageExchange, err error) {
-	x = pageExchange{Exchange: rowJSON(row), Notes: row.Remarks()}
+	x = pageExchange{Exchange: p.facts(row), Notes: row.Remarks()}
 	for _, f := range row.Findings {
-		x.Findings = append(x.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})
+		x.Findings = append(x.Findings, pageFinding{f.Rule, f.Level.String(), f.Text})
 	}
 	found, err := row.Exchange()
 	if err != nil || found == nil {

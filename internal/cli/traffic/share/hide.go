@@ -1,4 +1,4 @@
-package traffic
+package share
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/jq"
@@ -22,17 +21,17 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A redactRule is one --redact: an expression that gives values, or a pattern.
-type redactRule struct {
+// A Rule is one --redact: an expression that gives values, or a pattern.
+type Rule struct {
 	text    string
 	values  *jq.Program
 	pattern *regexp.Regexp
 }
 
-// redactRules reads the values of --redact.
-func redactRules(texts []string) (rules []redactRule, err error) {
+// ReadRules reads the values of --redact.
+func ReadRules(texts []string) (rules []Rule, err error) {
 	for _, text := range texts {
-		r := redactRule{text: text}
+		r := Rule{text: text}
 		if len(text) > 2 && text[0] == '/' && strings.HasSuffix(text, "/") {
 			r.pattern, err = regexp.Compile(text[1 : len(text)-1])
 			if err == nil && r.pattern.MatchString("") {
@@ -49,11 +48,11 @@ func redactRules(texts []string) (rules []redactRule, err error) {
 	return rules, nil
 }
 
-// A hider hides in the exchanges of a capture what may not leave this machine.
-type hider struct {
-	f     *cmdutil.Factory
-	rules []redactRule
-	level redact.Guess
+// A Hider hides in the exchanges of a capture what may not leave this machine.
+type Hider struct {
+	Factory *cmdutil.Factory
+	Rules   []Rule
+	Level   redact.Guess
 	// counts are how many places were hidden, by what they were told.
 	counts map[string]int
 }
@@ -65,22 +64,17 @@ var hiddenAs = map[redact.FoundKind]string{
 	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IP addresses",
 }
 
-// learn reads through the exchanges: a value that is named like a secret in one place may
+// Learn reads through the exchanges: a value that is named like a secret in one place may
 // stand in another one, before it.
-func (h *hider) learn(ctx context.Context, c *capture.Capture, rows []*capture.Row) error {
-	s := &h.f.Secrets
-	checker := &checker{a: h.f, from: map[string]string{}}
-	checker.environment()
-	if err := checker.state(); err != nil {
-		return cmdutil.Exit(connect.StateFailed(err))
-	}
-	s.Guess = h.level
-	for _, r := range h.rules {
+func (h *Hider) Learn(ctx context.Context, c *capture.Capture, rows []*capture.Row) error {
+	s := &h.Factory.Secrets
+	s.Guess = h.Level
+	for _, r := range h.Rules {
 		if r.pattern != nil {
 			s.Hide(r.pattern)
 		}
 	}
-	cmdutil.HideIn(h.f, c)
+	cmdutil.HideIn(h.Factory, c)
 	for _, head := range c.Heads {
 		s.LearnCommand(head.Argv)
 		s.LearnCommand(head.Command)
@@ -103,11 +97,11 @@ func (h *hider) learn(ctx context.Context, c *capture.Capture, rows []*capture.R
 const shortestRedacted = 4
 
 // learnBy learns what the expressions of --redact give of a message.
-func (h *hider) learnBy(ctx context.Context, raw []byte) error {
+func (h *Hider) learnBy(ctx context.Context, raw []byte) error {
 	if len(raw) == 0 || jsonraw.Valid(raw) != nil {
 		return nil
 	}
-	for _, r := range h.rules {
+	for _, r := range h.Rules {
 		if r.values == nil {
 			continue
 		}
@@ -117,9 +111,9 @@ func (h *hider) learnBy(ctx context.Context, raw []byte) error {
 				switch {
 				case len(redact.HiddenIn(text)) > 0:
 				case len(text) >= 2*shortestRedacted:
-					h.f.Secrets.Learn(text)
+					h.Factory.Secrets.Learn(text)
 				case len(text) >= shortestRedacted:
-					h.f.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(text)))
+					h.Factory.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(text)))
 				case text != "":
 					return usage.New(fmt.Sprintf("--redact %s gives a value of fewer than %d characters, which stands within other texts", r.text, shortestRedacted),
 						"--redact '/regular expression/' tells where it is meant")
@@ -151,13 +145,21 @@ func textsIn(value json.RawMessage, all []string) []string {
 	return all
 }
 
-// draft copies the exchanges without their secrets.
-func (h *hider) draft(c *capture.Capture, rows []*capture.Row) (*draft, error) {
+// A Draft is a capture without secrets, and what of its bundle is known by now.
+type Draft struct {
+	bundle.Content
+	// Longest are the longest words that are left.
+	Longest []string
+}
+
+// Draft copies the exchanges without their secrets.
+func (h *Hider) Draft(c *capture.Capture, rows []*capture.Row) (*Draft, error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, err
 	}
-	s := &h.f.Secrets
+	s := &h.Factory.Secrets
+	h.counts = map[string]int{}
 	s.Tally = func(kind redact.FoundKind) { h.counts[hiddenAs[kind]]++ }
 	left := leftWords{values: map[string]bool{}}
 	err = c.Copy(io.MultiWriter(file, &left), rows)
@@ -166,16 +168,16 @@ func (h *hider) draft(c *capture.Capture, rows []*capture.Row) (*draft, error) {
 		file.Close()
 		return nil, err
 	}
-	d := &draft{longest: left.longest}
+	d := &Draft{Longest: left.longest}
 	d.Content.Capture = file
 	d.Manifest.Hidden, d.Manifest.Values, d.Manifest.Now = left.hidden, len(left.values), h.counts
 	d.Manifest.Rules = []string{"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
 		"values that are named like secrets, parameters and users of URLs, cookies, tokens by their form",
 		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures"}
-	if h.level == redact.GuessStrict {
+	if h.Level == redact.GuessStrict {
 		d.Manifest.Rules = append(d.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IP addresses")
 	}
-	for _, r := range h.rules {
+	for _, r := range h.Rules {
 		d.Manifest.Rules = append(d.Manifest.Rules, "--redact "+s.Text(r.text))
 	}
 	if s.Withholds() {

@@ -1,4 +1,4 @@
-package traffic
+package share
 
 import (
 	"context"
@@ -36,9 +36,9 @@ type minimiser struct {
 // errEnough ends a search after mostTries.
 var errEnough = errors.New("too many tries")
 
-// minimised drops exchanges while a command of the user exits with 0: delta debugging as
+// Minimise drops exchanges while a command of the user exits with 0: delta debugging as
 // Zeller and Hildebrandt describe it.
-func minimised(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, command string) ([]*capture.Row, error) {
+func Minimise(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, command string) ([]*capture.Row, error) {
 	dir, err := os.MkdirTemp("", "mcpc-minimise-*")
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("--minimise", usage.Bare(err)))
