@@ -197,6 +197,8 @@ func runExample(t *testing.T, line string) {
 
 // exampleFiles are the files that examples name, beside those that a help shows.
 var exampleFiles = map[string]string{
+	"session.har": `{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"http://127.0.0.1:1/mcp","headers":[],` +
+		`"postData":{"mimeType":"application/json","text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"headers":[],"content":{}}}]}}`,
 	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
 		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mock"
 )
 
 // A capture may be a stranger's. Whatever it contains, each command comes to an
@@ -80,6 +81,8 @@ var hostileLooks = []struct {
 	{[]string{"export", "FILE", "--as", "markdown"}, regexp.MustCompile(`^[02]$`)},
 	{[]string{"export", "FILE", "--as", "mcpc"}, regexp.MustCompile(`^[02]$`)},
 	{[]string{"export", "FILE", "--as", "curl"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "mock-script"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "bundle", "--yes", "--note", "x", "-o", "FILE.mcpcz"}, regexp.MustCompile(`^[02]$`)},
 	{[]string{"resend", "FILE#1"}, regexp.MustCompile(`^(2|12)$`)},
 	{[]string{"resend", "FILE#1", "--to", "demo"}, regexp.MustCompile(`^([02368]|12)$`)},
 }
@@ -107,13 +110,21 @@ func TestHostileCaptures(t *testing.T) {
 				if ended != "0" {
 					continue
 				}
-				switch look.args[len(look.args)-1] {
+				switch args[len(args)-1] {
 				case "har":
 					if findings, err := schema.Check([]byte(out)); err != nil || len(findings) > 0 {
 						t.Errorf("the HAR breaks its schema: %v %v", err, findings)
 					}
 				case "jsonl":
 					isCapture(t, out)
+				case "mock-script":
+					if _, err := mock.Parse(out); err != nil {
+						t.Errorf("%v\n%s", err, out)
+					}
+				case file + ".mcpcz":
+					if again, ended := b.run("mcpc", "log", "--jsonl", "--file", file+".mcpcz"); ended != "0" || again == "" {
+						t.Errorf("log of the bundle ended with %s: %s", ended, again)
+					}
 				case "curl", "mcpc":
 					b.runsNothing(out)
 				}

@@ -27,6 +27,16 @@ func TestPeerBundleInChromium(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hostile := filepath.Join(b.dir, "hostile.jsonl")
+	if err := os.WriteFile(hostile, []byte(hostileCaptures()["everywhere"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ended := b.run("mcpc", "export", hostile, "--as", "bundle", "-o", "hostile.html", "--yes"); ended != "0" {
+		t.Fatalf("ended with %s", ended)
+	}
+	if dom, log, urls := browse(t, chromium, filepath.Join(b.dir, "hostile.html")); !strings.Contains(dom, `id="count" for="filter">1 of 1<`) || strings.Contains(log, "CONSOLE") || len(urls) > 0 {
+		t.Errorf("of a hostile recording the console has\n%s\nand it asked for %q", log, urls)
+	}
 	dom, log, urls := browse(t, chromium, page)
 	for _, want := range []string{`<tr aria-selected="true">`, "tools/call", "hello &lt;b&gt;reader", "About this file"} {
 		if !strings.Contains(dom, want) {

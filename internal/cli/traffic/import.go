@@ -30,8 +30,8 @@ are left out and counted. Secrets are hidden as in every recording.
 HAR has no order of messages within a request over stdio, and what a browser
 did not store is missing.`,
 		Example: `  mcpc import session.har -o session.jsonl
-  mcpc -s demo call echo message=hi && mcpc export last --as har -o call.har
-  mcpc import call.har -o call.jsonl && mcpc log --file call.jsonl`,
+  mcpc import session.har | head -n 1
+  mcpc import - < session.har > session.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage.New("import takes one file", wire.Run("import FILE.har -o FILE.jsonl"))
