@@ -28,7 +28,7 @@ func quotedEvil() string { return string(jsonraw.Quote(evil)) }
 // hostileCaptures are files by their names.
 func hostileCaptures() map[string]string {
 	e := quotedEvil()
-	head := `{"mcpc-traffic":1,"mcpc":` + e + `,"started":` + e + `,"target":` + e + `,"argv":["mcpc",` + e + `,"--",` + e + `],"by":"command","of":` + e + "}\n"
+	head := `{"mcpc-traffic":1,"mcpc":` + e + `,"started":"2026-01-01T00:00:00Z","target":` + e + `,"argv":["mcpc",` + e + `,"--",` + e + `],"by":"command","of":` + e + "}\n"
 	frame := func(n int, dir, kind, more string) string {
 		return fmt.Sprintf(`{"seq":%d,"time":"2026-01-01T00:00:0%d.5Z","dir":%q,"kind":%q%s}`+"\n", n, n%10, dir, kind, more)
 	}
@@ -60,6 +60,7 @@ func hostileCaptures() map[string]string {
 		"batch":        head + frame(1, "sent", "body", raw(`[`+call+`,{"jsonrpc":"2.0","id":2,"method":"y"},7]`)) + frame(2, "received", "body", raw(`[{"jsonrpc":"2.0","id":2,"error":{"code":9e99,"message":`+e+`}}]`)),
 		"other format": "hello\n",
 		"a version":    `{"mcpc-traffic":2}` + "\n",
+		"no date":      strings.Replace(head, "2026-01-01", "x", 1),
 		"empty":        "",
 	}
 }

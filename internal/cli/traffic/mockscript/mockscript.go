@@ -65,7 +65,7 @@ func (s *script) add(row *capture.Row) error {
 	if err != nil || x == nil {
 		return err
 	}
-	if row.Revision != "" && !slices.Contains(s.speaks, row.Revision) && row.Channel == capture.ChannelOK {
+	if isWord(row.Revision) && !slices.Contains(s.speaks, row.Revision) && row.Channel == capture.ChannelOK {
 		s.speaks = append(s.speaks, row.Revision)
 	}
 	switch {
@@ -75,6 +75,9 @@ func (s *script) add(row *capture.Row) error {
 		}
 		return nil
 	case x.Request.Raw == nil:
+		return nil
+	case !isWord(row.Method):
+		s.comment(row, "a script has no rule for a method with this name")
 		return nil
 	case slices.Contains(recorded.OpeningMethods, row.Method):
 		s.opening(row, x)
@@ -92,10 +95,10 @@ func (s *script) opening(row *capture.Row, x *wire.Exchange) {
 	if row.Channel != capture.ChannelOK {
 		return
 	}
-	if row.Session() != "" {
+	if isWord(row.Session()) {
 		s.session = row.Session()
 	}
-	if declared := jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "capabilities"); declared != nil {
+	if declared := jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, "capabilities"); isObject(declared) {
 		s.capabilities = declared
 	}
 	s.server = s.named(x.Response.Raw)
@@ -108,7 +111,9 @@ func (s *script) list(x *wire.Exchange) {
 		s.tools = nil
 	}
 	for _, item := range items {
-		s.tools = append(s.tools, item)
+		if isObject(item) {
+			s.tools = append(s.tools, item)
+		}
 	}
 }
 
@@ -116,7 +121,7 @@ func (s *script) list(x *wire.Exchange) {
 func (s *script) rule(row *capture.Row, x *wire.Exchange) {
 	s.times[row.Method]++
 	fmt.Fprintf(&s.rules, "\non %s #%d\n", row.Method, s.times[row.Method])
-	s.inside("# " + strings.TrimSpace(commented(row.Number()+" "+row.Name)) + ": " + row.Channel)
+	s.inside("# " + strings.TrimSpace(commented(row.Number()+" "+row.Name+": "+row.Channel)))
 	overHTTP := len(x.Heads) > 0
 	answer := wire.ParseMessage(x.Response.Raw)
 	if x.Response.Raw == nil {
@@ -181,6 +186,16 @@ func (s *script) inside(line string) { s.rules.WriteString("    " + line + "\n")
 
 func (s *script) comment(row *capture.Row, text string) {
 	fmt.Fprintf(&s.rules, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
+}
+
+// isWord reports a text that a script can have as one word.
+func isWord(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) && text[0] != '#'
+}
+
+func isObject(raw []byte) bool {
+	_, err := jsonraw.Object(raw)
+	return err == nil
 }
 
 // commented is a text that stays on the line of its comment.
