@@ -134,3 +134,20 @@ func TestTooLargeIsNotWritten(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestTemporaryFilesGoWhenTheyAreClosed(t *testing.T) {
+	f, err := Temporary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	name := f.Name()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", name, err)
+	}
+}
