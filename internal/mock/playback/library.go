@@ -25,6 +25,7 @@ type library struct {
 	all     []Recorded
 	index   *match.Index
 	methods map[string]bool
+	pages   map[pageAt]bool
 	// tasked says of each whether the recorded request asked for a task, as clients do up to 2025-11-25.
 	tasked []bool
 }
@@ -33,6 +34,9 @@ type library struct {
 func (l *library) add(x Recorded, m *wire.Message) {
 	params, asked := withoutTask(m.Method, m.Params)
 	l.methods[m.Method] = true
+	if cursor := jsonraw.First(params, "cursor"); cursor != nil && bridge.IsList(m.Method) {
+		l.pages[pageAt{m.Method, jsonraw.TextOrRaw(cursor)}] = true
+	}
 	l.all, l.tasked = append(l.all, x), append(l.tasked, asked)
 	l.index.Add(match.Request{Revision: x.Revision, Method: m.Method, Params: params})
 }

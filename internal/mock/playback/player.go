@@ -88,7 +88,7 @@ type Player struct {
 // New reads through a recording once. The error is that of its file.
 func New(r Recording, o Options) (*Player, error) {
 	t := &tally{repeat: o.Repeat, report: o.Report, hide: o.Hide, repeats: map[int]int{}, hits: map[int]int{}, told: map[string]bool{}}
-	l := &library{level: o.Level, tally: t, methods: map[string]bool{}}
+	l := &library{level: o.Level, tally: t, methods: map[string]bool{}, pages: map[pageAt]bool{}}
 	l.index = match.NewIndex(match.Options{Level: o.Level, Load: l.load})
 	p := &Player{o: o, library: l, tally: t, tasks: newTasks(l, o), after: map[int][]Unrequested{}}
 	for _, u := range r.Unrequested {

@@ -148,6 +148,9 @@ func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
 	if p.o.Pass != nil {
 		return p.passing(c, m, near)
 	}
+	if list := p.listOfSeen(c, m); list != nil {
+		return replying(list)
+	}
 	return replying(p.miss(m, near))
 }
 
