@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +18,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/render/term"
@@ -41,7 +44,7 @@ const fewRows = 20
 func NewLog(f *cmdutil.Factory) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
-		Use:   "log [FILTER...]",
+		Use:   "log [FILE] [FILTER...]",
 		Short: "list recorded exchanges",
 		Long: `List the recorded exchanges, the newest last: number, time, server, method,
 name, outcome, exit code, duration, bytes, notes, and tap or proxy if one of
@@ -57,7 +60,7 @@ help filters describes FILTER.`,
   mcpc log --prune`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if o.filter, err = filterOf(f, args, &judged.Findings{Live: o.follow}); err != nil {
+			if o.filter, err = filterOf(f, o.leadingFile(args), &judged.Findings{Live: o.follow}); err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines {
@@ -84,11 +87,25 @@ help filters describes FILTER.`,
 	flags := cmd.Flags()
 	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
 	flags.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
-	flags.StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
+	flags.StringVar(&o.file, "file", "", "read this capture or bundle `file` instead of the recordings")
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
 	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
 	return cmd
+}
+
+// leadingFile takes the file of a recording from the front of the words, as other commands do, and gives the rest: the
+// filter. A word that is named like one is no filter, even if there is no such file.
+func (o *logOptions) leadingFile(args []string) (words []string) {
+	if o.file != "" || len(args) == 0 {
+		return args
+	}
+	word, ending := args[0], filepath.Ext(args[0])
+	if ending == ".jsonl" || ending == ".mcpcz" || strings.ContainsAny(word, "./") && outfile.IsFile(word) {
+		o.file = word
+		return args[1:]
+	}
+	return args
 }
 
 func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {

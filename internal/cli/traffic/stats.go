@@ -21,7 +21,7 @@ import (
 func NewStats(f *cmdutil.Factory) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
-		Use:   "stats [FILTER]",
+		Use:   "stats [FILE] [FILTER...]",
 		Short: "count recorded exchanges, with durations and sizes",
 		Long: `Count the recorded exchanges by request: number, failures, durations and sizes.
 P50, P95 and P99 are exact percentiles of the duration. SIZE is the size of the
@@ -33,13 +33,13 @@ A filter selects exchanges: see mcpc help filters.`,
   mcpc stats --json
   mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.filter, err = filterOf(f, args, &judged.Findings{}); err != nil {
+			if o.filter, err = filterOf(f, o.leadingFile(args), &judged.Findings{}); err != nil {
 				return err
 			}
 			return showStats(f, cmd, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.file, "file", "", "read this capture `file` instead of the recordings")
+	cmd.Flags().StringVar(&o.file, "file", "", "read this capture or bundle `file` instead of the recordings")
 	return cmd
 }
 
