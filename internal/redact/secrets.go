@@ -143,6 +143,13 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 		end.Text = s.text(end.Text)
 		f.Close = &end
 	}
+	if f.Fault != nil {
+		facts := *f.Fault
+		for _, text := range []*string{&facts.Rule, &facts.Source, &facts.ID, &facts.Method, &facts.Name, &facts.Text} {
+			*text = s.text(*text)
+		}
+		f.Fault = &facts
+	}
 	if f.SSE != nil && (f.SSE.Event != "" || f.SSE.ID != nil) {
 		facts := *f.SSE
 		if facts.Event = s.text(facts.Event); facts.ID != nil {

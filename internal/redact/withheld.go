@@ -42,6 +42,11 @@ func withheld(f wire.Frame) wire.Frame {
 		end.Text = hide(end.Text)
 		f.Close = &end
 	}
+	if f.Fault != nil {
+		facts := *f.Fault
+		facts.Rule, facts.Name, facts.Text = hide(facts.Rule), hide(facts.Name), hide(facts.Text)
+		f.Fault = &facts
+	}
 	if f.SSE != nil {
 		facts := *f.SSE
 		if facts.Event != "message" && facts.Event != "endpoint" {

@@ -153,6 +153,9 @@ func (c *connState) beside(ref int64, frame *Frame) {
 		return
 	}
 	t := c.streams.get(frame.Stream)
+	if frame.Stream == 0 && frame.Fault != nil && frame.Fault.ID != "" {
+		t = c.sent.byID.get(idKey([]byte(frame.Fault.ID)))
+	}
 	if t == nil && frame.Stream == 0 {
 		t = c.latest
 	}

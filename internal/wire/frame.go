@@ -41,9 +41,11 @@ const (
 	Noise
 	// Closed is the end of a stream, and says who ended it.
 	Closed
+	// Fault is what a fault rule did to the traffic, which did not cross.
+	Fault
 )
 
-var frameKinds = [...]string{"body", "head", "event", "stderr", "noise", "closed"}
+var frameKinds = [...]string{"body", "head", "event", "stderr", "noise", "closed", "fault"}
 
 func (k FrameKind) String() string { return frameKinds[k] }
 
@@ -68,6 +70,7 @@ type Frame struct {
 	HTTP         *HTTPHead
 	SSE          *sse.Facts
 	Close        *CloseFacts
+	Fault        *FaultFacts
 }
 
 // An HTTPHead is the head of an HTTP request (Method and URL set) or of a
@@ -110,6 +113,23 @@ type CloseFacts struct {
 	// How is "end", "cut", "cancelled", "exit" or "signal".
 	How string
 	// Text is the error's own words, if there was one.
+	Text string
+}
+
+// FaultFacts say what a fault rule did. The frame's direction is that of the message.
+type FaultFacts struct {
+	// Rule is the rule as it was written, Source the file or flag that has it, and Line the
+	// line there.
+	Rule, Source string
+	Line         int
+	// Action is what was done: "cut", "drop response".
+	Action string
+	// ID is that of the request as JSON, "" where there is none; Method and Name are those
+	// of the message.
+	ID, Method, Name string
+	// Seed is that of the rule's random numbers.
+	Seed uint64
+	// Text says what came of it, where that is not what the rule says.
 	Text string
 }
 

@@ -113,7 +113,7 @@ func channels() []string {
 }
 
 func kindTraits() (traits []trait) {
-	for kind := wire.Body; kind <= wire.Closed; kind++ {
+	for kind := wire.Body; kind <= wire.Fault; kind++ {
 		traits = append(traits, trait{kind.String(), func(r *capture.Row) bool { return r.Kinds.Has(kind) }})
 	}
 	return traits
@@ -130,6 +130,7 @@ var hasTraits = []trait{
 	{"round", func(r *capture.Row) bool { return r.Notes.Rounds > 0 }},
 	{"notification", func(r *capture.Row) bool { return r.Notes.Notifications > 0 }},
 	{"question", func(r *capture.Row) bool { return r.Notes.Questions > 0 }},
+	{"fault", func(r *capture.Row) bool { return r.Kinds.Has(wire.Fault) }},
 	{"guess", func(r *capture.Row) bool { return r.Guess || r.Notes.Guessed+len(r.Guesses) > 0 }},
 }
 

@@ -59,18 +59,7 @@ type Judge interface {
 // findings; without one a row has those of its listing only.
 func Parse(text string, now time.Time, j Judge) (Filter, error) {
 	p := &parser{text: text, now: now, judge: j}
-	p.blanks()
-	if p.at == len(p.text) {
-		return Filter{}, nil
-	}
-	root, err := p.some()
-	if err == nil && p.at < len(p.text) {
-		err = p.wrong(p.at, "unmatched parenthesis")
-	}
-	if err != nil {
-		return Filter{}, err
-	}
-	return Filter{root}, nil
+	return p.filter()
 }
 
 // Match reports whether r is wanted. It reads the traffic, and has it judged, only if nothing else

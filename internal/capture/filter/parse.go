@@ -22,6 +22,24 @@ type parser struct {
 	depth int
 	now   time.Time
 	judge Judge
+	// live is set where only the fields in live are known.
+	live bool
+}
+
+// filter reads all of it.
+func (p *parser) filter() (Filter, error) {
+	p.blanks()
+	if p.at == len(p.text) {
+		return Filter{}, nil
+	}
+	root, err := p.some()
+	if err == nil && p.at < len(p.text) {
+		err = p.wrong(p.at, "unmatched parenthesis")
+	}
+	if err != nil {
+		return Filter{}, err
+	}
+	return Filter{root}, nil
 }
 
 func (p *parser) wrong(at int, format string, args ...any) error {
@@ -155,11 +173,18 @@ func (p *parser) field(name string) (*field, error) {
 		lower = "channel"
 	}
 	for i := range fields {
+		if fields[i].name == lower && p.live && !slices.Contains(live, lower) {
+			return nil, p.wrong(p.at, "%s is not known while a message is on its way: use %s", lower, strings.Join(live, ", "))
+		}
 		if fields[i].name == lower {
 			return &fields[i], nil
 		}
 	}
-	return nil, &Error{Filter: p.text, Offset: p.at, Word: lower, Known: Fields(),
+	known := Fields()
+	if p.live {
+		known = live
+	}
+	return nil, &Error{Filter: p.text, Offset: p.at, Word: lower, Known: known,
 		Text: fmt.Sprintf("unknown field %q; quote it to search for the text", name)}
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
 	"mcpc/internal/wire"
@@ -42,6 +43,9 @@ type Proxy struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Through func(*http.Request) (*url.URL, error)
 	TLS     *tls.Config
+	// Faults are the fault rules; nil without any. KeepHost sends the client's Host field on.
+	Faults   *fault.Set
+	KeepHost bool
 
 	web http.RoundTripper
 	// busy is read-locked by every request under way.
@@ -49,6 +53,7 @@ type Proxy struct {
 	streams   atomic.Int64
 	conns     conns // the Watcher's goroutine alone looks at it
 	endpoints endpoints
+	expired   expired
 }
 
 // A Route forwards what is asked under Path, or everything where that is "", to
@@ -79,7 +84,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		ExpectContinueTimeout: time.Second,
 	}
 	forward := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { rewrite(r) },
+		Rewrite:       p.rewrite,
 		Transport:     p,
 		FlushInterval: -1,
 		BufferPool:    &buffers{},
@@ -121,9 +126,11 @@ func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
 type destinationKey struct{}
 
 // rewrite undoes what ReverseProxy does beyond its duty, and names the server.
-func rewrite(r *httputil.ProxyRequest) {
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	to := r.In.Context().Value(destinationKey{}).(*destination)
-	r.Out.URL, r.Out.Host = to.url, ""
+	if r.Out.URL = to.url; !p.KeepHost {
+		r.Out.Host = ""
+	}
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if values, ok := r.In.Header[name]; ok {
 			r.Out.Header[name] = values
@@ -153,7 +160,7 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 }
 
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	if r.Context().Err() != nil || isCut(err) {
 		panic(http.ErrAbortHandler) // the client has disconnected
 	}
 	to := r.Context().Value(destinationKey{}).(*destination)
@@ -174,7 +181,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 		p.Watcher.do(func() { x.seeRequest(wire.Body, nil) })
 	}
 	watch := &stopwatch{now: p.Watcher.o.Now}
-	resp, err := p.web.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), watch.trace())))
+	resp, err := p.send(x, req.WithContext(httptrace.WithClientTrace(req.Context(), watch.trace())))
 	if err != nil {
 		if req.Body == body && req.Context().Err() == nil {
 			body.unsent()

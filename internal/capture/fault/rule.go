@@ -1,0 +1,230 @@
+package fault
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/suggest"
+)
+
+// A Rule does one action to the messages that its filter wants:
+//
+//	rule      = "when" [filter] { condition } "do" action
+//	condition = "#" N | "every" N | "p=" NUMBER | "seed=" N | "after" TIME [ "for" TIME ]
+//
+// A condition counts the messages that the filter wants and to which the action can be done.
+type Rule struct {
+	// Source is the file or the flag that has it, Line the line there, Text the rule itself.
+	Source string
+	Line   int
+	Text   string
+	Action Action
+
+	filter filter.Filter
+	// told is set where messages of the server are asked about, too.
+	told       bool
+	nth, every int64
+	chance     float64
+	seed       *uint64
+	after, dur time.Duration
+	// column is that of the action.
+	column int
+
+	state
+}
+
+// state is what has become of a rule; Set.mu guards it.
+type state struct {
+	number      int
+	seen, fired int64
+	random      *rand.Rand
+	used        uint64
+	since       time.Time
+}
+
+// An Error says where a rule stops making sense. Lines and columns count from 1.
+type Error struct {
+	Source       string
+	Line, Column int
+	Text         string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s, line %d, column %d: %s", e.Source, e.Line, e.Column, e.Text)
+}
+
+// Parse reads rules, one in each line. Blank lines and those that begin with # are skipped.
+// Errors are *Error. Now is what times in a filter count from.
+func Parse(source, text string, now time.Time) (rules []*Rule, err error) {
+	for i, line := range strings.Split(text, "\n") {
+		rules, err = parseLine(rules, source, strings.TrimSuffix(line, "\r"), i+1, 1, now)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rules, nil
+}
+
+// ParseText is Parse for the words of a command line, where a semicolon ends a rule as well.
+func ParseText(source, text string, now time.Time) (rules []*Rule, err error) {
+	for i, line := range strings.Split(text, "\n") {
+		for column := 1; ; {
+			part := untilSemicolon(line)
+			if rules, err = parseLine(rules, source, part, i+1, column, now); err != nil {
+				return nil, err
+			}
+			if len(part) == len(line) {
+				break
+			}
+			line = line[len(part)+1:]
+			column += len([]rune(part)) + 1
+		}
+	}
+	return rules, nil
+}
+
+// untilSemicolon is a line up to the first semicolon that is in no quotes.
+func untilSemicolon(line string) string {
+	quoted := false
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && quoted:
+			i++
+		case line[i] == '"':
+			quoted = !quoted
+		case line[i] == ';' && !quoted:
+			return line[:i]
+		}
+	}
+	return line
+}
+
+func parseLine(rules []*Rule, source, line string, number, column int, now time.Time) ([]*Rule, error) {
+	trimmed := strings.TrimLeft(line, " \t")
+	if trimmed == "" || trimmed[0] == '#' {
+		return rules, nil
+	}
+	column += len(line) - len(trimmed)
+	r := &Rule{Source: source, Line: number, Text: strings.TrimRight(trimmed, " \t"), chance: 1}
+	if err := r.parse(&words{text: r.Text, column: column}, now); err != nil {
+		if e, ok := err.(*Error); ok {
+			e.Source, e.Line = source, number
+		}
+		return nil, err
+	}
+	return append(rules, r), nil
+}
+
+func (r *Rule) parse(w *words, now time.Time) (err error) {
+	if word := w.next(); word != "when" {
+		return w.wrong("a rule begins with when, as in: when method:tools/call do delay 2s")
+	}
+	w.blanks()
+	from := w.at
+	for !r.condition(w) && w.next() != "" {
+	}
+	if r.filter, err = filter.ParseLive(w.text[from:w.at], now); err != nil {
+		return w.filterError(from, err)
+	}
+	r.told = r.filter.Names("method", "dir")
+	for w.peek() != "do" {
+		if err := r.readCondition(w); err != nil {
+			return err
+		}
+	}
+	w.next()
+	r.column = w.column + len([]rune(w.text[:w.at])) + 1
+	r.Action, err = parseAction(w)
+	return err
+}
+
+// condition reports whether the next word ends the filter.
+func (r *Rule) condition(w *words) bool {
+	ahead := *w
+	word := ahead.next()
+	switch {
+	case word == "do", strings.HasPrefix(word, "p="), strings.HasPrefix(word, "seed="):
+		return true
+	case word == "every":
+		_, err := strconv.Atoi(ahead.next())
+		return err == nil
+	case word == "after":
+		_, err := time.ParseDuration(ahead.next())
+		return err == nil
+	}
+	_, err := strconv.Atoi(strings.TrimPrefix(word, "#"))
+	return err == nil && word[0] == '#'
+}
+
+func (r *Rule) readCondition(w *words) (err error) {
+	word := w.next()
+	switch {
+	case strings.HasPrefix(word, "#"):
+		if r.nth, err = strconv.ParseInt(word[1:], 10, 64); err != nil || r.nth < 1 {
+			return w.wrong("# takes the number of a message, from 1: #2")
+		}
+	case word == "every":
+		if r.every, err = w.number("every"); err == nil && r.every == 0 {
+			return w.wrong("every takes a number from 1")
+		}
+	case strings.HasPrefix(word, "p="):
+		if r.chance, err = strconv.ParseFloat(word[2:], 64); err != nil || r.chance < 0 || r.chance > 1 {
+			return w.wrong("p must be a number from 0 to 1: p=0.1")
+		}
+	case strings.HasPrefix(word, "seed="):
+		seed, err := strconv.ParseUint(word[5:], 10, 64)
+		if err != nil {
+			return w.wrong("seed must be a whole number: seed=7")
+		}
+		r.seed = &seed
+	case word == "after":
+		if r.after, err = w.duration("after"); err == nil && w.peek() == "for" {
+			w.next()
+			r.dur, err = w.duration("for")
+		}
+	case word == "":
+		return w.wrong("do and an action are missing: do delay 2s")
+	default:
+		return w.wrong("expected a condition (#2, every 3, p=0.1, seed=7, after 30s for 10s) or do, not " + shown(word))
+	}
+	return err
+}
+
+//go:embed presets/*.txt
+var presetFiles embed.FS
+
+// PresetPrefix stands before the name of a preset where rules are named.
+const PresetPrefix = "preset:"
+
+// Presets are the names of the presets.
+func Presets() (names []string) {
+	entries, _ := fs.ReadDir(presetFiles, "presets")
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+	}
+	return names
+}
+
+// Preset is the text of a preset; an error names the one that was perhaps meant.
+func Preset(name string) (string, error) {
+	text, err := presetFiles.ReadFile("presets/" + name + ".txt")
+	if err != nil || strings.ContainsAny(name, `/\`) {
+		return "", fmt.Errorf("unknown preset %q%s", name, cmp.Or(suggestion(name, Presets()), ": use "+strings.Join(Presets(), ", ")))
+	}
+	return string(text), nil
+}
+
+// suggestion is the known word that was perhaps meant, as a question.
+func suggestion(word string, known []string) string {
+	if near := suggest.Nearest(word, known); near != "" {
+		return ": did you mean " + near + "?"
+	}
+	return ""
+}

@@ -1,0 +1,213 @@
+package fault
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/wire"
+)
+
+// A Set is the rules of one link, which can change while it is used.
+type Set struct {
+	// Seed is that of rules without one of their own. The random numbers of a rule depend on
+	// its seed and its place among the rules only.
+	Seed uint64
+	// Link is what there is, Now the time.
+	Link Link
+	Now  func() time.Time
+	// Encode makes a text fit for a header field.
+	Encode func(string) string
+	// Live makes the rows that filters are asked about.
+	Live capture.Live
+
+	mu     sync.Mutex
+	rules  []*Rule
+	gone   []*Rule // that were removed
+	last   int
+	active atomic.Bool
+}
+
+// A Crossing is a message on its way, or an HTTP request without one.
+type Crossing struct {
+	Row *capture.Row
+	// Message is nil where there is none.
+	Message *wire.Message
+	// Session is the id of the session that an HTTP request names.
+	Session string
+}
+
+// A Decision is a rule that fires for a message.
+type Decision struct {
+	Action
+	// Wait is how long to wait, with the jitter.
+	Wait time.Duration
+	// Row is that of the message, Facts what the recording says of the fault.
+	Row   *capture.Row
+	Facts wire.FaultFacts
+
+	message *wire.Message
+	crossed wire.Direction
+	// standsAlone is set where the request belongs to no session that was opened.
+	standsAlone bool
+	seeds       [2]uint64
+}
+
+// Add puts rules behind those there are. An error is that of the first whose action cannot be
+// done here, and none is added then.
+func (s *Set) Add(rules []*Rule) error {
+	for _, r := range rules {
+		if reason := r.Action.needs(s.Link); reason != "" {
+			return &Error{r.Source, r.Line, r.column, reason}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range rules {
+		s.last++
+		seed := s.Seed
+		if r.seed != nil {
+			seed = *r.seed
+		}
+		r.state = state{number: s.last, random: rand.New(rand.NewPCG(seed, uint64(s.last))), used: seed, since: s.Now()}
+		s.rules = append(s.rules, r)
+	}
+	s.active.Store(len(s.rules) > 0)
+	return nil
+}
+
+// Remove takes away the rule with a number, or all where it is 0, and gives how many.
+func (s *Set) Remove(number int) (removed int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = slices.DeleteFunc(s.rules, func(r *Rule) bool {
+		out := number == 0 || r.number == number
+		if out {
+			s.gone = append(s.gone, r)
+			removed++
+		}
+		return out
+	})
+	s.active.Store(len(s.rules) > 0)
+	return removed
+}
+
+// Active reports that there is a rule. A nil Set has none.
+func (s *Set) Active() bool { return s != nil && s.active.Load() }
+
+// A Listed is a rule and what became of it.
+type Listed struct {
+	Number int    `json:"number"`
+	Rule   string `json:"rule"`
+	Source string `json:"source"`
+	Line   int    `json:"line"`
+	// Seen are the messages that its filter wanted, Fired those to which something was done.
+	Seen  int64  `json:"seen"`
+	Fired int64  `json:"fired"`
+	Seed  uint64 `json:"seed"`
+	// Removed is set where it is no longer in force.
+	Removed bool `json:"removed,omitempty"`
+}
+
+// List gives the rules in their order; all those that were removed as well.
+func (s *Set) List(all bool) (rows []Listed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := func(rules []*Rule, removed bool) {
+		for _, r := range rules {
+			rows = append(rows, Listed{r.number, r.Text, r.Source, r.Line, r.seen, r.fired, r.used, removed})
+		}
+	}
+	list(s.rules, false)
+	if all {
+		list(s.gone, true)
+	}
+	return rows
+}
+
+// String names a rule for a person.
+func (l Listed) String() string {
+	return fmt.Sprintf("%d  %s  (%s, line %d; fired %d of %d)", l.Number, l.Rule, l.Source, l.Line, l.Fired, l.Seen)
+}
+
+// Decide finds the first rule that fires for what crosses; nil where none does.
+func (s *Set) Decide(c Crossing) *Decision {
+	if !s.Active() {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kind := kindOf(c)
+	var raw []byte
+	if c.Message != nil {
+		raw = c.Message.Raw
+	}
+	for _, r := range s.rules {
+		if !r.mayDo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(s.Now()) {
+			continue
+		}
+		return r.decision(c)
+	}
+	return nil
+}
+
+func kindOf(c Crossing) on {
+	switch {
+	case c.Row.Dir == wire.Received:
+		return told
+	case c.Message == nil:
+		return bare
+	case c.Message.Kind == wire.Request:
+		return calls
+	}
+	return notes
+}
+
+// mayDo reports whether the action can be done to what crosses.
+func (r *Rule) mayDo(kind on, c Crossing) bool {
+	switch k := r.Action.kind(); {
+	case k.on&kind == 0:
+		return false
+	case r.Action.Name == "drop notification":
+		return c.Message.Kind == wire.Notification
+	case r.Action.Name == "tool-error":
+		return c.Message.Method == "tools/call"
+	case r.Action.Name == "expire-session":
+		return c.Session != ""
+	case r.Action.Name == "replace" && kind == notes:
+		return r.Action.OfRequest
+	}
+	return kind != told || r.told
+}
+
+// fires counts the message, and asks the conditions. Each message that is counted takes one
+// random number, so that the n-th is treated the same way each time.
+func (r *Rule) fires(now time.Time) bool {
+	r.seen++
+	draw := r.random.Float64()
+	passed := now.Sub(r.since)
+	if r.nth > 0 && r.seen != r.nth || r.every > 0 && r.seen%r.every != 0 || r.chance < 1 && draw >= r.chance ||
+		passed < r.after || r.dur > 0 && passed >= r.after+r.dur {
+		return false
+	}
+	r.fired++
+	return true
+}
+
+func (r *Rule) decision(c Crossing) *Decision {
+	d := &Decision{Action: r.Action, Wait: r.Action.Wait, Row: c.Row, message: c.Message, crossed: c.Row.Dir,
+		seeds: [2]uint64{r.random.Uint64(), r.random.Uint64()},
+		Facts: wire.FaultFacts{Rule: r.Text, Source: r.Source, Line: r.Line, Action: r.Action.Name, Method: c.Row.Method, Name: c.Row.Name, Seed: r.used}}
+	if r.Action.Jitter > 0 {
+		d.Wait += time.Duration((2*r.random.Float64() - 1) * float64(r.Action.Jitter))
+	}
+	if c.Message != nil {
+		d.Facts.ID = string(c.Message.ID)
+		d.standsAlone = c.Message.Kind == wire.Request && c.Row.Era != "" && metaRevision(c.Message)
+	}
+	return d
+}
