@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,6 +205,9 @@ func (r *Rule) decision(c Crossing) *Decision {
 		Facts: wire.FaultFacts{Rule: r.Text, Source: r.Source, Line: r.Line, Action: r.Action.Name, Method: c.Row.Method, Name: c.Row.Name, Seed: r.used}}
 	if r.Action.Jitter > 0 {
 		d.Wait += time.Duration((2*r.random.Float64() - 1) * float64(r.Action.Jitter))
+	}
+	if d.Name == "status" {
+		d.Facts.Action += " " + strconv.FormatInt(d.N, 10)
 	}
 	if c.Message != nil {
 		d.Facts.ID = string(c.Message.ID)

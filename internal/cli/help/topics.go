@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/mock"
 	"mcpc/internal/render/failure"
@@ -24,6 +25,7 @@ func NewTopics() (topics []*cobra.Command) {
 		{"answering", "answering a server's requests: forms, pages, sampling, roots"},
 		{"arguments", "the arguments of a tool or a prompt"},
 		{"exit-codes", "the exit codes"},
+		{"faults", "fault rules: making messages fail, and what a client does then"},
 		{"filters", "the filter language for recorded exchanges"},
 		{"mock-scripts", "the script language of mcpc mock"},
 		{"revisions", "protocol revisions: the differences, and how one is negotiated"},
@@ -40,7 +42,7 @@ func TextOfTopic(name string) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// TopicText is what mcpc help TOPIC prints: of two of them a table too, which is drawn
+// TopicText is what mcpc help TOPIC prints: of some of them a table too, which is drawn
 // where it is asked for.
 func TopicText(c *cobra.Command, st term.Style) string {
 	var b strings.Builder
@@ -49,6 +51,8 @@ func TopicText(c *cobra.Command, st term.Style) string {
 	case "exit-codes":
 		b.WriteString("\n")
 		failure.WriteExitCodes(&b, st)
+	case "faults":
+		b.WriteString("\n" + faultWords())
 	case "mock-scripts":
 		b.WriteString("\n" + mockWords())
 	}
@@ -68,6 +72,20 @@ func mockWords() string {
 			does = w[1] + ": " + does
 		}
 		cmdline.HelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
+	}
+	return b.String()
+}
+
+// faultWords are the actions of fault rules, and the presets as they are written.
+func faultWords() string {
+	var b strings.Builder
+	b.WriteString("Actions:\n")
+	for _, a := range fault.Actions() {
+		cmdline.HelpRow(&b, fmt.Sprintf("    %-30s ", a.Form), a.Does)
+	}
+	for _, name := range fault.Presets() {
+		text, _ := fault.Preset(name)
+		b.WriteString("\n" + fault.PresetPrefix + name + "\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n")
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ package mock
 import (
 	"context"
 	"fmt"
+	"net"
 	"os/exec"
 	"os/signal"
 	"syscall"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/signals"
 	"mcpc/internal/client"
 	"mcpc/internal/mock"
@@ -25,6 +28,7 @@ type mockOptions struct {
 	listen string
 	stdio  bool
 	play   playOptions
+	fault  faulty.Options
 }
 
 func NewMock(f *cmdutil.Factory) *cobra.Command {
@@ -76,6 +80,7 @@ error. An action that the transport does not support, such as status with
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	o.play.addTo(cmd)
+	o.fault.AddFlags(flags)
 	return cmd
 }
 
@@ -94,12 +99,23 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if err := fitting(f, script, o); err != nil {
 		return err
 	}
+	link := fault.HTTP
+	if o.stdio {
+		link = fault.Stdio
+	}
+	if script.TLS != "" && o.fault.Asked() {
+		return usage.New("--fault cannot be combined with a script that uses TLS", wire.Run("proxy --fault")+" before it can")
+	}
+	faults, err := o.fault.Start(f, link)
+	if err != nil {
+		return err
+	}
 	if o.stdio {
 		// It waits for its input, which no signal interrupts: it just dies of one.
-		return mockStdio(ctx, f, script)
+		return mockStdio(ctx, f, script, faults)
 	}
 	f.Talking.Store(true)
-	return mockHTTP(ctx, f, script, o.listen)
+	return mockHTTP(ctx, f, script, o.listen, faults)
 }
 
 // fitting refuses a script that the transport cannot play, and says what of it will not
@@ -119,17 +135,22 @@ func fitting(f *cmdutil.Factory, script *mock.Script, o mockOptions) error {
 	return nil
 }
 
-func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script) error {
+func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script, faults *faulty.Faults) error {
+	in, to, end := faults.Stdio(f, "mock")
 	err := script.Stdio(ctx, mock.Process{
-		In: f.In, Out: f.Out, Err: f.Err, Exit: f.Leave,
+		In: in, Out: to, Err: f.Err,
+		Exit: func(code int) {
+			_ = end()
+			f.Leave(code)
+		},
 		Kill:       func(name string) { signals.Raise(killedBy[name]) },
 		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
 		Fork:       func(d time.Duration) { leaveBehind(f, d) },
 	})
 	if err != nil {
-		return cmdutil.Exit(usage.LocalIO("the mock", err))
+		err = cmdutil.Exit(usage.LocalIO("the mock", err))
 	}
-	return nil
+	return cmdutil.Join(err, end())
 }
 
 var killedBy = map[string]syscall.Signal{
@@ -145,7 +166,7 @@ func leaveBehind(f *cmdutil.Factory, d time.Duration) {
 	}
 }
 
-func mockHTTP(ctx context.Context, f *cmdutil.Factory, script *mock.Script, address string) error {
+func mockHTTP(ctx context.Context, f *cmdutil.Factory, script *mock.Script, address string, faults *faulty.Faults) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -155,7 +176,8 @@ func mockHTTP(ctx context.Context, f *cmdutil.Factory, script *mock.Script, addr
 		scheme = "https"
 	}
 	f.Note(fmt.Sprintf("listening on %s://%s/mcp; Ctrl-C stops", scheme, listener.Addr()))
-	if err := script.HTTP(ctx, listener, nil); err != nil {
+	err := faults.Before(ctx, "mock", listener, func(l net.Listener) error { return script.HTTP(ctx, l, nil) })
+	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})

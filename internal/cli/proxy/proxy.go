@@ -4,22 +4,19 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
-	"net/http"
 	"net/url"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/faulty"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -29,6 +26,7 @@ import (
 type proxyOptions struct {
 	to     []string
 	listen string
+	fault  faulty.Options
 }
 
 func NewProxy(f *cmdutil.Factory) *cobra.Command {
@@ -47,10 +45,12 @@ are passed on and not followed. The only change: if an HTTP+SSE server names its
 endpoint by its own URL, the URL is replaced by the proxy's. Only clients on
 this machine are served, and no web page of another origin.
 
-mcpc log lists an exchange up to 0.3 s after its response.`,
+mcpc log lists an exchange up to 0.3 s after its response. --fault lets messages
+fail: see mcpc help faults.`,
 		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
   mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
-  mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp`,
+  mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp
+  mcpc proxy --to http://localhost:3001/mcp --fault 'when method:tools/call #2 do cut after 0 bytes'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err
@@ -68,6 +68,7 @@ mcpc log lists an exchange up to 0.3 s after its response.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
+	o.fault.AddFlags(flags)
 	return cmd
 }
 
@@ -103,6 +104,10 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if err != nil {
 		return err
 	}
+	faults, err := o.fault.Start(f, fault.HTTP)
+	if err != nil {
+		return err
+	}
 	f.Talking.Store(true)
 	listener, out := cmdutil.ListenLoopback(o.listen)
 	if !out.Good() {
@@ -118,20 +123,22 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 		f.Secrets.LearnURL(r.To.String())
 		targets = append(targets, redact.RedactURL(r.To.String()))
 	}
-	watcher := overhear(f, strings.Join(targets, " "), capture.ByProxy)
+	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(connectTime(f)), Through: w.ProxyFunc, TLS: w.TLS}
+		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS}
+	if faults != nil {
+		p.Faults = faults.Set
+	}
 	introduceProxy(f, p, targets)
-	err = serveProxy(ctx, f, p, listener)
+	err = faulty.ServeProxy(ctx, f, p, listener)
 	watcher.Close()
+	if failed := faults.End(); failed != nil {
+		return failed
+	}
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
-}
-
-func connectTime(f *cmdutil.Factory) time.Duration {
-	return max(0, cmp.Or(f.Limits.Connect, 10*time.Second))
 }
 
 // leadsTo reports a URL that leads to an address of this machine.
@@ -147,20 +154,4 @@ func introduceProxy(f *cmdutil.Factory, p *forward.Proxy, targets []string) {
 		f.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
 	}
 	f.Note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
-}
-
-// serveProxy serves until ctx is done, and until what was under way has come to its
-// end.
-func serveProxy(ctx context.Context, f *cmdutil.Factory, p *forward.Proxy, listener net.Listener) error {
-	server := &http.Server{Handler: p.Handler(connectTime(f)),
-		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
-	stop := context.AfterFunc(ctx, func() { server.Close() })
-	defer stop()
-	err := server.Serve(listener)
-	server.Close()
-	p.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }

@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/signals"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -25,6 +27,7 @@ import (
 )
 
 func NewTap(f *cmdutil.Factory) *cobra.Command {
+	var o faulty.Options
 	cmd := &cobra.Command{
 		Use:   "tap -- COMMAND...",
 		Short: "record the stdio traffic of another client",
@@ -35,7 +38,8 @@ Stdin, stdout and stderr are passed through unchanged, and so are signals and
 the exit status; 128+n means ended by signal n. Traffic that cannot be recorded
 is forwarded anyway, and without -v mcpc prints nothing itself. mcpc log lists
 the traffic, with --follow while it happens. For clients that interpret "--",
-such as MCP Inspector, it may be omitted.`,
+such as MCP Inspector, it may be omitted. --fault lets messages fail: see mcpc
+help faults.`,
 		Example: `  mcpc tap -- mcpc demo --stdio </dev/null
   mcpc list -- mcpc tap -- mcpc demo --stdio
   mcpc list -- mcpc tap --record tapped.jsonl -- mcpc demo --stdio`,
@@ -51,11 +55,12 @@ such as MCP Inspector, it may be omitted.`,
 			if len(args) == 0 {
 				return usage.New("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
 			}
-			return runTap(f, args)
+			return runTap(f, args, &o)
 		},
 	}
 	// Behind the command's first word all words are the command's, with or without --.
 	cmd.Flags().SetInterspersed(false)
+	o.AddFlags(cmd.Flags())
 	cmd.AddCommand(newTapInstall(f, false), newTapInstall(f, true))
 	return cmd
 }
@@ -70,11 +75,17 @@ type tapping struct {
 	// send sends the server a signal.
 	send   func(os.Signal)
 	copies sync.WaitGroup
+	// pipe lets messages fail; nil where all pass unchanged.
+	pipe *forward.Pipe
 	// left is set when the client has ended what it writes.
 	left atomic.Bool
 }
 
-func runTap(f *cmdutil.Factory, argv []string) error {
+func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
+	faults, err := o.Start(f, fault.Stdio|fault.Child)
+	if err != nil {
+		return err
+	}
 	f.Record.Quiet.Store(f.Verbose == 0)
 	f.Secrets.LearnCommand(argv)
 	// All signals are the server's from now on.
@@ -85,7 +96,10 @@ func runTap(f *cmdutil.Factory, argv []string) error {
 	if out := t.start(); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	t.watch = overhear(f, connect.CommandLine(argv), capture.ByTap)
+	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
+	if faults != nil {
+		t.pipe = &forward.Pipe{Faults: faults.Set, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: writerOnly{t.in}, End: t.kill}
+	}
 	go func() {
 		for sig := range caught {
 			t.send(sig)
@@ -93,10 +107,13 @@ func runTap(f *cmdutil.Factory, argv []string) error {
 	}()
 	go t.feed()
 	t.copies.Add(2)
-	go t.drain(f.Out, t.out, t.watch.Messages(wire.Received))
+	go t.answers()
 	go t.drain(f.Err, t.err, t.watch.Stderr())
 	code := t.wait()
 	t.watch.Close()
+	if err := faults.End(); err != nil {
+		return err
+	}
 	if code != 0 {
 		return &cmdutil.ExitError{Code: code}
 	}
@@ -144,7 +161,12 @@ func unstarted(name string, err error) wire.Outcome {
 // more is told to the client as the system does without mcpc.
 func (t *tapping) feed() {
 	seen := t.watch.Messages(wire.Sent)
-	_, err := io.Copy(writerOnly{t.in}, io.TeeReader(t.a.In, seen))
+	var err error
+	if t.pipe != nil {
+		err = t.pipe.Sent(io.TeeReader(t.a.In, seen))
+	} else {
+		_, err = io.Copy(writerOnly{t.in}, io.TeeReader(t.a.In, seen))
+	}
 	seen.Close()
 	t.left.Store(err == nil)
 	t.in.Close()
@@ -160,8 +182,28 @@ type writerOnly struct{ io.Writer }
 // since it wrote last, because it holds the streams.
 const graceForOthers = time.Second
 
+// answers passes on what the server writes to stdout; with fault rules by them, and then what
+// the client gets is seen.
+func (t *tapping) answers() {
+	seen := t.watch.Messages(wire.Received)
+	if t.pipe == nil {
+		t.drain(t.a.Out, t.out, seen)
+		return
+	}
+	lines, to := io.Pipe()
+	t.pipe.ToClient = io.MultiWriter(seen, t.a.Out)
+	t.copies.Go(func() {
+		lines.CloseWithError(t.pipe.Received(lines))
+		seen.Close()
+	})
+	t.drain(to, t.out, to)
+}
+
+// kill ends the server, for a fault rule.
+func (t *tapping) kill() { t.send(os.Kill) }
+
 // drain passes on what the server writes, as far as its end.
-func (t *tapping) drain(to, from *os.File, seen io.WriteCloser) {
+func (t *tapping) drain(to io.Writer, from *os.File, seen io.WriteCloser) {
 	defer t.copies.Done()
 	defer seen.Close()
 	defer from.Close()
@@ -170,7 +212,9 @@ func (t *tapping) drain(to, from *os.File, seen io.WriteCloser) {
 		n, err := from.Read(buf)
 		if n > 0 {
 			silent = false
-			_, _ = seen.Write(buf[:n])
+			if seen != to {
+				_, _ = seen.Write(buf[:n])
+			}
 			if _, lost := to.Write(buf[:n]); lost != nil {
 				return // the reader is gone: the server learns it from its own next write
 			}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/faulty"
 	"mcpc/internal/demo"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -21,6 +23,7 @@ type demoOptions struct {
 	demo.Options
 	listen      string
 	stdio, auth bool
+	fault       faulty.Options
 }
 
 func NewDemo(f *cmdutil.Factory) *cobra.Command {
@@ -59,13 +62,26 @@ tools that run as tasks, and each list on one page.`,
 	flags.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
 	flags.BoolVar(&o.Conformance, "conformance", false, "add what the conformance suite calls, and tasks")
 	flags.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
+	o.fault.AddFlags(flags)
 	return cmd
 }
 
 func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
+	link := fault.HTTP
+	if o.stdio {
+		link = fault.Stdio
+	}
+	faults, err := o.fault.Start(f, link)
+	if err != nil {
+		return err
+	}
 	f.Talking.Store(true)
 	if o.stdio {
-		err := demo.Serve(ctx, f.In, f.Out, o.Options)
+		in, to, end := faults.Stdio(f, "demo")
+		err := demo.Serve(ctx, in, to, o.Options)
+		if failed := end(); failed != nil {
+			return failed
+		}
 		switch {
 		case ctx.Err() != nil:
 			return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
@@ -78,11 +94,11 @@ func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	return serveDemo(ctx, f, listener, o)
+	return serveDemo(ctx, f, listener, o, faults)
 }
 
 // serveDemo serves until ctx is done. Open streams do not hold it up.
-func serveDemo(ctx context.Context, f *cmdutil.Factory, listener net.Listener, o demoOptions) error {
+func serveDemo(ctx context.Context, f *cmdutil.Factory, listener net.Listener, o demoOptions, faults *faulty.Faults) error {
 	server := &http.Server{Handler: demoHandler(f, o), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
@@ -91,7 +107,8 @@ func serveDemo(ctx context.Context, f *cmdutil.Factory, listener net.Listener, o
 		also = ", which requires a token"
 	}
 	f.Note(fmt.Sprintf("listening on http://%s/mcp%s; Ctrl-C stops", listener.Addr(), also))
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	err := faults.Before(ctx, "demo", listener, server.Serve)
+	if !errors.Is(err, http.ErrServerClosed) {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})

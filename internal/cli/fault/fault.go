@@ -1,0 +1,197 @@
+// Package fault has the command fault.
+package fault
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/capture/fault"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/faulty"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// NewFault makes the command fault, which changes the rules of a running command.
+func NewFault(f *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fault",
+		Short: "change the fault rules of a running command, or judge a client",
+		Long: `Change the fault rules of a proxy, tap, mock or demo that runs with --control
+SOCKET, or report from a recording what a client did after each fault. mcpc help
+faults describes the rules.`,
+		Example: `  mcpc fault list --control faults.sock
+  mcpc fault add 'when method:tools/call do delay 2s' --control faults.sock
+  mcpc fault report last`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return cmdutil.UnknownCommand(f, cmd, args)
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(newAdd(f), newList(f), newRemove(f), newOff(f), newReport(f))
+	return cmd
+}
+
+// controlled makes a command that gives an order.
+func controlled(f *cmdutil.Factory, use, short, example string, order func(args []string) (faulty.Order, error)) *cobra.Command {
+	var socket string
+	cmd := &cobra.Command{
+		Use: use, Short: short, Example: example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := order(args)
+			if err != nil {
+				return err
+			}
+			return send(cmd.Context(), f, socket, o)
+		},
+	}
+	cmd.Flags().StringVar(&socket, "control", "", "`socket` of the running command")
+	return cmd
+}
+
+func newAdd(f *cmdutil.Factory) *cobra.Command {
+	return controlled(f, "add RULES", "add fault rules behind the others",
+		"  mcpc fault add 'when method:tools/call #1 do hang' --control faults.sock\n  mcpc fault add preset:slow --control faults.sock\n  mcpc fault add rules.txt --control faults.sock",
+		func(args []string) (order faulty.Order, err error) {
+			if len(args) != 1 {
+				return order, usage.New("fault add takes a file, a rule, or preset:NAME", wire.Run("help faults")+" describes the rules")
+			}
+			rules, err := faulty.Read(f, args[0])
+			if err != nil {
+				return order, faulty.WrongRule(err)
+			}
+			order = faulty.Order{Do: "add", Source: "mcpc fault"}
+			for _, r := range rules {
+				order.Rules += r.Text + "\n"
+			}
+			return order, nil
+		})
+}
+
+func newList(f *cmdutil.Factory) *cobra.Command {
+	return controlled(f, "list", "list the fault rules, and how often they fired",
+		"  mcpc fault list --control faults.sock\n  mcpc fault list --control faults.sock --json\n  mcpc fault list --control faults.sock --jq '.rules[].fired'",
+		func(args []string) (faulty.Order, error) {
+			return faulty.Order{Do: "list"}, none(args)
+		})
+}
+
+func newRemove(f *cmdutil.Factory) *cobra.Command {
+	return controlled(f, "remove NUMBER", "remove one fault rule",
+		"  mcpc fault remove 1 --control faults.sock\n  mcpc fault remove 2 --control faults.sock --json\n  mcpc fault remove 3 --control faults.sock",
+		func(args []string) (order faulty.Order, err error) {
+			number := 0
+			if len(args) == 1 {
+				number, _ = strconv.Atoi(args[0])
+			}
+			if number < 1 {
+				return order, usage.New("fault remove takes the number of a rule", wire.Run("fault list")+" shows them")
+			}
+			return faulty.Order{Do: "remove", Number: number}, nil
+		})
+}
+
+func newOff(f *cmdutil.Factory) *cobra.Command {
+	return controlled(f, "off", "remove all fault rules",
+		"  mcpc fault off --control faults.sock\n  mcpc fault off --control faults.sock --json\n  mcpc fault off --control other.sock",
+		func(args []string) (faulty.Order, error) {
+			return faulty.Order{Do: "remove"}, none(args)
+		})
+}
+
+func none(args []string) error {
+	if len(args) > 0 {
+		return usage.New(fmt.Sprintf("unexpected argument %q", args[0]), "")
+	}
+	return nil
+}
+
+// send gives the order, and shows the rules that are in force then.
+func send(ctx context.Context, f *cmdutil.Factory, socket string, order faulty.Order) error {
+	if socket == "" {
+		return usage.New("which command? --control is missing", "--control SOCKET, as it was given to the proxy, tap, mock or demo")
+	}
+	reply, err := faulty.Send(ctx, f.Now(), socket, order)
+	if err != nil {
+		return cmdutil.Exit(wire.Outcome{Kind: wire.LocalIO, Text: "the control socket: " + err.Error(), Err: err, Hint: "is a command with --control " + wire.Hint(socket) + " running?"})
+	}
+	if reply.Error != "" {
+		return usage.New(reply.Error, wire.Run("help faults")+" describes the rules")
+	}
+	document, _ := jsonraw.Marshal(reply)
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(document, func(w io.Writer, st term.Style) error {
+		if len(reply.Rules) == 0 {
+			fmt.Fprintln(w, "no fault rules: all passes unchanged")
+		}
+		for _, r := range reply.Rules {
+			fmt.Fprintln(w, st.Line(r.String()))
+		}
+		return nil
+	}))
+}
+
+func newReport(f *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "report [CAPTURE]",
+		Short: "what a client did after each fault of a recording",
+		Long: `Report what the client did after each fault of a recording: a run, "last", or a
+file. A client should not repeat a call of a tool that may change something (one
+without readOnlyHint or idempotentHint) after a fault that leaves open whether
+it was executed, nor wait for more than a minute for nothing: then the exit code
+is 1.`,
+		Example: `  mcpc fault report last
+  mcpc fault report traffic.jsonl --json
+  mcpc fault report last --jq '.faults[] | select(.bad)'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return none(args[1:])
+			}
+			return report(cmd.Context(), f, append(args, "last")[0])
+		},
+	}
+}
+
+func report(ctx context.Context, f *cmdutil.Factory, word string) error {
+	c, out := recorded.Open(f, word)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	defer c.Close()
+	recorded.Warn(f, c.Capture)
+	verdicts, err := judged(c.Capture.EachFrame)
+	if err != nil {
+		return cmdutil.Exit(usage.LocalIO("reading the recording", err))
+	}
+	document := f.Secrets.Text(string(faulty.Document(0, nil, verdicts)))
+	return cmdutil.Show(ctx, f, faulty.Outcome(verdicts), cmdutil.Document([]byte(document), func(w io.Writer, st term.Style) error {
+		faulty.WriteVerdicts(w, verdicts, func(text string) string { return st.Line(f.Secrets.Text(text)) })
+		return nil
+	}))
+}
+
+// judged are the verdicts of each run of a recording.
+func judged(each func(look func(run int, f wire.Frame) error) error) (verdicts []fault.Verdict, err error) {
+	judges := map[int]*fault.Judge{}
+	err = each(func(run int, f wire.Frame) error {
+		if judges[run] == nil {
+			judges[run] = &fault.Judge{}
+		}
+		judges[run].Add(f)
+		return nil
+	})
+	for _, judge := range judges {
+		verdicts = append(verdicts, judge.Verdicts()...)
+	}
+	slices.SortStableFunc(verdicts, func(a, b fault.Verdict) int { return a.Time.Compare(b.Time) })
+	return verdicts, err
+}

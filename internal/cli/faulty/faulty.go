@@ -1,0 +1,216 @@
+// Package faulty has what commands with fault rules have in common: their flags, the recording of
+// traffic that is passed on, the link before a server of mcpc's own, the report and the control
+// socket.
+package faulty
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/capture/fault"
+	"mcpc/internal/capture/forward"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/client/paramheader"
+	"mcpc/internal/render/term"
+	"mcpc/internal/render/traffic"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Options are the flags.
+type Options struct {
+	rules           []string
+	seed            string
+	report, control string
+}
+
+// AddFlags declares them.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.rules, "fault", nil, "fault `rules`: a file, a rule, or preset:NAME (mcpc help faults)")
+	flags.StringVar(&o.seed, "fault-seed", "", "`seed` of the random numbers of fault rules")
+	flags.StringVar(&o.report, "fault-report", "", "write what the client did after each fault to `file` as JSON; -: to stderr as text")
+	flags.StringVar(&o.control, "control", "", "`socket` for mcpc fault, which changes the rules meanwhile")
+}
+
+// Words are the flags as words of a command line: those of a command that passes them on to
+// mcpc tap.
+func (o *Options) Words() (words []string) {
+	for _, r := range o.rules {
+		words = append(words, "--fault", r)
+	}
+	for _, flag := range [][2]string{{"--fault-seed", o.seed}, {"--fault-report", o.report}, {"--control", o.control}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	return words
+}
+
+// Asked reports that there are rules, or may be later.
+func (o *Options) Asked() bool { return len(o.rules) > 0 || o.control != "" }
+
+// Faults are the rules of a command while it runs. Nil is a command without any, which does
+// nothing to the traffic.
+type Faults struct {
+	Set *fault.Set
+
+	f *cmdutil.Factory
+	o *Options
+	// mu guards the judge.
+	mu    sync.Mutex
+	judge fault.Judge
+	// done closes the control socket.
+	done func()
+}
+
+// Start reads the rules, and listens on the control socket. Without the flags it gives nil. A
+// caller must End it.
+func (o *Options) Start(f *cmdutil.Factory, link fault.Link) (*Faults, error) {
+	if !o.Asked() {
+		if o.report != "" || o.seed != "" {
+			return nil, usage.New("there are no fault rules to report on, or to seed", "--fault names them: see "+wire.Run("help faults"))
+		}
+		return nil, nil
+	}
+	seed := uint64(rand.Uint32())
+	if o.seed != "" {
+		var err error
+		if seed, err = strconv.ParseUint(o.seed, 10, 64); err != nil {
+			return nil, usage.New(fmt.Sprintf("--fault-seed must be a whole number, not %q", o.seed), "--fault-seed 7")
+		}
+	}
+	s := &Faults{Set: &fault.Set{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, done: func() {}}
+	for _, word := range o.rules {
+		rules, err := Read(f, word)
+		if err == nil {
+			err = s.Set.Add(rules)
+		}
+		if err != nil {
+			return nil, WrongRule(err)
+		}
+	}
+	if o.report != "" && o.report != "-" {
+		if out := outfile.WritableAs("--fault-report", o.report); !out.Good() {
+			return nil, cmdutil.Exit(out)
+		}
+	}
+	if o.control != "" {
+		done, err := s.listen(o.control)
+		if err != nil {
+			return nil, err
+		}
+		s.done = done
+	}
+	f.Note(fmt.Sprintf("fault rules: %d; --fault-seed %d repeats their random numbers", len(s.Set.List(false)), seed))
+	return s, nil
+}
+
+// Read reads the rules that a word means: preset:NAME, rules themselves, or a file.
+func Read(f *cmdutil.Factory, word string) ([]*fault.Rule, error) {
+	if name, ok := strings.CutPrefix(word, fault.PresetPrefix); ok {
+		text, err := fault.Preset(name)
+		if err != nil {
+			return nil, err
+		}
+		return fault.Parse(word, text, f.Now())
+	}
+	if first, _, _ := strings.Cut(strings.TrimLeft(word, " \t\n"), " "); first == "when" || first == "do" {
+		return fault.ParseText("--fault", word, f.Now())
+	}
+	text, _, err := f.Input("@" + word) // - is standard input
+	if err != nil {
+		return nil, err
+	}
+	return fault.Parse(word, string(text), f.Now())
+}
+
+// WrongRule is the usage error of rules.
+func WrongRule(err error) error {
+	if usage.Outcome(err).Hint != "" {
+		return err
+	}
+	return usage.New(err.Error(), wire.Run("help faults")+" describes the rules")
+}
+
+// set are the rules, nil without any.
+func (s *Faults) set() *fault.Set {
+	if s == nil {
+		return nil
+	}
+	return s.Set
+}
+
+// Overhear records what is forwarded between others, and shows it with -v. A caller must Close
+// the Watcher, and then End the faults.
+func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher {
+	if f.Environ != nil {
+		f.Secrets.LearnEnvironment(f.Environ())
+	}
+	f.Env.StartRecording(where, by, nil)
+	recorder := f.Record.Recorder
+	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
+	watching := forward.Options{Now: f.Now, Tap: func(frame wire.Frame) {
+		f.Record.Crossed.Store(true)
+		s.see(frame)
+		if f.Verbose == 0 {
+			recorder.Tap(frame)
+			return
+		}
+		frame = f.Secrets.Frame(frame)
+		recorder.TapSafe(frame)
+		verbose(frame)
+	}}
+	if recorder != nil {
+		watching.Lost = recorder.Lost
+	}
+	return forward.NewWatcher(watching)
+}
+
+func (s *Faults) see(frame wire.Frame) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.judge.Add(frame)
+}
+
+// End closes the control socket and reports.
+func (s *Faults) End() error {
+	if s == nil {
+		return nil
+	}
+	s.done()
+	s.mu.Lock()
+	s.judge.Until(s.f.Now())
+	verdicts := s.judge.Verdicts()
+	s.mu.Unlock()
+	rules := s.Set.List(true)
+	w, st := s.f.Stderr(), s.f.ErrStyle
+	hidden := func(text string) string { return st.Line(s.f.Secrets.Text(text)) }
+	if s.o.report == "-" {
+		WriteVerdicts(w, verdicts, hidden)
+	}
+	for _, r := range rules {
+		if r.Fired == 0 {
+			s.f.Note(hidden(fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s", r.Source, r.Line, r.Seen, r.Rule)))
+		}
+	}
+	if s.o.report == "" || s.o.report == "-" {
+		return nil
+	}
+	text := Document(s.Set.Seed, rules, verdicts)
+	if safe, n := s.f.Secrets.Bytes(text); n > 0 {
+		text = safe
+	}
+	if err := outfile.ReplaceFile(s.o.report, append(text, '\n')); err != nil {
+		return cmdutil.Exit(usage.LocalIO("writing "+term.Line(s.o.report), err))
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package faulty
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/forward"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/wire"
+)
+
+// ServeProxy serves until ctx is done, and until what was under way has come to its end.
+func ServeProxy(ctx context.Context, f *cmdutil.Factory, p *forward.Proxy, listener net.Listener) error {
+	server := &http.Server{Handler: p.Handler(ConnectTime(f)), ConnContext: forward.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	err := server.Serve(listener)
+	server.Close()
+	p.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// ConnectTime limits how long connecting to a server may take.
+func ConnectTime(f *cmdutil.Factory) time.Duration {
+	return max(0, cmp.Or(f.Limits.Connect, 10*time.Second))
+}
+
+// Before serves on a listener what serve serves on another one, through the faults: a server of
+// mcpc's own. Without faults serve gets the listener itself. Where names the server.
+func (s *Faults) Before(ctx context.Context, where string, listener net.Listener, serve func(net.Listener) error) error {
+	if s == nil {
+		return serve(listener)
+	}
+	defer listener.Close()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	watcher := Overhear(s.f, where, capture.ByProxy, s)
+	p := s.Proxy(&url.URL{Scheme: "http", Host: inner.Addr().String()}, listener.Addr().String(), watcher)
+	ctx, stop := context.WithCancel(ctx)
+	var passing sync.WaitGroup
+	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
+	err = serve(inner)
+	stop()
+	passing.Wait()
+	watcher.Close()
+	if failed := s.End(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// Proxy is a reverse proxy on loopback that forwards to one server through the faults.
+func (s *Faults) Proxy(to *url.URL, address string, watcher *forward.Watcher) *forward.Proxy {
+	return &forward.Proxy{Routes: []forward.Route{{To: to}}, Address: address, Watcher: watcher, Faults: s.Set, KeepHost: true}
+}
+
+// Stdio gives a server of mcpc's own the standard streams, through the faults; close ends them
+// after the server. Without faults they are the streams themselves.
+func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.Writer, end func() error) {
+	if s == nil {
+		return f.In, f.Out, func() error { return nil }
+	}
+	watcher := Overhear(f, where, capture.ByTap, s)
+	sent, received := watcher.Messages(wire.Sent), watcher.Messages(wire.Received)
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	pipe := &forward.Pipe{Faults: s.Set, Watcher: watcher, Target: where, ToServer: toServer, ToClient: io.MultiWriter(received, f.Out),
+		End: func() { toServer.Close() }}
+	go func() {
+		_ = pipe.Sent(io.TeeReader(f.In, sent))
+		sent.Close()
+		toServer.Close()
+	}()
+	var passing sync.WaitGroup
+	passing.Go(func() { fromServer.CloseWithError(pipe.Received(fromServer)) })
+	return fromClient, toClient, func() error {
+		toClient.Close()
+		passing.Wait()
+		received.Close()
+		watcher.Closed(wire.Sent, "end", "")
+		watcher.Close()
+		return s.End()
+	}
+}

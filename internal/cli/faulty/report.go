@@ -1,0 +1,68 @@
+package faulty
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"mcpc/internal/capture/fault"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// Document is the report as JSON. Rules are nil where only a recording is known.
+func Document(seed uint64, rules []fault.Listed, verdicts []fault.Verdict) json.RawMessage {
+	raw, _ := jsonraw.Marshal(struct {
+		Seed   uint64          `json:"seed,omitempty"`
+		Bad    int             `json:"bad"`
+		Faults []fault.Verdict `json:"faults"`
+		Rules  []fault.Listed  `json:"rules,omitempty"`
+	}{seed, Bad(verdicts), append([]fault.Verdict{}, verdicts...), rules})
+	return raw
+}
+
+// Bad counts what a client should not have done.
+func Bad(verdicts []fault.Verdict) (n int) {
+	for _, v := range verdicts {
+		if v.Bad {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteVerdicts writes what a person reads: what the client did after each fault, the bad ones
+// first where there are many. Shown makes a text safe for where it is written.
+func WriteVerdicts(w io.Writer, verdicts []fault.Verdict, shown func(string) string) {
+	const most = 100
+	if len(verdicts) == 0 {
+		fmt.Fprintln(w, "no faults")
+		return
+	}
+	left := most
+	for _, bad := range []bool{true, false} {
+		for _, v := range verdicts {
+			if v.Bad != bad || left == 0 {
+				continue
+			}
+			left--
+			mark := "  "
+			if v.Bad {
+				mark = "! "
+			}
+			fmt.Fprintf(w, "%s%s\n    the client %s\n", mark, shown(v.Where()), v)
+		}
+	}
+	if more := len(verdicts) - most; more > 0 {
+		fmt.Fprintf(w, "  and %d more\n", more)
+	}
+	fmt.Fprintf(w, "%d faults, %d handled badly\n", len(verdicts), Bad(verdicts))
+}
+
+// Outcome is how a command ends that judges a client by what it did.
+func Outcome(verdicts []fault.Verdict) wire.Outcome {
+	if n := Bad(verdicts); n > 0 {
+		return wire.Outcome{Kind: wire.CheckFailed, Text: fmt.Sprintf("the client handled %d of %d faults badly", n, len(verdicts))}
+	}
+	return wire.Outcome{}
+}
