@@ -209,10 +209,7 @@ func (f *faulted) hold() error {
 }
 
 // note tells the Watcher what a rule did, in its turn.
-func (f *faulted) note(dir wire.Direction, text string) {
-	f.noted = true
-	f.noteOf(f.fired, dir, text)
-}
+func (f *faulted) note(dir wire.Direction, text string) { f.noteOf(f.fired, dir, text) }
 
 // idle tells the Watcher that a rule fired and found nothing to do.
 func (f *faulted) idle() {
@@ -222,6 +219,7 @@ func (f *faulted) idle() {
 }
 
 func (f *faulted) noteOf(d *fault.Decision, dir wire.Direction, text string) {
+	f.noted = f.noted || d == f.fired
 	facts := d.Facts
 	facts.Text = text
 	f.p.Watcher.do(func() {

@@ -97,8 +97,9 @@ func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
 		return cmdutil.Exit(out)
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
+	seen := t.watch.Messages(wire.Received)
 	if faults != nil {
-		t.pipe = &forward.Pipe{Faults: faults.Set, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: writerOnly{t.in}, End: t.kill}
+		t.pipe = &forward.Pipe{Faults: faults.Set, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: writerOnly{t.in}, ToClient: io.MultiWriter(seen, f.Out), End: t.kill}
 	}
 	go func() {
 		for sig := range caught {
@@ -107,7 +108,7 @@ func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
 	}()
 	go t.feed()
 	t.copies.Add(2)
-	go t.answers()
+	go t.answers(seen)
 	go t.drain(f.Err, t.err, t.watch.Stderr())
 	code := t.wait()
 	t.watch.Close()
@@ -184,14 +185,12 @@ const graceForOthers = time.Second
 
 // answers passes on what the server writes to stdout; with fault rules by them, and then what
 // the client gets is seen.
-func (t *tapping) answers() {
-	seen := t.watch.Messages(wire.Received)
+func (t *tapping) answers(seen io.WriteCloser) {
 	if t.pipe == nil {
 		t.drain(t.a.Out, t.out, seen)
 		return
 	}
 	lines, to := io.Pipe()
-	t.pipe.ToClient = io.MultiWriter(seen, t.a.Out)
 	t.copies.Go(func() {
 		lines.CloseWithError(t.pipe.Received(lines))
 		seen.Close()

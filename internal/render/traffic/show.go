@@ -222,6 +222,10 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 			v.line("  " + closedText(v.st, f))
 			continue
 		}
+		if f.Kind == wire.Fault {
+			v.line("  " + faultText(v.st, f))
+			continue
+		}
 		text := excerptLine(v.st, f.Raw, 400)
 		if f.SSE != nil && f.SSE.ID != nil {
 			text += "id " + excerptLine(v.st, []byte(*f.SSE.ID), 60)
@@ -232,6 +236,18 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 		}
 		v.line("  " + name + ": " + text)
 	}
+}
+
+// faultText says what a fault rule did.
+func faultText(s term.Style, f wire.Frame) string {
+	if f.Fault == nil {
+		return "fault"
+	}
+	text := fmt.Sprintf("fault: %s (%s, line %d: %s)", f.Fault.Action, f.Fault.Source, f.Fault.Line, f.Fault.Rule)
+	if f.Fault.Text != "" {
+		text += ": " + f.Fault.Text
+	}
+	return excerptLine(s, []byte(text), 400)
 }
 
 // endsInOrder reports that the server ended its stream, as each does behind an answer.

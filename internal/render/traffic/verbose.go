@@ -97,6 +97,8 @@ func (v *verbose) frameLocked(f wire.Frame) {
 		v.line(v.st.Paint(term.Dim, "server:"), v.st.Line(v.st.Excerpt(f.Raw, term.MaxExcerpt)))
 	case wire.Noise:
 		v.noiseLocked(f)
+	case wire.Fault:
+		v.line(v.mark(), faultText(v.st, f))
 	case wire.Closed:
 		v.closedLocked(f)
 	}
