@@ -115,6 +115,9 @@ func (d *Decision) Request(raw []byte) []byte {
 
 // Responds reports that the client's request is answered without the server, with what.
 func (d *Decision) Responds() (message []byte, ok bool) {
+	if d.message == nil {
+		return nil, false
+	}
 	id := string(jsonraw.OrNull(d.message.ID))
 	switch d.Name {
 	case "rpc":
@@ -149,7 +152,7 @@ func (d *Decision) Message(raw []byte) (out [][]byte, done bool) {
 	case "bad-utf8":
 		return one(badUTF8(raw))
 	case "replace":
-		if d.OfRequest && d.message.Kind == wire.Request && d.crossed == wire.Sent {
+		if d.OfRequest && d.crossed == wire.Sent {
 			return [][]byte{raw}, false
 		}
 		b, changed := replaced(raw, d.Path, d.Text)

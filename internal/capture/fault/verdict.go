@@ -53,27 +53,30 @@ const WatchTime = time.Minute
 // String is the verdict for a person.
 func (v Verdict) String() string {
 	after := " after " + (time.Duration(v.After * float64(time.Second))).Round(time.Millisecond).String()
+	if v.Did == Answered && v.After == 0 {
+		after = ""
+	}
 	switch v.Did {
 	case Repeated:
-		return "repeated a call that may change something, and may have been executed," + after
+		return "the client repeated a call that may change something, and may have been executed," + after
 	case Retried:
-		return "sent the request again" + after
+		return "the client sent the request again" + after
 	case Resumed:
-		return "resumed the stream with Last-Event-ID" + after
+		return "the client resumed the stream with Last-Event-ID" + after
 	case Reopened:
-		return "opened another session" + after
+		return "the client opened another session" + after
 	case Fetched:
-		return "read the list again" + after
+		return "the client read the list again" + after
 	case Answered:
-		return "took the response" + after
+		return "the client took the response" + after
 	case GaveUp:
-		return "gave up" + after
+		return "the client gave up" + after
 	case Stopped:
-		return "did not try again"
+		return "the client did not try again"
 	case Hung:
-		return "still waited" + after
+		return "the client still waited" + after
 	}
-	return "(not about a request)"
+	return "not judged: the fault was about no request"
 }
 
 // A Judge watches the frames of a recording for what a client does after each fault.
@@ -83,9 +86,15 @@ type Judge struct {
 	verdicts []Verdict
 	// requests are the hashes of the client's requests, safe says of each tool that was listed
 	// whether a call of it can be repeated.
-	requests map[requestKey]uint64
+	requests map[requestKey]*request
 	safe     map[string]bool
 	last     time.Time
+}
+
+// A request is one of the client's: its hash, and whether it was answered.
+type request struct {
+	sum      uint64
+	answered bool
 }
 
 type requestKey struct {
@@ -112,7 +121,7 @@ const mostWatched = 10_000
 // Add reads the next frame.
 func (j *Judge) Add(f wire.Frame) {
 	if j.requests == nil {
-		j.seed, j.requests, j.safe = maphash.MakeSeed(), map[requestKey]uint64{}, map[string]bool{}
+		j.seed, j.requests, j.safe = maphash.MakeSeed(), map[requestKey]*request{}, map[string]bool{}
 	}
 	if f.Time.After(j.last) {
 		j.last = f.Time
@@ -173,10 +182,15 @@ func (j *Judge) expire() {
 func (j *Judge) begin(f wire.Frame) {
 	w := &watch{key: keyOf(f, f.Fault.ID), v: Verdict{Rule: f.Fault.Rule, Source: f.Fault.Source, Line: f.Fault.Line, Action: f.Fault.Action,
 		Method: f.Fault.Method, Name: f.Fault.Name, ID: f.Fault.ID, Time: f.Time, Seed: f.Fault.Seed, Text: f.Fault.Text}}
-	w.sum = j.requests[w.key]
+	r := cmp.Or(j.requests[w.key], &request{})
+	w.sum = r.sum
 	switch name, _, _ := strings.Cut(f.Fault.Action, " "); {
 	case f.Fault.ID == "" && f.Stream == 0 || f.Fault.Action == "drop notification":
 		w.did, w.at = Unjudged, f.Time
+		j.settle(w)
+		return
+	case r.answered:
+		w.did, w.at = Answered, f.Time
 		j.settle(w)
 		return
 	case slices.Contains([]string{"status", "401", "expire-session", "rpc", "tool-error"}, name):
@@ -211,6 +225,9 @@ func (j *Judge) closed(f wire.Frame) {
 func (j *Judge) message(f wire.Frame, m *wire.Message) {
 	if f.Dir == wire.Received {
 		j.learn(m)
+		if r := j.requests[keyOf(f, string(m.ID))]; r != nil && m.Method == "" && m.ID != nil {
+			r.answered = true
+		}
 		j.each(func(w *watch) bool {
 			if w.key.conn != f.Conn || f.Stream > 0 && w.key.stream != f.Stream || m.Method != "" || w.v.ID == "" || !m.Answers([]byte(w.v.ID)) {
 				return false
@@ -233,7 +250,7 @@ func (j *Judge) message(f wire.Frame, m *wire.Message) {
 	if len(j.requests) > mostWatched {
 		clear(j.requests)
 	}
-	j.requests[keyOf(f, string(m.ID))] = sum
+	j.requests[keyOf(f, string(m.ID))] = &request{sum: sum}
 	taken := false // one request is the retry of one fault
 	j.each(func(w *watch) bool {
 		name, _, _ := strings.Cut(w.v.Action, " ")

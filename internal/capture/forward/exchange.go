@@ -5,6 +5,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -46,12 +47,22 @@ func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	x.request.read = func(src io.Reader, fragment bool) {
 		x.readWhole(x.request, src, encoding, fragment, x.seeRequest)
 	}
-	head := &wire.HTTPHead{Method: req.Method, URL: req.URL.String(), Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
+	head := &wire.HTTPHead{Method: req.Method, URL: p.named(req.URL), Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
 	if req.Host != "" && req.Header.Get("Host") == "" {
 		head.Fields = slices.Insert(head.Fields, 0, wire.Field{Name: "Host", Value: req.Host})
 	}
 	p.Watcher.do(func() { x.seeHead(head) })
 	return x
+}
+
+// named is a URL as clients know it: a server that only the Proxy can be reached by has the
+// Proxy's address.
+func (p *Proxy) named(u *url.URL) string {
+	named := *u
+	if p.KeepHost {
+		named.Host = p.Address
+	}
+	return named.String()
 }
 
 // fieldsOf lists header fields by name; net/http does not keep their order.

@@ -56,9 +56,22 @@ type laterEvent struct {
 
 // next gives what comes instead of the next event.
 func (e *faultyEvents) next() ([]byte, error) {
+	f, d := e.f, e.f.fired
+	switch {
+	case d == nil:
+	case d.Name == "cut" && d.Events && e.seen >= d.N:
+		f.note(wire.Received, "")
+		return nil, f.cut()
+	case d.Name == "list-changed" && f.crossing.Message == nil && f.crossing.Session != "" && !f.noted:
+		f.note(wire.Received, "")
+		return withData([]byte("event: message\n"), d.ListChanged()), nil
+	}
 	event, err := e.event()
 	if event == nil {
-		e.f.idle()
+		if d != nil && d.Name == "cut" && d.Events {
+			f.note(wire.Received, "the response ended before")
+		}
+		f.idle()
 		return e.flush(), err
 	}
 	if e.blind {
@@ -78,10 +91,6 @@ func (e *faultyEvents) next() ([]byte, error) {
 	for len(e.later) > 0 && e.later[0].after < 0 {
 		e.later = e.later[1:]
 	}
-	if d := e.f.fired; err == nil && d != nil && d.Name == "cut" && d.Events && e.seen >= d.N {
-		e.f.note(wire.Received, "")
-		err = e.f.cut()
-	}
 	return out, err
 }
 
@@ -98,10 +107,6 @@ func (e *faultyEvents) flush() (out []byte) {
 // judge gives what comes instead of an event.
 func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
 	f, d := e.f, e.f.fired
-	if d != nil && d.Name == "cut" && d.Events && d.N == 0 {
-		f.note(wire.Received, "")
-		return nil, f.cut()
-	}
 	if !ev.MayCarry() || len(ev.Data) == 0 {
 		return event, nil
 	}
@@ -119,9 +124,9 @@ func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
 		return e.message(d, event, ev.Data)
 	case d.Name == "list-changed":
 		streams := f.crossing.Message == nil || f.crossing.Message.Method == "subscriptions/listen"
-		if streams && e.seen == 1 {
+		if streams && e.seen == 1 && !f.noted {
 			f.note(wire.Received, "")
-			return append(bytes.Clone(event), withData([]byte("event: message\n\n"), d.ListChanged())...), nil
+			return append(bytes.Clone(event), withData([]byte("event: message\n"), d.ListChanged())...), nil
 		}
 		if answers && !streams {
 			return e.message(d, event, ev.Data)
@@ -144,7 +149,7 @@ func (e *faultyEvents) message(d *fault.Decision, event, data []byte) ([]byte, e
 		return event, fault.Wait(e.f.req.Context(), d.Wait)
 	case d.Name == "reorder":
 		e.f.noteOf(d, wire.Received, "")
-		e.later = append(e.later, laterEvent{event, d.N + 1})
+		e.later = append(e.later, laterEvent{event, d.N})
 		return nil, nil
 	}
 	messages, done := d.Message(data)

@@ -139,8 +139,8 @@ func (f *faulted) read() (whole bool, err error) {
 	if m := wire.ParseMessage(raw); len(raw) > 0 && m.Kind != wire.Batch && m.Kind != wire.Invalid {
 		f.crossing.Message = m
 	}
-	head := &wire.HTTPHead{Method: f.req.Method, URL: f.req.URL.String(), Fields: fieldsOf(f.req.Header)}
-	target := redact.RedactURL(f.p.Routes[f.x.target].To.String())
+	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.named(f.req.URL), Fields: fieldsOf(f.req.Header)}
+	target := redact.RedactURL(f.p.named(f.p.Routes[f.x.target].To))
 	f.crossing.Row = f.p.Faults.Live.Row(target, f.crossing.Session, wire.Sent, head, f.crossing.Message)
 	return true, nil
 }
@@ -213,7 +213,7 @@ func (f *faulted) note(dir wire.Direction, text string) { f.noteOf(f.fired, dir,
 
 // idle tells the Watcher that a rule fired and found nothing to do.
 func (f *faulted) idle() {
-	if f.fired != nil && !f.noted {
+	if f.fired != nil && !f.noted && f.fired.Name != "cut" {
 		f.note(wire.Received, "nothing was changed")
 	}
 }
@@ -241,16 +241,36 @@ func (f *faulted) forward() (*http.Response, error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind == "text/event-stream" && contentEncoding(resp.Header) == "" {
 		resp.Body = &faultyBody{ReadCloser: resp.Body, next: (&faultyEvents{f: f, src: resp.Body, session: f.session(resp)}).next}
+		f.fit(resp)
 		f.pace(resp)
 		return resp, nil
 	}
 	if err := f.whole(resp); err != nil {
 		return nil, err
 	}
-	if f.pace(resp); f.fired != nil && f.fired.Name != "cut" {
-		f.idle()
-	}
+	f.pace(resp)
+	f.idle()
 	return resp, nil
+}
+
+// fit lets the length of an event stream that says how long it is be that which it will have.
+func (f *faulted) fit(resp *http.Response) {
+	switch {
+	case resp.ContentLength < 0:
+	case f.fired != nil: // nobody knows yet
+		resp.ContentLength = -1
+		resp.Header.Del("Content-Length")
+	default:
+		raw, err := io.ReadAll(resp.Body)
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(raw), &failing{resp.Body, err}), resp.Body}
+		if err == nil {
+			resp.ContentLength = int64(len(raw))
+			resp.Header.Set("Content-Length", strconv.Itoa(len(raw)))
+		}
+	}
 }
 
 // session is the id that the server has given, or that of the request.

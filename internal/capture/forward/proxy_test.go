@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/wire"
 )
 
@@ -68,7 +69,7 @@ func proxied(t *testing.T, o Options, routes ...string) *behind {
 		}
 		b.proxy.Routes = append(b.proxy.Routes, Route{path, u})
 	}
-	b.server.Config.Handler = b.proxy.Handler(patience)
+	b.server.Config.Handler, b.server.Config.ConnContext = b.proxy.Handler(patience), ConnContext
 	b.server.Start()
 	b.url = b.server.URL
 	t.Cleanup(func() { b.seen() })
@@ -169,12 +170,21 @@ func whole(t *testing.T, method, url, body string, fields ...string) string {
 	return fmt.Sprintf("%s %d %v %q %v %v", resp.Status, resp.ContentLength, resp.Header, raw, err, resp.Trailer)
 }
 
-// With the proxy and without it, both sides get the same.
+// With the proxy and without it, both sides get the same; also with fault rules that never fire.
 func TestProxyChangesNothing(t *testing.T) {
+	t.Run("no rules", func(t *testing.T) { changesNothing(t, nil) })
+	t.Run("an empty set", func(t *testing.T) { changesNothing(t, faultSet(t, fault.HTTP, "")) })
+	t.Run("rules that never fire", func(t *testing.T) {
+		changesNothing(t, faultSet(t, fault.HTTP, `when name:nobody do hang; when dir:received name:nobody do drop notification; when method:GET #99 do hang; when p=0 do 401`))
+	})
+}
+
+func changesNothing(t *testing.T, faults *fault.Set) {
 	upstream := &echo{}
 	server := httptest.NewServer(upstream)
 	defer server.Close()
 	b := proxied(t, Options{}, server.URL+"/mcp")
+	b.proxy.Faults = faults
 	large := `{"jsonrpc":"2.0","id":1,"method":"m","params":"` + strings.Repeat("x", 3<<20) + `"}`
 	for _, c := range []struct {
 		method, path, body string

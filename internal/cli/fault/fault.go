@@ -128,6 +128,7 @@ func send(ctx context.Context, f *cmdutil.Factory, socket string, order faulty.O
 	if reply.Error != "" {
 		return usage.New(reply.Error, wire.Run("help faults")+" describes the rules")
 	}
+	reply.Rules = append([]fault.Listed{}, reply.Rules...)
 	document, _ := jsonraw.Marshal(reply)
 	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(document, func(w io.Writer, st term.Style) error {
 		if len(reply.Rules) == 0 {

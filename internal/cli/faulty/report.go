@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/jsonraw"
@@ -32,28 +33,40 @@ func Bad(verdicts []fault.Verdict) (n int) {
 }
 
 // WriteVerdicts writes what a person reads: what the client did after each fault, the bad ones
-// first where there are many. Shown makes a text safe for where it is written.
+// first, and what it did several times once. Shown makes a text safe for where it is written.
 func WriteVerdicts(w io.Writer, verdicts []fault.Verdict, shown func(string) string) {
-	const most = 100
-	if len(verdicts) == 0 {
-		fmt.Fprintln(w, "no faults")
-		return
+	type group struct {
+		first fault.Verdict
+		count int
 	}
-	left := most
-	for _, bad := range []bool{true, false} {
-		for _, v := range verdicts {
-			if v.Bad != bad || left == 0 {
-				continue
-			}
-			left--
-			mark := "  "
-			if v.Bad {
-				mark = "! "
-			}
-			fmt.Fprintf(w, "%s%s\n    the client %s\n", mark, shown(v.Where()), v)
+	var groups []*group
+	of := map[[2]string]*group{}
+	for _, v := range verdicts {
+		key := [2]string{v.Where(), v.Did}
+		if of[key] == nil {
+			of[key] = &group{first: v}
+			groups = append(groups, of[key])
 		}
+		of[key].count++
 	}
-	if more := len(verdicts) - most; more > 0 {
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		if a.first.Bad == b.first.Bad {
+			return 0
+		}
+		return map[bool]int{true: -1, false: 1}[a.first.Bad]
+	})
+	const most = 100
+	for _, g := range groups[:min(most, len(groups))] {
+		mark, times := "  ", ""
+		if g.first.Bad {
+			mark = "! "
+		}
+		if g.count > 1 {
+			times = fmt.Sprintf(" (%d times)", g.count)
+		}
+		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, shown(g.first.Where()), g.first, times)
+	}
+	if more := len(groups) - most; more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more)
 	}
 	fmt.Fprintf(w, "%d faults, %d handled badly\n", len(verdicts), Bad(verdicts))
