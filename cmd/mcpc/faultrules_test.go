@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -81,6 +82,14 @@ func (c ruleCase) exit(stdio bool) int {
 		return c.stdio
 	}
 	return c.http
+}
+
+// timeout is short only where the client waits for it.
+func (c ruleCase) timeout(exit int) string {
+	if exit == 9 {
+		return "4s"
+	}
+	return "60s"
 }
 
 // faulted is a client on a state of its own.
@@ -176,19 +185,24 @@ func TestEachFaultOverHTTP(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			report := filepath.Join(t.TempDir(), "report.json")
 			proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--fault", rules, "--fault-report", report)
-			for _, c := range ruleCases {
-				if c.http == notThere {
-					continue
+			t.Run("cases", func(t *testing.T) {
+				for _, c := range ruleCases {
+					if c.http == notThere {
+						continue
+					}
+					t.Run(c.name, func(t *testing.T) {
+						t.Parallel()
+						exit, out := faulted(t, "-s", proxy.url, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", c.timeout(c.http))
+						want := c.http
+						if c.name == "headerrequest" && revision != eras()[0] {
+							want = 0 // only the newest revision looks at the field
+						}
+						if exit != want || !regexp.MustCompile(c.out).MatchString(out) {
+							t.Errorf("exit %d, want %d and %q:\n%s", exit, want, c.out, out)
+						}
+					})
 				}
-				exit, out := faulted(t, "-s", proxy.url, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", "3s")
-				want := c.http
-				if c.name == "headerrequest" && revision != eras()[0] {
-					want = 0 // only the newest revision looks at the field
-				}
-				if exit != want || !regexp.MustCompile(c.out).MatchString(out) {
-					t.Errorf("%s: exit %d, want %d and %q:\n%s", c.name, exit, want, c.out, out)
-				}
-			}
+			})
 			text := proxy.stop()
 			if !regexp.MustCompile(`never fired \(.*rules.txt, line \d+; its filter matched 0 messages\): when method:initialize "never" do hang`).MatchString(text) {
 				t.Errorf("the rule that never fired is not named: %s", text)
@@ -218,7 +232,7 @@ func TestEachFaultOverStdio(t *testing.T) {
 			t.Run(revision+" "+c.name, func(t *testing.T) {
 				t.Parallel()
 				report := filepath.Join(t.TempDir(), "report.json")
-				exit, out := faulted(t, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", "4s", "--",
+				exit, out := faulted(t, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", c.timeout(c.stdio), "--",
 					builtBinary(t), "tap", "--no-record", "--fault", rules, "--fault-report", report, "--", builtBinary(t), "demo", "--stdio")
 				if exit != c.stdio || !regexp.MustCompile(c.out).MatchString(out) {
 					t.Errorf("exit %d, want %d and %q:\n%s", exit, c.stdio, c.out, out)
@@ -372,5 +386,88 @@ func TestTheSameSeedRepeatsTheRun(t *testing.T) {
 	a, b, c := run("7"), run("7"), run("8")
 	if a != b || a == c || a == "[]" {
 		t.Errorf("got %s, %s, and with another seed %s", a, b, c)
+	}
+}
+
+// TestRulesChangeMeanwhile changes the rules of a running proxy.
+func TestRulesChangeMeanwhile(t *testing.T) {
+	dir, err := os.MkdirTemp("", "c") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	if runtime.GOOS == "windows" {
+		if exit, out := faulted(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--control", socket); exit != 2 || !strings.Contains(out, "Windows") {
+			t.Errorf("exit %d: %s", exit, out)
+		}
+		return
+	}
+	proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--control", socket)
+	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the socket: %v %v", info, err)
+	}
+	call := func(want int) {
+		t.Helper()
+		if exit, out := faulted(t, "-s", proxy.url, "call", "echo", "message=hi"); exit != want {
+			t.Errorf("exit %d, want %d: %s", exit, want, out)
+		}
+	}
+	order := func(want int, text string, args ...string) {
+		t.Helper()
+		exit, out := faulted(t, append(append([]string{"fault"}, args...), "--control", socket)...)
+		if exit != want || !strings.Contains(out, text) {
+			t.Errorf("%q: exit %d, want %d and %q: %s", args, exit, want, text, out)
+		}
+	}
+	call(0)
+	order(0, "no fault rules", "list")
+	order(0, "1  when name:echo do rpc 1", "add", "when name:echo do rpc 1")
+	call(6)
+	order(0, "2  when name:echo do tool-error no", "add", "when name:echo do tool-error no")
+	order(0, `"fired":1`, "list", "--json")
+	order(0, "2  when name:echo", "remove", "1")
+	call(5)
+	order(2, "column 19: unknown action", "add", "when name:echo do hng")
+	order(2, "banner needs stdio", "add", "when do banner x")
+	order(2, "no rule with this number", "remove", "7")
+	order(2, "fault remove takes", "remove", "x")
+	order(0, "no fault rules", "off")
+	call(0)
+	if exit, out := faulted(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--control", socket); exit != 2 || !strings.Contains(out, "another process listens") {
+		t.Errorf("exit %d: %s", exit, out)
+	}
+	if exit, out := faulted(t, "demo", "--listen", "127.0.0.1:0", "--control", filepath.Join(dir, "none", "s")); exit != 2 {
+		t.Errorf("exit %d: %s", exit, out)
+	}
+	proxy.stop()
+	order(13, "control socket", "list")
+	if exit, out := faulted(t, "fault", "list"); exit != 2 || !strings.Contains(out, "--control is missing") {
+		t.Errorf("exit %d: %s", exit, out)
+	}
+}
+
+// TestRulesThatCannotBeUsed are usage errors, and nothing starts.
+func TestRulesThatCannotBeUsed(t *testing.T) {
+	rules := filepath.Join(t.TempDir(), "rules.txt")
+	if err := os.WriteFile(rules, []byte("# a comment\nwhen method:tools/call do delay 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text string
+		args []string
+	}{
+		{"rules.txt, line 2, column 33: delay must be a time", []string{"--fault", rules}},
+		{"did you mean flaky?", []string{"--fault", "preset:flakey"}},
+		{"no such file", []string{"--fault", filepath.Join(t.TempDir(), "none")}},
+		{"--fault, line 1, column 9: kill child needs mcpc tap", []string{"--fault", "when do kill child"}},
+		{"no fault rules to report on", []string{"--fault-report", "-"}},
+		{"--fault-seed must be a whole number", []string{"--fault", "when do hang", "--fault-seed", "x"}},
+	} {
+		exit, out := faulted(t, append([]string{"demo", "--listen", "127.0.0.1:0"}, c.args...)...)
+		if exit != 2 || !strings.Contains(out, c.text) || strings.Contains(out, "listening") {
+			t.Errorf("%q: exit %d, want %q: %s", c.args, exit, c.text, out)
+		}
 	}
 }

@@ -26,9 +26,9 @@ var floors = [][]string{
 	{"match", "mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/judged", "cli/outfile", "cli/prompt", "cli/recorded", "cli/savedfile", "cli/signals",
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/outfile", "cli/prompt", "cli/recorded", "cli/savedfile", "cli/signals",
 		"cli/subscription"},
-	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
+	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/fault", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
 }
@@ -79,6 +79,7 @@ var timerFiles = []string{
 	"internal/mock/playback/pace.go",            // --latency of a recording that is played
 	"internal/state/files.go",                   // a lock that is kept too long
 	"internal/capture/recorder.go",              // writes in blocks
+	"internal/capture/fault/wait.go",            // what fault rules delay
 }
 
 // eraFiles are the only files that may name an era or a revision.

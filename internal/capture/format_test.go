@@ -41,6 +41,8 @@ func sample() (Head, []wire.Frame, End) {
 		{Seq: 7, Time: at(9), Dir: wire.Received, Kind: wire.Noise, Raw: []byte("x"), Hidden: 1, Size: 30},
 		{Seq: 8, Time: at(10), Dir: wire.Received, Kind: wire.Closed, Stream: 1,
 			Close: &wire.CloseFacts{By: wire.Received, How: "cut", Text: "connection reset"}},
+		{Seq: 9, Time: at(10), Dir: wire.Received, Kind: wire.Fault, Stream: 1, Fault: &wire.FaultFacts{Rule: `when "a" do rpc 1 "x"`, Source: "rules.txt", Line: 2,
+			Action: "rpc", ID: "1", Method: "tools/call", Name: "echo", Seed: 18446744073709551615, Text: "nothing"}},
 	}
 	end := End{Time: at(11), Exit: 7, Kind: wire.Transport, Method: "tools/call", Name: "echo", Text: "it was cut", Hint: "try again",
 		Took: 10 * time.Millisecond, Findings: []wire.Finding{{Rule: "type", Level: wire.Error, Where: "/a", Text: "no", Want: "string", Got: "1"}}}
@@ -88,6 +90,25 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(&end, lines[len(lines)-1].End); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A later version may have more kinds of frames: they are no finding, and what stands around
+// them is read.
+func TestUnknownKindsAreSkipped(t *testing.T) {
+	_, frames, _ := sample()
+	raw := AppendHead(nil, Head{Mcpc: "9.0.0"})
+	raw = append(AppendFrame(raw, frames[1]), `{"seq":2,"dir":"sent","kind":"dream","stream":1,"dream":{"of":1},"raw":"x"}`+"\n"...)
+	raw = AppendFrame(raw, frames[8])
+	lines, found := readAll(t, raw)
+	var kinds []wire.FrameKind
+	for _, line := range lines {
+		if line.Frame != nil {
+			kinds = append(kinds, line.Frame.Kind)
+		}
+	}
+	if len(found) > 0 || !cmp.Equal(kinds, []wire.FrameKind{wire.Body, wire.Fault}) {
+		t.Errorf("got %v, findings %v", kinds, found)
 	}
 }
 

@@ -129,7 +129,7 @@ type FaultFacts struct {
 	ID, Method, Name string
 	// Seed is that of the rule's random numbers.
 	Seed uint64
-	// Text says what came of it, where that is not what the rule says.
+	// Text says what happened, where that is not what the rule says.
 	Text string
 }
 

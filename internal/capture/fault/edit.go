@@ -20,7 +20,7 @@ const mostBytes = 64 << 20
 
 func jsonValid(text string) bool { return jsonraw.Valid([]byte(text)) == nil }
 
-// old stands in a value for what it replaces.
+// old in a value means what the value replaces.
 const old = "{old}"
 
 // expanded is a value with \xNN as a byte, and {N*TEXT*} as N times TEXT. All else is taken as

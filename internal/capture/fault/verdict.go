@@ -28,7 +28,7 @@ type Verdict struct {
 	After float64 `json:"after,omitempty"`
 	// Bad is set where a client should not do that.
 	Bad bool `json:"bad,omitempty"`
-	// Text says what came of the fault, where that is not what the rule says.
+	// Text says what happened, where that is not what the rule says.
 	Text string `json:"text,omitempty"`
 }
 

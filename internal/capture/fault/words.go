@@ -58,7 +58,7 @@ func (w *words) peek() string {
 	return ahead.next()
 }
 
-// rest is what stands behind the last word.
+// rest is what follows the last word.
 func (w *words) rest() string {
 	w.blanks()
 	w.wordAt = w.at

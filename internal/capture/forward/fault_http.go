@@ -257,7 +257,7 @@ func (f *faulted) forward() (*http.Response, error) {
 func (f *faulted) fit(resp *http.Response) {
 	switch {
 	case resp.ContentLength < 0:
-	case f.fired != nil: // nobody knows yet
+	case f.fired != nil: // which is not known yet
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length")
 	default:
