@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -177,6 +178,9 @@ func runExample(t *testing.T, line string) {
 			t.Fatalf("%s: %v\n%s", setup, err, out)
 		}
 	}
+	if strings.Contains(line, "--control faults.sock") {
+		defer controlled(t, dir, env)()
+	}
 	cmd := shellCommand(dir, env, line)
 	out, _ := cmd.CombinedOutput()
 	want := "0"
@@ -195,10 +199,40 @@ func runExample(t *testing.T, line string) {
 	}
 }
 
+// controlled runs a server whose fault rules can be changed.
+func controlled(t *testing.T, dir string, env []string) (stop func()) {
+	t.Helper()
+	cmd := shellCommand(dir, env, "exec mcpc demo --listen 127.0.0.1:0 --control faults.sock --fault 'when 1 do hang; when 2 do hang; when 3 do hang'")
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	untilListening(stderr)
+	return func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_, _ = io.Copy(io.Discard, stderr)
+		_ = cmd.Wait()
+	}
+}
+
+// untilListening gives the line in which a server says that it listens, or the last one.
+func untilListening(stderr io.Reader) (said string) {
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if said = lines.Text(); strings.Contains(said, "listening on ") {
+			break
+		}
+	}
+	return said
+}
+
 // exampleFiles are the files that examples name, beside those that a help shows.
 var exampleFiles = map[string]string{
 	"session.har": `{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"http://127.0.0.1:1/mcp","headers":[],` +
 		`"postData":{"mimeType":"application/json","text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"headers":[],"content":{}}}]}}`,
+	"rules.txt":    "when method:tools/call do delay 2s\n",
 	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},
 		"old":{"command":"mcpc","args":["tap","--","mcpc","demo","--stdio"]}}}`,
@@ -266,7 +300,7 @@ func serveExample(t *testing.T, dir string, env []string, line string) {
 	}
 	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
-	said, _ := bufio.NewReader(stderr).ReadString('\n')
+	said := untilListening(stderr)
 	_ = cmd.Process.Signal(os.Interrupt)
 	_ = cmd.Wait()
 	if got := ending(cmd.ProcessState); got != "SIGINT" || !strings.Contains(said, "listening on ") {

@@ -103,7 +103,7 @@ func newRemove(f *cmdutil.Factory) *cobra.Command {
 
 func newOff(f *cmdutil.Factory) *cobra.Command {
 	return controlled(f, "off", "remove all fault rules",
-		"  mcpc fault off --control faults.sock\n  mcpc fault off --control faults.sock --json\n  mcpc fault off --control other.sock",
+		"  mcpc fault off --control faults.sock\n  mcpc fault off --control faults.sock --json\n  mcpc fault off --control faults.sock --jq .removed",
 		func(args []string) (faulty.Order, error) {
 			return faulty.Order{Do: "remove"}, none(args)
 		})
@@ -151,7 +151,7 @@ without readOnlyHint or idempotentHint) after a fault that leaves open whether
 it was executed, nor wait for more than a minute for nothing: then the exit code
 is 1.`,
 		Example: `  mcpc fault report last
-  mcpc fault report traffic.jsonl --json
+  mcpc fault report last --json
   mcpc fault report last --jq '.faults[] | select(.bad)'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

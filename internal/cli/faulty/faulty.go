@@ -138,14 +138,6 @@ func WrongRule(err error) error {
 	return usage.New(err.Error(), wire.Run("help faults")+" describes the rules")
 }
 
-// set are the rules, nil without any.
-func (s *Faults) set() *fault.Set {
-	if s == nil {
-		return nil
-	}
-	return s.Set
-}
-
 // Overhear records what is forwarded between others, and shows it with -v. A caller must Close
 // the Watcher, and then End the faults.
 func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher {

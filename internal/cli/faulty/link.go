@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -50,7 +51,8 @@ func (s *Faults) Before(ctx context.Context, where string, listener net.Listener
 		return err
 	}
 	watcher := Overhear(s.f, where, capture.ByProxy, s)
-	p := s.Proxy(&url.URL{Scheme: "http", Host: inner.Addr().String()}, listener.Addr().String(), watcher)
+	p := &forward.Proxy{Routes: []forward.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
+		Address: listener.Addr().String(), Watcher: watcher, Faults: s.Set, KeepHost: true}
 	ctx, stop := context.WithCancel(ctx)
 	var passing sync.WaitGroup
 	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
@@ -64,9 +66,30 @@ func (s *Faults) Before(ctx context.Context, where string, listener net.Listener
 	return err
 }
 
-// Proxy is a reverse proxy on loopback that forwards to one server through the faults.
-func (s *Faults) Proxy(to *url.URL, address string, watcher *forward.Watcher) *forward.Proxy {
-	return &forward.Proxy{Routes: []forward.Route{{To: to}}, Address: address, Watcher: watcher, Faults: s.Set, KeepHost: true}
+// Between is for a client of mcpc's own, which sends what it has for a server to the URL at
+// instead: there the faults are, on loopback. End ends them. A stdio server is started as
+// mcpc tap with Options.Words instead.
+func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end func() error, out wire.Outcome) {
+	network, err := s.f.Env.NetworkFor(to.String(), nil)
+	if err != nil {
+		return nil, nil, usage.Outcome(err)
+	}
+	listener, out := cmdutil.ListenLoopback("127.0.0.1:0")
+	if !out.Good() {
+		return nil, nil, out
+	}
+	watcher := forward.NewWatcher(forward.Options{Now: s.f.Now, Tap: s.see})
+	p := &forward.Proxy{Routes: []forward.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Faults: s.Set,
+		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS}
+	ctx, stop := context.WithCancel(ctx)
+	var passing sync.WaitGroup
+	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
+	return &url.URL{Scheme: "http", Host: p.Address, Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery}, func() error {
+		stop()
+		passing.Wait()
+		watcher.Close()
+		return s.End()
+	}, wire.Outcome{}
 }
 
 // Stdio gives a server of mcpc's own the standard streams, through the faults; close ends them

@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
@@ -152,13 +154,20 @@ func introduce(f *cmdutil.Factory, rec playback.Recording, rows []*capture.Row) 
 
 // serve plays until the client or the user ends it. begun is called when clients can come.
 func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.Player, begun func()) error {
+	link := fault.HTTP
+	if o.stdio {
+		link = fault.Stdio
+	}
+	faults, err := o.fault.Start(f, link)
+	if err != nil {
+		return err
+	}
 	f.Talking.Store(true)
-	var err error
 	if o.stdio {
 		begun()
-		err = playStdio(ctx, f, p)
+		err = playStdio(ctx, f, p, faults)
 	} else {
-		err = playHTTP(ctx, f, o.listen, p, begun)
+		err = playHTTP(ctx, f, o.listen, p, faults, begun)
 	}
 	if exit, ok := errors.AsType[*cmdutil.ExitError](err); ok && exit.Outcome.Kind != wire.Signal {
 		return err
@@ -175,9 +184,10 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.P
 }
 
 // playStdio plays until the input ends or ctx does; no signal interrupts a read.
-func playStdio(ctx context.Context, f *cmdutil.Factory, p *playback.Player) error {
+func playStdio(ctx context.Context, f *cmdutil.Factory, p *playback.Player, faults *faulty.Faults) error {
+	in, to, end := faults.Stdio(f, "mock")
 	ended := make(chan error, 1)
-	go func() { ended <- p.Stdio(ctx, f.In, f.Out) }()
+	go func() { ended <- errors.Join(p.Stdio(ctx, in, to), end()) }()
 	select {
 	case err := <-ended:
 		if err != nil {
@@ -189,7 +199,7 @@ func playStdio(ctx context.Context, f *cmdutil.Factory, p *playback.Player) erro
 	}
 }
 
-func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playback.Player, begun func()) error {
+func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playback.Player, faults *faulty.Faults, begun func()) error {
 	listener, out := cmdutil.ListenLoopback(address)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -199,7 +209,7 @@ func playHTTP(ctx context.Context, f *cmdutil.Factory, address string, p *playba
 	server := &http.Server{Handler: p.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := faults.Before(ctx, "mock", listener, server.Serve); !errors.Is(err, http.ErrServerClosed) {
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})

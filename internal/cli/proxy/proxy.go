@@ -50,7 +50,7 @@ fail: see mcpc help faults.`,
 		Example: `  mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002
   mcpc proxy --to http://localhost:3001/mcp --listen 127.0.0.1:3002 -v
   mcpc proxy --to /a=http://localhost:3001/mcp --to /b=http://localhost:3003/mcp
-  mcpc proxy --to http://localhost:3001/mcp --fault 'when method:tools/call #2 do cut after 0 bytes'`,
+  mcpc proxy --to http://localhost:3001/mcp --fault preset:flaky`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
 				return err

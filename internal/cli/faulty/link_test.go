@@ -1,0 +1,71 @@
+package faulty
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/capture/fault"
+	"mcpc/internal/cli/cmdutil"
+)
+
+// A client of mcpc's own sends to the faults what is for a server, and the path, the query and
+// the Host field arrive as if there were none.
+func TestBetween(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Host+r.RequestURI)
+	}))
+	defer server.Close()
+	streams, err := os.Create(filepath.Join(t.TempDir(), "streams"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer streams.Close()
+	f := cmdutil.New(streams, streams, streams)
+	f.Now, f.Getenv = time.Now, func(string) string { return "" }
+	cmdutil.SettleStyles(f)
+	report := filepath.Join(t.TempDir(), "report.json")
+	var o Options
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	o.AddFlags(flags)
+	words := []string{"--fault", "when method:tools/call #2 do status 503", "--fault-seed", "7", "--fault-report", report}
+	if err := flags.Parse(words); err != nil || !slices.Equal(o.Words(), words) {
+		t.Fatal(err, o.Words())
+	}
+	s, err := o.Start(f, fault.HTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, _ := url.Parse(server.URL + "/a%2Fb?c=d")
+	at, end, out := s.Between(t.Context(), to)
+	if !out.Good() {
+		t.Fatal(out)
+	}
+	for i, want := range []string{to.Host + to.RequestURI(), "mcpc fault: status 503\n", to.Host + to.RequestURI()} {
+		resp, err := http.Post(at.String(), "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(got) != want {
+			t.Errorf("%d: got %q, want %q", i, got, want)
+		}
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(report)
+	if err != nil || !strings.Contains(string(text), `"seed":7,"bad":1`) || !strings.Contains(string(text), `"did":"repeated"`) {
+		t.Errorf("the report: %s %v", text, err)
+	}
+}
