@@ -24,11 +24,11 @@ import (
 var floors = [][]string{
 	{"english", "glossary", "jsonraw", "loopback", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
 	{"match", "mcp", "redact", "suggest", "usage", "wire", "yaml"},
-	{"capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "saved", "shape", "state", "target", "validate"},
+	{"capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/outfile", "cli/prompt", "cli/recorded", "cli/savedfile", "cli/signals",
-		"cli/subscription"},
-	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/fault", "cli/help", "cli/mock", "cli/proxy", "cli/request", "cli/run",
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
+		"cli/savedfile", "cli/signals", "cli/subscription"},
+	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/fault", "cli/help", "cli/mock", "cli/proxy", "cli/replay", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
 }

@@ -36,6 +36,11 @@ func offer(f host.Answers, person bool) json.RawMessage {
 // offers the server no more than that. A remembered conversation that was opened
 // without what this run's flags offer stays as it is: another one is opened.
 func respondTo(c *Conn, opt *client.Options, how Options) error {
+	if how.As != nil {
+		opt.Capabilities, opt.Asker, c.Promised = how.As.Capabilities, how.As.Asker, how.As.Capabilities
+		opt.GetStream, opt.Reconnected = mayBeAsked(*opt), how.As.Renewed
+		return nil
+	}
 	var saved *host.Answers
 	if c.Saved != nil && !how.NoResume {
 		saved = c.Saved.Answering

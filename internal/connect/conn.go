@@ -127,6 +127,16 @@ type Options struct {
 	Fits func(*Conn) wire.Outcome
 	// OnNotification takes each notification besides; what the server logs is then not shown.
 	OnNotification func(*wire.Message)
+	// As is the client that the command stands for; nil is mcpc, by the user's flags.
+	As *Stand
+}
+
+// A Stand is another client: what it declares, how it answers the server's requests, and what
+// it does when the conversation had to be opened anew.
+type Stand struct {
+	Capabilities json.RawMessage
+	Asker        client.Asker
+	Renewed      func(why string)
 }
 
 // Dial finds the server that a command means and opens or resumes the connection with

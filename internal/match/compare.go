@@ -326,8 +326,8 @@ func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
 	switch rule, kind := on.rule(), on.kind(); {
 	case kind == Ignore || kind == Protocol:
 		c.pass(at, kind, rule)
-	case on.empty() && hollow(n, on):
-		c.pass(at, Normalised, nil)
+	case on.empty() && hollow(n, on): // it may have members of the protocol
+		c.pass(at, map[bool]Kind{true: Normalised, false: Protocol}[len(n.Kids) == 0], nil)
 	default:
 		c.differ(at, was, is, how, float64(n.Leaves))
 	}

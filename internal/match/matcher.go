@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,7 @@ type Matcher struct {
 
 	expression *regexp.Regexp
 	tolerance  *big.Rat
+	pair       []string // the values that pass, by their bytes; nil is any
 }
 
 // ParseMatcher reads a matcher: "ignore", "type", "regex EXPRESSION", "number",
@@ -142,7 +144,7 @@ func (m Matcher) Accepts(was, is []byte) bool {
 // accepts says so of values that differ.
 func (m Matcher) accepts(was, is *jsonvalue.Node) bool {
 	if m.Kind == Ignore || m.Kind == Protocol {
-		return true
+		return m.pair == nil || slices.Contains(m.pair, string(was.Raw)) && slices.Contains(m.pair, string(is.Raw))
 	}
 	if m.Kind == Bound { // 7 and "a" may be ids of one request
 		return was.IsLeaf() && is.IsLeaf()

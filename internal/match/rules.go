@@ -196,8 +196,10 @@ func (b *branch) protocol(v volatile, both bool) {
 	case action == "empty":
 		b.at(v.path).empty = true
 		return
-	case action == "name" || action == "since" && both:
+	case action == "name" || (action == "since" || action == "was") && both:
 		return // compared as any other member
+	case action == "was":
+		matcher.pair, of = strings.Split(of, ","), ""
 	case action == "time":
 		matcher.Kind = Time
 	case action == "bind":

@@ -249,3 +249,10 @@ func (c *checker) oneOf(k *kind, raw []byte) {
 	}
 	c.found = append(c.found, nearest...)
 }
+
+// Has reports whether the revision has requests of a method whose results the table
+// describes.
+func Has(revision, method string) bool {
+	t := table()
+	return t.shapeOf("result", method, slices.Index(t.revisions, revision)+1) != nil
+}

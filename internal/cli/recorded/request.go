@@ -257,12 +257,17 @@ func IsAddress(text string) bool {
 // own.
 func (g Request) Params() json.RawMessage {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
+	if jsonraw.First(m.Params, "inputResponses") != nil && !host.IsZero(g.Answering()) {
+		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
+	}
+	return WithoutMarks(m)
+}
+
+// WithoutMarks are the params of a request without the marks that every client puts on its own.
+func WithoutMarks(m *wire.Message) json.RawMessage {
 	members, err := m.ParamMembers()
 	if err != nil {
 		return m.Params
-	}
-	if _, round := members.Get("inputResponses"); round && !host.IsZero(g.Answering()) {
-		m.Params = jsonraw.Without(jsonraw.Without(m.Params, "inputResponses"), "requestState") // the flags answer anew
 	}
 	raw, there := members.Get("_meta")
 	meta, bad := jsonraw.Object(raw)

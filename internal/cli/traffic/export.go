@@ -146,7 +146,7 @@ func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture
 	}
 	rows := []*capture.Row{row}
 	if o.several || o.word == c.Path {
-		rows = lastFitting(c.Rows(), matching(f, o.filter), 0)
+		rows = lastFitting(c.Rows(), recorded.Matching(f, o.filter), 0)
 	}
 	if o.format != "jsonl" && o.format != "markdown" && o.format != "bundle" {
 		rows = crossing(rows)
@@ -157,7 +157,7 @@ func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture
 	if len(rows) == 0 {
 		c.Close()
 		if !o.several && o.word != c.Path {
-			return nil, nil, usage.Outcome(usage.New(nameOf(row)+" was not sent: nothing to export", wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
+			return nil, nil, usage.Outcome(usage.New(recorded.NameOf(row)+" was not sent: nothing to export", wire.Run("show "+shellwords.Quote(o.word))+" shows how it ended"))
 		}
 		return nil, nil, usage.Outcome(usage.New("nothing to export: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
 	}

@@ -61,7 +61,7 @@ const (
 // runFollow prints what there is and then what comes, until it is interrupted or the reader
 // of its standard output is gone.
 func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
-	follow := &follower{a: f, o: o, fits: matching(f, o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
+	follow := &follower{a: f, o: o, fits: recorded.Matching(f, o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
 	rows, out := follow.first(ctx)
 	if !out.Good() {
 		return cmdutil.Exit(out)

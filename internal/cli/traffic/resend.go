@@ -3,14 +3,11 @@ package traffic
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/editor"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -18,21 +15,15 @@ import (
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
 // resendOptions are what `mcpc resend` was asked.
 type resendOptions struct {
-	word      string
-	to        string
-	argv      []string
-	edit      bool
-	allowExec bool
-	yes       bool
+	recorded.Aim
+	edit, yes bool
 }
 
 func NewResend(f *cmdutil.Factory) *cobra.Command {
@@ -50,21 +41,21 @@ The new exchange is recorded with the number of the old one.`,
   mcpc resend 2 --to demo --json
   EDITOR=true mcpc resend last --edit --to demo`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			args, o.argv = cmdutil.SplitDash(cmd, args)
+			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) != 1 {
 				return usage.New("resend takes the number of one exchange", wire.Run("log")+" lists them")
 			}
-			o.word = args[0]
-			if o.to != "" && (f.ServerGiven || o.allowExec || o.argv != nil) {
-				return usage.New("the server is given twice: --to and another argument", "use only one of them")
+			o.Verb, o.Word = "resend", args[0]
+			if err := o.Twice(f); err != nil {
+				return err
 			}
 			return runResend(cmd.Context(), f, o)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.to, "to", "", "`target` to send it to, as with -s")
+	flags.StringVar(&o.To, "to", "", "`target` to send it to, as with -s")
 	flags.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
-	flags.BoolVar(&o.allowExec, "allow-exec", false, "allow starting the recorded stdio command")
+	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	cmdutil.AddCut(f, flags)
 	cmdutil.AddAnswering(f, flags)
@@ -74,9 +65,9 @@ The new exchange is recorded with the number of the old one.`,
 // runResend sends a recorded request again: it finds the request, selects the server, edits
 // the params, and then sends it as every request.
 func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
-	g, out := requestOf(f, o.word)
+	g, out := requestOf(f, o.Word)
 	if out.Good() {
-		out = aimResend(f, &o, g)
+		out = o.Settle(f, g)
 	}
 	var params json.RawMessage
 	if out.Good() {
@@ -85,8 +76,8 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	f.Record.Resent = nameOf(g.Row)
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
+	f.Record.Resent = recorded.NameOf(g.Row)
+	c, out := f.Open(ctx, connect.Options{Argv: o.Argv})
 	if out.Good() {
 		out = issue(ctx, c, o, client.Call{Method: g.Row.Method, Params: params, Progress: true})
 	}
@@ -106,75 +97,13 @@ func requestOf(f *cmdutil.Factory, word string) (recorded.Request, wire.Outcome)
 	case err != nil:
 		return recorded.Request{}, usage.LocalIO("reading "+row.Path(), err)
 	case capture.ByServer(row):
-		return recorded.Request{}, usage.Outcome(usage.New(nameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
+		return recorded.Request{}, usage.Outcome(usage.New(recorded.NameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
 	case exchange != nil && exchange.Request.Raw == nil:
-		return recorded.Request{}, usage.Outcome(usage.New(nameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
+		return recorded.Request{}, usage.Outcome(usage.New(recorded.NameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
 	case exchange == nil:
-		return recorded.Request{}, usage.Outcome(usage.New("nothing was sent in "+nameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
+		return recorded.Request{}, usage.Outcome(usage.New("nothing was sent in "+recorded.NameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
 	}
 	return recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
-}
-
-// nameOf names an exchange for another recording: its number, and the file where it
-// is none of the ring.
-func nameOf(row *capture.Row) string {
-	if row.Run > 0 {
-		return row.Number()
-	}
-	return filepath.Base(row.Path()) + "#" + row.Number()
-}
-
-// aimResend selects the server. Nothing in a recording is contacted or started
-// merely because it was recorded.
-func aimResend(f *cmdutil.Factory, o *resendOptions, g recorded.Request) wire.Outcome {
-	switch {
-	case o.to != "":
-		f.Server, f.ServerGiven = o.to, true
-		return wire.Outcome{}
-	case f.ServerGiven || o.argv != nil:
-		return wire.Outcome{}
-	case o.allowExec:
-		o.argv = g.ServerArgv()
-		if o.argv == nil {
-			return usage.Outcome(usage.New("no server command is recorded there", wire.Run("resend "+shellwords.Quote(o.word)+" --to TARGET")))
-		}
-		if g.Row.Target == connect.DemoEndpoint {
-			f.Server, f.ServerGiven, o.argv = connect.DemoEndpoint, true, nil
-		}
-		return hiddenIn("give the whole command: -- COMMAND...", o.argv...)
-	}
-	again := "resend " + shellwords.Quote(o.word)
-	hint := wire.Run(again + " --to TARGET")
-	switch address := g.Address(); {
-	case g.Capture.Bundled(): // a stranger may have named the server
-	case slices.Contains(complete.SessionNames(f, ""), g.Row.Target):
-		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
-	case recorded.IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
-		hint = wire.Run(again + " --to " + shellwords.Quote(address))
-	case g.ServerArgv() != nil:
-		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(g.ServerArgv()))
-	case address != "": // a session that was closed
-		hint = wire.Run(again + " -- COMMAND")
-	}
-	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
-		Text: "resend needs --to, --allow-exec or a command after --"}
-}
-
-// finds reports whether -s takes a name.
-func finds(f *cmdutil.Factory, name string) bool {
-	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(f, ""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
-	return name != "" && err == nil
-}
-
-// hiddenIn refuses to send the placeholder of a secret.
-func hiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
-	for _, text := range texts {
-		if len(redact.HiddenIn(text)) > 0 {
-			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",
-				Hint: hint}
-		}
-	}
-	return wire.Outcome{}
 }
 
 // paramsOf gives what is to be sent.
@@ -187,7 +116,7 @@ func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g record
 		}
 		params = edited
 	}
-	return params, hiddenIn("use --edit to enter it again", string(params))
+	return params, recorded.HiddenIn("use --edit to enter it again", string(params))
 }
 
 // issue sends the request. A tool that is marked as destructive is asked about,

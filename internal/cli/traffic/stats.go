@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -44,7 +45,7 @@ A filter selects exchanges: see mcpc help filters.`,
 }
 
 func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
-	rows, out := rows(cmd.Context(), f, o.file, matching(f, o.filter), 0)
+	rows, out := rows(cmd.Context(), f, o.file, recorded.Matching(f, o.filter), 0)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -25,9 +25,9 @@ func markdownText(text string) string {
 	return b.String()
 }
 
-// markdownCode is a text of a stranger as code, in which neither Markdown nor a name has an
+// MarkdownCode is a text of a stranger as code, in which neither Markdown nor a name has an
 // effect.
-func markdownCode(text string) string {
+func MarkdownCode(text string) string {
 	if text == "" {
 		return ""
 	}
@@ -38,7 +38,7 @@ func markdownCode(text string) string {
 // Markdown writes the report for a comment or a job summary.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## mcpc %s: %s\n\n%s\n", r.Command, markdownCode(r.Target), r.Summary())
+	fmt.Fprintf(&b, "## mcpc %s: %s\n\n%s\n", r.Command, MarkdownCode(r.Target), r.Summary())
 	rows := func(head string, n int, row func(i int) []string) {
 		if n > 0 {
 			fmt.Fprintf(&b, "\n| %s |\n|%s\n", head, strings.Repeat(" --- |", strings.Count(head, "|")+1))
@@ -53,7 +53,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		if rung.Fix != "" {
 			text += "; fix: " + rung.Fix
 		}
-		return []string{rung.Name, rung.State, markdownCode(text)}
+		return []string{rung.Name, rung.State, MarkdownCode(text)}
 	})
 	rows("Severity | Rule | Subject | Title | Got | Fix", len(r.Findings), func(i int) []string {
 		f := r.Findings[i]
@@ -61,7 +61,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		if len(f.Evidence) > 0 {
 			got = f.Evidence[0].Got
 		}
-		return []string{f.Severity, f.Rule, markdownCode(f.Subject), markdownText(f.Title), markdownCode(got), markdownText(f.Fix)}
+		return []string{f.Severity, f.Rule, MarkdownCode(f.Subject), markdownText(f.Title), MarkdownCode(got), markdownText(f.Fix)}
 	})
 	if h := r.Hosts; h != nil {
 		head := "Tool"
@@ -70,7 +70,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		tools := h.shown()
 		rows(head, len(tools), func(i int) []string {
-			cells := []string{markdownCode(tools[i].Tool)}
+			cells := []string{MarkdownCode(tools[i].Tool)}
 			for _, c := range tools[i].Cells {
 				cells = append(cells, c.Verdict)
 			}
@@ -78,10 +78,10 @@ func (r *Report) Markdown(w io.Writer) error {
 		})
 	}
 	for _, text := range r.Stale {
-		fmt.Fprintf(&b, "\nStale in the baseline: %s\n", markdownCode(text))
+		fmt.Fprintf(&b, "\nStale in the baseline: %s\n", MarkdownCode(text))
 	}
 	for _, text := range r.Notes {
-		fmt.Fprintf(&b, "\n%s\n", markdownCode(text))
+		fmt.Fprintf(&b, "\n%s\n", MarkdownCode(text))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

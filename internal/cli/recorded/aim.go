@@ -1,0 +1,96 @@
+package recorded
+
+import (
+	"path/filepath"
+	"slices"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/redact"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// An Aim is the server that recorded requests are sent to, as the user says.
+type Aim struct {
+	// Verb and Word are the command and what it was given, "resend" and "42.3", for hints.
+	Verb, Word string
+	// To is what -s takes, Argv a command behind --; AllowExec allows the recorded command.
+	To        string
+	Argv      []string
+	AllowExec bool
+}
+
+// Twice refuses two servers.
+func (a *Aim) Twice(f *cmdutil.Factory) error {
+	if a.To != "" && (f.ServerGiven || a.AllowExec || a.Argv != nil) {
+		return usage.New("the server is given twice: --to and another argument", "use only one of them")
+	}
+	return nil
+}
+
+// Settle selects the server. Nothing in a recording is contacted or started merely because
+// it was recorded.
+func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
+	switch {
+	case a.To != "":
+		f.Server, f.ServerGiven = a.To, true
+		return wire.Outcome{}
+	case f.ServerGiven || a.Argv != nil:
+		return wire.Outcome{}
+	case a.AllowExec:
+		a.Argv = g.ServerArgv()
+		if a.Argv == nil {
+			return usage.Outcome(usage.New("no server command is recorded there", wire.Run(a.Verb+" "+shellwords.Quote(a.Word)+" --to TARGET")))
+		}
+		if g.Row.Target == connect.DemoEndpoint {
+			f.Server, f.ServerGiven, a.Argv = connect.DemoEndpoint, true, nil
+		}
+		return HiddenIn("give the whole command: -- COMMAND...", a.Argv...)
+	}
+	again := a.Verb + " " + shellwords.Quote(a.Word)
+	hint := wire.Run(again + " --to TARGET")
+	switch address := g.Address(); {
+	case g.Capture.Bundled(): // a stranger may have named the server
+	case slices.Contains(complete.SessionNames(f, ""), g.Row.Target):
+		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
+	case IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
+		hint = wire.Run(again + " --to " + shellwords.Quote(address))
+	case g.ServerArgv() != nil:
+		hint = wire.Run(again+" --allow-exec") + " runs: " + wire.Hint(connect.CommandLine(g.ServerArgv()))
+	case address != "": // a session that was closed
+		hint = wire.Run(again + " -- COMMAND")
+	}
+	return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Hint: hint,
+		Text: a.Verb + " needs --to, --allow-exec or a command after --"}
+}
+
+// finds reports whether -s takes a name.
+func finds(f *cmdutil.Factory, name string) bool {
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(f, ""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
+	return name != "" && err == nil
+}
+
+// HiddenIn refuses to send the placeholder of a secret.
+func HiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
+	for _, text := range texts {
+		if len(redact.HiddenIn(text)) > 0 {
+			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",
+				Hint: hint}
+		}
+	}
+	return wire.Outcome{}
+}
+
+// NameOf names an exchange for another recording: its number, and the file where it is none
+// of the ring.
+func NameOf(row *capture.Row) string {
+	if row.Run > 0 {
+		return row.Number()
+	}
+	return filepath.Base(row.Path()) + "#" + row.Number()
+}

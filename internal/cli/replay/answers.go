@@ -1,0 +1,129 @@
+package replay
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/client"
+	"mcpc/internal/match"
+	"mcpc/internal/redact"
+	"mcpc/internal/replay"
+	"mcpc/internal/wire"
+)
+
+// answers are what the recorded client answered to the server's requests. They are given
+// again: to a request with the same key and method, else to one with the same params, else in
+// the recorded order.
+type answers struct {
+	s  *selection
+	mu sync.Mutex
+	// open are the questions of the requests under way; those under nil came at any time.
+	open map[*capture.Row][]*question
+	// roots is the last list of roots that was given: a client has one.
+	roots *question
+}
+
+type question struct {
+	replay.Question
+	used bool
+}
+
+// newAnswers reads those that may be needed at any time.
+func newAnswers(s *selection) (a *answers, err error) {
+	a = &answers{s: s, open: map[*capture.Row][]*question{}}
+	a.open[nil], err = a.recorded(nil)
+	return a, err
+}
+
+// begin takes the answers of an exchange, and reports whether a secret of the recording is
+// among them, which cannot be sent.
+func (a *answers) begin(row *capture.Row, x *wire.Exchange) (hidden bool, err error) {
+	var all []*question
+	for _, q := range replay.Questions(x) {
+		if q.Answer != nil && q.Key != "" {
+			all = append(all, &question{Question: q})
+		}
+	}
+	own, err := a.recorded(row)
+	if err != nil {
+		return false, err
+	}
+	all = append(all, own...)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open[row] = all
+	return slices.ContainsFunc(all, func(q *question) bool { return len(redact.HiddenIn(string(q.Answer))) > 0 }), nil
+}
+
+// recorded reads the requests of the server's own that came during a row, and their answers.
+func (a *answers) recorded(row *capture.Row) (all []*question, err error) {
+	for _, asked := range a.s.asked[row] {
+		x, err := asked.Exchange()
+		if err != nil {
+			return nil, err
+		}
+		if x == nil {
+			continue
+		}
+		m, answer := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+		all = append(all, &question{Question: replay.Question{Method: m.Method, Params: m.Params, Answer: answer.Result}})
+	}
+	return all, nil
+}
+
+// end forgets those of an exchange.
+func (a *answers) end(row *capture.Row) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.open, row)
+}
+
+// answer is the client.Asker.
+func (a *answers) answer(_ context.Context, q client.Asking) client.Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found := a.find(q)
+	if found == nil || found.Answer == nil || len(redact.HiddenIn(string(found.Answer))) > 0 {
+		return client.Answer{Ending: wire.Outcome{Kind: wire.InputRequired, Text: "the server requested " + q.Method + ", for which no answer is recorded"}}
+	}
+	found.used = true
+	if q.Method == "roots/list" {
+		a.roots = found
+	}
+	return client.Answer{Result: found.Answer}
+}
+
+// find finds the answer to a question; nil where there is none.
+func (a *answers) find(q client.Asking) *question {
+	var during, anytime []*question
+	for row, all := range a.open {
+		for _, one := range all {
+			switch {
+			case one.used || one.Method != q.Method:
+			case row == nil:
+				anytime = append(anytime, one)
+			default:
+				during = append(during, one)
+			}
+		}
+	}
+	for _, fits := range []func(*question) bool{
+		func(one *question) bool { return q.Key != "" && one.Key == q.Key },
+		func(one *question) bool {
+			return match.Compare(one.Params, q.Params, match.Comparison{Part: match.Params, Method: q.Method}).Same()
+		},
+		func(one *question) bool { return q.Key == "" || one.Key == "" },
+	} {
+		for _, all := range [][]*question{during, anytime} {
+			if at := slices.IndexFunc(all, fits); at >= 0 {
+				return all[at]
+			}
+		}
+	}
+	if q.Method == "roots/list" {
+		return a.roots
+	}
+	return nil
+}

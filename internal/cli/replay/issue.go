@@ -1,0 +1,246 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/redact"
+	"mcpc/internal/replay"
+	"mcpc/internal/shape"
+	"mcpc/internal/wire"
+)
+
+// issue sends a recorded request again, unless something speaks against it, and compares.
+func (p *player) issue(ctx context.Context, row *capture.Row, x *wire.Exchange) item {
+	it := item{row: row, Report: replay.Report{Verdict: replay.Skipped}}
+	m := wire.ParseMessage(x.Request.Raw)
+	asked := recorded.WithoutMarks(m)
+	params := match.Comparison{Part: match.Params, Method: row.Method, WasRevision: row.Revision, IsRevision: p.c.Revision()}
+	level := p.levelOf(row, m)
+	hidden, err := p.answers.begin(row, x)
+	defer p.answers.end(row)
+	switch {
+	case err != nil:
+		it.Why = "it cannot be read: " + err.Error()
+	case hidden || len(redact.HiddenIn(string(asked))) > 0:
+		it.Why = "it has a secret that was not recorded"
+	default:
+		it.Why = p.against(row, m, x)
+	}
+	if it.Why != "" {
+		return it
+	}
+	call := client.Call{Method: row.Method, Params: asked, Once: true, Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil, Task: p.task(m, x)}
+	call.Params, _ = p.binder.ToIs(params, call.Params)
+	if row.Method == "tools/call" {
+		if it, stop := p.tool(ctx, it, &call, x); stop {
+			return it
+		}
+	}
+	p.setLevel(ctx, level, &call)
+	gathered, end := p.frames.begin()
+	defer end()
+	out := p.c.Do(ctx, call)
+	if row.Method == "tasks/get" {
+		out = p.await(ctx, call, out, x)
+	}
+	now := gathered(row.Method, out.ID)
+	if now != nil && !replay.SameNotifications(x, now) && transport.Sleep(ctx, lateNotifications) {
+		now = gathered(row.Method, out.ID)
+	}
+	out = cmdutil.WithoutSecrets(p.f, out)
+	return p.compared(it, x, now, out)
+}
+
+// compared compares the recorded exchange and the present one.
+func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item {
+	row := it.row
+	c := match.Comparison{Part: match.Result, Method: row.Method, Name: row.Name, WasRevision: row.Revision, IsRevision: p.c.Revision(), Rules: p.judge.Rules}
+	p.binder.Learn(c, result(x), result(now))
+	present, bound := p.is(now, out, c)
+	if ends(row, out) {
+		p.gone.CompareAndSwap(nil, &out)
+	}
+	it.Report = replay.Compare(was(row, x), present, p.judge)
+	if bound > 0 {
+		it.Counts[match.Bound] += bound
+	}
+	it.took, it.result, it.part = out.Took, present.Result, c
+	if it.Verdict == replay.Missing || present.Exchange == nil && it.Verdict.Fails() {
+		it.Why = out.Text
+	}
+	if it.Verdict == replay.Worse && hasHandle(wire.ParseMessage(x.Request.Raw)) {
+		it.Verdict, it.Why = replay.Unmatched, "the recorded handle was sent, because no answer gave another one"
+	}
+	return it
+}
+
+// hasHandle reports a request with a handle of the protocol.
+func hasHandle(m *wire.Message) bool {
+	return strings.HasSuffix(m.Method, "/list") && jsonraw.First(m.Params, "cursor") != nil || isTask(m.Method) && jsonraw.First(m.Params, "taskId") != nil
+}
+
+func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
+
+// harmless are the methods that change nothing but this connection.
+var harmless = []string{"ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe",
+	"resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "tasks/get", "tasks/result", "tasks/list"}
+
+// against says why a request is not sent; "" where nothing speaks against it.
+func (p *player) against(row *capture.Row, m *wire.Message, x *wire.Exchange) string {
+	was, is := cmp.Or(row.Revision, p.c.Revision()), p.c.Revision()
+	switch {
+	case row.Channel == capture.ChannelCancelled:
+		return "it was cancelled"
+	case m.Kind != wire.Request:
+		return "it is no request"
+	case row.Method == "subscriptions/listen":
+		return "a subscription has no answer to compare"
+	case client.Stateless(was) != client.Stateless(is) && (isTask(row.Method) || becameTask(m, x)):
+		return "tasks have another form in " + is
+	case shape.Has(was, row.Method) && !shape.Has(is, row.Method):
+		return "the method is not in " + is
+	case shape.Has(is, row.Method) && !shape.Has(was, row.Method):
+		return "the method is not in " + was
+	case row.Method == "tasks/get" && status(result(x)) == client.TaskWorking:
+		return "the task went on"
+	case !p.o.yes && !slices.Contains(harmless, row.Method):
+		return mayChange
+	}
+	return ""
+}
+
+// mayChange is why a request is skipped without --yes.
+const mayChange = "may change something"
+
+// tool looks at the tool that is to be called: one that may change something is skipped, as is
+// what is not confirmed.
+func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.Exchange) (item, bool) {
+	params, _ := jsonraw.Object(call.Params)
+	name := params.Text("name")
+	given, _ := params.Get("arguments")
+	tool, out := p.c.DefineOnce(ctx, name)
+	switch {
+	case !out.Good() && out.Kind != wire.InvalidArguments:
+		if ends(it.row, out) {
+			p.gone.CompareAndSwap(nil, &out)
+		}
+		it.Verdict, it.Why = replay.NotRun, "the tools could not be listed: "+out.Text
+		return it, true
+	case tool == nil && !p.o.yes && it.row.Channel == capture.ChannelOK:
+		it.Verdict, it.Why = replay.Worse, "the server does not list the tool"
+		return it, true
+	case !p.o.yes && (tool == nil || !isSet(tool.Hints.ReadOnly)):
+		it.Why = mayChange
+		return it, true
+	}
+	if readOnly, listed := p.readOnly[name]; listed && !readOnly && !p.o.yes {
+		it.Why = mayChange + ", as the recording lists it"
+		return it, true
+	}
+	confirm := toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: p.o.yes}
+	if out := toolcall.Confirmed(ctx, p.c, tool, confirm); !out.Good() {
+		it.Why = out.Text
+		return it, true
+	}
+	if tool != nil {
+		call.Schema = tool.InputSchema
+	}
+	return it, false
+}
+
+// task lets a call become a task where the recorded one did, or could.
+func (p *player) task(m *wire.Message, x *wire.Exchange) *client.TaskWish {
+	if m.Method != "tools/call" {
+		return nil
+	}
+	declared := jsonraw.First(jsonraw.First(clientCapabilities(m), "extensions"), tasksExtension) != nil
+	if becameTask(m, x) || declared && client.Stateless(p.c.Revision()) {
+		return &client.TaskWish{}
+	}
+	return nil
+}
+
+// levelOf is the log level that the recorded client had asked for when it sent a request: in
+// the request, or by one of its own before; "" for none.
+func (p *player) levelOf(row *capture.Row, m *wire.Message) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := conversationOf(row)
+	if row.Method == "logging/setLevel" {
+		p.level[at], _ = jsonraw.Text(jsonraw.First(m.Params, "level"))
+	}
+	if own, ok := jsonraw.Text(jsonraw.First(jsonraw.First(m.Params, "_meta"), metaLogLevel)); ok {
+		return own
+	}
+	return p.level[at]
+}
+
+// becameTask reports a call that asked for a task or became one.
+func becameTask(m *wire.Message, x *wire.Exchange) bool {
+	return m.Method == "tools/call" && (jsonraw.First(m.Params, "task") != nil || jsonraw.First(result(x), "taskId") != nil)
+}
+
+// status is that of a task.
+func status(raw json.RawMessage) client.TaskStatus {
+	text, _ := jsonraw.Text(jsonraw.First(raw, "status"))
+	return client.TaskStatus(text)
+}
+
+// setLevel lets the server log from a level on: in one era each request has it, in the other
+// a request of its own sets it.
+func (p *player) setLevel(ctx context.Context, level string, call *client.Call) {
+	p.mu.Lock()
+	set := p.set
+	p.set = level
+	p.mu.Unlock()
+	switch {
+	case level == "" || call.Method == "logging/setLevel":
+	case client.Stateless(p.c.Revision()):
+		call.Params = jsonraw.With(call.Params, "_meta", jsonraw.With(jsonraw.First(call.Params, "_meta"), metaLogLevel, jsonraw.Quote(level)))
+	case level != set:
+		if declared, _ := p.c.Declares("logging"); declared {
+			p.c.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
+		}
+	}
+}
+
+// lateNotifications is how long notifications are waited for that are not the recorded ones
+// when the response comes: some servers send them beside it.
+const lateNotifications = 100 * time.Millisecond
+
+// The times of a task: how often it is asked for, and how long, until it is where the recorded
+// one was.
+const (
+	pollTask  = 200 * time.Millisecond
+	awaitTask = 2 * time.Minute
+	// takeInput is how long an answer that was given may have no effect.
+	takeInput = 10 * time.Second
+)
+
+// await asks for a task again until it has the recorded status, or has ended.
+func (p *player) await(ctx context.Context, call client.Call, out wire.Outcome, x *wire.Exchange) wire.Outcome {
+	began, want := p.f.Now(), status(result(x))
+	for want != "" {
+		is := status(out.Result)
+		waited := p.f.Now().Sub(began)
+		if is == "" || is == want || is.Ended() || waited > awaitTask || is == client.TaskNeedsYou && waited > takeInput || !transport.Sleep(ctx, pollTask) {
+			break
+		}
+		out = p.c.Do(ctx, call)
+	}
+	return out
+}

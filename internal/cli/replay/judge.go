@@ -1,0 +1,109 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/english"
+	"mcpc/internal/match"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/replay"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A judgement is how answers are compared, and which of their values are handles.
+type judgement struct {
+	replay.Options
+	bindings []match.Binding
+}
+
+// mostRules bounds a file of matchers, in bytes.
+const mostRules = 16 << 20
+
+// judge reads what is compared, and what may differ.
+func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
+	j.Options = replay.Options{Rules: &match.Rules{}, Bytes: o.match.level == "exact", Level: replay.Level(o.match.compare)}
+	switch {
+	case o.parallel > 1:
+		j.Notifications = replay.Ignored
+	case o.match.inOrder:
+		j.Notifications = replay.InOrder
+	}
+	if o.match.file != "" {
+		raw, err := f.Env.ReadFile(o.match.file, mostRules)
+		if err != nil {
+			return j, usage.NotRead("--match-file "+o.match.file, err, "--learn N --write-match FILE proposes one")
+		}
+		if j.Rules, err = match.ParseRules(raw); err != nil {
+			return j, problemsIn(o.match.file, err)
+		}
+	}
+	extra := match.Section{Method: "*"}
+	for _, text := range o.match.ignore {
+		path, err := jsonvalue.ParsePath(text)
+		if err != nil {
+			return j, badPath("--ignore", text, err)
+		}
+		extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
+	}
+	for _, text := range o.match.bind {
+		path, err := jsonvalue.ParsePath(text)
+		if err != nil {
+			return j, badPath("--bind", text, err)
+		}
+		extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Bound, Arg: text}})
+		j.bindings = append(j.bindings, match.Binding{Kind: text, Part: match.Result, Select: path.Select})
+	}
+	j.Rules.Sections = append(j.Rules.Sections, extra)
+	if o.match.maxSlowdown != "" {
+		n, err := strconv.ParseFloat(strings.TrimSuffix(o.match.maxSlowdown, "x"), 64)
+		if err != nil || !(n >= 1 && n <= 1e6) {
+			return j, usage.New(fmt.Sprintf("--max-slowdown takes a factor from 1 on, not %q", o.match.maxSlowdown), "--max-slowdown 2x")
+		}
+		j.MaxSlowdown = n
+	}
+	return j, nil
+}
+
+func badPath(flag, text string, err error) error {
+	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '.structuredContent.id'"))
+}
+
+// problemsIn are those of a file of matchers, each with its place.
+func problemsIn(name string, err error) error {
+	problems, ok := errors.AsType[match.Problems](err)
+	if !ok {
+		return usage.New(name+": "+err.Error(), "")
+	}
+	e := &usage.Errors{Text: english.Plural(len(problems), "problem") + " in " + name}
+	for _, p := range problems {
+		e.Findings = append(e.Findings, wire.Finding{Rule: "match", Level: wire.Error, Where: name + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column) + ":", Text: p.Text})
+	}
+	return e
+}
+
+// writable refuses files that cannot be written, before anything is sent.
+func (o *options) writable(f *cmdutil.Factory) wire.Outcome {
+	for flag, name := range map[string]string{"--update": o.update, "--write-match": o.write} {
+		if name == "" {
+			continue
+		}
+		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			return usage.Outcome(usage.New(flag+" "+name+": the file exists, and is not replaced", "name a new file"))
+		}
+		if out := outfile.WritableAs(flag, name); !out.Good() {
+			return out
+		}
+	}
+	if out := outfile.Writable(f.Output); !out.Good() {
+		return out
+	}
+	return o.reports.files().Writable()
+}

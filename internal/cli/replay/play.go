@@ -1,0 +1,181 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client/transport"
+	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/replay"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// An item is what became of one recorded request.
+type item struct {
+	row *capture.Row
+	replay.Report
+	// Why says why it was not sent, or what else a reader has to know.
+	Why string
+	// took is how long the present answer took.
+	took time.Duration
+	// result is the present one with the recorded handles, for --learn.
+	result json.RawMessage
+	part   match.Comparison
+}
+
+// A player sends the requests of a selection over one connection.
+type player struct {
+	*selection
+	f       *cmdutil.Factory
+	c       *connect.Conn
+	o       options
+	judge   replay.Options
+	binder  *match.Binder
+	answers *answers
+	frames  *frames
+	// began is when the first request was sent.
+	began time.Time
+	mu    sync.Mutex
+	// level is the log level that the recorded client asked for with a request of its own, and
+	// set the one that the present server was asked for.
+	level map[conversation]string
+	set   string
+	// gone is the ending of the connection, nil while there is one.
+	gone atomic.Pointer[wire.Outcome]
+}
+
+// play replays the selection over a new connection, and gives each item to take, in the recorded
+// order. The outcome is not good where the server could not be asked. The connection is left
+// open.
+func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, judge judgement, take func(item)) (*connect.Conn, wire.Outcome) {
+	answers, err := newAnswers(s)
+	if err != nil {
+		return &connect.Conn{}, usage.LocalIO("reading "+s.capture.Path, usage.Bare(err))
+	}
+	p := &player{selection: s, f: f, o: o, judge: judge.Options, binder: match.NewBinder(judge.bindings...), answers: answers, level: map[conversation]string{}}
+	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, MultiCall: true, FewLists: true, NoResume: true, RequireServerInfo: true,
+		OnNotification: func(*wire.Message) {}, As: &connect.Stand{Capabilities: s.capabilities, Asker: answers.answer, Renewed: p.renewed}})
+	switch {
+	case out.Kind == wire.Usage:
+		return c, out
+	case !out.Good():
+		p.gone.Store(&out)
+	default:
+		p.c, p.frames, p.began = c, watch(f), f.Now()
+		f.Note("replaying to " + f.Secrets.Text(c.Label()) + ", " + c.Revision())
+	}
+	p.all(ctx, take)
+	if gone := p.gone.Load(); gone != nil {
+		return c, *gone
+	}
+	if ctx.Err() != nil {
+		return c, wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+	}
+	return c, wire.Outcome{}
+}
+
+// renewed ends the replay: what the server knew of earlier requests is lost.
+func (p *player) renewed(why string) {
+	p.gone.CompareAndSwap(nil, &wire.Outcome{Kind: wire.Transport, Text: "the conversation ended before the replay: " + why, Reached: wire.Unknown, Many: true})
+}
+
+// all sends the requests, so many at a time. One that hangs on a handle waits for all before it.
+func (p *player) all(ctx context.Context, take func(item)) {
+	waiting := make(chan chan item, p.o.parallel-1)
+	var underWay sync.WaitGroup
+	go func() {
+		defer close(waiting)
+		for _, row := range p.rows {
+			ready := make(chan item, 1)
+			waiting <- ready
+			if p.o.parallel == 1 || p.c == nil {
+				ready <- p.one(ctx, row)
+				continue
+			}
+			if hangs(row) {
+				underWay.Wait()
+			}
+			underWay.Go(func() { ready <- p.one(ctx, row) })
+		}
+	}()
+	for ready := range waiting {
+		take(<-ready)
+	}
+}
+
+// interrupted is why a request was not sent after Ctrl-C.
+const interrupted = "interrupted"
+
+// hangs reports a request whose params may have a handle of an earlier answer, or that has an
+// effect on those behind it.
+func hangs(row *capture.Row) bool {
+	return isTask(row.Method) || strings.HasSuffix(row.Method, "/list") || row.Method == "logging/setLevel"
+}
+
+// one replays one request.
+func (p *player) one(ctx context.Context, row *capture.Row) item {
+	notRun := func(why string) item {
+		return item{row: row, Report: replay.Report{Verdict: replay.NotRun}, Why: why}
+	}
+	if gone := p.gone.Load(); gone != nil {
+		return notRun("the server was gone")
+	}
+	if p.o.pace == "as-recorded" {
+		transport.Sleep(ctx, row.Time.Sub(p.rows[0].Time)-p.f.Now().Sub(p.began))
+	}
+	if ctx.Err() != nil {
+		return notRun(interrupted)
+	}
+	x, err := row.Exchange()
+	if err != nil || x == nil || x.Request.Raw == nil {
+		why := "it has no JSON-RPC request"
+		if err != nil {
+			why = "it cannot be read: " + err.Error()
+		}
+		return item{row: row, Report: replay.Report{Verdict: replay.Skipped}, Why: why}
+	}
+	return p.issue(ctx, row, x)
+}
+
+// was is the recorded side of an exchange.
+func was(row *capture.Row, x *wire.Exchange) replay.Side {
+	s := replay.Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
+	if row.Channel != capture.ChannelOpen {
+		s.Failed = wire.Kind(row.Channel)
+	}
+	return s
+}
+
+// is is the present side, with the recorded handles in its result, and how many there were.
+func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison) (s replay.Side, bound int) {
+	s = replay.Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
+	if x != nil && x.Response.Raw != nil {
+		if m := wire.ParseMessage(x.Response.Raw); m.Result != nil {
+			s.Result, bound = p.binder.ToWas(c, m.Result)
+		}
+	}
+	return s, bound
+}
+
+// ends reports an outcome after which nothing more can be asked, while the recorded request did
+// not end so.
+func ends(row *capture.Row, out wire.Outcome) bool {
+	return (out.Kind == wire.Transport || out.Kind == wire.Auth || out.Kind == wire.Signal) && row.Channel != string(out.Kind)
+}
+
+// result is that of a response, nil where there is none.
+func result(x *wire.Exchange) json.RawMessage {
+	if x == nil {
+		return nil
+	}
+	return jsonraw.First(x.Response.Raw, "result")
+}

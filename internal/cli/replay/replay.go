@@ -1,0 +1,215 @@
+// Package replay has the command replay, which sends recorded requests again and compares
+// the answers.
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/cli/reportfile"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/replay"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// options are what `mcpc replay` was asked.
+type options struct {
+	recorded.Aim
+	words   []string // of the filter
+	only    []string
+	yes     bool
+	match   matchOptions
+	pace    string
+	update  string
+	learn   int
+	write   string // of --write-match
+	reports reports
+	// parallel is how many requests are under way at a time.
+	parallel int
+}
+
+// matchOptions say what is compared, and what may differ.
+type matchOptions struct {
+	level, file  string
+	ignore, bind []string
+	compare      string
+	inOrder      bool
+	maxSlowdown  string
+}
+
+// reports are the files of the reports.
+type reports struct{ sarif, junit, markdown string }
+
+// paces are the words of --pace.
+var paces = []string{"max", "as-recorded"}
+
+// mostParallel bounds the requests under way.
+const mostParallel = 64
+
+// NewReplay makes the command replay.
+func NewReplay(f *cmdutil.Factory) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "replay CAPTURE [FILTER...] --to TARGET | -- COMMAND...",
+		Short: "send recorded requests again, and compare the answers",
+		Long: `Send the requests of a recording again, to the server in --to, and compare the
+answers with the recorded ones. CAPTURE is a file, FILE#3, the number of a run,
+42.3, or "last"; a FILTER (mcpc help filters) selects exchanges.
+
+The requests are sent over one new connection, in the recorded order and the
+recorded revision; --protocol selects another one. Ids,
+cursors, task ids and request states of the recording are replaced by those that
+the server gives now. Requests of the server (forms, sampling, roots) get the
+recorded answers. A tool is called only if the server and the recording both
+mark it as read-only; --yes calls all of them.
+
+  same       the answer has the same values
+  differs    it has others: a table shows where
+  worse      it was good when it was recorded, and is not any more
+  better     the other way
+  new        only now there is an answer
+  missing    there was an answer, and now there is none
+  unmatched  it failed with a handle of the recording that the server did not give
+  skipped    it was not sent, with the reason
+
+What may differ is named in a file of matchers (--match-file) or with --ignore,
+and is counted in the last line. --learn N replays N times and proposes matchers
+for what differed between these runs.
+
+Exit code 0: all are the same, better or new; 1: one is not; 12: all were
+skipped; 4, 7, 8, 9: the server could not be asked.`,
+		Example: `  mcpc replay last --to demo
+  mcpc replay last method:tools/call --to demo --ignore '.content[0].text'
+  mcpc replay last --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.Argv = cmdutil.SplitDash(cmd, args)
+			if len(args) == 0 {
+				return usage.New("replay takes a recording: a file, the number of a run, or last", wire.Run("log")+" lists recordings")
+			}
+			o.Verb, o.Word, o.words = "replay", args[0], args[1:]
+			if err := o.settle(f); err != nil {
+				return err
+			}
+			return run(cmd.Context(), f, o)
+		},
+	}
+	o.declare(cmd)
+	return cmd
+}
+
+func (o *options) declare(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.To, "to", "", "`target` to send them to, as with -s")
+	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
+	flags.StringSliceVar(&o.only, "only", nil, "send these `methods` only")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "also send what may change something, without a confirmation")
+	flags.StringVar(&o.match.level, "match", "strict", "how values are compared: strict, or exact for the bytes")
+	flags.StringVar(&o.match.file, "match-file", "", "`file` of matchers, *.mcpc-match.yaml")
+	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")
+	flags.StringArrayVar(&o.match.bind, "bind", nil, "the value at a `path` of a result is a handle for later requests")
+	flags.StringVar(&o.match.compare, "compare", "result", "what is compared: result, schema (members and types) or status")
+	flags.BoolVar(&o.match.inOrder, "strict-notifications", false, "compare number and order of the notifications")
+	flags.StringVar(&o.match.maxSlowdown, "max-slowdown", "", "fail if an answer takes so many `times` as long as recorded, e.g. 2x")
+	flags.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent requests, 1 to 64; above 1 notifications are not compared")
+	flags.StringVar(&o.pace, "pace", "max", "when to send: max (at once) or as-recorded")
+	flags.StringVar(&o.update, "update", "", "write a recording with the new answers to a new `file`")
+	flags.IntVar(&o.learn, "learn", 0, "replay `N` times, and propose matchers for what differed")
+	flags.StringVar(&o.write, "write-match", "", "write the proposed matchers to a new `file`")
+	flags.StringVar(&o.reports.junit, "junit", "", "write a JUnit report to a `file`, - for stdout")
+	flags.StringVar(&o.reports.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")
+	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
+	_ = cmd.RegisterFlagCompletionFunc("to", complete.CompleteServer(nil))
+}
+
+// settle refuses values that no type could refuse.
+func (o *options) settle(f *cmdutil.Factory) error {
+	if err := o.Twice(f); err != nil {
+		return err
+	}
+	for _, w := range []struct {
+		flag, word string
+		words      []string
+	}{{"--match", o.match.level, []string{"strict", "exact"}}, {"--compare", o.match.compare, replay.Levels}, {"--pace", o.pace, paces}} {
+		if !slices.Contains(w.words, w.word) {
+			return usage.New(fmt.Sprintf("%s takes %s, not %q", w.flag, strings.Join(w.words, ", "), w.word),
+				suggest.DidYouMean(wire.Hint(w.flag+" %s"), w.word, w.words, ""))
+		}
+	}
+	switch {
+	case o.parallel < 1 || o.parallel > mostParallel:
+		return usage.New(fmt.Sprintf("--parallel must be 1 to %d, not %d", mostParallel, o.parallel), wire.Run("replay --help"))
+	case o.parallel > 1 && o.match.inOrder:
+		return usage.New("--strict-notifications needs the recorded order: with --parallel nothing says to which request one belongs", "leave out --parallel")
+	case o.parallel > 1 && len(o.match.bind) > 0:
+		return usage.New("--bind needs the recorded order: a later request waits for the handle", "leave out --parallel")
+	case o.learn < 0 || o.learn == 1 || o.learn > mostLearned:
+		return usage.New(fmt.Sprintf("--learn takes 2 to %d runs, not %d", mostLearned, o.learn), "--learn 3")
+	case o.write != "" && o.learn == 0:
+		return usage.New("--write-match needs --learn", "--learn 3 --write-match "+wire.Hint(o.write))
+	case f.Wire:
+		return usage.New("replay prints what it compared, so it has no --wire", "--record FILE saves the messages")
+	case o.update != "" && f.RecordTo != "":
+		return usage.New("--update and --record both name the recording", "use only one of them")
+	}
+	return o.reports.files().Settle(cmdutil.OneDocument(f) && f.Output == "")
+}
+
+// files are the reports that are written.
+func (r reports) files() reportfile.Files {
+	return reportfile.Files{{Flag: "--sarif", Name: r.sarif}, {Flag: "--junit", Name: r.junit}, {Flag: "--markdown", Name: r.markdown}}
+}
+
+// run replays, and writes the reports.
+func run(ctx context.Context, f *cmdutil.Factory, o options) error {
+	judge, err := o.judge(f)
+	if err != nil {
+		return err
+	}
+	if out := o.writable(f); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	filter, err := recorded.Filter(o.words, f.Now(), &judged.Findings{})
+	if err != nil {
+		return err
+	}
+	host.TuneGC(&f.Env, true) // before the rows are on the heap, of which it would allow many times as much
+	s, out := choose(f, o, recorded.Matching(f, filter))
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	defer s.capture.Close()
+	if out := s.aim(f, &o); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	f.NoInput, f.Record.Many = true, true // the recording answers, and no person
+	if o.update != "" {
+		f.RecordTo = o.update
+	}
+	if o.learn > 0 {
+		return learn(ctx, f, o, s, judge)
+	}
+	show := newShow(f, o, s)
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	c, out := s.play(playing, f, o, judge, func(it item) {
+		if show.item(it); cmdutil.StdoutError(f) != nil { // further results are not written
+			stop()
+		}
+	})
+	if err := cmdutil.StdoutError(f); err != nil || out.Kind == wire.Usage {
+		return cmp.Or(err, cmdutil.Exit(out))
+	}
+	show.target = c.Where
+	return show.finish(ctx, out)
+}

@@ -1,0 +1,124 @@
+package replay
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"mcpc/internal/cli/reportfile"
+	"mcpc/internal/render/term"
+	"mcpc/internal/render/verdict"
+	"mcpc/internal/replay"
+	"mcpc/internal/wire"
+)
+
+// files are the reports with their writers: for JUnit each exchange is a case, for the others
+// each verdict a rule.
+func (w *show) files(out wire.Outcome) reportfile.Files {
+	files := w.o.reports.files()
+	for i := range files {
+		file := &files[i]
+		file.Write = func(to io.Writer) error {
+			switch file.Flag {
+			case "--junit":
+				return w.report(out, func(r row) string { return r.Number }).JUnit(to)
+			case "--sarif":
+				return w.report(out, ruleOf).SARIF(to, "", nil)
+			}
+			return w.markdown(to, out)
+		}
+	}
+	return files
+}
+
+func ruleOf(r row) string { return "replay-" + strings.ReplaceAll(r.Verdict, " ", "-") }
+
+// texts say what a verdict means.
+var texts = map[replay.Verdict]string{
+	replay.Same: "the answer is as recorded", replay.Differs: "the answer is another one than recorded",
+	replay.Worse: "the request succeeded when it was recorded", replay.Missing: "the request was answered when it was recorded",
+	replay.Unmatched: "the request failed with a handle of the recording", replay.Better: "the request failed when it was recorded",
+	replay.New: "the request was not answered when it was recorded", replay.Skipped: "the request was not sent", replay.NotRun: "the request was not sent",
+}
+
+const (
+	source = "docs/replay.md"
+	fix    = "record it again if the change is intended; --ignore or --match-file name what may differ"
+)
+
+// report is a judgement whose rules are the ids of rows.
+func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
+	r := &verdict.Report{Command: "replay", Version: w.f.Version, Target: w.f.Secrets.Text(w.target), Recording: w.s.capture.Path}
+	if !out.Good() {
+		r.Ladder = []verdict.Rung{{Name: "connection", State: verdict.Failed, Text: w.f.Secrets.Text(out.Text)}}
+	}
+	seen := map[string]bool{}
+	for _, row := range w.rows {
+		v := replay.Verdict(row.Verdict)
+		rule := verdict.Rule{ID: id(row), Title: strings.TrimSpace(row.Method + " " + row.Name), Source: source, Fix: fix, Severity: verdict.Error, Verdict: verdict.Pass}
+		if id(row) != row.Number {
+			rule.Title = texts[v]
+		}
+		if v == replay.Skipped || v == replay.NotRun {
+			rule.Verdict, rule.Why = verdict.NotRun, row.Why
+		}
+		if !seen[rule.ID] {
+			r.Rules = append(r.Rules, rule)
+		}
+		seen[rule.ID] = true
+		if v.Fails() {
+			r.Findings = append(r.Findings, findings(row, rule.ID, texts[v])...)
+		}
+	}
+	r.Judge()
+	return r
+}
+
+// findings are those of one exchange: one for each difference.
+func findings(r row, rule, title string) (all []verdict.Finding) {
+	subject := strings.TrimSpace(r.Method + " " + r.Name)
+	add := func(d difference) {
+		sum := sha256.Sum256([]byte(strings.Join([]string{r.Verdict, subject, d.Path}, "\n")))
+		all = append(all, verdict.Finding{Rule: rule, Severity: verdict.Error, Title: strings.TrimSpace(title + ": " + d.Path), Subject: subject, Source: source, Fix: fix,
+			Fingerprint: hex.EncodeToString(sum[:8]),
+			Evidence:    []verdict.Evidence{{Exchange: r.Number, Pointer: d.Pointer, Got: d.Is, Want: d.Was}}})
+	}
+	for _, d := range r.Differences {
+		add(d)
+	}
+	if len(all) == 0 {
+		add(difference{Path: r.Why})
+	}
+	return all
+}
+
+// markdown writes what is not as recorded for a comment or a job summary.
+func (w *show) markdown(to io.Writer, out wire.Outcome) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## mcpc replay: %s\n\n%s\n", verdict.MarkdownCode(w.f.Secrets.Text(w.target)), term.Line(w.f.Secrets.Text(w.summary())))
+	if !out.Good() {
+		fmt.Fprintf(&b, "\n%s\n", verdict.MarkdownCode(w.f.Secrets.Text(out.Text)))
+	}
+	head := "\n| Exchange | Verdict | Request | Path | Was | Is |\n| --- | --- | --- | --- | --- | --- |\n"
+	for _, r := range w.rows {
+		if !replay.Verdict(r.Verdict).Fails() {
+			continue
+		}
+		differences := r.Differences
+		if len(differences) == 0 {
+			differences = []difference{{Path: r.Why}}
+		}
+		for _, d := range differences {
+			cells := []string{r.Number, r.Verdict}
+			for _, text := range []string{strings.TrimSpace(r.Method + " " + r.Name), d.Path, d.Was, d.Is} {
+				cells = append(cells, verdict.MarkdownCode(text))
+			}
+			b.WriteString(head + "| " + strings.Join(cells, " | ") + " |\n")
+			head = ""
+		}
+	}
+	_, err := io.WriteString(to, b.String())
+	return err
+}

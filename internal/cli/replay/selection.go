@@ -1,0 +1,173 @@
+package replay
+
+import (
+	"encoding/json"
+	"slices"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A selection is what of a recording is replayed.
+type selection struct {
+	capture *capture.Capture
+	version string // of mcpc
+	rows    []*capture.Row
+	// asked are the server's requests by the request during which they came; those under nil
+	// came at any time.
+	asked map[*capture.Row][]*capture.Row
+	// readOnly says of the tools that the recording lists whether they are marked so.
+	readOnly map[string]bool
+	// capabilities are those that the recorded clients declared.
+	capabilities json.RawMessage
+}
+
+// choose opens the recording and selects the requests of clients in it. A caller closes it.
+func choose(f *cmdutil.Factory, o options, fits func(*capture.Row) bool) (*selection, wire.Outcome) {
+	c, out := recorded.Open(f, o.Word)
+	if !out.Good() {
+		return nil, out
+	}
+	recorded.Warn(f, c.Capture)
+	cmdutil.HideIn(f, c.Capture)
+	s := &selection{capture: c.Capture, version: f.Version, asked: map[*capture.Row][]*capture.Row{}, readOnly: map[string]bool{}}
+	rows := c.Rows()
+	if c.NamesOne() {
+		row, out := c.Row()
+		if !out.Good() {
+			c.Close()
+			return nil, out
+		}
+		rows = []*capture.Row{row}
+	}
+	for _, row := range rows {
+		if asks(row) && (len(o.only) == 0 || slices.Contains(o.only, row.Method)) && fits(row) {
+			s.rows = append(s.rows, row)
+		}
+	}
+	err := s.learn(c.Rows())
+	switch {
+	case err != nil:
+		out = usage.LocalIO("reading "+c.Path, usage.Bare(err))
+	case len(s.rows) == 0:
+		out = usage.Outcome(usage.New("nothing to replay: no recorded request of a client matches", wire.Run("log")+" lists recorded exchanges"))
+	}
+	if !out.Good() {
+		c.Close()
+	}
+	return s, out
+}
+
+// asks reports a request of a client that a replay sends itself: not what opens a
+// conversation.
+func asks(row *capture.Row) bool {
+	return !capture.ByServer(row) && !row.Apart && !row.Elsewhere && !row.Orphan && row.Method != "" &&
+		row.HasConn() && !slices.Contains(recorded.OpeningMethods, row.Method)
+}
+
+// A conversation tells the connections of a recording apart.
+type conversation struct {
+	run  capture.RunID
+	conn int
+}
+
+func conversationOf(row *capture.Row) conversation { return conversation{row.RunID(), row.Conn} }
+
+// learn finds out what a replay has to know before it begins.
+func (s *selection) learn(all []*capture.Row) error {
+	replayed := map[conversation]bool{}
+	for _, row := range s.rows {
+		replayed[conversationOf(row)] = true
+	}
+	declared := map[conversation]bool{}
+	for _, row := range all {
+		at := conversationOf(row)
+		switch {
+		case row.Elsewhere || row.Apart:
+		case capture.ByServer(row) && row.Method == "roots/list":
+			s.asked[nil] = append(s.asked[nil], row) // whatever the client waited for then
+		case capture.ByServer(row):
+			s.asked[row.Within] = append(s.asked[row.Within], row)
+		case row.Method == "tools/list", replayed[at] && !declared[at]:
+			x, err := row.Exchange()
+			if err != nil {
+				return err
+			}
+			if x == nil {
+				continue
+			}
+			if replayed[at] && !declared[at] && x.Request.Raw != nil {
+				declared[at] = true
+				s.declare(wire.ParseMessage(x.Request.Raw))
+			}
+			s.list(x)
+		}
+	}
+	return nil
+}
+
+// declare takes over the capabilities that a client declared: those of several clients
+// together.
+func (s *selection) declare(m *wire.Message) {
+	members, _ := jsonraw.Object(clientCapabilities(m))
+	for _, member := range members {
+		if member.Name == "extensions" {
+			member.Value = jsonraw.Without(member.Value, tasksExtension)
+		}
+		if member.Name != "tasks" && jsonraw.First(s.capabilities, member.Name) == nil {
+			s.capabilities = jsonraw.With(s.capabilities, member.Name, member.Value)
+		}
+	}
+	s.capabilities = jsonraw.OrEmpty(s.capabilities)
+}
+
+// The members of _meta with which a request says what its client is.
+const (
+	metaPrefix       = "io.modelcontextprotocol/"
+	metaCapabilities = metaPrefix + "clientCapabilities"
+	metaLogLevel     = metaPrefix + "logLevel"
+	tasksExtension   = metaPrefix + "tasks"
+)
+
+// clientCapabilities are those that a request declares; nil where it declares none.
+func clientCapabilities(m *wire.Message) json.RawMessage {
+	if m.Method == "initialize" {
+		return jsonraw.First(m.Params, "capabilities")
+	}
+	return jsonraw.First(jsonraw.First(m.Params, "_meta"), metaCapabilities)
+}
+
+// list notes which tools a list marks as read-only. One that any list does not mark is not.
+func (s *selection) list(x *wire.Exchange) {
+	tools, err := wire.ParseMessage(x.Response.Raw).ResultItems("tools")
+	if err != nil {
+		return
+	}
+	for _, raw := range tools {
+		if tool, bad := mcp.ParseTool(raw); bad == nil {
+			before, known := s.readOnly[tool.Name]
+			s.readOnly[tool.Name] = isSet(tool.Hints.ReadOnly) && (before || !known)
+		}
+	}
+}
+
+func isSet(hint *bool) bool { return hint != nil && *hint }
+
+// aim selects the server, and the recorded revision unless the user names one.
+func (s *selection) aim(f *cmdutil.Factory, o *options) wire.Outcome {
+	row := s.rows[0]
+	x, err := row.Exchange()
+	if err != nil || x == nil {
+		x = &wire.Exchange{}
+	}
+	if f.Protocol == "" && slices.Contains(client.Revisions(), row.Revision) {
+		f.Protocol = row.Revision
+	}
+	return o.Settle(f, recorded.Request{Row: row, Exchange: x, Capture: s.capture, Version: s.version})
+}

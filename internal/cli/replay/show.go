@@ -1,0 +1,283 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/redact"
+	"mcpc/internal/render/term"
+	"mcpc/internal/replay"
+	"mcpc/internal/wire"
+)
+
+// The limits of what is shown: the differences of one exchange, those of all in reports, and
+// the bytes of a value.
+const (
+	mostOfOne   = 20
+	mostShown   = 10_000
+	mostOfValue = 400
+)
+
+// A row is an item as it is shown, without secrets.
+type row struct {
+	Number      string       `json:"exchange"`
+	Verdict     string       `json:"verdict"`
+	Why         string       `json:"why,omitempty"`
+	Method      string       `json:"method"`
+	Name        string       `json:"name,omitempty"`
+	Was         float64      `json:"wasMs"`
+	Is          float64      `json:"isMs,omitempty"`
+	Differences []difference `json:"differences,omitempty"`
+	// More is how many differences are not listed.
+	More   int          `json:"more,omitempty"`
+	Counts match.Counts `json:"passed,omitempty"`
+}
+
+// A difference has its values as JSON texts, cut where they are long.
+type difference struct {
+	Path    string `json:"path"`
+	Pointer string `json:"pointer"`
+	How     string `json:"how"`
+	Was     string `json:"was,omitempty"`
+	Is      string `json:"is,omitempty"`
+}
+
+// A show gathers and writes what became of each request.
+type show struct {
+	f *cmdutil.Factory
+	o options
+	s *selection
+	// out is where the lines for a person go, nil where there are none.
+	out  io.Writer
+	text *bytes.Buffer // of -o
+	// rows are kept where a report needs them; shown counts their differences.
+	keep  bool
+	rows  []row
+	shown int
+
+	counts  map[replay.Verdict]int
+	passed  match.Counts
+	skipped map[string]int
+	target  string
+}
+
+func newShow(f *cmdutil.Factory, o options, s *selection) *show {
+	w := &show{f: f, o: o, s: s, counts: map[replay.Verdict]int{}, passed: match.Counts{}, skipped: map[string]int{}}
+	document := cmdutil.OneDocument(f)
+	w.keep = document || o.reports != (reports{})
+	switch {
+	case o.reports.files().OnStdout() != nil:
+		w.out = f.Stderr()
+	case document:
+	case f.Output != "":
+		w.text = &bytes.Buffer{}
+		w.out = w.text
+	default:
+		w.out = f.Stdout()
+	}
+	return w
+}
+
+// item shows one item.
+func (w *show) item(it item) {
+	w.counts[it.Verdict]++
+	w.passed.Add(it.Counts)
+	if it.Verdict == replay.Skipped {
+		w.skipped[it.Why]++
+	}
+	r := rowOf(it)
+	redact.Within(&w.f.Secrets, &r)
+	if w.out != nil && r.Why != interrupted {
+		w.line(r)
+	}
+	if !w.keep {
+		return
+	}
+	if w.shown += len(r.Differences); w.shown > mostShown {
+		r.More, r.Differences = r.More+len(r.Differences), nil
+	}
+	w.rows = append(w.rows, r)
+}
+
+func rowOf(it item) row {
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	r := row{Number: it.row.Number(), Verdict: string(it.Verdict), Why: it.Why, Method: it.row.Method, Name: it.row.Name, Was: ms(it.row.Duration), Is: ms(it.took), More: it.More}
+	for kind, n := range it.Counts {
+		if n > 0 && kind != match.Protocol {
+			if r.Counts == nil {
+				r.Counts = match.Counts{}
+			}
+			r.Counts[kind] = n
+		}
+	}
+	for i, d := range it.Differences {
+		if i == mostOfOne {
+			r.More += len(it.Differences) - i
+			break
+		}
+		r.Differences = append(r.Differences, difference{Path: d.Path, Pointer: d.Pointer, How: string(d.How), Was: excerpt(d.Was), Is: excerpt(d.Is)})
+	}
+	return r
+}
+
+// excerpt is a value as a text, "" where there is none.
+func excerpt(raw json.RawMessage) string {
+	if raw == nil {
+		return ""
+	}
+	return jsonraw.Excerpt(jsonraw.Compact(raw), mostOfValue)
+}
+
+// colours are those of verdicts.
+var colours = map[string]string{string(replay.Same): term.Green, string(replay.Differs): term.Red, string(replay.Worse): term.Red,
+	string(replay.Missing): term.Red, string(replay.Unmatched): term.Red, string(replay.Better): term.Green, string(replay.New): term.Green,
+	string(replay.Skipped): term.Dim, string(replay.NotRun): term.Yellow}
+
+// line writes the line of one exchange, and the table of its differences.
+func (w *show) line(r row) {
+	st := w.f.OutStyle
+	if w.out == w.f.Stderr() {
+		st = w.f.ErrStyle
+	}
+	w.f.Progress.Done()
+	cells := []string{r.Number, r.Verdict, strings.TrimSpace(r.Method + " " + r.Name), r.took(), r.Why}
+	for i := range cells {
+		cells[i] = term.Line(cells[i])
+	}
+	var b bytes.Buffer
+	if !st.Terminal {
+		b.WriteString(strings.TrimRight(strings.Join(cells, "\t"), "\t") + "\n")
+	} else {
+		text := term.Pad(cells[0], 6) + term.Gap + st.Paint(colours[r.Verdict], term.Pad(cells[1], 9)) + term.Gap + term.Pad(cells[2], 34) + term.Gap + term.Pad(cells[3], 22) + term.Gap + cells[4]
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	var table bytes.Buffer
+	var rows [][]string
+	for _, d := range r.Differences {
+		rows = append(rows, []string{d.Path, orNothing(d.Was), orNothing(d.Is)})
+	}
+	if r.More > 0 {
+		rows = append(rows, []string{fmt.Sprintf("and %d more", r.More), "", ""})
+	}
+	_ = term.Table(&table, st, []string{"path", "was", "is"}, rows)
+	for line := range strings.Lines(table.String()) {
+		b.WriteString("    " + line)
+	}
+	_, _ = w.out.Write(b.Bytes())
+}
+
+// took is how long the present answer took, and the recorded one.
+func (r row) took() string {
+	if r.Is == 0 {
+		return ""
+	}
+	of := func(ms float64) string { return term.Duration(time.Duration(ms * float64(time.Millisecond))) }
+	return of(r.Is) + ", was " + of(r.Was)
+}
+
+func orNothing(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	return value
+}
+
+// summary is the last line.
+func (w *show) summary() string {
+	n := 0
+	var parts []string
+	for _, v := range replay.Verdicts {
+		count := w.counts[v]
+		if n += count; count > 0 {
+			word := string(v)
+			if v == replay.Differs && count != 1 {
+				word = "differ"
+			}
+			parts = append(parts, fmt.Sprintf("%d %s", count, word))
+		}
+	}
+	text := fmt.Sprintf("%d replayed: %s", n, strings.Join(parts, ", "))
+	if passed := w.passed.String(); passed != "" {
+		text += "; " + passed
+		if w.o.match.file != "" && w.passed.Matched() > 0 {
+			text += " (" + filepath.Base(w.o.match.file) + ")"
+		}
+	}
+	return text
+}
+
+// finish writes the summary and the reports, and gives the ending; out is that of the
+// connection.
+func (w *show) finish(ctx context.Context, out wire.Outcome) error {
+	w.f.Progress.Done()
+	for why, n := range w.skipped {
+		if why == mayChange {
+			w.f.Note(english.Plural(n, "request") + " skipped because the tool may change something; --yes sends them")
+		}
+	}
+	text := w.f.Secrets.Text(w.summary())
+	if w.out != nil {
+		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
+	}
+	files := w.files(out)
+	err := files.Write()
+	switch stdout := files.OnStdout(); {
+	case stdout != nil:
+		err = cmdutil.Join(err, stdout.Print(w.f))
+	case w.out == nil:
+		err = cmdutil.Join(err, cmdutil.Print(ctx, w.f, cmdutil.Document(w.json(text), nil)))
+	case w.text != nil:
+		err = cmdutil.Join(err, cmdutil.Print(ctx, w.f, cmdutil.Answer{Human: func(to io.Writer, _ term.Style) error {
+			_, err := to.Write(w.text.Bytes())
+			return err
+		}}))
+	}
+	return cmdutil.Join(cmdutil.StdoutError(w.f), err, cmdutil.Exit(w.ending(out)))
+}
+
+// ending is that of the command.
+func (w *show) ending(out wire.Outcome) wire.Outcome {
+	failed, all := 0, 0
+	for v, n := range w.counts {
+		if all += n; v.Fails() {
+			failed += n
+		}
+	}
+	switch {
+	case !out.Good():
+		return out
+	case failed > 0:
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
+			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, all),
+			Hint: "--learn 3 --write-match FILE proposes matchers for what differs each time"}
+	case w.counts[replay.Skipped] == all:
+		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "all recorded requests were skipped", Many: true}
+		if w.skipped[mayChange] > 0 {
+			out.Hint = "--yes also sends what may change something"
+		}
+	}
+	return out
+}
+
+// json is the report as one document.
+func (w *show) json(summary string) json.RawMessage {
+	rows := append([]row{}, w.rows...)
+	raw, _ := jsonraw.Marshal(struct {
+		Summary   string                 `json:"summary"`
+		Counts    map[replay.Verdict]int `json:"counts"`
+		Passed    match.Counts           `json:"passed"`
+		Recording string                 `json:"recording"`
+		Exchanges []row                  `json:"exchanges"`
+	}{summary, w.counts, w.passed, w.s.capture.Path, rows})
+	return raw
+}

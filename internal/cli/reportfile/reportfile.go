@@ -1,0 +1,81 @@
+// Package reportfile writes the reports of a judgement to the files that the user names.
+package reportfile
+
+import (
+	"cmp"
+	"io"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A File is a report with its flag, "--junit", and the name that the user gave: "" for none,
+// "-" for standard output.
+type File struct {
+	Flag, Name string
+	Write      func(w io.Writer) error
+}
+
+// Files are the reports of one command.
+type Files []File
+
+// Settle refuses two reports on standard output; document is set where JSON goes there.
+func (files Files) Settle(document bool) error {
+	onStdout := ""
+	if document {
+		onStdout = "--json"
+	}
+	for _, file := range files {
+		if file.Name != "-" {
+			continue
+		}
+		if onStdout != "" {
+			return usage.New("only one report can go to stdout: "+onStdout+" or "+file.Flag+" -", wire.Hint("use "+file.Flag+" FILE"))
+		}
+		onStdout = file.Flag
+	}
+	return nil
+}
+
+// OnStdout is the report that goes to standard output, nil where none does.
+func (files Files) OnStdout() *File {
+	for i := range files {
+		if files[i].Name == "-" {
+			return &files[i]
+		}
+	}
+	return nil
+}
+
+// Writable refuses files that cannot be written, before anything is sent.
+func (files Files) Writable() wire.Outcome {
+	for _, file := range files {
+		if file.Name == "" || file.Name == "-" {
+			continue
+		}
+		if out := outfile.WritableAs(file.Flag, file.Name); !out.Good() {
+			return out
+		}
+	}
+	return wire.Outcome{}
+}
+
+// Print writes the report that goes to standard output.
+func (file File) Print(f *cmdutil.Factory) error {
+	return cmp.Or(file.Write(f.Stdout()), cmdutil.StdoutError(f))
+}
+
+// Write writes the reports with a file of their own.
+func (files Files) Write() error {
+	for _, file := range files {
+		if file.Name == "" || file.Name == "-" {
+			continue
+		}
+		if _, err := outfile.ReplaceBy(file.Name, file.Write); err != nil {
+			return cmdutil.Exit(usage.LocalIO("writing "+file.Name, usage.Bare(err)))
+		}
+	}
+	return nil
+}

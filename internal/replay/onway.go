@@ -1,0 +1,165 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match"
+	"mcpc/internal/wire"
+)
+
+// A Question is what a server requested while it worked on a request: by a request of its own,
+// or as an input request of a result.
+type Question struct {
+	// Key names it among those of one result; "" for a request of its own.
+	Key, Method string
+	Params      json.RawMessage
+	// Answer is the result that the client gave; nil where it gave none.
+	Answer json.RawMessage
+}
+
+// Questions are those of an exchange, in order, each once.
+func Questions(x *wire.Exchange) (all []Question) {
+	if x == nil {
+		return nil
+	}
+	var open []int    // input requests that were not answered yet
+	ids := []string{} // of the server's own requests, by question; "" for others
+	for _, f := range append(slices.Clone(x.Between), x.Response) {
+		if f.Raw == nil {
+			continue
+		}
+		m := wire.ParseMessage(f.Raw)
+		switch {
+		case m.Kind == wire.Request && f.Dir == wire.Received && elsewhere(x, f):
+		case m.Kind == wire.Request && f.Dir == wire.Received:
+			all, ids = append(all, Question{Method: m.Method, Params: m.Params}), append(ids, string(m.ID))
+		case m.Kind == wire.Response && f.Dir == wire.Received:
+			requests, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
+			for _, r := range requests {
+				method, _ := jsonraw.Text(jsonraw.First(r.Value, "method"))
+				open = append(open, len(all))
+				all, ids = append(all, Question{Key: r.Name, Method: method, Params: jsonraw.First(r.Value, "params")}), append(ids, "")
+			}
+		case f.Dir == wire.Sent && m.Kind == wire.Response:
+			if at := slices.Index(ids, string(m.ID)); at >= 0 {
+				all[at].Answer = m.Result
+			}
+		case f.Dir == wire.Sent && m.Kind == wire.Request:
+			answers := jsonraw.First(m.Params, "inputResponses")
+			for _, at := range open {
+				all[at].Answer = jsonraw.First(answers, all[at].Key)
+			}
+			if answers != nil {
+				open = nil
+			}
+		}
+	}
+	return all
+}
+
+// requests compares what the server requested on the way, but for the roots, which it may ask
+// for at any time and once for all requests.
+func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
+	anytime := func(q Question) bool { return q.Method == "roots/list" }
+	a, b := slices.DeleteFunc(Questions(was.Exchange), anytime), slices.DeleteFunc(Questions(is.Exchange), anytime)
+	c.Part, c.Name = match.Params, ""
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			r.unequal("server request", nil, jsonraw.Quote(b[i].Method), match.Added)
+		case i >= len(b):
+			r.unequal("server request", jsonraw.Quote(a[i].Method), nil, match.Removed)
+		case a[i].Method != b[i].Method:
+			r.unequal("server request", jsonraw.Quote(a[i].Method), jsonraw.Quote(b[i].Method), match.Changed)
+		default:
+			c.Method = a[i].Method
+			r.add(a[i].Method, match.Compare(a[i].Params, b[i].Params, c), level)
+		}
+	}
+}
+
+func (r *Report) unequal(path string, was, is json.RawMessage, how match.How) {
+	r.Differences = append(r.Differences, match.Difference{Path: path, Was: was, Is: is, How: how})
+}
+
+// aboutRequest are the notifications that a server sends because of a request; all others may
+// come at any time.
+var aboutRequest = []string{"notifications/progress", "notifications/message"}
+
+// notifications compares those of an exchange.
+func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
+	a, b := notified(was), notified(is)
+	if how == Kinds {
+		a, b = kinds(a), kinds(b)
+	}
+	if !slices.Equal(a, b) {
+		r.unequal("notifications", jsonraw.Quote(strings.Join(a, ", ")), jsonraw.Quote(strings.Join(b, ", ")), match.Changed)
+	}
+}
+
+// elsewhere reports a message that came over HTTP and not on the stream of its request: such
+// a one may come at any time.
+func elsewhere(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.Guessed(f) }
+
+// SameNotifications reports whether those of two exchanges are the same by their kinds.
+func SameNotifications(was, is *wire.Exchange) bool {
+	return slices.Equal(kinds(notified(was)), kinds(notified(is)))
+}
+
+// notified are the notifications that belong to an exchange, each as a text.
+func notified(x *wire.Exchange) (all []string) {
+	if x == nil {
+		return nil
+	}
+	for _, f := range x.Between {
+		m := wire.ParseMessage(f.Raw)
+		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) || elsewhere(x, f) {
+			continue
+		}
+		text := strings.TrimPrefix(m.Method, "notifications/")
+		if m.Method == "notifications/progress" {
+			text += " " + string(bytes.TrimSpace(jsonraw.First(m.Params, "progress")))
+		} else if level, ok := jsonraw.Text(jsonraw.First(m.Params, "level")); ok {
+			text += " " + level
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// kinds reduces notifications to which there were, with the first and the last progress, and
+// whether it ever went back.
+func kinds(all []string) (some []string) {
+	var progress []string
+	for _, text := range all {
+		if value, ok := strings.CutPrefix(text, "progress "); ok {
+			progress = append(progress, value)
+		} else if !slices.Contains(some, text) {
+			some = append(some, text)
+		}
+	}
+	slices.Sort(some)
+	if len(progress) == 0 {
+		return some
+	}
+	text := "progress " + progress[0] + " to " + progress[len(progress)-1]
+	for i := range progress[1:] {
+		if less(progress[i+1], progress[i]) {
+			text += ", not rising"
+			break
+		}
+	}
+	return append([]string{text}, some...)
+}
+
+// less orders two JSON numbers.
+func less(a, b string) bool {
+	x, err := strconv.ParseFloat(a, 64)
+	y, other := strconv.ParseFloat(b, 64)
+	return err == nil && other == nil && x < y
+}
