@@ -77,7 +77,10 @@ func otherOffer(c *connection, offered string, o wire.Outcome) string {
 // initialize sends the offer. The session id holds from the head of the answer
 // on: what has to be sent while its body is read belongs to the session.
 func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
-	capabilities := withTasks(c.s.opt.Capabilities, e.offered)
+	capabilities := c.s.opt.Capabilities
+	if !c.s.opt.Verbatim {
+		capabilities = withTasks(capabilities, e.offered)
+	}
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
 	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(c.s.opt.Version)) + `}`

@@ -53,6 +53,9 @@ type Options struct {
 	// Version is mcpc's own; Capabilities are those that this run can honour.
 	Version      string
 	Capabilities json.RawMessage
+	// Verbatim declares Capabilities as they are: of another client, without what this
+	// one adds.
+	Verbatim bool
 	// Extensions are ids of those that ask nothing of this run but to be declared with
 	// each request, in the era where that is how it is done.
 	Extensions []string

@@ -151,6 +151,8 @@ func (tr *transcript) option(line string) {
 		o.Fields = append(o.Fields, wire.Field{Name: name, Value: strings.TrimSpace(value)})
 	case "caps":
 		o.Capabilities = json.RawMessage(value)
+	case "verbatim":
+		o.Capabilities, o.Verbatim = json.RawMessage(value), true
 	case "standing":
 		o.GetStream = true
 	case "declared":

@@ -38,7 +38,7 @@ func offer(f host.Answers, person bool) json.RawMessage {
 func respondTo(c *Conn, opt *client.Options, how Options) error {
 	if how.As != nil {
 		opt.Capabilities, opt.Asker, c.Promised = how.As.Capabilities, how.As.Asker, how.As.Capabilities
-		opt.GetStream, opt.Reconnected = mayBeAsked(*opt), how.As.Renewed
+		opt.Verbatim, opt.GetStream, opt.Reconnected = true, mayBeAsked(*opt), how.As.Renewed
 		return nil
 	}
 	var saved *host.Answers
