@@ -30,7 +30,14 @@ func run(ctx context.Context, kind string, rest []string) error {
 	answer := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "go-client", Version: "1.8.0"}, &mcp.ClientOptions{ElicitationHandler: answer})
+	// The last is sent with the result, and may be handled after it.
+	told := func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+		if req.Params.Progress < req.Params.Total {
+			print("told", req.Params, nil)
+		}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "go-client", Version: "1.8.0"},
+		&mcp.ClientOptions{ElicitationHandler: answer, ProgressNotificationHandler: told})
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: rest[0]}
 	if kind == "stdio" {
 		transport = &mcp.CommandTransport{Command: exec.Command(rest[0], rest[1:]...)}
@@ -39,25 +46,36 @@ func run(ctx context.Context, kind string, rest []string) error {
 	if err != nil {
 		return err
 	}
-	var names []string
 	for tool, err := range session.Tools(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		names = append(names, tool.Name)
+		print("tool", tool, err)
 	}
-	print("tools", names, nil)
 	for _, call := range []mcp.CallToolParams{
 		{Name: "echo", Arguments: map[string]any{"message": "Grüße \u0000\u2028 \"x\""}},
 		{Name: "echo", Arguments: map[string]any{"message": strings.Repeat("x", 300_000)}},
 		{Name: "get-sum", Arguments: map[string]any{"a": 1, "b": 0.1}},
 		{Name: "trigger-long-running-operation", Arguments: map[string]any{"duration": 0.3, "steps": 3}},
 		{Name: "ask-name", Arguments: map[string]any{}},
+		{Name: "trigger-elicitation-request", Arguments: map[string]any{}},
+		{Name: "get-sum", Arguments: map[string]any{"a": "one"}},
 		{Name: "no-such-tool", Arguments: map[string]any{}},
 	} {
 		call.SetProgressToken(call.Name)
 		result, err := session.CallTool(ctx, &call)
 		print(call.Name, result, err)
+	}
+	for resource, err := range session.Resources(ctx, nil) {
+		print("resource", resource, err)
+	}
+	for prompt, err := range session.Prompts(ctx, nil) {
+		print("prompt", prompt, err)
+	}
+	for _, uri := range []string{"peer://note", "demo://resource/dynamic/text/1"} {
+		result, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+		print(uri, result, err)
+	}
+	for _, name := range []string{"greeting", "simple-prompt"} {
+		result, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: map[string]string{"name": "Ada"}})
+		print(name, result, err)
 	}
 	_ = session.Close() // some servers die of a signal only
 	return nil
