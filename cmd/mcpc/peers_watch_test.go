@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -118,10 +119,18 @@ func (b *notedBody) Read(to []byte) (int, error) {
 }
 
 // watching starts mcpc proxy before a URL and gives its own, and its recording.
-func watching(t *testing.T, to string) (at, record string, stop func()) {
+func watching(t *testing.T, to string) (at, record string, stop func() string) {
 	t.Helper()
 	record = filepath.Join(t.TempDir(), "traffic")
-	cmd := exec.Command("mcpc", "proxy", "--to", to, "--listen", "127.0.0.1:0", "--record", record)
+	at, stop = listening(t, "proxy", "--to", to, "--listen", "127.0.0.1:0", "--record", record)
+	return at, record, stop
+}
+
+// listening starts mcpc as a server and gives its URL, and what it printed once
+// it was interrupted.
+func listening(t *testing.T, args ...string) (at string, ended func() string) {
+	t.Helper()
+	cmd := exec.Command("mcpc", args...)
 	cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -130,18 +139,32 @@ func watching(t *testing.T, to string) (at, record string, stop func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	_, rest, ok := strings.Cut(line, "listening on ")
-	if err != nil || !ok {
-		t.Fatalf("%q %v", line, err)
-	}
-	at, _, _ = strings.Cut(rest, " for ")
-	stop = sync.OnceFunc(func() {
+	found, all := make(chan string, 1), make(chan string, 1)
+	go func() {
+		var text strings.Builder
+		lines := bufio.NewScanner(stderr)
+		for told := false; lines.Scan(); {
+			text.WriteString(lines.Text() + "\n")
+			if _, rest, ok := strings.Cut(lines.Text(), "listening on "); ok && !told {
+				told = true
+				found <- strings.Fields(rest)[0]
+			}
+		}
+		close(found)
+		all <- text.String()
+	}()
+	ended = sync.OnceValue(func() string {
 		_ = cmd.Process.Signal(syscall.SIGINT)
+		text := <-all
 		_ = cmd.Wait()
+		return text
 	})
-	t.Cleanup(stop)
-	return at, record, stop
+	t.Cleanup(func() { ended() })
+	at, ok := <-found
+	if !ok {
+		t.Fatalf("mcpc %q does not listen:\n%s", args, ended())
+	}
+	return at, ended
 }
 
 // peerClients are command lines to which a target's words are added.
@@ -168,7 +191,12 @@ func clientSays(t *testing.T, client []string, target ...string) string {
 	if err != nil || !bytes.Contains(out, []byte("get-sum")) {
 		t.Fatalf("%q: %v\n%s\n%s", argv, err, out, stderr.String())
 	}
-	return string(out)
+	return withoutTimes(string(out))
+}
+
+// withoutTimes leaves out the time of day in the text of a resource.
+func withoutTimes(text string) string {
+	return regexp.MustCompile(`\d+:\d\d:\d\d [AP]M`).ReplaceAllString(text, "TIME")
 }
 
 // rowsByMethod counts the rows of a recording that came to an end. A client may be

@@ -1,0 +1,136 @@
+//go:build peers
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Real clients talk to real servers, and what was recorded of it is then played to
+// the same clients by mcpc mock, and sent to the same servers by mcpc replay.
+
+// A peerSession is what one client did with one server, recorded.
+type peerSession struct {
+	client string
+	server peer
+	// argv starts the client, with the words of a target after it.
+	argv []string
+	// to names the server, as mcpc takes it.
+	to []string
+	// record is the recording of a tap or a proxy, said is what the client printed.
+	record, said string
+}
+
+// eachPeerSession records a session of each client with two servers, of which one
+// speaks the older revisions only, over both transports, and gives it to a subtest.
+// The third server has lists of several pages.
+func eachPeerSession(t *testing.T, subtest func(t *testing.T, s peerSession)) {
+	t.Helper()
+	clients := peerClients(t)
+	script, err := filepath.Abs(filepath.Join("..", "..", ".peers", "inspector", "session.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients["inspector"] = []string{"node", script}
+	for client, argv := range clients {
+		servers := []string{"everything-stdio", "everything-http", "ts-server-stdio", "ts-server-http"}
+		if client == "go" || client == "ts-v2" {
+			servers = append(servers, "go-sdk-stdio", "go-sdk-events")
+		}
+		for _, server := range servers {
+			t.Run(client+" "+server, func(t *testing.T) {
+				t.Parallel()
+				s := peerSession{client: client, server: peerNamed(t, server), argv: argv}
+				s.recorded(t)
+				subtest(t, s)
+			})
+		}
+	}
+}
+
+// recorded runs the client with its server behind a tap or a proxy.
+func (s *peerSession) recorded(t *testing.T) {
+	t.Helper()
+	s.to = s.server.start(t)
+	if s.server.transport == "stdio" {
+		s.record = filepath.Join(t.TempDir(), "traffic")
+		s.said = s.says(t, append([]string{"stdio", "mcpc", "tap", "--record", s.record}, s.to...)...)
+		return
+	}
+	at, record, stop := watching(t, s.to[1])
+	s.record, s.said = record, s.says(t, "http", at)
+	stop()
+}
+
+// era is that of the session: the first client speaks no revision without a handshake.
+func (s *peerSession) era() string {
+	if s.server.newest < "2026" || s.client == "ts-v1" {
+		return "legacy"
+	}
+	return "modern"
+}
+
+// says runs the client and gives what it printed.
+func (s *peerSession) says(t *testing.T, target ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	argv := append(slices.Clone(s.argv), target...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%q: %v\n%s", argv, err, stderr.String())
+	}
+	return string(out)
+}
+
+// ofAnEra are the members of a result that only one of the eras has.
+var ofAnEra = regexp.MustCompile(`"_meta":\{"io.modelcontextprotocol/serverInfo":\{[^}]*\}\},?|"ttlMs":\d+,?|"cacheScope":"[a-z]*",?|"resultType":"complete",?`)
+
+// TestPeerSessionsFromTheMock: a client prints the same, to the byte, whether it talks to
+// the server or to the recording. In the other era than that of the recording the
+// members are left out that only one of them has.
+func TestPeerSessionsFromTheMock(t *testing.T) {
+	t.Parallel()
+	eachPeerSession(t, func(t *testing.T, s peerSession) {
+		for _, era := range []string{"legacy", "modern"} {
+			if era == "modern" && s.client == "ts-v1" {
+				continue
+			}
+			t.Run(era, func(t *testing.T) {
+				want, got := s.said, s.fromTheMock(t, era)
+				if s.era() != era {
+					want, got = ofAnEra.ReplaceAllString(want, ""), ofAnEra.ReplaceAllString(got, "")
+				}
+				if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("what the client saw (-server +mock):\n%s", diff)
+				}
+			})
+		}
+	})
+}
+
+// fromTheMock runs the client with the recording as its server.
+func (s *peerSession) fromTheMock(t *testing.T, era string) string {
+	t.Helper()
+	words := []string{"mock", s.record, "--era", era, "--latency", "as-recorded"}
+	if s.server.transport == "stdio" {
+		return s.says(t, append([]string{"stdio", "mcpc"}, append(words, "--stdio")...)...)
+	}
+	at, ended := listening(t, append(words, "--listen", "127.0.0.1:0")...)
+	said := s.says(t, "http", at)
+	t.Logf("%s", ended())
+	return said
+}
