@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -143,10 +144,10 @@ func strip(value any) {
 	}
 }
 
-// TestPeerSessionsFromTheMock: a client prints the same, to the byte, whether it talks to
-// the server or to the recording. In the other era than that of the recording, what belongs
-// to an era is left out.
-func TestPeerSessionsFromTheMock(t *testing.T) {
+// TestPeerSessionsPlayed: a client prints the same, to the byte, whether it talks to the
+// server or to the recording. In the other era than that of the recording, what belongs
+// to an era is left out. The server gives the recorded answers again.
+func TestPeerSessionsPlayed(t *testing.T) {
 	t.Parallel()
 	eachPeerSession(t, func(t *testing.T, s peerSession) {
 		for _, era := range []string{"legacy", "modern"} {
@@ -163,6 +164,11 @@ func TestPeerSessionsFromTheMock(t *testing.T) {
 				}
 			})
 		}
+		t.Run("replay", s.replayed)
+		t.Run("replay changed", s.changed)
+		if s.server.transport == "stdio" && s.server.newest > "2026" {
+			t.Run("replay in the other era", s.replayedInTheOtherEra)
+		}
 	})
 }
 
@@ -177,4 +183,86 @@ func (s *peerSession) fromTheMock(t *testing.T, era string) string {
 	said := s.says(t, "http", at)
 	t.Logf("%s", ended())
 	return said
+}
+
+// A replayReport is what mcpc replay --json says.
+type replayReport struct {
+	Counts    map[string]int
+	Passed    map[string]int
+	Exchanges []struct {
+		Exchange, Verdict, Method, Name, Why string
+		Differences                          []struct{ Path string }
+	}
+}
+
+// replayed sends the recording to its own server: all answers are the same, but for a time
+// of day that a rule names. What the client gave up, such as a subscription, is not sent.
+func (s *peerSession) replayed(t *testing.T) {
+	rules := filepath.Join(t.TempDir(), "time.mcpc-match.yaml")
+	text := "resources/read demo://resource/dynamic/text/1:\n" +
+		`  .contents[0].text: 'regex ^Resource 1: This is a plaintext resource created at \d+:\d\d:\d\d [AP]M$'` + "\n"
+	if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.same(t, s.record, "--match-file", rules)
+}
+
+// replayedInTheOtherEra: what only one of the eras has is no difference.
+func (s *peerSession) replayedInTheOtherEra(t *testing.T) {
+	revision := map[string]string{"legacy": "2026-07-28", "modern": "2025-11-25"}[s.era()]
+	for kind, n := range s.same(t, s.record, "--protocol", revision).Passed {
+		if n > 0 && kind != "protocol" && kind != "bound" {
+			t.Errorf("%d values were let pass: %s", n, kind)
+		}
+	}
+}
+
+// same fails the test unless all that was sent is the same.
+func (s *peerSession) same(t *testing.T, record string, flags ...string) (report replayReport) {
+	t.Helper()
+	report, out := s.replay(t, 0, record, flags...)
+	for _, x := range report.Exchanges {
+		if x.Verdict != "same" && (x.Verdict != "skipped" || x.Why != "it was cancelled") {
+			t.Errorf("%+v", x)
+		}
+	}
+	if report.Counts["same"] < 10 {
+		t.Errorf("%v\n%s", report.Counts, out)
+	}
+	return report
+}
+
+// changed replays a recording in which one value is another one: it is the only difference.
+func (s *peerSession) changed(t *testing.T) {
+	recorded, err := os.ReadFile(s.record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "changed")
+	if err := os.WriteFile(other, bytes.Replace(recorded, []byte("Echo: Gr"), []byte("Echo: Br"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	report, out := s.replay(t, 1, other, "method:tools/call", "name:echo")
+	var paths []string
+	for _, x := range report.Exchanges {
+		for _, d := range x.Differences {
+			paths = append(paths, x.Name+d.Path)
+		}
+	}
+	if want := []string{"echo.content[0].text"}; !slices.Equal(paths, want) {
+		t.Errorf("differences at %q, want %q\n%s", paths, want, out)
+	}
+}
+
+// replay sends a recording to the server of the session.
+func (s *peerSession) replay(t *testing.T, code int, record string, words ...string) (report replayReport, out string) {
+	t.Helper()
+	args := append([]string{"replay", record, "--yes", "--json"}, words...)
+	to := s.to
+	if to[0] == "-s" {
+		to = []string{"--to", to[1]}
+	}
+	r := newProgram(t).want(code, append(args, to...)...)
+	mustUnmarshal(t, r.stdout, &report)
+	return report, r.stdout
 }
