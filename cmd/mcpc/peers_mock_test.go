@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,11 +38,7 @@ type peerSession struct {
 func eachPeerSession(t *testing.T, subtest func(t *testing.T, s peerSession)) {
 	t.Helper()
 	clients := peerClients(t)
-	script, err := filepath.Abs(filepath.Join("..", "..", ".peers", "inspector", "session.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	clients["inspector"] = []string{"node", script}
+	clients["inspector"] = []string{"node", filepath.Join(peersDir(t), "inspector", "session.mjs")}
 	for client, argv := range clients {
 		servers := []string{"everything-stdio", "everything-http", "ts-server-stdio", "ts-server-http"}
 		if client == "go" || client == "ts-v2" {
@@ -168,6 +165,7 @@ func TestPeerSessionsPlayed(t *testing.T) {
 		t.Run("replay changed", s.changed)
 		if s.server.transport == "stdio" && s.server.newest > "2026" {
 			t.Run("replay in the other era", s.replayedInTheOtherEra)
+			t.Run("replay half", s.replayedHalf)
 		}
 	})
 }
@@ -251,6 +249,23 @@ func (s *peerSession) changed(t *testing.T) {
 	}
 	if want := []string{"echo.content[0].text"}; !slices.Equal(paths, want) {
 		t.Errorf("differences at %q, want %q\n%s", paths, want, out)
+	}
+}
+
+// replayedHalf replays to a server that ends after nine messages: the rest is not run,
+// and a reader of JUnit from npm counts it as skipped.
+func (s *peerSession) replayedHalf(t *testing.T) {
+	const nine = `n=0; while [ $n -lt 9 ] && IFS= read -r line; do printf "%s\\n" "$line"; n=$((n+1)); done`
+	half := peerSession{to: append([]string{"--", "sh", "-c", nine + ` | "$@"`, "sh"}, s.to[1:]...)}
+	junit := filepath.Join(t.TempDir(), "replay.xml")
+	report, out := half.replay(t, 7, s.record, "--junit", junit)
+	counts := report.Counts
+	if counts["same"] < 4 || counts["missing"] != 1 || counts["not run"] < 4 {
+		t.Errorf("%v\n%s", counts, out)
+	}
+	read, err := exec.Command("node", filepath.Join(peersDir(t), "reports", "junit.mjs"), junit).CombinedOutput()
+	if want := fmt.Sprintf(" %d\n", counts["not run"]+counts["skipped"]); err != nil || !strings.HasSuffix(string(read), want) {
+		t.Errorf("%v: %s, want %s", err, read, want)
 	}
 }
 

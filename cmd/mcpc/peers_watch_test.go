@@ -170,15 +170,22 @@ func listening(t *testing.T, args ...string) (at string, ended func() string) {
 // peerClients are command lines to which a target's words are added.
 func peerClients(t *testing.T) map[string][]string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", ".peers"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := peersDir(t)
 	return map[string][]string{
 		"ts-v1": {"node", filepath.Join(dir, "ts-clients", "v1.mjs")},
 		"ts-v2": {"node", filepath.Join(dir, "ts-clients", "v2.mjs")},
 		"go":    {filepath.Join(dir, "bin", "go-client")},
 	}
+}
+
+// peersDir is where scripts/peers.sh installs.
+func peersDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".peers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func clientSays(t *testing.T, client []string, target ...string) string {
