@@ -62,10 +62,7 @@ func newVisitor(t *testing.T, target string) visitor {
 	t.Helper()
 	dir := t.TempDir()
 	v := visitor{program: newProgram(t), browser: "visitor-browser", log: filepath.Join(dir, "browser.log"), told: &strings.Builder{}}
-	script, err := filepath.Abs(filepath.Join("..", "..", ".peers", "ts-auth", "browser.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := filepath.Join(peersDir(t), "ts-auth", "browser.mjs")
 	wrapper(t, dir, v.browser, "exec node "+shellWords([]string{script, v.log})+` "$@"`) // $BROWSER is split at blanks
 	v.env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "CHROMIUM=" + mustHave(t, "chromium"), "BROWSER=" + v.browser, "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR=", "CI=", "MCPC_TOKEN="}
 	v.shown = strings.NewReplacer(v.state, "STATE")

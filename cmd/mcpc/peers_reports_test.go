@@ -25,10 +25,7 @@ func TestPeerReadsJUnit(t *testing.T) {
 	if _, err := fmt.Sscan(string(out), &errors, &skipped, &skippedSteps, &steps); err != nil || errors == 0 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	script, err := filepath.Abs(filepath.Join("..", "..", ".peers", "reports", "junit.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := filepath.Join(peersDir(t), "reports", "junit.mjs")
 	read, err := exec.Command("node", script, file).CombinedOutput()
 	want := fmt.Sprint(steps+len(lint.Rules()), errors, steps+len(lint.Rules()), errors, skipped+skippedSteps)
 	if got := strings.TrimSpace(string(read)); err != nil || got != want {
