@@ -80,7 +80,7 @@ func (s *peerSession) era() string {
 // says runs the client and gives what it printed.
 func (s *peerSession) says(t *testing.T, target ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience) // the Inspector waits 2 s for a server, seven times
 	defer cancel()
 	argv := append(slices.Clone(s.argv), target...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -89,7 +89,7 @@ func (s *peerSession) says(t *testing.T, target ...string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Errorf("%q: %v\n%s", argv, err, stderr.String())
+		t.Fatalf("%q: %v\n%s\n%s", argv, err, out, stderr.String())
 	}
 	return string(out)
 }
