@@ -88,7 +88,7 @@ func (s *peerSession) says(t *testing.T, target ...string) string {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
+	if err != nil || strings.Contains(stderr.String(), "miss: ") {
 		t.Fatalf("%q: %v\n%s\n%s", argv, err, out, stderr.String())
 	}
 	return string(out)
@@ -173,13 +173,15 @@ func TestPeerSessionsPlayed(t *testing.T) {
 // fromTheMock runs the client with the recording as its server.
 func (s *peerSession) fromTheMock(t *testing.T, era string) string {
 	t.Helper()
-	words := []string{"mock", s.record, "--era", era, "--latency", "as-recorded"}
+	words := []string{"mock", s.record, "--era", era}
 	if s.server.transport == "stdio" {
 		return s.says(t, append([]string{"stdio", "mcpc"}, append(words, "--stdio")...)...)
 	}
 	at, ended := listening(t, append(words, "--listen", "127.0.0.1:0")...)
 	said := s.says(t, "http", at)
-	t.Logf("%s", ended())
+	if text := ended(); strings.Contains(text, "miss: ") {
+		t.Error(text)
+	}
 	return said
 }
 
