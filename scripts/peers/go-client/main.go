@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,12 +31,8 @@ func run(ctx context.Context, kind string, rest []string) error {
 	answer := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
 	}
-	// The last is sent with the result, and may be handled after it.
-	told := func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
-		if req.Params.Progress < req.Params.Total {
-			print("told", req.Params, nil)
-		}
-	}
+	progress := make(chan *mcp.ProgressNotificationParams, 100)
+	told := func(_ context.Context, req *mcp.ProgressNotificationClientRequest) { progress <- req.Params }
 	client := mcp.NewClient(&mcp.Implementation{Name: "go-client", Version: "1.8.0"},
 		&mcp.ClientOptions{ElicitationHandler: answer, ProgressNotificationHandler: told})
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: rest[0]}
@@ -62,6 +59,17 @@ func run(ctx context.Context, kind string, rest []string) error {
 		call.SetProgressToken(call.Name)
 		result, err := session.CallTool(ctx, &call)
 		print(call.Name, result, err)
+		if call.Name != "trigger-long-running-operation" {
+			continue
+		}
+		for range 3 { // they may be handled after the result
+			select {
+			case told := <-progress:
+				print("told", told, nil)
+			case <-time.After(10 * time.Second):
+				print("told", nil, nil)
+			}
+		}
 	}
 	for resource, err := range session.Resources(ctx, nil) {
 		print("resource", resource, err)
