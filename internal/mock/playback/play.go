@@ -3,6 +3,7 @@ package playback
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
@@ -70,11 +71,25 @@ func (y *play) waits() bool {
 		return true
 	}
 	for _, s := range y.steps {
-		if s.asks != nil && !y.c.stateless {
+		if s.note != nil || s.asks != nil && !y.c.stateless {
 			return true
 		}
 	}
 	return false
+}
+
+// noteGap is how long at most a client has for a notification before the next message comes, whatever the
+// pace: the SDKs in TypeScript forget progress that they read at once with the response.
+const noteGap = 10 * time.Millisecond
+
+// gap is the pause before a step.
+func (y *play) gap(i int) time.Duration {
+	s := y.steps[i]
+	d := y.p.o.Pace.of(s.wait, s.end != nil)
+	if i > 0 && y.steps[i-1].note != nil {
+		d = max(d, min(s.wait, noteGap))
+	}
+	return d
 }
 
 // run plays from a step on, and gives the response; nil where the client gave up. A request that was
@@ -83,7 +98,7 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 	y.send = send
 	for i := from; i < len(y.steps); i++ {
 		s := y.steps[i]
-		if !pause(ctx, y.p.o.Pace.of(s.wait, s.end != nil)) {
+		if !pause(ctx, y.gap(i)) {
 			return nil
 		}
 		switch {

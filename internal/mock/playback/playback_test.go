@@ -527,3 +527,24 @@ func TestLogLevels(t *testing.T) {
 	< {"method":"notifications/message","params":{"level":"error","data":2}}
 	< {"id":5,"result":{"resultType":"complete"}}`)
 }
+
+// The clients in TypeScript drop progress that they read at once with the response.
+func TestANotificationIsFollowedByAPause(t *testing.T) {
+	recorded := recordingOf(talk(`
+	> {"id":1,"method":"tools/call","params":{"name":"tea","_meta":{"progressToken":1}}}
+	< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+	< {"id":1,"result":{"content":[]}}`))
+	for _, c := range []struct {
+		pace Pace
+		want [2]time.Duration
+	}{{Pace{}, [2]time.Duration{0, noteGap}}, {Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
+		p, _ := player(t, recorded, func(o *Options) { o.Pace = c.pace })
+		y, err := p.open(0, client{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]time.Duration{y.gap(0), y.gap(1)}; got != c.want || !y.waits() {
+			t.Errorf("%+v: pauses of %v, want %v", c.pace, got, c.want)
+		}
+	}
+}
