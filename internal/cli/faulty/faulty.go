@@ -38,10 +38,16 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.control, "control", "", "`socket` for mcpc fault, which changes the rules meanwhile")
 }
 
-// Words are the flags as words of a command line: those of a command that passes them on to
-// mcpc tap.
-func (o *Options) Words() (words []string) {
+// Words are the flags as words of a command line, for a command of mcpc that is started with
+// them. Its stderr is not shown, so that a report needs a file.
+func (o *Options) Words(f *cmdutil.Factory) (words []string, err error) {
+	if o.report == "-" {
+		return nil, usage.New("the server's stderr is not shown, so --fault-report needs a file", "--fault-report faults.json")
+	}
 	for _, r := range o.rules {
+		if _, err := Read(f, r); err != nil {
+			return nil, WrongRule(err)
+		}
 		words = append(words, "--fault", r)
 	}
 	for _, flag := range [][2]string{{"--fault-seed", o.seed}, {"--fault-report", o.report}, {"--control", o.control}} {
@@ -49,7 +55,7 @@ func (o *Options) Words() (words []string) {
 			words = append(words, flag[0], flag[1])
 		}
 	}
-	return words
+	return words, nil
 }
 
 // Asked reports that there are rules, or may be later.

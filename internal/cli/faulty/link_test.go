@@ -38,8 +38,11 @@ func TestBetween(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.AddFlags(flags)
 	words := []string{"--fault", "when method:tools/call #2 do status 503", "--fault-seed", "7", "--fault-report", report}
-	if err := flags.Parse(words); err != nil || !slices.Equal(o.Words(), words) {
-		t.Fatal(err, o.Words())
+	if err := flags.Parse(words); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := o.Words(f); err != nil || !slices.Equal(got, words) {
+		t.Fatal(got, err)
 	}
 	s, err := o.Start(f, fault.HTTP)
 	if err != nil {

@@ -167,9 +167,10 @@ func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison) (s r
 }
 
 // ends reports an outcome after which nothing more can be asked, while the recorded request did
-// not end so.
+// not end so. A server that answers with an HTTP status is there.
 func ends(row *capture.Row, out wire.Outcome) bool {
-	return (out.Kind == wire.Transport || out.Kind == wire.Auth || out.Kind == wire.Signal) && row.Channel != string(out.Kind)
+	gone := out.Kind == wire.Transport && out.HTTP == nil || out.Kind == wire.Auth || out.Kind == wire.Signal
+	return gone && row.Channel != string(out.Kind)
 }
 
 // result is that of a response, nil where there is none.

@@ -5,6 +5,7 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/reportfile"
@@ -35,6 +37,7 @@ type options struct {
 	learn   int
 	write   string // of --write-match
 	reports reports
+	faults  faulty.Options
 	// parallel is how many requests are under way at a time.
 	parallel int
 }
@@ -68,11 +71,11 @@ answers with the recorded ones. CAPTURE is a file, FILE#3, the number of a run,
 42.3, or "last"; a FILTER (mcpc help filters) selects exchanges.
 
 The requests are sent over one new connection, in the recorded order and the
-recorded revision; --protocol selects another one. Ids,
-cursors, task ids and request states of the recording are replaced by those that
-the server gives now. Requests of the server (forms, sampling, roots) get the
-recorded answers. A tool is called only if the server and the recording both
-mark it as read-only; --yes calls all of them.
+recorded revision; --protocol selects another one. Ids, cursors, task ids and
+request states of the recording are replaced by those that the server gives now.
+Requests of the server (forms, sampling, roots) get the recorded answers. A tool
+is called only if the server and the recording both mark it as read-only; --yes
+calls all of them.
 
   same       the answer has the same values
   differs    it has others: a table shows where
@@ -80,7 +83,7 @@ mark it as read-only; --yes calls all of them.
   better     the other way
   new        only now there is an answer
   missing    there was an answer, and now there is none
-  unmatched  it failed with a handle of the recording that the server did not give
+  unmatched  it failed with a recorded handle that the server did not give
   skipped    it was not sent, with the reason
 
 What may differ is named in a file of matchers (--match-file) or with --ignore,
@@ -114,21 +117,22 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	flags.StringSliceVar(&o.only, "only", nil, "send these `methods` only")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "also send what may change something, without a confirmation")
-	flags.StringVar(&o.match.level, "match", "strict", "how values are compared: strict, or exact for the bytes")
+	flags.StringVar(&o.match.level, "match", "strict", "how to compare `values`: strict, or exact for the bytes")
 	flags.StringVar(&o.match.file, "match-file", "", "`file` of matchers, *.mcpc-match.yaml")
 	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")
 	flags.StringArrayVar(&o.match.bind, "bind", nil, "the value at a `path` of a result is a handle for later requests")
-	flags.StringVar(&o.match.compare, "compare", "result", "what is compared: result, schema (members and types) or status")
+	flags.StringVar(&o.match.compare, "compare", "result", "`part` to compare: result, schema (members and types) or status")
 	flags.BoolVar(&o.match.inOrder, "strict-notifications", false, "compare number and order of the notifications")
 	flags.StringVar(&o.match.maxSlowdown, "max-slowdown", "", "fail if an answer takes so many `times` as long as recorded, e.g. 2x")
 	flags.IntVarP(&o.parallel, "parallel", "p", 1, "number of concurrent requests, 1 to 64; above 1 notifications are not compared")
-	flags.StringVar(&o.pace, "pace", "max", "when to send: max (at once) or as-recorded")
+	flags.StringVar(&o.pace, "pace", "max", "`pace` of sending: max (at once) or as-recorded")
 	flags.StringVar(&o.update, "update", "", "write a recording with the new answers to a new `file`")
 	flags.IntVar(&o.learn, "learn", 0, "replay `N` times, and propose matchers for what differed")
 	flags.StringVar(&o.write, "write-match", "", "write the proposed matchers to a new `file`")
 	flags.StringVar(&o.reports.junit, "junit", "", "write a JUnit report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
+	o.faults.AddFlags(flags)
 	_ = cmd.RegisterFlagCompletionFunc("to", complete.CompleteServer(nil))
 }
 
@@ -196,6 +200,15 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if o.update != "" {
 		f.RecordTo = o.update
 	}
+	end, err := o.putFaults(ctx, f)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.replayed(ctx, f, o, judge), end())
+}
+
+// replayed replays a selection, and shows what became of it.
+func (s *selection) replayed(ctx context.Context, f *cmdutil.Factory, o options, judge judgement) error {
 	if o.learn > 0 {
 		return learn(ctx, f, o, s, judge)
 	}

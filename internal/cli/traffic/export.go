@@ -59,9 +59,9 @@ NUMBER it selects from all exchanges of that NUMBER's run.
   mcpc-yaml  saved calls for mcpc run, which expect the same kind of outcome
   jsonl      a capture file, as described in docs/capture.md
   markdown   a report, for an issue
-  bundle     one redacted file for a colleague: a web page that needs no network,
-             and an archive that every mcpc command takes as a FILE; it hides
-             more than a recording does, and asks before it writes
+  bundle     one redacted file for a colleague: a web page that needs no
+             network, and an archive that every mcpc command takes as a FILE; it
+             hides more than a recording does, and asks before it writes
   mock-script
              a script for mcpc mock
 
@@ -70,9 +70,9 @@ that says how to set them.
 
 --check FILE searches any file, or - for stdin, for secrets: the values of
 --redact-file, secrets of the environment, stored tokens and session ids, and
-everything that is named like a secret or looks like one. Of a bundle it searches
-all members. It prints their positions, not their values, and exits with 1 if
-there are any.`,
+everything that is named like a secret or looks like one. Of a bundle it
+searches all members. It prints their positions, not their values, and exits
+with 1 if there are any.`,
 		Example: `  mcpc export last --as curl
   mcpc export 1 --as har -o call.har
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml

@@ -1,0 +1,63 @@
+package replay
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"slices"
+
+	"mcpc/internal/capture/fault"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// putFaults puts the fault rules between the replay and its server: mcpc tap before a command, and before
+// a URL a proxy on this machine. end ends them, and writes their report.
+func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func() error, err error) {
+	end = func() error { return nil }
+	if !o.faults.Asked() || o.Argv != nil || f.Server == connect.DemoEndpoint {
+		if o.faults.Asked() {
+			return end, o.startWithFaults(f)
+		}
+		_, err := o.faults.Start(f, fault.HTTP) // refuses a report on nothing
+		return end, err
+	}
+	to, err := url.Parse(f.Server)
+	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
+		return end, usage.New("--fault needs the server's URL or command", wire.Run("proxy --fault RULES --to TARGET")+" puts faults before any server")
+	}
+	s, err := o.faults.Start(f, fault.HTTP)
+	if err != nil {
+		return end, err
+	}
+	at, end, out := s.Between(ctx, to)
+	if !out.Good() {
+		return end, cmdutil.Exit(out)
+	}
+	f.Server = at.String()
+	return end, nil
+}
+
+// startWithFaults has the server's command started by one that has the rules.
+func (o *options) startWithFaults(f *cmdutil.Factory) error {
+	self, err := os.Executable()
+	if err != nil {
+		return cmdutil.Exit(usage.LocalIO("finding mcpc", err))
+	}
+	words, err := o.faults.Words(f)
+	if err != nil {
+		return err
+	}
+	if f.State != "" {
+		words = append(words, "--state", f.State)
+	}
+	if o.Argv == nil {
+		o.Argv = slices.Concat([]string{self, "demo", "--stdio"}, words)
+		f.Server, f.ServerGiven = "", false
+		return nil
+	}
+	o.Argv = slices.Concat([]string{self, "tap"}, words, []string{"--"}, o.Argv)
+	return nil
+}
