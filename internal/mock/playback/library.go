@@ -25,7 +25,8 @@ type library struct {
 	all     []Recorded
 	index   *match.Index
 	methods map[string]bool
-	pages   map[pageAt]bool
+	// pages are true for those that were recorded, and false where only a cursor leads to one.
+	pages map[pageAt]bool
 	// tasked says of each whether the recorded request asked for a task, as clients do up to 2025-11-25.
 	tasked []bool
 }

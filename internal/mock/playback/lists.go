@@ -14,36 +14,50 @@ import (
 // Clients look a tool up before they call it. A recording of a client that had the list already, or that stopped at
 // the page with its tool, has no list or half of one.
 
-// lastRecordedPage ends a list where no page follows in the recording.
-func (y *play) lastRecordedPage(result json.RawMessage) json.RawMessage {
-	cursor := jsonraw.First(result, "nextCursor")
-	if cursor == nil || !bridge.IsList(y.live.Method) || y.p.o.Pass != nil || y.p.library.hasPage(y.live.Method, cursor) {
-		return result
+// noteLastPage keeps the cursor of a page that is not in the recording: what is asked with it is the end of the list.
+func (y *play) noteLastPage(result json.RawMessage) {
+	l, cursor := y.p.library, jsonraw.First(result, "nextCursor")
+	if cursor == nil || !bridge.IsList(y.live.Method) {
+		return
 	}
-	y.p.tally.once("#" + y.x.Number + ": the recording has no further page of " + shown([]byte(y.live.Method)) + ", so the list ends there")
-	return jsonraw.Without(result, "nextCursor")
+	at := pageAt{y.live.Method, jsonraw.TextOrRaw(cursor)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, recorded := l.pages[at]; !recorded {
+		l.pages[at] = false
+	}
 }
 
-// hasPage reports whether the page of a list at a cursor was recorded.
-func (l *library) hasPage(method string, cursor json.RawMessage) bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.pages[pageAt{method, jsonraw.TextOrRaw(cursor)}]
+// endOfList answers the request for a page that follows the last recorded one with an empty page; nil is for
+// other requests.
+func (p *Player) endOfList(c client, m *wire.Message) []byte {
+	cursor := jsonraw.First(m.Params, "cursor")
+	p.library.mu.RLock()
+	recorded, given := p.library.pages[pageAt{m.Method, jsonraw.TextOrRaw(cursor)}]
+	p.library.mu.RUnlock()
+	if cursor == nil || recorded || !given {
+		return nil
+	}
+	p.tally.once("the recording has no further page of " + shown([]byte(m.Method)) + ": the list ends there")
+	return wire.ComposeResult(m.ID, bridge.Result(c.stateless, false, m.Method, fmt.Appendf(nil, `{%q:[]}`, listMembers[m.Method])))
 }
+
+// listMembers are the members that have the entries.
+var listMembers = map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
 
 // A pageAt is a page of a list.
 type pageAt struct{ method, cursor string }
 
 // seenLists are the lists that can be made of the requests that name their entries.
 var seenLists = map[string]struct {
-	by, member string
-	entry      func(name json.RawMessage) string
+	by    string
+	entry func(name json.RawMessage) string
 }{
-	"tools/list": {"tools/call", "tools", func(name json.RawMessage) string {
+	"tools/list": {"tools/call", func(name json.RawMessage) string {
 		return fmt.Sprintf(`{"name":%s,"inputSchema":{"type":"object"}}`, name)
 	}},
-	"prompts/list":   {"prompts/get", "prompts", func(name json.RawMessage) string { return fmt.Sprintf(`{"name":%s}`, name) }},
-	"resources/list": {"resources/read", "resources", func(uri json.RawMessage) string { return fmt.Sprintf(`{"uri":%s,"name":%[1]s}`, uri) }},
+	"prompts/list":   {"prompts/get", func(name json.RawMessage) string { return fmt.Sprintf(`{"name":%s}`, name) }},
+	"resources/list": {"resources/read", func(uri json.RawMessage) string { return fmt.Sprintf(`{"uri":%s,"name":%[1]s}`, uri) }},
 }
 
 // listOfSeen answers a list that was not recorded with what the recorded requests name; nil where they name nothing.
@@ -61,7 +75,7 @@ func (p *Player) listOfSeen(c client, m *wire.Message) []byte {
 		entries[i] = kind.entry(jsonraw.Quote(name))
 	}
 	p.tally.once(fmt.Sprintf("%s was not recorded: it has the %s of the recorded %s requests", m.Method, english.Plural(len(names), "name"), kind.by))
-	result := bridge.Result(c.stateless, false, m.Method, fmt.Appendf(nil, `{%q:[%s]}`, kind.member, strings.Join(entries, ",")))
+	result := bridge.Result(c.stateless, false, m.Method, fmt.Appendf(nil, `{%q:[%s]}`, listMembers[m.Method], strings.Join(entries, ",")))
 	return wire.ComposeResult(m.ID, result)
 }
 

@@ -23,10 +23,12 @@ func TestListsThatTheRecordingLacks(t *testing.T) {
 		p, said := player(t, recordingNamed(half), func(o *Options) { o.Level = level })
 		plays(t, p, opening+`
 	> {"id":2,"method":"tools/list","params":{}}
-	< {"id":2,"result":{"tools":[{"name":"a"}]}}
+	< {"id":2,"result":{"tools":[{"name":"a"}],"nextCursor":"p2"}}
+	> {"id":7,"method":"tools/list","params":{"cursor":"p2"}}
+	< {"id":7,"result":{"tools":[]}}
 	> {"id":3,"method":"prompts/list"}
 	< {"id":3,"result":{"prompts":[{"name":"p"}]}}`)
-		if c := p.Coverage(); c.Misses != 0 || !said.has("#2: the recording has no further page of tools/list") || !said.has("prompts/list was not recorded: it has the 1 name of the recorded prompts/get requests") {
+		if c := p.Coverage(); c.Misses != 0 || !said.has("the recording has no further page of tools/list") || !said.has("prompts/list was not recorded: it has the 1 name of the recorded prompts/get requests") {
 			t.Errorf("%v: %+v, reported %q", level, c, said.lines)
 		}
 		p, said = player(t, recordingNamed(half+second), func(o *Options) { o.Level = level })

@@ -294,7 +294,8 @@ func (y *play) end(m *wire.Message) []byte {
 	if m.Error != nil {
 		return composeError(y.live.ID, bridge.Error(y.c.stateless, y.recordedModern(), y.live.Method, m.Error.Raw))
 	}
-	result := bridge.Result(y.c.stateless, y.recordedModern(), y.live.Method, y.lastRecordedPage(m.Result))
+	y.noteLastPage(m.Result)
+	result := bridge.Result(y.c.stateless, y.recordedModern(), y.live.Method, m.Result)
 	if y.task != nil {
 		result, _ = y.task.binder.ToIs(match.Comparison{Part: match.Result, Method: y.live.Method, WasRevision: y.x.Revision, IsRevision: y.c.revision}, result)
 	}

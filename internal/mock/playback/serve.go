@@ -148,8 +148,10 @@ func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
 	if p.o.Pass != nil {
 		return p.passing(c, m, near)
 	}
-	if list := p.listOfSeen(c, m); list != nil {
-		return replying(list)
+	for _, complete := range []func(client, *wire.Message) []byte{p.endOfList, p.listOfSeen} {
+		if list := complete(c, m); list != nil {
+			return replying(list)
+		}
 	}
 	return replying(p.miss(m, near))
 }
