@@ -173,7 +173,8 @@ func runExample(t *testing.T, line string) {
 		serveExample(t, dir, env, line)
 		return
 	}
-	for _, setup := range []string{"mcpc init demo --as box", "mcpc init demo --as other", "mcpc diff --lock demo -o demo.lock.json", "mcpc list"} {
+	for _, setup := range []string{"mcpc init demo --as box", "mcpc init demo --as other", "mcpc diff --lock demo -o demo.lock.json",
+		"mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl", "mcpc list"} {
 		if out, err := shellCommand(dir, env, setup).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", setup, err, out)
 		}

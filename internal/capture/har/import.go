@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,15 +45,18 @@ func (e *ArchiveError) Error() string {
 
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// flowsBegin is how a flow file begins: a length and a colon.
-var flowsBegin = regexp.MustCompile(`^[0-9]+:`)
+// beginsFlows reports how a flow file begins: with a length and a colon.
+func beginsFlows(begin []byte) bool {
+	rest := bytes.TrimLeft(begin, "0123456789")
+	return len(rest) < len(begin) && bytes.HasPrefix(rest, []byte(":"))
+}
 
 // Import reads an archive entry by entry, and writes those that are MCP as a capture, without
 // what secrets hides: of HTTP as a proxy records it, of stdio (as Write writes it) as a tap.
 // creator is the version of mcpc. The errors are *ArchiveError and those of w.
 func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (Imported, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
-	if begin, _ := in.Peek(16); flowsBegin.Match(begin) {
+	if begin, _ := in.Peek(16); beginsFlows(begin) {
 		return Imported{}, &ArchiveError{Flows: true}
 	}
 	if begin, _ := in.Peek(3); string(begin) == sse.ByteOrderMark {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"mcpc/internal/mock/playback"
 	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -80,6 +82,9 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 		return err
 	}
 	r, out := recorded.Open(f, word)
+	if out.Kind == wire.Usage && filepath.Ext(word) == ".txt" {
+		out.Hint = wire.Run("mock --script " + shellwords.Quote(word))
+	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -92,9 +92,10 @@ for what differed between these runs.
 
 Exit code 0: all are the same, better or new; 1: one is not; 12: all were
 skipped; 4, 7, 8, 9: the server could not be asked.`,
-		Example: `  mcpc replay last --to demo
-  mcpc replay last method:tools/call --to demo --ignore '.content[0].text'
-  mcpc replay last --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
+		Example: `  mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl
+  mcpc replay smoke.jsonl --to demo
+  mcpc replay smoke.jsonl --to demo --ignore '.content[0].text'
+  mcpc replay smoke.jsonl --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
