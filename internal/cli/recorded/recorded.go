@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,9 +55,15 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	return r, out
 }
 
+// largeFile is how many bytes a capture has that is not small beside the memory.
+const largeFile = 128 << 20
+
 // OpenFile opens a file that is a capture, or a bundle with one. The errors are those of
 // capture.Open and bundle.Open; Unreadable makes an ending of them.
 func OpenFile(path string) (*capture.Capture, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
+		debug.SetGCPercent(50) // its rows stay in memory as long as the command runs
+	}
 	c, err := capture.Open(path)
 	if !errors.Is(err, capture.ErrNoCapture) {
 		return c, err
