@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match/jsonvalue"
@@ -103,37 +104,52 @@ func spliced(raw []byte, places []*jsonvalue.Node, change func([]byte) []byte) (
 	return out, !bytes.Equal(out, raw)
 }
 
-// Request is the client's message as the server is to get it, and Headers changes what mirrors
-// it in the head.
-func (d *Decision) Request(raw []byte) []byte {
-	if d.Name == "replace" && d.OfRequest {
-		out, _ := replaced(raw, d.Path, d.Text)
-		return out
+// Request is the client's message as the server is to get it, and what the recording says where
+// nothing changed. Mirror changes what mirrors it in the head.
+func (d *Decision) Request(raw []byte) (out []byte, text string) {
+	out, changed := replaced(raw, d.Path, d.Text)
+	if !changed {
+		text = "nothing to replace"
 	}
-	return raw
+	return out, text
 }
 
-// Responds reports that the client's request is answered without the server, with what.
-func (d *Decision) Responds() (message []byte, ok bool) {
-	if d.message == nil {
-		return nil, false
+// Response answers the client's request without the server: of rpc and tool-error.
+func (d *Decision) Response() []byte {
+	if d.Name == "rpc" {
+		e := wire.ComposeError(d.message.ID, d.N, d.Text)
+		if d.Data == "" {
+			return e
+		}
+		return slices.Concat(bytes.TrimSuffix(e, []byte("}}")), []byte(`,"data":`+d.Data+`}}`))
 	}
-	id := string(jsonraw.OrNull(d.message.ID))
+	complete := ""
+	if d.standsAlone {
+		complete = `"resultType":"complete",`
+	}
+	return wire.ComposeResult(d.message.ID, []byte(`{`+complete+`"content":[{"type":"text","text":`+string(jsonraw.Quote(d.Text))+`}],"isError":true}`))
+}
+
+// A Pace says how the bytes of a response come: at most Size at a time, and Wait between; with
+// Once only before the second piece, which is all the rest. Without a Size they come as they are.
+type Pace struct {
+	Size int
+	Wait time.Duration
+	Once bool
+}
+
+// Pace is that of throttle, slow-loris and stall.
+func (d *Decision) Pace() Pace {
 	switch d.Name {
-	case "rpc":
-		data := ""
-		if d.Data != "" {
-			data = `,"data":` + d.Data
-		}
-		return []byte(`{"jsonrpc":"2.0","id":` + id + `,"error":{"code":` + strconv.FormatInt(d.N, 10) + `,"message":` + string(jsonraw.Quote(d.Text)) + data + `}}`), true
-	case "tool-error":
-		complete := ""
-		if d.standsAlone {
-			complete = `"resultType":"complete",`
-		}
-		return []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{` + complete + `"content":[{"type":"text","text":` + string(jsonraw.Quote(d.Text)) + `}],"isError":true}}`), true
+	case "throttle":
+		size := max(1, d.N/20)
+		return Pace{Size: int(size), Wait: time.Duration(size) * time.Second / time.Duration(d.N)}
+	case "slow-loris":
+		return Pace{Size: 1, Wait: d.Wait}
+	case "stall":
+		return Pace{Size: 16, Wait: d.Wait, Once: true}
 	}
-	return nil, false
+	return Pace{}
 }
 
 // Message is what comes in the place of a message for the client: none, one or several. Done is

@@ -261,15 +261,15 @@ func TestRowsOfTheFaultTable(t *testing.T) {
 
 func TestResponsesThatAreMadeUp(t *testing.T) {
 	d := newSet(t, 1, Stdio, `when do rpc -32603 "boom" {"a":1}`).ask(wire.Sent, toolCall)
-	if b, ok := d.Responds(); !ok || string(b) != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
+	if b := d.Response(); string(b) != `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom","data":{"a":1}}}` {
 		t.Errorf("got %s", b)
 	}
 	s := newSet(t, 1, Stdio, `when do tool-error no luck`)
-	if b, ok := s.ask(wire.Sent, toolCall).Responds(); !ok || string(b) != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no luck"}],"isError":true}}` {
+	if b := s.ask(wire.Sent, toolCall).Response(); string(b) != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no luck"}],"isError":true}}` {
 		t.Errorf("got %s", b)
 	}
 	own := strings.Replace(toolCall, `"arguments"`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"x"},"arguments"`, 1)
-	if b, _ := s.ask(wire.Sent, own).Responds(); !strings.Contains(string(b), `"resultType":"complete"`) {
+	if b := s.ask(wire.Sent, own).Response(); !strings.Contains(string(b), `"resultType":"complete"`) {
 		t.Errorf("got %s", b)
 	}
 	if d := s.ask(wire.Sent, strings.Replace(toolCall, "tools/call", "tools/list", 1)); d != nil {

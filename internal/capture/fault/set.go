@@ -31,6 +31,8 @@ type Set struct {
 	gone   []*Rule // that were removed
 	last   int
 	active atomic.Bool
+	// expired are the rules that have ended a session, by its id.
+	expired map[string]*Rule
 }
 
 // A Crossing is a message on its way, or an HTTP request without one.
@@ -142,6 +144,9 @@ func (s *Set) Decide(c Crossing) *Decision {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r := s.expired[c.Session]; r != nil {
+		return r.decision(c)
+	}
 	kind := kindOf(c)
 	var raw []byte
 	if c.Message != nil {
@@ -150,6 +155,12 @@ func (s *Set) Decide(c Crossing) *Decision {
 	for _, r := range s.rules {
 		if !r.mayDo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(s.Now()) {
 			continue
+		}
+		if r.Action.Name == "expire-session" {
+			if s.expired == nil || len(s.expired) > mostWatched {
+				s.expired = map[string]*Rule{}
+			}
+			s.expired[c.Session] = r
 		}
 		return r.decision(c)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,16 +14,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// A faultyBody is a body of which next gives the pieces; with the last one it may give the error
-// that ends the body.
-type faultyBody struct {
+// pieces are a body of which next gives one after the other; with the last one it may give the
+// error that ends the body.
+type pieces struct {
 	io.ReadCloser
 	next func() ([]byte, error)
 	buf  []byte
 	err  error
 }
 
-func (b *faultyBody) Read(to []byte) (int, error) {
+func (b *pieces) Read(to []byte) (int, error) {
 	for len(b.buf) == 0 {
 		if b.err != nil {
 			return 0, b.err
@@ -44,14 +45,37 @@ type faultyEvents struct {
 	err  error
 	seen int64
 	// later are events that are to come behind others.
-	later []laterEvent
+	later heldBack
 	// blind is set where an event is too long to be judged.
 	blind bool
 }
 
-type laterEvent struct {
-	event []byte
-	after int64
+// heldBack are messages that are to come behind others.
+type heldBack []heldMessage
+
+type heldMessage struct {
+	message []byte
+	behind  int64
+}
+
+// passed says that a message has come, and gives those that it was the last one before.
+func (h *heldBack) passed() (ready []byte) {
+	for i := range *h {
+		if (*h)[i].behind--; (*h)[i].behind <= 0 {
+			ready = append(ready, (*h)[i].message...)
+		}
+	}
+	*h = slices.DeleteFunc(*h, func(m heldMessage) bool { return m.behind <= 0 })
+	return ready
+}
+
+// all gives all that are left.
+func (h *heldBack) all() (ready []byte) {
+	for _, m := range *h {
+		ready = append(ready, m.message...)
+	}
+	*h = nil
+	return ready
 }
 
 // next gives what comes instead of the next event.
@@ -72,7 +96,7 @@ func (e *faultyEvents) next() ([]byte, error) {
 			f.note(wire.Received, "the response ended before")
 		}
 		f.idle()
-		return e.flush(), err
+		return append(e.later.all(), e.buf...), err
 	}
 	if e.blind {
 		return event, nil
@@ -82,26 +106,9 @@ func (e *faultyEvents) next() ([]byte, error) {
 		return event, nil
 	}
 	e.seen++
+	behind := e.later.passed()
 	out, err := e.judge(event, ev)
-	for i := range e.later {
-		if e.later[i].after--; e.later[i].after < 0 {
-			out = append(out, e.later[i].event...)
-		}
-	}
-	for len(e.later) > 0 && e.later[0].after < 0 {
-		e.later = e.later[1:]
-	}
-	return out, err
-}
-
-// flush gives the events that waited for others in vain.
-func (e *faultyEvents) flush() (out []byte) {
-	for _, l := range e.later {
-		out = append(out, l.event...)
-	}
-	out = append(out, e.buf...)
-	e.later, e.buf = nil, nil
-	return out
+	return append(out, behind...), err
 }
 
 // judge gives what comes instead of an event.
@@ -149,7 +156,7 @@ func (e *faultyEvents) message(d *fault.Decision, event, data []byte) ([]byte, e
 		return event, fault.Wait(e.f.req.Context(), d.Wait)
 	case d.Name == "reorder":
 		e.f.noteOf(d, wire.Received, "")
-		e.later = append(e.later, laterEvent{event, d.N})
+		e.later = append(e.later, heldMessage{event, d.N})
 		return nil, nil
 	}
 	messages, done := d.Message(data)
@@ -203,84 +210,56 @@ func (e *faultyEvents) event() ([]byte, error) {
 			}
 		}
 		from = max(0, len(e.buf)-3)
-		room := make([]byte, 16<<10)
+		room := make([]byte, readSize)
 		n, err := e.src.Read(room)
 		e.buf, e.err = append(e.buf, room[:n]...), err
-		if from > len(e.buf) {
-			from = 0
-		}
 	}
 }
 
 // pace does what concerns the bytes of a response, whatever they say.
 func (f *faulted) pace(resp *http.Response) {
-	d := f.fired
-	if d == nil {
+	d, src := f.fired, resp.Body
+	if d.Name == "cut" && !d.Events {
+		resp.Body = &pieces{ReadCloser: src, next: f.cutting(src, d.N)}
 		return
 	}
-	b := &pacedBody{ReadCloser: resp.Body, f: f}
-	switch {
-	case d.Name == "throttle":
-		b.most, b.wait = max(1, int(d.N)/20), 0
-	case d.Name == "slow-loris":
-		b.most, b.wait = 1, d.Wait
-	case d.Name == "cut" && !d.Events:
-		b.left = d.N
-	case d.Name == "stall":
-	default:
-		return
-	}
-	if d.Name != "cut" {
+	if p := d.Pace(); p.Size > 0 {
 		f.note(wire.Received, "")
+		resp.Body = &pieces{ReadCloser: src, next: f.paced(src, p)}
 	}
-	resp.Body = b
 }
 
-// A pacedBody comes slowly, or ends early.
-type pacedBody struct {
-	io.ReadCloser
-	f *faulted
-	// most is how many bytes come at once, wait the time between them.
-	most int
-	wait time.Duration
-	left int64
-	read int64
+// readSize is how much is read of a response at once.
+const readSize = 16 << 10
+
+// cutting gives the first bytes of a response.
+func (f *faulted) cutting(src io.Reader, left int64) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if left <= 0 {
+			f.note(wire.Received, "")
+			return nil, f.cut()
+		}
+		piece := make([]byte, min(left, readSize))
+		n, err := src.Read(piece)
+		if left -= int64(n); errors.Is(err, io.EOF) {
+			f.note(wire.Received, "the response ended before")
+		}
+		return piece[:n], err
+	}
 }
 
-func (b *pacedBody) Read(to []byte) (int, error) {
-	d := b.f.fired
-	first := b.read == 0
-	switch d.Name {
-	case "cut":
-		if b.left <= 0 {
-			b.f.note(wire.Received, "")
-			return 0, b.f.cut()
+// paced gives a response slowly.
+func (f *faulted) paced(src io.Reader, p fault.Pace) func() ([]byte, error) {
+	var wait time.Duration
+	return func() ([]byte, error) {
+		if err := fault.Wait(f.req.Context(), wait); err != nil {
+			return nil, err
 		}
-		to = to[:min(len(to), int(min(b.left, 1<<30)))]
-	case "stall":
-		if first {
-			to = to[:min(len(to), 64)]
+		piece := make([]byte, p.Size)
+		n, err := src.Read(piece)
+		if wait = p.Wait * time.Duration(n) / time.Duration(p.Size); p.Once {
+			wait, p = p.Wait, fault.Pace{Size: readSize}
 		}
-	default:
-		to = to[:min(len(to), b.most)]
+		return piece[:n], err
 	}
-	if !first && (d.Name == "slow-loris" || d.Name == "stall" && b.wait == 0) {
-		if b.wait = d.Wait; d.Name == "stall" {
-			b.wait = -1
-		}
-		if err := fault.Wait(b.f.req.Context(), d.Wait); err != nil {
-			return 0, err
-		}
-	}
-	n, err := b.ReadCloser.Read(to)
-	b.read, b.left = b.read+int64(n), b.left-int64(n)
-	if d.Name == "throttle" && n > 0 {
-		if err := fault.Wait(b.f.req.Context(), time.Duration(n)*time.Second/time.Duration(d.N)); err != nil {
-			return n, err
-		}
-	}
-	if d.Name == "cut" && errors.Is(err, io.EOF) {
-		b.f.note(wire.Received, "the response ended before")
-	}
-	return n, err
 }

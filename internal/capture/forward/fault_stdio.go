@@ -26,46 +26,41 @@ type Pipe struct {
 	// End ends the server: of cut and kill child.
 	End func()
 
-	// late are the lines that come later.
-	late sync.WaitGroup
+	// mu guards fired: the decisions about requests that wait for their response, by id.
+	mu    sync.Mutex
+	fired map[string]*fault.Decision
 
-	// mu guards what follows.
-	mu sync.Mutex
-	// over is set when no more lines can be late.
-	over bool
-	// fired are the decisions about requests that wait for their response, by id.
-	fired   map[string]*fault.Decision
-	started []waitingLine
-	// out and in guard the two writers: a response that comes slowly holds up those behind it.
-	out, in sync.Mutex
+	// in guards what is written to the server, out what is written to the client, and what
+	// follows: a response that comes slowly holds up those behind it.
+	in, out sync.Mutex
+	behind  heldBack
 	silent  bool
-}
 
-// A waitingLine is to come behind others.
-type waitingLine struct {
-	line  []byte
-	after int64
+	// late are the lines for the client that come later, until ctx is done.
+	late sync.WaitGroup
+	ctx  context.Context
 }
 
 // reorderTime is how long a line waits for others.
 const reorderTime = 2 * time.Second
 
-// finish waits for the lines that come later, and returns once all have come.
-func (p *Pipe) finish() {
-	p.mu.Lock()
-	p.over = true
-	p.mu.Unlock()
-	p.late.Wait()
-}
-
 // Sent passes on what a client writes, up to its end.
 func (p *Pipe) Sent(from io.Reader) error { return p.lines(from, p.sent) }
 
-// Received passes on what a server writes, up to its end, and what of it comes later.
+// Received passes on what a server writes, up to its end, and what of it comes later unless the
+// client is gone.
 func (p *Pipe) Received(from io.Reader) error {
+	ctx, over := context.WithCancel(context.Background())
+	defer over()
+	p.ctx = ctx
 	err := p.lines(from, p.received)
-	p.release(true)
-	p.finish()
+	if err == nil {
+		err = p.release()
+	}
+	if err != nil {
+		over()
+	}
+	p.late.Wait()
 	return err
 }
 
@@ -74,28 +69,24 @@ func (p *Pipe) Received(from io.Reader) error {
 func (p *Pipe) lines(from io.Reader, take func(line []byte, whole bool) error) error {
 	in := bufio.NewReaderSize(from, 64<<10)
 	var line []byte
-	whole := true
-	for {
+	for whole := true; ; {
 		part, err := in.ReadSlice('\n')
 		line = append(line, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			if len(line) < mostMessage {
-				continue
-			}
-			whole = false
+		more := errors.Is(err, bufio.ErrBufferFull)
+		if more && len(line) < mostMessage {
+			continue
 		}
+		whole = whole && err == nil
 		if len(line) > 0 {
-			if failed := take(line, whole && err == nil); failed != nil {
+			if failed := take(line, whole); failed != nil {
 				return failed
 			}
 		}
-		line = nil
-		if err == nil {
-			whole = true
-		} else if !errors.Is(err, bufio.ErrBufferFull) {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
+		line, whole = nil, !more
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !more:
 			return err
 		}
 	}
@@ -103,7 +94,10 @@ func (p *Pipe) lines(from io.Reader, take func(line []byte, whole bool) error) e
 
 // judged is the message of a line about which rules can decide; nil where there is none.
 func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
-	if !whole || !p.Faults.Active() && !p.waits() {
+	p.mu.Lock()
+	waits := len(p.fired) > 0
+	p.mu.Unlock()
+	if !whole || !p.Faults.Active() && !waits {
 		return nil
 	}
 	m := wire.ParseMessage(bytes.TrimRight(line, "\r\n"))
@@ -113,27 +107,20 @@ func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
 	return m
 }
 
-func (p *Pipe) waits() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.fired) > 0
-}
-
 func (p *Pipe) sent(line []byte, whole bool) error {
 	m := p.judged(line, whole)
 	if m == nil {
-		return p.write(&p.in, p.ToServer, line)
+		return p.server(line)
 	}
-	row := p.Faults.Live.Row(p.Target, "", wire.Sent, nil, m)
-	d := p.Faults.Decide(fault.Crossing{Row: row, Message: m})
+	d := p.Faults.Decide(fault.Crossing{Row: p.Faults.Live.Row(p.Target, "", wire.Sent, nil, m), Message: m})
 	if d == nil {
-		return p.write(&p.in, p.ToServer, line)
-	}
-	if message, ok := d.Responds(); ok {
-		p.note(d, wire.Received, "")
-		return ignored(p.client(append(message, '\n')))
+		return p.server(line)
 	}
 	switch {
+	case d.Name == "rpc", d.Name == "tool-error":
+		p.note(d, wire.Received, "")
+		_ = p.client(append(d.Response(), '\n')) // a client that reads no more is told so by its own end of the pipe
+		return nil
 	case d.Name == "drop request", d.Name == "drop notification":
 		p.note(d, wire.Sent, "")
 		return nil
@@ -141,49 +128,30 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 		p.note(d, wire.Sent, "")
 		p.End()
 		return nil
-	case d.Name == "replace" && d.OfRequest:
-		text := ""
-		is := d.Request(m.Raw)
-		if bytes.Equal(is, m.Raw) {
-			text = "nothing to replace"
-		}
+	case d.OfRequest:
+		is, text := d.Request(m.Raw)
 		p.note(d, wire.Sent, text)
-		return p.write(&p.in, p.ToServer, append(bytes.Clone(is), line[len(bytes.TrimRight(line, "\r\n")):]...))
+		return p.server(slices.Concat(is, line[len(m.Raw):]))
 	case m.Kind != wire.Request && d.Name == "delay":
 		p.note(d, wire.Sent, "")
-		p.later(d.Wait, func() { _ = p.write(&p.in, p.ToServer, line) })
+		go func() {
+			_ = fault.Wait(context.Background(), d.Wait)
+			_ = p.server(line)
+		}()
 		return nil
 	case m.Kind == wire.Request:
 		p.mu.Lock()
 		if p.fired == nil || len(p.fired) > mostKeys {
 			p.fired = map[string]*fault.Decision{}
 		}
-		p.fired[idOf(m)] = d
+		p.fired[m.Traits().ID] = d
 		p.mu.Unlock()
 		if d.Name == "hang" {
 			p.note(d, wire.Received, "")
 			p.silence()
 		}
 	}
-	return p.write(&p.in, p.ToServer, line)
-}
-
-// ignored: a client that reads no more is told so by its own end of the pipe.
-func ignored(error) error { return nil }
-
-func idOf(m *wire.Message) string { return m.Traits().ID }
-
-// later does something after a while.
-func (p *Pipe) later(wait time.Duration, do func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over {
-		return
-	}
-	p.late.Go(func() {
-		_ = fault.Wait(context.Background(), wait)
-		do()
-	})
+	return p.server(line)
 }
 
 func (p *Pipe) received(line []byte, whole bool) error {
@@ -195,10 +163,7 @@ func (p *Pipe) received(line []byte, whole bool) error {
 	switch {
 	case d != nil && m.Method != "": // the stream of list-changed has begun
 		p.note(d, wire.Received, "")
-		if err := p.client(line); err != nil {
-			return err
-		}
-		return p.client(append(d.ListChanged(), '\n'))
+		return p.client(line, append(d.ListChanged(), '\n'))
 	case d != nil:
 		p.Faults.Live.Answered(d.Row, "", m)
 	case m.Method != "":
@@ -230,93 +195,96 @@ func (p *Pipe) waiting(m *wire.Message) *fault.Decision {
 
 // deliver passes on a message for the client as a rule has it.
 func (p *Pipe) deliver(d *fault.Decision, line []byte) error {
-	switch d.Name {
-	case "hang":
+	raw := bytes.TrimRight(line, "\r\n")
+	out, done := d.Message(raw)
+	switch pace := d.Pace(); {
+	case d.Name == "hang":
 		return nil
-	case "delay":
+	case d.Name == "delay":
 		p.note(d, wire.Received, "")
-		p.later(d.Wait, func() { _ = p.client(line) })
+		p.late.Go(func() {
+			if fault.Wait(p.ctx, d.Wait) == nil {
+				_ = p.client(line)
+			}
+		})
 		return nil
-	case "reorder":
+	case d.Name == "reorder":
 		p.note(d, wire.Received, "")
-		p.mu.Lock()
-		p.started = append(p.started, waitingLine{bytes.Clone(line), d.N})
-		p.mu.Unlock()
-		p.later(reorderTime, func() { p.release(true) })
+		p.out.Lock()
+		p.behind = append(p.behind, heldMessage{line, d.N})
+		p.out.Unlock()
+		go func() {
+			if fault.Wait(p.ctx, reorderTime) == nil {
+				_ = p.release()
+			}
+		}()
 		return nil
-	case "throttle", "slow-loris", "stall":
+	case pace.Size > 0:
 		p.note(d, wire.Received, "")
-		return p.slowly(d, line)
-	case "cut":
+		return p.slowly(pace, line)
+	case d.Name == "cut":
 		p.note(d, wire.Received, "")
 		err := p.client(line[:min(len(line), int(d.N))])
 		p.silence()
 		p.End()
 		return err
-	}
-	raw := bytes.TrimRight(line, "\r\n")
-	out, done := d.Message(raw)
-	if !done {
+	case !done:
 		p.note(d, wire.Received, "nothing was changed")
 		return p.client(line)
 	}
 	p.note(d, wire.Received, "")
-	for _, message := range out {
-		if err := p.client(slices.Concat(message, line[len(raw):])); err != nil {
-			return err
-		}
+	for i := range out {
+		out[i] = slices.Concat(out[i], line[len(raw):])
 	}
-	return nil
+	return p.client(out...)
 }
 
 // slowly writes a line by and by; what comes behind it waits.
-func (p *Pipe) slowly(d *fault.Decision, line []byte) error {
-	size, wait := 1, d.Wait
-	switch d.Name {
-	case "throttle":
-		size = max(1, int(d.N)/20)
-		wait = time.Duration(size) * time.Second / time.Duration(d.N)
-	case "stall":
-		size = len(line)/2 + 1
-	}
+func (p *Pipe) slowly(pace fault.Pace, line []byte) error {
 	p.out.Lock()
 	defer p.out.Unlock()
-	for piece := range slices.Chunk(line, size) {
-		if p.silent {
-			return nil
-		}
-		if _, err := p.ToClient.Write(piece); err != nil {
+	for at := 0; at < len(line); {
+		piece := line[at:min(len(line), at+pace.Size)]
+		if err := p.write(piece); err != nil {
 			return err
 		}
-		_ = fault.Wait(context.Background(), wait)
-	}
-	return nil
-}
-
-// client writes a line to the client, and behind it those that have waited for it.
-func (p *Pipe) client(line []byte) error {
-	if err := p.write(&p.out, p.ToClient, line); err != nil {
-		return err
-	}
-	p.release(false)
-	return nil
-}
-
-// release writes the lines that have waited long enough, or all.
-func (p *Pipe) release(all bool) {
-	p.mu.Lock()
-	var ready [][]byte
-	p.started = slices.DeleteFunc(p.started, func(l waitingLine) bool { return l.after < 0 })
-	for i := range p.started {
-		if p.started[i].after--; p.started[i].after <= 0 || all {
-			ready = append(ready, p.started[i].line)
-			p.started[i].after = -1
+		at += len(piece)
+		if at < len(line) {
+			_ = fault.Wait(p.ctx, pace.Wait)
+		}
+		if pace.Once {
+			pace.Size = len(line)
 		}
 	}
-	p.mu.Unlock()
-	for _, line := range ready {
-		_ = p.write(&p.out, p.ToClient, line)
+	return nil
+}
+
+// client writes lines to the client, and behind each those that have waited for it.
+func (p *Pipe) client(lines ...[]byte) error {
+	p.out.Lock()
+	defer p.out.Unlock()
+	for _, line := range lines {
+		if err := p.write(slices.Concat(line, p.behind.passed())); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// release writes the lines that still wait for others.
+func (p *Pipe) release() error {
+	p.out.Lock()
+	defer p.out.Unlock()
+	return p.write(p.behind.all())
+}
+
+// write is called with out locked.
+func (p *Pipe) write(b []byte) error {
+	if p.silent || len(b) == 0 {
+		return nil
+	}
+	_, err := p.ToClient.Write(b)
+	return err
 }
 
 // silence lets nothing pass to the client any more.
@@ -326,13 +294,10 @@ func (p *Pipe) silence() {
 	p.silent = true
 }
 
-func (p *Pipe) write(mu *sync.Mutex, to io.Writer, line []byte) error {
-	mu.Lock()
-	defer mu.Unlock()
-	if p.silent && mu == &p.out {
-		return nil
-	}
-	_, err := to.Write(line)
+func (p *Pipe) server(line []byte) error {
+	p.in.Lock()
+	defer p.in.Unlock()
+	_, err := p.ToServer.Write(line)
 	return err
 }
 

@@ -246,6 +246,35 @@ func TestFaultsOnPipes(t *testing.T) {
 	}
 }
 
+// TestCutWhileTheClientWrites has both directions at work when the connection ends.
+func TestCutWhileTheClientWrites(t *testing.T) {
+	w := NewWatcher(Options{Now: time.Now, Tap: func(wire.Frame) {}})
+	defer w.Close()
+	p := &Pipe{Faults: faultSet(t, fault.Stdio, "when id:1 do cut after 0 bytes"), Watcher: w, ToServer: io.Discard, ToClient: io.Discard, End: func() {}}
+	if err := p.Sent(strings.NewReader(call1)); err != nil {
+		t.Fatal(err)
+	}
+	var sides sync.WaitGroup
+	sides.Go(func() { _ = p.Sent(strings.NewReader(strings.Repeat(note, 1000))) })
+	sides.Go(func() { _ = p.Received(strings.NewReader(strings.Repeat(progress, 100) + result1)) })
+	sides.Wait()
+}
+
+// A client that is gone waits for nothing any more.
+func TestWhatIsDelayedEndsWithTheClient(t *testing.T) {
+	w := NewWatcher(Options{Now: time.Now, Tap: func(wire.Frame) {}})
+	defer w.Close()
+	gone, client := io.Pipe()
+	gone.Close()
+	p := &Pipe{Faults: faultSet(t, fault.Stdio, "when name:x do delay 1h"), Watcher: w, ToServer: io.Discard, ToClient: client}
+	if err := p.Sent(strings.NewReader(call1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Received(strings.NewReader(result1 + progress)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestPipesChangeNothing passes random lines.
 func TestPipesChangeNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

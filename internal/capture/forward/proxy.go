@@ -53,7 +53,6 @@ type Proxy struct {
 	streams   atomic.Int64
 	conns     conns // the Watcher's goroutine alone looks at it
 	endpoints endpoints
-	expired   expired
 }
 
 // A Route forwards what is asked under Path, or everything where that is "", to
@@ -160,7 +159,7 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 }
 
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil || isCut(err) {
+	if r.Context().Err() != nil || errors.Is(err, errCut) {
 		panic(http.ErrAbortHandler) // the client has disconnected
 	}
 	to := r.Context().Value(destinationKey{}).(*destination)
