@@ -306,7 +306,7 @@ func TestAClientThatRepeatsACallIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	record, report := filepath.Join(dir, "record.jsonl"), filepath.Join(dir, "report.json")
 	proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--record", record, "--fault-report", report,
-		"--fault", "when method:tools/call #1 do cut after 0 bytes; when name:get-sum #1 do cut after 0 bytes; when name:fail #1 do cut after 0 bytes rst")
+		"--fault", "when method:tools/call #1 do cut after 0 bytes\nwhen name:get-sum #1 do cut after 0 bytes\nwhen name:fail #1 do cut after 0 bytes rst")
 	post := func(id int, method, name, params string) string {
 		for {
 			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`, id, method, params, eras()[0])

@@ -203,7 +203,7 @@ func runExample(t *testing.T, line string) {
 // controlled runs a server whose fault rules can be changed.
 func controlled(t *testing.T, dir string, env []string) (stop func()) {
 	t.Helper()
-	cmd := shellCommand(dir, env, "exec mcpc demo --listen 127.0.0.1:0 --control faults.sock --fault 'when 1 do hang; when 2 do hang; when 3 do hang'")
+	cmd := shellCommand(dir, env, "exec mcpc demo --listen 127.0.0.1:0 --control faults.sock --fault 'when 1 do hang' --fault 'when 2 do hang' --fault 'when 3 do hang'")
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -99,7 +99,8 @@ func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 		case "close":
 			f.Close = parseClose(raw)
 		case "fault":
-			f.Fault = parseFault(raw)
+			f.Fault = &wire.FaultFacts{}
+			_ = json.Unmarshal(raw, f.Fault) // a member of another type is as good as none
 		}
 	}
 	return f, parseRaw(f, m)
@@ -160,13 +161,6 @@ func parseClose(raw []byte) *wire.CloseFacts {
 	m, _ := jsonraw.Object(raw)
 	by, _ := wire.ParseDirection(m.Text("by"))
 	return &wire.CloseFacts{By: by, How: m.Text("how"), Text: m.Text("text")}
-}
-
-func parseFault(raw []byte) *wire.FaultFacts {
-	m, _ := jsonraw.Object(raw)
-	seed, _ := strconv.ParseUint(string(get(m, "seed")), 10, 64)
-	return &wire.FaultFacts{Rule: m.Text("rule"), Source: m.Text("source"), Line: int(integer(get(m, "line"))), Action: m.Text("action"),
-		ID: m.Text("id"), Method: m.Text("method"), Name: m.Text("name"), Seed: seed, Text: m.Text("text")}
 }
 
 func get(m jsonraw.Members, name string) json.RawMessage {

@@ -154,7 +154,8 @@ func appendFacts(b []byte, f wire.Frame) []byte {
 		b = append(b, '}')
 	}
 	if f.Fault != nil {
-		b = appendFault(append(b, `,"fault":{"rule":`...), f.Fault)
+		facts, _ := jsonraw.Marshal(f.Fault)
+		b = append(append(b, `,"fault":`...), facts...)
 	}
 	b = appendInt(b, "hidden", int64(f.Hidden))
 	b = appendInt(b, "size", int64(f.Size))
@@ -217,19 +218,6 @@ func appendSSE(b []byte, s *sse.Facts) []byte {
 	if s.Comment {
 		b = append(b, `,"comment":true`...)
 	}
-	return append(b, '}')
-}
-
-func appendFault(b []byte, f *wire.FaultFacts) []byte {
-	b = append(b, jsonraw.Quote(f.Rule)...)
-	b = appendText(b, "source", f.Source)
-	b = appendInt(b, "line", int64(f.Line))
-	b = appendText(b, "action", f.Action)
-	b = appendText(b, "id", f.ID)
-	b = appendText(b, "method", f.Method)
-	b = appendText(b, "name", f.Name)
-	b = strconv.AppendUint(append(b, `,"seed":`...), f.Seed, 10)
-	b = appendText(b, "text", f.Text)
 	return append(b, '}')
 }
 

@@ -120,17 +120,20 @@ type CloseFacts struct {
 type FaultFacts struct {
 	// Rule is the rule as it was written, Source the file or flag that has it, and Line the
 	// line there.
-	Rule, Source string
-	Line         int
+	Rule   string `json:"rule"`
+	Source string `json:"source,omitempty"`
+	Line   int    `json:"line,omitempty"`
 	// Action is what was done: "cut", "drop response".
-	Action string
+	Action string `json:"action,omitempty"`
 	// ID is that of the request as JSON, "" where there is none; Method and Name are those
 	// of the message.
-	ID, Method, Name string
+	ID     string `json:"id,omitempty"`
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
 	// Seed is that of the rule's random numbers.
-	Seed uint64
+	Seed uint64 `json:"seed"`
 	// Text says what happened, where that is not what the rule says.
-	Text string
+	Text string `json:"text,omitempty"`
 }
 
 // Bytes is how many bytes crossed: more or less than Raw holds where secrets were

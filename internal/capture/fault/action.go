@@ -1,12 +1,15 @@
 package fault
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/wire"
 )
@@ -35,23 +38,24 @@ const (
 
 // An Action is what a rule does.
 type Action struct {
-	// Name is that of the row in Kinds: "delay", "drop response".
+	// Name is what rules call it: "delay", "drop response".
 	Name string
+	kind *kind
 	// Wait and Jitter are of delay, stall and slow-loris; Wait also of Retry-After.
 	Wait, Jitter time.Duration
 	// N is a status, a code, a number of bytes, of events or of messages, or bytes per second.
 	N int64
 	// Events is set where N counts events, Reset where the connection is reset.
 	Events, Reset bool
-	// Text and Data are of messages that are made up, Value is what a part is replaced by.
-	Text string
-	Data string
+	// Text is of messages that are made up, or what a part is replaced by; Data is of rpc.
+	Text, Data string
 	// Path is of replace. Of the request is what changes there.
 	Path      jsonvalue.Path
 	OfRequest bool
 	// KeepHeaders keeps the header fields that mirror what is replaced.
 	KeepHeaders bool
-	Field       wire.Field
+	// Field is of header.
+	Field wire.Field
 }
 
 // A kind is an action as rules name it.
@@ -82,35 +86,32 @@ func Actions() (rows []Usage) {
 	return rows
 }
 
-func nothing(*words, *Action) error { return nil }
-
 var kinds = []kind{
 	{"delay", "TIME [+-TIME]", "the response or the message comes later", HTTP | Stdio, calls | notes | bare | told, readDelay},
 	{"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)", HTTP | Stdio, calls | bare, readThrottle},
 	{"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing", HTTP, calls | notes | bare, readStatus},
-	{"401", "", "respond that the token is invalid; the server gets nothing", HTTP, calls | notes | bare, nothing},
-	{"expire-session", "", "404 for this and every later request of its session", HTTP, calls | notes | bare, nothing},
+	{"401", "", "respond that the token is invalid; the server gets nothing", HTTP, calls | notes | bare, nil},
+	{"expire-session", "", "404 for this and every later request of its session", HTTP, calls | notes | bare, nil},
 	{"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing", HTTP | Stdio, calls, readRPC},
 	{"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing", HTTP | Stdio, calls, readText},
-	{"drop request", "", "the server never gets it, and the client no response", HTTP | Stdio, calls, nothing},
-	{"drop response", "", "all comes but the response", HTTP | Stdio, calls, nothing},
-	{"drop notification", "", "a notification of either side is lost", HTTP | Stdio, notes | told, nothing},
-	{"duplicate", "", "the response or the message comes twice", HTTP | Stdio, calls | told, nothing},
+	{"drop request", "", "the server never gets it, and the client no response", HTTP | Stdio, calls, nil},
+	{"drop response", "", "all comes but the response", HTTP | Stdio, calls, nil},
+	{"drop notification", "", "a notification of either side is lost", HTTP | Stdio, notes | told, nil},
+	{"duplicate", "", "the response or the message comes twice", HTTP | Stdio, calls | told, nil},
 	{"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream", HTTP | Stdio, calls | told, readCount},
-	{"cut", "after event N [fin|rst]", "the connection ends after N events of the response", HTTP, calls | bare, readCut},
-	{"cut", "after N bytes [fin|rst]", "the connection ends after N bytes of the response; 0: before its head", HTTP | Stdio, calls | bare, readCut},
-	{"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later", HTTP | Stdio, calls | bare, nothing},
+	{"cut", "after N bytes|event N [fin|rst]", "the connection ends after N bytes of the response (0: before its head), or N events (HTTP)", HTTP | Stdio, calls | bare, readCut},
+	{"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later", HTTP | Stdio, calls | bare, nil},
 	{"stall", "TIME", "the response stops for a while after its first piece", HTTP | Stdio, calls | bare, readWait},
 	{"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)", HTTP | Stdio, calls | bare, readLoris},
 	{"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it", HTTP | Stdio, calls | notes | told, readReplace},
 	{"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it", HTTP, calls | notes | bare, readHeader},
 	{"truncate", "N", "only the first N bytes of the response or message come", HTTP | Stdio, calls | told, readCount},
 	{"garbage", "N", "N random bytes come instead of it", HTTP | Stdio, calls | told, readCount},
-	{"bad-utf8", "", "it has bytes that are no UTF-8", HTTP | Stdio, calls | told, nothing},
+	{"bad-utf8", "", "it has bytes that are no UTF-8", HTTP | Stdio, calls | told, nil},
 	{"banner", "TEXT", "a line on stdout before the response", Stdio, calls, readText},
 	{"ttl", "N", "the response has ttlMs N", HTTP | Stdio, calls, readCount},
 	{"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed", HTTP | Stdio, calls | bare, readList},
-	{"kill child", "", "the server is killed instead of getting it", Child, calls | notes, nothing},
+	{"kill child", "", "the server is killed instead of getting it", Child, calls | notes, nil},
 }
 
 // parseAction reads what follows "do".
@@ -128,33 +129,25 @@ func parseAction(w *words) (Action, error) {
 		}
 		return Action{}, w.wrongAt(at, "unknown action "+shown(name)+suggestion(name, known))
 	}
-	a := Action{Name: name}
-	if err := kinds[i].read(w, &a); err != nil {
-		return a, err
+	a := Action{Name: name, kind: &kinds[i]}
+	if read := a.kind.read; read != nil {
+		if err := read(w, &a); err != nil {
+			return a, err
+		}
 	}
 	if word := w.next(); word != "" {
-		return a, w.wrong("nothing can follow " + strings.TrimSpace(name+" "+kinds[i].takes) + ", but here is " + shown(word))
+		return a, w.wrong("nothing can follow " + strings.TrimSpace(name+" "+a.kind.takes) + ", but here is " + shown(word))
 	}
 	return a, nil
 }
 
-// kind is the row of the action.
-func (a Action) kind() kind {
-	for _, k := range kinds {
-		if k.name == a.Name && (a.Name != "cut" || (k.link == HTTP) == a.Events) {
-			return k
-		}
-	}
-	return kind{}
-}
-
 // needs says what transport the action is for, where this one is another; "" where it fits.
 func (a Action) needs(link Link) string {
-	switch k := a.kind(); {
+	switch k := a.kind; {
+	case a.Events && link&HTTP == 0:
+		return "cut after event needs HTTP: over stdio use cut after N bytes"
 	case k.link&link != 0:
 		return ""
-	case k.link == HTTP && a.Events:
-		return "cut after event needs HTTP: over stdio use cut after N bytes"
 	case k.link == HTTP:
 		return a.Name + " needs HTTP: over stdio use rpc, cut, hang or drop"
 	case k.link == Stdio:
@@ -167,35 +160,21 @@ func readDelay(w *words, a *Action) (err error) {
 	if a.Wait, err = w.duration("delay"); err != nil {
 		return err
 	}
-	for _, mark := range []string{"+-", "±"} {
-		if text, ok := strings.CutPrefix(w.peek(), mark); ok {
-			w.next()
-			if a.Jitter, err = time.ParseDuration(text); err != nil || a.Jitter < 0 || a.Jitter > a.Wait {
-				return w.wrong("+- takes a time that is not longer than the delay: +-500ms")
-			}
+	if text, ok := strings.CutPrefix(w.peek(), "+-"); ok {
+		w.next()
+		if a.Jitter, err = time.ParseDuration(text); err != nil || a.Jitter < 0 || a.Jitter > a.Wait {
+			return w.wrong("+- takes a time that is not longer than the delay: +-500ms")
 		}
 	}
 	return nil
 }
 
 func readThrottle(w *words, a *Action) error {
-	word := w.next()
-	text, perSecond := strings.CutSuffix(strings.ToLower(word), "/s")
-	factor := 1.0
-	for _, unit := range []struct {
-		name   string
-		factor float64
-	}{{"kb", 1e3}, {"mb", 1e6}, {"b", 1}} {
-		if number, ok := strings.CutSuffix(text, unit.name); ok {
-			text, factor = number, unit.factor
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	if n *= factor; !perSecond || err != nil || n < 1 || n > math.MaxInt32 {
+	text, perSecond := strings.CutSuffix(strings.ToLower(w.next()), "/s")
+	n, ok := filter.Size(text)
+	if a.N = n; !perSecond || !ok || n < 1 || n > math.MaxInt32 {
 		return w.wrong("throttle takes bytes per second: 10kb/s")
 	}
-	a.N = int64(n)
 	return nil
 }
 
@@ -226,14 +205,14 @@ func readRPC(w *words, a *Action) error {
 		}
 	}
 	a.Data = w.rest()
-	if a.Data != "" && !jsonValid(a.Data) {
+	if a.Data != "" && jsonraw.Valid([]byte(a.Data)) != nil {
 		return w.wrong("the data must be JSON, and the message in quotes")
 	}
 	return nil
 }
 
 func readText(w *words, a *Action) (err error) {
-	a.Text, err = w.textToEnd("the text")
+	a.Text, err = w.textToEnd()
 	return err
 }
 
@@ -279,9 +258,7 @@ func readLoris(w *words, a *Action) error {
 }
 
 func readList(w *words, a *Action) error {
-	if a.Text = w.next(); a.Text == "" {
-		a.Text = "tools"
-	}
+	a.Text = cmp.Or(w.next(), "tools")
 	if !slices.Contains([]string{"tools", "prompts", "resources"}, a.Text) {
 		return w.wrong("list-changed takes tools, prompts or resources")
 	}
@@ -313,8 +290,7 @@ func readReplace(w *words, a *Action) error {
 		return w.wrong("invalid path: " + err.Error())
 	}
 	a.Path = path
-	first := path.String()
-	a.OfRequest = strings.HasPrefix(first, ".params") || strings.HasPrefix(first, ".method")
+	a.OfRequest = len(path) > 0 && (path[0].Name == "params" || path[0].Name == "method")
 	value := w.rest()
 	if value, a.KeepHeaders = strings.CutSuffix(value, "keep-headers"); a.KeepHeaders {
 		value = strings.TrimRight(value, " \t")

@@ -19,8 +19,6 @@ import (
 // mostBytes bounds what a rule may make of a message.
 const mostBytes = 64 << 20
 
-func jsonValid(text string) bool { return jsonraw.Valid([]byte(text)) == nil }
-
 // old in a value means what the value replaces.
 const old = "{old}"
 

@@ -62,17 +62,6 @@ func TestErrorsNameTheColumn(t *testing.T) {
 	}
 }
 
-func TestTextHasSemicolons(t *testing.T) {
-	rules, err := ParseText("--fault", `when "a;b" do rpc 1 "x;y"; when do hang`, noon)
-	if err != nil || len(rules) != 2 || rules[0].Text != `when "a;b" do rpc 1 "x;y"` || rules[1].Text != "when do hang" {
-		t.Fatalf("got %v %v", rules, err)
-	}
-	_, err = ParseText("--fault", "when do hang; when do dalay 2s", noon)
-	if e, ok := errors.AsType[*Error](err); !ok || e.Column != 23 {
-		t.Fatalf("got %v, want column 23", err)
-	}
-}
-
 func TestEveryActionIsRead(t *testing.T) {
 	examples := map[string]string{
 		"delay": "2s +-500ms", "throttle": "10kb/s", "status": "503 retry-after 1", "rpc": `-32603 "boom" {"a":1}`, "tool-error": "no",
@@ -110,7 +99,7 @@ func TestPresetsAreRules(t *testing.T) {
 func newSet(t *testing.T, seed uint64, link Link, text string) *Set {
 	t.Helper()
 	s := &Set{Seed: seed, Link: link, Now: func() time.Time { return noon }}
-	rules, err := ParseText("test", text, noon)
+	rules, err := Parse("test", text, noon)
 	if err == nil {
 		err = s.Add(rules)
 	}
@@ -131,7 +120,7 @@ const (
 )
 
 func TestTheFirstRuleThatFiresWins(t *testing.T) {
-	s := newSet(t, 1, Stdio, `when name:other do hang; when name:echo #2 do rpc 1; when dir:sent do rpc 2; when method:notifications/* do drop notification`)
+	s := newSet(t, 1, Stdio, "when name:other do hang\nwhen name:echo #2 do rpc 1\nwhen dir:sent do rpc 2\nwhen method:notifications/* do drop notification")
 	var got []int64
 	for range 3 {
 		got = append(got, s.ask(wire.Sent, toolCall).N)
@@ -196,7 +185,7 @@ func TestRulesOfATime(t *testing.T) {
 func TestActionsThatATransportCannotDo(t *testing.T) {
 	for text, link := range map[string]Link{"status 503": Stdio | Child, "401": Stdio, "header A: b": Stdio, "expire-session": Stdio,
 		"cut after event 2": Stdio, "banner x": HTTP, "kill child": Stdio} {
-		rules, err := ParseText("--fault", "when do "+text, noon)
+		rules, err := Parse("--fault", "when do "+text, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +267,7 @@ func TestResponsesThatAreMadeUp(t *testing.T) {
 }
 
 func TestRemovedRulesAreListed(t *testing.T) {
-	s := newSet(t, 1, Stdio, "when do hang; when do hang")
+	s := newSet(t, 1, Stdio, "when do hang\nwhen do hang")
 	if n := s.Remove(1); n != 1 || len(s.List(false)) != 1 || len(s.List(true)) != 2 || s.List(false)[0].Number != 2 {
 		t.Errorf("got %d %v", n, s.List(true))
 	}

@@ -21,10 +21,7 @@ import (
 //
 // A condition counts the messages that the filter wants and to which the action can be done.
 type Rule struct {
-	// Source is the file or the flag that has it, Line the line there, Text the rule itself.
-	Source string
-	Line   int
-	Text   string
+	Listed
 	Action Action
 
 	filter filter.Filter
@@ -37,16 +34,29 @@ type Rule struct {
 	// column is that of the action.
 	column int
 
-	state
+	random *rand.Rand
+	since  time.Time
 }
 
-// state is what has become of a rule; Set.mu guards it.
-type state struct {
-	number      int
-	seen, fired int64
-	random      *rand.Rand
-	used        uint64
-	since       time.Time
+// A Listed is a rule and what became of it.
+type Listed struct {
+	Number int `json:"number"`
+	// Text is the rule itself, Source the file or the flag that has it, Line the line there.
+	Text   string `json:"rule"`
+	Source string `json:"source"`
+	Line   int    `json:"line"`
+	// Seen are the messages that its filter wanted, Fired those to which something was done.
+	Seen  int64 `json:"seen"`
+	Fired int64 `json:"fired"`
+	// Seed is that of its random numbers.
+	Seed uint64 `json:"seed"`
+	// Removed is set where it is no longer in force.
+	Removed bool `json:"removed,omitempty"`
+}
+
+// String names a rule for a person.
+func (l Listed) String() string {
+	return fmt.Sprintf("%d  %s  (%s, line %d; fired %d of %d)", l.Number, l.Text, l.Source, l.Line, l.Fired, l.Seen)
 }
 
 // An Error says where a rule stops making sense. Lines and columns count from 1.
@@ -64,62 +74,18 @@ func (e *Error) Error() string {
 // Errors are *Error. Now is what times in a filter count from.
 func Parse(source, text string, now time.Time) (rules []*Rule, err error) {
 	for i, line := range strings.Split(text, "\n") {
-		rules, err = parseLine(rules, source, strings.TrimSuffix(line, "\r"), i+1, 1, now)
-		if err != nil {
+		text := strings.TrimLeft(line, " \t")
+		column := 1 + len(line) - len(text)
+		if text = strings.TrimRight(text, " \t\r"); text == "" || text[0] == '#' {
+			continue
+		}
+		r := &Rule{Listed: Listed{Source: source, Line: i + 1, Text: text}, chance: 1}
+		if err := r.parse(&words{source: source, line: i + 1, text: text, column: column}, now); err != nil {
 			return nil, err
 		}
+		rules = append(rules, r)
 	}
 	return rules, nil
-}
-
-// ParseText is Parse for the words of a command line, where a semicolon ends a rule as well.
-func ParseText(source, text string, now time.Time) (rules []*Rule, err error) {
-	for i, line := range strings.Split(text, "\n") {
-		for column := 1; ; {
-			part := untilSemicolon(line)
-			if rules, err = parseLine(rules, source, part, i+1, column, now); err != nil {
-				return nil, err
-			}
-			if len(part) == len(line) {
-				break
-			}
-			line = line[len(part)+1:]
-			column += len([]rune(part)) + 1
-		}
-	}
-	return rules, nil
-}
-
-// untilSemicolon is a line up to the first semicolon that is in no quotes.
-func untilSemicolon(line string) string {
-	quoted := false
-	for i := 0; i < len(line); i++ {
-		switch {
-		case line[i] == '\\' && quoted:
-			i++
-		case line[i] == '"':
-			quoted = !quoted
-		case line[i] == ';' && !quoted:
-			return line[:i]
-		}
-	}
-	return line
-}
-
-func parseLine(rules []*Rule, source, line string, number, column int, now time.Time) ([]*Rule, error) {
-	trimmed := strings.TrimLeft(line, " \t")
-	if trimmed == "" || trimmed[0] == '#' {
-		return rules, nil
-	}
-	column += len(line) - len(trimmed)
-	r := &Rule{Source: source, Line: number, Text: strings.TrimRight(trimmed, " \t"), chance: 1}
-	if err := r.parse(&words{text: r.Text, column: column}, now); err != nil {
-		if e, ok := err.(*Error); ok {
-			e.Source, e.Line = source, number
-		}
-		return nil, err
-	}
-	return append(rules, r), nil
 }
 
 func (r *Rule) parse(w *words, now time.Time) (err error) {
@@ -128,7 +94,8 @@ func (r *Rule) parse(w *words, now time.Time) (err error) {
 	}
 	w.blanks()
 	from := w.at
-	for !r.condition(w) && w.next() != "" {
+	for !endsFilter(w.peek()) {
+		w.next()
 	}
 	if r.filter, err = filter.ParseLive(w.text[from:w.at], now); err != nil {
 		return w.filterError(from, err)
@@ -145,22 +112,10 @@ func (r *Rule) parse(w *words, now time.Time) (err error) {
 	return err
 }
 
-// condition reports whether the next word ends the filter.
-func (r *Rule) condition(w *words) bool {
-	ahead := *w
-	word := ahead.next()
-	switch {
-	case word == "do", strings.HasPrefix(word, "p="), strings.HasPrefix(word, "seed="):
-		return true
-	case word == "every":
-		_, err := strconv.Atoi(ahead.next())
-		return err == nil
-	case word == "after":
-		_, err := time.ParseDuration(ahead.next())
-		return err == nil
-	}
-	_, err := strconv.Atoi(strings.TrimPrefix(word, "#"))
-	return err == nil && word[0] == '#'
+// endsFilter reports a word behind the filter: a condition, do, or none. As a text to search for
+// it is in quotes.
+func endsFilter(word string) bool {
+	return word == "" || word == "do" || word == "every" || word == "after" || word[0] == '#' || strings.HasPrefix(word, "p=") || strings.HasPrefix(word, "seed=")
 }
 
 func (r *Rule) readCondition(w *words) (err error) {

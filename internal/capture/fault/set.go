@@ -1,15 +1,14 @@
 package fault
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -27,9 +26,7 @@ type Set struct {
 	Live capture.Live
 
 	mu     sync.Mutex
-	rules  []*Rule
-	gone   []*Rule // that were removed
-	last   int
+	rules  []*Rule // with those that were removed
 	active atomic.Bool
 	// expired are the rules that have ended a session, by its id.
 	expired map[string]*Rule
@@ -55,7 +52,7 @@ type Decision struct {
 
 	message *wire.Message
 	crossed wire.Direction
-	// standsAlone is set where the request belongs to no session that was opened.
+	// standsAlone is set where the request names its revision itself.
 	standsAlone bool
 	seeds       [2]uint64
 }
@@ -71,15 +68,14 @@ func (s *Set) Add(rules []*Rule) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range rules {
-		s.last++
-		seed := s.Seed
-		if r.seed != nil {
-			seed = *r.seed
+		if r.Seed = s.Seed; r.seed != nil {
+			r.Seed = *r.seed
 		}
-		r.state = state{number: s.last, random: rand.New(rand.NewPCG(seed, uint64(s.last))), used: seed, since: s.Now()}
+		r.Number = len(s.rules) + 1
+		r.random, r.since = rand.New(rand.NewPCG(r.Seed, uint64(r.Number))), s.Now()
 		s.rules = append(s.rules, r)
+		s.active.Store(true)
 	}
-	s.active.Store(len(s.rules) > 0)
 	return nil
 }
 
@@ -87,54 +83,31 @@ func (s *Set) Add(rules []*Rule) error {
 func (s *Set) Remove(number int) (removed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rules = slices.DeleteFunc(s.rules, func(r *Rule) bool {
-		out := number == 0 || r.number == number
-		if out {
-			s.gone = append(s.gone, r)
+	left := false
+	for _, r := range s.rules {
+		if !r.Removed && (number == 0 || r.Number == number) {
+			r.Removed = true
 			removed++
 		}
-		return out
-	})
-	s.active.Store(len(s.rules) > 0)
+		left = left || !r.Removed
+	}
+	s.active.Store(left)
 	return removed
 }
 
 // Active reports that there is a rule. A nil Set has none.
 func (s *Set) Active() bool { return s != nil && s.active.Load() }
 
-// A Listed is a rule and what became of it.
-type Listed struct {
-	Number int    `json:"number"`
-	Rule   string `json:"rule"`
-	Source string `json:"source"`
-	Line   int    `json:"line"`
-	// Seen are the messages that its filter wanted, Fired those to which something was done.
-	Seen  int64  `json:"seen"`
-	Fired int64  `json:"fired"`
-	Seed  uint64 `json:"seed"`
-	// Removed is set where it is no longer in force.
-	Removed bool `json:"removed,omitempty"`
-}
-
 // List gives the rules in their order; all those that were removed as well.
 func (s *Set) List(all bool) (rows []Listed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := func(rules []*Rule, removed bool) {
-		for _, r := range rules {
-			rows = append(rows, Listed{r.number, r.Text, r.Source, r.Line, r.seen, r.fired, r.used, removed})
+	for _, r := range s.rules {
+		if all || !r.Removed {
+			rows = append(rows, r.Listed)
 		}
 	}
-	list(s.rules, false)
-	if all {
-		list(s.gone, true)
-	}
 	return rows
-}
-
-// String names a rule for a person.
-func (l Listed) String() string {
-	return fmt.Sprintf("%d  %s  (%s, line %d; fired %d of %d)", l.Number, l.Rule, l.Source, l.Line, l.Fired, l.Seen)
 }
 
 // Decide finds the first rule that fires for what crosses; nil where none does.
@@ -153,7 +126,7 @@ func (s *Set) Decide(c Crossing) *Decision {
 		raw = c.Message.Raw
 	}
 	for _, r := range s.rules {
-		if !r.mayDo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(s.Now()) {
+		if r.Removed || !r.mayDo(kind, c) || !r.filter.MatchLive(c.Row, raw) || !r.fires(s.Now()) {
 			continue
 		}
 		if r.Action.Name == "expire-session" {
@@ -181,8 +154,8 @@ func kindOf(c Crossing) on {
 
 // mayDo reports whether the action can be done to what crosses.
 func (r *Rule) mayDo(kind on, c Crossing) bool {
-	switch k := r.Action.kind(); {
-	case k.on&kind == 0:
+	switch {
+	case r.Action.kind.on&kind == 0:
 		return false
 	case r.Action.Name == "drop notification":
 		return c.Message.Kind == wire.Notification
@@ -199,21 +172,21 @@ func (r *Rule) mayDo(kind on, c Crossing) bool {
 // fires counts the message, and asks the conditions. Each message that is counted takes one
 // random number, so that the n-th is treated the same way each time.
 func (r *Rule) fires(now time.Time) bool {
-	r.seen++
+	r.Seen++
 	draw := r.random.Float64()
 	passed := now.Sub(r.since)
-	if r.nth > 0 && r.seen != r.nth || r.every > 0 && r.seen%r.every != 0 || r.chance < 1 && draw >= r.chance ||
+	if r.nth > 0 && r.Seen != r.nth || r.every > 0 && r.Seen%r.every != 0 || r.chance < 1 && draw >= r.chance ||
 		passed < r.after || r.dur > 0 && passed >= r.after+r.dur {
 		return false
 	}
-	r.fired++
+	r.Fired++
 	return true
 }
 
 func (r *Rule) decision(c Crossing) *Decision {
 	d := &Decision{Action: r.Action, Wait: r.Action.Wait, Row: c.Row, message: c.Message, crossed: c.Row.Dir,
 		seeds: [2]uint64{r.random.Uint64(), r.random.Uint64()},
-		Facts: wire.FaultFacts{Rule: r.Text, Source: r.Source, Line: r.Line, Action: r.Action.Name, Method: c.Row.Method, Name: c.Row.Name, Seed: r.used}}
+		Facts: wire.FaultFacts{Rule: r.Text, Source: r.Source, Line: r.Line, Action: r.Action.Name, Method: c.Row.Method, Name: c.Row.Name, Seed: r.Seed}}
 	if r.Action.Jitter > 0 {
 		d.Wait += time.Duration((2*r.random.Float64() - 1) * float64(r.Action.Jitter))
 	}
@@ -222,7 +195,7 @@ func (r *Rule) decision(c Crossing) *Decision {
 	}
 	if c.Message != nil {
 		d.Facts.ID = string(c.Message.ID)
-		d.standsAlone = c.Message.Kind == wire.Request && c.Row.Era != "" && metaRevision(c.Message)
+		d.standsAlone = jsonraw.First(jsonraw.First(c.Message.Params, "_meta"), "io.modelcontextprotocol/protocolVersion") != nil
 	}
 	return d
 }

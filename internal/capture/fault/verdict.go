@@ -14,22 +14,13 @@ import (
 
 // A Verdict is what a client did after a fault.
 type Verdict struct {
-	Rule   string    `json:"rule"`
-	Source string    `json:"source"`
-	Line   int       `json:"line"`
-	Action string    `json:"action"`
-	Method string    `json:"method,omitempty"`
-	Name   string    `json:"name,omitempty"`
-	ID     string    `json:"id,omitempty"`
-	Time   time.Time `json:"time"`
-	Seed   uint64    `json:"seed"`
+	wire.FaultFacts
+	Time time.Time `json:"time"`
 	// Did is one of the constants below, After the seconds from the fault to that.
 	Did   string  `json:"did"`
 	After float64 `json:"after,omitempty"`
 	// Bad is set where a client should not do that.
 	Bad bool `json:"bad,omitempty"`
-	// Text says what happened, where that is not what the rule says.
-	Text string `json:"text,omitempty"`
 }
 
 // What a client did next.
@@ -50,33 +41,34 @@ const (
 // wait for nothing.
 const WatchTime = time.Minute
 
+var sentences = map[string]string{
+	Repeated: "the client repeated a call that may change something, and may have been executed,",
+	Retried:  "the client sent the request again",
+	Resumed:  "the client resumed the stream with Last-Event-ID",
+	Reopened: "the client opened another session",
+	Fetched:  "the client read the list again",
+	Answered: "the client took the response",
+	GaveUp:   "the client gave up",
+	Stopped:  "the client did not try again",
+	Hung:     "the client still waited",
+	Unjudged: "not judged: the fault was about no request",
+}
+
 // String is the verdict for a person.
 func (v Verdict) String() string {
-	after := " after " + (time.Duration(v.After * float64(time.Second))).Round(time.Millisecond).String()
-	if v.Did == Answered && v.After == 0 {
-		after = ""
+	if v.After == 0 && v.Did == Answered || v.Did == Stopped || v.Did == Unjudged {
+		return sentences[v.Did]
 	}
-	switch v.Did {
-	case Repeated:
-		return "the client repeated a call that may change something, and may have been executed," + after
-	case Retried:
-		return "the client sent the request again" + after
-	case Resumed:
-		return "the client resumed the stream with Last-Event-ID" + after
-	case Reopened:
-		return "the client opened another session" + after
-	case Fetched:
-		return "the client read the list again" + after
-	case Answered:
-		return "the client took the response" + after
-	case GaveUp:
-		return "the client gave up" + after
-	case Stopped:
-		return "the client did not try again"
-	case Hung:
-		return "the client still waited" + after
+	return sentences[v.Did] + " after " + time.Duration(v.After*float64(time.Second)).Round(time.Millisecond).String()
+}
+
+// Where names the fault for a person: what was done to what, and by which rule.
+func (v Verdict) Where() string {
+	text := fmt.Sprintf("%s, line %d: %s: %s", v.Source, v.Line, v.Action, strings.TrimSpace(cmp.Or(v.Method, "a message")+" "+v.Name))
+	if v.Text != "" {
+		text += " (" + v.Text + ")"
 	}
-	return "not judged: the fault was about no request"
+	return text
 }
 
 // A Judge watches the frames of a recording for what a client does after each fault.
@@ -102,73 +94,48 @@ type requestKey struct {
 	id           string
 }
 
-// A watch is a fault after which the client is watched.
+// A watch is a fault after which the client is watched. Did is what it did so far: a retry may
+// follow.
 type watch struct {
-	v   Verdict
+	Verdict
 	key requestKey
 	// sum is that of the request.
 	sum uint64
-	// ended is when the client got an end of the request, good or bad; zero before.
-	ended time.Time
-	// did is what it did so far: a retry may follow.
-	did string
-	at  time.Time
+	// at is when the client did it, ended when it got an end of the request, good or bad; zero
+	// before.
+	at, ended time.Time
 }
 
 // mostWatched bounds what is remembered.
 const mostWatched = 10_000
+
+var (
+	// refusing are the actions that end a request without the server.
+	refusing = []string{"status", "401", "expire-session", "rpc", "tool-error"}
+	// healthy are those after which the response is still a good one.
+	healthy = []string{"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header"}
+)
+
+// is reports whether the action is one of these.
+func (w *watch) is(actions ...string) bool {
+	name, _, _ := strings.Cut(w.Action, " ")
+	return slices.Contains(actions, name)
+}
+
+// note notes what the client did unless it did something before; it never settles.
+func (w *watch) note(did string, at time.Time) bool {
+	if w.Did == "" {
+		w.Did, w.at = did, at
+	}
+	return false
+}
 
 // Add reads the next frame.
 func (j *Judge) Add(f wire.Frame) {
 	if j.requests == nil {
 		j.seed, j.requests, j.safe = maphash.MakeSeed(), map[requestKey]*request{}, map[string]bool{}
 	}
-	if f.Time.After(j.last) {
-		j.last = f.Time
-	}
-	j.expire()
-	switch {
-	case f.Kind == wire.Fault && f.Fault != nil:
-		j.begin(f)
-	case f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP.Field("Last-Event-ID") != "":
-		j.each(func(w *watch) bool { return w.key.conn == f.Conn && w.note(Resumed, f.Time) })
-	case f.Kind == wire.Closed:
-		j.closed(f)
-	case f.Kind == wire.Body || f.Kind == wire.Event:
-		j.message(f, wire.ParseMessage(f.Raw))
-	}
-}
-
-// each looks at the open watches; those for which look is true are settled.
-func (j *Judge) each(look func(w *watch) bool) {
-	j.open = slices.DeleteFunc(j.open, func(w *watch) bool {
-		if !look(w) {
-			return false
-		}
-		j.settle(w)
-		return true
-	})
-}
-
-func (j *Judge) settle(w *watch) {
-	w.v.Did = w.did
-	w.v.After = w.at.Sub(w.v.Time).Seconds()
-	w.v.Bad = w.did == Repeated || w.did == Hung && w.at.Sub(w.v.Time) > WatchTime
-	if len(j.verdicts) < mostWatched {
-		j.verdicts = append(j.verdicts, w.v)
-	}
-}
-
-// note notes what the client did unless it did something before; it never settles.
-func (w *watch) note(did string, at time.Time) bool {
-	if w.did == "" {
-		w.did, w.at = did, at
-	}
-	return false
-}
-
-// expire settles what has been watched for long enough.
-func (j *Judge) expire() {
+	j.Until(f.Time)
 	j.each(func(w *watch) bool {
 		over := cmp.Or(w.ended, w.at)
 		if over.IsZero() || j.last.Sub(over) <= WatchTime {
@@ -177,35 +144,66 @@ func (j *Judge) expire() {
 		w.note(Stopped, over)
 		return true
 	})
+	switch m := wire.ParseMessage(f.Raw); {
+	case f.Fault != nil:
+		j.begin(f)
+	case f.Kind == wire.Head && f.Dir == wire.Sent && f.HTTP.Field("Last-Event-ID") != "":
+		j.each(func(w *watch) bool { return w.key.conn == f.Conn && w.note(Resumed, f.Time) })
+	case f.Kind == wire.Closed:
+		j.closed(f)
+	case f.Kind != wire.Body && f.Kind != wire.Event:
+	case f.Dir == wire.Received:
+		j.received(f, m)
+	case m.Kind == wire.Request:
+		j.asked(f, m)
+	case m.Method == "notifications/cancelled":
+		id := string(jsonraw.First(m.Params, "requestId"))
+		j.each(func(w *watch) bool { return w.key.conn == f.Conn && w.ID == id && id != "" && w.note(GaveUp, f.Time) })
+	}
+}
+
+// each looks at the open watches; those for which look is true are settled.
+func (j *Judge) each(look func(w *watch) bool) {
+	j.open = slices.DeleteFunc(j.open, func(w *watch) bool {
+		settled := look(w)
+		if settled {
+			j.settle(w)
+		}
+		return settled
+	})
+}
+
+func (j *Judge) settle(w *watch) {
+	w.After = w.at.Sub(w.Time).Seconds()
+	w.Bad = w.Did == Repeated || w.Did == Hung && w.at.Sub(w.Time) > WatchTime
+	if len(j.verdicts) < mostWatched {
+		j.verdicts = append(j.verdicts, w.Verdict)
+	}
 }
 
 func (j *Judge) begin(f wire.Frame) {
-	w := &watch{key: keyOf(f, f.Fault.ID), v: Verdict{Rule: f.Fault.Rule, Source: f.Fault.Source, Line: f.Fault.Line, Action: f.Fault.Action,
-		Method: f.Fault.Method, Name: f.Fault.Name, ID: f.Fault.ID, Time: f.Time, Seed: f.Fault.Seed, Text: f.Fault.Text}}
+	w := &watch{Verdict: Verdict{FaultFacts: *f.Fault, Time: f.Time}, key: keyOf(f, f.Fault.ID)}
 	r := cmp.Or(j.requests[w.key], &request{})
-	w.sum = r.sum
-	switch name, _, _ := strings.Cut(f.Fault.Action, " "); {
-	case f.Fault.ID == "" && f.Stream == 0 || f.Fault.Action == "drop notification":
-		w.did, w.at = Unjudged, f.Time
-		j.settle(w)
-		return
+	switch w.sum = r.sum; {
+	case w.ID == "" && f.Stream == 0 || w.Action == "drop notification":
+		w.note(Unjudged, f.Time)
 	case r.answered:
-		w.did, w.at = Answered, f.Time
-		j.settle(w)
-		return
-	case slices.Contains([]string{"status", "401", "expire-session", "rpc", "tool-error"}, name):
+		w.note(Answered, f.Time)
+	case w.is(refusing...):
 		w.ended = f.Time
 	}
-	if len(j.open) < mostWatched {
+	if w.Did != "" {
+		j.settle(w)
+	} else if len(j.open) < mostWatched {
 		j.open = append(j.open, w)
 	}
 }
 
 func keyOf(f wire.Frame, id string) requestKey {
 	if f.Stream > 0 {
-		return requestKey{f.Conn, f.Stream, ""}
+		id = ""
 	}
-	return requestKey{f.Conn, 0, id}
+	return requestKey{f.Conn, f.Stream, id}
 }
 
 func (j *Judge) closed(f wire.Frame) {
@@ -221,85 +219,69 @@ func (j *Judge) closed(f wire.Frame) {
 	})
 }
 
-// message looks at a message for what ends a request, or begins it anew.
-func (j *Judge) message(f wire.Frame, m *wire.Message) {
-	if f.Dir == wire.Received {
-		j.learn(m)
-		if r := j.requests[keyOf(f, string(m.ID))]; r != nil && m.Method == "" && m.ID != nil {
-			r.answered = true
+// received looks at a message for the client: the response to a request.
+func (j *Judge) received(f wire.Frame, m *wire.Message) {
+	if m.Method != "" || m.ID == nil {
+		return
+	}
+	j.learn(m)
+	if r := j.requests[keyOf(f, string(m.ID))]; r != nil {
+		r.answered = true
+	}
+	j.each(func(w *watch) bool {
+		if w.key.conn != f.Conn || f.Stream > 0 && w.key.stream != f.Stream || w.ID == "" || !m.Answers([]byte(w.ID)) {
+			return false
 		}
-		j.each(func(w *watch) bool {
-			if w.key.conn != f.Conn || f.Stream > 0 && w.key.stream != f.Stream || m.Method != "" || w.v.ID == "" || !m.Answers([]byte(w.v.ID)) {
-				return false
-			}
-			w.ended = f.Time
-			return w.healthy() && (w.note(Answered, f.Time) || w.did == Answered)
-		})
-		return
-	}
-	t := m.Traits()
-	if t.Cancels != "" {
-		j.each(func(w *watch) bool {
-			return w.v.ID != "" && w.key.conn == f.Conn && t.Cancels == (&wire.Message{Kind: wire.Notification, ID: []byte(w.v.ID)}).Traits().ID && w.note(GaveUp, f.Time)
-		})
-	}
-	if m.Kind != wire.Request {
-		return
-	}
-	sum := j.sum(m)
+		w.ended = f.Time
+		return w.is(healthy...) && (w.note(Answered, f.Time) || w.Did == Answered)
+	})
+}
+
+// asked looks at a request: it may be one that a fault was about, once more. One request is the
+// retry of one fault.
+func (j *Judge) asked(f wire.Frame, m *wire.Message) {
+	// The sum is the same for requests that ask the same, whatever their ids and their _meta.
+	sum := maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
 	if len(j.requests) > mostWatched {
 		clear(j.requests)
 	}
 	j.requests[keyOf(f, string(m.ID))] = &request{sum: sum}
-	taken := false // one request is the retry of one fault
+	taken := false
 	j.each(func(w *watch) bool {
-		name, _, _ := strings.Cut(w.v.Action, " ")
+		did := ""
 		switch {
 		case taken:
-		case w.sum == sum && w.sum != 0:
-			taken = true
-			w.did, w.at = Retried, f.Time
-			if j.mayHaveChanged(w) {
-				w.did = Repeated
-			}
-			return true
-		case name == "list-changed" && strings.HasSuffix(m.Method, "/list"):
-			w.did, w.at = Fetched, f.Time
-			return true
-		case name == "expire-session" && m.Method == "initialize":
+		case w.sum == sum && j.mayHaveChanged(w):
+			did = Repeated
+		case w.sum == sum:
+			did = Retried
+		case w.is("list-changed") && strings.HasSuffix(m.Method, "/list"):
+			did = Fetched
+		case w.is("expire-session") && m.Method == "initialize":
 			w.note(Reopened, f.Time)
 		}
-		return false
+		if did == "" {
+			return false
+		}
+		taken = w.sum == sum
+		w.Did, w.at = did, f.Time
+		return true
 	})
-}
-
-// healthy reports a fault after which the response is still a good one.
-func (w *watch) healthy() bool {
-	name, _, _ := strings.Cut(w.v.Action, " ")
-	return slices.Contains([]string{"delay", "throttle", "stall", "slow-loris", "duplicate", "reorder", "ttl", "banner", "header"}, name)
 }
 
 // mayHaveChanged reports a call that the server may have executed, of a tool that does not say
 // that it can be called twice. What is refused, or answered with an error, is not repeated.
 func (j *Judge) mayHaveChanged(w *watch) bool {
-	refused := strings.HasPrefix(w.v.Action, "status 4") || slices.Contains([]string{"401", "expire-session", "rpc", "tool-error"}, w.v.Action)
-	return w.v.Method == "tools/call" && !refused && !j.safe[w.v.Name]
-}
-
-// sum is the same for requests that ask the same, whatever their ids and their _meta.
-func (j *Judge) sum(m *wire.Message) uint64 {
-	return maphash.Bytes(j.seed, slices.Concat([]byte(m.Method+"\n"), jsonraw.Without(m.Params, "_meta"))) | 1
+	refused := w.is(refusing...) && (!w.is("status") || strings.HasPrefix(w.Action, "status 4"))
+	return w.Method == "tools/call" && !refused && !j.safe[w.Name]
 }
 
 // learn notes which of the tools that are listed can be called twice.
 func (j *Judge) learn(m *wire.Message) {
-	if m.Result == nil {
-		return
-	}
 	tools, _ := m.ResultItems("tools")
 	for _, tool := range tools {
 		members, _ := jsonraw.Object(tool)
-		annotations, _ := members.Get("annotations")
+		annotations := members.Value("annotations")
 		says := func(name string) bool { return string(jsonraw.First(annotations, name)) == "true" }
 		if len(j.safe) < mostWatched {
 			j.safe[members.Text("name")] = says("readOnlyHint") || says("idempotentHint")
@@ -327,14 +309,4 @@ func (j *Judge) Verdicts() []Verdict {
 	})
 	slices.SortStableFunc(j.verdicts, func(a, b Verdict) int { return a.Time.Compare(b.Time) })
 	return j.verdicts
-}
-
-// Where names the fault for a person: what was done to what, and by which rule.
-func (v Verdict) Where() string {
-	what := strings.TrimSpace(cmp.Or(v.Method, "a message") + " " + v.Name)
-	text := fmt.Sprintf("%s, line %d: %s: %s", v.Source, v.Line, v.Action, what)
-	if v.Text != "" {
-		text += " (" + v.Text + ")"
-	}
-	return text
 }

@@ -12,8 +12,10 @@ import (
 // words reads the words of a rule. Blanks within quotes, and within the slashes of a regular
 // expression, end no word.
 type words struct {
-	text string
-	at   int
+	source string
+	line   int
+	text   string
+	at     int
 	// wordAt is where the last word began.
 	wordAt int
 	// column is that of the text's first character.
@@ -70,7 +72,7 @@ func (w *words) rest() string {
 func (w *words) wrong(text string) error { return w.wrongAt(w.wordAt, text) }
 
 func (w *words) wrongAt(at int, text string) error {
-	return &Error{Column: w.column + utf8.RuneCountInString(w.text[:at]), Text: text}
+	return &Error{Source: w.source, Line: w.line, Column: w.column + utf8.RuneCountInString(w.text[:at]), Text: text}
 }
 
 func (w *words) number(what string) (int64, error) {
@@ -91,11 +93,11 @@ func (w *words) duration(what string) (time.Duration, error) {
 	return d, nil
 }
 
-// text is a word without its quotes, or all that follows where it has none.
-func (w *words) textToEnd(what string) (string, error) {
+// textToEnd is a word without its quotes, or all that follows where it has none.
+func (w *words) textToEnd() (string, error) {
 	text := w.rest()
 	if text == "" {
-		return "", w.wrong(what + " is missing")
+		return "", w.wrong("the text is missing")
 	}
 	if quoted, err := strconv.Unquote(text); err == nil && text[0] == '"' {
 		return quoted, nil

@@ -168,6 +168,12 @@ var sizeUnits = []struct {
 }{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"b", 1}, {"", 1}}
 
 func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
+	n, ok := Size(text)
+	return n, n, ok
+}
+
+// Size reads a number of bytes: 10kb, 1.5mib, 300.
+func Size(text string) (bytes int64, ok bool) {
 	for _, u := range sizeUnits {
 		number, found := strings.CutSuffix(strings.ToLower(text), u.suffix)
 		if !found {
@@ -175,9 +181,9 @@ func sizeBounds(text string, _ time.Time) (low, high int64, ok bool) {
 		}
 		n, err := strconv.ParseFloat(number, 64)
 		n *= u.factor
-		return int64(n), int64(n), err == nil && n >= 0 && n < 1<<60
+		return int64(n), err == nil && n >= 0 && n < 1<<60
 	}
-	return 0, 0, false
+	return 0, false
 }
 
 // timeLayouts are the ways to write a time, and how long what each names lasts.

@@ -24,7 +24,7 @@ import (
 func faultSet(t *testing.T, link fault.Link, text string) *fault.Set {
 	t.Helper()
 	s := &fault.Set{Seed: 1, Link: link, Now: time.Now, Encode: func(text string) string { return text }}
-	rules, err := fault.ParseText("test", text, time.Now())
+	rules, err := fault.Parse("test", text, time.Now())
 	if err == nil {
 		err = s.Add(rules)
 	}
@@ -293,7 +293,7 @@ func TestPipesChangeNothing(t *testing.T) {
 			all.WriteString("\r\n")
 		}
 	}
-	toServer, toClient, _ := piped(t, "when name:nobody do hang; when p=0 do drop notification", all.String(), all.String())
+	toServer, toClient, _ := piped(t, "when name:nobody do hang\nwhen p=0 do drop notification", all.String(), all.String())
 	want := sha256.Sum256(all.Bytes())
 	if sha256.Sum256([]byte(toServer)) != want || sha256.Sum256([]byte(toClient)) != want {
 		t.Error("rules that never fire changed bytes")

@@ -127,7 +127,7 @@ func Read(f *cmdutil.Factory, word string) ([]*fault.Rule, error) {
 		return fault.Parse(word, text, f.Now())
 	}
 	if first, _, _ := strings.Cut(strings.TrimLeft(word, " \t\n"), " "); first == "when" || first == "do" {
-		return fault.ParseText("--fault", word, f.Now())
+		return fault.Parse("--fault", word, f.Now())
 	}
 	text, _, err := f.Input("@" + word) // - is standard input
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Faults) End() error {
 	}
 	for _, r := range rules {
 		if r.Fired == 0 {
-			s.f.Note(hidden(fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s", r.Source, r.Line, r.Seen, r.Rule)))
+			s.f.Note(hidden(fmt.Sprintf("a fault rule never fired (%s, line %d; its filter matched %d messages): %s", r.Source, r.Line, r.Seen, r.Text)))
 		}
 	}
 	if s.o.report == "" || s.o.report == "-" {
