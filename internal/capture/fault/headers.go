@@ -2,6 +2,7 @@ package fault
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -13,89 +14,76 @@ import (
 // were replaced: Mcp-Method, Mcp-Name, Mcp-Protocol-Version and Mcp-Param-*. A field that had
 // another value than the message stays. Encode makes a text fit for a field.
 func (d *Decision) Mirror(h http.Header, was, is []byte, encode func(string) string) {
-	if d.KeepHeaders || !d.OfRequest || d.Name != "replace" {
-		return
-	}
 	before, err := jsonvalue.Parse(was)
 	after, failed := jsonvalue.Parse(is)
-	if err != nil || failed != nil {
+	if d.KeepHeaders || err != nil || failed != nil {
 		return
 	}
-	for name, pointers := range map[string][]string{
-		"Mcp-Method":           {"/method"},
-		"Mcp-Name":             {"/params/name", "/params/uri", "/params/taskId"},
-		"Mcp-Protocol-Version": {"/params/_meta/io.modelcontextprotocol~1protocolVersion"},
-	} {
-		follow(h, name, pointers, before, after, encode)
-	}
-	arguments := leaves(before.Find("/params/arguments"), "/params/arguments", nil)
-	for name := range h {
-		if argument, ok := strings.CutPrefix(strings.ToLower(name), "mcp-param-"); ok {
-			follow(h, name, likely(argument, arguments), before, after, encode)
+	arguments := leaves(before.Find("/params/arguments"), "/params/arguments")
+	for name, values := range h {
+		var places []string
+		switch argument, isParam := strings.CutPrefix(strings.ToLower(name), "mcp-param-"); {
+		case len(values) != 1:
+		case isParam:
+			places = likely(argument, arguments)
+		default:
+			places = mirrored[name]
+		}
+		value := wire.Field{Value: values[0]}.Plain()
+		i := slices.IndexFunc(places, func(at string) bool { return text(before, at) == value && text(after, at) != value })
+		if i < 0 {
+			continue
+		}
+		if now := text(after, places[i]); now != "" {
+			h.Set(name, encode(now))
+		} else {
+			h.Del(name)
 		}
 	}
 }
 
-// follow sets a field that had the text of one of the places before to that which the place has
-// now, and removes it where there is none any more.
-func follow(h http.Header, name string, pointers []string, before, after *jsonvalue.Node, encode func(string) string) {
-	if len(h.Values(name)) != 1 {
-		return
-	}
-	value := wire.Field{Value: h.Get(name)}.Plain()
-	for _, pointer := range pointers {
-		text, there := leafText(before.Find(pointer))
-		now, still := leafText(after.Find(pointer))
-		switch {
-		case !there || text != value || still && now == text:
-			continue
-		case still:
-			h.Set(name, encode(now))
-		default:
-			h.Del(name)
-		}
-		return
-	}
+// mirrored are the places that fields repeat.
+var mirrored = map[string][]string{
+	"Mcp-Method":           {"/method"},
+	"Mcp-Name":             {"/params/name", "/params/uri", "/params/taskId"},
+	"Mcp-Protocol-Version": {"/params/_meta/io.modelcontextprotocol~1protocolVersion"},
 }
 
 // likely are the arguments that a field may repeat: those that are called like it, or all where
 // none is.
-func likely(field string, arguments []string) (same []string) {
+func likely(field string, arguments []string) []string {
 	plain := strings.NewReplacer("-", "", "_", "")
-	for _, pointer := range arguments {
-		name := strings.ToLower(pointer[strings.LastIndexByte(pointer, '/')+1:])
-		if plain.Replace(name) == plain.Replace(field) {
-			same = append(same, pointer)
-		}
-	}
-	if same == nil {
+	same := slices.DeleteFunc(slices.Clone(arguments), func(at string) bool {
+		return !strings.EqualFold(plain.Replace(at[strings.LastIndexByte(at, '/')+1:]), plain.Replace(field))
+	})
+	if len(same) == 0 {
 		return arguments
 	}
 	return same
 }
 
 // leaves are the JSON pointers of the values without parts.
-func leaves(n *jsonvalue.Node, at string, found []string) []string {
-	if n == nil || n.IsLeaf() {
-		if n != nil {
-			found = append(found, at)
-		}
-		return found
-	}
-	for _, kid := range n.Kids {
-		if n.Kind == jsonvalue.Object {
-			found = leaves(kid, jsonraw.Pointer(at, kid.Name), found)
+func leaves(n *jsonvalue.Node, at string) (found []string) {
+	switch {
+	case n == nil:
+	case n.IsLeaf():
+		return []string{at}
+	case n.Kind == jsonvalue.Object:
+		for _, kid := range n.Kids {
+			found = append(found, leaves(kid, jsonraw.Pointer(at, kid.Name))...)
 		}
 	}
 	return found
 }
 
-func leafText(n *jsonvalue.Node) (string, bool) {
-	if n == nil || !n.IsLeaf() || n.Kind == jsonvalue.Null {
-		return "", false
+// text is a value as a header field has it; "" where there is none.
+func text(tree *jsonvalue.Node, pointer string) string {
+	n := tree.Find(pointer)
+	switch {
+	case n == nil || !n.IsLeaf() || n.Kind == jsonvalue.Null:
+		return ""
+	case n.Kind == jsonvalue.String:
+		return n.Text
 	}
-	if n.Kind == jsonvalue.String {
-		return n.Text, true
-	}
-	return string(n.Raw), true
+	return string(n.Raw)
 }
