@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,70 +23,55 @@ const mostBytes = 64 << 20
 // old in a value means what the value replaces.
 const old = "{old}"
 
-// expanded is a value with \xNN as a byte, and {N*TEXT*} as N times TEXT. All else is taken as
-// it stands: it need not be JSON.
-func expanded(value string) (string, error) {
-	var b strings.Builder
-	for at := 0; at < len(value); {
-		rest := value[at:]
-		if strings.HasPrefix(rest, `\x`) && len(rest) >= 4 {
-			if bytes, err := hex.DecodeString(rest[2:4]); err == nil {
-				b.Write(bytes)
-				at += 4
-				continue
-			}
-		}
-		if count, text, length := repeated(rest); length > 0 {
-			if count > mostBytes || count*len(text)+b.Len() > mostBytes {
-				return "", errors.New("the value has more than 64 MiB")
-			}
-			b.WriteString(strings.Repeat(text, count))
-			at += length
-			continue
-		}
-		b.WriteByte(value[at])
-		at++
-	}
-	return b.String(), nil
-}
+// special are \xNN, a byte, and {N*TEXT*}, N times TEXT.
+var special = regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\{\d+\*.*?\*\}`)
 
-// repeated reads {N*TEXT*}; its length is 0 where it is something else.
-func repeated(rest string) (count int, text string, length int) {
-	inside, ok := strings.CutPrefix(rest, "{")
-	digits, more, starred := strings.Cut(inside, "*")
-	text, _, closed := strings.Cut(more, "*}")
-	count, err := strconv.Atoi(digits)
-	if !ok || !starred || !closed || err != nil || count < 0 {
-		return 0, "", 0
-	}
-	return count, text, len("{*") + len(digits) + len(text) + len("*}")
+// expanded is a value with what is special in it written out. All else is taken as it stands: it
+// need not be JSON.
+func expanded(value string) (out string, err error) {
+	size := len(value)
+	out = special.ReplaceAllStringFunc(value, func(word string) string {
+		if b, ok := strings.CutPrefix(word, `\x`); ok {
+			raw, _ := hex.DecodeString(b)
+			return string(raw)
+		}
+		digits, text, _ := strings.Cut(word[1:len(word)-2], "*")
+		n, failed := strconv.Atoi(digits)
+		if failed != nil || n > mostBytes || size+n*len(text) > mostBytes {
+			err = errors.New("the value has more than 64 MiB")
+			return ""
+		}
+		size += n * len(text)
+		return strings.Repeat(text, n)
+	})
+	return out, err
 }
 
 // replaced writes a value wherever a path leads to, or removes what is there where the value is
-// "". A member that is missing is added to its object. It reports whether the path led anywhere.
+// "". A member that is missing is added to its object. It reports whether anything changed.
 func replaced(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 	tree, err := jsonvalue.Parse(raw)
 	if err != nil {
 		return raw, false
 	}
-	var places []*jsonvalue.Node
-	for _, pointer := range path.Select(raw) {
-		places = append(places, tree.Find(pointer))
-	}
-	var parents []*jsonvalue.Node
-	named := len(path) > 0 && !path[len(path)-1].Item && !path[len(path)-1].All
-	if named {
-		for _, pointer := range path[:len(path)-1].Select(raw) {
-			parents = append(parents, tree.Find(pointer))
+	find := func(path jsonvalue.Path) (nodes []*jsonvalue.Node) {
+		for _, pointer := range path.Select(raw) {
+			if n := tree.Find(pointer); n != nil {
+				nodes = append(nodes, n)
+			}
 		}
+		return nodes
 	}
-	switch {
-	case value == "" && named:
-		return spliced(raw, parents, func(object []byte) []byte { return jsonraw.Without(object, path[len(path)-1].Name) })
-	case len(places) == 0 && value != "" && named:
-		parents = slices.DeleteFunc(parents, func(n *jsonvalue.Node) bool { return n == nil || n.Kind != jsonvalue.Object })
-		return spliced(raw, parents, func(object []byte) []byte {
-			return jsonraw.Append(object, jsonraw.Member{Name: path[len(path)-1].Name, Value: json.RawMessage(value)})
+	places := find(path)
+	if last := len(path) - 1; last >= 0 && !path[last].Item && !path[last].All && (value == "" || len(places) == 0) {
+		return spliced(raw, find(path[:last]), func(object []byte) []byte {
+			switch {
+			case object[0] != '{':
+				return object
+			case value == "":
+				return jsonraw.Without(object, path[last].Name)
+			}
+			return jsonraw.Append(object, jsonraw.Member{Name: path[last].Name, Value: json.RawMessage(value)})
 		})
 	}
 	return spliced(raw, places, func(was []byte) []byte { return []byte(strings.ReplaceAll(value, old, string(was))) })
@@ -93,7 +79,6 @@ func replaced(raw []byte, path jsonvalue.Path, value string) ([]byte, bool) {
 
 // spliced changes values in place, from the last to the first.
 func spliced(raw []byte, places []*jsonvalue.Node, change func([]byte) []byte) ([]byte, bool) {
-	places = slices.DeleteFunc(places, func(n *jsonvalue.Node) bool { return n == nil })
 	slices.SortFunc(places, func(a, b *jsonvalue.Node) int { return b.At - a.At })
 	out := slices.Clone(raw)
 	for _, n := range places {
@@ -153,36 +138,33 @@ func (d *Decision) Pace() Pace {
 // Message is what comes in the place of a message for the client: none, one or several. Done is
 // false where the action has nothing to change in it.
 func (d *Decision) Message(raw []byte) (out [][]byte, done bool) {
-	one := func(b []byte) ([][]byte, bool) { return [][]byte{b}, true }
+	one, done := raw, true
 	switch d.Name {
 	case "drop response", "drop notification":
 		return nil, true
 	case "duplicate":
 		return [][]byte{raw, raw}, true
-	case "truncate":
-		return [][]byte{raw[:min(len(raw), int(d.N))]}, len(raw) > int(d.N)
-	case "garbage":
-		return one(d.garbage())
-	case "bad-utf8":
-		return one(badUTF8(raw))
-	case "replace":
-		if d.OfRequest && d.crossed == wire.Sent {
-			return [][]byte{raw}, false
-		}
-		b, changed := replaced(raw, d.Path, d.Text)
-		return [][]byte{b}, changed
-	case "ttl":
-		if jsonraw.First(jsonraw.First(raw, "result"), "ttlMs") == nil {
-			return [][]byte{raw}, false
-		}
-		b, _ := replaced(raw, jsonvalue.Path{{Name: "result"}, {Name: "ttlMs"}}, strconv.FormatInt(d.N, 10))
-		return one(b)
 	case "list-changed":
 		return [][]byte{d.ListChanged(), raw}, true
 	case "banner":
 		return [][]byte{[]byte(d.Text), raw}, true
+	case "truncate":
+		one = raw[:min(len(raw), int(d.N))]
+		done = len(one) < len(raw)
+	case "garbage":
+		one = d.garbage()
+	case "bad-utf8":
+		one = badUTF8(raw)
+	case "replace":
+		if done = !d.OfRequest || d.crossed == wire.Received; done {
+			one, done = replaced(raw, d.Path, d.Text)
+		}
+	case "ttl":
+		one, done = replaced(raw, jsonvalue.Path{{Name: "result"}, {Name: "ttlMs"}}, strconv.FormatInt(d.N, 10))
+	default:
+		done = false
 	}
-	return [][]byte{raw}, false
+	return [][]byte{one}, done
 }
 
 // ListChanged is the notification of list-changed: on a subscription it names that.
@@ -194,14 +176,12 @@ func (d *Decision) ListChanged() []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/` + d.Text + `/list_changed"` + params + `}`)
 }
 
-// garbage is random bytes without line ends, which would end the message on stdio.
+// garbage is random bytes, none of them a line end, which would end the message on stdio.
 func (d *Decision) garbage() []byte {
 	random := rand.New(rand.NewPCG(d.seeds[0], d.seeds[1]))
 	out := make([]byte, d.N)
 	for i := range out {
-		for out[i] = byte(random.Uint32()); out[i] == '\n' || out[i] == '\r'; {
-			out[i] = byte(random.Uint32())
-		}
+		out[i] = byte(' ' + random.IntN(256-' '))
 	}
 	return out
 }

@@ -75,6 +75,22 @@ type Faults struct {
 	done func()
 }
 
+// Link is how clients are connected to a server of mcpc's own.
+func Link(stdio bool) fault.Link {
+	if stdio {
+		return fault.Stdio
+	}
+	return fault.HTTP
+}
+
+// Rules are the rules; nil without any.
+func (s *Faults) Rules() *fault.Set {
+	if s == nil {
+		return nil
+	}
+	return s.Set
+}
+
 // Start reads the rules, and listens on the control socket. Without the flags it gives nil. A
 // caller must End it.
 func (o *Options) Start(f *cmdutil.Factory, link fault.Link) (*Faults, error) {

@@ -39,6 +39,18 @@ func ConnectTime(f *cmdutil.Factory) time.Duration {
 	return max(0, cmp.Or(f.Limits.Connect, 10*time.Second))
 }
 
+// pass serves a proxy in the background; end stops it.
+func (s *Faults) pass(ctx context.Context, p *forward.Proxy, listener net.Listener) (end func()) {
+	ctx, stop := context.WithCancel(ctx)
+	var passing sync.WaitGroup
+	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
+	return func() {
+		stop()
+		passing.Wait()
+		p.Watcher.Close()
+	}
+}
+
 // Before serves on a listener what serve serves on another one, through the faults: a server of
 // mcpc's own. Without faults serve gets the listener itself. Where names the server.
 func (s *Faults) Before(ctx context.Context, where string, listener net.Listener, serve func(net.Listener) error) error {
@@ -50,16 +62,10 @@ func (s *Faults) Before(ctx context.Context, where string, listener net.Listener
 	if err != nil {
 		return err
 	}
-	watcher := Overhear(s.f, where, capture.ByProxy, s)
-	p := &forward.Proxy{Routes: []forward.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
-		Address: listener.Addr().String(), Watcher: watcher, Faults: s.Set, KeepHost: true}
-	ctx, stop := context.WithCancel(ctx)
-	var passing sync.WaitGroup
-	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
+	end := s.pass(ctx, &forward.Proxy{Routes: []forward.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
+		Address: listener.Addr().String(), Watcher: Overhear(s.f, where, capture.ByProxy, s), Faults: s.Set, KeepHost: true}, listener)
 	err = serve(inner)
-	stop()
-	passing.Wait()
-	watcher.Close()
+	end()
 	if failed := s.End(); failed != nil {
 		return failed
 	}
@@ -81,13 +87,9 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 	watcher := forward.NewWatcher(forward.Options{Now: s.f.Now, Tap: s.see})
 	p := &forward.Proxy{Routes: []forward.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Faults: s.Set,
 		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS}
-	ctx, stop := context.WithCancel(ctx)
-	var passing sync.WaitGroup
-	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
+	stop := s.pass(ctx, p, listener)
 	return &url.URL{Scheme: "http", Host: p.Address, Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery}, func() error {
 		stop()
-		passing.Wait()
-		watcher.Close()
 		return s.End()
 	}, wire.Outcome{}
 }

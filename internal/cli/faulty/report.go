@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/jsonraw"
@@ -36,35 +35,35 @@ func Bad(verdicts []fault.Verdict) (n int) {
 // first, and what it did several times once. Shown makes a text safe for where it is written.
 func WriteVerdicts(w io.Writer, verdicts []fault.Verdict, shown func(string) string) {
 	type group struct {
-		first fault.Verdict
+		fault.Verdict
 		count int
 	}
-	var groups []*group
+	var bad, good []*group
 	of := map[[2]string]*group{}
 	for _, v := range verdicts {
-		key := [2]string{v.Where(), v.Did}
-		if of[key] == nil {
-			of[key] = &group{first: v}
-			groups = append(groups, of[key])
+		g := of[[2]string{v.Where(), v.Did}]
+		if g == nil {
+			g = &group{Verdict: v}
+			of[[2]string{v.Where(), v.Did}] = g
+			if v.Bad {
+				bad = append(bad, g)
+			} else {
+				good = append(good, g)
+			}
 		}
-		of[key].count++
+		g.count++
 	}
-	slices.SortStableFunc(groups, func(a, b *group) int {
-		if a.first.Bad == b.first.Bad {
-			return 0
-		}
-		return map[bool]int{true: -1, false: 1}[a.first.Bad]
-	})
+	groups := append(bad, good...)
 	const most = 100
 	for _, g := range groups[:min(most, len(groups))] {
 		mark, times := "  ", ""
-		if g.first.Bad {
+		if g.Bad {
 			mark = "! "
 		}
 		if g.count > 1 {
 			times = fmt.Sprintf(" (%d times)", g.count)
 		}
-		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, shown(g.first.Where()), g.first, times)
+		fmt.Fprintf(w, "%s%s\n    %s%s\n", mark, shown(g.Where()), g.Verdict, times)
 	}
 	if more := len(groups) - most; more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more)

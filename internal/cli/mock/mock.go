@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/signals"
@@ -99,14 +98,10 @@ func runMock(ctx context.Context, f *cmdutil.Factory, o mockOptions) error {
 	if err := fitting(f, script, o); err != nil {
 		return err
 	}
-	link := fault.HTTP
-	if o.stdio {
-		link = fault.Stdio
-	}
 	if script.TLS != "" && o.fault.Asked() {
 		return usage.New("--fault cannot be combined with a script that uses TLS", wire.Run("proxy --fault")+" before it can")
 	}
-	faults, err := o.fault.Start(f, link)
+	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {
 		return err
 	}

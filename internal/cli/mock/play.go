@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/recorded"
@@ -159,11 +158,7 @@ func introduce(f *cmdutil.Factory, rec playback.Recording, rows []*capture.Row) 
 
 // serve plays until the client or the user ends it. begun is called when clients can come.
 func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.Player, begun func()) error {
-	link := fault.HTTP
-	if o.stdio {
-		link = fault.Stdio
-	}
-	faults, err := o.fault.Start(f, link)
+	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {
 		return err
 	}

@@ -125,10 +125,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	}
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS}
-	if faults != nil {
-		p.Faults = faults.Set
-	}
+		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Rules()}
 	introduceProxy(f, p, targets)
 	err = faulty.ServeProxy(ctx, f, p, listener)
 	watcher.Close()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/demo"
@@ -67,11 +66,7 @@ tools that run as tasks, and each list on one page.`,
 }
 
 func runDemo(ctx context.Context, f *cmdutil.Factory, o demoOptions) error {
-	link := fault.HTTP
-	if o.stdio {
-		link = fault.Stdio
-	}
-	faults, err := o.fault.Start(f, link)
+	faults, err := o.fault.Start(f, faulty.Link(o.stdio))
 	if err != nil {
 		return err
 	}
