@@ -389,6 +389,37 @@ func TestTheSameSeedRepeatsTheRun(t *testing.T) {
 	}
 }
 
+// TestASignalEndsTheWaitForLateResponses has a tap whose server ends long before its response is
+// to come.
+func TestASignalEndsTheWaitForLateResponses(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // where no signal can be sent
+	}
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r := &running{t: t, cmd: exec.Command(builtBinary(t), "tap", "--state", t.TempDir(), "--no-record", "-v", "--fault", "when do delay 1h", "--", builtBinary(t), "demo", "--stdio"), err: file}
+	r.cmd.Env, r.cmd.Stderr, r.cmd.Stdin = cleanEnv(), file, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.cmd.Process.Kill() }()
+	for deadline := time.Now().Add(patience); !strings.Contains(r.stderr(), "fault: delay"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no fault: %s", r.stderr())
+		}
+	}
+	ended := make(chan string, 1)
+	go func() { ended <- r.stop() }()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the tap waits for a response that is delayed")
+	}
+}
+
 // TestRulesChangeMeanwhile changes the rules of a running proxy.
 func TestRulesChangeMeanwhile(t *testing.T) {
 	dir, err := os.MkdirTemp("", "c") // a socket's path is short

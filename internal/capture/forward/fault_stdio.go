@@ -25,6 +25,8 @@ type Pipe struct {
 	ToClient, ToServer io.Writer
 	// End ends the server: of cut and kill child.
 	End func()
+	// Context ends the wait for what comes later.
+	Context context.Context
 
 	// mu guards fired: the decisions about requests that wait for their response, by id.
 	mu    sync.Mutex
@@ -50,7 +52,7 @@ func (p *Pipe) Sent(from io.Reader) error { return p.lines(from, p.sent) }
 // Received passes on what a server writes, up to its end, and what of it comes later unless the
 // client is gone.
 func (p *Pipe) Received(from io.Reader) error {
-	ctx, over := context.WithCancel(context.Background())
+	ctx, over := context.WithCancel(p.Context)
 	defer over()
 	p.ctx = ctx
 	err := p.lines(from, p.received)
@@ -135,8 +137,9 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 	case m.Kind != wire.Request && d.Name == "delay":
 		p.note(d, wire.Sent, "")
 		go func() {
-			_ = fault.Wait(context.Background(), d.Wait)
-			_ = p.server(line)
+			if fault.Wait(p.Context, d.Wait) == nil {
+				_ = p.server(line)
+			}
 		}()
 		return nil
 	case m.Kind == wire.Request:

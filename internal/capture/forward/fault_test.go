@@ -185,7 +185,7 @@ func piped(t *testing.T, rules, sent, received string) (toServer, toClient strin
 	t.Helper()
 	w := NewWatcher(Options{Now: time.Now, Tap: func(f wire.Frame) { frames = append(frames, f) }})
 	var server, client bytes.Buffer
-	p := &Pipe{Faults: faultSet(t, fault.Stdio|fault.Child, rules), Watcher: w, Target: "demo", ToServer: &server, ToClient: &client,
+	p := &Pipe{Faults: faultSet(t, fault.Stdio|fault.Child, rules), Watcher: w, Context: t.Context(), Target: "demo", ToServer: &server, ToClient: &client,
 		End: func() { server.WriteString("killed") }}
 	if err := errors.Join(p.Sent(strings.NewReader(sent)), p.Received(strings.NewReader(received))); err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestFaultsOnPipes(t *testing.T) {
 func TestCutWhileTheClientWrites(t *testing.T) {
 	w := NewWatcher(Options{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()
-	p := &Pipe{Faults: faultSet(t, fault.Stdio, "when id:1 do cut after 0 bytes"), Watcher: w, ToServer: io.Discard, ToClient: io.Discard, End: func() {}}
+	p := &Pipe{Faults: faultSet(t, fault.Stdio, "when id:1 do cut after 0 bytes"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: io.Discard, End: func() {}}
 	if err := p.Sent(strings.NewReader(call1)); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestWhatIsDelayedEndsWithTheClient(t *testing.T) {
 	defer w.Close()
 	gone, client := io.Pipe()
 	gone.Close()
-	p := &Pipe{Faults: faultSet(t, fault.Stdio, "when name:x do delay 1h"), Watcher: w, ToServer: io.Discard, ToClient: client}
+	p := &Pipe{Faults: faultSet(t, fault.Stdio, "when name:x do delay 1h"), Watcher: w, Context: t.Context(), ToServer: io.Discard, ToClient: client}
 	if err := p.Sent(strings.NewReader(call1)); err != nil {
 		t.Fatal(err)
 	}

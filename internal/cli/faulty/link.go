@@ -105,7 +105,7 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	pipe := &forward.Pipe{Faults: s.Set, Watcher: watcher, Target: where, ToServer: toServer, ToClient: io.MultiWriter(received, f.Out),
-		End: func() { toServer.Close() }}
+		End: func() { toServer.Close() }, Context: context.Background()}
 	go func() {
 		_ = pipe.Sent(io.TeeReader(f.In, sent))
 		sent.Close()

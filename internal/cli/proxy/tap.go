@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -77,6 +78,8 @@ type tapping struct {
 	copies sync.WaitGroup
 	// pipe lets messages fail; nil where all pass unchanged.
 	pipe *forward.Pipe
+	// ended is closed when the server has ended.
+	ended chan struct{}
 	// left is set when the client has ended what it writes.
 	left atomic.Bool
 }
@@ -92,18 +95,25 @@ func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
 	f.Relaying.Store(true)
 	caught := make(chan os.Signal, 16)
 	signal.Notify(caught, signals.Relayed...)
-	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...)}
+	late, stop := context.WithCancel(context.Background())
+	defer stop()
+	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
 	if out := t.start(); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
 	seen := t.watch.Messages(wire.Received)
 	if faults != nil {
-		t.pipe = &forward.Pipe{Faults: faults.Set, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: writerOnly{t.in}, ToClient: io.MultiWriter(seen, f.Out), End: t.kill}
+		t.pipe = &forward.Pipe{Faults: faults.Set, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: writerOnly{t.in}, ToClient: io.MultiWriter(seen, f.Out),
+			End: func() { t.send(os.Kill) }, Context: late}
 	}
 	go func() {
 		for sig := range caught {
 			t.send(sig)
+			go func() { // nothing of a server that has ended after a signal is waited for
+				<-t.ended
+				stop()
+			}()
 		}
 	}()
 	go t.feed()
@@ -198,9 +208,6 @@ func (t *tapping) answers(seen io.WriteCloser) {
 	t.drain(to, t.out, to)
 }
 
-// kill ends the server, for a fault rule.
-func (t *tapping) kill() { t.send(os.Kill) }
-
 // drain passes on what the server writes, as far as its end.
 func (t *tapping) drain(to io.Writer, from *os.File, seen io.WriteCloser) {
 	defer t.copies.Done()
@@ -232,6 +239,7 @@ func (t *tapping) drain(to io.Writer, from *os.File, seen io.WriteCloser) {
 // wait waits for the server, and for what it has still written. It returns the exit code.
 func (t *tapping) wait() int {
 	_ = t.cmd.Wait()
+	close(t.ended)
 	by := wire.Received
 	if t.left.Load() {
 		by = wire.Sent // the server was asked to
