@@ -125,23 +125,16 @@ func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
 			return e.message(own, event, ev.Data)
 		}
 	}
+	first := e.seen == 1
 	switch {
 	case d == nil:
-	case d.Name == "reorder" && e.seen == 1:
-		return e.message(d, event, ev.Data)
-	case d.Name == "list-changed":
-		streams := f.crossing.Message == nil || f.crossing.Message.Method == "subscriptions/listen"
-		if streams && e.seen == 1 && !f.noted {
-			f.note(wire.Received, "")
-			return append(bytes.Clone(event), withData([]byte("event: message\n"), d.ListChanged())...), nil
-		}
-		if answers && !streams {
-			return e.message(d, event, ev.Data)
-		}
+	case d.Name == "list-changed" && first && !f.noted && (f.crossing.Message == nil || f.crossing.Message.Method == "subscriptions/listen"):
+		f.note(wire.Received, "")
+		return append(event, withData([]byte("event: message\n"), d.ListChanged())...), nil
 	case d.Name == "drop response" && answers:
 		f.note(wire.Received, "")
 		return nil, f.hold()
-	case answers && d.Name != "reorder":
+	case d.Name == "reorder" && first, d.Name != "reorder" && answers && !f.noted:
 		return e.message(d, event, ev.Data)
 	}
 	return event, nil
@@ -195,7 +188,7 @@ func withData(event, data []byte) []byte {
 func (e *faultyEvents) event() ([]byte, error) {
 	for from := 0; ; {
 		if at := eventEnd(e.buf[from:]); at >= 0 {
-			event := e.buf[:from+at]
+			event := slices.Clip(e.buf[:from+at]) // something may be appended
 			e.buf = e.buf[from+at:]
 			return event, nil
 		}

@@ -122,6 +122,26 @@ func TestFaultsOnEventStreams(t *testing.T) {
 	}
 }
 
+// What is sent behind an event does not change those that were read with it.
+func TestReorderedEventsOfOneRead(t *testing.T) {
+	w := NewWatcher(Options{Now: time.Now, Tap: func(wire.Frame) {}})
+	defer w.Close()
+	p := &Proxy{Watcher: w, Faults: faultSet(t, fault.HTTP, "when method:notifications/* #1 do reorder 1")}
+	f := &faulted{p: p, x: p.newExchange(0, httptest.NewRequest("GET", "/", nil)), crossing: fault.Crossing{Row: p.Faults.Live.Row("", "", 0, nil, nil)}}
+	e := &faultyEvents{f: f, src: strings.NewReader(first + second + third + third + third)}
+	var got string
+	for {
+		b, err := e.next()
+		got += string(b)
+		if err != nil {
+			break
+		}
+	}
+	if want := second + first + third + third + third; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestExpiredSessions(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked++ }))

@@ -47,25 +47,22 @@ func (s *Faults) listen(path string) (done func(), err error) {
 		conn.Close()
 		return nil, usage.New("--control: another process listens on "+path, "name another socket")
 	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != os.ModeSocket {
+		return nil, usage.New("--control: "+path+" is no socket", "name another socket")
+	}
 	// The name is given once the mode is set: a socket that is dead is replaced.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path + ".new", Net: "unix"})
 	if err != nil {
 		return nil, usage.New("--control: "+err.Error(), "name a socket in a directory of yours")
 	}
-	l.SetUnlinkOnClose(false)
-	if info, found := os.Lstat(path); found == nil && info.Mode().Type() != os.ModeSocket {
-		err = errors.New(path + " is no socket")
-	}
-	if err == nil {
-		if err = os.Chmod(path+".new", 0o600); err == nil {
-			err = os.Rename(path+".new", path)
-		}
+	if err = os.Chmod(path+".new", 0o600); err == nil {
+		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		l.Close()
-		_ = os.Remove(path + ".new")
+		l.Close() // and removes it
 		return nil, usage.New("--control: "+err.Error(), "")
 	}
+	l.SetUnlinkOnClose(false)
 	go func() {
 		for {
 			conn, err := l.Accept()
