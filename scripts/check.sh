@@ -62,7 +62,7 @@ staticcheck() {
 packages() {
 	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,connect/...,demo/...,mock/...,render/term,sliceutil,wire}
 	go test -race -short -timeout 20m -parallel 6 ./internal/{capture/...,match,render/traffic,state,validate}
-	go test -timeout 20m -parallel 6 ./internal/{capture/...,codegen,diff/...,english,glossary,jsonraw,lineedit,lint/...,loopback,match/...,mcp,question,redact,render/...,replay,sanitize,saved,shape,shellwords,sse,state,suggest,target,tty,usage,validate/...,yaml} ./scripts
+	go test -timeout 20m -parallel 6 ./internal/{capture/...,codegen,diff/...,english,glossary,jsonraw,lineedit,lint/...,loopback,match/...,mcp,pause,question,redact,render/...,replay,sanitize,saved,shape,shellwords,sse,state,suggest,target,tty,usage,validate/...,yaml} ./scripts
 }
 
 # program tests the command as a process, without the race detector: it would watch the tests

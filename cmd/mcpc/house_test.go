@@ -22,7 +22,7 @@ import (
 // floors are the packages below internal/ from the bottom up. A package imports packages of
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
-	{"english", "glossary", "jsonraw", "loopback", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
+	{"english", "glossary", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
 	{"match", "mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "validate"},
 	{"connect"},
@@ -59,7 +59,6 @@ var timerFiles = []string{
 	"internal/cli/signals/signal_unix.go",       // gives a child time to end
 	"internal/cli/console/progress_ticker.go",   // draws
 	"internal/cli/subscription/subscription.go", // --for, and looks whether stdout is read
-	"internal/cli/request/ping.go",              // --wait
 	"internal/cli/traffic/follow.go",            // --follow
 	"internal/client/auth/device.go",            // polls as the server says
 	"internal/client/closed/closed.go",          // waits for a channel
@@ -72,14 +71,12 @@ var timerFiles = []string{
 	"internal/client/roots.go",                  // asks before it answers
 	"internal/client/transport/http_sse.go",     // a POST whose answer came
 	"internal/connect/host/read_file.go",        // --max-time of a file
-	"internal/demo/tools_waiting.go",            // tools that take time
 	"internal/mock/connection.go",               // scripted delays
 	"internal/mock/http.go",                     //
 	"internal/mock/stdio.go",                    //
-	"internal/mock/playback/pace.go",            // --latency of a recording that is played
 	"internal/state/files.go",                   // a lock that is kept too long
 	"internal/capture/recorder.go",              // writes in blocks
-	"internal/capture/fault/wait.go",            // what fault rules delay
+	"internal/pause/pause.go",                   // what takes time on purpose: fault rules, --latency, tools of the demo, ping --wait
 }
 
 // eraFiles are the only files that may name an era or a revision.

@@ -57,7 +57,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 	addPrompts(s)
 	if opts.Conformance {
 		tasks.Add(end, s, opts.Now)
-		conformance.Add(s, sleep)
+		conformance.Add(s)
 	}
 	s.AddReceivingMiddleware(notFoundAsBefore, malformed)
 	s.AddSendingMiddleware(countLogs)

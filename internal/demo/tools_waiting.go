@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpc/internal/pause"
 )
 
 // waitingTools have something to say before they answer, or keep the client
@@ -63,31 +65,15 @@ func waitingTools(s *mcp.Server) []tool {
 func longRunning(ctx context.Context, c call) (*mcp.CallToolResult, error) {
 	steps := c.args.whole("steps")
 	seconds, _ := c.args.number("duration").Float64()
-	pause := time.Duration(seconds * float64(time.Second) / float64(steps))
+	gap := time.Duration(seconds * float64(time.Second) / float64(steps))
 	for step := 1; step <= steps; step++ {
-		if !sleep(ctx, pause) {
+		if gap > 0 && pause.For(ctx, gap) != nil {
 			return toolError(fmt.Sprintf("Long running operation cancelled in step %d of %d.", step, steps)), nil
 		}
 		report(ctx, c, step, steps)
 	}
 	return result(text(fmt.Sprintf("Long running operation completed. Duration: %s seconds, Steps: %s.",
 		c.args["duration"], c.args["steps"]))), nil
-}
-
-// sleep reports whether it slept for all of d. Nothing to wait for is not
-// interrupted.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func report(ctx context.Context, c call, step, steps int) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/pause"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -146,7 +147,7 @@ func (e *faultyEvents) message(d *fault.Decision, event, data []byte) ([]byte, e
 	switch {
 	case own && d.Name == "delay":
 		e.f.noteOf(d, wire.Received, "")
-		return event, fault.Wait(e.f.req.Context(), d.Wait)
+		return event, pause.For(e.f.req.Context(), d.Wait)
 	case d.Name == "reorder":
 		e.f.noteOf(d, wire.Received, "")
 		e.later = append(e.later, heldMessage{event, d.N})
@@ -245,7 +246,7 @@ func (f *faulted) cutting(src io.Reader, left int64) func() ([]byte, error) {
 func (f *faulted) paced(src io.Reader, p fault.Pace) func() ([]byte, error) {
 	var wait time.Duration
 	return func() ([]byte, error) {
-		if err := fault.Wait(f.req.Context(), wait); err != nil {
+		if err := pause.For(f.req.Context(), wait); err != nil {
 			return nil, err
 		}
 		piece := make([]byte, p.Size)

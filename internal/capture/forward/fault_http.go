@@ -11,6 +11,7 @@ import (
 	"net/http"
 
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/pause"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -223,7 +224,7 @@ func (f *faulted) head(resp *http.Response) error {
 	case d == nil:
 	case d.Name == "delay":
 		f.note(wire.Received, "")
-		return fault.Wait(f.req.Context(), d.Wait)
+		return pause.For(f.req.Context(), d.Wait)
 	case d.Name == "hang":
 		f.note(wire.Received, "")
 		return f.hold()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -137,7 +138,7 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 	case m.Kind != wire.Request && d.Name == "delay":
 		p.note(d, wire.Sent, "")
 		go func() {
-			if fault.Wait(p.Context, d.Wait) == nil {
+			if pause.For(p.Context, d.Wait) == nil {
 				_ = p.server(line)
 			}
 		}()
@@ -206,7 +207,7 @@ func (p *Pipe) deliver(d *fault.Decision, line []byte) error {
 	case d.Name == "delay":
 		p.note(d, wire.Received, "")
 		p.late.Go(func() {
-			if fault.Wait(p.ctx, d.Wait) == nil {
+			if pause.For(p.ctx, d.Wait) == nil {
 				_ = p.client(line)
 			}
 		})
@@ -217,7 +218,7 @@ func (p *Pipe) deliver(d *fault.Decision, line []byte) error {
 		p.behind = append(p.behind, heldMessage{line, d.N})
 		p.out.Unlock()
 		go func() {
-			if fault.Wait(p.ctx, reorderTime) == nil {
+			if pause.For(p.ctx, reorderTime) == nil {
 				_ = p.release()
 			}
 		}()
@@ -253,7 +254,7 @@ func (p *Pipe) slowly(pace fault.Pace, line []byte) error {
 		}
 		at += len(piece)
 		if at < len(line) {
-			_ = fault.Wait(p.ctx, pace.Wait)
+			_ = pause.For(p.ctx, pace.Wait)
 		}
 		if pace.Once {
 			pace.Size = len(line)

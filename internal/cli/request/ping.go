@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
+	"mcpc/internal/pause"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -59,7 +60,7 @@ func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait ti
 		c, method, out := runPing(ctx, f, argv)
 		left := limit.Sub(f.Now())
 		again := isNotReady(out) && left > 0
-		if again && !pause(ctx, min(pingEvery, left)) {
+		if again && pause.For(ctx, min(pingEvery, left)) != nil {
 			again, method, out = false, "", wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 		}
 		if !again {
@@ -80,18 +81,6 @@ func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait ti
 // isNotReady reports whether a server that is still starting may fail with o.
 func isNotReady(o wire.Outcome) bool {
 	return slices.Contains([]wire.Kind{wire.Transport, wire.Timeout, wire.BadResponse}, o.Kind)
-}
-
-// pause waits for d. It reports false if ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // runPing opens a connection and sends the revision's ping. method is empty if the connection

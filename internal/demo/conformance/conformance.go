@@ -11,7 +11,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -26,14 +25,12 @@ type tool struct {
 // fixtures are what the rows share.
 type fixtures struct {
 	server *mcp.Server
-	pause  func(context.Context, time.Duration) bool // reports whether it waited to the end
-	key    []byte                                    // signs requestState
+	key    []byte // signs requestState
 }
 
-// Add adds the fixtures to a server that has the extension tasks. Pause waits, and reports
-// whether it did so to the end.
-func Add(s *mcp.Server, pause func(context.Context, time.Duration) bool) {
-	f := &fixtures{server: s, pause: pause, key: []byte(rand.Text())}
+// Add adds the fixtures to a server that has the extension tasks.
+func Add(s *mcp.Server) {
+	f := &fixtures{server: s, key: []byte(rand.Text())}
 	for _, rows := range [][]tool{contentTools(), f.runningTools(), f.askingTools(), f.jobs()} {
 		for _, t := range rows {
 			t.add(s)

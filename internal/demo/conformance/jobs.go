@@ -8,6 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"mcpc/internal/pause"
+
 	"mcpc/internal/demo/tasks"
 )
 
@@ -47,7 +49,7 @@ func (f *fixtures) inTask(ctx context.Context, wait time.Duration, end func() (*
 	if err != nil {
 		return nil, err
 	}
-	if !f.pause(ctx, wait) {
+	if pause.For(ctx, wait) != nil {
 		return nil, ctx.Err()
 	}
 	return end()
@@ -59,7 +61,7 @@ func (f *fixtures) computes(ctx context.Context, _ *mcp.CallToolRequest, args ma
 		if inTask, err := tasks.Begin(ctx); err == nil {
 			ctx = inTask
 		}
-		if !f.pause(ctx, time.Duration(seconds*float64(time.Second))) {
+		if pause.For(ctx, time.Duration(seconds*float64(time.Second))) != nil {
 			return nil, ctx.Err()
 		}
 	}

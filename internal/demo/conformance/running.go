@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpc/internal/pause"
 )
 
 // moment is what lies between two notifications.
@@ -51,7 +53,7 @@ func (f *fixtures) passes(context.Context, *mcp.CallToolRequest, map[string]any)
 
 func (f *fixtures) logs(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 	for i, data := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-		if i > 0 && !f.pause(ctx, moment) {
+		if i > 0 && pause.For(ctx, moment) != nil {
 			return nil, ctx.Err()
 		}
 		// The SDK leaves out what the client did not ask for.
@@ -65,7 +67,7 @@ func (f *fixtures) logs(ctx context.Context, req *mcp.CallToolRequest, _ map[str
 func (f *fixtures) progresses(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 	token := req.Params.GetProgressToken()
 	for i, progress := range []float64{0, 50, 100} {
-		if i > 0 && !f.pause(ctx, moment) {
+		if i > 0 && pause.For(ctx, moment) != nil {
 			return nil, ctx.Err()
 		}
 		if token == nil {
@@ -82,7 +84,7 @@ func (f *fixtures) progresses(ctx context.Context, req *mcp.CallToolRequest, _ m
 func (f *fixtures) reconnects(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 	if req.Extra != nil && req.Extra.CloseSSEStream != nil {
 		req.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 2 * moment})
-		if !f.pause(ctx, moment) {
+		if pause.For(ctx, moment) != nil {
 			return nil, ctx.Err()
 		}
 	}

@@ -1,7 +1,6 @@
 package playback
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,19 +43,4 @@ func (p Pace) of(recorded time.Duration, response bool) time.Duration {
 		return p.Fixed
 	}
 	return time.Duration(float64(recorded) * p.Factor)
-}
-
-// pause waits, and reports whether ctx lasted.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

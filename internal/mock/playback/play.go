@@ -8,6 +8,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
@@ -98,7 +99,7 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 	y.send = send
 	for i := from; i < len(y.steps); i++ {
 		s := y.steps[i]
-		if !pause(ctx, y.gap(i)) {
+		if pause.For(ctx, y.gap(i)) != nil {
 			return nil
 		}
 		switch {
