@@ -2,7 +2,7 @@
 package mockscript
 
 import (
-	"bytes"
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,7 +24,7 @@ type script struct {
 	capabilities []byte
 	server       string
 	tools        [][]byte
-	rules        bytes.Buffer
+	out          *bufio.Writer
 	// times are how often each method has come.
 	times map[string]int
 	named func(response []byte) string
@@ -32,69 +32,84 @@ type script struct {
 
 // Write writes rows as a script. named is what a response says of its server, for a comment.
 func Write(w io.Writer, rows []*capture.Row, named func(response []byte) string) error {
-	s := &script{times: map[string]int{}, named: named}
+	s := &script{times: map[string]int{}, named: named, out: bufio.NewWriterSize(w, 64<<10)}
+	for _, row := range rows {
+		if err := s.learn(row); err != nil {
+			return err
+		}
+	}
+	s.head()
 	for _, row := range rows {
 		if err := s.add(row); err != nil {
 			return err
 		}
 	}
-	var out bytes.Buffer
-	out.WriteString("# exported by mcpc from a recording; mcpc help mock-scripts describes the format\n")
-	if s.server != "" {
-		fmt.Fprintf(&out, "# the recorded server was %s; the mock calls itself mock\n", commented(s.server))
-	}
-	if len(s.speaks) > 0 {
-		out.WriteString("speaks " + strings.Join(s.speaks, " ") + "\n")
-	}
-	if s.session != "" {
-		out.WriteString("session recorded-" + s.session + "\n")
-	}
-	if s.capabilities != nil {
-		fmt.Fprintf(&out, "capabilities %s\n", jsonraw.Compact(s.capabilities))
-	}
-	for _, tool := range s.tools {
-		fmt.Fprintf(&out, "tool %s\n", jsonraw.Compact(tool))
-	}
-	out.Write(s.rules.Bytes())
-	_, err := w.Write(out.Bytes())
-	return err
+	return s.out.Flush()
 }
 
-func (s *script) add(row *capture.Row) error {
-	x, err := row.Exchange()
-	if err != nil || x == nil {
-		return err
+// head writes what the server is.
+func (s *script) head() {
+	s.out.WriteString("# exported by mcpc from a recording; mcpc help mock-scripts describes the format\n")
+	if s.server != "" {
+		fmt.Fprintf(s.out, "# the recorded server was %s; the mock calls itself mock\n", commented(s.server))
 	}
+	if len(s.speaks) > 0 {
+		s.out.WriteString("speaks " + strings.Join(s.speaks, " ") + "\n")
+	}
+	if s.session != "" {
+		s.out.WriteString("session recorded-" + s.session + "\n")
+	}
+	if s.capabilities != nil {
+		fmt.Fprintf(s.out, "capabilities %s\n", jsonraw.Compact(s.capabilities))
+	}
+	for _, tool := range s.tools {
+		fmt.Fprintf(s.out, "tool %s\n", jsonraw.Compact(tool))
+	}
+}
+
+// learn takes what a row says of the server.
+func (s *script) learn(row *capture.Row) error {
 	if isWord(row.Revision) && !slices.Contains(s.speaks, row.Revision) && row.Channel == capture.ChannelOK {
 		s.speaks = append(s.speaks, row.Revision)
 	}
+	opens := slices.Contains(recorded.OpeningMethods, row.Method)
+	if capture.ByServer(row) || row.Channel != capture.ChannelOK || !opens && row.Method != "tools/list" {
+		return nil
+	}
+	x, err := row.Exchange()
 	switch {
+	case err != nil || x == nil || x.Request.Raw == nil:
+	case opens:
+		s.opening(row, x)
+	default:
+		s.list(x)
+	}
+	return err
+}
+
+// add writes what the server did for a row that learn has not taken.
+func (s *script) add(row *capture.Row) error {
+	if slices.Contains(recorded.OpeningMethods, row.Method) || row.Method == "tools/list" && row.Channel == capture.ChannelOK {
+		return nil
+	}
+	x, err := row.Exchange()
+	switch {
+	case err != nil || x == nil:
 	case capture.ByServer(row):
 		if !row.Apart {
 			s.comment(row, "the server asked; a script answers requests only")
 		}
-		return nil
 	case x.Request.Raw == nil:
-		return nil
 	case !isWord(row.Method):
 		s.comment(row, "a script has no rule for a method with this name")
-		return nil
-	case slices.Contains(recorded.OpeningMethods, row.Method):
-		s.opening(row, x)
-		return nil
-	case row.Method == "tools/list" && row.Channel == capture.ChannelOK:
-		s.list(x)
-		return nil
+	default:
+		s.rule(row, x)
 	}
-	s.rule(row, x)
-	return nil
+	return err
 }
 
 // opening takes what the server says of itself, which the mock says in its own words.
 func (s *script) opening(row *capture.Row, x *wire.Exchange) {
-	if row.Channel != capture.ChannelOK {
-		return
-	}
 	if isWord(row.Session()) {
 		s.session = row.Session()
 	}
@@ -120,7 +135,7 @@ func (s *script) list(x *wire.Exchange) {
 // rule writes what the server did for one request.
 func (s *script) rule(row *capture.Row, x *wire.Exchange) {
 	s.times[row.Method]++
-	fmt.Fprintf(&s.rules, "\non %s #%d\n", row.Method, s.times[row.Method])
+	fmt.Fprintf(s.out, "\non %s #%d\n", row.Method, s.times[row.Method])
 	s.inside("# " + strings.TrimSpace(commented(row.Number()+" "+row.Name+": "+row.Channel)))
 	overHTTP := len(x.Heads) > 0
 	answer := wire.ParseMessage(x.Response.Raw)
@@ -182,10 +197,10 @@ func safeText(raw []byte) string {
 	return strings.ReplaceAll(text, `"`+tokenMark+`"`, "$TOKEN")
 }
 
-func (s *script) inside(line string) { s.rules.WriteString("    " + line + "\n") }
+func (s *script) inside(line string) { s.out.WriteString("    " + line + "\n") }
 
 func (s *script) comment(row *capture.Row, text string) {
-	fmt.Fprintf(&s.rules, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
+	fmt.Fprintf(s.out, "\n# %s: %s\n", commented(row.Number()+" "+row.Method), text)
 }
 
 // isWord reports a text that a script can have as one word.
