@@ -40,6 +40,9 @@ const (
 	mostRatio    = 200
 	fewBytes     = 64 << 20
 	mostManifest = 4 << 20
+	// mostDirectory is how much is read to find the members, in bytes: each of them takes
+	// memory, and how many there are an archive may say wrong.
+	mostDirectory = 1 << 20
 )
 
 // ErrNoBundle is the error of a file that neither begins nor ends as a bundle does.
@@ -129,13 +132,34 @@ func (a *archive) read() error {
 	case members > mostMembers:
 		return &Error{fmt.Sprintf("the archive has more than %d members, as no bundle has", mostMembers), ""}
 	}
-	if a.zip, err = zip.NewReader(a.File, info.Size()); err != nil {
-		if !bundled {
-			return ErrNoBundle
-		}
+	in := &readUpTo{a.File, mostDirectory}
+	a.zip, err = zip.NewReader(in, info.Size())
+	switch {
+	case err != nil && !bundled:
+		return ErrNoBundle
+	case err != nil:
 		return &Error{"the bundle is damaged: " + err.Error(), "get the whole file once more"}
 	}
+	in.left = math.MaxInt64
+	for _, f := range a.zip.File { // which may also say it wrong
+		f.CompressedSize64 = min(f.CompressedSize64, uint64(info.Size()))
+	}
 	return nil
+}
+
+// A readUpTo reads so many bytes of a file.
+type readUpTo struct {
+	io.ReaderAt
+	left int64
+}
+
+var errDirectory = errors.New("the directory at its end is too large")
+
+func (r *readUpTo) ReadAt(b []byte, at int64) (int, error) {
+	if r.left -= int64(len(b)); r.left < 0 {
+		return 0, errDirectory
+	}
+	return r.ReaderAt.ReadAt(b, at)
 }
 
 // membersIn is how many members the directory at the end of an archive has: it is read

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -40,6 +41,30 @@ func archived(t testing.TB, before string, members ...string) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// withDirectory writes a number into the entry of a member in the directory of an archive.
+func withDirectory(raw []byte, member, at int, value uint32) []byte {
+	entry := 0
+	for range member + 1 {
+		entry += bytes.Index(raw[entry+1:], []byte("PK\x01\x02")) + 1
+	}
+	binary.LittleEndian.PutUint32(raw[entry+at:], value)
+	return raw
+}
+
+// uncounted is an archive with so many members, of which it says how many they are modulo 65536.
+func uncounted(members int) []byte {
+	raw := []byte("PK\x03\x04")
+	entry := make([]byte, 46)
+	copy(entry, "PK\x01\x02")
+	raw = append(raw, bytes.Repeat(entry, members)...)
+	end := make([]byte, 22)
+	copy(end, "PK\x05\x06")
+	binary.LittleEndian.PutUint16(end[10:], uint16(members))
+	binary.LittleEndian.PutUint32(end[12:], uint32(46*members))
+	binary.LittleEndian.PutUint32(end[16:], 4)
+	return append(raw, end...)
 }
 
 func manifestOf(version int, text string) string {
@@ -81,6 +106,8 @@ func TestHostileArchives(t *testing.T) {
 		"flipped bits":        {flipped, "damaged: capture.jsonl"},
 		"bomb":                {archived(t, "", ManifestName, manifestOf(1, bomb), CaptureName, bomb), "grows more than 200 times"},
 		"many members":        {archived(t, "", many...), "more than 64 members"},
+		"a wrong size":        {withDirectory(archived(t, "", ManifestName, manifestOf(1, bomb), CaptureName, bomb), 1, 20, 0x7fffffff), "grows more than 200 times"},
+		"a wrong number":      {uncounted(1<<16 + 1), "the directory at its end is too large"},
 		"paths":               {archived(t, "", ManifestName, manifestOf(1, oneCall), "../../"+CaptureName, "x", "/tmp/"+CaptureName, "x", "./"+CaptureName, oneCall), "no capture.jsonl"},
 		"no capture format":   {archived(t, "", ManifestName, manifestOf(1, "x"), CaptureName, "x"), "not a capture"},
 	} {
