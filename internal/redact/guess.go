@@ -39,7 +39,7 @@ const (
 // escapes undone, and of what GuessStrict hides.
 var guessPatterns = sync.OnceValue(func() []guessPattern {
 	return []guessPattern{
-		{FoundKey, GuessLikely, "-----BEGIN", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[^-\\]*(?:-----END [A-Z0-9 ]*-----|$)`)},
+		{FoundKey, GuessLikely, "-----BEGIN", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:-?[^-\\"])*(?:-----END [A-Z0-9 ]*-----|"|$)`)},
 		{FoundMail, GuessStrict, "@", regexp.MustCompile(`[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)},
 		{FoundHome, GuessStrict, "", regexp.MustCompile(`(?:/home/|/Users/|\\Users\\)[^/\\\s"':,;]+`)},
 		{FoundIP, GuessStrict, ".", regexp.MustCompile(`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`)},
@@ -64,11 +64,11 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 			continue
 		}
 		for _, at := range p.pattern.FindAllIndex(raw, -1) {
-			text := string(raw[at[0]:at[1]])
+			text := strings.TrimSuffix(string(raw[at[0]:at[1]]), `"`) // which ends a key that was cut
 			if p.kind == FoundIP && (isOwnAddress(text) || at[0] > 0 && raw[at[0]-1] == '.' || at[1] < len(raw) && raw[at[1]] == '.') {
 				continue
 			}
-			all = append(all, sighting{at[0], at[1], text, p.kind})
+			all = append(all, sighting{at[0], at[0] + len(text), text, p.kind})
 		}
 	}
 	eachRun(raw, func(from, to int) {

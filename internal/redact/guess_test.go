@@ -10,6 +10,8 @@ import (
 const (
 	randomText = "f3Kq9ZtW1xRb7LmV2pYc8NhD4sJg6TaQ"
 	pem        = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx\nabc=\n-----END RSA PRIVATE KEY-----"
+	// encrypted has lines of which each alone does not look random.
+	encrypted = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nabc/sryyCH7lzm6\n-----END RSA PRIVATE KEY-----"
 )
 
 func TestGuessing(t *testing.T) {
@@ -29,6 +31,8 @@ func TestGuessing(t *testing.T) {
 		"small letters":           {`x k3j9z7q2w8e4r6t1y5u0i3o9p7a2s8d4 y`, GuessLikely, `k3j9z7q2w8e4r6t1y5u0i3o9p7a2s8d4`},
 		"a key":                   {"x\n" + pem + "\ny", GuessLikely, pem},
 		"a key in a string":       {`{"text":"` + strings.ReplaceAll(pem, "\n", `\n`) + `"}`, GuessLikely, strings.ReplaceAll(pem, "\n", `\n`)},
+		"an encrypted key":        {encrypted, GuessLikely, encrypted},
+		"a cut key":               {`{"a":"` + strings.ReplaceAll(encrypted[:80], "\n", `\n`) + `","b":"x-y"}`, GuessLikely, "Proc-Type"},
 		"short with a name":       {`"signingSecretValue":"ab12cd34ef56gh"`, GuessLikely, "ab12cd34ef56gh"},
 		"in base64":               {inBase64, GuessLikely, "..."},
 		"uuid":                    {`"550e8400-e29b-41d4-a716-446655440000"`, GuessLikely, ""},
