@@ -82,7 +82,7 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 	if name != "-" {
 		err = bundle.EachMember(name, func(member string, r io.Reader) error {
 			c.a.Secrets.Guess = o.level()
-			found, err := c.leaksByLine(r)
+			found, err := c.leaksByLine(r, longestChecked)
 			for _, l := range found {
 				l.Member = member
 				leaks = append(leaks, l)
@@ -103,31 +103,42 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 	return c.leaks(raw), nil
 }
 
-// checkedAtOnce is how many bytes of a member are looked at together, with the rest of
-// their last line.
-const checkedAtOnce = 1 << 20
+const (
+	// checkedAtOnce is how many bytes of a member are looked at together, with the rest of
+	// their last line.
+	checkedAtOnce = 1 << 20
+	// longestChecked is how many of one line are, and lookedAtAgain how many of these with
+	// what follows: columns count from there.
+	longestChecked = 64 << 20
+	lookedAtAgain  = 64 << 10
+)
 
-// leaksByLine looks into a member, some lines at a time.
-func (c *checker) leaksByLine(r io.Reader) (all []leak, err error) {
+// leaksByLine looks into a member, some lines at a time, or so many bytes of one line.
+func (c *checker) leaksByLine(r io.Reader, longest int) (all []leak, err error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	var part []byte
 	for before := 0; ; {
-		line, err := in.ReadBytes('\n')
+		line, err := in.ReadSlice('\n')
 		part = append(part, line...)
-		if err != nil && !errors.Is(err, io.EOF) {
+		long, atEnd := errors.Is(err, bufio.ErrBufferFull), errors.Is(err, io.EOF)
+		switch {
+		case err != nil && !long && !atEnd:
 			return nil, err
-		}
-		if len(part) < checkedAtOnce && err == nil {
+		case long && len(part) < longest, err == nil && len(part) < checkedAtOnce:
 			continue
 		}
 		for _, l := range c.leaks(part) {
 			l.Line += before
 			all = append(all, l)
 		}
-		if before += bytes.Count(part, []byte{'\n'}); err != nil {
+		if before += bytes.Count(part, []byte{'\n'}); atEnd {
 			return all, nil
 		}
-		part = part[:0]
+		if long {
+			part = part[:copy(part, part[len(part)-lookedAtAgain:])]
+		} else {
+			part = part[:0]
+		}
 	}
 }
 
