@@ -64,8 +64,8 @@ var hiddenAs = map[redact.FoundKind]string{
 	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IP addresses",
 }
 
-// Learn reads through the exchanges: a value that is named like a secret in one place may
-// stand in another one, before it.
+// Learn reads through all exchanges of a capture: a value that is named like a secret in one
+// place may stand in another one, before it or without its name. --redact is about those of rows.
 func (h *Hider) Learn(ctx context.Context, c *capture.Capture, rows []*capture.Row) error {
 	s := &h.Factory.Secrets
 	s.Guess = h.Level
@@ -79,8 +79,17 @@ func (h *Hider) Learn(ctx context.Context, c *capture.Capture, rows []*capture.R
 		s.LearnCommand(head.Argv)
 		s.LearnCommand(head.Command)
 	}
+	meant := map[*capture.Row]bool{}
 	for _, row := range rows {
-		err := row.EachFrame(func(f wire.Frame) error { return h.learnBy(ctx, f.Raw) })
+		meant[row] = true
+	}
+	for _, row := range c.Rows() {
+		err := row.EachFrame(func(f wire.Frame) error {
+			if !meant[row] {
+				return nil // it was hidden in it, and so learnt
+			}
+			return h.learnBy(ctx, f.Raw)
+		})
 		if cmdutil.IsUsage(err) {
 			return err
 		} else if err != nil {
