@@ -3,6 +3,7 @@ package playback
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -45,6 +46,24 @@ func served(t *testing.T, lines string, change func(*Options)) (*Player, string)
 }
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"sampling":{}}}}`
+
+// TestALargeAnswerToAnArrayIsAStream: responses are not kept that a small array asks for again and again.
+func TestALargeAnswerToAnArrayIsAStream(t *testing.T) {
+	_, url := served(t, opening+`
+	> {"id":2,"method":"tools/list"}
+	< {"id":2,"result":{"tools":[{"name":"`+strings.Repeat("x", mostReplies/4)+`"}]}}`, nil)
+	_, _, _, id := post(t, url, initialize)
+	for n, want := range map[int]string{2: "application/json", 9: "text/event-stream"} {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, i)
+		}
+		status, kind, body, _ := post(t, url, "["+strings.Join(items, ",")+"]", "Mcp-Session-Id: "+id)
+		if status != 200 || kind != want || strings.Count(body, `"result"`) != n || strings.Count(body, fmt.Sprintf(`"id":%d,`, n-1)) != 1 {
+			t.Errorf("%d requests: %d %s, %d results in %d bytes", n, status, kind, strings.Count(body, `"result"`), len(body))
+		}
+	}
+}
 
 func TestHTTPWithASession(t *testing.T) {
 	_, url := served(t, asking, nil)

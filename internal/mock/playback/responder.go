@@ -20,7 +20,13 @@ type responder struct {
 	begun   bool
 	done    bool
 	replies []json.RawMessage
+	// size is that of the replies in bytes.
+	size int
 }
+
+// mostReplies is how many bytes of responses to an array are kept for one body: of more
+// there is a stream, as a small array may ask for a large response many times.
+const mostReplies = 8 << 20
 
 // begin sends the head of an event stream.
 func (o *responder) begin() {
@@ -58,6 +64,14 @@ func (o *responder) event(raw []byte) {
 	o.flush()
 }
 
+// events sends the replies that were kept.
+func (o *responder) events() {
+	for _, raw := range o.replies {
+		o.event(raw)
+	}
+	o.replies = nil
+}
+
 // reply sends the response.
 func (o *responder) reply(raw []byte) {
 	o.mu.Lock()
@@ -67,6 +81,10 @@ func (o *responder) reply(raw []byte) {
 		o.event(raw)
 	case o.batch:
 		o.replies = append(o.replies, raw)
+		if o.size += len(raw); o.size > mostReplies {
+			o.head()
+			o.events()
+		}
 	default:
 		o.json(raw)
 	}
@@ -104,9 +122,7 @@ func (o *responder) finish() {
 	case !o.begun && len(o.replies) > 0:
 		o.json(jsonraw.List(o.replies))
 	case o.begun:
-		for _, raw := range o.replies {
-			o.event(raw)
-		}
+		o.events()
 	case !o.done:
 		o.w.WriteHeader(http.StatusAccepted)
 	}
