@@ -56,6 +56,9 @@ func (o *playOptions) given(cmd *cobra.Command) bool {
 func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
 	p := playback.Options{Eras: bridge.Eras(o.era), Repeat: playback.Repeat(o.repeat), Nearest: o.onMiss == "nearest",
 		Report: f.Note, Hide: f.Secrets.Text, Now: f.Now, SessionID: rand.Text}
+	if f.Environ != nil {
+		f.Secrets.LearnEnvironment(f.Environ())
+	}
 	var err error
 	switch {
 	case p.Eras != bridge.BothEras && p.Eras != bridge.LegacyOnly && p.Eras != bridge.ModernOnly:

@@ -159,7 +159,7 @@ func (l *library) compare(live match.Request, n int) match.Report {
 func (l *library) nearest(n match.Near) (json.RawMessage, string) {
 	x := l.exchange(n.Candidate)
 	method, name, pointer := shown([]byte(x.Method)), l.tally.text([]byte(x.Name)), l.tally.text([]byte(n.First.Pointer))
-	was, is := l.tally.text(n.First.Was), l.tally.text(n.First.Is)
+	was, is := l.tally.value(n.First.Pointer, n.First.Was), l.tally.value(n.First.Pointer, n.First.Is)
 	var b jsonraw.Builder
 	b.Text("exchange", x.Number)
 	b.Text("method", method)

@@ -122,7 +122,7 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 		}
 		return nil
 	}
-	y.p.tally.once("#" + y.x.Number + " " + what(y.live) + " was not answered in the recording")
+	y.p.tally.once("#" + y.x.Number + " " + y.p.tally.what(y.live) + " was not answered in the recording")
 	return y.fail(-32603, "not answered in the recording", nil)
 }
 
@@ -244,7 +244,7 @@ func (y *play) askInRound(s step, at int) ([]byte, bool) {
 		found = found || method == y.live.Method
 	}
 	if !found {
-		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + what(y.live) + " has no counterpart in " + bridge.ModernRevision)
+		y.p.tally.once("#" + y.x.Number + ": a request of the server within " + y.p.tally.what(y.live) + " has no counterpart in " + bridge.ModernRevision)
 		return nil, false
 	}
 	state := jsonraw.Quote(roundState(y.number, at+1))

@@ -115,18 +115,18 @@ func New(r Recording, o Options) (*Player, error) {
 }
 
 // what names a request in reports.
-func what(m *wire.Message) string {
+func (t *tally) what(m *wire.Message) string {
 	name := match.NameOf(m.Method, m.Params)
 	if name == "" {
-		return shown([]byte(m.Method))
+		return t.text([]byte(m.Method))
 	}
-	return shown([]byte(m.Method)) + " " + shown([]byte(name))
+	return t.text([]byte(m.Method)) + " " + t.text([]byte(name))
 }
 
 // miss counts and reports a request that was not recorded, and gives its error.
 func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 	items := make([]json.RawMessage, 0, len(near))
-	line := "miss: " + what(m)
+	line := "miss: " + p.tally.what(m)
 	for i, n := range near {
 		item, text := p.library.nearest(n)
 		items = append(items, item)

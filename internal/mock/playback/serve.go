@@ -112,9 +112,10 @@ func (p *Player) taskRequest(c client, m *wire.Message, id string) job {
 		return replying(p.miss(m, nil))
 	}
 	x := p.library.exchange(n)
+	p.tally.learn(m.Raw)
 	if r := p.library.compare(match.Request{Revision: c.revision, Method: m.Method, Params: m.Params}, n); !r.Same() {
 		d := r.Differences[0]
-		p.tally.differed("#" + x.Number + " " + what(m) + " at " + shown([]byte(d.Pointer)) + ": recorded " + p.tally.text(d.Was) + ", live " + p.tally.text(d.Is))
+		p.tally.differed("#" + x.Number + " " + p.tally.what(m) + " at " + shown([]byte(d.Pointer)) + ": recorded " + p.tally.value(d.Pointer, d.Was) + ", live " + p.tally.value(d.Pointer, d.Is))
 	}
 	return p.playing(n, c, m, 0, t)
 }
@@ -140,9 +141,10 @@ func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
 		p.noted(c, m)
 		return replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 	}
+	p.tally.learn(m.Raw)
 	if p.o.Nearest && len(near) > 0 && near[0].Distance < 2 {
 		_, text := p.library.nearest(near[0])
-		p.tally.differed(what(m) + " is answered as the nearest: " + text)
+		p.tally.differed(p.tally.what(m) + " is answered as the nearest: " + text)
 		return p.playing(near[0].Candidate, c, m, 0, nil)
 	}
 	if p.o.Pass != nil {
@@ -161,10 +163,10 @@ func (p *Player) passing(c client, m *wire.Message, near []match.Near) job {
 	return job{waits: true, run: func(ctx context.Context, send func([]byte)) []byte {
 		got, revision, err := p.o.Pass(ctx, m.Method, plainParams(m.Params))
 		if err != nil {
-			p.tally.once("not passed on: " + shown([]byte(err.Error())))
+			p.tally.once("not passed on: " + p.tally.text([]byte(err.Error())))
 			return p.miss(m, near)
 		}
-		p.tally.missed("passed on: " + what(m))
+		p.tally.missed("passed on: " + p.tally.what(m))
 		n := p.library.learn(m, got, revision)
 		return p.playing(n, c, m, 0, nil).run(ctx, send)
 	}}

@@ -2,8 +2,10 @@ package playback
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/wire"
 )
@@ -77,6 +79,18 @@ func (t *tally) differed(line string) {
 // text is the start of a value without secrets and control characters.
 func (t *tally) text(raw []byte) string { return shown([]byte(t.hide(string(raw)))) }
 
+// value is text for what stands at a JSON pointer, whose name may say that it is a secret.
+func (t *tally) value(pointer string, raw []byte) string {
+	if raw == nil {
+		return ""
+	}
+	named := string(jsonraw.Quote(pointer[strings.LastIndexByte(pointer, '/')+1:])) + ":"
+	return shown([]byte(strings.TrimPrefix(t.hide(named+string(raw)), named)))
+}
+
+// learn takes in what a message names as a secret, which a report may have without its name.
+func (t *tally) learn(raw []byte) { _ = t.hide(string(raw)) }
+
 // compareAnswer reports an answer of the client that is not the recorded one. Where none was recorded there
 // is nothing to compare.
 func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
@@ -92,12 +106,13 @@ func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
 		t.differed(line + ": only one of the recorded and the live one is a result")
 		return
 	}
+	t.learn(is)
 	r := match.Compare(was, is, match.Comparison{Part: part, Method: a.method})
 	if r.Same() {
 		return
 	}
 	d := r.Differences[0]
-	t.differed(fmt.Sprintf("%s at %s: recorded %s, live %s", line, t.text([]byte(d.Pointer)), t.text(d.Was), t.text(d.Is)))
+	t.differed(fmt.Sprintf("%s at %s: recorded %s, live %s", line, t.text([]byte(d.Pointer)), t.value(d.Pointer, d.Was), t.value(d.Pointer, d.Is)))
 }
 
 // Coverage says what of the recording was played.
