@@ -35,14 +35,16 @@
 	// pretty indents JSON. Numbers keep their digits, so that it works on the text.
 	function pretty(text) {
 		try { JSON.parse(text); } catch { return null; }
-		let out = "", depth = 0;
+		let out = "", depth = 0, opened = false; // out is only added to: each look at it would copy it
 		const line = () => "\n" + "  ".repeat(Math.min(depth, 100));
 		for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+/g)) {
-			if (token === "{" || token === "[") { depth++; out += token + line(); }
-			else if (token === "}" || token === "]") { depth--; out = /[{[]\s*$/.test(out.slice(-220)) ? out.trimEnd() + token : out + line() + token; }
-			else if (token === ",") out += token + line();
-			else if (token === ":") out += ": ";
-			else out += token;
+			const closes = token === "}" || token === "]";
+			if (closes) depth--;
+			if (opened !== closes) out += line();
+			opened = token === "{" || token === "[";
+			if (opened) depth++;
+			out += token === ":" ? ": " : token;
+			if (token === ",") out += line();
 		}
 		return out;
 	}
