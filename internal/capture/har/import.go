@@ -63,7 +63,7 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 		_, _ = in.Discard(3)
 	}
 	x := importer{w: bufio.NewWriterSize(w, 64<<10), creator: creator, secrets: secrets, runs: map[string]*run{}, endpoints: map[string]bool{}}
-	err := eachEntry(json.NewDecoder(in), x.entry)
+	err := eachEntry(&partReader{Reader: in, most: mostPart}, x.entry)
 	for n := range x.marks { // nothing comes after the archive
 		if err == nil {
 			_, err = x.w.Write(capture.Marked(capture.AppendEnd(nil, capture.End{Kind: wire.OK, Many: true}), markOf(n+1)))
@@ -72,17 +72,37 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	return x.Imported, cmp.Or(err, x.w.Flush())
 }
 
+// mostPart bounds an entry, and any other part of an archive, in bytes: each is in memory.
+const mostPart = 256 << 20
+
+// A partReader reads an archive of which no part is larger than most bytes.
+type partReader struct {
+	io.Reader
+	most, since int
+}
+
+// Read reads a little only, so that what is read ahead of the next part is.
+func (r *partReader) Read(b []byte) (int, error) {
+	if r.since > r.most {
+		return 0, fmt.Errorf("a part of it is larger than %d MiB", r.most>>20)
+	}
+	n, err := r.Reader.Read(b[:min(len(b), 32<<10)])
+	r.since += n
+	return n, err
+}
+
 // eachEntry reads log.entries, one after the other. What an entry is not is no error.
-func eachEntry(d *json.Decoder, look func(raw json.RawMessage) error) error {
-	found := false
-	err := eachMember(d, "log", func() error {
-		return eachMember(d, "entries", func() error {
+func eachEntry(in *partReader, look func(raw json.RawMessage) error) error {
+	found, d := false, json.NewDecoder(in)
+	err := in.eachMember(d, "log", func() error {
+		return in.eachMember(d, "entries", func() error {
 			found = true
 			if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
 				return cmp.Or(err, errors.New("log.entries must be an array"))
 			}
 			for d.More() {
 				var raw json.RawMessage
+				in.since = 0
 				if err := d.Decode(&raw); err != nil {
 					return err
 				}
@@ -113,11 +133,12 @@ type writeError struct{ error }
 
 // eachMember reads the object that is next, and calls found at the value of a member. Others
 // are read over.
-func eachMember(d *json.Decoder, name string, found func() error) error {
+func (r *partReader) eachMember(d *json.Decoder, name string, found func() error) error {
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return cmp.Or(err, errors.New("a JSON object was expected"))
 	}
 	for d.More() {
+		r.since = 0
 		key, err := d.Token()
 		if err != nil {
 			return err

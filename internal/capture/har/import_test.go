@@ -2,6 +2,7 @@ package har
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -147,6 +148,21 @@ func TestOtherFilesAreNoArchives(t *testing.T) {
 		_, err := Import(new(bytes.Buffer), strings.NewReader(text), "1", nil)
 		if _, ok := errors.AsType[*ArchiveError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestNoPartMayBeLarge: each part is in memory, of which a stranger's file would take any amount. The file may be large.
+func TestNoPartMayBeLarge(t *testing.T) {
+	large := `"` + strings.Repeat("x", 300<<10) + `"`
+	for text, want := range map[string]string{
+		`{"comment":` + large + `,"log":{"entries":[]}}`:                                          "larger than",
+		`{"log":{"entries":[{},` + large + `]}}`:                                                  "larger than",
+		`{"log":{"x":` + large[:1<<10] + `","entries":[` + strings.Repeat("7,", 400<<10) + `7]}}`: "",
+	} {
+		err := eachEntry(&partReader{Reader: strings.NewReader(text), most: 200 << 10}, func(json.RawMessage) error { return nil })
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20s: %v, want %q", text, err, want)
 		}
 	}
 }
