@@ -131,11 +131,18 @@ func (p *Player) sendApart(all []Unrequested, c client) {
 	}
 }
 
+// mostAsked is how many requests a client may leave without an answer: each is waited for.
+const mostAsked = 64
+
 // askApart makes a request that belongs to none of the client's, where the client can answer it.
 func (p *Player) askApart(u Unrequested, s *session) {
 	m := u.Message
 	if name := bridge.ClientCapability(m.Method); name != "" && !s.client().declares(name) {
 		p.tally.once("not played: " + shown([]byte(m.Method)) + ": the client does not declare " + name)
+		return
+	}
+	if s.unanswered() >= mostAsked {
+		p.tally.once("not played: " + shown([]byte(m.Method)) + ": the client leaves too many requests without an answer")
 		return
 	}
 	raw, answer := s.ask(m.Method, m.Params)

@@ -509,6 +509,33 @@ func TestApartBeforeTheResponse(t *testing.T) {
 	< {"method":"notifications/tools/list_changed"}`)
 }
 
+// TestRequestsThatAClientDoesNotAnswer: not ever more of them are waited for.
+func TestRequestsThatAClientDoesNotAnswer(t *testing.T) {
+	p, said := player(t, recordingOf(talk(opening+`
+		> {"id":2,"method":"tools/list"}
+		< {"id":2,"result":{"tools":[]}}`)), nil)
+	pushed := 0
+	s := newSession(t.Context(), "s", func([]byte) { pushed++ })
+	defer s.end()
+	s.opened("2025-06-18", []byte(`{"capabilities":{"roots":{}}}`))
+	u := Unrequested{Message: wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))}
+	for i := range mostAsked {
+		_, _ = s.ask("roots/list", nil)
+		if s.unanswered() != i+1 {
+			t.Fatal(s.unanswered())
+		}
+	}
+	p.askApart(u, s)
+	if pushed > 0 || !said.has("too many requests without an answer") {
+		t.Errorf("%d pushed: %q", pushed, said.lines)
+	}
+	s.answered(&wire.Message{ID: []byte("1")})
+	s.end()
+	if p.askApart(u, s); pushed != 1 {
+		t.Errorf("%d pushed", pushed)
+	}
+}
+
 func TestLogLevels(t *testing.T) {
 	p, _ := player(t, recordingOf(talk(opening+`
 	> {"id":2,"method":"tools/call","params":{"name":"n"}}

@@ -57,6 +57,13 @@ func (s *session) ask(method string, params json.RawMessage) ([]byte, chan *wire
 	return wire.ComposeRequest(json.RawMessage(id), method, params), answer
 }
 
+// unanswered is how many requests wait for the client.
+func (s *session) unanswered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting)
+}
+
 // answered takes an answer of the client to the play that waits for it.
 func (s *session) answered(m *wire.Message) {
 	s.mu.Lock()
