@@ -3,6 +3,7 @@ package playback
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -116,11 +117,7 @@ func New(r Recording, o Options) (*Player, error) {
 
 // what names a request in reports.
 func (t *tally) what(m *wire.Message) string {
-	name := match.NameOf(m.Method, m.Params)
-	if name == "" {
-		return t.text([]byte(m.Method))
-	}
-	return t.text([]byte(m.Method)) + " " + t.text([]byte(name))
+	return strings.TrimSpace(t.text([]byte(m.Method)) + " " + t.text([]byte(match.NameOf(m.Method, m.Params))))
 }
 
 // miss counts and reports a request that was not recorded, and gives its error.

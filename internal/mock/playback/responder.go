@@ -20,8 +20,7 @@ type responder struct {
 	begun   bool
 	done    bool
 	replies []json.RawMessage
-	// size is that of the replies in bytes.
-	size int
+	size    int // of the replies, in bytes
 }
 
 // mostReplies is how many bytes of responses to an array are kept for one body: of more
