@@ -68,7 +68,7 @@ func (y *play) recordedModern() bool { return bridge.StandsAlone(y.x.Revision) }
 
 // waits reports whether playing takes longer than writing it down.
 func (y *play) waits() bool {
-	if y.p.o.Pace.waits() || y.x.Cancelled {
+	if y.p.o.Pace.Waits() || y.x.Cancelled {
 		return true
 	}
 	for _, s := range y.steps {
@@ -86,7 +86,7 @@ const noteGap = 10 * time.Millisecond
 // gap is the pause before a step.
 func (y *play) gap(i int) time.Duration {
 	s := y.steps[i]
-	d := y.p.o.Pace.of(s.wait, s.end != nil)
+	d := y.p.o.Pace.Of(s.wait, s.end != nil)
 	if i > 0 && y.steps[i-1].note != nil {
 		d = max(d, min(s.wait, noteGap))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/match"
 	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/wire"
 )
 
@@ -562,9 +563,9 @@ func TestANotificationIsFollowedByAPause(t *testing.T) {
 	< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
 	< {"id":1,"result":{"content":[]}}`))
 	for _, c := range []struct {
-		pace Pace
+		pace pace.Pace
 		want [2]time.Duration
-	}{{Pace{}, [2]time.Duration{0, noteGap}}, {Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
+	}{{pace.Pace{}, [2]time.Duration{0, noteGap}}, {pace.Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
 		p, _ := player(t, recorded, func(o *Options) { o.Pace = c.pace })
 		y, err := p.open(0, client{}, nil)
 		if err != nil {

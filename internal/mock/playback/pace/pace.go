@@ -1,4 +1,5 @@
-package playback
+// Package pace says when a played recording sends what.
+package pace
 
 import (
 	"fmt"
@@ -14,8 +15,8 @@ type Pace struct {
 	Fixed  time.Duration
 }
 
-// ParsePace reads none, as-recorded, a factor as x0.5, or a time as 200ms.
-func ParsePace(text string) (Pace, error) {
+// Parse reads none, as-recorded, a factor as x0.5, or a time as 200ms.
+func Parse(text string) (Pace, error) {
 	factor, isFactor := strings.CutPrefix(text, "x")
 	switch {
 	case text == "none":
@@ -34,11 +35,11 @@ func ParsePace(text string) (Pace, error) {
 	return Pace{}, fmt.Errorf("%q is neither none, as-recorded, a factor (x0.5) nor a time (200ms)", text)
 }
 
-// waits reports whether there are any pauses.
-func (p Pace) waits() bool { return p.Factor > 0 || p.Fixed > 0 }
+// Waits reports whether there are any pauses.
+func (p Pace) Waits() bool { return p.Factor > 0 || p.Fixed > 0 }
 
-// of is the pause before a step that came so long after the message before it.
-func (p Pace) of(recorded time.Duration, response bool) time.Duration {
+// Of is the pause before a step that came so long after the message before it.
+func (p Pace) Of(recorded time.Duration, response bool) time.Duration {
 	if p.Fixed > 0 && response {
 		return p.Fixed
 	}
