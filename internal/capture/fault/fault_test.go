@@ -34,6 +34,7 @@ func TestErrorsNameTheColumn(t *testing.T) {
 		{"when name~/a b/ #0 do hang", 17, "from 1"},
 		{"when name:x every 0 do hang", 19, "from 1"},
 		{"when p=1.5 do hang", 6, "from 0 to 1"},
+		{"when p=NaN do hang", 6, "from 0 to 1"},
 		{"when p=0.5 seed=x do hang", 12, "whole number"},
 		{"when after 3s soon do hang", 15, "expected a condition"},
 		{"when after 3s for ever do hang", 19, "must be a time"},

@@ -130,7 +130,7 @@ func (r *Rule) readCondition(w *words) (err error) {
 			return w.wrong("every takes a number from 1")
 		}
 	case strings.HasPrefix(word, "p="):
-		if r.chance, err = strconv.ParseFloat(word[2:], 64); err != nil || r.chance < 0 || r.chance > 1 {
+		if r.chance, err = strconv.ParseFloat(word[2:], 64); err != nil || !(r.chance >= 0 && r.chance <= 1) { // NaN neither
 			return w.wrong("p must be a number from 0 to 1: p=0.1")
 		}
 	case strings.HasPrefix(word, "seed="):

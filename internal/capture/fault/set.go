@@ -2,6 +2,7 @@ package fault
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -108,6 +109,13 @@ func (s *Set) List(all bool) (rows []Listed) {
 		}
 	}
 	return rows
+}
+
+// Random reports whether a rule has random numbers.
+func (s *Set) Random() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.rules, func(r *Rule) bool { return r.chance < 1 || r.Action.Jitter > 0 || r.Action.Name == "garbage" })
 }
 
 // Decide finds the first rule that fires for what crosses; nil where none does.

@@ -25,16 +25,17 @@ type Verdict struct {
 
 // What a client did next.
 const (
-	Repeated = "repeated" // sent a call again that may change something, and may have been executed
-	Retried  = "retried"  // sent the same request again
-	Resumed  = "resumed"  // took up the stream with Last-Event-ID
-	Reopened = "reopened" // opened another session
-	Fetched  = "fetched"  // read a list again
-	Answered = "answered" // got the response
-	GaveUp   = "gave up"  // cancelled, or disconnected
-	Stopped  = "stopped"  // did not try again
-	Hung     = "hung"     // still waited at the end
-	Unjudged = "unjudged" // the fault was about no request
+	Repeated   = "repeated"    // sent a call again that may change something, and may have been executed
+	Retried    = "retried"     // sent the same request again
+	Resumed    = "resumed"     // took up the stream with Last-Event-ID
+	CalledAnew = "called anew" // made the same request in a new conversation, or another client did
+	Reopened   = "reopened"    // opened another session
+	Fetched    = "fetched"     // read a list again
+	Answered   = "answered"    // got the response
+	GaveUp     = "gave up"     // cancelled, or disconnected
+	Stopped    = "stopped"     // did not try again
+	Hung       = "hung"        // still waited at the end
+	Unjudged   = "unjudged"    // the fault was about no request
 )
 
 // WatchTime is how long a client is watched once its request has ended, and how long it may
@@ -42,16 +43,17 @@ const (
 const WatchTime = time.Minute
 
 var sentences = map[string]string{
-	Repeated: "the client repeated a call that may change something, and may have been executed,",
-	Retried:  "the client sent the request again",
-	Resumed:  "the client resumed the stream with Last-Event-ID",
-	Reopened: "the client opened another session",
-	Fetched:  "the client read the list again",
-	Answered: "the client took the response",
-	GaveUp:   "the client gave up",
-	Stopped:  "the client did not try again",
-	Hung:     "the client still waited",
-	Unjudged: "not judged: the fault was about no request",
+	Repeated:   "the client repeated a call that may change something, and may have been executed,",
+	Retried:    "the client sent the request again",
+	Resumed:    "the client resumed the stream with Last-Event-ID",
+	CalledAnew: "the same request came in a new conversation, perhaps of another client,",
+	Reopened:   "the client opened another session",
+	Fetched:    "the client read the list again",
+	Answered:   "the client took the response",
+	GaveUp:     "the client gave up",
+	Stopped:    "the client did not try again",
+	Hung:       "the client still waited",
+	Unjudged:   "not judged: the fault was about no request",
 }
 
 // String is the verdict for a person.
@@ -104,6 +106,8 @@ type watch struct {
 	// at is when the client did it, ended when it got an end of the request, good or bad; zero
 	// before.
 	at, ended time.Time
+	// opened is set once a client opened a conversation after the fault.
+	opened bool
 }
 
 // mostWatched bounds what is remembered.
@@ -247,10 +251,14 @@ func (j *Judge) asked(f wire.Frame, m *wire.Message) {
 	}
 	j.requests[keyOf(f, string(m.ID))] = &request{sum: sum}
 	taken := false
+	opens := m.Method == "initialize" || m.Method == "server/discover"
 	j.each(func(w *watch) bool {
 		did := ""
+		w.opened = w.opened || opens && w.sum != sum && !w.is("expire-session")
 		switch {
 		case taken:
+		case w.sum == sum && w.opened:
+			did = CalledAnew
 		case w.sum == sum && j.mayHaveChanged(w):
 			did = Repeated
 		case w.sum == sum:

@@ -60,6 +60,7 @@ func TestWhatAClientDidAfterAFault(t *testing.T) {
 		bad         bool
 	}{
 		"a call is repeated":             {"0 1 > " + buy + "\n10 1 fault tools/call cut\n11 1 ended\n1210 2 > " + again, Repeated, 1.2, true},
+		"in a new conversation":          {"0 1 > " + buy + "\n10 1 fault tools/call cut\n11 1 ended\n900 2 > " + `{"jsonrpc":"2.0","id":9,"method":"server/discover"}` + "\n1210 3 > " + again, CalledAnew, 1.2, false},
 		"over stdio":                     {"0 0 > " + buy + "\n10 0 fault tools/call drop response\n1210 0 > " + again, Repeated, 1.2, true},
 		"a tool that can be repeated":    {"0 1 < " + safe + "\n0 1 > " + buy + "\n10 1 fault tools/call cut\n11 1 ended\n1210 2 > " + again, Retried, 1.2, false},
 		"another call":                   {"0 1 > " + buy + "\n10 1 fault tools/call cut\n11 1 ended\n1210 2 > " + other, Stopped, 0.001, false},

@@ -51,6 +51,7 @@ func (s *Faults) listen(path string) (done func(), err error) {
 		return nil, usage.New("--control: "+path+" is no socket", "name another socket")
 	}
 	// The name is given once the mode is set: a socket that is dead is replaced.
+	_ = os.Remove(path + ".new") // of a process that was killed
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path + ".new", Net: "unix"})
 	if err != nil {
 		return nil, usage.New("--control: "+err.Error(), "name a socket in a directory of yours")
@@ -115,6 +116,9 @@ func (s *Faults) obey(order Order) (reply Reply, err error) {
 		return reply, errors.New("unknown order")
 	}
 	reply.Rules = s.Set.List(false)
+	for i, r := range reply.Rules {
+		reply.Rules[i].Text = s.f.Secrets.Text(r.Text)
+	}
 	return reply, nil
 }
 

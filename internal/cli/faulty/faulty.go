@@ -129,7 +129,9 @@ func (o *Options) Start(f *cmdutil.Factory, link fault.Link) (*Faults, error) {
 		}
 		s.done = done
 	}
-	f.Note(fmt.Sprintf("fault rules: %d; --fault-seed %d repeats their random numbers", len(s.Set.List(false)), seed))
+	if s.Set.Random() {
+		f.Note(fmt.Sprintf("--fault-seed %d repeats the random numbers of the fault rules", seed))
+	}
 	return s, nil
 }
 
@@ -146,6 +148,9 @@ func Read(f *cmdutil.Factory, word string) ([]*fault.Rule, error) {
 		return fault.Parse("--fault", word, f.Now())
 	}
 	text, _, err := f.Input("@" + word) // - is standard input
+	if err != nil && (word == "" || strings.ContainsAny(word, " \n")) {
+		return nil, usage.New(fmt.Sprintf("%q is neither a file nor a rule", word), "--fault 'when method:tools/call do delay 2s'")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -68,13 +69,13 @@ func WriteVerdicts(w io.Writer, verdicts []fault.Verdict, shown func(string) str
 	if more := len(groups) - most; more > 0 {
 		fmt.Fprintf(w, "  and %d more\n", more)
 	}
-	fmt.Fprintf(w, "%d faults, %d handled badly\n", len(verdicts), Bad(verdicts))
+	fmt.Fprintf(w, "%s, %d handled badly\n", english.Plural(len(verdicts), "fault"), Bad(verdicts))
 }
 
 // Outcome is how a command ends that judges a client by what it did.
 func Outcome(verdicts []fault.Verdict) wire.Outcome {
 	if n := Bad(verdicts); n > 0 {
-		return wire.Outcome{Kind: wire.CheckFailed, Text: fmt.Sprintf("the client handled %d of %d faults badly", n, len(verdicts))}
+		return wire.Outcome{Kind: wire.CheckFailed, Text: fmt.Sprintf("the client handled %d of %s badly", n, english.Plural(len(verdicts), "fault"))}
 	}
 	return wire.Outcome{}
 }
