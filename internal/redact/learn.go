@@ -87,6 +87,8 @@ func (s *Secrets) LearnCommand(argv []string) {
 	for i, word := range argv {
 		if _, secret, found := secretWord(argv, i); found {
 			s.Learn(secret)
+		} else if isTextWord(word) {
+			s.text(word) // which learns what it hides
 		} else {
 			s.LearnURL(word)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -105,17 +106,28 @@ type secretText struct {
 func pairOf(a, b byte) int { return 32*int(a-'a') + int(b-'a') }
 
 // RedactCommand hides the secrets among the words of a command: what follows a
-// flag that is named like one, or its "=".
+// flag that is named like one, or its "=", in a URL its user and parameters, and in a text
+// what is named like one there.
 func RedactCommand(argv []string) []string {
 	out := make([]string, len(argv))
 	for i, word := range argv {
 		if before, secret, found := secretWord(argv, i); found {
 			out[i] = before + hide(secret)
+		} else if isTextWord(word) {
+			out[i] = (*Secrets)(nil).text(word)
 		} else {
 			out[i] = RedactURL(word)
 		}
 	}
 	return out
+}
+
+// isTextWord reports a word that is a text or JSON and no URL, although it may have an "@": it
+// has a blank or a bracket before its first colon or "//", or a colon that no user's name ends.
+func isTextWord(word string) bool {
+	head, rest, _ := strings.Cut(word, ":")
+	head, _, _ = strings.Cut(head, "//")
+	return strings.ContainsAny(head, "{["+jsonraw.WhiteSpace) || rest != "" && strings.ContainsAny(rest[:1], "="+jsonraw.WhiteSpace)
 }
 
 // secretWord gives the secret in a word of a command, and what stands before it there.

@@ -135,6 +135,48 @@ func TestRedactURL(t *testing.T) {
 	}
 }
 
+func TestRedactCommand(t *testing.T) {
+	hidden := Redacted(canary)
+	for _, c := range []struct {
+		word, want string
+		learnt     bool
+	}{
+		{"message=password=" + canary + " at alice@example.com /home/alice", "message=password=" + hidden + " at alice@example.com /home/alice", true},
+		{`message=see https://u:` + canary + `@h/ or a@b.c`, `message=see https://redacted@h/ or a@b.c`, true},
+		{`exec "$0" a:b "$@"`, `exec "$0" a:b "$@"`, false},
+		{`{"message":"a@b.c","token":"` + canary + `"}`, `{"message":"a@b.c","token":"` + hidden + `"}`, true},
+		{`{"cc":["x","a@b.c"]}`, `{"cc":["x","a@b.c"]}`, false},
+		{`list:=["a@b.c"]`, `list:=["a@b.c"]`, false},
+		{"message=Note: write to a@b.c", "message=Note: write to a@b.c", false},
+		{"alice@example.com", "alice@example.com", false},
+
+		{"https://u:" + canary + "@h/mcp", "https://redacted@h/mcp", true},
+		{"url=https://u:" + canary + "@h/mcp", "url=https://redacted@h/mcp", true},
+		{"https://u:a " + canary + "@h/mcp", "https://redacted@h/mcp", false},
+		{"https://" + canary + "@h:bad port/", "https://redacted@h:bad port/", false},
+		{"//u " + canary + ":x@h", "//redacted@h", false},
+		{"user:" + canary + "@host", "redacted@host", false},
+		{"user:a " + canary + "@host", "redacted@host", false},
+		{"--proxy=user:" + canary + "@host", "redacted@host", false},
+		{"-uuser:{" + canary + "@host", "redacted@host", false},
+		{"h/?a=1&token=" + canary, "h/?a=1&token=" + inURL(hidden), true},
+		{"--api-key=" + canary + " x", "--api-key=" + Redacted(canary+" x"), false},
+	} {
+		got := RedactCommand([]string{c.word})
+		if got[0] != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.word, got[0], c.want)
+		}
+		if again := RedactCommand(got); again[0] != got[0] {
+			t.Errorf("%s redacted again is %s", got[0], again[0])
+		}
+		s := new(Secrets)
+		s.LearnCommand([]string{c.word})
+		if after := s.Text("x " + canary + " y"); c.learnt && strings.Contains(after, canary) {
+			t.Errorf("%s: the secret is not learnt", c.word)
+		}
+	}
+}
+
 // A server cannot pass a secret off as one that is hidden already.
 func TestHiddenIsHiddenWholly(t *testing.T) {
 	shape := Redacted("x")
