@@ -12,8 +12,8 @@ import (
 // (2026-07-28 basic/transports/streamable-http, "Backward Compatibility"; 2025-11-25
 // basic/transports, "Backwards Compatibility").
 
-// newerCodes are the errors with which no older server answers server/discover: what a
-// server that knows it says of a faulty request, and of itself.
+// newerCodes are the errors with which no older server answers a request of a newer revision:
+// what a server that knows it says of a faulty request, and of itself.
 var newerCodes = []int64{-32020, -32021, -32603}
 
 // probed settles a row as a probe where the frame that it took makes it one, and those
@@ -29,6 +29,9 @@ func (x *index) probed(r *Row, p placed) {
 	case p.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
 		x.refused = append(x.refused, r) // the server exited: the handshake with the next one tells
 	case p.Role == wire.Ends || !r.Failed() || !r.refused():
+		if p.Role == wire.Answers { // the status alone looked like a refusal
+			x.settle(false, func(tried *Row) bool { return tried == r })
+		}
 	case r.Method == "server/discover":
 		r.settleProbe()
 	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.refused) < mostMarked:

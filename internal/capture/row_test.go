@@ -153,6 +153,13 @@ func TestRowsAreFolded(t *testing.T) {
 			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"initialize comes first"}}`,
 			`>0 {"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18"}}`},
 			[]string{"42.1 tools/list  probe -1 1ms 0 2026-07-28", "42.2 initialize  ok 0 1ms 0 2025-06-18"}},
+		"an error of a newer server, with a status": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			`<1 status 400`, `<1 {"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"Missing required client capability"}}`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			`<2 status 400`, `<2 {"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"initialize comes first"}}`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}`, `<3 status 200`, `<3 {"jsonrpc":"2.0","id":3,"result":{"protocolVersion":"2025-06-18"}}`},
+			[]string{"42.1 tools/call ask rpc_error 6 2ms 400 2026-07-28", "42.2 tools/list  probe -1 2ms 400 2026-07-28", "42.3 initialize  ok 0 2ms 200 2025-06-18"}},
 		"a refusal of a newer revision": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
 			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`,
