@@ -31,14 +31,15 @@ var parts = []struct {
 }
 
 // shared compares the calls of two recordings, and says what is not compared because one side
-// alone has it. Where there is nothing that both have, a comparison would be no judgement.
-func shared(f *cmdutil.Factory, a, b side, only []string) ([]diff.Change, error) {
+// alone has it; then compared are the parts that were. Where there is nothing that both have, a
+// comparison would be no judgement.
+func shared(f *cmdutil.Factory, a, b side, only []string) (calls []diff.Change, compared []string, err error) {
 	calls, pairs, err := compareCalls(a.calls, b.calls)
 	if err != nil {
-		return nil, cmdutil.Exit(usage.LocalIO("reading the recordings", err))
+		return nil, nil, cmdutil.Exit(usage.LocalIO("reading the recordings", err))
 	}
 	var has, alone [2][]string
-	compared := 0
+	left := false
 	for _, p := range parts {
 		inA, inB := p.known(&a), p.known(&b)
 		for i, there := range []bool{inA, inB} {
@@ -49,31 +50,37 @@ func shared(f *cmdutil.Factory, a, b side, only []string) ([]diff.Change, error)
 		switch {
 		case len(only) > 0 && !slices.Contains(only, p.section):
 		case inA && inB && (p.section != "calls" || pairs > 0):
-			compared++
+			compared = append(compared, p.name)
 		case inA && inB: // calls, none of which is the same
 			f.Note("the recordings have no call in common")
-		case inA:
-			alone[0] = append(alone[0], p.name)
-		case inB:
-			alone[1] = append(alone[1], p.name)
+			left = true
+		case inA || inB:
+			left = true
+			if i := slices.Index([]bool{inA, inB}, true); !a.partial[p.name] && !b.partial[p.name] { // else it was told
+				alone[i] = append(alone[i], p.name)
+			}
 		}
 	}
-	if compared == 0 {
+	if compared == nil {
 		text := fmt.Sprintf("nothing to compare: %s has %s, and %s has %s", a.name, listed(has[0]), b.name, listed(has[1]))
 		if len(only) > 0 {
 			text += "; --only selects " + strings.Join(only, ", ")
 		}
-		return nil, usage.New(text, wire.Run("diff --lock TARGET")+" writes all that a server declares")
+		return nil, nil, usage.New(text, wire.Run("diff --lock TARGET")+" writes all that a server declares")
 	}
 	for i, name := range []string{a.name, b.name} {
 		if len(alone[i]) > 0 {
 			f.Note("not compared, because only " + name + " has them: " + strings.Join(alone[i], ", "))
 		}
 	}
-	if left := len(a.calls) + len(b.calls) - 2*pairs; pairs > 0 && left > 0 {
-		f.Note(english.Plural(left, "call") + " not compared: the other recording has no such request")
+	if more := len(a.calls) + len(b.calls) - 2*pairs; pairs > 0 && more > 0 {
+		left = true
+		f.Note(english.Plural(more, "call") + " not compared: the other recording has no such request")
 	}
-	return calls, nil
+	if !left {
+		compared = nil
+	}
+	return calls, compared, nil
 }
 
 func listed(names []string) string {

@@ -185,13 +185,13 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		return err
 	}
 	agreeOnRevisions(&a, &b)
-	calls, err := shared(f, a, b, o.judge.only)
+	calls, compared, err := shared(f, a, b, o.judge.only)
 	if err != nil {
 		return err
 	}
 	changes := append(diff.Compare(a.Snapshot, b.Snapshot, pin.Options()), calls...)
 	changes = diff.Only(diff.Sorted(changes), o.judge.only)
-	r := report.Report{A: a.name, B: b.name, Changes: changes}
+	r := report.Report{A: a.name, B: b.name, Changes: changes, Compared: compared}
 	if r.Tools, r.Sum = diff.Grown(a.Snapshot, b.Snapshot); o.judge.asModel {
 		r.Changes = diff.AsModel(changes)
 	}

@@ -45,27 +45,30 @@ func (l *loader) recording(w word) (side, error) {
 			return side{}, cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err))
 		}
 	}
+	r.s.partial = map[string]bool{}
 	for key, list := range r.begun {
 		at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == key.method })
-		if list.next != "" && *lists[at].in(&r.s.Snapshot) == nil {
+		if part := lists[at].part; list.next != "" && *lists[at].in(&r.s.Snapshot) == nil && !r.s.partial[part] {
+			r.s.partial[part] = true
 			l.f.Warn(w.text + " has only some pages of " + key.method + ", so they are not compared")
 		}
 	}
 	return r.s, nil
 }
 
-// A listKind is a request whose result is a list of entries, in a member of that name.
+// A listKind is a request whose result is a list of entries, in a member of that name; part is
+// its name in parts.
 type listKind struct {
 	connect.Kind
-	member string
-	in     func(*diff.Snapshot) *[]json.RawMessage
+	member, part string
+	in           func(*diff.Snapshot) *[]json.RawMessage
 }
 
 var lists = []listKind{
-	{connect.ToolKind, "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
-	{connect.PromptKind, "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
-	{connect.ResourceKind, "resources", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
-	{connect.TemplateKind, "resourceTemplates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
+	{connect.ToolKind, "tools", "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
+	{connect.PromptKind, "prompts", "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
+	{connect.ResourceKind, "resources", "resources", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
+	{connect.TemplateKind, "resourceTemplates", "resource templates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
 }
 
 // callMethods are the requests whose results two recordings are compared in.

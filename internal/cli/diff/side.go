@@ -34,6 +34,8 @@ type side struct {
 	// probed is set where a client looked for revisions without a handshake, so that Revisions
 	// lacks none of them.
 	probed bool
+	// partial are the parts of which a recording has only some pages.
+	partial map[string]bool
 	// calls are those of a recording.
 	calls []recordedCall
 	// raw are the bytes of a lock file that is to be replaced.

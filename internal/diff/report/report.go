@@ -27,6 +27,8 @@ type Report struct {
 	// Expired and Stale are entries of the file of accepted changes, AcceptFile.
 	Expired, Stale []accept.Entry
 	AcceptFile     string
+	// Compared are the parts that were compared, where one side has others as well.
+	Compared []string
 }
 
 // Counts are how many changes there are of each level that were not accepted.
@@ -58,6 +60,9 @@ func (r Report) Count() (n Counts) {
 func (r Report) Summary() string {
 	n := r.Count()
 	if len(r.Changes)+len(r.Expired)+len(r.Stale) == 0 {
+		if r.Compared != nil {
+			return "nothing changed in what was compared: " + strings.Join(r.Compared, ", ")
+		}
 		return "nothing changed"
 	}
 	parts := []string{fmt.Sprintf("%d breaking", n.Breaking), fmt.Sprintf("%d risky", n.Risky), fmt.Sprintf("%d harmless", n.Harmless)}
