@@ -109,7 +109,7 @@ func copied(ctx context.Context, f *cmdutil.Factory, o exportOptions, h *share.H
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	rows = withOpenings(c, rows)
+	rows = share.WithOpenings(c, rows)
 	err := h.Learn(ctx, c, rows)
 	if err == nil && o.bundle.minimise != "" {
 		rows, err = share.Minimise(ctx, f, c, rows, o.bundle.minimise)
@@ -122,26 +122,6 @@ func copied(ctx context.Context, f *cmdutil.Factory, o exportOptions, h *share.H
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
 	return &draft{Draft: d}, nil
-}
-
-// withOpenings adds the handshakes of the conversations that rows are of, without which no
-// mock could be made of them.
-func withOpenings(c *capture.Capture, rows []*capture.Row) []*capture.Row {
-	type conversation struct {
-		run  capture.RunID
-		conn int
-	}
-	has, in := map[conversation]bool{}, map[*capture.Row]bool{}
-	for _, r := range rows {
-		has[conversation{r.RunID(), r.Conn}], in[r] = true, true
-	}
-	var all []*capture.Row
-	for _, r := range c.Rows() {
-		if in[r] || slices.Contains(recorded.OpeningMethods, r.Method) && has[conversation{r.RunID(), r.Conn}] {
-			all = append(all, r)
-		}
-	}
-	return all
 }
 
 // complete makes the other members of the capture, which has no secrets any more.

@@ -61,7 +61,9 @@ NUMBER it selects from all exchanges of that NUMBER's run.
   markdown   a report, for an issue
   bundle     one redacted file for a colleague: a web page that needs no
              network, and an archive that every mcpc command takes as a FILE; it
-             hides more than a recording does, and asks before it writes
+             hides more than a recording does, and asks before it writes.
+             --minimise 'mcpc replay {} --to URL; [ $? = 1 ]' drops what is not
+             needed for a response that differs
   mock-script
              a script for mcpc mock
 

@@ -29,8 +29,6 @@ type minimiser struct {
 	command string
 	file    string
 	tries   int
-	// openings are the handshakes, which stay.
-	openings []*capture.Row
 }
 
 // errEnough ends a search after mostTries.
@@ -48,11 +46,12 @@ func Minimise(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows 
 	m.command = strings.ReplaceAll(command, "{}", shellwords.Quote(m.file))
 	left := []*capture.Row{}
 	for _, row := range rows {
-		if slices.Contains(recorded.OpeningMethods, row.Method) {
-			m.openings = append(m.openings, row)
-		} else {
+		if !slices.Contains(recorded.OpeningMethods, row.Method) {
 			left = append(left, row)
 		}
+	}
+	if len(left) == 0 {
+		left = rows
 	}
 	before := len(left)
 	switch holds, err := m.holds(ctx, left); {
@@ -60,6 +59,13 @@ func Minimise(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows 
 		return nil, m.ending(ctx, err)
 	case !holds:
 		return nil, usage.New("--minimise: the command does not exit with 0 with all exchanges", "it gets the name of a capture as {} and as $CAPTURE")
+	}
+	switch holds, err := m.holds(ctx, nil); {
+	case err != nil:
+		return nil, m.ending(ctx, err)
+	case holds:
+		f.Warn("--minimise: the command also succeeds without any exchange, so it does not test what is recorded; " +
+			"for a replay with differences, which exits with 1: 'mcpc replay {} --to URL; [ $? = 1 ]'")
 	}
 	left, err = m.reduce(ctx, left)
 	if err != nil && !errors.Is(err, errEnough) {
@@ -70,16 +76,19 @@ func Minimise(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows 
 		text += "; fewer may be enough"
 	}
 	f.Note(text)
-	return m.inOrder(left), nil
+	return WithOpenings(m.c, left), nil
 }
 
-// reduce drops as many rows as it can: in halves, in quarters, and at last one by one.
+// reduce drops as many rows as it can, but for one: in halves, in quarters, and at last one by one.
 func (m *minimiser) reduce(ctx context.Context, left []*capture.Row) ([]*capture.Row, error) {
-	for parts := 2; len(left) > 0; {
+	for parts := 2; len(left) > 1; {
 		size := (len(left) + parts - 1) / parts
 		dropped := false
 		for from := 0; from < len(left); {
 			without := slices.Concat(left[:from], left[min(len(left), from+size):])
+			if len(without) == 0 {
+				break
+			}
 			holds, err := m.holds(ctx, without)
 			if err != nil {
 				return left, err
@@ -102,14 +111,24 @@ func (m *minimiser) reduce(ctx context.Context, left []*capture.Row) ([]*capture
 	return left, nil
 }
 
-// inOrder are the handshakes and some other rows, as in the capture.
-func (m *minimiser) inOrder(some []*capture.Row) (rows []*capture.Row) {
-	for _, row := range m.c.Rows() {
-		if slices.Contains(some, row) || slices.Contains(m.openings, row) {
-			rows = append(rows, row)
+// WithOpenings adds the handshakes of the conversations that rows are of, without which no
+// mock could be made of them.
+func WithOpenings(c *capture.Capture, rows []*capture.Row) []*capture.Row {
+	type conversation struct {
+		run  capture.RunID
+		conn int
+	}
+	has, in := map[conversation]bool{}, map[*capture.Row]bool{}
+	for _, r := range rows {
+		has[conversation{r.RunID(), r.Conn}], in[r] = true, true
+	}
+	var all []*capture.Row
+	for _, r := range c.Rows() {
+		if in[r] || slices.Contains(recorded.OpeningMethods, r.Method) && has[conversation{r.RunID(), r.Conn}] {
+			all = append(all, r)
 		}
 	}
-	return rows
+	return all
 }
 
 // holds runs the command with a capture of some rows.
@@ -122,7 +141,7 @@ func (m *minimiser) holds(ctx context.Context, rows []*capture.Row) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if err := errors.Join(m.c.Copy(file, m.inOrder(rows)), file.Close()); err != nil {
+	if err := errors.Join(m.c.Copy(file, WithOpenings(m.c, rows)), file.Close()); err != nil {
 		return false, err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", m.command)
