@@ -38,7 +38,7 @@ func TestPeerBundleInChromium(t *testing.T) {
 		t.Errorf("of a hostile recording the console has\n%s\nand it asked for %q", log, urls)
 	}
 	dom, log, urls := browse(t, chromium, page)
-	for _, want := range []string{`<tr aria-selected="true">`, "tools/call", "hello &lt;b&gt;reader", "About this file"} {
+	for _, want := range []string{`<tr aria-selected="true">`, "tools/call", `<p id="note">hello &lt;b&gt;reader`, "About this file"} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page has no %q", want)
 		}

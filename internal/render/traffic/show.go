@@ -219,7 +219,7 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 			return
 		}
 		if f.Kind == wire.Closed {
-			v.line("  " + closedText(v.st, f))
+			v.line("  " + ClosedText(v.st, f))
 			continue
 		}
 		if f.Kind == wire.Fault {
@@ -255,8 +255,8 @@ func endsInOrder(f wire.Frame) bool {
 	return f.Kind == wire.Closed && f.Close != nil && f.Close.By == wire.Received && f.Close.How == "end"
 }
 
-// closedText says who ended a stream, and how.
-func closedText(s term.Style, f wire.Frame) string {
+// ClosedText says who ended a stream, and how.
+func ClosedText(s term.Style, f wire.Frame) string {
 	by := "the server"
 	if f.Close == nil {
 		return "the stream ended"

@@ -82,6 +82,7 @@
 			const fields = (f.head.fields || []).map(([name, value]) => name + ": " + value);
 			return make("div", {}, make("h3", {}, `${side}: ${visible(f.head.line)}`), make("pre", { tabindex: "0" }, visible(fields.join("\n"))));
 		}
+		if (f.kind === "closed") return make("p", {}, visible(f.note));
 		const what = [f.kind, f.event && `event ${f.event}`, f.id && `id ${f.id}`, f.note].filter(Boolean).join(", ");
 		if (!f.body) return make("p", {}, `${side}: ${visible(what)}`);
 		return message(`${side}: ${visible(what)}, ${time(f.time)}`, f.body);
@@ -156,8 +157,8 @@
 			make("p", {}, `${m.hidden} places, ${m.values} different values. A placeholder has the length of the value and the first digits of its SHA-256: the same value has the same placeholder.`),
 			facts(Object.entries(m.hiddenNow || {})), make("h3", {}, "Rules"), make("ul", {}, ...(m.rules || []).map((rule) => make("li", {}, visible(rule)))));
 		if (m.notes) byId("about").append(make("h3", {}, "Remarks"), make("ul", {}, ...m.notes.map((note) => make("li", {}, visible(note)))));
-		if (data.notes) byId("about").append(make("h2", {}, "Notes"), make("pre", { tabindex: "0" }, visible(data.notes)));
-		byId("report").append(make("h2", {}, "Report"), make("pre", { tabindex: "0" }, visible(data.report)));
+		byId("note").textContent = visible(data.notes || "");
+		byId("report").append(make("h2", {}, "Report"), make("pre", {}, visible(data.report)));
 		byId("summary").textContent = visible(`${m.exchanges} exchanges, ${m.hidden} secrets hidden. Read only.`) + (data.left ? ` ${data.left}` : "");
 	}
 

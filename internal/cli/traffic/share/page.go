@@ -10,6 +10,8 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
@@ -141,8 +143,8 @@ func (p *pager) frame(row *capture.Row, f wire.Frame) pageFrame {
 			out.ID = *f.SSE.ID
 		}
 	}
-	if f.Close != nil {
-		out.Note = "closed by " + f.Close.By.String() + " " + f.Close.How + " " + f.Close.Text
+	if f.Kind == wire.Closed {
+		out.Note = traffic.ClosedText(term.Style{}, f)
 	}
 	if h := f.HTTP; h != nil {
 		line := h.Method + " " + h.URL
