@@ -226,7 +226,7 @@ func (l *listing) of(member string) *[]json.RawMessage {
 // confirmedBundle shows what leaves the machine, and asks.
 func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d *draft) wire.Outcome {
 	m := d.Manifest
-	hidden := fmt.Sprintf("%s with %s", english.Plural(m.Exchanges, "exchange"), english.Plural(m.Hidden, "hidden secret"))
+	hidden := fmt.Sprintf("%s, %s hidden in %s", english.Plural(m.Exchanges, "exchange"), english.Plural(m.Values, "value"), english.Plural(m.Hidden, "place"))
 	if o.bundle.yes {
 		f.Note(hidden)
 		return wire.Outcome{}
@@ -236,7 +236,7 @@ func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d
 		return refused
 	}
 	w := f.Stderr()
-	fmt.Fprintf(w, "%s: %s, of %s\n", term.Line(f.Output), hidden, strings.Join(serversIn(d.capture), ", "))
+	fmt.Fprintf(w, "%s: %s; from %s\n", term.Line(f.Output), hidden, strings.Join(serversIn(d.capture), ", "))
 	for _, kind := range slices.Sorted(maps.Keys(m.Now)) {
 		fmt.Fprintf(w, "  hidden by this export: %d, %s\n", m.Now[kind], kind)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,6 +37,8 @@ type leak struct {
 	Length int              `json:"length"`
 	Kind   redact.FoundKind `json:"kind"`
 	From   string           `json:"from"`
+	// text is the secret as it stands there.
+	text string
 }
 
 // checker knows what a file must not hold, and where each value is known from.
@@ -56,6 +59,7 @@ func checkFile(f *cmdutil.Factory, name string, strict bool) error {
 	if err != nil {
 		return err
 	}
+	name = shownFile(name)
 	if f.Secrets.Withholds() {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 	}
@@ -93,7 +97,7 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 			return nil, cmdutil.Exit(recorded.Unreadable(name, fault))
 		}
 		if err == nil {
-			return leaks, nil
+			return toldOnce(leaks), nil
 		}
 	}
 	raw, err := readChecked(c.a, name)
@@ -101,6 +105,27 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 		return nil, usage.NotRead("--check "+name, err, "")
 	}
 	return c.leaks(raw), nil
+}
+
+// toldOnce leaves out of the report and the page of a bundle what other members have: they are
+// made of those.
+func toldOnce(leaks []leak) []leak {
+	made := func(l leak) bool { return l.Member == bundle.ReportName || l.Member == bundle.PageName }
+	elsewhere := map[string]bool{}
+	for _, l := range leaks {
+		if !made(l) {
+			elsewhere[l.text] = true
+		}
+	}
+	return slices.DeleteFunc(leaks, func(l leak) bool { return made(l) && elsewhere[l.text] })
+}
+
+// shownFile is how a file is named to a person.
+func shownFile(name string) string {
+	if name == "-" {
+		return "stdin"
+	}
+	return name
 }
 
 const (
@@ -236,7 +261,7 @@ func (c *checker) leaksIn(raw []byte) []leak {
 		line += bytes.Count(raw[at:f.From], []byte{'\n'})
 		at = f.From
 		begin = bytes.LastIndexByte(raw[:at], '\n') + 1
-		all = append(all, leak{"", line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f)})
+		all = append(all, leak{"", line, utf8.RuneCount(raw[begin:at]) + 1, f.To - f.From, f.Kind, c.source(f), string(raw[f.From:f.To])})
 	}
 	return all
 }

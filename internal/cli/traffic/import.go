@@ -66,6 +66,7 @@ func runImport(f *cmdutil.Factory, name string) error {
 		}
 		return err
 	})
+	name = shownFile(name)
 	var archive *har.ArchiveError
 	switch {
 	case errors.Is(err, errNothing):
