@@ -22,7 +22,7 @@ const (
 	// GuessLikely also hides private keys and what looks like a random secret.
 	GuessLikely
 	// GuessStrict also hides what names a person or a machine: e-mail addresses, the
-	// names of home directories and public IP addresses.
+	// names of home directories and IPv4 addresses, but those that mean the own machine.
 	GuessStrict
 )
 

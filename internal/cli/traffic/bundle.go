@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -43,7 +44,7 @@ type bundleOptions struct {
 
 func (o *bundleOptions) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.redact, "redact", nil, "bundle: hide what a `jq` expression gives or a /regular expression/ matches; repeatable")
-	flags.BoolVar(&o.strict, "strict", false, "bundle, --check: also e-mail addresses, names of home directories, IP addresses")
+	flags.BoolVar(&o.strict, "strict", false, "bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses")
 	flags.StringVar(&o.note, "note", "", "bundle: add a `text` for the reader")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "bundle: write without a confirmation")
 	flags.StringVar(&o.minimise, "minimise", "", "bundle: drop exchanges while this `command` exits with 0")
@@ -240,11 +241,8 @@ func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d
 	for _, kind := range slices.Sorted(maps.Keys(m.Now)) {
 		fmt.Fprintf(w, "  hidden by this export: %d, %s\n", m.Now[kind], kind)
 	}
-	if len(d.Longest) > 0 {
-		fmt.Fprintln(w, "The longest words that are left:")
-	}
-	for _, word := range d.Longest {
-		fmt.Fprintf(w, "  %s\n", shortened(term.Line(word), max(20, f.ErrStyle.Width-4)))
+	if err := tellLeft(f, d); err != nil {
+		return usage.LocalIO("making the bundle", usage.Bare(err))
 	}
 	switch {
 	case f.Ask(ctx, "Write this bundle?"):
@@ -254,6 +252,38 @@ func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d
 	}
 	refused.Hint = "--redact hides more, and a filter picks fewer exchanges"
 	return refused
+}
+
+// tellLeft shows what is left that may be private.
+func tellLeft(f *cmdutil.Factory, d *draft) error {
+	w := f.Stderr()
+	words, err := share.Longest(d.capture)
+	if err != nil {
+		return err
+	}
+	if len(words) > 0 {
+		fmt.Fprintln(w, "The longest words that are left:")
+	}
+	for _, word := range words {
+		fmt.Fprintf(w, "  %s\n", shortened(term.Line(word), max(20, f.ErrStyle.Width-4)))
+	}
+	c := &checker{a: f, from: map[string]string{}}
+	defer func(before redact.Guess) { f.Secrets.Guess = before }(f.Secrets.Guess)
+	f.Secrets.Guess = redact.GuessStrict
+	leaks, err := c.leaksByLine(io.NewSectionReader(d.Content.Capture, 0, math.MaxInt64), longestChecked)
+	if err != nil {
+		return err
+	}
+	counts := map[redact.FoundKind]int{}
+	for _, l := range leaks {
+		counts[l.Kind]++
+	}
+	for _, kind := range []redact.FoundKind{redact.FoundMail, redact.FoundHome, redact.FoundIP} {
+		if n := counts[kind]; n > 0 {
+			fmt.Fprintf(w, "  not hidden without --strict: %d, %s\n", n, share.HiddenAs[kind])
+		}
+	}
+	return nil
 }
 
 // shortened is the beginning of a text that is longer than so many characters.

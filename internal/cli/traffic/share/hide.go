@@ -1,14 +1,12 @@
 package share
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"mcpc/internal/capture"
@@ -57,11 +55,11 @@ type Hider struct {
 	counts map[string]int
 }
 
-// hiddenAs says by what a secret was told.
-var hiddenAs = map[redact.FoundKind]string{
+// HiddenAs says by what a secret was told.
+var HiddenAs = map[redact.FoundKind]string{
 	redact.FoundKnown: "known values", redact.FoundURL: "parameters and users of URLs", redact.FoundName: "values by their names",
 	redact.FoundToken: "tokens by their form", redact.FoundKey: "private keys", redact.FoundRandom: "random texts",
-	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IP addresses",
+	redact.FoundMail: "e-mail addresses", redact.FoundHome: "names of home directories", redact.FoundIP: "IPv4 addresses",
 }
 
 // Learn reads through all exchanges of a capture: a value that is named like a secret in one
@@ -157,8 +155,6 @@ func textsIn(value json.RawMessage, all []string) []string {
 // A Draft is a capture without secrets, and what of its bundle is known by now.
 type Draft struct {
 	bundle.Content
-	// Longest are the longest words that are left.
-	Longest []string
 }
 
 // Draft copies the exchanges without their secrets.
@@ -169,22 +165,22 @@ func (h *Hider) Draft(c *capture.Capture, rows []*capture.Row) (*Draft, error) {
 	}
 	s := &h.Factory.Secrets
 	h.counts = map[string]int{}
-	s.Tally = func(kind redact.FoundKind) { h.counts[hiddenAs[kind]]++ }
-	left := leftWords{values: map[string]bool{}}
+	s.Tally = func(kind redact.FoundKind) { h.counts[HiddenAs[kind]]++ }
+	left := placeholders{values: map[string]bool{}}
 	err = c.Copy(io.MultiWriter(file, &left), rows)
 	s.Tally = nil
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
-	d := &Draft{Longest: left.longest}
+	d := &Draft{}
 	d.Content.Capture = file
 	d.Manifest.Hidden, d.Manifest.Values, d.Manifest.Now = left.hidden, len(left.values), h.counts
 	d.Manifest.Rules = []string{"values that mcpc knows: stored tokens, session ids, secrets of the environment, --redact-file",
 		"values that are named like secrets, parameters and users of URLs, cookies, tokens by their form",
 		"private keys, and texts of 32 characters or more that look random, but for ids, digests and pictures"}
 	if h.Level == redact.GuessStrict {
-		d.Manifest.Rules = append(d.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IP addresses")
+		d.Manifest.Rules = append(d.Manifest.Rules, "--strict: e-mail addresses, names of home directories, IPv4 addresses")
 	}
 	for _, r := range h.Rules {
 		d.Manifest.Rules = append(d.Manifest.Rules, "--redact "+s.Text(r.text))
@@ -195,37 +191,16 @@ func (h *Hider) Draft(c *capture.Capture, rows []*capture.Row) (*Draft, error) {
 	return d, nil
 }
 
-// leftWords reads the lines of a capture that were written, and counts what is hidden in them.
-type leftWords struct {
-	hidden  int
-	values  map[string]bool
-	longest []string
+// placeholders reads the lines of a capture that were written, and counts what is hidden in them.
+type placeholders struct {
+	hidden int
+	values map[string]bool
 }
 
-const (
-	mostLongest = 10
-	// longestWord is how long a word may be that is kept for a person to see.
-	longestWord = 1 << 10
-)
-
-func (l *leftWords) Write(line []byte) (int, error) {
+func (p *placeholders) Write(line []byte) (int, error) {
 	for _, at := range redact.HiddenIn(string(line)) {
-		l.hidden++
-		l.values[strings.Join(redact.HashesIn(string(line[at[0]:at[1]])), "")+fmt.Sprint(at[1]-at[0])] = true
-	}
-	for word := range bytes.FieldsFuncSeq(line, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\,;(){}[]<>•", r) }) {
-		l.keep(word[:min(len(word), longestWord)])
+		p.hidden++
+		p.values[strings.Join(redact.HashesIn(string(line[at[0]:at[1]])), "")+fmt.Sprint(at[1]-at[0])] = true
 	}
 	return len(line), nil
-}
-
-// keep keeps a word that is among the longest, each once.
-func (l *leftWords) keep(word []byte) {
-	n := len(l.longest)
-	if n == mostLongest && len(word) <= len(l.longest[n-1]) || slices.Contains(l.longest, string(word)) {
-		return
-	}
-	l.longest = append(l.longest, string(word))
-	slices.SortStableFunc(l.longest, func(a, b string) int { return len(b) - len(a) })
-	l.longest = l.longest[:min(len(l.longest), mostLongest)]
 }

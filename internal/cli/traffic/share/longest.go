@@ -1,0 +1,85 @@
+package share
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+const (
+	mostLongest = 10
+	// longestWord is how long a word may be that is kept for a person to see.
+	longestWord = 1 << 10
+)
+
+// protocols are the members of messages whose values are the protocol's or a schema's, and
+// names that a server gives.
+var protocols = []string{"_meta", "jsonrpc", "id", "method", "name", "type", "mimeType", "protocolVersion", "inputSchema", "outputSchema", "lastModified",
+	"createdAt", "lastUpdatedAt", "uri", "uriTemplate", "supportedVersions", "cursor", "nextCursor"}
+
+// Longest gives the longest words of a capture that a person may want to hide: in the values of
+// messages, the words of commands, and stderr.
+func Longest(c *capture.Capture) (words []string, err error) {
+	l := longest{}
+	for _, head := range c.Heads {
+		for _, word := range slices.Concat(head.Argv, head.Command) {
+			l.text([]byte(word))
+		}
+	}
+	for _, row := range c.Rows() {
+		err := row.EachFrame(func(f wire.Frame) error {
+			switch {
+			case f.Kind == wire.Stderr:
+				l.text(f.Raw)
+			case f.Kind == wire.Body || f.Kind == wire.Event:
+				l.message(f.Raw)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return l.words, nil
+}
+
+type longest struct{ words []string }
+
+// message keeps words of the strings in JSON, or of what is none.
+func (l *longest) message(raw json.RawMessage) {
+	if members, err := jsonraw.Object(raw); err == nil {
+		for _, m := range members {
+			if !slices.Contains(protocols, m.Name) {
+				l.message(m.Value)
+			}
+		}
+	} else if items, err := jsonraw.Array(raw); err == nil {
+		for _, item := range items {
+			l.message(item)
+		}
+	} else if text, ok := jsonraw.Text(raw); ok {
+		l.text([]byte(text))
+	}
+}
+
+func (l *longest) text(text []byte) {
+	for word := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\,;(){}[]<>•", r) }) {
+		l.keep(word[:min(len(word), longestWord)])
+	}
+}
+
+// keep keeps a word that is among the longest, each once.
+func (l *longest) keep(word []byte) {
+	n := len(l.words)
+	if n == mostLongest && len(word) <= len(l.words[n-1]) || slices.Contains(l.words, string(word)) {
+		return
+	}
+	l.words = append(l.words, string(word))
+	slices.SortStableFunc(l.words, func(a, b string) int { return len(b) - len(a) })
+	l.words = l.words[:min(len(l.words), mostLongest)]
+}
