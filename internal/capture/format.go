@@ -42,6 +42,9 @@ type Head struct {
 	After int `json:"after,omitempty"`
 }
 
+// between reports a run that was recorded between clients and servers.
+func (h *Head) between() bool { return h.By == ByProxy || h.By == ByImport }
+
 // A headLine is a head as a capture has it.
 type headLine struct {
 	Version int `json:"mcpc-traffic"`

@@ -54,7 +54,7 @@ func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p peeked, at span,
 
 // beginHTTPOnly begins such a request: what its body is comes later, if at all.
 func (x *index) beginHTTPOnly(f *wire.Frame, at span) {
-	if x.head.By != ByProxy || f.HTTP == nil || f.Stream == 0 {
+	if !x.head.between() || f.HTTP == nil || f.Stream == 0 {
 		return
 	}
 	if len(x.httpOnly) > mostHeads {

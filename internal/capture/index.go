@@ -203,7 +203,7 @@ func (x *index) hold(f *wire.Frame, at span, size int) {
 func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
 	row := x.newRow(f.Time)
 	row.Dir, row.Conn, row.conn = f.Dir, f.Conn, x.conns[f.Conn]
-	if x.head.By == ByProxy {
+	if x.head.between() {
 		row.Target = x.conns[f.Conn].target
 	}
 	if place.Role == wire.Asks {

@@ -42,7 +42,7 @@ func (x *index) probed(r *Row, p placed) {
 // together reports a row of the conversation or, where nothing tells conversations apart,
 // of a client of the same name.
 func (x *index) together(r *Row, c *conn) bool {
-	return r.conn == c || x.head.By == ByProxy && r.Target == c.target && c.client != (implementation{}) && r.conn.client == c.client
+	return r.conn == c || x.head.between() && r.Target == c.target && c.client != (implementation{}) && r.conn.client == c.client
 }
 
 // refused reports an error as an older server answers with.
@@ -65,7 +65,7 @@ func (r *Row) settleProbe() {
 // that refuses requests to open a conversation elsewhere.
 func (x *index) endpoint(c *conn) {
 	x.settle(true, func(r *Row) bool {
-		return r.Method == "initialize" && (x.head.By != ByProxy || r.Target == c.target)
+		return r.Method == "initialize" && (!x.head.between() || r.Target == c.target)
 	})
 }
 

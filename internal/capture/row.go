@@ -142,6 +142,8 @@ const (
 	ByCommand = "command"
 	ByTap     = "tap"
 	ByProxy   = "proxy"
+	// ByImport is for what another program recorded, between a client and servers as a proxy.
+	ByImport = "import"
 )
 
 // Notes count what was folded into a Row.

@@ -171,7 +171,7 @@ func (s *scanner) quickHead(f *wire.Frame, rest []byte, at span) bool {
 		s.index.frame(f, nil, peeked{}, at)
 		return true
 	}
-	if s.index.head.By == ByProxy {
+	if s.index.head.between() {
 		return false
 	}
 	for _, piece := range fieldsOfInterest {

@@ -203,14 +203,18 @@ func (x *importer) entry(raw json.RawMessage) error {
 		return nil
 	}
 	x.Entries++
-	by, stdio := capture.ByProxy, strings.HasPrefix(e.Request.URL, "stdio://local/")
+	by, stdio := capture.ByImport, strings.HasPrefix(e.Request.URL, "stdio://local/")
 	target := ""
 	if stdio {
 		by = capture.ByTap
 		target, _ = url.PathUnescape(strings.TrimPrefix(e.Request.URL, "stdio://local/"))
 	}
-	if e.Facts != nil && e.Facts.By == capture.ByCommand {
+	switch {
+	case e.Facts == nil:
+	case e.Facts.By == capture.ByCommand:
 		by, target = e.Facts.By, e.Facts.Target
+	case e.Facts.By == capture.ByProxy && !stdio:
+		by = e.Facts.By
 	}
 	lines := linesOf(sent)
 	if stdio && len(lines) > 0 && opens(lines[0]) { // another process

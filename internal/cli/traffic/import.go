@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -78,15 +79,23 @@ func runImport(f *cmdutil.Factory, name string) error {
 	case err != nil:
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
 	}
-	f.Note(importedText(facts))
+	f.Note(importedText(f.Output, facts))
 	return nil
 }
 
 // errNothing keeps a file from being written that would be no capture.
 var errNothing = errors.New("nothing to import")
 
-func importedText(facts har.Imported) string {
+// importedText says what was imported, in the exchanges that mcpc log lists where a file can be
+// read again.
+func importedText(file string, facts har.Imported) string {
 	text := english.Plural(facts.Entries, "request") + " imported"
+	if file != "" && outfile.IsFile(file) {
+		if c, err := recorded.OpenFile(file); err == nil {
+			text += " as " + english.Plural(len(c.Rows()), "exchange")
+			c.Close()
+		}
+	}
 	for _, left := range []struct {
 		n    int
 		what string
