@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"time"
 )
 
 // A Content is what a bundle is made of. Nothing in it has a secret any more: Write hides
@@ -18,6 +19,8 @@ type Content struct {
 	Manifest Manifest
 	// Capture has the lines of the capture.
 	Capture *os.File
+	// Modified is when the recording ended, the time of each member.
+	Modified time.Time
 	// Tools is JSON, Report and Notes are Markdown; Notes may be empty, and is no member then.
 	Tools, Report, Notes []byte
 	// Data is the JSON that the page shows.
@@ -59,7 +62,7 @@ func Write(w io.Writer, c Content) error {
 	if err != nil {
 		return err
 	}
-	return writeArchive(w, before, append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...))
+	return writeArchive(w, before, c.Modified.UTC(), append([]part{{ManifestName, readerOf(manifest, []byte("\n"))}}, parts...))
 }
 
 // readerOf reads texts one after the other.
@@ -73,14 +76,14 @@ func readerOf(texts ...[]byte) func() io.Reader {
 	}
 }
 
-// writeArchive writes the members without their times, which would differ each time. In the
-// archive's directory they are counted from the begin of the file.
-func writeArchive(w io.Writer, before int64, parts []part) error {
+// writeArchive writes the members, all with one time, so that the same content gives the same
+// bytes. In the archive's directory they are counted from the begin of the file.
+func writeArchive(w io.Writer, before int64, modified time.Time, parts []part) error {
 	z := zip.NewWriter(w)
 	z.SetOffset(before)
 	heads := make([]*zip.FileHeader, len(parts))
 	for i, p := range parts {
-		heads[i] = &zip.FileHeader{Name: p.name, Method: zip.Deflate}
+		heads[i] = &zip.FileHeader{Name: p.name, Method: zip.Deflate, Modified: modified}
 		member, err := z.CreateHeader(heads[i])
 		if err != nil {
 			return err

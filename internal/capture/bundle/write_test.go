@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // contentOf is that of a bundle with a capture.
@@ -27,7 +28,7 @@ func contentOf(t *testing.T, lines, data string) Content {
 	if _, err := f.WriteString(lines); err != nil {
 		t.Fatal(err)
 	}
-	return Content{Manifest: Manifest{Mcpc: "1", Exchanges: 1}, Capture: f, Tools: []byte("[]\n"), Report: []byte("# x\n"), Data: []byte(data)}
+	return Content{Manifest: Manifest{Mcpc: "1", Exchanges: 1}, Capture: f, Modified: time.Unix(1700000000, 7), Tools: []byte("[]\n"), Report: []byte("# x\n"), Data: []byte(data)}
 }
 
 func written(t *testing.T, c Content) []byte {
@@ -58,8 +59,13 @@ func TestABundleIsAPageAndAnArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, f := range z.File {
+		if want := time.Unix(1700000000, 0); !f.Modified.Equal(want) {
+			t.Errorf("%s is of %v, want %v", f.Name, f.Modified, want)
+		}
+	}
 	first, err := z.File[0].DataOffset()
-	if err != nil || !strings.HasPrefix(string(raw[first-int64(30+len(ManifestName)):]), zipBegins) {
+	if err != nil || !strings.HasPrefix(string(raw[first-int64(30+len(ManifestName)+len(z.File[0].Extra)):]), zipBegins) {
 		t.Errorf("the offsets are not those in the file: %d, %v", first, err)
 	}
 	page, _, found := strings.Cut(string(raw), pageEnds)

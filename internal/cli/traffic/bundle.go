@@ -139,6 +139,9 @@ func (d *draft) complete(f *cmdutil.Factory, o exportOptions) (err error) {
 	}
 	for _, r := range c.Rows() {
 		protocols[r.Revision] = true
+		if d.Modified.Before(r.LastFrame()) {
+			d.Modified = r.LastFrame()
+		}
 	}
 	delete(protocols, "")
 	m.Recorded, m.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
