@@ -11,6 +11,8 @@ type Manifest struct {
 	// Filter are the words that picked the Exchanges.
 	Filter    []string `json:"filter,omitempty"`
 	Exchanges int      `json:"exchanges"`
+	// Was are the numbers that the exchanges had in the recording, where they have others now.
+	Was []string `json:"was,omitempty"`
 	// Rules are those by which secrets were hidden.
 	Rules []string `json:"rules"`
 	// Hidden is how many placeholders the capture has, Values how many different ones, and

@@ -27,6 +27,7 @@ import (
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -66,6 +67,8 @@ func (o *bundleOptions) level() redact.Guess {
 type draft struct {
 	*share.Draft
 	capture *capture.Capture
+	// numbers are those that the exchanges had.
+	numbers []string
 }
 
 // exportBundle writes the exchanges that are meant as a bundle.
@@ -122,7 +125,7 @@ func copied(ctx context.Context, f *cmdutil.Factory, o exportOptions, h *share.H
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return &draft{Draft: d}, nil
+	return &draft{Draft: d, numbers: sliceutil.Map(rows, (*capture.Row).Number)}, nil
 }
 
 // complete makes the other members of the capture, which has no secrets any more.
@@ -146,6 +149,9 @@ func (d *draft) complete(f *cmdutil.Factory, o exportOptions) (err error) {
 	delete(protocols, "")
 	m.Recorded, m.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
 	m.Exchanges = len(c.Rows())
+	if now := sliceutil.Map(c.Rows(), (*capture.Row).Number); len(now) == len(d.numbers) && len(now) <= share.MostRows && !slices.Equal(now, d.numbers) {
+		m.Was = d.numbers
+	}
 	if d.Tools, err = listed(c); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@
 	function detail(x) {
 		const e = x.exchange, box = byId("detail");
 		const node = [make("p", {}, make("button", { type: "button", id: "back", click: () => view("list") }, "\u2190 All exchanges"))];
-		node.push(make("h2", {}, visible(`#${e.number} ${e.method} ${e.name || ""} ${e.channel}`)));
+		node.push(make("h2", {}, visible(`#${e.number}${x.was ? ` (was #${x.was})` : ""} ${e.method} ${e.name || ""} ${e.channel}`)));
 		node.push(facts([["Server", e.target], ["Server info", e.server], ["Client", e.client], ["Time", e.time], ["Took", took(e.seconds)], ["Outcome", e.channel],
 			["JSON-RPC error", e.code], ["HTTP status", e.http], ["Protocol", e.protocol], ["Request id", e.id], ["Asked by", e.dir === "received" ? "the server" : ""],
 			["Notes", x.notes], ["Message", e.text], ["Bytes", `${e.sent} sent, ${e.received} received`]]));
@@ -125,7 +125,7 @@
 	function list() {
 		byId("rows").replaceChildren(...shown.slice(0, most).map((x, i) => {
 			const e = x.exchange;
-			return make("tr", { click: () => { select(i); detail(x); } }, make("td", {}, make("button", { type: "button" }, visible(e.number))),
+			return make("tr", { click: () => { select(i); detail(x); } }, make("td", {}, make("button", { type: "button" }, visible(e.number)), x.was ? visible(` was #${x.was}`) : ""),
 				make("td", {}, time(e.time)), make("td", {}, (e.dir === "received" ? "asks: " : "") + visible(e.method)), make("td", {}, visible(e.name || "")),
 				make("td", { class: isBad(e.channel) ? "bad" : undefined }, visible(e.channel)), make("td", {}, took(e.seconds)));
 		}));

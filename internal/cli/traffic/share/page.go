@@ -32,6 +32,7 @@ type Page struct {
 
 type pageExchange struct {
 	Exchange any           `json:"exchange"`
+	Was      string        `json:"was,omitempty"`
 	Findings []pageFinding `json:"findings,omitempty"`
 	Notes    string        `json:"notes,omitempty"`
 	Request  *pageBody     `json:"request,omitempty"`
@@ -71,9 +72,9 @@ type pageHead struct {
 }
 
 const (
-	// mostPageRows, mostPageBodies and mostPageBody bound the page: its exchanges, the bytes
+	// MostRows, mostPageBodies and mostPageBody bound the page: its exchanges, the bytes
 	// of all their bodies, and those of one.
-	mostPageRows   = 10_000
+	MostRows       = 10_000
 	mostPageBodies = 16 << 20
 	mostPageBody   = 256 << 10
 )
@@ -89,9 +90,9 @@ func (d Page) Of(c *capture.Capture, facts func(*capture.Row) any) ([]byte, erro
 	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
 	p := pager{facts: facts, room: mostPageBodies}
 	rows := c.Rows()
-	if len(rows) > mostPageRows {
-		d.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc log --file FILE lists all.", mostPageRows, len(rows))
-		rows = rows[:mostPageRows]
+	if len(rows) > MostRows {
+		d.Left = fmt.Sprintf("The first %d of %d exchanges are shown; mcpc log --file FILE lists all.", MostRows, len(rows))
+		rows = rows[:MostRows]
 	}
 	begin, err := jsonraw.Marshal(d)
 	if err != nil {
@@ -102,6 +103,9 @@ func (d Page) Of(c *capture.Capture, facts func(*capture.Row) any) ([]byte, erro
 		x, err := p.exchange(row)
 		if err != nil {
 			return nil, err
+		}
+		if i < len(d.Manifest.Was) {
+			x.Was = d.Manifest.Was[i]
 		}
 		raw, err := jsonraw.Marshal(x)
 		if err != nil {
