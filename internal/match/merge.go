@@ -1,6 +1,7 @@
 package match
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -50,6 +51,33 @@ func Merge(proposals ...[]Rule) []Rule {
 		}
 	}
 	return merged
+}
+
+// ProposeFor gives rules with which a recorded value is the same as each of several answers to the
+// same request, for what differs between these. What differs from the recording in all of them
+// alike is proposed for only where it is a time or a UUID on all sides: else it may be a fault.
+func ProposeFor(was json.RawMessage, answers []json.RawMessage, c Comparison) ([]Rule, error) {
+	now := c
+	now.WasRevision = c.IsRevision
+	varied, err := Propose(answers, now)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Propose(append([]json.RawMessage{was}, answers...), c)
+	if err != nil {
+		return varied, nil // the recorded value cannot be compared
+	}
+	var kept []Rule
+	for _, rule := range all {
+		varies := slices.ContainsFunc(varied, func(v Rule) bool {
+			n := len(v.Path)
+			return n <= len(rule.Path) && covers(v.Path, rule.Path[:n]) && (n == len(rule.Path) || v.Matcher.Kind != Unordered)
+		})
+		if varies || rule.Matcher.Kind == Time || rule.Matcher.Kind == UUID {
+			kept = append(kept, rule)
+		}
+	}
+	return Merge(kept, varied), nil
 }
 
 // covers reports that each value to which the path leads is one to which wide leads.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,30 +19,38 @@ import (
 	"mcpc/internal/wire"
 )
 
-// The limits of --learn: runs, and the bytes of the answers of the first one, which the others
-// are compared with.
+// The limits of --learn: runs, the bytes of the answers that are not the same in all of them and of
+// those of the first one, and what is listed that no matcher is proposed for.
 const (
 	mostLearned = 20
 	mostHeld    = 128 << 20
+	mostLeft    = 10
 )
 
-// A learner gathers what differs between several runs of one selection.
+// A learner gathers the answers of several runs of one selection.
 type learner struct {
-	first map[*capture.Row]json.RawMessage
-	held  int
-	// proposed are the rules by method and name.
-	proposed map[[2]string][]match.Rule
-	order    [][2]string
-	counts   map[replay.Verdict]int
+	answered map[*capture.Row]*answered
+	order    []*capture.Row
+	held     int
 	failed   error
+	// left are the paths that differ from the recording and for which no matcher is proposed.
+	left []string
+}
+
+// answered are the present answers to one request, each once, with the recorded handles.
+type answered struct {
+	part    match.Comparison
+	results []json.RawMessage
+	// others are the differences that are in no result.
+	others []string
 }
 
 // learn replays several times, and proposes matchers for what differed between the runs. It
 // judges nothing and applies none of them.
 func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, judge judgement) error {
-	l := &learner{first: map[*capture.Row]json.RawMessage{}, proposed: map[[2]string][]match.Rule{}, counts: map[replay.Verdict]int{}}
-	for n := range o.learn {
-		c, out := s.play(ctx, f, o, judge, func(it item) { l.item(n, it) })
+	l := &learner{answered: map[*capture.Row]*answered{}}
+	for range o.learn {
+		c, out := s.play(ctx, f, o, judge, l.item)
 		if !out.Good() {
 			return cmdutil.Exit(out)
 		}
@@ -52,18 +61,17 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 			return l.failed
 		}
 	}
-	rules := &match.Rules{}
-	total := 0
-	for _, key := range l.order {
-		rules.Sections = append(rules.Sections, match.Section{Method: key[0], Name: key[1], Rules: l.proposed[key]})
-		total += len(l.proposed[key])
+	rules, total, err := l.propose(judge.Rules)
+	if err != nil {
+		return cmdutil.Exit(usage.LocalIO("reading "+s.capture.Path, usage.Bare(err)))
 	}
 	text, err := match.Format(rules)
 	if err != nil {
 		return err
 	}
 	f.Progress.Done()
-	f.Note(fmt.Sprintf("%d runs of %s: %s proposed", o.learn, english.Plural(len(l.first), "answer"), english.Plural(total, "matcher")))
+	f.Note(fmt.Sprintf("%d runs of %s: %s proposed", o.learn, english.Plural(len(l.order), "answer"), english.Plural(total, "matcher")))
+	defer l.tellLeft(f)
 	if total == 0 {
 		return nil
 	}
@@ -79,31 +87,103 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 	})
 }
 
-// item takes one answer of a run, numbered from 0.
-func (l *learner) item(run int, it item) {
-	if it.result == nil || l.failed != nil {
+// item takes one answer of a run.
+func (l *learner) item(it item) {
+	if l.failed != nil || it.Verdict == replay.Skipped {
 		return
 	}
-	first, there := l.first[it.row]
-	if run == 0 {
-		l.first[it.row] = slices.Clone(it.result)
-		if l.held += len(it.result); l.held > mostHeld {
-			l.failed = usage.New(fmt.Sprintf("the answers have more than %d MB, which --learn keeps in memory", mostHeld>>20), "a filter selects some of the exchanges")
+	a := l.answered[it.row]
+	if a == nil {
+		a = &answered{part: it.part}
+		l.answered[it.row], l.order = a, append(l.order, it.row)
+	}
+	differences := it.Differences
+	if len(differences) == 0 {
+		differences = []match.Difference{{Path: "outcome"}}
+	}
+	for _, d := range differences {
+		if it.Verdict.Fails() && !strings.HasPrefix(d.Path, ".") && !slices.Contains(a.others, d.Path) {
+			a.others = append(a.others, d.Path)
 		}
+	}
+	if it.result == nil || slices.ContainsFunc(a.results, func(r json.RawMessage) bool { return bytes.Equal(r, it.result) }) {
 		return
 	}
-	if !there {
-		return
+	a.part, a.results = it.part, append(a.results, slices.Clone(it.result))
+	if l.held += len(it.result); l.held > mostHeld {
+		l.failed = usage.New(fmt.Sprintf("the answers have more than %d MB, which --learn keeps in memory", mostHeld>>20), "a filter selects some of the exchanges")
 	}
-	c := it.part
-	c.WasRevision = c.IsRevision // both are of the present
-	rules, err := match.Propose([]json.RawMessage{first, it.result}, c)
-	if err != nil || len(rules) == 0 {
-		return
+}
+
+// propose gives the rules by method and name, and how many there are, and lists what is left.
+func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
+	sections := map[[2]string]*match.Section{}
+	rules, total := &match.Rules{}, 0
+	for _, row := range l.order {
+		x, err := row.Exchange()
+		if err != nil {
+			return nil, 0, err
+		}
+		a := l.answered[row]
+		found, err := match.ProposeFor(result(x), a.results, a.part)
+		if err != nil || len(found) == 0 {
+			continue
+		}
+		key := [2]string{row.Method, a.part.Name}
+		if sections[key] == nil {
+			sections[key] = &match.Section{Method: key[0], Name: key[1]}
+		}
+		sections[key].Rules = match.Merge(sections[key].Rules, found)
 	}
-	key := [2]string{it.row.Method, it.part.Name}
-	if _, known := l.proposed[key]; !known {
-		l.order = append(l.order, key)
+	for _, row := range l.order {
+		key := [2]string{row.Method, l.answered[row].part.Name}
+		if section := sections[key]; section != nil {
+			rules.Sections, total = append(rules.Sections, *section), total+len(section.Rules)
+			delete(sections, key)
+		}
 	}
-	l.proposed[key] = match.Merge(l.proposed[key], rules)
+	both := &match.Rules{Sections: slices.Concat(given.Sections, rules.Sections)}
+	for _, row := range l.order {
+		x, err := row.Exchange()
+		if err != nil {
+			return nil, 0, err
+		}
+		l.leave(row, result(x), both)
+	}
+	return rules, total, nil
+}
+
+// leave lists what of a row differs from the recording and no rule is for.
+func (l *learner) leave(row *capture.Row, was json.RawMessage, rules *match.Rules) {
+	add := func(path, why string) {
+		text := strings.TrimSpace(row.Method+" "+row.Name) + " " + path + why
+		if !slices.Contains(l.left, text) {
+			l.left = append(l.left, text)
+		}
+	}
+	a := l.answered[row]
+	for _, path := range a.others {
+		add(path, " differs from the recording: no matcher is for that")
+	}
+	c := a.part
+	c.Rules = rules
+	for _, is := range a.results {
+		if was == nil {
+			return // there was an error, or no answer
+		}
+		for _, d := range match.Compare(was, is, c).Differences {
+			add(d.Path, " differs from the recording in all runs: not proposed")
+		}
+	}
+}
+
+// tellLeft says what is left.
+func (l *learner) tellLeft(f *cmdutil.Factory) {
+	for i, text := range l.left {
+		if i == mostLeft {
+			f.Note(fmt.Sprintf("%d more differ from the recording", len(l.left)-i))
+			return
+		}
+		f.Note(text)
+	}
 }

@@ -257,9 +257,11 @@ func (w *show) ending(out wire.Outcome) wire.Outcome {
 	case !out.Good():
 		return out
 	case failed > 0:
-		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
-			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, all),
-			Hint: "--learn 3 --write-match FILE proposes matchers for what differs each time"}
+		out = wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
+			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, all)}
+		if w.counts[replay.Differs] > 0 && w.o.match.file == "" {
+			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
+		}
 	case w.counts[replay.Skipped] == all:
 		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "all recorded requests were skipped", Many: true}
 		if w.skipped[mayChange] > 0 {
