@@ -79,6 +79,8 @@ type Report struct {
 	// Counts are the values that differ and were let pass, and Notes where the first of them are.
 	Counts Counts
 	Notes  []Note
+	// Met are the rules that a value was found for, whether it differed or not.
+	Met map[*Rule]bool
 	// Distance is 0 for equal values and at most 1: the share of the values that differ, where
 	// texts that are alike differ by less.
 	Distance float64
@@ -227,8 +229,20 @@ func (c *comparer) pass(at *frame, kind Kind, rule *Rule) {
 	}
 }
 
+// meet notes that there is a value for a rule. Those of the protocol nobody asks for.
+func (c *comparer) meet(rule *Rule) {
+	if rule == nil || rule.Matcher.Kind == Protocol {
+		return
+	}
+	if c.Met == nil {
+		c.Met = map[*Rule]bool{}
+	}
+	c.Met[rule] = true
+}
+
 func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
 	rule := on.rule()
+	c.meet(rule)
 	switch {
 	case rule != nil && rule.Matcher.leafwise() && !was.Is(is):
 		c.judge(was, is, at, rule)
@@ -323,6 +337,7 @@ func (c *comparer) lone(was, is *jsonvalue.Node, at *frame, on branches) {
 		n, how = is, Added
 	}
 	on = on.member(n.Name)
+	c.meet(on.rule())
 	switch rule, kind := on.rule(), on.kind(); {
 	case kind == Ignore || kind == Protocol:
 		c.pass(at, kind, rule)

@@ -6,6 +6,7 @@ package replay
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -98,12 +99,14 @@ type Report struct {
 	// More is how many differences are not listed.
 	More   int
 	Counts match.Counts
+	// Met are the rules that a value was found for.
+	Met map[*match.Rule]bool
 }
 
 // Compare compares a recorded exchange with the present one.
 func Compare(was, is Side, o Options) Report {
 	a, b := answerOf(was), answerOf(is)
-	r := Report{Verdict: Same, Counts: match.Counts{}}
+	r := Report{Verdict: Same, Counts: match.Counts{}, Met: map[*match.Rule]bool{}}
 	switch {
 	case a.ending == "" && b.ending == "":
 		return r
@@ -216,6 +219,7 @@ func number(n int64) json.RawMessage { return strconv.AppendInt(nil, n, 10) }
 // add takes over what a comparison of one part found.
 func (r *Report) add(part string, found match.Report, level Level) {
 	r.Counts.Add(found.Counts)
+	maps.Copy(r.Met, found.Met)
 	r.More += found.More
 	for _, d := range found.Differences {
 		if level == Schema && sameShape(d) {

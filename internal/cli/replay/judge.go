@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -70,6 +71,32 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 		j.MaxSlowdown = n
 	}
 	return j, nil
+}
+
+// unmet names the matchers for which no exchange had a value. Those of a file may be for exchanges
+// that a filter left out.
+func (o *options) unmet(rules *match.Rules, met map[*match.Rule]bool) (all []string) {
+	for _, s := range rules.Sections {
+		for i, rule := range s.Rules {
+			where := "--ignore"
+			switch {
+			case met[&s.Rules[i]]:
+				continue
+			case rule.Place.Line > 0 && len(o.words)+len(o.only) > 0:
+				continue
+			case rule.Place.Line > 0:
+				where = fmt.Sprintf("%s:%d", filepath.Base(o.match.file), rule.Place.Line)
+			case rule.Matcher.Kind == match.Bound:
+				where = "--bind"
+			}
+			path := rule.Path.String()
+			if rule.Place.Line > 0 {
+				path = strings.Join(strings.Fields(s.Method+" "+s.Name+" "+path), " ")
+			}
+			all = append(all, path+" ("+where+")")
+		}
+	}
+	return all
 }
 
 func badPath(flag, text string, err error) error {

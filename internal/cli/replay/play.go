@@ -68,6 +68,9 @@ func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, jud
 	case out.Kind == wire.Usage:
 		return c, out
 	case !out.Good():
+		if o.To != "" {
+			out.Hint = wire.Hint(strings.Replace(string(out.Hint), " with -s", " with --to", 1))
+		}
 		p.gone.Store(&out)
 	default:
 		p.c, p.frames, p.began = c, watch(f), f.Now()
@@ -112,8 +115,11 @@ func (p *player) all(ctx context.Context, take func(item)) {
 	}
 }
 
-// interrupted is why a request was not sent after Ctrl-C.
-const interrupted = "interrupted"
+// Why a request was not sent: after Ctrl-C, or because no connection was made.
+const (
+	interrupted = "interrupted"
+	unreached   = "the server was not reached"
+)
 
 // hangs reports a request whose params may have a handle of an earlier answer, or that has an
 // effect on those behind it.
@@ -126,7 +132,10 @@ func (p *player) one(ctx context.Context, row *capture.Row) item {
 	notRun := func(why string) item {
 		return item{row: row, Report: replay.Report{Verdict: replay.NotRun}, Why: why}
 	}
-	if gone := p.gone.Load(); gone != nil {
+	switch gone := p.gone.Load(); {
+	case p.c == nil:
+		return notRun(unreached)
+	case gone != nil:
 		return notRun("the server was gone")
 	}
 	if p.o.pace == "as-recorded" {

@@ -213,7 +213,7 @@ func (s *selection) replayed(ctx context.Context, f *cmdutil.Factory, o options,
 	if o.learn > 0 {
 		return learn(ctx, f, o, s, judge)
 	}
-	show := newShow(f, o, s)
+	show := newShow(f, o, s, judge.Rules)
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
 	c, out := s.play(playing, f, o, judge, func(it item) {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -46,7 +47,16 @@ var texts = map[replay.Verdict]string{
 const (
 	source = "docs/replay.md"
 	fix    = "record it again if the change is intended; --ignore or --match-file name what may differ"
+	fixEnd = "mend the server, which answered when it was recorded; a filter leaves the request out"
 )
+
+// fixOf says what can be done about a verdict.
+func fixOf(v replay.Verdict) string {
+	if v == replay.Differs {
+		return fix
+	}
+	return fixEnd
+}
 
 // report is a judgement whose rules are the ids of rows.
 func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
@@ -57,7 +67,7 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 	seen := map[string]bool{}
 	for _, row := range w.rows {
 		v := replay.Verdict(row.Verdict)
-		rule := verdict.Rule{ID: id(row), Title: strings.TrimSpace(row.Method + " " + row.Name), Source: source, Fix: fix, Severity: verdict.Error, Verdict: verdict.Pass}
+		rule := verdict.Rule{ID: id(row), Title: strings.TrimSpace(row.Method + " " + row.Name), Source: source, Fix: fixOf(v), Severity: verdict.Error, Verdict: verdict.Pass}
 		if id(row) != row.Number {
 			rule.Title = texts[v]
 		}
@@ -69,6 +79,9 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 		}
 		seen[rule.ID] = true
 		if v.Fails() {
+			if id(row) == row.Number {
+				r.Rules[len(r.Rules)-1].Why = row.headline()
+			}
 			r.Findings = append(r.Findings, findings(row, rule.ID, texts[v])...)
 		}
 	}
@@ -76,12 +89,30 @@ func (w *show) report(out wire.Outcome, id func(row) string) *verdict.Report {
 	return r
 }
 
+// headline says in one line what is not as recorded.
+func (r row) headline() string {
+	text := map[replay.Verdict]string{replay.Missing: "answer missing"}[replay.Verdict(r.Verdict)]
+	text = cmp.Or(text, r.Verdict)
+	switch {
+	case r.Why != "":
+		return text + ": " + r.Why
+	case len(r.Differences) == 0:
+		return text
+	}
+	d := r.Differences[0]
+	text += ": " + cmp.Or(d.Pointer, d.Path) + ": was " + orNothing(d.Was) + ", is " + orNothing(d.Is)
+	if more := len(r.Differences) - 1 + r.More; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
 // findings are those of one exchange: one for each difference.
 func findings(r row, rule, title string) (all []verdict.Finding) {
 	subject := strings.TrimSpace(r.Method + " " + r.Name)
 	add := func(d difference) {
 		sum := sha256.Sum256([]byte(strings.Join([]string{r.Verdict, subject, d.Path}, "\n")))
-		all = append(all, verdict.Finding{Rule: rule, Severity: verdict.Error, Title: strings.TrimSpace(title + ": " + d.Path), Subject: subject, Source: source, Fix: fix,
+		all = append(all, verdict.Finding{Rule: rule, Severity: verdict.Error, Title: title + ": " + d.Path, Subject: subject, Source: source, Fix: fixOf(replay.Verdict(r.Verdict)),
 			Fingerprint: hex.EncodeToString(sum[:8]),
 			Evidence:    []verdict.Evidence{{Exchange: r.Number, Pointer: d.Pointer, Got: d.Is, Want: d.Was}}})
 	}
@@ -89,7 +120,10 @@ func findings(r row, rule, title string) (all []verdict.Finding) {
 		add(d)
 	}
 	if len(all) == 0 {
-		add(difference{Path: r.Why})
+		add(difference{Path: "outcome"})
+	}
+	if r.Why != "" {
+		all[0].Title = title + ": " + r.Why
 	}
 	return all
 }

@@ -2,12 +2,14 @@ package replay
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/usage"
@@ -159,6 +161,22 @@ func (s *selection) list(x *wire.Exchange) {
 
 func isSet(hint *bool) bool { return hint != nil && *hint }
 
+// tellOthers says which exchanges were recorded in another revision than the one they are sent in.
+func (s *selection) tellOthers(f *cmdutil.Factory) {
+	others := map[string]int{}
+	for _, row := range s.rows {
+		if row.Revision != "" && row.Revision != f.Protocol {
+			others[row.Revision]++
+		}
+	}
+	for _, revision := range slices.Sorted(maps.Keys(others)) {
+		n := others[revision]
+		was := map[bool]string{true: " was recorded in ", false: " were recorded in "}[n == 1]
+		is := map[bool]string{true: ", and is sent in ", false: ", and are sent in "}[n == 1]
+		f.Note(english.Plural(n, "exchange") + was + revision + is + f.Protocol + "; the filter protocol:" + revision + " selects what was recorded there")
+	}
+}
+
 // aim selects the server, and the recorded revision unless the user names one.
 func (s *selection) aim(f *cmdutil.Factory, o *options) wire.Outcome {
 	row := s.rows[0]
@@ -168,6 +186,7 @@ func (s *selection) aim(f *cmdutil.Factory, o *options) wire.Outcome {
 	}
 	if f.Protocol == "" && slices.Contains(client.Revisions(), row.Revision) {
 		f.Protocol = row.Revision
+		s.tellOthers(f)
 	}
 	return o.Settle(f, recorded.Request{Row: row, Exchange: x, Capture: s.capture, Version: s.version})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -69,10 +70,13 @@ type show struct {
 	passed  match.Counts
 	skipped map[string]int
 	target  string
+	// rules are what may differ, and met those of them that a value was found for.
+	rules *match.Rules
+	met   map[*match.Rule]bool
 }
 
-func newShow(f *cmdutil.Factory, o options, s *selection) *show {
-	w := &show{f: f, o: o, s: s, counts: map[replay.Verdict]int{}, passed: match.Counts{}, skipped: map[string]int{}}
+func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *show {
+	w := &show{f: f, o: o, s: s, counts: map[replay.Verdict]int{}, passed: match.Counts{}, skipped: map[string]int{}, rules: rules, met: map[*match.Rule]bool{}}
 	document := cmdutil.OneDocument(f)
 	w.keep = document || o.reports != (reports{})
 	switch {
@@ -92,12 +96,13 @@ func newShow(f *cmdutil.Factory, o options, s *selection) *show {
 func (w *show) item(it item) {
 	w.counts[it.Verdict]++
 	w.passed.Add(it.Counts)
+	maps.Copy(w.met, it.Met)
 	if it.Verdict == replay.Skipped {
 		w.skipped[it.Why]++
 	}
 	r := rowOf(it)
 	redact.Within(&w.f.Secrets, &r)
-	if w.out != nil && r.Why != interrupted {
+	if w.out != nil && r.Why != interrupted && r.Why != unreached {
 		w.line(r)
 	}
 	if !w.keep {
@@ -216,6 +221,33 @@ func (w *show) summary() string {
 	return text
 }
 
+// mostUnmet is how many matchers are listed that matched nothing.
+const mostUnmet = 10
+
+// notes says what of the options had no effect, or not all of it; out is the ending of the connection.
+func (w *show) notes(out wire.Outcome) {
+	if out.Good() && w.counts[replay.Same]+w.counts[replay.Differs] > 0 && w.o.match.compare != string(replay.Status) {
+		unmet := w.o.unmet(w.rules, w.met)
+		if n := len(unmet); n > mostUnmet {
+			unmet = append(unmet[:mostUnmet], fmt.Sprintf("%d more", n-mostUnmet))
+		}
+		if len(unmet) > 0 {
+			w.f.Note("matched nothing: " + strings.Join(unmet, ", "))
+		}
+	}
+	if n := w.counts[replay.Skipped] + w.counts[replay.NotRun]; n > 0 && w.o.update != "" {
+		w.f.Note(english.Plural(n, "exchange") + " not sent, and not in " + w.o.update)
+	}
+}
+
+// all is how many exchanges there were.
+func (w *show) all() (n int) {
+	for _, count := range w.counts {
+		n += count
+	}
+	return n
+}
+
 // finish writes the summary and the reports, and gives the ending; out is that of the
 // connection.
 func (w *show) finish(ctx context.Context, out wire.Outcome) error {
@@ -225,8 +257,9 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 			w.f.Note(english.Plural(n, "request") + " skipped because the tool may change something; --yes sends them")
 		}
 	}
+	w.notes(out)
 	text := w.f.Secrets.Text(w.summary())
-	if w.out != nil {
+	if w.out != nil && w.counts[replay.NotRun] < w.all() {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
 	files := w.files(out)
@@ -247,9 +280,9 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 
 // ending is that of the command.
 func (w *show) ending(out wire.Outcome) wire.Outcome {
-	failed, all := 0, 0
+	failed, all := 0, w.all()
 	for v, n := range w.counts {
-		if all += n; v.Fails() {
+		if v.Fails() {
 			failed += n
 		}
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
 	"strings"
@@ -70,7 +71,7 @@ func (r *Report) JUnit(w io.Writer) error {
 		}
 		switch rule.Verdict {
 		case Error:
-			c.Failure = &junitText{Message: term.Line(rule.Title), Type: rule.Verdict, Text: strings.Join(texts, "\n\n")}
+			c.Failure = &junitText{Message: term.Line(cmp.Or(rule.Why, rule.Title)), Type: rule.Verdict, Text: strings.Join(texts, "\n\n")}
 		case NotApplicable, NotRun:
 			c.Skipped = &junitText{Message: term.Line(strings.TrimSuffix(rule.Verdict+": "+rule.Why, ": "))}
 		default:

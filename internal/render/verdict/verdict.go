@@ -99,7 +99,7 @@ type Evidence struct {
 }
 
 // A Rule is an obligation of a server, and the verdict on it: a severity, Pass,
-// NotApplicable or NotRun. Why says what is absent.
+// NotApplicable or NotRun. Why says what is absent, or what was found instead.
 type Rule struct {
 	ID       string   `json:"rule"`
 	Verdict  string   `json:"verdict"`
