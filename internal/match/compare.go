@@ -29,7 +29,7 @@ type Comparison struct {
 	// from the first value where it is "".
 	Name string
 	// WasRevision and IsRevision are those in which the messages were sent; "" where they are
-	// not known.
+	// not known. Where one is known alone, members that the other may lack are not compared.
 	WasRevision, IsRevision string
 	// Bytes compares the bytes: the level exact.
 	Bytes bool

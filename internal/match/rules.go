@@ -180,7 +180,7 @@ func protocolOf(part Part, method, was, is string) branches {
 	for _, v := range t.rows {
 		inWas, inIs := v.in(was), v.in(is)
 		if v.about(part, method) && (inWas || inIs) {
-			root.protocol(v, inWas && inIs)
+			root.protocol(v, inWas && inIs && (key.was == "") == (key.is == ""))
 			on = branches{root}
 		}
 	}
@@ -188,7 +188,8 @@ func protocolOf(part Part, method, was, is string) branches {
 	return on
 }
 
-// protocol adds a line of volatile.txt; both is set where both revisions have the member.
+// protocol adds a line of volatile.txt; both is set where both revisions have the member, which is not
+// known where one of them is not.
 func (b *branch) protocol(v volatile, both bool) {
 	action, of, _ := strings.Cut(v.action, ":")
 	matcher := Matcher{Kind: Protocol}

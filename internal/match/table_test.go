@@ -91,7 +91,7 @@ func TestMembersOfOneRevisionAlone(t *testing.T) {
 		for _, c := range []struct {
 			was, is string
 			same    bool
-		}{{old, now, true}, {now, now, false}, {old, old, true}, {"", "", false}} {
+		}{{old, now, true}, {now, now, false}, {old, old, true}, {"", "", false}, {"", now, true}, {now, "", true}, {"", old, true}} {
 			got := Compare(was, is, Comparison{Part: Result, Method: method, WasRevision: c.was, IsRevision: c.is})
 			if c.was == c.is && c.was == old {
 				c.same = false // no part of the revision: ordinary data

@@ -339,8 +339,15 @@ func TestMisses(t *testing.T) {
 	< {"id":3,"error":{"code":-32601,"message":"Method not found","data":{"nearest":[{"exchange":"3","method":"tools/list","distance":2.000,"pointer":"","recorded":"\"tools/list\"","live":"\"prompts/list\""},{"exchange":"2","method":"tools/call","distance":2.667,"pointer":"","recorded":"\"tools/call\"","live":"\"prompts/list\""}]}}}
 	> {"id":4,"method":"tools/list","params":{"cursor":"x"}}
 	< {"id":4,"error":{"code":-32602,"message":"the recording has no such request","data":{"nearest":[{"exchange":"3","method":"tools/list","distance":1.000,"pointer":"/cursor","recorded":"","live":"\"x\""},{"exchange":"2","method":"tools/call","distance":3.000,"pointer":"","recorded":"\"tools/call\"","live":"\"tools/list\""}]}}}`)
+	if !said.has("miss: prompts/list; nothing near") || said.has("distance 2") {
+		t.Errorf("reported %q", said.lines)
+	}
 	if c := p.Coverage(); c.Misses != 3 || !said.has("miss: tools/call tea; nearest: #2 tools/call (distance 0.333, /arguments/cups: recorded 1, live 2)") {
 		t.Errorf("coverage %+v, reported %q", c, said.lines)
+	}
+	p.miss(wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":5,"method":"`+strings.Repeat("x", 180)+`"}`)), nil)
+	if last := said.lines[len(said.lines)-1]; len(last) > mostOfLine+30 {
+		t.Errorf("a line of %d bytes", len(last))
 	}
 }
 

@@ -124,16 +124,16 @@ func (t *tally) what(m *wire.Message) string {
 // miss counts and reports a request that was not recorded, and gives its error.
 func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 	items := make([]json.RawMessage, 0, len(near))
-	line := "miss: " + p.tally.what(m)
+	line := "nothing near"
 	for i, n := range near {
 		item, text := p.library.nearest(n)
 		items = append(items, item)
-		if i == 0 {
-			text = "nearest: " + text
+		if i == 0 && n.Distance < 1 { // the same method and name
+			line = "nearest: " + text
 		}
-		line += "; " + text
 	}
-	p.tally.missed(line)
+	line = p.tally.hide("miss: " + p.tally.what(m) + "; " + line) // before a secret is cut
+	p.tally.missed(jsonraw.Excerpt([]byte(line), mostOfLine))
 	code, text := int64(-32602), "the recording has no such request"
 	if capability := bridge.ServerCapability(m.Method); !p.library.knows(m.Method) && (capability == "" || !p.handshake.declares(capability)) {
 		code, text = -32601, "Method not found"

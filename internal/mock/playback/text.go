@@ -7,8 +7,11 @@ import (
 	"mcpc/internal/sanitize"
 )
 
-// mostShown is how many bytes of a value a report has.
-const mostShown = 200
+// The bytes that a report has of a value, and the line of a miss in all.
+const (
+	mostShown  = 200
+	mostOfLine = 160
+)
 
 // shown is the start of a value as text without control characters.
 func shown(raw []byte) string {
