@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/signals"
 	"mcpc/internal/client"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/mock"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -33,14 +34,19 @@ type mockOptions struct {
 func NewMock(f *cmdutil.Factory) *cobra.Command {
 	var o mockOptions
 	cmd := &cobra.Command{
-		Use:   "mock CAPTURE | --script FILE",
+		Use:   "mock CAPTURE [FILTER...] | --script FILE",
 		Short: "play a recorded server, or a script of faults",
 		Long: `Play the server of a recording to any client, over HTTP or stdio, in all
 revisions, whatever it was recorded in: results, lists and instructions byte for
 byte, notifications, progress and the server's requests in the recorded order.
 A request finds its recorded answer by method and params; one that was not
 recorded is an error that names the nearest ones, and is reported. The end shows
-which exchanges were played. The recording is a number, last, or a file.
+which exchanges were played. The recording is a number, last, or a file; a
+FILTER (mcpc help filters) selects exchanges, and the handshakes stay.
+
+With --match strict the params are equal as values, with exact byte by byte, and
+with loose only the method and the name are, and the nearest params are taken.
+--era both serves clients with a handshake (legacy) and without (modern).
 
 With --script, run a mock server from a script, to test how a client handles
 faults. Without rules it behaves like a correct server; the script lists the
@@ -65,9 +71,12 @@ error. An action that the transport does not support, such as status with
 			if o.stdio && cmd.Flags().Changed("listen") {
 				return usage.New("--stdio and --listen exclude each other", "")
 			}
+			if cmd.Flags().Changed("record") && !f.NoRecord && f.RecordTo != host.OffWord && o.play.passTo() == "" {
+				return usage.New("mock does not record what its clients send", wire.Run("tap --record FILE -- mcpc mock ... --stdio")+" does, or "+wire.Run("proxy --record FILE --to URL")+" before it")
+			}
 			switch {
-			case len(args) == 1 && o.script == "":
-				return runPlay(cmd.Context(), f, o, args[0])
+			case len(args) > 0 && o.script == "":
+				return runPlay(cmd.Context(), f, o, args[0], args[1:])
 			case len(args) > 0 || o.script != "" && o.play.given(cmd):
 				return usage.New("mock takes one recording with its flags, or --script FILE", "")
 			}
@@ -76,7 +85,7 @@ error. An action that the transport does not support, such as status with
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.script, "script", "", "script `file`, or - for stdin")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:3001", "HTTP listen `addr`ess, loopback only; port 0: a free one (default 127.0.0.1:3001)")
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	o.play.addTo(cmd)
 	o.fault.AddFlags(flags)

@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
@@ -39,12 +40,12 @@ type playOptions struct {
 
 func (o *playOptions) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy or modern")
-	flags.StringVar(&o.match, "match", "strict", "`level` at which a request is a recorded one: strict, loose or exact")
-	flags.StringVar(&o.repeat, "repeat", "in-order", "`way` to answer a request recorded several times: in-order, last or cycle")
-	flags.StringVar(&o.latency, "latency", "none", "`pace`: none, as-recorded, a factor (x0.5) or a time (200ms)")
-	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error, nearest, or pass:TARGET to ask a server")
-	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false, "exit with 1 if a request was not recorded, or an answer differed")
+	flags.StringVar(&o.era, "era", "both", "`era` to serve: both, legacy or modern (default both)")
+	flags.StringVar(&o.match, "match", "strict", "`level` at which a request is a recorded one: strict, loose or exact (default strict)")
+	flags.StringVar(&o.repeat, "repeat", "in-order", "`way` to answer a request recorded several times: in-order, last or cycle (default in-order)")
+	flags.StringVar(&o.latency, "latency", "none", "`pace`: none, as-recorded, a factor (x0.5) or a time (200ms) (default none)")
+	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error, nearest, or pass:TARGET to ask a server (default error)")
+	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false, "exit with 1 if a request was not recorded, or an answer differed; else Ctrl-C exits with 0")
 	flags.BoolVar(&o.allowRedacted, "allow-redacted", false, "serve results in which secrets are hidden")
 }
 
@@ -79,8 +80,12 @@ func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
 }
 
 // runPlay plays a recording.
-func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string) error {
+func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string, words []string) error {
 	options, err := o.play.player(f)
+	if err != nil {
+		return err
+	}
+	filter, err := recorded.Filter(words, f.Now(), &judged.Findings{})
 	if err != nil {
 		return err
 	}
@@ -93,7 +98,11 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	}
 	defer r.Close()
 	recorded.Warn(f, r.Capture)
-	rows, out := selected(r)
+	fits := recorded.Matching(f, filter)
+	if len(words) == 0 {
+		fits = nil
+	}
+	rows, out := selected(r, fits)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
@@ -180,11 +189,14 @@ func serve(ctx context.Context, f *cmdutil.Factory, o mockOptions, p *playback.P
 	if shown := showCoverage(ctx, f, c, o.stdio); shown != nil {
 		return shown
 	}
-	if o.play.failOnMiss && c.Misses+c.NearMisses > 0 {
+	switch {
+	case !o.play.failOnMiss:
+		return err
+	case c.Misses+c.NearMisses > 0:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Many: true,
 			Text: missesOf(c)})
 	}
-	return err
+	return nil // the flag asks for a judgement, which a signal asks for over HTTP
 }
 
 // playStdio plays until the input ends or ctx does; no signal interrupts a read.
@@ -266,7 +278,7 @@ func coverageRows(c playback.Coverage) (rows [][]string) {
 		}
 		s := sums[key]
 		s.recorded, s.times = s.recorded+1, s.times+x.Hits
-		if x.Hits > 0 {
+		if x.Played {
 			s.played++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/mock/playback"
 	"mcpc/internal/redact"
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -164,22 +165,31 @@ func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 	return n, where, nil
 }
 
-// selected are the rows that a word means: all of a capture, or one exchange with what opened its conversation.
-func selected(r recorded.Recording) ([]*capture.Row, wire.Outcome) {
-	if !r.NamesOne() {
-		return r.Rows(), wire.Outcome{}
+// selected are the rows that a word and a filter mean, which may be nil: all of a capture, or some with what
+// opened their conversations.
+func selected(r recorded.Recording, fits func(*capture.Row) bool) (rows []*capture.Row, out wire.Outcome) {
+	if r.NamesOne() {
+		one, out := r.Row()
+		if !out.Good() {
+			return nil, out
+		}
+		filter := fits
+		fits = func(row *capture.Row) bool { return row == one && (filter == nil || filter(row)) }
 	}
-	one, out := r.Row()
-	if !out.Good() {
-		return nil, out
+	if fits == nil {
+		return r.Rows(), out
 	}
-	var rows []*capture.Row
+	some := false
 	for _, row := range r.Rows() {
-		if row == one || row.Method == "initialize" || row.Method == "server/discover" {
-			rows = append(rows, row)
+		fit := fits(row)
+		if fit || slices.Contains(recorded.OpeningMethods, row.Method) {
+			rows, some = append(rows, row), some || fit
 		}
 	}
-	return rows, wire.Outcome{}
+	if !some {
+		out = usage.Outcome(usage.New("nothing to play: no recorded exchange matches", wire.Run("log")+" lists recorded exchanges"))
+	}
+	return rows, out
 }
 
 // fewOf joins the first words of a list.

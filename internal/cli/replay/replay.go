@@ -114,10 +114,10 @@ skipped; 4, 7, 8, 9: the server could not be asked.`,
 
 func (o *options) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.To, "to", "", "`target` to send them to, as with -s")
+	flags.StringVar(&o.To, "to", "", "`target` to send them to; -s does the same")
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	flags.StringSliceVar(&o.only, "only", nil, "send these `methods` only")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "also send what may change something, without a confirmation")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "also send what may change something, which is skipped otherwise")
 	flags.StringVar(&o.match.level, "match", "strict", "how to compare `values`: strict, or exact for the bytes")
 	flags.StringVar(&o.match.file, "match-file", "", "`file` of matchers, *.mcpc-match.yaml")
 	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")

@@ -124,11 +124,13 @@ type Coverage struct {
 	NearMisses  int       `json:"nearMisses"`
 }
 
-// Covered is one recorded exchange, and how often it was played.
+// Covered is one recorded exchange, and how often it was played. It counts as played also where the same
+// request of another run was answered in its place.
 type Covered struct {
 	Number string `json:"exchange"`
 	Method string `json:"method"`
 	Name   string `json:"name,omitempty"`
+	Played bool   `json:"played"`
 	Hits   int    `json:"hits"`
 }
 
@@ -139,10 +141,12 @@ func (p *Player) Coverage() Coverage {
 	p.tally.mu.Lock()
 	defer p.tally.mu.Unlock()
 	c := Coverage{Exchanges: []Covered{}, Misses: p.tally.misses, NearMisses: p.tally.near}
+	answered := p.library.answeredRuns(p.tally.hits)
 	for i, x := range p.library.all {
 		hits := p.tally.hits[i]
-		c.Exchanges = append(c.Exchanges, Covered{x.Number, shown([]byte(x.Method)), p.tally.text([]byte(x.Name)), hits})
-		if hits > 0 {
+		played := hits > 0 || answered.elsewhere(p.library.sum(i), x.Run)
+		c.Exchanges = append(c.Exchanges, Covered{x.Number, shown([]byte(x.Method)), p.tally.text([]byte(x.Name)), played, hits})
+		if played {
 			c.Played++
 		} else {
 			c.NeverPlayed++
