@@ -229,15 +229,14 @@ func (c *comparer) pass(at *frame, kind Kind, rule *Rule) {
 	}
 }
 
-// meet notes that there is a value for a rule. Those of the protocol nobody asks for.
+// meet notes that there is a value for a rule of a file.
 func (c *comparer) meet(rule *Rule) {
-	if rule == nil || rule.Matcher.Kind == Protocol {
-		return
+	if rule != nil && rule.Matcher.Kind != Protocol {
+		if c.Met == nil {
+			c.Met = map[*Rule]bool{}
+		}
+		c.Met[rule] = true
 	}
-	if c.Met == nil {
-		c.Met = map[*Rule]bool{}
-	}
-	c.Met[rule] = true
 }
 
 func (c *comparer) pair(was, is *jsonvalue.Node, at *frame, on branches) {
@@ -282,25 +281,12 @@ func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
 	}
 	cost := float64(max(was.Leaves, is.Leaves))
 	if was.Kind == jsonvalue.String && is.Kind == jsonvalue.String {
-		cost = 1 - alike(was.Text, is.Text)/2
+		cost = 1 - jsonvalue.Alike(was.Text, is.Text)/2
 	}
 	if hidden.Comparable(was, is) {
 		how = HiddenOther
 	}
 	c.differ(at, was, is, how, cost)
-}
-
-// alike is the share of two texts that they have in common at both ends.
-func alike(a, b string) float64 {
-	longer, shorter := max(len(a), len(b)), min(len(a), len(b))
-	from, to := 0, 0
-	for from < shorter && a[from] == b[from] {
-		from++
-	}
-	for to < shorter-from && a[len(a)-1-to] == b[len(b)-1-to] {
-		to++
-	}
-	return float64(from+to) / float64(max(longer, 1))
 }
 
 func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {

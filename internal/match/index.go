@@ -320,7 +320,7 @@ func (s *search) rank(candidates iter.Seq[int32], limit int) []int32 {
 		e := &s.x.entries[candidate]
 		score := s.id.sketch.likeness(&e.sketch)
 		if e.bucket.name != s.id.name {
-			score += int(mostAlike * alike(e.bucket.name, s.id.name))
+			score += int(mostAlike * jsonvalue.Alike(e.bucket.name, s.id.name))
 		}
 		at, _ := slices.BinarySearchFunc(scores, score, func(have, score int) int {
 			if have >= score {

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func Merge(proposals ...[]Rule) []Rule {
 	for i, rule := range all {
 		for _, other := range all {
 			// Of two paths to one value, that counts which the other covers.
-			if other.Part == rule.Part && overlap(other.Path, rule.Path) && (covers(other.Path, rule.Path) || !covers(rule.Path, other.Path)) {
+			if other.Part == rule.Part && other.Path.Overlaps(rule.Path) && (other.Path.Covers(rule.Path) || !rule.Path.Covers(other.Path)) {
 				all[i].Matcher = wider(all[i].Matcher, other.Matcher)
 			}
 		}
@@ -53,47 +52,10 @@ func Merge(proposals ...[]Rule) []Rule {
 	return merged
 }
 
-// ProposeFor gives rules with which a recorded value is the same as each of several answers to the
-// same request, for what differs between these. What differs from the recording in all of them
-// alike is proposed for only where it is a time or a UUID on all sides: else it may be a fault.
-func ProposeFor(was json.RawMessage, answers []json.RawMessage, c Comparison) ([]Rule, error) {
-	now := c
-	now.WasRevision = c.IsRevision
-	varied, err := Propose(answers, now)
-	if err != nil {
-		return nil, err
-	}
-	all, err := Propose(append([]json.RawMessage{was}, answers...), c)
-	if err != nil {
-		return varied, nil // the recorded value cannot be compared
-	}
-	var kept []Rule
-	for _, rule := range all {
-		varies := slices.ContainsFunc(varied, func(v Rule) bool {
-			n := len(v.Path)
-			return n <= len(rule.Path) && covers(v.Path, rule.Path[:n]) && (n == len(rule.Path) || v.Matcher.Kind != Unordered)
-		})
-		if varies || rule.Matcher.Kind == Time || rule.Matcher.Kind == UUID {
-			kept = append(kept, rule)
-		}
-	}
-	return Merge(kept, varied), nil
-}
-
-// covers reports that each value to which the path leads is one to which wide leads.
-func covers(wide, path jsonvalue.Path) bool {
-	return slices.EqualFunc(wide, path, func(w, s jsonvalue.Step) bool { return w == s || w.All && s.Item })
-}
-
-// overlap reports that both paths may lead to one value.
-func overlap(a, b jsonvalue.Path) bool {
-	return slices.EqualFunc(a, b, func(s, o jsonvalue.Step) bool { return s == o || s.All && o.Item || s.Item && o.All })
-}
-
 // isBelow reports a rule for a part of a value that another rule may be for.
 func isBelow(whole, rule Rule) bool {
 	n := len(whole.Path)
-	return rule.Part == whole.Part && len(rule.Path) > n && overlap(whole.Path, rule.Path[:n])
+	return rule.Part == whole.Part && len(rule.Path) > n && whole.Path.Overlaps(rule.Path[:n])
 }
 
 // staysAbove reports that a matcher lets pass what it did before where a rule of another

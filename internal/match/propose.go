@@ -115,7 +115,7 @@ func narrowest(all []*jsonvalue.Node) Matcher {
 
 // tolerance is the matcher for numbers as far from the first as these are.
 func tolerance(all []*jsonvalue.Node) Matcher {
-	if goesOn(all) {
+	if jsonvalue.Rising(all) {
 		return Matcher{Kind: Number}
 	}
 	most := new(big.Rat)
@@ -136,18 +136,6 @@ func tolerance(all []*jsonvalue.Node) Matcher {
 		return m
 	}
 	return Matcher{Kind: Number}
-}
-
-// goesOn reports three numbers or more of which each is greater than the one before, as a counter
-// or the id of a process is: the next one is further away than all of them.
-func goesOn(all []*jsonvalue.Node) bool {
-	for i, n := range all[1:] {
-		was, is := jsonvalue.Rational(all[i].Text), jsonvalue.Rational(n.Text)
-		if n.Kind != jsonvalue.Number || all[i].Kind != jsonvalue.Number || was == nil || is == nil || was.Cmp(is) >= 0 {
-			return false
-		}
-	}
-	return len(all) > 2
 }
 
 func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (proposals []proposal) {

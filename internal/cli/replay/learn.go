@@ -125,7 +125,7 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 			return nil, 0, err
 		}
 		a := l.answered[row]
-		found, err := match.ProposeFor(result(x), a.results, a.part)
+		found, err := proposeFor(result(x), a.results, a.part)
 		if err != nil || len(found) == 0 {
 			continue
 		}
@@ -151,6 +151,33 @@ func (l *learner) propose(given *match.Rules) (*match.Rules, int, error) {
 		l.leave(row, result(x), both)
 	}
 	return rules, total, nil
+}
+
+// proposeFor gives rules with which a recorded value is the same as each of several answers to the
+// same request, for what differs between these. What differs from the recording in all of them
+// alike is proposed for only where it is a time or a UUID on all sides: else it may be a fault.
+func proposeFor(was json.RawMessage, answers []json.RawMessage, c match.Comparison) ([]match.Rule, error) {
+	now := c
+	now.WasRevision = c.IsRevision
+	varied, err := match.Propose(answers, now)
+	if err != nil {
+		return nil, err
+	}
+	all, err := match.Propose(append([]json.RawMessage{was}, answers...), c)
+	if err != nil {
+		return varied, nil // the recorded value cannot be compared
+	}
+	var kept []match.Rule
+	for _, rule := range all {
+		varies := slices.ContainsFunc(varied, func(v match.Rule) bool {
+			n := len(v.Path)
+			return n <= len(rule.Path) && v.Path.Covers(rule.Path[:n]) && (n == len(rule.Path) || v.Matcher.Kind != match.Unordered)
+		})
+		if varies || rule.Matcher.Kind == match.Time || rule.Matcher.Kind == match.UUID {
+			kept = append(kept, rule)
+		}
+	}
+	return match.Merge(kept, varied), nil
 }
 
 // leave lists what of a row differs from the recording and no rule is for.

@@ -99,3 +99,18 @@ func ecmaNumber(text string) string {
 	}
 	return sign + digits + "e" + strings.Replace("+"+strconv.Itoa(n-1), "+-", "-", 1)
 }
+
+// Rising reports three numbers or more of which each is greater than the one before, as a counter
+// or the id of a process is: the next one is further away than all of them.
+func Rising(all []*Node) bool {
+	for i, n := range all[1:] {
+		if n.Kind != Number || all[i].Kind != Number {
+			return false
+		}
+		was, is := Rational(all[i].Text), Rational(n.Text)
+		if was == nil || is == nil || was.Cmp(is) >= 0 {
+			return false
+		}
+	}
+	return len(all) > 2
+}

@@ -285,3 +285,16 @@ func appendText(b []byte, text string) []byte {
 func mayHide(text string) bool {
 	return strings.Contains(text, "sha256") && len(redact.HiddenIn(text)) > 0
 }
+
+// Alike is the share of two texts that they have in common at both ends.
+func Alike(a, b string) float64 {
+	longer, shorter := max(len(a), len(b)), min(len(a), len(b))
+	from, to := 0, 0
+	for from < shorter && a[from] == b[from] {
+		from++
+	}
+	for to < shorter-from && a[len(a)-1-to] == b[len(b)-1-to] {
+		to++
+	}
+	return float64(from+to) / float64(max(longer, 1))
+}

@@ -3,6 +3,7 @@ package jsonvalue
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -218,4 +219,14 @@ func (n *Node) Find(pointer string) *Node {
 		}
 	}
 	return n
+}
+
+// Covers reports that each value to which the other path leads is one to which p leads.
+func (p Path) Covers(other Path) bool {
+	return slices.EqualFunc(p, other, func(w, s Step) bool { return w == s || w.All && s.Item })
+}
+
+// Overlaps reports that both paths may lead to one value.
+func (p Path) Overlaps(other Path) bool {
+	return slices.EqualFunc(p, other, func(s, o Step) bool { return s == o || s.All && o.Item || s.Item && o.All })
 }

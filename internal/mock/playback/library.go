@@ -148,12 +148,9 @@ func (l *library) sum(n int) uint64 {
 	return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("0"), r.Method, r.Params)).Traits().Asks
 }
 
-// answeredRuns are the runs whose requests were answered, by the sum of these.
-type answeredRuns map[uint64]map[int]bool
-
-// answeredRuns gives those of the exchanges with hits. The caller holds mu.
-func (l *library) answeredRuns(hits map[int]int) answeredRuns {
-	all := answeredRuns{}
+// answeredRuns are the runs of the exchanges with hits, by the sums of their requests. The caller holds mu.
+func (l *library) answeredRuns(hits map[int]int) map[uint64]map[int]bool {
+	all := map[uint64]map[int]bool{}
 	for n := range hits {
 		sum := l.sum(n)
 		if all[sum] == nil {
@@ -162,11 +159,6 @@ func (l *library) answeredRuns(hits map[int]int) answeredRuns {
 		all[sum][l.all[n].Run] = true
 	}
 	return all
-}
-
-// elsewhere reports that a request was answered that is the same one of another run.
-func (a answeredRuns) elsewhere(sum uint64, run int) bool {
-	return len(a[sum]) > 1 || len(a[sum]) == 1 && !a[sum][run]
 }
 
 // compare compares a live request with a recorded one.

@@ -144,7 +144,8 @@ func (p *Player) Coverage() Coverage {
 	answered := p.library.answeredRuns(p.tally.hits)
 	for i, x := range p.library.all {
 		hits := p.tally.hits[i]
-		played := hits > 0 || answered.elsewhere(p.library.sum(i), x.Run)
+		runs := answered[p.library.sum(i)]
+		played := hits > 0 || len(runs) > 1 || len(runs) == 1 && !runs[x.Run]
 		c.Exchanges = append(c.Exchanges, Covered{x.Number, shown([]byte(x.Method)), p.tally.text([]byte(x.Name)), played, hits})
 		if played {
 			c.Played++
