@@ -26,7 +26,7 @@ var commandsOf = map[string][]string{
 	"packages": {
 		"go test -race -timeout 20m -parallel 6 ./internal/cli/... ./internal/client/... ./internal/connect/... ./internal/demo/... ./internal/mock/... ./internal/render/term ./internal/sliceutil ./internal/wire",
 		"go test -race -short -timeout 20m -parallel 6 ./internal/capture/... ./internal/match ./internal/render/traffic ./internal/state ./internal/validate",
-		"go test -timeout 20m -parallel 6 ./internal/capture/... ./internal/codegen ./internal/diff/... ./internal/english ./internal/glossary ./internal/jsonraw ./internal/lineedit ./internal/lint/... ./internal/loopback ./internal/match/... ./internal/mcp ./internal/question ./internal/redact ./internal/render/... ./internal/replay ./internal/sanitize ./internal/saved ./internal/shape ./internal/shellwords ./internal/sse ./internal/state ./internal/suggest ./internal/target ./internal/tty ./internal/usage ./internal/validate/... ./internal/yaml ./scripts",
+		"go test -timeout 20m -parallel 6 ./internal/capture/... ./internal/codegen ./internal/diff/... ./internal/english ./internal/glossary ./internal/jsonraw ./internal/lineedit ./internal/lint/... ./internal/loopback ./internal/match/... ./internal/mcp ./internal/pause ./internal/question ./internal/redact ./internal/render/... ./internal/replay ./internal/sanitize ./internal/saved ./internal/shape ./internal/shellwords ./internal/sse ./internal/state ./internal/suggest ./internal/target ./internal/tty ./internal/usage ./internal/validate/... ./internal/yaml ./scripts",
 	},
 	"program":        {"go test -timeout 20m -parallel 6 ./cmd/..."},
 	"torture":        {"go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc"},
