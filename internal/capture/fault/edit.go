@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -24,13 +25,13 @@ const mostBytes = 64 << 20
 const old = "{old}"
 
 // special are \xNN, a byte, and {N*TEXT*}, N times TEXT.
-var special = regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\{\d+\*.*?\*\}`)
+var special = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\{\d+\*.*?\*\}`) })
 
 // expanded is a value with what is special in it written out. All else is taken as it stands: it
 // need not be JSON.
 func expanded(value string) (out string, err error) {
 	size := len(value)
-	out = special.ReplaceAllStringFunc(value, func(word string) string {
+	out = special().ReplaceAllStringFunc(value, func(word string) string {
 		if b, ok := strings.CutPrefix(word, `\x`); ok {
 			raw, _ := hex.DecodeString(b)
 			return string(raw)

@@ -37,7 +37,7 @@ type leak struct {
 	Length int              `json:"length"`
 	Kind   redact.FoundKind `json:"kind"`
 	From   string           `json:"from"`
-	// text is the secret as it stands there.
+	// text is the secret in its spelling.
 	text string
 }
 
