@@ -10,6 +10,7 @@ import (
 	"log"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -109,6 +110,9 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	if err := refuseHidden(f, rows, o.play.allowRedacted); err != nil {
 		return err
 	}
+	if len(rows) > manyRows {
+		debug.SetGCPercent(25) // they stay as long as the mock serves
+	}
 	rec, left, err := recordingOf(rows)
 	if err != nil {
 		return cmdutil.Exit(recorded.Unreadable(r.Path, err))
@@ -130,6 +134,9 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	}
 	return serve(ctx, f, o, p, func() { introduce(f, rec, rows) })
 }
+
+// manyRows is how many exchanges take much memory.
+const manyRows = 20_000
 
 // refuseHidden refuses a recording whose results lack secrets, which a client would take for the values.
 func refuseHidden(f *cmdutil.Factory, rows []*capture.Row, allowed bool) error {
