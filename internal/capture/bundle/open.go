@@ -12,11 +12,12 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"mcpc/internal/capture"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"mcpc/internal/capture"
 )
 
 // The names of the members, in the order in which they stand in the file.

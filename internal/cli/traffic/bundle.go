@@ -237,6 +237,9 @@ func (l *listing) of(member string) *[]json.RawMessage {
 func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d *draft) wire.Outcome {
 	m := d.Manifest
 	hidden := fmt.Sprintf("%s, %s hidden in %s", english.Plural(m.Exchanges, "exchange"), english.Plural(m.Values, "value"), english.Plural(m.Hidden, "place"))
+	if m.Hidden == 0 {
+		hidden = english.Plural(m.Exchanges, "exchange") + ", nothing hidden"
+	}
 	if o.bundle.yes {
 		f.Note(hidden)
 		return wire.Outcome{}

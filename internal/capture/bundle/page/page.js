@@ -159,7 +159,7 @@
 		if (m.notes) byId("about").append(make("h3", {}, "Remarks"), make("ul", {}, ...m.notes.map((note) => make("li", {}, visible(note)))));
 		byId("note").textContent = visible(data.notes || "");
 		byId("report").append(make("h2", {}, "Report"), make("pre", {}, visible(data.report)));
-		byId("summary").textContent = visible(`${m.exchanges} exchanges, ${m.values} values hidden in ${m.hidden} places. Read only.`) + (data.left ? ` ${data.left}` : "");
+		byId("summary").textContent = visible(`${m.exchanges} exchanges, ${m.hidden ? `${m.values} values hidden in ${m.hidden} places` : "nothing hidden"}. Read only.`) + (data.left ? ` ${data.left}` : "");
 	}
 
 	function key(event) {
