@@ -93,7 +93,7 @@ var aboutRequest = []string{"notifications/progress", "notifications/message"}
 
 // notifications compares those of an exchange.
 func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
-	a, b := notified(was), notified(is)
+	a, b := notified(was, how), notified(is, how)
 	if how == Kinds {
 		a, b = kinds(a), kinds(b)
 	}
@@ -108,17 +108,19 @@ func elsewhere(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.
 
 // SameNotifications reports whether those of two exchanges are the same by their kinds.
 func SameNotifications(was, is *wire.Exchange) bool {
-	return slices.Equal(kinds(notified(was)), kinds(notified(is)))
+	return slices.Equal(kinds(notified(was, Kinds)), kinds(notified(is, Kinds)))
 }
 
-// notified are the notifications that belong to an exchange, each as a text.
-func notified(x *wire.Exchange) (all []string) {
+// notified are the notifications that belong to an exchange, each as a text. On a pipe a log
+// message names no request: where only a guess says that it belongs to this one, it counts
+// with InOrder alone.
+func notified(x *wire.Exchange, how Notifications) (all []string) {
 	if x == nil {
 		return nil
 	}
 	for _, f := range x.Between {
 		m := wire.ParseMessage(f.Raw)
-		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) || elsewhere(x, f) {
+		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) || x.Guessed(f) && (how != InOrder || f.Stream != 0) {
 			continue
 		}
 		text := strings.TrimPrefix(m.Method, "notifications/")
