@@ -93,7 +93,8 @@ var aboutRequest = []string{"notifications/progress", "notifications/message"}
 
 // notifications compares those of an exchange.
 func (r *Report) notifications(was, is *wire.Exchange, how Notifications) {
-	a, b := notified(was, how), notified(is, how)
+	logs := how == InOrder || logsCount(was, is)
+	a, b := notified(was, logs), notified(is, logs)
 	if how == Kinds {
 		a, b = kinds(a), kinds(b)
 	}
@@ -108,19 +109,25 @@ func elsewhere(x *wire.Exchange, f wire.Frame) bool { return f.Stream != 0 && x.
 
 // SameNotifications reports whether those of two exchanges are the same by their kinds.
 func SameNotifications(was, is *wire.Exchange) bool {
-	return slices.Equal(kinds(notified(was, Kinds)), kinds(notified(is, Kinds)))
+	logs := logsCount(was, is)
+	return slices.Equal(kinds(notified(was, logs)), kinds(notified(is, logs)))
 }
 
-// notified are the notifications that belong to an exchange, each as a text. On a pipe a log
-// message names no request: where only a guess says that it belongs to this one, it counts
-// with InOrder alone.
-func notified(x *wire.Exchange, how Notifications) (all []string) {
+// logsCount reports whether log messages are compared: on a pipe they name no request, and may
+// belong to any.
+func logsCount(was, is *wire.Exchange) bool {
+	return was != nil && is != nil && was.Request.Stream != 0 && is.Request.Stream != 0
+}
+
+// notified are the notifications that belong to an exchange, each as a text, with or without its
+// log messages.
+func notified(x *wire.Exchange, logs bool) (all []string) {
 	if x == nil {
 		return nil
 	}
 	for _, f := range x.Between {
 		m := wire.ParseMessage(f.Raw)
-		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) || x.Guessed(f) && (how != InOrder || f.Stream != 0) {
+		if m.Kind != wire.Notification || f.Dir != wire.Received || !slices.Contains(aboutRequest, m.Method) || elsewhere(x, f) || !logs && m.Method == "notifications/message" {
 			continue
 		}
 		text := strings.TrimPrefix(m.Method, "notifications/")
