@@ -224,7 +224,7 @@ const (
 func TestFaultsOnPipes(t *testing.T) {
 	long := strings.Repeat("x", 200_000) + "\n"
 	for _, c := range []struct{ rules, sent, received, toServer, toClient string }{
-		{"when name:nobody do hang", call1 + note + "noise\r\n" + long + "\n{}", result1 + long + "half", call1 + note + "noise\r\n" + long + "\n{}", result1 + long + "half"},
+		{"when name:absent do hang", call1 + note + "noise\r\n" + long + "\n{}", result1 + long + "half", call1 + note + "noise\r\n" + long + "\n{}", result1 + long + "half"},
 		{"when name:x do rpc 5 \"no\"", call1, "", "", `{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"no"}}` + "\n"},
 		{"when name:x do drop request", call1 + note, "", note, ""},
 		{"when do drop notification", call1 + note, "", call1, ""},
@@ -260,7 +260,7 @@ func TestFaultsOnPipes(t *testing.T) {
 				faults++
 			}
 		}
-		if want := map[bool]int{true: 0, false: 1}[strings.Contains(c.rules, "nobody")]; faults != want {
+		if want := map[bool]int{true: 0, false: 1}[strings.Contains(c.rules, "absent")]; faults != want {
 			t.Errorf("%s: %d faults in the record, want %d", c.rules, faults, want)
 		}
 	}
@@ -313,7 +313,7 @@ func TestPipesChangeNothing(t *testing.T) {
 			all.WriteString("\r\n")
 		}
 	}
-	toServer, toClient, _ := piped(t, "when name:nobody do hang\nwhen p=0 do drop notification", all.String(), all.String())
+	toServer, toClient, _ := piped(t, "when name:absent do hang\nwhen p=0 do drop notification", all.String(), all.String())
 	want := sha256.Sum256(all.Bytes())
 	if sha256.Sum256([]byte(toServer)) != want || sha256.Sum256([]byte(toClient)) != want {
 		t.Error("rules that never fire changed bytes")

@@ -175,7 +175,7 @@ func TestProxyChangesNothing(t *testing.T) {
 	t.Run("no rules", func(t *testing.T) { changesNothing(t, nil) })
 	t.Run("an empty set", func(t *testing.T) { changesNothing(t, faultSet(t, fault.HTTP, "")) })
 	t.Run("rules that never fire", func(t *testing.T) {
-		changesNothing(t, faultSet(t, fault.HTTP, "when name:nobody do hang\nwhen dir:received name:nobody do drop notification\nwhen method:GET #99 do hang\nwhen p=0 do 401"))
+		changesNothing(t, faultSet(t, fault.HTTP, "when name:absent do hang\nwhen dir:received name:absent do drop notification\nwhen method:GET #99 do hang\nwhen p=0 do 401"))
 	})
 }
 
