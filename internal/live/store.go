@@ -1,0 +1,117 @@
+package live
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
+)
+
+// A Key names a row of a Store: the number of its run, 0 in files that are no run, and the
+// number of the row in it, from 1. Unlike capture.Row.Number it does not change as the
+// recording grows.
+type Key struct{ Run, Index int }
+
+// String is "42.3", in a file "3".
+func (k Key) String() string {
+	if k.Run == 0 {
+		return strconv.Itoa(k.Index)
+	}
+	return strconv.Itoa(k.Run) + "." + strconv.Itoa(k.Index)
+}
+
+// KeyOf is the key of a row.
+func KeyOf(r *capture.Row) Key { return Key{r.Run, r.Index} }
+
+// A Talk names a conversation: the run and the connection in it. In a file that is no run
+// Run counts the heads from 1 downwards: -1, -2.
+type Talk struct{ Run, Conn int }
+
+// Options say how a Store reads.
+type Options struct {
+	// Path is a capture, a bundle or a HAR; "" reads the Ring.
+	Path string
+	Ring *capture.Ring
+	// Open opens a file as a command does.
+	Open func(path string) (*capture.Capture, error)
+	Now  func() time.Time
+	// Judge answers what filters ask of findings.
+	Judge filter.Judge
+	// Hide is called with each capture that is opened: it hides what is secret by now.
+	Hide func(*capture.Capture)
+	// Most is how many rows of a Ring are kept, the newest; 0 is 50,000.
+	Most int
+}
+
+// A Query selects rows.
+type Query struct {
+	// Filter is in the language of package filter; "" is all.
+	Filter string
+	// Sort is "time", "took", "size", "first", "name", "method", "channel", "server" or
+	// "client", with "-" before it from the greatest; "" is "time".
+	Sort string
+	// Talk selects a conversation; the zero Talk is all.
+	Talk Talk
+	// Only selects rows by key; nil is all.
+	Only []Key
+}
+
+// A Found is what a Query found: keys in their order. Pending are the rows whose bodies were
+// not searched yet; the Store goes on searching and a Change follows.
+type Found struct {
+	Keys    []Key
+	Pending int
+	// Seq is that of the last change that is in it.
+	Seq uint64
+}
+
+// A Status is what is known of the whole.
+type Status struct {
+	// Seq counts the changes.
+	Seq uint64 `json:"seq"`
+	// Rows are those kept, Dropped those left out because there were too many.
+	Rows    int `json:"rows"`
+	Dropped int `json:"dropped,omitempty"`
+	// Loading is set until all that was there has been read.
+	Loading bool `json:"loading,omitempty"`
+	Open    int  `json:"open"`
+	Failed  int  `json:"failed"`
+	// Lost are the frames that recorders left out.
+	Lost int `json:"lost,omitempty"`
+	// Warnings are about files that cannot be read, or lines.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A Conversation is one connection of a client to a server, as a list of them shows it.
+type Conversation struct {
+	Talk           Talk
+	Client, Server string
+	Target, By     string
+	Revision       string
+	Pid            int
+	Began, Last    time.Time
+	Rows, Open     int
+	Failed         int
+	Over           bool
+	// First marks the one to show first: the newest of another client's, else the newest.
+	First bool
+}
+
+// contract is what a Store is for the packages above. TODO-lead: becomes the Store's methods.
+type contract interface {
+	// Find returns the keys of the rows that a query selects; errors are *filter.Error. It
+	// searches bodies for at most 50 ms.
+	Find(ctx context.Context, q Query) (Found, error)
+	// Look calls look with the rows of keys, nil for one that is not kept any more. The rows
+	// must not be used afterwards.
+	Look(keys []Key, look func(i int, r *capture.Row))
+	// Each calls look with all rows of a query, oldest first, until it returns false.
+	Each(q Query, look func(r *capture.Row) bool) error
+	Conversations() []Conversation
+	Status() Status
+	// Wait waits until Seq is larger than after, and returns it.
+	Wait(ctx context.Context, after uint64) uint64
+	Close()
+}

@@ -1,0 +1,313 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"mcpc/internal/live"
+)
+
+// A Row is an exchange in a list. Its members are those of a line of mcpc log --jsonl, and
+// what a view needs beside them.
+type Row struct {
+	Key    string    `json:"key"` // of live.Key
+	Time   time.Time `json:"time"`
+	Talk   string    `json:"talk"` // of Conversation.ID
+	Client string    `json:"client,omitempty"`
+	Server string    `json:"server,omitempty"`
+	Target string    `json:"target"`
+	Method string    `json:"method"`
+	Name   string    `json:"name,omitempty"`
+	ID     string    `json:"id,omitempty"`
+	// Dir is "sent" from the client, "received" from the server.
+	Dir string `json:"dir"`
+	// State is "open", "asking" (the server waits for an answer to a request of its own),
+	// "held" or "done".
+	State   string `json:"state"`
+	Channel string `json:"channel"`
+	Failed  bool   `json:"failed,omitempty"`
+	Status  int    `json:"http,omitempty"`
+	Code    int64  `json:"code,omitempty"`
+	// Seconds is how long it took, of an open one until now; Quiet how long nothing came.
+	Seconds float64 `json:"seconds"`
+	Quiet   float64 `json:"quiet,omitempty"`
+	First   float64 `json:"firstByte,omitempty"`
+	// Phases are the parts of the waterfall, in seconds, in their order.
+	Phases   []Phase `json:"phases,omitempty"`
+	Sent     int64   `json:"sent"`
+	Received int64   `json:"received"`
+	Tokens   int64   `json:"tokens"`
+	Parent   string  `json:"parent,omitempty"`
+	Guess    bool    `json:"guess,omitempty"`
+	// Notes is a short text: "2 notifications, 1 retry".
+	Notes    string `json:"notes,omitempty"`
+	Findings int    `json:"findings,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Again    string `json:"again,omitempty"`
+	Mark     bool   `json:"mark,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Edited   bool   `json:"edited,omitempty"`
+}
+
+// A Phase is a part of the time of an exchange: "connect", "tls", "wait" (sent to first byte),
+// "first" (first byte to first event), "events", "person" (the server waited for an answer),
+// "held", "read".
+type Phase struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+// A Query selects rows for a list: a filter, an order, and a part.
+type Query struct {
+	Filter string `json:"filter,omitempty"`
+	Sort   string `json:"sort,omitempty"`
+	Talk   string `json:"talk,omitempty"`
+	// Only are keys, to show those alone.
+	Only []string `json:"only,omitempty"`
+	// From is the first row of the part, negative from the end; Count is how many.
+	From  int `json:"from"`
+	Count int `json:"count"`
+}
+
+// A Page is a part of a list.
+type Page struct {
+	Rows    []Row  `json:"rows"`
+	From    int    `json:"from"`
+	Total   int    `json:"total"`
+	Pending int    `json:"pending,omitempty"`
+	Seq     uint64 `json:"seq"`
+}
+
+// A Conversation is an entry of the list of conversations.
+type Conversation struct {
+	ID       string    `json:"id"`
+	Client   string    `json:"client"`
+	Server   string    `json:"server"`
+	Target   string    `json:"target"`
+	By       string    `json:"by"`
+	Revision string    `json:"protocol,omitempty"`
+	Began    time.Time `json:"began"`
+	Last     time.Time `json:"last"`
+	Rows     int       `json:"rows"`
+	Open     int       `json:"open"`
+	Failed   int       `json:"failed"`
+	Live     bool      `json:"live"`
+	First    bool      `json:"first,omitempty"`
+}
+
+// A Block is an exchange as the Talk view draws it: its row, and lines between client and server.
+type Block struct {
+	Row   Row    `json:"row"`
+	Lines []Line `json:"lines"`
+}
+
+// A Line is one arrow of a Block.
+type Line struct {
+	// Dir is "sent" for an arrow to the server, "received" for one to the client, "" for a remark.
+	Dir  string    `json:"dir"`
+	Time time.Time `json:"time"`
+	// Kind is "request", "response", "progress", "log", "question", "answer", "notification",
+	// "round", "cut", "resumed", "cancelled", "held" or "remark".
+	Kind  string `json:"kind"`
+	Text  string `json:"text"`
+	Level string `json:"level,omitempty"` // "", "warning", "error"
+	// Times is how many such lines this one stands for, 1 or more.
+	Times int `json:"times,omitempty"`
+}
+
+// A Detail is all about one exchange but for the bodies' bytes beyond mostBody.
+type Detail struct {
+	Row      Row         `json:"row"`
+	Facts    [][2]string `json:"facts"`
+	Why      string      `json:"why,omitempty"`
+	Cut      string      `json:"cut,omitempty"`
+	Lines    []Line      `json:"lines"`
+	Request  *Body       `json:"request,omitempty"`
+	Response *Body       `json:"response,omitempty"`
+	Frames   []Frame     `json:"frames"`
+	Findings []Finding   `json:"findings,omitempty"`
+	// Schemas are those of the tool, where the conversation listed it.
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Wrong are the members of the arguments that the input schema does not allow, by
+	// JSON pointer.
+	Wrong []Wrong `json:"wrong,omitempty"`
+	// Before is the key of the previous exchange that asked for the same.
+	Before string `json:"before,omitempty"`
+	// Group says how its duration stands among those that asked for the same.
+	Group string `json:"group,omitempty"`
+	// Stderr are the server's lines on stderr meanwhile.
+	Stderr []string `json:"stderr,omitempty"`
+}
+
+// A Body is text of Bytes bytes, cut where it is long. Hex is set where the bytes are no text.
+type Body struct {
+	Frame int    `json:"frame"`
+	Text  string `json:"text"`
+	Bytes int    `json:"bytes"`
+	Cut   bool   `json:"cut,omitempty"`
+	Hex   bool   `json:"hex,omitempty"`
+}
+
+// A Frame is what crossed, in order.
+type Frame struct {
+	N     int         `json:"n"`
+	Dir   string      `json:"dir"`
+	Kind  string      `json:"kind"`
+	Time  time.Time   `json:"time"`
+	Line  string      `json:"line,omitempty"` // of an HTTP head: "POST /mcp", "200 OK"
+	Head  [][2]string `json:"head,omitempty"`
+	Event string      `json:"event,omitempty"`
+	ID    string      `json:"id,omitempty"`
+	Note  string      `json:"note,omitempty"`
+	Body  *Body       `json:"body,omitempty"`
+	// Was is what was sent before it was edited.
+	Was *Body `json:"was,omitempty"`
+}
+
+// A Finding is a rule that was broken.
+type Finding struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
+	Fix      string `json:"fix,omitempty"`
+	Pointer  string `json:"pointer,omitempty"`
+}
+
+// A Wrong is a value that a schema does not allow.
+type Wrong struct {
+	Pointer string `json:"pointer"`
+	Text    string `json:"text"`
+}
+
+// A Tool is a tool that a server listed, or that was called without being listed.
+type Tool struct {
+	Server      string          `json:"server"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Bytes       int             `json:"bytes"`
+	Listed      string          `json:"listed"`  // "yes", "no", "only on page 2, which was not fetched by CLIENT"
+	Page        string          `json:"page"`    // "1 of 2"
+	Schema      string          `json:"schema"`  // "usable", or why not
+	Changed     string          `json:"changed"` // "", or how since first seen
+	Called      int             `json:"called"`
+	Failed      int             `json:"failed"`
+	P50         float64         `json:"p50,omitempty"`
+	P95         float64         `json:"p95,omitempty"`
+	LastError   string          `json:"lastError,omitempty"`
+	LastRow     string          `json:"lastRow,omitempty"`
+	Reason      string          `json:"reason,omitempty"` // why a client may not see or call it; "" where nothing speaks against it
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+	Target      string          `json:"target"`
+}
+
+// A Stream is a stream of server-sent events, or a subscription.
+type Stream struct {
+	Row     string    `json:"row"`
+	Client  string    `json:"client"`
+	Server  string    `json:"server"`
+	What    string    `json:"what"` // "GET", "response to tools/call slow", "subscription"
+	Opened  time.Time `json:"opened"`
+	Events  int       `json:"events"`
+	LastID  string    `json:"lastId,omitempty"`
+	Quiet   float64   `json:"quiet"`
+	Open    bool      `json:"open"`
+	Text    string    `json:"text"` // one sentence: how it ended, cut, resumed, what was lost
+	Problem bool      `json:"problem,omitempty"`
+}
+
+// A Secret is a value that was hidden, by the hash that replaced it.
+type Secret struct {
+	Hash    string   `json:"hash"`
+	Kind    string   `json:"kind"`
+	Places  []string `json:"places"` // "header Authorization", "argument token", "result"
+	Servers []string `json:"servers"`
+	Times   int      `json:"times"`
+	Rows    []string `json:"rows"`
+}
+
+// A Lane is a conversation in the Time view.
+type Lane struct {
+	Talk  string `json:"talk"`
+	Title string `json:"title"`
+	// Bars are the exchanges of the window; where there are too many some stand for several.
+	Bars []Bar `json:"bars"`
+}
+
+// A Bar is an exchange in a Lane; Level counts those that ran beside it.
+type Bar struct {
+	Key     string    `json:"key"`
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"`
+	Level   int       `json:"level"`
+	Label   string    `json:"label"`
+	Channel string    `json:"channel"`
+	State   string    `json:"state"`
+	Phases  []Phase   `json:"phases,omitempty"`
+	Times   int       `json:"times,omitempty"`
+}
+
+// A Change is a difference of two values at a JSON pointer; one of Was and Is is nil where a
+// member was added or removed.
+type Change struct {
+	Pointer string          `json:"pointer"`
+	Was     json.RawMessage `json:"was,omitempty"`
+	Is      json.RawMessage `json:"is,omitempty"`
+}
+
+// A Comparison is what differs between two conversations.
+type Comparison struct {
+	A       string   `json:"a"`
+	B       string   `json:"b"`
+	Tools   []string `json:"tools"`
+	Schemas []string `json:"schemas"`
+	Calls   []string `json:"calls"`
+	Timing  []string `json:"timing"`
+}
+
+// A Suggestion is a word that could stand in a filter, and how many rows have it.
+type Suggestion struct {
+	Text  string `json:"text"`
+	Count int    `json:"count,omitempty"`
+}
+
+// A Reader is what the views read; a *Views is one. Keys and ids are those of the documents;
+// a key that is not there any more is ErrGone. Errors about a filter are *filter.Error.
+type Reader interface {
+	Status() Status
+	Wait(ctx context.Context, after uint64) uint64
+	Rows(ctx context.Context, q Query) (Page, error)
+	Conversations() []Conversation
+	// Talk is Rows with the lines of each block.
+	Talk(ctx context.Context, q Query) ([]Block, Page, error)
+	Detail(ctx context.Context, key string) (Detail, error)
+	// Body returns the bytes of a frame of an exchange.
+	Body(ctx context.Context, key string, frame int) ([]byte, error)
+	Tools(ctx context.Context, q Query) ([]Tool, error)
+	Streams(ctx context.Context, q Query) ([]Stream, error)
+	Secrets(ctx context.Context, q Query) ([]Secret, error)
+	Lanes(ctx context.Context, q Query, from, to time.Time) ([]Lane, error)
+	// Diff compares the responses and requests of two exchanges.
+	Diff(ctx context.Context, a, b string) (request, response []Change, err error)
+	Compare(ctx context.Context, talkA, talkB string) (Comparison, error)
+	// Suggest completes the last word of a filter: fields, and values that were seen.
+	Suggest(filter string) []Suggestion
+}
+
+// ErrGone is the error for a row that is not kept any more.
+var ErrGone = errors.New("not kept any more")
+
+// A Status is that of the store, and what waits for the user.
+type Status struct {
+	live.Status
+	// Title names what is shown: "all recordings", a file.
+	Title string `json:"title"`
+	// Questions and Held are how many wait for an answer, or are held.
+	Questions int  `json:"questions,omitempty"`
+	Held      int  `json:"held,omitempty"`
+	Intercept bool `json:"intercept,omitempty"`
+	// File is set where nothing more comes.
+	File bool `json:"file,omitempty"`
+}
