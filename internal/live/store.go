@@ -99,7 +99,7 @@ type Conversation struct {
 	First bool
 }
 
-// contract is what a Store is for the packages above. TODO-lead: becomes the Store's methods.
+// contract is what a Store is for the packages above. It becomes the methods of the Store.
 type contract interface {
 	// Find returns the keys of the rows that a query selects; errors are *filter.Error. It
 	// searches bodies for at most 50 ms.

@@ -30,7 +30,7 @@ type Row struct {
 	Failed  bool   `json:"failed,omitempty"`
 	Status  int    `json:"http,omitempty"`
 	Code    int64  `json:"code,omitempty"`
-	// Seconds is how long it took, of an open one until now; Quiet how long nothing came.
+	// Seconds is how long it took, of an open one until now; Quiet is since its last frame.
 	Seconds float64 `json:"seconds"`
 	Quiet   float64 `json:"quiet,omitempty"`
 	First   float64 `json:"firstByte,omitempty"`
@@ -151,7 +151,7 @@ type Body struct {
 	Hex   bool   `json:"hex,omitempty"`
 }
 
-// A Frame is what crossed, in order.
+// A Frame is a message, a head or an end, in the order in which they were recorded.
 type Frame struct {
 	N     int         `json:"n"`
 	Dir   string      `json:"dir"`
