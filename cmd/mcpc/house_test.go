@@ -70,6 +70,7 @@ var timerFiles = []string{
 	"internal/client/roots.go",                  // asks before it answers
 	"internal/client/transport/http_sse.go",     // a POST whose answer came
 	"internal/connect/host/read_file.go",        // --max-time of a file
+	"internal/live/run.go",                      // looks whether recordings have grown
 	"internal/mock/connection.go",               // scripted delays
 	"internal/mock/http.go",                     //
 	"internal/mock/stdio.go",                    //

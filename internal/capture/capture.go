@@ -22,9 +22,8 @@ type Capture struct {
 	// Path is as it was given to Open.
 	Path string
 	// Heads are those of its runs, in the order of the file.
-	Heads    []Head
-	rows     []*Row
-	findings []wire.Finding
+	Heads []Head
+	rows  []*Row
 	// heads are where the Heads are, ends where the runs' last lines are, by the index
 	// of the head.
 	heads []span
@@ -39,11 +38,19 @@ type Capture struct {
 	// offset is as far as whole lines were read, line how many those were.
 	offset int64
 	line   int
-	torn   bool
 	// secrets hides what it knows in what is given out; nil hides nothing.
 	secrets *redact.Secrets
 
+	missing
 	openFile
+}
+
+// missing is what is not in the rows: lines that were left out, with the reason, whether the
+// last line is incomplete, and how many frames the recorders left out.
+type missing struct {
+	findings []wire.Finding
+	torn     bool
+	lost     int
 }
 
 // An openFile stays open between two looks at bytes. Several goroutines may look.
@@ -123,6 +130,9 @@ func (c *Capture) Findings() []wire.Finding {
 	}
 	return c.findings
 }
+
+// Lost is how many frames the recorders left out.
+func (c *Capture) Lost() int { return c.lost }
 
 // Ended reports whether the last run came to its end.
 func (c *Capture) Ended() bool {

@@ -104,6 +104,9 @@ func (x *index) own(e *End) *Row {
 // handshake are the methods that open a conversation.
 var handshake = map[string]bool{"initialize": true, "server/discover": true, "logging/setLevel": true}
 
+// Opens reports a request that opens a conversation, as clients send it by themselves.
+func (r *Row) Opens() bool { return handshake[r.Method] }
+
 func (r *Row) answered(p placed) {
 	m, fault := p.message, r.resultFault(p)
 	r.unanswered = false

@@ -151,6 +151,22 @@ func (r *Ring) Runs() ([]Run, error) {
 	return runs, nil
 }
 
+// Numbers are those of the runs that are kept, oldest first. Their files are not looked at.
+func (r *Ring) Numbers() (numbers []int, err error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), extension)
+		if n, bad := strconv.Atoi(name); ok && bad == nil && n > 0 && e.Type().IsRegular() {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
 // ErrNoRun is the error of a number that no run has, or not any more.
 var ErrNoRun = errors.New("no such run")
 

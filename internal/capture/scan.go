@@ -63,6 +63,7 @@ func (s *scanner) line(raw []byte, at span) error {
 	case line.Carried != nil:
 		s.index.carried()
 	case line.Lost > 0:
+		c.lost += line.Lost
 		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were omitted from the recording", s.reader.line, line.Lost))
 	}
 	return nil

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"strconv"
 	"time"
 
@@ -97,21 +96,4 @@ type Conversation struct {
 	Over           bool
 	// First marks the one to show first: the newest of another client's, else the newest.
 	First bool
-}
-
-// contract is what a Store is for the packages above. It becomes the methods of the Store.
-type contract interface {
-	// Find returns the keys of the rows that a query selects; errors are *filter.Error. It
-	// searches bodies for at most 50 ms.
-	Find(ctx context.Context, q Query) (Found, error)
-	// Look calls look with the rows of keys, nil for one that is not kept any more. The rows
-	// must not be used afterwards.
-	Look(keys []Key, look func(i int, r *capture.Row))
-	// Each calls look with all rows of a query, oldest first, until it returns false.
-	Each(q Query, look func(r *capture.Row) bool) error
-	Conversations() []Conversation
-	Status() Status
-	// Wait waits until Seq is larger than after, and returns it.
-	Wait(ctx context.Context, after uint64) uint64
-	Close()
 }

@@ -74,6 +74,9 @@ func (f Filter) Match(r *capture.Row) (bool, error) {
 	return f.match(c), c.failed
 }
 
+// Deep reports whether Match may read the traffic.
+func (f Filter) Deep() bool { return f.root != nil && f.root.deep() }
+
 func (f Filter) match(c *candidate) bool { return f.root == nil || f.root.match(c) }
 
 // A candidate is a row, and a way to look into the traffic for it.

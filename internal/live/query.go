@@ -1,0 +1,335 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
+)
+
+// A question is what a Query asks of each row, and their order.
+type question struct {
+	filter, sort string
+	talk         Talk
+}
+
+// queries are the answers that are kept.
+type queries struct {
+	mu sync.Mutex
+	// kept are in the order in which they were asked for, the last one last.
+	kept []*query
+}
+
+// A query is a question and what was found. What is in it is changed under the read lock of
+// the Store and mu, or under the write lock.
+type query struct {
+	question
+	filter filter.Filter
+	made   time.Time
+
+	mu    sync.Mutex
+	asked time.Time
+	order func(x, y *capture.Row) int
+	// rows are those found, in their order, and keys theirs, of which callers may have
+	// a part: it is appended to, else made anew.
+	rows []*capture.Row
+	keys []Key
+	// fresh are the rows that are new or have changed since, todo those to search, the
+	// newest last, and decided those of which it is known whether they fit, but for rows.
+	fresh   map[*capture.Row]bool
+	todo    []*capture.Row
+	decided map[*capture.Row]bool
+	// under is how many are searched now, searching is set while goroutines do.
+	under     int
+	searching bool
+	raised    time.Time
+}
+
+const (
+	// mostQueries is how many answers are kept.
+	mostQueries = 8
+	// searchFor is how long one call searches bodies, abandonAfter when a search ends that
+	// no call asks for any more, tellEvery how often it says what it found.
+	searchFor, abandonAfter, tellEvery = 50 * time.Millisecond, 10 * time.Second, 100 * time.Millisecond
+	// relativeFor is how long a filter is used that counts from now.
+	relativeFor = 5 * time.Second
+)
+
+// get gives the kept answer to a question, or begins one.
+func (q *queries) get(s *Store, ask question) (*query, error) {
+	now := s.o.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.IndexFunc(q.kept, func(x *query) bool { return x.question == ask })
+	if i >= 0 {
+		x := q.kept[i]
+		q.kept = slices.Delete(q.kept, i, i+1)
+		if !x.filter.Names("since", "time") || now.Sub(x.made) < relativeFor {
+			q.kept = append(q.kept, x)
+			return x, nil
+		}
+	}
+	order, err := orderOf(ask.sort)
+	if err != nil {
+		return nil, err
+	}
+	f, err := filter.Parse(ask.filter, now, s.o.Judge)
+	if err != nil {
+		return nil, err
+	}
+	x := &query{question: ask, filter: f, made: now, order: order}
+	if len(q.kept) == mostQueries {
+		q.kept = slices.Delete(q.kept, 0, 1)
+	}
+	q.kept = append(q.kept, x)
+	return x, nil
+}
+
+// change notes the rows that changed in all answers. One that no call asks for is let go before
+// it holds many rows.
+func (q *queries) change(now time.Time, count int, rows, out []*capture.Row) {
+	q.kept = slices.DeleteFunc(q.kept, func(x *query) bool {
+		return len(x.fresh) > 1000+count/4 && now.Sub(x.asked) > abandonAfter
+	})
+	for _, x := range q.kept {
+		if x.fresh == nil {
+			continue // nothing was asked yet
+		}
+		for _, r := range slices.Concat(rows, out) {
+			x.fresh[r] = true
+		}
+	}
+}
+
+// Find returns the keys of the rows that a query selects; errors are *filter.Error, but for an
+// order that there is not. It searches bodies for at most 50 ms.
+func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	x, err := s.queries.get(s, question{q.Filter, q.Sort, q.Talk})
+	if err != nil {
+		return Found{}, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, searchFor)
+	defer cancel()
+	x.update(ctx, s)
+	found := Found{Keys: slices.Clip(x.keys), Pending: len(x.todo) + x.under, Seq: s.now()}
+	if q.Only != nil {
+		only := make(map[Key]bool, len(q.Only))
+		for _, key := range q.Only {
+			only[key] = true
+		}
+		found.Keys = slices.DeleteFunc(slices.Clone(x.keys), func(k Key) bool { return !only[k] })
+	}
+	return found, nil
+}
+
+// Each calls look with all rows of a query, oldest first, until it returns false. It waits until
+// all bodies are searched.
+func (s *Store) Each(q Query, look func(r *capture.Row) bool) error {
+	q.Sort = ""
+	for {
+		found, err := s.Find(s.ctx, q)
+		if err != nil {
+			return err
+		}
+		if found.Pending > 0 && s.ctx.Err() == nil {
+			s.Wait(s.ctx, found.Seq)
+			continue
+		}
+		more := true
+		for part := range slices.Chunk(found.Keys, atATime) {
+			s.Look(part, func(_ int, r *capture.Row) {
+				more = more && (r == nil || look(r))
+			})
+			if !more {
+				break
+			}
+		}
+		return nil
+	}
+}
+
+// atATime is how many rows are looked at before rows may change again.
+const atATime = 100
+
+// fits reports whether a row is one of those; what cannot be read is none.
+func (x *query) fits(r *capture.Row) bool {
+	if x.talk != (Talk{}) && TalkOf(r) != x.talk {
+		return false
+	}
+	fits, err := x.filter.Match(r)
+	return fits && err == nil
+}
+
+// update brings the answer up to date, and begins a search where that takes longer than ctx.
+func (x *query) update(ctx context.Context, s *Store) {
+	x.asked = s.o.Now()
+	deep := x.filter.Deep()
+	switch {
+	case x.fresh != nil:
+		for r := range x.fresh {
+			switch {
+			case !s.kept.has(r):
+				x.decided[r] = false
+			case deep:
+				x.todo = append(x.todo, r)
+			default:
+				x.decided[r] = x.fits(r)
+			}
+		}
+		clear(x.fresh)
+	case deep:
+		x.todo = slices.Clone(s.kept.rows)
+	default:
+		for _, r := range s.kept.rows {
+			if x.fits(r) {
+				x.rows = append(x.rows, r)
+			}
+		}
+		if x.sort != "" && x.sort != "time" {
+			slices.SortFunc(x.rows, x.order)
+		}
+		for _, r := range x.rows {
+			x.keys = append(x.keys, KeyOf(r))
+		}
+	}
+	if x.fresh == nil {
+		x.fresh, x.decided = map[*capture.Row]bool{}, map[*capture.Row]bool{}
+	}
+	for ctx.Err() == nil && x.one(s) {
+	}
+	x.patch()
+	if len(x.todo) > 0 && !x.searching && s.ctx.Err() == nil {
+		x.searching = true
+		for range runtime.GOMAXPROCS(0) {
+			s.all.Go(func() { x.search(s) })
+		}
+	}
+}
+
+// one decides about the newest row that is to be searched; false where none is left.
+func (x *query) one(s *Store) bool {
+	if len(x.todo) == 0 {
+		return false
+	}
+	r := x.todo[len(x.todo)-1]
+	x.todo = x.todo[:len(x.todo)-1]
+	if s.kept.has(r) {
+		x.decided[r] = x.fits(r)
+	}
+	return true
+}
+
+// patch puts what was decided into the rows that were found.
+func (x *query) patch() {
+	if len(x.decided) == 0 {
+		return
+	}
+	var in []*capture.Row
+	var oldest *capture.Row
+	for r, fits := range x.decided {
+		if fits {
+			in = append(in, r)
+		}
+		if oldest == nil || byTime(r, oldest) < 0 {
+			oldest = r
+		}
+	}
+	slices.SortFunc(in, x.order)
+	from := 0
+	if x.sort == "" || x.sort == "time" {
+		from, _ = slices.BinarySearchFunc(x.rows, oldest, byTime)
+	}
+	tail := slices.DeleteFunc(slices.Clone(x.rows[from:]), func(r *capture.Row) bool {
+		_, is := x.decided[r]
+		return is
+	})
+	tail = merge(tail, in, x.order)
+	x.rows = append(x.rows[:from], tail...)
+	clear(x.decided)
+	same := from
+	for same < len(x.keys) && same < len(x.rows) && x.keys[same] == KeyOf(x.rows[same]) {
+		same++
+	}
+	if same < len(x.keys) {
+		x.keys = slices.Clone(x.keys[:same])
+	}
+	for _, r := range x.rows[same:] {
+		x.keys = append(x.keys, KeyOf(r))
+	}
+}
+
+// search decides about what is still to search until nothing is left, or no call asks for it.
+func (x *query) search(s *Store) {
+	for x.step(s) {
+	}
+}
+
+func (x *query) step(s *Store) (more bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	x.mu.Lock()
+	now := s.o.Now()
+	if s.ctx.Err() != nil || now.Sub(x.asked) > abandonAfter || len(x.todo) == 0 {
+		last := x.searching && x.under == 0
+		x.searching = x.under > 0
+		x.mu.Unlock()
+		if last {
+			s.raise()
+		}
+		return false
+	}
+	r := x.todo[len(x.todo)-1]
+	x.todo = x.todo[:len(x.todo)-1]
+	x.under++
+	x.mu.Unlock()
+	fits := s.kept.has(r) && x.fits(r)
+	x.mu.Lock()
+	x.under--
+	x.decided[r] = fits
+	tell := now.Sub(x.raised) >= tellEvery
+	if tell {
+		x.raised = now
+	}
+	x.mu.Unlock()
+	if tell {
+		s.raise()
+	}
+	return true
+}
+
+// orderOf is the order of a sort key.
+func orderOf(sort string) (func(x, y *capture.Row) int, error) {
+	name, down := strings.CutPrefix(sort, "-")
+	order := map[string]func(x, y *capture.Row) int{
+		"": byTime, "time": byTime,
+		"took":    func(x, y *capture.Row) int { return cmp.Compare(x.Duration, y.Duration) },
+		"size":    func(x, y *capture.Row) int { return cmp.Compare(x.Size(), y.Size()) },
+		"first":   func(x, y *capture.Row) int { return cmp.Compare(x.First, y.First) },
+		"name":    func(x, y *capture.Row) int { return cmp.Compare(x.Name, y.Name) },
+		"method":  func(x, y *capture.Row) int { return cmp.Compare(x.Method, y.Method) },
+		"channel": func(x, y *capture.Row) int { return cmp.Compare(x.Channel, y.Channel) },
+		"server":  func(x, y *capture.Row) int { return cmp.Compare(x.ServerName(), y.ServerName()) },
+		"client":  func(x, y *capture.Row) int { return cmp.Compare(x.ClientName(), y.ClientName()) },
+	}[name]
+	if order == nil {
+		return nil, fmt.Errorf("rows cannot be sorted by %q", sort)
+	}
+	return func(x, y *capture.Row) int {
+		by := order(x, y)
+		if down {
+			by = -by
+		}
+		return cmp.Or(by, byTime(x, y))
+	}, nil
+}

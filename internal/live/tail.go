@@ -1,0 +1,275 @@
+package live
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpc/internal/capture"
+)
+
+// A Tail reads recordings and reads them on while they grow: the runs of a Ring, or one file.
+// It is used by one goroutine.
+type Tail struct {
+	o Options
+	// older are the runs that were there and are not open yet, the newest last.
+	older []capture.Run
+	// files are those known, by the number of the run, 0 for one that is no run; growing
+	// are those of which more may come.
+	files, growing map[int]*file
+	// listed is when the folder was read, and modified what its time of change was then.
+	listed, modified time.Time
+	// carried is for Capture.Agree: the newest are opened first.
+	carried map[int]bool
+}
+
+// A file is a recording that may grow.
+type file struct {
+	run  int
+	path string
+	// capture is nil where the head is not written yet, and where nothing more comes.
+	capture *capture.Capture
+	size    int64
+	// grew and looked are when it was last found longer, and when it was looked at.
+	grew, looked time.Time
+	// told is set once it was reported that it cannot be read.
+	told bool
+}
+
+// A Changed is what a step of a Tail found.
+type Changed struct {
+	// Rows are those that are new or have changed.
+	Rows []*capture.Row
+	// Gone is the path of a recording that was deleted, and Warning a text about one that
+	// cannot be read; "" elsewhere.
+	Gone, Warning string
+}
+
+const (
+	// relist is how often the folder is read although its time of change is the same, which
+	// not every file system keeps exactly.
+	relist = 2 * time.Second
+	// quietFrom is after how long without growth a recording is looked at only once in
+	// quietEvery: its recorder may have been killed.
+	quietFrom, quietEvery = time.Minute, time.Second
+	// clockSlack is how far a file system's clock may be behind that of the frames.
+	clockSlack = time.Second
+)
+
+// NewTail lists what there is; the errors are those of the folder. Nothing is opened yet.
+func NewTail(o Options) (*Tail, error) {
+	t := &Tail{o: o, files: map[int]*file{}, growing: map[int]*file{}, carried: map[int]bool{}}
+	if o.Path != "" {
+		t.older = []capture.Run{{Path: o.Path}}
+		return t, nil
+	}
+	runs, err := o.Ring.Runs()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(runs, func(x, y capture.Run) int {
+		return cmp.Or(x.Modified.Compare(y.Modified), x.Number-y.Number)
+	})
+	t.older = runs
+	for _, run := range runs {
+		t.files[run.Number] = &file{run: run.Number, path: run.Path}
+	}
+	return t, nil
+}
+
+// Older opens the newest of the recordings that were there and are not open yet; nil where none
+// is left. One that is deleted meanwhile is left out. written is when its last frame was
+// recorded, at the latest.
+func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
+	for len(t.older) > 0 {
+		run := t.older[len(t.older)-1]
+		t.older = t.older[:len(t.older)-1]
+		f := &file{run: run.Number, path: run.Path, size: run.Bytes, grew: run.Modified}
+		t.files[run.Number] = f
+		c, err = t.open(f)
+		if run.Number > 0 && errors.Is(err, fs.ErrNotExist) {
+			delete(t.files, run.Number)
+			continue
+		}
+		if err != nil {
+			f.told = !errors.Is(err, capture.ErrNoCapture) // its head may still come
+			t.growing[run.Number] = f
+			return nil, time.Time{}, &fs.PathError{Op: "read", Path: run.Path, Err: err}
+		}
+		c.Agree(t.carried)
+		return c, run.Modified.Add(clockSlack), nil
+	}
+	return nil, time.Time{}, nil
+}
+
+// Left reports how many recordings Older has not opened.
+func (t *Tail) Left() int { return len(t.older) }
+
+// Skip leaves the recordings out that Older has not opened.
+func (t *Tail) Skip() { t.older = nil }
+
+func (t *Tail) open(f *file) (c *capture.Capture, err error) {
+	if t.o.Path != "" && t.o.Open != nil {
+		c, err = t.o.Open(f.path)
+	} else {
+		c, err = capture.Open(f.path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.o.Hide != nil {
+		t.o.Hide(c)
+	}
+	f.capture = c
+	t.growing[f.run] = f
+	t.release(f)
+	return c, nil
+}
+
+// release lets go of what is not needed before the next look, and of a recording to which
+// nothing comes any more.
+func (t *Tail) release(f *file) {
+	f.capture.Close()
+	if f.capture.Bundled() || t.o.Path == "" && f.capture.Ended() {
+		delete(t.growing, f.run)
+		f.capture = nil
+	}
+}
+
+// Step looks what came since. It calls apply under the lock for each recording that has
+// changed, and changes rows under it alone.
+func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
+	now := t.o.Now()
+	gone := t.list(now)
+	give := func(read func() Changed) bool {
+		lock.Lock()
+		defer lock.Unlock()
+		changed := read()
+		if changed.Rows != nil || changed.Warning != "" || changed.Gone != "" {
+			apply(changed)
+		}
+		return changed.Rows != nil
+	}
+	var grew []*capture.Capture
+	for _, f := range t.newestFirst(now) {
+		if !t.longer(f, now) {
+			continue
+		}
+		c, read := f.capture, t.readOn
+		if c == nil {
+			c, read = t.opened(f)
+		}
+		if give(func() Changed { return read(f) }) {
+			grew = append(grew, c)
+		}
+	}
+	for _, c := range grew {
+		give(func() Changed { return Changed{Rows: t.agree(c)} })
+	}
+	for _, path := range gone {
+		give(func() Changed { return Changed{Gone: path} })
+	}
+}
+
+// newestFirst are the recordings to look at: of two parts of one the newer has to be read
+// first, see Capture.Agree.
+func (t *Tail) newestFirst(now time.Time) (files []*file) {
+	for _, f := range t.growing {
+		if now.Sub(f.grew) < quietFrom || now.Sub(f.looked) >= quietEvery || now.Before(f.looked) {
+			files = append(files, f)
+		}
+	}
+	slices.SortFunc(files, func(a, b *file) int { return b.run - a.run })
+	return files
+}
+
+// list looks for recordings that are new, and gives the paths of those that are gone.
+func (t *Tail) list(now time.Time) (gone []string) {
+	if t.o.Path != "" {
+		return nil
+	}
+	info, err := os.Stat(t.o.Ring.Dir())
+	if err != nil || info.ModTime().Equal(t.modified) && now.Sub(t.listed) < relist && !now.Before(t.listed) {
+		return nil
+	}
+	numbers, err := t.o.Ring.Numbers()
+	if err != nil {
+		return nil
+	}
+	t.modified, t.listed = info.ModTime(), now
+	there := make(map[int]bool, len(numbers))
+	for _, n := range numbers {
+		if there[n] = true; t.files[n] == nil {
+			f := &file{run: n, path: t.o.Ring.Path(n), grew: now}
+			t.files[n], t.growing[n] = f, f
+		}
+	}
+	for n, f := range t.files {
+		if !there[n] {
+			delete(t.files, n)
+			delete(t.growing, n)
+			gone = append(gone, f.path)
+		}
+	}
+	return gone
+}
+
+// longer reports whether something was added to a recording.
+func (t *Tail) longer(f *file, now time.Time) bool {
+	info, err := os.Stat(f.path)
+	f.looked = now
+	if err != nil || info.Size() == f.size {
+		return false
+	}
+	f.size, f.grew = info.Size(), now
+	return true
+}
+
+// opened opens a recording that was not open, which needs no lock.
+func (t *Tail) opened(f *file) (*capture.Capture, func(*file) Changed) {
+	var changed Changed
+	c, err := t.open(f)
+	switch {
+	case err == nil:
+		changed.Rows = c.Rows()
+	case !f.told && !errors.Is(err, capture.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist):
+		f.told, changed.Warning = true, f.path+": "+err.Error()
+	}
+	return c, func(*file) Changed { return changed }
+}
+
+// readOn reads what was added to a recording.
+func (t *Tail) readOn(f *file) (changed Changed) {
+	rows, err := f.capture.Refresh()
+	if err != nil && !f.told {
+		f.told, changed.Warning = true, f.path+": "+err.Error()
+	}
+	changed.Rows = rows
+	t.release(f)
+	return changed
+}
+
+// agree settles what two parts of a recording both have while its recorder is between them:
+// of the older one all has been read that was recorded before the newer one. It gives the
+// rows that this may have changed.
+func (t *Tail) agree(c *capture.Capture) (rows []*capture.Row) {
+	if len(c.Heads) == 0 || c.Heads[len(c.Heads)-1].After == 0 {
+		return nil
+	}
+	c.Agree(t.carried)
+	old := t.growing[c.Heads[len(c.Heads)-1].After]
+	if old == nil || old.capture == nil {
+		return nil
+	}
+	old.capture.Agree(t.carried)
+	for _, r := range slices.Concat(c.Rows(), old.capture.Rows()) {
+		if r.Open() || r.Cancel != nil {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,120 @@
+package live
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/wire"
+)
+
+// TalkOf is the conversation of a row.
+func TalkOf(r *capture.Row) Talk {
+	if r.Run == 0 {
+		return Talk{-1 - r.RunIndex(), r.Conn}
+	}
+	return Talk{r.Run, r.Conn}
+}
+
+// talks are the conversations of a Store.
+type talks struct {
+	// mu guards what is counted, all else is guarded by that of the Store.
+	mu  sync.Mutex
+	all map[Talk]*talk
+}
+
+// A talk is a conversation and its rows.
+type talk struct {
+	rows []*capture.Row
+	doc  Conversation
+	// counted is set while doc is that of the rows, other where it has a request that is no
+	// handshake.
+	counted, other bool
+}
+
+// change takes up rows that are new or have changed, and those that are not kept any more.
+func (t *talks) change(k *kept, rows, out []*capture.Row) {
+	for _, r := range rows {
+		if !k.has(r) {
+			continue
+		}
+		id := TalkOf(r)
+		x := t.all[id]
+		if x == nil {
+			x = &talk{doc: Conversation{Talk: id}}
+			t.all[id] = x
+		}
+		x.counted = false
+		if at, there := slices.BinarySearchFunc(x.rows, r, byTime); !there {
+			x.rows = slices.Insert(x.rows, at, r)
+		}
+	}
+	less := map[Talk]bool{}
+	for _, r := range out {
+		less[TalkOf(r)] = true
+	}
+	for id := range less {
+		if x := t.all[id]; x != nil {
+			x.counted = false
+			x.rows = slices.DeleteFunc(x.rows, func(r *capture.Row) bool { return !k.has(r) })
+			if len(x.rows) == 0 {
+				delete(t.all, id)
+			}
+		}
+	}
+}
+
+// count brings the document up to date.
+func (x *talk) count() {
+	if x.counted {
+		return
+	}
+	first, last := x.rows[0], x.rows[len(x.rows)-1]
+	d := Conversation{Talk: x.doc.Talk, Client: last.Client(), Server: last.Server(), Target: last.Target, By: last.By,
+		Began: first.Time, Rows: len(x.rows), Over: last.RunOver()}
+	x.counted, x.other = true, false
+	for _, r := range x.rows {
+		if r.Open() {
+			d.Open++
+		}
+		if r.Failed() {
+			d.Failed++
+		}
+		if at := r.LastFrame(); at.After(d.Last) {
+			d.Last = at
+		}
+		d.Revision = cmp.Or(r.Revision, d.Revision)
+		x.other = x.other || r.Dir == wire.Sent && !r.Apart && !r.Opens()
+	}
+	x.doc = d
+}
+
+// Conversations are all that there are, the oldest first.
+func (s *Store) Conversations() []Conversation {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.talks.mu.Lock()
+	defer s.talks.mu.Unlock()
+	all := make([]Conversation, 0, len(s.talks.all))
+	watched := map[Talk]bool{}
+	for id, t := range s.talks.all {
+		t.count()
+		all = append(all, t.doc)
+		watched[id] = t.other && t.doc.By != capture.ByCommand
+	}
+	slices.SortFunc(all, func(x, y Conversation) int {
+		return cmp.Or(x.Began.Compare(y.Began), x.Talk.Run-y.Talk.Run, x.Talk.Conn-y.Talk.Conn)
+	})
+	first := len(all) - 1
+	for i, c := range slices.Backward(all) {
+		if watched[c.Talk] {
+			first = i
+			break
+		}
+	}
+	if first >= 0 {
+		all[first].First = true
+	}
+	return all
+}
