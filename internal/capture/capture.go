@@ -57,6 +57,9 @@ type missing struct {
 type openFile struct {
 	mu   sync.Mutex
 	file *os.File
+	// users are those who look now; with closing set the last one closes it.
+	users   int
+	closing bool
 	// held has the lines of a capture that has no path of its own; nil elsewhere.
 	held *os.File
 }
@@ -191,13 +194,26 @@ func (c *Capture) read(r *lineReader) error {
 	}
 }
 
-// Close gives back what the Capture holds open. It may be used again.
+// Close gives back what the Capture holds open, once those who look have done so. It may be
+// used again.
 func (c *Capture) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file != nil {
-		c.file.Close()
-		c.file = nil
+	if c.closing = c.file != nil && c.users > 0; c.closing || c.file == nil {
+		return
+	}
+	c.file.Close()
+	c.file = nil
+}
+
+// looked is for a user of opened.
+func (c *Capture) looked() {
+	c.mu.Lock()
+	c.users--
+	closing := c.closing
+	c.mu.Unlock()
+	if closing {
+		c.Close()
 	}
 }
 
@@ -217,6 +233,7 @@ func (c *Capture) eachLine(lines []span, look func(raw []byte) error) error {
 	if err != nil {
 		return err
 	}
+	defer c.looked()
 	buf := lineBuffers.Get().(*[]byte)
 	defer lineBuffers.Put(buf)
 	for _, l := range lines {
@@ -248,6 +265,7 @@ func (c *Capture) opened() (*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.held != nil {
+		c.users++
 		return c.held, nil
 	}
 	if c.file == nil {
@@ -257,6 +275,7 @@ func (c *Capture) opened() (*os.File, error) {
 		}
 		c.file = f
 	}
+	c.users++
 	return c.file, nil
 }
 

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -21,8 +22,12 @@ type Tail struct {
 	// files are those known, by the number of the run, 0 for one that is no run; growing
 	// are those of which more may come.
 	files, growing map[int]*file
-	// listed is when the folder was read, and modified what its time of change was then.
+	// listed is when the folder was read, modified what its time of change was then, and
+	// last the largest number in it.
 	listed, modified time.Time
+	last             int
+	// steps counts the calls of Step.
+	steps int
 	// carried is for Capture.Agree: the newest are opened first.
 	carried map[int]bool
 }
@@ -34,8 +39,8 @@ type file struct {
 	// capture is nil where the head is not written yet, and where nothing more comes.
 	capture *capture.Capture
 	size    int64
-	// grew and looked are when it was last found longer, and when it was looked at.
-	grew, looked time.Time
+	// grew is the step that found it longer, less than 0 for one that is old.
+	grew int
 	// told is set once it was reported that it cannot be read.
 	told bool
 }
@@ -53,9 +58,10 @@ const (
 	// relist is how often the folder is read although its time of change is the same, which
 	// not every file system keeps exactly.
 	relist = 2 * time.Second
-	// quietFrom is after how long without growth a recording is looked at only once in
-	// quietEvery: its recorder may have been killed.
-	quietFrom, quietEvery = time.Minute, time.Second
+	// mostGrowing is of how many recordings each is looked at in every step. Where more have
+	// no end, of killed recorders, those that have not grown for quietFrom steps are looked
+	// at in every quietEvery-th.
+	mostGrowing, quietFrom, quietEvery = 100, 1200, 20
 	// clockSlack is how far a file system's clock may be behind that of the frames.
 	clockSlack = time.Second
 )
@@ -76,19 +82,20 @@ func NewTail(o Options) (*Tail, error) {
 	})
 	t.older = runs
 	for _, run := range runs {
+		t.last = max(t.last, run.Number)
 		t.files[run.Number] = &file{run: run.Number, path: run.Path}
 	}
 	return t, nil
 }
 
 // Older opens the newest of the recordings that were there and are not open yet; nil where none
-// is left. One that is deleted meanwhile is left out. written is when its last frame was
-// recorded, at the latest.
+// is left. One that is deleted meanwhile is left out. Errors of runs begin with the path.
+// written is when its last frame was recorded, at the latest.
 func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
 	for len(t.older) > 0 {
 		run := t.older[len(t.older)-1]
 		t.older = t.older[:len(t.older)-1]
-		f := &file{run: run.Number, path: run.Path, size: run.Bytes, grew: run.Modified}
+		f := &file{run: run.Number, path: run.Path, size: run.Bytes, grew: -quietFrom}
 		t.files[run.Number] = f
 		c, err = t.open(f)
 		if run.Number > 0 && errors.Is(err, fs.ErrNotExist) {
@@ -96,9 +103,12 @@ func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
 			continue
 		}
 		if err != nil {
-			f.told = !errors.Is(err, capture.ErrNoCapture) // its head may still come
-			t.growing[run.Number] = f
-			return nil, time.Time{}, &fs.PathError{Op: "read", Path: run.Path, Err: err}
+			f.told = true
+			t.growing[run.Number] = f // its head may still come
+			if run.Number > 0 {
+				err = fmt.Errorf("%s: %w", run.Path, err)
+			}
+			return nil, time.Time{}, err
 		}
 		c.Agree(t.carried)
 		return c, run.Modified.Add(clockSlack), nil
@@ -143,8 +153,8 @@ func (t *Tail) release(f *file) {
 // Step looks what came since. It calls apply under the lock for each recording that has
 // changed, and changes rows under it alone.
 func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
-	now := t.o.Now()
-	gone := t.list(now)
+	t.steps++
+	gone := t.list()
 	give := func(read func() Changed) bool {
 		lock.Lock()
 		defer lock.Unlock()
@@ -155,8 +165,8 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		return changed.Rows != nil
 	}
 	var grew []*capture.Capture
-	for _, f := range t.newestFirst(now) {
-		if !t.longer(f, now) {
+	for _, f := range t.newestFirst() {
+		if !t.longer(f) {
 			continue
 		}
 		c, read := f.capture, t.readOn
@@ -177,9 +187,9 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 
 // newestFirst are the recordings to look at: of two parts of one the newer has to be read
 // first, see Capture.Agree.
-func (t *Tail) newestFirst(now time.Time) (files []*file) {
+func (t *Tail) newestFirst() (files []*file) {
 	for _, f := range t.growing {
-		if now.Sub(f.grew) < quietFrom || now.Sub(f.looked) >= quietEvery || now.Before(f.looked) {
+		if len(t.growing) <= mostGrowing || t.steps-f.grew < quietFrom || t.steps%quietEvery == f.run%quietEvery {
 			files = append(files, f)
 		}
 	}
@@ -188,12 +198,17 @@ func (t *Tail) newestFirst(now time.Time) (files []*file) {
 }
 
 // list looks for recordings that are new, and gives the paths of those that are gone.
-func (t *Tail) list(now time.Time) (gone []string) {
+func (t *Tail) list() (gone []string) {
 	if t.o.Path != "" {
 		return nil
 	}
+	now := t.o.Now()
 	info, err := os.Stat(t.o.Ring.Dir())
-	if err != nil || info.ModTime().Equal(t.modified) && now.Sub(t.listed) < relist && !now.Before(t.listed) {
+	if err != nil {
+		return nil
+	}
+	_, next := os.Lstat(t.o.Ring.Path(t.last + 1)) // a clock may not tell two changes apart
+	if next != nil && info.ModTime().Equal(t.modified) && now.Sub(t.listed) < relist && !now.Before(t.listed) {
 		return nil
 	}
 	numbers, err := t.o.Ring.Numbers()
@@ -203,8 +218,9 @@ func (t *Tail) list(now time.Time) (gone []string) {
 	t.modified, t.listed = info.ModTime(), now
 	there := make(map[int]bool, len(numbers))
 	for _, n := range numbers {
+		t.last = max(t.last, n)
 		if there[n] = true; t.files[n] == nil {
-			f := &file{run: n, path: t.o.Ring.Path(n), grew: now}
+			f := &file{run: n, path: t.o.Ring.Path(n), grew: t.steps}
 			t.files[n], t.growing[n] = f, f
 		}
 	}
@@ -219,13 +235,12 @@ func (t *Tail) list(now time.Time) (gone []string) {
 }
 
 // longer reports whether something was added to a recording.
-func (t *Tail) longer(f *file, now time.Time) bool {
+func (t *Tail) longer(f *file) bool {
 	info, err := os.Stat(f.path)
-	f.looked = now
 	if err != nil || info.Size() == f.size {
 		return false
 	}
-	f.size, f.grew = info.Size(), now
+	f.size, f.grew = info.Size(), t.steps
 	return true
 }
 
@@ -266,7 +281,7 @@ func (t *Tail) agree(c *capture.Capture) (rows []*capture.Row) {
 		return nil
 	}
 	old.capture.Agree(t.carried)
-	for _, r := range slices.Concat(c.Rows(), old.capture.Rows()) {
+	for _, r := range old.capture.Rows() {
 		if r.Open() || r.Cancel != nil {
 			rows = append(rows, r)
 		}

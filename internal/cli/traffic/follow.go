@@ -2,13 +2,18 @@ package traffic
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/connect"
+	"mcpc/internal/live"
 	"mcpc/internal/render/term"
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -16,13 +21,15 @@ import (
 // as well: what is under way while it lists what there is comes later. Each capture is opened once
 // and read on from there, so that there is no seam between the list and what comes.
 type follower struct {
-	a    *cmdutil.Factory
-	o    logOptions
-	fits func(*capture.Row) bool
-	// runs are the captures that there are, by their path.
-	runs    map[string]*followed
+	a       *cmdutil.Factory
+	o       logOptions
+	fits    func(*capture.Row) bool
+	tail    *live.Tail
 	columns []term.Column
 	grid    *term.Grid
+	// waiting are the rows that are not given yet, given those that are, whether they fitted
+	// or not, as long as more of them may come.
+	waiting, given map[*capture.Row]bool
 	// hung are the exchanges that were given without an end.
 	hung map[hanging]bool
 }
@@ -33,14 +40,8 @@ type hanging struct {
 	at                     int64
 }
 
-// A followed is a capture that may grow.
-type followed struct {
-	// capture is nil where the head is not written yet, or nothing more comes.
-	capture *capture.Capture
-	over    bool
-	// given are the rows that came to their end, by their index, whether they fitted or
-	// not.
-	given map[int]bool
+func newFollower(a *cmdutil.Factory, o logOptions, fits func(*capture.Row) bool) *follower {
+	return &follower{a: a, o: o, fits: fits, waiting: map[*capture.Row]bool{}, given: map[*capture.Row]bool{}, hung: map[hanging]bool{}}
 }
 
 const (
@@ -61,7 +62,7 @@ const (
 // runFollow prints what there is and then what comes, until it is interrupted or the reader
 // of its standard output is gone.
 func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
-	follow := &follower{a: f, o: o, fits: recorded.Matching(f, o.filter), runs: map[string]*followed{}, hung: map[hanging]bool{}}
+	follow := newFollower(f, o, recorded.Matching(f, o.filter))
 	rows, out := follow.first(ctx)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -84,24 +85,31 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 
 // first opens the captures that there are and gives their rows.
 func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
-	list := newest{most: f.o.count, fits: f.fits}
-	open := func(c *capture.Capture, written time.Time) (more bool) {
-		r := &followed{capture: c, given: map[int]bool{}}
-		f.runs[c.Path] = r
-		list.add(slices.Concat(f.ended(r, nil), f.hangs(c), f.forsaken(c)), written)
-		r.release(f.o.file == "")
-		return ctx.Err() == nil
+	ring, err := f.a.Env.Ring()
+	if err != nil && f.o.file == "" {
+		return nil, connect.StateFailed(err)
 	}
-	if f.o.file == "" {
-		out := recorded.NewestFirst(f.a, open)
-		return list.sorted(), out
-	}
-	c, err := recorded.OpenFile(f.o.file)
+	f.tail, err = live.NewTail(live.Options{Path: f.o.file, Ring: ring, Open: recorded.OpenFile, Now: f.a.Now})
 	if err != nil {
-		return nil, recorded.Unreadable(f.o.file, err)
+		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	recorded.Warn(f.a, c)
-	open(c, f.a.Now())
+	list := newest{most: f.o.count, fits: f.fits}
+	for f.tail.Left() > 0 && ctx.Err() == nil {
+		c, written, err := f.tail.Older()
+		switch {
+		case err != nil && f.o.file != "":
+			return nil, recorded.Unreadable(f.o.file, err)
+		case err != nil:
+			f.a.Warn(err.Error())
+		case c != nil:
+			if f.o.file != "" {
+				recorded.Warn(f.a, c)
+			}
+			f.take(c.Rows())
+			list.add(slices.Concat(f.ended(c.Rows(), nil), f.hangs(c.Rows()), f.forsaken(c)), written)
+			c.Close()
+		}
+	}
 	return list.sorted(), wire.Outcome{}
 }
 
@@ -116,90 +124,56 @@ func (f *follower) begin(ctx context.Context, rows []*capture.Row) error {
 }
 
 // news gives the rows that came to their end since the last look.
-func (f *follower) news() (rows []*capture.Row) {
-	for _, path := range f.paths() {
-		r := f.runs[path]
-		touched, err := r.read(path)
-		if err != nil {
-			continue // it was pruned, or is being made
+func (f *follower) news() []*capture.Row {
+	touched := map[*capture.Row]bool{}
+	f.tail.Step(new(sync.Mutex), func(c live.Changed) { // there is no other goroutine
+		f.take(c.Rows)
+		for _, row := range c.Rows {
+			touched[row] = true
 		}
-		rows = append(rows, lastFitting(append(f.ended(r, touched), f.hangs(r.capture)...), f.fits, 0)...)
-		r.release(f.o.file == "")
+		if c.Gone != "" {
+			gone := func(row *capture.Row, _ bool) bool { return row.Path() == c.Gone }
+			maps.DeleteFunc(f.waiting, gone)
+			maps.DeleteFunc(f.given, gone)
+		}
+	})
+	waiting := slices.Collect(maps.Keys(f.waiting))
+	rows := lastFitting(append(f.ended(waiting, touched), f.hangs(waiting)...), f.fits, 0)
+	if f.o.file == "" {
+		maps.DeleteFunc(f.given, func(row *capture.Row, _ bool) bool { return row.RunOver() })
 	}
-	byTime(rows)
 	return rows
 }
 
-// paths are the captures to look at, those that are not known yet as well.
-func (f *follower) paths() (paths []string) {
-	if f.o.file != "" {
-		return []string{f.o.file}
-	}
-	ring, err := f.a.Env.Ring()
-	if err != nil {
-		return nil
-	}
-	runs, err := ring.Runs()
-	if err != nil {
-		return nil
-	}
-	there := make(map[string]*followed, len(runs))
-	for _, run := range runs {
-		r := f.runs[run.Path]
-		if r == nil {
-			r = &followed{given: map[int]bool{}}
-		}
-		if there[run.Path] = r; !r.over {
-			paths = append(paths, run.Path)
+// take notes rows that are new.
+func (f *follower) take(rows []*capture.Row) {
+	for _, row := range rows {
+		if !f.given[row] {
+			f.waiting[row] = true
 		}
 	}
-	f.runs = there
-	return paths
 }
 
-// read reads on, and gives the rows that this touched; nil is all.
-func (r *followed) read(path string) (touched map[*capture.Row]bool, err error) {
-	if r.capture == nil {
-		r.capture, err = capture.Open(path)
-		return nil, err
-	}
-	changed, err := r.capture.Refresh()
-	touched = map[*capture.Row]bool{}
-	for _, row := range changed {
-		touched[row] = true
-	}
-	return touched, err
-}
-
-// release lets go of what is not needed before the next look, and where there is one
-// run in a capture of all that has come to its end.
-func (r *followed) release(oneRun bool) {
-	r.capture.Close()
-	if oneRun && r.capture.Ended() {
-		r.capture, r.given, r.over = nil, nil, true
-	}
-}
-
-// ended gives the rows of a capture that came to their end and were not given yet.
-func (f *follower) ended(r *followed, touched map[*capture.Row]bool) (rows []*capture.Row) {
-	c := r.capture
-	for i, row := range c.Rows() {
+// ended gives those of the rows that came to their end. touched are those that changed since the
+// last look; nil is all.
+func (f *follower) ended(waiting []*capture.Row, touched map[*capture.Row]bool) (rows []*capture.Row) {
+	for _, row := range waiting {
 		rests := touched != nil && !touched[row] || f.a.Now().Sub(row.LastFrame()) > atRest
 		if row.Repeated && row.Cancel != nil && !row.Cancel.Late {
 			continue // it was given where it was cancelled
 		}
-		if !r.given[i] && (row.RunOver() || !row.Open() && rests) {
-			r.given[i] = true
+		if f.waiting[row] && (row.RunOver() || !row.Open() && rests) {
+			delete(f.waiting, row)
+			f.given[row] = true
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
 
-// hangs returns the rows of a capture that have waited for a response for over a second,
-// each once.
-func (f *follower) hangs(c *capture.Capture) (rows []*capture.Row) {
-	for _, row := range c.Rows() {
+// hangs returns those of the rows that have waited for a response for over a second, each once.
+func (f *follower) hangs(waiting []*capture.Row) (rows []*capture.Row) {
+	for _, row := range waiting {
 		is := hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
 		if row.Apart || !row.Unended() || f.hung[is] || f.a.Now().Sub(row.Time) <= hangsFrom {
 			continue

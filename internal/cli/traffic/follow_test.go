@@ -22,7 +22,7 @@ import (
 // following is a follower of a state's recordings, whose clock stands still.
 func following(f *cmdutil.Factory, at time.Time, most int) *follower {
 	f.Now = func() time.Time { return at }
-	return &follower{a: f, o: logOptions{count: most}, fits: func(*capture.Row) bool { return true }, runs: map[string]*followed{}, hung: map[hanging]bool{}}
+	return newFollower(f, logOptions{count: most}, func(*capture.Row) bool { return true })
 }
 
 func inWords(rows []*capture.Row) string {
