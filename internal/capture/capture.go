@@ -22,8 +22,9 @@ type Capture struct {
 	// Path is as it was given to Open.
 	Path string
 	// Heads are those of its runs, in the order of the file.
-	Heads []Head
-	rows  []*Row
+	Heads    []Head
+	rows     []*Row
+	findings []wire.Finding
 	// heads are where the Heads are, ends where the runs' last lines are, by the index
 	// of the head.
 	heads []span
@@ -38,19 +39,11 @@ type Capture struct {
 	// offset is as far as whole lines were read, line how many those were.
 	offset int64
 	line   int
+	torn   bool
 	// secrets hides what it knows in what is given out; nil hides nothing.
 	secrets *redact.Secrets
 
-	missing
 	openFile
-}
-
-// missing is what is not in the rows: lines that were left out, with the reason, whether the
-// last line is incomplete, and how many frames the recorders left out.
-type missing struct {
-	findings []wire.Finding
-	torn     bool
-	lost     int
 }
 
 // An openFile stays open between two looks at bytes. Several goroutines may look.
@@ -134,9 +127,6 @@ func (c *Capture) Findings() []wire.Finding {
 	return c.findings
 }
 
-// Lost is how many frames the recorders left out.
-func (c *Capture) Lost() int { return c.lost }
-
 // Ended reports whether the last run came to its end.
 func (c *Capture) Ended() bool {
 	n := len(c.over)
@@ -194,9 +184,12 @@ func (c *Capture) read(r *lineReader) error {
 	}
 }
 
-// Close gives back what the Capture holds open, once those who look have done so. It may be
-// used again.
-func (c *Capture) Close() {
+// Close gives back what the Capture holds open. It may be used again.
+func (c *Capture) Close() { c.Rest() }
+
+// Rest closes the file that was opened to look at rows, once those who look have done so. It
+// may be called while others look.
+func (c *Capture) Rest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing = c.file != nil && c.users > 0; c.closing || c.file == nil {
@@ -213,7 +206,7 @@ func (c *Capture) looked() {
 	closing := c.closing
 	c.mu.Unlock()
 	if closing {
-		c.Close()
+		c.Rest()
 	}
 }
 

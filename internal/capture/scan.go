@@ -63,10 +63,26 @@ func (s *scanner) line(raw []byte, at span) error {
 	case line.Carried != nil:
 		s.index.carried()
 	case line.Lost > 0:
-		c.lost += line.Lost
-		s.reader.found("lost_frames", fmt.Sprintf("line %d: %d frames were omitted from the recording", s.reader.line, line.Lost))
+		s.reader.found(ruleLost, fmt.Sprintf(textLost, s.reader.line, line.Lost))
 	}
 	return nil
+}
+
+const (
+	ruleLost = "lost_frames"
+	textLost = "line %d: %d frames were omitted from the recording"
+)
+
+// Lost is how many frames the recorders left out.
+func (c *Capture) Lost() (frames int) {
+	for _, f := range c.findings {
+		var line, count int
+		if f.Rule == ruleLost {
+			_, _ = fmt.Sscanf(f.Text, textLost, &line, &count)
+			frames += count
+		}
+	}
+	return frames
 }
 
 func (s *scanner) frame(f *wire.Frame, at span) {
