@@ -3,7 +3,6 @@ package capture
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -40,6 +39,8 @@ type Capture struct {
 	offset int64
 	line   int
 	torn   bool
+	// reading is what reads on in steps; nil between two readings.
+	reading *reading
 	// secrets hides what it knows in what is given out; nil hides nothing.
 	secrets *redact.Secrets
 
@@ -80,17 +81,22 @@ const keepBuffer = 4 << 20
 // Open reads through a capture and lists its rows. The errors are those of the
 // file, ErrNoCapture and *VersionError.
 func Open(path string) (*Capture, error) {
-	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	c := newCapture(path)
 	if _, err := c.Refresh(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
+func newCapture(path string) *Capture {
+	return &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+}
+
 // OpenFrom is Open for lines that were taken out of another file: path is its name for a
 // user. The Capture keeps the file open as long as it is used.
 func OpenFrom(path string, held *os.File) (*Capture, error) {
-	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}, openFile: openFile{held: held}}
+	c := newCapture(path)
+	c.held = held
 	if _, err := c.Refresh(); err != nil {
 		return nil, err
 	}
@@ -127,65 +133,20 @@ func (c *Capture) Findings() []wire.Finding {
 	return c.findings
 }
 
+// LeftOut are the Findings without that of an incomplete last line.
+func (c *Capture) LeftOut() []wire.Finding { return c.findings }
+
 // Ended reports whether the last run came to its end.
 func (c *Capture) Ended() bool {
 	n := len(c.over)
 	return n > 0 && c.over[n-1]
 }
 
-// Refresh reads what was written since, and gives the rows that are new or have
-// changed, in no order.
-func (c *Capture) Refresh() (changed []*Row, err error) {
-	f, err := c.from(c.offset)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	c.changed = map[*Row]bool{}
-	if c.offset == 0 {
-		c.changed = nil
-	}
-	err = c.read(newLineReader(f))
-	if c.changed == nil {
-		return c.Rows(), err
-	}
-	for row := range c.changed {
-		changed = append(changed, row)
-	}
-	return changed, err
-}
-
-func (c *Capture) read(r *lineReader) error {
-	r.offset, r.line, r.begun = c.offset, c.line, len(c.Heads) > 0
-	r.OnFinding = func(f wire.Finding) { c.findings = append(c.findings, f) }
-	s := scanner{capture: c, reader: r}
-	for {
-		raw, at, err := r.rawLine()
-		if errors.Is(err, io.EOF) {
-			if c.torn = r.offset > at; at > c.offset { // what was left out is not read again
-				c.offset, c.line = at, r.line-1
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		// Of a line without its end more may come: what can be read of it would be read
-		// a second time with that.
-		if c.torn = !r.whole && !json.Valid(raw); c.torn {
-			return r.orNone()
-		}
-		if err := s.line(raw, span{at, int(r.offset - at)}); err != nil {
-			return err
-		}
-		if c.offset, c.line = r.offset, r.line; !r.whole {
-			c.line-- // its end is still to come
-		}
-	}
-}
-
 // Close gives back what the Capture holds open. It may be used again.
-func (c *Capture) Close() { c.Rest() }
+func (c *Capture) Close() {
+	c.stopReading()
+	c.Rest()
+}
 
 // Rest closes the file that was opened to look at rows, once those who look have done so. It
 // may be called while others look.

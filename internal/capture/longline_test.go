@@ -79,17 +79,11 @@ func TestReaderSkipsOverlongLines(t *testing.T) {
 // refreshBounded is Refresh with the limit of these tests.
 func refreshBounded(t *testing.T, c *Capture) {
 	t.Helper()
-	f, err := os.Open(c.Path)
-	if err != nil {
+	if err := c.startReading(); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
-		t.Fatal(err)
-	}
-	r := newLineReader(f)
-	r.most = mostInTest
-	if err := c.read(r); err != nil {
+	c.reading.lines.most = mostInTest
+	if _, err := c.Refresh(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,105 @@
+package capture
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+
+	"mcpc/internal/wire"
+)
+
+// A reading goes through the lines of a capture in steps.
+type reading struct {
+	file  lines
+	lines *lineReader
+	scan  scanner
+}
+
+// Begin opens a capture of which nothing is read yet: ReadOn does. The error is that of the
+// file.
+func Begin(path string) (*Capture, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	return newCapture(path), nil
+}
+
+// Refresh reads what was written since, and gives the rows that are new or have
+// changed, in no order.
+func (c *Capture) Refresh() (changed []*Row, err error) {
+	changed, _, err = c.ReadOn(math.MaxInt)
+	return changed, err
+}
+
+// ReadOn is Refresh that stops behind the line with which it has read at least most bytes;
+// more is set where it did. The errors are those of Open.
+func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
+	if c.reading == nil {
+		if err := c.startReading(); err != nil {
+			return nil, false, err
+		}
+	}
+	c.changed = map[*Row]bool{}
+	if c.offset == 0 {
+		c.changed = nil
+	}
+	if more, err = c.read(c.reading, most); !more {
+		c.stopReading()
+	}
+	if c.changed == nil {
+		return c.Rows(), more, err
+	}
+	for row := range c.changed {
+		changed = append(changed, row)
+	}
+	return changed, more, err
+}
+
+func (c *Capture) startReading() error {
+	f, err := c.from(c.offset)
+	if err != nil {
+		return err
+	}
+	r := newLineReader(f)
+	r.offset, r.line, r.begun = c.offset, c.line, len(c.Heads) > 0
+	r.OnFinding = func(f wire.Finding) { c.findings = append(c.findings, f) }
+	c.reading = &reading{f, r, scanner{capture: c, reader: r}}
+	return nil
+}
+
+func (c *Capture) stopReading() {
+	if c.reading != nil {
+		c.reading.file.Close()
+		c.reading = nil
+	}
+}
+
+func (c *Capture) read(part *reading, most int) (more bool, err error) {
+	r, from := part.lines, part.lines.offset
+	for r.offset-from < int64(most) {
+		raw, at, err := r.rawLine()
+		if errors.Is(err, io.EOF) {
+			if c.torn = r.offset > at; at > c.offset { // what was left out is not read again
+				c.offset, c.line = at, r.line-1
+			}
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		// Of a line without its end more may come: what can be read of it would be read
+		// a second time with that.
+		if c.torn = !r.whole && !json.Valid(raw); c.torn {
+			return false, r.orNone()
+		}
+		if err := part.scan.line(raw, span{at, int(r.offset - at)}); err != nil {
+			return false, err
+		}
+		if c.offset, c.line = r.offset, r.line; !r.whole {
+			c.line-- // its end is still to come
+		}
+	}
+	return true, nil
+}
