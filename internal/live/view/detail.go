@@ -1,0 +1,290 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// What a Detail has at most; Body returns the rest.
+const (
+	mostBody      = 256 << 10 // bytes of the request and of the response
+	mostFrameBody = 4 << 10   // bytes of each frame
+	mostFrames    = 2000
+	mostStderr    = 200
+	mostHex       = 4 << 10
+)
+
+// Detail returns all about one exchange.
+func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
+	var d Detail
+	var same asked
+	err := v.one(key, func(r *capture.Row) (err error) {
+		d, err = v.detail(r)
+		same = askedBy(r)
+		return err
+	})
+	if err == nil {
+		err = v.compareWithOthers(&d, same)
+	}
+	return d, err
+}
+
+func (v *Views) detail(r *capture.Row) (Detail, error) {
+	m := v.maker()
+	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
+	x, err := r.Exchange()
+	if err != nil {
+		return d, err
+	}
+	frames, err := framesOf(r, &d)
+	if err != nil {
+		return d, err
+	}
+	if x != nil {
+		d.Row.Phases = exactPhases(x, m.endOf(r))
+		d.Lines = linesOf(r, x)
+		d.Cut = storyOf(x).text(r.Apart)
+		d.Why = why(d.Row, x)
+		d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
+		v.addSchemas(&d, r, x)
+	}
+	d.Stderr = stderrOf(r, m.endOf(r))
+	if v.Findings != nil {
+		d.Findings, err = v.Findings(r)
+		d.Row.Findings = max(d.Row.Findings, len(d.Findings))
+	}
+	return d, err
+}
+
+// facts are what is known of a row beside its bytes.
+func facts(r *capture.Row) (all [][2]string) {
+	add := func(name, text string) {
+		if text != "" {
+			all = append(all, [2]string{name, text})
+		}
+	}
+	add("outcome", r.Channel)
+	if r.Code != 0 {
+		add("error code", strconv.FormatInt(r.Code, 10)+" "+failure.CodeMeaning(r.Code))
+	}
+	if r.Status != 0 {
+		add("HTTP", failure.HTTPStatus(r.Status))
+	}
+	if r.Cancel != nil {
+		add("cancelled", cancelText(r))
+	}
+	add("text", r.Text)
+	add("hint", r.Hint)
+	add("took", term.Duration(r.Duration))
+	if r.First > 0 {
+		add("first byte", term.Duration(r.First))
+	}
+	add("sent", term.Size(r.Sent))
+	add("received", term.Size(r.Received))
+	add("id", r.ID)
+	add("client", r.Client())
+	add("server", r.Server())
+	add("target", r.Target)
+	add("protocol", r.Revision)
+	add("era", r.Era)
+	add("session", r.Session())
+	add("recorded by", r.By)
+	add("sent again of", r.Again)
+	add("notes", r.Remarks())
+	add("file", r.Path())
+	return all
+}
+
+// framesOf puts the frames of a row into a document, and returns them.
+func framesOf(r *capture.Row, d *Detail) (frames []wire.Frame, err error) {
+	err = r.EachFrame(func(f wire.Frame) error {
+		frames = append(frames, f)
+		if n := len(frames); n <= mostFrames {
+			d.Frames = append(d.Frames, frameOf(n, f))
+		}
+		return nil
+	})
+	return frames, err
+}
+
+func frameOf(n int, f wire.Frame) Frame {
+	out := Frame{N: n, Dir: f.Dir.String(), Kind: f.Kind.String(), Time: f.Time}
+	if h := f.HTTP; h != nil {
+		out.Line = failure.HTTPStatus(h.Status)
+		if h.Method != "" {
+			out.Line = h.Method + " " + h.URL
+		}
+		for _, field := range h.Fields {
+			out.Head = append(out.Head, [2]string{field.Name, field.Value})
+			if plain := field.Plain(); plain != field.Value {
+				out.Head = append(out.Head, [2]string{field.Name + " (decoded)", plain})
+			}
+		}
+	}
+	if s := f.SSE; s != nil {
+		out.Event = s.Event
+		if s.ID != nil {
+			out.ID = *s.ID
+		}
+	}
+	if c := f.Close; c != nil {
+		out.Note = c.How + " " + closedBy(f)
+		if c.Text != "" {
+			out.Note += ": " + c.Text
+		}
+	}
+	if x := f.Fault; x != nil {
+		out.Note = x.Action + " (" + x.Rule + ")"
+		if x.Text != "" {
+			out.Note += ": " + x.Text
+		}
+	}
+	if f.Hidden > 0 {
+		out.Note = strconv.Itoa(f.Hidden) + " hidden"
+	}
+	if len(f.Raw) > 0 {
+		out.Body = bodyOf(n, f.Raw, f.Bytes(), mostFrameBody)
+	}
+	return out
+}
+
+// bodyIn is the body of a message of an exchange; of a batch it is the message alone.
+func bodyIn(frames []wire.Frame, message wire.Frame) *Body {
+	if message.Raw == nil {
+		return nil
+	}
+	n := 1 + slices.IndexFunc(frames, func(f wire.Frame) bool {
+		return f.Seq == message.Seq && f.Kind == message.Kind && f.Conn == message.Conn
+	})
+	return bodyOf(n, message.Raw, message.Bytes(), mostBody)
+}
+
+func bodyOf(n int, raw []byte, size, most int) *Body {
+	b := &Body{Frame: n, Bytes: size}
+	if !utf8.Valid(raw) || bytes.IndexByte(raw, 0) >= 0 {
+		most = min(most, mostHex)
+		b.Hex, b.Cut, b.Text = true, len(raw) > most, hex.Dump(raw[:min(len(raw), most)])
+		return b
+	}
+	if b.Cut = len(raw) > most; b.Cut {
+		raw = raw[:jsonraw.RuneStart(raw, most)]
+	}
+	b.Text = string(raw)
+	return b
+}
+
+// Body returns the bytes of a frame of an exchange, as they were recorded.
+func (v *Views) Body(_ context.Context, key string, frame int) (raw []byte, err error) {
+	n := 0
+	err = v.one(key, func(r *capture.Row) error {
+		return r.EachFrame(func(f wire.Frame) error {
+			if n++; n == frame {
+				raw = f.Raw
+			}
+			return nil
+		})
+	})
+	if err == nil && (frame < 1 || frame > n) {
+		err = ErrGone
+	}
+	return raw, err
+}
+
+// addSchemas adds the schemas of the tool that was called, and what of the arguments they do not
+// allow.
+func (v *Views) addSchemas(d *Detail, r *capture.Row, x *wire.Exchange) {
+	if r.Method != "tools/call" || r.Dir != wire.Sent {
+		return
+	}
+	tool := v.lists.tool(r)
+	if tool == nil {
+		return
+	}
+	d.InputSchema, d.OutputSchema = tool.InputSchema, tool.OutputSchema
+	schema, _, err := validate.Compile(tool.InputSchema)
+	if err != nil {
+		return
+	}
+	arguments := jsonraw.OrEmpty(jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "arguments"))
+	found, _ := schema.Check(arguments)
+	for _, f := range found {
+		d.Wrong = append(d.Wrong, Wrong{f.Where, failure.Finding(term.Style{}, f)})
+	}
+}
+
+// stderrOf are the lines that the server wrote on stderr during an exchange, whichever exchange
+// has them.
+func stderrOf(r *capture.Row, end time.Time) (lines []string) {
+	for _, other := range r.Capture().Rows() {
+		if !other.Kinds.Has(wire.Stderr) || talkOf(other) != talkOf(r) || other.Time.After(end) || len(lines) >= mostStderr {
+			continue
+		}
+		_ = other.EachFrame(func(f wire.Frame) error {
+			if f.Kind == wire.Stderr && !f.Time.Before(r.Time) && !f.Time.After(end) && len(lines) < mostStderr {
+				lines = append(lines, string(f.Raw))
+			}
+			return nil
+		})
+	}
+	return lines
+}
+
+// asked is what rows have in common that ask for the same.
+type asked struct {
+	target, method, name string
+	key                  live.Key
+	time                 time.Time
+	took                 time.Duration
+	settled              bool
+}
+
+func askedBy(r *capture.Row) asked {
+	return asked{r.Target, r.Method, r.Name, live.KeyOf(r), r.Time, r.Duration, !r.Open()}
+}
+
+// compareWithOthers says how an exchange stands among those that asked for the same.
+func (v *Views) compareWithOthers(d *Detail, one asked) error {
+	if one.method == "" || one.method == capture.MethodStream || one.method == capture.MethodPipe {
+		return nil
+	}
+	var others []time.Duration
+	var before time.Time
+	err := v.store.Each(live.Query{}, func(r *capture.Row) bool {
+		if r.Method != one.method || r.Name != one.name || r.Target != one.target || live.KeyOf(r) == one.key {
+			return true
+		}
+		if !r.Open() && r.Cancel == nil {
+			others = append(others, r.Duration)
+		}
+		if !r.Time.After(one.time) && !r.Time.Before(before) {
+			before, d.Before = r.Time, live.KeyOf(r).String()
+		}
+		return true
+	})
+	if one.settled {
+		d.Group = groupText(one, others)
+	}
+	return err
+}
+
+// rawOrNil is nil for JSON that is not there.
+func rawOrNil(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
+	return raw
+}

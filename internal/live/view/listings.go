@@ -1,0 +1,127 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live"
+	"mcpc/internal/mcp"
+	"mcpc/internal/validate"
+	"mcpc/internal/wire"
+)
+
+// listings keep what servers listed: each definition once, however often it was listed.
+type listings struct {
+	mu    sync.Mutex
+	pages map[live.Key]*listed
+	tools map[string]*definition
+}
+
+// A listed is one page of tools.
+type listed struct {
+	cursor, next string
+	tools        []*definition
+	settled      bool
+}
+
+// A definition is an entry of a tools/list.
+type definition struct {
+	mcp.Tool
+	// schema is "usable", or why the input schema is not.
+	schema string
+}
+
+// usable is what a Tool says of a schema that clients can use.
+const usable = "usable"
+
+// mostPages is how many pages are remembered.
+const mostPages = 20_000
+
+func newListings() *listings {
+	return &listings{pages: map[live.Key]*listed{}, tools: map[string]*definition{}}
+}
+
+// page is what a tools/list returned; nil where it returned no list.
+func (l *listings) page(r *capture.Row) *listed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := live.KeyOf(r)
+	if p := l.pages[key]; p != nil && p.settled {
+		return p
+	}
+	x, err := r.Exchange()
+	if err != nil || x == nil || x.Response.Raw == nil {
+		return nil
+	}
+	asked, answer := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
+	result, _ := answer.ResultMembers()
+	items, bad := answer.ResultItems("tools")
+	if answer.Result == nil || bad != nil {
+		return nil
+	}
+	params, _ := asked.ParamMembers()
+	p := &listed{cursor: params.Text("cursor"), next: result.Text("nextCursor"), settled: !r.Open()}
+	for _, raw := range items {
+		p.tools = append(p.tools, l.define(raw))
+	}
+	if len(l.pages) >= mostPages {
+		clear(l.pages)
+	}
+	l.pages[key] = p
+	return p
+}
+
+// define is the definition of an entry.
+func (l *listings) define(raw json.RawMessage) *definition {
+	if d := l.tools[string(raw)]; d != nil {
+		return d
+	}
+	own := bytes.Clone(raw)
+	d := &definition{schema: usable}
+	tool, problem := mcp.ParseTool(own)
+	d.Tool = tool
+	if problem != nil {
+		members, _ := jsonraw.Object(own)
+		d.Tool = mcp.Tool{Raw: own, Name: members.Text("name"), Description: members.Text("description"), InputSchema: members.Value("inputSchema")}
+		d.schema = problem.Text
+	} else if _, _, err := validate.Compile(tool.InputSchema); err != nil {
+		d.schema = err.Error()
+	}
+	l.tools[string(own)] = d
+	return d
+}
+
+// tool is the definition that the conversation of a call had when it was called, else a later
+// one, else that of another conversation with the same target; nil where none is known.
+func (l *listings) tool(call *capture.Row) (best *definition) {
+	rank := 0
+	for _, r := range call.Capture().Rows() {
+		if r.Method != toolsList || r.Dir != wire.Sent || r.Target != call.Target || r.Open() {
+			continue
+		}
+		own := 1
+		switch {
+		case talkOf(r) != talkOf(call):
+		case r.Time.After(call.Time):
+			own = 2
+		default:
+			own = 3
+		}
+		if own < rank || own == 2 && rank == 2 {
+			continue
+		}
+		if p := l.page(r); p != nil {
+			for _, t := range p.tools {
+				if t.Name == call.Name {
+					best, rank = t, own
+				}
+			}
+		}
+	}
+	return best
+}
+
+const toolsList = "tools/list"

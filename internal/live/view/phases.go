@@ -1,0 +1,191 @@
+package view
+
+import (
+	"net/http"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/wire"
+)
+
+// The names of phases, in the order of a waterfall.
+const (
+	phaseConnect = "connect"
+	phaseTLS     = "tls"
+	phaseWait    = "wait"
+	phaseFirst   = "first"
+	phaseEvents  = "events"
+	phasePerson  = "person"
+	phaseHeld    = "held"
+	phaseRead    = "read"
+)
+
+var phaseOrder = []string{phaseConnect, phaseTLS, phaseWait, phaseFirst, phaseEvents, phasePerson, phaseHeld, phaseRead}
+
+// A stretch is a part of an exchange with a name.
+type stretch struct {
+	name     string
+	from, to time.Time
+}
+
+// exactPhases are the phases of an exchange by the times of its frames. end is where an exchange
+// without an answer ends.
+func exactPhases(x *wire.Exchange, end time.Time) []Phase {
+	from := x.Request.Time
+	for _, h := range x.Heads {
+		if h.Dir == wire.Sent && h.Stream == x.Request.Stream && h.Time.Before(from) {
+			from = h.Time
+		}
+	}
+	if from.IsZero() {
+		return nil
+	}
+	if x.Response.Raw != nil {
+		end = x.Response.Time
+	}
+	return total(stretches(x, from, end), append(personTimes(x, end), heldTimes(x)...))
+}
+
+// stretches are the parts of an exchange, one behind the other, as HTTP or a pipe has them.
+func stretches(x *wire.Exchange, from, end time.Time) (all []stretch) {
+	at := from
+	add := func(name string, to time.Time) {
+		if to.After(end) {
+			to = end
+		}
+		if to.After(at) {
+			all = append(all, stretch{name, at, to})
+			at = to
+		}
+	}
+	head, message := firstHead(x), firstMessage(x)
+	if head != nil {
+		if t := head.HTTP.Timing; t != nil && at.Add(t.DNS+t.Connect+t.TLS).Before(head.Time) {
+			add(phaseConnect, at.Add(t.DNS+t.Connect))
+			add(phaseTLS, at.Add(t.TLS))
+		}
+		add(phaseWait, head.Time)
+	}
+	switch {
+	case message == nil && head == nil:
+		add(phaseWait, end)
+	case message == nil:
+		add(phaseRead, end)
+	case head == nil:
+		add(phaseWait, message.Time)
+	case message.Kind == wire.Body:
+		add(phaseRead, message.Time)
+	default:
+		add(phaseFirst, message.Time)
+	}
+	add(phaseEvents, end)
+	return all
+}
+
+// firstHead is the head of the first answer; that of a 202 is none.
+func firstHead(x *wire.Exchange) *wire.Frame {
+	for i, h := range x.Heads {
+		if h.Dir == wire.Received && h.HTTP != nil && h.HTTP.Status != http.StatusAccepted {
+			return &x.Heads[i]
+		}
+	}
+	return nil
+}
+
+// firstMessage is the first message that came for the request.
+func firstMessage(x *wire.Exchange) *wire.Frame {
+	for i, f := range x.Between {
+		if f.Dir != x.Request.Dir && f.Raw != nil && !x.Guessed(f) {
+			return &x.Between[i]
+		}
+	}
+	if x.Response.Raw != nil {
+		return &x.Response
+	}
+	return nil
+}
+
+// personTimes are the times in which the server waited for an answer to a request of its own,
+// or between two rounds.
+func personTimes(x *wire.Exchange, end time.Time) (all []stretch) {
+	open := map[string]int{}
+	round := -1
+	for _, f := range x.Between {
+		t := wire.ParseMessage(f.Raw).Traits()
+		switch {
+		case f.Dir != x.Request.Dir && t.Kind == wire.Request:
+			open[t.ID] = len(all)
+			all = append(all, stretch{phasePerson, f.Time, end})
+		case f.Dir != x.Request.Dir && t.Reply && t.More:
+			round = len(all)
+			all = append(all, stretch{phasePerson, f.Time, end})
+		case f.Dir == x.Request.Dir && t.Reply:
+			if i, asked := open[t.ID]; asked {
+				all[i].to = f.Time
+			}
+		case f.Dir == x.Request.Dir && t.Kind == wire.Request && round >= 0:
+			all[round].to, round = f.Time, -1
+		}
+	}
+	return all
+}
+
+// total adds the stretches of each name; where one of special is at the same time, that counts.
+func total(parts, special []stretch) (phases []Phase) {
+	sums := map[string]time.Duration{}
+	for _, p := range parts {
+		left := []stretch{p}
+		for _, s := range special {
+			var rest []stretch
+			for _, l := range left {
+				from, to := later(l.from, s.from), earlier(l.to, s.to)
+				if !to.After(from) {
+					rest = append(rest, l)
+					continue
+				}
+				sums[s.name] += to.Sub(from)
+				rest = append(rest, stretch{l.name, l.from, from}, stretch{l.name, to, l.to})
+			}
+			left = rest
+		}
+		for _, l := range left {
+			sums[l.name] += l.to.Sub(l.from)
+		}
+	}
+	for _, name := range phaseOrder {
+		if sums[name] > 0 {
+			phases = append(phases, Phase{name, sums[name].Seconds()})
+		}
+	}
+	return phases
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// endOf is where a row without an answer ends: now, while it waits.
+func (m maker) endOf(r *capture.Row) time.Time {
+	if m.v.waits(r) {
+		return later(m.now, r.LastFrame())
+	}
+	return r.LastFrame()
+}
+
+// isHold reports that a message was held, by a user or a rule.
+func isHold(f *wire.FaultFacts) bool {
+	return f.Action == "hold" || f.Action == "held" || f.Action == "edit"
+}
+
+// heldTimes are the times in which messages were held.
+func heldTimes(x *wire.Exchange) (all []stretch) { return nil }

@@ -1,0 +1,169 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/live"
+	"mcpc/internal/wire"
+)
+
+// How many rows a page has where the query does not say, and at most. A page of Talk has fewer:
+// the bodies of its rows are read.
+const (
+	someRows  = 200
+	mostRows  = 5000
+	mostTalks = 200
+)
+
+// The states of a Row. One that waits for nothing any more is done, also without an answer.
+const (
+	stateOpen   = "open"
+	stateAsking = "asking"
+	stateHeld   = "held"
+	stateDone   = "done"
+)
+
+// Rows returns a part of the rows that a query selects. It reads no bodies: the phases of a row
+// are the two that the listing knows, "wait" and "read".
+func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
+	page, keys, err := v.page(ctx, q, mostRows)
+	if err != nil {
+		return page, err
+	}
+	page.Rows = make([]Row, len(keys))
+	m := v.maker()
+	v.store.Look(keys, func(i int, r *capture.Row) { page.Rows[i] = m.row(keys[i], r) })
+	return page, nil
+}
+
+// page is a page without its rows, and their keys.
+func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, error) {
+	in, ok := q.query()
+	if !ok {
+		return Page{Rows: []Row{}}, nil, nil
+	}
+	found, err := v.store.Find(ctx, in)
+	if err != nil {
+		return Page{}, nil, err
+	}
+	count := q.Count
+	if count <= 0 {
+		count = someRows
+	}
+	total, from := len(found.Keys), q.From
+	if from < 0 {
+		from = max(0, total+from)
+	}
+	from = min(from, total)
+	to := min(total, from+min(count, most))
+	return Page{From: from, Total: total, Pending: found.Pending, Seq: found.Seq}, found.Keys[from:to], nil
+}
+
+// A maker makes Rows at one moment.
+type maker struct {
+	v    *Views
+	now  time.Time
+	held map[string]bool
+}
+
+func (v *Views) maker() maker {
+	m := maker{v: v, now: v.Now(), held: map[string]bool{}}
+	if v.Held != nil {
+		for _, h := range v.Held() {
+			m.held[h.Row] = true
+		}
+	}
+	return m
+}
+
+// row is a row as a document; r is nil where it is not kept any more.
+func (m maker) row(key live.Key, r *capture.Row) Row {
+	if r == nil {
+		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}
+	}
+	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(talkOf(r)), Client: r.Client(), Server: r.Server(), Target: r.Target,
+		Method: r.Method, Name: r.Name, ID: r.ID, Dir: r.Dir.String(), State: stateDone, Channel: r.Channel, Failed: r.Failed(),
+		Status: r.Status, Code: r.Code, Seconds: r.Duration.Seconds(), First: r.First.Seconds(), Sent: r.Sent, Received: r.Received,
+		Tokens: tokens(r.Size()), Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: r.Text, Again: r.Again}
+	if r.Within != nil {
+		out.Parent = live.KeyOf(r.Within).String()
+	}
+	if m.v.waits(r) {
+		out.State = stateOpen
+		out.Seconds = max(m.now.Sub(r.Time), r.Duration).Seconds()
+		out.Quiet = max(m.now.Sub(r.LastFrame()), 0).Seconds()
+		if asks(r) {
+			out.State = stateAsking
+		}
+	}
+	if m.held[out.Key] {
+		out.State = stateHeld
+	}
+	out.Phases = roughPhases(out)
+	if m.v.Marked != nil {
+		out.Mark, out.Note = m.v.Marked(out.Key)
+	}
+	return out
+}
+
+// waits reports that an answer may still come, or more on a stream.
+func (v *Views) waits(r *capture.Row) bool {
+	return !v.File && r.Open() && !r.Settled() && !r.RunOver()
+}
+
+// tokens is about how many tokens a model has for so many bytes, as capture.Group counts them.
+func tokens(bytes int64) int64 { return bytes / 4 }
+
+// notes are the Notes of a row as a text.
+func notes(r *capture.Row) string {
+	text := r.Notes.String()
+	if r.Cancel != nil && r.Cancel.Late {
+		text = strings.TrimSuffix("answered late, "+text, ", ")
+	}
+	return text
+}
+
+// roughPhases are those that need no frames.
+func roughPhases(r Row) []Phase {
+	switch {
+	case r.Seconds <= 0 || r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
+		return nil
+	case r.First <= 0 || r.First >= r.Seconds:
+		return []Phase{{phaseWait, r.Seconds}}
+	}
+	return []Phase{{phaseWait, r.First}, {phaseRead, r.Seconds - r.First}}
+}
+
+// asks reports that the server waits for an answer to a request of its own.
+func asks(r *capture.Row) bool {
+	return slices.ContainsFunc(questions(r), (*capture.Row).Open)
+}
+
+// questions are the requests of the server that belong to a row, or may.
+func questions(r *capture.Row) (all []*capture.Row) {
+	if r.Notes.Questions+r.Notes.Guessed == 0 {
+		return nil
+	}
+	for _, other := range rowsFrom(r) {
+		if other.Within == r && other.Dir == wire.Received {
+			if all = append(all, other); len(all) == r.Notes.Questions+r.Notes.Guessed {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// rowsFrom are the rows of a capture from one on.
+func rowsFrom(r *capture.Row) []*capture.Row {
+	rows := r.Capture().Rows()
+	i := r.Index - 1
+	if i < 0 || i >= len(rows) || rows[i] != r {
+		i = slices.Index(rows, r)
+	}
+	return rows[max(i, 0):]
+}

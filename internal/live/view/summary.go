@@ -1,0 +1,228 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// How many bytes of a message a Line has.
+const (
+	mostShort = 160 // of arguments and answers of a few words
+	mostLong  = 400 // of a log message or an error
+)
+
+// cut is the beginning of a text on one line, with a mark where it was longer.
+func cut(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// cutJSON is JSON on one line, cut as a text is.
+func cutJSON(raw []byte, most int) string {
+	const enough = 8
+	if len(raw) > enough*most { // blanks are left out of the beginning only
+		raw = raw[:enough*most]
+		return cut(string(raw), most)
+	}
+	return cut(string(jsonraw.Compact(raw)), most)
+}
+
+// requestText is a request in a few words: "call echo {"message":"hi"}", "tools/list".
+func requestText(m *wire.Message) string {
+	params, _ := m.ParamMembers()
+	switch m.Method {
+	case "tools/call":
+		text := "call " + cut(params.Text("name"), mostShort)
+		if arguments := params.Value("arguments"); arguments != nil {
+			text += " " + cutJSON(arguments, mostShort)
+		}
+		return text
+	case "prompts/get":
+		text := "prompts/get " + cut(params.Text("name"), mostShort)
+		if arguments := params.Value("arguments"); arguments != nil {
+			text += " " + cutJSON(arguments, mostShort)
+		}
+		return text
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		return m.Method + " " + cut(params.Text("uri"), mostShort)
+	case "initialize":
+		client, _ := jsonraw.Object(params.Value("clientInfo"))
+		return strings.TrimSpace("initialize " + cut(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort))
+	}
+	if cursor := params.Text("cursor"); cursor != "" {
+		return cut(m.Method, mostShort) + " from " + cut(cursor, 40)
+	}
+	return cut(m.Method, mostShort)
+}
+
+// questionText is what the server asks: `elicitation/create "Which repo?"`.
+func questionText(method string, params json.RawMessage) string {
+	members, _ := jsonraw.Object(params)
+	text := cut(method, mostShort)
+	message := members.Text("message")
+	if message == "" {
+		messages, _ := jsonraw.Array(members.Value("messages"))
+		if len(messages) > 0 {
+			last, _ := jsonraw.Object(messages[len(messages)-1])
+			content, _ := jsonraw.Object(last.Value("content"))
+			message = content.Text("text")
+		}
+	}
+	if message != "" {
+		text += ` "` + cut(message, mostShort) + `"`
+	}
+	if url := members.Text("url"); url != "" {
+		text += " " + cut(url, mostShort)
+	}
+	return text
+}
+
+// lists are the members that list methods return, and what one entry is called.
+var lists = map[string][2]string{"tools/list": {"tools", "tool"}, "prompts/list": {"prompts", "prompt"},
+	"resources/list": {"resources", "resource"}, "resources/templates/list": {"resourceTemplates", "template"}, "roots/list": {"roots", "root"}}
+
+// responseText is an answer in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool error: text".
+func responseText(method string, f wire.Frame) string {
+	m := wire.ParseMessage(f.Raw)
+	if m.Error != nil {
+		return fmt.Sprintf("error %d: %s", m.Error.Code, cut(m.Error.Message, mostLong))
+	}
+	result, err := m.ResultMembers()
+	switch {
+	case m.Result == nil:
+		return "no JSON-RPC response: " + cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+	case err != nil:
+		return "result " + cutJSON(m.Result, mostShort)
+	}
+	if m.Traits().More {
+		return "asks: " + inputRequests(result)
+	}
+	if list, ok := lists[method]; ok {
+		items, bad := m.ResultItems(list[0])
+		if bad != nil || items == nil {
+			return "a result without " + list[0]
+		}
+		text := english.Plural(len(items), list[1])
+		if next := result.Value("nextCursor"); next != nil && string(next) != "null" {
+			text += ", and more pages"
+		}
+		return text
+	}
+	switch method {
+	case "tools/call":
+		return toolResultText(result, m, f.Bytes())
+	case "initialize", "server/discover":
+		return serverText(result)
+	case "elicitation/create":
+		return strings.TrimSpace(cut(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort))
+	case "sampling/createMessage":
+		content, _ := jsonraw.Object(result.Value("content"))
+		return strings.TrimSpace(cut(result.Text("model"), mostShort) + ` "` + cut(content.Text("text"), mostShort) + `"`)
+	case "ping":
+		return "ok"
+	}
+	return "ok, " + sizeText(f.Bytes())
+}
+
+// inputRequests are what a result of a round asks for.
+func inputRequests(result jsonraw.Members) string {
+	requests, _ := jsonraw.Object(result.Value("inputRequests"))
+	var texts []string
+	for _, r := range requests {
+		request, _ := jsonraw.Object(r.Value)
+		texts = append(texts, questionText(request.Text("method"), request.Value("params")))
+	}
+	return cmp.Or(strings.Join(texts, ", "), "for input")
+}
+
+// toolResultText is the result of a tool in a few words.
+func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
+	blocks, _ := m.ResultItems("content")
+	first := ""
+	for _, raw := range blocks {
+		block, _ := jsonraw.Object(raw)
+		if first = block.Text("text"); first != "" {
+			break
+		}
+	}
+	if string(result.Value("isError")) == "true" {
+		return "tool error: " + cut(first, mostLong)
+	}
+	if items := itemsOf(result, first); items >= 0 {
+		return "ok, " + english.Plural(items, "item") + ", " + sizeText(bytes)
+	}
+	switch {
+	case len(blocks) > 1:
+		return "ok, " + english.Plural(len(blocks), "block") + ", " + sizeText(bytes)
+	case len(first) > 0 && len(first) <= mostShort:
+		return "ok: " + cut(first, mostShort)
+	}
+	return "ok, " + sizeText(bytes)
+}
+
+// itemsOf counts the items where a result is one list, or an object with one; -1 elsewhere.
+func itemsOf(result jsonraw.Members, text string) int {
+	const most = 1 << 20
+	value := result.Value("structuredContent")
+	if value == nil && len(text) <= most {
+		value = json.RawMessage(text)
+	}
+	if items, err := jsonraw.Array(value); err == nil {
+		return len(items)
+	}
+	members, err := jsonraw.Object(value)
+	if err != nil {
+		return -1
+	}
+	count := -1
+	for _, m := range members {
+		if items, err := jsonraw.Array(m.Value); err == nil {
+			if count >= 0 {
+				return -1
+			}
+			count = len(items)
+		}
+	}
+	return count
+}
+
+// serverText is what a server says of itself.
+func serverText(result jsonraw.Members) string {
+	info := result.Value("serverInfo")
+	if info == nil {
+		info = jsonraw.First(result.Value("_meta"), "io.modelcontextprotocol/serverInfo")
+	}
+	server, _ := jsonraw.Object(info)
+	parts := []string{strings.TrimSpace("ok " + cut(server.Text("name")+" "+server.Text("version"), mostShort))}
+	if revision := result.Text("protocolVersion"); revision != "" {
+		parts = append(parts, "protocol "+cut(revision, 40))
+	}
+	capabilities, _ := jsonraw.Object(result.Value("capabilities"))
+	for _, c := range capabilities {
+		parts = append(parts, cut(c.Name, 40))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sizeText is "123 bytes", of more than a kilobyte "31 kB ~8k tokens".
+func sizeText(n int) string {
+	text := term.Size(n)
+	if n >= 1000 {
+		text += " ~" + term.Scaled(tokens(int64(n)), "k", "M", "G") + " tokens"
+	}
+	return text
+}

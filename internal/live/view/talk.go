@@ -1,0 +1,352 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// The kinds of a Line.
+const (
+	lineRequest      = "request"
+	lineResponse     = "response"
+	lineProgress     = "progress"
+	lineLog          = "log"
+	lineQuestion     = "question"
+	lineAnswer       = "answer"
+	lineNotification = "notification"
+	lineRound        = "round"
+	lineCut          = "cut"
+	lineResumed      = "resumed"
+	lineCancelled    = "cancelled"
+	lineHeld         = "held"
+	lineRemark       = "remark"
+)
+
+const (
+	levelWarning = "warning"
+	levelError   = "error"
+)
+
+// mostLines is how many lines a Block has.
+const mostLines = 200
+
+// Talk returns a part of the rows that a query selects with the lines of each. It reads their
+// bodies, so a part has at most 200.
+func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
+	page, keys, err := v.page(ctx, q, mostTalks)
+	if err != nil {
+		return nil, page, err
+	}
+	blocks := make([]Block, len(keys))
+	page.Rows = make([]Row, len(keys))
+	m := v.maker()
+	v.store.Look(keys, func(i int, r *capture.Row) {
+		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
+		if r != nil {
+			if x, err := r.Exchange(); err != nil {
+				blocks[i].Lines = []Line{{Time: r.Time, Kind: lineRemark, Text: err.Error(), Level: levelError}}
+			} else if x != nil {
+				blocks[i].Lines = linesOf(r, x)
+				blocks[i].Row.Phases = exactPhases(x, m.endOf(r))
+			}
+		}
+		page.Rows[i] = blocks[i].Row
+	})
+	return blocks, page, nil
+}
+
+// A liner writes the lines of an exchange.
+type liner struct {
+	r     *capture.Row
+	x     *wire.Exchange
+	lines []Line
+	// progress is the index of the line of all progress notifications, -1 where there is none.
+	progress int
+	rounds   int
+	asked    map[string]time.Time
+	story    *story
+}
+
+// linesOf are the lines of an exchange in the order in which its frames crossed.
+func linesOf(r *capture.Row, x *wire.Exchange) []Line {
+	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: storyOf(x)}
+	for _, f := range inOrder(x) {
+		switch {
+		case f.Kind == wire.Head || f.Kind == wire.Closed:
+			l.stream(f)
+		case f.Kind == wire.Stderr:
+		case f.Kind == wire.Fault:
+			l.fault(f)
+		case f.Kind == wire.Noise:
+			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "not JSON-RPC: " + cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)})
+		case len(bytes.TrimSpace(f.Raw)) == 0: // an event that only has an id
+		default:
+			l.message(f)
+		}
+	}
+	l.ending()
+	if more := len(l.lines) - mostLines; more > 0 {
+		remark := Line{Kind: lineRemark, Time: l.lines[mostLines/2].Time, Text: "more lines are left out", Times: more}
+		l.lines = slices.Concat(l.lines[:mostLines/2], []Line{remark}, l.lines[len(l.lines)-mostLines/2:])
+	}
+	return l.lines
+}
+
+// inOrder are the frames of an exchange that a reader wants to see, as they crossed.
+func inOrder(x *wire.Exchange) []wire.Frame {
+	all := slices.Concat([]wire.Frame{x.Request}, x.Between, x.Beside, []wire.Frame{x.Response})
+	for _, h := range x.Heads {
+		if h.HTTP.Field(lastEventID) != "" {
+			all = append(all, h)
+		}
+	}
+	all = slices.DeleteFunc(all, func(f wire.Frame) bool { return f.Time.IsZero() })
+	slices.SortStableFunc(all, func(a, b wire.Frame) int {
+		if c := a.Time.Compare(b.Time); c != 0 {
+			return c
+		}
+		return int(a.Seq) - int(b.Seq)
+	})
+	return all
+}
+
+func (l *liner) add(line Line) {
+	if line.Times == 0 {
+		line.Times = 1
+	}
+	if n := len(l.lines); n > 0 {
+		if last := &l.lines[n-1]; last.Kind == line.Kind && last.Text == line.Text && last.Dir == line.Dir {
+			last.Times += line.Times
+			return
+		}
+	}
+	l.lines = append(l.lines, line)
+}
+
+// message writes the line of a message.
+func (l *liner) message(f wire.Frame) {
+	m := wire.ParseMessage(f.Raw)
+	line := Line{Dir: f.Dir.String(), Time: f.Time}
+	own, reply := f.Dir == l.x.Request.Dir, m.Traits().Reply
+	switch {
+	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
+		line.Kind, line.Text = lineRequest, requestText(m)
+		if f.Dir == wire.Received {
+			line.Text = questionText(m.Method, m.Params)
+		}
+	case f.Seq == l.x.Response.Seq && l.x.Response.Raw != nil:
+		line.Kind, line.Text = lineResponse, responseText(l.r.Method, f)
+		if l.r.Failed() {
+			line.Level = levelError
+			line.Text += wrongText(l.r)
+		}
+	case m.Kind == wire.Notification:
+		l.notification(line, m)
+		return
+	case m.Kind == wire.Request && own:
+		l.again(&line, m)
+	case m.Kind == wire.Request:
+		line.Kind, line.Text = lineQuestion, "asks: "+questionText(m.Method, m.Params)
+		l.asked[m.Traits().ID] = f.Time
+	case reply && own:
+		l.answer(&line, m, f)
+	case reply && m.Traits().More:
+		l.rounds++
+		line.Kind, line.Text = lineRound, responseText(l.r.Method, f)
+		l.asked[""] = f.Time
+	case reply:
+		line.Kind, line.Level, line.Text = lineRemark, levelWarning, "a second answer: "+responseText(l.r.Method, f)
+	default:
+		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+	}
+	if l.x.Guessed(f) {
+		line.Text += " (perhaps of another request)"
+	}
+	l.add(line)
+}
+
+// again writes a request that was sent once more: of the next round, or as it was.
+func (l *liner) again(line *Line, m *wire.Message) {
+	since, asked := l.asked[""]
+	if !asked {
+		line.Kind, line.Text = lineRemark, "sent again"
+		return
+	}
+	delete(l.asked, "")
+	line.Kind, line.Text = lineRound, "answered"
+	params, _ := m.ParamMembers()
+	if responses := params.Value("inputResponses"); responses != nil {
+		line.Text += " " + cutJSON(responses, mostShort)
+	}
+	line.Text += " after " + term.Duration(line.Time.Sub(since))
+}
+
+// answer writes an answer to what the server asked.
+func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
+	line.Kind = lineAnswer
+	who := "the client"
+	if f.Dir == wire.Received {
+		who = "the server"
+	}
+	line.Text = "answered by " + who
+	if since, ok := l.asked[m.Traits().ID]; ok {
+		line.Text += " after " + term.Duration(f.Time.Sub(since))
+		delete(l.asked, m.Traits().ID)
+	}
+	switch {
+	case m.Error != nil:
+		line.Text, line.Level = line.Text+": "+responseText("", f), levelWarning
+	default:
+		result, _ := m.ResultMembers()
+		text := result.Text("action")
+		if content := result.Value("content"); content != nil {
+			text = strings.TrimSpace(text + " " + cutJSON(content, mostShort))
+		}
+		if text == "" {
+			text = cutJSON(m.Result, mostShort)
+		}
+		line.Text += ": " + text
+	}
+}
+
+// notification writes what one side told the other.
+func (l *liner) notification(line Line, m *wire.Message) {
+	params, _ := m.ParamMembers()
+	line.Kind = lineNotification
+	switch m.Method {
+	case "notifications/progress":
+		l.progressed(line, params)
+		return
+	case "notifications/cancelled":
+		line.Kind, line.Text, line.Level = lineCancelled, l.cancelText(), levelWarning
+	case "notifications/message":
+		data, _ := params.Get("data")
+		level := params.Text("level")
+		line.Kind, line.Text = lineLog, cut(term.LogText(data), mostLong)
+		if logger := params.Text("logger"); logger != "" {
+			line.Text = cut(logger, mostShort) + ": " + line.Text
+		}
+		if level != "" {
+			line.Text = "[" + cut(level, 40) + "] " + line.Text
+		}
+		line.Level = levels[level]
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+		line.Text = strings.TrimPrefix(m.Method, "notifications/")
+		if list := strings.TrimSuffix(line.Text, "_changed"); !listFollows(l.r, list, line.Time) {
+			line.Text, line.Level = line.Text+": no "+list+" followed", levelWarning
+		}
+	default:
+		line.Text = strings.TrimPrefix(cut(m.Method, mostShort), "notifications/")
+		if uri := params.Text("uri"); uri != "" {
+			line.Text += " " + cut(uri, mostShort)
+		}
+	}
+	l.add(line)
+}
+
+// levels are those of a Line for the levels of log messages.
+var levels = map[string]string{"warning": levelWarning, "error": levelError, "critical": levelError, "alert": levelError, "emergency": levelError}
+
+// progressed writes all progress as one line, where the last came.
+func (l *liner) progressed(line Line, params jsonraw.Members) {
+	line.Kind, line.Times = lineProgress, 1
+	line.Text = cut(string(params.Value("progress")), 40)
+	if total := params.Value("total"); total != nil {
+		line.Text += "/" + cut(string(total), 40)
+	}
+	if message := params.Text("message"); message != "" {
+		line.Text += ` "` + cut(message, mostShort) + `"`
+	}
+	if l.progress >= 0 {
+		line.Times += l.lines[l.progress].Times
+		l.lines = slices.Delete(l.lines, l.progress, l.progress+1)
+	}
+	l.progress = len(l.lines)
+	l.lines = append(l.lines, line)
+}
+
+// listFollows reports a request for a list in the conversation of a row after a time.
+func listFollows(r *capture.Row, method string, after time.Time) bool {
+	for _, other := range r.Capture().Rows() {
+		if other.Method == method && other.Dir == wire.Sent && talkOf(other) == talkOf(r) && other.Time.After(after) {
+			return true
+		}
+	}
+	return false
+}
+
+// cancelText says which side cancelled, why, when, and whether an answer came after all.
+func (l *liner) cancelText() string { return cancelText(l.r) }
+
+func cancelText(r *capture.Row) string {
+	c := r.Cancel
+	if c == nil {
+		return "cancelled"
+	}
+	text := "cancelled by the " + c.Who() + " after " + term.Duration(c.After)
+	if c.Why != "" {
+		text += ": " + cut(c.Why, mostLong)
+	}
+	if c.Late {
+		text += "; the answer came too late"
+	}
+	return text
+}
+
+// fault writes what a rule, or the user, did to a message.
+func (l *liner) fault(f wire.Frame) {
+	line := Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "a fault rule took effect"}
+	if f.Fault != nil {
+		line.Text = "fault: " + cut(f.Fault.Action, mostShort)
+		if f.Fault.Text != "" {
+			line.Text += ": " + cut(f.Fault.Text, mostShort)
+		}
+		if isHold(f.Fault) {
+			line.Kind, line.Dir = lineHeld, f.Dir.String()
+			line.Text = strings.TrimPrefix(line.Text, "fault: ")
+		}
+	}
+	l.add(line)
+}
+
+// wrongText says what is wrong with an answer that is none.
+func wrongText(r *capture.Row) string {
+	if r.Channel != string(wire.BadResponse) && r.Channel != string(wire.OutputInvalid) {
+		return ""
+	}
+	text := ", " + strings.ReplaceAll(r.Channel, "_", " ")
+	for _, f := range r.Findings {
+		return text + ": " + cut(failure.Finding(term.Style{}, f), mostShort)
+	}
+	return text
+}
+
+// ending writes how a row without an answer ended.
+func (l *liner) ending() {
+	r := l.r
+	said := func(kind string) bool {
+		return slices.ContainsFunc(l.lines, func(x Line) bool { return x.Kind == kind })
+	}
+	line := Line{Time: r.LastFrame(), Kind: lineRemark, Level: levelError}
+	switch {
+	case r.Cancel != nil && !said(lineCancelled):
+		line.Kind, line.Level, line.Time, line.Text = lineCancelled, levelWarning, r.Time.Add(r.Cancel.After), cancelText(r)
+	case l.x.Response.Raw != nil || r.Apart || r.Open() || r.Cancel != nil:
+		return
+	default:
+		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
+		if r.Text != "" {
+			line.Text += ": " + cut(r.Text, mostLong)
+		}
+	}
+	l.add(line)
+}

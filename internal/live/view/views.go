@@ -1,0 +1,150 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/live"
+)
+
+// A Store is what Views read; a *live.Store is one. Its methods must not be called while it calls
+// back.
+type Store interface {
+	Find(ctx context.Context, q live.Query) (live.Found, error)
+	Look(keys []live.Key, look func(i int, r *capture.Row))
+	Each(q live.Query, look func(r *capture.Row) bool) error
+	Conversations() []live.Conversation
+	Status() live.Status
+	Wait(ctx context.Context, after uint64) uint64
+}
+
+// Options are what Views need beside a Store. All but Now may be left out.
+type Options struct {
+	Now func() time.Time
+	// Title names what is shown: "all recordings", a file.
+	Title string
+	// File is set where nothing more comes.
+	File bool
+	// Findings judges the conversation of an exchange by the rules of mcpc check. It is called
+	// while the Store calls back.
+	Findings func(*capture.Row) ([]Finding, error)
+	// Words are those that a filter may ask for with "finding:".
+	Words []string
+	// Held and Questions are those of the Actor, Intercepting whether it holds messages.
+	Held         func() []Held
+	Questions    func() []Question
+	Intercepting func() bool
+	// Marked reports the mark and the note that the user gave a row.
+	Marked func(key string) (marked bool, note string)
+}
+
+// Views make documents of the rows of a Store. Several goroutines may use them.
+type Views struct {
+	store Store
+	Options
+	lists *listings
+}
+
+// New makes Views over a Store.
+func New(s Store, o Options) *Views { return &Views{store: s, Options: o, lists: newListings()} }
+
+// Status is that of the store, and what waits for the user.
+func (v *Views) Status() Status {
+	s := Status{Status: v.store.Status(), Title: v.Title, File: v.File}
+	if v.Held != nil {
+		s.Held = len(v.Held())
+	}
+	if v.Questions != nil {
+		s.Questions = len(v.Questions())
+	}
+	s.Intercept = v.Intercepting != nil && v.Intercepting()
+	return s
+}
+
+// Wait waits until there is a change after one, and returns the number of the last.
+func (v *Views) Wait(ctx context.Context, after uint64) uint64 { return v.store.Wait(ctx, after) }
+
+// Conversations returns those of the store.
+func (v *Views) Conversations() []Conversation {
+	all := v.store.Conversations()
+	out := make([]Conversation, len(all))
+	for i, c := range all {
+		out[i] = Conversation{ID: talkID(c.Talk), Client: c.Client, Server: c.Server, Target: c.Target, By: c.By, Revision: c.Revision,
+			Began: c.Began, Last: c.Last, Rows: c.Rows, Open: c.Open, Failed: c.Failed, Live: !c.Over && !v.File, First: c.First}
+	}
+	return out
+}
+
+// talkID is the id of a conversation in documents: "42.1", in a file "-1.1".
+func talkID(t live.Talk) string { return fmt.Sprintf("%d.%d", t.Run, t.Conn) }
+
+// talkOf is the conversation of a row.
+func talkOf(r *capture.Row) live.Talk {
+	return live.Talk{Run: cmp.Or(r.Run, -(r.RunIndex() + 1)), Conn: r.Conn}
+}
+
+// twoNumbers reads "42.3"; of "3" the first is 0.
+func twoNumbers(text string) (a, b int, ok bool) {
+	first, second, both := strings.Cut(text, ".")
+	if !both {
+		first, second = "0", first
+	}
+	a, errA := strconv.Atoi(first)
+	b, errB := strconv.Atoi(second)
+	return a, b, errA == nil && errB == nil
+}
+
+// keyOf reads what live.Key.String writes.
+func keyOf(text string) (live.Key, bool) {
+	run, index, ok := twoNumbers(text)
+	return live.Key{Run: run, Index: index}, ok
+}
+
+// query is that of the store. ok is false where it names a conversation or rows that cannot be.
+func (q Query) query() (out live.Query, ok bool) {
+	out = live.Query{Filter: q.Filter, Sort: q.Sort}
+	if q.Talk != "" {
+		if out.Talk.Run, out.Talk.Conn, ok = twoNumbers(q.Talk); !ok {
+			return out, false
+		}
+	}
+	if q.Only != nil {
+		out.Only = make([]live.Key, 0, len(q.Only))
+		for _, text := range q.Only {
+			if key, ok := keyOf(text); ok {
+				out.Only = append(out.Only, key)
+			}
+		}
+	}
+	return out, true
+}
+
+// each calls look with all rows of a query, oldest first.
+func (v *Views) each(q Query, look func(r *capture.Row) bool) error {
+	in, ok := q.query()
+	if !ok {
+		return ErrGone
+	}
+	in.Sort = ""
+	return v.store.Each(in, look)
+}
+
+// one calls look with the row of a key.
+func (v *Views) one(text string, look func(r *capture.Row) error) error {
+	key, ok := keyOf(text)
+	if !ok {
+		return ErrGone
+	}
+	err := ErrGone
+	v.store.Look([]live.Key{key}, func(_ int, r *capture.Row) {
+		if r != nil {
+			err = look(r)
+		}
+	})
+	return err
+}
