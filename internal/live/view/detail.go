@@ -57,7 +57,7 @@ func (v *Views) detail(r *capture.Row) (Detail, error) {
 	if x != nil {
 		d.Row.Phases = exactPhases(x, m.endOf(r))
 		d.Lines = linesOf(r, x)
-		d.Cut = storyOf(x).text(r.Apart)
+		d.Cut = storyOf(x).text(r.Apart, v.waits(r))
 		d.Why = why(d.Row, x)
 		d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
 		v.addSchemas(&d, r, x)

@@ -81,6 +81,9 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 }
 
 func closedBy(f wire.Frame) string {
+	if f.Close.How == "exit" || f.Close.How == "signal" {
+		return "by the exit of the server"
+	}
 	if f.Close.By == wire.Sent {
 		return "by the client"
 	}
@@ -106,8 +109,9 @@ func (c *cutting) lost() string {
 	return fmt.Sprintf("it asked from %s, so events may come twice", cut(c.from, 60))
 }
 
-// text is one sentence about the cuts of an exchange, "" where there were none.
-func (s *story) text(stream bool) string {
+// text is one sentence about the cuts of an exchange or of a stream of its own, "" where there
+// were none. waits is set where the client may still take up the stream again.
+func (s *story) text(stream, waits bool) string {
 	if len(s.cuts) == 0 {
 		return ""
 	}
@@ -122,6 +126,9 @@ func (s *story) text(stream bool) string {
 			text += " from " + cut(c.from, 60)
 		}
 		return text + "; " + english.Plural(c.events, "event") + " came; " + s.missing(c, stream)
+	}
+	if waits && c.last != "" {
+		return text + "; not resumed yet: else " + s.never(c, stream)
 	}
 	return text + "; never resumed: " + s.never(c, stream)
 }

@@ -34,8 +34,14 @@ func groupText(one asked, others []time.Duration) string {
 // leastExplained is how long an exchange takes whose time is worth a sentence.
 const leastExplained = time.Millisecond
 
-// why says in one sentence where most of the time went.
+// why says in one sentence where most of the time went, or since when nothing came.
 func why(r Row, x *wire.Exchange) string {
+	switch r.State {
+	case stateOpen:
+		return "open for " + term.Duration(seconds(r.Seconds)) + "; the last message came or went " + term.Duration(seconds(r.Quiet)) + " ago"
+	case stateAsking:
+		return "open for " + term.Duration(seconds(r.Seconds)) + "; the server waits for an answer to what it asked"
+	}
 	var largest Phase
 	sum := 0.0
 	for _, p := range r.Phases {
@@ -73,6 +79,9 @@ func why(r Row, x *wire.Exchange) string {
 		return text + "waiting for an answer to what the server asked"
 	case phaseHeld:
 		return text + "held by mcpc"
+	}
+	if x.Response.Raw == nil {
+		return text + "after the server's first byte"
 	}
 	return text + "reading the answer of " + term.Size(r.Received)
 }
