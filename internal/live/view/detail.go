@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -56,7 +55,7 @@ func (v *Views) detail(r *capture.Row) (Detail, error) {
 	}
 	if x != nil {
 		d.Row.Phases = exactPhases(x, m.endOf(r))
-		d.Lines = linesOf(r, x)
+		d.Lines = linesOf(r, x, v.waits(r))
 		d.Cut = storyOf(x).text(r.Apart, v.waits(r))
 		d.Why = why(d.Row, x)
 		d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
@@ -279,12 +278,4 @@ func (v *Views) compareWithOthers(d *Detail, one asked) error {
 		d.Group = groupText(one, others)
 	}
 	return err
-}
-
-// rawOrNil is nil for JSON that is not there.
-func rawOrNil(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return nil
-	}
-	return raw
 }

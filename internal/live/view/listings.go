@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
@@ -18,6 +19,7 @@ type listings struct {
 	mu    sync.Mutex
 	pages map[live.Key]*listed
 	tools map[string]*definition
+	heard map[live.Key]heard
 }
 
 // A listed is one page of tools.
@@ -41,7 +43,7 @@ const usable = "usable"
 const mostPages = 20_000
 
 func newListings() *listings {
-	return &listings{pages: map[live.Key]*listed{}, tools: map[string]*definition{}}
+	return &listings{pages: map[live.Key]*listed{}, tools: map[string]*definition{}, heard: map[live.Key]heard{}}
 }
 
 // page is what a tools/list returned; nil where it returned no list.
@@ -125,3 +127,35 @@ func (l *listings) tool(call *capture.Row) (best *definition) {
 }
 
 const toolsList = "tools/list"
+
+// A heard is when a row's server said last that its tools changed, and how much of the row was
+// searched for that.
+type heard struct {
+	size int64
+	at   time.Time
+}
+
+// changedAt is when the messages of a row said last that the tools changed; zero where none did.
+func (l *listings) changedAt(r *capture.Row) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := live.KeyOf(r)
+	if h, ok := l.heard[key]; ok && h.size == r.Size() {
+		return h.at
+	}
+	h := heard{size: r.Size()}
+	holds := func(raw []byte) bool { return bytes.Contains(raw, []byte("list_changed")) }
+	if found, err := r.AnyText(holds, holds); err == nil && found {
+		_ = r.EachFrame(func(f wire.Frame) error {
+			if holds(f.Raw) && wire.ParseMessage(f.Raw).Method == "notifications/tools/list_changed" {
+				h.at = f.Time
+			}
+			return nil
+		})
+	}
+	if len(l.heard) >= mostPages {
+		clear(l.heard)
+	}
+	l.heard[key] = h
+	return h.at
+}

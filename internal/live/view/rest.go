@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-func (v *Views) Tools(ctx context.Context, q Query) ([]Tool, error)     { return []Tool{}, nil }
 func (v *Views) Streams(ctx context.Context, q Query) ([]Stream, error) { return []Stream{}, nil }
 func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) { return []Secret{}, nil }
 func (v *Views) Lanes(ctx context.Context, q Query, from, to time.Time) ([]Lane, error) {

@@ -55,7 +55,7 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 			if x, err := r.Exchange(); err != nil {
 				blocks[i].Lines = []Line{{Time: r.Time, Kind: lineRemark, Text: err.Error(), Level: levelError}}
 			} else if x != nil {
-				blocks[i].Lines = linesOf(r, x)
+				blocks[i].Lines = linesOf(r, x, m.v.waits(r))
 				blocks[i].Row.Phases = exactPhases(x, m.endOf(r))
 			}
 		}
@@ -77,7 +77,7 @@ type liner struct {
 }
 
 // linesOf are the lines of an exchange in the order in which its frames crossed.
-func linesOf(r *capture.Row, x *wire.Exchange) []Line {
+func linesOf(r *capture.Row, x *wire.Exchange, waits bool) []Line {
 	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: storyOf(x)}
 	for _, f := range inOrder(x) {
 		switch {
@@ -93,7 +93,7 @@ func linesOf(r *capture.Row, x *wire.Exchange) []Line {
 			l.message(f)
 		}
 	}
-	l.ending()
+	l.ending(waits)
 	if more := len(l.lines) - mostLines; more > 0 {
 		remark := Line{Kind: lineRemark, Time: l.lines[mostLines/2].Time, Text: "more lines are left out", Times: more}
 		l.lines = slices.Concat(l.lines[:mostLines/2], []Line{remark}, l.lines[len(l.lines)-mostLines/2:])
@@ -331,7 +331,7 @@ func wrongText(r *capture.Row) string {
 }
 
 // ending writes how a row without an answer ended.
-func (l *liner) ending() {
+func (l *liner) ending(waits bool) {
 	r := l.r
 	said := func(kind string) bool {
 		return slices.ContainsFunc(l.lines, func(x Line) bool { return x.Kind == kind })
@@ -340,8 +340,10 @@ func (l *liner) ending() {
 	switch {
 	case r.Cancel != nil && !said(lineCancelled):
 		line.Kind, line.Level, line.Time, line.Text = lineCancelled, levelWarning, r.Time.Add(r.Cancel.After), cancelText(r)
-	case l.x.Response.Raw != nil || r.Apart || r.Open() || r.Cancel != nil:
+	case l.x.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
 		return
+	case r.Open():
+		line.Level, line.Text = levelWarning, "no answer was recorded"
 	default:
 		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
 		if r.Text != "" {

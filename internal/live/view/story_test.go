@@ -1,0 +1,126 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+
+	"mcpc/internal/live/view"
+)
+
+const slowCall = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"n":3},"_meta":{"progressToken":"p"}}}`
+
+// stories are captures of one call, and what its Detail says.
+var stories = []struct{ name, capture, cut, why string }{
+	{"resumed", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+21 < 3 #k3-1
+30 < 3 #k3-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"total":3}}
+100 < 3 cut unexpected EOF
+300 > 4 GET k3-2
+310 < 4 200 text/event-stream
+320 < 4 #k3-3 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2,"total":3,"message":"page 2"}}
+400 < 4 #k3-4 {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
+401 < 4 end
+`, "cut by the server after event k3-2; resumed 200 ms later from k3-2; 2 events came; nothing lost",
+		"370 ms of 400 ms after the server's first message, while 2 messages came before the answer"},
+	{"never resumed", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 #k4-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+100 < 3 cut unexpected EOF
+`, "cut by the server after event k4-2; never resumed: the answer and anything after k4-2 are lost",
+		"70 ms of 100 ms after the server's first message, while 1 message came before the answer"},
+	{"no ids", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+100 < 3 cut unexpected EOF
+`, "cut by the server; never resumed: the answer is lost", "80 ms of 100 ms after the server's first byte"},
+	{"ended early", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 #k4-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+100 < 3 end
+`, "cut by the server after event k4-2; not resumed yet: else the answer and anything after k4-2 are lost",
+		"open for 3600 s; the last message came or went 3600 s ago"},
+	{"slow server", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+2100 < 3 200 application/json
+2200 < 3 {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
+2200 < 3 end
+`, "", "2.1 s of 2.2 s waiting for the server's first byte"},
+	{"slow pipe", `
+0 > ` + slowCall + `
+10 ! warming up
+2100 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
+`, "", "2.1 s of 2.1 s waiting for the server's first message"},
+	{"asked", `
+0 > ` + slowCall + `
+100 < {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which repo?","requestedSchema":{"type":"object","properties":{}}}}
+740 > {"jsonrpc":"2.0","id":"q","result":{"action":"accept","content":{"repo":"x"}}}
+800 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
+`, "", "640 ms of 800 ms waiting for an answer to what the server asked"},
+	{"rounds", `
+0 > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{}}}
+100 < {"jsonrpc":"2.0","id":4,"result":{"resultType":"input_required","requestState":"s1","inputRequests":{"repo":{"method":"elicitation/create","params":{"message":"Which repo?"}}}}}
+740 > {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"slow","arguments":{},"requestState":"s1","inputResponses":{"repo":{"action":"accept"}}}}
+800 < {"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"done"}]}}
+`, "", "640 ms of 800 ms waiting for an answer to what the server asked"},
+	{"cancelled late", `
+0 > ` + slowCall + `
+5000 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4,"reason":"the user was tired"}}
+7000 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
+`, "", "7 s of 7 s waiting for the server's first message"},
+	{"logs", `
+0 > ` + slowCall + `
+1 < {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"db","data":"slow query"}}
+2 < {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"db","data":"slow query"}}
+3 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+4 < {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":{"a":1}}}
+5 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2}}
+6 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+7 < {"jsonrpc":"2.0","id":4,"result":{"isError":true,"content":[{"type":"text","text":"no\u001b[31m such\nrow"}]}}
+`, "", "4 ms of 7 ms after the server's first message, while 6 messages came before the answer"},
+	{"died", `
+0 > ` + slowCall + `
+10 ! panic: out of memory
+20 < exit exit status 2
+end
+`, "cut by the exit of the server; never resumed: the answer is lost", "20 ms of 20 ms waiting for the server's first message"},
+	{"open", `
+0 > ` + slowCall + `
+10 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+`, "", "open for 3600 s; the last message came or went 3600 s ago"},
+	{"asking", `
+0 > ` + slowCall + `
+100 < {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which repo?","requestedSchema":{"type":"object","properties":{}}}}
+`, "", "open for 3600 s; the server waits for an answer to what it asked"},
+}
+
+func TestStoriesOfACall(t *testing.T) {
+	var all strings.Builder
+	for _, c := range stories {
+		v := views(t, made(t, c.capture), view.Options{})
+		blocks, _, err := v.Talk(t.Context(), view.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.WriteString("# " + c.name + "\n" + talkText(blocks))
+		d, err := v.Detail(t.Context(), blocks[0].Row.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Cut != c.cut {
+			t.Errorf("%s: cut is\n%q, not\n%q", c.name, d.Cut, c.cut)
+		}
+		if d.Why != c.why {
+			t.Errorf("%s: why is\n%q, not\n%q", c.name, d.Why, c.why)
+		}
+	}
+	golden(t, "stories.txt", all.String())
+}

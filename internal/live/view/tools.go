@@ -1,0 +1,325 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/diff"
+	"mcpc/internal/live"
+	"mcpc/internal/wire"
+)
+
+// Tools returns the tools that the servers of some rows listed, and those that were called
+// without that. The calls are those that the query selects; the lists are all of its
+// conversation.
+func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
+	t := &toolTable{v: v, servers: map[string]*serverTools{}}
+	var lists, heard []live.Key
+	err := v.each(Query{Talk: q.Talk}, func(r *capture.Row) bool {
+		switch {
+		case r.Method == toolsList && r.Dir == wire.Sent && !r.Open():
+			lists = append(lists, live.KeyOf(r))
+		case r.Apart || r.Notes.Notifications > 0:
+			heard = append(heard, live.KeyOf(r))
+		}
+		return true
+	})
+	if err == nil {
+		err = v.each(q, func(r *capture.Row) bool { t.called(r); return true })
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.store.Look(lists, func(_ int, r *capture.Row) {
+		if r != nil {
+			t.listed(r)
+		}
+	})
+	v.store.Look(heard[max(0, len(heard)-mostHeard):], func(_ int, r *capture.Row) {
+		if r != nil {
+			t.heard(r)
+		}
+	})
+	out := t.documents()
+	t.addErrors(out)
+	return out, nil
+}
+
+// mostHeard is how many rows are searched for changes of a list.
+const mostHeard = 500
+
+// A toolTable gathers what is known of tools, by the target of their server.
+type toolTable struct {
+	v       *Views
+	servers map[string]*serverTools
+}
+
+type serverTools struct {
+	target, name string
+	// clients are the last listings that each client fetched.
+	clients map[string]*listing
+	tools   map[string]*toolFacts
+	stats   capture.Stats
+}
+
+// A listing is the pages of one list, in the order in which a client fetched them.
+type listing struct {
+	talk   live.Talk
+	client string
+	at     time.Time
+	pages  []*listed
+	// changed is when the server said afterwards that the list changed.
+	changed time.Time
+}
+
+// toolFacts are what is known of one tool. page is where it stood in the last listing that had
+// it, of how many.
+type toolFacts struct {
+	first, last    *definition
+	page, of       int
+	more           bool
+	called, failed int
+	lastRow        *live.Key
+	lastFailed     *live.Key
+}
+
+func (t *toolTable) server(r *capture.Row) *serverTools {
+	s := t.servers[r.Target]
+	if s == nil {
+		s = &serverTools{target: r.Target, clients: map[string]*listing{}, tools: map[string]*toolFacts{}}
+		t.servers[r.Target] = s
+	}
+	s.name = cmp.Or(r.Server(), s.name, r.Target)
+	return s
+}
+
+func (s *serverTools) tool(name string) *toolFacts {
+	if s.tools[name] == nil {
+		s.tools[name] = &toolFacts{}
+	}
+	return s.tools[name]
+}
+
+// called notes a call.
+func (t *toolTable) called(r *capture.Row) {
+	if r.Method != "tools/call" || r.Dir != wire.Sent {
+		return
+	}
+	s := t.server(r)
+	f := s.tool(r.Name)
+	key := live.KeyOf(r)
+	f.called++
+	f.lastRow = &key
+	if r.Failed() {
+		f.failed++
+		f.lastFailed = &key
+	}
+	s.stats.Add(r)
+}
+
+// clientOf is how a client is named in a sentence.
+func clientOf(r *capture.Row) string { return cmp.Or(r.ClientName(), "the client") }
+
+// listed notes a page of tools.
+func (t *toolTable) listed(r *capture.Row) {
+	p := t.v.lists.page(r)
+	if p == nil {
+		return
+	}
+	s, client := t.server(r), clientOf(r)
+	l := s.clients[client]
+	if l == nil || p.cursor == "" || l.talk != talkOf(r) {
+		l = &listing{talk: talkOf(r), client: client}
+		s.clients[client] = l
+	}
+	l.at, l.changed = r.Time, time.Time{}
+	l.pages = append(l.pages, p)
+	for _, d := range p.tools {
+		f := s.tool(d.Name)
+		if f.first == nil {
+			f.first = d
+		}
+		f.last, f.page = d, len(l.pages)
+	}
+	for _, page := range l.pages {
+		for _, d := range page.tools {
+			f := s.tool(d.Name)
+			f.of, f.more = len(l.pages), p.next != ""
+		}
+	}
+}
+
+// heard notes that a server said that its tools changed.
+func (t *toolTable) heard(r *capture.Row) {
+	s := t.servers[r.Target]
+	if s == nil {
+		return
+	}
+	l := s.clients[clientOf(r)]
+	if l == nil || l.talk != talkOf(r) {
+		return
+	}
+	if at := t.v.lists.changedAt(r); at.After(l.at) {
+		l.changed = at
+	}
+}
+
+// has reports the page of a listing that has a tool, 0 for none.
+func (l *listing) has(name string) int {
+	for i, p := range l.pages {
+		if slices.ContainsFunc(p.tools, func(d *definition) bool { return d.Name == name }) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// complete reports that the client fetched all pages.
+func (l *listing) complete() bool { return l.pages[len(l.pages)-1].next == "" }
+
+func (t *toolTable) documents() []Tool {
+	out := []Tool{}
+	for _, target := range slices.Sorted(maps.Keys(t.servers)) {
+		s := t.servers[target]
+		groups := map[string]*capture.Group{}
+		for _, g := range s.stats.Groups() {
+			groups[g.Name] = g
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.tools)) {
+			tool := t.document(s, name, s.tools[name])
+			if g := groups[name]; g != nil {
+				tool.P50, tool.P95 = g.Percentile(50).Seconds(), g.Percentile(95).Seconds()
+			}
+			out = append(out, tool)
+		}
+		out = append(out, s.unseen()...)
+	}
+	return out
+}
+
+// document is a tool without its last error and its times.
+func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
+	out := Tool{Server: s.name, Target: s.target, Name: name, Listed: "no", Called: f.called, Failed: f.failed}
+	if f.lastRow != nil {
+		out.LastRow = f.lastRow.String()
+	}
+	if d := f.last; d != nil {
+		out.Listed, out.Description, out.InputSchema, out.Schema = "yes", d.Description, d.InputSchema, d.schema
+		out.Bytes = len(d.Raw)
+		out.Page = fmt.Sprintf("%d of %d", f.page, f.of)
+		if f.more {
+			out.Page += " or more"
+		}
+		if f.first != d {
+			out.Changed = changes(f.first, d)
+		}
+	}
+	out.Listed, out.Reason = t.reason(s, name, f, out)
+	return out
+}
+
+// changes says what changed in the definition of a tool since it was first seen.
+func changes(was, is *definition) string {
+	const most = 3
+	all := diff.CompareTool(was.Raw, is.Raw, diff.Options{})
+	var texts []string
+	for _, c := range all[:min(len(all), most)] {
+		texts = append(texts, c.Text)
+	}
+	if more := len(all) - most; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more changes", more))
+	}
+	return cmp.Or(strings.Join(texts, "; "), "its text changed")
+}
+
+// reason says whether a tool was listed for each client, and why one may not see or call it.
+func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) (listed, reason string) {
+	listed = out.Listed
+	var changed *listing
+	for _, client := range slices.Sorted(maps.Keys(s.clients)) {
+		l := s.clients[client]
+		switch {
+		case l.has(name) > 0:
+		case !l.complete() && f.last != nil:
+			listed = fmt.Sprintf("only on page %d, which was not fetched by %s", max(f.page, len(l.pages)+1), client)
+			reason = fmt.Sprintf("it is on page %d of the list, and %s fetched no further than page %d", max(f.page, len(l.pages)+1), client, len(l.pages))
+		case f.last != nil:
+			listed = "not for " + client
+			reason = fmt.Sprintf("the last list that %s fetched does not have it", client)
+		case !l.complete():
+			reason = fmt.Sprintf("no page that %s fetched has it, and there are more", client)
+		default:
+			reason = fmt.Sprintf("the server did not list it for %s", client)
+		}
+		if !l.changed.IsZero() {
+			changed = l
+		}
+	}
+	switch {
+	case reason != "":
+	case f.last == nil:
+		reason = "no tools/list was recorded"
+	case out.Schema != usable:
+		reason = "clients may leave it out, because its schema is not usable: " + out.Schema
+	case f.called > 0:
+	case changed != nil:
+		reason = t.ignored(changed)
+	default:
+		reason = "it is listed and usable, and was not called"
+	}
+	return listed, reason
+}
+
+// ignored says that a client did not list tools again.
+func (t *toolTable) ignored(l *listing) string {
+	return fmt.Sprintf("the server said at %s that its tools changed, and %s did not list them again",
+		l.changed.In(t.v.Now().Location()).Format(time.TimeOnly), l.client)
+}
+
+// unseen are entries for the pages that no client fetched: nothing is known of their tools.
+func (s *serverTools) unseen() (all []Tool) {
+	deepest := 0
+	for _, l := range s.clients {
+		if l.complete() {
+			return nil
+		}
+		deepest = max(deepest, len(l.pages))
+	}
+	if deepest == 0 {
+		return nil
+	}
+	clients := strings.Join(slices.Sorted(maps.Keys(s.clients)), " and ")
+	return []Tool{{Server: s.name, Target: s.target, Name: fmt.Sprintf("(tools on page %d)", deepest+1), Listed: "no", Page: fmt.Sprintf("%d", deepest+1),
+		Reason: fmt.Sprintf("the list has a page %d, which was not fetched by %s", deepest+1, clients)}}
+}
+
+// addErrors adds the last error of each tool, for which the answers are read.
+func (t *toolTable) addErrors(tools []Tool) {
+	var keys []live.Key
+	var at []int
+	for i, tool := range tools {
+		if s := t.servers[tool.Target]; s.tools[tool.Name] != nil && s.tools[tool.Name].lastFailed != nil {
+			keys, at = append(keys, *s.tools[tool.Name].lastFailed), append(at, i)
+		}
+	}
+	t.v.store.Look(keys, func(i int, r *capture.Row) {
+		if r == nil {
+			return
+		}
+		tools[at[i]].LastError = outcomeText(r)
+	})
+}
+
+// outcomeText is the answer of a row in a few words, or how else it ended.
+func outcomeText(r *capture.Row) string {
+	if x, err := r.Exchange(); err == nil && x != nil && x.Response.Raw != nil {
+		return responseText(r.Method, x.Response)
+	}
+	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
+}
