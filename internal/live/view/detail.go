@@ -229,7 +229,7 @@ func (v *Views) addSchemas(d *Detail, r *capture.Row, x *wire.Exchange) {
 // has them.
 func stderrOf(r *capture.Row, end time.Time) (lines []string) {
 	for _, other := range r.Capture().Rows() {
-		if !other.Kinds.Has(wire.Stderr) || talkOf(other) != talkOf(r) || other.Time.After(end) || len(lines) >= mostStderr {
+		if !other.Kinds.Has(wire.Stderr) || live.TalkOf(other) != live.TalkOf(r) || other.Time.After(end) || len(lines) >= mostStderr {
 			continue
 		}
 		_ = other.EachFrame(func(f wire.Frame) error {

@@ -106,7 +106,7 @@ func (l *listings) tool(call *capture.Row) (best *definition) {
 		}
 		own := 1
 		switch {
-		case talkOf(r) != talkOf(call):
+		case live.TalkOf(r) != live.TalkOf(call):
 		case r.Time.After(call.Time):
 			own = 2
 		default:

@@ -85,7 +85,7 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 	if r == nil {
 		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}
 	}
-	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(talkOf(r)), Client: r.Client(), Server: r.Server(), Target: r.Target,
+	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(live.TalkOf(r)), Client: r.Client(), Server: r.Server(), Target: r.Target,
 		Method: r.Method, Name: r.Name, ID: r.ID, Dir: r.Dir.String(), State: stateDone, Channel: r.Channel, Failed: r.Failed(),
 		Status: r.Status, Code: r.Code, Seconds: r.Duration.Seconds(), First: r.First.Seconds(), Sent: r.Sent, Received: r.Received,
 		Tokens: tokens(r.Size()), Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: r.Text, Again: r.Again}

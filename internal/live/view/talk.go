@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/live"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -277,7 +278,7 @@ func (l *liner) progressed(line Line, params jsonraw.Members) {
 // listFollows reports a request for a list in the conversation of a row after a time.
 func listFollows(r *capture.Row, method string, after time.Time) bool {
 	for _, other := range r.Capture().Rows() {
-		if other.Method == method && other.Dir == wire.Sent && talkOf(other) == talkOf(r) && other.Time.After(after) {
+		if other.Method == method && other.Dir == wire.Sent && live.TalkOf(other) == live.TalkOf(r) && other.Time.After(after) {
 			return true
 		}
 	}

@@ -134,8 +134,8 @@ func (t *toolTable) listed(r *capture.Row) {
 	}
 	s, client := t.server(r), clientOf(r)
 	l := s.clients[client]
-	if l == nil || p.cursor == "" || l.talk != talkOf(r) {
-		l = &listing{talk: talkOf(r), client: client}
+	if l == nil || p.cursor == "" || l.talk != live.TalkOf(r) {
+		l = &listing{talk: live.TalkOf(r), client: client}
 		s.clients[client] = l
 	}
 	l.at, l.changed = r.Time, time.Time{}
@@ -162,7 +162,7 @@ func (t *toolTable) heard(r *capture.Row) {
 		return
 	}
 	l := s.clients[clientOf(r)]
-	if l == nil || l.talk != talkOf(r) {
+	if l == nil || l.talk != live.TalkOf(r) {
 		return
 	}
 	if at := t.v.lists.changedAt(r); at.After(l.at) {

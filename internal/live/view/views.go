@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -82,11 +81,6 @@ func (v *Views) Conversations() []Conversation {
 
 // talkID is the id of a conversation in documents: "42.1", in a file "-1.1".
 func talkID(t live.Talk) string { return fmt.Sprintf("%d.%d", t.Run, t.Conn) }
-
-// talkOf is the conversation of a row.
-func talkOf(r *capture.Row) live.Talk {
-	return live.Talk{Run: cmp.Or(r.Run, -(r.RunIndex() + 1)), Conn: r.Conn}
-}
 
 // twoNumbers reads "42.3"; of "3" the first is 0.
 func twoNumbers(text string) (a, b int, ok bool) {

@@ -1,0 +1,116 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/wire"
+)
+
+// mostChanges is how many differences of two values are listed.
+const mostChanges = 1000
+
+// Diff compares the params and the answers of two exchanges.
+func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change, err error) {
+	var asked, answered [2]json.RawMessage
+	for i, key := range []string{a, b} {
+		err = v.one(key, func(r *capture.Row) (err error) {
+			asked[i], answered[i], err = parts(r)
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if request, err = changesIn(asked[0], asked[1]); err == nil {
+		response, err = changesIn(answered[0], answered[1])
+	}
+	return request, response, err
+}
+
+// parts are what an exchange asked, without its progress token, and the result or error that
+// came.
+func parts(r *capture.Row) (asked, answered json.RawMessage, err error) {
+	x, err := r.Exchange()
+	if err != nil || x == nil {
+		return nil, nil, err
+	}
+	asked = wire.ParseMessage(x.Request.Raw).Params
+	if meta := jsonraw.First(asked, "_meta"); meta != nil {
+		asked = jsonraw.With(asked, "_meta", jsonraw.Without(meta, "progressToken"))
+	}
+	if x.Response.Raw == nil {
+		return asked, nil, nil
+	}
+	if m := wire.ParseMessage(x.Response.Raw); m.Error != nil {
+		var b jsonraw.Builder
+		b.Raw("error", m.Error.Raw)
+		answered = b.Bytes()
+	} else {
+		answered = m.Result
+	}
+	return asked, answered, nil
+}
+
+// changesIn are the differences of two JSON values; nil is no value.
+func changesIn(a, b json.RawMessage) (changes []Change, err error) {
+	changes = []Change{}
+	switch {
+	case a == nil && b == nil:
+		return changes, nil
+	case a == nil || b == nil:
+		return append(changes, Change{Was: a, Is: b}), nil
+	}
+	was, err := jsonvalue.Parse(a)
+	if err != nil {
+		return changes, err
+	}
+	is, err := jsonvalue.Parse(b)
+	if err == nil {
+		differ("", was, is, &changes)
+	}
+	return changes, err
+}
+
+// differ appends the differences of two values at a pointer.
+func differ(at string, was, is *jsonvalue.Node, changes *[]Change) {
+	switch {
+	case len(*changes) >= mostChanges || was != nil && is != nil && was.Is(is):
+	case was == nil:
+		*changes = append(*changes, Change{Pointer: at, Is: is.Raw})
+	case is == nil:
+		*changes = append(*changes, Change{Pointer: at, Was: was.Raw})
+	case was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object:
+		a, b := was.Kids, is.Kids // sorted
+		for len(a)+len(b) > 0 {
+			switch {
+			case len(b) == 0 || len(a) > 0 && jsonvalue.CompareNames(a[0].Name, b[0].Name) < 0:
+				differ(jsonraw.Pointer(at, a[0].Name), a[0], nil, changes)
+				a = a[1:]
+			case len(a) == 0 || jsonvalue.CompareNames(a[0].Name, b[0].Name) > 0:
+				differ(jsonraw.Pointer(at, b[0].Name), nil, b[0], changes)
+				b = b[1:]
+			default:
+				differ(jsonraw.Pointer(at, a[0].Name), a[0], b[0], changes)
+				a, b = a[1:], b[1:]
+			}
+		}
+	case was.Kind == jsonvalue.Array && is.Kind == jsonvalue.Array:
+		for i := range max(len(was.Kids), len(is.Kids)) {
+			differ(jsonraw.Pointer(at, strconv.Itoa(i)), kid(was, i), kid(is, i), changes)
+		}
+	default:
+		*changes = append(*changes, Change{Pointer: at, Was: was.Raw, Is: is.Raw})
+	}
+}
+
+func kid(n *jsonvalue.Node, i int) *jsonvalue.Node {
+	if i >= len(n.Kids) {
+		return nil
+	}
+	return n.Kids[i]
+}

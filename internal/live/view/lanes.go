@@ -1,0 +1,132 @@
+package view
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/live"
+)
+
+// mostBars is how many bars all lanes have together; where there are more, those that begin
+// close to each other become one.
+const mostBars = 2000
+
+// Lanes returns the exchanges that a query selects and that ran between two times, by
+// conversation; a zero time is no limit.
+func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, error) {
+	var lanes []Lane
+	index := map[live.Talk]int{}
+	m := v.maker()
+	count := 0
+	var first, last time.Time
+	err := v.each(q, func(r *capture.Row) bool {
+		bar := m.bar(r)
+		if !to.IsZero() && bar.From.After(to) || bar.To.Before(from) {
+			return true
+		}
+		talk := live.TalkOf(r)
+		i, ok := index[talk]
+		if !ok {
+			i = len(lanes)
+			index[talk] = i
+			lanes = append(lanes, Lane{Talk: talkID(talk), Title: laneTitle(r)})
+		}
+		if r.Client() != "" && r.Server() != "" {
+			lanes[i].Title = laneTitle(r)
+		}
+		lanes[i].Bars = append(lanes[i].Bars, bar)
+		if count++; count == 1 || bar.From.Before(first) {
+			first = bar.From
+		}
+		last = later(last, bar.To)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	first = later(first, from)
+	if !to.IsZero() {
+		last = earlier(last, to)
+	}
+	for i := range lanes {
+		if count > mostBars {
+			lanes[i].Bars = merged(lanes[i].Bars, max(last.Sub(first)*time.Duration(len(lanes))/mostBars, 1))
+		}
+		stack(lanes[i].Bars)
+	}
+	if lanes == nil {
+		lanes = []Lane{}
+	}
+	return lanes, nil
+}
+
+// laneTitle names the conversation of a row.
+func laneTitle(r *capture.Row) string {
+	client, server := r.ClientName(), r.ServerName()
+	if client == "" {
+		client = r.By
+	}
+	if server == "" {
+		server = r.Target
+	}
+	return client + " → " + server
+}
+
+// bar is a row as a Bar of its own.
+func (m maker) bar(r *capture.Row) Bar {
+	row := m.row(live.KeyOf(r), r)
+	return Bar{Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: strings.TrimSpace(cmpMethod(r) + " " + r.Name),
+		Channel: r.Channel, State: row.State, Phases: row.Phases, Times: 1}
+}
+
+// cmpMethod is the method of a row where its name does not say as much.
+func cmpMethod(r *capture.Row) string {
+	if r.Method == "tools/call" && r.Name != "" {
+		return ""
+	}
+	return r.Method
+}
+
+// merged joins bars that begin within one step of each other. The worst of them gives its
+// outcome.
+func merged(bars []Bar, step time.Duration) (out []Bar) {
+	for _, b := range bars {
+		n := len(out)
+		if n == 0 || b.From.Sub(out[n-1].From) >= step {
+			out = append(out, b)
+			continue
+		}
+		last := &out[n-1]
+		last.Times++
+		last.To = later(last.To, b.To)
+		last.Phases = nil
+		if last.Label != b.Label {
+			last.Label = "several"
+		}
+		if last.Channel == capture.ChannelOK {
+			last.Channel = b.Channel
+		}
+		if last.State == stateDone {
+			last.State = b.State
+		}
+	}
+	return out
+}
+
+// stack gives bars that run at the same time different levels, each the lowest that is free.
+func stack(bars []Bar) {
+	var free []time.Time // when the last bar of each level ends
+	for i := range bars {
+		level := 0
+		for level < len(free) && free[level].After(bars[i].From) {
+			level++
+		}
+		if level == len(free) {
+			free = append(free, time.Time{})
+		}
+		free[level] = bars[i].To
+		bars[i].Level = level
+	}
+}

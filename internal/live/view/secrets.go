@@ -1,0 +1,141 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// What a list of secrets has at most: rows whose frames are searched, the newest, and rows and
+// places of one secret.
+const (
+	mostSearched = 2000
+	mostOfSecret = 50
+)
+
+// Secrets returns the values that were hidden in the rows that a query selects.
+func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
+	if q.Filter = strings.TrimSpace(q.Filter); q.Filter != "" {
+		q.Filter = "(" + q.Filter + ") "
+	}
+	q.Filter, q.Sort, q.From, q.Count = q.Filter+"secret:*", "", -mostSearched, mostSearched
+	_, keys, err := v.page(ctx, q, mostSearched)
+	if err != nil {
+		return nil, err
+	}
+	f := &secretFinder{found: map[string]*Secret{}}
+	for part := range slices.Chunk(keys, someRows) {
+		v.store.Look(part, func(i int, r *capture.Row) {
+			if r != nil && err == nil {
+				f.row = r
+				err = r.EachFrame(f.frame)
+			}
+		})
+	}
+	out := make([]Secret, 0, len(f.found))
+	for _, s := range f.found {
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(a, b Secret) int {
+		if n := len(b.Servers) - len(a.Servers); n != 0 {
+			return n // one that went to two servers first
+		}
+		if a.Times != b.Times {
+			return b.Times - a.Times
+		}
+		return strings.Compare(a.Hash, b.Hash)
+	})
+	return out, err
+}
+
+type secretFinder struct {
+	found map[string]*Secret
+	row   *capture.Row
+}
+
+func (f *secretFinder) frame(frame wire.Frame) error {
+	if h := frame.HTTP; h != nil {
+		f.text(h.URL, "URL", "url")
+		for _, field := range h.Fields {
+			f.text(field.Value, "header "+field.Name, field.Name)
+		}
+	}
+	switch {
+	case len(redact.HiddenIn(string(frame.Raw))) == 0:
+	case frame.Kind == wire.Stderr || frame.Kind == wire.Noise:
+		f.text(string(frame.Raw), frame.Kind.String(), frame.Kind.String())
+	default:
+		f.message(frame)
+	}
+	return nil
+}
+
+// message finds the secrets of a message by the members that have them.
+func (f *secretFinder) message(frame wire.Frame) {
+	m := wire.ParseMessage(frame.Raw)
+	before := len(redact.HashesIn(string(frame.Raw)))
+	arguments := jsonraw.First(m.Params, "arguments")
+	inArguments := f.value(arguments, "argument", "")
+	rest := f.value(jsonraw.Without(m.Params, "arguments"), "params", "") + f.value(m.Result, "result", "")
+	if m.Error != nil {
+		rest += f.value(m.Error.Raw, "error", "")
+	}
+	if inArguments+rest < before {
+		f.text(string(frame.Raw), "message", "message")
+	}
+}
+
+// value finds the secrets in a JSON value, and counts them. name is the path of members.
+func (f *secretFinder) value(raw json.RawMessage, where, name string) (n int) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || len(redact.HiddenIn(string(raw))) == 0 {
+		return 0
+	}
+	switch raw[0] {
+	case '{':
+		members, _ := jsonraw.Object(raw)
+		for _, m := range members {
+			n += f.value(m.Value, where, strings.TrimPrefix(name+"."+m.Name, "."))
+		}
+	case '[':
+		items, _ := jsonraw.Array(raw)
+		for _, item := range items {
+			n += f.value(item, where, name+"[]")
+		}
+	default:
+		return f.text(string(raw), strings.TrimSpace(where+" "+name), name[strings.LastIndex(name, ".")+1:])
+	}
+	return n
+}
+
+// text finds the secrets in a text.
+func (f *secretFinder) text(text, place, kind string) int {
+	hashes := redact.HashesIn(text)
+	for _, hash := range hashes {
+		s := f.found[hash]
+		if s == nil {
+			s = &Secret{Hash: hash, Kind: strings.ToLower(kind)}
+			f.found[hash] = s
+		}
+		s.Times++
+		s.Places = addOnce(s.Places, place)
+		s.Servers = addOnce(s.Servers, f.row.Target)
+		s.Rows = addOnce(s.Rows, live.KeyOf(f.row).String())
+	}
+	return len(hashes)
+}
+
+func addOnce(all []string, text string) []string {
+	if len(all) >= mostOfSecret || slices.Contains(all, text) {
+		return all
+	}
+	return append(all, text)
+}

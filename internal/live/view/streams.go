@@ -1,0 +1,110 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/live"
+	"mcpc/internal/wire"
+)
+
+// mostStreams is how many streams a list has, the newest: their frames are read.
+const mostStreams = 200
+
+// Streams returns the streams of their own and the subscriptions among the rows that a query
+// selects, and the responses that were cut, taken up again, or are still open.
+func (v *Views) Streams(_ context.Context, q Query) ([]Stream, error) {
+	var keys []live.Key
+	err := v.each(q, func(r *capture.Row) bool {
+		if isStream(r) {
+			keys = append(keys, live.KeyOf(r))
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys = keys[max(0, len(keys)-mostStreams):]
+	slices.Reverse(keys)
+	out := []Stream{}
+	m := v.maker()
+	v.store.Look(keys, func(i int, r *capture.Row) {
+		if r == nil || err != nil {
+			return
+		}
+		var s Stream
+		if s, err = m.stream(keys[i], r); err == nil {
+			out = append(out, s)
+		}
+	})
+	return out, err
+}
+
+func isStream(r *capture.Row) bool {
+	switch {
+	case r.Dir == wire.Received && !r.Apart:
+		return false
+	case r.Method == capture.MethodStream, r.Notes.Cuts+r.Notes.Resumed > 0, isSubscription(r):
+		return true
+	}
+	return r.Open() && r.Kinds.Has(wire.Event)
+}
+
+func isSubscription(r *capture.Row) bool { return strings.HasPrefix(r.Method, "subscriptions/") }
+
+// stream is a row as a Stream.
+func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
+	out := Stream{Row: key.String(), Client: r.Client(), Server: r.Server(), Opened: r.Time, What: "GET"}
+	switch {
+	case isSubscription(r):
+		out.What = "subscription"
+	case !r.Apart:
+		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
+	}
+	x, err := r.Exchange()
+	if err != nil || x == nil {
+		return out, err
+	}
+	story := storyOf(x)
+	waits := m.v.waits(r)
+	out.Open = waits
+	out.Events, out.LastID, out.Problem = story.events, story.last, len(story.cuts) > 0
+	if r.Apart {
+		out.Open = !m.v.File && !r.RunOver() && !ended(x)
+	}
+	if out.Open {
+		out.Quiet = max(m.now.Sub(r.LastFrame()), 0).Seconds()
+	}
+	out.Text = story.text(r.Apart, waits || out.Open)
+	switch {
+	case out.Text != "":
+		last := story.cuts[len(story.cuts)-1]
+		out.Problem = last.resumed.IsZero() || last.from != last.last || !r.Apart && !story.complete
+	case r.Cancel != nil:
+		out.Text = cancelText(r)
+	case out.Open:
+		out.Text = "open"
+	case r.Failed():
+		out.Text, out.Problem = outcomeText(r), true
+	default:
+		out.Text = "ended"
+	}
+	return out, nil
+}
+
+// ended reports that the last stream of an exchange ended.
+func ended(x *wire.Exchange) bool {
+	over := false
+	for _, f := range inOrder(x) {
+		switch {
+		case f.Kind == wire.Closed:
+			over = true
+		case f.Kind == wire.Head || len(bytes.TrimSpace(f.Raw)) > 0:
+			over = false
+		}
+	}
+	return over
+}

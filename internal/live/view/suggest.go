@@ -1,0 +1,149 @@
+package view
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/live"
+	"mcpc/internal/wire"
+)
+
+const (
+	mostSuggested = 30
+	// mostCounted is how many of the newest rows are counted.
+	mostCounted = 20_000
+)
+
+// seen are the fields of which the values that were seen are suggested.
+var seen = map[string]func(*capture.Row) string{
+	"method": func(r *capture.Row) string { return r.Method }, "name": func(r *capture.Row) string { return r.Name },
+	"target": func(r *capture.Row) string { return r.Target }, "channel": func(r *capture.Row) string { return r.Channel },
+	"outcome": func(r *capture.Row) string { return r.Channel }, "era": func(r *capture.Row) string { return r.Era },
+	"protocol": func(r *capture.Row) string { return r.Revision }, "client": (*capture.Row).ClientName,
+	"server": (*capture.Row).ServerName, "session": (*capture.Row).Session,
+	"http": func(r *capture.Row) string { return digits(r.Status) }, "run": func(r *capture.Row) string { return digits(r.Run) },
+	"dir": func(r *capture.Row) string { return r.Dir.String() },
+}
+
+func digits(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// Suggest completes the last word of a filter. Each suggestion is a whole word, to stand in the
+// place of that one.
+func (v *Views) Suggest(text string) []Suggestion {
+	word := text[strings.LastIndexAny(text, " (")+1:]
+	sign := ""
+	if strings.HasPrefix(word, "-") {
+		sign, word = "-", word[1:]
+	}
+	field, begun, both := strings.Cut(word, ":")
+	out := []Suggestion{}
+	if !both {
+		for _, name := range filter.Fields() {
+			if strings.HasPrefix(name, strings.ToLower(word)) {
+				out = append(out, Suggestion{Text: sign + name + ":"})
+			}
+		}
+		return out
+	}
+	field = strings.ToLower(field)
+	before := field + ":"
+	if i := strings.LastIndexByte(begun, ','); i >= 0 {
+		before, begun = before+begun[:i+1], begun[i+1:]
+	}
+	begun = strings.TrimPrefix(begun, `"`)
+	for _, s := range v.values(field) {
+		if strings.Contains(strings.ToLower(s.Text), strings.ToLower(begun)) && len(out) < mostSuggested {
+			out = append(out, Suggestion{sign + before + quoted(s.Text), s.Count})
+		}
+	}
+	return out
+}
+
+// quoted is a value as a filter has it.
+func quoted(value string) string {
+	if value != "" && !strings.ContainsAny(value, " \t\n\"\\(),:*?[]~<>=!|") {
+		return value
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+}
+
+// values are those that a field can have, with how many rows have them, the most frequent first.
+func (v *Views) values(field string) []Suggestion {
+	counts := map[string]int{}
+	for _, value := range v.known(field) {
+		counts[value] = 0
+	}
+	of := seen[field]
+	filters := map[string]filter.Filter{}
+	if field == "is" || field == "has" || field == "kind" {
+		for value := range counts {
+			if f, err := filter.Parse(field+":"+value, v.Now(), nil); err == nil {
+				filters[value] = f
+			}
+		}
+	}
+	if of != nil || len(filters) > 0 {
+		v.eachNewest(func(r *capture.Row) {
+			if of != nil {
+				if value := of(r); value != "" {
+					counts[value]++
+				}
+			}
+			for value, f := range filters {
+				if fits, err := f.Match(r); err == nil && fits {
+					counts[value]++
+				}
+			}
+		})
+	}
+	var out []Suggestion
+	for value, count := range counts {
+		out = append(out, Suggestion{value, count})
+	}
+	slices.SortFunc(out, func(a, b Suggestion) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Text, b.Text))
+	})
+	return out
+}
+
+// eachNewest calls look with the newest rows.
+func (v *Views) eachNewest(look func(r *capture.Row)) {
+	skip := max(0, v.store.Status().Rows-mostCounted)
+	_ = v.each(Query{}, func(r *capture.Row) bool {
+		if skip--; skip < 0 {
+			look(r)
+		}
+		return true
+	})
+}
+
+// known are the values that the language knows of a field.
+func (v *Views) known(field string) []string {
+	switch field {
+	case "finding":
+		return v.Words
+	case "dir":
+		return []string{wire.Sent.String(), wire.Received.String()}
+	case "is", "has", "kind", "channel", "outcome":
+		_, err := filter.Parse(field+":?", v.Now(), nil)
+		if failed, ok := errors.AsType[*filter.Error](err); ok {
+			return failed.Known
+		}
+	}
+	return nil
+}
+
+var (
+	_ Reader = (*Views)(nil)
+	_ Store  = (*live.Store)(nil)
+)

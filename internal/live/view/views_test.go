@@ -1,0 +1,75 @@
+package view_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/live"
+	"mcpc/internal/live/view"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// now is the clock of the tests.
+var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+// open is a store over a capture, all of which was read.
+func open(t testing.TB, path string) *live.Store {
+	t.Helper()
+	s, err := live.New(live.Options{Path: path, Open: capture.Open, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for status := s.Status(); status.Loading && ctx.Err() == nil; status = s.Status() {
+		s.Wait(ctx, status.Seq)
+	}
+	return s
+}
+
+// views are over a capture.
+func views(t testing.TB, path string, o view.Options) *view.Views {
+	t.Helper()
+	o.Now = func() time.Time { return now }
+	return view.New(open(t, path), o)
+}
+
+// document is a value as golden files have it.
+func document(t testing.TB, v any) string {
+	t.Helper()
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// golden compares a text with testdata/NAME.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update writes it):\n%s", path, got)
+	}
+}
