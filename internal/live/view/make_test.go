@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,8 +21,8 @@ func made(t testing.TB, text string) string {
 	began := now.Add(-time.Hour)
 	lines := []string{`{"mcpc-traffic":1,"mcpc":"test","started":"` + began.Format(time.RFC3339Nano) + `","target":"https://example.com/mcp","by":"proxy"}`}
 	seq := 0
-	for s := bufio.NewScanner(strings.NewReader(text)); s.Scan(); {
-		line := strings.TrimSpace(s.Text())
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
 		switch line {
 		case "":
 			continue

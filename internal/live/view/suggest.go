@@ -61,12 +61,17 @@ func (v *Views) Suggest(text string) []Suggestion {
 		before, begun = before+begun[:i+1], begun[i+1:]
 	}
 	begun = strings.TrimPrefix(begun, `"`)
-	for _, s := range v.values(field) {
-		if strings.Contains(strings.ToLower(s.Text), strings.ToLower(begun)) && len(out) < mostSuggested {
-			out = append(out, Suggestion{sign + before + quoted(s.Text), s.Count})
-		}
+	values := slices.DeleteFunc(v.values(field), func(s Suggestion) bool { return place(s, begun) < 0 })
+	slices.SortStableFunc(values, func(a, b Suggestion) int { return min(place(a, begun), 1) - min(place(b, begun), 1) })
+	for _, s := range values[:min(len(values), mostSuggested)] {
+		out = append(out, Suggestion{sign + before + quoted(s.Text), s.Count})
 	}
 	return out
+}
+
+// place is where in a suggestion stands what the user typed of it.
+func place(s Suggestion, typed string) int {
+	return strings.Index(strings.ToLower(s.Text), strings.ToLower(typed))
 }
 
 // quoted is a value as a filter has it.

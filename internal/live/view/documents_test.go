@@ -1,0 +1,141 @@
+package view_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/live/view"
+	"mcpc/internal/redact"
+)
+
+// busy is a conversation with parallel calls, a stream that is cut, secrets and an open call.
+var busy = opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
+@1 10 > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a","arguments":{"n":1,"token":"` + redact.Redacted("s3cret") + `"}}}
+@1 20 > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a","arguments":{"n":2}}}
+@1 25 ! cannot log in with ` + redact.Redacted("s3cret") + `
+@1 30 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"<b>two</b> \u001b[31m"}]}}
+@1 90 < {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"one"}],"structuredContent":{"items":[1,2,3]}}}
+` + `
+@2 100 > 7 GET
+@2 110 < 7 200 text/event-stream
+@2 120 < 7 #s-1 {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///a"}}
+@2 150 < 7 cut unexpected EOF
+@2 200 > 8 POST
+@2 200 > 8 {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"hang","arguments":{}}}
+`
+
+func TestDocumentsOfABusyRecording(t *testing.T) {
+	v := views(t, made(t, busy), view.Options{Title: "busy",
+		Findings: func(*capture.Row) ([]view.Finding, error) {
+			return []view.Finding{{Rule: "L106", Severity: "warn", Text: "a rule was broken"}}, nil
+		}})
+	ctx := t.Context()
+	check := func(name string, value any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, document(t, value))
+	}
+	rows, err := v.Rows(ctx, view.Query{Sort: "-took", Count: 3})
+	check("rows.json", rows, err)
+	detail, err := v.Detail(ctx, "3")
+	for i := range detail.Facts {
+		if detail.Facts[i][0] == "file" {
+			detail.Facts[i][1] = "FILE"
+		}
+	}
+	check("detail.json", detail, err)
+	streams, err := v.Streams(ctx, view.Query{})
+	check("streams.json", streams, err)
+	secrets, err := v.Secrets(ctx, view.Query{})
+	check("secrets.json", secrets, err)
+	lanes, err := v.Lanes(ctx, view.Query{}, time.Time{}, time.Time{})
+	check("lanes.json", lanes, err)
+	request, response, err := v.Diff(ctx, "3", "4")
+	check("diff.json", map[string]any{"request": request, "response": response}, err)
+	check("conversations.json", v.Conversations(), nil)
+	check("status.json", v.Status(), nil)
+	var suggested []any
+	for _, text := range []string{"", "me", "is:", "-method:tools/", "name:a or -name:h", "has:fin", "channel:o", "dir:sent,r"} {
+		suggested = append(suggested, text, v.Suggest(text))
+	}
+	check("suggest.json", suggested, nil)
+}
+
+func TestPagesAndKeys(t *testing.T) {
+	v := views(t, made(t, busy), view.Options{})
+	last, err := v.Rows(t.Context(), view.Query{From: -2})
+	if err != nil || len(last.Rows) != 2 || last.From != last.Total-2 {
+		t.Errorf("the last two: %d rows from %d of %d, %v", len(last.Rows), last.From, last.Total, err)
+	}
+	behind, err := v.Rows(t.Context(), view.Query{From: 1000})
+	if err != nil || len(behind.Rows) != 0 || behind.From != behind.Total {
+		t.Errorf("behind the end: %d rows from %d, %v", len(behind.Rows), behind.From, err)
+	}
+	only, err := v.Rows(t.Context(), view.Query{Only: []string{"4", "x", "99"}})
+	if err != nil || len(only.Rows) != 1 || only.Rows[0].Key != "4" {
+		t.Errorf("only 4: %+v, %v", only.Rows, err)
+	}
+	none, err := v.Rows(t.Context(), view.Query{Only: []string{}})
+	if err != nil || len(none.Rows) != 0 {
+		t.Errorf("only none: %d rows, %v", len(none.Rows), err)
+	}
+	talk, err := v.Rows(t.Context(), view.Query{Talk: "-1.2"})
+	if err != nil || talk.Total != 2 {
+		t.Errorf("a conversation: %d rows, %v", talk.Total, err)
+	}
+	for _, key := range []string{"", "x", "99", "1.2", "-5", "1.2.3"} {
+		if _, err := v.Detail(t.Context(), key); !errors.Is(err, view.ErrGone) {
+			t.Errorf("key %q: %v", key, err)
+		}
+	}
+	var failed *filter.Error
+	if _, err := v.Rows(t.Context(), view.Query{Filter: "is:nothing"}); !errors.As(err, &failed) {
+		t.Errorf("a wrong filter: %v", err)
+	}
+}
+
+func TestBodiesAreWhole(t *testing.T) {
+	long := strings.Repeat("ä", 300<<10)
+	v := views(t, made(t, `0 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{}}}
+5 < {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`+long+`"}]}}`), view.Options{})
+	d, err := v.Detail(t.Context(), "1")
+	if err != nil || !d.Response.Cut || len(d.Response.Text) > 256<<10 || !strings.HasSuffix(d.Response.Text, "ä") || d.Frames[1].Body.Cut != true {
+		t.Fatalf("cut %v, %d bytes, %v", d.Response.Cut, len(d.Response.Text), err)
+	}
+	whole, err := v.Body(t.Context(), "1", d.Response.Frame)
+	if err != nil || len(whole) != d.Response.Bytes || !strings.HasPrefix(string(whole), d.Response.Text) {
+		t.Errorf("%d bytes of %d, %v", len(whole), d.Response.Bytes, err)
+	}
+	if _, err := v.Body(t.Context(), "1", 3); !errors.Is(err, view.ErrGone) {
+		t.Errorf("a frame that is not there: %v", err)
+	}
+}
+
+func TestManyBarsAreMerged(t *testing.T) {
+	var text strings.Builder
+	for i := range 5000 {
+		text.WriteString(called(1, i+1, i*10, 5, "a", "{}", okResult))
+	}
+	v := views(t, made(t, text.String()), view.Options{})
+	lanes, err := v.Lanes(t.Context(), view.Query{}, time.Time{}, time.Time{})
+	if err != nil || len(lanes) != 1 {
+		t.Fatal(len(lanes), err)
+	}
+	sum := 0
+	for _, b := range lanes[0].Bars {
+		sum += b.Times
+	}
+	if n := len(lanes[0].Bars); n > 2001 || n < 1000 || sum != 5000 {
+		t.Errorf("%d bars for %d calls", n, sum)
+	}
+	part, err := v.Lanes(t.Context(), view.Query{}, now.Add(-time.Hour), now.Add(-time.Hour+time.Second))
+	if err != nil || len(part[0].Bars) != 101 {
+		t.Errorf("the first second has %d bars, %v", len(part[0].Bars), err)
+	}
+}

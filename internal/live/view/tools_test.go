@@ -1,0 +1,137 @@
+package view_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mcpc/internal/live/view"
+)
+
+// opened opens a conversation of a client.
+func opened(conn int, client string) string {
+	return fmt.Sprintf(`
+@%[1]d 0 > {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"%[2]s","version":"1"}}}
+@%[1]d 1 < {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"git","version":"2"}}}
+`, conn, client)
+}
+
+// page is a tools/list and its answer.
+func page(conn, id, ms int, cursor, next, tools string) string {
+	params, more := "", ""
+	if cursor != "" {
+		params = `,"params":{"cursor":"` + cursor + `"}`
+	}
+	if next != "" {
+		more = `,"nextCursor":"` + next + `"`
+	}
+	return fmt.Sprintf(`
+@%[1]d %[3]d > {"jsonrpc":"2.0","id":%[2]d,"method":"tools/list"%[4]s}
+@%[1]d %[3]d < {"jsonrpc":"2.0","id":%[2]d,"result":{"tools":[%[6]s]%[5]s}}
+`, conn, id, ms, params, more, tools)
+}
+
+// tool is an entry of a list.
+func tool(name, schema string) string {
+	return fmt.Sprintf(`{"name":"%s","description":"does it","inputSchema":%s}`, name, schema)
+}
+
+// called is a call and its answer.
+func called(conn, id, ms, took int, name, arguments, result string) string {
+	return fmt.Sprintf(`
+@%[1]d %[3]d > {"jsonrpc":"2.0","id":%[2]d,"method":"tools/call","params":{"name":"%[5]s","arguments":%[6]s}}
+@%[1]d %[4]d < {"jsonrpc":"2.0","id":%[2]d,"result":%[7]s}
+`, conn, id, ms, ms+took, name, arguments, result)
+}
+
+const (
+	anyObject = `{"type":"object"}`
+	okResult  = `{"content":[{"type":"text","text":"fine"}]}`
+	badResult = `{"isError":true,"content":[{"type":"text","text":"no such row"}]}`
+)
+
+func toolsText(tools []view.Tool) string {
+	var b strings.Builder
+	for _, t := range tools {
+		fmt.Fprintf(&b, "%s | listed: %s | page: %s | schema: %s | called: %d | %s\n", t.Name, t.Listed, t.Page, t.Schema, t.Called, t.Reason)
+		for _, text := range []string{t.Changed, t.LastError} {
+			if text != "" {
+				fmt.Fprintf(&b, "  %s\n", text)
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestWhyAClientDoesNotSeeATool(t *testing.T) {
+	for _, c := range []struct{ name, capture, want string }{
+		{"called and listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "a", "{}", okResult) + called(1, 4, 20, 5, "a", "{}", badResult),
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 2 | \n  tool error: no such row\n"},
+		{"not called", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)),
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | it is listed and usable, and was not called\n"},
+		{"not listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "b", "{}", badResult),
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | it is listed and usable, and was not called\n" +
+				"b | listed: no | page:  | schema:  | called: 1 | the server did not list it for claude\n  tool error: no such row\n"},
+		{"no list", opened(1, "claude") + called(1, 3, 10, 5, "b", "{}", okResult),
+			"b | listed: no | page:  | schema:  | called: 1 | no tools/list was recorded\n"},
+		{"page 2 fetched by another", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) +
+			opened(2, "cursor") + page(2, 2, 6, "", "p2", tool("a", anyObject)) + page(2, 3, 7, "p2", "", tool("b", anyObject)) + called(2, 4, 10, 5, "a", "{}", okResult),
+			"a | listed: yes | page: 1 of 2 | schema: usable | called: 1 | \n" +
+				"b | listed: only on page 2, which was not fetched by claude | page: 2 of 2 | schema: usable | called: 0 | it is on page 2 of the list, and claude fetched no further than page 1\n"},
+		{"page 2 fetched by none", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + called(1, 4, 10, 5, "a", "{}", okResult),
+			"a | listed: yes | page: 1 of 1 or more | schema: usable | called: 1 | \n" +
+				"(tools on page 2) | listed: no | page: 2 | schema:  | called: 0 | the list has a page 2, which was not fetched by claude\n"},
+		{"schema", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"objekt"}`)),
+			"a | listed: yes | page: 1 of 1 | schema: SCHEMA | called: 0 | clients may leave it out, because its schema is not usable: SCHEMA\n"},
+		{"list_changed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
+@1 2000 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+`, "a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | the server said at 11:00:02 that its tools changed, and claude did not list them again\n"},
+		{"list_changed followed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
+@1 2000 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+` + page(1, 3, 3000, "", "", tool("a", `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)+","+tool("b", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n  argument n is new and required\n" +
+				"b | listed: yes | page: 1 of 1 | schema: usable | called: 0 | it is listed and usable, and was not called\n"},
+		{"removed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)) + page(1, 3, 3000, "", "", tool("a", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n" +
+				"b | listed: not for claude | page: 1 of 1 | schema: usable | called: 0 | the last list that claude fetched does not have it\n"},
+	} {
+		tools, err := views(t, made(t, c.capture), view.Options{}).Tools(t.Context(), view.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := toolsText(tools)
+		if c.name == "schema" && len(tools) == 1 {
+			got = strings.ReplaceAll(got, tools[0].Schema, "SCHEMA")
+		}
+		if got != c.want {
+			t.Errorf("%s:\n%swant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWrongArgumentsAreNamed(t *testing.T) {
+	schema := `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`
+	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", schema))+called(1, 3, 10, 5, "a", `{"n":"x"}`, okResult)+called(1, 4, 20, 5, "a", `{"n":"x"}`, okResult))
+	d, err := views(t, path, view.Options{}).Detail(t.Context(), "4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(d.InputSchema) != schema || len(d.Wrong) != 1 || d.Wrong[0].Pointer != "/n" || d.Before != "3" {
+		t.Errorf("schema %s, wrong %q, before %q", d.InputSchema, d.Wrong, d.Before)
+	}
+}
+
+func TestCompareTwoVersions(t *testing.T) {
+	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject))+
+		called(1, 3, 10, 5, "a", "{}", okResult)+called(1, 4, 20, 50, "b", "{}", okResult)+
+		opened(2, "claude")+page(2, 2, 5, "", "", tool("a", `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)+","+tool("c", anyObject))+
+		called(2, 3, 10, 500, "a", "{}", badResult)+called(2, 4, 520, 50, "b", "{}", okResult))
+	got, err := views(t, path, view.Options{}).Compare(t.Context(), "-1.1", "-1.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare.json", document(t, got))
+	if _, err := views(t, path, view.Options{}).Compare(t.Context(), "-1.1", "-1.9"); err != view.ErrGone {
+		t.Errorf("a conversation that is not there: %v", err)
+	}
+}
