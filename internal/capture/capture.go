@@ -41,8 +41,11 @@ type Capture struct {
 	torn   bool
 	// reading is what reads on in steps; nil between two readings.
 	reading *reading
-	// secrets hides what it knows in what is given out; nil hides nothing.
+	// secrets hides what it knows in what is given out; nil hides nothing. altered is set
+	// when it had to, in the rows themselves.
 	secrets *redact.Secrets
+	altered bool
+	indexing
 
 	openFile
 }
@@ -145,6 +148,7 @@ func (c *Capture) Ended() bool {
 // Close gives back what the Capture holds open. It may be used again.
 func (c *Capture) Close() {
 	c.stopReading()
+	c.giveUpIndex()
 	c.Rest()
 }
 
@@ -191,6 +195,9 @@ func (c *Capture) eachLine(lines []span, look func(raw []byte) error) error {
 	buf := lineBuffers.Get().(*[]byte)
 	defer lineBuffers.Put(buf)
 	for _, l := range lines {
+		if l.at < 0 || l.length < 0 || l.at+int64(l.length) > c.offset {
+			return errIndex
+		}
 		if cap(*buf) < l.length || cap(*buf) > keepBuffer {
 			*buf = nil
 			*buf = roomFor(l.length)

@@ -109,7 +109,7 @@ func (r *Row) Capture() *Capture { return r.capture }
 // perhaps belong to another one.
 func (r *Row) Lines() iter.Seq[int64] {
 	return func(yield func(at int64) bool) {
-		for _, l := range r.lines {
+		for l := range r.lines.all() {
 			if !l.guess && !yield(l.at) {
 				return
 			}

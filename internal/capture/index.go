@@ -39,6 +39,9 @@ type index struct {
 	refused []*Row
 	// gone is set once a server on stdio ended before its client did.
 	gone bool
+	// finished is set on a run that was taken from an index file, which has not what is needed
+	// to go on with it.
+	finished bool
 	// repeating is set while what is read was repeated from the part before.
 	repeating bool
 }
@@ -253,7 +256,7 @@ func (r *Row) apply(p placed) {
 	if p.Role == wire.Begins {
 		return // it has a place of its own
 	}
-	r.lines = append(r.lines, newRowLine(p.line, p.Place))
+	r.lines.add(newRowLine(p.line, p.Place))
 	if p.Role != wire.Carries {
 		r.Kinds = r.Kinds.With(p.frame.Kind)
 	}

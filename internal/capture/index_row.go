@@ -73,7 +73,7 @@ func (x *index) givenUp(e *End, at span) {
 		return
 	}
 	row.endAs(e)
-	row.lines = append(row.lines, newRowLine(at, wire.Place{Item: -1})) // so that it is copied with the frames
+	row.lines.add(newRowLine(at, wire.Place{Item: -1})) // so that it is copied with the frames
 	x.touch(row)
 }
 

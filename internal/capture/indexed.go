@@ -1,5 +1,64 @@
 package capture
 
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mcpc/internal/capture/blocks"
+)
+
+// What was read of a large file that has come to its end is kept in an index, so that it
+// need not be read again: the rows, and which parts of the file may hold a text. An index is
+// a cache: what is wrong with one makes no difference but in time.
+
+// indexing is what a capture has to do with its index.
+type indexing struct {
+	// indexPath is that of the index; "" where it has none.
+	indexPath string
+	// unsaid is set where ReadOn gave none of its rows yet.
+	unsaid bool
+	// writer writes it; nil where it is there, or is not to be written.
+	writer *indexWriter
+	// filters says what filters there are; nil where there are none.
+	filters *indexHead
+	// sets are those that were found by them. mu of the open file guards them.
+	sets map[*blocks.Sought]*blocks.Set
+}
+
+// An indexHead begins an index.
+type indexHead struct {
+	Magic [8]byte
+	// Filters and Rows are how many bytes of them follow.
+	Filters, Rows int64
+	// Size and Modified are those of the file when it was opened, Offset is as far as it was
+	// read, and Sum is that of its beginning and of what is before Offset.
+	Size, Modified, Offset int64
+	Sum                    [sha256.Size]byte
+	FiltersSum, RowsSum    uint32
+}
+
+// indexMagic ends with the version.
+var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 1}
+
+var indexHeadSize = int64(binary.Size(indexHead{}))
+
+const (
+	// indexFrom is how many bytes a file must have to be worth an index.
+	indexFrom       = 256 << 10
+	indexExtension  = ".idx"
+	indexSumOf      = 4 << 10
+	mostIndexes     = 64 // in a folder, and
+	mostIndexesSize = 512 << 20
+)
+
 // OpenIndexed is Open for a file that has an index, or gets one: its rows are taken from
 // there where it is that of the file, and what was written behind it is read. dir is the
 // folder of the indexes; "" is for a run of a Ring, whose index is beside it.
@@ -18,6 +77,177 @@ func OpenIndexed(path, dir string) (*Capture, error) {
 // BeginIndexed is Begin with the rows that the index has. The end of ReadOn writes the
 // index where there was none.
 func BeginIndexed(path, dir string) (*Capture, error) {
-	_ = dir
-	return Begin(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	c := newCapture(path)
+	if !info.Mode().IsRegular() || info.Size() < indexFrom {
+		return c, nil
+	}
+	if c.indexPath = indexPath(path, dir); !c.readIndex(info) || c.filters.grown(info) {
+		c.beginIndex(info, dir)
+	}
+	return c, nil
+}
+
+// indexPath is where the index of a file is.
+func indexPath(path, dir string) string {
+	if dir == "" {
+		return strings.TrimSuffix(path, extension) + indexExtension
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(dir, hex.EncodeToString(sum[:16])+indexExtension)
+}
+
+// grown reports that much was written to the file behind what its index has.
+func (h *indexHead) grown(info fs.FileInfo) bool {
+	behind := info.Size() - h.Offset
+	return behind > indexFrom && behind > h.Size/8
+}
+
+// readIndex takes the rows from the index where it is that of the file.
+func (c *Capture) readIndex(info fs.FileInfo) bool {
+	f, head, err := openIndex(c.indexPath)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	switch sum, err := c.sumBefore(head.Offset); {
+	case head.Size > info.Size() || head.Offset > info.Size(),
+		head.Size == info.Size() && head.Modified != info.ModTime().UnixNano(),
+		head.Rows > info.Size()+indexFrom,
+		err != nil || sum != head.Sum:
+		return false
+	}
+	rows := make([]byte, head.Rows)
+	if _, err := f.ReadAt(rows, indexHeadSize+head.Filters); err != nil || head.sumRows(rows) != head.RowsSum {
+		return false
+	}
+	coded := unpack(rows)
+	if coded.contents(c); coded.err != nil || c.offset != head.Offset || len(c.Heads) == 0 {
+		c.restart()
+		return false
+	}
+	c.unsaid = true
+	c.filters = &head
+	return true
+}
+
+// openIndex opens an index where it is a plain file, and no link to one, and reads its head.
+func openIndex(path string) (*os.File, indexHead, error) {
+	var head indexHead
+	f, err := openPlain(path, os.O_RDONLY)
+	if err != nil {
+		return nil, head, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = binary.Read(io.NewSectionReader(f, 0, indexHeadSize), binary.LittleEndian, &head)
+	}
+	if err != nil || head.Magic != indexMagic || head.Filters < 0 || head.Rows < 0 || head.Offset < 0 ||
+		head.Filters > info.Size() || head.Rows > info.Size() || head.Filters+head.Rows+indexHeadSize != info.Size() {
+		f.Close()
+		return nil, head, errIndex
+	}
+	return f, head, nil
+}
+
+// openPlain opens a file where it is a plain one, and no link to one: what another program
+// put there must not lead to a file of the user's, nor make mcpc wait.
+func openPlain(path string, flag int) (*os.File, error) {
+	plain, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !plain.Mode().IsRegular():
+		return nil, fs.ErrInvalid
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(plain, opened) { // it was replaced meanwhile
+		f.Close()
+		return nil, fs.ErrInvalid
+	}
+	return f, nil
+}
+
+// castagnoli is the table of a checksum that processors know.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// sumRows is the checksum of the rows with the head before them.
+func (h indexHead) sumRows(rows []byte) uint32 {
+	h.RowsSum = 0
+	var head bytes.Buffer
+	_ = binary.Write(&head, binary.LittleEndian, h)
+	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), rows)
+}
+
+// sumBefore is the hash of the beginning of the file and of what is before an offset.
+func (c *Capture) sumBefore(offset int64) (sum [sha256.Size]byte, err error) {
+	f, err := c.from(0)
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close()
+	part := make([]byte, min(offset, indexSumOf))
+	h := sha256.New()
+	for _, at := range []int64{0, offset - int64(len(part))} {
+		if _, err := f.ReadAt(part, at); err != nil {
+			return sum, err
+		}
+		h.Write(part)
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// forgetIndex is for an index that turned out to be of no use.
+func (c *Capture) forgetIndex() {
+	c.giveUpIndex()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.filters, c.sets = nil, nil
+}
+
+// mayHold are the parts of the file that may hold what is sought; nil where all may.
+func (c *Capture) mayHold(sought *blocks.Sought) *blocks.Set {
+	if sought == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.filters == nil {
+		return nil
+	}
+	set, known := c.sets[sought]
+	if !known {
+		if set = c.filters.find(c.indexPath, sought); len(c.sets) >= mostSets || c.sets == nil {
+			c.sets = map[*blocks.Sought]*blocks.Set{}
+		}
+		c.sets[sought] = set
+	}
+	return set
+}
+
+// mostSets is how many texts are sought at a time.
+const mostSets = 16
+
+// find reads the filters, if the index is still the same; else nil.
+func (h *indexHead) find(path string, sought *blocks.Sought) *blocks.Set {
+	f, head, err := openIndex(path)
+	if err != nil || head != *h {
+		return nil
+	}
+	defer f.Close()
+	sum := crc32.New(castagnoli())
+	set, err := blocks.Read(io.TeeReader(io.NewSectionReader(f, indexHeadSize, h.Filters), sum), h.Size, sought)
+	if err != nil || sum.Sum32() != h.FiltersSum {
+		return nil
+	}
+	return set
 }

@@ -42,11 +42,18 @@ func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 		}
 	}
 	c.changed = map[*Row]bool{}
-	if c.offset == 0 {
-		c.changed = nil
+	if c.offset == 0 || c.unsaid {
+		c.changed, c.unsaid = nil, false
 	}
 	if more, err = c.read(c.reading, most); !more {
 		c.stopReading()
+	}
+	if errors.Is(err, errFinished) {
+		c.restart()
+		return c.ReadOn(most)
+	}
+	if !more && err == nil {
+		c.writeIndex()
 	}
 	if c.changed == nil {
 		return c.Rows(), more, err
@@ -55,6 +62,17 @@ func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 		changed = append(changed, row)
 	}
 	return changed, more, err
+}
+
+// errFinished is the error of lines that belong to a run of which only an index told.
+var errFinished = errors.New("the run goes on")
+
+// restart forgets what an index told: all is read anew.
+func (c *Capture) restart() {
+	fresh := newCapture(c.Path)
+	c.Heads, c.rows, c.findings, c.heads, c.ends, c.over = nil, nil, nil, nil, fresh.ends, nil
+	c.index, c.marked, c.offset, c.line, c.torn = nil, fresh.marked, 0, 0, false
+	c.forgetIndex()
 }
 
 func (c *Capture) startReading() error {

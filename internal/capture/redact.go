@@ -23,8 +23,14 @@ func (c *Capture) Hide(s *redact.Secrets) {
 
 // Hide does that for what a table shows of the row.
 func (r *Row) Hide(s *redact.Secrets) {
-	r.Target, r.Method, r.Name, r.ID = s.Text(r.Target), s.Text(r.Method), s.Text(r.Name), s.Text(r.ID)
-	r.Text, r.Hint, r.Findings = s.Text(r.Text), s.Text(r.Hint), safeFindings(s, r.Findings)
+	for _, text := range []*string{&r.Target, &r.Method, &r.Name, &r.ID, &r.Text, &r.Hint} {
+		if safe := s.Text(*text); safe != *text {
+			*text, r.capture.altered = safe, true
+		}
+	}
+	safe := safeFindings(s, r.Findings)
+	r.capture.altered = r.capture.altered || !slices.Equal(safe, r.Findings)
+	r.Findings = safe
 }
 
 // safeLine is a line without its secrets; itself where it has none.

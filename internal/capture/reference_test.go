@@ -219,7 +219,7 @@ func assertRows(t *testing.T, frames []wire.Frame) (path string) {
 	got, guessed := map[uint64]string{}, map[uint64]string{}
 	for _, row := range c.Rows() {
 		key := rowKey(t, row)
-		for _, l := range row.lines {
+		for l := range row.lines.all() {
 			f, place := at[l.at], l.place()
 			switch {
 			case place.Role == wire.Concerns && place.Guess && row.Dir == wire.Sent && want[f.Seq] != "" && want[f.Seq][0] != 'q':

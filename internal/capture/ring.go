@@ -91,23 +91,7 @@ func (r *Ring) count(n int) {
 // counter opens the counter where it is a plain file, and no link to one: what another
 // program put there must not lead to a file of the user's, nor make mcpc wait.
 func (r *Ring) counter(flag int) (*os.File, error) {
-	path := filepath.Join(r.dir, counterName)
-	plain, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !plain.Mode().IsRegular():
-		return nil, fs.ErrInvalid
-	}
-	f, err := os.OpenFile(path, flag, 0)
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := f.Stat(); err != nil || !os.SameFile(plain, opened) { // it was replaced meanwhile
-		f.Close()
-		return nil, fs.ErrInvalid
-	}
-	return f, nil
+	return openPlain(filepath.Join(r.dir, counterName), flag)
 }
 
 // last is the number of the last run, as far as the counter knows.
@@ -183,6 +167,25 @@ func (r *Ring) Find(number int) (Run, error) {
 	return runs[i], nil
 }
 
+// remove removes a run with its index.
+func (r *Ring) remove(run int) error {
+	os.Remove(indexPath(r.Path(run), ""))
+	return os.Remove(r.Path(run))
+}
+
+// removeStray removes the indexes of runs that are gone, and those that were not written to
+// their end.
+func (r *Ring) removeStray(runs []Run, now time.Time) {
+	indexes, _ := filepath.Glob(filepath.Join(r.dir, "*"+indexExtension+"*"))
+	for _, path := range indexes {
+		info, err := os.Lstat(path)
+		of := strings.TrimSuffix(path, indexExtension) + extension
+		if kept := slices.ContainsFunc(runs, func(r Run) bool { return r.Path == of }); err == nil && !kept && now.Sub(info.ModTime()) > time.Minute {
+			os.Remove(path)
+		}
+	}
+}
+
 // Prune removes the oldest runs beyond the limits, but never one that was written
 // to in the last minute, because it may not have come to its end. It gives the
 // runs that it removed.
@@ -191,6 +194,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	if err != nil {
 		return nil, err
 	}
+	r.removeStray(runs, now)
 	var bytes int64
 	for i := len(runs) - 1; i >= 0; i-- {
 		run := runs[i]
@@ -201,7 +205,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 		if !over || age < time.Minute {
 			continue
 		}
-		if failed := os.Remove(run.Path); failed != nil {
+		if failed := r.remove(run.Number); failed != nil {
 			err = failed
 			continue
 		}

@@ -60,7 +60,7 @@ func (r *Recorder) rotateLocked() {
 	r.file.Close()
 	r.file = next
 	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
-		os.Remove(t.Ring.Path(r.parts[0]))
+		t.Ring.remove(r.parts[0])
 		r.parts = r.parts[1:]
 	}
 }
@@ -157,6 +157,7 @@ func (c *Capture) Agree(carried map[int]bool) {
 	}
 	if there, turned := carried[x.head.Run]; turned {
 		for _, row := range x.unfinished() {
+			c.altered = c.altered || row.Elsewhere != there
 			row.Elsewhere = there
 		}
 	}

@@ -92,7 +92,7 @@ type Row struct {
 	// head is the index of its run's head.
 	head int
 	// lines are where its frames stand in the file, in no order.
-	lines []rowLine
+	lines rowLines
 	// httpOnly is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
 	httpOnly bool
 	// unanswered is set where the channel was told without an answer, told where an End

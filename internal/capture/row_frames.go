@@ -11,7 +11,7 @@ import (
 // Frames reads the frames of a row, in the order in which they crossed; nil where
 // nothing did.
 func (r *Row) Frames() ([]wire.Frame, error) {
-	frames := make([]wire.Frame, 0, len(r.lines))
+	frames := make([]wire.Frame, 0, r.lines.count())
 	err := r.EachFrame(func(f wire.Frame) error {
 		frames = append(frames, f)
 		return nil
@@ -90,40 +90,9 @@ func (r *Row) eachLine(look func(raw []byte) error) error {
 	return r.capture.eachLine(r.spans(), func(raw []byte) error { return look(bytes.TrimRight(raw, "\r\n")) })
 }
 
-// A rowLine is where a frame of a row is in the file, and what it is to the row: so the
-// exchange is put together again as it was listed, and not found out a second time from a
-// part of the traffic.
-type rowLine struct {
-	at     int64
-	length int32 // a line has at most MaxLine bytes
-	item   int32
-	role   wire.Role
-	guess  bool
-}
-
-func newRowLine(s span, p wire.Place) rowLine {
-	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.Guess}
-}
-
-func (l rowLine) span() span { return span{l.at, int(l.length)} }
-
-func (l rowLine) place() wire.Place {
-	return wire.Place{Role: l.role, Guess: l.guess, Item: int(l.item)}
-}
-
-// spans are the lines in the order of the file, each once: a request's head comes
-// before the body that it was placed by, and of a batch there may be several items.
-func (r *Row) spans() []span {
-	all := make([]span, len(r.lines))
-	for i, l := range r.lines {
-		all[i] = l.span()
-	}
-	return inOrder(all)
-}
-
 // exchange is put together from the row's frames; nil where nothing crossed.
 func (r *Row) exchange() (*wire.Exchange, error) {
-	lines := slices.Clone(r.lines)
+	lines := slices.Collect(r.lines.all())
 	slices.SortStableFunc(lines, func(a, b rowLine) int { return cmp.Compare(a.at, b.at) })
 	var x *wire.Exchange
 	next := 0

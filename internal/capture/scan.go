@@ -54,6 +54,8 @@ func (s *scanner) line(raw []byte, at span) error {
 		c.begin(*line.Head, at)
 	case s.index == nil:
 		s.reader.found("damaged_line", fmt.Sprintf("line %d belongs to a run without a header and was skipped", s.reader.line))
+	case s.index.finished:
+		return errFinished
 	case line.Frame != nil:
 		s.frame(line.Frame, at)
 	case line.End != nil:
@@ -127,7 +129,7 @@ func cutMark(raw []byte) (mark, members []byte, ok bool) {
 // 2.6 s, and without peek in 1.5 s.
 func (s *scanner) quick(raw []byte, at span) bool {
 	mark, members, ok := cutMark(raw)
-	if s.index = s.capture.indexOf(string(mark)); !ok || s.index == nil {
+	if s.index = s.capture.indexOf(string(mark)); !ok || s.index == nil || s.index.finished {
 		return false
 	}
 	f, rest, ok := quickFrame(members)

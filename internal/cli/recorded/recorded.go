@@ -49,7 +49,7 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	}
 	r.name, r.number = split(word)
 	var err error
-	if r.Capture, err = OpenFile(r.name); err != nil {
+	if r.Capture, err = OpenIndexed(f, r.name); err != nil {
 		return r, Unreadable(r.name, err)
 	}
 	return r, out
@@ -60,11 +60,23 @@ const largeFile = 128 << 20
 
 // OpenFile opens a file that is a capture, or a bundle with one. The errors are those of
 // capture.Open and bundle.Open; Unreadable makes an ending of them.
-func OpenFile(path string) (*capture.Capture, error) {
+func OpenFile(path string) (*capture.Capture, error) { return openWith(path, capture.Open) }
+
+// OpenIndexed is OpenFile for a file that may have an index in the state directory, or gets
+// one.
+func OpenIndexed(f *cmdutil.Factory, path string) (*capture.Capture, error) {
+	dir, err := f.Env.Indexes()
+	if err != nil {
+		return OpenFile(path)
+	}
+	return openWith(path, func(path string) (*capture.Capture, error) { return capture.OpenIndexed(path, dir) })
+}
+
+func openWith(path string, open func(string) (*capture.Capture, error)) (*capture.Capture, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
 		debug.SetGCPercent(50) // its rows stay in memory as long as the command runs
 	}
-	c, err := capture.Open(path)
+	c, err := open(path)
 	if !errors.Is(err, capture.ErrNoCapture) {
 		return c, err
 	}
@@ -208,7 +220,7 @@ func openRun(f *cmdutil.Factory, number []string) (r Recording, out wire.Outcome
 }
 
 func openFound(run capture.Run) (Recording, wire.Outcome) {
-	c, err := capture.Open(run.Path)
+	c, err := capture.OpenIndexed(run.Path, "")
 	if err != nil {
 		return Recording{}, Unreadable(run.Path, err)
 	}
@@ -254,7 +266,7 @@ func NewestFirst(f *cmdutil.Factory, look func(c *capture.Capture, written time.
 		return cmp.Or(y.Modified.Compare(x.Modified), y.Number-x.Number)
 	})
 	for _, run := range runs {
-		c, err := capture.Open(run.Path)
+		c, err := capture.OpenIndexed(run.Path, "")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -22,7 +22,7 @@ import (
 // the last so many that fit, or all where most is 0.
 func rows(ctx context.Context, f *cmdutil.Factory, path string, fits func(*capture.Row) bool, most int) ([]*capture.Row, wire.Outcome) {
 	if path != "" {
-		c, err := recorded.OpenFile(path)
+		c, err := recorded.OpenIndexed(f, path)
 		if err != nil {
 			return nil, recorded.Unreadable(path, err)
 		}
