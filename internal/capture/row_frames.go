@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"mcpc/internal/capture/blocks"
 	"mcpc/internal/wire"
 )
 
@@ -50,11 +51,23 @@ func (r *Row) Exchange() (*wire.Exchange, error) {
 }
 
 // AnyText reports whether match accepts the bytes of a frame of the row. mayHold is asked
-// first, of the line of the capture: a line that it refuses is not decoded.
-func (r *Row) AnyText(mayHold, match func([]byte) bool) (found bool, err error) {
+// first, of the line of the capture: a line that it refuses is not decoded. A line is not
+// read at all where an index tells that it does not hold what is sought; nil is anything.
+func (r *Row) AnyText(sought *blocks.Sought, mayHold, match func([]byte) bool) (found bool, err error) {
+	if r.capture == nil {
+		return false, nil
+	}
+	lines := r.spans()
+	if set := r.capture.mayHold(sought); set != nil {
+		lines = slices.DeleteFunc(lines, func(s span) bool { return !set.May(s.at, s.length) })
+	}
+	if len(lines) == 0 {
+		return false, nil
+	}
 	buf := lineBuffers.Get().(*[]byte)
 	defer lineBuffers.Put(buf)
-	err = r.eachLine(func(raw []byte) error {
+	err = r.capture.eachLine(lines, func(raw []byte) error {
+		raw = bytes.TrimRight(raw, "\r\n")
 		if found || !mayHold(raw) {
 			return nil
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/blocks"
 )
 
 // A Filter says which rows are wanted. The zero Filter wants every row.
@@ -69,7 +70,7 @@ func (f Filter) Match(r *capture.Row) (bool, error) {
 		if s.mayStandIn == nil {
 			return r.AnyLine(s.in)
 		}
-		return r.AnyText(s.mayStandIn, s.in)
+		return r.AnyText(s.sought, s.mayStandIn, s.in)
 	}}
 	return f.match(c), c.failed
 }
@@ -102,6 +103,8 @@ type search struct {
 	in func([]byte) bool
 	// mayStandIn is asked of a line of the capture: whether it is worth decoding.
 	mayStandIn func(line []byte) bool
+	// sought says the same to an index; nil where it cannot.
+	sought *blocks.Sought
 }
 
 func (c *candidate) any(s search) bool {
@@ -210,7 +213,7 @@ type pattern struct {
 
 func (t *pattern) match(c *candidate) bool {
 	if t.field.deep {
-		return c.any(search{in: t.re.Match, mayStandIn: t.needs.mayStandIn})
+		return c.any(search{in: t.re.Match, mayStandIn: t.needs.mayStandIn, sought: t.needs.sought})
 	}
 	return t.re.MatchString(t.field.text(c.row))
 }
