@@ -101,6 +101,9 @@ func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 		case "fault":
 			f.Fault = &wire.FaultFacts{}
 			_ = json.Unmarshal(raw, f.Fault) // a member of another type is as good as none
+		case "held":
+			f.Held = &wire.HeldFacts{}
+			_ = json.Unmarshal(raw, f.Held)
 		}
 	}
 	return f, parseRaw(f, m)

@@ -160,6 +160,10 @@ func appendFacts(b []byte, f wire.Frame) []byte {
 		facts, _ := jsonraw.Marshal(f.Fault)
 		b = append(append(b, `,"fault":`...), facts...)
 	}
+	if f.Held != nil {
+		facts, _ := jsonraw.Marshal(f.Held)
+		b = append(append(b, `,"held":`...), facts...)
+	}
 	b = appendInt(b, "hidden", int64(f.Hidden))
 	b = appendInt(b, "size", int64(f.Size))
 	return b

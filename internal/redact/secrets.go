@@ -150,6 +150,13 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 		}
 		f.Fault = &facts
 	}
+	if f.Held != nil {
+		facts := *f.Held
+		for _, text := range []*string{&facts.ID, &facts.Method, &facts.Name} {
+			*text = s.text(*text)
+		}
+		f.Held = &facts
+	}
 	if f.SSE != nil && (f.SSE.Event != "" || f.SSE.ID != nil) {
 		facts := *f.SSE
 		if facts.Event = s.text(facts.Event); facts.ID != nil {

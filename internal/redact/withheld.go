@@ -47,6 +47,11 @@ func withheld(f wire.Frame) wire.Frame {
 		facts.Rule, facts.Name, facts.Text = hide(facts.Rule), hide(facts.Name), hide(facts.Text)
 		f.Fault = &facts
 	}
+	if f.Held != nil {
+		facts := *f.Held
+		facts.Name = hide(facts.Name)
+		f.Held = &facts
+	}
 	if f.SSE != nil {
 		facts := *f.SSE
 		if facts.Event != "message" && facts.Event != "endpoint" {

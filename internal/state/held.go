@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type KeptServer struct {
 
 const (
 	heldName = "held"
+	liveName = "live"
 	// maxSocket is how long the path of a socket may be everywhere (104 bytes with a
 	// NUL on BSD and macOS), less what a name has behind it while it is being made.
 	maxSocket = 103 - len(".new")
@@ -35,8 +37,17 @@ const (
 // HeldSocket makes up a name for a socket in a directory that only the user can look
 // into. That is within the state directory, unless the path would be too long.
 func (s *Store) HeldSocket() (string, error) {
-	name := strings.ToLower(rand.Text()[:13]) + ".sock"
-	for _, dir := range s.HeldDirs() {
+	return s.socket(s.HeldDirs(), strings.ToLower(rand.Text()[:13]))
+}
+
+// LiveSocket is that at which a command listens that passes messages on.
+func (s *Store) LiveSocket(pid int) (string, error) {
+	return s.socket(s.LiveDirs(), strconv.Itoa(pid))
+}
+
+func (s *Store) socket(dirs []string, name string) (string, error) {
+	name += ".sock"
+	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
 		if len(path) > maxSocket {
 			continue
@@ -57,10 +68,14 @@ func (s *Store) HeldSocket() (string, error) {
 	return "", unsafePath(s.dir.path, "its path is too long for a socket in it", "keep state elsewhere with --state DIR or MCPC_STATE")
 }
 
-// HeldDirs are the directories in which sockets may be.
-func (s *Store) HeldDirs() []string {
+// HeldDirs are the directories in which such sockets may be, LiveDirs those of LiveSocket.
+func (s *Store) HeldDirs() []string { return s.socketDirs(heldName) }
+
+func (s *Store) LiveDirs() []string { return s.socketDirs(liveName) }
+
+func (s *Store) socketDirs(name string) []string {
 	own := fmt.Sprintf("mcpc-%d", os.Geteuid())
-	return []string{s.dir.file(heldName), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
+	return []string{s.dir.file(name), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
 }
 
 // CheckHeld makes sure that no other user could have put the socket where it is. One that

@@ -43,9 +43,12 @@ const (
 	Closed
 	// Fault is what a fault rule did to the traffic, which did not cross.
 	Fault
+	// Held says that a message is held for a user, and then what became of it. Raw is how it
+	// read on the other side of the hold, where it was edited or dropped.
+	Held
 )
 
-var frameKinds = [...]string{"body", "head", "event", "stderr", "noise", "closed", "fault"}
+var frameKinds = [...]string{"body", "head", "event", "stderr", "noise", "closed", "fault", "held"}
 
 func (k FrameKind) String() string { return frameKinds[k] }
 
@@ -71,6 +74,7 @@ type Frame struct {
 	SSE          *sse.Facts
 	Close        *CloseFacts
 	Fault        *FaultFacts
+	Held         *HeldFacts
 }
 
 // An HTTPHead is the head of an HTTP request (Method and URL set) or of a
@@ -134,6 +138,22 @@ type FaultFacts struct {
 	Seed uint64 `json:"seed"`
 	// Text says what happened, where that is not what the rule says.
 	Text string `json:"text,omitempty"`
+}
+
+// HeldFacts say that a message is held, and what became of it. The frame's direction is that of
+// the message.
+type HeldFacts struct {
+	// How is "waiting" when it begins, and then "released", "edited", "dropped" or "answered".
+	How string `json:"how"`
+	// Why is why it was released where that was not the user's wish.
+	Why string `json:"why,omitempty"`
+	// Milliseconds are how long it was held.
+	Milliseconds int64 `json:"ms,omitempty"`
+	// ID is that of the request as JSON, "" where there is none; Method and Name are those
+	// of the request or notification.
+	ID     string `json:"id,omitempty"`
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
 }
 
 // Bytes is how many bytes crossed: more or less than Raw holds where secrets were

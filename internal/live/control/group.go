@@ -1,0 +1,210 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/capture/hold"
+	"mcpc/internal/client/keepalive"
+	"mcpc/internal/pause"
+)
+
+// A Group is all taps and proxies that run, for one view. Those that start later join it within a
+// second. When it is closed, or its process ends, all that is held for it is released.
+type Group struct {
+	o    Options
+	ctx  context.Context
+	stop context.CancelFunc
+	// changed has a value once Held or Peers have changed.
+	changed chan struct{}
+	// looking keeps two looks for sockets apart.
+	looking sync.Mutex
+
+	// mu guards what follows, and what is known of the peers.
+	mu     sync.Mutex
+	peers  map[string]*peer
+	on     bool
+	wanted string
+}
+
+// Options say where sockets are.
+type Options struct {
+	// Dirs are those of state.Store.LiveDirs.
+	Dirs []string
+	Now  func() time.Time
+}
+
+// A Held is a message that waits in one of the commands. Its ID is "PID:N".
+type Held struct {
+	hold.Held
+	ID   string
+	Peer Hello
+}
+
+// ErrGone is the error for a message that is not held any more.
+var ErrGone = errors.New("the message is not held any more")
+
+// lookEvery is how often new sockets are looked for.
+const lookEvery = 500 * time.Millisecond
+
+// Dial connects to all that run. A caller must Close the Group.
+func Dial(o Options) *Group {
+	g := &Group{o: o, changed: make(chan struct{}, 1), peers: map[string]*peer{}}
+	g.ctx, g.stop = context.WithCancel(context.Background())
+	for _, dir := range o.Dirs {
+		keepalive.RemoveStaleSockets(dir)
+	}
+	g.look(g.ctx)
+	go func() {
+		for pause.For(g.ctx, lookEvery) == nil {
+			g.look(g.ctx)
+		}
+	}()
+	return g
+}
+
+// Close releases all that is held for the Group.
+func (g *Group) Close() {
+	g.stop()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.peers {
+		if p.conn != nil {
+			p.conn.Close()
+		}
+	}
+}
+
+// Changed has a value once something has changed since the last one was taken.
+func (g *Group) Changed() <-chan struct{} { return g.changed }
+
+func (g *Group) change() {
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Held are the messages that wait, the oldest first. Their bytes must not be changed.
+func (g *Group) Held() (all []Held) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.peers {
+		for _, h := range p.held {
+			all = append(all, Held{h, fmt.Sprintf("%d:%d", p.hello.Pid, h.N), p.hello})
+		}
+	}
+	slices.SortFunc(all, func(a, b Held) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return all
+}
+
+// Passed is how many messages have passed because there was no room to hold them.
+func (g *Group) Passed() (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.peers {
+		n += p.passed
+	}
+	return n
+}
+
+// Peers are the commands that run.
+func (g *Group) Peers() (all []Hello) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range g.peers {
+		if p.conn != nil {
+			all = append(all, p.hello)
+		}
+	}
+	slices.SortFunc(all, func(a, b Hello) int { return a.Pid - b.Pid })
+	return all
+}
+
+// Intercepting reports whether messages are held, and which.
+func (g *Group) Intercepting() (on bool, text string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.on, g.wanted
+}
+
+// Intercept holds what a filter wants from now on, in all commands; "" is every message. With on
+// false nothing is held any more, and all is released. An error about the filter comes from
+// filter.ParseLive, and nothing has changed then.
+func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
+	if on {
+		if _, err := filter.ParseLive(text, g.o.Now()); err != nil {
+			return err
+		}
+	}
+	g.mu.Lock()
+	g.on, g.wanted = on, text
+	peers := g.livingLocked()
+	g.mu.Unlock()
+	for _, p := range peers {
+		_, _ = p.ask(ctx, Order{Do: "intercept", On: on, Filter: text}) // one that has just ended holds nothing
+	}
+	g.look(ctx) // one that has just begun
+	return nil
+}
+
+func (g *Group) livingLocked() (living []*peer) {
+	for _, p := range g.peers {
+		if p.conn != nil {
+			living = append(living, p)
+		}
+	}
+	return living
+}
+
+// Release lets a message pass unchanged.
+func (g *Group) Release(ctx context.Context, id string) error {
+	return g.decide(ctx, id, Order{Do: "release"})
+}
+
+// Edit lets a message pass with these bytes instead. They need not be valid.
+func (g *Group) Edit(ctx context.Context, id string, message []byte) error {
+	return g.decide(ctx, id, Order{Do: "edit", Raw: message})
+}
+
+// Drop lets a message be lost.
+func (g *Group) Drop(ctx context.Context, id string) error {
+	return g.decide(ctx, id, Order{Do: "drop"})
+}
+
+// Answer answers a request with a result in the place of the side that it is for, which does not
+// get it.
+func (g *Group) Answer(ctx context.Context, id string, result json.RawMessage) error {
+	return g.decide(ctx, id, Order{Do: "answer", Raw: result})
+}
+
+func (g *Group) decide(ctx context.Context, id string, order Order) error {
+	pid, number, _ := strings.Cut(id, ":")
+	var to *peer
+	g.mu.Lock()
+	for _, p := range g.livingLocked() {
+		if strconv.Itoa(p.hello.Pid) == pid {
+			to = p
+		}
+	}
+	g.mu.Unlock()
+	var err error
+	if order.Number, err = strconv.Atoi(number); err != nil || to == nil {
+		return ErrGone
+	}
+	_, err = to.ask(ctx, order)
+	return err
+}

@@ -1,0 +1,252 @@
+package control
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpc/internal/capture/fault"
+	"mcpc/internal/capture/hold"
+)
+
+// A Server is a command that takes orders.
+type Server struct {
+	// Desk is nil where nothing can be held.
+	Desk   *hold.Desk
+	Faults *fault.Set
+	// Hello introduces the command; the Server adds the version of the protocol and the label.
+	Hello func() Hello
+	Now   func() time.Time
+	// Hidden takes secrets out of the text of a rule.
+	Hidden func(string) string
+
+	mu    sync.Mutex
+	label string
+}
+
+// socketExt is the end of a socket's name. It is there once the socket can be used: until then the
+// name has another one behind it.
+const (
+	socketExt  = ".sock"
+	unreadyExt = ".new"
+)
+
+// ErrTaken is the error for a path at which a process listens.
+var ErrTaken = errors.New("another process listens on it")
+
+// ErrNoSocket is the error for a path where there is something else.
+var ErrNoSocket = errors.New("it is no socket")
+
+// Listen takes orders on a Unix socket that only this user can use, until it is done. A socket of
+// a process that has ended is replaced.
+func (s *Server) Listen(path string) (done func(), err error) {
+	if conn, err := net.Dial("unix", path); err == nil {
+		conn.Close()
+		return nil, ErrTaken
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {
+		return nil, ErrNoSocket
+	}
+	_ = os.Remove(path + unreadyExt) // of a process that was killed
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path + unreadyExt, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	if err = os.Chmod(path+unreadyExt, 0o600); err == nil {
+		err = os.Rename(path+unreadyExt, path)
+	}
+	if err != nil {
+		l.Close() // and removes it
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.serve(conn)
+		}
+	}()
+	return func() {
+		l.Close()
+		_ = os.Remove(path)
+	}, nil
+}
+
+// A client is a connection. It is the owner of the filter with which it holds messages.
+type client struct {
+	s    *Server
+	conn net.Conn
+	// writing keeps lines apart.
+	writing sync.Mutex
+	// watches ends the events, nil where there are none.
+	watches chan struct{}
+}
+
+// serve takes orders until the connection ends. Then it releases what was held for it.
+func (s *Server) serve(conn net.Conn) {
+	c := &client{s: s, conn: conn}
+	defer conn.Close()
+	if s.Desk != nil {
+		defer s.Desk.End(c, "the view has ended")
+	}
+	defer func() {
+		if c.watches != nil {
+			close(c.watches)
+		}
+	}()
+	lines := bufio.NewReaderSize(conn, 4<<10)
+	_ = conn.SetReadDeadline(s.Now().Add(orderTime))
+	for {
+		var order Order
+		err := readLine(lines, &order)
+		if _, syntax := errors.AsType[*json.SyntaxError](err); err != nil && !syntax {
+			if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); !wrong {
+				return
+			}
+		}
+		var reply Reply
+		if err == nil {
+			reply, err = c.obey(order)
+		}
+		if err != nil {
+			reply.Error = err.Error()
+		}
+		if c.write(reply) != nil {
+			return
+		}
+		_ = conn.SetReadDeadline(time.Time{})
+	}
+}
+
+// write writes a line. A client that does not read is hung up on.
+func (c *client) write(line any) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_ = c.conn.SetWriteDeadline(c.s.Now().Add(orderTime))
+	err := json.NewEncoder(c.conn).Encode(line)
+	if err != nil {
+		c.conn.Close()
+	}
+	return err
+}
+
+func (c *client) obey(order Order) (Reply, error) {
+	s := c.s
+	switch order.Do {
+	case "add", "list", "remove":
+		return s.obeyRules(order)
+	case "hello":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		hello := s.Hello()
+		hello.Protocol, hello.Label = Version, s.label
+		return Reply{Hello: &hello}, nil
+	case "label":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.label = order.Label
+		return Reply{}, nil
+	}
+	if s.Desk == nil {
+		return Reply{}, fmt.Errorf("unknown order %q", order.Do)
+	}
+	return Reply{}, c.obeyHold(order)
+}
+
+// obeyRules changes the fault rules, and lists them.
+func (s *Server) obeyRules(order Order) (reply Reply, err error) {
+	switch order.Do {
+	case "add":
+		rules, err := fault.Parse(order.Source, order.Rules, s.Now())
+		if err == nil {
+			err = s.Faults.Add(rules)
+		}
+		if err != nil {
+			return reply, err
+		}
+	case "remove":
+		if reply.Removed = s.Faults.Remove(order.Number); reply.Removed == 0 && order.Number > 0 {
+			return reply, errors.New("there is no rule with this number")
+		}
+	}
+	reply.Rules = s.Faults.List(false)
+	for i, r := range reply.Rules {
+		reply.Rules[i].Text = s.Hidden(r.Text)
+	}
+	return reply, nil
+}
+
+// obeyHold is for orders about messages.
+func (c *client) obeyHold(order Order) error {
+	desk := c.s.Desk
+	switch order.Do {
+	case "watch":
+		if c.watches == nil {
+			c.watches = make(chan struct{})
+			go c.tell(c.watches)
+		}
+		return nil
+	case "intercept":
+		if !order.On {
+			desk.End(c, "")
+			return nil
+		}
+		return desk.Intercept(c, order.Filter)
+	case "release":
+		return desk.Decide(order.Number, hold.Verdict{How: hold.Released})
+	case "edit":
+		return desk.Decide(order.Number, hold.Verdict{How: hold.Edited, Raw: order.Raw})
+	case "drop":
+		return desk.Decide(order.Number, hold.Verdict{How: hold.Dropped})
+	case "answer":
+		return desk.Decide(order.Number, hold.Verdict{How: hold.Answered, Raw: order.Raw})
+	}
+	return fmt.Errorf("unknown order %q", order.Do)
+}
+
+// tell writes events until over is closed or they are not read.
+func (c *client) tell(over <-chan struct{}) {
+	changed, end := c.s.Desk.Changes()
+	defer end()
+	told, passed := map[int]bool{}, 0
+	for {
+		held, now := c.s.Desk.List()
+		var events []Event
+		for n := range told {
+			if !slices.ContainsFunc(held, func(h hold.Held) bool { return h.N == n }) {
+				delete(told, n)
+				events = append(events, Event{Event: "gone", Number: n})
+			}
+		}
+		for i := range held {
+			if !told[held[i].N] {
+				told[held[i].N] = true
+				events = append(events, Event{Event: "held", Held: &held[i]})
+			}
+		}
+		if now != passed {
+			passed = now
+			events = append(events, Event{Event: "passed", Number: now})
+		}
+		for _, e := range events {
+			if c.write(e) != nil {
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-over:
+			return
+		}
+	}
+}
