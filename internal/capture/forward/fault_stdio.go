@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,15 +9,19 @@ import (
 	"sync"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/capture/hold"
 	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
-// A Pipe is a faulty link on stdio: it passes lines on between a client and a server, by the
-// rules. Lines that no rule is about pass unchanged.
+// A Pipe passes on what a client and a server write on stdio: as it comes, or by the rules, line by
+// line. Lines that no rule is about pass unchanged. The last one may have no end.
 type Pipe struct {
+	// Faults are the fault rules, Desk holds messages; both may be nil.
 	Faults  *fault.Set
+	Desk    *hold.Desk
 	Watcher *Watcher
 	// Target is the server as filters name it.
 	Target string
@@ -33,11 +36,10 @@ type Pipe struct {
 	mu    sync.Mutex
 	fired map[string]*fault.Decision
 
-	// in guards what is written to the server, out what is written to the client, and what
-	// follows: a response that comes slowly holds up those behind it.
-	in, out sync.Mutex
-	behind  heldBack
-	silent  bool
+	// in and out are the ways to the server and to the client. A response that comes slowly
+	// holds up those behind it.
+	in, out outlet
+	open    sync.Once
 
 	// late are the lines for the client that come later, until ctx is done.
 	late sync.WaitGroup
@@ -47,60 +49,75 @@ type Pipe struct {
 // reorderTime is how long a line waits for others.
 const reorderTime = 2 * time.Second
 
+func (p *Pipe) connect() { p.in.to, p.out.to = p.ToServer, p.ToClient }
+
 // Sent passes on what a client writes, up to its end.
-func (p *Pipe) Sent(from io.Reader) error { return p.lines(from, p.sent) }
+func (p *Pipe) Sent(from io.Reader) error {
+	p.open.Do(p.connect)
+	s := &splitter{judging: p.judging, to: &p.in, take: p.sent}
+	_, err := io.Copy(s, from)
+	return errors.Join(err, s.end())
+}
 
 // Received passes on what a server writes, up to its end, and what of it comes later unless the
 // client is gone.
 func (p *Pipe) Received(from io.Reader) error {
+	to := p.FromServer()
+	_, err := io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
+// FromServer takes what a server writes, and passes it on. Close waits for what comes later, unless
+// the client is gone.
+func (p *Pipe) FromServer() io.WriteCloser {
+	p.open.Do(p.connect)
 	ctx, over := context.WithCancel(p.Context)
-	defer over()
 	p.ctx = ctx
-	err := p.lines(from, p.received)
+	return &received{p: p, over: over, splitter: splitter{judging: p.judging, to: &p.out, take: p.received}}
+}
+
+type received struct {
+	splitter
+	p    *Pipe
+	over context.CancelFunc
+	err  error
+}
+
+func (r *received) Write(b []byte) (n int, err error) {
+	if n, err = r.splitter.Write(b); err != nil {
+		r.err = err
+	}
+	return n, err
+}
+
+func (r *received) Close() error {
+	defer r.over()
+	err := r.err
 	if err == nil {
-		err = p.release()
+		if err = r.end(); err == nil {
+			err = r.p.out.release()
+		}
 	}
 	if err != nil {
-		over()
+		r.over()
 	}
-	p.late.Wait()
+	r.p.late.Wait()
 	return err
 }
 
-// lines gives take each line with its end. One that is too long to be recorded is passed in
-// pieces and not judged.
-func (p *Pipe) lines(from io.Reader, take func(line []byte, whole bool) error) error {
-	in := bufio.NewReaderSize(from, 64<<10)
-	var line []byte
-	for whole := true; ; {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		more := errors.Is(err, bufio.ErrBufferFull)
-		if more && len(line) < mostMessage {
-			continue
-		}
-		whole = whole && err == nil
-		if len(line) > 0 {
-			if failed := take(line, whole); failed != nil {
-				return failed
-			}
-		}
-		line, whole = nil, !more
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil && !more:
-			return err
-		}
+// judging reports that there are rules, or a request that one was about.
+func (p *Pipe) judging() bool {
+	if p.Desk.Active() || p.Faults.Active() {
+		return true
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.fired) > 0
 }
 
 // judged is the message of a line about which rules can decide; nil where there is none.
 func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
-	p.mu.Lock()
-	waits := len(p.fired) > 0
-	p.mu.Unlock()
-	if !whole || !p.Faults.Active() && !waits {
+	if !whole || !p.judging() {
 		return nil
 	}
 	m := wire.ParseMessage(bytes.TrimRight(line, "\r\n"))
@@ -110,19 +127,31 @@ func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
 	return m
 }
 
+// row is what filters are asked about a message.
+func (p *Pipe) row(dir wire.Direction, m *wire.Message) *capture.Row {
+	if p.Desk != nil {
+		return p.Desk.Row(p.Target, "", dir, nil, m)
+	}
+	return p.Faults.Live.Row(p.Target, "", dir, nil, m)
+}
+
 func (p *Pipe) sent(line []byte, whole bool) error {
 	m := p.judged(line, whole)
 	if m == nil {
-		return p.server(line)
+		return p.in.lines(line)
 	}
-	d := p.Faults.Decide(fault.Crossing{Row: p.Faults.Live.Row(p.Target, "", wire.Sent, nil, m), Message: m})
+	row := p.row(wire.Sent, m)
+	if line, m = p.hold(line, m, row); m == nil {
+		return p.in.lines(line)
+	}
+	d := p.Faults.Decide(fault.Crossing{Row: row, Message: m})
 	if d == nil {
-		return p.server(line)
+		return p.in.lines(line)
 	}
 	switch {
 	case d.Name == "rpc", d.Name == "tool-error":
 		p.note(d, wire.Received, "")
-		_ = p.client(append(d.Response(), '\n')) // a client that reads no more is told so by its own end of the pipe
+		_ = p.out.lines(append(d.Response(), '\n')) // a client that reads no more is told so by its own end of the pipe
 		return nil
 	case d.Name == "drop request", d.Name == "drop notification":
 		p.note(d, wire.Sent, "")
@@ -134,12 +163,12 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 	case d.OfRequest:
 		is, text := d.Request(m.Raw)
 		p.note(d, wire.Sent, text)
-		return p.server(slices.Concat(is, line[len(m.Raw):]))
+		return p.in.lines(slices.Concat(is, line[len(m.Raw):]))
 	case m.Kind != wire.Request && d.Name == "delay":
 		p.note(d, wire.Sent, "")
 		go func() {
 			if pause.For(p.Context, d.Wait) == nil {
-				_ = p.server(line)
+				_ = p.in.lines(line)
 			}
 		}()
 		return nil
@@ -152,29 +181,32 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 		p.mu.Unlock()
 		if d.Name == "hang" {
 			p.note(d, wire.Received, "")
-			p.silence()
+			p.out.silence()
 		}
 	}
-	return p.server(line)
+	return p.in.lines(line)
 }
 
 func (p *Pipe) received(line []byte, whole bool) error {
 	m := p.judged(line, whole)
 	if m == nil {
-		return p.client(line)
+		return p.out.lines(line)
 	}
-	d := p.waiting(m)
+	row, d := p.row(wire.Received, m), p.waiting(m)
+	if line, m = p.hold(line, m, row); m == nil {
+		return p.out.lines(line)
+	}
 	switch {
 	case d != nil && m.Method != "": // the stream of list-changed has begun
 		p.note(d, wire.Received, "")
-		return p.client(line, append(d.ListChanged(), '\n'))
+		return p.out.lines(line, append(d.ListChanged(), '\n'))
 	case d != nil:
 		p.Faults.Live.Answered(d.Row, "", m)
 	case m.Method != "":
-		d = p.Faults.Decide(fault.Crossing{Row: p.Faults.Live.Row(p.Target, "", wire.Received, nil, m), Message: m})
+		d = p.Faults.Decide(fault.Crossing{Row: row, Message: m})
 	}
 	if d == nil {
-		return p.client(line)
+		return p.out.lines(line)
 	}
 	return p.deliver(d, line)
 }
@@ -208,18 +240,18 @@ func (p *Pipe) deliver(d *fault.Decision, line []byte) error {
 		p.note(d, wire.Received, "")
 		p.late.Go(func() {
 			if pause.For(p.ctx, d.Wait) == nil {
-				_ = p.client(line)
+				_ = p.out.lines(line)
 			}
 		})
 		return nil
 	case d.Name == "reorder":
 		p.note(d, wire.Received, "")
-		p.out.Lock()
-		p.behind = append(p.behind, heldMessage{line, d.N})
-		p.out.Unlock()
+		p.out.mu.Lock()
+		p.out.behind = append(p.out.behind, heldMessage{line, d.N})
+		p.out.mu.Unlock()
 		go func() {
 			if pause.For(p.ctx, reorderTime) == nil {
-				_ = p.release()
+				_ = p.out.release()
 			}
 		}()
 		return nil
@@ -228,28 +260,28 @@ func (p *Pipe) deliver(d *fault.Decision, line []byte) error {
 		return p.slowly(pace, line)
 	case d.Name == "cut":
 		p.note(d, wire.Received, "")
-		err := p.client(line[:min(len(line), int(d.N))])
-		p.silence()
+		err := p.out.lines(line[:min(len(line), int(d.N))])
+		p.out.silence()
 		p.End()
 		return err
 	case !done:
 		p.note(d, wire.Received, "nothing was changed")
-		return p.client(line)
+		return p.out.lines(line)
 	}
 	p.note(d, wire.Received, "")
 	for i := range out {
 		out[i] = slices.Concat(out[i], line[len(raw):])
 	}
-	return p.client(out...)
+	return p.out.lines(out...)
 }
 
 // slowly writes a line by and by; what comes behind it waits.
 func (p *Pipe) slowly(pace fault.Pace, line []byte) error {
-	p.out.Lock()
-	defer p.out.Unlock()
+	p.out.mu.Lock()
+	defer p.out.mu.Unlock()
 	for at := 0; at < len(line); {
 		piece := line[at:min(len(line), at+pace.Size)]
-		if err := p.write(piece); err != nil {
+		if err := p.out.write(piece); err != nil {
 			return err
 		}
 		at += len(piece)
@@ -261,48 +293,6 @@ func (p *Pipe) slowly(pace fault.Pace, line []byte) error {
 		}
 	}
 	return nil
-}
-
-// client writes lines to the client, and behind each those that have waited for it.
-func (p *Pipe) client(lines ...[]byte) error {
-	p.out.Lock()
-	defer p.out.Unlock()
-	for _, line := range lines {
-		if err := p.write(slices.Concat(line, p.behind.passed())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// release writes the lines that still wait for others.
-func (p *Pipe) release() error {
-	p.out.Lock()
-	defer p.out.Unlock()
-	return p.write(p.behind.all())
-}
-
-// write is called with out locked.
-func (p *Pipe) write(b []byte) error {
-	if p.silent || len(b) == 0 {
-		return nil
-	}
-	_, err := p.ToClient.Write(b)
-	return err
-}
-
-// silence lets nothing pass to the client any more.
-func (p *Pipe) silence() {
-	p.out.Lock()
-	defer p.out.Unlock()
-	p.silent = true
-}
-
-func (p *Pipe) server(line []byte) error {
-	p.in.Lock()
-	defer p.in.Unlock()
-	_, err := p.ToServer.Write(line)
-	return err
 }
 
 // note tells the Watcher what a rule did, in its turn.

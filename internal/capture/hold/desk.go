@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -189,6 +190,36 @@ func (d *Desk) Hold(ctx context.Context, m Message) Verdict {
 	return v
 }
 
+// Row is what filters are asked about a message of a conversation, of capture.Live: of a response it
+// is that of the request, with the other direction. Requests that crossed while nothing was held
+// are not known.
+func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *capture.Row {
+	answers := m != nil && m.Method == "" && len(m.ID) > 0
+	of := func(asked wire.Direction) string { return asked.String() + "\n" + target + "\n" + key + "\n" + string(m.ID) }
+	if answers {
+		d.mu.Lock()
+		row := d.asked[of(1-dir)]
+		delete(d.asked, of(1-dir))
+		d.mu.Unlock()
+		if row != nil {
+			d.Live.Answered(row, key, m)
+			answer := *row
+			answer.Dir = dir
+			return &answer
+		}
+	}
+	row := d.Live.Row(target, key, dir, head, m)
+	if m != nil && m.Kind == wire.Request && d.Active() {
+		d.mu.Lock()
+		if d.asked == nil || len(d.asked) > mostAsked {
+			d.asked = map[string]*capture.Row{}
+		}
+		d.asked[of(dir)] = row
+		d.mu.Unlock()
+	}
+	return row
+}
+
 // take puts a message on the desk where a filter wants it and there is room.
 func (d *Desk) take(m Message) *waiting {
 	if !d.Active() {
@@ -213,7 +244,7 @@ func (d *Desk) take(m Message) *waiting {
 	now := d.Now()
 	w := &waiting{owner: (*rules)[i].owner, decided: make(chan Verdict, 1), Held: Held{N: d.last, Dir: m.Row.Dir.String(), Kind: kindOf(m.Message),
 		Method: m.Row.Method, Name: m.Row.Name, Request: string(m.ID), Target: m.Row.Target, Client: m.Row.Client(), Server: m.Row.Server(),
-		Message: m.Raw, Since: now, Until: now.Add(cmp.Or(d.Longest, Longest))}}
+		Message: bytes.Clone(m.Raw), Since: now, Until: now.Add(cmp.Or(d.Longest, Longest))}}
 	d.held = append(d.held, w)
 	d.bytes += len(m.Raw)
 	d.wakeLocked()
