@@ -10,13 +10,20 @@ import (
 	"mcpc/internal/wire"
 )
 
+// Mirror changes what mirrors the message in the head, unless the rule keeps that.
+func (d *Decision) Mirror(h http.Header, was, is []byte, encode func(string) string) {
+	if !d.KeepHeaders {
+		Mirror(h, was, is, encode)
+	}
+}
+
 // Mirror changes the header fields of a request that repeat parts of its message, after these
 // were replaced: Mcp-Method, Mcp-Name, Mcp-Protocol-Version and Mcp-Param-*. A field that had
 // another value than the message stays. Encode makes a text fit for a field.
-func (d *Decision) Mirror(h http.Header, was, is []byte, encode func(string) string) {
+func Mirror(h http.Header, was, is []byte, encode func(string) string) {
 	before, err := jsonvalue.Parse(was)
 	after, failed := jsonvalue.Parse(is)
-	if d.KeepHeaders || err != nil || failed != nil {
+	if err != nil || failed != nil {
 		return
 	}
 	arguments := leaves(before.Find("/params/arguments"), "/params/arguments")

@@ -47,6 +47,8 @@ type faultyEvents struct {
 	seen int64
 	// later are events that are to come behind others.
 	later heldBack
+	// endpoint is where the client of the old transport sends, "" with any other.
+	endpoint string
 	// blind is set where an event is too long to be judged.
 	blind bool
 }
@@ -115,14 +117,22 @@ func (e *faultyEvents) next() ([]byte, error) {
 // judge gives what comes instead of an event.
 func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
 	f, d := e.f, e.f.fired
+	if ev.Event == "endpoint" {
+		e.endpoint = string(ev.Data)
+	}
 	if !ev.MayCarry() || len(ev.Data) == 0 {
 		return event, nil
 	}
 	m := wire.ParseMessage(ev.Data)
+	event, data, passes := e.hold(event, ev, m)
+	if !passes {
+		return event, nil
+	}
+	m, ev.Data = wire.ParseMessage(data), data
 	f.answered(m, e.session)
 	answers := f.crossing.Message != nil && f.crossing.Message.Kind == wire.Request && m.Answers(f.crossing.Message.ID)
-	if !answers && (m.Kind == wire.Request || m.Kind == wire.Notification) {
-		if own := f.p.Faults.Decide(fault.Crossing{Row: f.p.Faults.Live.Row(f.crossing.Row.Target, e.session, wire.Received, nil, m), Message: m}); own != nil {
+	if !answers && f.p.Faults.Active() && (m.Kind == wire.Request || m.Kind == wire.Notification) {
+		if own := f.p.Faults.Decide(fault.Crossing{Row: f.p.row(f.target(), e.session, wire.Received, nil, m), Message: m}); own != nil {
 			return e.message(own, event, ev.Data)
 		}
 	}

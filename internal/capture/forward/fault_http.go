@@ -9,7 +9,9 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"strings"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/pause"
 	"mcpc/internal/redact"
@@ -50,16 +52,25 @@ func (f *faulted) cut() error {
 
 // send forwards a request, by the rules where there are any.
 func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
-	if !p.Faults.Active() {
-		return p.web.RoundTrip(req)
-	}
 	f := &faulted{p: p, x: x, req: req}
+	switch {
+	case req.Context().Value(ownKey{}) != nil, p.Desk == nil && !p.Faults.Active():
+		return p.web.RoundTrip(req)
+	case !p.judging():
+		return f.forward() // what comes may be judged
+	}
 	whole, err := f.read()
 	if err != nil {
 		return nil, err
 	}
 	if !whole {
 		return p.web.RoundTrip(req)
+	}
+	if p.Desk.Active() {
+		req.Header.Del("Accept-Encoding") // what may be held must be read
+	}
+	if resp, err := f.holdRequest(); resp != nil || err != nil {
+		return resp, err
 	}
 	if f.fired = p.Faults.Decide(f.crossing); f.fired == nil {
 		return f.forward()
@@ -76,6 +87,17 @@ func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
 	}
 	req.Header.Del("Accept-Encoding") // what is changed must be read
 	return f.forward()
+}
+
+// judging reports that there are rules, or that messages are held.
+func (p *Proxy) judging() bool { return p.Desk.Active() || p.Faults.Active() }
+
+// row is what filters are asked about a message.
+func (p *Proxy) row(target, session string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *capture.Row {
+	if p.Desk != nil {
+		return p.Desk.Row(target, session, dir, head, m)
+	}
+	return p.Faults.Live.Row(target, session, dir, head, m)
 }
 
 // body is what is read of a message, and the body to close behind it.
@@ -108,9 +130,16 @@ func (f *faulted) read() (whole bool, err error) {
 		f.crossing.Message = m
 	}
 	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.named(f.req.URL), Fields: fieldsOf(f.req.Header)}
-	target := redact.RedactURL(f.p.named(f.p.Routes[f.x.target].To))
-	f.crossing.Row = f.p.Faults.Live.Row(target, f.crossing.Session, wire.Sent, head, f.crossing.Message)
+	f.crossing.Row = f.p.row(f.target(), f.crossing.Session, wire.Sent, head, f.crossing.Message)
 	return true, nil
+}
+
+// target is the server as filters name it.
+func (f *faulted) target() string {
+	if f.crossing.Row != nil {
+		return f.crossing.Row.Target
+	}
+	return redact.RedactURL(f.p.named(f.p.Routes[f.x.target].To))
 }
 
 // edit changes the request that is sent on.
@@ -124,6 +153,10 @@ func (f *faulted) edit() {
 	is, text := f.fired.Request(was)
 	f.note(wire.Sent, text)
 	f.fired.Mirror(f.req.Header, was, is, f.p.Faults.Encode)
+	f.setBody(is)
+}
+
+func (f *faulted) setBody(is []byte) {
 	f.req.Body, f.req.ContentLength = io.NopCloser(bytes.NewReader(is)), int64(len(is))
 }
 
@@ -157,6 +190,11 @@ func (f *faulted) respond() *http.Response {
 		return nil
 	}
 	f.note(map[bool]wire.Direction{true: wire.Sent, false: wire.Received}[d.Name == "drop notification"], "")
+	return f.made(status, h, body)
+}
+
+// made is a response of the Proxy's own.
+func (f *faulted) made(status int, h http.Header, body []byte) *http.Response {
 	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: f.req}
 }
@@ -194,10 +232,16 @@ func (f *faulted) forward() (*http.Response, error) {
 		return resp, err
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	session := cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.crossing.Session)
+	session := cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
 	stream := kind == "text/event-stream" && contentEncoding(resp.Header) == ""
+	judging := f.crossing.Row != nil || f.p.judging()
+	if stream && (judging || resp.ContentLength < 0) {
+		resp.Body = newEventBody(&faultyEvents{f: f, src: resp.Body, session: session}, resp.Body)
+	}
+	if !judging {
+		return resp, nil
+	}
 	if stream {
-		resp.Body = &pieces{ReadCloser: resp.Body, next: (&faultyEvents{f: f, src: resp.Body, session: session}).next}
 		resp.ContentLength = -1
 		resp.Header.Del("Content-Length") // a message of the server may change
 	}
@@ -243,12 +287,19 @@ func (f *faulted) head(resp *http.Response) error {
 func (f *faulted) whole(resp *http.Response, session string) error {
 	d := f.fired
 	opens := f.crossing.Message != nil && f.crossing.Message.Method == "initialize" && contentEncoding(resp.Header) == ""
-	if d == nil && !opens {
+	holds := f.p.Desk.Active() && contentEncoding(resp.Header) == "" && strings.Contains(resp.Header.Get("Content-Type"), "json")
+	if d == nil && !opens && !holds {
 		return nil
 	}
 	raw, again, err := readAhead(resp.Body)
 	resp.Body = again
-	f.answered(wire.ParseMessage(raw), session)
+	m := wire.ParseMessage(raw)
+	f.answered(m, session)
+	if holds && err == nil && len(raw) <= mostMessage {
+		if raw, err = f.holdResponse(resp, m, session); err != nil {
+			return err
+		}
+	}
 	if d == nil || err != nil || len(raw) == 0 || len(raw) > mostMessage {
 		return nil
 	}
@@ -265,16 +316,23 @@ func (f *faulted) whole(resp *http.Response, session string) error {
 	}
 	if out, done := d.Message(raw); done {
 		f.note(wire.Received, "")
-		changed := bytes.Join(out, nil)
-		resp.Body, resp.ContentLength = body{bytes.NewReader(changed), again}, int64(len(changed))
-		resp.Header.Del("Content-Length")
+		setBody(resp, bytes.Join(out, nil))
 	}
 	return nil
+}
+
+func setBody(resp *http.Response, is []byte) {
+	resp.Body, resp.ContentLength = body{bytes.NewReader(is), resp.Body}, int64(len(is))
+	resp.Header.Del("Content-Length")
 }
 
 // answered lets later filters know the server.
 func (f *faulted) answered(m *wire.Message, session string) {
 	if f.crossing.Message != nil && m.Answers(f.crossing.Message.ID) {
-		f.p.Faults.Live.Answered(f.crossing.Row, session, m)
+		live := &f.p.Faults.Live
+		if f.p.Desk != nil {
+			live = f.p.Desk.Live
+		}
+		live.Answered(f.crossing.Row, session, m)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/capture/hold"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
 	"mcpc/internal/wire"
@@ -43,8 +44,10 @@ type Proxy struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	Through func(*http.Request) (*url.URL, error)
 	TLS     *tls.Config
-	// Faults are the fault rules; nil without any. KeepHost sends the client's Host field on.
+	// Faults are the fault rules, and Desk holds messages; nil without any. KeepHost sends the
+	// client's Host field on.
 	Faults   *fault.Set
+	Desk     *hold.Desk
 	KeepHost bool
 
 	web http.RoundTripper

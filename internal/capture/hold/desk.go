@@ -195,7 +195,9 @@ func (d *Desk) Hold(ctx context.Context, m Message) Verdict {
 // are not known.
 func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *capture.Row {
 	answers := m != nil && m.Method == "" && len(m.ID) > 0
-	of := func(asked wire.Direction) string { return asked.String() + "\n" + target + "\n" + key + "\n" + string(m.ID) }
+	of := func(asked wire.Direction) string {
+		return asked.String() + "\n" + target + "\n" + key + "\n" + string(m.ID)
+	}
 	if answers {
 		d.mu.Lock()
 		row := d.asked[of(1-dir)]

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/control"
 	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -43,7 +44,7 @@ faults describes the rules.`,
 }
 
 // controlled makes a command that gives an order.
-func controlled(f *cmdutil.Factory, use, short, example string, order func(args []string) (faulty.Order, error)) *cobra.Command {
+func controlled(f *cmdutil.Factory, use, short, example string, order func(args []string) (control.Order, error)) *cobra.Command {
 	var socket string
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
@@ -62,7 +63,7 @@ func controlled(f *cmdutil.Factory, use, short, example string, order func(args 
 func newAdd(f *cmdutil.Factory) *cobra.Command {
 	return controlled(f, "add RULES", "add fault rules behind the others",
 		"  mcpc fault add 'when method:tools/call #1 do hang' --control faults.sock\n  mcpc fault add preset:slow --control faults.sock\n  mcpc fault add rules.txt --control faults.sock",
-		func(args []string) (order faulty.Order, err error) {
+		func(args []string) (order control.Order, err error) {
 			if len(args) != 1 {
 				return order, usage.New("fault add takes a file, a rule, or preset:NAME", wire.Run("help faults")+" describes the rules")
 			}
@@ -70,7 +71,7 @@ func newAdd(f *cmdutil.Factory) *cobra.Command {
 			if err != nil {
 				return order, faulty.WrongRule(err)
 			}
-			order = faulty.Order{Do: "add", Source: "mcpc fault"}
+			order = control.Order{Do: "add", Source: "mcpc fault"}
 			for _, r := range rules {
 				order.Rules += r.Text + "\n"
 			}
@@ -81,15 +82,15 @@ func newAdd(f *cmdutil.Factory) *cobra.Command {
 func newList(f *cmdutil.Factory) *cobra.Command {
 	return controlled(f, "list", "list the fault rules, and how often they fired",
 		"  mcpc fault list --control faults.sock\n  mcpc fault list --control faults.sock --json\n  mcpc fault list --control faults.sock --jq '.rules[].fired'",
-		func(args []string) (faulty.Order, error) {
-			return faulty.Order{Do: "list"}, none(args)
+		func(args []string) (control.Order, error) {
+			return control.Order{Do: "list"}, none(args)
 		})
 }
 
 func newRemove(f *cmdutil.Factory) *cobra.Command {
 	return controlled(f, "remove NUMBER", "remove one fault rule",
 		"  mcpc fault remove 1 --control faults.sock\n  mcpc fault remove 2 --control faults.sock --json\n  mcpc fault remove 3 --control faults.sock",
-		func(args []string) (order faulty.Order, err error) {
+		func(args []string) (order control.Order, err error) {
 			number := 0
 			if len(args) == 1 {
 				number, _ = strconv.Atoi(args[0])
@@ -97,15 +98,15 @@ func newRemove(f *cmdutil.Factory) *cobra.Command {
 			if number < 1 {
 				return order, usage.New("fault remove takes the number of a rule", wire.Run("fault list")+" shows them")
 			}
-			return faulty.Order{Do: "remove", Number: number}, nil
+			return control.Order{Do: "remove", Number: number}, nil
 		})
 }
 
 func newOff(f *cmdutil.Factory) *cobra.Command {
 	return controlled(f, "off", "remove all fault rules",
 		"  mcpc fault off --control faults.sock\n  mcpc fault off --control faults.sock --json\n  mcpc fault off --control faults.sock --jq .removed",
-		func(args []string) (faulty.Order, error) {
-			return faulty.Order{Do: "remove"}, none(args)
+		func(args []string) (control.Order, error) {
+			return control.Order{Do: "remove"}, none(args)
 		})
 }
 
@@ -117,11 +118,11 @@ func none(args []string) error {
 }
 
 // send gives the order, and shows the rules that are in force then.
-func send(ctx context.Context, f *cmdutil.Factory, socket string, order faulty.Order) error {
+func send(ctx context.Context, f *cmdutil.Factory, socket string, order control.Order) error {
 	if socket == "" {
 		return usage.New("which command? --control is missing", "--control SOCKET, as it was given to the proxy, tap, mock or demo")
 	}
-	reply, err := faulty.Send(ctx, f.Now(), socket, order)
+	reply, err := control.Send(ctx, f.Now(), socket, order)
 	if err != nil {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.LocalIO, Text: "the control socket: " + err.Error(), Err: err, Hint: "is a command with --control " + wire.Hint(socket) + " running?"})
 	}

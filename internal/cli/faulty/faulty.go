@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/capture/forward"
+	"mcpc/internal/capture/hold"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/client/paramheader"
@@ -65,14 +66,18 @@ func (o *Options) Asked() bool { return len(o.rules) > 0 || o.control != "" }
 // nothing to the traffic.
 type Faults struct {
 	Set *fault.Set
+	// Desk holds messages for views; nil where none can reach it.
+	Desk *hold.Desk
 
 	f *cmdutil.Factory
 	o *Options
 	// mu guards the judge.
 	mu    sync.Mutex
 	judge fault.Judge
-	// done closes the control socket.
-	done func()
+	// done closes the control socket, liveDone that for views, which crossed opens.
+	done, liveDone, crossed func()
+	// where names the server, by what records.
+	where, by string
 }
 
 // Link is how clients are connected to a server of mcpc's own.
@@ -94,11 +99,17 @@ func (s *Faults) Rules() *fault.Set {
 // Start reads the rules, and listens on the control socket. Without the flags it gives nil. A
 // caller must End it.
 func (o *Options) Start(f *cmdutil.Factory, link fault.Link) (*Faults, error) {
+	return o.start(f, link, false)
+}
+
+func (o *Options) start(f *cmdutil.Factory, link fault.Link, live bool) (*Faults, error) {
 	if !o.Asked() {
 		if o.report != "" || o.seed != "" {
 			return nil, usage.New("there are no fault rules to report on, or to seed", "--fault names them: see "+wire.Run("help faults"))
 		}
-		return nil, nil
+		if !live {
+			return nil, nil
+		}
 	}
 	seed := uint64(rand.Uint32())
 	if o.seed != "" {
@@ -107,7 +118,10 @@ func (o *Options) Start(f *cmdutil.Factory, link fault.Link) (*Faults, error) {
 			return nil, usage.New(fmt.Sprintf("--fault-seed must be a whole number, not %q", o.seed), "--fault-seed 7")
 		}
 	}
-	s := &Faults{Set: &fault.Set{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, done: func() {}}
+	s := &Faults{Set: &fault.Set{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, done: func() {}, liveDone: func() {}, crossed: func() {}}
+	if live {
+		s.Desk = newDesk(f, s.Set)
+	}
 	for _, word := range o.rules {
 		rules, err := Read(f, word)
 		if err == nil {
@@ -172,6 +186,9 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
 	f.Env.StartRecording(where, by, nil)
+	if s != nil {
+		s.where, s.by = where, by
+	}
 	recorder := f.Record.Recorder
 	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
 	watching := forward.Options{Now: f.Now, Tap: func(frame wire.Frame) {
@@ -195,6 +212,9 @@ func (s *Faults) see(frame wire.Frame) {
 	if s == nil {
 		return
 	}
+	if s.crossed(); !s.o.Asked() {
+		return // there is nothing to report
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.judge.Add(frame)
@@ -206,6 +226,7 @@ func (s *Faults) End() error {
 		return nil
 	}
 	s.done()
+	s.liveDone()
 	s.mu.Lock()
 	s.judge.Until(s.f.Now())
 	verdicts := s.judge.Verdicts()

@@ -104,7 +104,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if err != nil {
 		return err
 	}
-	faults, err := o.fault.Start(f, fault.HTTP)
+	faults, err := o.fault.StartLive(f, fault.HTTP)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	}
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
-		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Rules()}
+		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Set, Desk: faults.Desk}
 	introduceProxy(f, p, targets)
 	err = faulty.ServeProxy(ctx, f, p, listener)
 	watcher.Close()

@@ -76,7 +76,7 @@ type tapping struct {
 	// send sends the server a signal.
 	send   func(os.Signal)
 	copies sync.WaitGroup
-	// pipe lets messages fail; nil where all pass unchanged.
+	// pipe passes messages on.
 	pipe *forward.Pipe
 	// ended is closed when the server has ended.
 	ended chan struct{}
@@ -85,7 +85,7 @@ type tapping struct {
 }
 
 func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
-	faults, err := o.Start(f, fault.Stdio|fault.Child)
+	faults, err := o.StartLive(f, fault.Stdio|fault.Child)
 	if err != nil {
 		return err
 	}
@@ -103,10 +103,8 @@ func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
 	seen := t.watch.Messages(wire.Received)
-	if faults != nil {
-		t.pipe = &forward.Pipe{Faults: faults.Set, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: writerOnly{t.in}, ToClient: io.MultiWriter(seen, f.Out),
-			End: func() { t.send(os.Kill) }, Context: late}
-	}
+	t.pipe = &forward.Pipe{Faults: faults.Set, Desk: faults.Desk, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: t.in, ToClient: io.MultiWriter(seen, f.Out),
+		End: func() { t.send(os.Kill) }, Context: late}
 	go func() {
 		for sig := range caught {
 			t.send(sig)
@@ -119,7 +117,7 @@ func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
 	go t.feed()
 	t.copies.Add(2)
 	go t.answers(seen)
-	go t.drain(f.Err, t.err, t.watch.Stderr())
+	go t.stderr()
 	code := t.wait()
 	t.watch.Close()
 	if err := faults.End(); err != nil {
@@ -172,12 +170,7 @@ func unstarted(name string, err error) wire.Outcome {
 // more is told to the client as the system does without mcpc.
 func (t *tapping) feed() {
 	seen := t.watch.Messages(wire.Sent)
-	var err error
-	if t.pipe != nil {
-		err = t.pipe.Sent(io.TeeReader(t.a.In, seen))
-	} else {
-		_, err = io.Copy(writerOnly{t.in}, io.TeeReader(t.a.In, seen))
-	}
+	err := t.pipe.Sent(io.TeeReader(t.a.In, seen))
 	seen.Close()
 	t.left.Store(err == nil)
 	t.in.Close()
@@ -186,41 +179,37 @@ func (t *tapping) feed() {
 	}
 }
 
-// writerOnly keeps io.Copy from asking for more than Write.
-type writerOnly struct{ io.Writer }
-
 // graceForOthers is how long a process that the server left behind is listened to
 // since it wrote last, because it holds the streams.
 const graceForOthers = time.Second
 
-// answers passes on what the server writes to stdout; with fault rules by them, and then what
-// the client gets is seen.
-func (t *tapping) answers(seen io.WriteCloser) {
-	if t.pipe == nil {
-		t.drain(t.a.Out, t.out, seen)
-		return
-	}
-	lines, to := io.Pipe()
-	t.copies.Go(func() {
-		lines.CloseWithError(t.pipe.Received(lines))
-		seen.Close()
-	})
-	t.drain(to, t.out, to)
+// answers passes on what the server writes to stdout. What the client gets is seen.
+func (t *tapping) answers(seen io.Closer) {
+	defer t.copies.Done()
+	defer seen.Close()
+	t.drain(t.pipe.FromServer(), t.out)
+}
+
+func (t *tapping) stderr() {
+	defer t.copies.Done()
+	seen := t.watch.Stderr()
+	t.drain(both{io.MultiWriter(seen, t.a.Err), seen}, t.err)
+}
+
+type both struct {
+	io.Writer
+	io.Closer
 }
 
 // drain passes on what the server writes, as far as its end.
-func (t *tapping) drain(to io.Writer, from *os.File, seen io.WriteCloser) {
-	defer t.copies.Done()
-	defer seen.Close()
+func (t *tapping) drain(to io.WriteCloser, from *os.File) {
+	defer to.Close()
 	defer from.Close()
 	buf := make([]byte, 64<<10)
 	for silent := false; ; {
 		n, err := from.Read(buf)
 		if n > 0 {
 			silent = false
-			if seen != to {
-				_, _ = seen.Write(buf[:n])
-			}
 			if _, lost := to.Write(buf[:n]); lost != nil {
 				return // the reader is gone: the server learns it from its own next write
 			}
