@@ -142,6 +142,27 @@ func DrawPicture(st Style, mime string, data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// mostSide is how wide and how high PNG makes a picture.
+const mostSide = 2048
+
+// PNG gives a picture of a media type as a PNG that has nothing of its bytes, made smaller
+// where it is large.
+func PNG(mime string, data []byte) ([]byte, error) {
+	if !CanDraw(mime) {
+		return nil, errors.New("no PNG, JPEG, GIF or WebP")
+	}
+	img, err := pixels(mime, data)
+	if err != nil {
+		return nil, err
+	}
+	size := within(img.Bounds().Size(), image.Pt(mostSide, mostSide))
+	var out bytes.Buffer
+	if err := png.Encode(&out, scale(img, size)); err != nil {
+		return nil, errors.New("it could not be encoded")
+	}
+	return out.Bytes(), nil
+}
+
 // draw writes a picture and the line end behind it.
 func (c Canvas) draw(out *bytes.Buffer, img image.Image, columns int) error {
 	cells, size := c.fit(img.Bounds().Size(), columns)
@@ -201,15 +222,20 @@ func (c Canvas) fit(size image.Point, columns int) (cells, scaled image.Point) {
 	if c.By != HalfBlocks {
 		size = size.Mul(max(1, min(thumb*c.CellHeight/size.Y, most.X/size.X)))
 	}
+	size = within(size, most)
+	cells = image.Pt((size.X+c.CellWidth-1)/c.CellWidth, (size.Y+c.CellHeight-1)/c.CellHeight)
+	return cells, size
+}
+
+// within makes a size smaller where it is larger than the most, in its proportions.
+func within(size, most image.Point) image.Point {
 	if size.X > most.X {
 		size = image.Pt(most.X, size.Y*most.X/size.X)
 	}
 	if size.Y > most.Y {
 		size = image.Pt(size.X*most.Y/size.Y, most.Y)
 	}
-	size = image.Pt(max(1, size.X), max(1, size.Y))
-	cells = image.Pt((size.X+c.CellWidth-1)/c.CellWidth, (size.Y+c.CellHeight-1)/c.CellHeight)
-	return cells, size
+	return image.Pt(max(1, size.X), max(1, size.Y))
 }
 
 // scale gives a picture with so many pixels.

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/live/view"
+)
+
+// piece is how much is written before a page has to have read it.
+const piece = 256 << 10
+
+// answer writes what a Reader or an Actor returned.
+func (s *Server) answer(w http.ResponseWriter) func(v any, err error) error {
+	return func(v any, err error) error {
+		if err != nil {
+			return err
+		}
+		return s.json(w, v)
+	}
+}
+
+func (s *Server) json(w http.ResponseWriter, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.write(w, "application/json", raw)
+}
+
+// write writes a body piece by piece. A page that does not read is dropped.
+func (s *Server) write(w http.ResponseWriter, kind string, data []byte) error {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	s.pieces(w, data)
+	return nil
+}
+
+func (s *Server) pieces(w http.ResponseWriter, data []byte) {
+	control := http.NewResponseController(w)
+	for len(data) > 0 {
+		part := data[:min(piece, len(data))]
+		data = data[len(part):]
+		_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
+		if _, err := w.Write(part); err != nil {
+			panic(http.ErrAbortHandler) // the head said more
+		}
+	}
+}
+
+// fail writes an error.
+func (s *Server) fail(w http.ResponseWriter, err error) {
+	said := struct {
+		Error  string `json:"error"`
+		Column int    `json:"column,omitempty"`
+	}{Error: err.Error()}
+	status := http.StatusInternalServerError
+	var refused refusal
+	var wrong *filter.Error
+	switch {
+	case errors.As(err, &refused):
+		status = refused.status
+	case errors.As(err, &wrong):
+		status, said.Column = http.StatusBadRequest, wrong.Column()
+	case errors.Is(err, view.ErrGone):
+		status = http.StatusNotFound
+	}
+	raw, _ := json.Marshal(said)
+	head := w.Header()
+	head.Del("Content-Disposition")
+	head.Set("Content-Type", "application/json")
+	head.Set("Content-Length", strconv.Itoa(len(raw)))
+	w.WriteHeader(status)
+	s.pieces(w, raw)
+}

@@ -1,0 +1,96 @@
+package web
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+)
+
+// bytes gives the bytes of a frame, or a part of them as an image.
+func (s *Server) bytes(w http.ResponseWriter, r *http.Request) error {
+	a := asked{r.URL.Query()}
+	frame, err := a.number("frame", 0)
+	if err != nil {
+		return err
+	}
+	from, err := a.number("from", 0)
+	if err != nil {
+		return err
+	}
+	count, err := a.number("count", -1)
+	if err != nil {
+		return err
+	}
+	body, err := s.Reader.Body(r.Context(), a.Get("key"), frame)
+	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(r.URL.Path, "/image") {
+		drawn, err := imageAt(body, a.Get("path"))
+		if err != nil {
+			return refusal{http.StatusUnprocessableEntity, "the image is not shown: " + err.Error()}
+		}
+		return s.write(w, "image/png", drawn)
+	}
+	body = body[max(0, min(from, len(body))):]
+	if count >= 0 {
+		body = body[:min(count, len(body))]
+	}
+	if a.Get("download") != "" {
+		attach(w, "body-"+strings.Map(digits, a.Get("key"))+"-"+strconv.Itoa(frame)+".txt")
+	}
+	return s.write(w, "text/plain; charset=utf-8", body)
+}
+
+// digits are what file names have of keys.
+func digits(r rune) rune {
+	if r >= '0' && r <= '9' || r == '.' {
+		return r
+	}
+	return -1
+}
+
+// attach has the browser save what is written as a file.
+func attach(w http.ResponseWriter, name string) {
+	safe := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\/%;`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+safe+`"`)
+}
+
+// imageAt draws the image that stands as base64, or as a data URL, at a JSON pointer.
+func imageAt(body []byte, pointer string) ([]byte, error) {
+	value := json.RawMessage(body)
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		if items, err := jsonraw.Array(value); err == nil {
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(items) {
+				return nil, refusal{text: "it is not there"}
+			}
+			value = items[i]
+			continue
+		}
+		value = jsonraw.First(value, name)
+	}
+	text, ok := jsonraw.Text(value)
+	if !ok {
+		return nil, refusal{text: "it is not there"}
+	}
+	if meta, rest, ok := strings.Cut(text, ","); ok && strings.HasPrefix(meta, "data:") {
+		text = rest
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, refusal{text: "it is not base64"}
+	}
+	return term.PNG(http.DetectContentType(data), data)
+}

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	tokenLife = time.Minute
+	mostPages = 16
+)
+
+// A digest stands for a secret, which itself is not kept.
+type digest [sha256.Size]byte
+
+func digestOf(secret string) digest { return sha256.Sum256([]byte(secret)) }
+
+// A door lets pages in by a token that works once, and knows them by their keys.
+type door struct {
+	now  func() time.Time
+	rand io.Reader
+
+	mu      sync.Mutex
+	current digest
+	until   time.Time // zero: no token
+	pages   map[digest]*page
+}
+
+// A page is one that was let in. Stop ends its stream of events, and is nil without one.
+type page struct {
+	seen time.Time
+	stop context.CancelFunc
+}
+
+var (
+	errToken = errors.New("this address was used, or is older than a minute: ask mcpc for a new one")
+	errPages = errors.New("16 pages are open: close one first")
+)
+
+// secret is 256 bits of chance as text.
+func (d *door) secret() string {
+	var b [32]byte
+	if _, err := io.ReadFull(d.rand, b[:]); err != nil {
+		panic(err) // no page may be let in by a secret that can be guessed
+	}
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// token makes the token that lets one page in.
+func (d *door) token() string {
+	token := d.secret()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.current, d.until = digestOf(token), d.now().Add(tokenLife)
+	return token
+}
+
+// enter gives the key of a page that has the token. Of many pages the one that was quiet for
+// longest gives way, unless all of them are open.
+func (d *door) enter(token string) (key string, err error) {
+	given := digestOf(token)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if same := subtle.ConstantTimeCompare(given[:], d.current[:]) == 1; !same || d.now().After(d.until) {
+		return "", errToken
+	}
+	if len(d.pages) >= mostPages {
+		oldest, found := digest{}, false
+		for k, p := range d.pages {
+			if p.stop == nil && (!found || p.seen.Before(d.pages[oldest].seen)) {
+				oldest, found = k, true
+			}
+		}
+		if !found {
+			return "", errPages
+		}
+		delete(d.pages, oldest)
+	}
+	d.until = time.Time{}
+	key = d.secret()
+	d.pages[digestOf(key)] = &page{seen: d.now()}
+	return key, nil
+}
+
+// know reports whether a key is that of a page. The map is of digests, so how long a look takes
+// tells nothing about a key.
+func (d *door) know(key string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.pages[digestOf(key)]
+	if p == nil {
+		return false
+	}
+	p.seen = d.now()
+	return true
+}
+
+// open notes the stream of events of a page, and ends the one before it. Done is called when it
+// ends.
+func (d *door) open(key string, stop context.CancelFunc) (done func(), ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := digestOf(key)
+	was := d.pages[k]
+	if was == nil {
+		return nil, false
+	}
+	if was.stop != nil {
+		was.stop()
+	}
+	own := &page{seen: d.now(), stop: stop}
+	d.pages[k] = own
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		own.stop, own.seen = nil, d.now()
+	}, true
+}
+
+// streams counts the pages that read events.
+func (d *door) streams() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range d.pages {
+		if p.stop != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,54 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"mcpc/internal/pause"
+)
+
+// events sends the status whenever something changed, at most 30 times in a second, and a
+// comment when nothing did. A page has one such stream: another one ends the first.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) error {
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	done, ok := s.door.open(key, stop)
+	if !ok {
+		return refusal{http.StatusUnauthorized, "this page was not let in: ask mcpc for a new address"}
+	}
+	defer s.busy()
+	defer done()
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{})
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(text string) bool {
+		_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
+		if _, err := w.Write([]byte(text)); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	for after, changed := uint64(0), true; ; {
+		text := ":\n\n"
+		if changed {
+			status := s.Reader.Status()
+			raw, err := json.Marshal(status)
+			if err != nil {
+				return nil
+			}
+			text, after = "data: "+string(raw)+"\n\n", max(after, status.Seq)
+		}
+		if !send(text) || pause.For(ctx, eventGap) != nil {
+			return nil
+		}
+		waiting, cancel := context.WithTimeout(ctx, s.Beat)
+		seq := s.Reader.Wait(waiting, after)
+		cancel()
+		if ctx.Err() != nil {
+			return nil
+		}
+		changed, after = seq > after, max(after, seq)
+	}
+}

@@ -1,0 +1,172 @@
+package web
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/live/view"
+)
+
+// policy lets the page load its own files and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+const (
+	mostPosted = 8 << 20
+	postTime   = 30 * time.Second
+)
+
+// A refusal is an error with an HTTP status.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (r refusal) Error() string { return r.text }
+
+// ServeHTTP answers a request of the page, and refuses those of anything else.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	head := w.Header()
+	for name, value := range map[string]string{"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store"} {
+		head.Set(name, value)
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
+	if r.Method == http.MethodPost {
+		_ = control.SetReadDeadline(s.Now().Add(postTime))
+	}
+	if err := s.foreign(r); err != nil {
+		s.fail(w, err)
+		return
+	}
+	if err := s.route(w, r); err != nil && r.Context().Err() == nil {
+		s.fail(w, err)
+	}
+}
+
+// foreign says why a request cannot be of the page.
+func (s *Server) foreign(r *http.Request) error {
+	site := r.Header.Values("Sec-Fetch-Site")
+	switch {
+	case !slices.Contains(s.hosts, r.Host):
+		return refusal{http.StatusForbidden, "the Host field has another host"}
+	case r.Method == http.MethodGet:
+		if slices.Contains(site, "cross-site") {
+			return refusal{http.StatusForbidden, "another site may not ask this page"}
+		}
+	case r.Method != http.MethodPost:
+		return refusal{http.StatusMethodNotAllowed, "only GET and POST are allowed"}
+	case !slices.Equal(r.Header.Values("Origin"), []string{"http://" + r.Host}) || !slices.Equal(site, []string{"same-origin"}):
+		return refusal{http.StatusForbidden, "only the page itself may send this"}
+	default:
+		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+			return refusal{http.StatusUnsupportedMediaType, "only application/json is read"}
+		}
+	}
+	return nil
+}
+
+// route answers a request: the page's files and its entrance are open, all else needs cookie
+// and key.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
+	if r.URL.Path == "/enter" && r.Method == http.MethodPost {
+		return s.enter(w, r)
+	}
+	if kind, data := s.asset(r.URL.Path); data != nil && r.Method == http.MethodGet {
+		return s.write(w, kind, data)
+	}
+	key := r.Header.Get("X-Mcpc")
+	if !s.admitted(r) || !s.door.know(key) {
+		return refusal{http.StatusUnauthorized, "this page was not let in: ask mcpc for a new address"}
+	}
+	s.busy()
+	name, found := strings.CutPrefix(r.URL.Path, "/api/")
+	deed, deeds := strings.CutPrefix(name, "do/")
+	switch {
+	case !found:
+	case r.Method == http.MethodGet && name == "events":
+		return s.events(w, r, key)
+	case r.Method == http.MethodGet && (name == "body" || name == "image"):
+		return s.limited(s.bodies, w, r, s.bytes)
+	case r.Method == http.MethodGet && reads[name] != nil:
+		return s.limited(s.reads, w, r, func(w http.ResponseWriter, r *http.Request) error {
+			return s.answer(w)(reads[name](r.Context(), s, asked{r.URL.Query()}))
+		})
+	case r.Method == http.MethodPost && name == "filter":
+		return s.limited(s.reads, w, r, s.checkFilter)
+	case r.Method == http.MethodPost && deeds && acts()[deed].do != nil:
+		return s.act(w, r, acts()[deed])
+	}
+	return refusal{http.StatusNotFound, "there is no such address"}
+}
+
+// admitted reports whether a request has the cookie. The browser may send others of this name,
+// of another path for instance.
+func (s *Server) admitted(r *http.Request) bool {
+	for _, c := range r.CookiesNamed(s.cookie.Name) {
+		if subtle.ConstantTimeCompare([]byte(c.Value), []byte(s.cookie.Value)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// limited answers a request when fewer than the most of its kind are under way.
+func (s *Server) limited(slots chan struct{}, w http.ResponseWriter, r *http.Request, next func(http.ResponseWriter, *http.Request) error) error {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+		return next(w, r)
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+// enter lets a page in that has the token.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
+	var asked struct {
+		Token string `json:"token"`
+	}
+	if err := s.read(w, r, &asked); err != nil {
+		return err
+	}
+	key, err := s.door.enter(asked.Token)
+	switch {
+	case errors.Is(err, errPages):
+		return refusal{http.StatusTooManyRequests, err.Error()}
+	case err != nil:
+		return refusal{http.StatusUnauthorized, err.Error()}
+	}
+	s.busy()
+	http.SetCookie(w, &s.cookie)
+	return s.json(w, struct {
+		Key    string      `json:"key"`
+		Powers view.Powers `json:"powers"`
+		Title  string      `json:"title"`
+	}{key, s.powers(), s.Reader.Status().Title})
+}
+
+// read reads the JSON that was posted.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, into any) error {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostPosted))
+	// From here on the handler may take its time: a deadline would end the request.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return refusal{http.StatusRequestEntityTooLarge, "more than 8 MiB were sent"}
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		return refusal{http.StatusBadRequest, "it is not the JSON that belongs here: " + err.Error()}
+	}
+	return nil
+}
