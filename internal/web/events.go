@@ -18,8 +18,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) erro
 	if !ok {
 		return refusal{http.StatusUnauthorized, "this page was not let in: ask mcpc for a new address"}
 	}
-	defer s.busy()
 	defer done()
+	defer s.busy()
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -19,7 +19,7 @@ import (
 	"mcpc/internal/pause"
 )
 
-// Options say what a Server shows, and to whom. Zero times are the usual ones.
+// Options say what a Server shows and how it waits. Zero times are the usual ones.
 type Options struct {
 	Reader view.Reader
 	// Actor does what the page asks for; nil lets it read only.
