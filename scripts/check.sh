@@ -38,7 +38,7 @@ format() {
 
 vet() {
 	go vet ./...
-	go vet -tags peers,torture ./cmd/mcpc
+	go vet -tags peers,torture ./cmd/mcpc ./internal/web/...
 }
 
 # vet-windows compiles as a release does, which then need not do it again. Other systems
@@ -100,7 +100,7 @@ peers-install() {
 
 # peers talks to real servers.
 peers() {
-	go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./cmd/mcpc
+	go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./cmd/mcpc ./internal/web
 }
 
 conformance() {

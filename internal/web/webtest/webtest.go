@@ -1,0 +1,226 @@
+//go:build peers
+
+package webtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"mcpc/internal/pause"
+)
+
+// patience is how long a page has for anything.
+const patience = 60 * time.Second
+
+// A Browser is a Chromium without a window and with a profile of its own.
+type Browser struct{ ctx context.Context }
+
+// Start starts a Browser, which ends with the test.
+func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("%v; this test needs it: apt-get install chromium", err)
+	}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.UserDataDir(t.TempDir()), chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.NoDefaultBrowserCheck, chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.WSURLReadTimeout(patience), chromedp.WindowSize(1280, 800)}
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // newer events than it knows
+	t.Cleanup(end)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("chromium does not start: %v", err)
+	}
+	return &Browser{ctx}
+}
+
+// A Page is a tab, and what was seen of it.
+type Page struct {
+	Ctx context.Context
+	t   testing.TB
+
+	mu        sync.Mutex
+	faults    []string
+	requested []string
+}
+
+// Tab opens a tab.
+func (b *Browser) Tab(t testing.TB) *Page {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(b.ctx)
+	t.Cleanup(stop)
+	p := &Page{Ctx: ctx, t: t}
+	chromedp.ListenTarget(ctx, p.see)
+	p.Run(cdplog.Enable(), runtime.AddBinding("mcpcViolated"), chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`addEventListener('securitypolicyviolation', e => mcpcViolated(e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample))`).Do(ctx)
+		return err
+	}))
+	return p
+}
+
+// see notes an event of the tab.
+func (p *Page) see(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fault := func(kind string, v any) {
+		raw, _ := json.Marshal(v)
+		p.faults = append(p.faults, kind+" "+string(raw))
+	}
+	switch e := event.(type) {
+	case *runtime.EventBindingCalled:
+		fault("policy", e.Payload)
+	case *runtime.EventExceptionThrown:
+		fault("exception", e.ExceptionDetails)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning || e.Type == runtime.APITypeAssert {
+			fault("console", e.Args)
+		}
+	case *cdplog.EventEntryAdded:
+		if e.Entry.Level == cdplog.LevelError || e.Entry.Level == cdplog.LevelWarning {
+			fault("log", e.Entry.Text+" "+e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		p.requested = append(p.requested, e.Request.URL)
+	}
+}
+
+// Faults are errors on the console, exceptions, and violations of the page's policy.
+func (p *Page) Faults() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.faults...)
+}
+
+// Forget forgets the faults and the requests seen until now.
+func (p *Page) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.faults, p.requested = nil, nil
+}
+
+// Requested are the URLs asked for, of all hosts but host.
+func (p *Page) Requested(host string) (others []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range p.requested {
+		u, err := url.Parse(text)
+		if err != nil || u.Host != host && u.Scheme != "data" && u.Scheme != "blob" && u.Scheme != "about" {
+			others = append(others, text)
+		}
+	}
+	return others
+}
+
+// Run does something in the tab.
+func (p *Page) Run(actions ...chromedp.Action) {
+	p.t.Helper()
+	// The first action of a tab makes it, so its context is that of the tab.
+	if err := chromedp.Run(p.Ctx, append([]chromedp.Action{}, actions...)...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Go goes to a URL.
+func (p *Page) Go(to string) {
+	p.t.Helper()
+	p.Run(chromedp.Navigate(to))
+}
+
+// Eval gives the value of an expression, which may be a promise, as JSON in into.
+func (p *Page) Eval(expression string, into any) {
+	p.t.Helper()
+	if err := p.eval(expression, into); err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+func (p *Page) eval(expression string, into any) error {
+	ctx, stop := context.WithTimeout(p.Ctx, patience)
+	defer stop()
+	return chromedp.Run(ctx, chromedp.ActionFunc(func(ctx context.Context) error {
+		got, thrown, err := runtime.Evaluate(expression).WithAwaitPromise(true).WithReturnByValue(true).Do(ctx)
+		switch {
+		case err != nil:
+			return err
+		case thrown != nil:
+			return thrown
+		case into == nil || got.Value == nil:
+			return nil
+		}
+		return json.Unmarshal(got.Value, into)
+	}))
+}
+
+// Text is an expression's value as text.
+func (p *Page) Text(expression string) (text string) {
+	p.t.Helper()
+	p.Eval("String("+expression+")", &text)
+	return text
+}
+
+// Await waits until an expression is true.
+func (p *Page) Await(expression string) {
+	p.t.Helper()
+	var err error
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		var holds bool
+		if err = p.eval("!!("+expression+")", &holds); err == nil && holds {
+			return
+		}
+		_ = pause.For(p.Ctx, 30*time.Millisecond)
+	}
+	var body string
+	_ = p.eval("document.body.innerText.slice(0, 2000)", &body)
+	p.t.Fatalf("%s did not come true (%v); faults %q; the page says\n%s", expression, err, p.Faults(), body)
+}
+
+// Keys types; "\r", "\t" and kb.Escape are keys.
+func (p *Page) Keys(keys string) {
+	p.t.Helper()
+	p.Run(chromedp.KeyEvent(keys))
+}
+
+// Size sets the window's size, and how much larger everything is drawn.
+func (p *Page) Size(width, height int64, zoom float64) {
+	p.t.Helper()
+	p.Run(emulation.SetDeviceMetricsOverride(int64(float64(width)/zoom), int64(float64(height)/zoom), zoom, false))
+}
+
+// Scheme sets "dark" or "light".
+func (p *Page) Scheme(name string) {
+	p.t.Helper()
+	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}))
+}
+
+// Shot gives a picture of the tab as PNG.
+func (p *Page) Shot() (picture []byte) {
+	p.t.Helper()
+	p.Run(chromedp.CaptureScreenshot(&picture))
+	return picture
+}
+
+// Clean fails the test where the page has faults, or asked another host.
+func (p *Page) Clean(host string) {
+	p.t.Helper()
+	if faults := p.Faults(); len(faults) > 0 {
+		p.t.Errorf("%d faults: %s", len(faults), strings.Join(faults[:min(5, len(faults))], "\n"))
+	}
+	if others := p.Requested(host); len(others) > 0 {
+		p.t.Error(fmt.Sprintf("asked elsewhere: %q", others))
+	}
+}
