@@ -1,0 +1,132 @@
+package web
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Code gives the page as one script, which holds no "</script", and one style: for a page in
+// a file, whose modules could not load each other.
+func Code() (script, style string, err error) {
+	files := assets()
+	css, err := fs.ReadFile(files, "page.css")
+	if err != nil {
+		return "", "", err
+	}
+	script, err = joined(files, "main.js")
+	return script, string(css), err
+}
+
+// Modules are written so that these expressions see each of their imports and exports: they
+// stand at the beginning of a line, but for the ones that a minifier wrote at the end.
+var moduleWords = sync.OnceValue(func() (w struct{ imports, declared, list, usual, comment *regexp.Regexp }) {
+	w.imports = regexp.MustCompile(`(?m)^import\s*(?:([\w$]+)|\*\s*as\s+([\w$]+)|\{([^}]*)\})\s*from\s*['"]([^'"]+)['"];?`)
+	w.declared = regexp.MustCompile(`(?m)^export\s+((?:async\s+)?function\*?|const|let|class)\s+([\w$]+)`)
+	w.list = regexp.MustCompile(`(?m)(^|[;}])export\s*\{([^}]*)\};?\s*$`)
+	w.usual = regexp.MustCompile(`(^|[;}\n])export default `)
+	w.comment = regexp.MustCompile(`(?m)^//# sourceMappingURL=.*$`)
+	return w
+})
+
+// A joiner makes one script of modules: each is a function that is called once, after those
+// that it imports, and returns what it exports.
+type joiner struct {
+	files fs.FS
+	names map[string]string // of the constant that has a module's exports; "" while it is read
+	out   strings.Builder
+
+	written int
+}
+
+func joined(files fs.FS, first string) (string, error) {
+	j := &joiner{files: files, names: map[string]string{}}
+	j.out.WriteString("(async () => {\n'use strict';\n")
+	if _, err := j.module(first, true); err != nil {
+		return "", err
+	}
+	j.out.WriteString("})();\n")
+	if script := j.out.String(); !strings.Contains(strings.ToLower(script), "</script") && !strings.Contains(script, "<!--") {
+		return script, nil
+	}
+	return "", fmt.Errorf("the page's script has what ends a script")
+}
+
+// module writes a module and returns the constant with its exports. The first one may await,
+// so it is no function of its own.
+func (j *joiner) module(name string, first bool) (string, error) {
+	if constant, ok := j.names[name]; ok {
+		if constant == "" {
+			return "", fmt.Errorf("the modules of the page import each other: %s", name)
+		}
+		return constant, nil
+	}
+	j.names[name] = ""
+	raw, err := fs.ReadFile(j.files, name)
+	if err != nil {
+		return "", err
+	}
+	words := moduleWords()
+	text := words.comment.ReplaceAllString(string(raw), "")
+	var head strings.Builder
+	for _, m := range words.imports.FindAllStringSubmatch(text, -1) {
+		from, err := j.module(path.Join(path.Dir(name), m[4]), false)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case m[1] != "":
+			fmt.Fprintf(&head, "const %s = %s.default;\n", m[1], from)
+		case m[2] != "":
+			fmt.Fprintf(&head, "const %s = %s;\n", m[2], from)
+		default:
+			fmt.Fprintf(&head, "const {%s} = %s;\n", renamed(m[3], "%s: %s"), from)
+		}
+	}
+	text, exports := exported(words.imports.ReplaceAllString(text, ""))
+	if first {
+		j.out.WriteString(head.String() + text)
+		return "", nil
+	}
+	j.written++
+	constant := fmt.Sprint("module", j.written, "$")
+	j.names[name] = constant
+	fmt.Fprintf(&j.out, "const %s = (() => {\n%s%s\nreturn {%s};\n})();\n", constant, head.String(), strings.TrimSpace(text), exports)
+	return constant, nil
+}
+
+// exported is a module's text without its exports, and these as the members of an object.
+func exported(text string) (rest, members string) {
+	words := moduleWords()
+	var all []string
+	for _, m := range words.declared.FindAllStringSubmatch(text, -1) {
+		all = append(all, m[2])
+	}
+	text = words.declared.ReplaceAllString(text, "$1 $2")
+	for _, m := range words.list.FindAllStringSubmatch(text, -1) {
+		all = append(all, renamed(m[2], "%[2]s: %[1]s"))
+	}
+	text = words.list.ReplaceAllString(text, "$1")
+	if words.usual.MatchString(text) {
+		all = append(all, "default: $default")
+		text = words.usual.ReplaceAllString(text, "${1}const $$default = ")
+	}
+	return text, strings.Join(all, ", ")
+}
+
+// renamed writes each "a as b" of a list, or "a", with a format for a and b.
+func renamed(list, format string) string {
+	var all []string
+	for item := range strings.SplitSeq(list, ",") {
+		switch words := strings.Fields(item); len(words) {
+		case 1:
+			all = append(all, words[0])
+		case 3:
+			all = append(all, fmt.Sprintf(format, words[0], words[2]))
+		}
+	}
+	return strings.Join(all, ", ")
+}
