@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/blocks"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/mcp"
@@ -144,8 +145,9 @@ func (l *listings) changedAt(r *capture.Row) time.Time {
 		return h.at
 	}
 	h := heard{size: r.Size()}
-	holds := func(raw []byte) bool { return bytes.Contains(raw, []byte("list_changed")) }
-	if found, err := r.AnyText(holds, holds); err == nil && found {
+	word := []byte("list_changed")
+	holds := func(raw []byte) bool { return bytes.Contains(raw, word) }
+	if found, err := r.AnyText(blocks.Seek([][]byte{word}), holds, holds); err == nil && found {
 		_ = r.EachFrame(func(f wire.Frame) error {
 			if holds(f.Raw) && wire.ParseMessage(f.Raw).Method == "notifications/tools/list_changed" {
 				h.at = f.Time
