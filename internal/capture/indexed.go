@@ -62,8 +62,10 @@ const (
 // OpenIndexed is Open for a file that has an index, or gets one: its rows are taken from
 // there where it is that of the file, and what was written behind it is read. dir is the
 // folder of the indexes; "" is for a run of a Ring, whose index is beside it.
-func OpenIndexed(path, dir string) (*Capture, error) {
-	c, err := BeginIndexed(path, dir)
+func OpenIndexed(path, dir string) (*Capture, error) { return openIndexed(path, dir, indexFrom) }
+
+func openIndexed(path, dir string, least int64) (*Capture, error) {
+	c, err := beginIndexed(path, dir, least)
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +78,16 @@ func OpenIndexed(path, dir string) (*Capture, error) {
 
 // BeginIndexed is Begin with the rows that the index has. The end of ReadOn writes the
 // index where there was none.
-func BeginIndexed(path, dir string) (*Capture, error) {
+func BeginIndexed(path, dir string) (*Capture, error) { return beginIndexed(path, dir, indexFrom) }
+
+// beginIndexed is BeginIndexed where files of at least least bytes have an index.
+func beginIndexed(path, dir string, least int64) (*Capture, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	c := newCapture(path)
-	if !info.Mode().IsRegular() || info.Size() < indexFrom {
+	if !info.Mode().IsRegular() || info.Size() < least {
 		return c, nil
 	}
 	if c.indexPath = indexPath(path, dir); !c.readIndex(info) || c.filters.grown(info) {

@@ -114,7 +114,7 @@ func (r *Row) exchange() (*wire.Exchange, error) {
 		if err != nil {
 			return err
 		}
-		for at := lines[next].at; next < len(lines) && lines[next].at == at; next++ {
+		for at := lines[min(next, len(lines)-1)].at; next < len(lines) && lines[next].at == at; next++ {
 			if line == nil {
 				continue
 			}

@@ -53,20 +53,25 @@ func (l *rowLines) add(line rowLine) {
 	*l = b
 }
 
-// next reads the line at an offset of l, and gives the offset of the one behind it.
+// next reads the line at an offset of l, and gives the offset of the one behind it. One that
+// add has not written is at -1, where none is, and the last.
 func (l rowLines) next(offset int, first int64) (line rowLine, behind int) {
 	flags := l[offset]
-	offset++
-	at, n := binary.Varint(l[offset:])
-	offset += n
-	length, n := binary.Uvarint(l[offset:])
-	offset += n
+	at, n := binary.Varint(l[offset+1:])
+	length, m := binary.Uvarint(l[offset+1+max(n, 0):])
+	item, k := uint64(0), 0
+	if behind = offset + 1 + n + m; n > 0 && m > 0 && flags&2 != 0 {
+		item, k = binary.Uvarint(l[behind:])
+		behind += k
+	}
+	if n <= 0 || m <= 0 || k < 0 || k == 0 && flags&2 != 0 || length > maxLine || item > maxLine {
+		return rowLine{at: -1, item: -1}, len(l)
+	}
 	line = rowLine{at: first + at, length: int32(length), item: -1, role: wire.Role(flags >> 2), guess: flags&1 != 0}
 	if flags&2 != 0 {
-		item, n := binary.Uvarint(l[offset:])
-		line.item, offset = int32(item), offset+n
+		line.item = int32(item)
 	}
-	return line, offset
+	return line, behind
 }
 
 // all are the lines in the order in which they were added.

@@ -1,0 +1,461 @@
+package capture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/capture/blocks"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// allOf is all that a capture gives out.
+func allOf(t *testing.T, c *Capture) (all []string) {
+	t.Helper()
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	add("%+v %+v ended %v offset %d line %d", c.Heads, c.Findings(), c.Ended(), c.offset, c.line)
+	for i, h := range c.Heads {
+		add("run %d: over %v, ended %v", i, c.over[i], c.RunEnded(i))
+		for n := 1; c.RowIn(h.In, n) != nil; n++ {
+			add("%s %d is %s", h.In, n, c.RowIn(h.In, n).Number())
+		}
+	}
+	var whole bytes.Buffer
+	for _, row := range c.Rows() {
+		plain := *row
+		plain.capture, plain.conn, plain.Within, plain.Guesses, plain.Cancel, plain.Findings = nil, nil, nil, nil, nil, nil
+		exchange, err := row.Exchange()
+		add("%s: %#v %+v %+v nil %v %s %v %s %s %s %v %s\n%s %v", row.Number(), plain, row.Cancel, row.Findings, row.Findings == nil, row.Remarks(),
+			row.Within != nil, row.Client(), row.Server(), row.Session(), row.HasConn(), row.ClientName()+row.ServerName(), asJSON(exchange), err)
+		frames, err := row.Frames()
+		add("%s %v", asJSON(frames), err)
+		if err := c.Copy(&whole, []*Row{row}); err != nil {
+			add("copy: %v", err)
+		}
+	}
+	if main := c.Main(); main != nil {
+		add("main %s", main.Number())
+	}
+	if err := c.Copy(&whole, c.Rows()); err != nil {
+		add("copy: %v", err)
+	}
+	add("%s", whole.Bytes())
+	carried := map[int]bool{}
+	c.Agree(carried)
+	for _, row := range c.Rows() {
+		add("%v", row.Elsewhere)
+	}
+	add("%v", carried)
+	return all
+}
+
+func asJSON(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// samples are the captures of other tests, and such as no recorder writes.
+func samples(t *testing.T) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	files, _ := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
+	more, _ := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
+	ring := NewRing(t.TempDir())
+	busy(t, 100, Rotation{Ring: ring, Bytes: 16 << 10, Files: 1000})
+	parts, _ := filepath.Glob(filepath.Join(ring.Dir(), "*.jsonl"))
+	files = append(append(append(files, more...), parts...), record(t, "probe", "real"))
+	if len(more) == 0 || len(parts) < 3 {
+		t.Fatalf("%d sessions, %d parts", len(more), len(parts))
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[path] = raw
+		lines := bytes.SplitAfter(raw, []byte("\n"))
+		if len(lines) > 300 {
+			lines = lines[:300]
+		}
+		for n := range 3 {
+			var some []byte
+			for i, line := range lines {
+				if i == 0 || random.IntN(6) > 0 {
+					some = append(some, line...)
+				}
+			}
+			if n == 0 {
+				some = some[:len(some)-1-random.IntN(20)]
+			}
+			all[fmt.Sprint(path, " without some lines ", n)] = some
+		}
+	}
+	all["no exchange"] = AppendHead(nil, Head{By: ByTap})
+	all["another zone"] = bytes.ReplaceAll(all[goldenCapture], []byte(`Z","dir"`), []byte(`+05:30","dir"`))
+	return all
+}
+
+func put(t *testing.T, path string, lines []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opened opens a capture by its index, and makes that before.
+func opened(t *testing.T, path, dir string, fromIndex bool) *Capture {
+	t.Helper()
+	c, err := beginIndexed(path, dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if (c.filters != nil) != fromIndex {
+		t.Errorf("%s: from the index: %v", path, !fromIndex)
+	}
+	if _, err := c.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var longAgo = time.Now().Add(-time.Hour)
+
+// The rows of an index are those of the file, and so is all that is read with them.
+func TestIndexHasTheSameRows(t *testing.T) {
+	for name, lines := range samples(t) {
+		path := filepath.Join(t.TempDir(), "000001.jsonl")
+		put(t, path, lines)
+		plain, err := Open(path)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if err := os.Chtimes(path, longAgo, longAgo); err != nil {
+			t.Fatal(err)
+		}
+		want := allOf(t, plain)
+		plain.Close()
+		for i, dir := range []string{"", filepath.Join(t.TempDir(), "indexes")} {
+			first, second := opened(t, path, dir, false), opened(t, path, dir, true)
+			if diff := cmp.Diff(want, allOf(t, first)); diff != "" {
+				t.Errorf("%s, while it is written: %s", name, diff)
+			}
+			if diff := cmp.Diff(want, allOf(t, second)); diff != "" {
+				t.Errorf("%s, %d (-file +index): %s", name, i, diff)
+			}
+			if info, err := os.Stat(first.indexPath); err != nil || info.Mode().Perm() != 0o600 {
+				t.Error(err, info)
+			}
+			first.Close()
+			second.Close()
+		}
+	}
+}
+
+// All members of a Row are in an index, or are of no use when its run is over.
+func TestIndexKnowsAllOfARow(t *testing.T) {
+	has := "Run Index Own Time Target Dir Apart Guesses Within Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable foreign"
+	for field := range reflect.TypeFor[Row]().Fields() {
+		if !strings.Contains(" "+has+" ", " "+field.Name+" ") {
+			t.Errorf("%s has no place in the index", field.Name)
+		}
+	}
+}
+
+// A file that goes on behind its index gives the rows of the whole, whether a new run
+// follows or one that the index took for ended.
+func TestFileGrowsBehindItsIndex(t *testing.T) {
+	for name, lines := range samples(t) {
+		ends := bytes.SplitAfter(lines, []byte("\n"))
+		for _, share := range []int{3, 2} {
+			path := filepath.Join(t.TempDir(), "000001.jsonl")
+			part := bytes.Join(ends[:max(1, len(ends)*(share-1)/share)], nil)
+			put(t, path, part)
+			_ = os.Chtimes(path, longAgo, longAgo)
+			if _, err := Open(path); err != nil || len(part) == len(lines) {
+				continue
+			}
+			opened(t, path, "", false)
+			before := opened(t, path, "", true)
+			put(t, path, lines)
+			plain, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := before.Refresh(); err != nil {
+				t.Fatal(err)
+			}
+			want := allOf(t, plain)
+			if diff := cmp.Diff(want, allOf(t, before)); diff != "" {
+				t.Errorf("%s (-file +kept open): %s", name, diff)
+			}
+			if diff := cmp.Diff(want, allOf(t, opened(t, path, "", true))); diff != "" {
+				t.Errorf("%s (-file +index): %s", name, diff)
+			}
+			plain.Close()
+		}
+	}
+}
+
+// An index of another file, or one that is damaged anywhere, is as good as none.
+func TestUselessIndexes(t *testing.T) {
+	dir := t.TempDir()
+	path, index := filepath.Join(dir, "000001.jsonl"), filepath.Join(dir, "000001.idx")
+	lines, err := os.ReadFile(goldenCapture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, path, lines)
+	_ = os.Chtimes(path, longAgo, longAgo)
+	opened(t, path, "", false)
+	good, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	want := rowsOf(t, plain)
+	damaged := map[string][]byte{"empty": {}, "text": []byte("no index"), "cut": good[:len(good)-1], "longer": append(bytes.Clone(good), 0)}
+	for i := 0; i < len(good); i += 1 + i/50 {
+		bad := bytes.Clone(good)
+		bad[i] ^= 1 << (i % 8)
+		damaged[fmt.Sprint("bit of byte ", i)] = bad
+	}
+	for name, bad := range damaged {
+		put(t, index, bad)
+		c, err := beginIndexed(path, "", 1<<40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.indexPath = index
+		info, _ := os.Stat(path)
+		if c.readIndex(info) && c.mayHold(blocks.Seek([][]byte{[]byte("zzzz")})) != nil {
+			t.Errorf("%s: it is used", name)
+		}
+		if _, err := c.Refresh(); err != nil {
+			t.Fatal(name, err)
+		}
+		if diff := cmp.Diff(want, rowsOf(t, c)); diff != "" {
+			t.Error(name, diff)
+		}
+		c.Close()
+	}
+	put(t, index, good)
+	opened(t, path, "", true)
+	other := bytes.Replace(lines, []byte(`"seq":2`), []byte(`"seq":3`), 1)
+	put(t, path, other)
+	_ = os.Chtimes(path, longAgo, longAgo.Add(time.Second))
+	opened(t, path, "", false)
+}
+
+// What is hidden now is not written to an index that others read, and hidden in what comes
+// out of one.
+func TestIndexAndSecrets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "000001.jsonl")
+	lines := AppendFrame(AppendHead(nil, Head{Started: noon, By: ByTap, Run: 1}),
+		wire.Frame{Seq: 1, Time: noon, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"Acme-Corporation"}}`)})
+	put(t, path, lines)
+	_ = os.Chtimes(path, longAgo, longAgo)
+	var secrets redact.Secrets
+	secrets.Learn("Acme-Corporation")
+	c, err := beginIndexed(path, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for more := true; more; {
+		if _, more, err = c.ReadOn(1); err != nil {
+			t.Fatal(err)
+		}
+		c.Hide(&secrets)
+	}
+	c.Close()
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.idx*")); len(left) > 0 {
+		t.Error("what was hidden was written", left)
+	}
+	opened(t, path, "", false)
+	again := opened(t, path, "", true)
+	again.Hide(&secrets)
+	if name := again.Rows()[0].Name; strings.Contains(name, "Acme") {
+		t.Error(name)
+	}
+}
+
+// Read in steps, a capture has the rows that it has at once, and tells of each.
+func TestReadOn(t *testing.T) {
+	for name, lines := range samples(t) {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		put(t, path, lines)
+		whole, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Begin(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, steps := map[*Row]bool{}, 0
+		for more := true; more; steps++ {
+			var changed []*Row
+			if changed, more, err = c.ReadOn(500); err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range changed {
+				told[row] = true
+			}
+		}
+		if len(told) != len(c.Rows()) || len(lines) > 10_000 && steps < 5 {
+			t.Errorf("%s: %d of %d rows, %d steps", name, len(told), len(c.Rows()), steps)
+		}
+		if diff := cmp.Diff(allOf(t, whole), allOf(t, c)); diff != "" {
+			t.Errorf("%s (-at once +in steps): %s", name, diff)
+		}
+		whole.Close()
+		c.Close()
+	}
+	if _, err := Begin(filepath.Join(t.TempDir(), "none")); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
+// An index is no link to a file of the user's, nor is the folder of indexes a link to one.
+func TestIndexIsNoLink(t *testing.T) {
+	path, theirs := filepath.Join(t.TempDir(), "000001.jsonl"), filepath.Join(t.TempDir(), "theirs")
+	put(t, path, AppendHead(nil, Head{By: ByTap}))
+	_ = os.Chtimes(path, longAgo, longAgo)
+	put(t, theirs, []byte("theirs"))
+	link := filepath.Join(filepath.Dir(path), "000001.idx")
+	if err := os.Symlink(theirs, link); err != nil {
+		t.Skip(err) // Windows needs a right for it
+	}
+	opened(t, path, "", false)
+	opened(t, path, "", false)
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link was replaced", err)
+	}
+	folder := filepath.Join(t.TempDir(), "indexes")
+	if err := os.Symlink(t.TempDir(), folder); err != nil {
+		t.Fatal(err)
+	}
+	opened(t, path, folder, false)
+	opened(t, path, folder, false)
+	if raw, _ := os.ReadFile(theirs); string(raw) != "theirs" {
+		t.Errorf("%q", raw)
+	}
+}
+
+// A folder has a bounded number of indexes, the newest.
+func TestIndexesAreBounded(t *testing.T) {
+	dir, files := filepath.Join(t.TempDir(), "indexes"), t.TempDir()
+	var last string
+	for i := range mostIndexes + 5 {
+		last = filepath.Join(files, fmt.Sprint(i))
+		put(t, last, AppendHead(nil, Head{By: ByTap}))
+		_ = os.Chtimes(last, longAgo, longAgo)
+		opened(t, last, dir, false)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != mostIndexes {
+		t.Errorf("%d indexes: %v", len(left), err)
+	}
+	opened(t, last, dir, true)
+}
+
+// The index of a run goes with the run, and one of none goes too.
+func TestPruneRemovesIndexes(t *testing.T) {
+	ring := NewRing(t.TempDir())
+	for n := 1; n <= 2; n++ {
+		put(t, ring.Path(n), AppendHead(nil, Head{By: ByTap, Run: n}))
+		_ = os.Chtimes(ring.Path(n), longAgo, longAgo)
+		opened(t, ring.Path(n), "", false)
+	}
+	for _, stray := range []string{"000003.idx", "000001.idx-12345"} {
+		put(t, filepath.Join(ring.Dir(), stray), nil)
+		_ = os.Chtimes(filepath.Join(ring.Dir(), stray), longAgo, longAgo)
+	}
+	if removed, err := ring.Prune(Limits{Runs: 1}, longAgo.Add(time.Hour)); err != nil || len(removed) != 1 {
+		t.Error(removed, err)
+	}
+	left, _ := filepath.Glob(filepath.Join(ring.Dir(), "*"))
+	for i, path := range left {
+		left[i] = filepath.Base(path)
+	}
+	if diff := cmp.Diff([]string{"000002.idx", "000002.jsonl"}, left); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzIndex reads any bytes as an index: what they say of rows may be wrong where somebody
+// made it so with its checksum, but nothing worse comes of it.
+func FuzzIndex(f *testing.F) {
+	lines, err := os.ReadFile(filepath.Join("testdata", "format.jsonl"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	path := filepath.Join(f.TempDir(), "000001.jsonl")
+	if err := os.WriteFile(path, lines, 0o600); err != nil {
+		f.Fatal(err)
+	}
+	_ = os.Chtimes(path, longAgo, longAgo)
+	index := indexPath(path, "")
+	c, err := openIndexed(path, "", 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	good, err := os.ReadFile(index)
+	if err != nil {
+		f.Fatal(err)
+	}
+	head := c.filters
+	f.Add(good[indexHeadSize+head.Filters:], good[indexHeadSize:indexHeadSize+head.Filters])
+	info, err := os.Stat(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, rows, filters []byte) {
+		h := *head
+		h.Rows, h.Filters = int64(len(rows)), int64(len(filters))
+		h.FiltersSum = crc32.Checksum(filters, castagnoli())
+		h.RowsSum = h.sumRows(rows)
+		var whole bytes.Buffer
+		_ = binary.Write(&whole, binary.LittleEndian, h)
+		put(t, index, slices.Concat(whole.Bytes(), filters, rows))
+		c := newCapture(path)
+		c.indexPath = index
+		defer c.Close()
+		c.readIndex(info)
+		c.mayHold(blocks.Seek([][]byte{[]byte("needle")}))
+		if _, err := c.Refresh(); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range c.Rows() {
+			_ = row.Number() + row.Remarks() + row.Client()
+			_, _ = row.Exchange()
+			_ = c.Copy(io.Discard, []*Row{row})
+			_ = row.Head()
+		}
+		c.Main()
+		c.Agree(map[int]bool{})
+		_ = c.Findings()
+	})
+}
