@@ -167,14 +167,13 @@ func (c *codec) findings(all *[]wire.Finding) {
 	}
 }
 
-// pack puts the texts before the rest.
-func (c *codec) pack() []byte {
+// pack is all that was written, the texts first.
+func (c *codec) pack() [2][]byte {
 	head := binary.AppendUvarint(nil, uint64(len(c.texts)))
 	for _, s := range c.texts {
 		head = append(binary.AppendUvarint(head, uint64(len(s))), s...)
 	}
-	head = append(binary.AppendUvarint(head, uint64(len(c.seen))), c.seen...)
-	return append(head, c.body...)
+	return [2][]byte{append(binary.AppendUvarint(head, uint64(len(c.seen))), c.seen...), c.body}
 }
 
 // unpack is a codec that reads what pack made.

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/json"
+	"slices"
 
 	"mcpc/internal/wire"
 )
@@ -25,7 +26,7 @@ func (c *codec) contents(of *Capture) {
 		}
 	}
 	places := map[*Row]int{}
-	if c.writing {
+	if c.writing && slices.ContainsFunc(all, (*Row).related) {
 		for i, r := range all {
 			places[r] = i
 		}
@@ -181,9 +182,11 @@ func (c *codec) cancel(r *Row) {
 	num(c, &r.Cancel.After)
 }
 
+func (r *Row) related() bool { return r.Within != nil || r.Guesses != nil }
+
 // relations are the other rows that a row names.
 func (c *codec) relations(r *Row, all []*Row, places map[*Row]int) {
-	related := r.Within != nil || r.Guesses != nil
+	related := r.related()
 	if c.flags(&related); !related || c.err != nil {
 		return
 	}

@@ -129,15 +129,19 @@ func (w *indexWriter) finish(c *Capture) error {
 	if w.head.Sum, err = c.sumBefore(c.offset); err != nil {
 		return err
 	}
-	w.head.Offset, w.head.Rows = c.offset, int64(len(rows))
-	w.head.RowsSum = w.head.sumRows(rows)
+	w.head.Offset, w.head.Rows = c.offset, int64(len(rows[0])+len(rows[1]))
+	w.head.RowsSum = w.head.sumRows(rows[:]...)
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, w.head)
 	if _, err := w.temp.WriteAt(head.Bytes(), 0); err != nil {
 		return err
 	}
-	if _, err := w.temp.WriteAt(rows, indexHeadSize+w.head.Filters); err != nil {
-		return err
+	at := indexHeadSize + w.head.Filters
+	for _, part := range rows {
+		if _, err := w.temp.WriteAt(part, at); err != nil {
+			return err
+		}
+		at += int64(len(part))
 	}
 	if err := w.temp.Close(); err != nil {
 		return err

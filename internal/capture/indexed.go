@@ -186,11 +186,15 @@ func openPlain(path string, flag int) (*os.File, error) {
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // sumRows is the checksum of the rows with the head before them.
-func (h indexHead) sumRows(rows []byte) uint32 {
+func (h indexHead) sumRows(rows ...[]byte) uint32 {
 	h.RowsSum = 0
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, h)
-	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), rows)
+	sum := crc32.Checksum(head.Bytes(), castagnoli())
+	for _, part := range rows {
+		sum = crc32.Update(sum, castagnoli(), part)
+	}
+	return sum
 }
 
 // sumBefore is the hash of the beginning of the file and of what is before an offset.

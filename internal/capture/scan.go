@@ -17,6 +17,8 @@ type scanner struct {
 	reader  *lineReader
 	// index is that of the line's run.
 	index *index
+	// heads are those that requests had, by what the line has of them.
+	heads map[string]*wire.HTTPHead
 }
 
 const (
@@ -169,37 +171,48 @@ func (s *scanner) quick(raw []byte, at span) bool {
 	return true
 }
 
-// fieldsOfInterest are pieces of the names of those header fields that the index
-// looks at, however they are written.
-var fieldsOfInterest = [][]byte{[]byte("otocol-"), []byte("OTOCOL-"), []byte("st-"), []byte("ST-"), []byte("ssion-"), []byte("SSION-")}
-
-// quickHead indexes a head whose fields tell nothing, and of a proxy's none that was
-// sent: its URL says which server was meant.
+// quickHead indexes a head whose fields tell nothing, or that is like one before it: the
+// requests of a client have the same one again and again.
 func (s *scanner) quickHead(f *wire.Frame, rest []byte, at span) bool {
-	f.HTTP = &wire.HTTPHead{}
-	if f.Dir == wire.Received {
-		_, text, ok := bytes.Cut(rest[:min(len(rest), 60)], []byte(`","status":`))
-		if !ok || !bytes.HasPrefix(rest, []byte(`,"http":{"proto":"`)) {
-			return false
-		}
-		f.HTTP.Status, _, ok = quickNumber(text)
-		_, kind, _ := bytes.Cut(rest, []byte(`["Content-Type","`))
-		if kind, _, _ = bytes.Cut(kind, []byte(`"`)); !ok || foreignType(string(kind)) != "" {
+	if f.Dir == wire.Sent {
+		if f.HTTP = s.headLike(rest); f.HTTP == nil {
 			return false
 		}
 		s.index.frame(f, nil, peeked{}, at)
 		return true
 	}
-	if s.index.head.between() {
+	f.HTTP = &wire.HTTPHead{}
+	_, text, ok := bytes.Cut(rest[:min(len(rest), 60)], []byte(`","status":`))
+	if !ok || !bytes.HasPrefix(rest, []byte(`,"http":{"proto":"`)) {
 		return false
 	}
-	for _, piece := range fieldsOfInterest {
-		if bytes.Contains(rest, piece) {
-			return false
-		}
+	f.HTTP.Status, _, ok = quickNumber(text)
+	_, kind, _ := bytes.Cut(rest, []byte(`["Content-Type","`))
+	if kind, _, _ = bytes.Cut(kind, []byte(`"`)); !ok || foreignType(string(kind)) != "" {
+		return false
 	}
 	s.index.frame(f, nil, peeked{}, at)
 	return true
+}
+
+// mostHeadsAlike is how many different heads are remembered.
+const mostHeadsAlike = 200
+
+// headLike is the head of a request with which a line ends; nil where it has something else.
+func (s *scanner) headLike(rest []byte) *wire.HTTPHead {
+	if h := s.heads[string(rest)]; h != nil {
+		return h
+	}
+	object, there := bytes.CutPrefix(rest[:len(rest)-1], []byte(`,"http":`))
+	if !there || jsonraw.Valid(object) != nil {
+		return nil
+	}
+	if s.heads == nil || len(s.heads) >= mostHeadsAlike {
+		s.heads = map[string]*wire.HTTPHead{}
+	}
+	h := parseHTTP(object)
+	s.heads[string(rest)] = h
+	return h
 }
 
 // quickFrame reads the members that begin each frame.
