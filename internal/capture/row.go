@@ -16,23 +16,17 @@ type Row struct {
 	// Run is the number of the run in the ring, 0 in other files; Index counts the
 	// rows of its run from 1, in other files those of the whole file.
 	Run, Index int
-	// Own is set on the exchange that the run was about: the last that opened or
-	// closed no conversation.
-	Own bool
 
 	Time   time.Time
 	Target string
 	// Dir is Received where the server asked.
 	Dir wire.Direction
-	// Apart is set on what is no exchange: the messages of a stream or a pipe that name no
-	// request, with MethodStream or MethodPipe. Guesses are the requests to which some may
-	// belong, each the only one that waited for its answer then.
-	Apart   bool
+	// Guesses are the requests to which some messages of a row that is Apart may belong, each
+	// the only one that waited for its answer then.
 	Guesses []*Row
 	// Within is the request on whose stream the server asked; with Guess set, the only one
 	// that waited for its answer then. It is nil elsewhere.
 	Within *Row
-	Guess  bool
 	// Method is as it crossed; Name is the tool, prompt, URI, task or cursor that
 	// it is about, or "".
 	Method, Name string
@@ -73,6 +67,12 @@ type Row struct {
 	Notes Notes
 	// Kinds are those of the row's frames.
 	Kinds Kinds
+	// Own is set on the exchange that the run was about: the last that opened or
+	// closed no conversation.
+	Own bool
+	// Apart is set on what is no exchange: the messages of a stream or a pipe that name no
+	// request, with MethodStream or MethodPipe.
+	Apart, Guess bool
 	// Elsewhere is set where another part of the recording has more of the row, or the
 	// same.
 	Elsewhere bool
@@ -80,6 +80,14 @@ type Row struct {
 	Repeated bool
 	// Orphan is set where a message came that answers nothing, or a second time.
 	Orphan bool
+	// httpOnly is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
+	httpOnly bool
+	// unanswered is set where the channel was told without an answer, told where an End
+	// told it.
+	unanswered, told bool
+	// strayed is set where a response with another id came, resumable where the stream
+	// of the answer can be taken up again.
+	strayed, resumable bool
 	// Findings are what is wrong with the messages, as far as the listing looked.
 	Findings []wire.Finding
 	// Text and Hint are the last words of the command that the row is about; of others
@@ -93,14 +101,6 @@ type Row struct {
 	head int
 	// lines are where its frames stand in the file, in no order.
 	lines rowLines
-	// httpOnly is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
-	httpOnly bool
-	// unanswered is set where the channel was told without an answer, told where an End
-	// told it.
-	unanswered, told bool
-	// strayed is set where a response with another id came, resumable where the stream
-	// of the answer can be taken up again.
-	strayed, resumable bool
 	// foreign is the type of the last response where no answer may have that.
 	foreign string
 }
