@@ -31,6 +31,9 @@ func (k *kept) change(rows []*capture.Row, most int) (out []*capture.Row) {
 		case there == r && r.Elsewhere:
 			delete(k.by, key)
 			out = append(out, r)
+		case there != nil && there != r && there.Capture() == r.Capture() && !r.Elsewhere: // it was read anew
+			out = append(out, there)
+			fallthrough
 		case there == nil && !r.Elsewhere:
 			k.by[key] = r
 			in = append(in, r)
@@ -94,7 +97,26 @@ func merge(rows, in []*capture.Row, order func(x, y *capture.Row) int) []*captur
 func (s *Store) Look(keys []Key, look func(i int, r *capture.Row)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	var read resting
 	for i, key := range keys {
-		look(i, s.kept.by[key])
+		r := s.kept.by[key]
+		look(i, r)
+		read.on(r)
 	}
+	read.on(nil)
+}
+
+// resting closes the files that were opened for rows: those of one are mostly together.
+type resting struct{ last *capture.Capture }
+
+// on is called with the row that was looked at; nil is the end.
+func (x *resting) on(r *capture.Row) {
+	var c *capture.Capture
+	if r != nil {
+		c = r.Capture()
+	}
+	if x.last != nil && x.last != c {
+		x.last.Rest()
+	}
+	x.last = c
 }

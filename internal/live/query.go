@@ -199,15 +199,21 @@ func (x *query) update(ctx context.Context, s *Store) {
 		if x.sort != "" && x.sort != "time" {
 			slices.SortFunc(x.rows, x.order)
 		}
-		for _, r := range x.rows {
-			x.keys = append(x.keys, KeyOf(r))
+		x.keys = make([]Key, len(x.rows))
+		for i, r := range x.rows {
+			x.keys[i] = KeyOf(r)
 		}
 	}
 	if x.fresh == nil {
 		x.fresh, x.decided = map[*capture.Row]bool{}, map[*capture.Row]bool{}
 	}
-	for ctx.Err() == nil && x.one(s) {
+	var read resting
+	for ctx.Err() == nil && len(x.todo) > 0 {
+		r := x.next()
+		x.decided[r] = s.kept.has(r) && x.fits(r)
+		read.on(r)
 	}
+	read.on(nil)
 	x.patch()
 	if len(x.todo) > 0 && !x.searching && s.ctx.Err() == nil {
 		x.searching = true
@@ -217,17 +223,11 @@ func (x *query) update(ctx context.Context, s *Store) {
 	}
 }
 
-// one decides about the newest row that is to be searched; false where none is left.
-func (x *query) one(s *Store) bool {
-	if len(x.todo) == 0 {
-		return false
-	}
+// next is the newest row that is to be searched.
+func (x *query) next() *capture.Row {
 	r := x.todo[len(x.todo)-1]
 	x.todo = x.todo[:len(x.todo)-1]
-	if s.kept.has(r) {
-		x.decided[r] = x.fits(r)
-	}
-	return true
+	return r
 }
 
 // patch puts what was decided into the rows that were found.
@@ -271,11 +271,13 @@ func (x *query) patch() {
 
 // search decides about what is still to search until nothing is left, or no call asks for it.
 func (x *query) search(s *Store) {
-	for x.step(s) {
+	var read resting
+	for x.step(s, &read) {
 	}
+	read.on(nil)
 }
 
-func (x *query) step(s *Store) (more bool) {
+func (x *query) step(s *Store, read *resting) (more bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	x.mu.Lock()
@@ -289,11 +291,11 @@ func (x *query) step(s *Store) (more bool) {
 		}
 		return false
 	}
-	r := x.todo[len(x.todo)-1]
-	x.todo = x.todo[:len(x.todo)-1]
+	r := x.next()
 	x.under++
 	x.mu.Unlock()
 	fits := s.kept.has(r) && x.fits(r)
+	read.on(r)
 	x.mu.Lock()
 	x.under--
 	x.decided[r] = fits

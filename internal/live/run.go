@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"mcpc/internal/capture"
 )
 
 // A Store keeps the rows of recordings while they grow. Its methods may be called by several
@@ -50,14 +48,16 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	tail.gradual = true
 	s := &Store{o: o, tail: tail, kept: newKept(), talks: talks{all: map[Talk]*talk{}}, loading: true}
 	if o.Path != "" {
 		c, _, err := tail.Older()
 		if err != nil {
 			return nil, err
 		}
-		s.apply(Changed{Rows: c.Rows()})
-		s.warnAbout(c)
+		var changed Changed
+		changed.add(c)
+		s.apply(changed)
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	first := make(chan struct{})
@@ -75,6 +75,7 @@ func (s *Store) Close() {
 	s.stop()
 	s.mu.Unlock()
 	s.all.Wait()
+	s.tail.Close()
 }
 
 // run reads what there is, the newest first, and what comes. It closes first once the first
@@ -85,15 +86,18 @@ func (s *Store) run(first chan struct{}) {
 	read := 0
 	for s.tail.Left() > 0 && s.ctx.Err() == nil {
 		read += s.older(firstRows - read)
-		if read >= firstRows && first != nil {
+		if (read >= firstRows || s.o.Path != "") && first != nil {
 			close(first)
 			first = nil
 		}
-		select {
-		case <-ticker.C:
-			s.tail.Step(&s.mu, s.apply)
-		default:
+		if s.o.Path == "" {
+			select {
+			case <-ticker.C:
+			default:
+				continue
+			}
 		}
+		s.tail.Step(&s.mu, s.apply)
 	}
 	s.mu.Lock()
 	s.loading = false
@@ -117,29 +121,28 @@ const atLeast = 500
 
 // older reads recordings until they have so many rows, or a few more.
 func (s *Store) older(rows int) (read int) {
-	var all []*capture.Row
-	for len(all) < max(rows, atLeast) && s.tail.Left() > 0 && s.ctx.Err() == nil {
+	var changed Changed
+	for len(changed.Rows) < max(rows, atLeast) && s.ctx.Err() == nil {
 		c, written, err := s.tail.Older()
-		switch {
-		case err != nil:
-			s.mu.Lock()
-			s.warn(err.Error())
-			s.mu.Unlock()
-		case c == nil:
-		case s.full(written):
-			s.mu.Lock()
-			s.warn(fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", s.tail.Left()+1, s.o.Most))
-			s.mu.Unlock()
-			s.tail.Skip()
-		default:
-			all = append(all, c.Rows()...)
-			s.warnAbout(c)
+		if err != nil {
+			changed.Warnings = append(changed.Warnings, err.Error())
+			continue
 		}
+		if c == nil {
+			break
+		}
+		if s.full(written) {
+			changed.Warnings = append(changed.Warnings,
+				fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", s.tail.Left()+1, s.o.Most))
+			s.tail.Skip()
+			break
+		}
+		changed.add(c)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.apply(Changed{Rows: all})
-	return len(all)
+	s.apply(changed)
+	return len(changed.Rows)
 }
 
 // full reports that a recording that was written last at this time has no row to be kept.
@@ -148,27 +151,10 @@ func (s *Store) full(written time.Time) bool {
 	return s.o.Most > 0 && len(rows) >= s.o.Most && written.Before(rows[0].Time)
 }
 
-func (s *Store) warnAbout(c *capture.Capture) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.kept.lost += c.Lost()
-	for _, f := range c.Findings() {
-		s.warn(c.Path + ": " + f.Text)
-	}
-}
-
-// warn is called under the lock.
-func (s *Store) warn(text string) {
-	if len(s.warnings) < mostWarnings {
-		s.warnings = append(s.warnings, text)
-	}
-}
-
 // apply takes up what has changed. It is called under the lock.
 func (s *Store) apply(c Changed) {
-	if c.Warning != "" {
-		s.warn(c.Warning)
-	}
+	s.warnings = append(s.warnings, c.Warnings[:min(len(c.Warnings), mostWarnings-len(s.warnings))]...)
+	s.kept.lost += c.Lost
 	out := s.kept.change(c.Rows, s.o.Most)
 	if c.Gone != "" {
 		out = s.kept.gone(c.Gone)

@@ -28,6 +28,8 @@ type Tail struct {
 	last             int
 	// steps counts the calls of Step.
 	steps int
+	// gradual is set where a large file is begun by Older, and read on by Step.
+	gradual bool
 	// carried is for Capture.Agree: the newest are opened first.
 	carried map[int]bool
 }
@@ -39,19 +41,43 @@ type file struct {
 	// capture is nil where the head is not written yet, and where nothing more comes.
 	capture *capture.Capture
 	size    int64
+	// more is set while a part of it is not read yet.
+	more bool
 	// grew is the step that found it longer, less than 0 for one that is old.
 	grew int
-	// told is set once it was reported that it cannot be read.
-	told bool
+	// told is set once it was reported that it cannot be read; findings and lost is what
+	// was reported of its lines.
+	told           bool
+	findings, lost int
 }
 
 // A Changed is what a step of a Tail found.
 type Changed struct {
 	// Rows are those that are new or have changed.
 	Rows []*capture.Row
-	// Gone is the path of a recording that was deleted, and Warning a text about one that
-	// cannot be read; "" elsewhere.
-	Gone, Warning string
+	// Gone is the path of a recording that was deleted; "" elsewhere.
+	Gone string
+	// Warnings are about recordings or lines that cannot be read, Lost is how many frames
+	// recorders left out.
+	Warnings []string
+	Lost     int
+}
+
+// add adds all of a recording.
+func (c *Changed) add(all *capture.Capture) {
+	c.Rows = append(c.Rows, all.Rows()...)
+	c.missing(&file{}, all)
+}
+
+// missing adds what is said of a recording since the last call for its file. An incomplete last
+// line is of no interest: more may come.
+func (c *Changed) missing(f *file, all *capture.Capture) {
+	findings, lost := all.LeftOut(), all.Lost()
+	for _, finding := range findings[min(f.findings, len(findings)):] {
+		c.Warnings = append(c.Warnings, all.Path+": "+finding.Text)
+	}
+	c.Lost += lost - f.lost
+	f.findings, f.lost = len(findings), lost
 }
 
 const (
@@ -62,6 +88,8 @@ const (
 	// no end, of killed recorders, those that have not grown for quietFrom steps are looked
 	// at in every quietEvery-th.
 	mostGrowing, quietFrom, quietEvery = 100, 1200, 20
+	// stepBytes is how much is read under one lock: some 10 ms.
+	stepBytes = 2 << 20
 	// clockSlack is how far a file system's clock may be behind that of the frames.
 	clockSlack = time.Second
 )
@@ -110,23 +138,44 @@ func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
 			}
 			return nil, time.Time{}, err
 		}
+		f.findings, f.lost = len(c.LeftOut()), c.Lost()
 		c.Agree(t.carried)
 		return c, run.Modified.Add(clockSlack), nil
 	}
 	return nil, time.Time{}, nil
 }
 
-// Left reports how many recordings Older has not opened.
-func (t *Tail) Left() int { return len(t.older) }
+// Left reports how many recordings are not read, those included that Step reads on.
+func (t *Tail) Left() int {
+	left := len(t.older)
+	for _, f := range t.growing {
+		if f.more {
+			left++
+		}
+	}
+	return left
+}
 
 // Skip leaves the recordings out that Older has not opened.
 func (t *Tail) Skip() { t.older = nil }
 
+// Close gives back what is open.
+func (t *Tail) Close() {
+	for _, f := range t.growing {
+		if f.capture != nil {
+			f.capture.Close()
+		}
+	}
+}
+
 func (t *Tail) open(f *file) (c *capture.Capture, err error) {
-	if t.o.Path != "" && t.o.Open != nil {
+	switch {
+	case t.o.Path == "":
+		c, err = capture.OpenIndexed(f.path, "")
+	case t.gradual:
+		c, err = t.begin(f)
+	default:
 		c, err = t.o.Open(f.path)
-	} else {
-		c, err = capture.Open(f.path)
 	}
 	if err != nil {
 		return nil, err
@@ -140,9 +189,28 @@ func (t *Tail) open(f *file) (c *capture.Capture, err error) {
 	return c, nil
 }
 
+// begin reads the beginning of a capture; another file is opened as a whole.
+func (t *Tail) begin(f *file) (*capture.Capture, error) {
+	c, err := capture.Begin(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if _, f.more, err = c.ReadOn(stepBytes); err == nil {
+		return c, nil
+	}
+	c.Close()
+	if errors.Is(err, capture.ErrNoCapture) {
+		return t.o.Open(f.path)
+	}
+	return nil, err
+}
+
 // release lets go of what is not needed before the next look, and of a recording to which
 // nothing comes any more.
 func (t *Tail) release(f *file) {
+	if f.more {
+		return
+	}
 	f.capture.Close()
 	if f.capture.Bundled() || t.o.Path == "" && f.capture.Ended() {
 		delete(t.growing, f.run)
@@ -159,7 +227,7 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		lock.Lock()
 		defer lock.Unlock()
 		changed := read()
-		if changed.Rows != nil || changed.Warning != "" || changed.Gone != "" {
+		if changed.Rows != nil || changed.Warnings != nil || changed.Gone != "" {
 			apply(changed)
 		}
 		return changed.Rows != nil
@@ -173,8 +241,10 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		if c == nil {
 			c, read = t.opened(f)
 		}
-		if give(func() Changed { return read(f) }) {
-			grew = append(grew, c)
+		for more := true; more; more = f.more && t.o.Path == "" {
+			if give(func() Changed { return read(f) }) {
+				grew = append(grew, c)
+			}
 		}
 	}
 	for _, c := range grew {
@@ -236,6 +306,9 @@ func (t *Tail) list() (gone []string) {
 
 // longer reports whether something was added to a recording.
 func (t *Tail) longer(f *file) bool {
+	if f.more {
+		return true
+	}
 	info, err := os.Stat(f.path)
 	if err != nil || info.Size() == f.size {
 		return false
@@ -250,20 +323,23 @@ func (t *Tail) opened(f *file) (*capture.Capture, func(*file) Changed) {
 	c, err := t.open(f)
 	switch {
 	case err == nil:
-		changed.Rows = c.Rows()
+		changed.add(c)
+		f.findings, f.lost = len(c.LeftOut()), c.Lost()
 	case !f.told && !errors.Is(err, capture.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist):
-		f.told, changed.Warning = true, f.path+": "+err.Error()
+		f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
 	}
 	return c, func(*file) Changed { return changed }
 }
 
 // readOn reads what was added to a recording.
 func (t *Tail) readOn(f *file) (changed Changed) {
-	rows, err := f.capture.Refresh()
-	if err != nil && !f.told {
-		f.told, changed.Warning = true, f.path+": "+err.Error()
+	var err error
+	if changed.Rows, f.more, err = f.capture.ReadOn(stepBytes); err != nil {
+		if f.more = false; !f.told {
+			f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
+		}
 	}
-	changed.Rows = rows
+	changed.missing(f, f.capture)
 	t.release(f)
 	return changed
 }
