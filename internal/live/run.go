@@ -19,6 +19,7 @@ type Store struct {
 	kept     kept
 	talks    talks
 	queries  queries
+	marks    marks
 	loading  bool
 	warnings []string
 
@@ -50,6 +51,7 @@ func New(o Options) (*Store, error) {
 	}
 	tail.gradual = true
 	s := &Store{o: o, tail: tail, kept: newKept(), talks: talks{all: map[Talk]*talk{}}, loading: true}
+	s.marks.read(o.Marks)
 	if o.Path != "" {
 		c, _, err := tail.Older()
 		if err != nil {
@@ -159,6 +161,7 @@ func (s *Store) apply(c Changed) {
 	if c.Gone != "" {
 		out = s.kept.gone(c.Gone)
 	}
+	s.marks.seen(c.Rows)
 	s.talks.change(&s.kept, c.Rows, out)
 	s.queries.change(s.o.Now(), len(s.kept.rows), c.Rows, out)
 	s.raise()

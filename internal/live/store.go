@@ -42,6 +42,8 @@ type Options struct {
 	Hide func(*capture.Capture)
 	// Most is how many rows of a Ring are kept, the newest; 0 is 50,000.
 	Most int
+	// Marks keeps marks and notes; nil keeps them in memory only.
+	Marks MarkFile
 }
 
 // A Query selects rows.

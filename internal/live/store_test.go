@@ -168,3 +168,10 @@ func TestRingThatGrows(t *testing.T) {
 		t.Errorf("%+v", all[i])
 	}
 }
+
+func mkdir(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
