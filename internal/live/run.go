@@ -50,8 +50,7 @@ func New(o Options) (*Store, error) {
 		return nil, err
 	}
 	tail.gradual = true
-	s := &Store{o: o, tail: tail, kept: newKept(), talks: talks{all: map[Talk]*talk{}}, loading: true}
-	s.marks.read(o.Marks)
+	s := newStore(o, tail)
 	if o.Path != "" {
 		c, _, err := tail.Older()
 		if err != nil {
@@ -61,7 +60,6 @@ func New(o Options) (*Store, error) {
 		changed.add(c)
 		s.apply(changed)
 	}
-	s.ctx, s.stop = context.WithCancel(context.Background())
 	first := make(chan struct{})
 	s.all.Go(func() { s.run(first) })
 	select {
@@ -69,6 +67,13 @@ func New(o Options) (*Store, error) {
 	case <-time.After(firstWait):
 	}
 	return s, nil
+}
+
+func newStore(o Options, tail *Tail) *Store {
+	s := &Store{o: o, tail: tail, kept: newKept(), talks: talks{all: map[Talk]*talk{}}, loading: true}
+	s.marks.read(o.Marks)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
 }
 
 // Close ends the reading and all searches.
