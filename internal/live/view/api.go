@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 )
 
 // A Row is an exchange in a list. Its members are those of a line of mcpc log --jsonl, and
@@ -54,10 +55,7 @@ type Row struct {
 // A Phase is a part of the time of an exchange: "connect", "tls", "wait" (sent to first byte),
 // "first" (first byte to first event), "events", "person" (the server waited for an answer),
 // "held", "read".
-type Phase struct {
-	Name    string  `json:"name"`
-	Seconds float64 `json:"seconds"`
-}
+type Phase = talk.Phase
 
 // A Query selects rows for a list: a filter, an order, and a part.
 type Query struct {
@@ -104,18 +102,7 @@ type Block struct {
 }
 
 // A Line is one arrow of a Block.
-type Line struct {
-	// Dir is "sent" for an arrow to the server, "received" for one to the client, "" for a remark.
-	Dir  string    `json:"dir"`
-	Time time.Time `json:"time"`
-	// Kind is "request", "response", "progress", "log", "question", "answer", "notification",
-	// "round", "cut", "resumed", "cancelled", "held" or "remark".
-	Kind  string `json:"kind"`
-	Text  string `json:"text"`
-	Level string `json:"level,omitempty"` // "", "warning", "error"
-	// Times is how many such lines this one stands for, 1 or more.
-	Times int `json:"times,omitempty"`
-}
+type Line = talk.Line
 
 // A Detail is all about one exchange but for the bodies' bytes beyond mostBody.
 type Detail struct {

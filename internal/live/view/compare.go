@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/diff"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -106,9 +107,9 @@ func (v *Views) compared(s *side, r *capture.Row) {
 	if err != nil || x == nil {
 		return
 	}
-	title := requestText(wire.ParseMessage(x.Request.Raw))
+	title := talk.Request(wire.ParseMessage(x.Request.Raw))
 	if r.Method == "initialize" {
-		title = r.Method // whoever the client is
+		title = r.Method // of any client
 	}
 	key := r.Method + " " + r.Name
 	if asked, _, err := parts(r); err == nil && r.Method == "tools/call" {
@@ -117,7 +118,7 @@ func (v *Views) compared(s *side, r *capture.Row) {
 	if _, again := s.calls[key]; !again {
 		s.order = append(s.order, key)
 	}
-	s.calls[key] = call{title, r.Channel, outcomeText(r)}
+	s.calls[key] = call{title, r.Channel, talk.Outcome(r)}
 }
 
 // compareTools adds the tools that differ.

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/validate"
@@ -54,10 +55,12 @@ func (v *Views) detail(r *capture.Row) (Detail, error) {
 		return d, err
 	}
 	if x != nil {
-		d.Row.Phases = exactPhases(x, m.endOf(r))
-		d.Lines = linesOf(r, x, v.waits(r))
-		d.Cut = storyOf(x).text(r.Apart, v.waits(r))
-		d.Why = why(d.Row, x)
+		d.Row.Phases = talk.Phases(x, m.endOf(r))
+		d.Lines = talk.Lines(r, x, v.waits(r))
+		d.Cut = talk.StoryOf(x).Text(r.Apart, v.waits(r))
+		if d.Why = talk.Why(d.Row.Phases, x); d.Row.State != stateDone {
+			d.Why = whyOpen(d.Row)
+		}
 		d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
 		v.addSchemas(&d, r, x)
 	}
@@ -84,7 +87,7 @@ func facts(r *capture.Row) (all [][2]string) {
 		add("HTTP", failure.HTTPStatus(r.Status))
 	}
 	if r.Cancel != nil {
-		add("cancelled", cancelText(r))
+		add("cancelled", talk.Cancel(r))
 	}
 	add("text", r.Text)
 	add("hint", r.Hint)
@@ -141,7 +144,7 @@ func frameOf(n int, f wire.Frame) Frame {
 		}
 	}
 	if c := f.Close; c != nil {
-		out.Note = c.How + " " + closedBy(f)
+		out.Note = c.How + " " + talk.ClosedBy(f)
 		if c.Text != "" {
 			out.Note += ": " + c.Text
 		}

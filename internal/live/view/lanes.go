@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 )
 
 // mostBars is how many bars all lanes have together; where there are more, those that begin
@@ -26,12 +27,12 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 		if !to.IsZero() && bar.From.After(to) || bar.To.Before(from) {
 			return true
 		}
-		talk := live.TalkOf(r)
-		i, ok := index[talk]
+		of := live.TalkOf(r)
+		i, ok := index[of]
 		if !ok {
 			i = len(lanes)
-			index[talk] = i
-			lanes = append(lanes, Lane{Talk: talkID(talk), Title: laneTitle(r)})
+			index[of] = i
+			lanes = append(lanes, Lane{Talk: talkID(of), Title: laneTitle(r)})
 		}
 		if r.Client() != "" && r.Server() != "" {
 			lanes[i].Title = laneTitle(r)
@@ -40,15 +41,15 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 		if count++; count == 1 || bar.From.Before(first) {
 			first = bar.From
 		}
-		last = later(last, bar.To)
+		last = talk.Later(last, bar.To)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	first = later(first, from)
+	first = talk.Later(first, from)
 	if !to.IsZero() {
-		last = earlier(last, to)
+		last = talk.Earlier(last, to)
 	}
 	for i := range lanes {
 		if count > mostBars {
@@ -100,7 +101,7 @@ func merged(bars []Bar, step time.Duration) (out []Bar) {
 		}
 		last := &out[n-1]
 		last.Times++
-		last.To = later(last.To, b.To)
+		last.To = talk.Later(last.To, b.To)
 		last.Phases = nil
 		if last.Label != b.Label {
 			last.Label = "several"

@@ -8,6 +8,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 	"mcpc/internal/wire"
 )
 
@@ -133,9 +134,9 @@ func roughPhases(r Row) []Phase {
 	case r.Seconds <= 0 || r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
 		return nil
 	case r.First <= 0 || r.First >= r.Seconds:
-		return []Phase{{phaseWait, r.Seconds}}
+		return []Phase{{Name: talk.Wait, Seconds: r.Seconds}}
 	}
-	return []Phase{{phaseWait, r.First}, {phaseRead, r.Seconds - r.First}}
+	return []Phase{{Name: talk.Wait, Seconds: r.First}, {Name: talk.Read, Seconds: r.Seconds - r.First}}
 }
 
 // asks reports that the server waits for an answer to a request of its own.
@@ -166,4 +167,37 @@ func rowsFrom(r *capture.Row) []*capture.Row {
 		i = slices.Index(rows, r)
 	}
 	return rows[max(i, 0):]
+}
+
+// Talk returns a part of the rows that a query selects with the lines of each. It reads their
+// bodies, so a part has at most 200.
+func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
+	page, keys, err := v.page(ctx, q, mostTalks)
+	if err != nil {
+		return nil, page, err
+	}
+	blocks := make([]Block, len(keys))
+	page.Rows = make([]Row, len(keys))
+	m := v.maker()
+	v.store.Look(keys, func(i int, r *capture.Row) {
+		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
+		if r != nil {
+			if x, err := r.Exchange(); err != nil {
+				blocks[i].Lines = []Line{{Time: r.Time, Kind: "remark", Text: err.Error(), Level: "error"}}
+			} else if x != nil {
+				blocks[i].Lines = talk.Lines(r, x, m.v.waits(r))
+				blocks[i].Row.Phases = talk.Phases(x, m.endOf(r))
+			}
+		}
+		page.Rows[i] = blocks[i].Row
+	})
+	return blocks, page, nil
+}
+
+// endOf is where a row without an answer ends: now, while it waits.
+func (m maker) endOf(r *capture.Row) time.Time {
+	if m.v.waits(r) {
+		return talk.Later(m.now, r.LastFrame())
+	}
+	return r.LastFrame()
 }

@@ -1,13 +1,13 @@
 package view
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 	"mcpc/internal/wire"
 )
 
@@ -68,43 +68,28 @@ func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
 	if err != nil || x == nil {
 		return out, err
 	}
-	story := storyOf(x)
+	story := talk.StoryOf(x)
 	waits := m.v.waits(r)
 	out.Open = waits
-	out.Events, out.LastID, out.Problem = story.events, story.last, len(story.cuts) > 0
+	out.Events, out.LastID, out.Problem = story.Events, story.Last, len(story.Cuts) > 0
 	if r.Apart {
-		out.Open = !m.v.File && !r.RunOver() && !ended(x)
+		out.Open = !m.v.File && !r.RunOver() && !story.Ended
 	}
 	if out.Open {
 		out.Quiet = max(m.now.Sub(r.LastFrame()), 0).Seconds()
 	}
-	out.Text = story.text(r.Apart, waits || out.Open)
+	out.Text = story.Text(r.Apart, waits || out.Open)
 	switch {
 	case out.Text != "":
-		last := story.cuts[len(story.cuts)-1]
-		out.Problem = last.resumed.IsZero() || last.from != last.last || !r.Apart && !story.complete
+		out.Problem = !story.Cuts[len(story.Cuts)-1].Lossless() || !r.Apart && !story.Complete
 	case r.Cancel != nil:
-		out.Text = cancelText(r)
+		out.Text = talk.Cancel(r)
 	case out.Open:
 		out.Text = "open"
 	case r.Failed():
-		out.Text, out.Problem = outcomeText(r), true
+		out.Text, out.Problem = talk.Outcome(r), true
 	default:
 		out.Text = "ended"
 	}
 	return out, nil
-}
-
-// ended reports that the last stream of an exchange ended.
-func ended(x *wire.Exchange) bool {
-	over := false
-	for _, f := range inOrder(x) {
-		switch {
-		case f.Kind == wire.Closed:
-			over = true
-		case f.Kind == wire.Head || len(bytes.TrimSpace(f.Raw)) > 0:
-			over = false
-		}
-	}
-	return over
 }

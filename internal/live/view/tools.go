@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/diff"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 	"mcpc/internal/wire"
 )
 
@@ -282,7 +283,7 @@ func (t *toolTable) ignored(l *listing) string {
 		l.changed.In(t.v.Now().Location()).Format(time.TimeOnly), l.client)
 }
 
-// unseen are entries for the pages that no client fetched: nothing is known of their tools.
+// unseen are entries for the pages that no client fetched, for their tools were not seen.
 func (s *serverTools) unseen() (all []Tool) {
 	deepest := 0
 	for _, l := range s.clients {
@@ -312,14 +313,6 @@ func (t *toolTable) addErrors(tools []Tool) {
 		if r == nil {
 			return
 		}
-		tools[at[i]].LastError = outcomeText(r)
+		tools[at[i]].LastError = talk.Outcome(r)
 	})
-}
-
-// outcomeText is the answer of a row in a few words, or how else it ended.
-func outcomeText(r *capture.Row) string {
-	if x, err := r.Exchange(); err == nil && x != nil && x.Response.Raw != nil {
-		return responseText(r.Method, x.Response)
-	}
-	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
 }

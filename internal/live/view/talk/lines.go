@@ -1,8 +1,8 @@
-package view
+package talk
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +14,20 @@ import (
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
+
+// A Line is one arrow between a client and a server, or a remark.
+type Line struct {
+	// Dir is "sent" for an arrow to the server, "received" for one to the client, "" for a remark.
+	Dir  string    `json:"dir"`
+	Time time.Time `json:"time"`
+	// Kind is "request", "response", "progress", "log", "question", "answer", "notification",
+	// "round", "cut", "resumed", "cancelled", "held" or "remark".
+	Kind  string `json:"kind"`
+	Text  string `json:"text"`
+	Level string `json:"level,omitempty"` // "", "warning", "error"
+	// Times is how many such lines this one stands for, 1 or more.
+	Times int `json:"times,omitempty"`
+}
 
 // The kinds of a Line.
 const (
@@ -40,31 +54,6 @@ const (
 // mostLines is how many lines a Block has.
 const mostLines = 200
 
-// Talk returns a part of the rows that a query selects with the lines of each. It reads their
-// bodies, so a part has at most 200.
-func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
-	page, keys, err := v.page(ctx, q, mostTalks)
-	if err != nil {
-		return nil, page, err
-	}
-	blocks := make([]Block, len(keys))
-	page.Rows = make([]Row, len(keys))
-	m := v.maker()
-	v.store.Look(keys, func(i int, r *capture.Row) {
-		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
-		if r != nil {
-			if x, err := r.Exchange(); err != nil {
-				blocks[i].Lines = []Line{{Time: r.Time, Kind: lineRemark, Text: err.Error(), Level: levelError}}
-			} else if x != nil {
-				blocks[i].Lines = linesOf(r, x, m.v.waits(r))
-				blocks[i].Row.Phases = exactPhases(x, m.endOf(r))
-			}
-		}
-		page.Rows[i] = blocks[i].Row
-	})
-	return blocks, page, nil
-}
-
 // A liner writes the lines of an exchange.
 type liner struct {
 	r     *capture.Row
@@ -74,12 +63,13 @@ type liner struct {
 	progress int
 	rounds   int
 	asked    map[string]time.Time
-	story    *story
+	story    *Story
 }
 
-// linesOf are the lines of an exchange in the order in which its frames crossed.
-func linesOf(r *capture.Row, x *wire.Exchange, waits bool) []Line {
-	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: storyOf(x)}
+// Lines are the lines of an exchange in the order in which its frames crossed. waits is set
+// where an answer may still come.
+func Lines(r *capture.Row, x *wire.Exchange, waits bool) []Line {
+	l := &liner{r: r, x: x, progress: -1, asked: map[string]time.Time{}, story: StoryOf(x)}
 	for _, f := range inOrder(x) {
 		switch {
 		case f.Kind == wire.Head || f.Kind == wire.Closed:
@@ -88,7 +78,7 @@ func linesOf(r *capture.Row, x *wire.Exchange, waits bool) []Line {
 		case f.Kind == wire.Fault:
 			l.fault(f)
 		case f.Kind == wire.Noise:
-			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "not JSON-RPC: " + cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)})
+			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "not JSON-RPC: " + Cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)})
 		case len(bytes.TrimSpace(f.Raw)) == 0: // an event that only has an id
 		default:
 			l.message(f)
@@ -140,12 +130,12 @@ func (l *liner) message(f wire.Frame) {
 	own, reply := f.Dir == l.x.Request.Dir, m.Traits().Reply
 	switch {
 	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
-		line.Kind, line.Text = lineRequest, requestText(m)
+		line.Kind, line.Text = lineRequest, Request(m)
 		if f.Dir == wire.Received {
 			line.Text = questionText(m.Method, m.Params)
 		}
 	case f.Seq == l.x.Response.Seq && l.x.Response.Raw != nil:
-		line.Kind, line.Text = lineResponse, responseText(l.r.Method, f)
+		line.Kind, line.Text = lineResponse, Response(l.r.Method, f)
 		if l.r.Failed() {
 			line.Level = levelError
 			line.Text += wrongText(l.r)
@@ -162,12 +152,12 @@ func (l *liner) message(f wire.Frame) {
 		l.answer(&line, m, f)
 	case reply && m.Traits().More:
 		l.rounds++
-		line.Kind, line.Text = lineRound, responseText(l.r.Method, f)
+		line.Kind, line.Text = lineRound, Response(l.r.Method, f)
 		l.asked[""] = f.Time
 	case reply:
-		line.Kind, line.Level, line.Text = lineRemark, levelWarning, "a second answer: "+responseText(l.r.Method, f)
+		line.Kind, line.Level, line.Text = lineRemark, levelWarning, "a second answer: "+Response(l.r.Method, f)
 	default:
-		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+		line.Kind, line.Level, line.Text = lineRemark, levelWarning, m.Kind.String()+": "+Cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
 	}
 	if l.x.Guessed(f) {
 		line.Text += " (perhaps of another request)"
@@ -205,7 +195,7 @@ func (l *liner) answer(line *Line, m *wire.Message, f wire.Frame) {
 	}
 	switch {
 	case m.Error != nil:
-		line.Text, line.Level = line.Text+": "+responseText("", f), levelWarning
+		line.Text, line.Level = line.Text+": "+Response("", f), levelWarning
 	default:
 		result, _ := m.ResultMembers()
 		text := result.Text("action")
@@ -228,16 +218,16 @@ func (l *liner) notification(line Line, m *wire.Message) {
 		l.progressed(line, params)
 		return
 	case "notifications/cancelled":
-		line.Kind, line.Text, line.Level = lineCancelled, l.cancelText(), levelWarning
+		line.Kind, line.Text, line.Level = lineCancelled, Cancel(l.r), levelWarning
 	case "notifications/message":
 		data, _ := params.Get("data")
 		level := params.Text("level")
-		line.Kind, line.Text = lineLog, cut(term.LogText(data), mostLong)
+		line.Kind, line.Text = lineLog, Cut(term.LogText(data), mostLong)
 		if logger := params.Text("logger"); logger != "" {
-			line.Text = cut(logger, mostShort) + ": " + line.Text
+			line.Text = Cut(logger, mostShort) + ": " + line.Text
 		}
 		if level != "" {
-			line.Text = "[" + cut(level, 40) + "] " + line.Text
+			line.Text = "[" + Cut(level, 40) + "] " + line.Text
 		}
 		line.Level = levels[level]
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
@@ -246,9 +236,9 @@ func (l *liner) notification(line Line, m *wire.Message) {
 			line.Text, line.Level = line.Text+": no "+list+" followed", levelWarning
 		}
 	default:
-		line.Text = strings.TrimPrefix(cut(m.Method, mostShort), "notifications/")
+		line.Text = strings.TrimPrefix(Cut(m.Method, mostShort), "notifications/")
 		if uri := params.Text("uri"); uri != "" {
-			line.Text += " " + cut(uri, mostShort)
+			line.Text += " " + Cut(uri, mostShort)
 		}
 	}
 	l.add(line)
@@ -260,12 +250,12 @@ var levels = map[string]string{"warning": levelWarning, "error": levelError, "cr
 // progressed writes all progress as one line, where the last came.
 func (l *liner) progressed(line Line, params jsonraw.Members) {
 	line.Kind, line.Times = lineProgress, 1
-	line.Text = cut(string(params.Value("progress")), 40)
+	line.Text = Cut(string(params.Value("progress")), 40)
 	if total := params.Value("total"); total != nil {
-		line.Text += "/" + cut(string(total), 40)
+		line.Text += "/" + Cut(string(total), 40)
 	}
 	if message := params.Text("message"); message != "" {
-		line.Text += ` "` + cut(message, mostShort) + `"`
+		line.Text += ` "` + Cut(message, mostShort) + `"`
 	}
 	if l.progress >= 0 {
 		line.Times += l.lines[l.progress].Times
@@ -285,17 +275,15 @@ func listFollows(r *capture.Row, method string, after time.Time) bool {
 	return false
 }
 
-// cancelText says which side cancelled, why, when, and whether an answer came after all.
-func (l *liner) cancelText() string { return cancelText(l.r) }
-
-func cancelText(r *capture.Row) string {
+// Cancel says which side cancelled a request, why, when, and whether an answer came after all.
+func Cancel(r *capture.Row) string {
 	c := r.Cancel
 	if c == nil {
 		return "cancelled"
 	}
 	text := "cancelled by the " + c.Who() + " after " + term.Duration(c.After)
 	if c.Why != "" {
-		text += ": " + cut(c.Why, mostLong)
+		text += ": " + Cut(c.Why, mostLong)
 	}
 	if c.Late {
 		text += "; the answer came too late"
@@ -307,9 +295,9 @@ func cancelText(r *capture.Row) string {
 func (l *liner) fault(f wire.Frame) {
 	line := Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "a fault rule took effect"}
 	if f.Fault != nil {
-		line.Text = "fault: " + cut(f.Fault.Action, mostShort)
+		line.Text = "fault: " + Cut(f.Fault.Action, mostShort)
 		if f.Fault.Text != "" {
-			line.Text += ": " + cut(f.Fault.Text, mostShort)
+			line.Text += ": " + Cut(f.Fault.Text, mostShort)
 		}
 		if isHold(f.Fault) {
 			line.Kind, line.Dir = lineHeld, f.Dir.String()
@@ -326,7 +314,7 @@ func wrongText(r *capture.Row) string {
 	}
 	text := ", " + strings.ReplaceAll(r.Channel, "_", " ")
 	for _, f := range r.Findings {
-		return text + ": " + cut(failure.Finding(term.Style{}, f), mostShort)
+		return text + ": " + Cut(failure.Finding(term.Style{}, f), mostShort)
 	}
 	return text
 }
@@ -340,7 +328,7 @@ func (l *liner) ending(waits bool) {
 	line := Line{Time: r.LastFrame(), Kind: lineRemark, Level: levelError}
 	switch {
 	case r.Cancel != nil && !said(lineCancelled):
-		line.Kind, line.Level, line.Time, line.Text = lineCancelled, levelWarning, r.Time.Add(r.Cancel.After), cancelText(r)
+		line.Kind, line.Level, line.Time, line.Text = lineCancelled, levelWarning, r.Time.Add(r.Cancel.After), Cancel(r)
 	case l.x.Response.Raw != nil || r.Apart || waits || r.Cancel != nil:
 		return
 	case r.Open():
@@ -348,8 +336,16 @@ func (l *liner) ending(waits bool) {
 	default:
 		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
 		if r.Text != "" {
-			line.Text += ": " + cut(r.Text, mostLong)
+			line.Text += ": " + Cut(r.Text, mostLong)
 		}
 	}
 	l.add(line)
+}
+
+// Outcome is the answer of a row in a few words, or how else it ended.
+func Outcome(r *capture.Row) string {
+	if x, err := r.Exchange(); err == nil && x != nil && x.Response.Raw != nil {
+		return Response(r.Method, x.Response)
+	}
+	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
 }

@@ -1,4 +1,4 @@
-package view
+package talk
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // lastEventID is the header field with which a client takes up a stream again.
 const lastEventID = "Last-Event-ID"
 
-// A cutting is a stream of an exchange that broke before its end, and how it went on.
-type cutting struct {
+// A Cutting is a stream of an exchange that broke before its end, and how it went on.
+type Cutting struct {
 	at time.Time
 	// by is who ended it, why its error; last the id of the last event before, "" for none.
 	by, why, last string
@@ -26,44 +26,47 @@ type cutting struct {
 	events  int
 }
 
-// A story is what became of the streams of an exchange.
-type story struct {
-	cuts []*cutting
-	// complete is set where the answer came, events counts all, last is the id of the last.
-	complete bool
-	events   int
-	last     string
+// A Story is what became of the streams of an exchange.
+type Story struct {
+	Cuts []*Cutting
+	// Complete is set where the answer came, Ended where the last stream ended. Events counts
+	// all events, Last is the id of the last.
+	Complete bool
+	Ended    bool
+	Events   int
+	Last     string
 }
 
-// storyOf follows the streams of an exchange.
-func storyOf(x *wire.Exchange) *story {
-	s := &story{complete: x.Response.Raw != nil}
+// StoryOf follows the streams of an exchange.
+func StoryOf(x *wire.Exchange) *Story {
+	s := &Story{Complete: x.Response.Raw != nil}
 	for _, f := range inOrder(x) {
 		s.add(f, x)
+		s.Ended = f.Kind == wire.Closed
 	}
 	return s
 }
 
-func (s *story) add(f wire.Frame, x *wire.Exchange) {
-	var open *cutting
-	if n := len(s.cuts); n > 0 {
-		open = s.cuts[n-1]
+func (s *Story) add(f wire.Frame, x *wire.Exchange) {
+	var open *Cutting
+	if n := len(s.Cuts); n > 0 {
+		open = s.Cuts[n-1]
 	}
 	switch {
 	case f.Kind == wire.Event || f.SSE != nil:
 		if len(bytes.TrimSpace(f.Raw)) > 0 {
-			s.events++
+			s.Events++
 			if open != nil && !open.resumed.IsZero() {
 				open.events++
 			}
 		}
 		if f.SSE != nil && f.SSE.ID != nil {
-			s.last = *f.SSE.ID
+			s.Last = *f.SSE.ID
 		}
 	case f.Kind == wire.Head && f.Dir == wire.Sent && open != nil && open.resumed.IsZero():
 		open.resumed, open.from = f.Time, f.HTTP.Field(lastEventID)
 	case f.Kind == wire.Closed && breaks(f, x):
-		s.cuts = append(s.cuts, &cutting{at: f.Time, by: closedBy(f), why: f.Close.Text, last: s.last})
+		s.Cuts = append(s.Cuts, &Cutting{at: f.Time, by: ClosedBy(f), why: f.Close.Text, last: s.Last})
 	}
 }
 
@@ -80,7 +83,8 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 	return true
 }
 
-func closedBy(f wire.Frame) string {
+// ClosedBy says which side ended a stream.
+func ClosedBy(f wire.Frame) string {
 	if f.Close.How == "exit" || f.Close.How == "signal" {
 		return "by the exit of the server"
 	}
@@ -91,39 +95,42 @@ func closedBy(f wire.Frame) string {
 }
 
 // where is the event after which a stream broke.
-func (c *cutting) where() string {
+func (c *Cutting) where() string {
 	if c.last == "" {
 		return ""
 	}
-	return " after event " + cut(c.last, 60)
+	return " after event " + Cut(c.last, 60)
 }
 
-// lost says what did not come; next is the cut after this one, or nil.
-func (c *cutting) lost() string {
+// Lossless reports that a stream was taken up where it broke.
+func (c *Cutting) Lossless() bool { return !c.resumed.IsZero() && c.from == c.last && c.last != "" }
+
+// lost says what did not come.
+func (c *Cutting) lost() string {
 	switch {
-	case c.from == c.last && c.last != "":
+	case c.Lossless():
 		return "nothing lost"
 	case c.from == "":
 		return "it did not name the last event, so events may be lost"
 	}
-	return fmt.Sprintf("it asked from %s, so events may come twice", cut(c.from, 60))
+	return fmt.Sprintf("it asked from %s, so events may come twice", Cut(c.from, 60))
 }
 
-// text is one sentence about the cuts of an exchange or of a stream of its own, "" where there
+// Text is one sentence about the cuts of an exchange or of a stream of its own, "" where there
 // were none. waits is set where the client may still take up the stream again.
-func (s *story) text(stream, waits bool) string {
-	if len(s.cuts) == 0 {
+func (s *Story) Text(stream, waits bool) string {
+	if len(s.Cuts) == 0 {
 		return ""
 	}
-	c := s.cuts[len(s.cuts)-1]
+	c := s.Cuts[len(s.Cuts)-1]
 	text := "cut " + c.by + c.where()
-	if n := len(s.cuts); n > 1 {
+	if n := len(s.Cuts); n > 1 {
 		text = fmt.Sprintf("cut %d times, the last time %s%s", n, c.by, c.where())
 	}
 	if !c.resumed.IsZero() {
 		text += "; resumed " + term.Duration(c.resumed.Sub(c.at)) + " later"
 		if c.from != "" {
-			text += " from " + cut(c.from, 60)
+			text += " from " + Cut(c.from, 60)
 		}
 		return text + "; " + english.Plural(c.events, "event") + " came; " + s.missing(c, stream)
 	}
@@ -134,22 +141,22 @@ func (s *story) text(stream, waits bool) string {
 }
 
 // missing says what a resumed stream lacks.
-func (s *story) missing(c *cutting, stream bool) string {
-	if !stream && !s.complete {
+func (s *Story) missing(c *Cutting, stream bool) string {
+	if !stream && !s.Complete {
 		return "the answer did not come"
 	}
 	return c.lost()
 }
 
 // never says what a stream that was not resumed lacks.
-func (s *story) never(c *cutting, stream bool) string {
-	after := "anything after " + cut(c.last, 60)
+func (s *Story) never(c *Cutting, stream bool) string {
+	after := "anything after " + Cut(c.last, 60)
 	switch {
 	case stream && c.last == "":
 		return "what the server sent afterwards is lost"
 	case stream:
 		return after + " is lost"
-	case s.complete:
+	case s.Complete:
 		return "but the answer came"
 	case c.last == "":
 		return "the answer is lost"
@@ -160,8 +167,8 @@ func (s *story) never(c *cutting, stream bool) string {
 // stream writes the line of a stream that broke or was taken up again.
 func (l *liner) stream(f wire.Frame) {
 	if f.Kind == wire.Head {
-		line := Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineResumed, Text: "resumed from " + cut(f.HTTP.Field(lastEventID), 60)}
-		for _, c := range l.story.cuts {
+		line := Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineResumed, Text: "resumed from " + Cut(f.HTTP.Field(lastEventID), 60)}
+		for _, c := range l.story.Cuts {
 			if c.resumed.Equal(f.Time) {
 				line.Text += ", " + term.Duration(f.Time.Sub(c.at)) + " later"
 			}
@@ -169,13 +176,13 @@ func (l *liner) stream(f wire.Frame) {
 		l.add(line)
 		return
 	}
-	for _, c := range l.story.cuts {
+	for _, c := range l.story.Cuts {
 		if !c.at.Equal(f.Time) {
 			continue
 		}
 		line := Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: "cut " + c.by + c.where()}
 		if c.why != "" {
-			line.Text += ": " + cut(c.why, mostShort)
+			line.Text += ": " + Cut(c.why, mostShort)
 		}
 		l.add(line)
 		return

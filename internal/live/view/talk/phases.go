@@ -1,26 +1,33 @@
-package view
+package talk
 
 import (
 	"net/http"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/wire"
 )
 
+// A Phase is a part of the time of an exchange, by one of the names below: Wait is from sent to the
+// first byte, First from there to the first event, Person the time in which the server waited for
+// an answer.
+type Phase struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
 // The names of phases, in the order of a waterfall.
 const (
-	phaseConnect = "connect"
-	phaseTLS     = "tls"
-	phaseWait    = "wait"
-	phaseFirst   = "first"
-	phaseEvents  = "events"
-	phasePerson  = "person"
-	phaseHeld    = "held"
-	phaseRead    = "read"
+	Connect = "connect"
+	TLS     = "tls"
+	Wait    = "wait"
+	First   = "first"
+	Events  = "events"
+	Person  = "person"
+	Held    = "held"
+	Read    = "read"
 )
 
-var phaseOrder = []string{phaseConnect, phaseTLS, phaseWait, phaseFirst, phaseEvents, phasePerson, phaseHeld, phaseRead}
+var phaseOrder = []string{Connect, TLS, Wait, First, Events, Person, Held, Read}
 
 // A stretch is a part of an exchange with a name.
 type stretch struct {
@@ -28,9 +35,9 @@ type stretch struct {
 	from, to time.Time
 }
 
-// exactPhases are the phases of an exchange by the times of its frames. end is where an exchange
+// Phases are the phases of an exchange by the times of its frames. end is where an exchange
 // without an answer ends.
-func exactPhases(x *wire.Exchange, end time.Time) []Phase {
+func Phases(x *wire.Exchange, end time.Time) []Phase {
 	from := x.Request.Time
 	for _, h := range x.Heads {
 		if h.Dir == wire.Sent && h.Stream == x.Request.Stream && h.Time.Before(from) {
@@ -61,24 +68,24 @@ func stretches(x *wire.Exchange, from, end time.Time) (all []stretch) {
 	head, message := firstHead(x), firstMessage(x)
 	if head != nil {
 		if t := head.HTTP.Timing; t != nil && at.Add(t.DNS+t.Connect+t.TLS).Before(head.Time) {
-			add(phaseConnect, at.Add(t.DNS+t.Connect))
-			add(phaseTLS, at.Add(t.TLS))
+			add(Connect, at.Add(t.DNS+t.Connect))
+			add(TLS, at.Add(t.TLS))
 		}
-		add(phaseWait, head.Time)
+		add(Wait, head.Time)
 	}
 	switch {
 	case message == nil && head == nil:
-		add(phaseWait, end)
+		add(Wait, end)
 	case message == nil:
-		add(phaseRead, end)
+		add(Read, end)
 	case head == nil:
-		add(phaseWait, message.Time)
+		add(Wait, message.Time)
 	case message.Kind == wire.Body:
-		add(phaseRead, message.Time)
+		add(Read, message.Time)
 	default:
-		add(phaseFirst, message.Time)
+		add(First, message.Time)
 	}
-	add(phaseEvents, end)
+	add(Events, end)
 	return all
 }
 
@@ -115,10 +122,10 @@ func personTimes(x *wire.Exchange, end time.Time) (all []stretch) {
 		switch {
 		case f.Dir != x.Request.Dir && t.Kind == wire.Request:
 			open[t.ID] = len(all)
-			all = append(all, stretch{phasePerson, f.Time, end})
+			all = append(all, stretch{Person, f.Time, end})
 		case f.Dir != x.Request.Dir && t.Reply && t.More:
 			round = len(all)
-			all = append(all, stretch{phasePerson, f.Time, end})
+			all = append(all, stretch{Person, f.Time, end})
 		case f.Dir == x.Request.Dir && t.Reply:
 			if i, asked := open[t.ID]; asked {
 				all[i].to = f.Time
@@ -138,7 +145,7 @@ func total(parts, special []stretch) (phases []Phase) {
 		for _, s := range special {
 			var rest []stretch
 			for _, l := range left {
-				from, to := later(l.from, s.from), earlier(l.to, s.to)
+				from, to := Later(l.from, s.from), Earlier(l.to, s.to)
 				if !to.After(from) {
 					rest = append(rest, l)
 					continue
@@ -160,26 +167,20 @@ func total(parts, special []stretch) (phases []Phase) {
 	return phases
 }
 
-func later(a, b time.Time) time.Time {
+// Later is the later of two times.
+func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-func earlier(a, b time.Time) time.Time {
+// Earlier is the earlier of two times.
+func Earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
 	return b
-}
-
-// endOf is where a row without an answer ends: now, while it waits.
-func (m maker) endOf(r *capture.Row) time.Time {
-	if m.v.waits(r) {
-		return later(m.now, r.LastFrame())
-	}
-	return r.LastFrame()
 }
 
 // isHold reports that a message was held, by a user or a rule.

@@ -1,4 +1,4 @@
-package view
+package talk
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ const (
 	mostLong  = 400 // of a log message or an error
 )
 
-// cut is the beginning of a text on one line, with a mark where it was longer.
-func cut(text string, most int) string {
+// Cut is the beginning of a text on one line, with a mark where it was longer.
+func Cut(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= most {
 		return text
@@ -36,43 +36,43 @@ func cutJSON(raw []byte, most int) string {
 	const enough = 8
 	if len(raw) > enough*most { // blanks are left out of the beginning only
 		raw = raw[:enough*most]
-		return cut(string(raw), most)
+		return Cut(string(raw), most)
 	}
-	return cut(string(jsonraw.Compact(raw)), most)
+	return Cut(string(jsonraw.Compact(raw)), most)
 }
 
-// requestText is a request in a few words: "call echo {"message":"hi"}", "tools/list".
-func requestText(m *wire.Message) string {
+// Request is a request in a few words: "call echo {"message":"hi"}", "tools/list".
+func Request(m *wire.Message) string {
 	params, _ := m.ParamMembers()
 	switch m.Method {
 	case "tools/call":
-		text := "call " + cut(params.Text("name"), mostShort)
+		text := "call " + Cut(params.Text("name"), mostShort)
 		if arguments := params.Value("arguments"); arguments != nil {
 			text += " " + cutJSON(arguments, mostShort)
 		}
 		return text
 	case "prompts/get":
-		text := "prompts/get " + cut(params.Text("name"), mostShort)
+		text := "prompts/get " + Cut(params.Text("name"), mostShort)
 		if arguments := params.Value("arguments"); arguments != nil {
 			text += " " + cutJSON(arguments, mostShort)
 		}
 		return text
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		return m.Method + " " + cut(params.Text("uri"), mostShort)
+		return m.Method + " " + Cut(params.Text("uri"), mostShort)
 	case "initialize":
 		client, _ := jsonraw.Object(params.Value("clientInfo"))
-		return strings.TrimSpace("initialize " + cut(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort))
+		return strings.TrimSpace("initialize " + Cut(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort))
 	}
 	if cursor := params.Text("cursor"); cursor != "" {
-		return cut(m.Method, mostShort) + " from " + cut(cursor, 40)
+		return Cut(m.Method, mostShort) + " from " + Cut(cursor, 40)
 	}
-	return cut(m.Method, mostShort)
+	return Cut(m.Method, mostShort)
 }
 
 // questionText is what the server asks: `elicitation/create "Which repo?"`.
 func questionText(method string, params json.RawMessage) string {
 	members, _ := jsonraw.Object(params)
-	text := cut(method, mostShort)
+	text := Cut(method, mostShort)
 	message := members.Text("message")
 	if message == "" {
 		messages, _ := jsonraw.Array(members.Value("messages"))
@@ -83,10 +83,10 @@ func questionText(method string, params json.RawMessage) string {
 		}
 	}
 	if message != "" {
-		text += ` "` + cut(message, mostShort) + `"`
+		text += ` "` + Cut(message, mostShort) + `"`
 	}
 	if url := members.Text("url"); url != "" {
-		text += " " + cut(url, mostShort)
+		text += " " + Cut(url, mostShort)
 	}
 	return text
 }
@@ -95,16 +95,16 @@ func questionText(method string, params json.RawMessage) string {
 var lists = map[string][2]string{"tools/list": {"tools", "tool"}, "prompts/list": {"prompts", "prompt"},
 	"resources/list": {"resources", "resource"}, "resources/templates/list": {"resourceTemplates", "template"}, "roots/list": {"roots", "root"}}
 
-// responseText is an answer in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool error: text".
-func responseText(method string, f wire.Frame) string {
+// Response is an answer in a few words: "ok, 31 kB ~8k tokens", "27 tools", "tool error: text".
+func Response(method string, f wire.Frame) string {
 	m := wire.ParseMessage(f.Raw)
 	if m.Error != nil {
-		return fmt.Sprintf("error %d: %s", m.Error.Code, cut(m.Error.Message, mostLong))
+		return fmt.Sprintf("error %d: %s", m.Error.Code, Cut(m.Error.Message, mostLong))
 	}
 	result, err := m.ResultMembers()
 	switch {
 	case m.Result == nil:
-		return "no JSON-RPC response: " + cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
+		return "no JSON-RPC response: " + Cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)
 	case err != nil:
 		return "result " + cutJSON(m.Result, mostShort)
 	}
@@ -128,10 +128,10 @@ func responseText(method string, f wire.Frame) string {
 	case "initialize", "server/discover":
 		return serverText(result)
 	case "elicitation/create":
-		return strings.TrimSpace(cut(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort))
+		return strings.TrimSpace(Cut(result.Text("action"), mostShort) + " " + cutJSON(result.Value("content"), mostShort))
 	case "sampling/createMessage":
 		content, _ := jsonraw.Object(result.Value("content"))
-		return strings.TrimSpace(cut(result.Text("model"), mostShort) + ` "` + cut(content.Text("text"), mostShort) + `"`)
+		return strings.TrimSpace(Cut(result.Text("model"), mostShort) + ` "` + Cut(content.Text("text"), mostShort) + `"`)
 	case "ping":
 		return "ok"
 	}
@@ -160,7 +160,7 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 		}
 	}
 	if string(result.Value("isError")) == "true" {
-		return "tool error: " + cut(first, mostLong)
+		return "tool error: " + Cut(first, mostLong)
 	}
 	if items := itemsOf(result, first); items >= 0 {
 		return "ok, " + english.Plural(items, "item") + ", " + sizeText(bytes)
@@ -169,7 +169,7 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 	case len(blocks) > 1:
 		return "ok, " + english.Plural(len(blocks), "block") + ", " + sizeText(bytes)
 	case len(first) > 0 && len(first) <= mostShort:
-		return "ok: " + cut(first, mostShort)
+		return "ok: " + Cut(first, mostShort)
 	}
 	return "ok, " + sizeText(bytes)
 }
@@ -207,13 +207,13 @@ func serverText(result jsonraw.Members) string {
 		info = jsonraw.First(result.Value("_meta"), "io.modelcontextprotocol/serverInfo")
 	}
 	server, _ := jsonraw.Object(info)
-	parts := []string{strings.TrimSpace("ok " + cut(server.Text("name")+" "+server.Text("version"), mostShort))}
+	parts := []string{strings.TrimSpace("ok " + Cut(server.Text("name")+" "+server.Text("version"), mostShort))}
 	if revision := result.Text("protocolVersion"); revision != "" {
-		parts = append(parts, "protocol "+cut(revision, 40))
+		parts = append(parts, "protocol "+Cut(revision, 40))
 	}
 	capabilities, _ := jsonraw.Object(result.Value("capabilities"))
 	for _, c := range capabilities {
-		parts = append(parts, cut(c.Name, 40))
+		parts = append(parts, Cut(c.Name, 40))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -222,7 +222,7 @@ func serverText(result jsonraw.Members) string {
 func sizeText(n int) string {
 	text := term.Size(n)
 	if n >= 1000 {
-		text += " ~" + term.Scaled(tokens(int64(n)), "k", "M", "G") + " tokens"
+		text += " ~" + term.Scaled(int64(n)/4, "k", "M", "G") + " tokens"
 	}
 	return text
 }

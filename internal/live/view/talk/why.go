@@ -1,0 +1,72 @@
+package talk
+
+import (
+	"time"
+
+	"mcpc/internal/english"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// leastExplained is how many seconds an exchange takes whose time is worth a sentence.
+const leastExplained = 0.001
+
+// Why says in one sentence where most of the time went.
+func Why(phases []Phase, x *wire.Exchange) string {
+	var largest Phase
+	sum := 0.0
+	for _, p := range phases {
+		sum += p.Seconds
+		if p.Seconds > largest.Seconds {
+			largest = p
+		}
+	}
+	if sum < leastExplained {
+		return ""
+	}
+	text := duration(largest.Seconds) + " of " + duration(sum) + " "
+	pipe := len(x.Heads) == 0
+	switch largest.Name {
+	case Connect:
+		return text + "connecting to the server"
+	case TLS:
+		return text + "in the TLS handshake"
+	case Wait:
+		switch {
+		case x.Request.Dir == wire.Received:
+			return text + "waiting for the client's answer"
+		case pipe:
+			return text + "waiting for the server's first message"
+		}
+		return text + "waiting for the server's first byte"
+	case First:
+		return text + "between the server's first byte and its first event"
+	case Events:
+		if n := messagesOnTheWay(x); n > 0 {
+			return text + "after the server's first message, while " + english.Plural(n, "message") + " came before the answer"
+		}
+		return text + "after the server's first message"
+	case Person:
+		return text + "waiting for an answer to what the server asked"
+	case Held:
+		return text + "held by mcpc"
+	}
+	if x.Response.Raw == nil {
+		return text + "after the server's first byte"
+	}
+	return text + "reading the answer of " + term.Size(x.Response.Bytes())
+}
+
+// messagesOnTheWay counts what came for a request before its answer.
+func messagesOnTheWay(x *wire.Exchange) (n int) {
+	for _, f := range x.Between {
+		if f.Dir != x.Request.Dir {
+			n++
+		}
+	}
+	return n
+}
+
+func duration(seconds float64) string {
+	return term.Duration(time.Duration(seconds * float64(time.Second)))
+}
