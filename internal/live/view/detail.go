@@ -117,10 +117,30 @@ func framesOf(r *capture.Row, d *Detail) (frames []wire.Frame, err error) {
 		frames = append(frames, f)
 		if n := len(frames); n <= mostFrames {
 			d.Frames = append(d.Frames, frameOf(n, f))
+			edited(d.Frames, f)
 		}
 		return nil
 	})
 	return frames, err
+}
+
+// edited puts beside the last of the frames what its message was before it was edited. The capture
+// has what the side said that sent it, and what a view made of it in a frame of its own: of a
+// request that is the one that passed.
+func edited(all []Frame, f wire.Frame) {
+	last := &all[len(all)-1]
+	switch {
+	case f.Held == nil || f.Held.How != "edited":
+	case f.Dir == wire.Received:
+		last.Was, last.Body = last.Body, nil
+	default:
+		for _, before := range slices.Backward(all[:len(all)-1]) {
+			if before.Body != nil && before.Dir == last.Dir {
+				last.Was = before.Body
+				return
+			}
+		}
+	}
 }
 
 func frameOf(n int, f wire.Frame) Frame {
@@ -153,6 +173,15 @@ func frameOf(n int, f wire.Frame) Frame {
 		out.Note = x.Action + " (" + x.Rule + ")"
 		if x.Text != "" {
 			out.Note += ": " + x.Text
+		}
+	}
+	if h := f.Held; h != nil {
+		out.Note = h.How
+		if h.Milliseconds > 0 {
+			out.Note += " after " + term.Duration(time.Duration(h.Milliseconds)*time.Millisecond)
+		}
+		if h.Why != "" {
+			out.Note += ": " + h.Why
 		}
 	}
 	if f.Hidden > 0 {

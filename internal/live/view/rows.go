@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -104,11 +105,20 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 	if m.held[out.Key] {
 		out.State = stateHeld
 	}
-	out.Phases = roughPhases(out)
+	out.Phases, out.Edited = roughPhases(out), isEdited(r)
 	if m.v.Marked != nil {
 		out.Mark, out.Note = m.v.Marked(out.Key)
 	}
 	return out
+}
+
+// isEdited reports a message that a view changed on its way.
+func isEdited(r *capture.Row) bool {
+	if !r.Kinds.Has(wire.Held) {
+		return false
+	}
+	found, err := r.AnyLine(func(line []byte) bool { return bytes.Contains(line, []byte(`"how":"edited"`)) })
+	return found && err == nil
 }
 
 // waits reports that an answer may still come, or more on a stream.

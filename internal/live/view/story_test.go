@@ -96,6 +96,12 @@ end
 0 > ` + slowCall + `
 10 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
 `, "", "open for 3600 s; the last message came or went 3600 s ago"},
+	{"held", `
+0 > ` + slowCall + `
+1 > held waiting
+2001 > held edited 2000 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"n":4}}}
+2100 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
+`, "", "2 s of 2.1 s held by mcpc"},
 	{"asking", `
 0 > ` + slowCall + `
 100 < {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which repo?","requestedSchema":{"type":"object","properties":{}}}}
@@ -114,6 +120,9 @@ func TestStoriesOfACall(t *testing.T) {
 		d, err := v.Detail(t.Context(), blocks[0].Row.Key)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if c.name == "held" && (!d.Row.Edited || d.Frames[2].Was == nil || !strings.Contains(d.Frames[2].Was.Text, `"n":3`) || !strings.Contains(d.Frames[2].Body.Text, `"n":4`)) {
+			t.Errorf("edited %v, frame %+v", d.Row.Edited, d.Frames[2])
 		}
 		if d.Cut != c.cut {
 			t.Errorf("%s: cut is\n%q, not\n%q", c.name, d.Cut, c.cut)

@@ -77,6 +77,8 @@ func Lines(r *capture.Row, x *wire.Exchange, waits bool) []Line {
 		case f.Kind == wire.Stderr:
 		case f.Kind == wire.Fault:
 			l.fault(f)
+		case f.Kind == wire.Held:
+			l.held(f)
 		case f.Kind == wire.Noise:
 			l.add(Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "not JSON-RPC: " + Cut(string(f.Raw[:min(len(f.Raw), 4*mostShort)]), mostShort)})
 		case len(bytes.TrimSpace(f.Raw)) == 0: // an event that only has an id
@@ -291,17 +293,32 @@ func Cancel(r *capture.Row) string {
 	return text
 }
 
-// fault writes what a rule, or the user, did to a message.
+// held writes that a message is held, and what became of it.
+func (l *liner) held(f wire.Frame) {
+	line := Line{Dir: f.Dir.String(), Time: f.Time, Kind: lineHeld, Text: "held"}
+	if h := f.Held; h != nil && h.Milliseconds > 0 {
+		n := len(l.lines)
+		if n > 0 && l.lines[n-1].Kind == lineHeld && l.lines[n-1].Text == line.Text {
+			l.lines = l.lines[:n-1] // that it began to be
+		}
+		line.Text = "held for " + term.Duration(time.Duration(h.Milliseconds)*time.Millisecond) + ", then " + Cut(h.How, 40)
+		if h.Why != "" {
+			line.Text += ": " + Cut(h.Why, mostShort)
+		}
+		if h.How != "released" {
+			line.Level = levelWarning
+		}
+	}
+	l.add(line)
+}
+
+// fault writes what a fault rule did to a message.
 func (l *liner) fault(f wire.Frame) {
 	line := Line{Time: f.Time, Kind: lineRemark, Level: levelWarning, Text: "a fault rule took effect"}
 	if f.Fault != nil {
 		line.Text = "fault: " + Cut(f.Fault.Action, mostShort)
 		if f.Fault.Text != "" {
 			line.Text += ": " + Cut(f.Fault.Text, mostShort)
-		}
-		if isHold(f.Fault) {
-			line.Kind, line.Dir = lineHeld, f.Dir.String()
-			line.Text = strings.TrimPrefix(line.Text, "fault: ")
 		}
 	}
 	l.add(line)

@@ -50,7 +50,7 @@ func Phases(x *wire.Exchange, end time.Time) []Phase {
 	if x.Response.Raw != nil {
 		end = x.Response.Time
 	}
-	return total(stretches(x, from, end), append(personTimes(x, end), heldTimes(x)...))
+	return total(stretches(x, from, end), append(heldTimes(x), personTimes(x, end)...))
 }
 
 // stretches are the parts of an exchange, one behind the other, as HTTP or a pipe has them.
@@ -183,10 +183,12 @@ func Earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// isHold reports that a message was held, by a user or a rule.
-func isHold(f *wire.FaultFacts) bool {
-	return f.Action == "hold" || f.Action == "held" || f.Action == "edit"
-}
-
 // heldTimes are the times in which messages were held.
-func heldTimes(x *wire.Exchange) (all []stretch) { return nil }
+func heldTimes(x *wire.Exchange) (all []stretch) {
+	for _, f := range x.Beside {
+		if f.Held != nil && f.Held.Milliseconds > 0 {
+			all = append(all, stretch{Held, f.Time.Add(-time.Duration(f.Held.Milliseconds) * time.Millisecond), f.Time})
+		}
+	}
+	return all
+}
