@@ -103,8 +103,8 @@ func (v *Views) compared(s *side, r *capture.Row) {
 		}
 		return
 	}
-	x, err := r.Exchange()
-	if err != nil || x == nil {
+	x, err := talk.Exchange(r)
+	if err != nil {
 		return
 	}
 	title := talk.Request(wire.ParseMessage(x.Request.Raw))

@@ -46,7 +46,7 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 func (v *Views) detail(r *capture.Row) (Detail, error) {
 	m := v.maker()
 	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
-	x, err := r.Exchange()
+	x, err := talk.Exchange(r)
 	if err != nil {
 		return d, err
 	}
@@ -54,16 +54,14 @@ func (v *Views) detail(r *capture.Row) (Detail, error) {
 	if err != nil {
 		return d, err
 	}
-	if x != nil {
-		d.Row.Phases = talk.Phases(x, m.endOf(r))
-		d.Lines = talk.Lines(r, x, v.waits(r))
-		d.Cut = talk.StoryOf(x).Text(r.Apart, v.waits(r))
-		if d.Why = talk.Why(d.Row.Phases, x); d.Row.State != stateDone {
-			d.Why = whyOpen(d.Row)
-		}
-		d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
-		v.addSchemas(&d, r, x)
+	d.Row.Phases = talk.Phases(x, m.endOf(r))
+	d.Lines = talk.Lines(r, x, v.waits(r))
+	d.Cut = talk.StoryOf(x).Text(r.Apart, v.waits(r))
+	if d.Why = talk.Why(d.Row.Phases, x); d.Row.State != stateDone {
+		d.Why = whyOpen(d.Row)
 	}
+	d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
+	v.addSchemas(&d, r, x)
 	d.Stderr = stderrOf(r, m.endOf(r))
 	if v.Findings != nil {
 		d.Findings, err = v.Findings(r)
@@ -247,7 +245,7 @@ func (v *Views) addSchemas(d *Detail, r *capture.Row, x *wire.Exchange) {
 	}
 	d.InputSchema, d.OutputSchema = tool.InputSchema, tool.OutputSchema
 	schema, _, err := validate.Compile(tool.InputSchema)
-	if err != nil {
+	if err != nil || x.Request.Raw == nil {
 		return
 	}
 	arguments := jsonraw.OrEmpty(jsonraw.First(wire.ParseMessage(x.Request.Raw).Params, "arguments"))

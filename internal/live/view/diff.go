@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/view/talk"
 	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/wire"
 )
@@ -35,8 +36,8 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 // parts are what an exchange asked, without its progress token, and the result or error that
 // came.
 func parts(r *capture.Row) (asked, answered json.RawMessage, err error) {
-	x, err := r.Exchange()
-	if err != nil || x == nil {
+	x, err := talk.Exchange(r)
+	if err != nil {
 		return nil, nil, err
 	}
 	asked = wire.ParseMessage(x.Request.Raw).Params

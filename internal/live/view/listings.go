@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/capture/blocks"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/talk"
 	"mcpc/internal/mcp"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -21,6 +22,8 @@ type listings struct {
 	pages map[live.Key]*listed
 	tools map[string]*definition
 	heard map[live.Key]heard
+	// latest are the definitions by target and name.
+	latest map[[2]string]*definition
 }
 
 // A listed is one page of tools.
@@ -40,11 +43,11 @@ type definition struct {
 // usable is what a Tool says of a schema that clients can use.
 const usable = "usable"
 
-// mostPages is how many pages are remembered.
+// mostPages is how many pages and definitions are remembered.
 const mostPages = 20_000
 
 func newListings() *listings {
-	return &listings{pages: map[live.Key]*listed{}, tools: map[string]*definition{}, heard: map[live.Key]heard{}}
+	return &listings{pages: map[live.Key]*listed{}, tools: map[string]*definition{}, heard: map[live.Key]heard{}, latest: map[[2]string]*definition{}}
 }
 
 // page is what a tools/list returned; nil where it returned no list.
@@ -55,8 +58,8 @@ func (l *listings) page(r *capture.Row) *listed {
 	if p := l.pages[key]; p != nil && p.settled {
 		return p
 	}
-	x, err := r.Exchange()
-	if err != nil || x == nil || x.Response.Raw == nil {
+	x, err := talk.Exchange(r)
+	if err != nil || x.Response.Raw == nil {
 		return nil
 	}
 	asked, answer := wire.ParseMessage(x.Request.Raw), wire.ParseMessage(x.Response.Raw)
@@ -68,10 +71,14 @@ func (l *listings) page(r *capture.Row) *listed {
 	params, _ := asked.ParamMembers()
 	p := &listed{cursor: params.Text("cursor"), next: result.Text("nextCursor"), settled: !r.Open()}
 	for _, raw := range items {
-		p.tools = append(p.tools, l.define(raw))
+		d := l.define(raw)
+		p.tools = append(p.tools, d)
+		l.latest[[2]string{r.Target, d.Name}] = d
 	}
-	if len(l.pages) >= mostPages {
+	if max(len(l.pages), len(l.tools)) >= mostPages {
 		clear(l.pages)
+		clear(l.tools)
+		clear(l.latest)
 	}
 	l.pages[key] = p
 	return p
@@ -98,7 +105,8 @@ func (l *listings) define(raw json.RawMessage) *definition {
 }
 
 // tool is the definition that the conversation of a call had when it was called, else a later
-// one, else that of another conversation with the same target; nil where none is known.
+// one, else that of another conversation with the same target, of another recording where a
+// view read that; nil where none is known.
 func (l *listings) tool(call *capture.Row) (best *definition) {
 	rank := 0
 	for _, r := range call.Capture().Rows() {
@@ -123,6 +131,11 @@ func (l *listings) tool(call *capture.Row) (best *definition) {
 				}
 			}
 		}
+	}
+	if best == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		best = l.latest[[2]string{call.Target, call.Name}]
 	}
 	return best
 }

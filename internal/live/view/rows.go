@@ -192,9 +192,9 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	v.store.Look(keys, func(i int, r *capture.Row) {
 		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
 		if r != nil {
-			if x, err := r.Exchange(); err != nil {
+			if x, err := talk.Exchange(r); err != nil {
 				blocks[i].Lines = []Line{{Time: r.Time, Kind: "remark", Text: err.Error(), Level: "error"}}
-			} else if x != nil {
+			} else {
 				blocks[i].Lines = talk.Lines(r, x, m.v.waits(r))
 				blocks[i].Row.Phases = talk.Phases(x, m.endOf(r))
 			}

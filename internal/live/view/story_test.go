@@ -32,7 +32,7 @@ var stories = []struct{ name, capture, cut, why string }{
 30 < 3 #k4-2 {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
 100 < 3 cut unexpected EOF
 `, "cut by the server after event k4-2; never resumed: the answer and anything after k4-2 are lost",
-		"70 ms of 100 ms after the server's first message, while 1 message came before the answer"},
+		"70 ms of 100 ms after the server's first message"},
 	{"no ids", `
 0 > 3 POST
 0 > 3 ` + slowCall + `

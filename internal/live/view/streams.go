@@ -64,8 +64,8 @@ func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
 	case !r.Apart:
 		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
 	}
-	x, err := r.Exchange()
-	if err != nil || x == nil {
+	x, err := talk.Exchange(r)
+	if err != nil {
 		return out, err
 	}
 	story := talk.StoryOf(x)

@@ -63,28 +63,30 @@ type toolTable struct {
 
 type serverTools struct {
 	target, name string
-	// clients are the last listings that each client fetched.
-	clients map[string]*listing
+	// clients are what each client fetched last, lists all that was fetched.
+	clients map[string]*fetched
+	lists   []*listing
 	tools   map[string]*toolFacts
 	stats   capture.Stats
 }
 
-// A listing is the pages of one list, in the order in which a client fetched them.
-type listing struct {
-	talk   live.Talk
-	client string
-	at     time.Time
-	pages  []*listed
-	// changed is when the server said afterwards that the list changed.
+// fetched are the last list of a client, and the last of which it fetched all pages; nil where
+// there is none.
+type fetched struct {
+	last, whole *listing
+	// changed is when the server said after the last that its tools changed.
 	changed time.Time
 }
 
-// toolFacts are what is known of one tool. page is where it stood in the last listing that had
-// it, of how many.
+// A listing is the pages of one list, in the order in which a client fetched them.
+type listing struct {
+	at    time.Time
+	pages []*listed
+}
+
+// toolFacts are what is known of one tool.
 type toolFacts struct {
 	first, last    *definition
-	page, of       int
-	more           bool
 	called, failed int
 	lastRow        *live.Key
 	lastFailed     *live.Key
@@ -93,7 +95,7 @@ type toolFacts struct {
 func (t *toolTable) server(r *capture.Row) *serverTools {
 	s := t.servers[r.Target]
 	if s == nil {
-		s = &serverTools{target: r.Target, clients: map[string]*listing{}, tools: map[string]*toolFacts{}}
+		s = &serverTools{target: r.Target, clients: map[string]*fetched{}, tools: map[string]*toolFacts{}}
 		t.servers[r.Target] = s
 	}
 	s.name = cmp.Or(r.Server(), s.name, r.Target)
@@ -109,7 +111,7 @@ func (s *serverTools) tool(name string) *toolFacts {
 
 // called notes a call.
 func (t *toolTable) called(r *capture.Row) {
-	if r.Method != "tools/call" || r.Dir != wire.Sent {
+	if r.Method != "tools/call" || r.Dir != wire.Sent || r.Kinds == 0 { // which was not sent
 		return
 	}
 	s := t.server(r)
@@ -134,25 +136,28 @@ func (t *toolTable) listed(r *capture.Row) {
 		return
 	}
 	s, client := t.server(r), clientOf(r)
-	l := s.clients[client]
-	if l == nil || p.cursor == "" || l.talk != live.TalkOf(r) {
-		l = &listing{talk: live.TalkOf(r), client: client}
-		s.clients[client] = l
+	c := s.clients[client]
+	if c == nil {
+		c = &fetched{}
+		s.clients[client] = c
 	}
-	l.at, l.changed = r.Time, time.Time{}
-	l.pages = append(l.pages, p)
+	switch {
+	case p.cursor == "":
+		c.last = &listing{}
+		s.lists = append(s.lists, c.last)
+	case c.last == nil || c.last.complete() || c.last.next() != p.cursor: // of a list that was not seen to begin
+		c.last = &listing{}
+	}
+	c.last.pages, c.last.at, c.changed = append(c.last.pages, p), r.Time, time.Time{}
+	if c.last.complete() {
+		c.whole = c.last
+	}
 	for _, d := range p.tools {
 		f := s.tool(d.Name)
 		if f.first == nil {
 			f.first = d
 		}
-		f.last, f.page = d, len(l.pages)
-	}
-	for _, page := range l.pages {
-		for _, d := range page.tools {
-			f := s.tool(d.Name)
-			f.of, f.more = len(l.pages), p.next != ""
-		}
+		f.last = d
 	}
 }
 
@@ -162,13 +167,39 @@ func (t *toolTable) heard(r *capture.Row) {
 	if s == nil {
 		return
 	}
-	l := s.clients[clientOf(r)]
-	if l == nil || l.talk != live.TalkOf(r) {
-		return
+	if c := s.clients[clientOf(r)]; c != nil {
+		if at := t.v.lists.changedAt(r); at.After(c.last.at) {
+			c.changed = at
+		}
 	}
-	if at := t.v.lists.changedAt(r); at.After(l.at) {
-		l.changed = at
+}
+
+// list is what counts of a client: who once fetched all pages knows how.
+func (c *fetched) list() *listing {
+	if c.whole != nil {
+		return c.whole
 	}
+	return c.last
+}
+
+// page is where a tool stands in the list of a server, and how many pages that has, as far as
+// they were fetched.
+func (s *serverTools) page(name string) (page int, of string) {
+	var best *listing
+	for _, l := range s.lists {
+		if l.has(name) > 0 && (best == nil || l.complete() || !best.complete()) {
+			best = l
+		}
+	}
+	if best == nil {
+		return 0, ""
+	}
+	page = best.has(name)
+	of = fmt.Sprintf("%d of %d", page, len(best.pages))
+	if !best.complete() {
+		of += " or more"
+	}
+	return page, of
 }
 
 // has reports the page of a listing that has a tool, 0 for none.
@@ -182,7 +213,10 @@ func (l *listing) has(name string) int {
 }
 
 // complete reports that the client fetched all pages.
-func (l *listing) complete() bool { return l.pages[len(l.pages)-1].next == "" }
+func (l *listing) complete() bool { return l.next() == "" }
+
+// next is the cursor of the page behind the last.
+func (l *listing) next() string { return l.pages[len(l.pages)-1].next }
 
 func (t *toolTable) documents() []Tool {
 	out := []Tool{}
@@ -213,10 +247,7 @@ func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 	if d := f.last; d != nil {
 		out.Listed, out.Description, out.InputSchema, out.Schema = "yes", d.Description, d.InputSchema, d.schema
 		out.Bytes = len(d.Raw)
-		out.Page = fmt.Sprintf("%d of %d", f.page, f.of)
-		if f.more {
-			out.Page += " or more"
-		}
+		_, out.Page = s.page(name)
 		if f.first != d {
 			out.Changed = changes(f.first, d)
 		}
@@ -242,24 +273,30 @@ func changes(was, is *definition) string {
 // reason says whether a tool was listed for each client, and why one may not see or call it.
 func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) (listed, reason string) {
 	listed = out.Listed
-	var changed *listing
+	page, _ := s.page(name)
+	var ignored string
 	for _, client := range slices.Sorted(maps.Keys(s.clients)) {
-		l := s.clients[client]
+		c := s.clients[client]
+		if !c.changed.IsZero() {
+			ignored = fmt.Sprintf("the server said at %s that its tools changed, and %s did not list them again",
+				c.changed.In(t.v.Now().Location()).Format(time.TimeOnly), client)
+		}
+		if c.last.has(name) > 0 || c.list().has(name) > 0 {
+			continue
+		}
+		fetched, complete := len(c.list().pages), c.list().complete()
 		switch {
-		case l.has(name) > 0:
-		case !l.complete() && f.last != nil:
-			listed = fmt.Sprintf("only on page %d, which was not fetched by %s", max(f.page, len(l.pages)+1), client)
-			reason = fmt.Sprintf("it is on page %d of the list, and %s fetched no further than page %d", max(f.page, len(l.pages)+1), client, len(l.pages))
+		case !complete && f.last != nil:
+			page := max(page, fetched+1)
+			listed = fmt.Sprintf("only on page %d, which was not fetched by %s", page, client)
+			reason = fmt.Sprintf("it is on page %d of the list, and %s fetched no further than page %d", page, client, fetched)
 		case f.last != nil:
 			listed = "not for " + client
 			reason = fmt.Sprintf("the last list that %s fetched does not have it", client)
-		case !l.complete():
+		case !complete:
 			reason = fmt.Sprintf("no page that %s fetched has it, and there are more", client)
 		default:
 			reason = fmt.Sprintf("the server did not list it for %s", client)
-		}
-		if !l.changed.IsZero() {
-			changed = l
 		}
 	}
 	switch {
@@ -268,29 +305,20 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 		reason = "no tools/list was recorded"
 	case out.Schema != usable:
 		reason = "clients may leave it out, because its schema is not usable: " + out.Schema
-	case f.called > 0:
-	case changed != nil:
-		reason = t.ignored(changed)
-	default:
-		reason = "it is listed and usable, and was not called"
+	case f.called == 0:
+		reason = cmp.Or(ignored, "it is listed and usable, and was not called")
 	}
 	return listed, reason
 }
 
-// ignored says that a client did not list tools again.
-func (t *toolTable) ignored(l *listing) string {
-	return fmt.Sprintf("the server said at %s that its tools changed, and %s did not list them again",
-		l.changed.In(t.v.Now().Location()).Format(time.TimeOnly), l.client)
-}
-
-// unseen are entries for the pages that no client fetched, for their tools were not seen.
-func (s *serverTools) unseen() (all []Tool) {
+// unseen is an entry for the page that no client fetched, whose tools were not seen.
+func (s *serverTools) unseen() []Tool {
 	deepest := 0
-	for _, l := range s.clients {
-		if l.complete() {
+	for _, c := range s.clients {
+		if c.list().complete() {
 			return nil
 		}
-		deepest = max(deepest, len(l.pages))
+		deepest = max(deepest, len(c.list().pages))
 	}
 	if deepest == 0 {
 		return nil

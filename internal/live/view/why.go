@@ -20,13 +20,16 @@ func groupText(one asked, others []time.Duration) string {
 	}
 	slices.Sort(others)
 	quicker, _ := slices.BinarySearch(others, one.took)
+	notSlower, _ := slices.BinarySearch(others, one.took+1)
 	what := strings.TrimSpace(one.method + " " + one.name)
 	middle := term.Duration(others[(len(others)-1)/2])
+	if quicker == len(others) {
+		return fmt.Sprintf("the slowest of %d %s (p50 %s)", quicker+1, what, middle)
+	}
 	if percent := quicker * 100 / len(others); percent >= 50 {
 		return fmt.Sprintf("slower than %d %% of %s (p50 %s)", percent, what, middle)
 	}
-	slower := len(others) - quicker
-	return fmt.Sprintf("no slower than %d %% of %s (p50 %s)", slower*100/len(others), what, middle)
+	return fmt.Sprintf("quicker than %d %% of %s (p50 %s)", (len(others)-notSlower)*100/len(others), what, middle)
 }
 
 // whyOpen says since when an open exchange waits.

@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/live"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -267,10 +266,11 @@ func (l *liner) progressed(line Line, params jsonraw.Members) {
 	l.lines = append(l.lines, line)
 }
 
-// listFollows reports a request for a list in the conversation of a row after a time.
+// listFollows reports a request for a list by the client of a row after a time. Where requests
+// stand alone it is of another conversation.
 func listFollows(r *capture.Row, method string, after time.Time) bool {
 	for _, other := range r.Capture().Rows() {
-		if other.Method == method && other.Dir == wire.Sent && live.TalkOf(other) == live.TalkOf(r) && other.Time.After(after) {
+		if other.Method == method && other.Dir == wire.Sent && other.Target == r.Target && other.ClientName() == r.ClientName() && other.Time.After(after) {
 			return true
 		}
 	}
@@ -359,9 +359,18 @@ func (l *liner) ending(waits bool) {
 	l.add(line)
 }
 
+// Exchange reads the exchange of a row; one without frames where nothing crossed.
+func Exchange(r *capture.Row) (*wire.Exchange, error) {
+	x, err := r.Exchange()
+	if x == nil {
+		x = &wire.Exchange{}
+	}
+	return x, err
+}
+
 // Outcome is the answer of a row in a few words, or how else it ended.
 func Outcome(r *capture.Row) string {
-	if x, err := r.Exchange(); err == nil && x != nil && x.Response.Raw != nil {
+	if x, err := Exchange(r); err == nil && x.Response.Raw != nil {
 		return Response(r.Method, x.Response)
 	}
 	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))

@@ -42,7 +42,7 @@ func Why(phases []Phase, x *wire.Exchange) string {
 	case First:
 		return text + "between the server's first byte and its first event"
 	case Events:
-		if n := messagesOnTheWay(x); n > 0 {
+		if n := messagesOnTheWay(x); n > 0 && x.Response.Raw != nil {
 			return text + "after the server's first message, while " + english.Plural(n, "message") + " came before the answer"
 		}
 		return text + "after the server's first message"
