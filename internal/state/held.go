@@ -37,15 +37,15 @@ const (
 // HeldSocket makes up a name for a socket in a directory that only the user can look
 // into. That is within the state directory, unless the path would be too long.
 func (s *Store) HeldSocket() (string, error) {
-	return s.socket(s.HeldDirs(), strings.ToLower(rand.Text()[:13]))
+	return socketIn(s, s.HeldDirs(), strings.ToLower(rand.Text()[:13]))
 }
 
 // LiveSocket is that at which a command listens that passes messages on.
-func (s *Store) LiveSocket(pid int) (string, error) {
-	return s.socket(s.LiveDirs(), strconv.Itoa(pid))
+func LiveSocket(s *Store, pid int) (string, error) {
+	return socketIn(s, LiveDirs(s), strconv.Itoa(pid))
 }
 
-func (s *Store) socket(dirs []string, name string) (string, error) {
+func socketIn(s *Store, dirs []string, name string) (string, error) {
 	name += ".sock"
 	for _, dir := range dirs {
 		path := filepath.Join(dir, name)
@@ -68,12 +68,13 @@ func (s *Store) socket(dirs []string, name string) (string, error) {
 	return "", unsafePath(s.dir.path, "its path is too long for a socket in it", "keep state elsewhere with --state DIR or MCPC_STATE")
 }
 
-// HeldDirs are the directories in which such sockets may be, LiveDirs those of LiveSocket.
-func (s *Store) HeldDirs() []string { return s.socketDirs(heldName) }
+// HeldDirs are the directories in which sockets may be.
+func (s *Store) HeldDirs() []string { return socketDirs(s, heldName) }
 
-func (s *Store) LiveDirs() []string { return s.socketDirs(liveName) }
+// LiveDirs are those of LiveSocket.
+func LiveDirs(s *Store) []string { return socketDirs(s, liveName) }
 
-func (s *Store) socketDirs(name string) []string {
+func socketDirs(s *Store, name string) []string {
 	own := fmt.Sprintf("mcpc-%d", os.Geteuid())
 	return []string{s.dir.file(name), filepath.Join(os.TempDir(), own), filepath.Join("/tmp", own)}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/capture/forward/lines"
 	"mcpc/internal/pause"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -46,39 +47,11 @@ type faultyEvents struct {
 	err  error
 	seen int64
 	// later are events that are to come behind others.
-	later heldBack
+	later lines.Behind
 	// endpoint is where the client of the old transport sends, "" with any other.
 	endpoint string
 	// blind is set where an event is too long to be judged.
 	blind bool
-}
-
-// heldBack are messages that are to come behind others.
-type heldBack []heldMessage
-
-type heldMessage struct {
-	message []byte
-	behind  int64
-}
-
-// passed says that a message has come, and gives those that it was the last one before.
-func (h *heldBack) passed() (ready []byte) {
-	for i := range *h {
-		if (*h)[i].behind--; (*h)[i].behind <= 0 {
-			ready = append(ready, (*h)[i].message...)
-		}
-	}
-	*h = slices.DeleteFunc(*h, func(m heldMessage) bool { return m.behind <= 0 })
-	return ready
-}
-
-// all gives all that are left.
-func (h *heldBack) all() (ready []byte) {
-	for _, m := range *h {
-		ready = append(ready, m.message...)
-	}
-	*h = nil
-	return ready
 }
 
 // next gives what comes instead of the next event.
@@ -99,7 +72,7 @@ func (e *faultyEvents) next() ([]byte, error) {
 			f.note(wire.Received, "the response ended before")
 		}
 		f.idle()
-		return append(e.later.all(), e.buf...), err
+		return append(e.later.All(), e.buf...), err
 	}
 	if e.blind {
 		return event, nil
@@ -109,7 +82,7 @@ func (e *faultyEvents) next() ([]byte, error) {
 		return event, nil
 	}
 	e.seen++
-	behind := e.later.passed()
+	behind := e.later.Passed()
 	out, err := e.judge(event, ev)
 	return append(out, behind...), err
 }
@@ -160,7 +133,7 @@ func (e *faultyEvents) message(d *fault.Decision, event, data []byte) ([]byte, e
 		return event, pause.For(e.f.req.Context(), d.Wait)
 	case d.Name == "reorder":
 		e.f.noteOf(d, wire.Received, "")
-		e.later = append(e.later, heldMessage{event, d.N})
+		e.later = append(e.later, lines.Late{Message: event, After: d.N})
 		return nil, nil
 	}
 	messages, done := d.Message(data)

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/capture/forward/lines"
 	"mcpc/internal/capture/hold"
 	"mcpc/internal/pause"
 	"mcpc/internal/wire"
@@ -38,7 +39,7 @@ type Pipe struct {
 
 	// in and out are the ways to the server and to the client. A response that comes slowly
 	// holds up those behind it.
-	in, out outlet
+	in, out lines.Outlet
 	open    sync.Once
 
 	// late are the lines for the client that come later, until ctx is done.
@@ -49,14 +50,14 @@ type Pipe struct {
 // reorderTime is how long a line waits for others.
 const reorderTime = 2 * time.Second
 
-func (p *Pipe) connect() { p.in.to, p.out.to = p.ToServer, p.ToClient }
+func (p *Pipe) connect() { p.in.To, p.out.To = p.ToServer, p.ToClient }
 
 // Sent passes on what a client writes, up to its end.
 func (p *Pipe) Sent(from io.Reader) error {
 	p.open.Do(p.connect)
-	s := &splitter{judging: p.judging, to: &p.in, take: p.sent}
+	s := &lines.Splitter{Judging: p.judging, Most: mostMessage, To: &p.in, Take: p.sent}
 	_, err := io.Copy(s, from)
-	return errors.Join(err, s.end())
+	return errors.Join(err, s.End())
 }
 
 // Received passes on what a server writes, up to its end, and what of it comes later unless the
@@ -73,18 +74,18 @@ func (p *Pipe) FromServer() io.WriteCloser {
 	p.open.Do(p.connect)
 	ctx, over := context.WithCancel(p.Context)
 	p.ctx = ctx
-	return &received{p: p, over: over, splitter: splitter{judging: p.judging, to: &p.out, take: p.received}}
+	return &received{p: p, over: over, Splitter: lines.Splitter{Judging: p.judging, Most: mostMessage, To: &p.out, Take: p.received}}
 }
 
 type received struct {
-	splitter
+	lines.Splitter
 	p    *Pipe
 	over context.CancelFunc
 	err  error
 }
 
 func (r *received) Write(b []byte) (n int, err error) {
-	if n, err = r.splitter.Write(b); err != nil {
+	if n, err = r.Splitter.Write(b); err != nil {
 		r.err = err
 	}
 	return n, err
@@ -94,8 +95,8 @@ func (r *received) Close() error {
 	defer r.over()
 	err := r.err
 	if err == nil {
-		if err = r.end(); err == nil {
-			err = r.p.out.release()
+		if err = r.End(); err == nil {
+			err = r.p.out.Release()
 		}
 	}
 	if err != nil {
@@ -138,20 +139,20 @@ func (p *Pipe) row(dir wire.Direction, m *wire.Message) *capture.Row {
 func (p *Pipe) sent(line []byte, whole bool) error {
 	m := p.judged(line, whole)
 	if m == nil {
-		return p.in.lines(line)
+		return p.in.Lines(line)
 	}
 	row := p.row(wire.Sent, m)
 	if line, m = p.hold(line, m, row); m == nil {
-		return p.in.lines(line)
+		return p.in.Lines(line)
 	}
 	d := p.Faults.Decide(fault.Crossing{Row: row, Message: m})
 	if d == nil {
-		return p.in.lines(line)
+		return p.in.Lines(line)
 	}
 	switch {
 	case d.Name == "rpc", d.Name == "tool-error":
 		p.note(d, wire.Received, "")
-		_ = p.out.lines(append(d.Response(), '\n')) // a client that reads no more is told so by its own end of the pipe
+		_ = p.out.Lines(append(d.Response(), '\n')) // a client that reads no more is told so by its own end of the pipe
 		return nil
 	case d.Name == "drop request", d.Name == "drop notification":
 		p.note(d, wire.Sent, "")
@@ -163,12 +164,12 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 	case d.OfRequest:
 		is, text := d.Request(m.Raw)
 		p.note(d, wire.Sent, text)
-		return p.in.lines(slices.Concat(is, line[len(m.Raw):]))
+		return p.in.Lines(slices.Concat(is, line[len(m.Raw):]))
 	case m.Kind != wire.Request && d.Name == "delay":
 		p.note(d, wire.Sent, "")
 		go func() {
 			if pause.For(p.Context, d.Wait) == nil {
-				_ = p.in.lines(line)
+				_ = p.in.Lines(line)
 			}
 		}()
 		return nil
@@ -181,32 +182,32 @@ func (p *Pipe) sent(line []byte, whole bool) error {
 		p.mu.Unlock()
 		if d.Name == "hang" {
 			p.note(d, wire.Received, "")
-			p.out.silence()
+			p.out.Silence()
 		}
 	}
-	return p.in.lines(line)
+	return p.in.Lines(line)
 }
 
 func (p *Pipe) received(line []byte, whole bool) error {
 	m := p.judged(line, whole)
 	if m == nil {
-		return p.out.lines(line)
+		return p.out.Lines(line)
 	}
 	row, d := p.row(wire.Received, m), p.waiting(m)
 	if line, m = p.hold(line, m, row); m == nil {
-		return p.out.lines(line)
+		return p.out.Lines(line)
 	}
 	switch {
 	case d != nil && m.Method != "": // the stream of list-changed has begun
 		p.note(d, wire.Received, "")
-		return p.out.lines(line, append(d.ListChanged(), '\n'))
+		return p.out.Lines(line, append(d.ListChanged(), '\n'))
 	case d != nil:
 		p.Faults.Live.Answered(d.Row, "", m)
 	case m.Method != "":
 		d = p.Faults.Decide(fault.Crossing{Row: row, Message: m})
 	}
 	if d == nil {
-		return p.out.lines(line)
+		return p.out.Lines(line)
 	}
 	return p.deliver(d, line)
 }
@@ -240,18 +241,18 @@ func (p *Pipe) deliver(d *fault.Decision, line []byte) error {
 		p.note(d, wire.Received, "")
 		p.late.Go(func() {
 			if pause.For(p.ctx, d.Wait) == nil {
-				_ = p.out.lines(line)
+				_ = p.out.Lines(line)
 			}
 		})
 		return nil
 	case d.Name == "reorder":
 		p.note(d, wire.Received, "")
-		p.out.mu.Lock()
-		p.out.behind = append(p.out.behind, heldMessage{line, d.N})
-		p.out.mu.Unlock()
+		p.out.Lock()
+		p.out.Behind = append(p.out.Behind, lines.Late{Message: line, After: d.N})
+		p.out.Unlock()
 		go func() {
 			if pause.For(p.ctx, reorderTime) == nil {
-				_ = p.out.release()
+				_ = p.out.Release()
 			}
 		}()
 		return nil
@@ -260,28 +261,28 @@ func (p *Pipe) deliver(d *fault.Decision, line []byte) error {
 		return p.slowly(pace, line)
 	case d.Name == "cut":
 		p.note(d, wire.Received, "")
-		err := p.out.lines(line[:min(len(line), int(d.N))])
-		p.out.silence()
+		err := p.out.Lines(line[:min(len(line), int(d.N))])
+		p.out.Silence()
 		p.End()
 		return err
 	case !done:
 		p.note(d, wire.Received, "nothing was changed")
-		return p.out.lines(line)
+		return p.out.Lines(line)
 	}
 	p.note(d, wire.Received, "")
 	for i := range out {
 		out[i] = slices.Concat(out[i], line[len(raw):])
 	}
-	return p.out.lines(out...)
+	return p.out.Lines(out...)
 }
 
 // slowly writes a line by and by; what comes behind it waits.
 func (p *Pipe) slowly(pace fault.Pace, line []byte) error {
-	p.out.mu.Lock()
-	defer p.out.mu.Unlock()
+	p.out.Lock()
+	defer p.out.Unlock()
 	for at := 0; at < len(line); {
 		piece := line[at:min(len(line), at+pace.Size)]
-		if err := p.out.write(piece); err != nil {
+		if err := p.out.Write(piece); err != nil {
 			return err
 		}
 		at += len(piece)

@@ -50,7 +50,7 @@ func (p *Pipe) answer(dir wire.Direction, answer []byte) {
 		to = &p.in
 		p.Watcher.do(func() { p.Watcher.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Raw: answer}) })
 	}
-	_ = to.lines(append(bytes.Clone(answer), '\n')) // one that is gone is told so by its own end of the pipe
+	_ = to.Lines(append(bytes.Clone(answer), '\n')) // one that is gone is told so by its own end of the pipe
 }
 
 // parsed is a message about which fault rules can decide, or nil.

@@ -55,7 +55,7 @@ func (s *Faults) listenLive() {
 	store, err := state.Open(s.f.State)
 	path := ""
 	if err == nil {
-		path, err = store.LiveSocket(os.Getpid())
+		path, err = state.LiveSocket(store, os.Getpid())
 	}
 	if err == nil {
 		keepalive.RemoveStaleSockets(filepath.Dir(path))

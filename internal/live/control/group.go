@@ -37,7 +37,7 @@ type Group struct {
 
 // Options say where sockets are.
 type Options struct {
-	// Dirs are those of state.Store.LiveDirs.
+	// Dirs are those of state.LiveDirs.
 	Dirs []string
 	Now  func() time.Time
 }
