@@ -296,20 +296,23 @@ func (r *Row) apply(p placed) {
 			r.reopen()
 		}
 	case wire.Surrounds:
-		if p.frame.Kind == wire.Closed && p.frame.Close != nil {
+		switch {
+		case p.frame.Kind == wire.Closed && p.frame.Close != nil:
 			r.closed(p.frame, p.conn)
+		case p.frame.Held != nil:
+			r.heldBack(p.frame.Held)
 		}
 	}
 	// The head of a 202 is not the first of the answer, which comes elsewhere.
 	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.frame.HTTP == nil || p.frame.HTTP.Status != http.StatusAccepted) && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
-		r.First = max(p.frame.Time.Sub(r.Time), 1)
+		r.First = max(p.frame.Time.Sub(r.Time)-r.Held, 1)
 	}
 	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
 	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
 		r.count(p.frame.Dir, p.peeked.size)
 	}
 	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
-		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time))
+		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time)-r.Held)
 	}
 }
 

@@ -205,6 +205,20 @@ func (r *Row) status(f *wire.Frame) {
 	}
 }
 
+// heldBack counts a message that was held for a user. What is held behind the answer takes none of
+// the time that the answer took.
+func (r *Row) heldBack(h *wire.HeldFacts) {
+	if h.How == "waiting" {
+		r.Waiting++
+		return
+	}
+	r.Waiting = max(r.Waiting-1, 0)
+	r.Edited = r.Edited || h.How != "released"
+	if (r.Open() || r.Apart) && !(r.Dir == wire.Received && h.Kind == "request") { // which began behind it
+		r.Held += time.Duration(min(max(h.Milliseconds, 0), 1e9)) * time.Millisecond
+	}
+}
+
 // concerned counts what the server asked on the way, and what may belong to the request.
 func (r *Row) concerned(p placed) {
 	switch kind := p.peeked.traits.Kind; {

@@ -47,6 +47,12 @@ type Row struct {
 	Duration time.Duration
 	// First is from the request to the first that came for it; 0 where nothing did.
 	First time.Duration
+	// Held is for how long messages of it were held for a user until it was answered, which
+	// neither Duration nor First counts. Waiting are those that are held now. Edited is set
+	// where one was changed, dropped or answered by a user.
+	Held    time.Duration
+	Waiting int
+	Edited  bool
 	// Conn is the number of the conversation in its run.
 	Conn int
 	// Sent and Received are the bytes of all messages, as they crossed, and of what
@@ -249,7 +255,7 @@ func (r *Row) Ended() time.Time {
 }
 
 // LastFrame is when the row's last frame crossed, as far as its Duration counts them.
-func (r *Row) LastFrame() time.Time { return r.Time.Add(r.Duration) }
+func (r *Row) LastFrame() time.Time { return r.Time.Add(r.Duration + r.Held) }
 
 // Settled reports whether nothing more is to be expected: others' exchanges go on
 // until they are answered, and a command's is looked for also where it was killed.

@@ -153,6 +153,10 @@ func (c *connState) beside(ref int64, frame *Frame) {
 		return
 	}
 	t := c.streams.get(frame.Stream)
+	if frame.Held != nil {
+		c.heldBack(ref, frame, t)
+		return
+	}
 	if frame.Stream == 0 && frame.Fault != nil && frame.Fault.ID != "" {
 		t = c.sent.byID.get(idKey([]byte(frame.Fault.ID)))
 	}
@@ -161,6 +165,25 @@ func (c *connState) beside(ref int64, frame *Frame) {
 	}
 	if ended := frame.Kind == Closed && c.closed(ref, frame, t); t != nil && !ended {
 		c.place(t, Surrounds, ref, -1)
+	}
+}
+
+// heldBack gives what became of a message that was held to the request that it is or answers, and
+// to that of its stream.
+func (c *connState) heldBack(ref int64, frame *Frame, stream *thread) {
+	of := &c.sent
+	if (frame.Held.Kind == "request") != (frame.Dir == Sent) {
+		of = &c.asked
+	}
+	var own *thread
+	if frame.Held.ID != "" {
+		own = of.byID.get(idKey([]byte(frame.Held.ID)))
+	}
+	if own != nil {
+		c.place(own, Surrounds, ref, -1)
+	}
+	if stream != nil && stream != own {
+		c.place(stream, Surrounds, ref, -1)
 	}
 }
 

@@ -149,8 +149,9 @@ type HeldFacts struct {
 	Why string `json:"why,omitempty"`
 	// Milliseconds are how long it was held.
 	Milliseconds int64 `json:"ms,omitempty"`
-	// ID is that of the request as JSON, "" where there is none; Method and Name are those
-	// of the request or notification.
+	// Kind is "request", "response" or "notification". ID is that of the request as JSON, ""
+	// where there is none; Method and Name are those of the request or notification.
+	Kind   string `json:"kind"`
 	ID     string `json:"id,omitempty"`
 	Method string `json:"method,omitempty"`
 	Name   string `json:"name,omitempty"`

@@ -113,7 +113,7 @@ func channels() []string {
 }
 
 func kindTraits() (traits []trait) {
-	for kind := wire.Body; kind <= wire.Fault; kind++ {
+	for kind := wire.Body; kind <= wire.Held; kind++ {
 		traits = append(traits, trait{kind.String(), func(r *capture.Row) bool { return r.Kinds.Has(kind) }})
 	}
 	return traits
@@ -141,4 +141,6 @@ var isTraits = []trait{
 	{"late", func(r *capture.Row) bool { return r.Cancel != nil && r.Cancel.Late }},
 	{"probe", func(r *capture.Row) bool { return r.Channel == capture.ChannelProbe }},
 	{"orphan", func(r *capture.Row) bool { return r.Orphan }},
+	{"held", func(r *capture.Row) bool { return r.Kinds.Has(wire.Held) }},
+	{"edited", func(r *capture.Row) bool { return r.Edited }},
 }

@@ -143,7 +143,7 @@ func TestFilterErrorsPointAtTheirColumn(t *testing.T) {
 		{"name:>x", 6, "name cannot be compared; -name:… negates, and quotes make this text"},
 		{"channel:tool_eror", 9, `channel has no value "tool_eror": use ` + strings.Join(channels(), ", ")},
 		{"channel:ok,*_eror", 12, `channel has no value "*_eror": use ` + strings.Join(channels(), ", ")},
-		{"kind:heads", 6, `kind has no value "heads": use body, head, event, stderr, noise, closed, fault`},
+		{"kind:heads", 6, `kind has no value "heads": use body, head, event, stderr, noise, closed, fault, held`},
 		{"has:findings", 5, `has has no value "findings": use finding, retry, resume, round, notification, question, fault, guess`},
 		{"finding:L107", 9, `finding has no value "L107": use a rule, a tag or a severity of mcpc check`},
 		{"finding:", 9, "finding takes a rule, a tag or a severity of mcpc check: L106, client-*, error"},

@@ -21,6 +21,9 @@ func newEventBody(e *faultyEvents, src io.ReadCloser) *eventBody {
 
 func (b *eventBody) Read(to []byte) (int, error) {
 	e := b.e
+	if len(b.buf) == 0 {
+		e.passed()
+	}
 	if len(b.buf)+len(e.buf)+len(e.later) > 0 || b.err != nil || e.err != nil || e.f.fired != nil || e.f.p.judging() && !b.inside {
 		return b.pieces.Read(to)
 	}
@@ -46,6 +49,11 @@ func (b *eventBody) Read(to []byte) (int, error) {
 		return passes, nil
 	}
 	return b.pieces.Read(to)
+}
+
+func (b *eventBody) Close() error {
+	b.e.passed()
+	return b.ReadCloser.Close()
 }
 
 // pass notes where in an event the stream is.

@@ -48,10 +48,20 @@ type faultyEvents struct {
 	seen int64
 	// later are events that are to come behind others.
 	later lines.Behind
+	// after tells of the event that has just passed.
+	after func()
 	// endpoint is where the client of the old transport sends, "" with any other.
 	endpoint string
 	// blind is set where an event is too long to be judged.
 	blind bool
+}
+
+// passed tells of the event that has just passed.
+func (e *faultyEvents) passed() {
+	if e.after != nil {
+		e.after()
+		e.after = nil
+	}
 }
 
 // next gives what comes instead of the next event.

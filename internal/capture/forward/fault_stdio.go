@@ -45,6 +45,8 @@ type Pipe struct {
 	// late are the lines for the client that come later, until ctx is done.
 	late sync.WaitGroup
 	ctx  context.Context
+	// after tells of the line of the server that has just passed.
+	after func()
 }
 
 // reorderTime is how long a line waits for others.
@@ -194,6 +196,12 @@ func (p *Pipe) received(line []byte, whole bool) error {
 		return p.out.Lines(line)
 	}
 	row, d := p.row(wire.Received, m), p.waiting(m)
+	defer func() {
+		if p.after != nil {
+			p.after()
+			p.after = nil
+		}
+	}()
 	if line, m = p.hold(line, m, row); m == nil {
 		return p.out.Lines(line)
 	}

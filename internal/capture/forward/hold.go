@@ -23,13 +23,17 @@ func (p *Pipe) hold(line []byte, m *wire.Message, row *capture.Row) ([]byte, *wi
 	}
 	w := p.Watcher
 	v := p.Desk.Hold(p.Context, hold.Message{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
-		w.do(func() {
-			if facts.How == hold.Answered && row.Dir == wire.Received {
-				w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: raw})
-				raw = nil
-			}
-			w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Held, Held: &facts, Raw: raw})
-		})
+		note := func() { w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Held, Held: &facts, Raw: raw}) }) }
+		switch {
+		case follows(facts, row):
+			p.after = note
+			return
+		case facts.How == hold.Answered && row.Dir == wire.Received:
+			is := raw
+			w.do(func() { w.frame(wire.Frame{Dir: row.Dir, Kind: wire.Body, Raw: is}) })
+			raw = nil
+		}
+		note()
 	}})
 	switch v.How {
 	case hold.Dropped:
@@ -41,6 +45,12 @@ func (p *Pipe) hold(line []byte, m *wire.Message, row *capture.Row) ([]byte, *wi
 		return nil, nil
 	}
 	return line, m
+}
+
+// follows reports what is recorded behind the message, which begins something: a request of the
+// server, or a notification.
+func follows(facts wire.HeldFacts, row *capture.Row) bool {
+	return row.Dir == wire.Received && facts.Kind != "response" && (facts.How == hold.Released || facts.How == hold.Edited)
 }
 
 // answer answers a request that was sent in a direction in the place of the other side.
@@ -140,7 +150,14 @@ func (e *faultyEvents) hold(event []byte, ev sse.Event, m *wire.Message) (is, da
 	if !f.p.Desk.Active() || m.Kind == wire.Invalid || m.Kind == wire.Batch {
 		return event, ev.Data, true
 	}
-	v := f.p.Desk.Hold(f.req.Context(), hold.Message{Message: m, Row: f.rowOf(m, e.session), Note: f.noteHeld(wire.Received, func() { f.x.seeEvent(ev) })})
+	row, note := f.rowOf(m, e.session), f.noteHeld(wire.Received, func() { f.x.seeEvent(ev) })
+	v := f.p.Desk.Hold(f.req.Context(), hold.Message{Message: m, Row: row, Note: func(facts wire.HeldFacts, raw []byte) {
+		if follows(facts, row) {
+			e.after = func() { note(facts, raw) }
+			return
+		}
+		note(facts, raw)
+	}})
 	switch v.How {
 	case hold.Dropped:
 		return nil, nil, false

@@ -160,7 +160,7 @@ func (d *Desk) Hold(ctx context.Context, m Message) Verdict {
 	if w == nil {
 		return Verdict{}
 	}
-	facts := wire.HeldFacts{How: Waiting, ID: w.Request, Method: w.Method, Name: w.Name}
+	facts := wire.HeldFacts{How: Waiting, Kind: w.Kind, ID: w.Request, Method: w.Method, Name: w.Name}
 	m.Note(facts, nil)
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(d.Longest, Longest))
 	defer cancel()

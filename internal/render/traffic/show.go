@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mcpc/internal/english"
 	"mcpc/internal/render"
@@ -226,6 +227,10 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 			v.line("  " + faultText(v.st, f))
 			continue
 		}
+		if f.Kind == wire.Held {
+			v.line("  " + heldText(v.st, f))
+			continue
+		}
 		text := excerptLine(v.st, f.Raw, 400)
 		if f.SSE != nil && f.SSE.ID != nil {
 			text += "id " + excerptLine(v.st, []byte(*f.SSE.ID), 60)
@@ -246,6 +251,24 @@ func faultText(s term.Style, f wire.Frame) string {
 	text := fmt.Sprintf("fault: %s (%s, line %d: %s)", f.Fault.Action, f.Fault.Source, f.Fault.Line, f.Fault.Rule)
 	if f.Fault.Text != "" {
 		text += ": " + f.Fault.Text
+	}
+	return excerptLine(s, []byte(text), 400)
+}
+
+// heldText says what became of a message that was held.
+func heldText(s term.Style, f wire.Frame) string {
+	if f.Held == nil {
+		return "held"
+	}
+	text := "held: " + f.Held.Kind + " " + f.Held.Method + " " + f.Held.Name
+	if text = strings.TrimRight(text, " "); f.Held.How != "waiting" {
+		text += fmt.Sprintf(": %s after %s", f.Held.How, time.Duration(min(max(f.Held.Milliseconds, 0), 1e9))*time.Millisecond)
+	}
+	if f.Held.Why != "" {
+		text += " (" + f.Held.Why + ")"
+	}
+	if len(f.Raw) > 0 {
+		text += ": " + string(f.Raw)
 	}
 	return excerptLine(s, []byte(text), 400)
 }

@@ -99,6 +99,8 @@ func (v *verbose) frameLocked(f wire.Frame) {
 		v.noiseLocked(f)
 	case wire.Fault:
 		v.line(v.mark(), faultText(v.st, f))
+	case wire.Held:
+		v.line(v.mark(), heldText(v.st, f))
 	case wire.Closed:
 		v.closedLocked(f)
 	}
