@@ -1,0 +1,314 @@
+//go:build peers
+
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/web/webtest"
+)
+
+var allPowers = view.Powers{Resend: true, Call: true, Intercept: true, Mark: true, Export: true}
+
+// newDummy is a Reader with plain texts.
+func newDummy() *dummy {
+	return &dummy{fakeReader: &fakeReader{more: make(chan struct{}), seq: 1}, text: "plain words", words: sane, rows: 60, long: 4, raw: `{"type":"object","properties":{"message":{"type":"string"}}}`,
+		body: `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"# Hello\n\n- one\n- [two](https://example.com)"}]}}`, at: time.Unix(1_700_000_000, 0)}
+}
+
+// open opens the page of a Reader in a Browser.
+func open(t *testing.T, b *webtest.Browser, r view.Reader, a view.Actor) (*webtest.Page, *site) {
+	t.Helper()
+	s := start(t, Options{Reader: r, Actor: a, Assets: assets()})
+	p := b.Tab(t)
+	p.Go(s.URL())
+	p.Await(`document.querySelector('#filter')`)
+	p.Await(`!location.hash.includes('t=')`)
+	return p, s
+}
+
+// eachView goes to each view and each tab of the detail.
+func eachView(p *webtest.Page, key string, look func(where string)) {
+	for _, v := range []string{"talk", "table", "time", "tools", "streams", "secrets"} {
+		p.Eval(`void (location.hash = 'v=`+v+`')`, nil)
+		p.Await(`document.querySelector('[aria-current=page]') && location.hash.includes('` + strings.ReplaceAll(v, "talk", "") + `')`)
+		p.Await(settled)
+		look(v)
+	}
+	for _, tab := range []string{"summary", "request", "answer", "events", "wire", "time", "findings", "diff"} {
+		p.Eval(`void (location.hash = new URLSearchParams({ v: 'table', d: 1, tab: '`+tab+`', row: `+string(quoted(key))+` }))`, nil)
+		p.Await(`document.querySelector('#tab-` + tab + `[aria-selected=true]')`)
+		p.Await(settled)
+		// All that can be unfolded is.
+		p.Eval(`document.querySelectorAll('#panel details:not([open])').forEach(d => d.open = true)`, nil)
+		p.Await(settled)
+		look("detail, " + tab)
+	}
+	p.Eval(`void (location.hash = 'v=talk')`, nil)
+	p.Await(settled)
+}
+
+// settled is true when frames were drawn and nothing is being fetched.
+const settled = `new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(r), 60)))).then(() => true)`
+
+func quoted(text string) []byte {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+const hostileText = `<script>window.hacked=1</script><img src=x onerror="window.hacked=1"><img src="http://evil.example/a.png"><svg onload="hacked=1"><iframe src="javascript:hacked=1"></iframe>` +
+	`<a href="javascript:window.hacked=1">x</a>` + "\x1b[31mred\x1b]0;title\x07\u202eevil\u2066\u200f\u200b\u2028" + `"'` + "`${window.hacked=1}`" +
+	` [x](javascript:window.hacked=1) ![y](http://evil.example/b.png) </textarea></style><style>*{display:none}</style>` + "\x00\u0085"
+
+// TestPeerHostileText has what a server could try in every field of every document.
+func TestPeerHostileText(t *testing.T) {
+	b := webtest.Start(t)
+	raw, err := json.Marshal(map[string]any{hostileText: hostileText, "type": hostileText, "properties": map[string]any{hostileText: map[string]any{"type": "string", "title": hostileText, "description": hostileText,
+		"default": hostileText, "enum": []string{hostileText}}, "__proto__": map[string]any{"hacked": 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := json.Marshal(map[string]any{"jsonrpc": hostileText, "id": hostileText, "method": hostileText, "params": map[string]any{"arguments": json.RawMessage(raw)},
+		"result": map[string]any{"content": []any{map[string]any{"type": hostileText, "text": hostileText}, map[string]any{"type": "resource_link", "uri": "javascript:window.hacked=1", "name": hostileText},
+			map[string]any{"type": "image", "mimeType": "text/html", "data": strings.Repeat("PHNjcmlwdD4", 40)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, words := range map[string]map[string][]string{"in texts": sane, "everywhere": nil} {
+		t.Run(name, func(t *testing.T) {
+			r := newDummy()
+			r.text, r.words, r.raw, r.body, r.waits = hostileText, words, string(raw), string(message), 2
+			key := "1.1"
+			if words == nil {
+				key = hostileText
+			}
+			p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
+			look := func(where string) {
+				t.Helper()
+				var got struct {
+					Hacked bool
+					Odd    []string
+					Wrong  []string
+				}
+				p.Eval(`(() => {
+					const odd = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+					const texts = [document.title], walk = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+					for (let n = walk.currentNode; n; n = walk.nextNode()) {
+						if (n.nodeType === 3) texts.push(n.data);
+						else for (const a of n.attributes) if (!['id', 'value'].includes(a.name)) texts.push(a.name + '=' + a.value);
+					}
+					const wrong = [...document.querySelectorAll('iframe, object, embed, form[action], style, [onload], [onerror], script:not([src$="main.js"]), a:not([href^="http"]):not([href^="#"]), img:not([src^="blob:"])')];
+					return { Hacked: 'hacked' in window || 'hacked' in {}, Odd: texts.filter(t => odd.test(t)).slice(0, 5), Wrong: wrong.slice(0, 5).map(e => e.outerHTML.slice(0, 200)) };
+				})()`, &got)
+				if got.Hacked || len(got.Odd) > 0 || len(got.Wrong) > 0 {
+					t.Errorf("%s: hacked %t, odd characters in %q, elements %q", where, got.Hacked, got.Odd, got.Wrong)
+				}
+				if n := p.Text(`document.querySelectorAll('#filter').length`); n != "1" {
+					t.Errorf("%s: the page is not there", where)
+				}
+			}
+			look("first")
+			eachView(p, key, look)
+			for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "M"} {
+				p.Eval(`document.activeElement.blur()`, nil)
+				p.Keys(keys)
+				p.Await(settled)
+				look("after " + keys)
+				p.Keys(kb.Escape)
+				p.Await(settled)
+			}
+			p.Clean(strings.TrimPrefix(s.base, "http://"))
+		})
+	}
+}
+
+// TestPeerDeepAndLarge shows 1,000 nested levels and a body of 64 MB.
+func TestPeerDeepAndLarge(t *testing.T) {
+	b := webtest.Start(t)
+	deep := strings.Repeat(`{"a":[`, 500) + strings.Repeat(`]}`, 500)
+	r := newDummy()
+	r.raw, r.body = deep, `{"result":`+deep+`}`
+	p, s := open(t, b, r, nil)
+	eachView(p, "1.1", func(where string) {
+		if n := p.Text(`document.querySelectorAll('#filter').length`); n != "1" {
+			t.Errorf("%s: the page is not there", where)
+		}
+	})
+	p.Clean(strings.TrimPrefix(s.base, "http://"))
+
+	r = newDummy()
+	r.body = `{"result":{"content":[{"type":"text","text":"` + strings.Repeat("0123456789abcdef", 4<<20) + `"}]}}`
+	p, s = open(t, b, r, nil)
+	eachView(p, "1.1", func(string) {})
+	p.Eval(`void (location.hash = 'v=table&d=1&tab=answer&row=1.1')`, nil)
+	p.Await(`[...document.querySelectorAll('#panel button')].find(b => b.textContent.includes('Read all'))`)
+	p.Eval(`[...document.querySelectorAll('#panel button')].find(b => b.textContent.includes('Read all')).click()`, nil)
+	p.Await(`![...document.querySelectorAll('#panel button')].some(b => b.textContent.includes('Read all'))`)
+	began := time.Now()
+	p.Await(settled)
+	t.Logf("a frame takes %v beside 64 MB; the page has %s elements", time.Since(began), p.Text(`document.querySelectorAll('*').length`))
+	p.Keys("1")
+	p.Await(`document.querySelector('[aria-current=page]').textContent.includes('Talk')`)
+	p.Clean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// TestPeerAccess looks for faults that keep people out, light and dark, small and large.
+func TestPeerAccess(t *testing.T) {
+	axe, err := os.ReadFile(filepath.Join("..", "..", ".peers", "page", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatalf("run scripts/peers.sh install: %v", err)
+	}
+	b := webtest.Start(t)
+	r := newDummy()
+	r.waits = 2
+	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
+	p.Run(cdppage.SetBypassCSP(true), chromedp.Reload())
+	p.Await(`document.querySelector('#filter')`)
+	p.Eval(string(axe)+"; void 0", nil)
+	seen := map[string]bool{}
+	look := func(where string) {
+		t.Helper()
+		var got []struct {
+			ID, Impact, Help string
+			Nodes            []struct {
+				HTML           string
+				FailureSummary string
+			}
+		}
+		p.Eval(`axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }).then(r => r.violations)`, &got)
+		for _, v := range got {
+			if (v.Impact == "serious" || v.Impact == "critical") && len(v.Nodes) > 0 && !seen[v.ID+v.Nodes[0].FailureSummary] {
+				seen[v.ID+v.Nodes[0].FailureSummary] = true
+				t.Errorf("%s: %s, %s: %s, %d times:\n%s\n%s", where, v.Impact, v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML[:min(300, len(v.Nodes[0].HTML))], v.Nodes[0].FailureSummary)
+			}
+		}
+		var wide struct{ Page, Window float64 }
+		p.Eval(`({ Page: document.documentElement.scrollWidth, Window: innerWidth })`, &wide)
+		if wide.Page > wide.Window+1 {
+			t.Errorf("%s: the page is %v wide in a window of %v", where, wide.Page, wide.Window)
+		}
+	}
+	for _, c := range []struct {
+		scheme string
+		zoom   float64
+	}{{"light", 1}, {"dark", 1}, {"light", 2}} {
+		p.Scheme(c.scheme)
+		p.Size(1280, 800, c.zoom)
+		p.Await(settled)
+		eachView(p, "1.1", func(where string) { look(fmt.Sprintf("%s, %v, %s", c.scheme, c.zoom, where)) })
+		for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "M"} {
+			p.Eval(`document.activeElement.blur()`, nil)
+			p.Keys(keys)
+			p.Await(settled)
+			look(fmt.Sprintf("%s, %v, after %s", c.scheme, c.zoom, keys))
+			p.Keys(kb.Escape)
+			p.Await(settled)
+		}
+	}
+	p.Clean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// TestPeerKeyboardOnly does what a mouse could do with keys.
+func TestPeerKeyboardOnly(t *testing.T) {
+	b := webtest.Start(t)
+	r := newDummy()
+	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
+	for i, view := range []string{"talk", "table", "time", "tools", "streams", "secrets"} {
+		p.Keys(fmt.Sprint(i + 1))
+		p.Await(`[...document.querySelectorAll('nav.views button')].findIndex(b => b.getAttribute('aria-current')) === ` + fmt.Sprint(i))
+		_ = view
+	}
+	p.Keys("2")
+	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
+	p.Keys("gjj")
+	p.Await(`location.hash.includes('row=1.3')`)
+	p.Keys("k")
+	p.Await(`location.hash.includes('row=1.2')`)
+	p.Keys("\r")
+	p.Await(`document.querySelector('#panel') && document.activeElement.id === 'panel'`)
+	p.Keys(kb.Escape)
+	p.Await(`!document.querySelector('#panel')`)
+	p.Keys("/")
+	p.Await(`document.activeElement.id === 'filter'`)
+	p.Keys("is:error")
+	p.Keys("\r")
+	p.Await(`location.hash.includes('f=is')`)
+	p.Keys("c")
+	p.Await(`!location.hash.includes('f=is')`)
+	for _, key := range []string{"?", "x", "i", "t"} {
+		p.Keys(key)
+		p.Await(`document.querySelector('dialog, [role=dialog]') && document.querySelector('dialog, [role=dialog]').contains(document.activeElement)`)
+		p.Keys(kb.Escape)
+		p.Await(`!document.querySelector('dialog[open], [role=dialog]')`)
+	}
+	// Tab goes through all of the page, is seen on each stop, and comes out at the end.
+	p.Eval(`document.activeElement.blur()`, nil)
+	stops, unseen := map[string]bool{}, 0
+	for range 120 {
+		p.Keys("\t")
+		var at struct {
+			Where string
+			Seen  bool
+		}
+		p.Eval(`(() => {
+			const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
+			if (e === document.body) return { where: '', seen: true };
+			return { where: e.tagName + ' ' + (e.getAttribute('aria-label') || e.textContent).slice(0, 40) + ' ' + Math.round(r.x) + ',' + Math.round(r.y), seen: r.width > 0 && r.height > 0 && (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== 'none') };
+		})()`, &at)
+		if at.Where == "" || stops[at.Where] {
+			break
+		}
+		stops[at.Where] = true
+		if !at.Seen {
+			unseen++
+			t.Errorf("the focus is not seen on %s", at.Where)
+		}
+	}
+	if len(stops) < 15 || unseen > 0 {
+		t.Errorf("%d stops, %d not seen", len(stops), unseen)
+	}
+	p.Clean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// TestPeerSlowPage lets a page be busy while much happens: it shows the newest afterwards.
+func TestPeerSlowPage(t *testing.T) {
+	b := webtest.Start(t)
+	r := newDummy()
+	p, s := open(t, b, r, nil)
+	p.Keys("2")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range 3000 {
+			r.mu.Lock()
+			r.rows = 60 + i
+			r.mu.Unlock()
+			r.change()
+			if i%10 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}()
+	p.Eval(`(() => { const end = performance.now() + 3000; while (performance.now() < end); })()`, nil)
+	<-done
+	p.Await(`document.querySelector('.counts').textContent.replace(/\D/g, '').includes('3059')`)
+	p.Await(`+document.querySelector('[role=grid]').getAttribute('aria-rowcount') === 3059`)
+	if n := p.Text(`document.querySelectorAll('[role=row]').length < 130`); n != "true" {
+		t.Error("too many rows are drawn")
+	}
+	p.Clean(strings.TrimPrefix(s.base, "http://"))
+}
