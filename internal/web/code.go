@@ -36,14 +36,13 @@ var moduleWords = sync.OnceValue(func() (w struct{ imports, declared, list, usua
 // that it imports, and returns what it exports.
 type joiner struct {
 	files fs.FS
-	names map[string]string // of the constant that has a module's exports; "" while it is read
+	names map[string]string // of the constant that has a module's exports
+	ended map[string]bool
 	out   strings.Builder
-
-	written int
 }
 
 func joined(files fs.FS, first string) (string, error) {
-	j := &joiner{files: files, names: map[string]string{}}
+	j := &joiner{files: files, names: map[string]string{}, ended: map[string]bool{}}
 	j.out.WriteString("(async () => {\n'use strict';\n")
 	if _, err := j.module(first, true); err != nil {
 		return "", err
@@ -58,13 +57,11 @@ func joined(files fs.FS, first string) (string, error) {
 // module writes a module and returns the constant with its exports. The first one may await,
 // so it is no function of its own.
 func (j *joiner) module(name string, first bool) (string, error) {
-	if constant, ok := j.names[name]; ok {
-		if constant == "" {
-			return "", fmt.Errorf("the modules of the page import each other: %s", name)
-		}
-		return constant, nil
+	if j.names[name] != "" {
+		return j.names[name], nil
 	}
-	j.names[name] = ""
+	constant := fmt.Sprint("module", len(j.names), "$")
+	j.names[name] = constant
 	raw, err := fs.ReadFile(j.files, name)
 	if err != nil {
 		return "", err
@@ -78,12 +75,14 @@ func (j *joiner) module(name string, first bool) (string, error) {
 			return "", err
 		}
 		switch {
+		case m[3] != "" && !j.ended[path.Join(path.Dir(name), m[4])]: // modules that import each other: functions, called later
+			fmt.Fprintf(&head, "const %s;\n", renamed(m[3], "%[2]s = (...a) => "+from+".%[1]s(...a)"))
 		case m[1] != "":
 			fmt.Fprintf(&head, "const %s = %s.default;\n", m[1], from)
 		case m[2] != "":
 			fmt.Fprintf(&head, "const %s = %s;\n", m[2], from)
 		default:
-			fmt.Fprintf(&head, "const {%s} = %s;\n", renamed(m[3], "%s: %s"), from)
+			fmt.Fprintf(&head, "const {%s} = %s;\n", renamed(m[3], "%[1]s: %[2]s"), from)
 		}
 	}
 	text, exports := exported(words.imports.ReplaceAllString(text, ""))
@@ -91,9 +90,7 @@ func (j *joiner) module(name string, first bool) (string, error) {
 		j.out.WriteString(head.String() + text)
 		return "", nil
 	}
-	j.written++
-	constant := fmt.Sprint("module", j.written, "$")
-	j.names[name] = constant
+	j.ended[name] = true
 	fmt.Fprintf(&j.out, "const %s = (() => {\n%s%s\nreturn {%s};\n})();\n", constant, head.String(), strings.TrimSpace(text), exports)
 	return constant, nil
 }
@@ -123,7 +120,7 @@ func renamed(list, format string) string {
 	for item := range strings.SplitSeq(list, ",") {
 		switch words := strings.Fields(item); len(words) {
 		case 1:
-			all = append(all, words[0])
+			all = append(all, fmt.Sprintf(format, words[0], words[0]))
 		case 3:
 			all = append(all, fmt.Sprintf(format, words[0], words[2]))
 		}

@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a page has for anything.
-const patience = 60 * time.Second
+const patience = 30 * time.Second
 
 // A Browser is a Chromium without a window and with a profile of its own.
 type Browser struct{ ctx context.Context }
