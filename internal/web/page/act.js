@@ -1,0 +1,292 @@
+// What can be done: actions with their keys, buttons and dialogs, questions and held messages.
+import { useEffect, useRef, useState } from './vendor/hooks.mjs';
+import { html, S, set, say, fail, clock, took, many, quote, tryParse, link, views, what } from './lib.js';
+import { Dialog, Form, Tree, Link, Markdown, nav, defaults, copyText, tone } from './ui.js';
+import { useDocs } from './views.js';
+
+let data;
+export const useData = d => { data = d; };
+
+const post = (name, body) => data.post('do/' + name, body);
+const failed = x => tone(x.row || x) === 'failed' || (x.row || x).findings > 0;
+const query = () => ({ filter: S.filter, talk: S.talk, only: S.only ? S.only.split(',') : undefined, sort: S.sort });
+const focus = id => requestAnimationFrame(() => { const e = document.getElementById(id); if (e) e.focus(); });
+export const allOf = (filter, word) => filter.split(/\s+/).includes(word) ? filter.split(/\s+/).filter(w => w !== word).join(' ') : `${filter} ${word}`.trim();
+export const typeFilter = typed => set({ typed, row: '' });
+export const onlyLike = word => set({ typed: `${S.typed} ${word}`.trim(), view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'table', dialog: null });
+const row = () => !!S.row;
+const some = list => () => S[list].length > 0;
+const power = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
+
+// Each action: key, name, function, when it has something to act on, and why it is not allowed.
+export const actions = [
+  ...views.map(([view, name], i) => ({ key: String(i + 1), name: `View: ${name}`, run: () => set({ view }) })),
+  { key: 'j', name: 'Next', run: () => move(1) }, { key: 'k', name: 'Previous', run: () => move(-1) },
+  { key: 'g', name: 'First', run: () => { set({ follow: false }); nav.list && nav.list.to(false); } },
+  { key: 'G', name: 'Newest, and follow it', run: () => { set({ follow: true }); nav.list && nav.list.to(true); } },
+  { key: '/', name: 'Filter', run: () => focus('filter') },
+  { key: 'n', name: 'Next that failed or has findings', run: () => find(1) }, { key: 'N', name: 'Previous that failed or has findings', run: () => find(-1) },
+  { key: 'Enter', name: 'Open the detail', when: row, run: () => { set({ detail: true }); focus('panel'); } },
+  { key: 'Escape', name: 'Close, go back', run: () => set(S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
+  { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
+  { key: 'c', name: 'Clear: show everything', run: () => set({ typed: '', only: '', talk: '' }) },
+  { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => row() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
+  { key: 'f', name: 'Only like this…', when: row, run: () => withRow(r => openMenu('filter', r)), bar: true },
+  { key: 'F', name: 'Not like this…', when: row, run: () => withRow(r => openMenu('not', r)), bar: true },
+  { key: 'y', name: 'Copy…', when: row, run: () => withRow(r => openMenu('copy', r)), bar: true },
+  { key: 'r', name: 'Send again', when: row, need: power('resend'), run: () => resend(S.row), bar: true },
+  { key: 'E', name: 'Edit and send again…', when: row, need: power('resend'), run: () => set({ dialog: { kind: 'edit', key: S.row } }), bar: true },
+  { key: 't', name: 'Try a tool…', need: power('call'), run: () => withRow(r => tryTool(null, r)) },
+  { key: 'm', name: 'Mark', when: row, need: power('mark'), run: () => withRow(r => mark(r, !r.mark, r.note || '')), bar: true },
+  { key: 'M', name: 'Note…', when: row, need: power('mark'), run: () => withRow(r => set({ dialog: { kind: 'note', row: r } })), bar: true },
+  { key: 'a', name: 'Answer the server', when: some('questions'), run: () => focus('questions') },
+  { key: 'i', name: 'Hold messages…', need: power('intercept'), run: () => set({ dialog: { kind: 'intercept' } }) },
+  { key: 'I', name: 'Hold nothing, let all go', need: power('intercept'), run: () => intercept(false, '') },
+  { key: 'e', name: 'Edit the held message', when: some('held'), run: () => focus('held-text') },
+  { key: 'd', name: 'Drop the held message', when: some('held'), need: power('intercept'), run: () => post('drop', { id: S.held[0].id }).catch(fail) },
+  { key: 'x', name: 'Export…', need: power('export'), run: () => set({ dialog: { kind: 'export' } }) },
+  { key: 'D', name: 'Compare conversations…', when: () => !data.inline, run: () => set({ dialog: { kind: 'compare' } }) },
+  { key: '?', name: 'Keys and actions', run: () => set({ dialog: { kind: 'palette' } }) },
+  { key: ':', name: 'Command', run: () => set({ dialog: { kind: 'palette' } }) },
+];
+const nameOf = a => typeof a.name === 'function' ? a.name() : a.name;
+const why = a => a.need && a.need() || (a.when && !a.when() ? 'nothing to act on' : '');
+
+export function run(a) {
+  const no = why(a);
+  if (no) set({ toast: `${nameOf(a)}: ${no}`, bad: true }); else a.run();
+}
+export const act = key => run(actions.find(a => a.key === key));
+function move(d) {
+  set({ follow: false });
+  if (nav.list) nav.list.move(d);
+}
+function find(d) {
+  set({ follow: false });
+  if (nav.list && nav.list.find) nav.list.find(d, failed);
+}
+const withRow = f => S.picked && S.picked.key === S.row || !S.row ? f(S.picked) : data.get('row', { key: S.row }).then(d => { set({ picked: d.row }); f(d.row); }).catch(fail);
+
+// onKey runs actions by their keys, but for those that belong to an input or a button.
+export function onKey(e) {
+  if (e.ctrlKey || e.altKey || e.metaKey || e.defaultPrevented || S.dialog) return;
+  const on = e.target, typing = on.matches('input, textarea, select');
+  if (typing) {
+    if (e.key === 'Escape') on.blur();
+    return;
+  }
+  if ((e.key === 'Enter' || e.key === ' ') && on.matches('button, a, summary')) return;
+  if ((e.key === '+' || e.key === '=' || e.key === '-') && nav.list && nav.list.zoom) return void nav.list.zoom(e.key === '-' ? 1 / 0.6 : 0.6);
+  const a = actions.find(x => x.key === e.key);
+  if (!a) return;
+  e.preventDefault();
+  run(a);
+}
+
+// Button is an action; what is not allowed stays visible, with the reason.
+export function Button({ k, short }) {
+  const a = actions.find(x => x.key === k), no = why(a);
+  return html`<button class="act" aria-disabled=${no ? 'true' : undefined} title=${`${nameOf(a)} (${k})${no ? ': ' + no : ''}`} onClick=${() => run(a)}>${short || nameOf(a)} <kbd>${k}</kbd>${no && a.need && a.need() ? html`<span class="sr">: ${no}</span>` : ''}</button>`;
+}
+export function Actions() {
+  const list = actions.filter(a => a.bar), no = [...new Set(list.map(a => a.need && a.need()).filter(Boolean))];
+  return html`<div class="buttons" role="toolbar" aria-label="This exchange">${list.map(a => html`<${Button} k=${a.key} />`)}${no.map(t => html`<span class="dim">Disabled: ${t}</span>`)}</div>`;
+}
+
+const mark = (r, on, note) => post('mark', { key: r.key, mark: on, note }).then(() => set({ picked: { ...r, mark: on, note }, marks: (S.marks || 0) + 1, marked: on ? r.key : S.marked, toast: on ? 'Marked.' : 'Not marked any more.', bad: false }), fail);
+const intercept = (on, filter) => post('intercept', { on, filter }).then(() => set({ dialog: null, toast: on ? 'Messages are held.' : 'Nothing is held.', bad: false }), fail);
+
+// sent shows what became of a request, and asks where the tool may change something.
+function sent(again, close = true) {
+  return s => {
+    if (s.confirm) return set({ dialog: { kind: 'confirm', text: s.confirm, yes: () => { set({ dialog: null }); again(); } } });
+    set({ ...(close ? { dialog: null } : {}), toast: `${s.channel || 'sent'}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
+  };
+}
+function resend(key, message, confirmed) {
+  say('Sending…');
+  return post('resend', { key, message, confirmed }).then(sent(() => resend(key, message, true)), fail);
+}
+function call(c) {
+  say('Calling…');
+  return post('call', c).then(sent(() => call({ ...c, confirmed: true })), fail);
+}
+export function tryTool(tool, r) {
+  const no = power('call')();
+  if (no) set({ toast: 'Try a tool: ' + no, bad: true }); else set({ dialog: { kind: 'try', tool, row: r } });
+}
+export const openMenu = (menu, r) => set({ dialog: { kind: 'menu', menu, row: r } });
+
+// menuOf lists the choices for a row: key, name, what they do.
+function menuOf(menu, r) {
+  if (menu === 'copy') return [['m', 'as mcpc command', 'mcpc'], ['c', 'as curl', 'curl'], ['d', 'as Markdown', 'markdown'], ['j', 'as JSON', 'json'], ['r', 'the request', 'request'], ['k', 'the number', '']].map(([key, name, form]) => ({
+    key, name, run: () => { set({ dialog: null }); if (form && data.inline) fail(new Error('A bundle has no copies: mcpc export makes them.')); else form ? post('copy', { key: r.key, form }).then(t => copyText(t.text), fail) : copyText(r.key); } }));
+  const words = [r.name && 'name:' + quote(r.name), r.method && 'method:' + quote(r.method), 'channel:' + quote(r.channel), r.failed && 'is:error', r.server && 'server:' + quote(r.server), r.client && 'client:' + quote(r.client), r.http && 'http:' + r.http, r.seconds > 0.01 && 'dur:>' + Math.round(r.seconds * 1000) + 'ms', 'dir:' + r.dir].filter(Boolean);
+  return words.map((w, i) => ({ key: String(i + 1), name: (menu === 'not' ? '-' : '') + w, code: true, run: () => onlyLike((menu === 'not' ? '-' : '') + w) }))
+    .concat(menu === 'filter' ? words.slice(0, 2).map((w, i) => ({ key: 'ab'[i], name: '-' + w, code: true, run: () => onlyLike('-' + w) })) : []);
+}
+
+const shell = t => /^[\w./:@=-]+$/.test(t) ? t : `'${t.replaceAll("'", "'\\''")}'`;
+
+function Menu({ menu, row: r }) {
+  const list = menuOf(menu, r);
+  return html`<${Dialog} title=${{ copy: 'Copy', filter: 'Only like this', not: 'Not like this' }[menu]}><div class="menu" onKeyDown=${e => { const x = list.find(a => a.key === e.key); if (x) { e.preventDefault(); x.run(); } }}>
+    ${list.map(x => html`<button onClick=${x.run}><kbd>${x.key}</kbd> ${x.code ? html`<code>${x.name}</code>` : x.name}</button>`)}</div><//>`;
+}
+
+// Palette finds actions by their names. Other text is a filter.
+function Palette() {
+  const [text, setText] = useState('');
+  const words = text.toLowerCase().split(/\s+/);
+  const list = actions.filter(a => words.every(w => `${nameOf(a)} ${a.key}`.toLowerCase().includes(w)));
+  const go = a => { set({ dialog: null }); requestAnimationFrame(() => run(a)); };
+  const enter = e => {
+    if (e.key !== 'Enter') return;
+    e.preventDefault();
+    if (list.length) go(list[0]); else set({ dialog: null, typed: text.replace(/^filter\s+/, '') });
+  };
+  return html`<${Dialog} title="Keys and actions"><input class="full" autofocus aria-label="Action, or a filter" placeholder="Action, or a filter" value=${text} onInput=${e => setText(e.target.value)} onKeyDown=${enter} />
+    <div class="menu keys">${list.map(a => html`<button aria-disabled=${why(a) ? 'true' : undefined} onClick=${() => go(a)}><kbd>${a.key}</kbd> ${nameOf(a)} <span class="dim">${why(a)}</span></button>`)}
+    ${!list.length && html`<p class="dim">Enter shows what fits <code>${text}</code>.</p>`}</div><//>`;
+}
+
+// EditCall is the dialog for a request that is sent again, or a tool that is tried.
+function EditCall({ dialog: { kind, key, tool: given, row: r } }) {
+  const tools = useDocs(data, 'tools', {}, true) || [];
+  const [tool, setTool] = useState(given);
+  const [text, setText] = useState(null);
+  const [d, setD] = useState(null);
+  const [warned, setWarned] = useState(false);
+  useEffect(() => { if (kind === 'edit') data.get('row', { key }).then(setD, fail); }, []);
+  useEffect(() => { if (kind === 'try' && !tool && r && r.method === 'tools/call') setTool(tools.find(t => t.name === r.name && (t.target === r.target || t.server === r.server)) || null); }, [tools]);
+  const message = d && d.request ? tryParse(d.request.text).value : null;
+  const asCall = message && message.params && message.params.arguments, schema = kind === 'try' ? tool && tool.inputSchema : asCall ? d.inputSchema : null;
+  useEffect(() => {
+    if (kind === 'try' && tool) setText(JSON.stringify(defaults(tool.inputSchema), null, 2));
+    if (message) setText(JSON.stringify(asCall || message, null, 2));
+  }, [tool, d]);
+  const { value, error } = tryParse(text || '{}');
+  const go = () => {
+    if (error && !warned) return setWarned(true);
+    if (error) return fail(new Error('Only JSON can be sent: ' + error));
+    if (kind === 'try') call({ target: tool.target, tool: tool.name, arguments: value }); else resend(key, asCall ? { ...message, params: { ...message.params, arguments: value } } : value);
+  };
+  const command = tool && text && `mcpc -s ${shell(tool.target)} call ${shell(tool.name)} ${shell(error ? text : JSON.stringify(value))}`;
+  return html`<${Dialog} wide title=${kind === 'try' ? 'Try a tool' : `Edit and send ${key} again`}><div onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
+    ${kind === 'try' && html`<label class="field"><span>Tool</span><select onChange=${e => setTool(tools[e.target.value])}><option value="-1" selected=${!tool}>–</option>${tools.map((t, i) => html`<option value=${i} selected=${tool && t.name === tool.name && t.target === tool.target}>${t.name} (${t.server || t.target})</option>`)}</select></label>
+      ${tool && tool.description && html`<p class="dim text">${tool.description}</p>`}`}
+    ${text !== null ? html`<${Form} key=${tool ? tool.name : key} schema=${schema} text=${text} onText=${setText} label=${asCall || kind === 'try' ? 'Arguments' : 'Message'} />` : html`<p class="dim">${kind === 'try' ? 'Choose a tool.' : 'Reading…'}</p>`}
+    ${command && html`<p class="command"><code>${command}</code> <button onClick=${() => copyText(command)}>Copy</button></p>`}
+    ${warned && error && html`<p class="wrong">This is not JSON.</p>`}
+    <div class="buttons end"><button class="main" disabled=${text === null} onClick=${go}>${kind === 'try' ? 'Call' : 'Send'} <kbd>Ctrl ↵</kbd></button></div></div><//>`;
+}
+
+function Note({ row: r }) {
+  const [text, setText] = useState(r.note || '');
+  return html`<${Dialog} title=${'Note on ' + r.key}><textarea class="full" rows="4" autofocus aria-label="Note" value=${text} onInput=${e => setText(e.target.value)}></textarea>
+    <div class="buttons end"><button class="main" onClick=${() => { set({ dialog: null }); mark(r, true, text); }}>Keep</button></div><//>`;
+}
+
+function Intercept() {
+  const [filter, setFilter] = useState(S.filter);
+  return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most 10 minutes. Empty is every message.</p>
+    <input class="full mono" autofocus aria-label="Filter of messages" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => e.key === 'Enter' && intercept(true, filter)} />
+    <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button class="main danger" onClick=${() => intercept(true, filter)}>Hold</button></div><//>`;
+}
+
+const exportForms = [['bundle', 'Bundle: a file for a colleague, opens in a browser'], ['har', 'HAR'], ['markdown', 'Markdown'], ['jsonl', 'JSON lines'], ['saved', 'Saved calls'], ['html', 'HTML page']];
+function Export() {
+  const [form, setForm] = useState('bundle');
+  const [marked, setMarked] = useState(false);
+  const [seen, setSeen] = useState(null);
+  const e = { ...query(), from: 0, count: 0, form, marked };
+  useEffect(() => {
+    let left = false;
+    setSeen(null);
+    post('preview', e).then(p => left || setSeen(p), x => left || setSeen({ error: x.message }));
+    return () => { left = true; };
+  }, [form, marked]);
+  const save = () => data.file('do/export', e).then(f => {
+    if (f.blob) {
+      const a = Object.assign(document.createElement('a'), { href: URL.createObjectURL(f.blob), download: f.name });
+      a.click();
+      setTimeout(() => URL.revokeObjectURL(a.href), 60000);
+    }
+    set({ dialog: null, toast: `Saved ${f.name || f.done.file}.`, bad: false });
+  }, fail);
+  return html`<${Dialog} title="Export what is shown"><fieldset><legend>As</legend>${exportForms.map(([id, name]) => html`<label class="check"><input type="radio" name="form" autofocus=${id === form} checked=${id === form} onChange=${() => setForm(id)} />${name}</label>`)}</fieldset>
+    <label class="check"><input type="checkbox" checked=${marked} onChange=${x => setMarked(x.target.checked)} />Only marked exchanges</label>
+    <div class="callout" role="status">${!seen ? 'Counting…' : seen.error ? html`<span class="wrong">${seen.error}</span>` : html`<p>${many(seen.rows, 'exchange')}. ${seen.hidden ? many(seen.hidden, 'secret') + ' hidden.' : 'No secret had to be hidden.'}</p>
+      ${(seen.doubts || []).length > 0 && html`<p class="wrong">Still looks like a secret:</p><ul>${seen.doubts.slice(0, 20).map(w => html`<li><code>${w}</code></li>`)}</ul>`}`}</div>
+    <div class="buttons end"><button class="main" disabled=${!seen || seen.error || !seen.rows} onClick=${save}>${S.powers.files ? 'Write the file' : 'Download'}</button></div><//>`;
+}
+
+function Compare() {
+  const list = S.conversations;
+  const [a, setA] = useState((list[1] || list[0] || {}).id || ''), [b, setB] = useState((list.find(c => c.first) || list[0] || {}).id || '');
+  const found = useDocs(data, a && b && a !== b ? 'compare' : 'status', a && b && a !== b ? { a, b } : {}, true);
+  const pick = (label, v, to) => html`<label>${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${c.id}: ${c.client} → ${c.server}, ${clock(c.began)}</option>`)}</select></label>`;
+  return html`<${Dialog} wide title="Compare conversations"><p class="pick">${pick('From', a, setA)} ${pick('to', b, setB)}</p>
+    ${a === b ? html`<p class="dim">Choose two conversations.</p>` : !found || !found.tools && !found.a ? html`<p class="dim">Reading…</p>` : [['Tools', found.tools], ['Schemas', found.schemas], ['Calls', found.calls], ['Timing', found.timing]].map(([name, x]) =>
+      html`<h3>${name}</h3>${(x || []).length ? html`<ul>${x.slice(0, 200).map(t => html`<li>${t}</li>`)}</ul>` : html`<p class="dim">No difference.</p>`}`)}<//>`;
+}
+
+export function Dialogs() {
+  const d = S.dialog;
+  if (!d) return null;
+  const close = () => set({ dialog: null });
+  switch (d.kind) {
+    case 'palette': return html`<${Palette} />`;
+    case 'menu': return html`<${Menu} ...${d} />`;
+    case 'edit': case 'try': return html`<${EditCall} dialog=${d} />`;
+    case 'note': return html`<${Note} row=${d.row} />`;
+    case 'intercept': return html`<${Intercept} />`;
+    case 'export': return html`<${Export} />`;
+    case 'compare': return html`<${Compare} />`;
+    case 'report': return html`<${Dialog} wide title="Report"><${Markdown} text=${`${data.notes || ''}\n\n${data.report || ''}`} /><//>`;
+    case 'text': return html`<${Dialog} title=${d.title}><pre>${d.text}</pre><//>`;
+    case 'confirm': return html`<${Dialog} title="Send it?"><p>${d.text}</p><div class="buttons end"><button autofocus onClick=${close}>Cancel</button><button class="main danger" onClick=${d.yes}>Send</button></div><//>`;
+  }
+}
+
+// left counts down to the time when something is let through or cancelled.
+const left = until => until && Date.parse(until) > 0 ? `${took(Math.max(0, (Date.parse(until) - Date.now()) / 1000))} left` : '';
+
+function Question({ q, first }) {
+  const sampling = q.method === 'sampling/createMessage', roots = q.method === 'roots/list';
+  const [text, setText] = useState(JSON.stringify(sampling ? { role: 'assistant', content: { type: 'text', text: '' }, model: 'person' } : roots ? { roots: [] } : defaults(q.schema), null, 2));
+  const answer = action => {
+    const { value, error } = tryParse(text);
+    if (action === 'accept' && error) return fail(new Error('The answer is not JSON: ' + error));
+    post('answer', { id: q.id, action, ...(action === 'accept' && !q.url ? { content: value } : {}) }).then(() => say('Answered.'), fail);
+  };
+  const host = q.url && link(q.url) ? new URL(q.url).host : '';
+  return html`<section class="ask" aria-label=${`${q.server} asks`}><h2 id=${first ? 'questions' : undefined} tabindex="-1">? ${q.server} asks: ${q.method}${q.watched && html` <span class="dim">in the place of the client</span>`} <span class="dim" aria-hidden="true">${left(q.until)}</span></h2>
+    <p class="text">${q.message}</p>
+    ${q.url ? html`<p>It wants you to open a page of <b>${host || 'an unknown host'}</b>: <${Link} url=${q.url} /></p>` : html`${(sampling || roots) && q.params && html`<${Tree} value=${q.params} open=${2} />`}<${Form} schema=${q.schema} text=${text} onText=${setText} label="Answer" />`}
+    <div class="buttons"><button class="main" onClick=${() => answer('accept')}>Accept</button><span class="space"></span><button onClick=${() => answer('decline')}>Decline</button><button onClick=${() => answer('cancel')}>Cancel</button></div></section>`;
+}
+
+function Held({ m, first }) {
+  const [text, setText] = useState(m.text);
+  const [warned, setWarned] = useState(false);
+  const shown = useRef(m.text), edited = text !== shown.current, error = edited && tryParse(text).error;
+  const release = () => {
+    if (error && !warned) return setWarned(true);
+    post('release', { id: m.id, text: edited ? text : '' }).then(() => say(edited ? 'Let go, edited.' : 'Let go.'), fail);
+  };
+  const reveal = () => post('reveal', { id: m.id }).then(t => { shown.current = t.text; setText(t.text); }, fail);
+  return html`<section class="ask held" aria-label=${`Held: ${m.method}`}><h2>‖ Held ${m.dir === 'sent' ? `${m.client} → ${m.server}` : `${m.server} → ${m.client}`}: ${m.method} ${m.name || ''} <span class="dim" aria-hidden="true">${left(m.until)}</span></h2>
+    <textarea id=${first ? 'held-text' : undefined} class="json" rows=${Math.min(12, text.split('\n').length + 1)} spellcheck=${false} aria-label="Message" value=${text} onInput=${e => { setText(e.target.value); setWarned(false); }}
+      onKeyDown=${e => e.key === 'Enter' && (e.ctrlKey || e.metaKey) && release()}></textarea>
+    ${warned && error && html`<p class="wrong" role="alert">Not JSON: ${error}. Press again to send it as it is.</p>`}
+    <div class="buttons"><button class="main" onClick=${release}>${edited ? 'Let go, edited' : 'Let go'}</button>${m.masked > 0 && text === m.text && html`<button onClick=${reveal}>Reveal ${many(m.masked, 'secret')}</button>`}<span class="space"></span>
+      <button class="danger" onClick=${() => post('drop', { id: m.id }).then(() => say('Dropped.'), fail)}>Drop</button></div></section>`;
+}
+
+// Waiting stands above the view and leaves it readable.
+export function Waiting() {
+  const { held, questions } = S;
+  if (!held.length && !questions.length) return null;
+  return html`<div class="waiting">${held.slice(0, 20).map((m, i) => html`<${Held} key=${'h' + m.id} m=${m} first=${!i} />`)}${questions.slice(0, 20).map((q, i) => html`<${Question} key=${'q' + q.id} q=${q} first=${!i} />`)}</div>`;
+}

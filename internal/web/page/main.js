@@ -1,0 +1,130 @@
+// The page: where its data comes from, and what is around the view.
+import { render, Component } from './vendor/preact.mjs';
+import { useEffect, useState } from './vendor/hooks.mjs';
+import { html, S, set, onDraw, saveURL, loadURL, clean, many, clock, fail, views } from './lib.js';
+import { remote } from './remote.js';
+import { inline } from './inline.js';
+import { Patterns } from './ui.js';
+import { Talk, Table, Time, Tools, Streams, Secrets } from './views.js';
+import { Detail } from './detail.js';
+import { useData, onKey, Button, Dialogs, Waiting, allOf, act } from './act.js';
+
+const shown = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
+const chips = ['is:open', 'is:error', 'is:cancelled', 'has:question', 'has:finding', 'dur:>1s'];
+
+// Filter is the filter line. What is typed counts once mcpc has read it without an error.
+function Filter({ data }) {
+  const [list, setList] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false);
+  useEffect(() => {
+    let left = false;
+    const typed = S.typed;
+    data.post('filter', { filter: typed }).then(() => left || set({ filter: typed, error: null }), e => left || set({ error: e }));
+    if (open) data.get('suggest', { filter: typed }).then(s => left || (setList(s.slice(0, 12)), setAt(-1)), () => setList([]));
+    return () => { left = true; };
+  }, [S.typed, open]);
+  const take = s => {
+    set({ typed: S.typed.replace(/\S*$/, '') + s.text });
+    setAt(-1);
+  };
+  const keys = e => {
+    const n = list.length, step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (step && n && open) { e.preventDefault(); setAt((at + step + n + (at < 0 && step < 0 ? 1 : 0)) % n); }
+    else if (e.key === 'Tab' && at >= 0 || e.key === 'Enter' && at >= 0) { e.preventDefault(); take(list[at]); }
+    else if (e.key === 'Enter') { setOpen(false); e.target.blur(); }
+  };
+  const column = S.error && S.error.column ? S.error.column - 1 : -1, letters = [...S.typed];
+  return html`<div class="filter"><div class="line">
+      ${column >= 0 && html`<div class="under" aria-hidden="true">${letters.slice(0, column).join('')}<u>${letters.slice(column).join('').match(/^\S*/)[0] || ' '}</u></div>`}
+      <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length ? 'true' : 'false'} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${S.error ? 'true' : undefined} aria-describedby="filter-error"
+        aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words (all of the language needs mcpc)' : 'Filter: words, method:tools/call, is:error, dur:>1s  (/)'} value=${S.typed}
+        onInput=${e => set({ typed: e.target.value })} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
+      ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at ? 'true' : 'false'} onMouseDown=${e => { e.preventDefault(); take(s); }}>
+        <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>
+    <p id="filter-error" class="wrong" role="status">${S.error ? (column >= 0 ? `column ${column + 1}: ` : '') + S.error.message : ''}</p>
+    <div class="chips" role="group" aria-label="Quick filters">${chips.map(c => html`<button aria-pressed=${S.typed.split(/\s+/).includes(c) ? 'true' : 'false'} onClick=${() => set({ typed: allOf(S.typed, c) })}>${c}</button>`)}
+      ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}
+      ${(S.view === 'talk' || S.view === 'table') && html`<span class="dim" role="status">${many(S.found || 0, 'exchange')}${S.pending ? `, ${many(S.pending, 'body', 'bodies')} still to search` : ''}</span>`}</div></div>`;
+}
+
+function Conversations() {
+  const pick = talk => set({ talk, row: '', follow: !S.status.file });
+  const step = e => {
+    const to = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[e.key], next = to && e.target[to];
+    if (next) { e.preventDefault(); next.focus(); }
+  };
+  const sum = (k) => S.conversations.reduce((n, c) => n + c[k], 0);
+  const entry = (id, name, c) => html`<button key=${id} aria-current=${S.talk === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${c.target || ''}><span class="who">${c.live ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
+    <span class="n">${c.failed ? html`<span class="tone failed">✗${c.failed}</span> ` : ''}${c.open ? html`<span class="tone open">…${c.open}</span> ` : ''}${c.rows}</span>
+    ${id && html`<span class="dim under-name">${clock(c.began)} ${c.by || ''} ${c.protocol || ''}</span>`}</button>`;
+  return html`<nav class="talks" aria-label="Conversations" onKeyDown=${step}>${entry('', 'all', { rows: sum('rows'), open: sum('open'), failed: sum('failed') })}
+    ${S.conversations.slice(0, 150).map(c => entry(c.id, `${c.client || c.by || 'client'} → ${c.server || c.target}`, c))}
+    ${S.conversations.length > 150 && html`<p class="dim">${many(S.conversations.length - 150, 'older conversation')}: filter with client: or server:</p>`}</nav>`;
+}
+
+class App extends Component {
+  componentDidMount() {
+    onDraw(() => this.setState({}));
+    addEventListener('keydown', onKey);
+    addEventListener('hashchange', loadURL);
+    this.tick = setInterval(() => (S.status.open || S.held.length || S.questions.length) && !document.hidden && this.setState({}), 1000);
+    const { data } = this.props;
+    data.watch(status => {
+      const { status: was } = S;
+      set({ status, lost: '', ...(S.paused ? {} : { seq: status.seq }) });
+      if (was.questions !== status.questions || status.questions) this.read('questions');
+      if (was.held !== status.held || status.held) this.read('held');
+      this.conversations();
+      document.title = clean(`${status.questions || status.held ? '? ' : ''}${status.title || data.title} – mcpc inspect`);
+    }, lost => set({ lost }));
+  }
+  read(name) { this.props.data.get(name).then(list => set({ [name]: list }), fail); }
+  conversations() {
+    if (this.asked) { this.again = true; return; }
+    this.asked = true;
+    this.props.data.get('conversations').then(conversations => {
+      const first = !S.conversations.length && !location.hash && conversations.find(c => c.first);
+      set({ conversations, ...(first && !this.chosen ? { talk: first.id } : {}) });
+      this.chosen = true;
+    }, fail).finally(() => setTimeout(() => {
+      this.asked = false;
+      if (this.again) { this.again = false; this.conversations(); }
+    }, 500));
+  }
+  componentDidUpdate() {
+    saveURL();
+    const { toast } = S;
+    if (toast && toast !== this.toast) { clearTimeout(this.fade); if (!S.bad) this.fade = setTimeout(() => S.toast === toast && set({ toast: '' }), 5000); }
+    this.toast = toast;
+  }
+  render({ data }) {
+    const { status, view } = S, View = shown[view] || Talk, all = S.conversations.find(c => c.id === S.talk);
+    return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); act('/'); }}>Go to the filter</a>
+      ${S.lost && html`<div class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div class="bar holding" role="status">Holding messages. Bytes are not forwarded as they come. <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
+      <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
+        <span class="counts">${status.file ? 'file' : html`<span class=${S.paused ? '' : 'live'}>●</span> ${S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
+          ${status.open ? html` <button class="count" onClick=${() => set({ typed: 'is:open' })}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => set({ typed: 'is:error' })}>✗ ${status.failed} failed</button>` : ''}
+          ${status.questions ? html` <button class="count asking" onClick=${() => act('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${many(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${many(status.lost, 'frame')} lost</b>` : ''}</span>
+        <span class="sr" role="status" aria-live="polite">${status.questions ? `${many(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${many(status.held, 'message')} held` : ''}</span>
+        <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${S.follow ? 'Following' : 'Follow'} />`}
+          ${data.inline ? data.report && html`<button class="act" onClick=${() => set({ dialog: { kind: 'report' } })}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
+      <nav class="views" aria-label="Views">${views.map(([id, name], i) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${i + 1}</kbd> ${name}</button>`)}</nav>
+      <${Filter} data=${data} /><${Waiting} />
+      ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${many(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
+      <div class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(views.find(([id]) => id === view) || views[0])[1]}><${View} key=${view} data=${data} /></section>
+        ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
+      ${S.toast && html`<div class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
+  }
+}
+
+const app = document.getElementById('app'), found = document.getElementById('mcpc-data');
+try {
+  const data = found ? inline(JSON.parse(found.textContent)) : await remote();
+  useData(data);
+  S.powers = data.powers;
+  loadURL();
+  app.replaceChildren();
+  render(html`<${App} data=${data} />`, app);
+} catch (e) {
+  app.replaceChildren();
+  render(html`<p class="boot">${e.message}</p>`, app);
+}

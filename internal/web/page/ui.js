@@ -1,0 +1,345 @@
+// The parts that views are made of: one list, one tree, one form, one dialog, Markdown and bars.
+import { Component } from './vendor/preact.mjs';
+import { useEffect, useRef, useState } from './vendor/hooks.mjs';
+import { html, px, parse, tryParse, isRaw, link, size, took, S, set, fail } from './lib.js';
+
+export const rowHeight = 20;
+const most = 120, part = 100, kept = 800;
+
+// A Source holds a part of a list that the server has: items by index, fetched when they are shown.
+// fetch gives {items, from, total, pending}. A Source of lines has items of several lines.
+export class Source {
+  constructor(fetch, keyOf, linesOf) {
+    Object.assign(this, { fetch, keyOf, linesOf, items: new Map(), heights: new Map(), total: 0, pending: 0, loaded: false, old: false, usual: linesOf ? 3 : 1 });
+  }
+  static of(items, keyOf) {
+    const s = new Source(null, keyOf);
+    s.items = new Map(items.map((x, i) => [i, x]));
+    return Object.assign(s, { total: items.length, loaded: true });
+  }
+  get(i) { return this.items.get(i); }
+  lines(i) { return this.linesOf ? this.heights.get(i) || this.usual : 1; }
+  // before counts the lines before item i.
+  before(i) {
+    let n = i * this.usual;
+    if (this.linesOf) for (const [k, lines] of this.heights) if (k < i) n += lines - this.usual;
+    return n;
+  }
+  // at finds the item with a line.
+  at(line) {
+    let low = 0, high = Math.max(0, this.total - 1);
+    if (!this.linesOf) return Math.min(high, Math.max(0, Math.floor(line)));
+    while (low < high) {
+      const mid = (low + high + 1) >> 1;
+      if (this.before(mid) <= line) low = mid; else high = mid - 1;
+    }
+    return low;
+  }
+  // need fetches items a to b where they are missing or old.
+  need(a, b, done) {
+    if (!this.fetch || this.busy) return;
+    let missing = this.old || !this.loaded;
+    for (let i = a; !missing && i < Math.min(b, this.total); i++) missing = !this.items.has(i);
+    if (!missing) return;
+    const from = !this.loaded ? this.start : Math.max(0, Math.min(a, Math.floor((a + b - part) / 2)));
+    this.busy = new AbortController();
+    this.old = false;
+    this.fetch({ from, count: Math.max(part, Math.min(200, b - from)) }, this.busy.signal).then(p => {
+      if (this.loaded && p.total < this.total) { this.items.clear(); this.heights.clear(); }
+      this.total = p.total;
+      this.pending = p.pending;
+      this.when = performance.now();
+      p.items.forEach((x, i) => this.put(p.from + i, x));
+      if (this.items.size > kept) for (const i of this.items.keys()) if ((i < a - part || i > b + part) && this.items.size > kept / 2) this.items.delete(i);
+      this.loaded = true;
+    }, e => { this.error = e.name === 'AbortError' ? null : e; if (this.error) fail(e); this.loaded = this.loaded || !!this.error; }).finally(() => { this.busy = null; done(); });
+  }
+  put(i, x) {
+    this.items.set(i, x);
+    if (this.linesOf) this.heights.set(i, this.linesOf(x).length);
+  }
+  stop() { if (this.busy) this.busy.abort(); }
+}
+
+// nav is what the keys j k g G move: the main list, or the Time view.
+export const nav = { list: null };
+
+// List draws what is visible of a Source. cols are {id, head, cell(item, line, source), sort, cls}.
+export class List extends Component {
+  componentDidMount() {
+    this.seen = new ResizeObserver(() => this.forceUpdate());
+    this.seen.observe(this.box);
+    if (this.props.main) nav.list = this;
+  }
+  componentWillUnmount() {
+    this.seen.disconnect();
+    if (nav.list === this) nav.list = null;
+  }
+  componentDidUpdate() {
+    const { src, follow, sel } = this.props, box = this.box;
+    if (this.src !== src) { this.index = -1; this.src = src; if (!follow) box.scrollTop = 0; }
+    if (src.loaded && follow && src.total) {
+      if (this.settled !== src.total) { this.settled = src.total; this.select(src.total - 1, true); }
+      box.scrollTop = box.scrollHeight;
+    } else if (this.anchor && src.linesOf && !this.jump) {
+      const top = src.before(this.anchor.i) * rowHeight + this.anchor.off;
+      if (Math.abs(top - box.scrollTop) > 1 && src.before(src.total) !== this.tall) box.scrollTop = top;
+    }
+    this.tall = src.before(src.total);
+    if (this.jump != null && src.get(this.jump)) { const i = this.jump; this.jump = null; this.select(i); }
+    if (sel && (this.index < 0 || !src.get(this.index) || src.keyOf(src.get(this.index)) !== sel))
+      for (const [i, x] of src.items) if (src.keyOf(x) === sel) { this.index = i; if (this.shown !== sel) this.reveal(i); break; }
+    this.shown = sel;
+  }
+  reveal(i) {
+    const { src } = this.props, box = this.box, top = src.before(i) * rowHeight, end = top + src.lines(i) * rowHeight, high = box.clientHeight - (this.head ? this.head.offsetHeight : 0);
+    if (top < box.scrollTop) box.scrollTop = top; else if (end > box.scrollTop + high) box.scrollTop = Math.min(top, end - high);
+  }
+  select(i, quiet) {
+    const { src, onSel } = this.props, item = src.get(i);
+    this.index = i;
+    if (item && onSel) { this.shown = src.keyOf(item); onSel(this.shown, item, quiet); } else if (!item) { this.jump = i; this.forceUpdate(); }
+    if (!quiet) this.reveal(i);
+  }
+  move(d) { if (this.props.src.total) this.select(Math.max(0, Math.min(this.props.src.total - 1, (this.index < 0 ? (d > 0 ? -1 : this.props.src.total) : this.index) + d))); }
+  to(end) { if (this.props.src.total) this.select(end ? this.props.src.total - 1 : 0); }
+  // find selects the next item for which test holds, among those that were fetched.
+  find(d, test) {
+    for (let i = this.index + d; i >= 0 && i < this.props.src.total; i += d) {
+      const item = this.props.src.get(i);
+      if (!item) return this.select(i);
+      if (test(item)) return this.select(i);
+    }
+  }
+  keys = e => {
+    const page = Math.max(1, Math.floor((this.box.clientHeight / rowHeight - 2) / this.props.src.usual));
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page }[e.key];
+    if (e.target !== this.box) return;
+    if (step) this.move(step); else if (e.key === 'Home' || e.key === 'End') this.to(e.key === 'End');
+    else if (e.key === 'Enter' && !this.props.main && this.props.onOpen) this.props.onOpen(this.props.sel); else return;
+    if (this.props.onUser) this.props.onUser(e.key === 'End');
+    e.preventDefault();
+  };
+  scroll = () => {
+    const { src, onUser } = this.props, box = this.box, i = src.at(box.scrollTop / rowHeight);
+    this.anchor = { i, off: box.scrollTop - src.before(i) * rowHeight };
+    const end = box.scrollHeight - box.scrollTop - box.clientHeight < 4;
+    if (!end && this.wasTop > box.scrollTop + 2 && onUser) onUser(false);
+    this.wasTop = box.scrollTop;
+    this.forceUpdate();
+  };
+  render({ src, cols, label, cls, sel, sort, onSort, onOpen, onSel, onMenu, rowClass, empty, head = true }) {
+    const box = this.box, high = box ? box.clientHeight : 400, top = box ? box.scrollTop : 0;
+    const over = 6, first = src.at(top / rowHeight - over), rows = [];
+    const fit = Math.min(most - 4, Math.ceil(high / rowHeight) + 2 * over);
+    let i = first, line = src.before(first), upper = line, last;
+    for (let skip = Math.max(0, Math.floor(top / rowHeight) - over - line); i < src.total && rows.length < fit; i++, skip = 0) {
+      const item = src.get(i), lines = item && src.linesOf ? src.linesOf(item) : null, n = lines ? lines.length : src.lines(i);
+      if (lines && n !== src.lines(i)) src.heights.set(i, n);
+      if (skip) upper += skip;
+      for (let l = skip; l < n && rows.length < fit; l++) rows.push([i, item, lines ? lines[l] : item, l, n]);
+    }
+    last = upper + rows.length;
+    queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.base && this.forceUpdate(), this.props.onLoad && this.props.onLoad(src))));
+    const row = ([i, item, line, l, n]) => {
+      const key = item ? src.keyOf(item) : '', on = item && key === sel;
+      return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on ? 'true' : 'false'}
+        class=${`row ${on ? 'on' : ''} ${l ? 'more' : 'lead'} ${l === n - 1 ? 'end' : ''} ${item && rowClass ? rowClass(item, line) : ''}`}
+        onClick=${() => item && (this.select(i), this.props.onUser && this.props.onUser(false))} onDblClick=${() => item && onOpen && onOpen(key)}
+        onContextMenu=${e => { if (item && onMenu) { e.preventDefault(); this.select(i); onMenu(item); } }}>
+        ${cols.map(c => html`<div role="gridcell" class=${c.cls || ''}>${item ? c.cell(item, line, src, l) : ''}</div>`)}</div>`;
+    };
+    return html`<div class=${'list ' + cls} role="grid" aria-label=${label} aria-rowcount=${src.total} tabindex="0" aria-activedescendant=${sel ? 'on-' + cls : undefined}
+      ref=${e => { if (e) this.box = e; }} onScroll=${this.scroll} onKeyDown=${this.keys}>
+      ${head && html`<div role="row" class="row head" ref=${e => { this.head = e; }}>${cols.map(c => html`<div role="columnheader" class=${c.cls || ''}
+        aria-sort=${c.sort && sort && sort.replace('-', '') === c.sort ? (sort[0] === '-' ? 'descending' : 'ascending') : undefined}>
+        ${c.sort && onSort ? html`<button class="plain" onClick=${() => onSort(sort === c.sort ? '-' + c.sort : sort === '-' + c.sort ? '' : ['took', 'size', 'first'].includes(c.sort) ? '-' + c.sort : c.sort)}>${c.head}${
+          sort === c.sort ? ' ▲' : sort === '-' + c.sort ? ' ▼' : ''}</button>` : c.head}</div>`)}</div>`}
+      ${src.loaded && !src.total && html`<p class="empty">${empty || 'Nothing here.'}</p>`}
+      <div class="gap" ref=${px({ height: upper * rowHeight })}></div>${rows.map(row)}<div class="gap" ref=${px({ height: Math.max(0, src.before(src.total) - last) * rowHeight })}></div></div>`;
+  }
+}
+
+// Tree draws a JSON value; wrong are texts by JSON pointer. A click on a name copies its path.
+export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true, pictures }) {
+  const box = value !== null && typeof value === 'object' && !isRaw(value);
+  const [shown, setShown] = useState(open > 0);
+  const [count, setCount] = useState(100);
+  const label = name === undefined ? null : html`<button class="plain name" title=${'Copy the path ' + path} onClick=${() => copyText(path)}>${String(name)}</button>: `;
+  const note = wrong[path] && html`<span class="wrong" role="note"> ✗ ${wrong[path]}</span>`;
+  const end = last ? '' : ',';
+  if (!box) return html`<div class=${'leaf' + (note ? ' bad' : '')}>${label}<${Leaf} value=${value} path=${path} pictures=${pictures} />${end}${note}</div>`;
+  const list = Array.isArray(value), names = list ? null : Object.keys(value), n = list ? value.length : names.length;
+  const [a, b] = list ? '[]' : '{}';
+  if (!n) return html`<div class="leaf">${label}${a + b}${end}${note}</div>`;
+  const at = i => list ? i : names[i];
+  return html`<div class=${'node' + (note ? ' bad' : '')}>
+    <button class="plain fold" aria-expanded=${shown ? 'true' : 'false'} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
+      shown ? '' : html`<button class="plain dim" tabindex="-1" onClick=${() => setShown(true)}> ${list ? n : names.slice(0, 4).join(', ') + (n > 4 ? ', …' : '')} </button>${b}${end}`}${note}
+    ${shown && html`<div class="in">${Array.from({ length: Math.min(n, count) }, (_, i) => html`<${Tree} key=${at(i)} value=${value[at(i)]} name=${at(i)} wrong=${wrong} open=${open - 1}
+      path=${`${path}/${String(at(i)).replaceAll('~', '~0').replaceAll('/', '~1')}`} last=${i === n - 1} pictures=${pictures} />`)}
+      ${n > count && html`<button class="link" onClick=${() => setCount(count + 1000)}>${n - count} more</button>`}</div>${b}${end}`}</div>`;
+}
+
+function Leaf({ value, path, pictures }) {
+  const [all, setAll] = useState(false);
+  if (typeof value !== 'string') return html`<span class=${typeof value}>${isRaw(value) ? value.rawJSON : String(value)}</span>`;
+  const binary = value.length > 200 && /^[A-Za-z0-9+/]+=*$/.test(value);
+  if (binary && !all) return html`<span class="dim">base64, ${size(value.length * 3 / 4)} </span>${pictures && html`<${Picture} ...${pictures} path=${path} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
+  const text = JSON.stringify(value), long = text.length > 300;
+  return html`<span class="string">${all || !long ? text : text.slice(0, 300) + '…'}</span>${long && html` <button class="link" onClick=${() => setAll(!all)}>${all ? 'less' : `all of ${size(text.length)}`}</button>`}`;
+}
+
+// Picture shows an image that mcpc has decoded and drawn again.
+function Picture({ data, row, frame, path }) {
+  const [url, setURL] = useState('');
+  const [why, setWhy] = useState('');
+  useEffect(() => {
+    let made = '';
+    data.image({ key: row, frame, path }).then(b => setURL(made = URL.createObjectURL(b)), e => setWhy(e.message));
+    return () => made && URL.revokeObjectURL(made);
+  }, [row, frame, path]);
+  return url ? html`<img class="picture" src=${url} alt="Image in the message" />` : html`<span class="dim">${why} </span>`;
+}
+
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    set({ toast: 'Copied: ' + (text.length > 80 ? text.slice(0, 80) + '…' : text), bad: false });
+  } catch { set({ dialog: { kind: 'text', title: 'Copy this text', text } }); }
+}
+
+// fieldKind names the input of a schema.
+function fieldKind(s) {
+  if (s.enum || (s.oneOf || s.anyOf || [{}]).every(o => 'const' in o)) return 'select';
+  if (s.type === 'array' && s.items && (s.items.enum || (s.items.anyOf || s.items.oneOf || [{}]).every(o => 'const' in o))) return 'checks';
+  return { string: 'text', number: 'number', integer: 'number', boolean: 'check' }[s.type] || 'json';
+}
+const choices = s => s.enum ? s.enum.map((v, i) => [v, (s.enumNames || [])[i] ?? String(v)]) : (s.oneOf || s.anyOf).map(o => [o.const, o.title ?? String(o.const)]);
+
+// defaults is the value that a form begins with.
+export function defaults(schema) {
+  const value = {};
+  for (const [name, s] of Object.entries((schema && schema.properties) || {})) if (s && s.default !== undefined) value[name] = s.default;
+  return value;
+}
+
+// Form edits the JSON of an object, by fields of a schema or as text. text is all its state.
+export function Form({ schema, text, onText, label }) {
+  const fields = Object.entries((schema && schema.properties) || {}).filter(([, s]) => s && typeof s === 'object');
+  const [raw, setRaw] = useState(!fields.length);
+  const { value, error } = tryParse(text || '{}');
+  const object = value && typeof value === 'object' && !Array.isArray(value) ? value : null;
+  const put = (name, v) => {
+    const next = { ...object };
+    if (v === undefined) delete next[name]; else next[name] = v;
+    onText(JSON.stringify(next, null, 2));
+  };
+  return html`<div class="form">
+    ${fields.length > 0 && html`<div class="pick" role="group" aria-label="Input as">${['Fields', 'JSON'].map((t, i) => html`<button aria-pressed=${raw === !!i ? 'true' : 'false'} onClick=${() => setRaw(!!i)}>${t}</button>`)}</div>`}
+    ${raw || !object ? html`<textarea class="json" aria-label=${label + ', JSON'} spellcheck=${false} rows=${Math.min(16, Math.max(4, text.split('\n').length + 1))} value=${text} onInput=${e => onText(e.target.value)}></textarea>`
+      : fields.map(([name, s]) => html`<${Field} key=${name} name=${name} schema=${s} must=${(schema.required || []).includes(name)} value=${object[name]} put=${v => put(name, v)} />`)}
+    ${error && html`<p class="wrong" role="alert">Not JSON: ${error}</p>`}</div>`;
+}
+
+let ids = 0;
+function Field({ name, schema, must, value, put }) {
+  const id = useRef(0);
+  id.current = id.current || 'field' + ++ids;
+  const kind = fieldKind(schema);
+  const [draft, setDraft] = useState(null);
+  const all = { id: id.current, 'aria-required': must ? 'true' : undefined, 'aria-describedby': schema.description ? id.current + 'd' : undefined };
+  const asJSON = e => {
+    const t = e.target.value, r = tryParse(t);
+    setDraft(t);
+    if (!t.trim()) put(undefined); else if (!r.error) put(r.value);
+  };
+  let input;
+  if (kind === 'select') {
+    const list = choices(schema), at = list.findIndex(([v]) => JSON.stringify(v) === JSON.stringify(value));
+    input = html`<select ...${all} value=${at} onChange=${e => put(e.target.value < 0 ? undefined : list[e.target.value][0])}>
+      <option value="-1" selected=${at < 0}>–</option>${list.map(([, t], i) => html`<option value=${i} selected=${i === at}>${t}</option>`)}</select>`;
+  } else if (kind === 'checks') {
+    const have = Array.isArray(value) ? value : [];
+    input = html`<div role="group" aria-label=${schema.title || name}>${choices(schema.items).map(([v, t]) => html`<label class="check"><input type="checkbox" checked=${have.includes(v)}
+      onChange=${e => put(e.target.checked ? [...have, v] : have.filter(x => x !== v))} />${t}</label>`)}</div>`;
+  } else if (kind === 'check') input = html`<input type="checkbox" ...${all} checked=${value === true} onChange=${e => put(e.target.checked)} />`;
+  else if (kind === 'number') input = html`<input type="text" inputmode="decimal" ...${all} value=${draft ?? (value === undefined ? '' : JSON.stringify(value))} onInput=${asJSON} />`;
+  else if (kind === 'text') input = String(value ?? '').includes('\n') || schema.maxLength > 200 ? html`<textarea ...${all} rows="4" value=${value ?? ''} onInput=${e => put(e.target.value)}></textarea>`
+    : html`<input type=${schema.format === 'password' ? 'password' : 'text'} ...${all} value=${value ?? ''} onInput=${e => put(e.target.value === '' && !must ? undefined : e.target.value)} />`;
+  else input = html`<textarea class="json" spellcheck=${false} ...${all} rows="3" placeholder="JSON" value=${draft ?? (value === undefined ? '' : JSON.stringify(value, null, 2))} onInput=${asJSON}></textarea>`;
+  const bad = draft && tryParse(draft).error;
+  return html`<div class="field"><label for=${id.current}>${schema.title || name}${must && html`<span title="required"> *</span>`} <span class="dim">${schema.title ? name : ''} ${schema.type || ''}</span></label>
+    <div>${input}${schema.description && html`<p class="dim" id=${id.current + 'd'}>${schema.description}</p>`}${bad && html`<p class="wrong">Not ${kind === 'number' ? 'a number' : 'JSON'}: ${bad}</p>`}</div></div>`;
+}
+
+// Dialog is modal: the browser keeps the focus inside, and Esc closes.
+export function Dialog({ title, children, wide, onClose = () => set({ dialog: null }) }) {
+  const ref = useRef();
+  useEffect(() => {
+    const d = ref.current;
+    if (!d.open) d.showModal();
+    return () => d.open && d.close();
+  }, []);
+  return html`<dialog ref=${ref} class=${wide ? 'wide' : ''} aria-label=${title} onClose=${onClose} onClick=${e => e.target === ref.current && onClose()}>
+    <header><h2>${title}</h2><button aria-label="Close" onClick=${onClose}>✕</button></header><div class="content">${children}</div></dialog>`;
+}
+
+// Bar draws the phases of a row, of the longest of which full is the seconds.
+const fills = { connect: 'line', tls: 'line', wait: 'wait', first: 'first', events: 'events', person: 'person', held: 'held', read: 'line' };
+export const phaseWords = { connect: 'connect', tls: 'TLS', wait: 'sent → first byte', first: 'first byte → first event', events: 'events', person: 'waits for the person', held: 'held', read: 'read' };
+export function Bar({ row, full, seconds = row.seconds }) {
+  const phases = (row.phases || []).filter(p => p.seconds > 0), sum = phases.reduce((n, p) => n + p.seconds, 0), scale = 100 / (full || 1);
+  let x = 0;
+  const parts = phases.map(p => {
+    const from = x;
+    x += p.seconds * scale;
+    return html`<rect x=${from + '%'} width=${Math.max(0.4, p.seconds * scale) + '%'} y="3" height="12" class=${'ph ' + fills[p.name]} fill=${`url(#p-${fills[p.name] || 'wait'})`} />`;
+  });
+  const rest = seconds - sum;
+  if (rest > 0) parts.push(html`<rect x=${x + '%'} width=${Math.max(0.8, rest * scale) + '%'} y="3" height="12" class=${row.state === 'done' ? 'ph' : 'ph open'} fill=${`url(#p-${row.state === 'done' ? 'wait' : 'open'})`} />`);
+  return html`<svg class=${'bar ' + tone(row)} role="img" aria-label=${[took(seconds), ...phases.map(p => `${phaseWords[p.name] || p.name} ${took(p.seconds)}`)].join(', ')}>${parts}</svg>`;
+}
+// Patterns are defined once; each phase has its own, not its own colour only.
+export const Patterns = () => html`<svg class="defs" aria-hidden="true"><defs>
+  ${[['wait', ''], ['first', 'M0 4L4 0'], ['events', 'M1 0V4'], ['person', 'M1 1h1v1h-1z'], ['held', 'M0 0L4 4M4 0L0 4'], ['line', 'M0 2H4'], ['open', 'M0 0L4 4']].map(([id, d]) => html`<pattern id=${'p-' + id} width="4" height="4" patternUnits="userSpaceOnUse">
+    <rect width="4" height="4" class=${'b-' + id} /><path d=${d} class="mark" /></pattern>`)}</defs></svg>`;
+
+export const tone = r => r.state === 'held' ? 'held' : r.failed ? 'failed' : r.state === 'asking' ? 'asking' : r.state === 'open' || r.channel === 'open' ? 'open' : r.channel === 'cancelled' ? 'cancelled' : 'ok';
+export const signs = { held: '‖', failed: '✗', asking: '?', open: '…', cancelled: '⊘', ok: '·' };
+export const toneWords = { held: 'held', failed: 'failed', asking: 'the server asks', open: 'open', cancelled: 'cancelled', ok: 'done' };
+
+// Markdown makes nodes of headings, lists, code, emphasis and links, which are shown whole.
+export function Markdown({ text }) {
+  const out = [], lines = text.slice(0, 2e5).split('\n');
+  for (let i = 0; i < lines.length; i++) {
+    const l = lines[i], code = /^\s*(```|~~~)/.exec(l), head = /^(#{1,6})\s+(.*)/.exec(l), item = /^(\s*)([-*+]|\d+[.)])\s+(.*)/.exec(l);
+    if (code) {
+      const block = [];
+      while (++i < lines.length && !lines[i].trim().startsWith(code[1])) block.push(lines[i]);
+      out.push(html`<pre>${block.join('\n')}</pre>`);
+    } else if (head) out.push(html`<p class=${'h h' + head[1].length} role="heading" aria-level=${Math.min(6, head[1].length + 2)}>${inlines(head[2])}</p>`);
+    else if (item) out.push(html`<p class=${'item i' + Math.min(4, item[1].length >> 1)}>${/\d/.test(item[2]) ? item[2] : '•'} ${inlines(item[3])}</p>`);
+    else if (l.trim()) {
+      const block = [l];
+      while (i + 1 < lines.length && lines[i + 1].trim() && !/^\s*(```|~~~|#{1,6}\s|[-*+]\s|\d+[.)]\s)/.test(lines[i + 1])) block.push(lines[++i]);
+      out.push(html`<p>${inlines(block.join('\n'))}</p>`);
+    }
+  }
+  return html`<div class="md">${out}</div>`;
+}
+function inlines(text) {
+  const out = [];
+  let last = 0;
+  for (const m of text.matchAll(/`([^`\n]+)`|\*\*([^*\n]+)\*\*|(?<![\w*])[*_]([^*_\n]+)[*_](?![\w*])|\[([^\]\n]*)\]\(([^)\s]+)\)|https?:\/\/[^\s<>"'`)\]]+/g)) {
+    out.push(text.slice(last, m.index));
+    last = m.index + m[0].length;
+    if (m[1]) out.push(html`<code>${m[1]}</code>`);
+    else if (m[2]) out.push(html`<b>${m[2]}</b>`);
+    else if (m[3]) out.push(html`<i>${m[3]}</i>`);
+    else out.push(m[4] !== undefined ? `${m[4]} ` : '', html`<${Link} url=${m[5] || m[0]} />`);
+  }
+  return [...out, text.slice(last)];
+}
+// Link shows an address whole; only http and https can be opened.
+export const Link = ({ url }) => link(url) ? html`<a href=${link(url)} target="_blank" rel="noreferrer noopener">${url}</a>` : html`<code>${url}</code>`;

@@ -1,0 +1,199 @@
+// The six views. Each shows what fits the filter.
+import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
+import { html, S, set, fail, clock, took, size, many, secondsOf, quote, px, what } from './lib.js';
+import { List, Source, Bar, Tree, nav, rowHeight, tone, signs, toneWords } from './ui.js';
+import { openMenu, onlyLike, tryTool } from './act.js';
+
+const query = () => ({ filter: S.filter, talk: S.talk, only: S.only });
+const state = r => html`<span class=${'tone ' + tone(r)} title=${toneWords[tone(r)]}>${signs[tone(r)]}</span>`;
+const outcome = r => html`<span class=${'tone ' + tone(r)}>${r.state === 'done' ? r.channel : r.state}</span>`;
+const flags = r => [r.mark && '★', r.findings && `⚠${r.findings}`, r.again && '↻', r.edited && '✎', r.guess && '~'].filter(Boolean).join(' ');
+
+// useSource keeps a Source of rows for a query. The last one stays on the screen until the next
+// has its first rows.
+function useSource(data, name, sort, keyOf, linesOf) {
+  const [, again] = useState(0);
+  const q = { ...query(), sort }, id = name + JSON.stringify(q), ref = useRef({});
+  if (ref.current.id !== id) {
+    const unpack = name === 'talk' ? p => ({ ...p.page, items: p.blocks }) : p => ({ ...p, items: p.rows });
+    const src = new Source(({ from, count }, signal) => data.get(name, { ...q, from, count }, signal).then(unpack), keyOf, linesOf);
+    src.start = S.follow ? -100 : 0;
+    if (ref.current.next) ref.current.next.stop();
+    ref.current = { id, shown: ref.current.shown || src, next: src };
+    src.need(0, 1, () => {
+      if (ref.current.next !== src) return;
+      if (!src.error) ref.current.shown = src;
+      again(n => n + 1);
+    });
+  }
+  const { shown } = ref.current;
+  useEffect(() => { if (S.seq) shown.old = true; }, [S.seq]);
+  return shown;
+}
+
+// rowProps are those that the lists of exchanges have in common.
+const rowProps = data => ({
+  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.filter || S.only || S.talk ? 'Nothing fits. Clear the filter with c.' : 'Nothing was recorded yet.',
+  follow: S.follow && !S.paused && !S.status.file && !S.sort,
+  onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
+  onOpen: () => set({ detail: true }),
+  onUser: end => S.follow !== end && set({ follow: end }),
+  onMenu: x => openMenu('filter', x.row || x),
+  onLoad: src => (S.pending !== src.pending || S.found !== src.total) && set({ pending: src.pending, found: src.total }),
+});
+
+const kinds = { question: '? asks ', answer: '↩ answered ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ held ', progress: '', log: '' };
+export const arrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${kinds[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
+const talkCols = [
+  { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? clock(l.time) : '' },
+  { id: 'state', head: '', cls: 'sign', cell: (b, l, src, n) => n ? '' : state(b.row) },
+  { id: 'line', head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => arrow(l) },
+  { id: 'took', head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : took(secondsOf(b.row, src.when)) },
+  { id: 'bar', head: '', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${secondsOf(b.row, src.when)} full=${longest(src)} />` },
+  { id: 'notes', head: 'notes', cls: 'notes', cell: (b, l, src, n) => n ? '' : [flags(b.row), b.row.notes].filter(Boolean).join(' ') },
+];
+const linesOf = b => b.lines.length ? b.lines.length > 12 && S.row !== b.row.key ? b.cut || (b.cut = [...b.lines.slice(0, 10), { dir: '', kind: 'remark', time: '', text: many(b.lines.length - 11, 'more line') + ': Enter shows all' }, b.lines[b.lines.length - 1]])
+  : b.lines.slice(0, 400) : [{ dir: b.row.dir, kind: 'request', time: b.row.time, text: what(b.row) }];
+
+// longest is that of the rows at hand, for the bars.
+function longest(src) {
+  if (src.longAt !== src.when) {
+    src.longAt = src.when;
+    src.long = 0.001;
+    for (const x of src.items.values()) src.long = Math.max(src.long, (x.row || x).seconds);
+  }
+  return src.long;
+}
+
+export function Talk({ data }) {
+  const src = useSource(data, 'talk', '', b => b.row.key, linesOf);
+  return html`<${List} ...${rowProps(data)} src=${src} cols=${talkCols} cls="talk" label="Conversation" />`;
+}
+
+const cols = [
+  { id: 'key', head: '#', cls: 'key', cell: r => r.key },
+  { id: 'time', head: 'time', sort: 'time', cls: 'time', cell: r => clock(r.time) },
+  { id: 'state', head: '', cls: 'sign', cell: state },
+  { id: 'method', head: 'method', sort: 'method', cls: 'm', cell: r => (r.dir === 'received' ? '◀ ' : '') + r.method },
+  { id: 'name', head: 'name', sort: 'name', cls: 'm', cell: r => r.name || '' },
+  { id: 'channel', head: 'outcome', sort: 'channel', cls: 's', cell: outcome },
+  { id: 'http', head: 'HTTP', cls: 'num', cell: r => r.http || '' },
+  { id: 'took', head: 'took', sort: 'took', cls: 'num', cell: (r, l, src) => took(secondsOf(r, src.when)) },
+  { id: 'bar', head: html`<span title="from sending to the end">phases</span>`, cls: 'wf', cell: (r, l, src) => html`<${Bar} row=${r} seconds=${secondsOf(r, src.when)} full=${longest(src)} />` },
+  { id: 'size', head: 'size', sort: 'size', cls: 'num', cell: r => size(r.sent + r.received) },
+  { id: 'tokens', head: 'tokens', cls: 'num', cell: r => r.tokens || '' },
+  { id: 'client', head: 'client', sort: 'client', cls: 'p', cell: r => r.client || '' },
+  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => r.server || r.target },
+  { id: 'notes', head: 'notes', cls: 'notes', cell: r => [flags(r), r.notes, r.failed && r.text].filter(Boolean).join(' ') },
+];
+export function Table({ data }) {
+  const src = useSource(data, 'rows', S.sort, r => r.key);
+  return html`<${List} ...${rowProps(data)} src=${src} cols=${cols} cls="table" label="Exchanges" sort=${S.sort} onSort=${sort => set({ sort })} />`;
+}
+
+// useDocs reads a list of documents again when something changed, at most twice in a second.
+export function useDocs(data, name, params, once) {
+  const [docs, setDocs] = useState(null);
+  const id = JSON.stringify(params), timer = useRef(0), last = useRef('');
+  useEffect(() => {
+    const wait = last.current === id ? 500 : 0;
+    if (timer.current && wait) return;
+    clearTimeout(timer.current);
+    last.current = id;
+    timer.current = setTimeout(() => {
+      timer.current = 0;
+      data.get(name, params).then(d => last.current === id && setDocs(d), fail);
+    }, wait);
+  }, [id, once ? 0 : S.seq]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return docs;
+}
+
+// Docs is a list of documents, and what is known of the selected one below it.
+function Docs({ data, name, label, cols, keyOf, more, empty, rowClass }) {
+  const docs = useDocs(data, name, query());
+  const [at, setAt] = useState('');
+  const src = useMemo(() => Source.of(docs || [], keyOf), [docs]);
+  const item = (docs || []).find(d => keyOf(d) === at);
+  return html`<div class="docs"><${List} main src=${src} cols=${cols} cls=${name} label=${label} sel=${at} onSel=${(k, d) => { setAt(k); const row = d.lastRow || d.row || (d.rows || [])[0]; if (row) set({ row, picked: null }); }}
+    empty=${docs ? empty : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
+    ${item && html`<section class="about" aria-label="Selected">${more(item)}</section>`}</div>`;
+}
+
+const tick = (ok, text) => html`<span class=${ok ? 'yes' : 'no'}>${ok ? '✓' : '✗'} ${text}</span>`;
+export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label="Tools" empty="No tool was listed or called." keyOf=${t => t.target + ' ' + t.server + ' ' + t.name} rowClass=${t => t.reason ? 'cancelled' : 'ok'}
+  cols=${[
+    { head: 'server', cls: 'p', cell: t => t.server }, { head: 'tool', cls: 'm', cell: t => t.name },
+    { head: 'listed', cls: 's', cell: t => tick(t.listed === 'yes', t.listed === 'yes' ? '' : t.listed) }, { head: 'page', cls: 's', cell: t => t.page },
+    { head: 'schema', cls: 's', cell: t => tick(t.schema === 'usable', t.schema === 'usable' ? '' : t.schema) }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
+    { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? took(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? took(t.p95) : '' },
+    { head: 'bytes', cls: 'num', cell: t => size(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => t.reason || t.changed || t.lastError || '' }]}
+  more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'Nothing speaks against this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
+    <button onClick=${() => onlyLike('name:' + quote(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}</div>
+    ${t.description && html`<p class="text">${t.description}</p>`}${t.changed && html`<p>Changed: ${t.changed}</p>`}${t.lastError && html`<p class="wrong">Last error: ${t.lastError}</p>`}
+    ${t.inputSchema && html`<h3>Input schema</h3><${Tree} value=${t.inputSchema} />`}`} />`;
+
+export const Streams = ({ data }) => html`<${Docs} data=${data} name="streams" label="Streams" empty="No stream of server-sent events." keyOf=${s => s.row + s.what + s.opened} rowClass=${s => s.problem ? 'failed' : s.open ? 'open' : 'ok'}
+  cols=${[
+    { head: 'opened', cls: 'time', cell: s => clock(s.opened) }, { head: '', cls: 'sign', cell: s => s.problem ? '✗' : s.open ? '…' : '·' }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
+    { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => took(s.quiet) },
+    { head: 'what became of it', cls: 'notes', cell: s => s.text }]}
+  more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => set({ row: s.row, detail: true, tab: 'events' })}>Its events</button>`} />`;
+
+export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" label="Secrets" empty="No secret was hidden." keyOf=${s => s.hash} rowClass=${s => s.servers.length > 1 ? 'cancelled' : 'ok'}
+  cols=${[
+    { head: 'hash', cls: 's', cell: s => s.hash }, { head: 'kind', cls: 's', cell: s => s.kind }, { head: 'times', cls: 'num', cell: s => s.times }, { head: 'where', cls: 'm', cell: s => s.places.join(', ') },
+    { head: 'servers', cls: 'notes', cell: s => (s.servers.length > 1 ? '⚠ also seen in: ' : '') + s.servers.join(', ') }]}
+  more=${s => html`<h2>${s.kind}</h2><p>${many(s.times, 'time')}, in ${s.places.join(', ')}, to ${s.servers.join(' and ')}.</p><button onClick=${() => onlyLike('secret:' + quote(s.hash))}>Where it was</button>`} />`;
+
+// Time draws lanes; the window is from and to in milliseconds.
+export function Time({ data }) {
+  const list = S.conversations.filter(c => !S.talk || c.id === S.talk);
+  const first = Math.min(...list.map(c => Date.parse(c.began))), last = Math.max(...list.map(c => c.live ? Date.now() : Date.parse(c.last)));
+  const whole = isFinite(first) ? [first, Math.max(last, first + 50) + 1] : [Date.now() - 60000, Date.now()];
+  const [zoom, setZoom] = useState(null);
+  const [a, b] = zoom || whole, box = useRef(), iso = t => new Date(t).toISOString();
+  const lanes = useDocs(data, 'lanes', { ...query(), ...(zoom ? { from: iso(a), to: iso(b) } : {}) }) || [];
+  const change = (factor, middle = 0.5) => {
+    const width = Math.min(whole[1] - whole[0], Math.max(2, (b - a) * factor)), at = a + (b - a) * middle, from = Math.max(whole[0], Math.min(whole[1] - width, at - width * middle));
+    setZoom(width >= whole[1] - whole[0] ? null : [from, from + width]);
+  };
+  const pan = part => setZoom(zoom && (d => [a + d, b + d])(Math.max(whole[0] - a, Math.min(whole[1] - b, (b - a) * part))));
+  const bars = lanes.flatMap(l => l.bars).sort((x, y) => Date.parse(x.from) - Date.parse(y.from)), at = bars.findIndex(x => x.key === S.row);
+  const go = i => bars.length && set({ row: bars[Math.max(0, Math.min(bars.length - 1, i))].key, picked: null });
+  useEffect(() => { nav.list = { move: d => go(at < 0 ? (d > 0 ? 0 : bars.length - 1) : at + d), to: end => go(end ? bars.length : 0), zoom: change, find: (d, test) => { for (let i = at + d; i >= 0 && i < bars.length; i += d) if (bars[i].channel !== 'ok') return go(i); } }; });
+  useEffect(() => {
+    const wheel = e => {
+      e.preventDefault();
+      const r = box.current.getBoundingClientRect();
+      wheel.change(e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY) ? null : e.deltaY < 0 ? 0.8 : 1.25, (e.clientX - r.left) / r.width, e);
+    };
+    box.current.addEventListener('wheel', wheel, { passive: false });
+    box.current.wheel = wheel;
+    return () => { nav.list = null; };
+  }, []);
+  useEffect(() => { box.current.wheel.change = (f, m, e) => f ? change(f, m) : pan((e.deltaX || e.deltaY) / 1000); });
+  const pos = t => `${Math.max(-1, Math.min(101, (Date.parse(t) - a) / (b - a) * 100))}%`, wide = x => `${Math.max(0.25, Math.min(102, Date.parse(x.to) - Date.parse(x.from) > 0 ? (Math.min(b, Date.parse(x.to)) - Math.max(a, Date.parse(x.from))) / (b - a) * 100 : 0))}%`;
+  const marks = [0, 0.2, 0.4, 0.6, 0.8].map(x => a + (b - a) * x);
+  return html`<div class="times">
+    <div class="buttons"><button onClick=${() => change(0.6)}>Zoom in (+)</button><button onClick=${() => change(1 / 0.6)}>Zoom out (-)</button><button onClick=${() => pan(-0.3)} aria-label="Earlier">◀</button><button onClick=${() => pan(0.3)} aria-label="Later">▶</button>
+      <button onClick=${() => setZoom(null)}>All</button><span class="dim">${clock(a, true)} to ${clock(b, true)}, ${took((b - a) / 1000)}</span></div>
+    <div class="axis" aria-hidden="true"><svg>${marks.map((t, i) => html`<text x=${i * 20 + '%'} y="12">${clock(t, b - a < 60000)}</text>`)}</svg></div>
+    <div class="lanes" ref=${box} tabindex="0" role="listbox" aria-label="Exchanges by time" aria-activedescendant=${at >= 0 ? 'on-time' : undefined}>
+      ${lanes.length ? lanes.slice(0, 60).map(l => {
+        const levels = Math.min(12, Math.max(0, ...l.bars.map(x => x.level)) + 1);
+        return html`<div class="lane" key=${l.talk} role="group" aria-label=${l.title}><h3>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h3>
+          <svg ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
+            const y = x.level * rowHeight, row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
+            let from = Date.parse(x.from);
+            return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row ? 'true' : 'false'} aria-label=${`${x.label}, ${toneWords[tone(row)]}`} class=${`span ${tone(row)} ${x.key === S.row ? 'on' : ''}`}
+              onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${took((Date.parse(x.to) - Date.parse(x.from)) / 1000)}</title>
+              <rect x=${pos(Math.max(a, Date.parse(x.from)) === a ? iso(a) : x.from)} y=${y + 2} width=${wide(x)} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
+              ${sum > 0 && (x.phases || []).filter(p => ['person', 'held', 'events'].includes(p.name)).map(p => {
+                from = Date.parse(x.from) + 1000 * (x.phases || []).slice(0, x.phases.indexOf(p)).reduce((n, q) => n + q.seconds, 0);
+                return html`<rect x=${pos(iso(from))} y=${y + 2} width=${p.seconds * 100000 / (b - a) + '%'} height="16" class="ph" fill=${`url(#p-${p.name})`} />`;
+              })}
+              <text x=${pos(Math.max(a, Date.parse(x.from)) === a ? iso(a) : x.from)} dx="4" y=${y + 14}>${signs[tone(row)] === '·' ? '' : signs[tone(row)] + ' '}${parseFloat(wide(x)) > 6 ? x.label.slice(0, Math.floor(parseFloat(wide(x)) * 1.4)) : ''}</text></g>`;
+          })}</svg></div>`;
+      }) : html`<p class="empty">Nothing in this time.</p>`}</div></div>`;
+}

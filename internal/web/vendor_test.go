@@ -1,0 +1,94 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shipped are the files of the page that are in the program.
+func shipped(t *testing.T) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := fs.WalkDir(os.DirFS("page"), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !slices.Contains([]string{".html", ".js", ".mjs", ".css", ".svg"}, path.Ext(name)) {
+			return err
+		}
+		files[name], err = os.ReadFile(path.Join("page", name))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestVendoredFilesAreThoseOfTheRegistry(t *testing.T) {
+	list, err := os.ReadFile("page/vendor/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for name, data := range shipped(t) {
+		name, ok := strings.CutPrefix(name, "vendor/")
+		if !ok {
+			continue
+		}
+		found++
+		if name == "hooks.mjs" {
+			data = bytes.Replace(data, []byte(`from"./preact.mjs"`), []byte(`from"preact"`), 1)
+		}
+		sum := sha256.Sum256(data)
+		if !strings.Contains(string(list), "| `"+name+"` |") || !strings.Contains(string(list), hex.EncodeToString(sum[:])) {
+			t.Errorf("%s has the hash %x, which vendor/README.md does not state", name, sum)
+		}
+	}
+	if found != 3 {
+		t.Errorf("there are %d vendored files, want 3", found)
+	}
+	for _, name := range []string{"preact.LICENSE", "htm.LICENSE"} {
+		if _, err := os.Stat("page/vendor/" + name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPageIsSmall(t *testing.T) {
+	var all, zipped, lines int
+	for name, data := range shipped(t) {
+		var b bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		_, _ = w.Write(data)
+		_ = w.Close()
+		all, zipped = all+len(data), zipped+b.Len()
+		if path.Ext(name) == ".js" {
+			lines += bytes.Count(data, []byte("\n"))
+		}
+	}
+	t.Logf("%d bytes, %d gzipped, %d lines of own JavaScript", all, zipped, lines)
+	if all > 90_000 || zipped > 30_000 || lines > 1_700 {
+		t.Errorf("the page has %d bytes (at most 90000), %d gzipped (30000), %d lines of JavaScript (1700)", all, zipped, lines)
+	}
+}
+
+// TestPageMakesNoMarkupOfText looks for what would let a text become markup, code or style.
+func TestPageMakesNoMarkupOfText(t *testing.T) {
+	for name, data := range shipped(t) {
+		if strings.HasPrefix(name, "vendor/") || name == "icon.svg" {
+			continue
+		}
+		for _, banned := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "createContextualFragment", "eval(", "Function(", "style=", "javascript:",
+			"srcdoc", "<iframe", "<object", "<embed", "import(", "createPolicy", "localStorage", "@import", "url(http", "src=\"http", "href=\"http"} {
+			if strings.Contains(string(data), banned) {
+				t.Errorf("%s has %q", name, banned)
+			}
+		}
+	}
+}
