@@ -10,10 +10,9 @@ export const useData = d => { data = d; };
 const post = (name, body) => data.post('do/' + name, body);
 const failed = x => tone(x.row || x) === 'failed' || (x.row || x).findings > 0;
 const query = () => ({ filter: S.filter, talk: S.talk, only: S.only ? S.only.split(',') : undefined, sort: S.sort });
-const focus = id => requestAnimationFrame(() => { const e = document.getElementById(id); if (e) e.focus(); });
+const focus = (id, tries = 60) => requestAnimationFrame(() => { const e = document.getElementById(id); if (e) e.focus(); else if (tries) focus(id, tries - 1); });
 export const allOf = (filter, word) => filter.split(/\s+/).includes(word) ? filter.split(/\s+/).filter(w => w !== word).join(' ') : `${filter} ${word}`.trim();
-export const typeFilter = typed => set({ typed, row: '' });
-export const onlyLike = word => set({ typed: `${S.typed} ${word}`.trim(), view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'table', dialog: null });
+export const onlyLike = word => set({ filter: `${S.filter} ${word}`.trim(), view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'table', dialog: null });
 const row = () => !!S.row;
 const some = list => () => S[list].length > 0;
 const power = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
@@ -29,7 +28,7 @@ export const actions = [
   { key: 'Enter', name: 'Open the detail', when: row, run: () => { set({ detail: true }); focus('panel'); } },
   { key: 'Escape', name: 'Close, go back', run: () => set(S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
-  { key: 'c', name: 'Clear: show everything', run: () => set({ typed: '', only: '', talk: '' }) },
+  { key: 'c', name: 'Clear: show everything', run: () => set({ filter: '', only: '', talk: '' }) },
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => row() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
   { key: 'f', name: 'Only like this…', when: row, run: () => withRow(r => openMenu('filter', r)), bar: true },
   { key: 'F', name: 'Not like this…', when: row, run: () => withRow(r => openMenu('not', r)), bar: true },
@@ -143,9 +142,9 @@ function Palette() {
   const enter = e => {
     if (e.key !== 'Enter') return;
     e.preventDefault();
-    if (list.length) go(list[0]); else set({ dialog: null, typed: text.replace(/^filter\s+/, '') });
+    if (list.length) go(list[0]); else set({ dialog: null, filter: text.replace(/^filter\s+/, '') });
   };
-  return html`<${Dialog} title="Keys and actions"><input class="full" autofocus aria-label="Action, or a filter" placeholder="Action, or a filter" value=${text} onInput=${e => setText(e.target.value)} onKeyDown=${enter} />
+  return html`<${Dialog} title="Keys and actions"><input class="full" aria-label="Action, or a filter" placeholder="Action, or a filter" value=${text} onInput=${e => setText(e.target.value)} onKeyDown=${enter} />
     <div class="menu keys">${list.map(a => html`<button aria-disabled=${why(a) ? 'true' : undefined} onClick=${() => go(a)}><kbd>${a.key}</kbd> ${nameOf(a)} <span class="dim">${why(a)}</span></button>`)}
     ${!list.length && html`<p class="dim">Enter shows what fits <code>${text}</code>.</p>`}</div><//>`;
 }
@@ -183,14 +182,14 @@ function EditCall({ dialog: { kind, key, tool: given, row: r } }) {
 
 function Note({ row: r }) {
   const [text, setText] = useState(r.note || '');
-  return html`<${Dialog} title=${'Note on ' + r.key}><textarea class="full" rows="4" autofocus aria-label="Note" value=${text} onInput=${e => setText(e.target.value)}></textarea>
+  return html`<${Dialog} title=${'Note on ' + r.key}><textarea class="full" rows="4" aria-label="Note" value=${text} onInput=${e => setText(e.target.value)}></textarea>
     <div class="buttons end"><button class="main" onClick=${() => { set({ dialog: null }); mark(r, true, text); }}>Keep</button></div><//>`;
 }
 
 function Intercept() {
   const [filter, setFilter] = useState(S.filter);
   return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most 10 minutes. Empty is every message.</p>
-    <input class="full mono" autofocus aria-label="Filter of messages" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => e.key === 'Enter' && intercept(true, filter)} />
+    <input class="full mono" aria-label="Filter of messages" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => e.key === 'Enter' && intercept(true, filter)} />
     <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button class="main danger" onClick=${() => intercept(true, filter)}>Hold</button></div><//>`;
 }
 
@@ -214,7 +213,7 @@ function Export() {
     }
     set({ dialog: null, toast: `Saved ${f.name || f.done.file}.`, bad: false });
   }, fail);
-  return html`<${Dialog} title="Export what is shown"><fieldset><legend>As</legend>${exportForms.map(([id, name]) => html`<label class="check"><input type="radio" name="form" autofocus=${id === form} checked=${id === form} onChange=${() => setForm(id)} />${name}</label>`)}</fieldset>
+  return html`<${Dialog} title="Export what is shown"><fieldset><legend>As</legend>${exportForms.map(([id, name]) => html`<label class="check"><input type="radio" name="form" checked=${id === form} onChange=${() => setForm(id)} />${name}</label>`)}</fieldset>
     <label class="check"><input type="checkbox" checked=${marked} onChange=${x => setMarked(x.target.checked)} />Only marked exchanges</label>
     <div class="callout" role="status">${!seen ? 'Counting…' : seen.error ? html`<span class="wrong">${seen.error}</span>` : html`<p>${many(seen.rows, 'exchange')}. ${seen.hidden ? many(seen.hidden, 'secret') + ' hidden.' : 'No secret had to be hidden.'}</p>
       ${(seen.doubts || []).length > 0 && html`<p class="wrong">Still looks like a secret:</p><ul>${seen.doubts.slice(0, 20).map(w => html`<li><code>${w}</code></li>`)}</ul>`}`}</div>
@@ -245,7 +244,7 @@ export function Dialogs() {
     case 'compare': return html`<${Compare} />`;
     case 'report': return html`<${Dialog} wide title="Report"><${Markdown} text=${`${data.notes || ''}\n\n${data.report || ''}`} /><//>`;
     case 'text': return html`<${Dialog} title=${d.title}><pre>${d.text}</pre><//>`;
-    case 'confirm': return html`<${Dialog} title="Send it?"><p>${d.text}</p><div class="buttons end"><button autofocus onClick=${close}>Cancel</button><button class="main danger" onClick=${d.yes}>Send</button></div><//>`;
+    case 'confirm': return html`<${Dialog} title="Send it?"><p>${d.text}</p><div class="buttons end"><button onClick=${close}>Cancel</button><button class="main danger" onClick=${d.yes}>Send</button></div><//>`;
   }
 }
 

@@ -29,7 +29,7 @@ export function Detail({ data }) {
   return html`<header class="title"><h2><span class=${'tone ' + tone(r)}>${r.state === 'done' ? r.channel : r.state}</span> ${what(r)} <span class="dim">${r.key}, ${took(secondsOf(r, d.when))}</span></h2>
       <button aria-label="Close the detail" title="Esc" onClick=${() => set({ detail: false })}>✕</button></header>
     <${Actions} row=${r} detail=${d} />
-    <div class="tabs" role="tablist" aria-label="Detail" onKeyDown=${step}>${tabs.map(([id, name]) => html`<button role="tab" id=${'tab-' + id} aria-controls="panel" aria-selected=${id === tab ? 'true' : 'false'} tabindex=${id === tab ? 0 : -1}
+    <div class="tabs" role="tablist" aria-label="Detail" onKeyDown=${step}>${tabs.map(([id, name]) => html`<button role="tab" id=${'tab-' + id} aria-controls="panel" aria-selected=${id === tab} tabindex=${id === tab ? 0 : -1}
       onClick=${() => set({ tab: id })}>${name}${counts[id] ? html` <span class="dim">${counts[id]}</span>` : ''}</button>`)}</div>
     <div class="panel" id="panel" role="tabpanel" aria-labelledby=${'tab-' + tab} tabindex="0" key=${r.key + tab}>${panels[tab]({ d, r, data })}</div>`;
 }
@@ -68,7 +68,7 @@ function Body({ body, data, row, side, wrong, schema, draw }) {
   const marks = Object.fromEntries((wrong || []).map(w => [(side === 'params' ? '/params/arguments' : '/result/structuredContent') + w.pointer, w.text]));
   const more = () => data.body({ key: row, frame: body.frame }).then(all => setRest(all.slice(body.text.length)), fail);
   const pictures = data.inline ? null : { data, row, frame: body.frame };
-  return html`<div class="pick" role="group" aria-label="Show as">${forms.map(f => html`<button aria-pressed=${shown === f ? 'true' : 'false'} onClick=${() => setForm(f)}>${f}</button>`)}<span class="dim">${size(body.bytes)}${body.hex ? ', hex' : ''}</span>
+  return html`<div class="pick" role="group" aria-label="Show as">${forms.map(f => html`<button aria-pressed=${shown === f} onClick=${() => setForm(f)}>${f}</button>`)}<span class="dim">${size(body.bytes)}${body.hex ? ', hex' : ''}</span>
       ${body.cut && !rest && html`<button onClick=${more}>Read all of it</button>`}</div>
     ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ <code>${w.pointer || '/'}</code> ${w.text}</li>`)}</ul>`}
     ${shown === 'raw' ? html`<pre class="raw">${text.length > 400000 ? text.slice(0, 400000) + '…' : text}</pre>` : shown === 'schema' ? html`<${Tree} value=${schema} open=${5} />`
@@ -104,7 +104,7 @@ function Diff({ d, r, data }) {
   const choice = [d.before && ['the call before', d.before], r.again && ['the recorded original', r.again], S.marked && S.marked !== r.key && ['the marked row', S.marked]].filter(Boolean);
   const [other, setOther] = useState(choice.length ? choice[0][1] : '');
   const found = useDocs(data, other ? 'diff' : 'status', other ? { a: other, b: r.key } : {}, true);
-  return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other ? 'true' : 'false'} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
+  return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
       <label>or number <input size="8" value=${other} onChange=${e => setOther(e.target.value.trim())} /></label></p>
     ${found && found.request && other && [['Request', found.request], ['Answer', found.response]].map(([name, list]) => html`<h3>${name}</h3>${list.length ? html`<table class="diff"><thead><tr><th>where</th><th>in ${other}</th><th>in ${r.key}</th></tr></thead>
       <tbody>${list.slice(0, 300).map(c => html`<tr><td><code>${c.pointer || '/'}</code></td><td class="was">${short(c.was)}</td><td class="is">${short(c.is)}</td></tr>`)}</tbody></table>` : html`<p class="dim">The same.</p>`}`)}

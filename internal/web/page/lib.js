@@ -17,7 +17,7 @@ export const html = htm.bind((type, props, ...children) => {
 export const views = [['talk', 'Talk'], ['table', 'Table'], ['time', 'Time'], ['tools', 'Tools'], ['streams', 'Streams'], ['secrets', 'Secrets']];
 
 // S is the state; set changes it and draws once in the next frame.
-export const S = { view: 'talk', typed: '', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
+export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
   status: {}, seq: 0, conversations: [], questions: [], held: [], follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {} };
 let draw = () => {};
 export const onDraw = f => { draw = f; };
@@ -31,7 +31,7 @@ const inURL = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row:
 const usual = { view: 'talk', tab: 'summary' };
 export function saveURL() {
   const p = new URLSearchParams();
-  for (const [short, name] of Object.entries(inURL)) if (S[name] && S[name] !== usual[name]) p.set(short, S[name]);
+  for (const [short, name] of Object.entries(inURL)) if (S[name] && S[name] !== usual[name] && !(name === 'row' && S.follow)) p.set(short, S[name]);
   if (S.detail) p.set('d', 1);
   const hash = p.size ? '#' + p : '';
   if (hash !== location.hash) history.replaceState(null, '', location.pathname + location.search + hash);
@@ -40,10 +40,12 @@ export function loadURL() {
   const p = new URLSearchParams(location.hash.slice(1));
   const found = { detail: p.has('d') };
   for (const [short, name] of Object.entries(inURL)) found[name] = p.get(short) || usual[name] || '';
-  set({ ...found, typed: found.filter, follow: !found.row });
+  set({ ...found, follow: !found.row });
 }
 
-export const fail = e => e.name === 'AbortError' || set({ toast: e.message, bad: true });
+// fail shows an error: that of a filter stands at its column.
+export const fail = e => e.name === 'AbortError' || set(e.column ? { error: e } : { toast: e.message, bad: true });
+export const fine = () => S.error && set({ error: null });
 export const say = toast => set({ toast, bad: false });
 
 const two = n => String(n).padStart(2, '0');

@@ -12,18 +12,16 @@ import { useData, onKey, Button, Dialogs, Waiting, allOf, act } from './act.js';
 const shown = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
 const chips = ['is:open', 'is:error', 'is:cancelled', 'has:question', 'has:finding', 'dur:>1s'];
 
-// Filter is the filter line. What is typed counts once mcpc has read it without an error.
+// Filter is the filter line. Where mcpc cannot read it, the last good result stays.
 function Filter({ data }) {
   const [list, setList] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false);
   useEffect(() => {
     let left = false;
-    const typed = S.typed;
-    data.post('filter', { filter: typed }).then(() => left || set({ filter: typed, error: null }), e => left || set({ error: e }));
-    if (open) data.get('suggest', { filter: typed }).then(s => left || (setList(s.slice(0, 12)), setAt(-1)), () => setList([]));
+    if (open) data.get('suggest', { filter: S.filter }).then(s => left || (setList(s.slice(0, 12)), setAt(-1)), () => setList([]));
     return () => { left = true; };
-  }, [S.typed, open]);
+  }, [S.filter, open]);
   const take = s => {
-    set({ typed: S.typed.replace(/\S*$/, '') + s.text });
+    set({ filter: S.filter.replace(/\S*$/, '') + s.text });
     setAt(-1);
   };
   const keys = e => {
@@ -32,16 +30,16 @@ function Filter({ data }) {
     else if (e.key === 'Tab' && at >= 0 || e.key === 'Enter' && at >= 0) { e.preventDefault(); take(list[at]); }
     else if (e.key === 'Enter') { setOpen(false); e.target.blur(); }
   };
-  const column = S.error && S.error.column ? S.error.column - 1 : -1, letters = [...S.typed];
+  const column = S.error && S.error.column ? S.error.column - 1 : -1, letters = [...S.filter];
   return html`<div class="filter"><div class="line">
       ${column >= 0 && html`<div class="under" aria-hidden="true">${letters.slice(0, column).join('')}<u>${letters.slice(column).join('').match(/^\S*/)[0] || ' '}</u></div>`}
-      <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length ? 'true' : 'false'} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${S.error ? 'true' : undefined} aria-describedby="filter-error"
-        aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words (all of the language needs mcpc)' : 'Filter: words, method:tools/call, is:error, dur:>1s  (/)'} value=${S.typed}
-        onInput=${e => set({ typed: e.target.value })} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
-      ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at ? 'true' : 'false'} onMouseDown=${e => { e.preventDefault(); take(s); }}>
+      <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length > 0} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${S.error ? 'true' : undefined} aria-describedby="filter-error"
+        aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words (all of the language needs mcpc)' : 'Filter: words, method:tools/call, is:error, dur:>1s  (/)'} value=${S.filter}
+        onInput=${e => set({ filter: e.target.value })} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
+      ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); take(s); }}>
         <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>
     <p id="filter-error" class="wrong" role="status">${S.error ? (column >= 0 ? `column ${column + 1}: ` : '') + S.error.message : ''}</p>
-    <div class="chips" role="group" aria-label="Quick filters">${chips.map(c => html`<button aria-pressed=${S.typed.split(/\s+/).includes(c) ? 'true' : 'false'} onClick=${() => set({ typed: allOf(S.typed, c) })}>${c}</button>`)}
+    <div class="chips" role="group" aria-label="Quick filters">${chips.map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: allOf(S.filter, c) })}>${c}</button>`)}
       ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}
       ${(S.view === 'talk' || S.view === 'table') && html`<span class="dim" role="status">${many(S.found || 0, 'exchange')}${S.pending ? `, ${many(S.pending, 'body', 'bodies')} still to search` : ''}</span>`}</div></div>`;
 }
@@ -82,7 +80,7 @@ class App extends Component {
     if (this.asked) { this.again = true; return; }
     this.asked = true;
     this.props.data.get('conversations').then(conversations => {
-      const first = !S.conversations.length && !location.hash && conversations.find(c => c.first);
+      const first = this.props.fresh && conversations.find(c => c.first);
       set({ conversations, ...(first && !this.chosen ? { talk: first.id } : {}) });
       this.chosen = true;
     }, fail).finally(() => setTimeout(() => {
@@ -102,7 +100,7 @@ class App extends Component {
       ${S.lost && html`<div class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div class="bar holding" role="status">Holding messages. Bytes are not forwarded as they come. <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
         <span class="counts">${status.file ? 'file' : html`<span class=${S.paused ? '' : 'live'}>●</span> ${S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
-          ${status.open ? html` <button class="count" onClick=${() => set({ typed: 'is:open' })}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => set({ typed: 'is:error' })}>✗ ${status.failed} failed</button>` : ''}
+          ${status.open ? html` <button class="count" onClick=${() => set({ filter: 'is:open' })}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => set({ filter: 'is:error' })}>✗ ${status.failed} failed</button>` : ''}
           ${status.questions ? html` <button class="count asking" onClick=${() => act('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${many(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${many(status.lost, 'frame')} lost</b>` : ''}</span>
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${many(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${many(status.held, 'message')} held` : ''}</span>
         <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${S.follow ? 'Following' : 'Follow'} />`}
@@ -121,9 +119,10 @@ try {
   const data = found ? inline(JSON.parse(found.textContent)) : await remote();
   useData(data);
   S.powers = data.powers;
+  const fresh = !location.hash;
   loadURL();
   app.replaceChildren();
-  render(html`<${App} data=${data} />`, app);
+  render(html`<${App} data=${data} fresh=${fresh} />`, app);
 } catch (e) {
   app.replaceChildren();
   render(html`<p class="boot">${e.message}</p>`, app);

@@ -143,7 +143,7 @@ export class List extends Component {
     queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.base && this.forceUpdate(), this.props.onLoad && this.props.onLoad(src))));
     const row = ([i, item, line, l, n]) => {
       const key = item ? src.keyOf(item) : '', on = item && key === sel;
-      return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on ? 'true' : 'false'}
+      return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on}
         class=${`row ${on ? 'on' : ''} ${l ? 'more' : 'lead'} ${l === n - 1 ? 'end' : ''} ${item && rowClass ? rowClass(item, line) : ''}`}
         onClick=${() => item && (this.select(i), this.props.onUser && this.props.onUser(false))} onDblClick=${() => item && onOpen && onOpen(key)}
         onContextMenu=${e => { if (item && onMenu) { e.preventDefault(); this.select(i); onMenu(item); } }}>
@@ -174,7 +174,7 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
   if (!n) return html`<div class="leaf">${label}${a + b}${end}${note}</div>`;
   const at = i => list ? i : names[i];
   return html`<div class=${'node' + (note ? ' bad' : '')}>
-    <button class="plain fold" aria-expanded=${shown ? 'true' : 'false'} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
+    <button class="plain fold" aria-expanded=${shown} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
       shown ? '' : html`<button class="plain dim" tabindex="-1" onClick=${() => setShown(true)}> ${list ? n : names.slice(0, 4).join(', ') + (n > 4 ? ', …' : '')} </button>${b}${end}`}${note}
     ${shown && html`<div class="in">${Array.from({ length: Math.min(n, count) }, (_, i) => html`<${Tree} key=${at(i)} value=${value[at(i)]} name=${at(i)} wrong=${wrong} open=${open - 1}
       path=${`${path}/${String(at(i)).replaceAll('~', '~0').replaceAll('/', '~1')}`} last=${i === n - 1} pictures=${pictures} />`)}
@@ -236,7 +236,7 @@ export function Form({ schema, text, onText, label }) {
     onText(JSON.stringify(next, null, 2));
   };
   return html`<div class="form">
-    ${fields.length > 0 && html`<div class="pick" role="group" aria-label="Input as">${['Fields', 'JSON'].map((t, i) => html`<button aria-pressed=${raw === !!i ? 'true' : 'false'} onClick=${() => setRaw(!!i)}>${t}</button>`)}</div>`}
+    ${fields.length > 0 && html`<div class="pick" role="group" aria-label="Input as">${['Fields', 'JSON'].map((t, i) => html`<button aria-pressed=${raw === !!i} onClick=${() => setRaw(!!i)}>${t}</button>`)}</div>`}
     ${raw || !object ? html`<textarea class="json" aria-label=${label + ', JSON'} spellcheck=${false} rows=${Math.min(16, Math.max(4, text.split('\n').length + 1))} value=${text} onInput=${e => onText(e.target.value)}></textarea>`
       : fields.map(([name, s]) => html`<${Field} key=${name} name=${name} schema=${s} must=${(schema.required || []).includes(name)} value=${object[name]} put=${v => put(name, v)} />`)}
     ${error && html`<p class="wrong" role="alert">Not JSON: ${error}</p>`}</div>`;
@@ -275,13 +275,15 @@ function Field({ name, schema, must, value, put }) {
 
 // Dialog is modal: the browser keeps the focus inside, and Esc closes.
 export function Dialog({ title, children, wide, onClose = () => set({ dialog: null }) }) {
-  const ref = useRef();
+  const ref = useRef(), here = useRef(true);
   useEffect(() => {
     const d = ref.current;
     if (!d.open) d.showModal();
-    return () => d.open && d.close();
+    const first = d.querySelector('.content :is(input, select, textarea, button)');
+    if (first) first.focus();
+    return () => { here.current = false; d.close(); };
   }, []);
-  return html`<dialog ref=${ref} class=${wide ? 'wide' : ''} aria-label=${title} onClose=${onClose} onClick=${e => e.target === ref.current && onClose()}>
+  return html`<dialog ref=${ref} class=${wide ? 'wide' : ''} aria-label=${title} onClose=${() => here.current && onClose()} onClick=${e => e.target === ref.current && onClose()}>
     <header><h2>${title}</h2><button aria-label="Close" onClick=${onClose}>✕</button></header><div class="content">${children}</div></dialog>`;
 }
 

@@ -1,6 +1,6 @@
 // The six views. Each shows what fits the filter.
 import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, fail, clock, took, size, many, secondsOf, quote, px, what } from './lib.js';
+import { html, S, set, fail, fine, clock, took, size, many, secondsOf, quote, px, what } from './lib.js';
 import { List, Source, Bar, Tree, nav, rowHeight, tone, signs, toneWords } from './ui.js';
 import { openMenu, onlyLike, tryTool } from './act.js';
 
@@ -22,7 +22,8 @@ function useSource(data, name, sort, keyOf, linesOf) {
     ref.current = { id, shown: ref.current.shown || src, next: src };
     src.need(0, 1, () => {
       if (ref.current.next !== src) return;
-      if (!src.error) ref.current.shown = src;
+      if (!src.error) { ref.current.shown = src; fine(); }
+      set({ found: src.total, pending: src.pending });
       again(n => n + 1);
     });
   }
@@ -102,7 +103,7 @@ export function useDocs(data, name, params, once) {
     last.current = id;
     timer.current = setTimeout(() => {
       timer.current = 0;
-      data.get(name, params).then(d => last.current === id && setDocs(d), fail);
+      data.get(name, params).then(d => { if (last.current === id) { setDocs(d); fine(); } }, fail);
     }, wait);
   }, [id, once ? 0 : S.seq]);
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -186,7 +187,7 @@ export function Time({ data }) {
           <svg ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
             const y = x.level * rowHeight, row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
             let from = Date.parse(x.from);
-            return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row ? 'true' : 'false'} aria-label=${`${x.label}, ${toneWords[tone(row)]}`} class=${`span ${tone(row)} ${x.key === S.row ? 'on' : ''}`}
+            return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[tone(row)]}`} class=${`span ${tone(row)} ${x.key === S.row ? 'on' : ''}`}
               onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${took((Date.parse(x.to) - Date.parse(x.from)) / 1000)}</title>
               <rect x=${pos(Math.max(a, Date.parse(x.from)) === a ? iso(a) : x.from)} y=${y + 2} width=${wide(x)} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
               ${sum > 0 && (x.phases || []).filter(p => ['person', 'held', 'events'].includes(p.name)).map(p => {
