@@ -1,0 +1,234 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/panel"
+)
+
+// acting is what waits for the user, and the form that answers it.
+type acting struct {
+	powers    view.Powers
+	questions []view.Question
+	held      []view.Held
+	sel       int // of held
+	form      *panel.Form
+	asked     view.Question // what form answers; its ID is "" for a tool
+	tool      *view.Tool    // what form calls
+	gone      bool          // asked does not wait any more
+	marked    string        // the key of the exchange that was marked last
+}
+
+// question is the first question that waits, nil where there is none.
+func (a *acting) question() *view.Question {
+	if len(a.questions) == 0 {
+		return nil
+	}
+	return &a.questions[0]
+}
+
+// askWaiting asks the Actor what waits for the user.
+func (m *model) askWaiting() tea.Cmd {
+	actor := m.opt.Actor
+	if actor == nil {
+		return nil
+	}
+	return m.ask.refresh(askWaiting, func(context.Context) func(*model) tea.Cmd {
+		questions, held := actor.Questions(), actor.Held()
+		return func(m *model) tea.Cmd { tookWaiting(m, questions, held); return nil }
+	})
+}
+
+// tookWaiting takes what waits. A form whose question is gone stays, without its buttons' power:
+// keys that were meant for it must not reach the list.
+func tookWaiting(m *model, questions []view.Question, held []view.Held) {
+	a := &m.act
+	id := ""
+	if a.sel < len(a.held) {
+		id = a.held[a.sel].ID
+	}
+	a.questions, a.held = questions, held
+	moved := id != ""
+	for i := range held {
+		if held[i].ID == id {
+			a.sel, moved = i, false
+		}
+	}
+	if a.sel = max(0, min(a.sel, len(held)-1)); moved && m.focus == paneHeld {
+		m.focus = paneMain // another message is selected than the one that the user saw
+	}
+	if a.form == nil || a.asked.ID == "" {
+		return
+	}
+	a.gone = true
+	for _, q := range questions {
+		a.gone = a.gone && q.ID != a.asked.ID
+	}
+}
+
+// answerNext opens the form of the question that waits, of the selected exchange first.
+func answerNext(m *model) tea.Cmd {
+	a := &m.act
+	if a.form != nil {
+		m.focus = paneForm
+		return nil
+	}
+	q := a.question()
+	if q == nil {
+		return m.say("no server asks anything now")
+	}
+	key := ""
+	if it := m.list().selected(); it != nil {
+		key = it.key
+	}
+	for i := range a.questions {
+		if a.questions[i].Row == key {
+			q = &a.questions[i]
+		}
+	}
+	a.asked, a.tool, a.gone, a.form = *q, nil, false, questionForm(q)
+	m.focus = paneForm
+	return nil
+}
+
+// questionForm is the form of a question. A page is never opened: its address is shown.
+func questionForm(q *view.Question) *panel.Form {
+	schema := q.Schema
+	text := q.Message
+	switch {
+	case q.URL != "":
+		schema = nil
+		host := q.URL
+		if u, err := url.Parse(q.URL); err == nil && u.Host != "" {
+			host = u.Host
+		}
+		text += "\nasks to open a page of " + host + ", which mcpc does not open:\n" + q.URL
+	case len(schema) == 0 && q.Method != "elicitation/create":
+		text += "\n" + string(q.Params)
+		schema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"object","title":"result","description":"the result to send"}}}`)
+	}
+	f := panel.NewForm(schema, nil, "Accept", "Decline", "Cancel")
+	f.Title, f.Text = q.Server+" asks: "+q.Method, text
+	return f
+}
+
+// formKey takes a key for the form.
+func formKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+	a := &m.act
+	if k.String() == "esc" {
+		m.focus = paneMain
+		if a.gone || a.tool != nil {
+			a.form, a.tool = nil, nil
+		}
+		return nil
+	}
+	if a.form == nil || a.gone {
+		return nil
+	}
+	button := a.form.Key(k.String(), k.Text)
+	switch {
+	case button == "":
+		return nil
+	case a.tool != nil:
+		return callTool(m, button)
+	}
+	answer := view.Answer{Action: map[string]string{"Accept": "accept", "Decline": "decline", "Cancel": "cancel"}[button]}
+	if answer.Action == "accept" && a.asked.URL == "" {
+		content, ok := a.form.Content()
+		if !ok {
+			return nil
+		}
+		answer.Content = content
+		if a.asked.Method != "elicitation/create" {
+			answer.Content = member(content, "result")
+		}
+	}
+	id := a.asked.ID
+	a.form, m.focus = nil, paneMain
+	return do(m, button+": sent", func(ctx context.Context, actor view.Actor) error { return actor.Answer(ctx, id, answer) })
+}
+
+// do acts outside of the loop that draws, and says how it ended.
+func do(m *model, done string, deed func(context.Context, view.Actor) error) tea.Cmd {
+	actor := m.opt.Actor
+	if actor == nil {
+		return m.say("this view only reads")
+	}
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+		err := deed(ctx, actor)
+		return func(m *model) tea.Cmd {
+			if err != nil {
+				return tea.Batch(m.fail(err), m.reload())
+			}
+			m.say(done)
+			return m.reload()
+		}
+	})
+}
+
+// drawForm draws the form below the talk, which stays readable.
+func drawForm(m *model, w, h int) (lines []drawn) {
+	a := &m.act
+	if a.form == nil || h < 3 {
+		return nil
+	}
+	head := cells.Line{cells.Text(paint.Faint, "── ")}
+	switch {
+	case a.gone:
+		head = append(head, cells.Text(paint.Warn, "not asked any more: Esc closes "))
+	case !a.asked.Until.IsZero() && a.tool == nil:
+		head = append(head, cells.Text(paint.Warn, timer(a.asked.Until.Sub(m.opt.Now()))+" left "))
+	}
+	head = append(head, cells.Rule(w))
+	lines = append(lines, drawn{line: head.To(w)})
+	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {
+		lines = append(lines, drawn{line: append(cells.Line{cells.Blank(1)}, l...)})
+	}
+	return lines
+}
+
+// alarmLines is how many lines the bar of held messages and questions takes.
+func (m *model) alarmLines() int { return len(m.alarms()) }
+
+// alarms are the bar over everything: messages that are held, each on a line, and questions.
+func (m *model) alarms() (lines []cells.Line) {
+	a := &m.act
+	if m.status.Intercept || len(a.held) > 0 {
+		text := " ‖ holding " + counted(len(a.held), "message", "messages") + "   Tab select · Enter let go · e edit · d drop · I stop"
+		lines = append(lines, cells.Line{cells.Fit(paint.Alarm, text, m.w)})
+		for i := range min(len(a.held), max(1, m.h/6)) {
+			lines = append(lines, heldLine(m, i))
+		}
+	}
+	if q := a.question(); q != nil && a.form == nil {
+		text := " ? " + q.Server + " asks you: " + q.Message + "   a answer"
+		lines = append(lines, cells.Line{cells.Fit(paint.Alarm, text, m.w)})
+	}
+	return lines
+}
+
+func heldLine(m *model, i int) cells.Line {
+	from := max(0, min(m.act.sel, len(m.act.held)-max(1, m.h/6)))
+	h := &m.act.held[min(from+i, len(m.act.held)-1)]
+	sign := "▶ "
+	if h.Dir == "received" {
+		sign = "◀ "
+	}
+	role, mark := paint.Bad, "   "
+	if m.focus == paneHeld && from+i == m.act.sel {
+		role, mark = paint.Cursor, " › "
+	}
+	left := mark + sign + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
+	right := ""
+	if !h.Until.IsZero() {
+		right = timer(h.Until.Sub(m.opt.Now())) + " left "
+	}
+	return cells.Line{cells.Fit(role, left, m.w-12), cells.Right(role, right, 12)}
+}

@@ -1,0 +1,127 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/live/view"
+)
+
+// An actor is a view.Actor that writes down what it is asked to do.
+type actor struct {
+	mu        sync.Mutex
+	did       []string
+	questions []view.Question
+	held      []view.Held
+	confirm   string
+}
+
+func newActor() *actor { return &actor{} }
+
+func (a *actor) note(words ...string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.did = append(a.did, strings.Join(words, " "))
+}
+
+func (a *actor) done() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return strings.Join(a.did, "\n")
+}
+
+func (a *actor) Powers() view.Powers {
+	return view.Powers{Resend: true, Call: true, Intercept: true, Mark: true, Export: true, Files: true}
+}
+
+func (a *actor) Questions() []view.Question {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.questions
+}
+
+func (a *actor) Answer(_ context.Context, id string, an view.Answer) error {
+	a.note("answer", id, an.Action, string(an.Content))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.questions = nil
+	return nil
+}
+
+func (a *actor) Held() []view.Held {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
+}
+
+func (a *actor) Intercept(_ context.Context, on bool, filter string) error {
+	if on {
+		a.note("intercept", filter)
+	} else {
+		a.note("intercept off")
+	}
+	return nil
+}
+
+func (a *actor) Release(_ context.Context, id, text string) error {
+	a.note("release", id, text)
+	return nil
+}
+
+func (a *actor) Drop(_ context.Context, id string) error { a.note("drop", id); return nil }
+
+func (a *actor) Reveal(context.Context, string) (string, error) {
+	return `{"method":"tools/call","token":"s3cret"}`, nil
+}
+
+func (a *actor) Resend(_ context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
+	if a.confirm != "" && !confirmed {
+		return view.Sent{Confirm: a.confirm}, nil
+	}
+	a.note("resend", key, string(message))
+	return view.Sent{Key: "42.4", Channel: "ok", Text: "done"}, nil
+}
+
+func (a *actor) Call(_ context.Context, c view.Call) (view.Sent, error) {
+	a.note("call", c.Target, c.Tool, string(c.Arguments))
+	return view.Sent{Key: "42.4", Channel: "ok"}, nil
+}
+
+func (a *actor) Mark(key string, mark bool, text string) error {
+	if mark {
+		a.note("mark", key, text)
+	} else {
+		a.note("unmark", key, text)
+	}
+	return nil
+}
+
+func (a *actor) Copy(_ context.Context, key, form string) (string, error) {
+	if form == "request" {
+		return `{"q":1}`, nil
+	}
+	return form + " of " + key, nil
+}
+
+func (a *actor) Preview(context.Context, view.Export) (view.Exported, error) {
+	return view.Exported{Rows: 7, Hidden: 3, Doubts: []string{"hunter2 in 42.4"}}, nil
+}
+
+func (a *actor) Export(_ context.Context, e view.Export) (view.Exported, error) {
+	a.note("export", e.Form, e.Filter)
+	return view.Exported{Rows: 7, Hidden: 3, File: "github.mcpcz"}, nil
+}
+
+// asks is a question with a form.
+func asks() view.Question {
+	return view.Question{ID: "q1", Row: "42.3", Server: "github", Method: "elicitation/create", Message: "Which repository?", Since: clockStart, Until: clockStart.Add(5 * time.Minute),
+		Schema: json.RawMessage(`{"type":"object","required":["repo"],"properties":{"repo":{"type":"string","title":"Repository","minLength":2},"private":{"type":"boolean","default":true},
+			"kind":{"type":"string","enum":["bug","idea"],"default":"idea"},"labels":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1}}}`)}
+}
+
+func heldMessage(id string) view.Held {
+	return view.Held{ID: id, Row: "42.3", Client: "Claude Desktop", Server: "github", Dir: "sent", Method: "tools/call", Name: "delete_repo", Text: `{"repo":"mcpc"}`, Since: clockStart, Until: clockStart.Add(10 * time.Minute)}
+}

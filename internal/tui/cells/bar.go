@@ -1,0 +1,51 @@
+package cells
+
+import (
+	"strings"
+
+	"mcpc/internal/tui/paint"
+)
+
+// marks are the patterns of the phases of a waterfall: they differ without colours too.
+var marks = map[string]struct {
+	mark string
+	role paint.Role
+}{
+	"connect": {"·", paint.Faint}, "tls": {"·", paint.Faint}, "wait": {"▒", paint.Accent}, "first": {"▓", paint.Accent},
+	"events": {"█", paint.Accent}, "read": {"█", paint.Accent}, "person": {"?", paint.Warn}, "held": {"‖", paint.Bad},
+}
+
+// A Part is a piece of a bar: a phase, and how many units it takes.
+type Part struct {
+	Name string
+	Size float64
+}
+
+// Mark is the pattern of a phase.
+func Mark(phase string) Span {
+	m, ok := marks[phase]
+	if !ok {
+		return Span{"█", paint.Accent}
+	}
+	return Span{m.mark, m.role}
+}
+
+// Bar draws parts in width columns, where all of it stands for whole units.
+func Bar(parts []Part, whole float64, width int) (line Line) {
+	if whole <= 0 || width <= 0 {
+		return Line{Blank(width)}
+	}
+	at, used := 0.0, 0
+	for _, p := range parts {
+		at += p.Size
+		to := min(int(at/whole*float64(width)+0.5), width)
+		if n := to - used; n > 0 {
+			m := Mark(p.Name)
+			line, used = append(line, Span{strings.Repeat(m.text, n), m.role}), to
+		}
+	}
+	if used == 0 {
+		line, used = append(line, Span{"▏", paint.Accent}), 1
+	}
+	return append(line, Blank(width-used))
+}

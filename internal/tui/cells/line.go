@@ -1,0 +1,156 @@
+// Package cells makes lines of a fixed width for a terminal. A Span can only be made by
+// functions that sanitize its text, so that no line holds a control character.
+package cells
+
+import (
+	"strings"
+
+	"mcpc/internal/render/term"
+	"mcpc/internal/tui/paint"
+)
+
+// A Span is sanitized text of one role.
+type Span struct {
+	text string
+	role paint.Role
+}
+
+// A Line is what stands in one line of the screen, or of a part of it.
+type Line []Span
+
+// Text sanitizes a text and makes a Span of it.
+func Text(r paint.Role, text string) Span { return Span{term.Line(text), r} }
+
+// Of is a Line of one Span.
+func Of(r paint.Role, text string) Line { return Line{Text(r, text)} }
+
+// Blank is a Span of n blanks.
+func Blank(n int) Span { return Span{text: strings.Repeat(" ", max(n, 0))} }
+
+// Rule is a horizontal line of n columns.
+func Rule(n int) Span { return Span{strings.Repeat("─", max(n, 0)), paint.Faint} }
+
+// Fit is a text in exactly width columns: cut with a mark, or filled.
+func Fit(r paint.Role, text string, width int) Span {
+	return Span{fit(term.Line(text), width), r}
+}
+
+// Right is Fit with the text at the right.
+func Right(r paint.Role, text string, width int) Span {
+	text = term.Line(text)
+	if w := term.Width(text); w < width {
+		return Span{strings.Repeat(" ", width-w) + text, r}
+	}
+	return Span{fit(text, width), r}
+}
+
+func fit(text string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	if term.Width(text) > width {
+		text = term.Truncate(text, width-1) + "…"
+	}
+	return term.Pad(text, width)
+}
+
+// Width is how many columns a line takes.
+func (l Line) Width() (n int) {
+	for _, s := range l {
+		n += term.Width(s.text)
+	}
+	return n
+}
+
+// String is the text of a line without styles.
+func (l Line) String() string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
+// Role returns a line with all of it in another role.
+func (l Line) Role(r paint.Role) Line {
+	out := make(Line, len(l))
+	for i, s := range l {
+		out[i] = Span{s.text, r}
+	}
+	return out
+}
+
+// To makes a line exactly width columns wide.
+func (l Line) To(width int) Line {
+	used := 0
+	for i, s := range l {
+		w := term.Width(s.text)
+		if used+w > width {
+			cut := append(Line{}, l[:i]...)
+			return append(cut, Span{fit(s.text, width-used), s.role})
+		}
+		used += w
+	}
+	if used == width {
+		return l
+	}
+	return append(append(Line{}, l...), Blank(width-used))
+}
+
+// Between puts left and right at the ends of width columns; the right gives way.
+func Between(left, right Line, width int) Line {
+	l, r := left.Width(), right.Width()
+	if l+r+1 > width {
+		return left.To(width)
+	}
+	return append(append(append(Line{}, left...), Blank(width-l-r)), right...)
+}
+
+// Write appends a line with its styles.
+func (l Line) Write(b *strings.Builder, p paint.Palette, selected bool) {
+	for _, s := range l {
+		if s.text == "" {
+			continue
+		}
+		code := p.SGR(s.role, selected)
+		if code == "" {
+			b.WriteString(s.text)
+			continue
+		}
+		b.WriteString("\x1b[" + code + "m" + s.text + "\x1b[0m")
+	}
+}
+
+// Wrap breaks a text into lines of at most width columns; line ends in it stay, tabs are four
+// blanks.
+func Wrap(r paint.Role, text string, width int) (lines []Line) {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    ")
+	for part := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		part = term.Line(part)
+		for _, words := range term.WrapWords(part, max(width, 8)) {
+			lines = append(lines, hard(r, words, max(width, 8))...)
+		}
+		if part == "" {
+			lines = append(lines, Line{})
+		}
+	}
+	return lines
+}
+
+// hard breaks a word that is wider than a line.
+func hard(r paint.Role, text string, width int) (lines []Line) {
+	for term.Width(text) > width {
+		head := term.Truncate(text, width)
+		if head == "" {
+			break
+		}
+		lines, text = append(lines, Line{{head, r}}), text[len(head):]
+	}
+	return append(lines, Line{{text, r}})
+}
+
+// RightSpan is a Span at the right of width columns.
+func RightSpan(s Span, width int) Span { return Right(s.role, s.text, width) }
+
+// LeftSpan is a Span at the left of width columns.
+func LeftSpan(s Span, width int) Span { return Span{fit(s.text, width), s.role} }

@@ -1,0 +1,313 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/panel"
+)
+
+// deeds are the actions that do something, or change what is shown.
+func deeds() []action {
+	return []action{
+		{"answer", []string{"a"}, "answer what a server asks", answerNext},
+		{"intercept", []string{"i"}, "hold messages that a filter wants", intercept},
+		{"intercept-off", []string{"I"}, "hold nothing, let all go", func(m *model) tea.Cmd {
+			return do(m, "nothing is held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, false, "") })
+		}},
+		{"edit", []string{"e"}, "edit a held message and let it go", editHeld},
+		{"drop", []string{"d"}, "drop the held message that is selected", dropHeld},
+		{"reveal", []string{"v"}, "show a held message with its secrets", reveal},
+		{"resend", []string{"r"}, "send the request again", func(m *model) tea.Cmd { return resend(m, nil, false) }},
+		{"edit-resend", []string{"E"}, "edit the request and send it", editResend},
+		{"try", []string{"t"}, "call a tool by a form", tryTool},
+		{"copy", []string{"y"}, "copy: then a letter", copyMenu},
+		{"mark", []string{"m"}, "mark, or take the mark away", mark},
+		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd { return likeMenu(m, "") }},
+		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd { return likeMenu(m, "-") }},
+		{"sort", []string{"s"}, "sort: then the column", sortMenu},
+		{"only", []string{"o"}, "only this exchange, or all again", only},
+		{"export", []string{"x"}, "write what is shown to a file", exportMenu},
+		{"compare", []string{"D"}, "compare two conversations", compareMenu},
+		{"pause", []string{"p"}, "stop the screen; recording goes on", pause},
+		{"clear", []string{"c"}, "hide what came until now", clearView},
+		{"help", []string{"?", "f1"}, "all keys", helpMenu},
+		{"command", []string{":"}, "run an action by its name", commandLine},
+	}
+}
+
+// target is the exchange that the keys are about.
+func target(m *model) (key string, row *view.Row) {
+	if m.focus == paneDetail && m.detail.doc != nil {
+		return m.detail.key, &m.detail.doc.Row
+	}
+	it := m.list().selected()
+	switch {
+	case it == nil:
+		return "", nil
+	case m.view == viewTime:
+		return barKey(m.list()), nil
+	case m.view > viewTime:
+		return it.key, nil
+	}
+	return it.key, &it.row
+}
+
+func noTarget(m *model) tea.Cmd { return m.say("select an exchange first") }
+
+func mark(m *model) tea.Cmd {
+	key, row := target(m)
+	if key == "" || row == nil {
+		return noTarget(m)
+	}
+	on, note := !row.Mark, row.Note
+	text := "mark taken away"
+	if on {
+		m.act.marked, text = key, "marked; m takes it away, n writes a note"
+	}
+	return do(m, text, func(_ context.Context, a view.Actor) error { return a.Mark(key, on, note) })
+}
+
+func note(m *model) tea.Cmd {
+	key, row := target(m)
+	if key == "" || row == nil {
+		return noTarget(m)
+	}
+	return askLine(m, "note about "+title(row), row.Note, func(m *model, text string) tea.Cmd {
+		return do(m, "noted", func(_ context.Context, a view.Actor) error { return a.Mark(key, true, text) })
+	})
+}
+
+// quote writes a value for the filter language.
+func quote(value string) string {
+	if value == "" || strings.ContainsAny(value, " \t\n\"(),\\:<>=~") {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(value) + `"`
+	}
+	return value
+}
+
+// likeMenu offers filter terms from the exchange, and shows their text.
+func likeMenu(m *model, not string) tea.Cmd {
+	d := &menu{title: "add to the filter"}
+	add := func(key, field, value string) {
+		if value == "" {
+			return
+		}
+		term := not + field + quote(value)
+		d.choices = append(d.choices, choice{key, term, "", func(m *model) tea.Cmd {
+			return m.setFilter(toggleWord(m.query.line.Text(), term))
+		}})
+	}
+	_, row := target(m)
+	if row != nil {
+		add("m", "method:", row.Method)
+		add("n", "name:", row.Name)
+		add("h", "channel:", row.Channel)
+		add("s", "server:", row.Server)
+		add("c", "client:", row.Client)
+	}
+	if f := cursorFact(m); f != nil && f.value != "" && len(f.value) < 200 {
+		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.value)))
+	}
+	if it := m.list().selected(); it != nil {
+		switch doc := it.doc.(type) {
+		case *view.Tool:
+			add("n", "name:", doc.Name)
+			add("s", "server:", doc.Server)
+		case *view.Stream:
+			add("s", "server:", doc.Server)
+			add("c", "client:", doc.Client)
+		case *view.Secret:
+			add("s", "secret:", doc.Hash)
+		}
+	}
+	if len(d.choices) == 0 {
+		return noTarget(m)
+	}
+	m.dialog = d
+	return nil
+}
+
+// cursorFact is the line of the detail under the cursor.
+func cursorFact(m *model) *fact {
+	if m.focus != paneDetail || m.detail.sel >= len(m.detail.lines) {
+		return nil
+	}
+	return &m.detail.lines[m.detail.sel]
+}
+
+func sortMenu(m *model) tea.Cmd {
+	if m.view > viewTable {
+		return m.say("this view has its own order; 2 is the table")
+	}
+	d := &menu{title: "sort by"}
+	for _, s := range [][3]string{{"t", "time", "as they came"}, {"d", "-took", "slowest first"}, {"z", "-size", "largest first"}, {"f", "-first", "time to the first byte"},
+		{"n", "name", ""}, {"m", "method", ""}, {"h", "channel", ""}, {"s", "server", ""}, {"c", "client", ""}} {
+		d.choices = append(d.choices, choice{s[0], s[1], s[2], func(m *model) tea.Cmd {
+			l := m.list()
+			order := s[1]
+			if l.sort == order { // once more turns it around
+				if order = "-" + order; strings.HasPrefix(s[1], "-") {
+					order = s[1][1:]
+				}
+			}
+			l.sort = order
+			l.reset(order == "time")
+			return m.askList(true)
+		}})
+	}
+	m.dialog = d
+	return nil
+}
+
+func only(m *model) tea.Cmd {
+	if m.query.only != nil {
+		m.query.only = nil
+		return m.changeQuery()
+	}
+	key, _ := target(m)
+	if key == "" {
+		return noTarget(m)
+	}
+	m.query.only = []string{key}
+	return m.changeQuery()
+}
+
+func pause(m *model) tea.Cmd {
+	m.bar.paused = !m.bar.paused
+	if m.bar.paused {
+		return m.say("paused: recording goes on; p continues")
+	}
+	m.bar.waiting = false
+	return m.reload()
+}
+
+// clearView hides what came until now by a term of the filter, which can be taken away again.
+func clearView(m *model) tea.Cmd {
+	words := strings.Fields(m.query.line.Text())
+	kept := words[:0]
+	for _, w := range words {
+		if !strings.HasPrefix(w, "since:") {
+			kept = append(kept, w)
+		}
+	}
+	kept = append(kept, "since:"+m.opt.Now().Format("15:04:05"))
+	return m.setFilter(strings.Join(kept, " "))
+}
+
+func helpMenu(m *model) tea.Cmd {
+	in := panel.NewInput("")
+	d := &menu{title: "keys: type to search, Enter does it", search: &in}
+	for _, a := range actions() {
+		d.choices = append(d.choices, choice{strings.Join(a.keys, " "), a.help, ":" + a.name, a.run})
+	}
+	d.choices = append(d.choices, choice{"← →", "in the detail: the next tab", "", nil}, choice{"+ - 0", "in Time: zoom in, out, all", "", nil},
+		choice{"ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }})
+	m.dialog = d
+	return nil
+}
+
+func hasWords(text, words string) bool {
+	text = strings.ToLower(text)
+	for _, w := range strings.Fields(strings.ToLower(words)) {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// commandLine runs an action by its name, or by the start of it. filter TEXT sets the filter.
+func commandLine(m *model) tea.Cmd {
+	return askLine(m, "command: a name of the list of keys (?), or filter TEXT", "", func(m *model, text string) tea.Cmd {
+		name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+		if name == "" {
+			return nil
+		}
+		if name == "filter" {
+			return m.setFilter(rest)
+		}
+		var found []action
+		for _, a := range actions() {
+			if a.name == name {
+				return a.run(m)
+			}
+			if strings.HasPrefix(a.name, name) {
+				found = append(found, a)
+			}
+		}
+		if len(found) == 1 {
+			return found[0].run(m)
+		}
+		return m.say("no command " + name + ": ? lists them")
+	})
+}
+
+// compareMenu chooses the other conversation, and shows what differs.
+func compareMenu(m *model) tea.Cmd {
+	a := m.talks.current()
+	if a == nil {
+		return m.say("choose a conversation first: Esc, then Enter")
+	}
+	from := a.ID
+	d := &menu{title: "compare " + a.Client + " → " + a.Server + " (" + m.clock(a.Began) + ") with"}
+	for _, c := range m.talks.all {
+		if c.ID == from {
+			continue
+		}
+		d.choices = append(d.choices, choice{m.clock(c.Began), c.Client + " → " + c.Server, counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+			return compare(m, from, c.ID)
+		}})
+	}
+	if len(d.choices) == 0 {
+		return m.say("there is no other conversation to compare with")
+	}
+	m.dialog = d
+	return nil
+}
+
+func compare(m *model, a, b string) tea.Cmd {
+	d := &page{title: "comparing…"}
+	m.dialog = d
+	r, w := m.opt.Reader, max(m.w-4, 20)
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+		c, err := r.Compare(ctx, a, b)
+		return func(m *model) tea.Cmd {
+			if m.dialog != d {
+				return nil
+			}
+			if err != nil {
+				m.dialog = nil
+				return m.fail(err)
+			}
+			d.title, d.lines = c.A+"  →  "+c.B, comparison(&c, w)
+			return nil
+		}
+	})
+}
+
+func comparison(c *view.Comparison, w int) (lines []drawn) {
+	for _, part := range []struct {
+		name  string
+		lines []string
+	}{{"tools", c.Tools}, {"schemas", c.Schemas}, {"calls", c.Calls}, {"timing", c.Timing}} {
+		lines = append(lines, drawn{line: cells.Of(paint.Strong, " "+part.name)})
+		if len(part.lines) == 0 {
+			lines = append(lines, drawn{line: cells.Of(paint.Faint, "   the same")})
+		}
+		for _, text := range part.lines {
+			for _, l := range cells.Wrap(paint.Plain, text, w-3) {
+				lines = append(lines, drawn{line: append(cells.Line{cells.Blank(3)}, l...)})
+			}
+		}
+		lines = append(lines, drawn{})
+	}
+	return lines
+}

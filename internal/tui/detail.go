@@ -1,0 +1,213 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// The tabs of the detail.
+const (
+	tabSummary = iota
+	tabRequest
+	tabAnswer
+	tabEvents
+	tabWire
+	tabTime
+	tabFindings
+	tabDiff
+	tabCount
+)
+
+var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
+
+// A detail is one exchange.
+type detail struct {
+	key   string
+	doc   *view.Detail
+	err   error
+	tab   int
+	raw   bool // bytes in place of the tree
+	sel   int
+	top   int
+	folds map[string]bool
+	diff  diff
+	lines []fact // of the tab, as it was drawn last
+}
+
+// A diff is what differs between two exchanges.
+type diff struct {
+	with              string
+	request, response []view.Change
+	err               error
+}
+
+// A fact is a line of a tab; pointer and value are those of the JSON value in it.
+type fact struct {
+	line    cells.Line
+	pointer string
+	value   string
+	fold    bool // it can be folded
+}
+
+// openDetail shows an exchange.
+func openDetail(m *model, key string) tea.Cmd {
+	if key == "" {
+		return m.say("there is no exchange to show here")
+	}
+	m.focus = paneDetail
+	if m.detail.key != key {
+		tab, raw := m.detail.tab, m.detail.raw
+		m.detail = detail{key: key, tab: tab, raw: raw, folds: map[string]bool{}}
+		m.bar.hits = hits{}
+	}
+	return m.askDetail(true)
+}
+
+// askDetail asks for the exchange that is shown; anew is set where it is another one.
+func (m *model) askDetail(anew bool) tea.Cmd {
+	key, r := m.detail.key, m.opt.Reader
+	if key == "" || !anew && m.detail.doc != nil && m.detail.doc.Row.State == "done" {
+		return nil
+	}
+	ask := m.ask.refresh
+	if anew {
+		ask = m.ask.anew
+	}
+	marked := m.act.marked
+	return ask(askDetail, func(ctx context.Context) func(*model) tea.Cmd {
+		doc, err := r.Detail(ctx, key)
+		var d diff
+		if d.with = other(key, marked, &doc); err == nil && d.with != "" {
+			d.request, d.response, d.err = r.Diff(ctx, d.with, key)
+		}
+		return func(m *model) tea.Cmd {
+			if m.detail.key == key {
+				m.detail.doc, m.detail.err, m.detail.diff = &doc, err, d
+			}
+			return nil
+		}
+	})
+}
+
+// other is the exchange to compare with: the original of what was sent again, the one that the
+// user marked last, or the previous call of the same.
+func other(key, marked string, doc *view.Detail) string {
+	switch {
+	case doc.Row.Again != "":
+		return doc.Row.Again
+	case marked != "" && marked != key:
+		return marked
+	}
+	return doc.Before
+}
+
+// drawDetail draws the tabs and the lines of the one that is open.
+func drawDetail(m *model, w, h int) (lines []drawn) {
+	d := &m.detail
+	lines = append(lines, drawn{line: detailTabs(m, w)})
+	switch {
+	case d.err != nil:
+		d.lines = facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))
+	case d.doc == nil:
+		d.lines = []fact{{line: cells.Of(paint.Faint, " reading…")}}
+	default:
+		d.lines = tabLines(m, d, w)
+	}
+	if len(d.lines) == 0 {
+		d.lines = []fact{{line: cells.Of(paint.Faint, " "+emptyTab[d.tab])}}
+	}
+	h -= len(lines)
+	d.sel = max(0, min(d.sel, len(d.lines)-1))
+	d.top = max(0, min(d.top, d.sel, len(d.lines)-h))
+	if d.sel >= d.top+h {
+		d.top = d.sel - h + 1
+	}
+	for i := d.top; i < min(d.top+h, len(d.lines)); i++ {
+		line := append(cells.Line{cells.Blank(1)}, d.lines[i].line...)
+		lines = append(lines, drawn{line: line, selected: m.focus == paneDetail && i == d.sel})
+	}
+	return lines
+}
+
+var emptyTab = [tabCount]string{"nothing is known", "the request was not recorded", "no response yet", "no events", "no frames",
+	"no times", "no findings: no rule of mcpc check is broken here", "there is no earlier call of the same to compare with; mark one with m"}
+
+// detailTabs are the names of the tabs, as many as fit around the open one.
+func detailTabs(m *model, w int) (line cells.Line) {
+	d := &m.detail
+	name := func(i int) string {
+		text := tabNames[i]
+		if i == tabFindings && d.doc != nil && len(d.doc.Findings) > 0 {
+			text += " " + thousands(len(d.doc.Findings))
+		}
+		return " " + text + " "
+	}
+	from, used := 0, 0
+	for i := range d.tab + 1 {
+		used += len(name(i))
+	}
+	for ; used > w-2 && from < d.tab; from++ {
+		used -= len(name(from))
+	}
+	for i := from; i < tabCount; i++ {
+		role := paint.Faint
+		if i == d.tab {
+			if role = paint.Strong; m.focus == paneDetail {
+				role = paint.Cursor
+			}
+		}
+		line = append(line, cells.Text(role, name(i)))
+	}
+	return line
+}
+
+func facts(lines []cells.Line) (out []fact) {
+	for _, l := range lines {
+		out = append(out, fact{line: l})
+	}
+	return out
+}
+
+// detailKey takes a key that only the detail knows, and reports whether it was one.
+func detailKey(m *model, name string) bool {
+	d := &m.detail
+	switch name {
+	case "right", "l", "]":
+		d.tab, d.sel, d.top = (d.tab+1)%tabCount, 0, 0
+	case "left", "h", "[":
+		d.tab, d.sel, d.top = (d.tab+tabCount-1)%tabCount, 0, 0
+	case "space", "enter":
+		if d.sel < len(d.lines) && d.lines[d.sel].fold {
+			at := d.lines[d.sel].pointer
+			d.folds[at] = !d.folds[at]
+		}
+	case "v":
+		d.raw = !d.raw
+	default:
+		return false
+	}
+	return true
+}
+
+// hits are the lines of a tab that have a text: a search as in less.
+type hits struct{ text string }
+
+// find selects the next line that has the text.
+func find(m *model, step int) tea.Cmd {
+	d := &m.detail
+	want := strings.ToLower(m.bar.hits.text)
+	for i := 1; i <= len(d.lines); i++ {
+		n := (d.sel + step*i + len(d.lines)*2) % len(d.lines)
+		if strings.Contains(strings.ToLower(d.lines[n].line.String()), want) {
+			d.sel = n
+			return nil
+		}
+	}
+	return m.say("not found: " + m.bar.hits.text)
+}

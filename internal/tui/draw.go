@@ -1,0 +1,276 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/render/term"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// A drawn is a line of a part of the screen.
+type drawn struct {
+	line     cells.Line
+	selected bool
+	item     int // the number of the item of the list that it belongs to, from 1; 0 is none
+}
+
+// The widths from which the screen is divided.
+const (
+	wideFrom   = 100
+	besideFrom = 160 // the detail is drawn beside the list
+	belowFrom  = 30  // the height from which it is drawn below
+	talksWide  = 28
+)
+
+func (m *model) wide() bool { return m.w >= wideFrom }
+
+// A place is where the parts of the screen are: heights count lines.
+type place struct {
+	head             int // lines above the panes
+	body             int // lines of the panes
+	left             int // columns of the conversations, 0 where they are not shown
+	main, detail     int // columns, 0 where not shown
+	mainTall, detTop int // lines of the list, and the first line of a detail below it
+}
+
+func (m *model) place() (p place) {
+	p.head = 1
+	if m.h >= 16 || m.focus == paneFilter || m.query.line.Text() != "" {
+		p.head = 2
+	}
+	if m.h >= 20 {
+		p.head++
+	}
+	p.head += m.alarmLines()
+	p.body = max(0, m.h-p.head-1)
+	p.main, p.mainTall = m.w, p.body
+	if !m.wide() {
+		switch {
+		case m.detail.key != "" && m.focus == paneDetail:
+			p.main, p.detail = 0, m.w
+		case m.focus == paneTalks:
+			p.main, p.left = 0, m.w
+		}
+		return p
+	}
+	p.left = talksWide
+	p.main -= p.left + 1
+	switch {
+	case m.detail.key == "":
+	case m.w >= besideFrom:
+		p.detail = p.main * 9 / 20
+		p.main -= p.detail + 1
+	case m.h >= belowFrom:
+		p.detail, p.mainTall = p.main, p.body*2/5
+		p.detTop = p.mainTall + 1
+	default:
+		p.main, p.detail = 0, p.main
+	}
+	return p
+}
+
+// frame draws the whole screen as text.
+func (m *model) frame() string {
+	if m.w < 20 || m.h < 4 {
+		return "too small"
+	}
+	p := m.place()
+	rows := make([][]drawn, 0, m.h)
+	for _, l := range m.header(p) {
+		rows = append(rows, []drawn{{line: l.To(m.w)}})
+	}
+	switch {
+	case m.dialog != nil:
+		for _, d := range fill(m.dialog.draw(m, m.w, p.body), m.w, p.body) {
+			rows = append(rows, []drawn{d})
+		}
+	default:
+		rows = append(rows, m.panes(p)...)
+	}
+	rows = append(rows, []drawn{{line: m.footer().To(m.w)}})
+	var b strings.Builder
+	for i, row := range rows[:min(len(rows), m.h)] {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for _, d := range row {
+			d.line.Write(&b, m.pal, d.selected)
+		}
+	}
+	return b.String()
+}
+
+// fill makes a part of the screen exactly w columns wide and h lines high.
+func fill(lines []drawn, w, h int) []drawn {
+	for i := range lines {
+		lines[i].line = lines[i].line.To(w)
+	}
+	for len(lines) < h {
+		lines = append(lines, drawn{line: cells.Line{cells.Blank(w)}})
+	}
+	return lines[:h]
+}
+
+// panes draws what is between the head and the footer.
+func (m *model) panes(p place) (rows [][]drawn) {
+	rows = make([][]drawn, p.body)
+	add := func(part []drawn, from int, bar bool) {
+		for i, d := range part {
+			if bar {
+				rows[from+i] = append(rows[from+i], drawn{line: cells.Of(paint.Faint, "│")})
+			}
+			rows[from+i] = append(rows[from+i], d)
+		}
+	}
+	if p.left > 0 {
+		add(fill(drawTalks(m, p.left, p.body), p.left, p.body), 0, false)
+	}
+	if p.main > 0 {
+		tall := p.mainTall
+		form := drawForm(m, p.main, tall*3/5)
+		tall -= len(form)
+		add(append(fill(drawMain(m, p.main, tall), p.main, tall), fill(form, p.main, len(form))...), 0, p.left > 0)
+	}
+	switch {
+	case p.detail == 0:
+	case p.detTop > 0:
+		add([]drawn{{line: cells.Line{cells.Rule(p.detail)}}}, p.mainTall, true)
+		tall := p.body - p.detTop
+		add(fill(drawDetail(m, p.detail, tall), p.detail, tall), p.detTop, true)
+	default:
+		add(fill(drawDetail(m, p.detail, p.body), p.detail, p.body), 0, m.wide())
+	}
+	return rows
+}
+
+// header draws the views, the counts, the filter line and what waits for the user.
+func (m *model) header(p place) (lines []cells.Line) {
+	lines = append(lines, cells.Between(m.tabs(), m.counts(), m.w))
+	lines = append(lines, m.alarms()...)
+	if p.head-m.alarmLines() >= 2 {
+		lines = append(lines, drawFilter(m, m.w))
+	}
+	for len(lines) < p.head {
+		lines = append(lines, cells.Line{cells.Rule(m.w)})
+	}
+	return lines
+}
+
+func (m *model) tabs() (line cells.Line) {
+	for i, name := range viewNames {
+		text := " " + strconv.Itoa(i+1) + " "
+		if i == m.view || m.w >= 80 {
+			text += name + " "
+		}
+		role := paint.Faint
+		if i == m.view {
+			role = paint.Cursor
+		}
+		line = append(line, cells.Text(role, text))
+	}
+	return line
+}
+
+// counts says what there is: as much as fits, what matters most last.
+func (m *model) counts() (line cells.Line) {
+	s := m.status
+	add := func(r paint.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
+	switch {
+	case m.bar.paused && m.bar.waiting:
+		add(paint.Warn, "‖ paused, more came")
+	case m.bar.paused:
+		add(paint.Warn, "‖ paused")
+	case s.File:
+		add(paint.Faint, "file")
+	case s.Loading:
+		add(paint.Faint, "reading…")
+	default:
+		add(paint.Good, "● live")
+	}
+	short := m.w < wideFrom
+	count := func(r paint.Role, sign string, n int, text string) {
+		switch {
+		case n == 0:
+		case short:
+			add(r, sign+strconv.Itoa(n))
+		default:
+			add(r, sign+thousands(n)+" "+text)
+		}
+	}
+	if !short {
+		count(paint.Faint, "", s.Rows, "rows ")
+	}
+	count(paint.Accent, "…", s.Open, "open ")
+	count(paint.Bad, "!", s.Failed, "failed ")
+	count(paint.Warn, "?", len(m.act.questions), "asking you ")
+	count(paint.Bad, "-", s.Lost, "lost ")
+	return line
+}
+
+// footer is a message, or the keys that matter now.
+func (m *model) footer() cells.Line {
+	if m.bar.flash != "" {
+		role := paint.Strong
+		if m.bar.bad {
+			role = paint.Bad
+		}
+		return cells.Line{cells.Blank(1), cells.Text(role, m.bar.flash)}
+	}
+	line := cells.Line{cells.Blank(1)}
+	for _, hint := range m.hints() {
+		key, text, _ := strings.Cut(hint, " ")
+		next := cells.Line{cells.Text(paint.Strong, key), cells.Text(paint.Faint, " "+text+"  ")}
+		if line.Width()+next.Width() > m.w {
+			break
+		}
+		line = append(line, next...)
+	}
+	return line
+}
+
+// hints are the keys for the pane that has them.
+func (m *model) hints() []string {
+	switch {
+	case m.dialog != nil:
+		return []string{"Esc close", "Enter choose"}
+	case m.focus == paneFilter:
+		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
+	case m.focus == paneForm:
+		return []string{"Tab next", "Space choose", "Ctrl-S accept", "Esc back to the list, answers are kept"}
+	case m.focus == paneHeld:
+		return []string{"Enter let go", "e edit", "d drop", "v reveal", "a answer", "Esc back"}
+	case m.focus == paneTalks:
+		return []string{"Enter show", "/ filter", "D compare", "? keys", "q quit"}
+	case m.focus == paneDetail:
+		return []string{"←→ tabs", "/ search", "Space fold", "y copy", "r resend", "E edit", "Esc back", "? keys"}
+	}
+	switch m.view {
+	case viewTime:
+		return []string{"←→ calls", "+- zoom", "0 all", "Enter detail", "/ filter", "? keys", "q quit"}
+	case viewTools:
+		return []string{"Enter last call", "t try", "s sort", "/ filter", "? keys", "q quit"}
+	}
+	return []string{"Enter detail", "/ filter", "s sort", "f like this", "y copy", "x export", "G newest", "? keys", "q quit"}
+}
+
+// took is a duration for a column.
+func took(seconds float64) string { return term.Duration(duration(seconds)) }
+
+// thousands writes a number with a comma between groups of three digits.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%s %s", thousands(n), many)
+}

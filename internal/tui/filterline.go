@@ -1,0 +1,169 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/panel"
+)
+
+// A query is the filter line. good is the last text that is a filter: its result stays while
+// wrong says what is wrong with the line.
+type query struct {
+	line    panel.Input
+	good    string
+	tried   string
+	wrong   *filter.Error
+	pending int
+	only    []string
+	words   []view.Suggestion
+	pick    int // of words, from 1; 0 is none
+}
+
+// changeQuery asks for the lists of another query.
+func (m *model) changeQuery() tea.Cmd {
+	for i := range m.lists {
+		l := &m.lists[i]
+		l.reset(i < viewTime && (l.sort == "" || l.sort == "time"))
+		l.window = span{}
+	}
+	return m.askList(true)
+}
+
+// setFilter puts a text into the filter line and shows what it selects.
+func (m *model) setFilter(text string) tea.Cmd {
+	m.query.line.Set(text)
+	return tryFilter(m)
+}
+
+func tryFilter(m *model) tea.Cmd {
+	m.query.tried = strings.TrimSpace(m.query.line.Text())
+	m.query.words, m.query.pick = nil, 0
+	cmds := []tea.Cmd{m.changeQuery()}
+	if m.focus == paneFilter {
+		text, r := m.query.line.Text(), m.opt.Reader
+		cmds = append(cmds, m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+			words := r.Suggest(text)
+			return func(m *model) tea.Cmd { m.query.words = words; return nil }
+		}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// openFilter gives the filter line the keys.
+func openFilter(m *model) tea.Cmd {
+	m.focus = paneFilter
+	text, r := m.query.line.Text(), m.opt.Reader
+	return m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+		words := r.Suggest(text)
+		return func(m *model) tea.Cmd { m.query.words = words; return nil }
+	})
+}
+
+// filterKey takes a key for the filter line.
+func filterKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+	q := &m.query
+	switch k.String() {
+	case "esc":
+		if q.line.Text() == "" || q.wrong == nil {
+			m.focus = paneMain
+			return nil
+		}
+		m.focus = paneMain
+		return m.setFilter(q.good)
+	case "enter":
+		if q.pick > 0 {
+			return complete(m)
+		}
+		m.focus = paneMain
+		return nil
+	case "down", "ctrl+n":
+		q.pick = min(q.pick+1, len(q.words))
+		return nil
+	case "up", "ctrl+p":
+		q.pick = max(q.pick-1, 0)
+		return nil
+	case "tab":
+		q.pick = max(q.pick, 1)
+		return complete(m)
+	}
+	before := q.line.Text()
+	q.line.Key(k.String(), k.Text)
+	if q.line.Text() == before {
+		return nil
+	}
+	return tryFilter(m)
+}
+
+// complete puts a suggestion in the place of the last word.
+func complete(m *model) tea.Cmd {
+	q := &m.query
+	if q.pick < 1 || q.pick > len(q.words) {
+		return nil
+	}
+	text := q.line.Text()
+	head := text[:strings.LastIndexAny(text, " (")+1]
+	return m.setFilter(head + q.words[q.pick-1].Text)
+}
+
+// drawFilter draws the filter line: the text, what is wrong with it, or how many it selects.
+func drawFilter(m *model, w int) cells.Line {
+	q := &m.query
+	right := cells.Of(paint.Faint, counted(m.list().total, "row", "rows")+" ")
+	mark := -1
+	switch {
+	case q.wrong != nil:
+		mark = q.wrong.Column() - 1
+		right = cells.Of(paint.Bad, q.wrong.Text+" ")
+	case q.pending > 0:
+		right = cells.Of(paint.Warn, "searching, "+counted(q.pending, "row", "rows")+" left ")
+	case m.view >= viewTime:
+		right = nil
+	}
+	if q.only != nil {
+		right = append(cells.Of(paint.Warn, "only "+strings.Join(q.only, " ")+" (o: all)  "), right...)
+	}
+	if right.Width() > w*2/3 {
+		right = right.To(w * 2 / 3)
+	}
+	room := w - right.Width() - 4
+	left := cells.Line{cells.Text(paint.Faint, " / ")}
+	switch {
+	case q.line.Text() == "" && m.focus != paneFilter:
+		hint := "type / to filter: is:error, name:search, dur:>1s"
+		left = append(left, cells.Fit(paint.Faint, hint, room))
+	default:
+		left = append(left, q.line.Line(room, m.focus == paneFilter, mark)...)
+	}
+	return cells.Between(left, right, w)
+}
+
+// drawWords draws the suggestions over the top of the list.
+func drawWords(m *model, w, h int) (lines []drawn) {
+	q := &m.query
+	if m.focus != paneFilter {
+		return nil
+	}
+	room := min(len(q.words), max(h/2, 1), 8)
+	from := max(0, min(q.pick-room, len(q.words)-room))
+	for i := from; i < from+room; i++ {
+		word := q.words[i]
+		count := ""
+		if word.Count > 0 {
+			count = thousands(word.Count)
+		}
+		width := min(w-4, 44)
+		line := cells.Line{cells.Blank(3), cells.Fit(paint.Plain, word.Text, width-8), cells.Right(paint.Faint, count, 8)}
+		lines = append(lines, drawn{line: line, selected: i+1 == q.pick})
+	}
+	if len(lines) > 0 {
+		lines = append(lines, drawn{line: cells.Line{cells.Rule(w)}})
+	}
+	return lines
+}

@@ -1,0 +1,208 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/paint"
+)
+
+// The views, in the order of their keys.
+const (
+	viewTalk = iota
+	viewTable
+	viewTime
+	viewTools
+	viewStreams
+	viewSecrets
+	viewCount
+)
+
+var viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets"}
+
+// The panes that have the keys.
+type pane int
+
+const (
+	paneTalks pane = iota
+	paneMain
+	paneDetail
+	paneHeld
+	paneFilter
+	paneForm
+)
+
+// A model is the whole view.
+type model struct {
+	opt    Options
+	ask    asker
+	pal    paint.Palette
+	w, h   int
+	status view.Status
+	view   int
+	focus  pane
+	talks  talks
+	lists  [viewCount]list
+	query  query
+	detail detail
+	act    acting
+	dialog dialog
+	bar    bar
+}
+
+// A bar is what the status line tells besides counts.
+type bar struct {
+	flash    string
+	bad      bool
+	until    time.Time
+	paused   bool
+	waiting  bool // a Change came while paused
+	fetched  time.Time
+	hits     hits
+	tip      bool
+	quitting bool
+}
+
+// A dialog takes all keys while it is open.
+type dialog interface {
+	key(m *model, k tea.KeyPressMsg) tea.Cmd
+	draw(m *model, w, h int) []drawn
+}
+
+type (
+	changed uint64
+	rewait  uint64
+	second  struct{}
+)
+
+// Init starts to wait for changes and to count seconds.
+func (m *model) Init() tea.Cmd {
+	cmds := []tea.Cmd{m.wait(0), tick(), m.reload()}
+	if m.pal.Color {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
+	return tea.Batch(cmds...)
+}
+
+func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { return second{} }) }
+
+// wait waits for a change after the one that is known.
+func (m *model) wait(after uint64) tea.Cmd {
+	r, ctx := m.opt.Reader, m.ask.ctx
+	return func() tea.Msg {
+		seq := r.Wait(ctx, after)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return changed(seq)
+	}
+}
+
+// Update takes one message.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+		return m, m.reload()
+	case tea.BackgroundColorMsg:
+		m.pal = m.pal.For(msg.IsDark())
+	case tea.ResumeMsg:
+		return m, tea.Batch(tea.ClearScreen, m.reload())
+	case changed:
+		again := tea.Tick(time.Second/framesPerSecond, func(time.Time) tea.Msg { return rewait(msg) })
+		if m.bar.paused {
+			m.bar.waiting = true
+			return m, tea.Batch(again, m.askStatus(), m.askWaiting())
+		}
+		return m, tea.Batch(again, m.reload())
+	case rewait:
+		return m, m.wait(uint64(msg))
+	case second:
+		m.expire()
+		return m, tea.Batch(tick(), m.askWaiting())
+	case answer:
+		return m, m.answered(msg)
+	case deedDone:
+		return m, msg.apply(m)
+	case tea.KeyPressMsg:
+		return m, m.press(msg)
+	case tea.PasteMsg:
+		return m, m.paste(msg.Content)
+	case tea.MouseClickMsg:
+		return m, m.click(tea.Mouse(msg))
+	case tea.MouseWheelMsg:
+		return m, m.wheel(tea.Mouse(msg))
+	}
+	return m, nil
+}
+
+// answered applies the newest answer.
+func (m *model) answered(a answer) tea.Cmd {
+	current, again := m.ask.taken(a)
+	if !current {
+		return nil
+	}
+	cmd := a.apply(m)
+	if again {
+		return tea.Batch(cmd, m.askAgain(a.about))
+	}
+	return cmd
+}
+
+// reload asks again for all that is on the screen.
+func (m *model) reload() tea.Cmd {
+	return tea.Batch(m.askStatus(), m.askTalks(), m.askList(false), m.askWaiting(), m.askDetail(false))
+}
+
+func (m *model) askAgain(about subject) tea.Cmd {
+	switch about {
+	case askStatus:
+		return m.askStatus()
+	case askTalks:
+		return m.askTalks()
+	case askList:
+		return m.askList(false)
+	case askWaiting:
+		return m.askWaiting()
+	case askDetail:
+		return m.askDetail(false)
+	}
+	return nil
+}
+
+func (m *model) askStatus() tea.Cmd {
+	r := m.opt.Reader
+	return m.ask.refresh(askStatus, func(context.Context) func(*model) tea.Cmd {
+		s := r.Status()
+		return func(m *model) tea.Cmd { m.status = s; return nil }
+	})
+}
+
+// say shows a message in the status line for some seconds.
+func (m *model) say(text string) tea.Cmd {
+	m.bar.flash, m.bar.bad, m.bar.until = text, false, m.opt.Now().Add(8*time.Second)
+	return nil
+}
+
+// fail shows an error in the status line.
+func (m *model) fail(err error) tea.Cmd {
+	m.say(err.Error())
+	m.bar.bad = true
+	return nil
+}
+
+func (m *model) expire() {
+	if m.bar.flash != "" && m.opt.Now().After(m.bar.until) {
+		m.bar.flash = ""
+	}
+}
+
+// View draws the screen.
+func (m *model) View() tea.View {
+	v := tea.NewView(m.frame())
+	v.AltScreen, v.MouseMode, v.WindowTitle = true, tea.MouseModeCellMotion, "mcpc inspect"
+	return v
+}

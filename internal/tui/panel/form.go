@@ -1,0 +1,287 @@
+package panel
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/question"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// A Form is filled in field by field; below the fields are buttons.
+type Form struct {
+	Title   string
+	Text    string // what is asked, in words of the server
+	Buttons []string
+	form    question.Form
+	fields  []field
+	at      int // a field, then a button
+	top     int
+}
+
+type field struct {
+	question.Field
+	in     Input
+	choice int // of Options, or of false and true; -1 is none
+	on     []bool
+	err    string
+}
+
+// NewForm makes a form of a schema, with its defaults filled in; given are values to begin with.
+func NewForm(schema, given json.RawMessage, buttons ...string) *Form {
+	params := jsonraw.With(json.RawMessage("{}"), "requestedSchema", schema)
+	parsed, _ := question.ParseForm(params)
+	f := &Form{form: parsed, Buttons: buttons}
+	members, _ := jsonraw.Object(given)
+	for _, q := range parsed.Fields {
+		value := q.Default
+		if v, ok := members.Get(q.Name); ok {
+			value = v
+		}
+		f.fields = append(f.fields, newField(q, value))
+	}
+	return f
+}
+
+func newField(q question.Field, value json.RawMessage) field {
+	f := field{Field: q, choice: -1, on: make([]bool, len(q.Options))}
+	text, isText := jsonraw.Text(value)
+	if !isText {
+		text = string(value)
+	}
+	switch q.Kind {
+	case question.Boolean:
+		if f.Options == nil {
+			f.Options = []question.Option{{Value: "false", Title: "no"}, {Value: "true", Title: "yes"}}
+		}
+		f.choice = slices.IndexFunc(f.Options, func(o question.Option) bool { return o.Value == text })
+	case question.Choice:
+		f.choice = slices.IndexFunc(f.Options, func(o question.Option) bool { return o.Value == text })
+	case question.Choices:
+		values, _ := jsonraw.Array(value)
+		for i, o := range f.Options {
+			f.on[i] = slices.ContainsFunc(values, func(v json.RawMessage) bool { t, _ := jsonraw.Text(v); return t == o.Value })
+		}
+	default:
+		f.in = NewInput(text)
+	}
+	return f
+}
+
+// Key takes a key. It returns the button that was pressed, or "".
+func (f *Form) Key(name, text string) string {
+	switch name {
+	case "tab", "down":
+		f.at = (f.at + 1) % (len(f.fields) + len(f.Buttons))
+	case "shift+tab", "up":
+		f.at = (f.at + len(f.fields) + len(f.Buttons) - 1) % (len(f.fields) + len(f.Buttons))
+	case "ctrl+s":
+		return f.Buttons[0]
+	case "enter":
+		if f.at >= len(f.fields) {
+			return f.Buttons[f.at-len(f.fields)]
+		}
+		f.at++
+	default:
+		if f.at < len(f.fields) {
+			f.fields[f.at].key(name, text)
+		} else if step := map[string]int{"left": -1, "right": 1}[name]; step != 0 {
+			f.at = max(len(f.fields), min(f.at+step, len(f.fields)+len(f.Buttons)-1))
+		}
+	}
+	return ""
+}
+
+// Paste types text into the field.
+func (f *Form) Paste(text string) {
+	if f.at < len(f.fields) {
+		f.fields[f.at].key("", text)
+	}
+}
+
+func (f *field) key(name, text string) {
+	f.err = ""
+	step := map[string]int{"right": 1, "left": -1, "space": 1}[name]
+	switch f.Kind {
+	case question.Boolean, question.Choice:
+		if n := len(f.Options); step != 0 && n > 0 {
+			if f.choice < 0 && step < 0 {
+				f.choice = 0
+			}
+			f.choice = (f.choice + step + n) % n
+		} else if name == "backspace" || name == "delete" {
+			f.choice = -1
+		}
+	case question.Choices:
+		n := len(f.Options)
+		if n == 0 {
+			return
+		}
+		at := max(f.choice, 0)
+		if name == "space" {
+			f.on[at] = !f.on[at]
+			step = 0
+		}
+		f.choice = (at + step + n) % n
+	default:
+		f.in.Key(name, text)
+	}
+}
+
+// Content reads the fields. ok is false where a value is missing or wrong; the fields say so.
+func (f *Form) Content() (content json.RawMessage, ok bool) {
+	values := map[string]json.RawMessage{}
+	ok = true
+	for i := range f.fields {
+		q := &f.fields[i]
+		value, err := q.value()
+		if q.err = ""; err != nil {
+			q.err, ok = err.Error(), false
+		}
+		values[q.Name] = value
+	}
+	content = f.form.Content(values)
+	for _, name := range f.form.Missing(content) {
+		ok = f.wrong(name, "is required")
+	}
+	for _, finding := range f.form.Check(content) {
+		ok = f.wrong(strings.TrimPrefix(finding.Where, "/"), finding.Text)
+	}
+	return content, ok
+}
+
+// wrong marks a field, and goes to it.
+func (f *Form) wrong(name, text string) bool {
+	for i := range f.fields {
+		if q := &f.fields[i]; q.Name == name && q.err == "" {
+			q.err = text
+		}
+	}
+	return false
+}
+
+// Values reads the fields without judging them.
+func (f *Form) Values() json.RawMessage { content, _ := f.Content(); return content }
+
+func (f *field) value() (json.RawMessage, error) {
+	switch f.Kind {
+	case question.Boolean:
+		if f.choice < 0 {
+			return nil, nil
+		}
+		return json.RawMessage(f.Options[f.choice].Value), nil
+	case question.Choice:
+		if f.choice < 0 {
+			return nil, nil
+		}
+		return jsonraw.Quote(f.Options[f.choice].Value), nil
+	case question.Choices:
+		var chosen []string
+		for i, o := range f.Options {
+			if f.on[i] {
+				chosen = append(chosen, o.Value)
+			}
+		}
+		if chosen == nil && !f.Required {
+			return nil, nil
+		}
+		return jsonraw.ListOf(chosen, jsonraw.Quote), nil
+	}
+	text := f.in.Text()
+	if text == "" {
+		return nil, nil
+	}
+	if f.Kind == question.Other && jsonraw.Valid([]byte(text)) != nil {
+		return nil, errors.New("is not JSON")
+	}
+	return f.Read(text, false)
+}
+
+// Lines draws the form in w columns and at most h lines, so that the active field is seen.
+func (f *Form) Lines(w, h int, active bool) []cells.Line {
+	var lines []cells.Line
+	lines = append(lines, cells.Of(paint.Strong, f.Title))
+	if f.Text != "" {
+		lines = append(lines, cells.Wrap(paint.Plain, f.Text, w)...)
+	}
+	seen := 0
+	wide := 6
+	for i := range f.fields {
+		wide = min(max(wide, cells.Of(paint.Plain, f.fields[i].Label()).Width()+2), w/3)
+	}
+	for i := range f.fields {
+		if i == f.at {
+			seen = len(lines)
+		}
+		lines = append(lines, f.fields[i].lines(w, wide, active && i == f.at)...)
+	}
+	buttons := cells.Line{cells.Blank(wide + 1)}
+	for i, b := range f.Buttons {
+		role := paint.Strong
+		if active && f.at == len(f.fields)+i {
+			role, seen = paint.Cursor, len(lines)
+		}
+		buttons = append(buttons, cells.Text(role, "[ "+b+" ]"), cells.Blank(2))
+	}
+	lines = append(lines, buttons)
+	f.top = max(0, min(f.top, seen, len(lines)-h))
+	if seen >= f.top+h-1 {
+		f.top = max(0, min(seen-h+2, len(lines)-h))
+	}
+	return lines[f.top:min(f.top+h, len(lines))]
+}
+
+// lines draw a field: its name, its value, and what is wrong with it or what it takes.
+func (f *field) lines(w, wide int, active bool) (lines []cells.Line) {
+	name := f.Label()
+	if f.Required {
+		name += " *"
+	}
+	line := cells.Line{cells.Right(paint.Accent, name, wide), cells.Blank(1)}
+	room := max(w-wide-1, 8)
+	switch f.Kind {
+	case question.Boolean, question.Choice, question.Choices:
+		line = append(line, f.options(active)...)
+	default:
+		line = append(line, f.in.Line(room, active, -1)...)
+	}
+	lines = append(lines, line)
+	hint := strings.TrimSpace(strings.Join([]string{f.Limits(), f.Description}, "  "))
+	if f.Kind == question.Other {
+		hint = "JSON  " + hint
+	}
+	if f.Secret() {
+		hint = "looks like a secret: servers must not ask for these in a form  " + hint
+	}
+	switch {
+	case f.err != "":
+		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(paint.Bad, "! "+f.err, room)})
+	case active && hint != "":
+		lines = append(lines, cells.Line{cells.Blank(wide + 1), cells.Fit(paint.Faint, hint, room)})
+	}
+	return lines
+}
+
+func (f *field) options(active bool) (line cells.Line) {
+	for i, o := range f.Options {
+		box, on := "( ) ", f.choice == i
+		if on {
+			box = "(•) "
+		}
+		if f.Kind == question.Choices {
+			if box = "[ ] "; f.on[i] {
+				box = "[x] "
+			}
+		}
+		role := paint.Plain
+		if active && (on || f.choice < 0 && i == 0) {
+			role = paint.Cursor
+		}
+		line = append(line, cells.Text(role, box+o.Title), cells.Blank(2))
+	}
+	return line
+}

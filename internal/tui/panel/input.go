@@ -1,0 +1,113 @@
+// Package panel has what a user fills in on a terminal: lines, texts and forms. Panels know
+// neither the terminal nor who asks: keys come as names, lines go out.
+package panel
+
+import (
+	"unicode"
+
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// An Input is one line of text that is edited.
+type Input struct {
+	text []rune
+	at   int
+}
+
+// NewInput returns an Input with a text and the cursor behind it.
+func NewInput(text string) Input {
+	r := []rune(text)
+	return Input{r, len(r)}
+}
+
+// Text is what is in the line.
+func (in *Input) Text() string { return string(in.text) }
+
+// Set replaces the text.
+func (in *Input) Set(text string) { *in = NewInput(text) }
+
+// Key takes a key by its name, or the text that it types, and reports whether it was for the
+// line.
+func (in *Input) Key(name, text string) bool {
+	switch name {
+	case "left":
+		in.at = max(0, in.at-1)
+	case "right":
+		in.at = min(len(in.text), in.at+1)
+	case "home", "ctrl+a":
+		in.at = 0
+	case "end", "ctrl+e":
+		in.at = len(in.text)
+	case "backspace":
+		in.cut(in.at-1, in.at)
+	case "delete":
+		in.cut(in.at, in.at+1)
+	case "ctrl+u":
+		in.cut(0, in.at)
+	case "ctrl+k":
+		in.cut(in.at, len(in.text))
+	case "ctrl+w":
+		from := in.at
+		for from > 0 && unicode.IsSpace(in.text[from-1]) {
+			from--
+		}
+		for from > 0 && !unicode.IsSpace(in.text[from-1]) {
+			from--
+		}
+		in.cut(from, in.at)
+	default:
+		if text == "" {
+			return false
+		}
+		in.Type(text)
+	}
+	return true
+}
+
+// Type puts text at the cursor; line ends become blanks.
+func (in *Input) Type(text string) {
+	var add []rune
+	for _, r := range text {
+		if r == '\n' || r == '\r' || r == '\t' {
+			r = ' '
+		}
+		add = append(add, r)
+	}
+	in.text = append(in.text[:in.at:in.at], append(add, in.text[in.at:]...)...)
+	in.at += len(add)
+}
+
+func (in *Input) cut(from, to int) {
+	from, to = max(0, from), min(len(in.text), to)
+	if from < to {
+		in.text = append(in.text[:from:from], in.text[to:]...)
+		in.at = from
+	}
+}
+
+// Line draws the text in width columns, with the cursor where active; mark is the rune from
+// which on it is wrong, or -1.
+func (in *Input) Line(width int, active bool, mark int) cells.Line {
+	from := 0
+	for cells.Of(paint.Plain, string(in.text[from:in.at])).Width() >= width && from < in.at {
+		from++
+	}
+	var line cells.Line
+	for i := from; i <= len(in.text); i++ {
+		role, text := paint.Plain, " "
+		if i < len(in.text) {
+			text = string(in.text[i])
+		}
+		if mark >= 0 && i >= mark && i < len(in.text) {
+			role = paint.Bad
+		}
+		if active && i == in.at {
+			role = paint.Cursor
+		} else if i == len(in.text) {
+			break
+		}
+		line = append(line, cells.Text(role, text))
+	}
+	return line.To(width)
+}

@@ -1,0 +1,296 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/panel"
+)
+
+func intercept(m *model) tea.Cmd {
+	if !m.act.powers.Intercept {
+		return refuse(m, "intercept")
+	}
+	return askLine(m, "hold messages that match (a filter; empty holds all)", "", func(m *model, text string) tea.Cmd {
+		return do(m, "intercept is on", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
+	})
+}
+
+// refuse says which power the view lacks.
+func refuse(m *model, power string) tea.Cmd {
+	return m.say("not allowed here: start the view with --allow=" + power)
+}
+
+// heldNow is the held message that is selected: in the bar, else that of the selected exchange.
+func heldNow(m *model) *view.Held {
+	a := &m.act
+	if m.focus == paneHeld && a.sel < len(a.held) {
+		return &a.held[a.sel]
+	}
+	key, _ := target(m)
+	for i := range a.held {
+		if key != "" && a.held[i].Row == key {
+			return &a.held[i]
+		}
+	}
+	return nil
+}
+
+func noHeld(m *model) tea.Cmd { return m.say("select a held message first: Tab") }
+
+func letGo(m *model) tea.Cmd {
+	h := heldNow(m)
+	if h == nil {
+		return noHeld(m)
+	}
+	id := h.ID
+	return do(m, "let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
+}
+
+// dropHeld drops only what is selected in the bar: a letter that was meant for the list must
+// not drop a message.
+func dropHeld(m *model) tea.Cmd {
+	h := heldNow(m)
+	if h == nil || m.focus != paneHeld {
+		return noHeld(m)
+	}
+	id := h.ID
+	return do(m, "dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
+}
+
+func editHeld(m *model) tea.Cmd {
+	h := heldNow(m)
+	if h == nil {
+		return noHeld(m)
+	}
+	id := h.ID
+	return withText(m, "held message", func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) }, func(m *model, text string) tea.Cmd {
+		return do(m, "let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
+	})
+}
+
+func reveal(m *model) tea.Cmd {
+	h := heldNow(m)
+	if h == nil {
+		return noHeld(m)
+	}
+	id, d := h.ID, &page{title: "held message, with its secrets"}
+	m.dialog = d
+	w := max(m.w-3, 20)
+	return do(m, "", func(ctx context.Context, a view.Actor) error {
+		text, err := a.Reveal(ctx, id)
+		for _, l := range cells.Wrap(paint.Plain, text, w) {
+			d.lines = append(d.lines, drawn{line: append(cells.Line{cells.Blank(1)}, l...)})
+		}
+		return err
+	})
+}
+
+// withText gets a text and lets the user edit it: in the view, or in an editor of their own.
+func withText(m *model, name string, get func(context.Context, view.Actor) (string, error), run func(*model, string) tea.Cmd) tea.Cmd {
+	actor := m.opt.Actor
+	if actor == nil {
+		return m.say("this view only reads")
+	}
+	wait := &page{title: "reading…"}
+	m.dialog = wait
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+		text, err := get(ctx, actor)
+		return func(m *model) tea.Cmd {
+			if m.dialog != wait {
+				return nil
+			}
+			if m.dialog = nil; err != nil {
+				return m.fail(err)
+			}
+			if m.opt.Edit != nil {
+				return editOutside(m.opt.Edit, text, run)
+			}
+			m.dialog = &editor{title: name, area: panel.NewArea(text), check: notJSON, run: run}
+			return nil
+		}
+	})
+}
+
+func notJSON(text string) string {
+	if err := jsonraw.Valid([]byte(text)); err != nil {
+		return "not JSON: " + err.Error()
+	}
+	return ""
+}
+
+// An outside runs the user's editor while the view is suspended.
+type outside struct {
+	edit func(string) (string, error)
+	text string
+	err  error
+}
+
+func (o *outside) Run() error {
+	o.text, o.err = o.edit(o.text)
+	return o.err
+}
+
+// The editor has the streams of the process.
+func (o *outside) SetStdin(io.Reader)  {}
+func (o *outside) SetStdout(io.Writer) {}
+func (o *outside) SetStderr(io.Writer) {}
+
+func editOutside(edit func(string) (string, error), text string, run func(*model, string) tea.Cmd) tea.Cmd {
+	o := &outside{edit: edit, text: text}
+	return tea.Exec(o, func(err error) tea.Msg {
+		return deedDone{func(m *model) tea.Cmd {
+			if err != nil {
+				return m.fail(err)
+			}
+			return run(m, o.text)
+		}}
+	})
+}
+
+func editResend(m *model) tea.Cmd {
+	key, _ := target(m)
+	if key == "" {
+		return noTarget(m)
+	}
+	if !m.act.powers.Resend {
+		return refuse(m, "resend")
+	}
+	return withText(m, "edit and send again", func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, key, "request") },
+		func(m *model, text string) tea.Cmd { return resendKey(m, key, json.RawMessage(text), false) })
+}
+
+func resend(m *model, message json.RawMessage, confirmed bool) tea.Cmd {
+	key, _ := target(m)
+	if key == "" {
+		return noTarget(m)
+	}
+	if !m.act.powers.Resend {
+		return refuse(m, "resend")
+	}
+	return resendKey(m, key, message, confirmed)
+}
+
+func resendKey(m *model, key string, message json.RawMessage, confirmed bool) tea.Cmd {
+	return send(m, func(ctx context.Context, a view.Actor) (view.Sent, error) {
+		return a.Resend(ctx, key, message, confirmed)
+	},
+		func(m *model) tea.Cmd { return resendKey(m, key, message, true) })
+}
+
+// send sends a request, asks first where the tool may change something, and shows the exchange.
+func send(m *model, deed func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
+	actor := m.opt.Actor
+	m.say("sending…")
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+		sent, err := deed(ctx, actor)
+		return func(m *model) tea.Cmd {
+			switch {
+			case err != nil:
+				return m.fail(err)
+			case sent.Confirm != "":
+				m.dialog = confirm(m, sent.Confirm, confirmed)
+				return nil
+			}
+			m.say(sent.Channel + " " + sent.Text)
+			if sent.Key == "" {
+				return m.reload()
+			}
+			if m.dialog != nil || m.focus == paneFilter || m.focus == paneForm {
+				return m.reload()
+			}
+			return tea.Batch(m.reload(), openDetail(m, sent.Key))
+		}
+	})
+}
+
+// confirm asks before a deed that may change something. Only Enter on the second entry does
+// it: a letter that was typed before the question came does nothing.
+func confirm(m *model, text string, yes func(*model) tea.Cmd) *menu {
+	return &menu{title: "send it?", head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), choices: []choice{
+		{"", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }},
+		{"", "send it", "select and press Enter", yes},
+	}}
+}
+
+// tryTool opens the form of a tool: the selected one, or that of the selected call.
+func tryTool(m *model) tea.Cmd {
+	if !m.act.powers.Call {
+		return refuse(m, "call")
+	}
+	if it := m.list().selected(); it != nil {
+		if t, ok := it.doc.(*view.Tool); ok {
+			return toolForm(m, t, nil)
+		}
+	}
+	key, row := target(m)
+	if key == "" || row == nil || row.Method != "tools/call" {
+		return m.say("select a tool (4) or a call first")
+	}
+	r, name, to := m.opt.Reader, row.Name, row.Target
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+		doc, err := r.Detail(ctx, key)
+		return func(m *model) tea.Cmd {
+			if err != nil {
+				return m.fail(err)
+			}
+			var arguments json.RawMessage
+			if doc.Request != nil && !doc.Request.Cut {
+				arguments = member(member(json.RawMessage(doc.Request.Text), "params"), "arguments")
+			}
+			return toolForm(m, &view.Tool{Name: name, Target: to, Server: doc.Row.Server, InputSchema: doc.InputSchema}, arguments)
+		}
+	})
+}
+
+func member(object json.RawMessage, name string) json.RawMessage {
+	members, _ := jsonraw.Object(object)
+	return members.Value(name)
+}
+
+func toolForm(m *model, t *view.Tool, arguments json.RawMessage) tea.Cmd {
+	f := panel.NewForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
+	f.Title, f.Text = "try "+t.Name+" at "+t.Server, t.Description
+	m.act.form, m.act.tool, m.act.asked, m.act.gone = f, t, view.Question{}, false
+	m.focus = paneForm
+	return nil
+}
+
+// callTool does what a button of the form of a tool says.
+func callTool(m *model, button string) tea.Cmd {
+	a := &m.act
+	t, f := a.tool, a.form
+	call := func(m *model, arguments json.RawMessage) tea.Cmd {
+		return callConfirmed(m, view.Call{Target: t.Target, Tool: t.Name, Arguments: arguments})
+	}
+	switch button {
+	case "Call":
+		content, ok := f.Content()
+		if !ok {
+			return nil
+		}
+		a.form, a.tool, m.focus = nil, nil, paneMain
+		return call(m, content)
+	case "As JSON":
+		a.form, a.tool, m.focus = nil, nil, paneMain
+		m.dialog = &editor{title: "arguments of " + t.Name, area: panel.NewArea(string(f.Values())), check: notJSON,
+			run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
+		return nil
+	}
+	a.form, a.tool, m.focus = nil, nil, paneMain
+	return nil
+}
+
+func callConfirmed(m *model, c view.Call) tea.Cmd {
+	return send(m, func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) }, func(m *model) tea.Cmd {
+		c.Confirmed = true
+		return callConfirmed(m, c)
+	})
+}

@@ -1,0 +1,138 @@
+package tui
+
+import (
+	"strconv"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// The columns of the Table view; their heads are the orders that a Query knows, where it knows
+// one.
+var tableColumns = []cells.Column{
+	{Head: "", Width: 1},
+	{Head: "#", Width: 6, Right: true, Drop: 3},
+	{Head: "time", Width: 8, Drop: 2},
+	{Head: "client", Width: 10, Flex: 1, Drop: 7},
+	{Head: "server", Width: 10, Flex: 1, Drop: 6},
+	{Head: "method", Width: 12, Flex: 1},
+	{Head: "name", Width: 8, Flex: 3, Drop: 1},
+	{Head: "channel", Width: 12, Flex: 1, Drop: 4},
+	{Head: "http", Width: 4, Right: true, Drop: 9},
+	{Head: "took", Width: 8, Right: true},
+	{Head: "waterfall", Width: 12, Flex: 2, Drop: 5},
+	{Head: "size", Width: 7, Right: true, Drop: 8},
+	{Head: "tokens", Width: 6, Right: true, Drop: 10},
+	{Head: "notes", Width: 12, Flex: 3, Drop: 11},
+}
+
+// drawTable draws one line for each exchange.
+func drawTable(m *model, w, h int) (lines []drawn) {
+	l := m.list()
+	widths := cells.Widths(tableColumns, w)
+	lines = append(lines, drawn{line: cells.Head(tableColumns, widths, l.sort)})
+	h--
+	l.sight(h, one)
+	whole := m.slowest(l, h)
+	for n := l.top; n < min(l.top+h, l.total); n++ {
+		it := l.at(n)
+		if it == nil {
+			lines = append(lines, drawn{line: cells.Of(paint.Faint, "  …"), item: n + 1})
+			continue
+		}
+		lines = append(lines, drawn{line: m.tableLine(&it.row, widths, whole), selected: n == l.sel, item: n + 1})
+	}
+	return lines
+}
+
+func (m *model) tableLine(r *view.Row, widths []int, whole float64) (line cells.Line) {
+	role, mark := state(r)
+	for i, w := range widths {
+		if w == 0 {
+			continue
+		}
+		if len(line) > 0 {
+			line = append(line, cells.Blank(2))
+		}
+		c := tableColumns[i]
+		if c.Head == "waterfall" {
+			line = append(line, cells.Bar(phases(r, m.seconds(r)), whole, w)...)
+			continue
+		}
+		span := m.tableCell(c.Head, r, role, mark)
+		if c.Right {
+			line = append(line, cells.RightSpan(span, w))
+		} else {
+			line = append(line, cells.LeftSpan(span, w))
+		}
+	}
+	return line
+}
+
+// tableCell is the text of a column.
+func (m *model) tableCell(head string, r *view.Row, role paint.Role, mark string) cells.Span {
+	faint := func(text string) cells.Span { return cells.Text(paint.Faint, text) }
+	number := func(n int64, text string) cells.Span {
+		if n == 0 {
+			return faint("")
+		}
+		return faint(text)
+	}
+	switch head {
+	case "":
+		return cells.Text(role, mark)
+	case "#":
+		return faint(r.Key)
+	case "time":
+		return faint(m.clock(r.Time))
+	case "client":
+		return cells.Text(paint.Plain, r.Client)
+	case "server":
+		return cells.Text(paint.Plain, r.Server)
+	case "method":
+		if r.Dir == "received" {
+			return cells.Text(paint.Plain, "◀ "+r.Method)
+		}
+		return cells.Text(paint.Plain, r.Method)
+	case "name":
+		return cells.Text(paint.Strong, r.Name)
+	case "channel":
+		return cells.Text(role, r.Channel)
+	case "http":
+		return number(int64(r.Status), strconv.Itoa(r.Status))
+	case "took":
+		return m.tookCell(r)
+	case "size":
+		size := r.Sent + r.Received
+		return number(size, term.Size(size))
+	case "tokens":
+		return number(r.Tokens, strconv.FormatInt(r.Tokens, 10))
+	}
+	return faint(notes(r))
+}
+
+// notes is what else is known of an exchange, in a few words.
+func notes(r *view.Row) string {
+	text := r.Notes
+	add := func(more string) {
+		if text != "" {
+			text += ", "
+		}
+		text += more
+	}
+	if r.Note != "" {
+		add("“" + r.Note + "”")
+	}
+	if r.Findings > 0 {
+		add(counted(r.Findings, "finding", "findings"))
+	}
+	if r.Edited {
+		add("edited")
+	}
+	if r.Text != "" {
+		add(r.Text)
+	}
+	return text
+}

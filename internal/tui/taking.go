@@ -1,0 +1,131 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// copyMenu copies to the clipboard of the terminal (OSC 52).
+func copyMenu(m *model) tea.Cmd {
+	d := &menu{title: "copy"}
+	if f := cursorFact(m); f != nil {
+		pointer, value := f.pointer, f.value
+		if pointer != "" {
+			d.choices = append(d.choices, choice{"p", "path", pointer, func(m *model) tea.Cmd { return clip(m, pointer) }})
+		}
+		if value != "" {
+			d.choices = append(d.choices, choice{"v", "value", "", func(m *model) tea.Cmd { return clip(m, value) }})
+		}
+	}
+	if key, _ := target(m); key != "" {
+		d.choices = append(d.choices, choice{"k", "key of the exchange", key, func(m *model) tea.Cmd { return clip(m, key) }})
+		for _, form := range [][3]string{{"m", "mcpc", "as a command of mcpc"}, {"c", "curl", "as a command of curl"}, {"d", "markdown", "for an issue"}, {"j", "json", "the exchange"}, {"r", "request", "the message"}} {
+			d.choices = append(d.choices, choice{form[0], form[1], form[2], func(m *model) tea.Cmd { return copyAs(m, key, form[1]) }})
+		}
+	}
+	if len(d.choices) == 0 {
+		return noTarget(m)
+	}
+	m.dialog = d
+	return nil
+}
+
+func clip(m *model, text string) tea.Cmd {
+	m.say("copied " + term.Size(len(text)))
+	return tea.SetClipboard(text)
+}
+
+func copyAs(m *model, key, form string) tea.Cmd {
+	actor := m.opt.Actor
+	if actor == nil {
+		return m.say("this view only reads")
+	}
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+		text, err := actor.Copy(ctx, key, form)
+		return func(m *model) tea.Cmd {
+			if err != nil {
+				return m.fail(err)
+			}
+			return clip(m, text)
+		}
+	})
+}
+
+// exportForms are what can be written.
+var exportForms = [][3]string{{"b", "bundle", "for a colleague: opens in a browser, without mcpc"}, {"h", "har", "HTTP archive"}, {"m", "markdown", "for an issue"},
+	{"j", "jsonl", "one exchange a line"}, {"s", "saved", "saved calls for mcpc run"}, {"w", "html", "one page"}}
+
+// exportMenu shows what an export would have before it is written. Keys wait for it.
+func exportMenu(m *model) tea.Cmd {
+	actor := m.opt.Actor
+	if actor == nil || !m.act.powers.Export {
+		return m.say("this view cannot export")
+	}
+	e := view.Export{Query: m.request(), Form: "bundle"}
+	d := &menu{title: "export " + counted(m.list().total, "row", "rows") + ": looking for secrets…", loading: true}
+	if m.view >= viewTime {
+		d.title = "export: looking for secrets…"
+	}
+	m.dialog = d
+	w := max(m.w-4, 20)
+	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+		seen, err := actor.Preview(ctx, e)
+		return func(m *model) tea.Cmd {
+			if m.dialog != d {
+				return nil
+			}
+			if err != nil {
+				m.dialog = nil
+				return m.fail(err)
+			}
+			d.loading, d.title, d.head = false, "export "+counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
+			d.choices = exportChoices(m, e)
+			return nil
+		}
+	})
+}
+
+func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
+	lines = append(lines, cells.Of(paint.Plain, counted(seen.Hidden, "secret is hidden", "secrets are hidden")))
+	for i, doubt := range seen.Doubts {
+		if i == 5 {
+			lines = append(lines, cells.Of(paint.Warn, counted(len(seen.Doubts)-5, "more", "more")))
+			break
+		}
+		lines = append(lines, cells.Wrap(paint.Warn, "⚠ may be a secret: "+doubt, w)...)
+	}
+	return lines
+}
+
+func exportChoices(m *model, e view.Export) (all []choice) {
+	for _, f := range exportForms {
+		all = append(all, choice{f[0], f[1], f[2], func(m *model) tea.Cmd {
+			e.Form = f[1]
+			return export(m, e)
+		}})
+	}
+	return append(all, choice{"*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
+		e.Form, e.Marked = "bundle", true
+		return export(m, e)
+	}})
+}
+
+func export(m *model, e view.Export) tea.Cmd {
+	actor := m.opt.Actor
+	m.say("writing…")
+	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+		done, err := actor.Export(ctx, e)
+		return func(m *model) tea.Cmd {
+			if err != nil {
+				return m.fail(err)
+			}
+			return m.say("wrote " + done.File + ": " + counted(done.Rows, "exchange", "exchanges") + ", " + counted(done.Hidden, "secret hidden", "secrets hidden"))
+		}
+	})
+}

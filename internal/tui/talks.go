@@ -1,0 +1,156 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// The talks are the conversations, and the chips under them.
+type talks struct {
+	all    []view.Conversation
+	sel    int // 0 is all conversations, then the conversations, then the chips
+	chosen string
+	picked bool // the user, or the start, chose one
+}
+
+// chips are filters that are one key away.
+var chips = []string{"is:open", "is:error", "asks:*", "has:finding"}
+
+// current is the conversation that is shown, nil for all.
+func (t *talks) current() *view.Conversation {
+	for i := range t.all {
+		if t.all[i].ID == t.chosen {
+			return &t.all[i]
+		}
+	}
+	return nil
+}
+
+func (m *model) askTalks() tea.Cmd {
+	r := m.opt.Reader
+	return m.ask.refresh(askTalks, func(context.Context) func(*model) tea.Cmd {
+		all := r.Conversations()
+		return func(m *model) tea.Cmd { return m.tookTalks(all) }
+	})
+}
+
+// tookTalks takes the conversations. The one to show first is chosen once, unless there is a
+// filter: that asks for all of them.
+func (m *model) tookTalks(all []view.Conversation) tea.Cmd {
+	t := &m.talks
+	key := ""
+	if t.sel > 0 && t.sel <= len(t.all) {
+		key = t.all[t.sel-1].ID
+	}
+	chip := t.sel - len(t.all)
+	t.all = all
+	for i := range all {
+		if all[i].ID == key {
+			t.sel = i + 1
+		}
+	}
+	if chip > 0 {
+		t.sel = len(all) + chip
+	}
+	t.sel = min(t.sel, len(all)+len(chips))
+	if t.picked || len(all) == 0 {
+		return nil
+	}
+	t.picked = true
+	for i := range all {
+		if all[i].First && m.query.tried == "" && m.query.only == nil {
+			t.chosen, t.sel = all[i].ID, i+1
+			return m.changeQuery()
+		}
+	}
+	return nil
+}
+
+// chooseTalk shows what is selected in the pane.
+func chooseTalk(m *model) tea.Cmd {
+	t := &m.talks
+	t.picked = true
+	if n := t.sel - len(t.all) - 1; n >= 0 {
+		return m.setFilter(toggleWord(m.query.line.Text(), chips[n]))
+	}
+	t.chosen = ""
+	if t.sel > 0 {
+		t.chosen = t.all[t.sel-1].ID
+	}
+	m.focus = paneMain
+	return m.changeQuery()
+}
+
+// toggleWord adds a term to a filter, or takes it away.
+func toggleWord(text, word string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		if w == word {
+			return strings.Join(append(words[:i:i], words[i+1:]...), " ")
+		}
+	}
+	return strings.TrimSpace(text + " " + word)
+}
+
+// drawTalks draws the pane of conversations.
+func drawTalks(m *model, w, h int) (lines []drawn) {
+	t := &m.talks
+	active := m.focus == paneTalks
+	mark := func(n int) bool { return active && t.sel == n }
+	role := func(on bool) paint.Role {
+		if on {
+			return paint.Strong
+		}
+		return paint.Plain
+	}
+	lines = append(lines, drawn{line: cells.Of(paint.Faint, "servers & conversations")})
+	total := 0
+	for i := range t.all {
+		total += t.all[i].Rows
+	}
+	lines = append(lines, drawn{line: talkEntry("  all", total, role(t.chosen == ""), w), selected: mark(0)})
+	room := max(1, h-len(lines)-len(chips)-3)
+	from := max(0, min(t.sel-room/2, len(t.all)-room))
+	for i := from; i < min(from+room, len(t.all)); i++ {
+		c := &t.all[i]
+		dot := "  "
+		if c.Live {
+			dot = "● "
+		}
+		lines = append(lines, drawn{line: talkEntry(dot+c.Client+" → "+c.Server, c.Rows, role(c.ID == t.chosen), w), selected: mark(i + 1)})
+	}
+	if n := len(t.all) - room; n > 0 {
+		lines = append(lines, drawn{line: cells.Of(paint.Faint, "  "+counted(n, "more", "more"))})
+	}
+	lines = append(lines, drawn{}, drawn{line: cells.Of(paint.Faint, "filters")})
+	words := strings.Fields(m.query.line.Text())
+	for i, chip := range chips {
+		box := "  "
+		if contains(words, chip) {
+			box = "✓ "
+		}
+		lines = append(lines, drawn{line: cells.Of(role(box != "  "), box+chip), selected: mark(len(t.all) + 1 + i)})
+	}
+	return lines
+}
+
+func contains(words []string, word string) bool {
+	for _, w := range words {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+func talkEntry(text string, n int, role paint.Role, w int) cells.Line {
+	count := cells.Text(paint.Faint, " "+thousands(n)+" ")
+	room := w - cells.Line{count}.Width()
+	return cells.Line{cells.Fit(role, text, room), count}
+}

@@ -1,0 +1,135 @@
+package tui
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// mostTree is how many lines of a value are drawn.
+const mostTree = 5000
+
+// bodyLines show a body: a tree of JSON that folds, or its text as it crossed.
+func bodyLines(d *detail, b *view.Body, w int) []fact {
+	if b == nil {
+		return nil
+	}
+	if d.raw || b.Hex || b.Cut || jsonraw.Valid([]byte(b.Text)) != nil {
+		return rawLines(b, w)
+	}
+	t := tree{folds: d.folds, width: w}
+	t.value("", "", json.RawMessage(b.Text), 0)
+	return t.lines
+}
+
+// schemaLines show a schema, folded until the user opens it.
+func schemaLines(d *detail, name string, schema json.RawMessage, w int) []fact {
+	if len(schema) == 0 || jsonraw.Valid(schema) != nil {
+		return nil
+	}
+	at := "#" + name
+	if _, set := d.folds[at]; !set {
+		d.folds[at] = true
+	}
+	t := tree{folds: d.folds, width: w}
+	t.value(at, name, schema, 0)
+	return append([]fact{{}}, t.lines...)
+}
+
+// A tree writes a JSON value as lines.
+type tree struct {
+	folds map[string]bool
+	width int
+	lines []fact
+}
+
+func (t *tree) value(pointer, name string, raw json.RawMessage, depth int) {
+	if len(t.lines) > mostTree || depth > 200 {
+		return
+	}
+	raw = json.RawMessage(strings.TrimSpace(string(raw)))
+	head := cells.Line{cells.Blank(min(depth*2, t.width/2))}
+	if name != "" {
+		head = append(head, cells.Text(paint.Accent, name), cells.Text(paint.Faint, ": "))
+	}
+	if len(raw) == 0 {
+		return
+	}
+	switch raw[0] {
+	case '{':
+		members, _ := jsonraw.Object(raw)
+		t.branch(pointer, head, raw, len(members), "{", "}", func() {
+			for _, m := range members {
+				t.value(jsonraw.Pointer(pointer, m.Name), m.Name, m.Value, depth+1)
+			}
+		})
+	case '[':
+		items, _ := jsonraw.Array(raw)
+		t.branch(pointer, head, raw, len(items), "[", "]", func() {
+			for i, item := range items {
+				t.value(jsonraw.Pointer(pointer, strconv.Itoa(i)), strconv.Itoa(i), item, depth+1)
+			}
+		})
+	case '"':
+		t.text(pointer, head, raw)
+	default:
+		t.add(pointer, append(head, cells.Text(paint.Warn, string(raw))), raw, false)
+	}
+}
+
+func (t *tree) add(pointer string, line cells.Line, raw json.RawMessage, fold bool) {
+	t.lines = append(t.lines, fact{line: line, pointer: pointer, value: string(raw), fold: fold})
+}
+
+func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n int, open, shut string, inside func()) {
+	switch {
+	case n == 0:
+		t.add(pointer, append(head, cells.Text(paint.Faint, open+shut)), raw, false)
+	case t.folds[pointer]:
+		t.add(pointer, append(head, cells.Text(paint.Faint, "▸ "+open+" "+thousands(n)+" "+shut)), raw, true)
+	default:
+		t.add(pointer, append(head, cells.Text(paint.Faint, "▾ "+open)), raw, true)
+		inside()
+	}
+}
+
+// text writes a string: a long one, or one of many lines, below its name.
+func (t *tree) text(pointer string, head cells.Line, raw json.RawMessage) {
+	text, _ := jsonraw.Text(raw)
+	if !strings.Contains(text, "\n") && head.Width()+term.Width(text)+2 <= t.width {
+		t.add(pointer, append(head, cells.Text(paint.Plain, string(term.EscapeHidden(raw)))), raw, false)
+		return
+	}
+	if media := base64Size(text); media > 0 {
+		t.add(pointer, append(head, cells.Text(paint.Faint, "base64, "+term.Bytes(int64(media)))), raw, false)
+		return
+	}
+	indent := min(head.Width(), t.width/3)
+	for i, part := range cells.Wrap(paint.Plain, text, t.width-indent) {
+		line := cells.Line{cells.Blank(indent)}
+		if i == 0 {
+			line = head
+			if head.Width() > indent {
+				t.add(pointer, head, raw, false)
+				line = cells.Line{cells.Blank(indent)}
+			}
+		}
+		t.add(pointer, append(line[:len(line):len(line)], part...), raw, false)
+	}
+}
+
+// base64Size is how many bytes a long text in base64 has, 0 for other texts.
+func base64Size(text string) int {
+	if len(text) < 400 || strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' || r == '/' || r == '=' || r == '-' || r == '_')
+	}) {
+		return 0
+	}
+	return len(strings.TrimRight(text, "=")) * 3 / 4
+}
