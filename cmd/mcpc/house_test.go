@@ -26,8 +26,8 @@ var floors = [][]string{
 	{"match", "mcp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "validate"},
 	{"connect", "live", "tui", "web"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/liveview", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
-		"cli/savedfile", "cli/signals", "cli/subscription"},
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
+		"cli/savedfile", "cli/share", "cli/signals", "cli/subscription"},
 	{"cli/auth", "cli/batch", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/fault", "cli/help", "cli/inspect", "cli/mock", "cli/proxy", "cli/replay", "cli/request", "cli/run",
 		"cli/server", "cli/session", "cli/shell", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
@@ -110,7 +110,7 @@ var largePackages = map[string]string{
 // largeTypes may have more methods or fields, for the reason given.
 var largeTypes = map[string]string{
 	"internal/cli/server.serverRow":  "a server as JSON",
-	"internal/cli/traffic.rowOut":    "a row as JSON",
+	"internal/cli/recorded.Line":     "a row as JSON",
 	"internal/client.Options":        "the settings of a session, each of its own",
 	"internal/client/auth.Client":    "a client as it is stored",
 	"internal/client/auth.Request":   "the settings of a login",

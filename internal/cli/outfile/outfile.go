@@ -213,3 +213,11 @@ func tryReplacing(name string) error {
 	}
 	return err
 }
+
+// Shown is how a file to read is called.
+func Shown(name string) string {
+	if name == "-" {
+		return "stdin"
+	}
+	return name
+}

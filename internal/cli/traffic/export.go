@@ -3,7 +3,6 @@ package traffic
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,14 +12,12 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
-	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/cli/traffic/mockscript"
-	"mcpc/internal/render/traffic"
+	"mcpc/internal/cli/share"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -36,7 +33,7 @@ type exportOptions struct {
 	format  string
 	// check is a file in which secrets are looked for; "" where something is exported.
 	check  string
-	bundle bundleOptions
+	bundle share.BundleOptions
 }
 
 // ExportFormats are the forms in which an exchange is given away.
@@ -83,12 +80,12 @@ with 1 if there are any.`,
   mcpc export last --as bundle -o bug.mcpcz --yes`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && len(args) == 0 && o.format == "" {
-				return checkFile(f, o.check, o.bundle.strict)
+				return share.CheckFile(f, o.check, o.bundle.Strict)
 			}
 			if err := o.allowed(args); err != nil {
 				return err
 			}
-			o.word, o.several, o.bundle.words = args[0], len(args) > 1, args[1:]
+			o.word, o.several, o.bundle.Words = args[0], len(args) > 1, args[1:]
 			if o.filter, err = filterOf(f, args[1:], &judged.Findings{}); err != nil {
 				return err
 			}
@@ -98,7 +95,7 @@ with 1 if there are any.`,
 	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle or mock-script")
 	_ = cmd.RegisterFlagCompletionFunc("as", complete.Fixed(ExportFormats...))
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
-	o.bundle.add(cmd.Flags())
+	o.bundle.Add(cmd.Flags())
 	return cmd
 }
 
@@ -111,7 +108,7 @@ func (o *exportOptions) allowed(args []string) error {
 		return usage.New("export needs --as FORMAT", wire.Hint("--as "+strings.Join(ExportFormats, ", --as ")))
 	case !slices.Contains(ExportFormats, o.format):
 		return usage.New(fmt.Sprintf("unknown format %q", o.format), suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
-	case o.bundle.given() && o.format != "bundle":
+	case o.bundle.Given() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
 	case len(args) == 0:
 		return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
@@ -134,8 +131,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	defer c.Close()
 	recorded.Warn(f, c)
 	cmdutil.HideIn(f, c)
-	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return exportAs(f, o.format, w, c, rows) }); err != nil {
-		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(exportFailed(err)))
+	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return share.As(f, o.format, w, c, rows) }); err != nil {
+		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(share.Failed(err)))
 	}
 	return nil
 }
@@ -151,7 +148,7 @@ func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture
 		rows = lastFitting(c.Rows(), recorded.Matching(f, o.filter), 0)
 	}
 	if o.format != "jsonl" && o.format != "markdown" && o.format != "bundle" {
-		rows = crossing(rows)
+		rows = share.Crossing(rows)
 	}
 	if len(rows) > 1 && (o.format == "curl" || o.format == "mcpc") {
 		rows = slices.DeleteFunc(slices.Clone(rows), capture.ByServer)
@@ -166,101 +163,21 @@ func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture
 	return c, rows, wire.Outcome{}
 }
 
-// crossing are the rows of which something crossed: others are kept for their
-// ending alone.
-func crossing(rows []*capture.Row) []*capture.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return row.Kinds == 0 })
-}
-
-func exportAs(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
-	switch format {
-	case "har":
-		return har.Write(w, f.Version, rows)
-	case "jsonl":
-		return c.Copy(w, rows)
-	case "mcpc-yaml":
-		return exportSaved(f, w, c, rows)
-	case "markdown":
-		return exportReports(f, w, c, rows)
-	case "mock-script":
-		return mockscript.Write(w, rows, serverInfoIn)
+// exportBundle writes the exchanges that are meant as a bundle.
+func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
+	if f.Output == "" {
+		return usage.New("a bundle is a file: --as bundle needs -o FILE", wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz"))
 	}
-	add, script := recorded.AddCurl, &traffic.Script{}
-	if format == "mcpc" {
-		add = addLine
-		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
-			rows = some
-			script.Comment("handshakes are omitted: each command does its own handshake")
-			script.Space()
-		}
-	}
-	for i, row := range rows {
-		if i > 0 {
-			script.Space()
-		}
-		if err := addTo(f, script, c, row, add); err != nil && len(rows) == 1 {
-			return err
-		} else if err != nil {
-			script.Comment("not written: " + err.Error())
-		}
-	}
-	_, err := io.WriteString(w, script.String())
-	return err
-}
-
-// unopened are the rows that opened no conversation.
-func unopened(rows []*capture.Row) []*capture.Row {
-	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return slices.Contains(recorded.OpeningMethods, row.Method) })
-}
-
-// addTo adds the commands of one exchange to a script.
-func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, recorded.Request) error) error {
-	exchange, err := row.Exchange()
-	if err != nil || exchange == nil {
+	b, err := share.NewBundle(ctx, f, o.bundle, func() (*capture.Capture, []*capture.Row, wire.Outcome) { return exported(f, o) })
+	if err != nil {
 		return err
 	}
-	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
-	return add(s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
-}
-
-// exportFailed is the ending where an exchange could not be written.
-func exportFailed(err error) wire.Outcome {
-	if failed, ok := errors.AsType[*traffic.ScriptError](err); ok {
-		return usage.Outcome(usage.New("not exported: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
+	defer b.Close()
+	if out := b.Confirmed(ctx, f, o.bundle.Yes); !out.Good() {
+		return cmdutil.Exit(out)
 	}
-	return usage.LocalIO("exporting", usage.Bare(err))
-}
-
-func exportReports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
-	for i, row := range rows {
-		exchange, err := row.Exchange()
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			if _, err := io.WriteString(w, "\n"); err != nil {
-				return err
-			}
-		}
-		report := traffic.IssueReport{View: traffic.View{Title: titleOf(row), Facts: reportFacts(f, c, row), Exchange: exchange, Findings: row.Findings}}
-		if exchange != nil {
-			var s traffic.Script
-			if addLine(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
-				report.Reproduce = s.String()
-			}
-		}
-		if err := traffic.WriteIssueReport(w, report); err != nil {
-			return err
-		}
+	if err = cmdutil.WriteOut(f, b.Write); err != nil {
+		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(recorded.Unreadable(f.Output, err)))
 	}
 	return nil
-}
-
-// reportFacts are those of show, and the versions of mcpc and the server.
-func reportFacts(f *cmdutil.Factory, c *capture.Capture, row *capture.Row) [][]string {
-	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + f.Version}}
-	if server := serverIn(c, row); server != "" {
-		facts = append(facts, []string{"server version", server})
-	}
-	return append(facts, factsOf(row)...)
 }

@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
-	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -56,35 +55,19 @@ func runImport(f *cmdutil.Factory, name string) error {
 		defer file.Close()
 		in = file
 	}
-	if f.Environ != nil {
-		f.Secrets.LearnEnvironment(f.Environ())
-	}
 	var facts har.Imported
 	err := cmdutil.WriteOut(f, func(w io.Writer) (err error) {
-		facts, err = har.Import(w, in, f.Version, &f.Secrets)
-		if err == nil && facts.Entries == 0 {
-			err = errNothing
-		}
+		facts, err = recorded.Import(f, w, in, outfile.Shown(name))
 		return err
 	})
-	name = shownFile(name)
-	var archive *har.ArchiveError
-	switch {
-	case errors.Is(err, errNothing):
-		return usage.New(fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.Other+facts.Unreadable, "request")), "record with the requests' and responses' bodies")
-	case errors.As(err, &archive) && archive.Flows:
-		return usage.New(name+" is "+archive.Error(), wire.Hint("mitmproxy writes an archive of it: mitmdump -nr "+shellwords.Quote(name)+" --set hardump=FILE.har"))
-	case errors.As(err, &archive):
-		return usage.New(name+" is "+archive.Error(), "import reads HAR 1.2")
-	case err != nil:
+	if wrong, ok := errors.AsType[usage.Error](err); ok {
+		return wrong
+	} else if err != nil {
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
 	}
 	f.Note(importedText(f.Output, facts))
 	return nil
 }
-
-// errNothing keeps a file from being written that would be no capture.
-var errNothing = errors.New("nothing to import")
 
 // importedText says what was imported, in the exchanges that mcpc log lists where a file can be
 // read again.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -152,85 +151,15 @@ func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*captu
 	return rows, out
 }
 
-// rowOut is a row as a script reads it. Times are RFC 3339, durations seconds.
-type rowOut struct {
-	Number        string     `json:"number"`
-	Time          time.Time  `json:"time"`
-	Target        string     `json:"target"`
-	Method        string     `json:"method"`
-	Name          string     `json:"name,omitempty"`
-	ID            string     `json:"id,omitempty"`
-	Channel       string     `json:"channel"`
-	Exit          *int       `json:"exit"`
-	Seconds       float64    `json:"seconds"`
-	Sent          int64      `json:"sent"`
-	Received      int64      `json:"received"`
-	Status        int        `json:"http,omitempty"`
-	Code          int64      `json:"code,omitempty"`
-	Revision      string     `json:"protocol,omitempty"`
-	Era           string     `json:"era,omitempty"`
-	By            string     `json:"by,omitempty"`
-	Dir           string     `json:"dir"`
-	Parent        string     `json:"parent,omitempty"`
-	Guess         []string   `json:"guess,omitempty"`
-	FirstByte     float64    `json:"firstByte,omitempty"`
-	Conn          int        `json:"conn,omitempty"`
-	Client        string     `json:"client,omitempty"`
-	Server        string     `json:"server,omitempty"`
-	Session       string     `json:"session,omitempty"`
-	Again         string     `json:"again,omitempty"`
-	Notifications int        `json:"notifications,omitempty"`
-	Questions     int        `json:"questions,omitempty"`
-	Guessed       int        `json:"guessed,omitempty"`
-	Retries       int        `json:"retries,omitempty"`
-	Resumed       int        `json:"resumed,omitempty"`
-	Rounds        int        `json:"rounds,omitempty"`
-	Cuts          int        `json:"cuts,omitempty"`
-	Cancelled     *cancelOut `json:"cancelled,omitempty"`
-	Findings      int        `json:"findings,omitempty"`
-	Text          string     `json:"text,omitempty"`
-}
-
-// cancelOut is which side cancelled a request, why, after how many seconds, and whether an
-// answer came after all.
-type cancelOut struct {
-	By    string  `json:"by"`
-	Why   string  `json:"why,omitempty"`
-	After float64 `json:"after"`
-	Late  bool    `json:"late,omitempty"`
-}
-
-func rowJSON(r *capture.Row) rowOut {
-	out := rowOut{Number: r.Number(), Time: r.Time, Target: r.Target, Method: r.Method, Name: r.Name, ID: r.ID, Channel: r.Channel,
-		Seconds: r.Duration.Seconds(), Sent: r.Sent, Received: r.Received, Status: r.Status, Code: r.Code, Revision: r.Revision,
-		Era: r.Era, By: r.By, Again: r.Again, Notifications: r.Notes.Notifications, Questions: r.Notes.Questions, Guessed: r.Notes.Guessed, Dir: r.Dir.String(), Guess: r.GuessedNumbers(), FirstByte: r.First.Seconds(), Conn: r.Conn,
-		Client: r.Client(), Server: r.Server(), Session: r.Session(), Retries: r.Notes.Retries,
-		Resumed: r.Notes.Resumed, Rounds: r.Notes.Rounds, Cuts: r.Notes.Cuts, Findings: len(r.Findings), Text: r.Text}
-	if r.Exit >= 0 {
-		out.Exit = &r.Exit
-	}
-	if c := r.Cancel; c != nil {
-		out.Cancelled = &cancelOut{c.Who(), c.Why, c.After.Seconds(), c.Late}
-	}
-	switch {
-	case r.Within == nil:
-	case r.Guess:
-		out.Guess = []string{r.Within.Number()}
-	default:
-		out.Parent = r.Within.Number()
-	}
-	return out
-}
-
 func rowsJSON(rows []*capture.Row) json.RawMessage {
-	out := append([]rowOut{}, sliceutil.Map(rows, rowJSON)...) // not null
+	out := append([]recorded.Line{}, sliceutil.Map(rows, recorded.LineOf)...) // not null
 	raw, _ := json.Marshal(map[string]any{"exchanges": out})
 	return raw
 }
 
 func logLines(ctx context.Context, f *cmdutil.Factory, rows []*capture.Row) error {
 	for _, r := range rows {
-		raw, _ := json.Marshal(rowJSON(r))
+		raw, _ := json.Marshal(recorded.LineOf(r))
 		if err := cmdutil.PrintLine(ctx, f, raw); err != nil {
 			return err
 		}

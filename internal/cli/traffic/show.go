@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
@@ -106,7 +104,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.Human = func(w io.Writer, st term.Style) error {
-			return traffic.Show(w, st, traffic.View{Title: titleOf(row), Facts: factsOf(row), Exchange: exchange,
+			return traffic.Show(w, st, traffic.View{Title: recorded.Title(row), Facts: recorded.Facts(row), Exchange: exchange,
 				Findings: row.Findings, HeadsOnly: o.headers})
 		}
 		return cmdutil.Show(ctx, f, wire.Outcome{}, ans)
@@ -134,54 +132,16 @@ func showBytes(f *cmdutil.Factory, row *capture.Row) error {
 	return nil
 }
 
-func titleOf(row *capture.Row) string {
-	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)
-	return "#" + row.Number() + "  " + title + "  " + row.Channel
-}
-
-// factsOf is what is known of an exchange beside its bytes.
-func factsOf(row *capture.Row) [][]string {
-	ending := row.Channel
-	if row.Exit >= 0 {
-		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
-	}
-	if row.Code != 0 {
-		ending += fmt.Sprintf(", error %d", row.Code)
-	}
-	if row.Unended() {
-		ending += "; the recording ends here (killed, or still running)"
-	}
-	status := ""
-	if row.Status > 0 {
-		status = fmt.Sprint(row.Status)
-	}
-	return [][]string{
-		{"server", row.Target}, {"server command", serverCommandOf(row)}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
-		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
-		{"client", row.Client()}, {"server info", row.Server()}, {"took", tookOf(row)},
-		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
-		{"resent from", row.Again}, {"command", connect.CommandLine(row.Head().Argv)},
-	}
-}
-
-// serverCommandOf is the command of a stdio server that has a name in the recording.
-func serverCommandOf(row *capture.Row) string {
-	if command := row.Head().Command; len(command) > 0 && connect.CommandLine(command) != row.Target {
-		return connect.CommandLine(command)
-	}
-	return ""
-}
-
 // writeExchange writes one document on a line: the row, the rules that it broke, the messages
 // as JSON where they are, and every frame as captured.
 func writeExchange(w io.Writer, row *capture.Row, x *wire.Exchange, broken []verdict.Finding) error {
 	var facts struct {
-		Exchange rowOut            `json:"exchange"`
+		Exchange recorded.Line     `json:"exchange"`
 		Findings []findingOut      `json:"findings,omitempty"`
 		Check    []verdict.Finding `json:"check,omitempty"`
 	}
 	facts.Check = broken
-	facts.Exchange = rowJSON(row)
+	facts.Exchange = recorded.LineOf(row)
 	for _, f := range row.Findings {
 		facts.Findings = append(facts.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})
 	}

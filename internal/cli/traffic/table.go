@@ -38,7 +38,7 @@ func logTable(w io.Writer, style term.Style, rows []*capture.Row, now time.Time)
 func logLine(rows []*capture.Row) [][]string {
 	return sliceutil.Map(rows, func(r *capture.Row) []string {
 		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
-			tookOf(r), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
+			recorded.Took(r), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
 	})
 }
 
@@ -73,7 +73,7 @@ func logCells(columns []term.Column, rows []*capture.Row, now time.Time) [][]str
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
-			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": tookOf(r), "SIZE": term.Bytes(r.Size()),
+			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": recorded.Took(r), "SIZE": term.Bytes(r.Size()),
 			"EXIT": exitOf(r), "NOTES": notesOf(r)}
 		for _, c := range columns {
 			cells[i] = append(cells[i], cell[c.Head])
@@ -119,14 +119,6 @@ func by(r *capture.Row) string {
 		return ""
 	}
 	return r.By
-}
-
-// tookOf is how long an exchange took; "" where it is unknown.
-func tookOf(r *capture.Row) string {
-	if r.Open() && r.Duration == 0 {
-		return ""
-	}
-	return term.Duration(r.Duration)
 }
 
 func exitOf(r *capture.Row) string {

@@ -1,4 +1,4 @@
-package traffic
+package share
 
 import (
 	"bufio"
@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
@@ -47,8 +48,8 @@ type checker struct {
 	from map[string]string
 }
 
-// checkFile looks for secrets in any file.
-func checkFile(f *cmdutil.Factory, name string, strict bool) error {
+// CheckFile looks for secrets in any file.
+func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	f.Secrets.Variables = true
 	c := &checker{a: f, from: map[string]string{}}
 	c.environment()
@@ -59,7 +60,7 @@ func checkFile(f *cmdutil.Factory, name string, strict bool) error {
 	if err != nil {
 		return err
 	}
-	name = shownFile(name)
+	name = outfile.Shown(name)
 	if f.Secrets.Withholds() {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 	}
@@ -79,13 +80,12 @@ func checkFile(f *cmdutil.Factory, name string, strict bool) error {
 // leaksOf looks into a file, or into each member of a bundle: for what a bundle may not have,
 // which is more than what is recorded.
 func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
-	o := bundleOptions{strict: strict}
 	if strict {
 		c.a.Secrets.Guess = redact.GuessStrict
 	}
 	if name != "-" {
 		err = bundle.EachMember(name, func(member string, r io.Reader) error {
-			c.a.Secrets.Guess = o.level()
+			c.a.Secrets.Guess = levelOf(strict)
 			found, err := c.leaksByLine(r, longestChecked)
 			for _, l := range found {
 				l.Member = member
@@ -118,14 +118,6 @@ func toldOnce(leaks []leak) []leak {
 		}
 	}
 	return slices.DeleteFunc(leaks, func(l leak) bool { return made(l) && elsewhere[l.text] })
-}
-
-// shownFile is how a file is named to a person.
-func shownFile(name string) string {
-	if name == "-" {
-		return "stdin"
-	}
-	return name
 }
 
 const (

@@ -1,4 +1,4 @@
-package traffic
+package share
 
 import (
 	"bytes"
@@ -20,103 +20,99 @@ import (
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/cli/traffic/share"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
-	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
-// bundleOptions are those of `mcpc export --as bundle`.
-type bundleOptions struct {
-	redact   []string
-	strict   bool
-	note     string
-	yes      bool
-	minimise string
-	// words are the filter as it was given.
-	words []string
+// BundleOptions are those of mcpc export --as bundle.
+type BundleOptions struct {
+	Redact   []string
+	Strict   bool
+	Note     string
+	Yes      bool
+	Minimise string
+	// Words are the filter as it was given.
+	Words []string
 }
 
-func (o *bundleOptions) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.redact, "redact", nil, "bundle: hide what a `jq` expression gives or a /regular expression/ matches; repeatable")
-	flags.BoolVar(&o.strict, "strict", false, "bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses")
-	flags.StringVar(&o.note, "note", "", "bundle: add a `text` for the reader")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "bundle: write without a confirmation")
-	flags.StringVar(&o.minimise, "minimise", "", "bundle: drop exchanges while this `command` exits with 0")
+// Add declares the flags.
+func (o *BundleOptions) Add(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.Redact, "redact", nil, "bundle: hide what a `jq` expression gives or a /regular expression/ matches; repeatable")
+	flags.BoolVar(&o.Strict, "strict", false, "bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses")
+	flags.StringVar(&o.Note, "note", "", "bundle: add a `text` for the reader")
+	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without a confirmation")
+	flags.StringVar(&o.Minimise, "minimise", "", "bundle: drop exchanges while this `command` exits with 0")
 }
 
-// given reports an option that only a bundle has.
-func (o *bundleOptions) given() bool {
-	return o.redact != nil || o.note != "" || o.yes || o.minimise != "" || o.strict
+// Given reports an option that only a bundle has.
+func (o *BundleOptions) Given() bool {
+	return o.Redact != nil || o.Note != "" || o.Yes || o.Minimise != "" || o.Strict
 }
 
-func (o *bundleOptions) level() redact.Guess {
-	if o.strict {
+func levelOf(strict bool) redact.Guess {
+	if strict {
 		return redact.GuessStrict
 	}
 	return redact.GuessLikely
 }
 
-// A draft is a bundle that is not written yet: its capture is, without secrets.
-type draft struct {
-	*share.Draft
+// A Bundle is one that is not written yet: its capture is, without secrets.
+type Bundle struct {
+	*Draft
 	capture *capture.Capture
 	// numbers are those that the exchanges had.
 	numbers []string
 }
 
-// exportBundle writes the exchanges that are meant as a bundle.
-func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
-	if f.Output == "" {
-		return usage.New("a bundle is a file: --as bundle needs -o FILE", wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz"))
-	}
-	rules, err := share.ReadRules(o.bundle.redact)
+// NewBundle makes a bundle of the exchanges that pick picks, and closes their capture. A caller
+// closes the bundle.
+func NewBundle(ctx context.Context, f *cmdutil.Factory, o BundleOptions, pick func() (*capture.Capture, []*capture.Row, wire.Outcome)) (*Bundle, error) {
+	rules, err := ReadRules(o.Redact)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the rows of a large recording stay all the time
-	d, err := copied(ctx, f, o, &share.Hider{Factory: f, Rules: rules, Level: o.bundle.level()})
+	b, err := copied(ctx, f, o, &Hider{Factory: f, Rules: rules, Level: levelOf(o.Strict)}, pick)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer d.Capture.Close()
 	runtime.GC() // what was read of the recording itself is not needed any more
-	if err := d.complete(f, o); err != nil {
-		return cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
+	if err := b.complete(f, o); err != nil {
+		b.Close()
+		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	if out := confirmedBundle(ctx, f, o, d); !out.Good() {
-		return cmdutil.Exit(out)
-	}
-	err = cmdutil.WriteOut(f, func(w io.Writer) error { return bundle.Write(w, d.Content) })
-	if err != nil {
-		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(recorded.Unreadable(f.Output, err)))
-	}
-	return nil
+	return b, nil
 }
 
+// Close removes the bundle's own capture.
+func (b *Bundle) Close() { b.Draft.Content.Capture.Close() }
+
+// Write writes the bundle.
+func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, b.Content) }
+
 // copied makes the capture of the bundle.
-func copied(ctx context.Context, f *cmdutil.Factory, o exportOptions, h *share.Hider) (*draft, error) {
+func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, pick func() (*capture.Capture, []*capture.Row, wire.Outcome)) (*Bundle, error) {
 	known := &checker{a: f, from: map[string]string{}}
 	known.environment()
 	if err := known.state(); err != nil {
 		return nil, cmdutil.Exit(connect.StateFailed(err))
 	}
-	c, rows, out := exported(f, o)
+	c, rows, out := pick()
 	if !out.Good() {
 		return nil, cmdutil.Exit(out)
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	rows = share.WithOpenings(c, rows)
+	rows = WithOpenings(c, rows)
 	err := h.Learn(ctx, c, rows)
-	if err == nil && o.bundle.minimise != "" {
-		rows, err = share.Minimise(ctx, f, c, rows, o.bundle.minimise)
+	if err == nil && o.Minimise != "" {
+		rows, err = Minimise(ctx, f, c, rows, o.Minimise)
 	}
 	if err != nil {
 		return nil, err
@@ -125,34 +121,34 @@ func copied(ctx context.Context, f *cmdutil.Factory, o exportOptions, h *share.H
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return &draft{Draft: d, numbers: sliceutil.Map(rows, (*capture.Row).Number)}, nil
+	return &Bundle{Draft: d, numbers: sliceutil.Map(rows, (*capture.Row).Number)}, nil
 }
 
 // complete makes the other members of the capture, which has no secrets any more.
-func (d *draft) complete(f *cmdutil.Factory, o exportOptions) (err error) {
-	if d.capture, err = capture.OpenFrom(f.Output, d.Content.Capture); err != nil {
+func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
+	if b.capture, err = capture.OpenFrom(f.Output, b.Content.Capture); err != nil {
 		return err
 	}
-	c := d.capture
-	m := &d.Manifest
-	m.Mcpc, m.Filter = f.Version, f.Secrets.Command(o.bundle.words)
+	c := b.capture
+	m := &b.Manifest
+	m.Mcpc, m.Filter = f.Version, f.Secrets.Command(o.Words)
 	versions, protocols := map[string]bool{}, map[string]bool{}
 	for _, h := range c.Heads {
 		versions[cmp.Or(h.Mcpc, "unknown")] = true
 	}
 	for _, r := range c.Rows() {
 		protocols[r.Revision] = true
-		if d.Modified.Before(r.LastFrame()) {
-			d.Modified = r.LastFrame()
+		if b.Modified.Before(r.LastFrame()) {
+			b.Modified = r.LastFrame()
 		}
 	}
 	delete(protocols, "")
 	m.Recorded, m.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
 	m.Exchanges = len(c.Rows())
-	if now := sliceutil.Map(c.Rows(), (*capture.Row).Number); len(now) == len(d.numbers) && len(now) <= share.MostRows && !slices.Equal(now, d.numbers) {
-		m.Was = d.numbers
+	if now := sliceutil.Map(c.Rows(), (*capture.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows && !slices.Equal(now, b.numbers) {
+		m.Was = b.numbers
 	}
-	if d.Tools, err = listed(c); err != nil {
+	if b.Tools, err = listed(c); err != nil {
 		return err
 	}
 	var report bytes.Buffer
@@ -161,19 +157,19 @@ func (d *draft) complete(f *cmdutil.Factory, o exportOptions) (err error) {
 		rows = rows[:mostInReport]
 		m.Notes = append(m.Notes, fmt.Sprintf("%s has the first %d exchanges", bundle.ReportName, mostInReport))
 	}
-	if err := exportReports(f, &report, c, rows); err != nil {
+	if err := reports(f, &report, c, rows); err != nil {
 		return err
 	}
-	d.Report = report.Bytes()
-	if o.bundle.note != "" {
-		d.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.bundle.note), "\n") + "\n")
+	b.Report = report.Bytes()
+	if o.Note != "" {
+		b.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.Note), "\n") + "\n")
 	}
-	info, err := d.Content.Capture.Stat()
+	info, err := b.Content.Capture.Stat()
 	if err != nil {
 		return err
 	}
-	page := share.Page{Manifest: *m, Report: string(d.Report), Notes: string(d.Notes), Large: info.Size() > largeCapture}
-	d.Data, err = page.Of(c, func(row *capture.Row) any { return rowJSON(row) })
+	page := Page{Manifest: *m, Report: string(b.Report), Notes: string(b.Notes), Large: info.Size() > largeCapture}
+	b.Data, err = page.Of(c, func(row *capture.Row) any { return recorded.LineOf(row) })
 	return err
 }
 
@@ -215,7 +211,7 @@ func listed(c *capture.Capture) ([]byte, error) {
 			i, all = len(all), append(all, &listing{Server: row.Target, Tools: none, Prompts: none, Resources: none, ResourceTemplates: none})
 		}
 		if opens {
-			all[i].Info = jsonraw.OrNull(describedBy(x.Response.Raw))
+			all[i].Info = jsonraw.OrNull(recorded.DescribedBy(x.Response.Raw))
 			continue
 		}
 		items, _ := jsonraw.Array(jsonraw.First(wire.ParseMessage(x.Response.Raw).Result, member))
@@ -233,14 +229,14 @@ func (l *listing) of(member string) *[]json.RawMessage {
 	return map[string]*[]json.RawMessage{"tools": &l.Tools, "prompts": &l.Prompts, "resources": &l.Resources, "resourceTemplates": &l.ResourceTemplates}[member]
 }
 
-// confirmedBundle shows what leaves the machine, and asks.
-func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d *draft) wire.Outcome {
-	m := d.Manifest
+// Confirmed shows what leaves the machine, and asks.
+func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wire.Outcome {
+	m := b.Manifest
 	hidden := fmt.Sprintf("%s, %s hidden in %s", english.Plural(m.Exchanges, "exchange"), english.Plural(m.Values, "value"), english.Plural(m.Hidden, "place"))
 	if m.Hidden == 0 {
 		hidden = english.Plural(m.Exchanges, "exchange") + ", nothing hidden"
 	}
-	if o.bundle.yes {
+	if yes {
 		f.Note(hidden)
 		return wire.Outcome{}
 	}
@@ -249,11 +245,11 @@ func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d
 		return refused
 	}
 	w := f.Stderr()
-	fmt.Fprintf(w, "%s: %s; from %s\n", term.Line(f.Output), hidden, strings.Join(serversIn(d.capture), ", "))
+	fmt.Fprintf(w, "%s: %s; from %s\n", term.Line(f.Output), hidden, strings.Join(serversIn(b.capture), ", "))
 	for _, kind := range slices.Sorted(maps.Keys(m.Now)) {
 		fmt.Fprintf(w, "  hidden by this export: %d, %s\n", m.Now[kind], kind)
 	}
-	if err := tellLeft(f, d); err != nil {
+	if err := b.tellLeft(f); err != nil {
 		return usage.LocalIO("making the bundle", usage.Bare(err))
 	}
 	switch {
@@ -267,9 +263,9 @@ func confirmedBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions, d
 }
 
 // tellLeft shows what is left that may be private.
-func tellLeft(f *cmdutil.Factory, d *draft) error {
+func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
 	w := f.Stderr()
-	words, err := share.Longest(d.capture)
+	words, err := Longest(b.capture)
 	if err != nil {
 		return err
 	}
@@ -282,7 +278,7 @@ func tellLeft(f *cmdutil.Factory, d *draft) error {
 	c := &checker{a: f, from: map[string]string{}}
 	defer func(before redact.Guess) { f.Secrets.Guess = before }(f.Secrets.Guess)
 	f.Secrets.Guess = redact.GuessStrict
-	leaks, err := c.leaksByLine(io.NewSectionReader(d.Content.Capture, 0, math.MaxInt64), longestChecked)
+	leaks, err := c.leaksByLine(io.NewSectionReader(b.Content.Capture, 0, math.MaxInt64), longestChecked)
 	if err != nil {
 		return err
 	}
@@ -292,7 +288,7 @@ func tellLeft(f *cmdutil.Factory, d *draft) error {
 	}
 	for _, kind := range []redact.FoundKind{redact.FoundMail, redact.FoundHome, redact.FoundIP} {
 		if n := counts[kind]; n > 0 {
-			fmt.Fprintf(w, "  not hidden without --strict: %d, %s\n", n, share.HiddenAs[kind])
+			fmt.Fprintf(w, "  not hidden without --strict: %d, %s\n", n, HiddenAs[kind])
 		}
 	}
 	return nil

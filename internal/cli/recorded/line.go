@@ -1,4 +1,4 @@
-package traffic
+package recorded
 
 import (
 	"encoding/json"
@@ -6,15 +6,14 @@ import (
 	"strings"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
 )
 
-// addLine writes the mcpc command that asks the same.
-func addLine(s *traffic.Script, g recorded.Request) error {
+// AddLine writes the mcpc command that asks the same.
+func AddLine(s *traffic.Script, g Request) error {
 	switch {
 	case g.Unasked() != nil:
 		return g.Unasked()
@@ -27,7 +26,7 @@ func addLine(s *traffic.Script, g recorded.Request) error {
 	}
 	var argv []string
 	switch address := g.Address(); {
-	case recorded.IsAddress(address):
+	case IsAddress(address):
 		words = append(words, "-s", s.URL(address))
 	case address != "":
 		words = append(words, "-s", s.Word(address, "server"))
@@ -47,33 +46,33 @@ func addLine(s *traffic.Script, g recorded.Request) error {
 	return nil
 }
 
-// serverIn is what a server said that it is, when the conversation was opened;
+// ServerIn is what a server said that it is, when the conversation was opened;
 // "" where that is not in the capture.
-func serverIn(c *capture.Capture, row *capture.Row) string {
+func ServerIn(c *capture.Capture, row *capture.Row) string {
 	for _, opening := range c.Rows() {
-		if !slices.Contains(recorded.OpeningMethods, opening.Method) || opening.Channel != capture.ChannelOK || opening.RunID() != row.RunID() {
+		if !slices.Contains(OpeningMethods, opening.Method) || opening.Channel != capture.ChannelOK || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {
-			if name := serverInfoIn(x.Response.Raw); name != "" {
+			if name := ServerInfoIn(x.Response.Raw); name != "" {
 				return name
 			}
 		}
 	}
 	if x, err := row.Exchange(); err == nil && x != nil {
-		return serverInfoIn(x.Response.Raw)
+		return ServerInfoIn(x.Response.Raw)
 	}
 	return ""
 }
 
-// serverInfoIn returns name and version of serverInfo; else "".
-func serverInfoIn(response []byte) string {
-	info, _ := jsonraw.Object(describedBy(response))
+// ServerInfoIn returns name and version of serverInfo; else "".
+func ServerInfoIn(response []byte) string {
+	info, _ := jsonraw.Object(DescribedBy(response))
 	return strings.TrimSpace(info.Text("name") + " " + info.Text("version"))
 }
 
-// describedBy is serverInfo of a result or its _meta; nil where it has none.
-func describedBy(response []byte) json.RawMessage {
+// DescribedBy is serverInfo of a result or its _meta; nil where it has none.
+func DescribedBy(response []byte) json.RawMessage {
 	result, err := wire.ParseMessage(response).ResultMembers()
 	if err != nil {
 		return nil

@@ -1,0 +1,58 @@
+package recorded
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/connect"
+	"mcpc/internal/render/term"
+)
+
+// Title names an exchange in a headline.
+func Title(row *capture.Row) string {
+	title := strings.TrimSpace(cmp.Or(row.Method, "(no traffic)") + " " + row.Name)
+	return "#" + row.Number() + "  " + title + "  " + row.Channel
+}
+
+// Facts are what is known of an exchange beside its bytes.
+func Facts(row *capture.Row) [][]string {
+	ending := row.Channel
+	if row.Exit >= 0 {
+		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
+	}
+	if row.Code != 0 {
+		ending += fmt.Sprintf(", error %d", row.Code)
+	}
+	if row.Unended() {
+		ending += "; the recording ends here (killed, or still running)"
+	}
+	status := ""
+	if row.Status > 0 {
+		status = fmt.Sprint(row.Status)
+	}
+	return [][]string{
+		{"server", row.Target}, {"server command", serverCommandOf(row)}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
+		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
+		{"client", row.Client()}, {"server info", row.Server()}, {"took", Took(row)},
+		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
+		{"resent from", row.Again}, {"command", connect.CommandLine(row.Head().Argv)},
+	}
+}
+
+// serverCommandOf is the command of a stdio server that has a name in the recording.
+func serverCommandOf(row *capture.Row) string {
+	if command := row.Head().Command; len(command) > 0 && connect.CommandLine(command) != row.Target {
+		return connect.CommandLine(command)
+	}
+	return ""
+}
+
+// Took is how long an exchange took; "" where it is unknown.
+func Took(r *capture.Row) string {
+	if r.Open() && r.Duration == 0 {
+		return ""
+	}
+	return term.Duration(r.Duration)
+}

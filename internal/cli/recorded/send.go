@@ -1,0 +1,72 @@
+package recorded
+
+import (
+	"context"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// RequestOf finds the request that a word means.
+func RequestOf(f *cmdutil.Factory, word string) (Request, wire.Outcome) {
+	c, row, out := Pick(f, word)
+	if !out.Good() {
+		return Request{}, out
+	}
+	defer c.Close()
+	Warn(f, c)
+	return RequestIn(f, c, row, word)
+}
+
+// RequestIn is the request of a row, which a word names in hints.
+func RequestIn(f *cmdutil.Factory, c *capture.Capture, row *capture.Row, word string) (Request, wire.Outcome) {
+	exchange, err := row.Exchange()
+	switch {
+	case err != nil:
+		return Request{}, usage.LocalIO("reading "+row.Path(), err)
+	case capture.ByServer(row):
+		return Request{}, usage.Outcome(usage.New(NameOf(row)+" is a server request, not a client request", wire.Run("show "+shellwords.Quote(word))+" shows it"))
+	case exchange != nil && exchange.Request.Raw == nil:
+		return Request{}, usage.Outcome(usage.New(NameOf(row)+" contains no JSON-RPC request", wire.Run("export "+shellwords.Quote(word)+" --as curl")+" sends it again"))
+	case exchange == nil:
+		return Request{}, usage.Outcome(usage.New("nothing was sent in "+NameOf(row), wire.Run("show "+shellwords.Quote(word))+" shows how it ended"))
+	}
+	return Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}, wire.Outcome{}
+}
+
+// Send sends the request. A tool that is marked as destructive is asked about,
+// as everywhere; arguments go as they were recorded, whatever the schema says.
+func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire.Outcome {
+	if call.Method != "tools/call" {
+		return c.Do(ctx, call)
+	}
+	params, _ := jsonraw.Object(call.Params)
+	given, _ := params.Get("arguments")
+	name := params.Text("name")
+	tool := c.Remembered(name)
+	if tool == nil || !tool.Holds(c) {
+		var out wire.Outcome
+		if tool, out = c.Define(ctx, name); !out.Good() && out.Kind != wire.InvalidArguments {
+			return out.As(wire.Before)
+		}
+	}
+	if out := toolcall.Confirmed(ctx, c, tool, toolcall.Request{Name: name, Reading: arguments.Reading{Arguments: given}, Yes: yes}); !out.Good() {
+		return out
+	}
+	if tool != nil {
+		call.Schema = tool.InputSchema
+	}
+	out := c.Do(ctx, call)
+	if out.Good() && tool != nil {
+		return toolcall.CheckResult(c, tool, out)
+	}
+	return out
+}

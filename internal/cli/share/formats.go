@@ -1,0 +1,118 @@
+package share
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/har"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/mockscript"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/render/traffic"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Crossing are the rows of which something crossed: others are kept for their
+// ending alone.
+func Crossing(rows []*capture.Row) []*capture.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return row.Kinds == 0 })
+}
+
+// As writes exchanges of a capture in a format, but no bundle.
+func As(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+	switch format {
+	case "har":
+		return har.Write(w, f.Version, rows)
+	case "jsonl":
+		return c.Copy(w, rows)
+	case "mcpc-yaml":
+		return exportSaved(f, w, c, rows)
+	case "markdown":
+		return reports(f, w, c, rows)
+	case "mock-script":
+		return mockscript.Write(w, rows, recorded.ServerInfoIn)
+	}
+	add, script := recorded.AddCurl, &traffic.Script{}
+	if format == "mcpc" {
+		add = recorded.AddLine
+		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
+			rows = some
+			script.Comment("handshakes are omitted: each command does its own handshake")
+			script.Space()
+		}
+	}
+	for i, row := range rows {
+		if i > 0 {
+			script.Space()
+		}
+		if err := addTo(f, script, c, row, add); err != nil && len(rows) == 1 {
+			return err
+		} else if err != nil {
+			script.Comment("not written: " + err.Error())
+		}
+	}
+	_, err := io.WriteString(w, script.String())
+	return err
+}
+
+// unopened are the rows that opened no conversation.
+func unopened(rows []*capture.Row) []*capture.Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return slices.Contains(recorded.OpeningMethods, row.Method) })
+}
+
+// addTo adds the commands of one exchange to a script.
+func addTo(f *cmdutil.Factory, s *traffic.Script, c *capture.Capture, row *capture.Row, add func(*traffic.Script, recorded.Request) error) error {
+	exchange, err := row.Exchange()
+	if err != nil || exchange == nil {
+		return err
+	}
+	s.Comment(row.Number() + ": " + strings.TrimSpace(row.Method+" "+row.Name) + " (" + row.Channel + ")")
+	return add(s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version})
+}
+
+// Failed is the ending where an exchange could not be written.
+func Failed(err error) wire.Outcome {
+	if failed, ok := errors.AsType[*traffic.ScriptError](err); ok {
+		return usage.Outcome(usage.New("not exported: "+failed.Text, "--as har, --as jsonl and --as markdown contain the whole exchange"))
+	}
+	return usage.LocalIO("exporting", usage.Bare(err))
+}
+
+// reports writes a report about each exchange.
+func reports(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+	for i, row := range rows {
+		exchange, err := row.Exchange()
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		report := traffic.IssueReport{View: traffic.View{Title: recorded.Title(row), Facts: reportFacts(f, c, row), Exchange: exchange, Findings: row.Findings}}
+		if exchange != nil {
+			var s traffic.Script
+			if recorded.AddLine(&s, recorded.Request{Row: row, Exchange: exchange, Capture: c, Version: f.Version}) == nil {
+				report.Reproduce = s.String()
+			}
+		}
+		if err := traffic.WriteIssueReport(w, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportFacts are those of show, and the versions of mcpc and the server.
+func reportFacts(f *cmdutil.Factory, c *capture.Capture, row *capture.Row) [][]string {
+	facts := [][]string{{"recorded by", "mcpc " + row.Head().Mcpc}, {"reported by", "mcpc " + f.Version}}
+	if server := recorded.ServerIn(c, row); server != "" {
+		facts = append(facts, []string{"server version", server})
+	}
+	return append(facts, recorded.Facts(row)...)
+}
