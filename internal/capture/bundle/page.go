@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"io"
 	"strings"
 )
 
@@ -29,6 +30,12 @@ func pageOf(data []byte) [][]byte {
 	before, after, _ := strings.Cut(strings.TrimRight(text, "\n"), "{{data}}")
 	safe := bytes.ReplaceAll(data, []byte("<"), []byte(`\u003c`)) // no text in it ends the element, or begins a comment
 	return [][]byte{[]byte(before), safe, []byte(after)}
+}
+
+// WritePage writes the page of a bundle without the archive.
+func WritePage(w io.Writer, c Content) error {
+	_, err := io.Copy(w, readerOf(pageOf(c.Data)...)())
+	return err
 }
 
 // hashOf is that of a script or a style for the page's policy.

@@ -81,11 +81,14 @@ func (f *Factory) Invocation() *Factory {
 	return &g
 }
 
-// Separate returns a Factory with the flags of f that shares no recording, no secrets and no
-// connection with it.
+// Separate returns a Factory with the flags of f that shares no recording, no secrets but those of
+// --redact-file, and no connection with it.
 func (f *Factory) Separate() *Factory {
 	g := f.Invocation()
 	g.Shared, g.process = new(host.Shared), new(process)
+	for _, r := range f.redactions {
+		r.hide(g)
+	}
 	return g
 }
 

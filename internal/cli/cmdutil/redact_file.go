@@ -53,16 +53,21 @@ func ReadRedactFile(f *Factory) error {
 		}
 		r.line = i + 1
 		f.redactions = append(f.redactions, r)
-		switch {
-		case r.pattern != nil:
-			f.Secrets.Hide(r.pattern)
-		case len(r.value) < shortestSpelled:
-			f.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(r.value)))
-		default:
-			f.Secrets.Learn(r.value)
-		}
+		r.hide(f)
 	}
 	return nil
+}
+
+// hide hides what a line names.
+func (r redaction) hide(f *Factory) {
+	switch {
+	case r.pattern != nil:
+		f.Secrets.Hide(r.pattern)
+	case len(r.value) < shortestSpelled:
+		f.Secrets.Hide(regexp.MustCompile(regexp.QuoteMeta(r.value)))
+	default:
+		f.Secrets.Learn(r.value)
+	}
 }
 
 // redactionOf reads a line. What is wrong is said without the value.

@@ -96,6 +96,9 @@ func (b *Bundle) Close() { b.Draft.Content.Capture.Close() }
 // Write writes the bundle.
 func (b *Bundle) Write(w io.Writer) error { return bundle.Write(w, b.Content) }
 
+// WritePage writes the page of the bundle alone.
+func (b *Bundle) WritePage(w io.Writer) error { return bundle.WritePage(w, b.Content) }
+
 // copied makes the capture of the bundle.
 func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, pick func() (*capture.Capture, []*capture.Row, wire.Outcome)) (*Bundle, error) {
 	known := &checker{a: f, from: map[string]string{}}

@@ -8,6 +8,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
 
@@ -83,3 +84,19 @@ func (l *longest) keep(word []byte) {
 	slices.SortStableFunc(l.words, func(a, b string) int { return len(b) - len(a) })
 	l.words = l.words[:min(len(l.words), mostLongest)]
 }
+
+// shortestDoubt is how long a word is that may still be a secret.
+const shortestDoubt = 20
+
+// Doubts are words of a capture that may still be secrets: long ones, shortened.
+func Doubts(c *capture.Capture) ([]string, error) {
+	words, err := Longest(c)
+	words = slices.DeleteFunc(words, func(word string) bool { return len(word) < shortestDoubt })
+	for i, word := range words {
+		words[i] = shortened(term.Line(word), 60)
+	}
+	return words, err
+}
+
+// Doubts are the words of the bundle that may still be secrets.
+func (b *Bundle) Doubts() ([]string, error) { return Doubts(b.capture) }

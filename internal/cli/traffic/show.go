@@ -1,11 +1,9 @@
 package traffic
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"strings"
 
@@ -14,7 +12,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/render/verdict"
@@ -94,13 +91,13 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
 			x := exchange
 			exchange = nil // its frames are read once more, one at a time
-			return writeExchange(w, row, x, broken)
+			return recorded.WriteExchange(w, row, x, broken)
 		}})
 	default:
 		var ans cmdutil.Answer
 		if f.JSON || f.Wire || f.Jq != "" || f.Output != "" || f.Shell != nil {
 			var b bytes.Buffer
-			_ = writeExchange(&b, row, exchange, broken)
+			_ = recorded.WriteExchange(&b, row, exchange, broken)
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.Human = func(w io.Writer, st term.Style) error {
@@ -130,65 +127,4 @@ func showBytes(f *cmdutil.Factory, row *capture.Row) error {
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
 	}
 	return nil
-}
-
-// writeExchange writes one document on a line: the row, the rules that it broke, the messages
-// as JSON where they are, and every frame as captured.
-func writeExchange(w io.Writer, row *capture.Row, x *wire.Exchange, broken []verdict.Finding) error {
-	var facts struct {
-		Exchange recorded.Line     `json:"exchange"`
-		Findings []findingOut      `json:"findings,omitempty"`
-		Check    []verdict.Finding `json:"check,omitempty"`
-	}
-	facts.Check = broken
-	facts.Exchange = recorded.LineOf(row)
-	for _, f := range row.Findings {
-		facts.Findings = append(facts.Findings, findingOut{f.Rule, f.Level.String(), f.Where, f.Text})
-	}
-	var begin bytes.Buffer
-	enc := json.NewEncoder(&begin)
-	enc.SetEscapeHTML(false) // it would change the traffic
-	_ = enc.Encode(facts)
-	out := bufio.NewWriterSize(w, 64<<10)
-	out.Write(bytes.TrimSuffix(begin.Bytes(), []byte("}\n")))
-	for _, name := range []string{"request", "response"} {
-		raw := []byte("null")
-		if x != nil && name == "request" {
-			raw = asJSONValue(x.Request.Raw)
-		} else if x != nil {
-			raw = asJSONValue(x.Response.Raw)
-		}
-		out.WriteString(`,"` + name + `":`)
-		out.Write(raw)
-	}
-	before := `,"frames":[`
-	err := row.EachFrame(func(f wire.Frame) error {
-		out.WriteString(before)
-		before = ","
-		return capture.WriteFrame(out, f)
-	})
-	if before != "," {
-		out.WriteString(before)
-	}
-	out.WriteString("]}\n")
-	return cmp.Or(err, out.Flush())
-}
-
-type findingOut struct {
-	Rule  string `json:"rule"`
-	Level string `json:"level"`
-	Where string `json:"where,omitempty"`
-	Text  string `json:"text"`
-}
-
-// asJSONValue is a message where it is JSON; null otherwise, and then the frames
-// have its bytes.
-func asJSONValue(raw []byte) []byte {
-	if raw == nil || jsonraw.Valid(raw) != nil {
-		return []byte("null")
-	}
-	if len(raw) < 1<<20 || bytes.ContainsAny(raw, "\r\n") {
-		return jsonraw.Compact(raw)
-	}
-	return raw
 }

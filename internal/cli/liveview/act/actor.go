@@ -1,0 +1,221 @@
+// Package act does what the views of mcpc inspect do: it sends requests, answers questions, and
+// gives recorded exchanges away.
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/prompt"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/live"
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Options say what an Actor works with.
+type Options struct {
+	Factory *cmdutil.Factory
+	// Reader is what the views read.
+	Reader view.Reader
+	// Open opens the capture of a key anew. The Actor closes it.
+	Open func(key live.Key) (*capture.Capture, error)
+	// Powers are what the user allowed.
+	Powers view.Powers
+	// Exec allows starting the commands of servers that are configured or remembered.
+	Exec bool
+	// Elsewhere is set where what is sent is recorded, but not shown by the views.
+	Elsewhere bool
+	// Changed is called when something has changed that the recordings do not show.
+	Changed func()
+}
+
+// An Actor is a view.Actor. Several goroutines may use it.
+type Actor struct {
+	Options
+	ctx  context.Context
+	stop context.CancelFunc
+	// own is the connection to the server that the view has started; nil where there is none.
+	own *connect.Conn
+
+	mu        sync.Mutex
+	marks     map[string]string // the notes of marked rows
+	questions []*asking
+	asked     int
+	consents
+	// reading guards the recording of the server that the view has started.
+	reading sync.Mutex
+}
+
+// New makes an Actor. A caller closes it.
+func New(o Options) *Actor {
+	a := &Actor{Options: o, marks: map[string]string{}, consents: consents{open: map[string]consent{}, given: map[string]consent{}}}
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	return a
+}
+
+// Start starts the server of a command, whose tools can be tried from then on. What it is asked is
+// recorded as what the command of f asks.
+func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
+	f := a.Factory.Invocation()
+	a.settle(f)
+	c, out := connect.Dial(ctx, &f.Env, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
+	if !out.Good() {
+		c.Close(ctx)
+		return out
+	}
+	a.own = c
+	if _, out = c.Listed(ctx, connect.ToolKind, nil); out.Kind == wire.Signal {
+		return out
+	}
+	return wire.Outcome{} // a server without tools can be looked at
+}
+
+// Close cancels what is asked and under way, and ends the server that was started.
+func (a *Actor) Close(ctx context.Context) wire.Outcome {
+	a.stop()
+	if a.own == nil {
+		return wire.Outcome{}
+	}
+	return a.own.Close(ctx)
+}
+
+// Powers are what the user allowed.
+func (a *Actor) Powers() view.Powers {
+	p := a.Options.Powers
+	p.Call = p.Call || a.own != nil
+	return p
+}
+
+// Mark marks a row for an export, with a note.
+func (a *Actor) Mark(key string, mark bool, note string) error {
+	if _, err := keyOf(key); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	if mark || note != "" {
+		a.marks[key] = note
+	} else {
+		delete(a.marks, key)
+	}
+	a.mu.Unlock()
+	a.Changed()
+	return nil
+}
+
+// Marked reports whether a row is marked, and its note.
+func (a *Actor) Marked(key string) (bool, string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	note, marked := a.marks[key]
+	return marked, note
+}
+
+// apart is an invocation of its own, with its own recording. What the user gave for one server is
+// not for others.
+func (a *Actor) apart() *cmdutil.Factory {
+	g := a.Factory.Separate()
+	g.Known = a.Factory.Known
+	g.Getenv = func(name string) string {
+		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
+			return ""
+		}
+		return a.Factory.Getenv(name)
+	}
+	g.Headers, g.HeaderFiles, g.Auth.TokenFile, g.Auth.Account = nil, nil, "", ""
+	g.Record.Quiet.Store(true)
+	a.settle(g)
+	return g
+}
+
+// settle keeps an invocation from the terminal, which is the view's, and has the view ask.
+func (a *Actor) settle(g *cmdutil.Factory) {
+	g.JSON, g.Wire, g.Jq, g.Output, g.Explain, g.Verbose = false, false, "", "", false, 0
+	g.OutStyle, g.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
+	g.Typist = &prompt.Typist{In: strings.NewReader("")}
+	g.Progress = term.NewProgress(io.Discard, g.ErrStyle, g.Now)
+	g.UI = &user{a: a}
+	if g.Answers.Sampling == "" && g.Answers.OnSampling == "" {
+		g.Answers.Sampling = "-"
+	}
+}
+
+// keyOf reads a key as its String writes it.
+func keyOf(text string) (k live.Key, err error) {
+	run, index, ok := strings.Cut(text, ".")
+	if !ok {
+		run, index = "0", text
+	}
+	k.Run, err = strconv.Atoi(run)
+	if err == nil {
+		k.Index, err = strconv.Atoi(index)
+	}
+	if err != nil || k.String() != text {
+		return k, view.ErrGone
+	}
+	return k, nil
+}
+
+// row opens the capture of a row anew, as it is now. A caller closes it.
+func (a *Actor) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
+	key, err := keyOf(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := a.Open(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmdutil.HideIn(g, c)
+	rows := c.Rows()
+	i := slices.IndexFunc(rows, func(r *capture.Row) bool { return live.KeyOf(r) == key })
+	if i < 0 {
+		c.Close()
+		return nil, nil, view.ErrGone
+	}
+	return c, rows[i], nil
+}
+
+// within is a context that also ends with the view.
+func (a *Actor) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(a.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// failed is an outcome as an error for the user.
+func failed(g *cmdutil.Factory, out wire.Outcome) error {
+	out = cmdutil.WithoutSecrets(g, out)
+	text := failure.Headline(out)
+	if hint := g.UI.HintText(out.Hint); hint != "" {
+		text += " (" + hint + ")"
+	}
+	return errors.New(term.Line(text))
+}
+
+// notAllowed is the error for what the user has not allowed.
+func notAllowed(power string) error {
+	return fmt.Errorf("not allowed: start mcpc inspect with --allow=%s", power)
+}
+
+// asError is an error of a command as one for the user.
+func asError(g *cmdutil.Factory, err error) error {
+	if ended, ok := errors.AsType[*cmdutil.ExitError](err); ok {
+		return failed(g, ended.Outcome)
+	} else if wrong, ok := errors.AsType[usage.Error](err); ok {
+		return failed(g, usage.Outcome(wrong))
+	}
+	return errors.New(term.Line(g.Secrets.Text(err.Error())))
+}

@@ -1,0 +1,245 @@
+package act
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/bundle"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/cli/share"
+	"mcpc/internal/live"
+	"mcpc/internal/live/view"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// Copy returns an exchange as text.
+func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
+	g := a.apart()
+	c, row, err := a.row(g, key)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	var b bytes.Buffer
+	switch form {
+	case "mcpc", "curl", "markdown":
+		err = share.As(g, form, &b, c, []*capture.Row{row})
+	case "json", "request":
+		var x *wire.Exchange
+		if x, err = row.Exchange(); err == nil && form == "json" {
+			err = recorded.WriteExchange(&b, row, x, nil)
+		} else if err == nil && x != nil {
+			b.Write(x.Request.Raw)
+		}
+	default:
+		err = errors.New("no such form: " + form)
+	}
+	if err != nil {
+		return "", failed(g, share.Failed(err))
+	}
+	return strings.TrimRight(b.String(), "\n"), nil
+}
+
+// A form is one in which exchanges are given away.
+type form struct {
+	name, as, extension, media string
+	bundle                     bool
+}
+
+var forms = []form{
+	{"bundle", "", ".mcpcz", "application/octet-stream", true}, {"html", "", ".html", "text/html", true}, {"har", "har", ".har", "application/json", false},
+	{"markdown", "markdown", ".md", "text/markdown", false}, {"jsonl", "jsonl", ".jsonl", "application/jsonl", false}, {"saved", "mcpc-yaml", ".mcpc.yaml", "application/yaml", false},
+}
+
+// Preview says what an export would have.
+func (a *Actor) Preview(ctx context.Context, e view.Export) (view.Exported, error) {
+	return a.export(ctx, e, func(out *view.Exported, f form, write func(io.Writer) error) error {
+		var n counter
+		err := write(&n)
+		out.Hidden = cmp.Or(out.Hidden, n.hidden)
+		return err
+	})
+}
+
+// Export writes a file into the current directory, or gives its bytes.
+func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error) {
+	if !a.Options.Powers.Export {
+		return view.Exported{}, errors.New("exports are not allowed here")
+	}
+	return a.export(ctx, e, func(out *view.Exported, f form, write func(io.Writer) error) error {
+		out.Type = f.media
+		if !a.Options.Powers.Files {
+			var b bytes.Buffer
+			out.File = a.fileName(f, 1)
+			err := write(&b)
+			out.Data = b.Bytes()
+			return err
+		}
+		file, err := a.newFile(f)
+		if err != nil {
+			return err
+		}
+		out.File = file.Name()
+		if err := errors.Join(write(file), file.Close()); err != nil {
+			os.Remove(out.File)
+			return err
+		}
+		return nil
+	})
+}
+
+// A counter counts what is hidden in a text that is written in lines.
+type counter struct{ hidden int }
+
+func (c *counter) Write(text []byte) (int, error) {
+	c.hidden += len(redact.HiddenIn(string(text)))
+	return len(text), nil
+}
+
+// fileName is a name for a file by the time.
+func (a *Actor) fileName(f form, try int) string {
+	name := "mcpc-" + a.Factory.Now().Format("20060102-150405")
+	if try > 1 {
+		name += fmt.Sprint("-", try)
+	}
+	return name + f.extension
+}
+
+// newFile makes a file that was not there.
+func (a *Actor) newFile(f form) (*os.File, error) {
+	for try := 1; ; try++ {
+		file, err := os.OpenFile(a.fileName(f, try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrExist) || try == 1000 {
+			return file, err
+		}
+	}
+}
+
+// export copies the exchanges that are meant, and has them written.
+func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Exported, f form, write func(io.Writer) error) error) (out view.Exported, err error) {
+	i := slices.IndexFunc(forms, func(f form) bool { return f.name == e.Form })
+	if i < 0 {
+		return out, errors.New("no such form: " + e.Form)
+	}
+	ctx, done := a.within(ctx)
+	defer done()
+	keys, note, err := a.meant(ctx, e)
+	if err != nil {
+		return out, err
+	}
+	if out.Rows = len(keys); out.Rows == 0 {
+		return out, errors.New("no exchange to export")
+	}
+	g := a.apart()
+	c, err := a.copied(ctx, g, keys)
+	if err != nil {
+		return out, asError(g, err)
+	}
+	defer c.Close()
+	if forms[i].bundle {
+		err = exportBundle(ctx, g, c, note, forms[i], &out, use)
+	} else if out.Doubts, err = share.Doubts(c); err == nil {
+		rows := c.Rows()
+		if as := forms[i].as; as != "jsonl" && as != "markdown" {
+			rows = share.Crossing(rows)
+		}
+		err = use(&out, forms[i], func(w io.Writer) error { return share.As(g, forms[i].as, w, c, rows) })
+	}
+	if err != nil {
+		return view.Exported{}, asError(g, err)
+	}
+	return out, nil
+}
+
+// exportBundle makes a bundle, which hides more.
+func exportBundle(ctx context.Context, g *cmdutil.Factory, c *capture.Capture, note string, f form, out *view.Exported,
+	use func(out *view.Exported, f form, write func(io.Writer) error) error) error {
+	b, err := share.NewBundle(ctx, g, share.BundleOptions{Note: note}, func() (*capture.Capture, []*capture.Row, wire.Outcome) { return c, c.Rows(), wire.Outcome{} })
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if out.Doubts, err = b.Doubts(); err != nil {
+		return err
+	}
+	out.Hidden = b.Manifest.Hidden
+	if f.name == "html" {
+		return use(out, f, b.WritePage)
+	}
+	return use(out, f, b.Write)
+}
+
+// meant are the keys of the rows of an export, and the notes of those that are marked.
+func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
+	q := e.Query
+	for q.From, q.Count = 0, 1000; ; {
+		page, err := a.Reader.Rows(ctx, q)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, row := range page.Rows {
+			key, err := keyOf(row.Key)
+			if err != nil || e.Marked && !row.Mark {
+				continue
+			}
+			keys = append(keys, key)
+			if row.Mark {
+				notes += strings.TrimSpace("* "+row.Key+" "+row.Note) + "\n"
+			}
+		}
+		if q.From += len(page.Rows); len(page.Rows) == 0 || q.From >= page.Total {
+			return keys, notes, nil
+		}
+	}
+}
+
+// copied is a capture of its own with the exchanges of these keys. A caller closes it.
+func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key) (*capture.Capture, error) {
+	file, err := bundle.Temporary()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(keys, func(x, y live.Key) int { return cmp.Or(x.Run-y.Run, x.Index-y.Index) })
+	for rest := keys; len(rest) > 0 && err == nil; err = cmp.Or(err, ctx.Err()) {
+		n := slices.IndexFunc(rest, func(k live.Key) bool { return k.Run != rest[0].Run })
+		if n < 0 {
+			n = len(rest)
+		}
+		err = a.copyRun(g, file, rest[:n])
+		rest = rest[n:]
+	}
+	if err == nil {
+		var c *capture.Capture
+		if c, err = capture.OpenFrom("export", file); err == nil {
+			return c, nil
+		}
+	}
+	file.Close()
+	return nil, err
+}
+
+// copyRun copies exchanges of one run.
+func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key) error {
+	c, err := a.Open(keys[0])
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	cmdutil.HideIn(g, c)
+	meant := map[live.Key]bool{}
+	for _, k := range keys {
+		meant[k] = true
+	}
+	return c.Copy(to, slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !meant[live.KeyOf(r)] }))
+}

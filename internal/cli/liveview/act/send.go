@@ -1,0 +1,252 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live"
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// A consent is what the user agreed to.
+type consent int
+
+const (
+	toServer    consent = 1 << iota // requests may go to a server
+	unfitting                       // arguments that the tool's schema does not allow
+	destructive                     // a tool that may change something
+)
+
+// consents are those that were asked for and given, of a server or of a request. Only what was
+// asked can be agreed to.
+type consents struct{ open, given map[string]consent }
+
+// agreed is what the user agreed to; confirmed says yes to what was asked last.
+func (a *Actor) agreed(about string, confirmed bool) consent {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if confirmed {
+		a.given[about] |= a.open[about]
+	}
+	delete(a.open, about)
+	return a.given[about]
+}
+
+// confirm asks for a consent.
+func (a *Actor) confirm(about string, c consent, text string) view.Sent {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open[about] = c
+	return view.Sent{Confirm: text}
+}
+
+// A request is one to send.
+type request struct {
+	server string // as -s has it; "" is the one that the view started
+	method string
+	about  string // its consents
+	resent string // the number of the one that it repeats
+	// do sends it, and tells which consent is missing.
+	do func(ctx context.Context, c *connect.Conn, given consent) (wire.Outcome, consent)
+}
+
+// Resend sends a recorded request again.
+func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
+	if !a.Options.Powers.Resend {
+		return view.Sent{}, notAllowed("resend")
+	}
+	g := a.apart()
+	c, row, err := a.row(g, key)
+	if err != nil {
+		return view.Sent{}, err
+	}
+	defer c.Close()
+	found, out := recorded.RequestIn(g, c, row, key)
+	if !out.Good() {
+		return view.Sent{}, failed(g, out)
+	}
+	call := client.Call{Method: row.Method, Params: found.Params(), Progress: true}
+	if message != nil {
+		if call.Method, call.Params, err = edited(message); err != nil {
+			return view.Sent{}, err
+		}
+	}
+	if out := recorded.HiddenIn("edit it, and enter the secret again", string(call.Params)); !out.Good() {
+		return view.Sent{}, failed(g, out)
+	}
+	r := request{method: call.Method, resent: recorded.NameOf(row), about: string(call.Params)}
+	if r.server, err = a.serverOf(g, found); err != nil {
+		return view.Sent{}, err
+	}
+	r.do = func(ctx context.Context, c *connect.Conn, given consent) (wire.Outcome, consent) {
+		out := recorded.Send(ctx, c, call, given&destructive != 0)
+		return out, lacking(out, call.Method == "tools/call")
+	}
+	return a.send(ctx, g, r, confirmed)
+}
+
+// lacking is the consent without which a call was not sent.
+func lacking(out wire.Outcome, tool bool) consent {
+	switch {
+	case tool && out.Kind == wire.Refused && out.Phase == "arguments":
+		return destructive
+	case tool && out.Kind == wire.InvalidArguments:
+		return unfitting
+	}
+	return 0
+}
+
+// edited reads a message that the user edited.
+func edited(message json.RawMessage) (method string, params json.RawMessage, err error) {
+	if bad := jsonraw.Valid(message); bad != nil {
+		return "", nil, errors.New("not JSON: " + bad.Error())
+	}
+	m := wire.ParseMessage(message)
+	if m.Method == "" || m.Kind != wire.Request {
+		return "", nil, errors.New("not a request of JSON-RPC: it needs an id and a method")
+	}
+	return m.Method, recorded.WithoutMarks(m), nil
+}
+
+// Call calls a tool.
+func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
+	g := a.apart()
+	r := request{method: "tools/call", about: call.Tool + "\n" + string(call.Arguments)}
+	if a.own == nil || call.Target != a.own.Where {
+		if !a.Options.Powers.Call {
+			return view.Sent{}, notAllowed("call")
+		}
+		address := call.Target
+		if _, link, ok := strings.Cut(address, ", "); ok && recorded.IsAddress(link) {
+			address = link // of a session, "name, URL"
+		}
+		if r.server = address; !a.reachable(g, address) {
+			return view.Sent{}, notReachable(address, "inspect -- COMMAND")
+		}
+	}
+	given, err := arguments.Parse(&g.Env, []string{string(jsonraw.OrEmpty(call.Arguments))}, "", false)
+	if err != nil {
+		return view.Sent{}, asError(g, err)
+	}
+	r.do = func(ctx context.Context, c *connect.Conn, agreed consent) (wire.Outcome, consent) {
+		out, _ := toolcall.CallTool(ctx, c, &toolcall.Request{Name: call.Tool, Given: given, NoValidate: agreed&unfitting != 0, Yes: agreed&destructive != 0})
+		return out, lacking(out, true)
+	}
+	return a.send(ctx, g, r, call.Confirmed)
+}
+
+// serverOf is the server of a recorded request, as -s has it. A recording of someone else leads
+// nowhere by itself, and a recorded command is not started.
+func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
+	if a.own != nil && found.Row.Target == a.own.Where {
+		return "", nil
+	}
+	again := "resend " + shellwords.Quote(recorded.NameOf(found.Row))
+	address := found.Address()
+	if found.Capture.Bundled() || address == "" || !a.reachable(g, address) {
+		return "", notReachable(found.Row.Target, again+" --to TARGET")
+	}
+	return address, nil
+}
+
+func notReachable(server, other string) error {
+	return errors.New("a view does not contact " + server + ": mcpc " + other)
+}
+
+// reachable reports whether requests may go to a server: one with an address, or one that mcpc
+// knows and that needs no command.
+func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
+	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
+		return true
+	}
+	for _, session := range complete.SessionNames(g, "") {
+		if session == name {
+			_, st, err := g.Env.LoadState()
+			saved, _ := st.Session(name)
+			return err == nil && (len(saved.Command) == 0 || a.Exec)
+		}
+	}
+	for _, known := range g.Env.ConfiguredNames() {
+		if known == name {
+			s, out := g.Env.ServerNamed(name)
+			return out.Good() && (s.Kind != target.Stdio || a.Exec)
+		}
+	}
+	return false
+}
+
+// send sends a request, once the user has agreed to all that it needs.
+func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
+	ctx, done := a.within(ctx)
+	defer done()
+	if r.server != "" && a.agreed(r.server, confirmed)&toServer == 0 {
+		return a.confirm(r.server, toServer, "Send requests to "+r.server+"?"), nil
+	}
+	about := r.server + "\n" + r.about
+	given := a.agreed(about, confirmed)
+	if r.server == "" {
+		out, lacks := r.do(ctx, a.own, given)
+		return a.sent(a.Factory, r, about, out, lacks)
+	}
+	g.Server, g.ServerGiven, g.Record.Resent = r.server, true, r.resent
+	c, out := connect.Dial(ctx, &g.Env, connect.Options{})
+	var lacks consent
+	if out.Good() {
+		out, lacks = r.do(ctx, c, given)
+	}
+	out = connect.Explain(&g.Env, out)
+	s, err := a.sent(g, r, about, out, lacks)
+	c.Close(ctx)
+	g.Env.EndRecording(out, out.ExitCode())
+	return s, err
+}
+
+// sent says how a request ended.
+func (a *Actor) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
+	if lacks != 0 {
+		question := failure.Headline(cmdutil.WithoutSecrets(g, out))
+		for _, f := range out.Findings {
+			question += "; " + strings.TrimSpace(f.Where+" "+f.Text)
+		}
+		return a.confirm(about, lacks, question+". Send it anyway?"), nil
+	}
+	a.mu.Lock()
+	delete(a.given, about)
+	a.mu.Unlock()
+	a.reading.Lock()
+	row := g.Record.LastRow(g.RecordTo, r.method)
+	a.reading.Unlock()
+	if row == nil {
+		if out.Good() {
+			return view.Sent{Channel: capture.ChannelOK}, nil // nothing is recorded
+		}
+		return view.Sent{}, failed(g, out)
+	}
+	s := view.Sent{Channel: string(out.Kind)}
+	if out.Good() {
+		s.Channel = capture.ChannelOK
+	} else {
+		s.Text = failed(g, out).Error()
+	}
+	if key := live.KeyOf(row); !a.Elsewhere && key.Run > 0 {
+		s.Key = key.String()
+	} else if s.Text == "" {
+		s.Text = "recorded as " + recorded.NameOf(row)
+	}
+	return s, nil
+}
