@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/cli/diff"
 	"mcpc/internal/cli/fault"
 	"mcpc/internal/cli/help"
+	"mcpc/internal/cli/inspect"
 	"mcpc/internal/cli/mock"
 	"mcpc/internal/cli/proxy"
 	"mcpc/internal/cli/replay"
@@ -51,7 +52,7 @@ func commandGroups() []cmdutil.Group {
 		}},
 		{Head: "Recorded traffic", Commands: []cmdutil.Maker{
 			cmdutil.Command("log", traffic.NewLog, cmdutil.Local|cmdutil.InShell), cmdutil.Command("show", traffic.NewShow, cmdutil.Local|cmdutil.InShell), cmdutil.Command("stats", traffic.NewStats, cmdutil.Local|cmdutil.InShell),
-			cmdutil.Command("export", traffic.NewExport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("import", traffic.NewImport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("resend", traffic.NewResend, cmdutil.Local), cmdutil.Command("replay", replay.NewReplay, cmdutil.Local), cmdutil.Command("tap", proxy.NewTap, cmdutil.Local), cmdutil.Command("proxy", proxy.NewProxy, cmdutil.Local), cmdutil.Command("fault", fault.NewFault, cmdutil.Local),
+			cmdutil.Command("export", traffic.NewExport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("import", traffic.NewImport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("resend", traffic.NewResend, cmdutil.Local), cmdutil.Command("replay", replay.NewReplay, cmdutil.Local), cmdutil.Command("tap", proxy.NewTap, cmdutil.Local), cmdutil.Command("proxy", proxy.NewProxy, cmdutil.Local), cmdutil.Command("fault", fault.NewFault, cmdutil.Local), cmdutil.Command("inspect", inspect.New, cmdutil.Local),
 		}},
 		{Head: "Authentication", Commands: []cmdutil.Maker{cmdutil.Command("login", auth.NewLogin, cmdutil.Asks), cmdutil.Command("logout", auth.NewLogout, cmdutil.Asks), cmdutil.Command("auth", auth.NewAuth, cmdutil.Asks)}},
 		{Head: "Test servers", Commands: []cmdutil.Maker{cmdutil.Command("check", check.NewCheck, cmdutil.Asks), cmdutil.Command("diff", diff.NewDiff, cmdutil.Local), cmdutil.Command("demo", server.NewDemo, 0), cmdutil.Command("mock", mock.NewMock, 0)}},

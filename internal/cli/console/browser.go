@@ -38,7 +38,7 @@ func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) c
 	case word != "yes":
 		return client.Answer{Result: question.Decline()}
 	}
-	if err := browse(c, page.URL, nil); err != nil {
+	if err := Browse(c, page.URL, nil); err != nil {
 		d.Say("  cannot start a browser (%s): open the URL yourself", d.Line(err.Error()))
 	}
 	if q.Again {
@@ -49,10 +49,10 @@ func (c *Console) VisitPage(ctx context.Context, q client.Asking, from string) c
 	return client.Answer{Result: question.Accept(nil)}
 }
 
-// browse opens an address in $BROWSER, or as the system does it. No shell sees
+// Browse opens an address in $BROWSER, or as the system does it. No shell sees
 // the address, and the address cannot be taken for a flag: it begins with http. What
 // was started may fail later; then failed is called, where that is not nil.
-func browse(c *Console, address string, failed func(error)) error {
+func Browse(c *Console, address string, failed func(error)) error {
 	argv := map[string][]string{
 		"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"},
 	}[runtime.GOOS]
@@ -124,7 +124,7 @@ func Visitor(c *Console, unopened chan<- error) func(context.Context, string) {
 	return func(_ context.Context, address string) {
 		c.Note("log in here: " + c.ErrStyle.Line(address))
 		WarnOfAddress(c, address)
-		if err := browse(c, address, failedLater); err != nil {
+		if err := Browse(c, address, failedLater); err != nil {
 			noBrowser(err)
 		}
 	}

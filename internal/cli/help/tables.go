@@ -53,6 +53,7 @@ var SeeAlso = map[string]string{
 	"import":       "export, log, show",
 	"info":         "init, ping, help revisions",
 	"init":         "sessions, close, help revisions, help answering",
+	"inspect":      "log, show, tap, proxy, help filters",
 	"list":         "describe, call, listen",
 	"listen":       "list, tasks, explain list_changed",
 	"log":          "show, stats, help filters",

@@ -1,10 +1,16 @@
 package recorded
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"mcpc/internal/capture"
+	"mcpc/internal/capture/bundle"
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/english"
@@ -30,4 +36,36 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 		err = usage.New(name+" is "+archive.Error(), "import reads HAR 1.2")
 	}
 	return facts, err
+}
+
+// OpenAny opens a capture, a bundle, or an HTTP archive, of which it makes a capture that is no
+// file of its own. The errors are those of OpenFile and Import.
+func OpenAny(f *cmdutil.Factory, path string) (*capture.Capture, error) {
+	c, err := OpenFile(path)
+	if !errors.Is(err, capture.ErrNoCapture) {
+		return c, err
+	}
+	in, failed := os.Open(path)
+	if failed != nil {
+		return nil, failed
+	}
+	defer in.Close()
+	if begin, _ := bufio.NewReader(io.LimitReader(in, 512)).ReadString('{'); strings.TrimLeft(strings.TrimPrefix(begin, "\uFEFF"), " \t\r\n") != "{" && strings.ToLower(filepath.Ext(path)) != ".har" {
+		return nil, err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	file, err := bundle.Temporary()
+	if err != nil {
+		return nil, err
+	}
+	if _, err = Import(f, file, in, path); err == nil {
+		c, err = capture.OpenFrom(path, file)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return c, nil
 }

@@ -70,6 +70,7 @@ func New(o Options) *Actor {
 // recorded as what the command of f asks.
 func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	f := a.Factory.Invocation()
+	f.Record.Many = true
 	a.settle(f)
 	c, out := connect.Dial(ctx, &f.Env, connect.Options{Argv: argv, RequireServerInfo: true, MultiCall: true})
 	if !out.Good() {

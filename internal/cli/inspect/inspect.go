@@ -1,0 +1,165 @@
+// Package inspect has the command inspect.
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/liveview"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/live/view"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// options are what `mcpc inspect` was asked.
+type options struct {
+	file    string
+	filter  string
+	words   []string
+	argv    []string
+	web     bool
+	mcp     bool
+	noOpen  bool
+	port    int
+	allow   []string
+	allowed view.Powers
+}
+
+// Allowed are the values of --allow.
+var Allowed = []string{"resend", "call", "intercept"}
+
+func New(f *cmdutil.Factory) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "inspect [FILE] [FILTER...] [-- COMMAND...]",
+		Short: "look at traffic as it crosses, at a terminal or in a browser",
+		Long: `Show the recorded exchanges and those that come: who asked whom, how long it
+took, what went wrong. FILE is a capture, a bundle or an HTTP archive (HAR);
+without one it is all that is recorded. mcpc help filters describes FILTER.
+
+At a terminal the view fills the screen; ? shows the keys. --web serves it as a
+page to this machine only, prints a URL that works once, and opens it in a
+browser. The page reads; --allow lets it also act: resend sends recorded
+requests again, call calls tools, intercept holds messages of taps and proxies.
+No recorded command is ever started.
+
+With -- COMMAND mcpc starts that server, records it as always, and the view can
+call its tools. --mcp serves the recordings to an agent instead, as an MCP
+server over stdio whose tools only read.`,
+		Example: `  mcpc inspect
+  mcpc inspect --web
+  mcpc inspect bug.mcpcz
+  mcpc inspect is:error -- node server.js
+  mcpc list -- mcpc inspect --mcp`,
+		ValidArgsFunction: complete.BeforeDash(f, files),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, o.argv = cmdutil.SplitDash(cmd, args)
+			if err := o.settle(f, cmd, args); err != nil {
+				return err
+			}
+			return run(cmd.Context(), f, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.filter, "filter", "f", "", "show what this `filter` selects, which can be changed in the view")
+	flags.BoolVar(&o.web, "web", false, "show it in a browser")
+	flags.BoolVar(&o.mcp, "mcp", false, "serve it to an agent over stdio, read only")
+	flags.StringSliceVar(&o.allow, "allow", nil, "--web: let the page `act`: resend, call, intercept")
+	flags.IntVar(&o.port, "port", 0, "--web: listen on this port (default a free one)")
+	flags.BoolVar(&o.noOpen, "no-open", false, "--web: print the URL, and start no browser")
+	_ = cmd.RegisterFlagCompletionFunc("allow", complete.Fixed(Allowed...))
+	return cmd
+}
+
+// files completes the name of a file, before filters.
+func files(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"jsonl", "mcpcz", "har"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// settle reads the words, and refuses what does not go together.
+func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && isFile(args[0]) {
+		o.file, args = args[0], args[1:]
+	}
+	if o.words = args; o.filter != "" {
+		o.words = append([]string{o.filter}, args...)
+	}
+	if _, err := recorded.Filter(o.words, f.Now(), &judged.Findings{}); err != nil {
+		return err
+	}
+	o.filter = strings.Join(o.words, " ")
+	switch changed := cmd.Flags().Changed; {
+	case o.web && o.mcp:
+		return usage.New("--web and --mcp cannot be combined", "use only one of them")
+	case !o.web && (changed("port") || o.noOpen):
+		return usage.New("--port and --no-open are for --web", wire.Run("inspect --web"))
+	case o.mcp && (changed("allow") || o.argv != nil):
+		return usage.New("--mcp only reads, so it takes no --allow and no command", wire.Run("inspect --mcp"))
+	case o.port < 0 || o.port > 65535:
+		return usage.New("--port must be from 1 to 65535; 0 is a free one", "")
+	case o.argv != nil && o.file != "":
+		return usage.New("a file and a command are given", "use only one of them")
+	case f.ServerGiven:
+		return usage.New("-s does not select recorded exchanges", "use the filter target:, or -- COMMAND")
+	case f.JSON || f.Wire || f.Jq != "" || f.Output != "":
+		return usage.New("a view has no --json, --wire, --jq and -o", wire.Run("log --jsonl")+" prints the exchanges")
+	}
+	return o.power()
+}
+
+// power reads --allow.
+func (o *options) power() error {
+	for _, word := range o.allow {
+		if !slices.Contains(Allowed, word) {
+			return usage.New(fmt.Sprintf("unknown value %q for --allow", word), suggest.DidYouMean("--allow %s", word, Allowed, wire.Hint("it is one or more of "+strings.Join(Allowed, ", "))))
+		}
+	}
+	allows := func(word string) bool { return !o.web || slices.Contains(o.allow, word) }
+	o.allowed = view.Powers{Resend: allows("resend"), Call: allows("call"), Intercept: allows("intercept"), Mark: true, Export: true, Files: !o.web}
+	return nil
+}
+
+// isFile reports a word that names a file, even one that is not there, and no filter.
+func isFile(word string) bool {
+	ending := strings.ToLower(filepath.Ext(word))
+	return slices.Contains([]string{".jsonl", ".mcpcz", ".har"}, ending) || strings.ContainsAny(word, "./") && outfile.IsFile(word)
+}
+
+// run opens the view, and shows it until the user leaves it.
+func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
+	if !o.web && !o.mcp && !(f.OutStyle.Terminal && f.IsTyped()) {
+		return usage.New("inspect fills a terminal, and there is none", wire.Run("log --follow")+" prints lines; --web shows it in a browser")
+	}
+	v, out := liveview.Open(f, liveview.Options{Path: o.file, Powers: o.allowed, Exec: !o.web && slices.Contains(o.allow, "call")})
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	f.Talking.Store(true)
+	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
+	if o.argv != nil {
+		if out := v.Actor.Start(ctx, o.argv); !out.Good() {
+			return cmdutil.Exit(out)
+		}
+	}
+	switch {
+	case o.mcp:
+		return agent(ctx, f, v, o.filter)
+	case o.web:
+		return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen, Filter: o.filter})
+	}
+	return liveview.Terminal(ctx, f, v, o.filter)
+}

@@ -1,0 +1,166 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
+)
+
+// A shown is an exchange, or a piece of a part of one.
+type shown struct {
+	Row      *view.Row      `json:"row,omitempty"`
+	Facts    [][2]string    `json:"facts,omitempty"`
+	Why      string         `json:"why,omitempty"`
+	Cut      string         `json:"cut,omitempty"`
+	Group    string         `json:"group,omitempty"`
+	Lines    []view.Line    `json:"lines,omitempty"`
+	Request  *piece         `json:"request,omitempty"`
+	Response *piece         `json:"response,omitempty"`
+	Frames   *piece         `json:"frames,omitempty"`
+	Findings []view.Finding `json:"findings,omitempty"`
+	Wrong    []view.Wrong   `json:"wrong,omitempty"`
+	Before   string         `json:"before,omitempty"`
+	Stderr   []string       `json:"stderr,omitempty"`
+}
+
+// A piece is so many bytes of a text, from a place on; Next is where it goes on.
+type piece struct {
+	Text  string `json:"text"`
+	From  int    `json:"from,omitempty"`
+	Bytes int    `json:"bytes"`
+	Next  int    `json:"next,omitempty"`
+}
+
+const (
+	// briefBody is how much of each body the whole of an exchange has, in bytes, and briefLines how
+	// many of its lines.
+	briefBody  = 3 << 10
+	briefLines = 40
+	briefText  = 300
+)
+
+// pieceOf cuts a text between characters.
+func pieceOf(text string, from, most int) *piece {
+	from = jsonraw.RuneStart([]byte(text), min(from, len(text)))
+	to := jsonraw.RuneStart([]byte(text), min(from+most, len(text)))
+	p := &piece{Text: text[from:to], From: from, Bytes: len(text)}
+	if to < len(text) {
+		p.Next = to
+	}
+	return p
+}
+
+// show shows an exchange.
+func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, error) {
+	d, err := a.v.Detail(ctx, q.Key)
+	if err != nil {
+		return "", nil, err
+	}
+	var out shown
+	switch q.Part {
+	case "request":
+		out.Request, err = a.body(ctx, q, d.Request)
+	case "response":
+		out.Response, err = a.body(ctx, q, d.Response)
+	case "frames":
+		raw, failed := jsonraw.Marshal(d.Frames)
+		out.Frames, err = pieceOf(string(raw), q.From, min(q.Count, mostText/2)), failed
+	default:
+		out = a.whole(d)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	raw, err := jsonraw.Marshal(out)
+	return out.text(), raw, err
+}
+
+// body is a piece of a body.
+func (a *reading) body(ctx context.Context, q asked, b *view.Body) (*piece, error) {
+	if b == nil {
+		return &piece{}, nil
+	}
+	raw, err := a.v.Body(ctx, q.Key, b.Frame)
+	if err != nil {
+		return nil, err
+	}
+	return pieceOf(strings.ToValidUTF8(string(raw), "\uFFFD"), q.From, min(q.Count, mostText/2)), nil
+}
+
+// whole is what there is to know of an exchange, each part of it short.
+func (a *reading) whole(d view.Detail) shown {
+	brief := func(b *view.Body) *piece {
+		if b == nil {
+			return nil
+		}
+		p := pieceOf(b.Text, 0, briefBody)
+		if p.Bytes = b.Bytes; len(p.Text) < b.Bytes {
+			p.Next = len(p.Text)
+		}
+		return p
+	}
+	out := shown{Row: &d.Row, Why: shortened(d.Why, briefText), Cut: shortened(d.Cut, briefText), Group: d.Group, Lines: d.Lines[:min(len(d.Lines), briefLines)], Request: brief(d.Request), Response: brief(d.Response),
+		Findings: d.Findings[:min(len(d.Findings), 10)], Wrong: d.Wrong[:min(len(d.Wrong), 10)], Before: d.Before, Stderr: d.Stderr[max(0, len(d.Stderr)-10):]}
+	for _, fact := range d.Facts {
+		if fact[1] != "" {
+			out.Facts = append(out.Facts, [2]string{fact[0], shortened(fact[1], briefText)})
+		}
+	}
+	out.Lines = sliceutil.Map(out.Lines, func(l view.Line) view.Line {
+		l.Text = shortened(l.Text, 160)
+		return l
+	})
+	out.Stderr = sliceutil.Map(out.Stderr, func(line string) string { return shortened(line, 160) })
+	return out
+}
+
+// text is the same for reading.
+func (s shown) text() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if s.Row != nil {
+		say("%s", rowLine(*s.Row))
+	}
+	for _, line := range []string{s.Why, s.Cut, s.Group} {
+		if line != "" {
+			say("%s", term.Line(line))
+		}
+	}
+	for _, fact := range s.Facts {
+		say("%s: %s", term.Line(fact[0]), term.Line(fact[1]))
+	}
+	for _, l := range s.Lines {
+		say("  %s %-8s %s %s", l.Time.Format("15:04:05.000"), l.Dir, l.Kind, term.Line(l.Text))
+	}
+	for _, w := range s.Wrong {
+		say("wrong argument %s: %s", term.Line(w.Pointer), term.Line(w.Text))
+	}
+	for _, f := range s.Findings {
+		say("%s %s: %s %s", f.Severity, f.Rule, term.Line(f.Text), term.Line(f.Fix))
+	}
+	for _, line := range s.Stderr {
+		say("stderr: %s", term.Line(line))
+	}
+	if s.Before != "" {
+		say("the same was asked before in %s", s.Before)
+	}
+	for _, part := range []struct {
+		name string
+		*piece
+	}{{"request", s.Request}, {"response", s.Response}, {"frames", s.Frames}} {
+		if part.piece == nil {
+			continue
+		}
+		say("%s (%d bytes):\n%s", part.name, part.Bytes, term.Block(part.Text))
+		if part.Next > 0 {
+			say("… cut; part:%s from:%d continues", part.name, part.Next)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,121 @@
+// Package liveview opens what mcpc inspect shows, and what acts on it: the recordings, or one file,
+// as rows that grow.
+package liveview
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/liveview/act"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/connect"
+	"mcpc/internal/live"
+	"mcpc/internal/live/view"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// Options say what to show, and what the user allowed.
+type Options struct {
+	// Path is a capture, a bundle or an HTTP archive; "" is all that is recorded.
+	Path   string
+	Powers view.Powers
+	// Exec allows starting the commands of servers that are configured or remembered.
+	Exec bool
+}
+
+// A View is what is shown, and what acts on it. It is a view.Reader.
+type View struct {
+	*view.Views
+	*changes
+	Actor *act.Actor
+	store *live.Store
+}
+
+// Open opens what is to be shown. A caller closes it.
+func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
+	judge := &judged.Findings{Live: true}
+	v := &View{changes: newChanges()}
+	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge, Open: func(path string) (*capture.Capture, error) { return recorded.OpenAny(f, path) },
+		Hide: func(c *capture.Capture) { cmdutil.HideIn(f, c) }}
+	title, file := "all recordings", false
+	var out wire.Outcome
+	if o.Path != "" {
+		if file, out = opened(f, &how); !out.Good() {
+			return nil, out
+		}
+		title = filepath.Base(o.Path)
+	} else {
+		ring, err := f.Env.Ring()
+		if err != nil {
+			return nil, connect.StateFailed(err)
+		}
+		how.Ring = ring
+	}
+	var err error
+	if v.store, err = live.New(how); err != nil {
+		return nil, usage.LocalIO("reading the recordings", err)
+	}
+	v.Actor = act.New(act.Options{Factory: f, Reader: v, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
+		Open: func(key live.Key) (*capture.Capture, error) { return v.open(how, key) }})
+	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, File: file, Findings: findings, Words: judge.Words(),
+		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.Actor.Marked})
+	return v, out
+}
+
+// opened opens the file once, so that what is wrong with it is known before anything is shown; file
+// reports that nothing more can come.
+func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome) {
+	first, err := recorded.OpenAny(f, how.Path)
+	if wrong, ok := errors.AsType[usage.Error](err); ok {
+		return false, usage.Outcome(wrong)
+	} else if err != nil {
+		return false, recorded.Unreadable(how.Path, err)
+	}
+	again := how.Open
+	how.Open = func(path string) (c *capture.Capture, err error) {
+		if c, first = first, nil; c != nil {
+			return c, nil
+		}
+		return again(path)
+	}
+	return first.Bundled(), out
+}
+
+// open opens the capture of a key anew.
+func (v *View) open(how live.Options, key live.Key) (*capture.Capture, error) {
+	if how.Path != "" {
+		return how.Open(how.Path)
+	}
+	run, err := how.Ring.Find(key.Run)
+	if errors.Is(err, capture.ErrNoRun) {
+		return nil, view.ErrGone
+	} else if err != nil {
+		return nil, err
+	}
+	return capture.Open(run.Path)
+}
+
+// Close ends the view, with what it has started.
+func (v *View) Close(ctx context.Context) wire.Outcome {
+	out := v.Actor.Close(ctx)
+	v.store.Close()
+	return out
+}
+
+// findings judges the run of a row by the rules of mcpc check.
+func findings(row *capture.Row) (all []view.Finding, err error) {
+	report, err := judged.Row(row)
+	for _, f := range report.Findings {
+		found := view.Finding{Rule: f.Rule, Severity: string(f.Severity), Text: f.Title, Fix: f.Fix}
+		if len(f.Evidence) > 0 {
+			found.Pointer = f.Evidence[0].Pointer
+		}
+		all = append(all, found)
+	}
+	return all, err
+}
