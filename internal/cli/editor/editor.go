@@ -29,7 +29,7 @@ var errEmptied = errors.New("the params are empty; nothing was sent")
 // Edit opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is not JSON is kept in its file.
 func Edit(ctx context.Context, f *cmdutil.Factory, method string, params json.RawMessage) (json.RawMessage, error) {
-	editor := strings.Fields(cmp.Or(f.Getenv("VISUAL"), f.Getenv("EDITOR")))
+	editor := words(f)
 	if len(editor) == 0 {
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
@@ -100,4 +100,22 @@ func NotEdited(err error) wire.Outcome {
 		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: errEmptied.Error()}
 	}
 	return usage.LocalIO("editing", err)
+}
+
+// Text opens a text in the user's editor and gives what came of it. Usable reports whether there is
+// one.
+func Text(ctx context.Context, f *cmdutil.Factory, text string) (string, error) {
+	name, err := draft([]byte(text))
+	if err != nil {
+		return "", err
+	}
+	after, err := runEdit(ctx, f, words(f), name)
+	return string(after), errors.Join(err, os.Remove(name))
+}
+
+// Usable reports whether the user has named an editor.
+func Usable(f *cmdutil.Factory) bool { return len(words(f)) > 0 }
+
+func words(f *cmdutil.Factory) []string {
+	return strings.Fields(cmp.Or(f.Getenv("VISUAL"), f.Getenv("EDITOR")))
 }

@@ -159,7 +159,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	case o.mcp:
 		return agent(ctx, f, v, o.filter)
 	case o.web:
-		return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen, Filter: o.filter})
+		return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen})
 	}
 	return liveview.Terminal(ctx, f, v, o.filter)
 }

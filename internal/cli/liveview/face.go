@@ -2,24 +2,81 @@ package liveview
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
+	"mcpc/internal/cli/editor"
+	"mcpc/internal/tui"
 	"mcpc/internal/usage"
+	"mcpc/internal/web"
+	"mcpc/internal/wire"
 )
 
-// A Page says how a page is served.
+// A Page says how a page is served: on a port, 0 for a free one.
 type Page struct {
 	Port   int
 	NoOpen bool
-	Filter string
 }
 
-// Web serves the page until ctx ends.
-func Web(context.Context, *cmdutil.Factory, *View, Page) error {
-	return usage.New("no page yet", "")
+// Listen opens the port of a page, for this machine only.
+func (p Page) Listen() (net.Listener, wire.Outcome) {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port)))
+	if err != nil {
+		return nil, wire.Outcome{Kind: wire.LocalIO, Text: "listening for the page: " + err.Error(), Err: err, Hint: "--port 0 takes a free port"}
+	}
+	return listener, wire.Outcome{}
+}
+
+// Web serves the page until ctx ends, or no page was open for long.
+func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
+	listener, out := p.Listen()
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	err := web.Serve(ctx, web.Options{Reader: v, Actor: v.Actor, Listener: listener, Now: f.Now, Printed: func(url string) {
+		fmt.Fprintln(f.Stdout(), url)
+		f.Note("this address lets one page in, within a minute; Ctrl-C ends")
+		if !p.NoOpen {
+			p.open(f, url)
+		}
+	}})
+	switch {
+	case errors.Is(err, web.ErrIdle):
+		f.Note("no page was open for half an hour")
+		return nil
+	case err != nil:
+		return cmdutil.Exit(usage.LocalIO("serving the page", err))
+	}
+	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+}
+
+// open opens the page in a browser; without one the user is told.
+func (p Page) open(f *cmdutil.Factory, url string) {
+	told := func(err error) { f.Note("cannot start a browser (" + err.Error() + "): open the address yourself") }
+	if err := console.Browse(&f.Console, url, told); err != nil {
+		told(err)
+	}
 }
 
 // Terminal shows the view at the terminal until the user leaves it.
-func Terminal(context.Context, *cmdutil.Factory, *View, string) error {
-	return usage.New("no terminal yet", "")
+func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
+	o := tui.Options{Reader: v, Actor: v.Actor, In: f.In, Out: f.Out, NoColor: !f.OutStyle.Color, Now: f.Now, Filter: filter}
+	if editor.Usable(f) {
+		o.Edit = func(text string) (string, error) { return editor.Text(ctx, f, text) }
+	}
+	if f.Environ != nil {
+		o.Env = f.Environ()
+	}
+	err := tui.Run(ctx, o)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	case err != nil:
+		return cmdutil.Exit(usage.LocalIO("showing the view", err))
+	}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
+	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -57,13 +58,16 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		how.Ring = ring
 	}
 	var err error
+	if st, failed := state.Open(f.State); failed == nil {
+		how.Marks = st.Private("marks")
+	}
 	if v.store, err = live.New(how); err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	v.Actor = act.New(act.Options{Factory: f, Reader: v, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
+	v.Actor = act.New(act.Options{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
 		Open: func(key live.Key) (*capture.Capture, error) { return v.open(how, key) }})
 	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, File: file, Findings: findings, Words: judge.Words(),
-		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.Actor.Marked})
+		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.marked})
 	return v, out
 }
 
@@ -98,6 +102,14 @@ func (v *View) open(how live.Options, key live.Key) (*capture.Capture, error) {
 		return nil, err
 	}
 	return capture.Open(run.Path)
+}
+
+func (v *View) marked(text string) (bool, string) {
+	key, err := act.KeyOf(text)
+	if err != nil {
+		return false, ""
+	}
+	return v.store.MarkOf(key)
 }
 
 // Close ends the view, with what it has started.

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/live"
+	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
@@ -32,6 +33,10 @@ type Options struct {
 	Reader view.Reader
 	// Open opens the capture of a key anew. The Actor closes it.
 	Open func(key live.Key) (*capture.Capture, error)
+	// Marks keeps marks; a *live.Store does.
+	Marks interface {
+		Mark(key live.Key, set bool, note string) error
+	}
 	// Powers are what the user allowed.
 	Powers view.Powers
 	// Exec allows starting the commands of servers that are configured or remembered.
@@ -51,9 +56,9 @@ type Actor struct {
 	own *connect.Conn
 
 	mu        sync.Mutex
-	marks     map[string]string // the notes of marked rows
 	questions []*asking
 	asked     int
+	peers     *control.Group // nil before messages are held
 	consents
 	// reading guards the recording of the server that the view has started.
 	reading sync.Mutex
@@ -61,7 +66,7 @@ type Actor struct {
 
 // New makes an Actor. A caller closes it.
 func New(o Options) *Actor {
-	a := &Actor{Options: o, marks: map[string]string{}, consents: consents{open: map[string]consent{}, given: map[string]consent{}}}
+	a := &Actor{Options: o, consents: consents{open: map[string]consent{}, given: map[string]consent{}}}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	return a
 }
@@ -84,9 +89,13 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	return wire.Outcome{} // a server without tools can be looked at
 }
 
-// Close cancels what is asked and under way, and ends the server that was started.
+// Close cancels what is asked and under way, releases what is held, and ends the server that was
+// started.
 func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	a.stop()
+	if g := a.group(); g != nil {
+		g.Close()
+	}
 	if a.own == nil {
 		return wire.Outcome{}
 	}
@@ -102,26 +111,11 @@ func (a *Actor) Powers() view.Powers {
 
 // Mark marks a row for an export, with a note.
 func (a *Actor) Mark(key string, mark bool, note string) error {
-	if _, err := keyOf(key); err != nil {
+	k, err := KeyOf(key)
+	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	if mark || note != "" {
-		a.marks[key] = note
-	} else {
-		delete(a.marks, key)
-	}
-	a.mu.Unlock()
-	a.Changed()
-	return nil
-}
-
-// Marked reports whether a row is marked, and its note.
-func (a *Actor) Marked(key string) (bool, string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	note, marked := a.marks[key]
-	return marked, note
+	return a.Marks.Mark(k, mark, note)
 }
 
 // apart is an invocation of its own, with its own recording. What the user gave for one server is
@@ -153,8 +147,8 @@ func (a *Actor) settle(g *cmdutil.Factory) {
 	}
 }
 
-// keyOf reads a key as its String writes it.
-func keyOf(text string) (k live.Key, err error) {
+// KeyOf reads a key as its String writes it.
+func KeyOf(text string) (k live.Key, err error) {
 	run, index, ok := strings.Cut(text, ".")
 	if !ok {
 		run, index = "0", text
@@ -171,7 +165,7 @@ func keyOf(text string) (k live.Key, err error) {
 
 // row opens the capture of a row anew, as it is now. A caller closes it.
 func (a *Actor) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
-	key, err := keyOf(text)
+	key, err := KeyOf(text)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,9 +2,11 @@ package act
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect/elicit"
@@ -77,25 +79,27 @@ func (u *user) VisitPage(ctx context.Context, q client.Asking, from string) clie
 // WriteMessage has the user be the model. The content of an answer is a text, or the whole
 // message.
 func (u *user) WriteMessage(ctx context.Context, q client.Asking, from string) client.Answer {
-	message := func(is view.Answer) (raw []byte, err error) {
-		text, ok := jsonraw.Text(is.Content)
-		if !ok {
-			text = string(is.Content)
-		}
-		return question.Message(q.Params, []byte(text))
-	}
 	answer := u.a.ask(ctx, &asking{Question: view.Question{Server: from, Method: q.Method, Message: "The server requests a model's answer.", Params: q.Params},
 		check: func(is view.Answer) (err error) {
 			if is.Action == "accept" {
-				_, err = message(is)
+				_, err = sampled(q.Params, is.Content)
 			}
 			return err
 		}})
 	if answer.Action != "accept" {
 		return client.Answer{Declined: true, Ending: wire.Outcome{Kind: wire.InputRequired, Text: "you declined " + q.Method}}
 	}
-	raw, _ := message(answer) // it was checked
+	raw, _ := sampled(q.Params, answer.Content) // it was checked
 	return client.Answer{Result: raw}
+}
+
+// sampled is the message of a model that a user wrote, as a text or whole.
+func sampled(params, wrote json.RawMessage) (json.RawMessage, error) {
+	text, ok := jsonraw.Text(wrote)
+	if !ok {
+		text = string(wrote)
+	}
+	return question.Message(params, []byte(text))
 }
 
 // ask waits for the user's answer; it is cancelled with the call, or the view.
@@ -133,9 +137,9 @@ func (a *Actor) take(id string) *asking {
 
 // Questions are those that wait for an answer, the oldest first.
 func (a *Actor) Questions() []view.Question {
+	all := append([]view.Question{}, a.heldQuestions()...)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := []view.Question{}
 	for _, q := range a.questions {
 		all = append(all, q.Question)
 	}
@@ -146,9 +150,14 @@ func (a *Actor) Questions() []view.Question {
 var errAnswered = errors.New("the question was answered or cancelled")
 
 // Answer answers a question. An answer that does not fit is an error, and the question waits on.
-func (a *Actor) Answer(_ context.Context, id string, is view.Answer) error {
-	if !slices.Contains([]string{"accept", "decline", "cancel"}, is.Action) {
+func (a *Actor) Answer(ctx context.Context, id string, is view.Answer) error {
+	switch {
+	case !slices.Contains([]string{"accept", "decline", "cancel"}, is.Action):
 		return errors.New("an answer is accept, decline or cancel, not " + is.Action)
+	case is.Content != nil && jsonraw.Valid(is.Content) != nil:
+		return errors.New("the answer is not JSON")
+	case strings.Contains(id, ":"): // of a command that passes messages on
+		return a.answerHeld(ctx, id, is)
 	}
 	a.mu.Lock()
 	i := slices.IndexFunc(a.questions, func(q *asking) bool { return q.ID == id })
@@ -159,9 +168,6 @@ func (a *Actor) Answer(_ context.Context, id string, is view.Answer) error {
 	a.mu.Unlock()
 	if q == nil {
 		return errAnswered
-	}
-	if is.Action == "accept" && is.Content != nil && jsonraw.Valid(is.Content) != nil {
-		return errors.New("the answer is not JSON")
 	}
 	if q.check != nil {
 		if err := q.check(is); err != nil {

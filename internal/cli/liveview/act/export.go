@@ -189,7 +189,7 @@ func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, note
 			return nil, "", err
 		}
 		for _, row := range page.Rows {
-			key, err := keyOf(row.Key)
+			key, err := KeyOf(row.Key)
 			if err != nil || e.Marked && !row.Mark {
 				continue
 			}

@@ -3,29 +3,199 @@ package act
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
+	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
+	"mcpc/internal/question"
+	"mcpc/internal/redact"
+	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
-// errNoHold is the error where messages cannot be held.
-var errNoHold = errors.New("messages cannot be held here")
+// group is all taps and proxies that run, nil before messages were held for the first time: who
+// holds none connects to none.
+func (a *Actor) group() *control.Group {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.peers
+}
 
-// Held are the messages that wait to be released.
-func (a *Actor) Held() []view.Held { return []view.Held{} }
+// Held are the messages that wait to be released, without their secrets.
+func (a *Actor) Held() []view.Held {
+	all := []view.Held{}
+	a.eachHeld(func(h control.Held) {
+		text, masked := a.Factory.Secrets.Bytes(h.Message)
+		all = append(all, view.Held{ID: h.ID, Client: h.Client, Server: firstOf(h.Server, h.Target), Dir: h.Dir, Method: h.Method, Name: h.Name,
+			Text: strings.ToValidUTF8(string(text), "\uFFFD"), Masked: masked, Since: h.Since, Until: h.Until})
+	})
+	return all
+}
+
+func firstOf(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+func (a *Actor) eachHeld(look func(control.Held)) {
+	if g := a.group(); g != nil {
+		for _, h := range g.Held() {
+			look(h)
+		}
+	}
+}
+
+// heldQuestions are the held requests of servers that a user can answer in the client's place.
+func (a *Actor) heldQuestions() (all []view.Question) {
+	a.eachHeld(func(h control.Held) {
+		if q, ok := a.heldQuestion(h); ok {
+			all = append(all, q)
+		}
+	})
+	return all
+}
+
+func (a *Actor) heldQuestion(h control.Held) (q view.Question, ok bool) {
+	if h.Kind != "request" || h.Dir != wire.Received.String() || !slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"}, h.Method) {
+		return q, false
+	}
+	safe, _ := a.Factory.Secrets.Bytes(h.Message)
+	params := wire.ParseMessage(safe).Params
+	members, _ := jsonraw.Object(params)
+	q = view.Question{ID: h.ID, Server: firstOf(h.Server, h.Target), Method: h.Method, Message: members.Text("message"), Params: params, Since: h.Since, Until: h.Until, Watched: true}
+	if members.Text("mode") == "url" {
+		q.URL = members.Text("url")
+	} else {
+		q.Schema, _ = members.Get("requestedSchema")
+	}
+	return q, true
+}
+
+// answerHeld answers a request in the place of a watched client.
+func (a *Actor) answerHeld(ctx context.Context, id string, is view.Answer) error {
+	q := view.Question{}
+	for _, held := range a.heldQuestions() {
+		if held.ID == id {
+			q = held
+		}
+	}
+	if q.ID == "" {
+		return errAnswered
+	}
+	result := is.Content
+	switch {
+	case q.Method == "elicitation/create" && is.Action != "accept":
+		result = jsonraw.With(nil, "action", jsonraw.Quote(is.Action))
+	case is.Action != "accept":
+		return errors.New("only a form or a page can be declined in the client's place; drop the message instead")
+	case q.Method == "elicitation/create" && q.URL != "":
+		result = question.Accept(nil)
+	case q.Method == "elicitation/create":
+		result = question.Accept(jsonraw.OrEmpty(is.Content))
+	case q.Method == "sampling/createMessage":
+		raw, err := sampled(q.Params, is.Content)
+		if err != nil {
+			return err
+		}
+		result = raw
+	}
+	return a.group().Answer(ctx, id, result)
+}
 
 // Intercepting reports whether messages are held.
-func (a *Actor) Intercepting() bool { return false }
+func (a *Actor) Intercepting() bool {
+	g := a.group()
+	if g == nil {
+		return false
+	}
+	on, _ := g.Intercepting()
+	return on
+}
 
 // Intercept holds the messages that a filter wants.
-func (a *Actor) Intercept(context.Context, bool, string) error { return errNoHold }
+func (a *Actor) Intercept(ctx context.Context, on bool, filter string) error {
+	if !a.Options.Powers.Intercept {
+		return notAllowed("intercept")
+	}
+	g := a.group()
+	if g == nil && on {
+		store, err := state.Open(a.Factory.State)
+		if err != nil {
+			return failed(a.Factory, connect.StateFailed(err))
+		}
+		g = a.join(control.Dial(control.Options{Dirs: store.LiveDirs(), Now: a.Factory.Now}))
+	}
+	if g == nil {
+		return nil
+	}
+	defer a.Changed()
+	return g.Intercept(ctx, on, filter)
+}
+
+// join keeps the group that is the first.
+func (a *Actor) join(g *control.Group) *control.Group {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.peers != nil || a.ctx.Err() != nil {
+		g.Close()
+		return a.peers
+	}
+	a.peers = g
+	go func() {
+		for {
+			select {
+			case <-g.Changed():
+				a.Changed()
+			case <-a.ctx.Done():
+				return
+			}
+		}
+	}()
+	return g
+}
+
+// decide lets a held message go.
+func (a *Actor) decide(do func(g *control.Group) error) error {
+	g := a.group()
+	if g == nil {
+		return control.ErrGone
+	}
+	defer a.Changed()
+	return do(g)
+}
 
 // Release lets a message go, edited where text is not "".
-func (a *Actor) Release(_ context.Context, _, _ string) error { return errNoHold }
+func (a *Actor) Release(ctx context.Context, id, text string) error {
+	if len(redact.HiddenIn(text)) > 0 {
+		return errors.New("a secret in it is masked: reveal it before you edit the message")
+	}
+	return a.decide(func(g *control.Group) error {
+		if text == "" {
+			return g.Release(ctx, id)
+		}
+		return g.Edit(ctx, id, []byte(text))
+	})
+}
 
-// Drop drops a held message.
-func (a *Actor) Drop(context.Context, string) error { return errNoHold }
+// Drop lets a message be lost.
+func (a *Actor) Drop(ctx context.Context, id string) error {
+	return a.decide(func(g *control.Group) error { return g.Drop(ctx, id) })
+}
 
 // Reveal returns a held message with its secrets.
-func (a *Actor) Reveal(context.Context, string) (string, error) { return "", errNoHold }
+func (a *Actor) Reveal(_ context.Context, id string) (text string, err error) {
+	err = control.ErrGone
+	a.eachHeld(func(h control.Held) {
+		if h.ID == id {
+			text, err = string(h.Message), nil
+		}
+	})
+	return text, err
+}
 
 var _ view.Actor = (*Actor)(nil)
