@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -88,14 +90,19 @@ func (l *longest) keep(word []byte) {
 // shortestDoubt is how long a word is that may still be a secret.
 const shortestDoubt = 20
 
-// Doubts are words of a capture that may still be secrets: long ones, shortened.
+// Doubts are words of a capture that may still be secrets, shortened: long ones of letters and
+// digits.
 func Doubts(c *capture.Capture) ([]string, error) {
 	words, err := Longest(c)
-	words = slices.DeleteFunc(words, func(word string) bool { return len(word) < shortestDoubt })
-	for i, word := range words {
-		words[i] = shortened(term.Line(word), 60)
+	var doubts []string
+	for _, word := range words {
+		letters := strings.ContainsFunc(word, unicode.IsLetter)
+		digits := strings.ContainsAny(word, "0123456789")
+		if len(word) >= shortestDoubt && letters && digits && !strings.ContainsAny(word, "/:") && len(redact.HiddenIn(word)) == 0 {
+			doubts = append(doubts, shortened(term.Line(word), 60))
+		}
 	}
-	return words, err
+	return doubts, err
 }
 
 // Doubts are the words of the bundle that may still be secrets.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpc/internal/client"
+	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -26,6 +27,11 @@ type user struct {
 func (u *user) CanAsk() bool { return true }
 
 func (u *user) HintText(hint wire.Hint) string { return u.a.Factory.HintText(hint) }
+
+// Input is the text of an argument: no file is read, and no standard input.
+func (u *user) Input(arg string) (raw []byte, from string, err error) {
+	return []byte(arg), arguments.FromArgv, nil
+}
 
 // An asking is a question that waits for the user.
 type asking struct {

@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
-	"mcpc/internal/render/failure"
+	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/target"
 	"mcpc/internal/wire"
@@ -194,7 +194,7 @@ func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
 func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
 	ctx, done := a.within(ctx)
 	defer done()
-	if r.server != "" && a.agreed(r.server, confirmed)&toServer == 0 {
+	if r.server != "" && r.server != connect.DemoEndpoint && a.agreed(r.server, confirmed)&toServer == 0 {
 		return a.confirm(r.server, toServer, "Send requests to "+r.server+"?"), nil
 	}
 	about := r.server + "\n" + r.about
@@ -212,6 +212,9 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 	out = connect.Explain(&g.Env, out)
 	s, err := a.sent(g, r, about, out, lacks)
 	c.Close(ctx)
+	if lacks != 0 {
+		out = wire.Outcome{} // it may be sent yet
+	}
 	g.Env.EndRecording(out, out.ExitCode())
 	return s, err
 }
@@ -219,11 +222,11 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 // sent says how a request ended.
 func (a *Actor) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
 	if lacks != 0 {
-		question := failure.Headline(cmdutil.WithoutSecrets(g, out))
+		question, _ := strings.CutSuffix(cmdutil.WithoutSecrets(g, out).Text, ", and the call was not confirmed")
 		for _, f := range out.Findings {
 			question += "; " + strings.TrimSpace(f.Where+" "+f.Text)
 		}
-		return a.confirm(about, lacks, question+". Send it anyway?"), nil
+		return a.confirm(about, lacks, term.Line(question)+". Send it?"), nil
 	}
 	a.mu.Lock()
 	delete(a.given, about)
