@@ -127,17 +127,17 @@ func (c *Capture) from(offset int64) (f lines, err error) {
 // own and change with Refresh.
 func (c *Capture) Rows() []*Row { return c.rows }
 
+// RuleTorn is the rule of the finding about an incomplete last line.
+const RuleTorn = "torn_line"
+
 // Findings say which lines were left out, and why.
 func (c *Capture) Findings() []wire.Finding {
 	if c.torn {
-		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: "torn_line", Level: wire.Warning,
+		return append(c.findings[:len(c.findings):len(c.findings)], wire.Finding{Rule: RuleTorn, Level: wire.Warning,
 			Text: "the last line is incomplete and was skipped"})
 	}
 	return c.findings
 }
-
-// LeftOut are the Findings without that of an incomplete last line.
-func (c *Capture) LeftOut() []wire.Finding { return c.findings }
 
 // Ended reports whether the last run came to its end.
 func (c *Capture) Ended() bool {
@@ -154,24 +154,24 @@ func (c *Capture) Close() {
 
 // Rest closes the file that was opened to look at rows, once those who look have done so. It
 // may be called while others look.
-func (c *Capture) Rest() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closing = c.file != nil && c.users > 0; c.closing || c.file == nil {
+func (o *openFile) Rest() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closing = o.file != nil && o.users > 0; o.closing || o.file == nil {
 		return
 	}
-	c.file.Close()
-	c.file = nil
+	o.file.Close()
+	o.file = nil
 }
 
 // looked is for a user of opened.
-func (c *Capture) looked() {
-	c.mu.Lock()
-	c.users--
-	closing := c.closing
-	c.mu.Unlock()
+func (o *openFile) looked() {
+	o.mu.Lock()
+	o.users--
+	closing := o.closing
+	o.mu.Unlock()
 	if closing {
-		c.Rest()
+		o.Rest()
 	}
 }
 
@@ -187,7 +187,7 @@ func inOrder(lines []span) []span {
 // eachLine reads lines from the file, with their line feeds; raw is good during
 // the call only.
 func (c *Capture) eachLine(lines []span, look func(raw []byte) error) error {
-	f, err := c.opened()
+	f, err := c.opened(c.Path)
 	if err != nil {
 		return err
 	}
@@ -222,22 +222,18 @@ func roomFor(length int) []byte {
 	return make([]byte, length)
 }
 
-func (c *Capture) opened() (*os.File, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.held != nil {
-		c.users++
-		return c.held, nil
-	}
-	if c.file == nil {
-		f, err := os.Open(c.Path)
+func (o *openFile) opened(path string) (*os.File, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.held == nil && o.file == nil {
+		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}
-		c.file = f
+		o.file = f
 	}
-	c.users++
-	return c.file, nil
+	o.users++
+	return cmp.Or(o.held, o.file), nil
 }
 
 // Copy writes the lines of some of its rows as they stand in the file: a capture

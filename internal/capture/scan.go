@@ -77,9 +77,9 @@ const (
 	textLost = "line %d: %d frames were omitted from the recording"
 )
 
-// Lost is how many frames the recorders left out.
-func (c *Capture) Lost() (frames int) {
-	for _, f := range c.findings {
+// Lost is how many frames the recorders left out, by the Findings of a Capture.
+func Lost(findings []wire.Finding) (frames int) {
+	for _, f := range findings {
 		var line, count int
 		if f.Rule == ruleLost {
 			_, _ = fmt.Sscanf(f.Text, textLost, &line, &count)

@@ -54,6 +54,13 @@ func (k *kept) change(rows []*capture.Row, most int) (out []*capture.Row) {
 	k.dropped += len(old)
 	out = append(out, old...)
 	k.rows = slices.Clone(k.rows[len(old):])
+	var last *capture.Capture
+	for _, r := range old {
+		if c := r.Capture(); c != last && c.Ended() {
+			c.Settle(k.has)
+			last = c
+		}
+	}
 	return out
 }
 

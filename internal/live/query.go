@@ -226,6 +226,7 @@ func (x *query) update(ctx context.Context, s *Store) {
 // next is the newest row that is to be searched.
 func (x *query) next() *capture.Row {
 	r := x.todo[len(x.todo)-1]
+	x.todo[len(x.todo)-1] = nil
 	x.todo = x.todo[:len(x.todo)-1]
 	return r
 }
@@ -255,7 +256,9 @@ func (x *query) patch() {
 		return is
 	})
 	tail = merge(tail, in, x.order)
+	before := x.rows
 	x.rows = append(x.rows[:from], tail...)
+	clear(before[min(len(x.rows), len(before)):]) // a row holds all of its recording
 	clear(x.decided)
 	same := from
 	for same < len(x.keys) && same < len(x.rows) && x.keys[same] == KeyOf(x.rows[same]) {

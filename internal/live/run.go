@@ -57,7 +57,7 @@ func New(o Options) (*Store, error) {
 			return nil, err
 		}
 		var changed Changed
-		changed.add(c)
+		changed.add(&file{}, c)
 		s.apply(changed)
 	}
 	first := make(chan struct{})
@@ -144,7 +144,7 @@ func (s *Store) older(rows int) (read int) {
 			s.tail.Skip()
 			break
 		}
-		changed.add(c)
+		changed.add(&file{}, c)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -175,3 +175,12 @@ func mkdir(t testing.TB, dir string) {
 		t.Fatal(err)
 	}
 }
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/wire"
 )
 
 // A Tail reads recordings and reads them on while they grow: the runs of a Ring, or one file.
@@ -45,10 +46,10 @@ type file struct {
 	more bool
 	// grew is the step that found it longer, less than 0 for one that is old.
 	grew int
-	// told is set once it was reported that it cannot be read; findings and lost is what
-	// was reported of its lines.
-	told           bool
-	findings, lost int
+	// told is set once it was reported that it cannot be read; findings is how many were
+	// reported.
+	told     bool
+	findings int
 }
 
 // A Changed is what a step of a Tail found.
@@ -64,20 +65,26 @@ type Changed struct {
 }
 
 // add adds all of a recording.
-func (c *Changed) add(all *capture.Capture) {
+func (c *Changed) add(f *file, all *capture.Capture) {
 	c.Rows = append(c.Rows, all.Rows()...)
-	c.missing(&file{}, all)
+	c.missing(f, all)
 }
 
-// missing adds what is said of a recording since the last call for its file. An incomplete last
-// line is of no interest: more may come.
+// missing adds what is said of a recording since the last call for its file.
 func (c *Changed) missing(f *file, all *capture.Capture) {
-	findings, lost := all.LeftOut(), all.Lost()
-	for _, finding := range findings[min(f.findings, len(findings)):] {
+	findings := leftOut(all)
+	findings = findings[min(f.findings, len(findings)):]
+	for _, finding := range findings {
 		c.Warnings = append(c.Warnings, all.Path+": "+finding.Text)
 	}
-	c.Lost += lost - f.lost
-	f.findings, f.lost = len(findings), lost
+	c.Lost += capture.Lost(findings)
+	f.findings += len(findings)
+}
+
+// leftOut are the findings about lines that were left out. An incomplete last line is of no
+// interest: more may come.
+func leftOut(c *capture.Capture) []wire.Finding {
+	return slices.DeleteFunc(slices.Clone(c.Findings()), func(f wire.Finding) bool { return f.Rule == capture.RuleTorn })
 }
 
 const (
@@ -138,8 +145,11 @@ func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
 			}
 			return nil, time.Time{}, err
 		}
-		f.findings, f.lost = len(c.LeftOut()), c.Lost()
+		f.findings = len(leftOut(c))
 		c.Agree(t.carried)
+		if f.capture == nil && !c.Bundled() {
+			c.Settle(nil)
+		}
 		return c, run.Modified.Add(clockSlack), nil
 	}
 	return nil, time.Time{}, nil
@@ -248,7 +258,13 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		}
 	}
 	for _, c := range grew {
-		give(func() Changed { return Changed{Rows: t.agree(c)} })
+		give(func() Changed {
+			rows := t.agree(c)
+			if t.o.Path == "" && c.Ended() {
+				c.Settle(nil)
+			}
+			return Changed{Rows: rows}
+		})
 	}
 	for _, path := range gone {
 		give(func() Changed { return Changed{Gone: path} })
@@ -323,8 +339,7 @@ func (t *Tail) opened(f *file) (*capture.Capture, func(*file) Changed) {
 	c, err := t.open(f)
 	switch {
 	case err == nil:
-		changed.add(c)
-		f.findings, f.lost = len(c.LeftOut()), c.Lost()
+		changed.add(f, c)
 	case !f.told && !errors.Is(err, capture.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist):
 		f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
 	}
