@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 	"weak"
@@ -48,6 +49,11 @@ func TestDroppedRowsAreFreed(t *testing.T) {
 		}
 	}
 	same(t, s)
+	for _, x := range s.queries.kept {
+		if behind := x.rows[len(x.rows):cap(x.rows)]; slices.ContainsFunc(behind, func(r *capture.Row) bool { return r != nil }) {
+			t.Errorf("%+v holds rows that are not found any more", x.question)
+		}
+	}
 	runtime.GC()
 	runtime.GC()
 	held := 0

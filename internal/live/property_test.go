@@ -207,12 +207,25 @@ func TestRecordingThatTurns(t *testing.T) {
 			t.Fatalf("%d files, %v", len(runs), err)
 		}
 		var next []byte
+		once := func() {
+			ids := map[string]int{}
+			_ = s.Each(Query{}, func(r *capture.Row) bool {
+				ids[r.ID]++
+				return true
+			})
+			for id, times := range ids {
+				if times > 1 {
+					t.Fatalf("seed %d: %s is there %d times", seed, id, times)
+				}
+			}
+		}
 		grow := func(run int, raw []byte) {
 			for len(raw) > 0 {
 				n := min(len(raw), 1+random.IntN(3000))
 				write(t, ring.Path(run), raw[:n])
 				if raw = raw[n:]; random.IntN(2) == 0 {
 					s.step()
+					once()
 				}
 			}
 		}
@@ -232,16 +245,7 @@ func TestRecordingThatTurns(t *testing.T) {
 			}
 			grow(run.Number, raw)
 			s.step()
-			ids := map[string]int{}
-			_ = s.Each(Query{}, func(r *capture.Row) bool {
-				ids[r.ID]++
-				return true
-			})
-			for id, times := range ids {
-				if times > 1 {
-					t.Fatalf("seed %d: %s is there %d times", seed, id, times)
-				}
-			}
+			once()
 		}
 		if got, want := kepts(t, s), listed(t, Options{Ring: whole}); !slices.Equal(got, want) || len(want) != 82 {
 			t.Fatalf("seed %d: %d of %d rows: %s", seed, len(got), len(want), difference(got, want))
