@@ -33,6 +33,13 @@ func (r *Row) Hide(s *redact.Secrets) {
 	r.Findings = safe
 }
 
+// HideAgain hides in a row that has changed what is hidden in its Capture.
+func (r *Row) HideAgain() {
+	if s := r.capture.secrets; s != nil {
+		r.Hide(s)
+	}
+}
+
 // safeLine is a line without its secrets; itself where it has none.
 func (c *Capture) safeLine(raw []byte) []byte {
 	if c.secrets == nil || c.secrets.Guess == redact.GuessNone && len(c.secrets.Find(raw)) == 0 {

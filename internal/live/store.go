@@ -38,10 +38,13 @@ type Options struct {
 	Now  func() time.Time
 	// Judge answers what filters ask of findings.
 	Judge filter.Judge
-	// Hide is called with each capture that is opened: it hides what is secret by now.
+	// Hide is called with each capture that is opened, and with one in which a run began: it
+	// hides what is secret by now. What comes later is hidden by the same secrets.
 	Hide func(*capture.Capture)
 	// Most is how many rows of a Ring are kept, the newest; 0 is 50,000.
 	Most int
+	// Indexes is the folder for indexes of large files, as of capture.BeginIndexed; "" is none.
+	Indexes string
 	// Marks keeps marks and notes; nil keeps them in memory only.
 	Marks MarkFile
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -183,4 +185,21 @@ func read(t testing.TB, path string) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// What is hidden stays so in what comes later.
+func TestHiddenInWhatGrows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	head := capture.Head{Started: noon, Target: "t", By: capture.ByProxy}
+	write(t, path, calls(head, 0, 2))
+	secrets := &redact.Secrets{}
+	secrets.Hide(regexp.MustCompile("tool-3"))
+	s := still(t, Options{Path: path, Open: capture.Open, Now: func() time.Time { return noon }, Hide: func(c *capture.Capture) { c.Hide(secrets) }})
+	write(t, path, calls(head, 2, 2))
+	s.step()
+	s.Look([]Key{{0, 3}, {0, 4}}, func(i int, r *capture.Row) {
+		if shown := r.Name == "tool-2"; shown != (i == 0) || strings.Contains(r.Name, "tool-3") {
+			t.Errorf("%d: %s", i, r.Name)
+		}
+	})
 }

@@ -50,6 +50,8 @@ type file struct {
 	// reported.
 	told     bool
 	findings int
+	// heads is how many runs it had when what is secret was hidden.
+	heads int
 }
 
 // A Changed is what a step of a Tail found.
@@ -190,18 +192,31 @@ func (t *Tail) open(f *file) (c *capture.Capture, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.o.Hide != nil {
-		t.o.Hide(c)
-	}
 	f.capture = c
+	t.hide(f, nil)
 	t.growing[f.run] = f
 	t.release(f)
 	return c, nil
 }
 
+// hide hides what is secret in rows that have changed, and in all where a run began.
+func (t *Tail) hide(f *file, rows []*capture.Row) {
+	if n := len(f.capture.Heads); t.o.Hide != nil && n != f.heads {
+		f.heads = n
+		t.o.Hide(f.capture)
+	}
+	for _, r := range rows {
+		r.HideAgain()
+	}
+}
+
 // begin reads the beginning of a capture; another file is opened as a whole.
 func (t *Tail) begin(f *file) (*capture.Capture, error) {
-	c, err := capture.Begin(f.path)
+	begin := func() (*capture.Capture, error) { return capture.Begin(f.path) }
+	if t.o.Indexes != "" {
+		begin = func() (*capture.Capture, error) { return capture.BeginIndexed(f.path, t.o.Indexes) }
+	}
+	c, err := begin()
 	if err != nil {
 		return nil, err
 	}
@@ -354,6 +369,7 @@ func (t *Tail) readOn(f *file) (changed Changed) {
 			f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
 		}
 	}
+	t.hide(f, changed.Rows)
 	changed.missing(f, f.capture)
 	t.release(f)
 	return changed
