@@ -16,21 +16,38 @@ func (c *Capture) Hide(s *redact.Secrets) {
 	for i, h := range c.Heads {
 		c.Heads[i] = safeHead(s, h)
 	}
+	known := map[string]string{} // most texts stand in many rows
+	text := func(text string) string {
+		safe, there := known[text]
+		if !there {
+			if safe = s.Text(text); len(known) < mostMarked {
+				known[text] = safe
+			}
+		}
+		return safe
+	}
 	for _, r := range c.rows {
-		r.Hide(s)
+		r.hide(s, text)
 	}
 }
 
 // Hide does that for what a table shows of the row.
-func (r *Row) Hide(s *redact.Secrets) {
+func (r *Row) Hide(s *redact.Secrets) { r.hide(s, s.Text) }
+
+func (r *Row) hide(s *redact.Secrets, hidden func(text string) string) {
 	for _, text := range []*string{&r.Target, &r.Method, &r.Name, &r.ID, &r.Text, &r.Hint} {
-		if safe := s.Text(*text); safe != *text {
+		if *text == "" {
+			continue
+		}
+		if safe := hidden(*text); safe != *text {
 			*text, r.capture.altered = safe, true
 		}
 	}
-	safe := safeFindings(s, r.Findings)
-	r.capture.altered = r.capture.altered || !slices.Equal(safe, r.Findings)
-	r.Findings = safe
+	if len(r.Findings) > 0 {
+		safe := safeFindings(s, r.Findings)
+		r.capture.altered = r.capture.altered || !slices.Equal(safe, r.Findings)
+		r.Findings = safe
+	}
 }
 
 // HideAgain hides in a row that has changed what is hidden in its Capture.

@@ -125,6 +125,9 @@ func (r Recording) Row() (*capture.Row, wire.Outcome) {
 // which of a recording from the ring begins with its run, or counted from 1.
 func (r Recording) numbered() (*capture.Row, wire.Outcome) {
 	rows := r.Rows()
+	if n, err := strconv.Atoi(r.number); err == nil && r.Capture.Row(n) != nil && r.Capture.Row(n).Number() == r.number {
+		return r.Capture.Row(n), wire.Outcome{}
+	}
 	if i := slices.IndexFunc(rows, func(row *capture.Row) bool { return row.Number() == r.number }); i >= 0 {
 		return rows[i], wire.Outcome{}
 	}
