@@ -35,16 +35,10 @@ type Capture struct {
 	marked map[string]*index
 	// changed are the rows that the last lines touched; nil for all.
 	changed map[*Row]bool
-	// offset is as far as whole lines were read, line how many those were.
-	offset int64
-	line   int
-	torn   bool
-	// reading is what reads on in steps; nil between two readings.
-	reading *reading
-	// secrets hides what it knows in what is given out; nil hides nothing. altered is set
-	// when it had to, in the rows themselves.
+	progress
+	// secrets hides what it knows in what is given out; nil hides nothing.
 	secrets *redact.Secrets
-	altered bool
+
 	indexing
 
 	openFile
@@ -147,7 +141,7 @@ func (c *Capture) Ended() bool {
 
 // Close gives back what the Capture holds open. It may be used again.
 func (c *Capture) Close() {
-	c.stopReading()
+	c.stop()
 	c.giveUpIndex()
 	c.Rest()
 }

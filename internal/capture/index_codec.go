@@ -83,7 +83,7 @@ func (c *codec) flags(all ...*bool) {
 	}
 }
 
-// text is one that stands in many rows.
+// text is one that many rows have.
 func (c *codec) text(s *string) {
 	if c.writing {
 		at, there := c.known[*s]

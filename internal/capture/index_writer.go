@@ -27,16 +27,16 @@ type indexWriter struct {
 
 // beginIndex begins to write the index of a file that is a capture and rests. Where that
 // fails there is none.
-func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
-	file, err := os.Open(c.Path)
+func (x *indexing) beginIndex(path string, info fs.FileInfo, dir string) {
+	file, err := os.Open(path)
 	if err != nil {
 		return
 	}
 	w := &indexWriter{dir: dir, filters: make(chan error, 1),
 		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()}}
-	if isCapture(file) && w.make(c.indexPath) == nil {
+	if isCapture(file) && w.make(x.indexPath) == nil {
 		if now, err := w.temp.Stat(); err == nil && rests(file, info, now.ModTime()) {
-			c.writer = w
+			x.writer = w
 			go w.writeFilters(file)
 			return
 		}
@@ -98,27 +98,25 @@ func (w *indexWriter) writeFilters(file *os.File) {
 }
 
 // giveUpIndex ends the writing of an index that is not to be.
-func (c *Capture) giveUpIndex() {
-	if c.writer != nil {
-		c.writer.remove() // whereupon the filters cannot be written
-		c.writer = nil
+func (x *indexing) giveUpIndex() {
+	if x.writer != nil {
+		x.writer.remove() // whereupon the filters cannot be written
+		x.writer = nil
 	}
 }
 
 // writeIndex writes the rows to the index, now that all are listed.
-func (c *Capture) writeIndex() {
-	w := c.writer
+func (x *indexing) writeIndex(c *Capture) {
+	w := x.writer
 	if w == nil {
 		return
 	}
-	if c.altered || c.index == nil || <-w.filters != nil || w.finish(c) != nil {
-		c.giveUpIndex()
+	if x.altered || c.index == nil || <-w.filters != nil || w.finish(c) != nil {
+		x.giveUpIndex()
 		return
 	}
-	c.writer = nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.filters, c.sets = &w.head, nil
+	x.writer = nil
+	x.useFilters(&w.head)
 }
 
 func (w *indexWriter) finish(c *Capture) error {
@@ -126,7 +124,7 @@ func (w *indexWriter) finish(c *Capture) error {
 	coded.contents(c)
 	rows := coded.pack()
 	var err error
-	if w.head.Sum, err = c.sumBefore(c.offset); err != nil {
+	if w.head.Sum, err = sumBefore(c, c.offset); err != nil {
 		return err
 	}
 	w.head.Offset, w.head.Rows = c.offset, int64(len(rows[0])+len(rows[1]))

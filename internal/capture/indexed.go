@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"mcpc/internal/capture/blocks"
 )
@@ -23,14 +24,17 @@ import (
 type indexing struct {
 	// indexPath is that of the index; "" where it has none.
 	indexPath string
-	// unsaid is set where ReadOn gave none of its rows yet.
-	unsaid bool
+	// unsaid is set where ReadOn gave none of its rows yet, altered when rows are not as they
+	// were read any more.
+	unsaid, altered bool
 	// writer writes it; nil where it is there, or is not to be written.
 	writer *indexWriter
 	// filters says what filters there are; nil where there are none.
 	filters *indexHead
-	// sets are those that were found by them. mu of the open file guards them.
+	// sets are those that were found by them.
 	sets map[*blocks.Sought]*blocks.Set
+	// seeking guards filters and sets.
+	seeking sync.Mutex
 }
 
 // An indexHead begins an index.
@@ -90,8 +94,8 @@ func beginIndexed(path, dir string, least int64) (*Capture, error) {
 	if !info.Mode().IsRegular() || info.Size() < least {
 		return c, nil
 	}
-	if c.indexPath = indexPath(path, dir); !c.readIndex(info) || c.filters.grown(info) {
-		c.beginIndex(info, dir)
+	if c.indexPath = indexPath(path, dir); !c.readIndex(c, info) || c.filters.grown(info) {
+		c.beginIndex(c.Path, info, dir)
 	}
 	return c, nil
 }
@@ -115,13 +119,13 @@ func (h *indexHead) grown(info fs.FileInfo) bool {
 }
 
 // readIndex takes the rows from the index where it is that of the file.
-func (c *Capture) readIndex(info fs.FileInfo) bool {
-	f, head, err := openIndex(c.indexPath)
+func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
+	f, head, err := openIndex(x.indexPath)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	switch sum, err := c.sumBefore(head.Offset); {
+	switch sum, err := sumBefore(c, head.Offset); {
 	case head.Size > info.Size() || head.Offset > info.Size(),
 		head.Size == info.Size() && head.Modified != info.ModTime().UnixNano(),
 		head.Rows > info.Size()+indexFrom,
@@ -138,7 +142,7 @@ func (c *Capture) readIndex(info fs.FileInfo) bool {
 		return false
 	}
 	c.unsaid = true
-	c.filters = &head
+	c.useFilters(&head)
 	return true
 }
 
@@ -198,7 +202,7 @@ func (h indexHead) sumRows(rows ...[]byte) uint32 {
 }
 
 // sumBefore is the hash of the beginning of the file and of what is before an offset.
-func (c *Capture) sumBefore(offset int64) (sum [sha256.Size]byte, err error) {
+func sumBefore(c *Capture, offset int64) (sum [sha256.Size]byte, err error) {
 	f, err := c.from(0)
 	if err != nil {
 		return sum, err
@@ -215,30 +219,26 @@ func (c *Capture) sumBefore(offset int64) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// forgetIndex is for an index that turned out to be of no use.
-func (c *Capture) forgetIndex() {
-	c.giveUpIndex()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.filters, c.sets = nil, nil
+// useFilters sets which filters there are from now on.
+func (x *indexing) useFilters(filters *indexHead) {
+	x.seeking.Lock()
+	defer x.seeking.Unlock()
+	x.filters, x.sets = filters, nil
 }
 
 // mayHold are the parts of the file that may hold what is sought; nil where all may.
-func (c *Capture) mayHold(sought *blocks.Sought) *blocks.Set {
-	if sought == nil {
+func (x *indexing) mayHold(sought *blocks.Sought) *blocks.Set {
+	x.seeking.Lock()
+	defer x.seeking.Unlock()
+	if sought == nil || x.filters == nil {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.filters == nil {
-		return nil
-	}
-	set, known := c.sets[sought]
+	set, known := x.sets[sought]
 	if !known {
-		if set = c.filters.find(c.indexPath, sought); len(c.sets) >= mostSets || c.sets == nil {
-			c.sets = map[*blocks.Sought]*blocks.Set{}
+		if set = x.filters.find(x.indexPath, sought); len(x.sets) >= mostSets || x.sets == nil {
+			x.sets = map[*blocks.Sought]*blocks.Set{}
 		}
-		c.sets[sought] = set
+		x.sets[sought] = set
 	}
 	return set
 }

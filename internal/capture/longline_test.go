@@ -79,7 +79,8 @@ func TestReaderSkipsOverlongLines(t *testing.T) {
 // refreshBounded is Refresh with the limit of these tests.
 func refreshBounded(t *testing.T, c *Capture) {
 	t.Helper()
-	if err := c.startReading(); err != nil {
+	var err error
+	if c.reading, err = newReading(c); err != nil {
 		t.Fatal(err)
 	}
 	c.reading.lines.most = mostInTest

@@ -10,6 +10,16 @@ import (
 	"mcpc/internal/wire"
 )
 
+// progress is how far a capture was read.
+type progress struct {
+	// offset is as far as whole lines were read, line how many those were.
+	offset int64
+	line   int
+	torn   bool
+	// reading is what reads on in steps; nil between two readings.
+	reading *reading
+}
+
 // A reading goes through the lines of a capture in steps.
 type reading struct {
 	file  lines
@@ -37,7 +47,7 @@ func (c *Capture) Refresh() (changed []*Row, err error) {
 // more is set where it did. The errors are those of Open.
 func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 	if c.reading == nil {
-		if err := c.startReading(); err != nil {
+		if c.reading, err = newReading(c); err != nil {
 			return nil, false, err
 		}
 	}
@@ -45,15 +55,15 @@ func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 	if c.offset == 0 || c.unsaid {
 		c.changed, c.unsaid = nil, false
 	}
-	if more, err = c.read(c.reading, most); !more {
-		c.stopReading()
+	if more, err = c.reading.readOn(c, most); !more {
+		c.stop()
 	}
 	if errors.Is(err, errFinished) {
 		c.restart()
 		return c.ReadOn(most)
 	}
 	if !more && err == nil {
-		c.writeIndex()
+		c.writeIndex(c)
 	}
 	if c.changed == nil {
 		return c.Rows(), more, err
@@ -71,30 +81,31 @@ var errFinished = errors.New("the run goes on")
 func (c *Capture) restart() {
 	fresh := newCapture(c.Path)
 	c.Heads, c.rows, c.findings, c.heads, c.ends, c.over = nil, nil, nil, nil, fresh.ends, nil
-	c.index, c.marked, c.offset, c.line, c.torn = nil, fresh.marked, 0, 0, false
-	c.forgetIndex()
+	c.index, c.marked, c.progress = nil, fresh.marked, progress{}
+	c.giveUpIndex()
+	c.useFilters(nil)
 }
 
-func (c *Capture) startReading() error {
+func newReading(c *Capture) (*reading, error) {
 	f, err := c.from(c.offset)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := newLineReader(f)
 	r.offset, r.line, r.begun = c.offset, c.line, len(c.Heads) > 0
 	r.OnFinding = func(f wire.Finding) { c.findings = append(c.findings, f) }
-	c.reading = &reading{f, r, scanner{capture: c, reader: r}}
-	return nil
+	return &reading{f, r, scanner{capture: c, reader: r}}, nil
 }
 
-func (c *Capture) stopReading() {
-	if c.reading != nil {
-		c.reading.file.Close()
-		c.reading = nil
+// stop ends the reading.
+func (p *progress) stop() {
+	if p.reading != nil {
+		p.reading.file.Close()
+		p.reading = nil
 	}
 }
 
-func (c *Capture) read(part *reading, most int) (more bool, err error) {
+func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 	r, from := part.lines, part.lines.offset
 	for r.offset-from < int64(most) {
 		raw, at, err := r.rawLine()

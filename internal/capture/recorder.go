@@ -82,7 +82,7 @@ func (c queuedFrame) weight() int { return len(c.Raw) + 200 }
 const (
 	// writeWithin is how long a frame waits at most before it is written, so that a
 	// process that is killed or hangs leaves the evidence.
-	writeWithin = 200 * time.Millisecond
+	writeWithin = 50 * time.Millisecond
 	// writeFrom is how many bytes are worth a write of their own, and mostWaiting
 	// how many may wait for a slow disk before the caller does.
 	writeFrom   = 256 << 10

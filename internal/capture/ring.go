@@ -42,6 +42,9 @@ func NewRing(dir string) *Ring { return &Ring{dir: dir} }
 // Dir is the ring's folder.
 func (r *Ring) Dir() string { return r.dir }
 
+// Indexes is the folder with the indexes of captures that are no runs, beside the ring's.
+func (r *Ring) Indexes() string { return filepath.Join(filepath.Dir(r.dir), "indexes") }
+
 // Path is where the capture of a run is, or would be.
 func (r *Ring) Path(run int) string {
 	return filepath.Join(r.dir, fmt.Sprintf("%06d%s", run, extension))

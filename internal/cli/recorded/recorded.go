@@ -65,11 +65,11 @@ func OpenFile(path string) (*capture.Capture, error) { return openWith(path, cap
 // OpenIndexed is OpenFile for a file that may have an index in the state directory, or gets
 // one.
 func OpenIndexed(f *cmdutil.Factory, path string) (*capture.Capture, error) {
-	dir, err := f.Env.Indexes()
+	ring, err := f.Env.Ring()
 	if err != nil {
 		return OpenFile(path)
 	}
-	return openWith(path, func(path string) (*capture.Capture, error) { return capture.OpenIndexed(path, dir) })
+	return openWith(path, func(path string) (*capture.Capture, error) { return capture.OpenIndexed(path, ring.Indexes()) })
 }
 
 func openWith(path string, open func(string) (*capture.Capture, error)) (*capture.Capture, error) {

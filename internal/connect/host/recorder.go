@@ -94,15 +94,6 @@ func (e *Env) Ring() (*capture.Ring, error) {
 	return capture.NewRing(filepath.Join(store.Dir(), TrafficDir)), nil
 }
 
-// Indexes is the folder with the indexes of captures that are no runs of the ring.
-func (e *Env) Indexes() (string, error) {
-	store, err := state.Open(e.State)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(store.Dir(), "indexes"), nil
-}
-
 // shownArgs is the command line as it may be kept.
 func shownArgs(e *Env) []string {
 	words := e.Secrets.Command(append([]string{"mcpc"}, e.Args...))
