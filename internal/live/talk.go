@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"hash/fnv"
 	"slices"
 	"sync"
 
@@ -9,12 +10,20 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TalkOf is the conversation of a row.
+// TalkOf is the conversation of a row. A proxy cannot tell which client sent a request that stands
+// alone, and numbers each as a conversation: those of clients that call themselves the same are one
+// here, with a number below 0.
 func TalkOf(r *capture.Row) Talk {
+	t := Talk{r.Run, r.Conn}
 	if r.Run == 0 {
-		return Talk{-1 - r.RunIndex(), r.Conn}
+		t.Run = -1 - r.RunIndex()
 	}
-	return Talk{r.Run, r.Conn}
+	if client := r.Client(); r.Conn != 0 && r.Era == "modern" && client != "" && (r.By == capture.ByProxy || r.By == capture.ByImport) {
+		h := fnv.New32a()
+		h.Write([]byte(client + "\x00" + r.Target))
+		t.Conn = -1 - int(h.Sum32()>>1)
+	}
+	return t
 }
 
 // talks are the conversations of a Store.
@@ -84,7 +93,7 @@ func (x *talk) count() {
 		if at := r.LastFrame(); at.After(d.Last) {
 			d.Last = at
 		}
-		d.Revision = cmp.Or(r.Revision, d.Revision)
+		d.Revision, d.Server = cmp.Or(r.Revision, d.Revision), cmp.Or(r.Server(), d.Server)
 		x.other = x.other || r.Dir == wire.Sent && !r.Apart && !r.Opens()
 	}
 	x.doc = d

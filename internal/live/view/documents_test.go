@@ -139,3 +139,22 @@ func TestManyBarsAreMerged(t *testing.T) {
 		t.Errorf("the first second has %d bars, %v", len(part[0].Bars), err)
 	}
 }
+
+// Each request that stands alone has a connection of its own.
+func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
+	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"NAME","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	ask := func(conn, ms, id, client string) string {
+		m := strings.ReplaceAll(meta, "NAME", client)
+		return "@" + conn + " " + ms + ` > 1 {"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"a","arguments":{},` + m + "}}\n" +
+			"@" + conn + " " + ms + ` < 1 {"jsonrpc":"2.0","id":` + id + `,"result":` + okResult + "}\n"
+	}
+	v := views(t, made(t, ask("1", "1", "1", "claude")+ask("2", "2", "2", "claude")+ask("3", "3", "3", "cursor")+ask("4", "4", "4", "claude")), view.Options{})
+	talks := v.Conversations()
+	if len(talks) != 2 || talks[0].Rows != 3 || talks[1].Rows != 1 {
+		t.Fatalf("%+v", talks)
+	}
+	page, err := v.Rows(t.Context(), view.Query{Talk: talks[0].ID})
+	if err != nil || page.Total != 3 || page.Rows[2].Key != "4" || page.Rows[2].Talk != talks[0].ID {
+		t.Errorf("%+v, %v", page, err)
+	}
+}

@@ -182,7 +182,7 @@ func (c *fetched) list() *listing {
 	return c.last
 }
 
-// page is where a tool stands in the list of a server, and how many pages that has, as far as
+// page is where in the list of a server a tool is, and how many pages that has, as far as
 // they were fetched.
 func (s *serverTools) page(name string) (page int, of string) {
 	var best *listing
