@@ -103,7 +103,7 @@ func (v *Views) compared(s *side, r *capture.Row) {
 		}
 		return
 	}
-	x, err := talk.Exchange(r)
+	x, err := talk.Exchange(r, talk.MostBytes)
 	if err != nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -46,8 +47,9 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 func (v *Views) detail(r *capture.Row) (Detail, error) {
 	m := v.maker()
 	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
-	x, err := talk.Exchange(r)
-	if err != nil {
+	x, err := talk.Exchange(r, talk.MostBytes)
+	large, isLarge := errors.AsType[*talk.LargeError](err)
+	if err != nil && !isLarge {
 		return d, err
 	}
 	frames, err := framesOf(r, &d)
@@ -55,7 +57,9 @@ func (v *Views) detail(r *capture.Row) (Detail, error) {
 		return d, err
 	}
 	d.Row.Phases = talk.Phases(x, m.endOf(r))
-	d.Lines = talk.Lines(r, x, v.waits(r))
+	if d.Lines = talk.Lines(r, x, v.waits(r)); isLarge {
+		d.Lines = append(d.Lines, Line{Kind: "remark", Time: r.Time, Text: large.Error(), Times: 1})
+	}
 	d.Cut = talk.StoryOf(x).Text(r.Apart, v.waits(r))
 	if d.Why = talk.Why(d.Row.Phases, x); d.Row.State != stateDone {
 		d.Why = whyOpen(d.Row)
@@ -109,10 +113,10 @@ func facts(r *capture.Row) (all [][2]string) {
 	return all
 }
 
-// framesOf puts the frames of a row into a document, and returns them.
+// framesOf puts the frames of a row into a document, and returns them without their bytes.
 func framesOf(r *capture.Row, d *Detail) (frames []wire.Frame, err error) {
 	err = r.EachFrame(func(f wire.Frame) error {
-		frames = append(frames, f)
+		frames = append(frames, wire.Frame{Seq: f.Seq, Kind: f.Kind, Conn: f.Conn})
 		if n := len(frames); n <= mostFrames {
 			d.Frames = append(d.Frames, frameOf(n, f))
 			edited(d.Frames, f)

@@ -36,7 +36,7 @@ func (v *Views) Diff(_ context.Context, a, b string) (request, response []Change
 // parts are what an exchange asked, without its progress token, and the result or error that
 // came.
 func parts(r *capture.Row) (asked, answered json.RawMessage, err error) {
-	x, err := talk.Exchange(r)
+	x, err := talk.Exchange(r, talk.MostBytes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -158,3 +158,30 @@ func TestRequestsThatStandAloneAreOneConversation(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
+
+func TestLargeExchangesAreNotReadAsAWhole(t *testing.T) {
+	long := strings.Repeat("x", 5<<20)
+	v := views(t, made(t, `0 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{}}}
+5 < {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`+long+`"}]}}`), view.Options{})
+	blocks, _, err := v.Talk(t.Context(), view.Query{})
+	if err != nil || len(blocks[0].Lines) != 2 || !strings.HasPrefix(blocks[0].Lines[1].Text, "the messages have 5.2 MB together") {
+		t.Errorf("%+v, %v", blocks, err)
+	}
+	if d, err := v.Detail(t.Context(), "1"); err != nil || d.Response == nil || d.Response.Bytes < 5<<20 {
+		t.Errorf("%+v, %v", d.Response, err)
+	}
+}
+
+func TestGroupSaysHowSlow(t *testing.T) {
+	var text strings.Builder
+	for i := range 100 {
+		text.WriteString(called(1, i+1, i*1000, i+1, "a", "{}", okResult))
+	}
+	v := views(t, made(t, text.String()), view.Options{})
+	for key, want := range map[string]string{"100": "the slowest of 100 tools/call a (p50 50 ms)", "97": "slower than 96 % of tools/call a (p50 50 ms)",
+		"3": "quicker than 97 % of tools/call a (p50 51 ms)"} {
+		if d, err := v.Detail(t.Context(), key); err != nil || d.Group != want {
+			t.Errorf("%s: %q, %v", key, d.Group, err)
+		}
+	}
+}

@@ -78,16 +78,16 @@ func laneTitle(r *capture.Row) string {
 // bar is a row as a Bar of its own.
 func (m maker) bar(r *capture.Row) Bar {
 	row := m.row(live.KeyOf(r), r)
-	return Bar{Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: strings.TrimSpace(cmpMethod(r) + " " + r.Name),
+	return Bar{Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: titleOf(r),
 		Channel: r.Channel, State: row.State, Phases: row.Phases, Times: 1}
 }
 
-// cmpMethod is the method of a row where its name does not say as much.
-func cmpMethod(r *capture.Row) string {
+// titleOf is what a row asked for, in as few words as say it.
+func titleOf(r *capture.Row) string {
 	if r.Method == "tools/call" && r.Name != "" {
-		return ""
+		return r.Name
 	}
-	return r.Method
+	return strings.TrimSpace(r.Method + " " + r.Name)
 }
 
 // merged joins bars that begin within one step of each other. The worst of them gives its

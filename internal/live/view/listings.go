@@ -58,7 +58,7 @@ func (l *listings) page(r *capture.Row) *listed {
 	if p := l.pages[key]; p != nil && p.settled {
 		return p
 	}
-	x, err := talk.Exchange(r)
+	x, err := talk.Exchange(r, talk.MostBytes)
 	if err != nil || x.Response.Raw == nil {
 		return nil
 	}

@@ -19,6 +19,8 @@ const (
 	someRows  = 200
 	mostRows  = 5000
 	mostTalks = 200
+	// mostTalked is how many bytes of a row Talk reads.
+	mostTalked = 4 << 20
 )
 
 // The states of a Row. One that waits for nothing any more is done, also without an answer.
@@ -192,8 +194,9 @@ func (v *Views) Talk(ctx context.Context, q Query) ([]Block, Page, error) {
 	v.store.Look(keys, func(i int, r *capture.Row) {
 		blocks[i] = Block{Row: m.row(keys[i], r), Lines: []Line{}}
 		if r != nil {
-			if x, err := talk.Exchange(r); err != nil {
-				blocks[i].Lines = []Line{{Time: r.Time, Kind: "remark", Text: err.Error(), Level: "error"}}
+			if x, err := talk.Exchange(r, mostTalked); err != nil {
+				blocks[i].Lines = []Line{{Dir: r.Dir.String(), Time: r.Time, Kind: "request", Text: titleOf(r), Times: 1},
+					{Time: r.Time, Kind: "remark", Text: err.Error(), Times: 1}}
 			} else {
 				blocks[i].Lines = talk.Lines(r, x, m.v.waits(r))
 				blocks[i].Row.Phases = talk.Phases(x, m.endOf(r))

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -64,8 +65,11 @@ func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
 	case !r.Apart:
 		out.What = "response to " + strings.TrimSpace(r.Method+" "+r.Name)
 	}
-	x, err := talk.Exchange(r)
-	if err != nil {
+	x, err := talk.Exchange(r, talk.MostBytes)
+	if large, ok := errors.AsType[*talk.LargeError](err); ok {
+		out.Open, out.Text = m.v.waits(r), large.Error()
+		return out, nil
+	} else if err != nil {
 		return out, err
 	}
 	story := talk.StoryOf(x)

@@ -359,8 +359,12 @@ func (l *liner) ending(waits bool) {
 	l.add(line)
 }
 
-// Exchange reads the exchange of a row; one without frames where nothing crossed.
-func Exchange(r *capture.Row) (*wire.Exchange, error) {
+// Exchange reads the exchange of a row; one without frames where nothing crossed. One with more
+// than most bytes is *LargeError.
+func Exchange(r *capture.Row, most int64) (*wire.Exchange, error) {
+	if r.Size() > most {
+		return &wire.Exchange{}, &LargeError{r.Size()}
+	}
 	x, err := r.Exchange()
 	if x == nil {
 		x = &wire.Exchange{}
@@ -368,9 +372,19 @@ func Exchange(r *capture.Row) (*wire.Exchange, error) {
 	return x, err
 }
 
+// A LargeError is that of an exchange which is not read as a whole.
+type LargeError struct{ Bytes int64 }
+
+func (e *LargeError) Error() string {
+	return "the messages have " + term.Size(e.Bytes) + " together, too many to be shown here"
+}
+
+// MostBytes is how many bytes of one exchange are read where there is no narrower limit.
+const MostBytes = 64 << 20
+
 // Outcome is the answer of a row in a few words, or how else it ended.
 func Outcome(r *capture.Row) string {
-	if x, err := Exchange(r); err == nil && x.Response.Raw != nil {
+	if x, err := Exchange(r, MostBytes); err == nil && x.Response.Raw != nil {
 		return Response(r.Method, x.Response)
 	}
 	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
