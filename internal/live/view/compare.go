@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/diff"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/listed"
 	"mcpc/internal/live/view/talk"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
@@ -25,7 +26,7 @@ const (
 
 // A side is one of the conversations that are compared.
 type side struct {
-	tools map[string]*definition
+	tools map[string]*listed.Definition
 	// calls are the last exchanges with the same request, order what was asked first.
 	calls map[string]call
 	order []string
@@ -63,7 +64,7 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 
 // side gathers a conversation.
 func (v *Views) side(talk string) (*side, error) {
-	s := &side{tools: map[string]*definition{}, calls: map[string]call{}}
+	s := &side{tools: map[string]*listed.Definition{}, calls: map[string]call{}}
 	var keys []live.Key
 	some := false
 	err := v.each(Query{Talk: talk}, func(r *capture.Row) bool {
@@ -92,12 +93,12 @@ func (v *Views) side(talk string) (*side, error) {
 
 // compared notes one exchange of a side.
 func (v *Views) compared(s *side, r *capture.Row) {
-	if r.Method == toolsList {
-		if p := v.lists.page(r); p != nil {
-			if p.cursor == "" {
+	if r.Method == listed.ToolsList {
+		if p := v.lists.Page(r); p != nil {
+			if p.Cursor == "" {
 				clear(s.tools)
 			}
-			for _, d := range p.tools {
+			for _, d := range p.Tools {
 				s.tools[d.Name] = d
 			}
 		}

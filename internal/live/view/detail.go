@@ -243,7 +243,7 @@ func (v *Views) addSchemas(d *Detail, r *capture.Row, x *wire.Exchange) {
 	if r.Method != "tools/call" || r.Dir != wire.Sent {
 		return
 	}
-	tool := v.lists.tool(r)
+	tool := v.lists.Tool(r)
 	if tool == nil {
 		return
 	}

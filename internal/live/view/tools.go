@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/diff"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/listed"
 	"mcpc/internal/live/view/talk"
 	"mcpc/internal/wire"
 )
@@ -24,7 +25,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	var lists, heard []live.Key
 	err := v.each(Query{Talk: q.Talk}, func(r *capture.Row) bool {
 		switch {
-		case r.Method == toolsList && r.Dir == wire.Sent && !r.Open():
+		case r.Method == listed.ToolsList && r.Dir == wire.Sent && !r.Open():
 			lists = append(lists, live.KeyOf(r))
 		case r.Apart || r.Notes.Notifications > 0:
 			heard = append(heard, live.KeyOf(r))
@@ -39,7 +40,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	}
 	v.store.Look(lists, func(_ int, r *capture.Row) {
 		if r != nil {
-			t.listed(r)
+			t.list(r)
 		}
 	})
 	v.store.Look(heard[max(0, len(heard)-mostHeard):], func(_ int, r *capture.Row) {
@@ -81,12 +82,12 @@ type fetched struct {
 // A listing is the pages of one list, in the order in which a client fetched them.
 type listing struct {
 	at    time.Time
-	pages []*listed
+	pages []*listed.Page
 }
 
 // toolFacts are what is known of one tool.
 type toolFacts struct {
-	first, last    *definition
+	first, last    *listed.Definition
 	called, failed int
 	lastRow        *live.Key
 	lastFailed     *live.Key
@@ -129,9 +130,9 @@ func (t *toolTable) called(r *capture.Row) {
 // clientOf is how a client is named in a sentence.
 func clientOf(r *capture.Row) string { return cmp.Or(r.ClientName(), "the client") }
 
-// listed notes a page of tools.
-func (t *toolTable) listed(r *capture.Row) {
-	p := t.v.lists.page(r)
+// list notes a page of tools.
+func (t *toolTable) list(r *capture.Row) {
+	p := t.v.lists.Page(r)
 	if p == nil {
 		return
 	}
@@ -142,17 +143,17 @@ func (t *toolTable) listed(r *capture.Row) {
 		s.clients[client] = c
 	}
 	switch {
-	case p.cursor == "":
+	case p.Cursor == "":
 		c.last = &listing{}
 		s.lists = append(s.lists, c.last)
-	case c.last == nil || c.last.complete() || c.last.next() != p.cursor: // of a list that was not seen to begin
+	case c.last == nil || c.last.complete() || c.last.next() != p.Cursor: // of a list that was not seen to begin
 		c.last = &listing{}
 	}
 	c.last.pages, c.last.at, c.changed = append(c.last.pages, p), r.Time, time.Time{}
 	if c.last.complete() {
 		c.whole = c.last
 	}
-	for _, d := range p.tools {
+	for _, d := range p.Tools {
 		f := s.tool(d.Name)
 		if f.first == nil {
 			f.first = d
@@ -168,7 +169,7 @@ func (t *toolTable) heard(r *capture.Row) {
 		return
 	}
 	if c := s.clients[clientOf(r)]; c != nil {
-		if at := t.v.lists.changedAt(r); at.After(c.last.at) {
+		if at := t.v.lists.ChangedAt(r); at.After(c.last.at) {
 			c.changed = at
 		}
 	}
@@ -205,7 +206,7 @@ func (s *serverTools) page(name string) (page int, of string) {
 // has reports the page of a listing that has a tool, 0 for none.
 func (l *listing) has(name string) int {
 	for i, p := range l.pages {
-		if slices.ContainsFunc(p.tools, func(d *definition) bool { return d.Name == name }) {
+		if slices.ContainsFunc(p.Tools, func(d *listed.Definition) bool { return d.Name == name }) {
 			return i + 1
 		}
 	}
@@ -216,7 +217,7 @@ func (l *listing) has(name string) int {
 func (l *listing) complete() bool { return l.next() == "" }
 
 // next is the cursor of the page behind the last.
-func (l *listing) next() string { return l.pages[len(l.pages)-1].next }
+func (l *listing) next() string { return l.pages[len(l.pages)-1].Next }
 
 func (t *toolTable) documents() []Tool {
 	out := []Tool{}
@@ -245,7 +246,7 @@ func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 		out.LastRow = f.lastRow.String()
 	}
 	if d := f.last; d != nil {
-		out.Listed, out.Description, out.InputSchema, out.Schema = "yes", d.Description, d.InputSchema, d.schema
+		out.Listed, out.Description, out.InputSchema, out.Schema = "yes", d.Description, d.InputSchema, d.Schema
 		out.Bytes = len(d.Raw)
 		_, out.Page = s.page(name)
 		if f.first != d {
@@ -257,7 +258,7 @@ func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
 }
 
 // changes says what changed in the definition of a tool since it was first seen.
-func changes(was, is *definition) string {
+func changes(was, is *listed.Definition) string {
 	const most = 3
 	all := diff.CompareTool(was.Raw, is.Raw, diff.Options{})
 	var texts []string
@@ -271,8 +272,8 @@ func changes(was, is *definition) string {
 }
 
 // reason says whether a tool was listed for each client, and why one may not see or call it.
-func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) (listed, reason string) {
-	listed = out.Listed
+func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) (yes, reason string) {
+	yes = out.Listed
 	page, _ := s.page(name)
 	var ignored string
 	for _, client := range slices.Sorted(maps.Keys(s.clients)) {
@@ -288,10 +289,10 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 		switch {
 		case !complete && f.last != nil:
 			page := max(page, fetched+1)
-			listed = fmt.Sprintf("only on page %d, which was not fetched by %s", page, client)
+			yes = fmt.Sprintf("only on page %d, which was not fetched by %s", page, client)
 			reason = fmt.Sprintf("it is on page %d of the list, and %s fetched no further than page %d", page, client, fetched)
 		case f.last != nil:
-			listed = "not for " + client
+			yes = "not for " + client
 			reason = fmt.Sprintf("the last list that %s fetched does not have it", client)
 		case !complete:
 			reason = fmt.Sprintf("no page that %s fetched has it, and there are more", client)
@@ -303,12 +304,12 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 	case reason != "":
 	case f.last == nil:
 		reason = "no tools/list was recorded"
-	case out.Schema != usable:
+	case out.Schema != listed.Usable:
 		reason = "clients may leave it out, because its schema is not usable: " + out.Schema
 	case f.called == 0:
 		reason = cmp.Or(ignored, "it is listed and usable, and was not called")
 	}
-	return listed, reason
+	return yes, reason
 }
 
 // unseen is an entry for the page that no client fetched, whose tools were not seen.

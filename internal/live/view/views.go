@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/live"
+	"mcpc/internal/live/view/listed"
 )
 
 // A Store is what Views read; a *live.Store is one. Its methods must not be called while it calls
@@ -46,11 +47,11 @@ type Options struct {
 type Views struct {
 	store Store
 	Options
-	lists *listings
+	lists *listed.Lists
 }
 
 // New makes Views over a Store.
-func New(s Store, o Options) *Views { return &Views{store: s, Options: o, lists: newListings()} }
+func New(s Store, o Options) *Views { return &Views{store: s, Options: o, lists: listed.New()} }
 
 // Status is that of the store, and what waits for the user.
 func (v *Views) Status() Status {

@@ -1,4 +1,5 @@
-package view
+// Package listed reads what servers listed: the pages of tools/list, and when a list changed.
+package listed
 
 import (
 	"bytes"
@@ -16,42 +17,44 @@ import (
 	"mcpc/internal/wire"
 )
 
-// listings keep what servers listed: each definition once, however often it was listed.
-type listings struct {
+// Lists keep what servers listed: each definition once, however often it was listed.
+type Lists struct {
 	mu    sync.Mutex
-	pages map[live.Key]*listed
-	tools map[string]*definition
+	pages map[live.Key]*Page
+	tools map[string]*Definition
 	heard map[live.Key]heard
 	// latest are the definitions by target and name.
-	latest map[[2]string]*definition
+	latest map[[2]string]*Definition
 }
 
-// A listed is one page of tools.
-type listed struct {
-	cursor, next string
-	tools        []*definition
+// A Page is one page of tools.
+type Page struct {
+	// Cursor is that of the request, Next that of the page behind it.
+	Cursor, Next string
+	Tools        []*Definition
 	settled      bool
 }
 
-// A definition is an entry of a tools/list.
-type definition struct {
+// A Definition is an entry of a tools/list.
+type Definition struct {
 	mcp.Tool
-	// schema is "usable", or why the input schema is not.
-	schema string
+	// Schema is Usable, or why the input schema is not.
+	Schema string
 }
 
-// usable is what a Tool says of a schema that clients can use.
-const usable = "usable"
+// Usable is what a Tool says of a schema that clients can use.
+const Usable = "usable"
 
 // mostPages is how many pages and definitions are remembered.
 const mostPages = 20_000
 
-func newListings() *listings {
-	return &listings{pages: map[live.Key]*listed{}, tools: map[string]*definition{}, heard: map[live.Key]heard{}, latest: map[[2]string]*definition{}}
+// New keeps nothing yet.
+func New() *Lists {
+	return &Lists{pages: map[live.Key]*Page{}, tools: map[string]*Definition{}, heard: map[live.Key]heard{}, latest: map[[2]string]*Definition{}}
 }
 
-// page is what a tools/list returned; nil where it returned no list.
-func (l *listings) page(r *capture.Row) *listed {
+// Page is what a tools/list returned; nil where it returned no list.
+func (l *Lists) Page(r *capture.Row) *Page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
@@ -69,10 +72,10 @@ func (l *listings) page(r *capture.Row) *listed {
 		return nil
 	}
 	params, _ := asked.ParamMembers()
-	p := &listed{cursor: params.Text("cursor"), next: result.Text("nextCursor"), settled: !r.Open()}
+	p := &Page{Cursor: params.Text("cursor"), Next: result.Text("nextCursor"), settled: !r.Open()}
 	for _, raw := range items {
 		d := l.define(raw)
-		p.tools = append(p.tools, d)
+		p.Tools = append(p.Tools, d)
 		l.latest[[2]string{r.Target, d.Name}] = d
 	}
 	if max(len(l.pages), len(l.tools)) >= mostPages {
@@ -85,32 +88,32 @@ func (l *listings) page(r *capture.Row) *listed {
 }
 
 // define is the definition of an entry.
-func (l *listings) define(raw json.RawMessage) *definition {
+func (l *Lists) define(raw json.RawMessage) *Definition {
 	if d := l.tools[string(raw)]; d != nil {
 		return d
 	}
 	own := bytes.Clone(raw)
-	d := &definition{schema: usable}
+	d := &Definition{Schema: Usable}
 	tool, problem := mcp.ParseTool(own)
 	d.Tool = tool
 	if problem != nil {
 		members, _ := jsonraw.Object(own)
 		d.Tool = mcp.Tool{Raw: own, Name: members.Text("name"), Description: members.Text("description"), InputSchema: members.Value("inputSchema")}
-		d.schema = problem.Text
+		d.Schema = problem.Text
 	} else if _, _, err := validate.Compile(tool.InputSchema); err != nil {
-		d.schema = err.Error()
+		d.Schema = err.Error()
 	}
 	l.tools[string(own)] = d
 	return d
 }
 
-// tool is the definition that the conversation of a call had when it was called, else a later
+// Tool is the definition that the conversation of a call had when it was called, else a later
 // one, else that of another conversation with the same target, of another recording where a
 // view read that; nil where none is known.
-func (l *listings) tool(call *capture.Row) (best *definition) {
+func (l *Lists) Tool(call *capture.Row) (best *Definition) {
 	rank := 0
 	for _, r := range call.Capture().Rows() {
-		if r.Method != toolsList || r.Dir != wire.Sent || r.Target != call.Target || r.Open() {
+		if r.Method != ToolsList || r.Dir != wire.Sent || r.Target != call.Target || r.Open() {
 			continue
 		}
 		own := 1
@@ -124,8 +127,8 @@ func (l *listings) tool(call *capture.Row) (best *definition) {
 		if own < rank || own == 2 && rank == 2 {
 			continue
 		}
-		if p := l.page(r); p != nil {
-			for _, t := range p.tools {
+		if p := l.Page(r); p != nil {
+			for _, t := range p.Tools {
 				if t.Name == call.Name {
 					best, rank = t, own
 				}
@@ -140,7 +143,8 @@ func (l *listings) tool(call *capture.Row) (best *definition) {
 	return best
 }
 
-const toolsList = "tools/list"
+// ToolsList is the method whose answers are kept.
+const ToolsList = "tools/list"
 
 // A heard is when a row's server said last that its tools changed, and how much of the row was
 // searched for that.
@@ -149,8 +153,8 @@ type heard struct {
 	at   time.Time
 }
 
-// changedAt is when the messages of a row said last that the tools changed; zero where none did.
-func (l *listings) changedAt(r *capture.Row) time.Time {
+// ChangedAt is when the messages of a row said last that the tools changed; zero where none did.
+func (l *Lists) ChangedAt(r *capture.Row) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := live.KeyOf(r)
