@@ -15,7 +15,7 @@ import (
 // BODY" one of the server, "MS ! TEXT" a line on stderr. "MS > 2 BODY" is a message on stream 2,
 // "MS > 2 POST" or "GET ID" the head of a request, "MS < 2 200 TYPE" that of an answer, "MS < 2 #ID
 // BODY" an event, and "MS < 2 cut TEXT" or "end" the end of a stream, and "MS
-// > held HOW MILLISECONDS BODY" says that a message was held. "@N" before all is a
+// > held ID HOW MILLISECONDS BODY" says that a request was held. "@N" before all is a
 // connection, "end" alone the end of the recording.
 func made(t testing.TB, text string) string {
 	t.Helper()
@@ -66,12 +66,11 @@ func frameLine(t testing.TB, seq int, began time.Time, line string) string {
 	case dir == "!":
 		frame["kind"], frame["raw"] = "stderr", rest
 	case word == "held":
-		how, raw, _ := strings.Cut(after, " ")
-		ms, body, _ := strings.Cut(raw, " ")
-		n, _ := strconv.Atoi(ms)
-		frame["kind"], frame["held"] = "held", map[string]any{"how": how, "ms": n}
-		if body != "" {
-			frame["raw"] = body
+		words := append(strings.SplitN(after, " ", 4), "", "")
+		n, _ := strconv.Atoi(words[2])
+		frame["kind"], frame["held"] = "held", map[string]any{"kind": "request", "id": words[0], "how": words[1], "ms": n}
+		if words[3] != "" {
+			frame["raw"] = words[3]
 		}
 	case word == "cut" || word == "end" || word == "exit":
 		frame["kind"], frame["close"] = "closed", map[string]any{"by": frame["dir"], "how": word, "text": after}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ const (
 )
 
 // Rows returns a part of the rows that a query selects. It reads no bodies: the phases of a row
-// are the two that the listing knows, "wait" and "read".
+// are those that the listing knows: "wait", "read" and "held".
 func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 	page, keys, err := v.page(ctx, q, mostRows)
 	if err != nil {
@@ -92,35 +91,26 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(live.TalkOf(r)), Client: r.Client(), Server: r.Server(), Target: r.Target,
 		Method: r.Method, Name: r.Name, ID: r.ID, Dir: r.Dir.String(), State: stateDone, Channel: r.Channel, Failed: r.Failed(),
 		Status: r.Status, Code: r.Code, Seconds: r.Duration.Seconds(), First: r.First.Seconds(), Sent: r.Sent, Received: r.Received,
-		Tokens: tokens(r.Size()), Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: r.Text, Again: r.Again}
+		Tokens: tokens(r.Size()), Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: r.Text, Again: r.Again, Edited: r.Edited}
 	if r.Within != nil {
 		out.Parent = live.KeyOf(r.Within).String()
 	}
 	if m.v.waits(r) {
 		out.State = stateOpen
-		out.Seconds = max(m.now.Sub(r.Time), r.Duration).Seconds()
+		out.Seconds = max(m.now.Sub(r.Time)-r.Held, r.Duration).Seconds()
 		out.Quiet = max(m.now.Sub(r.LastFrame()), 0).Seconds()
 		if asks(r) {
 			out.State = stateAsking
 		}
 	}
-	if m.held[out.Key] {
+	if m.held[out.Key] || out.State != stateDone && r.Waiting > 0 {
 		out.State = stateHeld
 	}
-	out.Phases, out.Edited = roughPhases(out), isEdited(r)
+	out.Phases = roughPhases(out, r.Held.Seconds())
 	if m.v.Marked != nil {
 		out.Mark, out.Note = m.v.Marked(out.Key)
 	}
 	return out
-}
-
-// isEdited reports a message that a view changed on its way.
-func isEdited(r *capture.Row) bool {
-	if !r.Kinds.Has(wire.Held) {
-		return false
-	}
-	found, err := r.AnyLine(func(line []byte) bool { return bytes.Contains(line, []byte(`"how":"edited"`)) })
-	return found && err == nil
 }
 
 // waits reports that an answer may still come, or more on a stream.
@@ -141,14 +131,23 @@ func notes(r *capture.Row) string {
 }
 
 // roughPhases are those that need no frames.
-func roughPhases(r Row) []Phase {
+func roughPhases(r Row, held float64) (phases []Phase) {
+	add := func(name string, seconds float64) {
+		if seconds > 0 {
+			phases = append(phases, Phase{Name: name, Seconds: seconds})
+		}
+	}
 	switch {
-	case r.Seconds <= 0 || r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
+	case r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
 		return nil
 	case r.First <= 0 || r.First >= r.Seconds:
-		return []Phase{{Name: talk.Wait, Seconds: r.Seconds}}
+		add(talk.Wait, r.Seconds)
+	default:
+		add(talk.Wait, r.First)
+		add(talk.Read, r.Seconds-r.First)
 	}
-	return []Phase{{Name: talk.Wait, Seconds: r.First}, {Name: talk.Read, Seconds: r.Seconds - r.First}}
+	add(talk.Held, held)
+	return phases
 }
 
 // asks reports that the server waits for an answer to a request of its own.

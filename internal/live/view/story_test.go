@@ -98,8 +98,8 @@ end
 `, "", "open for 3600 s; the last message came or went 3600 s ago"},
 	{"held", `
 0 > ` + slowCall + `
-1 > held waiting
-2001 > held edited 2000 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"n":4}}}
+1 > held 4 waiting
+2001 > held 4 edited 2000 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"n":4}}}
 2100 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
 `, "", "2 s of 2.1 s held by mcpc"},
 	{"asking", `
