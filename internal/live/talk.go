@@ -93,7 +93,7 @@ func (x *talk) count() {
 		if at := r.LastFrame(); at.After(d.Last) {
 			d.Last = at
 		}
-		d.Revision, d.Server = cmp.Or(r.Revision, d.Revision), cmp.Or(r.Server(), d.Server)
+		d.Revision, d.Client, d.Server = cmp.Or(r.Revision, d.Revision), cmp.Or(r.Client(), d.Client), cmp.Or(r.Server(), d.Server)
 		x.other = x.other || r.Dir == wire.Sent && !r.Apart && !r.Opens()
 	}
 	x.doc = d

@@ -307,7 +307,7 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 	case out.Schema != listed.Usable:
 		reason = "clients may leave it out, because its schema is not usable: " + out.Schema
 	case f.called == 0:
-		reason = cmp.Or(ignored, "it is listed and usable, and was not called")
+		reason = ignored
 	}
 	return yes, reason
 }

@@ -68,9 +68,9 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 		{"called and listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "a", "{}", okResult) + called(1, 4, 20, 5, "a", "{}", badResult),
 			"a | listed: yes | page: 1 of 1 | schema: usable | called: 2 | \n  tool error: no such row\n"},
 		{"not called", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)),
-			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | it is listed and usable, and was not called\n"},
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
 		{"not listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "b", "{}", badResult),
-			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | it is listed and usable, and was not called\n" +
+			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n" +
 				"b | listed: no | page:  | schema:  | called: 1 | the server did not list it for claude\n  tool error: no such row\n"},
 		{"no list", opened(1, "claude") + called(1, 3, 10, 5, "b", "{}", okResult),
 			"b | listed: no | page:  | schema:  | called: 1 | no tools/list was recorded\n"},
@@ -90,7 +90,7 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 @1 2000 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 ` + page(1, 3, 3000, "", "", tool("a", `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)+","+tool("b", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
 			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n  argument n is new and required\n" +
-				"b | listed: yes | page: 1 of 1 | schema: usable | called: 0 | it is listed and usable, and was not called\n"},
+				"b | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
 		{"removed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)) + page(1, 3, 3000, "", "", tool("a", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
 			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n" +
 				"b | listed: not for claude | page: 1 of 1 | schema: usable | called: 0 | the last list that claude fetched does not have it\n"},
