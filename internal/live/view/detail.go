@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,8 +34,9 @@ const (
 func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	var d Detail
 	var same asked
+	m := v.maker() // which asks the Actor, and must not while the store calls back
 	err := v.one(key, func(r *capture.Row) (err error) {
-		d, err = v.detail(r)
+		d, err = m.detail(r)
 		same = askedBy(r)
 		return err
 	})
@@ -44,8 +46,8 @@ func (v *Views) Detail(_ context.Context, key string) (Detail, error) {
 	return d, err
 }
 
-func (v *Views) detail(r *capture.Row) (Detail, error) {
-	m := v.maker()
+func (m maker) detail(r *capture.Row) (Detail, error) {
+	v := m.v
 	d := Detail{Row: m.row(live.KeyOf(r), r), Lines: []Line{}, Frames: []Frame{}, Facts: facts(r)}
 	x, err := talk.Exchange(r, talk.MostBytes)
 	large, isLarge := errors.AsType[*talk.LargeError](err)
@@ -86,12 +88,13 @@ func facts(r *capture.Row) (all [][2]string) {
 		add("error code", strconv.FormatInt(r.Code, 10)+" "+failure.CodeMeaning(r.Code))
 	}
 	if r.Status != 0 {
-		add("HTTP", failure.HTTPStatus(r.Status))
+		add("HTTP", strings.TrimPrefix(failure.HTTPStatus(r.Status), "HTTP "))
 	}
 	if r.Cancel != nil {
 		add("cancelled", talk.Cancel(r))
+	} else {
+		add("text", r.Text)
 	}
-	add("text", r.Text)
 	add("hint", r.Hint)
 	add("took", term.Duration(r.Duration))
 	if r.First > 0 {
@@ -148,7 +151,7 @@ func edited(all []Frame, f wire.Frame) {
 func frameOf(n int, f wire.Frame) Frame {
 	out := Frame{N: n, Dir: f.Dir.String(), Kind: f.Kind.String(), Time: f.Time}
 	if h := f.HTTP; h != nil {
-		out.Line = failure.HTTPStatus(h.Status)
+		out.Line = strings.TrimPrefix(failure.HTTPStatus(h.Status), "HTTP ")
 		if h.Method != "" {
 			out.Line = h.Method + " " + h.URL
 		}
