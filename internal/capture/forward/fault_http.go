@@ -100,6 +100,13 @@ func (p *Proxy) row(target, session string, dir wire.Direction, head *wire.HTTPH
 	return p.Faults.Live.Row(target, session, dir, head, m)
 }
 
+func (p *Proxy) live() *capture.Live {
+	if p.Desk != nil {
+		return p.Desk.Live
+	}
+	return &p.Faults.Live
+}
+
 // body is what is read of a message, and the body to close behind it.
 type body struct {
 	io.Reader
@@ -329,10 +336,6 @@ func setBody(resp *http.Response, is []byte) {
 // answered lets later filters know the server.
 func (f *faulted) answered(m *wire.Message, session string) {
 	if f.crossing.Message != nil && m.Answers(f.crossing.Message.ID) {
-		live := &f.p.Faults.Live
-		if f.p.Desk != nil {
-			live = f.p.Desk.Live
-		}
-		live.Answered(f.crossing.Row, session, m)
+		f.p.live().Answered(f.crossing.Row, session, m)
 	}
 }
