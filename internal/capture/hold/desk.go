@@ -50,6 +50,9 @@ type Desk struct {
 	asked map[string]*capture.Row
 }
 
+// ErrGone is the error for a message that is not held any more.
+var ErrGone = errors.New("the message is not held any more")
+
 // A rule is the filter of a view, which is told from others by its owner.
 type rule struct {
 	owner  any
@@ -270,7 +273,7 @@ func (d *Desk) Decide(n int, v Verdict) error {
 	i := slices.IndexFunc(d.held, func(w *waiting) bool { return w.N == n })
 	switch {
 	case i < 0:
-		return errors.New("the message is not held any more")
+		return ErrGone
 	case v.How == Answered && d.held[i].Kind != "request":
 		return fmt.Errorf("a %s cannot be answered", d.held[i].Kind)
 	}

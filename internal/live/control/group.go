@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,7 +49,7 @@ type Held struct {
 }
 
 // ErrGone is the error for a message that is not held any more.
-var ErrGone = errors.New("the message is not held any more")
+var ErrGone = hold.ErrGone
 
 // lookEvery is how often new sockets are looked for.
 const lookEvery = 500 * time.Millisecond

@@ -101,17 +101,19 @@ func (g *Group) join(ctx context.Context, path string) {
 func (p *peer) ask(ctx context.Context, order Order) (Reply, error) {
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	_ = p.conn.SetWriteDeadline(p.g.o.Now().Add(orderTime))
+	_ = p.conn.SetWriteDeadline(p.g.o.Now().Add(readTime))
 	if err := json.NewEncoder(p.conn).Encode(order); err != nil {
 		p.conn.Close()
 		return Reply{}, ErrGone
 	}
-	ctx, cancel := context.WithTimeout(ctx, orderTime)
+	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	select {
 	case reply, ok := <-p.replies:
 		switch {
 		case !ok:
+			return reply, ErrGone
+		case reply.Error == ErrGone.Error():
 			return reply, ErrGone
 		case reply.Error != "":
 			return reply, errors.New(reply.Error)

@@ -65,8 +65,10 @@ type Event struct {
 const (
 	// longestLine bounds a line of either side.
 	longestLine = 64 << 20
-	// orderTime is how long an order may take, and how long a line may wait to be read.
+	// orderTime is how long a connection may be open before its first order, and the only one
+	// of Send may take; readTime is how long the other side may take to read and to reply.
 	orderTime = 5 * time.Second
+	readTime  = 30 * time.Second
 )
 
 // Send gives an order to the command that listens on a socket.

@@ -132,7 +132,7 @@ func (s *Server) serve(conn net.Conn) {
 func (c *client) write(line any) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_ = c.conn.SetWriteDeadline(c.s.Now().Add(orderTime))
+	_ = c.conn.SetWriteDeadline(c.s.Now().Add(readTime))
 	err := json.NewEncoder(c.conn).Encode(line)
 	if err != nil {
 		c.conn.Close()
