@@ -38,6 +38,9 @@ type exchange struct {
 	broken bool
 	// unread is set where a body has an encoding that is not known.
 	unread bool
+	// introduction is of the conversation of the session.
+	introduction Introduction
+	session      string
 }
 
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
@@ -134,8 +137,15 @@ func (x *exchange) frame(f wire.Frame) {
 	if x.unread && f.Kind == wire.Noise {
 		f.Raw, f.Size, f.Hidden = []byte(redact.Redacted(string(f.Raw))), len(f.Raw), 1
 	}
+	if f.HTTP != nil && f.HTTP.Field("Mcp-Session-Id") != "" {
+		x.session = f.HTTP.Field("Mcp-Session-Id")
+	}
+	x.introduction.Learn(x.p.Desk, x.server, x.session, f)
 	x.p.Watcher.frame(f)
 }
+
+// server is the server as filters name it.
+func (x *exchange) server() string { return redact.RedactURL(x.p.named(x.p.Routes[x.target].To)) }
 
 // answered tells of the response's head; its body is then given to x.response.
 func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {

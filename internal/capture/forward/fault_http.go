@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/pause"
-	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -146,7 +145,7 @@ func (f *faulted) target() string {
 	if f.crossing.Row != nil {
 		return f.crossing.Row.Target
 	}
-	return redact.RedactURL(f.p.named(f.p.Routes[f.x.target].To))
+	return f.x.server()
 }
 
 // edit changes the request that is sent on.

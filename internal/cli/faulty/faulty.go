@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/capture/hold"
@@ -190,10 +191,14 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 		s.where, s.by = where, by
 	}
 	recorder := f.Record.Recorder
+	var introduction forward.Introduction
 	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
 	watching := forward.Options{Now: f.Now, Tap: func(frame wire.Frame) {
 		f.Record.Crossed.Store(true)
 		s.see(frame)
+		if s != nil && by == capture.ByTap {
+			introduction.Learn(s.Desk, func() string { return where }, "", frame)
+		}
 		if f.Verbose == 0 {
 			recorder.Tap(frame)
 			return
