@@ -29,14 +29,18 @@ export function set(patch) {
 // The URL's fragment has what is shown, and never a token.
 const inURL = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab' };
 const usual = { view: 'talk', tab: 'summary' };
+let known; // what this file wrote or read last; anything else was typed, and is read soon
 export function saveURL() {
+  if (known !== undefined && location.hash !== known) return;
   const p = new URLSearchParams();
   for (const [short, name] of Object.entries(inURL)) if (S[name] && S[name] !== usual[name] && !(name === 'row' && S.follow)) p.set(short, S[name]);
   if (S.detail) p.set('d', 1);
   const hash = p.size ? '#' + p : '';
   if (hash !== location.hash) history.replaceState(null, '', location.pathname + location.search + hash);
+  known = location.hash;
 }
 export function loadURL() {
+  known = location.hash;
   const p = new URLSearchParams(location.hash.slice(1));
   const found = { detail: p.has('d') };
   for (const [short, name] of Object.entries(inURL)) found[name] = p.get(short) || usual[name] || '';
