@@ -219,15 +219,25 @@ func TestEvents(t *testing.T) {
 	if most := int(time.Since(began)/eventGap) + 2; seen > most {
 		t.Errorf("%d events, not at most %d", seen, most)
 	}
-	// Another stream of the page ends the first.
+	// A copy of the tab has the same key, and reads on its own.
 	second := s.stream(t.Context())
-	for lines.Scan() {
+	copied := bufio.NewScanner(second.Body)
+	if !copied.Scan() || !strings.HasPrefix(copied.Text(), fmt.Sprintf(`data: {"seq":%d,`, changes)) {
+		t.Errorf("a second stream begins with %q", copied.Text())
 	}
-	if n := s.door.streams(); n != 1 {
+	if n := s.door.streams(); n != 2 {
 		t.Errorf("%d streams", n)
 	}
+	for range mostPages - 2 {
+		s.stream(t.Context())
+	}
+	if a := s.ask("GET", "/api/events", "", nil); a.status != 429 {
+		t.Errorf("one stream more than are allowed: %d", a.status)
+	}
+	resp.Body.Close()
+	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == mostPages-1 })
 	second.Body.Close()
-	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == 0 })
+	eventually(t, "the stream of a page that went is kept", func() bool { return s.door.streams() == mostPages-2 })
 }
 
 func TestOpenPageKeepsTheServer(t *testing.T) {

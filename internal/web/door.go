@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -32,10 +31,11 @@ type door struct {
 	pages   map[digest]*page
 }
 
-// A page is one that was let in. Stop ends its stream of events, and is nil without one.
+// A page is one that was let in. A browser that copies a tab copies its key, so a page can read
+// several streams of events.
 type page struct {
-	seen time.Time
-	stop context.CancelFunc
+	seen    time.Time
+	streams int
 }
 
 var (
@@ -73,7 +73,7 @@ func (d *door) enter(token string) (key string, err error) {
 	if len(d.pages) >= mostPages {
 		oldest, found := digest{}, false
 		for k, p := range d.pages {
-			if p.stop == nil && (!found || p.seen.Before(d.pages[oldest].seen)) {
+			if p.streams == 0 && (!found || p.seen.Before(d.pages[oldest].seen)) {
 				oldest, found = k, true
 			}
 		}
@@ -101,36 +101,32 @@ func (d *door) know(key string) bool {
 	return true
 }
 
-// open notes the stream of events of a page, and ends the one before it. Done is called when it
-// ends.
-func (d *door) open(key string, stop context.CancelFunc) (done func(), ok bool) {
+// open notes a stream of events of a page; done is called when it ends.
+func (d *door) open(key string) (done func(), err error) {
+	if d.streams() >= mostPages {
+		return nil, errPages
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	k := digestOf(key)
-	was := d.pages[k]
-	if was == nil {
-		return nil, false
+	p := d.pages[digestOf(key)]
+	if p == nil {
+		return nil, errToken
 	}
-	if was.stop != nil {
-		was.stop()
-	}
-	own := &page{seen: d.now(), stop: stop}
-	d.pages[k] = own
+	p.streams++
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		own.stop, own.seen = nil, d.now()
-	}, true
+		p.streams--
+		p.seen = d.now()
+	}, nil
 }
 
-// streams counts the pages that read events.
+// streams counts what pages read of events.
 func (d *door) streams() (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, p := range d.pages {
-		if p.stop != nil {
-			n++
-		}
+		n += p.streams
 	}
 	return n
 }

@@ -10,13 +10,12 @@ import (
 )
 
 // events sends the status whenever something changed, at most 30 times in a second, and a
-// comment when nothing did. A page has one such stream: another one ends the first.
+// comment when nothing did.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) error {
-	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
-	done, ok := s.door.open(key, stop)
-	if !ok {
-		return refusal{http.StatusUnauthorized, "this page was not let in: ask mcpc for a new address"}
+	ctx := r.Context()
+	done, err := s.door.open(key)
+	if err != nil {
+		return refusal{http.StatusTooManyRequests, err.Error()}
 	}
 	defer done()
 	defer s.busy()
