@@ -10,7 +10,10 @@ export const clean = s => typeof s !== 'string' || s.search(odd) < 0 ? s
   : s.replace(odd, c => c === '\r' ? '' : c < ' ' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : `‹U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}›`);
 const cleanAll = c => Array.isArray(c) ? c.map(cleanAll) : clean(c);
 export const html = htm.bind((type, props, ...children) => {
-  if (props) for (const name of ['title', 'aria-label', 'placeholder']) if (props[name]) props[name] = clean(props[name]);
+  if (props) {
+    for (const name of ['title', 'aria-label', 'placeholder']) if (props[name]) props[name] = clean(props[name]);
+    if (typeof props.class === 'string') props.class = props.class.replace(/[^\w -]/g, ''); // kinds and levels come from files
+  }
   return h(type, props, ...children.map(cleanAll));
 });
 

@@ -87,7 +87,7 @@ export class List extends Component {
     }
     this.tall = src.before(src.total);
     if (this.jump != null && src.get(this.jump)) { const i = this.jump; this.jump = null; this.select(i); }
-    if (sel && (this.index < 0 || !src.get(this.index) || src.keyOf(src.get(this.index)) !== sel))
+    if (sel && this.jump == null && (this.index < 0 || !src.get(this.index) || src.keyOf(src.get(this.index)) !== sel))
       for (const [i, x] of src.items) if (src.keyOf(x) === sel) { this.index = i; if (this.shown !== sel) this.reveal(i); break; }
     this.shown = sel;
   }
@@ -177,7 +177,7 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
     <button class="plain fold" aria-expanded=${shown} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
       shown ? '' : html`<button class="plain dim" tabindex="-1" onClick=${() => setShown(true)}> ${list ? n : names.slice(0, 4).join(', ') + (n > 4 ? ', …' : '')} </button>${b}${end}`}${note}
     ${shown && html`<div class="in">${Array.from({ length: Math.min(n, count) }, (_, i) => html`<${Tree} key=${at(i)} value=${value[at(i)]} name=${at(i)} wrong=${wrong} open=${open - 1}
-      path=${`${path}/${String(at(i)).replaceAll('~', '~0').replaceAll('/', '~1')}`} last=${i === n - 1} pictures=${pictures} />`)}
+      path=${`${path}/${String(at(i)).replaceAll('~', '~0').replaceAll('/', '~1')}`} last=${i === n - 1} pictures=${pictures && (list || !/^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) ? { ...pictures, image: false } : { ...pictures, image: true })} />`)}
       ${n > count && html`<button class="link" onClick=${() => setCount(count + 1000)}>${n - count} more</button>`}</div>${b}${end}`}</div>`;
 }
 
@@ -185,7 +185,7 @@ function Leaf({ value, path, pictures }) {
   const [all, setAll] = useState(false);
   if (typeof value !== 'string') return html`<span class=${typeof value}>${isRaw(value) ? value.rawJSON : String(value)}</span>`;
   const binary = value.length > 200 && /^[A-Za-z0-9+/]+=*$/.test(value);
-  if (binary && !all) return html`<span class="dim">base64, ${size(value.length * 3 / 4)} </span>${pictures && html`<${Picture} ...${pictures} path=${path} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
+  if (binary && !all) return html`<span class="dim">base64, ${size(value.length * 3 / 4)} </span>${pictures && pictures.image && html`<${Picture} ...${pictures} path=${path} />`}<button class="link" onClick=${() => setAll(true)}>show</button>`;
   const text = JSON.stringify(value), long = text.length > 300;
   return html`<span class="string">${all || !long ? text : text.slice(0, 300) + '…'}</span>${long && html` <button class="link" onClick=${() => setAll(!all)}>${all ? 'less' : `all of ${size(text.length)}`}</button>`}`;
 }

@@ -180,11 +180,11 @@ export function Time({ data }) {
     <div class="buttons"><button onClick=${() => change(0.6)}>Zoom in (+)</button><button onClick=${() => change(1 / 0.6)}>Zoom out (-)</button><button onClick=${() => pan(-0.3)} aria-label="Earlier">◀</button><button onClick=${() => pan(0.3)} aria-label="Later">▶</button>
       <button onClick=${() => setZoom(null)}>All</button><span class="dim">${clock(a, true)} to ${clock(b, true)}, ${took((b - a) / 1000)}</span></div>
     <div class="axis" aria-hidden="true"><svg>${marks.map((t, i) => html`<text x=${i * 20 + '%'} y="12">${clock(t, b - a < 60000)}</text>`)}</svg></div>
-    <div class="lanes" ref=${box} tabindex="0" role=${lanes.length ? 'listbox' : 'group'} aria-label="Exchanges by time" aria-activedescendant=${at >= 0 ? 'on-time' : undefined}>
-      ${lanes.length ? lanes.slice(0, 60).map(l => {
+    <div class="lanes" ref=${box} tabindex="0" role="group" aria-label="Exchanges by time">
+      ${lanes.some(l => l.bars.length) ? lanes.filter(l => l.bars.length).slice(0, 60).map(l => {
         const levels = Math.min(12, Math.max(0, ...l.bars.map(x => x.level)) + 1);
-        return html`<div class="lane" key=${l.talk} role="group" aria-label=${l.title}><h3>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h3>
-          <svg ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
+        return html`<div class="lane" key=${l.talk}><h3>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h3>
+          <svg role="listbox" aria-label=${l.title} ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
             const y = x.level * rowHeight, row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
             let from = Date.parse(x.from);
             return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[tone(row)]}`} class=${`span ${tone(row)} ${x.key === S.row ? 'on' : ''}`}
