@@ -1,6 +1,6 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, say, fail, clock, took, many, quote, tryParse, link, views, what } from './lib.js';
+import { html, S, set, say, fail, clock, took, many, quote, tryParse, link, views } from './lib.js';
 import { Dialog, Form, Tree, Link, Markdown, nav, defaults, copyText, tone } from './ui.js';
 import { useDocs } from './views.js';
 
@@ -10,7 +10,11 @@ export const useData = d => { data = d; };
 const post = (name, body) => data.post('do/' + name, body);
 const failed = x => tone(x.row || x) === 'failed' || (x.row || x).findings > 0;
 const query = () => ({ filter: S.filter, talk: S.talk, only: S.only ? S.only.split(',') : undefined, sort: S.sort });
-const focus = (id, tries = 60) => requestAnimationFrame(() => { const e = document.getElementById(id); if (e) e.focus(); else if (tries) focus(id, tries - 1); });
+// focus goes to an element as soon as it is there: what is typed next belongs to it.
+function focus(id, tries = 60) {
+  const e = document.getElementById(id);
+  if (e) e.focus(); else if (tries) requestAnimationFrame(() => focus(id, tries - 1));
+}
 export const allOf = (filter, word) => filter.split(/\s+/).includes(word) ? filter.split(/\s+/).filter(w => w !== word).join(' ') : `${filter} ${word}`.trim();
 export const onlyLike = word => set({ filter: `${S.filter} ${word}`.trim(), view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'table', dialog: null });
 const row = () => !!S.row;
@@ -18,7 +22,7 @@ const some = list => () => S[list].length > 0;
 const power = name => () => S.powers[name] ? '' : data.inline ? 'a bundle is read only' : ['mark', 'export'].includes(name) ? 'not possible here' : `start with --allow=${name}`;
 
 // Each action: key, name, function, when it has something to act on, and why it is not allowed.
-export const actions = [
+const actions = [
   ...views.map(([view, name], i) => ({ key: String(i + 1), name: `View: ${name}`, run: () => set({ view }) })),
   { key: 'j', name: 'Next', run: () => move(1) }, { key: 'k', name: 'Previous', run: () => move(-1) },
   { key: 'g', name: 'First', run: () => { set({ follow: false }); nav.list && nav.list.to(false); } },
@@ -51,7 +55,7 @@ export const actions = [
 const nameOf = a => typeof a.name === 'function' ? a.name() : a.name;
 const why = a => a.need && a.need() || (a.when && !a.when() ? 'nothing to act on' : '');
 
-export function run(a) {
+function run(a) {
   const no = why(a);
   if (no) set({ toast: `${nameOf(a)}: ${no}`, bad: true }); else a.run();
 }

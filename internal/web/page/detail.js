@@ -1,11 +1,11 @@
 // Detail shows one exchange in tabs.
 import { useEffect, useState } from './vendor/hooks.mjs';
 import { html, S, set, fail, clock, took, size, many, tryParse, secondsOf, what } from './lib.js';
-import { Tree, Markdown, Bar, phaseWords, tone, toneWords } from './ui.js';
+import { Tree, Markdown, Bar, phaseWords, tone } from './ui.js';
 import { arrow, useDocs } from './views.js';
 import { Actions } from './act.js';
 
-export const tabs = [['summary', 'Summary'], ['request', 'Request'], ['answer', 'Answer'], ['events', 'Events'], ['wire', 'Wire'], ['time', 'Time'], ['findings', 'Findings'], ['diff', 'Diff']];
+const tabs = [['summary', 'Summary'], ['request', 'Request'], ['answer', 'Answer'], ['events', 'Events'], ['wire', 'Wire'], ['time', 'Time'], ['findings', 'Findings'], ['diff', 'Diff']];
 
 export function Detail({ data }) {
   const [d, setD] = useState(null);

@@ -39,7 +39,7 @@ function Filter({ data }) {
       ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); take(s); }}>
         <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>
     <p id="filter-error" class="wrong" role="status">${S.error ? (column >= 0 ? `column ${column + 1}: ` : '') + S.error.message : ''}</p>
-    <div class="chips" role="group" aria-label="Quick filters">${chips.map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: allOf(S.filter, c) })}>${c}</button>`)}
+    <div class="chips" role="group" aria-label="Quick filters">${chips.slice(0, data.inline ? 2 : 9).map(c => html`<button aria-pressed=${S.filter.split(/\s+/).includes(c)} onClick=${() => set({ filter: allOf(S.filter, c) })}>${c}</button>`)}
       ${S.only && html`<button aria-pressed="true" onClick=${() => set({ only: '' })}>only ${S.only} ✕</button>`}
       ${(S.view === 'talk' || S.view === 'table') && html`<span class="dim" role="status">${many(S.found || 0, 'exchange')}${S.pending ? `, ${many(S.pending, 'body', 'bodies')} still to search` : ''}</span>`}</div></div>`;
 }
@@ -51,7 +51,7 @@ function Conversations() {
     if (next) { e.preventDefault(); next.focus(); }
   };
   const sum = (k) => S.conversations.reduce((n, c) => n + c[k], 0);
-  const entry = (id, name, c) => html`<button key=${id} aria-current=${S.talk === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${c.target || ''}><span class="who">${c.live ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
+  const entry = (id, name, c) => html`<button key=${id} aria-current=${S.talk === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${c.target || ''}><span class="who">${c.live && !S.status.file ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
     <span class="n">${c.failed ? html`<span class="tone failed">✗${c.failed}</span> ` : ''}${c.open ? html`<span class="tone open">…${c.open}</span> ` : ''}${c.rows}</span>
     ${id && html`<span class="dim under-name">${clock(c.began)} ${c.by || ''} ${c.protocol || ''}</span>`}</button>`;
   return html`<nav class="talks" aria-label="Conversations" onKeyDown=${step}>${entry('', 'all', { rows: sum('rows'), open: sum('open'), failed: sum('failed') })}

@@ -1,7 +1,7 @@
 // The parts that views are made of: one list, one tree, one form, one dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, px, parse, tryParse, isRaw, link, size, took, S, set, fail } from './lib.js';
+import { html, px, tryParse, isRaw, link, size, took, set, fail } from './lib.js';
 
 export const rowHeight = 20;
 const most = 120, part = 100, kept = 800;
@@ -177,7 +177,7 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
     <button class="plain fold" aria-expanded=${shown} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
       shown ? '' : html`<button class="plain dim" tabindex="-1" onClick=${() => setShown(true)}> ${list ? n : names.slice(0, 4).join(', ') + (n > 4 ? ', …' : '')} </button>${b}${end}`}${note}
     ${shown && html`<div class="in">${Array.from({ length: Math.min(n, count) }, (_, i) => html`<${Tree} key=${at(i)} value=${value[at(i)]} name=${at(i)} wrong=${wrong} open=${open - 1}
-      path=${`${path}/${String(at(i)).replaceAll('~', '~0').replaceAll('/', '~1')}`} last=${i === n - 1} pictures=${pictures && (list || !/^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) ? { ...pictures, image: false } : { ...pictures, image: true })} />`)}
+      path=${`${path}/${String(at(i)).replaceAll('~', '~0').replaceAll('/', '~1')}`} last=${i === n - 1} pictures=${pictures && { ...pictures, image: !list && /^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) }} />`)}
       ${n > count && html`<button class="link" onClick=${() => setCount(count + 1000)}>${n - count} more</button>`}</div>${b}${end}`}</div>`;
 }
 

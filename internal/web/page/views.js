@@ -150,7 +150,7 @@ export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" l
 // Time draws lanes; the window is from and to in milliseconds.
 export function Time({ data }) {
   const list = S.conversations.filter(c => !S.talk || c.id === S.talk);
-  const first = Math.min(...list.map(c => Date.parse(c.began))), last = Math.max(...list.map(c => c.live ? Date.now() : Date.parse(c.last)));
+  const first = Math.min(...list.map(c => Date.parse(c.began))), last = Math.max(...list.map(c => c.live && !S.status.file ? Date.now() : Date.parse(c.last)));
   const whole = isFinite(first) ? [first, Math.max(last, first + 50) + 1] : [Date.now() - 60000, Date.now()];
   const [zoom, setZoom] = useState(null);
   const [a, b] = zoom || whole, box = useRef(), iso = t => new Date(t).toISOString();
