@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
+	"mcpc/internal/tui/sheet"
 )
 
 // acting is what waits for the user, and the form that answers it.
@@ -184,9 +185,9 @@ func drawForm(m *model, w, h int) (lines []drawn) {
 	case a.gone:
 		head = append(head, cells.Text(paint.Warn, "not asked any more: Esc closes "))
 	case !a.asked.Until.IsZero() && a.tool == nil:
-		head = append(head, cells.Text(paint.Warn, timer(a.asked.Until.Sub(m.opt.Now()))+" left "))
+		head = append(head, cells.Text(paint.Warn, sheet.Timer(a.asked.Until.Sub(m.opt.Now()))+" left "))
 	}
-	head = append(head, cells.Rule(w))
+	head = append(head, cells.Rule(w-head.Width()))
 	lines = append(lines, drawn{line: head.To(w)})
 	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {
 		lines = append(lines, drawn{line: append(cells.Line{cells.Blank(1)}, l...)})
@@ -195,13 +196,13 @@ func drawForm(m *model, w, h int) (lines []drawn) {
 }
 
 // alarmLines is how many lines the bar of held messages and questions takes.
-func (m *model) alarmLines() int { return len(m.alarms()) }
+func alarmLines(m *model) int { return len(drawAlarms(m)) }
 
-// alarms are the bar over everything: messages that are held, each on a line, and questions.
-func (m *model) alarms() (lines []cells.Line) {
+// drawAlarms are the bar over everything: messages that are held, each on a line, and questions.
+func drawAlarms(m *model) (lines []cells.Line) {
 	a := &m.act
 	if m.status.Intercept || len(a.held) > 0 {
-		text := " ‖ holding " + counted(len(a.held), "message", "messages") + "   Tab select · Enter let go · e edit · d drop · I stop"
+		text := " ‖ holding " + sheet.Counted(len(a.held), "message", "messages") + "   Tab select · Enter let go · e edit · d drop · I stop"
 		lines = append(lines, cells.Line{cells.Fit(paint.Alarm, text, m.w)})
 		for i := range min(len(a.held), max(1, m.h/6)) {
 			lines = append(lines, heldLine(m, i))
@@ -228,7 +229,7 @@ func heldLine(m *model, i int) cells.Line {
 	left := mark + sign + h.Method + " " + h.Name + "  " + h.Client + " → " + h.Server + "  " + h.Text
 	right := ""
 	if !h.Until.IsZero() {
-		right = timer(h.Until.Sub(m.opt.Now())) + " left "
+		right = sheet.Timer(h.Until.Sub(m.opt.Now())) + " left "
 	}
 	return cells.Line{cells.Fit(role, left, m.w-12), cells.Right(role, right, 12)}
 }

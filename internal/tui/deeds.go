@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
+	"mcpc/internal/tui/sheet"
 )
 
 // deeds are the actions that do something, or change what is shown.
@@ -45,8 +46,8 @@ func deeds() []action {
 
 // target is the exchange that the keys are about.
 func target(m *model) (key string, row *view.Row) {
-	if m.focus == paneDetail && m.detail.doc != nil {
-		return m.detail.key, &m.detail.doc.Row
+	if m.focus == paneDetail && m.detail.Doc != nil {
+		return m.detail.Key, &m.detail.Doc.Row
 	}
 	it := m.list().selected()
 	switch {
@@ -80,7 +81,7 @@ func note(m *model) tea.Cmd {
 	if key == "" || row == nil {
 		return noTarget(m)
 	}
-	return askLine(m, "note about "+title(row), row.Note, func(m *model, text string) tea.Cmd {
+	return askLine(m, "note about "+sheet.Title(row), row.Note, func(m *model, text string) tea.Cmd {
 		return do(m, "noted", func(_ context.Context, a view.Actor) error { return a.Mark(key, true, text) })
 	})
 }
@@ -113,8 +114,8 @@ func likeMenu(m *model, not string) tea.Cmd {
 		add("s", "server:", row.Server)
 		add("c", "client:", row.Client)
 	}
-	if f := cursorFact(m); f != nil && f.value != "" && len(f.value) < 200 {
-		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.value)))
+	if f := cursorFact(m); f != nil && f.Value != "" && len(f.Value) < 200 {
+		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.Value)))
 	}
 	if it := m.list().selected(); it != nil {
 		switch doc := it.doc.(type) {
@@ -136,7 +137,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 }
 
 // cursorFact is the line of the detail under the cursor.
-func cursorFact(m *model) *fact {
+func cursorFact(m *model) *sheet.Fact {
 	if m.focus != paneDetail || m.detail.sel >= len(m.detail.lines) {
 		return nil
 	}
@@ -257,12 +258,12 @@ func compareMenu(m *model) tea.Cmd {
 		return m.say("choose a conversation first: Esc, then Enter")
 	}
 	from := a.ID
-	d := &menu{title: "compare " + a.Client + " → " + a.Server + " (" + m.clock(a.Began) + ") with"}
+	d := &menu{title: "compare " + a.Client + " → " + a.Server + " (" + m.clock().At(a.Began) + ") with"}
 	for _, c := range m.talks.all {
 		if c.ID == from {
 			continue
 		}
-		d.choices = append(d.choices, choice{m.clock(c.Began), c.Client + " → " + c.Server, counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+		d.choices = append(d.choices, choice{m.clock().At(c.Began), c.Client + " → " + c.Server, sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
 			return compare(m, from, c.ID)
 		}})
 	}

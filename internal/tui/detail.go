@@ -9,50 +9,16 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/sheet"
 )
 
-// The tabs of the detail.
-const (
-	tabSummary = iota
-	tabRequest
-	tabAnswer
-	tabEvents
-	tabWire
-	tabTime
-	tabFindings
-	tabDiff
-	tabCount
-)
-
-var tabNames = [tabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
-
-// A detail is one exchange.
+// A detail is one exchange, and where the user is in it.
 type detail struct {
-	key   string
-	doc   *view.Detail
+	sheet.Detail
 	err   error
-	tab   int
-	raw   bool // bytes in place of the tree
 	sel   int
 	top   int
-	folds map[string]bool
-	diff  diff
-	lines []fact // of the tab, as it was drawn last
-}
-
-// A diff is what differs between two exchanges.
-type diff struct {
-	with              string
-	request, response []view.Change
-	err               error
-}
-
-// A fact is a line of a tab; pointer and value are those of the JSON value in it.
-type fact struct {
-	line    cells.Line
-	pointer string
-	value   string
-	fold    bool // it can be folded
+	lines []sheet.Fact // of the tab, as it was drawn last
 }
 
 // openDetail shows an exchange.
@@ -61,9 +27,9 @@ func openDetail(m *model, key string) tea.Cmd {
 		return m.say("there is no exchange to show here")
 	}
 	m.focus = paneDetail
-	if m.detail.key != key {
-		tab, raw := m.detail.tab, m.detail.raw
-		m.detail = detail{key: key, tab: tab, raw: raw, folds: map[string]bool{}}
+	if m.detail.Key != key {
+		tab, raw := m.detail.Tab, m.detail.Raw
+		m.detail = detail{Detail: sheet.Detail{Key: key, Tab: tab, Raw: raw, Folds: map[string]bool{}}}
 		m.bar.hits = hits{}
 	}
 	return m.askDetail(true)
@@ -71,8 +37,8 @@ func openDetail(m *model, key string) tea.Cmd {
 
 // askDetail asks for the exchange that is shown; anew is set where it is another one.
 func (m *model) askDetail(anew bool) tea.Cmd {
-	key, r := m.detail.key, m.opt.Reader
-	if key == "" || !anew && m.detail.doc != nil && m.detail.doc.Row.State == "done" {
+	key, r := m.detail.Key, m.opt.Reader
+	if key == "" || !anew && m.detail.Doc != nil && m.detail.Doc.Row.State == "done" {
 		return nil
 	}
 	ask := m.ask.refresh
@@ -82,13 +48,13 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 	marked := m.act.marked
 	return ask(askDetail, func(ctx context.Context) func(*model) tea.Cmd {
 		doc, err := r.Detail(ctx, key)
-		var d diff
-		if d.with = other(key, marked, &doc); err == nil && d.with != "" {
-			d.request, d.response, d.err = r.Diff(ctx, d.with, key)
+		var d sheet.Diff
+		if d.With = other(key, marked, &doc); err == nil && d.With != "" {
+			d.Request, d.Response, d.Err = r.Diff(ctx, d.With, key)
 		}
 		return func(m *model) tea.Cmd {
-			if m.detail.key == key {
-				m.detail.doc, m.detail.err, m.detail.diff = &doc, err, d
+			if m.detail.Key == key {
+				m.detail.Doc, m.detail.err, m.detail.Diff = &doc, err, d
 			}
 			return nil
 		}
@@ -113,14 +79,14 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 	lines = append(lines, drawn{line: detailTabs(m, w)})
 	switch {
 	case d.err != nil:
-		d.lines = facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))
-	case d.doc == nil:
-		d.lines = []fact{{line: cells.Of(paint.Faint, " reading…")}}
+		d.lines = sheet.Facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))
+	case d.Doc == nil:
+		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, " reading…")}}
 	default:
-		d.lines = tabLines(m, d, w)
+		d.lines = d.Lines(m.clock(), w)
 	}
 	if len(d.lines) == 0 {
-		d.lines = []fact{{line: cells.Of(paint.Faint, " "+emptyTab[d.tab])}}
+		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, " "+emptyTab[d.Tab])}}
 	}
 	h -= len(lines)
 	d.sel = max(0, min(d.sel, len(d.lines)-1))
@@ -129,35 +95,35 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 		d.top = d.sel - h + 1
 	}
 	for i := d.top; i < min(d.top+h, len(d.lines)); i++ {
-		line := append(cells.Line{cells.Blank(1)}, d.lines[i].line...)
+		line := append(cells.Line{cells.Blank(1)}, d.lines[i].Line...)
 		lines = append(lines, drawn{line: line, selected: m.focus == paneDetail && i == d.sel})
 	}
 	return lines
 }
 
-var emptyTab = [tabCount]string{"nothing is known", "the request was not recorded", "no response yet", "no events", "no frames",
+var emptyTab = [sheet.TabCount]string{"nothing is known", "the request was not recorded", "no response yet", "no events", "no frames",
 	"no times", "no findings: no rule of mcpc check is broken here", "there is no earlier call of the same to compare with; mark one with m"}
 
 // detailTabs are the names of the tabs, as many as fit around the open one.
 func detailTabs(m *model, w int) (line cells.Line) {
 	d := &m.detail
 	name := func(i int) string {
-		text := tabNames[i]
-		if i == tabFindings && d.doc != nil && len(d.doc.Findings) > 0 {
-			text += " " + thousands(len(d.doc.Findings))
+		text := sheet.TabNames[i]
+		if i == sheet.TabFindings && d.Doc != nil && len(d.Doc.Findings) > 0 {
+			text += " " + sheet.Thousands(len(d.Doc.Findings))
 		}
 		return " " + text + " "
 	}
 	from, used := 0, 0
-	for i := range d.tab + 1 {
+	for i := range d.Tab + 1 {
 		used += len(name(i))
 	}
-	for ; used > w-2 && from < d.tab; from++ {
+	for ; used > w-2 && from < d.Tab; from++ {
 		used -= len(name(from))
 	}
-	for i := from; i < tabCount; i++ {
+	for i := from; i < sheet.TabCount; i++ {
 		role := paint.Faint
-		if i == d.tab {
+		if i == d.Tab {
 			if role = paint.Strong; m.focus == paneDetail {
 				role = paint.Cursor
 			}
@@ -167,28 +133,21 @@ func detailTabs(m *model, w int) (line cells.Line) {
 	return line
 }
 
-func facts(lines []cells.Line) (out []fact) {
-	for _, l := range lines {
-		out = append(out, fact{line: l})
-	}
-	return out
-}
-
 // detailKey takes a key that only the detail knows, and reports whether it was one.
 func detailKey(m *model, name string) bool {
 	d := &m.detail
 	switch name {
 	case "right", "l", "]":
-		d.tab, d.sel, d.top = (d.tab+1)%tabCount, 0, 0
+		d.Tab, d.sel, d.top = (d.Tab+1)%sheet.TabCount, 0, 0
 	case "left", "h", "[":
-		d.tab, d.sel, d.top = (d.tab+tabCount-1)%tabCount, 0, 0
+		d.Tab, d.sel, d.top = (d.Tab+sheet.TabCount-1)%sheet.TabCount, 0, 0
 	case "space", "enter":
-		if d.sel < len(d.lines) && d.lines[d.sel].fold {
-			at := d.lines[d.sel].pointer
-			d.folds[at] = !d.folds[at]
+		if d.sel < len(d.lines) && d.lines[d.sel].Fold {
+			at := d.lines[d.sel].Pointer
+			d.Folds[at] = !d.Folds[at]
 		}
 	case "v":
-		d.raw = !d.raw
+		d.Raw = !d.Raw
 	default:
 		return false
 	}
@@ -204,7 +163,7 @@ func find(m *model, step int) tea.Cmd {
 	want := strings.ToLower(m.bar.hits.text)
 	for i := 1; i <= len(d.lines); i++ {
 		n := (d.sel + step*i + len(d.lines)*2) % len(d.lines)
-		if strings.Contains(strings.ToLower(d.lines[n].line.String()), want) {
+		if strings.Contains(strings.ToLower(d.lines[n].Line.String()), want) {
 			d.sel = n
 			return nil
 		}

@@ -1,13 +1,12 @@
 package tui
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
-	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/sheet"
 )
 
 // A drawn is a line of a part of the screen.
@@ -36,7 +35,7 @@ type place struct {
 	mainTall, detTop int // lines of the list, and the first line of a detail below it
 }
 
-func (m *model) place() (p place) {
+func placeOf(m *model) (p place) {
 	p.head = 1
 	if m.h >= 16 || m.focus == paneFilter || m.query.line.Text() != "" {
 		p.head = 2
@@ -44,12 +43,12 @@ func (m *model) place() (p place) {
 	if m.h >= 20 {
 		p.head++
 	}
-	p.head += m.alarmLines()
+	p.head += alarmLines(m)
 	p.body = max(0, m.h-p.head-1)
 	p.main, p.mainTall = m.w, p.body
 	if !m.wide() {
 		switch {
-		case m.detail.key != "" && m.focus == paneDetail:
+		case m.detail.Key != "" && m.focus == paneDetail:
 			p.main, p.detail = 0, m.w
 		case m.focus == paneTalks:
 			p.main, p.left = 0, m.w
@@ -59,7 +58,7 @@ func (m *model) place() (p place) {
 	p.left = talksWide
 	p.main -= p.left + 1
 	switch {
-	case m.detail.key == "":
+	case m.detail.Key == "":
 	case m.w >= besideFrom:
 		p.detail = p.main * 9 / 20
 		p.main -= p.detail + 1
@@ -77,9 +76,9 @@ func (m *model) frame() string {
 	if m.w < 20 || m.h < 4 {
 		return "too small"
 	}
-	p := m.place()
+	p := placeOf(m)
 	rows := make([][]drawn, 0, m.h)
-	for _, l := range m.header(p) {
+	for _, l := range drawHeader(m, p) {
 		rows = append(rows, []drawn{{line: l.To(m.w)}})
 	}
 	switch {
@@ -88,9 +87,9 @@ func (m *model) frame() string {
 			rows = append(rows, []drawn{d})
 		}
 	default:
-		rows = append(rows, m.panes(p)...)
+		rows = append(rows, drawPanes(m, p)...)
 	}
-	rows = append(rows, []drawn{{line: m.footer().To(m.w)}})
+	rows = append(rows, []drawn{{line: drawFooter(m).To(m.w)}})
 	var b strings.Builder
 	for i, row := range rows[:min(len(rows), m.h)] {
 		if i > 0 {
@@ -114,8 +113,8 @@ func fill(lines []drawn, w, h int) []drawn {
 	return lines[:h]
 }
 
-// panes draws what is between the head and the footer.
-func (m *model) panes(p place) (rows [][]drawn) {
+// drawPanes draws what is between the head and the footer.
+func drawPanes(m *model, p place) (rows [][]drawn) {
 	rows = make([][]drawn, p.body)
 	add := func(part []drawn, from int, bar bool) {
 		for i, d := range part {
@@ -146,11 +145,11 @@ func (m *model) panes(p place) (rows [][]drawn) {
 	return rows
 }
 
-// header draws the views, the counts, the filter line and what waits for the user.
-func (m *model) header(p place) (lines []cells.Line) {
-	lines = append(lines, cells.Between(m.tabs(), m.counts(), m.w))
-	lines = append(lines, m.alarms()...)
-	if p.head-m.alarmLines() >= 2 {
+// drawHeader draws the views, the counts, the filter line and what waits for the user.
+func drawHeader(m *model, p place) (lines []cells.Line) {
+	lines = append(lines, cells.Between(drawTabs(m), drawCounts(m), m.w))
+	lines = append(lines, drawAlarms(m)...)
+	if p.head-alarmLines(m) >= 2 {
 		lines = append(lines, drawFilter(m, m.w))
 	}
 	for len(lines) < p.head {
@@ -159,7 +158,7 @@ func (m *model) header(p place) (lines []cells.Line) {
 	return lines
 }
 
-func (m *model) tabs() (line cells.Line) {
+func drawTabs(m *model) (line cells.Line) {
 	for i, name := range viewNames {
 		text := " " + strconv.Itoa(i+1) + " "
 		if i == m.view || m.w >= 80 {
@@ -174,8 +173,8 @@ func (m *model) tabs() (line cells.Line) {
 	return line
 }
 
-// counts says what there is: as much as fits, what matters most last.
-func (m *model) counts() (line cells.Line) {
+// drawCounts says what there is: as much as fits, what matters most last.
+func drawCounts(m *model) (line cells.Line) {
 	s := m.status
 	add := func(r paint.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
 	switch {
@@ -197,7 +196,7 @@ func (m *model) counts() (line cells.Line) {
 		case short:
 			add(r, sign+strconv.Itoa(n))
 		default:
-			add(r, sign+thousands(n)+" "+text)
+			add(r, sign+sheet.Thousands(n)+" "+text)
 		}
 	}
 	if !short {
@@ -210,8 +209,8 @@ func (m *model) counts() (line cells.Line) {
 	return line
 }
 
-// footer is a message, or the keys that matter now.
-func (m *model) footer() cells.Line {
+// drawFooter is a message, or the keys that matter now.
+func drawFooter(m *model) cells.Line {
 	if m.bar.flash != "" {
 		role := paint.Strong
 		if m.bar.bad {
@@ -220,7 +219,7 @@ func (m *model) footer() cells.Line {
 		return cells.Line{cells.Blank(1), cells.Text(role, m.bar.flash)}
 	}
 	line := cells.Line{cells.Blank(1)}
-	for _, hint := range m.hints() {
+	for _, hint := range hintsOf(m) {
 		key, text, _ := strings.Cut(hint, " ")
 		next := cells.Line{cells.Text(paint.Strong, key), cells.Text(paint.Faint, " "+text+"  ")}
 		if line.Width()+next.Width() > m.w {
@@ -231,8 +230,8 @@ func (m *model) footer() cells.Line {
 	return line
 }
 
-// hints are the keys for the pane that has them.
-func (m *model) hints() []string {
+// hintsOf are the keys for the pane that has them.
+func hintsOf(m *model) []string {
 	switch {
 	case m.dialog != nil:
 		return []string{"Esc close", "Enter choose"}
@@ -254,23 +253,4 @@ func (m *model) hints() []string {
 		return []string{"Enter last call", "t try", "s sort", "/ filter", "? keys", "q quit"}
 	}
 	return []string{"Enter detail", "/ filter", "s sort", "f like this", "y copy", "x export", "G newest", "? keys", "q quit"}
-}
-
-// took is a duration for a column.
-func took(seconds float64) string { return term.Duration(duration(seconds)) }
-
-// thousands writes a number with a comma between groups of three digits.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%s %s", thousands(n), many)
 }

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
+	"mcpc/internal/tui/sheet"
 )
 
 // A query is the filter line. good is the last text that is a filter: its result stays while
@@ -115,14 +116,14 @@ func complete(m *model) tea.Cmd {
 // drawFilter draws the filter line: the text, what is wrong with it, or how many it selects.
 func drawFilter(m *model, w int) cells.Line {
 	q := &m.query
-	right := cells.Of(paint.Faint, counted(m.list().total, "row", "rows")+" ")
+	right := cells.Of(paint.Faint, sheet.Counted(m.list().total, "row", "rows")+" ")
 	mark := -1
 	switch {
 	case q.wrong != nil:
 		mark = q.wrong.Column() - 1
 		right = cells.Of(paint.Bad, q.wrong.Text+" ")
 	case q.pending > 0:
-		right = cells.Of(paint.Warn, "searching, "+counted(q.pending, "row", "rows")+" left ")
+		right = cells.Of(paint.Warn, "searching, "+sheet.Counted(q.pending, "row", "rows")+" left ")
 	case m.view >= viewTime:
 		right = nil
 	}
@@ -156,7 +157,7 @@ func drawWords(m *model, w, h int) (lines []drawn) {
 		word := q.words[i]
 		count := ""
 		if word.Count > 0 {
-			count = thousands(word.Count)
+			count = sheet.Thousands(word.Count)
 		}
 		width := min(w-4, 44)
 		line := cells.Line{cells.Blank(3), cells.Fit(paint.Plain, word.Text, width-8), cells.Right(paint.Faint, count, 8)}

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/sheet"
 )
 
 // An action is what a key does; the command line runs it by its name.
@@ -49,7 +50,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 }
 
 // paste is text from the clipboard: for lines that are typed, never for keys.
-func (m *model) paste(text string) tea.Cmd {
+func paste(m *model, text string) tea.Cmd {
 	if p, ok := m.dialog.(interface{ paste(string) }); ok {
 		p.paste(text)
 		return nil
@@ -77,7 +78,7 @@ func actions() []action {
 		{"back", []string{"esc"}, "go back out", leave},
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return nextPane(m, 1) }},
 		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return nextPane(m, -1) }},
-		{"talk", []string{"1"}, "conversation: who asked whom", func(m *model) tea.Cmd { return show(m, viewTalk) }},
+		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return show(m, viewTalk) }},
 		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return show(m, viewTable) }},
 		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return show(m, viewTime) }},
 		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return show(m, viewTools) }},
@@ -123,7 +124,7 @@ func step(m *model, n int) tea.Cmd {
 	if l.lacks(m.h) || l.follow {
 		cmds = append(cmds, m.askList(false))
 	}
-	if it := l.selected(); it != nil && m.detail.key != "" && m.wide() && it.key != "" {
+	if it := l.selected(); it != nil && m.detail.Key != "" && m.wide() && it.key != "" {
 		focus := m.focus
 		cmds = append(cmds, openDetail(m, it.key))
 		m.focus = focus
@@ -154,8 +155,8 @@ func leave(m *model) tea.Cmd {
 	switch {
 	case m.focus == paneDetail && m.bar.hits.text != "":
 		m.bar.hits = hits{}
-	case m.focus == paneDetail || m.detail.key != "" && m.focus == paneMain:
-		m.detail.key, m.detail.doc, m.focus = "", nil, paneMain
+	case m.focus == paneDetail || m.detail.Key != "" && m.focus == paneMain:
+		m.detail.Key, m.detail.Doc, m.focus = "", nil, paneMain
 	case m.focus == paneHeld:
 		m.focus = paneMain
 	case m.focus == paneMain:
@@ -167,7 +168,7 @@ func leave(m *model) tea.Cmd {
 // nextPane gives the keys to another pane.
 func nextPane(m *model, step int) tea.Cmd {
 	panes := []pane{paneTalks, paneMain}
-	if m.detail.key != "" {
+	if m.detail.Key != "" {
 		panes = append(panes, paneDetail)
 	}
 	if m.act.question() != nil || m.act.form != nil {
@@ -206,7 +207,7 @@ func search(m *model) tea.Cmd {
 	if m.focus != paneDetail {
 		return openFilter(m)
 	}
-	return askLine(m, "search in "+strings.ToLower(tabNames[m.detail.tab]), m.bar.hits.text, func(m *model, text string) tea.Cmd {
+	return askLine(m, "search in "+strings.ToLower(sheet.TabNames[m.detail.Tab]), m.bar.hits.text, func(m *model, text string) tea.Cmd {
 		if m.bar.hits.text = text; text == "" {
 			return nil
 		}
@@ -222,15 +223,15 @@ func noteOrNext(m *model) tea.Cmd {
 }
 
 // click selects what is under the mouse.
-func (m *model) click(at tea.Mouse) tea.Cmd {
-	p := m.place()
+func click(m *model, at tea.Mouse) tea.Cmd {
+	p := placeOf(m)
 	if m.dialog != nil || at.Button != tea.MouseLeft {
 		return nil
 	}
 	y := at.Y - p.head
 	switch {
 	case at.Y == 0:
-		return m.clickTab(at.X)
+		return clickTab(m, at.X)
 	case y < 0 && at.Y == p.head-1 || y < 0 && at.Y == 1:
 		return openFilter(m)
 	case y < 0 || y >= p.body:
@@ -256,9 +257,9 @@ func (m *model) click(at tea.Mouse) tea.Cmd {
 	return step(m, n-m.list().sel)
 }
 
-func (m *model) clickTab(x int) tea.Cmd {
+func clickTab(m *model, x int) tea.Cmd {
 	at := 0
-	for i, s := range m.tabs() {
+	for i, s := range drawTabs(m) {
 		if at += (cells.Line{s}).Width(); x < at {
 			return show(m, i)
 		}
@@ -279,7 +280,7 @@ func clickTalks(m *model, y int, p place) tea.Cmd {
 }
 
 // wheel scrolls what is under the mouse.
-func (m *model) wheel(at tea.Mouse) tea.Cmd {
+func wheel(m *model, at tea.Mouse) tea.Cmd {
 	n := 3
 	if at.Button == tea.MouseWheelUp {
 		n = -3
@@ -287,7 +288,7 @@ func (m *model) wheel(at tea.Mouse) tea.Cmd {
 	if m.dialog != nil {
 		return nil
 	}
-	p, focus := m.place(), m.focus
+	p, focus := placeOf(m), m.focus
 	if p.left > 0 && at.X < p.left {
 		m.focus = paneTalks
 	} else if p.main == 0 || p.detail > 0 && (p.detTop > 0 && at.Y-p.head >= p.detTop || p.detTop == 0 && at.X > p.left+p.main) {

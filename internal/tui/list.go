@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/sheet"
 )
 
 // An item is what can be selected in a list: an exchange, or a tool, a stream, a secret, a lane.
@@ -20,7 +21,7 @@ type item struct {
 	doc   any
 }
 
-// A list is a part of a long list, and where the view stands in it. Numbers count from the
+// A list is a part of a long list, and the position of the view in it. Numbers count from the
 // start of the whole list.
 type list struct {
 	items  []item
@@ -87,12 +88,17 @@ func (l *list) part(height int) (from, count int) {
 	if l.follow {
 		return -2 * height, 2 * height
 	}
-	return max(0, min(l.top, l.sel)-height), 3 * height
+	return max(0, l.start(height)-height), 3 * height
 }
+
+// start is the first item that can be on the screen: top may be far from the selection until
+// the list is drawn again.
+func (l *list) start(height int) int { return max(0, l.sel-height, min(l.top, l.sel)) }
 
 // lacks reports whether an item around the selection is not loaded.
 func (l *list) lacks(height int) bool {
-	first, last := max(0, min(l.top, l.sel)), min(l.total, max(l.top, l.sel)+height)
+	first := l.start(height)
+	last := min(l.total, first+height)
 	return l.total > 0 && (first < l.from || last > l.from+len(l.items))
 }
 
@@ -173,7 +179,9 @@ func load(ctx context.Context, r view.Reader, n int, q view.Query, window span) 
 		return part{p.items, page.From, page.Total, page.Pending}, err
 	case viewTime:
 		lanes, err := r.Lanes(ctx, q, window.from, window.to)
-		p.items = laneItems(lanes)
+		for _, l := range sheet.Levels(lanes) {
+			p.items = append(p.items, item{doc: l})
+		}
 		p.total = len(p.items)
 		return p, err
 	case viewTools:

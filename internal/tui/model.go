@@ -121,7 +121,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case rewait:
 		return m, m.wait(uint64(msg))
 	case second:
-		m.expire()
+		expire(m)
 		return m, tea.Batch(tick(), m.askWaiting())
 	case answer:
 		return m, m.answered(msg)
@@ -130,11 +130,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.press(msg)
 	case tea.PasteMsg:
-		return m, m.paste(msg.Content)
+		return m, paste(m, msg.Content)
 	case tea.MouseClickMsg:
-		return m, m.click(tea.Mouse(msg))
+		return m, click(m, tea.Mouse(msg))
 	case tea.MouseWheelMsg:
-		return m, m.wheel(tea.Mouse(msg))
+		return m, wheel(m, tea.Mouse(msg))
 	}
 	return m, nil
 }
@@ -194,7 +194,7 @@ func (m *model) fail(err error) tea.Cmd {
 	return nil
 }
 
-func (m *model) expire() {
+func expire(m *model) {
 	if m.bar.flash != "" && m.opt.Now().After(m.bar.until) {
 		m.bar.flash = ""
 	}

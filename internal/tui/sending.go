@@ -185,7 +185,7 @@ func resendKey(m *model, key string, message json.RawMessage, confirmed bool) te
 		func(m *model) tea.Cmd { return resendKey(m, key, message, true) })
 }
 
-// send sends a request, asks first where the tool may change something, and shows the exchange.
+// send sends a request, asks for confirmation where the tool may change something, and shows the exchange.
 func send(m *model, deed func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")

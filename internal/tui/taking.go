@@ -9,13 +9,14 @@ import (
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/sheet"
 )
 
 // copyMenu copies to the clipboard of the terminal (OSC 52).
 func copyMenu(m *model) tea.Cmd {
 	d := &menu{title: "copy"}
 	if f := cursorFact(m); f != nil {
-		pointer, value := f.pointer, f.value
+		pointer, value := f.Pointer, f.Value
 		if pointer != "" {
 			d.choices = append(d.choices, choice{"p", "path", pointer, func(m *model) tea.Cmd { return clip(m, pointer) }})
 		}
@@ -68,7 +69,7 @@ func exportMenu(m *model) tea.Cmd {
 		return m.say("this view cannot export")
 	}
 	e := view.Export{Query: m.request(), Form: "bundle"}
-	d := &menu{title: "export " + counted(m.list().total, "row", "rows") + ": looking for secrets…", loading: true}
+	d := &menu{title: "export " + sheet.Counted(m.list().total, "row", "rows") + ": looking for secrets…", loading: true}
 	if m.view >= viewTime {
 		d.title = "export: looking for secrets…"
 	}
@@ -84,7 +85,7 @@ func exportMenu(m *model) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.loading, d.title, d.head = false, "export "+counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
+			d.loading, d.title, d.head = false, "export "+sheet.Counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
 			d.choices = exportChoices(m, e)
 			return nil
 		}
@@ -92,10 +93,10 @@ func exportMenu(m *model) tea.Cmd {
 }
 
 func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
-	lines = append(lines, cells.Of(paint.Plain, counted(seen.Hidden, "secret is hidden", "secrets are hidden")))
+	lines = append(lines, cells.Of(paint.Plain, sheet.Counted(seen.Hidden, "secret is hidden", "secrets are hidden")))
 	for i, doubt := range seen.Doubts {
 		if i == 5 {
-			lines = append(lines, cells.Of(paint.Warn, counted(len(seen.Doubts)-5, "more", "more")))
+			lines = append(lines, cells.Of(paint.Warn, sheet.Counted(len(seen.Doubts)-5, "more", "more")))
 			break
 		}
 		lines = append(lines, cells.Wrap(paint.Warn, "⚠ may be a secret: "+doubt, w)...)
@@ -125,7 +126,7 @@ func export(m *model, e view.Export) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
-			return m.say("wrote " + done.File + ": " + counted(done.Rows, "exchange", "exchanges") + ", " + counted(done.Hidden, "secret hidden", "secrets hidden"))
+			return m.say("wrote " + done.File + ": " + sheet.Counted(done.Rows, "exchange", "exchanges") + ", " + sheet.Counted(done.Hidden, "secret hidden", "secrets hidden"))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/sheet"
 )
 
 // The talks are the conversations, and the chips under them.
@@ -126,7 +127,7 @@ func drawTalks(m *model, w, h int) (lines []drawn) {
 		lines = append(lines, drawn{line: talkEntry(dot+c.Client+" → "+c.Server, c.Rows, role(c.ID == t.chosen), w), selected: mark(i + 1)})
 	}
 	if n := len(t.all) - room; n > 0 {
-		lines = append(lines, drawn{line: cells.Of(paint.Faint, "  "+counted(n, "more", "more"))})
+		lines = append(lines, drawn{line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
 	}
 	lines = append(lines, drawn{}, drawn{line: cells.Of(paint.Faint, "filters")})
 	words := strings.Fields(m.query.line.Text())
@@ -150,7 +151,7 @@ func contains(words []string, word string) bool {
 }
 
 func talkEntry(text string, n int, role paint.Role, w int) cells.Line {
-	count := cells.Text(paint.Faint, " "+thousands(n)+" ")
+	count := cells.Text(paint.Faint, " "+sheet.Thousands(n)+" ")
 	room := w - cells.Line{count}.Width()
 	return cells.Line{cells.Fit(role, text, room), count}
 }

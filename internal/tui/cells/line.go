@@ -15,7 +15,7 @@ type Span struct {
 	role paint.Role
 }
 
-// A Line is what stands in one line of the screen, or of a part of it.
+// A Line is one line of the screen, or of a part of it.
 type Line []Span
 
 // Text sanitizes a text and makes a Span of it.

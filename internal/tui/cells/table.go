@@ -1,6 +1,8 @@
 package cells
 
-import "mcpc/internal/tui/paint"
+import (
+	"mcpc/internal/tui/paint"
+)
 
 // A Column of a table. Drop says which columns go first where there is no room: those with
 // the greatest; 0 stays. Flex columns share what is left.

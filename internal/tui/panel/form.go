@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/question"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
+	"mcpc/internal/validate"
 )
 
 // A Form is filled in field by field; below the fields are buttons.
@@ -148,18 +149,23 @@ func (f *Form) Content() (content json.RawMessage, ok bool) {
 	for _, name := range f.form.Missing(content) {
 		ok = f.wrong(name, "is required")
 	}
-	for _, finding := range f.form.Check(content) {
-		ok = f.wrong(strings.TrimPrefix(finding.Where, "/"), finding.Text)
+	findings := f.form.Check(content)
+	if schema, _, err := validate.Compile(f.form.Schema); ok && err == nil {
+		more, _ := schema.Check(content)
+		findings = append(findings, more...)
+	}
+	for _, finding := range findings {
+		name, _, _ := strings.Cut(strings.TrimPrefix(finding.Where, "/"), "/")
+		ok = f.wrong(name, finding.Text)
 	}
 	return content, ok
 }
 
-// wrong marks a field, and goes to it.
+// wrong marks a field and goes to it. What is wrong with the whole is said in the first one.
 func (f *Form) wrong(name, text string) bool {
-	for i := range f.fields {
-		if q := &f.fields[i]; q.Name == name && q.err == "" {
-			q.err = text
-		}
+	at := max(0, slices.IndexFunc(f.fields, func(q field) bool { return q.Name == name }))
+	if at < len(f.fields) && f.fields[at].err == "" {
+		f.fields[at].err, f.at = text, at
 	}
 	return false
 }

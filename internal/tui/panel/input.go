@@ -1,5 +1,5 @@
-// Package panel has what a user fills in on a terminal: lines, texts and forms. Panels know
-// neither the terminal nor who asks: keys come as names, lines go out.
+// Package panel has what a user fills in on a terminal: lines, texts and forms. Panels have
+// no terminal: keys come as names, lines go out.
 package panel
 
 import (

@@ -1,4 +1,4 @@
-package tui
+package sheet
 
 import (
 	"strconv"
@@ -9,11 +9,11 @@ import (
 	"mcpc/internal/tui/paint"
 )
 
-// The columns of the Table view; their heads are the orders that a Query knows, where it knows
+// TableColumns are those of the Table view; their heads are the orders that a Query knows, where it knows
 // one.
-var tableColumns = []cells.Column{
+var TableColumns = []cells.Column{
 	{Head: "", Width: 1},
-	{Head: "#", Width: 6, Right: true, Drop: 3},
+	{Head: "#", Width: 9, Right: true, Drop: 3},
 	{Head: "time", Width: 8, Drop: 2},
 	{Head: "client", Width: 10, Flex: 1, Drop: 7},
 	{Head: "server", Width: 10, Flex: 1, Drop: 6},
@@ -28,27 +28,9 @@ var tableColumns = []cells.Column{
 	{Head: "notes", Width: 12, Flex: 3, Drop: 11},
 }
 
-// drawTable draws one line for each exchange.
-func drawTable(m *model, w, h int) (lines []drawn) {
-	l := m.list()
-	widths := cells.Widths(tableColumns, w)
-	lines = append(lines, drawn{line: cells.Head(tableColumns, widths, l.sort)})
-	h--
-	l.sight(h, one)
-	whole := m.slowest(l, h)
-	for n := l.top; n < min(l.top+h, l.total); n++ {
-		it := l.at(n)
-		if it == nil {
-			lines = append(lines, drawn{line: cells.Of(paint.Faint, "  …"), item: n + 1})
-			continue
-		}
-		lines = append(lines, drawn{line: m.tableLine(&it.row, widths, whole), selected: n == l.sel, item: n + 1})
-	}
-	return lines
-}
-
-func (m *model) tableLine(r *view.Row, widths []int, whole float64) (line cells.Line) {
-	role, mark := state(r)
+// TableLine draws an exchange; whole is the duration of a whole bar.
+func TableLine(clock Clock, r *view.Row, widths []int, whole float64) (line cells.Line) {
+	role, mark := State(r)
 	for i, w := range widths {
 		if w == 0 {
 			continue
@@ -56,12 +38,12 @@ func (m *model) tableLine(r *view.Row, widths []int, whole float64) (line cells.
 		if len(line) > 0 {
 			line = append(line, cells.Blank(2))
 		}
-		c := tableColumns[i]
+		c := TableColumns[i]
 		if c.Head == "waterfall" {
-			line = append(line, cells.Bar(phases(r, m.seconds(r)), whole, w)...)
+			line = append(line, cells.Bar(Phases(r, clock.Seconds(r)), whole, w)...)
 			continue
 		}
-		span := m.tableCell(c.Head, r, role, mark)
+		span := tableCell(clock, c.Head, r, role, mark)
 		if c.Right {
 			line = append(line, cells.RightSpan(span, w))
 		} else {
@@ -72,7 +54,7 @@ func (m *model) tableLine(r *view.Row, widths []int, whole float64) (line cells.
 }
 
 // tableCell is the text of a column.
-func (m *model) tableCell(head string, r *view.Row, role paint.Role, mark string) cells.Span {
+func tableCell(clock Clock, head string, r *view.Row, role paint.Role, mark string) cells.Span {
 	faint := func(text string) cells.Span { return cells.Text(paint.Faint, text) }
 	number := func(n int64, text string) cells.Span {
 		if n == 0 {
@@ -86,7 +68,7 @@ func (m *model) tableCell(head string, r *view.Row, role paint.Role, mark string
 	case "#":
 		return faint(r.Key)
 	case "time":
-		return faint(m.clock(r.Time))
+		return faint(clock.At(r.Time))
 	case "client":
 		return cells.Text(paint.Plain, r.Client)
 	case "server":
@@ -103,7 +85,7 @@ func (m *model) tableCell(head string, r *view.Row, role paint.Role, mark string
 	case "http":
 		return number(int64(r.Status), strconv.Itoa(r.Status))
 	case "took":
-		return m.tookCell(r)
+		return clock.Took(r)
 	case "size":
 		size := r.Sent + r.Received
 		return number(size, term.Size(size))
@@ -126,7 +108,7 @@ func notes(r *view.Row) string {
 		add("“" + r.Note + "”")
 	}
 	if r.Findings > 0 {
-		add(counted(r.Findings, "finding", "findings"))
+		add(Counted(r.Findings, "finding", "findings"))
 	}
 	if r.Edited {
 		add("edited")

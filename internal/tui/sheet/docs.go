@@ -1,4 +1,4 @@
-package tui
+package sheet
 
 import (
 	"strconv"
@@ -10,60 +10,23 @@ import (
 	"mcpc/internal/tui/paint"
 )
 
-// The columns of the views of documents: tools, streams, secrets.
-var docColumns = map[int][]cells.Column{
-	viewTools: {{Head: "", Width: 1}, {Head: "tool", Width: 14, Flex: 2}, {Head: "server", Width: 10, Flex: 1, Drop: 5}, {Head: "listed", Width: 8, Flex: 2},
+// DocColumns are the columns of the views of documents: tools, streams, secrets.
+var DocColumns = map[string][]cells.Column{
+	"Tools": {{Head: "", Width: 1}, {Head: "tool", Width: 14, Flex: 2}, {Head: "server", Width: 10, Flex: 1, Drop: 5}, {Head: "listed", Width: 8, Flex: 2},
 		{Head: "page", Width: 6, Drop: 6}, {Head: "schema", Width: 8, Flex: 1, Drop: 1}, {Head: "called", Width: 6, Right: true}, {Head: "failed", Width: 6, Right: true, Drop: 2},
 		{Head: "p50", Width: 8, Right: true, Drop: 7}, {Head: "p95", Width: 8, Right: true, Drop: 3}, {Head: "size", Width: 7, Right: true, Drop: 8}, {Head: "changed", Width: 8, Flex: 1, Drop: 9}},
-	viewStreams: {{Head: "", Width: 1}, {Head: "opened", Width: 8}, {Head: "stream", Width: 14, Flex: 2}, {Head: "client", Width: 10, Flex: 1, Drop: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 3},
+	"Streams": {{Head: "", Width: 1}, {Head: "opened", Width: 8}, {Head: "stream", Width: 14, Flex: 2}, {Head: "client", Width: 10, Flex: 1, Drop: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 3},
 		{Head: "events", Width: 6, Right: true}, {Head: "last id", Width: 8, Flex: 1, Drop: 2}, {Head: "silent", Width: 8, Right: true, Drop: 1}, {Head: "how it went", Width: 10, Flex: 4, Drop: 1}},
-	viewSecrets: {{Head: "", Width: 1}, {Head: "hash", Width: 8}, {Head: "kind", Width: 10, Flex: 1}, {Head: "times", Width: 5, Right: true}, {Head: "places", Width: 10, Flex: 2, Drop: 1}, {Head: "servers", Width: 10, Flex: 2}},
+	"Secrets": {{Head: "", Width: 1}, {Head: "hash", Width: 8}, {Head: "kind", Width: 10, Flex: 1}, {Head: "times", Width: 5, Right: true}, {Head: "places", Width: 10, Flex: 2, Drop: 1}, {Head: "servers", Width: 10, Flex: 2}},
 }
 
-// drawDocs draws the table of a view of documents, and below it what the selected one has to
-// say.
-func drawDocs(m *model, w, h int) (lines []drawn) {
-	l := m.list()
-	columns := docColumns[m.view]
-	widths := cells.Widths(columns, w)
-	var foot []cells.Line
-	if it := l.selected(); it != nil && h >= 8 {
-		foot = docText(it.doc, w-2)
-		foot = foot[:min(len(foot), h/3)]
-	}
-	lines = append(lines, drawn{line: cells.Head(columns, widths, l.sort)})
-	room := h - 1
-	if len(foot) > 0 {
-		room -= len(foot) + 1
-	}
-	l.sight(room, one)
-	for n := l.top; n < min(l.top+room, l.total); n++ {
-		it := l.at(n)
-		if it == nil {
-			continue
-		}
-		line := cells.Row(columns, widths, func(i int) cells.Span { return m.docCell(it.doc, columns[i].Head) })
-		lines = append(lines, drawn{line: line, selected: n == l.sel, item: n + 1})
-	}
-	for len(foot) > 0 && len(lines) < h-len(foot)-1 {
-		lines = append(lines, drawn{})
-	}
-	if len(foot) > 0 {
-		lines = append(lines, drawn{line: cells.Line{cells.Rule(w)}})
-	}
-	for _, f := range foot {
-		lines = append(lines, drawn{line: append(cells.Line{cells.Blank(1)}, f...)})
-	}
-	return lines
-}
-
-// docCell is the text of a column of a document.
-func (m *model) docCell(doc any, head string) cells.Span {
+// DocCell is the text of a column of a document.
+func DocCell(clock Clock, doc any, head string) cells.Span {
 	switch d := doc.(type) {
 	case *view.Tool:
 		return toolCell(d, head)
 	case *view.Stream:
-		return m.streamCell(d, head)
+		return streamCell(clock, d, head)
 	case *view.Secret:
 		return secretCell(d, head)
 	}
@@ -104,9 +67,9 @@ func toolCell(t *view.Tool, head string) cells.Span {
 		}
 		return zero(0, "")
 	case "p50":
-		return zero(t.Called, took(t.P50))
+		return zero(t.Called, Took(t.P50))
 	case "p95":
-		return zero(t.Called, took(t.P95))
+		return zero(t.Called, Took(t.P95))
 	case "size":
 		return cells.Text(paint.Faint, term.Size(t.Bytes))
 	}
@@ -120,7 +83,7 @@ func good(text, well string) cells.Span {
 	return cells.Text(paint.Warn, text)
 }
 
-func (m *model) streamCell(s *view.Stream, head string) cells.Span {
+func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
 	switch head {
 	case "":
 		switch {
@@ -131,7 +94,7 @@ func (m *model) streamCell(s *view.Stream, head string) cells.Span {
 		}
 		return cells.Text(paint.Good, "✓")
 	case "opened":
-		return cells.Text(paint.Faint, m.clock(s.Opened))
+		return cells.Text(paint.Faint, clock.At(s.Opened))
 	case "stream":
 		return cells.Text(paint.Strong, s.What)
 	case "client":
@@ -139,11 +102,11 @@ func (m *model) streamCell(s *view.Stream, head string) cells.Span {
 	case "server":
 		return cells.Text(paint.Plain, s.Server)
 	case "events":
-		return cells.Text(paint.Plain, thousands(s.Events))
+		return cells.Text(paint.Plain, Thousands(s.Events))
 	case "last id":
 		return cells.Text(paint.Faint, s.LastID)
 	case "silent":
-		return cells.Text(paint.Plain, timer(duration(s.Quiet)))
+		return cells.Text(paint.Plain, Timer(Duration(s.Quiet)))
 	}
 	role := paint.Plain
 	if s.Problem {
@@ -175,8 +138,8 @@ func secretCell(s *view.Secret, head string) cells.Span {
 	return cells.Text(role, strings.Join(s.Servers, ", "))
 }
 
-// docText is what a document has to say in whole sentences.
-func docText(doc any, w int) (lines []cells.Line) {
+// DocText is what a document has to say in whole sentences.
+func DocText(doc any, w int) (lines []cells.Line) {
 	add := func(r paint.Role, text string) {
 		if text != "" {
 			lines = append(lines, cells.Wrap(r, text, w)...)
@@ -193,7 +156,7 @@ func docText(doc any, w int) (lines []cells.Line) {
 		add(paint.Plain, d.Text)
 	case *view.Secret:
 		if len(d.Servers) > 1 {
-			add(paint.Bad, "This secret was sent to "+counted(len(d.Servers), "server", "servers")+": "+strings.Join(d.Servers, ", "))
+			add(paint.Bad, "This secret was sent to "+Counted(len(d.Servers), "server", "servers")+": "+strings.Join(d.Servers, ", "))
 		}
 		add(paint.Plain, strings.Join(d.Places, ", "))
 		add(paint.Faint, "f shows all exchanges with it")

@@ -1,4 +1,4 @@
-package tui
+package sheet
 
 import (
 	"strconv"
@@ -10,42 +10,42 @@ import (
 	"mcpc/internal/tui/paint"
 )
 
-// tabLines are the lines of the tab that is open.
-func tabLines(m *model, d *detail, w int) []fact {
-	doc := d.doc
-	switch d.tab {
-	case tabSummary:
-		return summaryLines(m, doc, w-2)
-	case tabRequest:
+// Lines are the lines of the tab that is open.
+func (d *Detail) Lines(clock Clock, w int) []Fact {
+	doc := d.Doc
+	switch d.Tab {
+	case TabSummary:
+		return summaryLines(clock, doc, w-2)
+	case TabRequest:
 		lines := bodyLines(d, doc.Request, w-2)
 		for _, wrong := range doc.Wrong {
-			lines = append(lines, facts(cells.Wrap(paint.Bad, "! "+wrong.Pointer+" "+wrong.Text, w-2))...)
+			lines = append(lines, Facts(cells.Wrap(paint.Bad, "! "+wrong.Pointer+" "+wrong.Text, w-2))...)
 		}
 		return append(lines, schemaLines(d, "inputSchema", doc.InputSchema, w-2)...)
-	case tabAnswer:
+	case TabAnswer:
 		return append(bodyLines(d, doc.Response, w-2), schemaLines(d, "outputSchema", doc.OutputSchema, w-2)...)
-	case tabEvents:
-		return eventLines(m, doc, w-2)
-	case tabWire:
-		return wireLines(m, doc, w-2)
-	case tabTime:
-		return timeLines(m, doc, w-2)
-	case tabFindings:
+	case TabEvents:
+		return eventLines(clock, doc, w-2)
+	case TabWire:
+		return wireLines(clock, doc, w-2)
+	case TabTime:
+		return timeLines(clock, doc, w-2)
+	case TabFindings:
 		return findingLines(doc, w-2)
 	}
 	return diffLines(d, w-2)
 }
 
-func heading(text string) []fact { return []fact{{}, {line: cells.Of(paint.Strong, text)}} }
+func heading(text string) []Fact { return []Fact{{}, {Line: cells.Of(paint.Strong, text)}} }
 
-func wrapped(r paint.Role, text string, w int) []fact { return facts(cells.Wrap(r, text, w)) }
+func wrapped(r paint.Role, text string, w int) []Fact { return Facts(cells.Wrap(r, text, w)) }
 
 // summaryLines tell what happened, from the most important on.
-func summaryLines(m *model, doc *view.Detail, w int) (lines []fact) {
+func summaryLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 	r := &doc.Row
-	role, mark := state(r)
-	head := cells.Line{cells.Text(role, strings.TrimSpace(mark+" "+r.Channel)), cells.Text(paint.Strong, "  "+title(r)), cells.Blank(2), m.tookCell(r)}
-	lines = append(lines, fact{line: head})
+	role, mark := State(r)
+	head := cells.Line{cells.Text(role, strings.TrimSpace(mark+" "+r.Channel)), cells.Text(paint.Strong, "  "+Title(r)), cells.Blank(2), clock.Took(r)}
+	lines = append(lines, Fact{Line: head})
 	if r.Text != "" {
 		lines = append(lines, wrapped(role, r.Text, w)...)
 	}
@@ -57,7 +57,7 @@ func summaryLines(m *model, doc *view.Detail, w int) (lines []fact) {
 	if r.Note != "" {
 		lines = append(lines, wrapped(paint.Accent, "★ "+r.Note, w)...)
 	}
-	lines = append(lines, fact{})
+	lines = append(lines, Fact{})
 	wide := 0
 	for _, f := range doc.Facts {
 		wide = max(wide, term.Width(f[0]))
@@ -69,7 +69,7 @@ func summaryLines(m *model, doc *view.Detail, w int) (lines []fact) {
 			if i > 0 {
 				name = ""
 			}
-			lines = append(lines, fact{line: append(cells.Line{cells.Fit(paint.Faint, name, wide+2)}, part...), value: f[1]})
+			lines = append(lines, Fact{Line: append(cells.Line{cells.Fit(paint.Faint, name, wide+2)}, part...), Value: f[1]})
 		}
 	}
 	if len(doc.Stderr) > 0 {
@@ -82,7 +82,7 @@ func summaryLines(m *model, doc *view.Detail, w int) (lines []fact) {
 }
 
 // eventLines are the arrows of the exchange, each with its time after the first.
-func eventLines(m *model, doc *view.Detail, w int) (lines []fact) {
+func eventLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 	for _, l := range doc.Lines {
 		after := ""
 		if !l.Time.IsZero() {
@@ -97,27 +97,27 @@ func eventLines(m *model, doc *view.Detail, w int) (lines []fact) {
 			if i > 0 {
 				after = ""
 			}
-			lines = append(lines, fact{line: append(cells.Line{cells.Right(paint.Faint, after, 9), cells.Blank(2)}, part...), value: l.Text})
+			lines = append(lines, Fact{Line: append(cells.Line{cells.Right(paint.Faint, after, 9), cells.Blank(2)}, part...), Value: l.Text})
 		}
 	}
 	return lines
 }
 
 // wireLines are the frames as they crossed.
-func wireLines(m *model, doc *view.Detail, w int) (lines []fact) {
+func wireLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 	for i := range doc.Frames {
 		f := &doc.Frames[i]
 		sign := map[string]string{"sent": "▶", "received": "◀"}[f.Dir]
-		head := cells.Line{cells.Text(paint.Strong, sign+" "+strings.TrimSpace(f.Kind+" "+f.Line)), cells.Text(paint.Faint, "  "+f.Time.In(m.opt.Now().Location()).Format("15:04:05.000"))}
+		head := cells.Line{cells.Text(paint.Strong, sign+" "+strings.TrimSpace(f.Kind+" "+f.Line)), cells.Text(paint.Faint, "  "+f.Time.In(clock.Now.Location()).Format("15:04:05.000"))}
 		for _, more := range [][2]string{{"event", f.Event}, {"id", f.ID}} {
 			if more[1] != "" {
 				head = append(head, cells.Text(paint.Faint, "  "+more[0]+": "+more[1]))
 			}
 		}
-		lines = append(lines, fact{line: head})
+		lines = append(lines, Fact{Line: head})
 		for _, h := range f.Head {
 			for _, part := range cells.Wrap(paint.Plain, h[1], w-4-len(h[0])) {
-				lines = append(lines, fact{line: append(cells.Line{cells.Text(paint.Accent, "  "+h[0]+": ")}, part...), value: h[1]})
+				lines = append(lines, Fact{Line: append(cells.Line{cells.Text(paint.Accent, "  "+h[0]+": ")}, part...), Value: h[1]})
 			}
 		}
 		if f.Note != "" {
@@ -125,41 +125,41 @@ func wireLines(m *model, doc *view.Detail, w int) (lines []fact) {
 		}
 		lines = append(lines, rawLines(f.Body, w)...)
 		if f.Was != nil {
-			lines = append(lines, fact{line: cells.Of(paint.Warn, "before it was edited:")})
+			lines = append(lines, Fact{Line: cells.Of(paint.Warn, "before it was edited:")})
 			lines = append(lines, rawLines(f.Was, w)...)
 		}
-		lines = append(lines, fact{})
+		lines = append(lines, Fact{})
 	}
 	return lines
 }
 
 // rawLines are the bytes of a body as text.
-func rawLines(b *view.Body, w int) (lines []fact) {
+func rawLines(b *view.Body, w int) (lines []Fact) {
 	if b == nil || b.Text == "" {
 		return nil
 	}
 	for _, l := range cells.Wrap(paint.Plain, b.Text, w-2) {
-		lines = append(lines, fact{line: append(cells.Line{cells.Blank(2)}, l...), value: b.Text})
+		lines = append(lines, Fact{Line: append(cells.Line{cells.Blank(2)}, l...), Value: b.Text})
 	}
 	if b.Cut {
-		lines = append(lines, fact{line: cells.Of(paint.Faint, "  … "+term.Bytes(int64(b.Bytes))+" in all")})
+		lines = append(lines, Fact{Line: cells.Of(paint.Faint, "  … "+term.Bytes(int64(b.Bytes))+" in all")})
 	}
 	return lines
 }
 
 // timeLines are the phases, as a bar and as numbers.
-func timeLines(m *model, doc *view.Detail, w int) (lines []fact) {
+func timeLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 	r := &doc.Row
-	whole := m.seconds(r)
-	parts := phases(r, whole)
-	lines = append(lines, fact{line: cells.Bar(parts, whole, min(w, 72))}, fact{})
+	whole := clock.Seconds(r)
+	parts := Phases(r, whole)
+	lines = append(lines, Fact{Line: cells.Bar(parts, whole, min(w, 72))}, Fact{})
 	for _, p := range parts {
-		lines = append(lines, fact{line: cells.Line{cells.Mark(p.Name), cells.Fit(paint.Plain, " "+p.Name, 12),
-			cells.Right(paint.Strong, took(p.Size), 10), cells.Text(paint.Faint, "  "+phaseText[p.Name])}})
+		lines = append(lines, Fact{Line: cells.Line{cells.Mark(p.Name), cells.Fit(paint.Plain, " "+p.Name, 12),
+			cells.Right(paint.Strong, Took(p.Size), 10), cells.Text(paint.Faint, "  "+phaseText[p.Name])}})
 	}
 	for _, text := range []string{doc.Why, doc.Group, doc.Cut} {
 		if text != "" {
-			lines = append(append(lines, fact{}), wrapped(paint.Plain, text, w)...)
+			lines = append(append(lines, Fact{}), wrapped(paint.Plain, text, w)...)
 		}
 	}
 	return lines
@@ -171,42 +171,42 @@ var phaseText = map[string]string{
 	"held": "held by the view", "read": "reading the body",
 }
 
-func findingLines(doc *view.Detail, w int) (lines []fact) {
+func findingLines(doc *view.Detail, w int) (lines []Fact) {
 	for _, f := range doc.Findings {
 		role := paint.Warn
 		if f.Severity == "error" {
 			role = paint.Bad
 		}
 		head := cells.Line{cells.Text(role, f.Severity), cells.Text(paint.Strong, "  "+f.Rule), cells.Text(paint.Faint, "  "+f.Pointer)}
-		lines = append(lines, fact{line: head, value: f.Rule})
+		lines = append(lines, Fact{Line: head, Value: f.Rule})
 		lines = append(lines, wrapped(paint.Plain, f.Text, w)...)
 		if f.Fix != "" {
 			lines = append(lines, wrapped(paint.Good, "fix: "+f.Fix, w)...)
 		}
-		lines = append(lines, fact{})
+		lines = append(lines, Fact{})
 	}
 	return lines
 }
 
 // diffLines are what differs from another exchange.
-func diffLines(d *detail, w int) (lines []fact) {
-	if d.diff.with == "" {
+func diffLines(d *Detail, w int) (lines []Fact) {
+	if d.Diff.With == "" {
 		return nil
 	}
-	if d.diff.err != nil {
-		return wrapped(paint.Bad, d.diff.err.Error(), w)
+	if d.Diff.Err != nil {
+		return wrapped(paint.Bad, d.Diff.Err.Error(), w)
 	}
-	lines = append(lines, fact{line: cells.Of(paint.Faint, d.diff.with+" compared with "+d.key)})
+	lines = append(lines, Fact{Line: cells.Of(paint.Faint, d.Diff.With+" compared with "+d.Key)})
 	for _, side := range []struct {
 		name    string
 		changes []view.Change
-	}{{"request", d.diff.request}, {"response", d.diff.response}} {
+	}{{"request", d.Diff.Request}, {"response", d.Diff.Response}} {
 		lines = append(lines, heading(side.name)...)
 		if len(side.changes) == 0 {
-			lines = append(lines, fact{line: cells.Of(paint.Faint, "the same")})
+			lines = append(lines, Fact{Line: cells.Of(paint.Faint, "the same")})
 		}
 		for _, c := range side.changes {
-			lines = append(lines, fact{line: cells.Of(paint.Accent, c.Pointer), pointer: c.Pointer})
+			lines = append(lines, Fact{Line: cells.Of(paint.Accent, c.Pointer), Pointer: c.Pointer})
 			if c.Was != nil {
 				lines = append(lines, wrapped(paint.Bad, "- "+string(c.Was), w)...)
 			}
@@ -216,4 +216,12 @@ func diffLines(d *detail, w int) (lines []fact) {
 		}
 	}
 	return lines
+}
+
+// Facts are lines without a value.
+func Facts(lines []cells.Line) (out []Fact) {
+	for _, l := range lines {
+		out = append(out, Fact{Line: l})
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package tui
+package sheet
 
 import (
 	"strconv"
@@ -12,42 +12,12 @@ import (
 // folded is how many lines of a block are shown until it is opened.
 const folded = 8
 
-// drawTalk draws blocks of arrows between client and server.
-func drawTalk(m *model, w, h int) (lines []drawn) {
-	l := m.list()
-	c := columnsOf(w)
-	if h >= 8 {
-		lines = append(lines, drawn{line: m.talkHead(c, w)})
-		h--
-	}
-	l.sight(h, func(n int) int {
-		if it := l.at(n); it != nil {
-			return len(blockLines(l, it, c))
-		}
-		return 1
-	})
-	whole := m.slowest(l, h)
-	for n := l.top; n < l.total && h > 0; n++ {
-		it := l.at(n)
-		if it == nil {
-			lines, h = append(lines, drawn{line: cells.Of(paint.Faint, "  …"), item: n + 1}), h-1
-			continue
-		}
-		for i, line := range blockLines(l, it, c) {
-			if h--; h < 0 {
-				break
-			}
-			lines = append(lines, drawn{line: m.talkLine(it, line, i, c, whole), selected: n == l.sel, item: n + 1})
-		}
-	}
-	return lines
-}
+// TalkColumns are the widths of the columns of the Talk view.
+type TalkColumns struct{ time, lane, answer, took, bar int }
 
-// talkColumns are the widths of the columns of the Talk view.
-type talkColumns struct{ time, lane, answer, took, bar int }
-
-func columnsOf(w int) (c talkColumns) {
-	c = talkColumns{time: 8, took: 8}
+// ColumnsOf lays the Talk view out.
+func ColumnsOf(w int) (c TalkColumns) {
+	c = TalkColumns{time: 8, took: 8}
 	if w >= 76 {
 		c.bar = 10 + (w-76)/10
 	}
@@ -69,12 +39,8 @@ func columnsOf(w int) (c talkColumns) {
 	return c
 }
 
-// talkHead names the two sides.
-func (m *model) talkHead(c talkColumns, w int) cells.Line {
-	client, server := "CLIENT", "SERVER"
-	if t := m.talks.current(); t != nil {
-		client, server = t.Client, t.Server
-	}
+// TalkHead names the two sides.
+func TalkHead(c TalkColumns, client, server string, w int) cells.Line {
 	line := cells.Line{cells.Blank(2)}
 	if c.time > 0 {
 		line = append(line, cells.Fit(paint.Faint, "time", c.time+2))
@@ -88,51 +54,49 @@ func (m *model) talkHead(c talkColumns, w int) cells.Line {
 	return line.To(w)
 }
 
-// An arrow is a line of a block; Reply is the text that stands beside a request.
-type arrow struct {
+// An Arrow is a line of a block; reply is the response on the same line.
+type Arrow struct {
 	view.Line
 	reply *view.Line
 	more  int
 }
 
-// blockLines are the arrows of a block as they are drawn: a request and a response that directly
+// BlockLines are the arrows of a block as they are drawn: a request and a response that directly
 // follows it share a line, and of many lines the middle is folded.
-func blockLines(l *list, it *item, c talkColumns) (arrows []arrow) {
-	lines := it.lines
+func BlockLines(r *view.Row, lines []view.Line, open bool, c TalkColumns) (arrows []Arrow) {
 	if len(lines) == 0 {
-		dir := it.row.Dir
-		lines = []view.Line{{Dir: dir, Kind: "request", Text: title(&it.row), Time: it.row.Time}}
+		dir := r.Dir
+		lines = []view.Line{{Dir: dir, Kind: "request", Text: Title(r), Time: r.Time}}
 	}
 	if len(lines) == 2 && lines[0].Dir == "sent" && lines[1].Kind == "response" && c.answer > 0 {
-		return []arrow{{Line: lines[0], reply: &lines[1]}}
+		return []Arrow{{Line: lines[0], reply: &lines[1]}}
 	}
 	for i, line := range lines {
-		if len(lines) > folded && !l.open[it.key] && i >= folded-3 && i < len(lines)-2 {
+		if len(lines) > folded && !open && i >= folded-3 && i < len(lines)-2 {
 			if i == folded-3 {
-				arrows = append(arrows, arrow{more: len(lines) - folded + 1})
+				arrows = append(arrows, Arrow{more: len(lines) - folded + 1})
 			}
 			continue
 		}
-		arrows = append(arrows, arrow{Line: line})
+		arrows = append(arrows, Arrow{Line: line})
 	}
 	return arrows
 }
 
-// talkLine draws one arrow. The first line of a block has the time, how long it took and the
+// TalkLine draws one arrow. The first line of a block has the time, how long it took and the
 // bar.
-func (m *model) talkLine(it *item, a arrow, i int, c talkColumns, whole float64) (line cells.Line) {
-	r := &it.row
-	role, mark := state(r)
+func TalkLine(clock Clock, r *view.Row, a Arrow, i int, c TalkColumns, whole float64) (line cells.Line) {
+	role, mark := State(r)
 	if i > 0 {
 		mark = " "
 	}
 	line = append(line, cells.Fit(role, mark, 2))
 	if c.time > 0 {
-		clock := ""
+		moment := ""
 		if i == 0 {
-			clock = m.clock(r.Time)
+			moment = clock.At(r.Time)
 		}
-		line = append(line, cells.Fit(paint.Faint, clock, c.time+2))
+		line = append(line, cells.Fit(paint.Faint, moment, c.time+2))
 	}
 	body := c.lane
 	if c.answer > 0 {
@@ -142,18 +106,18 @@ func (m *model) talkLine(it *item, a arrow, i int, c talkColumns, whole float64)
 	if i > 0 {
 		return line
 	}
-	span := m.tookCell(r)
+	span := clock.Took(r)
 	line = append(line, cells.Blank(2))
 	line = append(line, cells.RightSpan(span, c.took))
 	if c.bar > 0 {
 		line = append(line, cells.Blank(2))
-		line = append(line, cells.Bar(phases(r, m.seconds(r)), whole, c.bar)...)
+		line = append(line, cells.Bar(Phases(r, clock.Seconds(r)), whole, c.bar)...)
 	}
 	return line
 }
 
 // arrowLine draws the arrow itself in width columns.
-func arrowLine(a arrow, i int, c talkColumns, width int, r *view.Row) cells.Line {
+func arrowLine(a Arrow, i int, c TalkColumns, width int, r *view.Row) cells.Line {
 	role := levelRole(a.Level, a.Kind)
 	text := a.Text
 	if a.Times > 1 {
@@ -161,7 +125,7 @@ func arrowLine(a arrow, i int, c talkColumns, width int, r *view.Row) cells.Line
 	}
 	switch {
 	case a.more > 0:
-		return cells.Line{cells.Fit(paint.Faint, "    ⋮ "+counted(a.more, "line", "lines")+" more: Space", width)}
+		return cells.Line{cells.Fit(paint.Faint, "    ⋮ "+Counted(a.more, "line", "lines")+" more: Space", width)}
 	case a.reply != nil:
 		left := leader(text, c.lane, paint.Plain, true)
 		reply := levelRole(a.reply.Level, a.reply.Kind)

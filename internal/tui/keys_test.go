@@ -1,0 +1,359 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/live/view"
+)
+
+func (p *player) did(a *actor, want string) {
+	p.t.Helper()
+	if got := a.done(); got != want {
+		p.t.Errorf("the actor did %q, want %q", got, want)
+	}
+}
+
+// What the keys that act do, from the list or from a detail.
+func TestDeeds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys []string
+		text string
+		then []string
+		want string
+	}{
+		{"mark", []string{"g", "m"}, "", nil, "mark 42.1 "},
+		{"unmark", []string{"g", "j", "j", "j", "m"}, "", nil, "unmark 42.4 look at this"},
+		{"note", []string{"g", "n"}, "why", []string{"enter"}, "mark 42.1 why"},
+		{"note left", []string{"g", "n"}, "why", []string{"esc"}, ""},
+		{"resend", []string{"g", "r"}, "", nil, "resend 42.1 "},
+		{"resend by its name", []string{"g", ":"}, "resend", []string{"enter"}, "resend 42.1 "},
+		{"edit and resend", []string{"g", "E", "delete", "end"}, ",", []string{"ctrl+s", "ctrl+s"}, `resend 42.1 {"q":1},`},
+		{"invalid once", []string{"g", "E"}, "x", []string{"ctrl+s"}, ""},
+		{"intercept", []string{"i"}, "name:x", []string{"enter"}, "intercept name:x"},
+		{"intercept off", []string{"I"}, "", nil, "intercept off"},
+		{"export", []string{"x", "enter"}, "", nil, "export bundle "},
+		{"export har", []string{"x", "h"}, "", nil, "export har "},
+		{"export left", []string{"x", "esc"}, "", nil, ""},
+		{"try", []string{"4", "t"}, "broken", []string{"ctrl+s"}, `call github create_issue {"title":"broken","urgent":false}`},
+		{"try without what is required", []string{"4", "t", "ctrl+s"}, "", nil, ""},
+		{"a command with two meanings", []string{":"}, "co", []string{"enter"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newActor()
+			play(t, 100, 30, nil, a, func(p *player) {
+				if c.name == "edit and resend" {
+					c.keys = []string{"g", "E", "end"}
+				}
+				p.keys(c.keys...).types(c.text).keys(c.then...)
+				p.did(a, c.want)
+			})
+		})
+	}
+}
+
+// A tool that may change something is sent only after the second entry was chosen: what was
+// typed before the question came does nothing.
+func TestConfirm(t *testing.T) {
+	a := newActor()
+	a.confirm = "delete_repo may delete"
+	play(t, 80, 24, nil, a, func(p *player) {
+		p.keys("g", "r")
+		p.shows("delete_repo may delete")
+		p.keys("y", "s", "d", "enter")
+		p.did(a, "")
+		p.keys("r", "down", "enter")
+		p.did(a, "resend 42.1 ")
+	})
+}
+
+// Held messages are let go, edited and dropped only where one is selected.
+func TestHeld(t *testing.T) {
+	a := newActor()
+	a.held = []view.Held{heldMessage("h1"), heldMessage("h2")}
+	play(t, 80, 24, nil, a, func(p *player) {
+		p.shows("holding 2 messages", "10:00 left")
+		p.keys("g", "d", "e")
+		p.did(a, "")
+		p.m.focus = paneMain
+		p.keys("tab", "j", "d")
+		p.did(a, "drop h2")
+		p.keys("enter")
+		p.did(a, "drop h2\nrelease h2 ")
+		p.keys("e", "end", "backspace", "}", "ctrl+s")
+		if got := a.done(); !strings.HasSuffix(got, `release h2 {"method":"tools/call","token":"s3cret"}`) {
+			t.Errorf("edit: %q", got)
+		}
+		p.m.focus = paneHeld
+		p.keys("v")
+		p.shows("s3cret")
+		p.keys("esc")
+		a.mu.Lock()
+		a.held = a.held[:1] // the selected one is let go by itself
+		a.mu.Unlock()
+		p.send(second{})
+		p.keys("d")
+		if got := a.done(); strings.Contains(got, "drop h1") {
+			t.Error("a key dropped a message that the user did not select")
+		}
+	})
+}
+
+// A question is answered by its form; the talk stays on the screen.
+func TestAnswer(t *testing.T) {
+	a := newActor()
+	a.questions = []view.Question{asks()}
+	play(t, 100, 40, nil, a, func(p *player) {
+		p.shows("github asks you: Which repository?")
+		p.keys("a")
+		p.shows("Repository *", "initialize", "5:00 left")
+		p.keys("ctrl+s")
+		p.shows("! is required")
+		p.keys("x", "ctrl+s")
+		p.did(a, "")
+		p.types("yz").keys("tab", "left", "tab", "right", "tab", "space", "tab", "0", "ctrl+s")
+		p.did(a, "")
+		p.keys("backspace", "2", "ctrl+s")
+		p.did(a, `answer q1 accept {"repo":"xyz","private":false,"kind":"bug","labels":["a"],"count":2}`)
+	})
+	for button, want := range map[int]string{1: "decline", 2: "cancel"} {
+		a = newActor()
+		a.questions = []view.Question{asks()}
+		play(t, 80, 24, nil, a, func(p *player) {
+			p.keys("a", "up")
+			for range 2 - button {
+				p.keys("left")
+			}
+			p.keys("enter")
+			p.did(a, "answer q1 "+want+" ")
+		})
+	}
+}
+
+// The form of a question that is gone takes keys but does nothing: they must not become
+// commands of the list.
+func TestQuestionGoes(t *testing.T) {
+	a := newActor()
+	a.questions = []view.Question{asks()}
+	play(t, 80, 24, nil, a, func(p *player) {
+		p.keys("a", "m", "y")
+		a.mu.Lock()
+		a.questions = nil
+		a.mu.Unlock()
+		p.send(second{})
+		p.shows("not asked any more")
+		p.keys("q", "r", "m", "ctrl+s")
+		p.did(a, "")
+		if p.quit {
+			t.Error("q ended the view")
+		}
+		p.keys("esc")
+		p.hides("not asked any more")
+	})
+}
+
+// A page is never opened: its host is shown.
+func TestURLQuestion(t *testing.T) {
+	a := newActor()
+	a.questions = []view.Question{{ID: "q2", Server: "github", Method: "elicitation/create", Message: "Sign in", URL: "https://evil.example/login?x=1"}}
+	play(t, 100, 30, nil, a, func(p *player) {
+		p.keys("a")
+		p.shows("a page of evil.example", "https://evil.example/login?x=1", "[ Accept ]")
+		p.keys("enter")
+		p.did(a, "answer q2 accept ")
+	})
+}
+
+// Filters: a wrong one is underlined while the last result stays; values become terms.
+func TestFilter(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		p.keys("/").types("name:search_issues")
+		p.shows("/ name:search_issues", "1 row")
+		p.types(" (")
+		p.shows("search_issues {")
+		if p.m.query.wrong == nil {
+			t.Fatal("the error is not shown")
+		}
+		p.keys("esc")
+		p.shows("/ name:search_issues ")
+		p.keys("g", "f", "s")
+		p.shows("/ name:search_issues server:github")
+		p.keys("/", "ctrl+u").keys("enter")
+		p.shows("7 rows")
+		p.keys("g", "F", "m")
+		p.shows("/ -method:initialize")
+		p.keys("/", "ctrl+u", "down", "tab")
+		p.shows("/ name:search_issues")
+		p.keys("enter", "c")
+		p.shows("since:10:02:50")
+	})
+	r := newReader()
+	r.pending = 1200
+	play(t, 120, 30, r, nil, func(p *player) { p.shows("searching, 1,200 rows left") })
+}
+
+// Movement: follow sticks to the newest, moving up leaves it, G goes back.
+func TestFollow(t *testing.T) {
+	r := newReader()
+	r.many = 100
+	play(t, 120, 30, r, nil, func(p *player) {
+		p.keys("2")
+		grow := func(n int) {
+			r.mu.Lock()
+			r.many = n
+			r.mu.Unlock()
+			r.announce()
+			p.settle()
+			time.Sleep(time.Second)
+			p.settle()
+		}
+		grow(105)
+		p.shows("42.105")
+		p.keys("k")
+		grow(110)
+		if got := p.m.list().selected(); got == nil || got.key != "42.104" {
+			t.Errorf("the selection moved to %v", got)
+		}
+		p.keys("G")
+		grow(120)
+		p.shows("42.120")
+		p.keys("p")
+		grow(130)
+		p.hides("42.130")
+		p.shows("paused")
+		p.keys("p")
+		p.shows("42.130")
+	})
+}
+
+// The Reader is asked for what is on the screen, not for 100,000 rows.
+func TestAsksForPages(t *testing.T) {
+	r := newReader()
+	r.many = 100_000
+	play(t, 120, 40, r, nil, func(p *player) {
+		p.keys("2", "g", "pgdown", "G", "pgup", "g", "1", "G", "k", "k")
+		for _, q := range r.asked {
+			if q.Count > 200 {
+				t.Errorf("asked for %d rows", q.Count)
+			}
+		}
+		p.keys("2", "G")
+		p.shows("42.100000")
+	})
+}
+
+// A Reader that does not answer delays neither keys nor the end, and an old answer never
+// replaces a newer one.
+func TestStuckReader(t *testing.T) {
+	r := newReader()
+	r.stuck = make(chan struct{})
+	play(t, 80, 24, r, newActor(), func(p *player) {
+		p.shows("reading…")
+		p.keys("?")
+		p.shows("keys: type to search")
+		p.keys("esc", "/").types("name:x")
+		r.mu.Lock()
+		stuck := r.stuck
+		r.stuck = nil
+		r.mu.Unlock()
+		p.keys("esc", "2", "/", "ctrl+u").types("search_issues")
+		p.shows("1 row")
+		close(stuck)
+		p.settle()
+		p.shows("1 row", "search_issues")
+		p.keys("esc", "q")
+		if !p.quit {
+			t.Error("q did not end the view")
+		}
+	})
+}
+
+// Copies go to the clipboard of the terminal, also the path and the value under the cursor.
+func TestCopy(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.keys("g", "y", "m")
+		p.shows("copied 12 bytes")
+		p.keys("enter", "right")
+		for range 6 {
+			p.keys("j")
+		}
+		p.keys("y")
+		p.shows("/params/arguments")
+		p.keys("esc", "/").types("crash").keys("enter", "y")
+		p.shows("/params/arguments/q")
+	})
+}
+
+// Compare, only, sort, errors of a deed, a key that is gone.
+func TestRest(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.keys("D", "enter")
+		p.shows("delete_repo was added", "schemas")
+		p.keys("esc", "g", "o")
+		p.shows("only 42.1", "1 row")
+		p.keys("o")
+		p.shows("7 rows")
+		p.keys("2", "s", "d")
+		p.shows("took ▼")
+		p.send(deedDone{func(m *model) tea.Cmd { return m.fail(errors.New("it broke")) }})
+		p.shows("it broke")
+		p.m.detail.Key = "9.9"
+		p.run(p.m.askDetail(true))
+		p.settle()
+		p.shows("not kept any more")
+	})
+	play(t, 80, 24, nil, nil, func(p *player) {
+		for _, key := range []string{"a", "i", "e", "d", "r", "E", "t", "x", "m"} {
+			p.keys("g", key, "enter", "esc")
+		}
+	})
+}
+
+// Every key of the footer does something, and each action has a name and a key.
+func TestActions(t *testing.T) {
+	names := map[string]bool{}
+	for _, a := range actions() {
+		if names[a.name] || a.help == "" || len(a.keys) == 0 || a.run == nil {
+			t.Errorf("%+v", a)
+		}
+		names[a.name] = true
+	}
+	for _, want := range strings.Fields("j k g G / n N tab esc 1 2 3 4 5 6 enter s a i I e d r E t y m f F x D p c o ? : q") {
+		if !strings.Contains(fmt.Sprint(actions()), want) {
+			t.Errorf("no action has the key %s", want)
+		}
+	}
+}
+
+// A click selects and then opens; the wheel moves.
+func TestMouse(t *testing.T) {
+	play(t, 120, 40, nil, nil, func(p *player) {
+		p.send(tea.MouseClickMsg{X: 40, Y: 5, Button: tea.MouseLeft})
+		if got := p.m.list().selected().key; got != "42.2" {
+			t.Errorf("selected %s", got)
+		}
+		p.send(tea.MouseClickMsg{X: 40, Y: 5, Button: tea.MouseLeft})
+		if p.m.detail.Key != "42.2" {
+			t.Errorf("opened %q", p.m.detail.Key)
+		}
+		p.keys("esc")
+		p.send(tea.MouseWheelMsg{X: 40, Y: 6, Button: tea.MouseWheelDown})
+		if got := p.m.list().selected().key; got != "42.5" {
+			t.Errorf("selected %s", got)
+		}
+		p.send(tea.MouseClickMsg{X: 12, Y: 0, Button: tea.MouseLeft})
+		if p.m.view != viewTable {
+			t.Errorf("view %d", p.m.view)
+		}
+		p.send(tea.MouseClickMsg{X: 3, Y: 4, Button: tea.MouseLeft})
+		if p.m.talks.chosen != "" {
+			t.Errorf("chosen %q", p.m.talks.chosen)
+		}
+	})
+}

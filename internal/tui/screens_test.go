@@ -1,0 +1,101 @@
+package tui
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mcpc/internal/live/view"
+)
+
+var sizes = [][2]int{{40, 10}, {80, 24}, {120, 40}}
+
+// Every view at every size, with its detail.
+func TestScreens(t *testing.T) {
+	for _, size := range sizes {
+		for n, name := range viewNames {
+			play(t, size[0], size[1], nil, newActor(), func(p *player) {
+				p.keys(fmt.Sprint(n + 1))
+				golden(t, fmt.Sprintf("%s_%dx%d", strings.ToLower(name), size[0], size[1]), p.screen())
+			})
+		}
+		play(t, size[0], size[1], nil, newActor(), func(p *player) {
+			p.keys("k", "k", "k", "k", "enter")
+			var all strings.Builder
+			for range 8 {
+				all.WriteString(p.screen())
+				p.keys("right")
+			}
+			golden(t, fmt.Sprintf("detail_%dx%d", size[0], size[1]), all.String())
+		})
+	}
+}
+
+// Dialogs, forms, the bar of held messages and the filter line.
+func TestDialogScreens(t *testing.T) {
+	for _, size := range sizes {
+		a := newActor()
+		a.questions, a.held = []view.Question{asks()}, []view.Held{heldMessage("h1"), heldMessage("h2")}
+		play(t, size[0], size[1], nil, a, func(p *player) {
+			var all strings.Builder
+			for _, keys := range [][]string{{}, {"a"}, {"esc", "esc", "?"}, {"esc", "x"}, {"esc", "y"}, {"esc", "D"}, {"esc", "2", "f"}, {"esc", "/", "n"}} {
+				p.keys(keys...)
+				fmt.Fprintf(&all, "=== %s\n%s", strings.Join(keys, " "), p.screen())
+			}
+			golden(t, fmt.Sprintf("dialogs_%dx%d", size[0], size[1]), all.String())
+		})
+	}
+}
+
+// Each size that a terminal can have gives a screen of exactly that size, in each state.
+func TestResizeStorm(t *testing.T) {
+	a := newActor()
+	a.questions, a.held = []view.Question{asks()}, []view.Held{heldMessage("h1")}
+	play(t, 80, 24, nil, a, func(p *player) {
+		random := rand.New(rand.NewPCG(1, 2))
+		keys := []string{"1", "2", "3", "4", "5", "6", "j", "k", "G", "g", "enter", "esc", "tab", "right", "a", "?", "x", "f", "y", "D", "i", "t", ":", "/", "s", "e", "space", "o", "p"}
+		for range 1500 {
+			p.send(tea.WindowSizeMsg{Width: 1 + random.IntN(220), Height: 1 + random.IntN(70)})
+			p.keys(keys[random.IntN(len(keys))])
+			if p.m.w >= 20 && p.m.h >= 4 {
+				p.screen()
+			} else if p.m.frame() == "" {
+				t.Fatal("nothing is drawn")
+			}
+			p.quit = false
+		}
+	})
+}
+
+// Text of a server is shown, never obeyed.
+func TestHostileText(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.m.pal.Color = true
+		for _, view := range []string{"1", "2", "3", "4", "5", "6"} {
+			p.keys(view, "g", "enter")
+			for _, bad := range []string{"\x1b[31mil", "\u202e", "\x07", "\x1b]0", "\u200b"} {
+				if strings.Contains(p.m.frame(), bad) {
+					t.Errorf("view %s writes %q", view, bad)
+				}
+			}
+			p.keys("esc")
+		}
+		p.keys("1")
+		p.shows("␛[31mil⟨U+202E⟩", "日本語")
+	})
+}
+
+// Without recordings the view says what to do.
+func TestEmpty(t *testing.T) {
+	r := newReader()
+	r.blocks, r.talks = nil, nil
+	play(t, 80, 24, r, nil, func(p *player) {
+		p.shows("nothing recorded yet", "mcpc tap install CLIENT SERVER")
+		p.keys("r")
+		p.keys("y")
+		p.shows("select an exchange first")
+	})
+}

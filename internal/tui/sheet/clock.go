@@ -1,0 +1,128 @@
+package sheet
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+)
+
+// A Clock says what time it is, and when the documents were read. Still is set where open
+// exchanges do not count up.
+type Clock struct {
+	Now, Fetched time.Time
+	Still        bool
+}
+
+// Duration is a number of seconds as a duration.
+func Duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// Timer writes how long something has been open: 0:47.
+func Timer(d time.Duration) string {
+	d = max(d, 0)
+	if d >= time.Hour {
+		return fmt.Sprintf("%d:%02d:%02d", d/time.Hour, d/time.Minute%60, d/time.Second%60)
+	}
+	return fmt.Sprintf("%d:%02d", d/time.Minute, d/time.Second%60)
+}
+
+// State is the role and the mark of an exchange, which differ without colours too.
+func State(r *view.Row) (paint.Role, string) {
+	switch {
+	case r.State == "held":
+		return paint.Bad, "‖"
+	case r.State == "asking":
+		return paint.Warn, "?"
+	case r.State == "open":
+		return paint.Accent, "…"
+	case r.Failed:
+		return paint.Bad, "!"
+	case r.Findings > 0:
+		return paint.Warn, "⚠"
+	case r.Mark:
+		return paint.Accent, "★"
+	}
+	return paint.Plain, " "
+}
+
+// Phases are the parts of the bar of an exchange.
+func Phases(r *view.Row, seconds float64) (parts []cells.Part) {
+	left := seconds
+	for _, p := range r.Phases {
+		parts = append(parts, cells.Part{Name: p.Name, Size: p.Seconds})
+		left -= p.Seconds
+	}
+	if left > 0 {
+		name := "wait"
+		if len(parts) > 0 {
+			name = "events"
+		}
+		parts = append(parts, cells.Part{Name: name, Size: left})
+	}
+	return parts
+}
+
+// Title is what an exchange asks for.
+func Title(r *view.Row) string {
+	switch {
+	case r.Method == "tools/call" && r.Name != "":
+		return "call " + r.Name
+	case r.Name != "":
+		return r.Method + " " + r.Name
+	}
+	return r.Method
+}
+
+// Seconds is how long an exchange has taken by now.
+func (c Clock) Seconds(r *view.Row) float64 {
+	if r.State == "done" || c.Still {
+		return r.Seconds
+	}
+	return r.Seconds + max(0, c.Now.Sub(c.Fetched).Seconds())
+}
+
+// At is the time of day of a moment, in the zone of the user.
+func (c Clock) At(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(c.Now.Location()).Format("15:04:05")
+}
+
+// Took is how long an exchange took, or has been open.
+func (c Clock) Took(r *view.Row) cells.Span {
+	s := c.Seconds(r)
+	switch r.State {
+	case "done":
+		return cells.Text(paint.Plain, Took(s))
+	case "held":
+		return cells.Text(paint.Bad, "‖ "+Timer(Duration(s)))
+	case "asking":
+		return cells.Text(paint.Warn, "? "+Timer(Duration(s)))
+	}
+	return cells.Text(paint.Accent, "… "+Timer(Duration(s)))
+}
+
+// Took is a duration for a column.
+func Took(seconds float64) string { return term.Duration(Duration(seconds)) }
+
+// Thousands writes a number with a comma between groups of three digits.
+func Thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Counted writes a number with the word for what is counted.
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%s %s", Thousands(n), many)
+}

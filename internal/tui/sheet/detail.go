@@ -1,0 +1,50 @@
+// Package sheet draws the documents of the live inspector as lines: rows of a table, arrows of a
+// conversation, tools, streams, secrets, bars of a time line, and the tabs of one exchange. It
+// knows neither the screen nor keys.
+package sheet
+
+import (
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+)
+
+// The tabs of a Detail.
+const (
+	TabSummary = iota
+	TabRequest
+	TabAnswer
+	TabEvents
+	TabWire
+	TabTime
+	TabFindings
+	TabDiff
+	TabCount
+)
+
+// TabNames are the names of the tabs.
+var TabNames = [TabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
+
+// A Detail is one exchange and how it is looked at.
+type Detail struct {
+	Key   string
+	Doc   *view.Detail
+	Tab   int
+	Raw   bool // bytes in place of the tree
+	Folds map[string]bool
+	Diff  Diff
+}
+
+// A Diff is what differs between two exchanges.
+type Diff struct {
+	With              string
+	Request, Response []view.Change
+	Err               error
+}
+
+// A Fact is a line of a tab; Pointer and Value are those of the JSON value in it.
+type Fact struct {
+	Line    cells.Line
+	Pointer string
+	Value   string
+	Fold    bool // it can be folded
+}
