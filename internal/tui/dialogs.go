@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/tui/cells"
@@ -43,6 +45,9 @@ func (d *menu) shown() (all []choice) {
 func (d *menu) key(m *model, k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	all := d.shown()
+	if i := slices.IndexFunc(all, func(c choice) bool { return c.key == name && c.run != nil }); i >= 0 && d.search == nil && !d.loading {
+		d.sel, name = i, "enter"
+	}
 	switch {
 	case name == "esc" || name == "q" && d.search == nil:
 		m.dialog = nil
@@ -65,13 +70,6 @@ func (d *menu) key(m *model, k tea.KeyPressMsg) tea.Cmd {
 	case d.search != nil:
 		d.search.Key(name, k.Text)
 		d.sel = 0
-	default:
-		for _, c := range all {
-			if c.key == name && c.run != nil {
-				m.dialog = nil
-				return c.run(m)
-			}
-		}
 	}
 	return nil
 }
