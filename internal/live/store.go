@@ -33,6 +33,8 @@ type Options struct {
 	// Path is a capture, a bundle or a HAR; "" reads the Ring.
 	Path string
 	Ring *capture.Ring
+	// Given is the capture of Path where that is in no file of its own; nil reads the file.
+	Given *capture.Capture
 	// Open opens a file as a command does.
 	Open func(path string) (*capture.Capture, error)
 	Now  func() time.Time

@@ -184,6 +184,8 @@ func (t *Tail) open(f *file) (c *capture.Capture, err error) {
 	switch {
 	case t.o.Path == "":
 		c, err = capture.OpenIndexed(f.path, "")
+	case t.o.Given != nil:
+		c = t.o.Given
 	case t.gradual:
 		c, err = t.begin(f)
 	default:

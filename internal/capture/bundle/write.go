@@ -23,8 +23,9 @@ type Content struct {
 	Modified time.Time
 	// Tools is JSON, Report and Notes are Markdown; Notes may be empty, and is no member then.
 	Tools, Report, Notes []byte
-	// Data is the JSON that the page shows.
-	Data []byte
+	// Data is the JSON that the page shows, with one script and one style.
+	Data          []byte
+	Script, Style string
 }
 
 // A part is a member that is still to be written.
@@ -36,7 +37,7 @@ type part struct {
 // Write writes a bundle: the page, and behind it the archive. The same content gives the same
 // bytes. A capture that Open would refuse is an *Error.
 func Write(w io.Writer, c Content) error {
-	page := pageOf(c.Data)
+	page := pageOf(c)
 	parts := []part{
 		{CaptureName, func() io.Reader { return io.NewSectionReader(c.Capture, 0, math.MaxInt64) }},
 		{ToolsName, readerOf(c.Tools)}, {ReportName, readerOf(c.Report)}, {NotesName, readerOf(c.Notes)}, {PageName, readerOf(page...)},

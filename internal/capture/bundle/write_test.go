@@ -72,7 +72,7 @@ func TestABundleIsAPageAndAnArchive(t *testing.T) {
 	if !found || strings.Contains(page, zipBegins) {
 		t.Fatal("the page does not end before the archive")
 	}
-	data := regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`).FindStringSubmatch(page)
+	data := regexp.MustCompile(`(?s)<script type="application/json" id="mcpc-data">(.*?)</script>`).FindStringSubmatch(page)
 	var same, want any
 	if data == nil || strings.Contains(data[1], "<") || json.Unmarshal([]byte(data[1]), &same) != nil || json.Unmarshal([]byte(hostile), &want) != nil {
 		t.Fatalf("the data is %q", data)
@@ -85,12 +85,12 @@ func TestABundleIsAPageAndAnArchive(t *testing.T) {
 // TestThePageKeepsItsPolicy: one script and one style, whose hashes are in the policy, and no
 // way to make elements of text.
 func TestThePageKeepsItsPolicy(t *testing.T) {
-	page := string(bytes.Join(pageOf([]byte("{}")), nil))
+	page := string(bytes.Join(pageOf(Content{Data: []byte("{}"), Script: "1", Style: "p{}"}), nil))
 	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page)
 	if policy == nil || !strings.HasPrefix(policy[1], "default-src 'none'; ") {
 		t.Fatalf("policy %q", policy)
 	}
-	for name, text := range map[string]string{"script": pageScript, "style": pageStyle} {
+	for name, text := range map[string]string{"script": "1", "style": "p{}"} {
 		if n := strings.Count(page, "<"+name+">"); n != 1 {
 			t.Errorf("%d of %s", n, name)
 		}

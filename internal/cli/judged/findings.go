@@ -7,6 +7,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/live/view"
 )
 
 // Findings say of rows which rules they broke, for filters. A capture is judged when the
@@ -30,10 +31,11 @@ type indexed struct {
 	failed  error
 }
 
-// broken is a rule, and how gravely it was broken.
+// broken is a rule, how gravely it was broken, and where in the message first.
 type broken struct {
 	rule     string
 	severity conv.Severity
+	pointer  string
 }
 
 // Words are what a filter can name: rules, tags and severities.
@@ -54,8 +56,27 @@ func (j *Findings) Words() []string {
 
 // Of are the words for the findings about a row.
 func (j *Findings) Of(row *capture.Row) (words []string, err error) {
+	err = j.each(row, func(b broken, rule lint.Rule) {
+		words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
+	})
+	return words, err
+}
+
+// Shown are the findings about a row as views show them, each once.
+func (j *Findings) Shown(row *capture.Row) (all []view.Finding, err error) {
+	err = j.each(row, func(b broken, rule lint.Rule) {
+		f := view.Finding{Rule: b.rule, Severity: string(b.severity), Text: rule.Title, Fix: rule.Fix, Pointer: b.pointer}
+		if !slices.ContainsFunc(all, func(is view.Finding) bool { return is.Rule == f.Rule && is.Severity == f.Severity }) {
+			all = append(all, f)
+		}
+	})
+	return all, err
+}
+
+// each calls look with each rule that was broken in the lines of a row.
+func (j *Findings) each(row *capture.Row, look func(b broken, rule lint.Rule)) error {
 	if row.Capture() == nil {
-		return nil, nil
+		return nil
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,10 +84,10 @@ func (j *Findings) Of(row *capture.Row) (words []string, err error) {
 	for at := range row.Lines() {
 		for _, b := range x.broken[at] {
 			rule, _ := lint.Find(b.rule)
-			words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
+			look(b, rule)
 		}
 	}
-	return words, x.failed
+	return x.failed
 }
 
 // index is that of a capture, as far as it has been read.
@@ -75,8 +96,9 @@ func (j *Findings) index(c *capture.Capture) *indexed {
 	if i < 0 {
 		x := &indexed{capture: c, broken: map[int64][]broken{}}
 		x.reader = newReader(c, func(at int64, f lint.Finding) {
-			if b := (broken{f.Rule, f.Severity}); !slices.Contains(x.broken[at], b) {
-				x.broken[at] = append(x.broken[at], b)
+			same := func(b broken) bool { return b.rule == f.Rule && b.severity == f.Severity }
+			if !slices.ContainsFunc(x.broken[at], same) {
+				x.broken[at] = append(x.broken[at], broken{f.Rule, f.Severity, f.Evidence[0].Pointer})
 			}
 		})
 		j.kept = append(j.kept[max(0, len(j.kept)+1-mostKept):], x)

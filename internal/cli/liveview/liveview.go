@@ -66,7 +66,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	}
 	v.Actor = act.New(act.Options{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
 		Open: func(key live.Key) (*capture.Capture, error) { return v.open(how, key) }})
-	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, File: file, Findings: findings, Words: judge.Words(),
+	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, File: file, Findings: judge.Shown, Words: judge.Words(),
 		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.marked})
 	return v, out
 }
@@ -117,17 +117,4 @@ func (v *View) Close(ctx context.Context) wire.Outcome {
 	out := v.Actor.Close(ctx)
 	v.store.Close()
 	return out
-}
-
-// findings judges the run of a row by the rules of mcpc check.
-func findings(row *capture.Row) (all []view.Finding, err error) {
-	report, err := judged.Row(row)
-	for _, f := range report.Findings {
-		found := view.Finding{Rule: f.Rule, Severity: string(f.Severity), Text: f.Title, Fix: f.Fix}
-		if len(f.Evidence) > 0 {
-			found.Pointer = f.Evidence[0].Pointer
-		}
-		all = append(all, found)
-	}
-	return all, err
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -27,6 +28,7 @@ import (
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
+	"mcpc/internal/web"
 	"mcpc/internal/wire"
 )
 
@@ -129,7 +131,7 @@ func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, 
 
 // complete makes the other members of the capture, which has no secrets any more.
 func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
-	if b.capture, err = capture.OpenFrom(f.Output, b.Content.Capture); err != nil {
+	if b.capture, err = capture.OpenFrom(filepath.Base(f.Output), b.Content.Capture); err != nil {
 		return err
 	}
 	c := b.capture
@@ -167,17 +169,12 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	if o.Note != "" {
 		b.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.Note), "\n") + "\n")
 	}
-	info, err := b.Content.Capture.Stat()
-	if err != nil {
-		return err
+	page := Page{Title: cmp.Or(filepath.Base(f.Output), "recording"), Manifest: *m, Report: string(b.Report), Notes: string(b.Notes)}
+	if b.Data, err = page.Of(c, b.Modified); err == nil {
+		b.Script, b.Style, err = web.Code()
 	}
-	page := Page{Manifest: *m, Report: string(b.Report), Notes: string(b.Notes), Large: info.Size() > largeCapture}
-	b.Data, err = page.Of(c, func(row *capture.Row) any { return recorded.LineOf(row) })
 	return err
 }
-
-// largeCapture is from how many bytes on a browser is kept from reading the archive.
-const largeCapture = 64 << 20
 
 // mostInReport is how many exchanges a bundle's report has.
 const mostInReport = 100
