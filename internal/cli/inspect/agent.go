@@ -215,7 +215,7 @@ func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 	}
 	p := &page{name: "exchanges", from: found.From, total: found.Total}
 	for _, row := range found.Rows {
-		if !p.add(rowLine(row), row) {
+		if !p.add(liveview.RowLine(row), row) {
 			break
 		}
 	}
@@ -223,41 +223,6 @@ func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 		p.note = english.Plural(found.Pending, "exchange") + " not searched yet; ask again"
 	}
 	return p, nil
-}
-
-// rowLine is an exchange in a line.
-func rowLine(r view.Row) string {
-	who := strings.TrimSpace(r.Client + " → " + firstOf(r.Server, r.Target))
-	line := fmt.Sprintf("%s  %s  %s  %s  %s  %.3f s", r.Key, r.Time.Format("2006-01-02 15:04:05.000"), who, strings.TrimSpace(r.Method+" "+r.Name), stateOf(r), r.Seconds)
-	for _, more := range []string{r.Text, r.Notes} {
-		if more != "" {
-			line += "  " + shortened(term.Line(more), 120)
-		}
-	}
-	return term.Line(line)
-}
-
-func stateOf(r view.Row) string {
-	if r.State != "done" && r.State != "" {
-		return r.State
-	}
-	return r.Channel
-}
-
-func firstOf(texts ...string) string {
-	i := slices.IndexFunc(texts, func(text string) bool { return text != "" })
-	if i < 0 {
-		return ""
-	}
-	return texts[i]
-}
-
-// shortened is the beginning of a text.
-func shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
 }
 
 func (a *reading) conversations(_ context.Context, q asked) (*page, error) {
@@ -268,7 +233,7 @@ func (a *reading) conversations(_ context.Context, q asked) (*page, error) {
 		if c.Live {
 			state = "live"
 		}
-		return term.Line(fmt.Sprintf("%s  %s → %s (%s)  %s  %s  %s, %d open, %d failed  %s to %s", c.ID, c.Client, firstOf(c.Server, c.Target), c.Target, c.Revision, state,
+		return term.Line(fmt.Sprintf("%s  %s → %s (%s)  %s  %s  %s, %d open, %d failed  %s to %s", c.ID, c.Client, liveview.FirstOf(c.Server, c.Target), c.Target, c.Revision, state,
 			english.Plural(c.Rows, "exchange"), c.Open, c.Failed, c.Began.Format("2006-01-02 15:04:05"), c.Last.Format("15:04:05")))
 	}), nil
 }
@@ -282,11 +247,11 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 	}
 	for i := range all { // the definitions are long: show has them
 		all[i].InputSchema = nil
-		all[i].Description = shortened(all[i].Description, 200)
+		all[i].Description = liveview.Shortened(all[i].Description, 200)
 	}
 	return some("tools", all, q, func(t view.Tool) string {
-		line := fmt.Sprintf("%s  %s  listed: %s  page: %s  schema: %s  called %d, failed %d", firstOf(t.Server, t.Target), t.Name, t.Listed, t.Page, t.Schema, t.Called, t.Failed)
-		for _, more := range []struct{ name, text string }{{"why not", t.Reason}, {"changed", t.Changed}, {"last error", shortened(t.LastError, 160)}, {"last", t.LastRow}} {
+		line := fmt.Sprintf("%s  %s  listed: %s  page: %s  schema: %s  called %d, failed %d", liveview.FirstOf(t.Server, t.Target), t.Name, t.Listed, t.Page, t.Schema, t.Called, t.Failed)
+		for _, more := range []struct{ name, text string }{{"why not", t.Reason}, {"changed", t.Changed}, {"last error", liveview.Shortened(t.LastError, 160)}, {"last", t.LastRow}} {
 			if more.text != "" {
 				line += "  " + more.name + ": " + more.text
 			}
@@ -330,7 +295,7 @@ type count struct {
 func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
 	by := map[[3]string]*count{}
 	err := a.eachRow(ctx, q, func(r view.Row) {
-		at := [3]string{firstOf(r.Server, r.Target), r.Method, r.Name}
+		at := [3]string{liveview.FirstOf(r.Server, r.Target), r.Method, r.Name}
 		c := by[at]
 		if c == nil {
 			c = &count{Server: at[0], Method: at[1], Name: at[2]}
@@ -390,7 +355,7 @@ func (a *reading) findings(ctx context.Context, q asked) (*page, error) {
 		lines := sliceutil.Map(d.Findings, func(f view.Finding) string {
 			return term.Line(fmt.Sprintf("    %s %s: %s %s", f.Severity, f.Rule, f.Text, f.Fix))
 		})
-		if !p.add(strings.Join(append([]string{rowLine(row)}, lines...), "\n"), broken{row.Key, row.Method, row.Name, append([]view.Finding{}, d.Findings...)}) {
+		if !p.add(strings.Join(append([]string{liveview.RowLine(row)}, lines...), "\n"), broken{row.Key, row.Method, row.Name, append([]view.Finding{}, d.Findings...)}) {
 			break
 		}
 	}

@@ -159,7 +159,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	case o.mcp:
 		return agent(ctx, f, v, o.filter)
 	case o.web:
-		return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen})
+		return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen, Filter: o.filter})
 	}
+	defer liveview.Quieten(f)()
 	return liveview.Terminal(ctx, f, v, o.filter)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcpc/internal/cli/liveview"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
@@ -105,18 +106,18 @@ func (a *reading) whole(d view.Detail) shown {
 		}
 		return p
 	}
-	out := shown{Row: &d.Row, Why: shortened(d.Why, briefText), Cut: shortened(d.Cut, briefText), Group: d.Group, Lines: d.Lines[:min(len(d.Lines), briefLines)], Request: brief(d.Request), Response: brief(d.Response),
+	out := shown{Row: &d.Row, Why: liveview.Shortened(d.Why, briefText), Cut: liveview.Shortened(d.Cut, briefText), Group: d.Group, Lines: d.Lines[:min(len(d.Lines), briefLines)], Request: brief(d.Request), Response: brief(d.Response),
 		Findings: d.Findings[:min(len(d.Findings), 10)], Wrong: d.Wrong[:min(len(d.Wrong), 10)], Before: d.Before, Stderr: d.Stderr[max(0, len(d.Stderr)-10):]}
 	for _, fact := range d.Facts {
 		if fact[1] != "" {
-			out.Facts = append(out.Facts, [2]string{fact[0], shortened(fact[1], briefText)})
+			out.Facts = append(out.Facts, [2]string{fact[0], liveview.Shortened(fact[1], briefText)})
 		}
 	}
 	out.Lines = sliceutil.Map(out.Lines, func(l view.Line) view.Line {
-		l.Text = shortened(l.Text, 160)
+		l.Text = liveview.Shortened(l.Text, 160)
 		return l
 	})
-	out.Stderr = sliceutil.Map(out.Stderr, func(line string) string { return shortened(line, 160) })
+	out.Stderr = sliceutil.Map(out.Stderr, func(line string) string { return liveview.Shortened(line, 160) })
 	return out
 }
 
@@ -125,7 +126,7 @@ func (s shown) text() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if s.Row != nil {
-		say("%s", rowLine(*s.Row))
+		say("%s", liveview.RowLine(*s.Row))
 	}
 	for _, line := range []string{s.Why, s.Cut, s.Group} {
 		if line != "" {

@@ -1,25 +1,29 @@
 package liveview
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	neturl "net/url"
 	"strconv"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/editor"
+	"mcpc/internal/render/term"
 	"mcpc/internal/tui"
 	"mcpc/internal/usage"
 	"mcpc/internal/web"
 	"mcpc/internal/wire"
 )
 
-// A Page says how a page is served: on a port, 0 for a free one.
+// A Page says how a page is served: on a port, 0 for a free one, with a filter to begin with.
 type Page struct {
 	Port   int
 	NoOpen bool
+	Filter string
 }
 
 // Listen opens the port of a page, for this machine only.
@@ -38,6 +42,9 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 		return cmdutil.Exit(out)
 	}
 	err := web.Serve(ctx, web.Options{Reader: v, Actor: v.Actor, Listener: listener, Now: f.Now, Printed: func(url string) {
+		if p.Filter != "" {
+			url += "&" + neturl.Values{"f": {p.Filter}}.Encode()
+		}
 		fmt.Fprintln(f.Stdout(), url)
 		f.Note("this address lets one page in, within a minute; Ctrl-C ends")
 		if !p.NoOpen {
@@ -79,4 +86,29 @@ func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) e
 		return cmdutil.Exit(usage.LocalIO("showing the view", err))
 	}
 	return nil
+}
+
+// Quieten keeps what f prints from the screen until restore is called, which prints the end of it.
+// Nothing else may use f meanwhile that began before.
+func Quieten(f *cmdutil.Factory) (restore func()) {
+	was, kept := f.Progress, &lastBytes{}
+	f.Progress = term.NewProgress(kept, f.ErrStyle, f.Now)
+	return func() {
+		f.Progress = was
+		_, _ = f.Stderr().Write(kept.text)
+	}
+}
+
+// lastBytes keeps the last lines that are written.
+type lastBytes struct{ text []byte }
+
+const mostLastBytes = 64 << 10
+
+func (l *lastBytes) Write(text []byte) (int, error) {
+	l.text = append(l.text, text...)
+	if over := len(l.text) - mostLastBytes; over > 0 {
+		l.text = l.text[over:]
+		l.text = l.text[bytes.IndexByte(l.text, '\n')+1:]
+	}
+	return len(text), nil
 }

@@ -3,6 +3,7 @@
 package liveview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -23,7 +24,9 @@ import (
 // Options say what to show, and what the user allowed.
 type Options struct {
 	// Path is a capture, a bundle or an HTTP archive; "" is all that is recorded.
-	Path   string
+	Path string
+	// Title names what is shown; "" goes by the Path.
+	Title  string
 	Powers view.Powers
 	// Exec allows starting the commands of servers that are configured or remembered.
 	Exec bool
@@ -57,6 +60,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		}
 		how.Ring = ring
 	}
+	title = cmp.Or(o.Title, title)
 	var err error
 	if st, failed := state.Open(f.State); failed == nil {
 		how.Marks = st.Private("marks")

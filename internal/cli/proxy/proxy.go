@@ -4,6 +4,7 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
+	"mcpc/internal/cli/liveview"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -27,6 +29,8 @@ type proxyOptions struct {
 	to     []string
 	listen string
 	fault  faulty.Options
+	// web and tui show the traffic meanwhile.
+	web, tui bool
 }
 
 func NewProxy(f *cmdutil.Factory) *cobra.Command {
@@ -59,6 +63,9 @@ fail: see mcpc help faults.`,
 			if err != nil {
 				return err
 			}
+			if o.web && o.tui {
+				return usage.New("--web and --tui cannot be combined", "use only one of them")
+			}
 			if f.Network.Socket != "" && len(routes) > 1 {
 				return usage.New("--unix-socket needs one server, not several", "run one proxy per server")
 			}
@@ -68,6 +75,8 @@ fail: see mcpc help faults.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.to, "to", nil, "`URL` of the server; /path=URL for one of several")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:3002", "listen `addr`ess, loopback only; port 0: a free one")
+	flags.BoolVar(&o.web, "web", false, "show the traffic in a browser, as mcpc inspect --web")
+	flags.BoolVar(&o.tui, "tui", false, "show the traffic at the terminal, as mcpc inspect; elsewhere print lines")
 	o.fault.AddFlags(flags)
 	return cmd
 }
@@ -123,16 +132,22 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 		f.Secrets.LearnURL(r.To.String())
 		targets = append(targets, redact.RedactURL(r.To.String()))
 	}
+	if o.tui && drawable(f) {
+		defer liveview.Quieten(f)()
+	}
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
 		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Set, Desk: faults.Desk}
 	introduceProxy(f, p, targets)
-	err = faulty.ServeProxy(ctx, f, p, listener)
+	err = o.watched(ctx, f, p.Address, func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
 	watcher.Close()
 	if failed := faults.End(); failed != nil {
 		return failed
 	}
 	if err != nil {
+		if _, ended := errors.AsType[*cmdutil.ExitError](err); ended {
+			return err
+		}
 		return cmdutil.Exit(usage.LocalIO("serving", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})

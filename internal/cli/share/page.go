@@ -27,7 +27,7 @@ type Page struct {
 	Details       map[string]view.Detail `json:"details"`
 	Tools         []view.Tool            `json:"tools"`
 	Streams       []view.Stream          `json:"streams"`
-	Secrets       []view.Secret          `json:"secrets"`
+	Secrets       []view.Secret          `json:"hidden"`
 }
 
 const (

@@ -11,7 +11,7 @@
 //   details        {KEY: Detail}; may lack keys
 //   tools          [Tool]
 //   streams        [Stream]
-//   secrets        [Secret]
+//   hidden         [Secret]; a member called secrets would be taken for one
 //   left           string, may be absent: what the page does not show
 import { tryParse } from './lib.js';
 
@@ -44,7 +44,7 @@ export function inline(d) {
     },
     conversations: () => d.conversations || [],
     row: q => details[q.key] || (byKey.has(q.key) ? { row: byKey.get(q.key), facts: [['body', gone]], lines: blocks[q.key] || [], frames: [] } : null),
-    tools: () => d.tools || [], streams: () => d.streams || [], secrets: () => d.secrets || [],
+    tools: () => d.tools || [], streams: () => d.streams || [], secrets: () => d.hidden || [],
     lanes: q => lanes(select(q), d.conversations || [], q),
     diff: q => ({ request: diff(of(q.a, 'request'), of(q.b, 'request')), response: diff(of(q.a, 'response'), of(q.b, 'response')) }),
     suggest: () => [], questions: () => [], held: () => [],

@@ -4,10 +4,11 @@
 const kept = 'mcpc-page';
 
 export async function remote(session = sessionStorage) {
-  const token = new URLSearchParams(location.hash.slice(1)).get('t');
+  const shown = new URLSearchParams(location.hash.slice(1)), token = shown.get('t');
+  shown.delete('t');
   let door = JSON.parse(session.getItem(kept) || 'null');
   if (token) {
-    history.replaceState(null, '', location.pathname);
+    history.replaceState(null, '', location.pathname + (shown.size ? '#' + shown : ''));
     door = await ask('/enter', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token }) }).then(r => r.json());
     session.setItem(kept, JSON.stringify(door));
   }

@@ -1,0 +1,78 @@
+package liveview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
+)
+
+// Lines prints each exchange of a filter in a line when it has ended, until ctx ends.
+func Lines(ctx context.Context, f *cmdutil.Factory, v view.Reader, filter string) error {
+	printed := map[string]bool{}
+	for first, seq := 0, uint64(0); ctx.Err() == nil; seq = v.Wait(ctx, seq) {
+		page, err := v.Rows(ctx, view.Query{Filter: filter, From: first, Count: 1000})
+		if err != nil {
+			return err
+		}
+		for _, row := range page.Rows {
+			if row.State == "done" && !printed[row.Key] {
+				printed[row.Key] = true
+				fmt.Fprintln(f.Stdout(), RowLine(row))
+			}
+		}
+		for _, row := range page.Rows { // those before the first that is open are not looked at again
+			if !printed[row.Key] {
+				break
+			}
+			delete(printed, row.Key)
+			first++
+		}
+		if err := cmdutil.StdoutClosed(f); err != nil {
+			return err
+		}
+	}
+	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+}
+
+// RowLine is an exchange in a line.
+func RowLine(r view.Row) string {
+	who := strings.TrimSpace(r.Client + " → " + FirstOf(r.Server, r.Target))
+	line := fmt.Sprintf("%s  %s  %s  %s  %s  %.3f s", r.Key, r.Time.Format("2006-01-02 15:04:05.000"), who, strings.TrimSpace(r.Method+" "+r.Name), stateOf(r), r.Seconds)
+	for _, more := range []string{r.Text, r.Notes} {
+		if more != "" {
+			line += "  " + Shortened(term.Line(more), 120)
+		}
+	}
+	return term.Line(line)
+}
+
+func stateOf(r view.Row) string {
+	if r.State != "done" && r.State != "" {
+		return r.State
+	}
+	return r.Channel
+}
+
+// FirstOf is the first text that is not empty.
+func FirstOf(texts ...string) string {
+	i := slices.IndexFunc(texts, func(text string) bool { return text != "" })
+	if i < 0 {
+		return ""
+	}
+	return texts[i]
+}
+
+// Shortened is the beginning of a text.
+func Shortened(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}

@@ -1,0 +1,50 @@
+package proxy
+
+import (
+	"context"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/liveview"
+	"mcpc/internal/live/view"
+	"mcpc/internal/render/failure"
+	"mcpc/internal/wire"
+)
+
+// drawable reports a terminal that a view can fill.
+func drawable(f *cmdutil.Factory) bool { return f.OutStyle.Terminal && f.IsTyped() }
+
+// watched serves, and shows meanwhile what is recorded from now on. When the user leaves a view at
+// the terminal, the proxy ends too; a page may come and go.
+func (o *proxyOptions) watched(ctx context.Context, f *cmdutil.Factory, address string, serve func(context.Context) error) error {
+	if !o.web && !o.tui {
+		return serve(ctx)
+	}
+	powers := view.Powers{Mark: true, Export: true, Files: o.tui, Resend: o.tui, Call: o.tui, Intercept: o.tui}
+	v, out := liveview.Open(f, liveview.Options{Title: "proxy at http://" + address, Powers: powers})
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	defer v.Close(context.WithoutCancel(ctx))
+	filter := "since:" + f.Now().Local().Format("2006-01-02T15:04:05")
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		defer stop()
+		ended <- serve(ctx)
+	}()
+	var err error
+	switch {
+	case o.web:
+		err = liveview.Web(ctx, f, v, liveview.Page{Filter: filter})
+	case drawable(f):
+		err = liveview.Terminal(ctx, f, v, filter)
+		stop()
+	default:
+		err = liveview.Lines(ctx, f, v, filter)
+	}
+	if failed, ok := err.(*cmdutil.ExitError); ok && failed.Outcome.Kind != wire.Signal { // the proxy goes on
+		f.Warn("the view has ended: " + failure.Headline(failed.Outcome))
+	}
+	return <-ended
+}
