@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -131,7 +130,7 @@ func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, 
 
 // complete makes the other members of the capture, which has no secrets any more.
 func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
-	if b.capture, err = capture.OpenFrom(filepath.Base(f.Output), b.Content.Capture); err != nil {
+	if b.capture, err = capture.OpenFrom(bundle.CaptureName, b.Content.Capture); err != nil {
 		return err
 	}
 	c := b.capture
@@ -169,7 +168,7 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	if o.Note != "" {
 		b.Notes = []byte(strings.TrimRight(f.Secrets.Text(o.Note), "\n") + "\n")
 	}
-	page := Page{Title: cmp.Or(filepath.Base(f.Output), "recording"), Manifest: *m, Report: string(b.Report), Notes: string(b.Notes)}
+	page := Page{Title: "MCP recording", Manifest: *m, Report: string(b.Report), Notes: string(b.Notes)}
 	if b.Data, err = page.Of(c, b.Modified); err == nil {
 		b.Script, b.Style, err = web.Code()
 	}

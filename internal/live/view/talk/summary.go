@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/wire"
 )
@@ -17,6 +18,8 @@ import (
 const (
 	mostShort = 160 // of arguments and answers of a few words
 	mostLong  = 400 // of a log message or an error
+	// mostCursor is that of a cursor: longer ones would look like a secret.
+	mostCursor = 24
 )
 
 // Cut is the beginning of a text on one line, with a mark where it was longer.
@@ -24,6 +27,11 @@ func Cut(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) <= most {
 		return text
+	}
+	for _, hidden := range redact.HiddenIn(text) {
+		if hidden[0] < most && most < hidden[1] {
+			most = hidden[0] // a part of it would be taken for a secret
+		}
 	}
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--
@@ -64,7 +72,7 @@ func Request(m *wire.Message) string {
 		return strings.TrimSpace("initialize " + Cut(strings.TrimSpace(client.Text("name")+" "+client.Text("version")), mostShort))
 	}
 	if cursor := params.Text("cursor"); cursor != "" {
-		return Cut(m.Method, mostShort) + " from " + Cut(cursor, 40)
+		return Cut(m.Method, mostShort) + " from " + Cut(cursor, mostCursor)
 	}
 	return Cut(m.Method, mostShort)
 }
