@@ -27,7 +27,7 @@ type Reader struct {
 
 // ServeReader is Serve for another server than the demo.
 func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) error {
-	return serve(ctx, in, out, func(context.Context) *mcp.Server {
+	return serveOver(ctx, in, out, func(context.Context) *mcp.Server {
 		s := mcp.NewServer(&mcp.Implementation{Name: r.Name, Title: r.Title, Version: r.Version}, &mcp.ServerOptions{Instructions: r.Instructions, Capabilities: &mcp.ServerCapabilities{}})
 		for _, t := range r.Tools {
 			t.add(s)

@@ -23,11 +23,11 @@ import (
 // it. It never closes out. A write that blocks blocks Serve: a peer that stops
 // reading has to close its end.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opts Options) error {
-	return serve(ctx, in, out, func(end context.Context) *mcp.Server { return newServer(end, opts) })
+	return serveOver(ctx, in, out, func(end context.Context) *mcp.Server { return newServer(end, opts) })
 }
 
-// serve serves a server; end is done when its calls have to give up.
-func serve(ctx context.Context, in io.Reader, out io.Writer, server func(end context.Context) *mcp.Server) error {
+// serveOver serves a server; end is done when its calls have to give up.
+func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end context.Context) *mcp.Server) error {
 	ending, unwind := context.WithCancel(context.WithoutCancel(ctx))
 	defer unwind()
 	s := server(ending)
