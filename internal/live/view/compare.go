@@ -50,11 +50,7 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 	a.compareTools(b, &out)
 	for _, key := range a.order {
 		was, is := a.calls[key], b.calls[key]
-		switch {
-		case is == call{}:
-		case was.channel != is.channel:
-			out.Calls = append(out.Calls, fmt.Sprintf("%s: %s, was %s", was.title, is.text, was.text))
-		case was.text != is.text:
+		if is.title != "" && (was.channel != is.channel || was.text != is.text) {
 			out.Calls = append(out.Calls, fmt.Sprintf("%s: %s, was %s", was.title, is.text, was.text))
 		}
 	}

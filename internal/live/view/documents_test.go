@@ -16,6 +16,7 @@ import (
 var busy = opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
 @1 10 > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a","arguments":{"n":1,"token":"` + redact.Redacted("s3cret") + `"}}}
 @1 20 > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"a","arguments":{"n":2}}}
+@1 11 ! ready
 @1 25 ! cannot log in with ` + redact.Redacted("s3cret") + `
 @1 30 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"<b>two</b> \u001b[31m"}]}}
 @1 90 < {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"one"}],"structuredContent":{"items":[1,2,3]}}}
@@ -58,6 +59,9 @@ func TestDocumentsOfABusyRecording(t *testing.T) {
 	check("lanes.json", lanes, err)
 	request, response, err := v.Diff(ctx, "3", "4")
 	check("diff.json", map[string]any{"request": request, "response": response}, err)
+	if back, _, err := v.Diff(ctx, "4", "3"); err != nil || len(back) != 2 || back[1].Was != nil || len(back[1].Is) == 0 {
+		t.Errorf("the other way round: %s, %v", document(t, back), err)
+	}
 	check("conversations.json", v.Conversations(), nil)
 	check("status.json", v.Status(), nil)
 	var suggested []any
@@ -182,6 +186,27 @@ func TestGroupSaysHowSlow(t *testing.T) {
 		"3": "quicker than 97 % of tools/call a (p50 51 ms)"} {
 		if d, err := v.Detail(t.Context(), key); err != nil || d.Group != want {
 			t.Errorf("%s: %q, %v", key, d.Group, err)
+		}
+	}
+}
+
+func TestAFileWaitsForNothing(t *testing.T) {
+	v := views(t, made(t, busy), view.Options{File: true})
+	rows, err := v.Rows(t.Context(), view.Query{Filter: "is:open"})
+	if err != nil || len(rows.Rows) != 1 || rows.Rows[0].State != "done" || rows.Rows[0].Seconds != 0 {
+		t.Errorf("%+v, %v", rows.Rows, err)
+	}
+	d, err := v.Detail(t.Context(), "4")
+	if err != nil || len(d.Stderr) != 1 || !strings.HasPrefix(d.Stderr[0], "cannot log in") {
+		t.Errorf("%q, %v", d.Stderr, err)
+	}
+}
+
+func TestAStreamThatWasTakenUpIsNoProblem(t *testing.T) {
+	for i, want := range map[int]bool{0: false, 1: true} {
+		streams, err := views(t, made(t, stories[i].capture), view.Options{}).Streams(t.Context(), view.Query{})
+		if err != nil || len(streams) != 1 || streams[0].Problem != want || streams[0].Text != stories[i].cut {
+			t.Errorf("%+v, %v", streams, err)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func frameLine(t testing.TB, seq int, began time.Time, line string) string {
 		if words[3] != "" {
 			frame["raw"] = words[3]
 		}
-	case word == "cut" || word == "end" || word == "exit":
+	case word == "cut" || word == "end" || word == "exit" || word == "cancelled":
 		frame["kind"], frame["close"] = "closed", map[string]any{"by": frame["dir"], "how": word, "text": after}
 	case word == "POST" || word == "GET":
 		fields := [][2]string{}

@@ -115,7 +115,7 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 
 // waits reports that an answer may still come, or more on a stream.
 func (v *Views) waits(r *capture.Row) bool {
-	return !v.File && r.Open() && !r.Settled() && !r.RunOver()
+	return !v.File && r.Open() && !r.Settled() && !r.RunOver() && r.Method != capture.MethodPipe
 }
 
 // tokens is about how many tokens a model has for so many bytes, as capture.Group counts them.

@@ -33,6 +33,61 @@ var stories = []struct{ name, capture, cut, why string }{
 100 < 3 cut unexpected EOF
 `, "cut by the server after event k4-2; never resumed: the answer and anything after k4-2 are lost",
 		"70 ms of 100 ms after the server's first message"},
+	{"resumed from an earlier event", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 #a {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+40 < 3 #b {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2}}
+100 < 3 cut unexpected EOF
+300 > 4 GET a
+310 < 4 200 text/event-stream
+320 < 4 #c {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
+`, "cut by the server after event b; resumed 200 ms later from a; 1 event came; it asked from a, so events may come twice",
+		"290 ms of 320 ms after the server's first message, while 2 messages came before the answer"},
+	{"cut twice", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 #a {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+100 < 3 cut unexpected EOF
+300 > 4 GET a
+310 < 4 200 text/event-stream
+320 < 4 #b {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2}}
+330 < 4 cut unexpected EOF
+400 > 5 GET b
+410 < 5 200 text/event-stream
+420 < 5 #c {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
+`, "cut 2 times, the last time by the server after event b; resumed 70 ms later from b; 1 event came; nothing lost",
+		"390 ms of 420 ms after the server's first message, while 2 messages came before the answer"},
+	{"resumed twice", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 #a {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+100 < 3 cut unexpected EOF
+300 > 4 GET a
+310 < 4 503
+400 > 5 GET a
+410 < 5 200 text/event-stream
+420 < 5 #b {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
+`, "cut by the server after event a; resumed 200 ms later from a; 1 event came; nothing lost",
+		"390 ms of 420 ms after the server's first message, while 1 message came before the answer"},
+	{"closed by the client", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 #a {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+100 > 3 cancelled
+`, "", "70 ms of 100 ms after the server's first message"},
+	{"lists follow", `
+0 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+1 > {"jsonrpc":"2.0","id":1,"method":"prompts/list"}
+2 < {"jsonrpc":"2.0","id":1,"result":{"prompts":[]}}
+3 < {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}
+4 > {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+5 < {"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"n"}}
+`, "", ""},
 	{"no ids", `
 0 > 3 POST
 0 > 3 ` + slowCall + `

@@ -91,6 +91,14 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 ` + page(1, 3, 3000, "", "", tool("a", `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)+","+tool("b", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
 			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n  argument n is new and required\n" +
 				"b | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
+		{"once whole", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("b", anyObject)) + page(1, 4, 7, "", "p2", tool("a", anyObject)),
+			"a | listed: yes | page: 1 of 2 | schema: usable | called: 0 | \nb | listed: yes | page: 2 of 2 | schema: usable | called: 0 | \n"},
+		{"from an unknown page", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p9", "", tool("b", anyObject)),
+			"a | listed: not for claude | page: 1 of 1 or more | schema: usable | called: 0 | the last list that claude fetched does not have it\n" +
+				"b | listed: yes | page:  | schema: usable | called: 0 | \n"},
+		{"changed before", opened(1, "claude") + `
+@1 3 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+` + page(1, 2, 5, "", "", tool("a", anyObject)), "a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
 		{"removed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)) + page(1, 3, 3000, "", "", tool("a", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
 			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n" +
 				"b | listed: not for claude | page: 1 of 1 | schema: usable | called: 0 | the last list that claude fetched does not have it\n"},
@@ -123,9 +131,9 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 
 func TestCompareTwoVersions(t *testing.T) {
 	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject))+
-		called(1, 3, 10, 5, "a", "{}", okResult)+called(1, 4, 20, 50, "b", "{}", okResult)+
+		called(1, 3, 10, 5, "a", "{}", okResult)+called(1, 4, 20, 50, "b", "{}", okResult)+called(1, 5, 80, 50, "d", "{}", okResult)+
 		opened(2, "claude")+page(2, 2, 5, "", "", tool("a", `{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)+","+tool("c", anyObject))+
-		called(2, 3, 10, 500, "a", "{}", badResult)+called(2, 4, 520, 50, "b", "{}", okResult))
+		called(2, 3, 10, 500, "a", "{}", badResult)+called(2, 4, 520, 50, "b", "{}", okResult)+called(2, 5, 600, 90, "d", "{}", okResult))
 	got, err := views(t, path, view.Options{}).Compare(t.Context(), "-1.1", "-1.2")
 	if err != nil {
 		t.Fatal(err)

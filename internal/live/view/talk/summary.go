@@ -121,7 +121,7 @@ func Response(method string, f wire.Frame) string {
 	}
 	if list, ok := lists[method]; ok {
 		items, bad := m.ResultItems(list[0])
-		if bad != nil || items == nil {
+		if bad != nil || result.Value(list[0]) == nil {
 			return "a result without " + list[0]
 		}
 		text := english.Plural(len(items), list[1])
