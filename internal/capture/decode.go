@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"mcpc/internal/capture/blocks"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -230,24 +231,5 @@ func parseLong(raw []byte) (parsedLine, error) {
 // SpelledOtherwise reports that the bytes of the frame in a line may be written in another
 // way than AppendFrame writes text: a character by its number, or all of them in base 64.
 func SpelledOtherwise(line []byte) bool {
-	return spelledByNumber(line) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
-}
-
-// spelledByNumber reports an escape such as \u0061. A backslash of the message itself has
-// another before it.
-func spelledByNumber(line []byte) bool {
-	for at := 0; ; at += 2 {
-		next := bytes.Index(line[at:], []byte(`\u`))
-		if next < 0 {
-			return false
-		}
-		at += next
-		before := at
-		for before > 0 && line[before-1] == '\\' {
-			before--
-		}
-		if (at-before)%2 == 0 {
-			return true
-		}
-	}
+	return blocks.SpelledByNumber(line) || bytes.Contains(line[:min(len(line), prefixWithin)], []byte(`"raw64":`))
 }

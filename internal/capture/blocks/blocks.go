@@ -21,10 +21,6 @@ const (
 	leastBits = 9
 )
 
-// otherwise are what begins bytes that are spelled in another way than text is looked for; a
-// block with one may hold anything.
-var otherwise = [][]byte{[]byte(`"raw64":`), []byte(`\u`)}
-
 // A filter has the groups of a block by their hash: a byte for each is written faster than a
 // bit.
 type filter struct {
@@ -78,24 +74,28 @@ func (f *filter) pack() []byte {
 	return f.bits[:]
 }
 
+// spelledOtherwise reports bytes in base64, or characters by their number: such a block may
+// hold anything.
 func spelledOtherwise(block []byte) bool {
-	if bytes.Contains(block, otherwise[0]) {
-		return true
-	}
-	for rest := block; ; {
-		i := bytes.Index(rest, otherwise[1])
-		if i < 0 {
+	return bytes.Contains(block, []byte(`"raw64":`)) || SpelledByNumber(block)
+}
+
+// SpelledByNumber reports an escape such as \u0061. A backslash of the message itself has
+// another before it.
+func SpelledByNumber(text []byte) bool {
+	for at := 0; ; at += 2 {
+		next := bytes.Index(text[at:], []byte(`\u`))
+		if next < 0 {
 			return false
 		}
-		// Behind another backslash it is one of the text.
-		slashes := 0
-		for i-slashes > 0 && rest[i-slashes-1] == '\\' {
-			slashes++
+		at += next
+		before := at
+		for before > 0 && text[before-1] == '\\' {
+			before--
 		}
-		if slashes%2 == 0 {
+		if (at-before)%2 == 0 {
 			return true
 		}
-		rest = rest[i+2:]
 	}
 }
 
