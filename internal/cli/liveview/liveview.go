@@ -69,7 +69,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
 	v.Actor = act.New(act.Options{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
-		Open: func(key live.Key) (*capture.Capture, error) { return v.open(how, key) }})
+		Open: func(key live.Key) (*capture.Capture, error) { return v.open(f, how, key) }})
 	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, File: file, Findings: judge.Shown, Words: judge.Words(),
 		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.marked})
 	return v, out
@@ -94,10 +94,10 @@ func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome)
 	return first.Bundled(), out
 }
 
-// open opens the capture of a key anew.
-func (v *View) open(how live.Options, key live.Key) (*capture.Capture, error) {
+// open opens the capture of a key anew, with the rows that came since how.Open opened it.
+func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*capture.Capture, error) {
 	if how.Path != "" {
-		return how.Open(how.Path)
+		return recorded.OpenAny(f, how.Path)
 	}
 	run, err := how.Ring.Find(key.Run)
 	if errors.Is(err, capture.ErrNoRun) {
