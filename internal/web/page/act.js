@@ -102,7 +102,7 @@ const intercept = (on, filter) => post('intercept', { on, filter }).then(() => s
 // sent shows what became of a request, and asks where the tool may change something.
 function sent(again, close = true) {
   return s => {
-    if (s.confirm) return set({ dialog: { kind: 'confirm', text: s.confirm, yes: () => { set({ dialog: null }); again(); } } });
+    if (s.confirm) return set({ toast: '', dialog: { kind: 'confirm', text: s.confirm, yes: () => { set({ dialog: null }); again(); } } });
     set({ ...(close ? { dialog: null } : {}), toast: `${s.channel || 'sent'}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
   };
 }
