@@ -95,18 +95,18 @@ func TestAViewIsKilledWhileItHolds(t *testing.T) {
 	if err := view.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewReader(said)
+	defer func() { _ = view.Process.Kill() }()
+	held := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(said).ReadString('\n')
+		held <- line
+	}()
 	for id := 1; ; id++ { // until the view has found the tap
 		c.say(call(id, "one"))
 		answered := make(chan struct{})
 		go func() {
 			c.hear("one")
 			close(answered)
-		}()
-		held := make(chan string, 1)
-		go func() {
-			line, _ := lines.ReadString('\n')
-			held <- line
 		}()
 		select {
 		case <-answered:
