@@ -258,12 +258,12 @@ func compareMenu(m *model) tea.Cmd {
 		return m.say("choose a conversation first: Esc, then Enter")
 	}
 	from := a.ID
-	d := &menu{title: "compare " + a.Client + " → " + a.Server + " (" + m.clock().At(a.Began) + ") with"}
+	d := &menu{title: "compare " + nameOf(a.Client, a.By) + " → " + nameOf(a.Server, a.Target) + " (" + m.clock().At(a.Began) + ") with"}
 	for _, c := range m.talks.all {
 		if c.ID == from {
 			continue
 		}
-		d.choices = append(d.choices, choice{m.clock().At(c.Began), c.Client + " → " + c.Server, sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+		d.choices = append(d.choices, choice{m.clock().At(c.Began), nameOf(c.Client, c.By) + " → " + nameOf(c.Server, c.Target), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
 			return compare(m, from, c.ID)
 		}})
 	}

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"cmp"
+
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/sheet"
@@ -97,7 +99,7 @@ func drawDocs(m *model, w, h int) (lines []drawn) {
 func talkHead(m *model, c sheet.TalkColumns, w int) cells.Line {
 	client, server := "CLIENT", "SERVER"
 	if t := m.talks.current(); t != nil {
-		client, server = t.Client, t.Server
+		client, server = cmp.Or(t.Client, client), cmp.Or(t.Server, t.Target, server)
 	}
 	return sheet.TalkHead(c, client, server, w)
 }

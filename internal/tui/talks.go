@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -31,6 +32,14 @@ func (t *talks) current() *view.Conversation {
 		}
 	}
 	return nil
+}
+
+// under is the conversation under the cursor, nil where there is none.
+func (t *talks) under() *view.Conversation {
+	if t.sel < 1 || t.sel > len(t.all) {
+		return nil
+	}
+	return &t.all[t.sel-1]
 }
 
 func (m *model) askTalks() tea.Cmd {
@@ -124,10 +133,16 @@ func drawTalks(m *model, w, h int) (lines []drawn) {
 		if c.Live {
 			dot = "● "
 		}
-		lines = append(lines, drawn{line: talkEntry(dot+c.Client+" → "+c.Server, c.Rows, role(c.ID == t.chosen), w), selected: mark(i + 1)})
+		lines = append(lines, drawn{line: talkEntry(dot+nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), c.Rows, role(c.ID == t.chosen), w), selected: mark(i + 1)})
 	}
 	if n := len(t.all) - room; n > 0 {
 		lines = append(lines, drawn{line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
+	}
+	if c := t.under(); c != nil && active {
+		text := "  " + m.clock().At(c.Began) + "  " + c.Revision
+		if lines = append(lines, drawn{line: cells.Of(paint.Faint, text)}); c.Failed > 0 {
+			lines = append(lines, drawn{line: cells.Of(paint.Bad, "  "+sheet.Counted(c.Failed, "failed", "failed"))})
+		}
 	}
 	lines = append(lines, drawn{}, drawn{line: cells.Of(paint.Faint, "filters")})
 	words := strings.Fields(m.query.line.Text())
@@ -148,6 +163,15 @@ func contains(words []string, word string) bool {
 		}
 	}
 	return false
+}
+
+// nameOf is the name of a client or server without its version, else what is known instead.
+func nameOf(name, other string) string {
+	words := strings.Fields(cmp.Or(name, other, "unknown"))
+	if n := len(words) - 1; n > 0 && strings.ContainsAny(words[n][:1], "v0123456789") {
+		words = words[:n]
+	}
+	return strings.Join(words, " ")
 }
 
 func talkEntry(text string, n int, role paint.Role, w int) cells.Line {
