@@ -188,9 +188,9 @@ func drawForm(m *model, w, h int) (lines []drawn) {
 		head = append(head, cells.Text(paint.Warn, sheet.Timer(a.asked.Until.Sub(m.opt.Now()))+" left "))
 	}
 	head = append(head, cells.Rule(w-head.Width()))
-	lines = append(lines, drawn{line: head.To(w)})
+	lines = append(lines, drawn{Line: head.To(w)})
 	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {
-		lines = append(lines, drawn{line: append(cells.Line{cells.Blank(1)}, l...)})
+		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 	}
 	return lines
 }

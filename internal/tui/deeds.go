@@ -96,15 +96,15 @@ func quote(value string) string {
 
 // likeMenu offers filter terms from the exchange, and shows their text.
 func likeMenu(m *model, not string) tea.Cmd {
-	d := &menu{title: "add to the filter"}
+	d := &menu{Title: "add to the filter"}
 	add := func(key, field, value string) {
 		if value == "" {
 			return
 		}
 		term := not + field + quote(value)
-		d.choices = append(d.choices, choice{key, term, "", func(m *model) tea.Cmd {
+		d.Choices = append(d.Choices, pick(key, term, "", func(m *model) tea.Cmd {
 			return m.setFilter(toggleWord(m.query.line.Text(), term))
-		}})
+		}))
 	}
 	_, row := target(m)
 	if row != nil {
@@ -129,7 +129,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 			add("s", "secret:", doc.Hash)
 		}
 	}
-	if len(d.choices) == 0 {
+	if len(d.Choices) == 0 {
 		return noTarget(m)
 	}
 	m.dialog = d
@@ -148,10 +148,10 @@ func sortMenu(m *model) tea.Cmd {
 	if m.view > viewTable {
 		return m.say("this view has its own order; 2 is the table")
 	}
-	d := &menu{title: "sort by"}
+	d := &menu{Title: "sort by"}
 	for _, s := range [][3]string{{"t", "time", "as they came"}, {"d", "-took", "slowest first"}, {"z", "-size", "largest first"}, {"f", "-first", "time to the first byte"},
 		{"n", "name", ""}, {"m", "method", ""}, {"h", "channel", ""}, {"s", "server", ""}, {"c", "client", ""}} {
-		d.choices = append(d.choices, choice{s[0], s[1], s[2], func(m *model) tea.Cmd {
+		d.Choices = append(d.Choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd {
 			l := m.list()
 			order := s[1]
 			if l.sort == order { // once more turns it around
@@ -162,7 +162,7 @@ func sortMenu(m *model) tea.Cmd {
 			l.sort = order
 			l.reset(order == "time")
 			return m.askList(true)
-		}})
+		}))
 	}
 	m.dialog = d
 	return nil
@@ -205,24 +205,14 @@ func clearView(m *model) tea.Cmd {
 
 func helpMenu(m *model) tea.Cmd {
 	in := panel.NewInput("")
-	d := &menu{title: "keys: type to search, Enter does it", search: &in}
+	d := &menu{Title: "keys: type to search, Enter does it", Search: &in}
 	for _, a := range actions() {
-		d.choices = append(d.choices, choice{strings.Join(a.keys, " "), a.help, ":" + a.name, a.run})
+		d.Choices = append(d.Choices, pick(strings.Join(a.keys, " "), a.help, ":" + a.name, a.run))
 	}
-	d.choices = append(d.choices, choice{"← →", "in the detail: the next tab", "", nil}, choice{"+ - 0", "in Time: zoom in, out, all", "", nil},
-		choice{"ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }})
+	d.Choices = append(d.Choices, pick("← →", "in the detail: the next tab", "", nil), pick("+ - 0", "in Time: zoom in, out, all", "", nil),
+		pick("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }))
 	m.dialog = d
 	return nil
-}
-
-func hasWords(text, words string) bool {
-	text = strings.ToLower(text)
-	for _, w := range strings.Fields(strings.ToLower(words)) {
-		if !strings.Contains(text, w) {
-			return false
-		}
-	}
-	return true
 }
 
 // commandLine runs an action by its name, or by the start of it. filter TEXT sets the filter.
@@ -258,16 +248,16 @@ func compareMenu(m *model) tea.Cmd {
 		return m.say("choose a conversation first: Esc, then Enter")
 	}
 	from := a.ID
-	d := &menu{title: "compare " + nameOf(a.Client, a.By) + " → " + nameOf(a.Server, a.Target) + " (" + m.clock().At(a.Began) + ") with"}
+	d := &menu{Title: "compare " + nameOf(a.Client, a.By) + " → " + nameOf(a.Server, a.Target) + " (" + m.clock().At(a.Began) + ") with"}
 	for _, c := range m.talks.all {
 		if c.ID == from {
 			continue
 		}
-		d.choices = append(d.choices, choice{m.clock().At(c.Began), nameOf(c.Client, c.By) + " → " + nameOf(c.Server, c.Target), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+		d.Choices = append(d.Choices, pick(m.clock().At(c.Began), nameOf(c.Client, c.By) + " → " + nameOf(c.Server, c.Target), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
 			return compare(m, from, c.ID)
-		}})
+		}))
 	}
-	if len(d.choices) == 0 {
+	if len(d.Choices) == 0 {
 		return m.say("there is no other conversation to compare with")
 	}
 	m.dialog = d
@@ -275,7 +265,7 @@ func compareMenu(m *model) tea.Cmd {
 }
 
 func compare(m *model, a, b string) tea.Cmd {
-	d := &page{title: "comparing…"}
+	d := &page{Title: "comparing…"}
 	m.dialog = d
 	r, w := m.opt.Reader, max(m.w-4, 20)
 	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
@@ -288,7 +278,7 @@ func compare(m *model, a, b string) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.title, d.lines = c.A+"  →  "+c.B, comparison(&c, w)
+			d.Title, d.Lines = c.A+"  →  "+c.B, comparison(&c, w)
 			return nil
 		}
 	})
@@ -299,13 +289,13 @@ func comparison(c *view.Comparison, w int) (lines []drawn) {
 		name  string
 		lines []string
 	}{{"tools", c.Tools}, {"schemas", c.Schemas}, {"calls", c.Calls}, {"timing", c.Timing}} {
-		lines = append(lines, drawn{line: cells.Of(paint.Strong, " "+part.name)})
+		lines = append(lines, drawn{Line: cells.Of(paint.Strong, " "+part.name)})
 		if len(part.lines) == 0 {
-			lines = append(lines, drawn{line: cells.Of(paint.Faint, "   the same")})
+			lines = append(lines, drawn{Line: cells.Of(paint.Faint, "   the same")})
 		}
 		for _, text := range part.lines {
 			for _, l := range cells.Wrap(paint.Plain, text, w-3) {
-				lines = append(lines, drawn{line: append(cells.Line{cells.Blank(3)}, l...)})
+				lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(3)}, l...)})
 			}
 		}
 		lines = append(lines, drawn{})

@@ -76,7 +76,7 @@ func other(key, marked string, doc *view.Detail) string {
 // drawDetail draws the tabs and the lines of the one that is open.
 func drawDetail(m *model, w, h int) (lines []drawn) {
 	d := &m.detail
-	lines = append(lines, drawn{line: detailTabs(m, w)})
+	lines = append(lines, drawn{Line: detailTabs(m, w)})
 	switch {
 	case d.err != nil:
 		d.lines = sheet.Facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))
@@ -96,7 +96,7 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 	}
 	for i := d.top; i < min(d.top+h, len(d.lines)); i++ {
 		line := append(cells.Line{cells.Blank(1)}, d.lines[i].Line...)
-		lines = append(lines, drawn{line: line, selected: m.focus == paneDetail && i == d.sel})
+		lines = append(lines, drawn{Line: line, Selected: m.focus == paneDetail && i == d.sel})
 	}
 	return lines
 }

@@ -9,12 +9,7 @@ import (
 	"mcpc/internal/tui/sheet"
 )
 
-// A drawn is a line of a part of the screen.
-type drawn struct {
-	line     cells.Line
-	selected bool
-	item     int // the number of the item of the list that it belongs to, from 1; 0 is none
-}
+type drawn = cells.Drawn
 
 // The widths from which the screen is divided.
 const (
@@ -79,38 +74,27 @@ func (m *model) frame() string {
 	p := placeOf(m)
 	rows := make([][]drawn, 0, m.h)
 	for _, l := range drawHeader(m, p) {
-		rows = append(rows, []drawn{{line: l.To(m.w)}})
+		rows = append(rows, []drawn{{Line: l.To(m.w)}})
 	}
 	switch {
 	case m.dialog != nil:
-		for _, d := range fill(m.dialog.draw(m, m.w, p.body), m.w, p.body) {
+		for _, d := range cells.Fill(m.dialog.Draw(m.w, p.body), m.w, p.body) {
 			rows = append(rows, []drawn{d})
 		}
 	default:
 		rows = append(rows, drawPanes(m, p)...)
 	}
-	rows = append(rows, []drawn{{line: drawFooter(m).To(m.w)}})
+	rows = append(rows, []drawn{{Line: drawFooter(m).To(m.w)}})
 	var b strings.Builder
 	for i, row := range rows[:min(len(rows), m.h)] {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		for _, d := range row {
-			d.line.Write(&b, m.pal, d.selected)
+			d.Line.Write(&b, m.pal, d.Selected)
 		}
 	}
 	return b.String()
-}
-
-// fill makes a part of the screen exactly w columns wide and h lines high.
-func fill(lines []drawn, w, h int) []drawn {
-	for i := range lines {
-		lines[i].line = lines[i].line.To(w)
-	}
-	for len(lines) < h {
-		lines = append(lines, drawn{line: cells.Line{cells.Blank(w)}})
-	}
-	return lines[:h]
 }
 
 // drawPanes draws what is between the head and the footer.
@@ -119,28 +103,28 @@ func drawPanes(m *model, p place) (rows [][]drawn) {
 	add := func(part []drawn, from int, bar bool) {
 		for i, d := range part {
 			if bar {
-				rows[from+i] = append(rows[from+i], drawn{line: cells.Of(paint.Faint, "│")})
+				rows[from+i] = append(rows[from+i], drawn{Line: cells.Of(paint.Faint, "│")})
 			}
 			rows[from+i] = append(rows[from+i], d)
 		}
 	}
 	if p.left > 0 {
-		add(fill(drawTalks(m, p.left, p.body), p.left, p.body), 0, false)
+		add(cells.Fill(drawTalks(m, p.left, p.body), p.left, p.body), 0, false)
 	}
 	if p.main > 0 {
 		tall := p.mainTall
 		form := drawForm(m, p.main, tall*3/5)
 		tall -= len(form)
-		add(append(fill(drawMain(m, p.main, tall), p.main, tall), fill(form, p.main, len(form))...), 0, p.left > 0)
+		add(append(cells.Fill(drawMain(m, p.main, tall), p.main, tall), cells.Fill(form, p.main, len(form))...), 0, p.left > 0)
 	}
 	switch {
 	case p.detail == 0:
 	case p.detTop > 0:
-		add([]drawn{{line: cells.Line{cells.Rule(p.detail)}}}, p.mainTall, true)
+		add([]drawn{{Line: cells.Line{cells.Rule(p.detail)}}}, p.mainTall, true)
 		tall := p.body - p.detTop
-		add(fill(drawDetail(m, p.detail, tall), p.detail, tall), p.detTop, true)
+		add(cells.Fill(drawDetail(m, p.detail, tall), p.detail, tall), p.detTop, true)
 	default:
-		add(fill(drawDetail(m, p.detail, p.body), p.detail, p.body), 0, m.wide())
+		add(cells.Fill(drawDetail(m, p.detail, p.body), p.detail, p.body), 0, m.wide())
 	}
 	return rows
 }

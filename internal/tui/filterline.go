@@ -161,10 +161,10 @@ func drawWords(m *model, w, h int) (lines []drawn) {
 		}
 		width := min(w-4, 44)
 		line := cells.Line{cells.Blank(3), cells.Fit(paint.Plain, word.Text, width-8), cells.Right(paint.Faint, count, 8)}
-		lines = append(lines, drawn{line: line, selected: i+1 == q.pick})
+		lines = append(lines, drawn{Line: line, Selected: i+1 == q.pick})
 	}
 	if len(lines) > 0 {
-		lines = append(lines, drawn{line: cells.Line{cells.Rule(w)}})
+		lines = append(lines, drawn{Line: cells.Line{cells.Rule(w)}})
 	}
 	return lines
 }

@@ -29,7 +29,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	m.bar.flash = ""
 	switch {
 	case m.dialog != nil:
-		return m.dialog.key(m, k)
+		return dialogKey(m, k)
 	case m.focus == paneFilter:
 		return filterKey(m, k)
 	case m.focus == paneForm:
@@ -49,10 +49,21 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+func dialogKey(m *model, k tea.KeyPressMsg) tea.Cmd {
+	run, over := m.dialog.Key(k.String(), k.Text)
+	if over {
+		m.dialog = nil
+	}
+	if run == nil {
+		return nil
+	}
+	return run(m)
+}
+
 // paste is text from the clipboard: for lines that are typed, never for keys.
 func paste(m *model, text string) tea.Cmd {
-	if p, ok := m.dialog.(interface{ paste(string) }); ok {
-		p.paste(text)
+	if p, ok := m.dialog.(interface{ Paste(string) }); ok {
+		p.Paste(text)
 		return nil
 	}
 	switch m.focus {
@@ -246,11 +257,11 @@ func click(m *model, at tea.Mouse) tea.Cmd {
 		return nil
 	}
 	lines := drawMain(m, p.main, p.mainTall)
-	if y >= len(lines) || lines[y].item == 0 {
+	if y >= len(lines) || lines[y].Item == 0 {
 		return nil
 	}
 	m.focus = paneMain
-	n := lines[y].item - 1
+	n := lines[y].Item - 1
 	if n == m.list().sel {
 		return enter(m)
 	}
@@ -272,7 +283,7 @@ func clickTalks(m *model, y int, p place) tea.Cmd {
 	lines := drawTalks(m, p.left, p.body)
 	for n := 0; n <= len(m.talks.all)+len(chips) && y < len(lines); n++ {
 		m.talks.sel = n
-		if drawTalks(m, p.left, p.body)[y].selected {
+		if drawTalks(m, p.left, p.body)[y].Selected {
 			return chooseTalk(m)
 		}
 	}

@@ -12,17 +12,17 @@ import (
 func drawTable(m *model, w, h int) (lines []drawn) {
 	l := m.list()
 	widths := cells.Widths(sheet.TableColumns, w)
-	lines = append(lines, drawn{line: cells.Head(sheet.TableColumns, widths, l.sort)})
+	lines = append(lines, drawn{Line: cells.Head(sheet.TableColumns, widths, l.sort)})
 	h--
 	l.sight(h, one)
 	whole := slowest(m, l, h)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
 		it := l.at(n)
 		if it == nil {
-			lines = append(lines, drawn{line: cells.Of(paint.Faint, "  …"), item: n + 1})
+			lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  …"), Item: n + 1})
 			continue
 		}
-		lines = append(lines, drawn{line: sheet.TableLine(m.clock(), &it.row, widths, whole), selected: n == l.sel, item: n + 1})
+		lines = append(lines, drawn{Line: sheet.TableLine(m.clock(), &it.row, widths, whole), Selected: n == l.sel, Item: n + 1})
 	}
 	return lines
 }
@@ -32,7 +32,7 @@ func drawTalk(m *model, w, h int) (lines []drawn) {
 	l := m.list()
 	c := sheet.ColumnsOf(w)
 	if h >= 8 {
-		lines = append(lines, drawn{line: talkHead(m, c, w)})
+		lines = append(lines, drawn{Line: talkHead(m, c, w)})
 		h--
 	}
 	l.sight(h, func(n int) int {
@@ -45,14 +45,14 @@ func drawTalk(m *model, w, h int) (lines []drawn) {
 	for n := l.top; n < l.total && h > 0; n++ {
 		it := l.at(n)
 		if it == nil {
-			lines, h = append(lines, drawn{line: cells.Of(paint.Faint, "  …"), item: n + 1}), h-1
+			lines, h = append(lines, drawn{Line: cells.Of(paint.Faint, "  …"), Item: n + 1}), h-1
 			continue
 		}
 		for i, line := range sheet.BlockLines(&it.row, it.lines, l.open[it.key], c) {
 			if h--; h < 0 {
 				break
 			}
-			lines = append(lines, drawn{line: sheet.TalkLine(m.clock(), &it.row, line, i, c, whole), selected: n == l.sel, item: n + 1})
+			lines = append(lines, drawn{Line: sheet.TalkLine(m.clock(), &it.row, line, i, c, whole), Selected: n == l.sel, Item: n + 1})
 		}
 	}
 	return lines
@@ -69,7 +69,7 @@ func drawDocs(m *model, w, h int) (lines []drawn) {
 		foot = sheet.DocText(it.doc, w-2)
 		foot = foot[:min(len(foot), h/3)]
 	}
-	lines = append(lines, drawn{line: cells.Head(columns, widths, l.sort)})
+	lines = append(lines, drawn{Line: cells.Head(columns, widths, l.sort)})
 	room := h - 1
 	if len(foot) > 0 {
 		room -= len(foot) + 1
@@ -81,16 +81,16 @@ func drawDocs(m *model, w, h int) (lines []drawn) {
 			continue
 		}
 		line := cells.Row(columns, widths, func(i int) cells.Span { return sheet.DocCell(m.clock(), it.doc, columns[i].Head) })
-		lines = append(lines, drawn{line: line, selected: n == l.sel, item: n + 1})
+		lines = append(lines, drawn{Line: line, Selected: n == l.sel, Item: n + 1})
 	}
 	for len(foot) > 0 && len(lines) < h-len(foot)-1 {
 		lines = append(lines, drawn{})
 	}
 	if len(foot) > 0 {
-		lines = append(lines, drawn{line: cells.Line{cells.Rule(w)}})
+		lines = append(lines, drawn{Line: cells.Line{cells.Rule(w)}})
 	}
 	for _, f := range foot {
-		lines = append(lines, drawn{line: append(cells.Line{cells.Blank(1)}, f...)})
+		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(1)}, f...)})
 	}
 	return lines
 }

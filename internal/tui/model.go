@@ -7,7 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/dialog"
 	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/panel"
 )
 
 // The views, in the order of their keys.
@@ -49,7 +51,7 @@ type model struct {
 	query  query
 	detail detail
 	act    acting
-	dialog dialog
+	dialog dialog.Dialog[*model]
 	bar    bar
 }
 
@@ -66,10 +68,24 @@ type bar struct {
 	quitting bool
 }
 
-// A dialog takes all keys while it is open.
-type dialog interface {
-	key(m *model, k tea.KeyPressMsg) tea.Cmd
-	draw(m *model, w, h int) []drawn
+// What takes all keys while it is open.
+type (
+	menu   = dialog.Menu[*model]
+	choice = dialog.Choice[*model]
+	prompt = dialog.Prompt[*model]
+	editor = dialog.Editor[*model]
+	page   = dialog.Page[*model]
+)
+
+// pick is an entry of a menu.
+func pick(key, text, note string, run func(*model) tea.Cmd) choice {
+	return choice{Key: key, Text: text, Note: note, Run: run}
+}
+
+// askLine opens a prompt.
+func askLine(m *model, title, text string, run func(*model, string) tea.Cmd) tea.Cmd {
+	m.dialog = &prompt{Title: title, Line: panel.NewInput(text), Run: run}
+	return nil
 }
 
 type (

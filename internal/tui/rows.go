@@ -89,9 +89,9 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head = "nothing recorded yet"
 		hint = "Start a client through mcpc tap or mcpc proxy, or send a request:\n\n  mcpc tap install CLIENT SERVER\n  mcpc proxy --to URL\n  mcpc -s demo list"
 	}
-	lines = append(lines, drawn{}, drawn{line: cells.Line{cells.Blank(2), cells.Text(paint.Strong, head)}}, drawn{})
+	lines = append(lines, drawn{}, drawn{Line: cells.Line{cells.Blank(2), cells.Text(paint.Strong, head)}}, drawn{})
 	for _, line := range cells.Wrap(paint.Faint, hint, min(w-4, 76)) {
-		lines = append(lines, drawn{line: append(cells.Line{cells.Blank(2)}, line...)})
+		lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(2)}, line...)})
 	}
 	return lines
 }

@@ -81,13 +81,13 @@ func reveal(m *model) tea.Cmd {
 	if h == nil {
 		return noHeld(m)
 	}
-	id, d := h.ID, &page{title: "held message, with its secrets"}
+	id, d := h.ID, &page{Title: "held message, with its secrets"}
 	m.dialog = d
 	w := max(m.w-3, 20)
 	return do(m, "", func(ctx context.Context, a view.Actor) error {
 		text, err := a.Reveal(ctx, id)
 		for _, l := range cells.Wrap(paint.Plain, text, w) {
-			d.lines = append(d.lines, drawn{line: append(cells.Line{cells.Blank(1)}, l...)})
+			d.Lines = append(d.Lines, drawn{Line: append(cells.Line{cells.Blank(1)}, l...)})
 		}
 		return err
 	})
@@ -99,7 +99,7 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	wait := &page{title: "reading…"}
+	wait := &page{Title: "reading…"}
 	m.dialog = wait
 	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		text, err := get(ctx, actor)
@@ -113,7 +113,7 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 			if m.opt.Edit != nil {
 				return editOutside(m.opt.Edit, text, run)
 			}
-			m.dialog = &editor{title: name, area: panel.NewArea(text), check: notJSON, run: run}
+			m.dialog = &editor{Title: name, Area: panel.NewArea(text), Check: notJSON, Run: run}
 			return nil
 		}
 	})
@@ -214,9 +214,9 @@ func send(m *model, deed func(context.Context, view.Actor) (view.Sent, error), c
 // confirm asks before a deed that may change something. Only Enter on the second entry does
 // it: a letter that was typed before the question came does nothing.
 func confirm(m *model, text string, yes func(*model) tea.Cmd) *menu {
-	return &menu{title: "send it?", head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), choices: []choice{
-		{"", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }},
-		{"", "send it", "select and press Enter", yes},
+	return &menu{Title: "send it?", Head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), Choices: []choice{
+		pick("", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }),
+		pick("", "send it", "select and press Enter", yes),
 	}}
 }
 
@@ -280,8 +280,8 @@ func callTool(m *model, button string) tea.Cmd {
 		return call(m, content)
 	case "As JSON":
 		a.form, a.tool, m.focus = nil, nil, paneMain
-		m.dialog = &editor{title: "arguments of " + t.Name, area: panel.NewArea(string(f.Values())), check: notJSON,
-			run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
+		m.dialog = &editor{Title: "arguments of " + t.Name, Area: panel.NewArea(string(f.Values())), Check: notJSON,
+			Run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
 		return nil
 	}
 	a.form, a.tool, m.focus = nil, nil, paneMain

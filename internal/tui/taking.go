@@ -14,23 +14,23 @@ import (
 
 // copyMenu copies to the clipboard of the terminal (OSC 52).
 func copyMenu(m *model) tea.Cmd {
-	d := &menu{title: "copy"}
+	d := &menu{Title: "copy"}
 	if f := cursorFact(m); f != nil {
 		pointer, value := f.Pointer, f.Value
 		if pointer != "" {
-			d.choices = append(d.choices, choice{"p", "path", pointer, func(m *model) tea.Cmd { return clip(m, pointer) }})
+			d.Choices = append(d.Choices, pick("p", "path", pointer, func(m *model) tea.Cmd { return clip(m, pointer) }))
 		}
 		if value != "" {
-			d.choices = append(d.choices, choice{"v", "value", "", func(m *model) tea.Cmd { return clip(m, value) }})
+			d.Choices = append(d.Choices, pick("v", "value", "", func(m *model) tea.Cmd { return clip(m, value) }))
 		}
 	}
 	if key, _ := target(m); key != "" {
-		d.choices = append(d.choices, choice{"k", "key of the exchange", key, func(m *model) tea.Cmd { return clip(m, key) }})
+		d.Choices = append(d.Choices, pick("k", "key of the exchange", key, func(m *model) tea.Cmd { return clip(m, key) }))
 		for _, form := range [][3]string{{"m", "mcpc", "as a command of mcpc"}, {"c", "curl", "as a command of curl"}, {"d", "markdown", "for an issue"}, {"j", "json", "the exchange"}, {"r", "request", "the message"}} {
-			d.choices = append(d.choices, choice{form[0], form[1], form[2], func(m *model) tea.Cmd { return copyAs(m, key, form[1]) }})
+			d.Choices = append(d.Choices, pick(form[0], form[1], form[2], func(m *model) tea.Cmd { return copyAs(m, key, form[1]) }))
 		}
 	}
-	if len(d.choices) == 0 {
+	if len(d.Choices) == 0 {
 		return noTarget(m)
 	}
 	m.dialog = d
@@ -69,9 +69,9 @@ func exportMenu(m *model) tea.Cmd {
 		return m.say("this view cannot export")
 	}
 	e := view.Export{Query: m.request(), Form: "bundle"}
-	d := &menu{title: "export " + sheet.Counted(m.list().total, "row", "rows") + ": looking for secrets…", loading: true}
+	d := &menu{Title: "export " + sheet.Counted(m.list().total, "row", "rows") + ": looking for secrets…", Loading: true}
 	if m.view >= viewTime {
-		d.title = "export: looking for secrets…"
+		d.Title = "export: looking for secrets…"
 	}
 	m.dialog = d
 	w := max(m.w-4, 20)
@@ -85,8 +85,8 @@ func exportMenu(m *model) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.loading, d.title, d.head = false, "export "+sheet.Counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
-			d.choices = exportChoices(m, e)
+			d.Loading, d.Title, d.Head = false, "export "+sheet.Counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
+			d.Choices = exportChoices(m, e)
 			return nil
 		}
 	})
@@ -106,15 +106,15 @@ func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
 
 func exportChoices(m *model, e view.Export) (all []choice) {
 	for _, f := range exportForms {
-		all = append(all, choice{f[0], f[1], f[2], func(m *model) tea.Cmd {
+		all = append(all, pick(f[0], f[1], f[2], func(m *model) tea.Cmd {
 			e.Form = f[1]
 			return export(m, e)
-		}})
+		}))
 	}
-	return append(all, choice{"*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
+	return append(all, pick("*", "bundle of the marked", "only exchanges with a mark", func(m *model) tea.Cmd {
 		e.Form, e.Marked = "bundle", true
 		return export(m, e)
-	}})
+	}))
 }
 
 func export(m *model, e view.Export) tea.Cmd {

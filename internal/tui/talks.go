@@ -119,12 +119,12 @@ func drawTalks(m *model, w, h int) (lines []drawn) {
 		}
 		return paint.Plain
 	}
-	lines = append(lines, drawn{line: cells.Of(paint.Faint, "servers & conversations")})
+	lines = append(lines, drawn{Line: cells.Of(paint.Faint, "servers & conversations")})
 	total := 0
 	for i := range t.all {
 		total += t.all[i].Rows
 	}
-	lines = append(lines, drawn{line: talkEntry("  all", total, role(t.chosen == ""), w), selected: mark(0)})
+	lines = append(lines, drawn{Line: talkEntry("  all", total, role(t.chosen == ""), w), Selected: mark(0)})
 	room := max(1, h-len(lines)-len(chips)-3)
 	from := max(0, min(t.sel-room/2, len(t.all)-room))
 	for i := from; i < min(from+room, len(t.all)); i++ {
@@ -133,25 +133,25 @@ func drawTalks(m *model, w, h int) (lines []drawn) {
 		if c.Live {
 			dot = "● "
 		}
-		lines = append(lines, drawn{line: talkEntry(dot+nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), c.Rows, role(c.ID == t.chosen), w), selected: mark(i + 1)})
+		lines = append(lines, drawn{Line: talkEntry(dot+nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), c.Rows, role(c.ID == t.chosen), w), Selected: mark(i + 1)})
 	}
 	if n := len(t.all) - room; n > 0 {
-		lines = append(lines, drawn{line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
+		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
 	}
 	if c := t.under(); c != nil && active {
 		text := "  " + m.clock().At(c.Began) + "  " + c.Revision
-		if lines = append(lines, drawn{line: cells.Of(paint.Faint, text)}); c.Failed > 0 {
-			lines = append(lines, drawn{line: cells.Of(paint.Bad, "  "+sheet.Counted(c.Failed, "failed", "failed"))})
+		if lines = append(lines, drawn{Line: cells.Of(paint.Faint, text)}); c.Failed > 0 {
+			lines = append(lines, drawn{Line: cells.Of(paint.Bad, "  "+sheet.Counted(c.Failed, "failed", "failed"))})
 		}
 	}
-	lines = append(lines, drawn{}, drawn{line: cells.Of(paint.Faint, "filters")})
+	lines = append(lines, drawn{}, drawn{Line: cells.Of(paint.Faint, "filters")})
 	words := strings.Fields(m.query.line.Text())
 	for i, chip := range chips {
 		box := "  "
 		if contains(words, chip) {
 			box = "✓ "
 		}
-		lines = append(lines, drawn{line: cells.Of(role(box != "  "), box+chip), selected: mark(len(t.all) + 1 + i)})
+		lines = append(lines, drawn{Line: cells.Of(role(box != "  "), box+chip), Selected: mark(len(t.all) + 1 + i)})
 	}
 	return lines
 }

@@ -106,7 +106,7 @@ func drawTime(m *model, w, h int) (lines []drawn) {
 	room := max(8, w-names-2)
 	left := cells.Of(paint.Faint, m.clock().At(s.from))
 	right := cells.Of(paint.Faint, m.clock().At(s.to)+" · "+sheet.Took(s.to.Sub(s.from).Seconds()))
-	lines = append(lines, drawn{line: append(cells.Line{cells.Blank(names + 2)}, cells.Between(left, right, room)...)})
+	lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(names + 2)}, cells.Between(left, right, room)...)})
 	h -= 3
 	l.sight(h, one)
 	for n := l.top; n < min(l.top+h, l.total); n++ {
@@ -121,14 +121,14 @@ func drawTime(m *model, w, h int) (lines []drawn) {
 			line[0] = cells.Fit(paint.Strong, "› "+lv.Title, names)
 			pick = max(0, min(l.bar, len(lv.Bars)-1))
 		}
-		lines = append(lines, drawn{line: append(line, sheet.BarsLine(lv.Bars, s.from, s.to, room, pick)...), item: n + 1})
+		lines = append(lines, drawn{Line: append(line, sheet.BarsLine(lv.Bars, s.from, s.to, room, pick)...), Item: n + 1})
 	}
 	for len(lines) < h+1 {
 		lines = append(lines, drawn{})
 	}
-	lines = append(lines, drawn{line: sheet.Legend()})
+	lines = append(lines, drawn{Line: sheet.Legend()})
 	if b := barAt(l); b != nil {
-		lines = append(lines, drawn{line: sheet.BarLine(m.clock(), b)})
+		lines = append(lines, drawn{Line: sheet.BarLine(m.clock(), b)})
 	}
 	return lines
 }
