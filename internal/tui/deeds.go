@@ -207,7 +207,7 @@ func helpMenu(m *model) tea.Cmd {
 	in := panel.NewInput("")
 	d := &menu{Title: "keys: type to search, Enter does it", Search: &in}
 	for _, a := range actions() {
-		d.Choices = append(d.Choices, pick(strings.Join(a.keys, " "), a.help, ":" + a.name, a.run))
+		d.Choices = append(d.Choices, pick(strings.Join(a.keys, " "), a.help, ":"+a.name, a.run))
 	}
 	d.Choices = append(d.Choices, pick("← →", "in the detail: the next tab", "", nil), pick("+ - 0", "in Time: zoom in, out, all", "", nil),
 		pick("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }))
@@ -253,7 +253,7 @@ func compareMenu(m *model) tea.Cmd {
 		if c.ID == from {
 			continue
 		}
-		d.Choices = append(d.Choices, pick(m.clock().At(c.Began), nameOf(c.Client, c.By) + " → " + nameOf(c.Server, c.Target), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+		d.Choices = append(d.Choices, pick(m.clock().At(c.Began), nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
 			return compare(m, from, c.ID)
 		}))
 	}
