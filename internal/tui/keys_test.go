@@ -79,7 +79,7 @@ func TestHeld(t *testing.T) {
 	a.held = []view.Held{heldMessage("h1"), heldMessage("h2")}
 	play(t, 80, 24, nil, a, func(p *player) {
 		p.shows("holding 2 messages", "10:00 left")
-		p.keys("g", "d", "e")
+		p.keys("g", "d", "e", "j", "j", "d")
 		p.did(a, "")
 		p.m.focus = paneMain
 		p.keys("tab", "j", "d")
@@ -262,7 +262,7 @@ func TestStuckReader(t *testing.T) {
 		stuck := r.stuck
 		r.stuck = nil
 		r.mu.Unlock()
-		p.keys("esc", "2", "/", "ctrl+u").types("search_issues")
+		p.keys("ctrl+u").types("search_issues")
 		p.shows("1 row")
 		close(stuck)
 		p.settle()
