@@ -55,7 +55,8 @@ requests again, call calls tools, intercept holds messages of taps and proxies.
 No recorded command is ever started.
 
 With -- COMMAND mcpc starts that server, records it as always, and the view can
-call its tools. --mcp serves the recordings to an agent instead, as an MCP
+call its tools. At the terminal --allow call also starts servers that are
+configured or remembered. --mcp serves the recordings to an agent instead, as an MCP
 server over stdio whose tools only read.`,
 		Example: `  mcpc inspect
   mcpc inspect --web
@@ -75,7 +76,7 @@ server over stdio whose tools only read.`,
 	flags.StringVarP(&o.filter, "filter", "f", "", "show what this `filter` selects, which can be changed in the view")
 	flags.BoolVar(&o.web, "web", false, "show it in a browser")
 	flags.BoolVar(&o.mcp, "mcp", false, "serve it to an agent over stdio, read only")
-	flags.StringSliceVar(&o.allow, "allow", nil, "--web: let the page `act`: resend, call, intercept")
+	flags.StringSliceVar(&o.allow, "allow", nil, "`what` the view may do: resend, call, intercept")
 	flags.IntVar(&o.port, "port", 0, "--web: listen on this port (default a free one)")
 	flags.BoolVar(&o.noOpen, "no-open", false, "--web: print the URL, and start no browser")
 	_ = cmd.RegisterFlagCompletionFunc("allow", complete.Fixed(Allowed...))
