@@ -102,8 +102,7 @@ func NotEdited(err error) wire.Outcome {
 	return usage.LocalIO("editing", err)
 }
 
-// Text opens a text in the user's editor and gives what came of it. Usable reports whether there is
-// one.
+// Text opens a text in the user's editor and returns it as it is saved there.
 func Text(ctx context.Context, f *cmdutil.Factory, text string) (string, error) {
 	name, err := draft([]byte(text))
 	if err != nil {

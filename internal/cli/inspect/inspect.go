@@ -44,8 +44,8 @@ func New(f *cmdutil.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE] [FILTER...] [-- COMMAND...]",
 		Short: "look at traffic as it crosses, at a terminal or in a browser",
-		Long: `Show the recorded exchanges and those that come: who asked whom, how long it
-took, what went wrong. FILE is a capture, a bundle or an HTTP archive (HAR);
+		Long: `Show the recorded exchanges and those that come: requests and answers, how long
+they took, what went wrong. FILE is a capture, a bundle or an HTTP archive (HAR);
 without one it is all that is recorded. mcpc help filters describes FILTER.
 
 At a terminal the view fills the screen; ? shows the keys. --web serves it as a
@@ -56,8 +56,8 @@ No recorded command is ever started.
 
 With -- COMMAND mcpc starts that server, records it as always, and the view can
 call its tools. At the terminal --allow call also starts servers that are
-configured or remembered. --mcp serves the recordings to an agent instead, as an MCP
-server over stdio whose tools only read.`,
+configured or remembered. --mcp serves the recordings to an agent instead, as an
+MCP server over stdio whose tools only read.`,
 		Example: `  mcpc inspect
   mcpc inspect --web
   mcpc inspect bug.mcpcz

@@ -1,5 +1,5 @@
 // Package act does what the views of mcpc inspect do: it sends requests, answers questions, and
-// gives recorded exchanges away.
+// exports recorded exchanges.
 package act
 
 import (
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
@@ -18,7 +17,6 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/live"
-	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
@@ -49,25 +47,31 @@ type Options struct {
 
 // An Actor is a view.Actor. Several goroutines may use it.
 type Actor struct {
+	*core
+	*asker
+	*sender
+	*holder
+	*exporter
+}
+
+// core is what all that an Actor does has in common.
+type core struct {
 	Options
 	ctx  context.Context
 	stop context.CancelFunc
 	// own is the connection to the server that the view has started; nil where there is none.
-	own *connect.Conn
-
-	mu        sync.Mutex
-	questions []*asking
-	asked     int
-	peers     *control.Group // nil before messages are held
-	consents
-	// reading guards the recording of the server that the view has started.
-	reading sync.Mutex
+	own  *connect.Conn
+	user *user
 }
 
 // New makes an Actor. A caller closes it.
 func New(o Options) *Actor {
-	a := &Actor{Options: o, consents: consents{open: map[string]consent{}, given: map[string]consent{}}}
-	a.ctx, a.stop = context.WithCancel(context.Background())
+	c := &core{Options: o}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	h := &holder{core: c}
+	a := &Actor{core: c, holder: h, asker: &asker{core: c, held: h}, exporter: &exporter{c},
+		sender: &sender{core: c, consents: consents{open: map[string]consent{}, given: map[string]consent{}}}}
+	c.user = &user{a: a.asker}
 	return a
 }
 
@@ -103,14 +107,14 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 }
 
 // Powers are what the user allowed.
-func (a *Actor) Powers() view.Powers {
+func (a *core) Powers() view.Powers {
 	p := a.Options.Powers
 	p.Call = p.Call || a.own != nil
 	return p
 }
 
 // Mark marks a row for an export, with a note.
-func (a *Actor) Mark(key string, mark bool, note string) error {
+func (a *core) Mark(key string, mark bool, note string) error {
 	k, err := KeyOf(key)
 	if err != nil {
 		return err
@@ -120,7 +124,7 @@ func (a *Actor) Mark(key string, mark bool, note string) error {
 
 // apart is an invocation of its own, with its own recording. What the user gave for one server is
 // not for others.
-func (a *Actor) apart() *cmdutil.Factory {
+func (a *core) apart() *cmdutil.Factory {
 	g := a.Factory.Separate()
 	g.Known = a.Factory.Known
 	g.Getenv = func(name string) string {
@@ -136,12 +140,12 @@ func (a *Actor) apart() *cmdutil.Factory {
 }
 
 // settle keeps an invocation from the terminal, which is the view's, and has the view ask.
-func (a *Actor) settle(g *cmdutil.Factory) {
+func (a *core) settle(g *cmdutil.Factory) {
 	g.JSON, g.Wire, g.Jq, g.Output, g.Explain, g.Verbose = false, false, "", "", false, 0
 	g.OutStyle, g.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
 	g.Typist = &prompt.Typist{In: strings.NewReader("")}
 	g.Progress = term.NewProgress(io.Discard, g.ErrStyle, g.Now)
-	g.UI = &user{a: a}
+	g.UI = a.user
 	if g.Answers.Sampling == "" && g.Answers.OnSampling == "" {
 		g.Answers.Sampling = "-"
 	}
@@ -164,7 +168,7 @@ func KeyOf(text string) (k live.Key, err error) {
 }
 
 // row opens the capture of a row anew, as it is now. A caller closes it.
-func (a *Actor) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
+func (a *core) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
 	key, err := KeyOf(text)
 	if err != nil {
 		return nil, nil, err
@@ -184,7 +188,7 @@ func (a *Actor) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture
 }
 
 // within is a context that also ends with the view.
-func (a *Actor) within(ctx context.Context) (context.Context, func()) {
+func (a *core) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(a.ctx, cancel)
 	return ctx, func() { stop(); cancel() }

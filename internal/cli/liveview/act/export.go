@@ -23,8 +23,11 @@ import (
 	"mcpc/internal/wire"
 )
 
+// An exporter writes exchanges in the forms of mcpc export.
+type exporter struct{ *core }
+
 // Copy returns an exchange as text.
-func (a *Actor) Copy(_ context.Context, key, form string) (string, error) {
+func (a *exporter) Copy(_ context.Context, key, form string) (string, error) {
 	g := a.apart()
 	c, row, err := a.row(g, key)
 	if err != nil {
@@ -63,7 +66,7 @@ var forms = []form{
 }
 
 // Preview says what an export would have.
-func (a *Actor) Preview(ctx context.Context, e view.Export) (view.Exported, error) {
+func (a *exporter) Preview(ctx context.Context, e view.Export) (view.Exported, error) {
 	return a.export(ctx, e, func(out *view.Exported, f form, write func(io.Writer) error) error {
 		var n counter
 		err := write(&n)
@@ -73,7 +76,7 @@ func (a *Actor) Preview(ctx context.Context, e view.Export) (view.Exported, erro
 }
 
 // Export writes a file into the current directory, or gives its bytes.
-func (a *Actor) Export(ctx context.Context, e view.Export) (view.Exported, error) {
+func (a *exporter) Export(ctx context.Context, e view.Export) (view.Exported, error) {
 	if !a.Options.Powers.Export {
 		return view.Exported{}, errors.New("exports are not allowed here")
 	}
@@ -108,7 +111,7 @@ func (c *counter) Write(text []byte) (int, error) {
 }
 
 // fileName is a name for a file by the time.
-func (a *Actor) fileName(f form, try int) string {
+func (a *exporter) fileName(f form, try int) string {
 	name := "mcpc-" + a.Factory.Now().Format("20060102-150405")
 	if try > 1 {
 		name += fmt.Sprint("-", try)
@@ -117,7 +120,7 @@ func (a *Actor) fileName(f form, try int) string {
 }
 
 // newFile makes a file that was not there.
-func (a *Actor) newFile(f form) (*os.File, error) {
+func (a *exporter) newFile(f form) (*os.File, error) {
 	for try := 1; ; try++ {
 		file, err := os.OpenFile(a.fileName(f, try), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, fs.ErrExist) || try == 1000 {
@@ -127,7 +130,7 @@ func (a *Actor) newFile(f form) (*os.File, error) {
 }
 
 // export copies the exchanges that are meant, and has them written.
-func (a *Actor) export(ctx context.Context, e view.Export, use func(out *view.Exported, f form, write func(io.Writer) error) error) (out view.Exported, err error) {
+func (a *exporter) export(ctx context.Context, e view.Export, use func(out *view.Exported, f form, write func(io.Writer) error) error) (out view.Exported, err error) {
 	i := slices.IndexFunc(forms, func(f form) bool { return f.name == e.Form })
 	if i < 0 {
 		return out, errors.New("no such form: " + e.Form)
@@ -181,7 +184,7 @@ func exportBundle(ctx context.Context, g *cmdutil.Factory, c *capture.Capture, n
 }
 
 // meant are the keys of the rows of an export, and the notes of those that are marked.
-func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
+func (a *exporter) meant(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
 	q := e.Query
 	for q.From, q.Count = 0, 1000; ; {
 		page, err := a.Reader.Rows(ctx, q)
@@ -205,7 +208,7 @@ func (a *Actor) meant(ctx context.Context, e view.Export) (keys []live.Key, note
 }
 
 // copied is a capture of its own with the exchanges of these keys. A caller closes it.
-func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key) (*capture.Capture, error) {
+func (a *exporter) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key) (*capture.Capture, error) {
 	file, err := bundle.Temporary()
 	if err != nil {
 		return nil, err
@@ -230,7 +233,7 @@ func (a *Actor) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key)
 }
 
 // copyRun copies exchanges of one run.
-func (a *Actor) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key) error {
+func (a *exporter) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key) error {
 	c, err := a.Open(keys[0])
 	if err != nil {
 		return err

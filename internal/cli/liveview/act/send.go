@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
@@ -36,8 +37,17 @@ const (
 // asked can be agreed to.
 type consents struct{ open, given map[string]consent }
 
+// A sender sends requests.
+type sender struct {
+	*core
+	mu sync.Mutex
+	consents
+	// reading guards the recording of the server that the view has started.
+	reading sync.Mutex
+}
+
 // agreed is what the user agreed to; confirmed says yes to what was asked last.
-func (a *Actor) agreed(about string, confirmed bool) consent {
+func (a *sender) agreed(about string, confirmed bool) consent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if confirmed {
@@ -48,7 +58,7 @@ func (a *Actor) agreed(about string, confirmed bool) consent {
 }
 
 // confirm asks for a consent.
-func (a *Actor) confirm(about string, c consent, text string) view.Sent {
+func (a *sender) confirm(about string, c consent, text string) view.Sent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open[about] = c
@@ -66,7 +76,7 @@ type request struct {
 }
 
 // Resend sends a recorded request again.
-func (a *Actor) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
+func (a *sender) Resend(ctx context.Context, key string, message json.RawMessage, confirmed bool) (view.Sent, error) {
 	if !a.Options.Powers.Resend {
 		return view.Sent{}, notAllowed("resend")
 	}
@@ -124,7 +134,7 @@ func edited(message json.RawMessage) (method string, params json.RawMessage, err
 }
 
 // Call calls a tool.
-func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
+func (a *sender) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	g := a.apart()
 	r := request{method: "tools/call", about: call.Tool + "\n" + string(call.Arguments)}
 	if a.own == nil || call.Target != a.own.Where {
@@ -152,7 +162,7 @@ func (a *Actor) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 
 // serverOf is the server of a recorded request, as -s has it. A recording of someone else leads
 // nowhere by itself, and a recorded command is not started.
-func (a *Actor) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
+func (a *sender) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
 	if a.own != nil && found.Row.Target == a.own.Where {
 		return "", nil
 	}
@@ -170,7 +180,7 @@ func notReachable(server, other string) error {
 
 // reachable reports whether requests may go to a server: one with an address, or one that mcpc
 // knows and that needs no command.
-func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
+func (a *sender) reachable(g *cmdutil.Factory, name string) bool {
 	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
 		return true
 	}
@@ -191,7 +201,7 @@ func (a *Actor) reachable(g *cmdutil.Factory, name string) bool {
 }
 
 // send sends a request, once the user has agreed to all that it needs.
-func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
+func (a *sender) send(ctx context.Context, g *cmdutil.Factory, r request, confirmed bool) (view.Sent, error) {
 	ctx, done := a.within(ctx)
 	defer done()
 	if r.server != "" && r.server != connect.DemoEndpoint && a.agreed(r.server, confirmed)&toServer == 0 {
@@ -220,7 +230,7 @@ func (a *Actor) send(ctx context.Context, g *cmdutil.Factory, r request, confirm
 }
 
 // sent says how a request ended.
-func (a *Actor) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
+func (a *sender) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
 	if lacks != 0 {
 		question, _ := strings.CutSuffix(cmdutil.WithoutSecrets(g, out).Text, ", and the call was not confirmed")
 		for _, f := range out.Findings {
