@@ -45,8 +45,9 @@ func New(f *cmdutil.Factory) *cobra.Command {
 		Use:   "inspect [FILE] [FILTER...] [-- COMMAND...]",
 		Short: "look at traffic as it crosses, at a terminal or in a browser",
 		Long: `Show the recorded exchanges and those that come: requests and answers, how long
-they took, what went wrong. FILE is a capture, a bundle or an HTTP archive (HAR);
-without one it is all that is recorded. mcpc help filters describes FILTER.
+they took, what went wrong. FILE is a capture, a bundle or an HTTP archive
+(HAR); without one it is all that is recorded. mcpc help filters describes
+FILTER.
 
 At a terminal the view fills the screen; ? shows the keys. --web serves it as a
 page to this machine only, prints a URL that works once, and opens it in a
