@@ -15,24 +15,20 @@ import (
 
 // Lines prints each exchange of a filter in a line when it has ended, until ctx ends.
 func Lines(ctx context.Context, f *cmdutil.Factory, v view.Reader, filter string) error {
+	const looked = 1000 // of the newest
 	printed := map[string]bool{}
-	for first, seq := 0, uint64(0); ctx.Err() == nil; seq = v.Wait(ctx, seq) {
-		page, err := v.Rows(ctx, view.Query{Filter: filter, From: first, Count: 1000})
+	for seq := uint64(0); ctx.Err() == nil; seq = v.Wait(ctx, seq) {
+		page, err := v.Rows(ctx, view.Query{Filter: filter, From: -looked, Count: looked})
 		if err != nil {
 			return err
 		}
+		before := printed
+		printed = map[string]bool{}
 		for _, row := range page.Rows {
-			if row.State == "done" && !printed[row.Key] {
-				printed[row.Key] = true
+			if row.State == "done" && !before[row.Key] {
 				fmt.Fprintln(f.Stdout(), RowLine(row))
 			}
-		}
-		for _, row := range page.Rows { // those before the first that is open are not looked at again
-			if !printed[row.Key] {
-				break
-			}
-			delete(printed, row.Key)
-			first++
+			printed[row.Key] = row.State == "done"
 		}
 		if err := cmdutil.StdoutClosed(f); err != nil {
 			return err

@@ -139,7 +139,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
 		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Set, Desk: faults.Desk}
 	introduceProxy(f, p, targets)
-	err = o.watched(ctx, f, p.Address, func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
+	err = o.watched(ctx, f, p.Address, strings.Join(targets, " "), func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
 	watcher.Close()
 	if failed := faults.End(); failed != nil {
 		return failed

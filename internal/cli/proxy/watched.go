@@ -15,7 +15,7 @@ func drawable(f *cmdutil.Factory) bool { return f.OutStyle.Terminal && f.IsTyped
 
 // watched serves, and shows meanwhile what is recorded from now on. When the user leaves a view at
 // the terminal, the proxy ends too; a page may come and go.
-func (o *proxyOptions) watched(ctx context.Context, f *cmdutil.Factory, address string, serve func(context.Context) error) error {
+func (o *proxyOptions) watched(ctx context.Context, f *cmdutil.Factory, address, target string, serve func(context.Context) error) error {
 	if !o.web && !o.tui {
 		return serve(ctx)
 	}
@@ -25,7 +25,7 @@ func (o *proxyOptions) watched(ctx context.Context, f *cmdutil.Factory, address 
 		return cmdutil.Exit(out)
 	}
 	defer v.Close(context.WithoutCancel(ctx))
-	filter := "since:" + f.Now().Local().Format("2006-01-02T15:04:05")
+	filter := "since:" + f.Now().Local().Format("2006-01-02T15:04:05") + ` target:"` + target + `"`
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
