@@ -23,7 +23,7 @@ import (
 // where it is to be explained.
 func TestEveryRuleIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go"}
+	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go", capture.RuleTorn: "internal/capture/capture.go"}
 	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
 		for _, rule := range rulesIn(file) {
 			rules[rule] = name

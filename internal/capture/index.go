@@ -263,6 +263,22 @@ func (r *Row) apply(p placed) {
 	if p.message != nil && p.Item <= 0 && p.Role < wire.Heads {
 		r.Findings = append(r.Findings, p.message.Problems...)
 	}
+	r.fold(p)
+	// The head of a 202 is not the first of the answer, which comes elsewhere.
+	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.frame.HTTP == nil || p.frame.HTTP.Status != http.StatusAccepted) && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
+		r.First = max(p.frame.Time.Sub(r.Time)-r.Held, 1)
+	}
+	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
+	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
+		r.count(p.frame.Dir, p.peeked.size)
+	}
+	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
+		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time)-r.Held)
+	}
+}
+
+// fold does with a frame what its role asks for.
+func (r *Row) fold(p placed) {
 	switch p.Role {
 	case wire.Asks:
 		r.asked(p)
@@ -302,17 +318,6 @@ func (r *Row) apply(p placed) {
 		case p.frame.Held != nil:
 			r.heldBack(p.frame.Held)
 		}
-	}
-	// The head of a 202 is not the first of the answer, which comes elsewhere.
-	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.frame.HTTP == nil || p.frame.HTTP.Status != http.StatusAccepted) && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
-		r.First = max(p.frame.Time.Sub(r.Time)-r.Held, 1)
-	}
-	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
-	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
-		r.count(p.frame.Dir, p.peeked.size)
-	}
-	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
-		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time)-r.Held)
 	}
 }
 
