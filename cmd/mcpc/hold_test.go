@@ -181,7 +181,7 @@ func TestHeldByAView(t *testing.T) {
 		t.Errorf("held from %q to %q", h.Client, h.Server)
 	}
 	must(g.Edit(t.Context(), h.ID, []byte(call(1, "other"))))
-	c.drainTo(g, `"other"`)
+	c.drainTo(g, `: other`)
 	c.say(call(2, "x"))
 	must(g.Answer(t.Context(), held().ID, json.RawMessage(`{"content":[]}`)))
 	c.hear(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)

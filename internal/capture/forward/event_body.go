@@ -32,7 +32,6 @@ func (b *eventBody) Read(to []byte) (int, error) {
 		b.pass(to[:n])
 		return n, err
 	}
-	// What was asked for came after there was something to judge.
 	passes := 0
 	if b.inside {
 		passes = n

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/capture/hold"
 	"mcpc/internal/redact"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -39,7 +40,7 @@ type exchange struct {
 	// unread is set where a body has an encoding that is not known.
 	unread bool
 	// introduction is of the conversation of the session.
-	introduction Introduction
+	introduction hold.Introduction
 	session      string
 }
 

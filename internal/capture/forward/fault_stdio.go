@@ -40,7 +40,6 @@ type Pipe struct {
 	// in and out are the ways to the server and to the client. A response that comes slowly
 	// holds up those behind it.
 	in, out lines.Outlet
-	open    sync.Once
 
 	// late are the lines for the client that come later, until ctx is done.
 	late sync.WaitGroup
@@ -52,11 +51,14 @@ type Pipe struct {
 // reorderTime is how long a line waits for others.
 const reorderTime = 2 * time.Second
 
-func (p *Pipe) connect() { p.in.To, p.out.To = p.ToServer, p.ToClient }
+func (p *Pipe) connect() {
+	p.in.Connect(p.ToServer)
+	p.out.Connect(p.ToClient)
+}
 
 // Sent passes on what a client writes, up to its end.
 func (p *Pipe) Sent(from io.Reader) error {
-	p.open.Do(p.connect)
+	p.connect()
 	s := &lines.Splitter{Judging: p.judging, Most: mostMessage, To: &p.in, Take: p.sent}
 	_, err := io.Copy(s, from)
 	return errors.Join(err, s.End())
@@ -73,7 +75,7 @@ func (p *Pipe) Received(from io.Reader) error {
 // FromServer takes what a server writes, and passes it on. Close waits for what comes later, unless
 // the client is gone.
 func (p *Pipe) FromServer() io.WriteCloser {
-	p.open.Do(p.connect)
+	p.connect()
 	ctx, over := context.WithCancel(p.Context)
 	p.ctx = ctx
 	return &received{p: p, over: over, Splitter: lines.Splitter{Judging: p.judging, Most: mostMessage, To: &p.out, Take: p.received}}
@@ -87,10 +89,8 @@ type received struct {
 }
 
 func (r *received) Write(b []byte) (n int, err error) {
-	if n, err = r.Splitter.Write(b); err != nil {
-		r.err = err
-	}
-	return n, err
+	n, r.err = r.Splitter.Write(b)
+	return n, r.err
 }
 
 func (r *received) Close() error {

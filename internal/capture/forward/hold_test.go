@@ -176,7 +176,7 @@ func TestStormOnAPipe(t *testing.T) {
 	}
 }
 
-// asking is a server that answers with a stream on which it asks first, and goes on when the
+// asking is a server that answers with a stream that begins with a question, and goes on when the
 // answer has come.
 func asking(answers chan string, bodies chan<- string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

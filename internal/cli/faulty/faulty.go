@@ -191,7 +191,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 		s.where, s.by = where, by
 	}
 	recorder := f.Record.Recorder
-	var introduction forward.Introduction
+	var introduction hold.Introduction
 	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
 	watching := forward.Options{Now: f.Now, Tap: func(frame wire.Frame) {
 		f.Record.Crossed.Store(true)

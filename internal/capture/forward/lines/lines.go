@@ -13,7 +13,7 @@ import (
 // elsewhere between two of them.
 type Outlet struct {
 	sync.Mutex
-	To io.Writer
+	to io.Writer
 	// inside is set where a part of a line has passed, and due are the lines that come
 	// behind it.
 	inside bool
@@ -21,6 +21,13 @@ type Outlet struct {
 	// Behind are lines that wait for others. With silent set nothing passes any more.
 	Behind Behind
 	silent bool
+}
+
+// Connect says where to write to. It may be called again.
+func (o *Outlet) Connect(to io.Writer) {
+	o.Lock()
+	defer o.Unlock()
+	o.to = to
 }
 
 // pass writes bytes, which need not end with a line.
@@ -77,7 +84,7 @@ func (o *Outlet) Write(b []byte) error {
 	if o.silent || len(b) == 0 {
 		return nil
 	}
-	_, err := o.To.Write(b)
+	_, err := o.to.Write(b)
 	return err
 }
 

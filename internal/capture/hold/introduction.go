@@ -1,10 +1,9 @@
-package forward
+package hold
 
 import (
 	"bytes"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/hold"
 	"mcpc/internal/wire"
 )
 
@@ -16,18 +15,16 @@ type Introduction struct{ asked *capture.Row }
 const longestIntroduction = 64 << 10
 
 // Learn looks at a frame. Target and session name the conversation.
-func (i *Introduction) Learn(d *hold.Desk, target func() string, session string, f wire.Frame) {
+func (i *Introduction) Learn(d *Desk, target func() string, session string, f wire.Frame) {
 	if d == nil || f.Kind != wire.Body && f.Kind != wire.Event || len(f.Raw) > longestIntroduction {
 		return
 	}
 	switch {
 	case f.Dir == wire.Sent && bytes.Contains(f.Raw, []byte("lientInfo")):
-		if m := parsed(f.Raw); m != nil && m.Method != "" {
+		if m := wire.ParseMessage(f.Raw); m.Method != "" {
 			i.asked = d.Live.Row(target(), session, wire.Sent, nil, m)
 		}
 	case f.Dir == wire.Received && i.asked != nil && bytes.Contains(f.Raw, []byte("erverInfo")):
-		if m := parsed(f.Raw); m != nil {
-			d.Live.Answered(i.asked, session, m)
-		}
+		d.Live.Answered(i.asked, session, wire.ParseMessage(f.Raw))
 	}
 }
