@@ -134,9 +134,9 @@ func (c *codec) row(r *Row, of *Capture) {
 	if !c.writing {
 		r.capture, r.Run = of, of.Heads[r.head].Run
 	}
-	received, noted, cancelled, found := r.Dir == wire.Received, r.Notes != Notes{}, r.Cancel != nil, len(r.Findings) > 0
+	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
 	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
-		&r.httpOnly, &r.unanswered, &r.told, &r.strayed, &r.resumable)
+		&r.httpOnly, &r.unanswered, &r.told, &r.strayed, &r.resumable, &held, &r.Edited)
 	if received {
 		r.Dir = wire.Received
 	}
@@ -163,6 +163,10 @@ func (c *codec) row(r *Row, of *Capture) {
 	}
 	if cancelled {
 		c.cancel(r)
+	}
+	if held {
+		num(c, &r.Held)
+		num(c, &r.Waiting)
 	}
 	if found {
 		c.findings(&r.Findings)

@@ -108,9 +108,26 @@ func samples(t *testing.T) map[string][]byte {
 			all[fmt.Sprint(path, " without some lines ", n)] = some
 		}
 	}
+	all["held"] = heldAndEdited()
 	all["no exchange"] = AppendHead(nil, Head{By: ByTap})
 	all["another zone"] = bytes.ReplaceAll(all[goldenCapture], []byte(`Z","dir"`), []byte(`+05:30","dir"`))
 	return all
+}
+
+// heldAndEdited is a run in which a user held a request, and edited it.
+func heldAndEdited() []byte {
+	at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
+	lines := AppendHead(nil, Head{By: ByTap, Started: at})
+	for i, f := range []wire.Frame{
+		{Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+		{Kind: wire.Held, Held: &wire.HeldFacts{How: "waiting", Kind: "request", ID: "1", Method: "ping"}},
+		{Kind: wire.Held, Held: &wire.HeldFacts{How: "edited", Kind: "request", ID: "1", Method: "ping", Milliseconds: 40}},
+		{Kind: wire.Body, Dir: wire.Received, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)},
+	} {
+		f.Seq, f.Time, f.Conn = uint64(i+1), at.Add(time.Duration(i)*25*time.Millisecond), 1
+		lines = AppendFrame(lines, f)
+	}
+	return lines
 }
 
 func put(t *testing.T, path string, lines []byte) {
@@ -152,6 +169,9 @@ func TestIndexHasTheSameRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := allOf(t, plain)
+		if held := name == "held"; held != (plain.Row(1) != nil && plain.Row(1).Held > 0 && plain.Row(1).Edited) {
+			t.Errorf("%s: held: %v", name, !held)
+		}
 		plain.Close()
 		for i, dir := range []string{"", filepath.Join(t.TempDir(), "indexes")} {
 			first, second := opened(t, path, dir, false), opened(t, path, dir, true)
@@ -172,7 +192,7 @@ func TestIndexHasTheSameRows(t *testing.T) {
 
 // All members of a Row are in an index, or are of no use when its run is over.
 func TestIndexKnowsAllOfARow(t *testing.T) {
-	has := "Run Index Own Time Target Dir Apart Guesses Within Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable foreign"
+	has := "Run Index Own Time Target Dir Apart Guesses Within Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable foreign Held Waiting Edited"
 	for field := range reflect.TypeFor[Row]().Fields() {
 		if !strings.Contains(" "+has+" ", " "+field.Name+" ") {
 			t.Errorf("%s has no place in the index", field.Name)
