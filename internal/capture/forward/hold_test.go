@@ -161,6 +161,24 @@ func TestAnswersBetweenLines(t *testing.T) {
 	}
 }
 
+// TestSidesDoNotWait begins to pass on what the server writes while it reads nothing.
+func TestSidesDoNotWait(t *testing.T) {
+	w := NewWatcher(Options{Now: time.Now, Tap: func(wire.Frame) {}})
+	defer w.Close()
+	reads, server := io.Pipe()
+	p := &Pipe{Desk: &hold.Desk{}, Watcher: w, Context: t.Context(), ToServer: server, ToClient: io.Discard}
+	var sent sync.WaitGroup
+	sent.Go(func() { _ = p.Sent(strings.NewReader(call1)) })
+	if _, err := reads.Read(make([]byte, 1)); err != nil { // the rest is not read
+		t.Fatal(err)
+	}
+	if err := p.Received(strings.NewReader(result1)); err != nil {
+		t.Fatal(err)
+	}
+	reads.Close()
+	sent.Wait()
+}
+
 func TestStormOnAPipe(t *testing.T) {
 	w := NewWatcher(Options{Now: time.Now, Tap: func(wire.Frame) {}})
 	defer w.Close()

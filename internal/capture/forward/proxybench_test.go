@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/hold"
 )
 
 // What a proxy costs: requests are sent directly and through it in turn, so that
@@ -41,7 +42,7 @@ func BenchmarkProxy(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &Proxy{Routes: []Route{{"", must(http.NewRequest("GET", server.URL, nil)).URL}}, Address: l.Addr().String(), Watcher: watcher}
+	p := &Proxy{Routes: []Route{{"", must(http.NewRequest("GET", server.URL, nil)).URL}}, Address: l.Addr().String(), Watcher: watcher, Desk: &hold.Desk{Now: time.Now, Live: &capture.Live{}}}
 	proxy := &http.Server{Handler: p.Handler(patience)}
 	go func() { _ = proxy.Serve(l) }()
 	defer proxy.Close()

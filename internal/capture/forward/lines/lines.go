@@ -13,7 +13,8 @@ import (
 // elsewhere between two of them.
 type Outlet struct {
 	sync.Mutex
-	to io.Writer
+	open sync.Once
+	to   io.Writer
 	// inside is set where a part of a line has passed, and due are the lines that come
 	// behind it.
 	inside bool
@@ -23,12 +24,9 @@ type Outlet struct {
 	silent bool
 }
 
-// Connect says where to write to. It may be called again.
-func (o *Outlet) Connect(to io.Writer) {
-	o.Lock()
-	defer o.Unlock()
-	o.to = to
-}
+// Connect says where to write to. Each that uses the Outlet calls it first; it never waits for one
+// that writes.
+func (o *Outlet) Connect(to io.Writer) { o.open.Do(func() { o.to = to }) }
 
 // pass writes bytes, which need not end with a line.
 func (o *Outlet) pass(b []byte) error {
