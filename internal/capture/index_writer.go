@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"mcpc/internal/capture/blocks"
+	"mcpc/internal/sliceutil"
 )
 
 // An indexWriter writes an index while the rows are listed.
@@ -162,7 +162,7 @@ func boundIndexes(dir string) {
 			all = append(all, info)
 		}
 	}
-	slices.SortFunc(all, func(a, b fs.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
+	sliceutil.Sort(all, func(a, b fs.FileInfo) int { return cmp.Compare(b.ModTime().UnixNano(), a.ModTime().UnixNano()) })
 	var size int64
 	for i, info := range all {
 		if size += info.Size(); i > 0 && (i >= mostIndexes || size > mostIndexesSize) {

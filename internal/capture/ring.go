@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcpc/internal/sliceutil"
 )
 
 // A Ring is a folder with one capture per run, NNNNNN.jsonl by the number of the
@@ -134,7 +136,7 @@ func (r *Ring) Runs() ([]Run, error) {
 			runs = append(runs, Run{Number: n, Path: filepath.Join(r.dir, e.Name()), Bytes: info.Size(), Modified: info.ModTime()})
 		}
 	}
-	slices.SortFunc(runs, func(a, b Run) int { return a.Number - b.Number })
+	sliceutil.Sort(runs, func(a, b Run) int { return a.Number - b.Number })
 	return runs, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
+	"mcpc/internal/sliceutil"
 )
 
 // A Level says what a change does to those who use the server.
@@ -156,7 +157,7 @@ func CallChange(rule, name, pointer, place, note string, was, is json.RawMessage
 // Sorted brings changes into the order of a report: the gravest first, then by subject and
 // place. Of two that are the same one is kept. The argument is changed.
 func Sorted(changes []Change) []Change {
-	slices.SortStableFunc(changes, func(x, y Change) int {
+	sliceutil.Sort(changes, func(x, y Change) int {
 		return cmp.Or(cmp.Compare(y.Level, x.Level),
 			cmp.Compare(slices.Index(kinds, x.Subject.Kind), slices.Index(kinds, y.Subject.Kind)),
 			cmp.Compare(x.Subject.Name, y.Subject.Name), cmp.Compare(x.Pointer, y.Pointer), cmp.Compare(x.Rule, y.Rule),

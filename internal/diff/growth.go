@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
-	"slices"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/sliceutil"
 )
 
 // bytesPerToken is what a token is taken for, as in "list --bill": near for English prose.
@@ -81,7 +81,7 @@ func Grown(a, b Snapshot) (tools []Growth, sum Growth) {
 			tools = append(tools, g)
 		}
 	}
-	slices.SortStableFunc(tools, func(x, y Growth) int {
+	sliceutil.Sort(tools, func(x, y Growth) int {
 		return cmp.Or((y.Is.Tokens-y.Was.Tokens)-(x.Is.Tokens-x.Was.Tokens), cmp.Compare(x.Tool, y.Tool))
 	})
 	return tools, sum

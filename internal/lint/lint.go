@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/rules"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -310,7 +311,7 @@ func Frames(exchanges []*wire.Exchange) (frames []wire.Frame) {
 		add(e.Carriers...)
 		add(e.Beside...)
 	}
-	slices.SortStableFunc(frames, func(a, b wire.Frame) int {
+	sliceutil.Sort(frames, func(a, b wire.Frame) int {
 		if a.Conn != b.Conn {
 			return a.Conn - b.Conn
 		}

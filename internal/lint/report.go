@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/sliceutil"
 )
 
 // A Verdict is what became of a rule.
@@ -54,7 +55,7 @@ func (l *Linter) Report() (r Report) {
 
 // Sort puts the gravest findings first, then those of the first rules in the table.
 func (l *Linter) Sort(findings []Finding) {
-	slices.SortStableFunc(findings, func(a, b Finding) int {
+	sliceutil.Sort(findings, func(a, b Finding) int {
 		x, y := a.Evidence[0], b.Evidence[0]
 		return cmp.Or(weight(b.Severity)-weight(a.Severity), l.index[a.Rule]-l.index[b.Rule],
 			cmp.Compare(x.Conn, y.Conn), cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Pointer, y.Pointer), cmp.Compare(a.Fingerprint, b.Fingerprint))

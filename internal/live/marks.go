@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/sliceutil"
 )
 
 // Marks are kept in a file of the user, never in the recording.
@@ -149,6 +150,6 @@ func (s *Store) Marked() (keys []Key) {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(x, y Key) int { return byTime(s.kept.by[x], s.kept.by[y]) })
+	sliceutil.Sort(keys, func(x, y Key) int { return byTime(s.kept.by[x], s.kept.by[y]) })
 	return keys
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -114,7 +115,7 @@ func NewTail(o Options) (*Tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(runs, func(x, y capture.Run) int {
+	sliceutil.Sort(runs, func(x, y capture.Run) int {
 		return cmp.Or(x.Modified.Compare(y.Modified), x.Number-y.Number)
 	})
 	t.older = runs

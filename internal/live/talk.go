@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -112,7 +113,7 @@ func (s *Store) Conversations() []Conversation {
 		all = append(all, t.doc)
 		watched[id] = t.other && t.doc.By != capture.ByCommand
 	}
-	slices.SortFunc(all, func(x, y Conversation) int {
+	sliceutil.Sort(all, func(x, y Conversation) int {
 		return cmp.Or(x.Began.Compare(y.Began), x.Talk.Run-y.Talk.Run, x.Talk.Conn-y.Talk.Conn)
 	})
 	first := len(all) - 1

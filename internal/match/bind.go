@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/sliceutil"
 )
 
 // The limits of what a Binder knows at a time, beyond which it forgets the oldest, and the
@@ -225,7 +226,7 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json
 	if len(r.edits) == 0 {
 		return raw, 0
 	}
-	slices.SortFunc(r.edits, func(a, b replacement) int { return a.at.At - b.at.At })
+	sliceutil.Sort(r.edits, func(a, b replacement) int { return a.at.At - b.at.At })
 	var out json.RawMessage
 	done := 0
 	for _, e := range r.edits {

@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/yaml"
 )
@@ -63,7 +64,7 @@ func ParseRules(text []byte) (*Rules, error) {
 		r.bad("", "the file has more than %d matchers", mostRules)
 	}
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, func(a, b yaml.Error) int {
+		sliceutil.Sort(r.problems, func(a, b yaml.Error) int {
 			if a.Line != b.Line {
 				return a.Line - b.Line
 			}

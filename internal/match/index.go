@@ -283,7 +283,7 @@ func (s *search) nearest() {
 
 // byDistance sorts, the nearest first, and of those as near the first ones.
 func byDistance(all []Near) []Near {
-	slices.SortStableFunc(all, func(a, b Near) int {
+	sliceutil.Sort(all, func(a, b Near) int {
 		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Candidate, b.Candidate))
 	})
 	return all

@@ -145,7 +145,7 @@ func (p *proposer) members(all []*jsonvalue.Node, on branches, depth int) (propo
 			names = append(names, kid.Name)
 		}
 	}
-	slices.SortFunc(names, jsonvalue.CompareNames)
+	sliceutil.Sort(names, jsonvalue.CompareNames)
 	for _, name := range slices.Compact(names) {
 		kids := sliceutil.Map(all, func(n *jsonvalue.Node) *jsonvalue.Node { return n.Member(name) })
 		proposals = append(proposals, under(jsonvalue.Step{Name: name}, p.visit(kids, on.member(name), depth))...)
@@ -240,7 +240,7 @@ func (p *proposer) reordered(all []*jsonvalue.Node, on branches, depth int) ([]p
 		}
 		return len(key) // "" before those that are not preferred
 	}
-	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	sliceutil.Sort(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, key := range keys {
 		switch places, moved := pairing(all, key, on.item(-1, -1)); {
 		case places != nil && !moved:

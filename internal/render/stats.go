@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 )
 
 // StatsRow is one line of statistics.
@@ -112,7 +113,7 @@ func statsFailures(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	if len(all) == 0 {
 		return
 	}
-	slices.SortStableFunc(all, func(x, y failure) int { return y.Count - x.Count })
+	sliceutil.Sort(all, func(x, y failure) int { return y.Count - x.Count })
 	b.WriteString("\n" + s.Paint(term.Bold, "Failures") + "\n")
 	var rows [][]string
 	for _, one := range all {

@@ -10,6 +10,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sliceutil"
 )
 
 // What follows edits a client's configuration as text, so that the comments, the
@@ -111,7 +112,7 @@ type edit struct {
 
 // splice replaces spans that do not overlap.
 func splice(text []byte, edits ...edit) []byte {
-	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+	sliceutil.Sort(edits, func(a, b edit) int { return a.from - b.from })
 	var out []byte
 	done := 0
 	for _, e := range edits {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -315,6 +316,6 @@ func (j *Judge) Verdicts() []Verdict {
 		}
 		return true
 	})
-	slices.SortStableFunc(j.verdicts, func(a, b Verdict) int { return a.Time.Compare(b.Time) })
+	sliceutil.Sort(j.verdicts, func(a, b Verdict) int { return a.Time.Compare(b.Time) })
 	return j.verdicts
 }

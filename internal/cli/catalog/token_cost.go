@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 )
 
 // A bill is what a server's list of tools costs a model, which has all of it in its
@@ -72,7 +73,7 @@ func billOf(list client.List) bill {
 		b.Tools = append(b.Tools, one)
 		b.add(one)
 	}
-	slices.SortStableFunc(b.Tools, func(x, y billed) int { return y.Bytes.Model - x.Bytes.Model })
+	sliceutil.Sort(b.Tools, func(x, y billed) int { return y.Bytes.Model - x.Bytes.Model })
 	return b
 }
 
@@ -164,7 +165,7 @@ func billOfServers(asked []*Surveyed) billOfAll {
 			sum.add(b.sum())
 		}
 	}
-	slices.SortStableFunc(all.servers, func(x, y serverBill) int { return y.Bytes.Model - x.Bytes.Model })
+	sliceutil.Sort(all.servers, func(x, y serverBill) int { return y.Bytes.Model - x.Bytes.Model })
 	all.Tokens, all.Bytes = sum.Tokens, sum.Bytes
 	return all
 }

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -257,7 +258,7 @@ func (p *policy) saveBaseline(f *cmdutil.Factory, r *verdict.Report) error {
 	for _, finding := range r.Findings {
 		file.Findings = append(file.Findings, knownFinding{finding.Fingerprint, finding.Rule, finding.Title})
 	}
-	slices.SortFunc(file.Findings, func(a, b knownFinding) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
+	sliceutil.Sort(file.Findings, func(a, b knownFinding) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
 	raw, _ := json.MarshalIndent(file, "", "  ")
 	if err := outfile.ReplaceFile(p.options.baseline, append(raw, '\n')); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+p.options.baseline, usage.Bare(err)))

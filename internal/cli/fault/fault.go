@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/control"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -194,6 +194,6 @@ func judged(each func(look func(run int, f wire.Frame) error) error) (verdicts [
 	for _, judge := range judges {
 		verdicts = append(verdicts, judge.Verdicts()...)
 	}
-	slices.SortStableFunc(verdicts, func(a, b fault.Verdict) int { return a.Time.Compare(b.Time) })
+	sliceutil.Sort(verdicts, func(a, b fault.Verdict) int { return a.Time.Compare(b.Time) })
 	return verdicts, err
 }

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -127,7 +128,7 @@ func OwnFirst(complete *cobra.Command) {
 			for i := range lines {
 				lines[i] = strings.ReplaceAll(lines[i], "`", "") // of a placeholder
 			}
-			slices.SortStableFunc(lines[:last], func(x, y string) int { return cmp.Compare(globalRank(root, x), globalRank(root, y)) })
+			sliceutil.Sort(lines[:last], func(x, y string) int { return cmp.Compare(globalRank(root, x), globalRank(root, y)) })
 			lines[last] = fmt.Sprint(":", int(cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder))
 		}
 		_, _ = io.WriteString(out, strings.Join(lines, "")+"\n")

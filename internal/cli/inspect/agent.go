@@ -227,7 +227,7 @@ func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 
 func (a *reading) conversations(_ context.Context, q asked) (*page, error) {
 	all := a.v.Conversations()
-	slices.SortStableFunc(all, func(x, y view.Conversation) int { return y.Last.Compare(x.Last) })
+	sliceutil.Sort(all, func(x, y view.Conversation) int { return y.Last.Compare(x.Last) })
 	return some("conversations", all, q, func(c view.Conversation) string {
 		state := "ended"
 		if c.Live {

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/mock/playback"
 	"mcpc/internal/redact"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -38,7 +39,7 @@ func recordingOf(rows []*capture.Row) (rec playback.Recording, left int, err err
 			rec.Exchanges = append(rec.Exchanges, exchangeOf(row))
 		}
 	}
-	slices.SortStableFunc(apart, func(a, b apartMessage) int {
+	sliceutil.Sort(apart, func(a, b apartMessage) int {
 		return cmp.Or(cmp.Compare(a.run, b.run), a.frame.Time.Compare(b.frame.Time))
 	})
 	room, after := mostApart, -1

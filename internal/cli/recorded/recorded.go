@@ -22,6 +22,7 @@ import (
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -265,7 +266,7 @@ func NewestFirst(f *cmdutil.Factory, look func(c *capture.Capture, written time.
 	if err != nil {
 		return usage.LocalIO("reading the recordings", err)
 	}
-	slices.SortStableFunc(runs, func(x, y capture.Run) int {
+	sliceutil.Sort(runs, func(x, y capture.Run) int {
 		return cmp.Or(y.Modified.Compare(x.Modified), y.Number-x.Number)
 	})
 	for _, run := range runs {

@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/saved"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -148,7 +149,7 @@ func (file *runFile) problems(f *cmdutil.Factory, given map[string]saved.Value) 
 			all = append(all, file.problem(p, place))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b problem) int {
+	sliceutil.Sort(all, func(a, b problem) int {
 		return cmp.Or(cmp.Compare(a.place.Line, b.place.Line), cmp.Compare(a.place.Column, b.place.Column))
 	})
 	return all

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/suggest"
 	"mcpc/internal/target"
@@ -92,7 +93,7 @@ func serverRows(f *cmdutil.Factory) []serverRow {
 		}
 		rows = append(rows, r)
 	}
-	slices.SortStableFunc(rows, func(x, y serverRow) int {
+	sliceutil.Sort(rows, func(x, y serverRow) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(x.Name), strings.ToLower(y.Name)), cmp.Compare(x.Name, y.Name))
 	})
 	return rows

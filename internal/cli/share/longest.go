@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -83,7 +84,7 @@ func (l *longest) keep(word []byte) {
 		return
 	}
 	l.words = append(l.words, string(word))
-	slices.SortStableFunc(l.words, func(a, b string) int { return len(b) - len(a) })
+	sliceutil.Sort(l.words, func(a, b string) int { return len(b) - len(a) })
 	l.words = l.words[:min(len(l.words), mostLongest)]
 }
 

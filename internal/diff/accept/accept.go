@@ -22,6 +22,7 @@ import (
 
 	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/yaml"
 )
@@ -61,7 +62,7 @@ func Parse(text []byte) ([]Entry, []Problem) {
 		r.problems = append(r.problems, Problem{p.Place, p.Text})
 	}
 	r.file()
-	slices.SortStableFunc(r.problems, func(x, y Problem) int {
+	sliceutil.Sort(r.problems, func(x, y Problem) int {
 		if x.Line != y.Line {
 			return x.Line - y.Line
 		}

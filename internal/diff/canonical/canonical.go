@@ -5,10 +5,10 @@ package canonical
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sliceutil"
 )
 
 // deepest is the depth below which values keep the bytes that they have. Each level is
@@ -49,7 +49,7 @@ func (w *writer) value(raw json.RawMessage, depth int) {
 		w.b = append(w.b, jsonraw.Compact(raw)...)
 	case raw[0] == '{':
 		members, _ := jsonraw.Object(raw)
-		slices.SortStableFunc(members, func(x, y jsonraw.Member) int { return strings.Compare(x.Name, y.Name) })
+		sliceutil.Sort(members, func(x, y jsonraw.Member) int { return strings.Compare(x.Name, y.Name) })
 		w.list('{', '}', len(members), depth, func(i int) {
 			w.b = append(append(w.b, jsonraw.Quote(members[i].Name)...), ':')
 			if w.lines {

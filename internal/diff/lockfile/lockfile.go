@@ -23,6 +23,7 @@ import (
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sanitize"
+	"mcpc/internal/sliceutil"
 )
 
 // Version is the version of the format that Write writes. Parse reads it and all before it.
@@ -134,7 +135,7 @@ func sorted(items []json.RawMessage, key string) []json.RawMessage {
 		text, _ := jsonraw.Text(jsonraw.First(raw, key))
 		return text
 	}
-	slices.SortStableFunc(items, func(x, y json.RawMessage) int {
+	sliceutil.Sort(items, func(x, y json.RawMessage) int {
 		if name(x) == "" && name(y) == "" {
 			return bytes.Compare(x, y)
 		}

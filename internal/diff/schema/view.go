@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sliceutil"
 )
 
 // A view is all that a conjunction of subschemas says about one place, with references
@@ -149,7 +150,7 @@ func (v *view) finish() {
 		v.types &= kinds
 	}
 	for _, all := range v.opaque {
-		slices.SortFunc(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+		sliceutil.Sort(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
 	}
 	for name, all := range v.sets {
 		v.sets[name] = sortUnique(all)
@@ -157,7 +158,7 @@ func (v *view) finish() {
 }
 
 func sortUnique(all []json.RawMessage) []json.RawMessage {
-	slices.SortFunc(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
+	sliceutil.Sort(all, func(x, y json.RawMessage) int { return bytes.Compare(x, y) })
 	return slices.CompactFunc(all, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 

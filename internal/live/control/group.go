@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"mcpc/internal/capture/hold"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/pause"
+	"mcpc/internal/sliceutil"
 )
 
 // A Group is all taps and proxies that run, for one view. Those that start later join it within a
@@ -101,7 +101,7 @@ func (g *Group) Held() (all []Held) {
 			all = append(all, Held{h, fmt.Sprintf("%d:%d", p.hello.Pid, h.N), p.hello})
 		}
 	}
-	slices.SortFunc(all, func(a, b Held) int {
+	sliceutil.Sort(all, func(a, b Held) int {
 		if c := a.Since.Compare(b.Since); c != 0 {
 			return c
 		}
@@ -129,7 +129,7 @@ func (g *Group) Peers() (all []Hello) {
 			all = append(all, p.hello)
 		}
 	}
-	slices.SortFunc(all, func(a, b Hello) int { return a.Pid - b.Pid })
+	sliceutil.Sort(all, func(a, b Hello) int { return a.Pid - b.Pid })
 	return all
 }
 

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/redact"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -44,7 +45,7 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 	for _, s := range f.found {
 		out = append(out, *s)
 	}
-	slices.SortFunc(out, func(a, b Secret) int {
+	sliceutil.Sort(out, func(a, b Secret) int {
 		if n := len(b.Servers) - len(a.Servers); n != 0 {
 			return n // one that went to two servers first
 		}

@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -62,7 +63,7 @@ func (v *Views) Suggest(text string) []Suggestion {
 	}
 	begun = strings.TrimPrefix(begun, `"`)
 	values := slices.DeleteFunc(values(v, field), func(s Suggestion) bool { return place(s, begun) < 0 })
-	slices.SortStableFunc(values, func(a, b Suggestion) int { return min(place(a, begun), 1) - min(place(b, begun), 1) })
+	sliceutil.Sort(values, func(a, b Suggestion) int { return min(place(a, begun), 1) - min(place(b, begun), 1) })
 	for _, s := range values[:min(len(values), mostSuggested)] {
 		out = append(out, Suggestion{sign + before + quoted(s.Text), s.Count})
 	}
@@ -115,7 +116,7 @@ func values(v *Views, field string) []Suggestion {
 	for value, count := range counts {
 		out = append(out, Suggestion{value, count})
 	}
-	slices.SortFunc(out, func(a, b Suggestion) int {
+	sliceutil.Sort(out, func(a, b Suggestion) int {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.Text, b.Text))
 	})
 	return out

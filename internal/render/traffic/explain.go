@@ -2,16 +2,17 @@ package traffic
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"strings"
 
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -130,7 +131,7 @@ func framesOf(x *wire.Exchange) (frames []wire.Frame, more int) {
 	if x.Response.Raw != nil {
 		frames = append(frames, x.Response)
 	}
-	sort.SliceStable(frames, func(i, j int) bool { return frames[i].Seq < frames[j].Seq })
+	sliceutil.Sort(frames, func(a, b wire.Frame) int { return cmp.Compare(a.Seq, b.Seq) })
 	return frames, len(x.Between) - shown
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sliceutil"
 )
 
 // The severities of findings.
@@ -141,7 +142,7 @@ func (r *Report) Judge() {
 			rule.Verdict = cmp.Or(worst[rule.ID], Pass)
 		}
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return Weight(b.Severity) - Weight(a.Severity) })
+	sliceutil.Sort(r.Findings, func(a, b Finding) int { return Weight(b.Severity) - Weight(a.Severity) })
 }
 
 // Worst is the greatest weight of the findings.

@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
@@ -81,7 +82,7 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 			s.PatternProperties[re] = &jsonschema.Schema{Bool: &yes}
 		}
 	}
-	slices.SortFunc(warnings, func(a, b wire.Finding) int { return cmp.Compare(a.Where, b.Where) })
+	sliceutil.Sort(warnings, func(a, b wire.Finding) int { return cmp.Compare(a.Where, b.Where) })
 	return warnings
 }
 

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
 	"mcpc/internal/redact"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -213,7 +214,7 @@ func (a *exporter) copied(ctx context.Context, g *cmdutil.Factory, keys []live.K
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(keys, func(x, y live.Key) int { return cmp.Or(x.Run-y.Run, x.Index-y.Index) })
+	sliceutil.Sort(keys, func(x, y live.Key) int { return cmp.Or(x.Run-y.Run, x.Index-y.Index) })
 	for rest := keys; len(rest) > 0 && err == nil; err = cmp.Or(err, ctx.Err()) {
 		n := slices.IndexFunc(rest, func(k live.Key) bool { return k.Run != rest[0].Run })
 		if n < 0 {

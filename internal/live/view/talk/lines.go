@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -102,7 +103,7 @@ func inOrder(x *wire.Exchange) []wire.Frame {
 		}
 	}
 	all = slices.DeleteFunc(all, func(f wire.Frame) bool { return f.Time.IsZero() })
-	slices.SortStableFunc(all, func(a, b wire.Frame) int {
+	sliceutil.Sort(all, func(a, b wire.Frame) int {
 		if c := a.Time.Compare(b.Time); c != 0 {
 			return c
 		}
