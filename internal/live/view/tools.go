@@ -236,6 +236,8 @@ func (t *toolTable) documents() []Tool {
 		}
 		out = append(out, s.unseen()...)
 	}
+	// Those that a client may not see or call stand first.
+	slices.SortStableFunc(out, func(a, b Tool) int { return min(len(b.Reason), 1) - min(len(a.Reason), 1) })
 	return out
 }
 

@@ -70,17 +70,17 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 		{"not called", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)),
 			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
 		{"not listed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + called(1, 3, 10, 5, "b", "{}", badResult),
-			"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n" +
-				"b | listed: no | page:  | schema:  | called: 1 | the server did not list it for claude\n  tool error: no such row\n"},
+			"b | listed: no | page:  | schema:  | called: 1 | the server did not list it for claude\n  tool error: no such row\n" +
+				"a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
 		{"no list", opened(1, "claude") + called(1, 3, 10, 5, "b", "{}", okResult),
 			"b | listed: no | page:  | schema:  | called: 1 | no tools/list was recorded\n"},
 		{"page 2 fetched by another", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) +
 			opened(2, "cursor") + page(2, 2, 6, "", "p2", tool("a", anyObject)) + page(2, 3, 7, "p2", "", tool("b", anyObject)) + called(2, 4, 10, 5, "a", "{}", okResult),
-			"a | listed: yes | page: 1 of 2 | schema: usable | called: 1 | \n" +
-				"b | listed: only on page 2, which was not fetched by claude | page: 2 of 2 | schema: usable | called: 0 | it is on page 2 of the list, and claude fetched no further than page 1\n"},
+			"b | listed: only on page 2, which was not fetched by claude | page: 2 of 2 | schema: usable | called: 0 | it is on page 2 of the list, and claude fetched no further than page 1\n" +
+				"a | listed: yes | page: 1 of 2 | schema: usable | called: 1 | \n"},
 		{"page 2 fetched by none", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + called(1, 4, 10, 5, "a", "{}", okResult),
-			"a | listed: yes | page: 1 of 1 or more | schema: usable | called: 1 | \n" +
-				"(tools on page 2) | listed: no | page: 2 | schema:  | called: 0 | the list has a page 2, which was not fetched by claude\n"},
+			"(tools on page 2) | listed: no | page: 2 | schema:  | called: 0 | the list has a page 2, which was not fetched by claude\n" +
+				"a | listed: yes | page: 1 of 1 or more | schema: usable | called: 1 | \n"},
 		{"schema", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"objekt"}`)),
 			"a | listed: yes | page: 1 of 1 | schema: SCHEMA | called: 0 | clients may leave it out, because its schema is not usable: SCHEMA\n"},
 		{"list_changed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
@@ -100,8 +100,8 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 @1 3 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 ` + page(1, 2, 5, "", "", tool("a", anyObject)), "a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | \n"},
 		{"removed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)) + page(1, 3, 3000, "", "", tool("a", anyObject)) + called(1, 4, 3001, 5, "a", "{}", okResult),
-			"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n" +
-				"b | listed: not for claude | page: 1 of 1 | schema: usable | called: 0 | the last list that claude fetched does not have it\n"},
+			"b | listed: not for claude | page: 1 of 1 | schema: usable | called: 0 | the last list that claude fetched does not have it\n" +
+				"a | listed: yes | page: 1 of 1 | schema: usable | called: 1 | \n"},
 	} {
 		tools, err := views(t, made(t, c.capture), view.Options{}).Tools(t.Context(), view.Query{})
 		if err != nil {
