@@ -33,6 +33,7 @@ const actions = [
   { key: 'Escape', name: 'Close, go back', run: () => set(S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
   { key: 'c', name: 'Clear: show everything', run: () => set({ filter: '', only: '', talk: '' }) },
+  { key: 'S', name: 'Slowest first, or fastest', run: () => set({ view: S.view === 'talk' ? 'talk' : 'table', sort: S.sort === '-took' ? 'took' : '-took', follow: false }) },
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => row() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
   { key: 'f', name: 'Only like this…', when: row, run: () => withRow(r => openMenu('filter', r)), bar: true },
   { key: 'F', name: 'Not like this…', when: row, run: () => withRow(r => openMenu('not', r)), bar: true },

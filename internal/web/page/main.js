@@ -10,7 +10,7 @@ import { Detail } from './detail.js';
 import { useData, onKey, Button, Dialogs, Waiting, allOf, act } from './act.js';
 
 const shown = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
-const chips = ['is:open', 'is:error', 'is:cancelled', 'has:question', 'has:finding', 'dur:>1s'];
+const chips = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
 
 // Filter is the filter line. Where mcpc cannot read it, the last good result stays.
 function Filter({ data }) {
