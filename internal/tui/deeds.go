@@ -34,6 +34,7 @@ func deeds() []action {
 		{"like", []string{"f"}, "only such exchanges: adds to the filter", func(m *model) tea.Cmd { return likeMenu(m, "") }},
 		{"unlike", []string{"F"}, "no such exchanges: adds to the filter", func(m *model) tea.Cmd { return likeMenu(m, "-") }},
 		{"sort", []string{"s"}, "sort: then the column", sortMenu},
+		{"slowest", []string{"S"}, "slowest first, or fastest", func(m *model) tea.Cmd { return sortBy(m, "-took") }},
 		{"only", []string{"o"}, "only this exchange, or all again", only},
 		{"export", []string{"x"}, "write what is shown to a file", exportMenu},
 		{"compare", []string{"D"}, "compare two conversations", compareMenu},
@@ -151,21 +152,26 @@ func sortMenu(m *model) tea.Cmd {
 	d := &menu{Title: "sort by"}
 	for _, s := range [][3]string{{"t", "time", "as they came"}, {"d", "-took", "slowest first"}, {"z", "-size", "largest first"}, {"f", "-first", "time to the first byte"},
 		{"n", "name", ""}, {"m", "method", ""}, {"h", "channel", ""}, {"s", "server", ""}, {"c", "client", ""}} {
-		d.Choices = append(d.Choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd {
-			l := m.list()
-			order := s[1]
-			if l.sort == order { // once more turns it around
-				if order = "-" + order; strings.HasPrefix(s[1], "-") {
-					order = s[1][1:]
-				}
-			}
-			l.sort = order
-			l.reset(order == "time")
-			return m.askList(true)
-		}))
+		d.Choices = append(d.Choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return sortBy(m, s[1]) }))
 	}
 	m.dialog = d
 	return nil
+}
+
+// sortBy sorts the list; once more turns it around.
+func sortBy(m *model, order string) tea.Cmd {
+	l := m.list()
+	if m.view > viewTable {
+		return m.say("this view has its own order; 2 is the table")
+	}
+	if l.sort == order {
+		if order = "-" + order; strings.HasPrefix(l.sort, "-") {
+			order = l.sort[1:]
+		}
+	}
+	l.sort = order
+	l.reset(order == "time")
+	return m.askList(true)
 }
 
 func only(m *model) tea.Cmd {
@@ -247,14 +253,14 @@ func compareMenu(m *model) tea.Cmd {
 	if a == nil {
 		return m.say("choose a conversation first: Esc, then Enter")
 	}
-	from := a.ID
-	d := &menu{Title: "compare " + nameOf(a.Client, a.By) + " → " + nameOf(a.Server, a.Target) + " (" + m.clock().At(a.Began) + ") with"}
+	from := *a
+	d := &menu{Title: "compare " + titleOf(m, a) + " with"}
 	for _, c := range m.talks.all {
-		if c.ID == from {
+		if c.ID == from.ID {
 			continue
 		}
 		d.Choices = append(d.Choices, pick(m.clock().At(c.Began), nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
-			return compare(m, from, c.ID)
+			return compare(m, &from, &c)
 		}))
 	}
 	if len(d.Choices) == 0 {
@@ -264,12 +270,17 @@ func compareMenu(m *model) tea.Cmd {
 	return nil
 }
 
-func compare(m *model, a, b string) tea.Cmd {
+// titleOf names a conversation and says when it began.
+func titleOf(m *model, c *view.Conversation) string {
+	return nameOf(c.Client, c.By) + " → " + nameOf(c.Server, c.Target) + " (" + m.clock().At(c.Began) + ")"
+}
+
+func compare(m *model, a, b *view.Conversation) tea.Cmd {
 	d := &page{Title: "comparing…"}
 	m.dialog = d
 	r, w := m.opt.Reader, max(m.w-4, 20)
 	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
-		c, err := r.Compare(ctx, a, b)
+		c, err := r.Compare(ctx, a.ID, b.ID)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
 				return nil
@@ -278,7 +289,7 @@ func compare(m *model, a, b string) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.Title, d.Lines = c.A+"  →  "+c.B, comparison(&c, w)
+			d.Title, d.Lines = titleOf(m, a)+"  compared with  "+titleOf(m, b), comparison(&c, w)
 			return nil
 		}
 	})

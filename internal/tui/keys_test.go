@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
 )
 
@@ -354,6 +355,29 @@ func TestMouse(t *testing.T) {
 		p.send(tea.MouseClickMsg{X: 3, Y: 4, Button: tea.MouseLeft})
 		if p.m.talks.chosen != "" {
 			t.Errorf("chosen %q", p.m.talks.chosen)
+		}
+	})
+}
+
+// Each chip is a filter that mcpc can read.
+func TestChipsAreFilters(t *testing.T) {
+	for _, chip := range chips {
+		if _, err := filter.Parse(chip, testNow(), nil); err != nil {
+			t.Errorf("%s: %v", chip, err)
+		}
+	}
+}
+
+// One key sorts by the duration, and once more turns the order around.
+func TestSlowestFirst(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.keys("2", "S")
+		if got := p.m.list().sort; got != "-took" {
+			t.Errorf("S sorts by %q", got)
+		}
+		p.keys("S")
+		if got := p.m.list().sort; got != "took" {
+			t.Errorf("S once more sorts by %q", got)
 		}
 	})
 }

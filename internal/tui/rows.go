@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/sheet"
@@ -79,6 +81,8 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head, hint = "the exchange is not kept any more", "o shows all again"
 	case m.query.tried != "":
 		head, hint = "nothing matches "+m.query.tried, "Esc in the filter line (/) clears it; F1 or ? lists the keys"
+	case m.talks.chosen != "" && m.view >= viewTools:
+		head, hint = "no "+strings.ToLower(viewNames[m.view])+" in this conversation", "Esc, g, Enter shows those of all conversations"
 	case m.view == viewTools:
 		head, hint = "no server listed tools yet", "tools appear when a client sends tools/list"
 	case m.view == viewStreams:

@@ -22,7 +22,7 @@ type talks struct {
 }
 
 // chips are filters that are one key away.
-var chips = []string{"is:open", "is:error", "asks:*", "has:finding"}
+var chips = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
 
 // current is the conversation that is shown, nil for all.
 func (t *talks) current() *view.Conversation {

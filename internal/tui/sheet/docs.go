@@ -12,11 +12,11 @@ import (
 
 // DocColumns are the columns of the views of documents: tools, streams, secrets.
 var DocColumns = map[string][]cells.Column{
-	"Tools": {{Head: "", Width: 1}, {Head: "tool", Width: 14, Flex: 2}, {Head: "server", Width: 10, Flex: 1, Drop: 5}, {Head: "listed", Width: 8, Flex: 2},
-		{Head: "page", Width: 6, Drop: 6}, {Head: "schema", Width: 8, Flex: 1, Drop: 1}, {Head: "called", Width: 6, Right: true}, {Head: "failed", Width: 6, Right: true, Drop: 2},
-		{Head: "p50", Width: 8, Right: true, Drop: 7}, {Head: "p95", Width: 8, Right: true, Drop: 3}, {Head: "size", Width: 7, Right: true, Drop: 8}, {Head: "changed", Width: 8, Flex: 1, Drop: 9}},
+	"Tools": {{Head: "", Width: 1}, {Head: "tool", Width: 18, Flex: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 5}, {Head: "listed", Width: 8, Flex: 2},
+		{Head: "page", Width: 9, Drop: 4}, {Head: "schema", Width: 8, Flex: 1, Drop: 1}, {Head: "called", Width: 6, Right: true}, {Head: "failed", Width: 6, Right: true, Drop: 2},
+		{Head: "p50", Width: 8, Right: true, Drop: 7}, {Head: "p95", Width: 8, Right: true, Drop: 6}, {Head: "size", Width: 7, Right: true, Drop: 8}, {Head: "changed", Width: 8, Flex: 1, Drop: 9}},
 	"Streams": {{Head: "", Width: 1}, {Head: "opened", Width: 8}, {Head: "stream", Width: 14, Flex: 2}, {Head: "client", Width: 10, Flex: 1, Drop: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 3},
-		{Head: "events", Width: 6, Right: true}, {Head: "last id", Width: 8, Flex: 1, Drop: 2}, {Head: "silent", Width: 8, Right: true, Drop: 1}, {Head: "how it went", Width: 10, Flex: 4, Drop: 1}},
+		{Head: "events", Width: 6, Right: true}, {Head: "last id", Width: 8, Flex: 1, Drop: 2}, {Head: "silent", Width: 8, Right: true, Drop: 1}, {Head: "how it went", Width: 20, Flex: 4, Drop: 1}},
 	"Secrets": {{Head: "", Width: 1}, {Head: "hash", Width: 8}, {Head: "kind", Width: 10, Flex: 1}, {Head: "times", Width: 5, Right: true}, {Head: "places", Width: 10, Flex: 2, Drop: 1}, {Head: "servers", Width: 10, Flex: 2}},
 }
 
@@ -56,7 +56,7 @@ func toolCell(t *view.Tool, head string) cells.Span {
 	case "listed":
 		return good(t.Listed, "yes")
 	case "page":
-		return cells.Text(paint.Faint, t.Page)
+		return cells.Text(paint.Faint, strings.Replace(t.Page, " or more", "+", 1))
 	case "schema":
 		return good(t.Schema, "usable")
 	case "called":
