@@ -131,12 +131,14 @@ func arrowLine(a Arrow, i int, c TalkColumns, width int, r *view.Row) cells.Line
 		reply := levelRole(a.reply.Level, a.reply.Kind)
 		return append(left, cells.Blank(1), cells.Fit(reply, a.reply.Text, c.answer))
 	case a.Kind == "request" && a.Dir == "sent" && c.answer > 0:
-		return append(leader(text, c.lane, paint.Plain, true), cells.Fit(paint.Faint, "", width-c.lane))
+		lane := min(max(c.lane, cells.Of(role, text).Width()+4), width) // a longer one is alone on its line
+		return append(leader(text, lane, paint.Plain, true), cells.Fit(paint.Faint, "", width-lane))
 	case i == 0 && a.Dir == "received":
 		return cells.Line{cells.Fit(role, "◀ "+text, width)}
 	case a.Dir == "received" && a.Kind == "response" && c.answer > 0:
-		head := cells.Line{cells.Blank(2), cells.Text(paint.Faint, "◀"+strings.Repeat("─", max(c.lane-3, 0))), cells.Blank(1)}
-		return append(head, cells.Fit(role, text, c.answer))
+		answer := min(max(c.answer, cells.Of(role, text).Width()), width-6)
+		head := cells.Line{cells.Blank(2), cells.Text(paint.Faint, "◀"+strings.Repeat("─", max(width-answer-4, 0))), cells.Blank(1)}
+		return append(head, cells.Fit(role, text, answer))
 	case a.Dir == "received":
 		return cells.Line{cells.Fit(role, "  ◀ "+text, width)}
 	case a.Dir == "sent" && i == 0:
