@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/pictures.md: runs mcpc in real terminal emulators on a
-# display in memory, in dark and in light, and photographs it.
+# Makes the pictures of docs/pictures.md and of docs/inspect.md: runs mcpc in real terminal
+# emulators, and in Chromium, on a display in memory, in dark and in light, and photographs it.
 #
 #   pictures.sh [--out DIR] [SCENE...]     SCENE as 1-list; all of them without one
 #
@@ -10,13 +10,18 @@
 # played by mcpc mock, as the session "weather"; @CHART@ and @BELL@ in it are an image and
 # a sound in base64. The scenes sixel and blocks are for xterm, which draws the first of
 # them as a VT340 does, the others for kitty.
+#
+# The scenes inspect and page show a recording of mcpc shell, which runs inspect.shell with
+# the demo server. In inspect.scene, TEXT @DONE@ ends the scene while mcpc runs; page.scene is the fragment
+# of the page's URL.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$root/docs/pictures
 columns=92
 
-programs=(kitty:kitty xterm:xterm Xvfb:xvfb import:imagemagick pngquant:pngquant xdotool:xdotool)
+programs=(kitty:kitty xterm:xterm Xvfb:xvfb import:imagemagick pngquant:pngquant xdotool:xdotool
+  chromium:chromium)
 
 main() {
   [[ ${1:-} != --out ]] || { out=$2; shift 2; }
@@ -95,6 +100,8 @@ listening() {
 start_demo() {
   listening "$work/auth.log" mcpc demo --listen 127.0.0.1:0 --auth
   auth=$address
+  listening "$work/demo.log" mcpc demo --listen 127.0.0.1:0
+  demo=$address
 }
 
 # shoot plays one scene in one theme, and keeps its picture.
@@ -110,20 +117,30 @@ shoot() {
     listening "$home/mock.log" mcpc mock --script "$home/play" --listen 127.0.0.1:0
     mcpc init "$address" --as weather >/dev/null
   fi
+  case $scene in inspect | page) record_calls ;; esac
   sed "s|@AUTH@|$auth|" "$root/scripts/pictures/$scene.scene" >"$home/scene"
   case $scene in
   sixel) in_xterm "$home" "$theme" vt340 ;;
   blocks) in_xterm "$home" "$theme" vt420 ;;
-  *) in_kitty "$home" "$theme" ;;
+  page) in_chromium "$home" "$theme" ;;
+  inspect) in_kitty "$home" "$theme" 112 44 ;;
+  *) in_kitty "$home" "$theme" "$columns" 62 ;;
   esac
   develop "$home/screen.png" "$out/$scene-$theme.png"
 }
 
-# in_kitty plays a scene in kitty, which is asked what it shows and told what to type.
+# record_calls records a session with progress, a stream that is cut, a question and errors.
+record_calls() {
+  mcpc shell "$demo" --protocol 2025-11-25 --answer-defaults --answer name=Ada \
+    <"$root/scripts/pictures/inspect.shell" >/dev/null 2>&1 || [[ $? == 6 ]] # the worst of its calls
+}
+
+# in_kitty plays a scene in kitty, which is asked what it shows and told what to type,
+# in a window of so many columns and lines.
 in_kitty() {
   local home=$1 socket=unix:$1/socket line prompt
   kitty --config NONE -o allow_remote_control=yes --listen-on "$socket" -o font_family='DejaVu Sans Mono' -o font_size=11 \
-    -o remember_window_size=no -o initial_window_width=${columns}c -o initial_window_height=62c -o hide_window_decorations=yes \
+    -o remember_window_size=no -o initial_window_width="$3c" -o initial_window_height="$4c" -o hide_window_decorations=yes \
     -o window_padding_width=10 -o cursor_blink_interval=0 -o cursor_shape=block -o confirm_os_window_close=0 -o enable_audio_bell=no \
     $(palette "$2" | sed 's/^/-o /') --directory "$home" bash "$root/scripts/pictures/play.sh" "$home/scene" >"$home/kitty.log" 2>&1 &
   local pid=$!
@@ -131,7 +148,7 @@ in_kitty() {
   { grep '|' "$home/scene" || true; } | grep -v '^[$#]' >"$home/typed" || true
   while IFS='|' read -r prompt line; do
     awaits "$socket" "$prompt" "$home"
-    kitty @ --to "$socket" send-text "$line\r"
+    if [[ $line == @DONE@ ]]; then touch "$home/done"; else kitty @ --to "$socket" send-text "$line\r"; fi
   done <"$home/typed"
   until [[ -f $home/done ]]; do sleep 0.2; done
   photograph "$home/screen.png"
@@ -159,6 +176,22 @@ in_xterm() {
   until [[ -f $home/done ]]; do sleep 0.2; done
   photograph "$home/screen.png"
   kill "$pid"
+}
+
+# in_chromium opens the page, and waits until it shows the recording.
+in_chromium() {
+  local home=$1 dark=1
+  [[ $2 == light ]] || dark=0 # what Blink calls it
+  listening "$home/web.log" mcpc inspect --web --no-open
+  chromium --no-sandbox --disable-gpu --no-first-run --test-type --user-data-dir="$home/profile" --kiosk --window-position=0,0 \
+    --window-size=1280,760 --blink-settings=preferredColorScheme=$dark --app="$address&$(<"$home/scene")" >"$home/chromium.log" 2>&1 &
+  local pid=$!
+  pids+=("$pid")
+  xdotool search --sync --onlyvisible --name 'mcpc inspect' >/dev/null
+  sleep 3
+  photograph "$home/screen.png"
+  kill "$pid"
+  wait "$pid" || true
 }
 
 # palette prints kitty's settings of a theme: One Half, whose sixteen colours are meant
