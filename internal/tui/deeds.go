@@ -40,6 +40,7 @@ func deeds() []action {
 		{"compare", []string{"D"}, "compare two conversations", compareMenu},
 		{"pause", []string{"p"}, "stop the screen; recording goes on", pause},
 		{"clear", []string{"c"}, "hide what came until now", clearView},
+		{"everything", []string{"C"}, "everything again: no filter, all conversations", everything},
 		{"help", []string{"?", "f1"}, "all keys", helpMenu},
 		{"command", []string{":"}, "run an action by its name", commandLine},
 	}
@@ -209,6 +210,12 @@ func clearView(m *model) tea.Cmd {
 	return m.setFilter(strings.Join(kept, " "))
 }
 
+// everything takes away what hides exchanges.
+func everything(m *model) tea.Cmd {
+	m.query.only, m.talks.chosen, m.talks.first = nil, "", false
+	return m.setFilter("")
+}
+
 func helpMenu(m *model) tea.Cmd {
 	in := panel.NewInput("")
 	d := &menu{Title: "keys: type to search, Enter does it", Search: &in}
@@ -249,7 +256,7 @@ func commandLine(m *model) tea.Cmd {
 
 // compareMenu chooses the other conversation, and shows what differs.
 func compareMenu(m *model) tea.Cmd {
-	a := m.talks.current()
+	a := m.current()
 	if a == nil {
 		return m.say("choose a conversation first: Esc, then Enter")
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,7 +132,7 @@ func drawPanes(m *model, p place) (rows [][]drawn) {
 
 // drawHeader draws the views, the counts, the filter line and what waits for the user.
 func drawHeader(m *model, p place) (lines []cells.Line) {
-	lines = append(lines, cells.Between(drawTabs(m), drawCounts(m), m.w))
+	lines = append(lines, headLine(m))
 	lines = append(lines, drawAlarms(m)...)
 	if p.head-alarmLines(m) >= 2 {
 		lines = append(lines, drawFilter(m, m.w))
@@ -157,8 +158,17 @@ func drawTabs(m *model) (line cells.Line) {
 	return line
 }
 
+// headLine is the views and the counts, in words where there is room.
+func headLine(m *model) cells.Line {
+	tabs, counts := drawTabs(m), drawCounts(m, false)
+	if tabs.Width()+counts.Width() > m.w {
+		counts = drawCounts(m, true)
+	}
+	return cells.Between(tabs, counts, m.w)
+}
+
 // drawCounts says what there is: as much as fits, what matters most last.
-func drawCounts(m *model) (line cells.Line) {
+func drawCounts(m *model, short bool) (line cells.Line) {
 	s := m.status
 	add := func(r paint.Role, text string) { line = append(line, cells.Text(r, text), cells.Blank(1)) }
 	switch {
@@ -173,7 +183,6 @@ func drawCounts(m *model) (line cells.Line) {
 	default:
 		add(paint.Good, "● live")
 	}
-	short := m.w < wideFrom
 	count := func(r paint.Role, sign string, n int, text string) {
 		switch {
 		case n == 0:
@@ -183,7 +192,7 @@ func drawCounts(m *model) (line cells.Line) {
 			add(r, sign+sheet.Thousands(n)+" "+text)
 		}
 	}
-	if !short {
+	if m.wide() {
 		count(paint.Faint, "", s.Rows, "rows ")
 	}
 	count(paint.Accent, "…", s.Open, "open ")
@@ -226,7 +235,7 @@ func hintsOf(m *model) []string {
 	case m.focus == paneHeld:
 		return []string{"Enter let go", "e edit", "d drop", "v reveal", "a answer", "Esc back"}
 	case m.focus == paneTalks:
-		return []string{"Enter show", "/ filter", "D compare", "? keys", "q quit"}
+		return []string{"Enter show", "Tab rows", "/ filter", "D compare", "? keys", "q quit"}
 	case m.focus == paneDetail:
 		return []string{"←→ tabs", "/ search", "Space fold", "y copy", "r resend", "E edit", "Esc back", "? keys"}
 	}
@@ -236,5 +245,9 @@ func hintsOf(m *model) []string {
 	case viewTools:
 		return []string{"Enter last call", "t try", "s sort", "/ filter", "? keys", "q quit"}
 	}
-	return []string{"Enter detail", "/ filter", "s sort", "f like this", "y copy", "x export", "G newest", "? keys", "q quit"}
+	hints := []string{"Enter detail", "/ filter", "? keys", "x export", "y copy", "f like this", "s sort", "G newest", "q quit"}
+	if !m.wide() {
+		hints = slices.Insert(hints, 1, "Esc conversations")
+	}
+	return hints
 }

@@ -79,6 +79,9 @@ func filterKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		m.focus = paneMain
 		return m.setFilter(q.good)
 	case "enter":
+		if q.wrong != nil && q.pick == 0 && completes(q) {
+			q.pick = 1
+		}
 		if q.pick > 0 {
 			return complete(m)
 		}
@@ -100,6 +103,13 @@ func filterKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	return tryFilter(m)
+}
+
+// completes reports whether the first suggestion goes on with the last word.
+func completes(q *query) bool {
+	text := q.line.Text()
+	last := text[strings.LastIndexAny(text, " (")+1:]
+	return last != "" && len(q.words) > 0 && strings.HasPrefix(q.words[0].Text, last)
 }
 
 // complete puts a suggestion in the place of the last word.

@@ -231,6 +231,9 @@ func (r *reader) Compare(context.Context, string, string) (view.Comparison, erro
 }
 
 func (r *reader) Suggest(text string) []view.Suggestion {
+	if text == "is:err" {
+		return []view.Suggestion{{Text: "is:error", Count: 4}}
+	}
 	return []view.Suggestion{{Text: "name:search_issues", Count: 9}, {Text: "name:create_issue", Count: 4}}
 }
 

@@ -199,6 +199,50 @@ func TestFilter(t *testing.T) {
 	play(t, 120, 30, r, nil, func(p *player) { p.shows("searching, 1,200 rows left") })
 }
 
+// What the start chose is for the Talk without a filter; what the user chose is for all.
+func TestFirstTalk(t *testing.T) {
+	r := newReader()
+	last := func() string {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.asked[len(r.asked)-1].Talk
+	}
+	play(t, 120, 30, r, newActor(), func(p *player) {
+		for _, c := range []struct {
+			keys []string
+			text string
+			want string
+		}{
+			{nil, "", "42.1"},
+			{[]string{"/"}, "is:error", ""},
+			{[]string{"enter", "2"}, "", ""},
+			{[]string{"/", "ctrl+u", "enter"}, "", ""},
+			{[]string{"1"}, "", "42.1"},
+			{[]string{"C"}, "", ""},
+			{[]string{"shift+tab", "g", "j", "j", "j", "enter"}, "", "42.1"},
+			{[]string{"/"}, "name:nothing", "42.1"},
+		} {
+			p.keys(c.keys...).types(c.text)
+			if got := last(); got != c.want {
+				t.Errorf("after %v %s the conversation is %q, want %q", c.keys, c.text, got, c.want)
+			}
+		}
+		p.shows("nothing matches name:nothing in this conversation", "C shows everything")
+		p.keys("enter", "C")
+		p.shows("7 rows")
+	})
+}
+
+// Enter takes the suggestion where what was typed is the start of it, and no filter yet.
+func TestEnterCompletes(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		p.keys("/").types("is:err").keys("enter")
+		p.shows("/ is:error ")
+		p.keys("ctrl+u").types("x (").keys("enter")
+		p.shows("/ x (")
+	})
+}
+
 // Movement: follow sticks to the newest, moving up leaves it, G goes back.
 func TestFollow(t *testing.T) {
 	r := newReader()

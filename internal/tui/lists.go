@@ -98,7 +98,7 @@ func drawDocs(m *model, w, h int) (lines []drawn) {
 // talkHead names the two sides.
 func talkHead(m *model, c sheet.TalkColumns, w int) cells.Line {
 	client, server := "CLIENT", "SERVER"
-	if t := m.talks.current(); t != nil {
+	if t := m.current(); t != nil {
 		client, server = cmp.Or(t.Client, client), cmp.Or(t.Server, t.Target, server)
 	}
 	return sheet.TalkHead(c, client, server, w)

@@ -80,9 +80,12 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 	case m.query.only != nil:
 		head, hint = "the exchange is not kept any more", "o shows all again"
 	case m.query.tried != "":
-		head, hint = "nothing matches "+m.query.tried, "Esc in the filter line (/) clears it; F1 or ? lists the keys"
-	case m.talks.chosen != "" && m.view >= viewTools:
-		head, hint = "no "+strings.ToLower(viewNames[m.view])+" in this conversation", "Esc, g, Enter shows those of all conversations"
+		head, hint = "nothing matches "+m.query.tried, "C shows everything; ? lists the keys"
+		if m.talk() != "" {
+			head += " in this conversation"
+		}
+	case m.talk() != "" && m.view >= viewTools:
+		head, hint = "no "+strings.ToLower(viewNames[m.view])+" in this conversation", "C shows everything"
 	case m.view == viewTools:
 		head, hint = "no server listed tools yet", "tools appear when a client sends tools/list"
 	case m.view == viewStreams:

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -18,17 +19,27 @@ type talks struct {
 	all    []view.Conversation
 	sel    int // 0 is all conversations, then the conversations, then the chips
 	chosen string
+	first  bool // the start chose it, not the user
 	picked bool // the user, or the start, chose one
 }
 
 // chips are filters that are one key away.
 var chips = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
 
+// talk is the conversation that is shown, "" for all. What the start chose holds for the Talk
+// without a filter: a filter, or a list of tools, is about all that is recorded.
+func (m *model) talk() string {
+	if m.talks.first && (m.view != viewTalk || m.query.tried != "" || m.query.only != nil) {
+		return ""
+	}
+	return m.talks.chosen
+}
+
 // current is the conversation that is shown, nil for all.
-func (t *talks) current() *view.Conversation {
-	for i := range t.all {
-		if t.all[i].ID == t.chosen {
-			return &t.all[i]
+func (m *model) current() *view.Conversation {
+	for i, id := 0, m.talk(); i < len(m.talks.all); i++ {
+		if m.talks.all[i].ID == id {
+			return &m.talks.all[i]
 		}
 	}
 	return nil
@@ -50,7 +61,7 @@ func (m *model) askTalks() tea.Cmd {
 	})
 }
 
-// tookTalks takes the conversations. The one to show first is chosen once, unless there is a
+// tookTalks takes the conversations, of which the newest stands first. The one to show first is chosen once, unless there is a
 // filter: that asks for all of them.
 func (m *model) tookTalks(all []view.Conversation) tea.Cmd {
 	t := &m.talks
@@ -59,6 +70,8 @@ func (m *model) tookTalks(all []view.Conversation) tea.Cmd {
 		key = t.all[t.sel-1].ID
 	}
 	chip := t.sel - len(t.all)
+	all = slices.Clone(all)
+	slices.Reverse(all)
 	t.all = all
 	for i := range all {
 		if all[i].ID == key {
@@ -75,7 +88,7 @@ func (m *model) tookTalks(all []view.Conversation) tea.Cmd {
 	t.picked = true
 	for i := range all {
 		if all[i].First && m.query.tried == "" && m.query.only == nil {
-			t.chosen, t.sel = all[i].ID, i+1
+			t.chosen, t.first, t.sel = all[i].ID, true, i+1
 			return m.changeQuery()
 		}
 	}
@@ -89,7 +102,7 @@ func chooseTalk(m *model) tea.Cmd {
 	if n := t.sel - len(t.all) - 1; n >= 0 {
 		return m.setFilter(toggleWord(m.query.line.Text(), chips[n]))
 	}
-	t.chosen = ""
+	t.chosen, t.first = "", false
 	if t.sel > 0 {
 		t.chosen = t.all[t.sel-1].ID
 	}
@@ -111,7 +124,7 @@ func toggleWord(text, word string) string {
 // drawTalks draws the pane of conversations.
 func drawTalks(m *model, w, h int) (lines []drawn) {
 	t := &m.talks
-	active := m.focus == paneTalks
+	active, shown := m.focus == paneTalks, m.talk()
 	mark := func(n int) bool { return active && t.sel == n }
 	role := func(on bool) paint.Role {
 		if on {
@@ -120,11 +133,11 @@ func drawTalks(m *model, w, h int) (lines []drawn) {
 		return paint.Plain
 	}
 	lines = append(lines, drawn{Line: cells.Of(paint.Faint, "servers & conversations")})
-	total := 0
+	total, failed := 0, 0
 	for i := range t.all {
-		total += t.all[i].Rows
+		total, failed = total+t.all[i].Rows, failed+t.all[i].Failed
 	}
-	lines = append(lines, drawn{Line: talkEntry("  all", total, role(t.chosen == ""), w), Selected: mark(0)})
+	lines = append(lines, drawn{Line: talkEntry("  all", failed, total, role(shown == ""), w), Selected: mark(0)})
 	room := max(1, h-len(lines)-len(chips)-3)
 	from := max(0, min(t.sel-room/2, len(t.all)-room))
 	for i := from; i < min(from+room, len(t.all)); i++ {
@@ -133,7 +146,7 @@ func drawTalks(m *model, w, h int) (lines []drawn) {
 		if c.Live {
 			dot = "● "
 		}
-		lines = append(lines, drawn{Line: talkEntry(dot+nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), c.Rows, role(c.ID == t.chosen), w), Selected: mark(i + 1)})
+		lines = append(lines, drawn{Line: talkEntry(dot+nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), c.Failed, c.Rows, role(c.ID == shown), w), Selected: mark(i + 1)})
 	}
 	if n := len(t.all) - room; n > 0 {
 		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
@@ -174,8 +187,11 @@ func nameOf(name, other string) string {
 	return strings.Join(words, " ")
 }
 
-func talkEntry(text string, n int, role paint.Role, w int) cells.Line {
-	count := cells.Text(paint.Faint, " "+sheet.Thousands(n)+" ")
-	room := w - cells.Line{count}.Width()
-	return cells.Line{cells.Fit(role, text, room), count}
+// talkEntry is a conversation: how many of its rows failed, and how many it has.
+func talkEntry(text string, failed, n int, role paint.Role, w int) cells.Line {
+	line := cells.Of(paint.Faint, " "+sheet.Thousands(n)+" ")
+	if failed > 0 {
+		line = append(cells.Of(paint.Bad, " !"+sheet.Thousands(failed)), line...)
+	}
+	return append(cells.Line{cells.Fit(role, text, w-line.Width())}, line...)
 }
