@@ -123,7 +123,7 @@ func TestPeerHostileText(t *testing.T) {
 			}
 			look("first")
 			eachView(p, key, look)
-			for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "M"} {
+			for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n"} {
 				p.Eval(`document.activeElement.blur()`, nil)
 				p.Keys(keys)
 				p.Await(settled)
@@ -210,7 +210,7 @@ func TestPeerAccess(t *testing.T) {
 		p.Size(1280, 800, c.zoom)
 		p.Await(settled)
 		eachView(p, "1.1", func(where string) { look(fmt.Sprintf("%s, %v, %s", c.scheme, c.zoom, where)) })
-		for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "M"} {
+		for _, keys := range []string{"?", "t", "i", "x", "D", "f", "y", "E", "n"} {
 			p.Eval(`document.activeElement.blur()`, nil)
 			p.Keys(keys)
 			p.Await(settled)
@@ -220,6 +220,31 @@ func TestPeerAccess(t *testing.T) {
 		}
 	}
 	p.Clean(strings.TrimPrefix(s.base, "http://"))
+}
+
+// TestPeerFirstTalk holds: the conversation that the page begins with is for the Talk without a
+// filter, the one that the user chose for all.
+func TestPeerFirstTalk(t *testing.T) {
+	p, _ := open(t, webtest.Start(t), newDummy(), &fakeActor{powers: allPowers})
+	shown := func(n int) {
+		t.Helper()
+		p.Await(fmt.Sprintf(`[...document.querySelectorAll('.talk-entry')].findIndex(e => e.getAttribute('aria-current')) === %d`, n))
+	}
+	shown(1)
+	p.Keys("2")
+	shown(0)
+	p.Keys("1")
+	shown(1)
+	p.Keys("/")
+	p.Await(`document.activeElement.id === 'filter'`)
+	p.Keys("is:error\r")
+	shown(0)
+	p.Keys("C")
+	shown(0)
+	p.Eval(`document.querySelectorAll('.talk-entry')[1].click()`, nil)
+	shown(1)
+	p.Keys("2")
+	shown(1)
 }
 
 // TestPeerKeyboardOnly does what a mouse could do with keys.
@@ -248,7 +273,7 @@ func TestPeerKeyboardOnly(t *testing.T) {
 	p.Keys("is:error")
 	p.Keys("\r")
 	p.Await(`location.hash.includes('f=is')`)
-	p.Keys("c")
+	p.Keys("C")
 	p.Await(`!location.hash.includes('f=is')`)
 	for _, key := range []string{"?", "x", "i", "t"} {
 		p.Keys(key)

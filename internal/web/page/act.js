@@ -1,6 +1,6 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, say, fail, clock, took, many, quote, tryParse, link, views } from './lib.js';
+import { html, S, set, talkOf, say, fail, clock, took, many, quote, tryParse, link, views } from './lib.js';
 import { Dialog, Form, Tree, Link, Markdown, nav, defaults, copyText, tone } from './ui.js';
 import { useDocs } from './views.js';
 
@@ -9,13 +9,15 @@ export const useData = d => { data = d; };
 
 const post = (name, body) => data.post('do/' + name, body);
 const failed = x => tone(x.row || x) === 'failed' || (x.row || x).findings > 0;
-const query = () => ({ filter: S.filter, talk: S.talk, only: S.only ? S.only.split(',') : undefined, sort: S.sort });
+const query = () => ({ filter: S.filter, talk: talkOf(), only: S.only ? S.only.split(',') : undefined, sort: S.sort });
 // focus goes to an element as soon as it is there: what is typed next belongs to it.
 function focus(id, tries = 60) {
   const e = document.getElementById(id);
   if (e) e.focus(); else if (tries) requestAnimationFrame(() => focus(id, tries - 1));
 }
 export const allOf = (filter, word) => filter.split(/\s+/).includes(word) ? filter.split(/\s+/).filter(w => w !== word).join(' ') : `${filter} ${word}`.trim();
+// seek shows the exchanges of all conversations that a filter selects. Enter is theirs then.
+export const seek = filter => document.activeElement.blur() ?? set({ filter, only: '', talk: '', first: false, view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'talk' });
 export const onlyLike = word => set({ filter: `${S.filter} ${word}`.trim(), view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'table', dialog: null });
 const row = () => !!S.row;
 const some = list => () => S[list].length > 0;
@@ -28,11 +30,12 @@ const actions = [
   { key: 'g', name: 'First', run: () => { set({ follow: false }); nav.list && nav.list.to(false); } },
   { key: 'G', name: 'Newest, and follow it', run: () => { set({ follow: true }); nav.list && nav.list.to(true); } },
   { key: '/', name: 'Filter', run: () => focus('filter') },
-  { key: 'n', name: 'Next that failed or has findings', run: () => find(1) }, { key: 'N', name: 'Previous that failed or has findings', run: () => find(-1) },
+  { key: ']', name: 'Next that failed or has findings', run: () => find(1) }, { key: '[', name: 'Previous that failed or has findings', run: () => find(-1) },
   { key: 'Enter', name: 'Open the detail', when: row, run: () => { set({ detail: true }); focus('panel'); } },
   { key: 'Escape', name: 'Close, go back', run: () => set(S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
-  { key: 'c', name: 'Clear: show everything', run: () => set({ filter: '', only: '', talk: '' }) },
+  { key: 'c', name: 'Hide what came until now', when: () => !data.inline, run: () => set({ filter: `${S.filter.replace(/(^| )since:\S*/g, '')} since:${clock(Date.now())}`.trim() }) },
+  { key: 'C', name: 'Show everything', run: () => set({ filter: '', only: '', talk: '', first: false }) },
   { key: 'S', name: 'Slowest first, or fastest', run: () => set({ view: S.view === 'talk' ? 'talk' : 'table', sort: S.sort === '-took' ? 'took' : '-took', follow: false }) },
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => row() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
   { key: 'f', name: 'Only like this…', when: row, run: () => withRow(r => openMenu('filter', r)), bar: true },
@@ -42,7 +45,7 @@ const actions = [
   { key: 'E', name: 'Edit and send again…', when: row, need: power('resend'), run: () => set({ dialog: { kind: 'edit', key: S.row } }), bar: true },
   { key: 't', name: 'Try a tool…', need: power('call'), run: () => withRow(r => tryTool(null, r)) },
   { key: 'm', name: 'Mark', when: row, need: power('mark'), run: () => withRow(r => mark(r, !r.mark, r.note || '')), bar: true },
-  { key: 'M', name: 'Note…', when: row, need: power('mark'), run: () => withRow(r => set({ dialog: { kind: 'note', row: r } })), bar: true },
+  { key: 'n', name: 'Note…', when: row, need: power('mark'), run: () => withRow(r => set({ dialog: { kind: 'note', row: r } })), bar: true },
   { key: 'a', name: 'Answer the server', when: some('questions'), run: () => focus('questions') },
   { key: 'i', name: 'Hold messages…', need: power('intercept'), run: () => set({ dialog: { kind: 'intercept' } }) },
   { key: 'I', name: 'Hold nothing, let all go', need: power('intercept'), run: () => intercept(false, '') },

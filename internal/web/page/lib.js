@@ -22,6 +22,9 @@ export const views = [['talk', 'Talk'], ['table', 'Table'], ['time', 'Time'], ['
 // S is the state; set changes it and draws once in the next frame.
 export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: '', tab: 'summary', detail: false,
   status: {}, seq: 0, conversations: [], questions: [], held: [], follow: true, paused: false, lost: '', toast: '', error: null, dialog: null, powers: {} };
+// talkOf is the conversation that is shown. The one that the page began with is for the Talk
+// without a filter: a filter, or a list of tools, is about all that is recorded.
+export const talkOf = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;
 let draw = () => {};
 export const onDraw = f => { draw = f; };
 export function set(patch) {
@@ -36,7 +39,7 @@ let known; // what this file wrote or read last; anything else was typed, and is
 export function saveURL() {
   if (known !== undefined && location.hash !== known) return;
   const p = new URLSearchParams();
-  for (const [short, name] of Object.entries(inURL)) if (S[name] && S[name] !== usual[name] && !(name === 'row' && S.follow)) p.set(short, S[name]);
+  for (const [short, name] of Object.entries(inURL)) if (S[name] && S[name] !== usual[name] && !(name === 'row' && S.follow) && !(name === 'talk' && S.first)) p.set(short, S[name]);
   if (S.detail) p.set('d', 1);
   const hash = p.size ? '#' + p : '';
   if (hash !== location.hash) history.replaceState(null, '', location.pathname + location.search + hash);
@@ -47,7 +50,7 @@ export function loadURL() {
   const p = new URLSearchParams(location.hash.slice(1));
   const found = { detail: p.has('d') };
   for (const [short, name] of Object.entries(inURL)) found[name] = p.get(short) || usual[name] || '';
-  set({ ...found, follow: !found.row });
+  set({ ...found, first: false, follow: !found.row });
 }
 
 // fail shows an error: that of a filter stands at its column.
@@ -73,6 +76,8 @@ export const size = n => n < 1000 ? `${n} B` : n < 1e6 ? `${(n / 1000).toFixed(n
 export const many = (n, one, more = one + 's') => `${n.toLocaleString('en')} ${n === 1 ? one : more}`;
 // secondsOf is how long a row took; that of an open one counts on.
 export const secondsOf = (r, at) => r.state === 'done' || S.status.file || !at ? r.seconds : r.seconds + (performance.now() - at) / 1000;
+// unversioned is a name without its version.
+export const unversioned = s => String(s).replace(/ v?\d\S*$/, '');
 export const quote = v => /^[\w.*/-]+$/.test(v) ? v : `"${v.replace(/[\\"]/g, '\\$&')}"`;
 
 // parse reads JSON; numbers that JavaScript would round keep their digits.

@@ -1,13 +1,13 @@
 // The page: where its data comes from, and what is around the view.
 import { render, Component } from './vendor/preact.mjs';
 import { useEffect, useState } from './vendor/hooks.mjs';
-import { html, S, set, onDraw, saveURL, loadURL, clean, many, clock, fail, views } from './lib.js';
+import { html, S, set, talkOf, onDraw, saveURL, loadURL, clean, many, clock, unversioned, fail, views } from './lib.js';
 import { remote } from './remote.js';
 import { inline } from './inline.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets } from './views.js';
 import { Detail } from './detail.js';
-import { useData, onKey, Button, Dialogs, Waiting, allOf, act } from './act.js';
+import { useData, onKey, Button, Dialogs, Waiting, allOf, act, seek } from './act.js';
 
 const shown = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
 const chips = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
@@ -28,6 +28,7 @@ function Filter({ data }) {
     const n = list.length, step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
     if (step && n && open) { e.preventDefault(); setAt((at + step + n + (at < 0 && step < 0 ? 1 : 0)) % n); }
     else if (e.key === 'Tab' && at >= 0 || e.key === 'Enter' && at >= 0) { e.preventDefault(); take(list[at]); }
+    else if (e.key === 'Enter' && S.error && /\S$/.test(S.filter) && n && list[0].text.startsWith(S.filter.match(/\S*$/)[0])) take(list[0]);
     else if (e.key === 'Enter') { setOpen(false); e.target.blur(); }
   };
   const column = S.error && S.error.column ? S.error.column - 1 : -1, letters = [...S.filter];
@@ -45,17 +46,17 @@ function Filter({ data }) {
 }
 
 function Conversations() {
-  const pick = talk => set({ talk, row: '', follow: !S.status.file });
+  const pick = talk => set({ talk, first: false, row: '', follow: !S.status.file });
   const step = e => {
     const to = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[e.key], next = to && e.target[to];
     if (next) { e.preventDefault(); next.focus(); }
   };
   const sum = (k) => S.conversations.reduce((n, c) => n + c[k], 0);
-  const entry = (id, name, c) => html`<button key=${id} aria-current=${S.talk === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${c.target || ''}><span class="who">${c.live && !S.status.file ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
+  const entry = (id, name, c) => html`<button key=${id} aria-current=${talkOf() === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${id ? `${name}, ${c.target || ''}` : ''}><span class="who">${c.live && !S.status.file ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
     <span class="n">${c.failed ? html`<span class="tone failed">✗${c.failed}</span> ` : ''}${c.open ? html`<span class="tone open">…${c.open}</span> ` : ''}${c.rows}</span>
     ${id && html`<span class="dim under-name">${clock(c.began)} ${c.by || ''} ${c.protocol || ''}</span>`}</button>`;
   return html`<nav class="talks" aria-label="Conversations" onKeyDown=${step}>${entry('', 'all', { rows: sum('rows'), open: sum('open'), failed: sum('failed') })}
-    ${S.conversations.slice(0, 150).map(c => entry(c.id, `${c.client || c.by || 'client'} → ${c.server || c.target}`, c))}
+    ${S.conversations.slice(-150).reverse().map(c => entry(c.id, `${unversioned(c.client || c.by || 'client')} → ${unversioned(c.server || c.target)}`, c))}
     ${S.conversations.length > 150 && html`<p class="dim">${many(S.conversations.length - 150, 'older conversation')}: filter with client: or server:</p>`}</nav>`;
 }
 
@@ -81,7 +82,7 @@ class App extends Component {
     this.asked = true;
     this.props.data.get('conversations').then(conversations => {
       const first = this.props.fresh && conversations.find(c => c.first);
-      set({ conversations, ...(first && !this.chosen ? { talk: first.id } : {}) });
+      set({ conversations, ...(first && !this.chosen ? { talk: first.id, first: true } : {}) });
       this.chosen = true;
     }, fail).finally(() => setTimeout(() => {
       this.asked = false;
@@ -95,12 +96,12 @@ class App extends Component {
     this.toast = toast;
   }
   render({ data }) {
-    const { status, view } = S, View = shown[view] || Talk, all = S.conversations.find(c => c.id === S.talk);
+    const { status, view } = S, View = shown[view] || Talk, all = S.conversations.find(c => c.id === talkOf());
     return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); act('/'); }}>Go to the filter</a>
       ${S.lost && html`<div class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div class="bar holding" role="status">Holding messages. Bytes are not forwarded as they come. <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
         <span class="counts">${status.file ? 'file' : html`<span class=${S.paused ? '' : 'live'}>●</span> ${S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
-          ${status.open ? html` <button class="count" onClick=${() => set({ filter: 'is:open' })}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => set({ filter: 'is:error' })}>✗ ${status.failed} failed</button>` : ''}
+          ${status.open ? html` <button class="count" onClick=${() => seek('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => seek('is:error')}>✗ ${status.failed} failed</button>` : ''}
           ${status.questions ? html` <button class="count asking" onClick=${() => act('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${many(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${many(status.lost, 'frame')} lost</b>` : ''}</span>
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${many(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${many(status.held, 'message')} held` : ''}</span>
         <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${S.follow ? 'Following' : 'Follow'} />`}

@@ -1,10 +1,10 @@
 // The six views. Each shows what fits the filter.
 import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, fail, fine, clock, took, size, many, secondsOf, quote, px, what } from './lib.js';
+import { html, S, set, talkOf, fail, fine, clock, took, size, many, secondsOf, quote, px, what } from './lib.js';
 import { List, Source, Bar, Tree, nav, rowHeight, tone, signs, toneWords } from './ui.js';
 import { openMenu, onlyLike, tryTool } from './act.js';
 
-const query = () => ({ filter: S.filter, talk: S.talk, only: S.only });
+const query = () => ({ filter: S.filter, talk: talkOf(), only: S.only });
 const state = r => html`<span class=${'tone ' + tone(r)} title=${toneWords[tone(r)]}>${signs[tone(r)]}</span>`;
 const outcome = r => html`<span class=${'tone ' + tone(r)}>${r.state === 'done' ? r.channel : r.state}</span>`;
 const flags = r => [r.mark && '★', r.findings && `⚠${r.findings}`, r.again && '↻', r.edited && '✎', r.guess && '~'].filter(Boolean).join(' ');
@@ -34,7 +34,7 @@ function useSource(data, name, sort, keyOf, linesOf) {
 
 // rowProps are those that the lists of exchanges have in common.
 const rowProps = data => ({
-  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.filter || S.only || S.talk ? 'Nothing fits. Clear the filter with c.' : 'Nothing was recorded yet.',
+  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.filter || S.only || talkOf() ? `Nothing fits${talkOf() ? ' in this conversation' : ''}. C shows everything.` : 'Nothing was recorded yet.',
   follow: S.follow && !S.paused && !S.status.file && !S.sort,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
   onOpen: () => set({ detail: true }),
@@ -149,7 +149,7 @@ export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" l
 
 // Time draws lanes; the window is from and to in milliseconds.
 export function Time({ data }) {
-  const list = S.conversations.filter(c => !S.talk || c.id === S.talk);
+  const list = S.conversations.filter(c => !talkOf() || c.id === talkOf());
   const first = Math.min(...list.map(c => Date.parse(c.began))), last = Math.max(...list.map(c => c.live && !S.status.file ? Date.now() : Date.parse(c.last)));
   const whole = isFinite(first) ? [first, Math.max(last, first + 50) + 1] : [Date.now() - 60000, Date.now()];
   const [zoom, setZoom] = useState(null);
