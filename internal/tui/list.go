@@ -107,7 +107,7 @@ func (m *model) list() *list { return &m.lists[m.view] }
 
 // request is the query of the view, without a part.
 func (m *model) request() view.Query {
-	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: m.talk(), Only: m.query.only}
+	return view.Query{Filter: m.query.tried, Sort: m.list().sort, Talk: shownTalk(m), Only: m.query.only}
 }
 
 // askList asks for the visible part of the list; anew is set where the query is another one.

@@ -81,10 +81,10 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head, hint = "the exchange is not kept any more", "o shows all again"
 	case m.query.tried != "":
 		head, hint = "nothing matches "+m.query.tried, "C shows everything; ? lists the keys"
-		if m.talk() != "" {
+		if shownTalk(m) != "" {
 			head += " in this conversation"
 		}
-	case m.talk() != "" && m.view >= viewTools:
+	case shownTalk(m) != "" && m.view >= viewTools:
 		head, hint = "no "+strings.ToLower(viewNames[m.view])+" in this conversation", "C shows everything"
 	case m.view == viewTools:
 		head, hint = "no server listed tools yet", "tools appear when a client sends tools/list"

@@ -26,9 +26,9 @@ type talks struct {
 // chips are filters that are one key away.
 var chips = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
 
-// talk is the conversation that is shown, "" for all. What the start chose holds for the Talk
+// shownTalk is the conversation that is shown, "" for all. What the start chose holds for the Talk
 // without a filter: a filter, or a list of tools, is about all that is recorded.
-func (m *model) talk() string {
+func shownTalk(m *model) string {
 	if m.talks.first && (m.view != viewTalk || m.query.tried != "" || m.query.only != nil) {
 		return ""
 	}
@@ -37,7 +37,7 @@ func (m *model) talk() string {
 
 // current is the conversation that is shown, nil for all.
 func (m *model) current() *view.Conversation {
-	for i, id := 0, m.talk(); i < len(m.talks.all); i++ {
+	for i, id := 0, shownTalk(m); i < len(m.talks.all); i++ {
 		if m.talks.all[i].ID == id {
 			return &m.talks.all[i]
 		}
@@ -124,7 +124,7 @@ func toggleWord(text, word string) string {
 // drawTalks draws the pane of conversations.
 func drawTalks(m *model, w, h int) (lines []drawn) {
 	t := &m.talks
-	active, shown := m.focus == paneTalks, m.talk()
+	active, shown := m.focus == paneTalks, shownTalk(m)
 	mark := func(n int) bool { return active && t.sel == n }
 	role := func(on bool) paint.Role {
 		if on {
