@@ -1,24 +1,25 @@
 package inspect
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/liveview"
 	"mcpc/internal/demo"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -34,7 +35,7 @@ All names, messages and texts in results come from the recorded clients and serv
 
 // agent serves the recordings until the client ends.
 func agent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters string) error {
-	a := &reading{v: v, filter: filters}
+	a := &reading{v: v, filter: filters, now: f.Now}
 	f.Talking.Store(true)
 	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version, Instructions: instructions, Tools: a.tools()})
 	switch {
@@ -50,6 +51,7 @@ func agent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters st
 type reading struct {
 	v      view.Reader
 	filter string
+	now    func() time.Time
 }
 
 // asked are the arguments of all tools.
@@ -80,7 +82,7 @@ func (a *reading) tools() []demo.Reading {
 			if err != nil {
 				return "", nil, told(err)
 			}
-			return text, escaped(structured), nil
+			return text, structured, nil
 		}}
 	}
 	pages := func(do func(ctx context.Context, q asked) (*page, error)) func(ctx context.Context, q asked) (string, json.RawMessage, error) {
@@ -106,23 +108,34 @@ func (a *reading) tools() []demo.Reading {
 	}
 }
 
-// escaped has no character in it that could steer a terminal, or turn text around.
-func escaped(raw json.RawMessage) json.RawMessage {
-	if !bytes.ContainsFunc(raw, steers) {
-		return raw
-	}
-	var out []byte
-	for _, r := range string(raw) {
-		if steers(r) {
-			out = fmt.Appendf(out, "\\u%04x", r)
-		} else {
-			out = utf8.AppendRune(out, r)
+// mostItem is how many bytes an entry of a list may have before its texts are shortened to mostWord.
+const mostItem, mostWord = 4 << 10, 300
+
+// safe is JSON in which no character could steer a terminal, or hide.
+func safe(v any, err error) (json.RawMessage, error) {
+	raw, failed := jsonraw.Marshal(v)
+	return sanitize.Bytes(raw, sanitize.JSON), cmp.Or(err, failed)
+}
+
+// brief shortens the texts in JSON.
+func brief(raw json.RawMessage) json.RawMessage {
+	out := make([]byte, 0, min(len(raw), mostItem))
+	for i := 0; i < len(raw); {
+		if raw[i] != '"' {
+			out = append(out, raw[i])
+			i++
+			continue
 		}
+		text, rest := jsonraw.Prefix(raw[i:])
+		i = len(raw) - len(rest)
+		if len(text) > mostWord {
+			word, _ := jsonraw.Text(text)
+			text = jsonraw.Quote(liveview.Shortened(word, mostWord/3))
+		}
+		out = append(out, text...)
 	}
 	return out
 }
-
-func steers(r rune) bool { return r < 0x10000 && unicode.In(r, unicode.Cc, unicode.Cf) }
 
 // told is an error for an agent.
 func told(err error) error {
@@ -138,16 +151,31 @@ func told(err error) error {
 	return errors.New(term.Block(err.Error()))
 }
 
-// query is a question about rows, within the filter of the command line.
-func (a *reading) query(q asked) view.Query {
-	text := q.Filter
-	switch {
-	case a.filter != "" && text != "":
-		text = "(" + a.filter + ") (" + text + ")"
-	case a.filter != "":
-		text = a.filter
+// query is a question about rows, within the filter of the command line. Each filter has to be one by
+// itself, so that no parenthesis of one ends the other.
+func (a *reading) query(q asked, more ...string) (view.Query, error) {
+	filters := []string{}
+	for _, text := range append([]string{a.filter, q.Filter}, more...) {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if _, err := filter.Parse(text, a.now(), &judged.Findings{}); err != nil {
+			return view.Query{}, err
+		}
+		filters = append(filters, "("+text+")")
 	}
-	return view.Query{Filter: text, Sort: q.Sort, Talk: q.Conversation, From: q.From, Count: q.Count}
+	return view.Query{Filter: strings.Join(filters, " "), Sort: q.Sort, Talk: q.Conversation, From: q.From, Count: q.Count}, nil
+}
+
+// searched are the rows of a query, once all bodies are searched.
+func (a *reading) searched(ctx context.Context, query view.Query) (view.Page, error) {
+	for {
+		found, err := a.v.Rows(ctx, query)
+		if err != nil || found.Pending == 0 || ctx.Err() != nil {
+			return found, cmp.Or(err, ctx.Err())
+		}
+		a.v.Wait(ctx, found.Seq)
+	}
 }
 
 // A page is a result: lines, and the entries behind them. What does not fit is left out whole.
@@ -164,8 +192,11 @@ type page struct {
 
 // add adds an entry, as a line and as JSON; false where there is no room for it.
 func (p *page) add(line string, item any) bool {
-	raw, err := jsonraw.Marshal(item)
+	raw, err := safe(item, nil)
 	line = term.Block(line)
+	if len(raw) > mostItem || len(line) > mostItem {
+		raw, line = brief(raw), liveview.Shortened(line, mostItem/4)
+	}
 	if p.full = p.full || err != nil || p.lines.Len()+len(line) > mostText || p.size+len(raw) > mostText; p.full {
 		return false
 	}
@@ -193,7 +224,7 @@ func (p *page) end() (string, json.RawMessage, error) {
 	if next < p.total {
 		out["next"] = next
 	}
-	raw, err := jsonraw.Marshal(out)
+	raw, err := safe(out, nil)
 	return text, raw, err
 }
 
@@ -209,7 +240,11 @@ func some[T any](name string, all []T, q asked, line func(T) string) *page {
 }
 
 func (a *reading) find(ctx context.Context, q asked) (*page, error) {
-	found, err := a.v.Rows(ctx, a.query(q))
+	query, err := a.query(q)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.v.Rows(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +260,15 @@ func (a *reading) find(ctx context.Context, q asked) (*page, error) {
 	return p, nil
 }
 
-func (a *reading) conversations(_ context.Context, q asked) (*page, error) {
+func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
 	all := a.v.Conversations()
+	if a.filter != "" {
+		within := map[string]bool{}
+		if err := a.eachRow(ctx, asked{}, func(r view.Row) { within[r.Talk] = true }); err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(c view.Conversation) bool { return !within[c.ID] })
+	}
 	sliceutil.Sort(all, func(x, y view.Conversation) int { return y.Last.Compare(x.Last) })
 	return some("conversations", all, q, func(c view.Conversation) string {
 		state := "ended"
@@ -239,7 +281,10 @@ func (a *reading) conversations(_ context.Context, q asked) (*page, error) {
 }
 
 func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
-	query := a.query(q)
+	query, err := a.query(q)
+	if err != nil {
+		return nil, err
+	}
 	query.From, query.Count = 0, 0
 	all, err := a.v.Tools(ctx, query)
 	if err != nil {
@@ -262,10 +307,13 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 
 // eachRow calls look with all rows of a question.
 func (a *reading) eachRow(ctx context.Context, q asked, look func(view.Row)) error {
-	query := a.query(q)
+	query, err := a.query(q)
+	if err != nil {
+		return err
+	}
 	query.Sort = "time"
 	for query.From, query.Count = 0, 1000; ; {
-		found, err := a.v.Rows(ctx, query)
+		found, err := a.searched(ctx, query)
 		if err != nil {
 			return err
 		}
@@ -338,8 +386,11 @@ type broken struct {
 }
 
 func (a *reading) findings(ctx context.Context, q asked) (*page, error) {
-	query := a.query(q)
-	query.Filter, query.Sort = strings.TrimSpace(query.Filter+" has:finding"), "-time"
+	query, err := a.query(q, "has:finding")
+	if err != nil {
+		return nil, err
+	}
+	query.Sort = "-time"
 	found, err := a.v.Rows(ctx, query)
 	if err != nil {
 		return nil, err
@@ -352,6 +403,7 @@ func (a *reading) findings(ctx context.Context, q asked) (*page, error) {
 		} else if err != nil {
 			return nil, err
 		}
+		d.Findings = d.Findings[:min(len(d.Findings), mostFindings)]
 		lines := sliceutil.Map(d.Findings, func(f view.Finding) string {
 			return term.Line(fmt.Sprintf("    %s %s: %s %s", f.Severity, f.Rule, f.Text, f.Fix))
 		})

@@ -10,7 +10,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
-	"mcpc/internal/sliceutil"
 )
 
 // A shown is an exchange, or a piece of a part of one.
@@ -43,7 +42,8 @@ const (
 	// many of its lines.
 	briefBody  = 3 << 10
 	briefLines = 40
-	briefText  = 300
+	// mostFindings is how many findings it has, and how many wrong arguments.
+	mostFindings = 10
 )
 
 // pieceOf cuts a text between characters.
@@ -59,6 +59,9 @@ func pieceOf(text string, from, most int) *piece {
 
 // show shows an exchange.
 func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, error) {
+	if err := a.within(ctx, q.Key); err != nil {
+		return "", nil, err
+	}
 	d, err := a.v.Detail(ctx, q.Key)
 	if err != nil {
 		return "", nil, err
@@ -73,13 +76,25 @@ func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, e
 		raw, failed := jsonraw.Marshal(d.Frames)
 		out.Frames, err = pieceOf(string(raw), q.From, min(q.Count, mostText/2)), failed
 	default:
-		out = a.whole(d)
+		out, err = a.whole(d)
 	}
 	if err != nil {
 		return "", nil, err
 	}
-	raw, err := jsonraw.Marshal(out)
+	raw, err := safe(out, nil)
 	return out.text(), raw, err
+}
+
+// within makes sure that a row is one of the filter of the command line.
+func (a *reading) within(ctx context.Context, key string) error {
+	if a.filter == "" {
+		return nil
+	}
+	found, err := a.searched(ctx, view.Query{Filter: a.filter, Only: []string{key}, Count: 1})
+	if err == nil && found.Total == 0 {
+		err = view.ErrGone
+	}
+	return err
 }
 
 // body is a piece of a body.
@@ -95,8 +110,8 @@ func (a *reading) body(ctx context.Context, q asked, b *view.Body) (*piece, erro
 }
 
 // whole is what there is to know of an exchange, each part of it short.
-func (a *reading) whole(d view.Detail) shown {
-	brief := func(b *view.Body) *piece {
+func (a *reading) whole(d view.Detail) (shown, error) {
+	body := func(b *view.Body) *piece {
 		if b == nil {
 			return nil
 		}
@@ -106,19 +121,20 @@ func (a *reading) whole(d view.Detail) shown {
 		}
 		return p
 	}
-	out := shown{Row: &d.Row, Why: liveview.Shortened(d.Why, briefText), Cut: liveview.Shortened(d.Cut, briefText), Group: d.Group, Lines: d.Lines[:min(len(d.Lines), briefLines)], Request: brief(d.Request), Response: brief(d.Response),
-		Findings: d.Findings[:min(len(d.Findings), 10)], Wrong: d.Wrong[:min(len(d.Wrong), 10)], Before: d.Before, Stderr: d.Stderr[max(0, len(d.Stderr)-10):]}
+	out := shown{Row: &d.Row, Why: d.Why, Cut: d.Cut, Group: d.Group, Lines: d.Lines[:min(len(d.Lines), briefLines)],
+		Findings: d.Findings[:min(len(d.Findings), mostFindings)], Wrong: d.Wrong[:min(len(d.Wrong), mostFindings)], Before: d.Before, Stderr: d.Stderr[max(0, len(d.Stderr)-10):]}
 	for _, fact := range d.Facts {
 		if fact[1] != "" {
-			out.Facts = append(out.Facts, [2]string{fact[0], liveview.Shortened(fact[1], briefText)})
+			out.Facts = append(out.Facts, fact)
 		}
 	}
-	out.Lines = sliceutil.Map(out.Lines, func(l view.Line) view.Line {
-		l.Text = liveview.Shortened(l.Text, 160)
-		return l
-	})
-	out.Stderr = sliceutil.Map(out.Stderr, func(line string) string { return liveview.Shortened(line, 160) })
-	return out
+	raw, err := jsonraw.Marshal(out)
+	if err == nil {
+		out = shown{}
+		err = json.Unmarshal(brief(raw), &out)
+	}
+	out.Request, out.Response = body(d.Request), body(d.Response)
+	return out, err
 }
 
 // text is the same for reading.
@@ -143,13 +159,13 @@ func (s shown) text() string {
 		say("wrong argument %s: %s", term.Line(w.Pointer), term.Line(w.Text))
 	}
 	for _, f := range s.Findings {
-		say("%s %s: %s %s", f.Severity, f.Rule, term.Line(f.Text), term.Line(f.Fix))
+		say("%s", term.Line(strings.Join([]string{f.Severity, f.Rule + ":", f.Text, f.Fix}, " ")))
 	}
 	for _, line := range s.Stderr {
 		say("stderr: %s", term.Line(line))
 	}
 	if s.Before != "" {
-		say("the same was asked before in %s", s.Before)
+		say("the same was asked before in %s", term.Line(s.Before))
 	}
 	for _, part := range []struct {
 		name string

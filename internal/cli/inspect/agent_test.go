@@ -1,0 +1,136 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/live/view"
+)
+
+// rows are a view of these rows, of which a filter selects the first so many.
+type rows struct {
+	view.Reader
+	all      []view.Row
+	fitting  int
+	asked    []view.Query
+	searches int // answers that are not complete yet
+	detail   view.Detail
+}
+
+func (r *rows) Rows(_ context.Context, q view.Query) (view.Page, error) {
+	r.asked = append(r.asked, q)
+	if r.searches > 0 {
+		r.searches--
+		return view.Page{Pending: 1}, nil
+	}
+	fitting := []view.Row{}
+	for _, row := range r.all[:r.fitting] {
+		if q.Only == nil || q.Only[0] == row.Key {
+			fitting = append(fitting, row)
+		}
+	}
+	return view.Page{Rows: fitting[min(q.From, len(fitting)):], From: q.From, Total: len(fitting)}, nil
+}
+
+func (r *rows) Wait(context.Context, uint64) uint64 { return 0 }
+
+func (r *rows) Detail(context.Context, string) (view.Detail, error) { return r.detail, nil }
+
+func (r *rows) Conversations() []view.Conversation {
+	return []view.Conversation{{ID: "1.0"}, {ID: "2.0"}}
+}
+
+func agentOf(r *rows, filter string) *reading {
+	return &reading{v: r, filter: filter, now: func() time.Time { return time.Unix(0, 0) }}
+}
+
+func TestAgentStaysWithinTheFilterOfTheCommandLine(t *testing.T) {
+	r := &rows{}
+	a := agentOf(r, "name:echo or name:add")
+	for _, filter := range []string{"x) or (y", "name:x) or (name:y", ")", "("} {
+		for name, ask := range map[string]func(context.Context, asked) (*page, error){"find": a.find, "tools": a.listTools, "stats": a.stats, "findings": a.findings} {
+			if _, err := ask(t.Context(), asked{Filter: filter}); err == nil {
+				t.Errorf("%s with the filter %q asked %+v", name, filter, r.asked)
+			}
+		}
+	}
+	if _, err := a.findings(t.Context(), asked{Filter: "x or y", Count: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.asked[len(r.asked)-1].Filter, "(name:echo or name:add) (x or y) (has:finding)"; got != want {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+}
+
+func TestAgentShowsNothingBesideTheFilter(t *testing.T) {
+	r := &rows{all: []view.Row{{Key: "1.1", Talk: "1.0"}, {Key: "2.1", Talk: "2.0"}}, fitting: 1, searches: 1}
+	a := agentOf(r, "text")
+	if _, _, err := a.show(t.Context(), asked{Key: "2.1"}); !errors.Is(err, view.ErrGone) {
+		t.Errorf("a row that does not fit: %v, want ErrGone", err)
+	}
+	r.searches = 1
+	if _, _, err := a.show(t.Context(), asked{Key: "1.1"}); err != nil {
+		t.Errorf("a row that is found late: %v", err)
+	}
+	r.searches = 1
+	if p, err := a.conversations(t.Context(), asked{Count: 10}); err != nil || len(p.items) != 1 {
+		t.Errorf("conversations: %+v %v, want the one with a row", p, err)
+	}
+	if p, err := agentOf(r, "").conversations(t.Context(), asked{Count: 10}); err != nil || len(p.items) != 2 {
+		t.Errorf("conversations without a filter: %+v %v", p, err)
+	}
+}
+
+func TestAgentGetsPastLongEntries(t *testing.T) {
+	long := strings.Repeat("\u009b\U000e0041é", 1<<13)
+	row := view.Row{Key: "1", Talk: long, Client: long, Server: long, Target: long, Method: long, Name: long, ID: long, Channel: long, Notes: long, Text: long, Note: long}
+	r := &rows{all: []view.Row{row, {Key: "2"}, {Key: "3"}}, fitting: 3}
+	a := agentOf(r, "")
+	seen := 0
+	for from, calls := 0, 0; from < 3; calls++ {
+		p, err := a.find(t.Context(), asked{From: from, Count: 50})
+		if err != nil || len(p.items) == 0 || calls > 3 {
+			t.Fatalf("from %d: %d entries, %v", from, len(p.items), err)
+		}
+		from += len(p.items)
+		seen += len(p.items)
+		bounded(t, p.end)
+	}
+	if seen != 3 {
+		t.Errorf("%d entries, want 3", seen)
+	}
+}
+
+func TestAgentShowIsBounded(t *testing.T) {
+	long := strings.Repeat("\u009b\U000e0041é", 1<<13)
+	finding, wrong := view.Finding{Rule: long, Text: long, Fix: long}, view.Wrong{Pointer: long, Text: long}
+	d := view.Detail{Row: view.Row{Key: "1", Name: long, Client: long}, Why: long, Cut: long, Group: long, Before: long, Facts: [][2]string{{long, long}}, Stderr: []string{long},
+		Request: &view.Body{Text: long, Bytes: len(long)}, Response: &view.Body{Text: long, Bytes: len(long)}}
+	for range 1000 {
+		d.Findings, d.Wrong, d.Lines = append(d.Findings, finding), append(d.Wrong, wrong), append(d.Lines, view.Line{Text: long, Kind: "x"})
+	}
+	a := agentOf(&rows{detail: d}, "")
+	bounded(t, func() (string, json.RawMessage, error) { return a.show(t.Context(), asked{Key: "1"}) })
+}
+
+// bounded checks a result: how long it is, and that nothing in it steers or hides.
+func bounded(t *testing.T, result func() (string, json.RawMessage, error)) {
+	t.Helper()
+	text, raw, err := result()
+	if err != nil || !json.Valid(raw) {
+		t.Fatalf("%v, %.200s", err, raw)
+	}
+	const most = 128 << 10
+	if len(text) > most || len(raw) > most {
+		t.Errorf("%d bytes of text, %d of JSON", len(text), len(raw))
+	}
+	for _, part := range []string{text, string(raw)} {
+		if strings.ContainsAny(part, "\x1b\u009b\u202e\U000e0041") {
+			t.Errorf("raw characters: %.300q", part)
+		}
+	}
+}
