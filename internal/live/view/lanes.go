@@ -53,7 +53,7 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 	}
 	for i := range lanes {
 		if count > mostBars {
-			lanes[i].Bars = merged(lanes[i].Bars, max(last.Sub(first)*time.Duration(len(lanes))/mostBars, 1))
+			lanes[i].Bars = merged(lanes[i].Bars, max(last.Sub(first)/mostBars*time.Duration(min(len(lanes), mostBars)), 1))
 		}
 		stack(lanes[i].Bars)
 	}
@@ -72,7 +72,7 @@ func laneTitle(r *capture.Row) string {
 	if server == "" {
 		server = r.Target
 	}
-	return client + " → " + server
+	return bounded(client) + " → " + bounded(server)
 }
 
 // bar is a row as a Bar of its own.
@@ -85,9 +85,9 @@ func (m maker) bar(r *capture.Row) Bar {
 // titleOf is what a row asked for, in as few words as say it.
 func titleOf(r *capture.Row) string {
 	if r.Method == "tools/call" && r.Name != "" {
-		return r.Name
+		return bounded(r.Name)
 	}
-	return strings.TrimSpace(r.Method + " " + r.Name)
+	return bounded(strings.TrimSpace(r.Method + " " + r.Name))
 }
 
 // merged joins bars that begin within one step of each other. The worst of them gives its

@@ -88,10 +88,10 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 	if r == nil {
 		return Row{Key: key.String(), State: stateDone, Text: ErrGone.Error()}
 	}
-	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(live.TalkOf(r)), Client: r.Client(), Server: r.Server(), Target: r.Target,
-		Method: r.Method, Name: r.Name, ID: r.ID, Dir: r.Dir.String(), State: stateDone, Channel: r.Channel, Failed: r.Failed(),
+	out := Row{Key: key.String(), Time: r.Time, Talk: talkID(live.TalkOf(r)), Client: bounded(r.Client()), Server: bounded(r.Server()), Target: bounded(r.Target),
+		Method: bounded(r.Method), Name: bounded(r.Name), ID: bounded(r.ID), Dir: r.Dir.String(), State: stateDone, Channel: r.Channel, Failed: r.Failed(),
 		Status: r.Status, Code: r.Code, Seconds: r.Duration.Seconds(), First: r.First.Seconds(), Sent: r.Sent, Received: r.Received,
-		Tokens: tokens(r.Size()), Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: r.Text, Again: r.Again, Edited: r.Edited}
+		Tokens: tokens(r.Size()), Guess: r.Guess, Notes: notes(r), Findings: len(r.Findings), Text: bounded(r.Text), Again: r.Again, Edited: r.Edited}
 	if r.Within != nil {
 		out.Parent = live.KeyOf(r.Within).String()
 	}
@@ -112,6 +112,12 @@ func (m maker) row(key live.Key, r *capture.Row) Row {
 	}
 	return out
 }
+
+// mostName is how many characters of a name documents have that repeat it: one of a megabyte may be
+// that of each row.
+const mostName = 1000
+
+func bounded(text string) string { return talk.Bounded(text, mostName) }
 
 // waits reports that an answer may still come, or more on a stream.
 func (v *Views) waits(r *capture.Row) bool {

@@ -58,7 +58,7 @@ func isSubscription(r *capture.Row) bool { return strings.HasPrefix(r.Method, "s
 
 // stream is a row as a Stream.
 func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
-	out := Stream{Row: key.String(), Client: r.Client(), Server: r.Server(), Opened: r.Time, What: "GET"}
+	out := Stream{Row: key.String(), Client: bounded(r.Client()), Server: bounded(r.Server()), Opened: r.Time, What: "GET"}
 	switch {
 	case isSubscription(r):
 		out.What = "subscription"

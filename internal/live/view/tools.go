@@ -243,7 +243,7 @@ func (t *toolTable) documents() []Tool {
 
 // document is a tool without its last error and its times.
 func (t *toolTable) document(s *serverTools, name string, f *toolFacts) Tool {
-	out := Tool{Server: s.name, Target: s.target, Name: name, Listed: "no", Called: f.called, Failed: f.failed}
+	out := Tool{Server: bounded(s.name), Target: s.target, Name: name, Listed: "no", Called: f.called, Failed: f.failed}
 	if f.lastRow != nil {
 		out.LastRow = f.lastRow.String()
 	}

@@ -74,7 +74,7 @@ func (v *Views) Conversations() []Conversation {
 	all := v.store.Conversations()
 	out := make([]Conversation, len(all))
 	for i, c := range all {
-		out[i] = Conversation{ID: talkID(c.Talk), Client: c.Client, Server: c.Server, Target: c.Target, By: c.By, Revision: c.Revision,
+		out[i] = Conversation{ID: talkID(c.Talk), Client: bounded(c.Client), Server: bounded(c.Server), Target: bounded(c.Target), By: c.By, Revision: c.Revision,
 			Began: c.Began, Last: c.Last, Rows: c.Rows, Open: c.Open, Failed: c.Failed, Live: !c.Over && !v.File, First: c.First}
 	}
 	return out

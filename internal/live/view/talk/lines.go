@@ -54,6 +54,9 @@ const (
 // mostLines is how many lines a Block has.
 const mostLines = 200
 
+// mostLine is how many characters a line has.
+const mostLine = 1000
+
 // A liner writes the lines of an exchange.
 type liner struct {
 	r     *capture.Row
@@ -113,6 +116,7 @@ func inOrder(x *wire.Exchange) []wire.Frame {
 }
 
 func (l *liner) add(line Line) {
+	line.Text = Bounded(line.Text, mostLine)
 	if line.Times == 0 {
 		line.Times = 1
 	}

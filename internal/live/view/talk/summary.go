@@ -22,6 +22,14 @@ const (
 	mostCursor = 24
 )
 
+// Bounded is a text as it is, unless it is longer: then it is Cut.
+func Bounded(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return Cut(strings.ToValidUTF8(text[:min(len(text), 2*most)], ""), most)
+}
+
 // Cut is the beginning of a text on one line, with a mark where it was longer.
 func Cut(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
