@@ -139,6 +139,7 @@ func TestHelpHasOneVoice(t *testing.T) {
 var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc tasks get last", "2"}, {"mcpc tasks wait last", "2"}, {"mcpc tasks result last", "2"}, {"mcpc tasks cancel last", "2"}, {"mcpc tasks update last", "2"},
 	{"mcpc tasks list", "3"},
+	{"mcpc inspect", "2"}, // it needs a terminal
 	{"mcpc login https://mcp.example/mcp", "7"}, {"mcpc auth explain https://mcp.example/mcp", "7"},
 }
 
@@ -169,7 +170,7 @@ func runExample(t *testing.T, line string) {
 	dir := exampleDir(t)
 	env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
 	line = strings.NewReplacer("127.0.0.1:3001", "127.0.0.1:0", "127.0.0.1:3002", "127.0.0.1:0").Replace(line)
-	if strings.Contains(line, "--listen") || strings.HasPrefix(line, "mcpc proxy") {
+	if strings.Contains(line, "--listen") || strings.HasPrefix(line, "mcpc proxy") || strings.Contains(line, "inspect --web") {
 		serveExample(t, dir, env, line)
 		return
 	}
@@ -211,7 +212,7 @@ func controlled(t *testing.T, dir string, env []string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	untilListening(stderr)
+	untilSaid(stderr, "listening on ")
 	return func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_, _ = io.Copy(io.Discard, stderr)
@@ -219,10 +220,10 @@ func controlled(t *testing.T, dir string, env []string) (stop func()) {
 	}
 }
 
-// untilListening gives the line in which a server says that it listens, or the last one.
-func untilListening(stderr io.Reader) (said string) {
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if said = lines.Text(); strings.Contains(said, "listening on ") {
+// untilSaid gives the line in which a server says that it listens, or the last one.
+func untilSaid(output io.Reader, listens string) (said string) {
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if said = lines.Text(); strings.Contains(said, listens) {
 			break
 		}
 	}
@@ -292,7 +293,11 @@ func shellCommand(dir string, env []string, line string) *exec.Cmd {
 func serveExample(t *testing.T, dir string, env []string, line string) {
 	t.Helper()
 	cmd := shellCommand(dir, append(env, "MCPC_LISTEN=127.0.0.1:0"), "exec "+line)
-	stderr, err := cmd.StderrPipe()
+	says, listens := cmd.StderrPipe, "listening on "
+	if strings.Contains(line, "inspect --web") {
+		says, listens = cmd.StdoutPipe, "http://127.0.0.1:"
+	}
+	output, err := says()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,14 +306,14 @@ func serveExample(t *testing.T, dir string, env []string, line string) {
 	}
 	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
-	said := untilListening(stderr)
+	said := untilSaid(output, listens)
 	_ = cmd.Process.Signal(os.Interrupt)
 	_ = cmd.Wait()
 	want := "SIGINT"
 	if strings.Contains(line, "--fail-on-miss") { // the end of a judgement
 		want = "0"
 	}
-	if got := ending(cmd.ProcessState); got != want || !strings.Contains(said, "listening on ") {
+	if got := ending(cmd.ProcessState); got != want || !strings.Contains(said, listens) {
 		t.Errorf("%s\nsaid %q and ended with %s", line, said, got)
 	}
 }
