@@ -49,18 +49,67 @@ func (r *release) binary(t target) string {
 	return filepath.Join(r.out, "build", t.os+"_"+t.arch, t.exe())
 }
 
+// inlined says for packages, of which the last pattern that matches counts, whether small
+// functions are compiled into those that call them. With all of them the program has 27.7 MB,
+// with these 24.0: what goes through bytes and messages one by one keeps its speed, and
+// what runs once for a command or a connection needs none.
+var inlined = []struct {
+	packages string
+	hot      bool
+}{
+	{"all", false},
+	{"runtime/... internal/... sync/... math math/bits sort cmp slices maps bytes strings strconv unicode/...", true},
+	{"bufio io time hash/... compress/... encoding/base64 encoding/binary", true},
+	{"crypto/internal/... crypto/cipher crypto/aes crypto/sha256 net/http", true},
+	{"github.com/go-json-experiment/... github.com/santhosh-tekuri/jsonschema/...", true},
+	{"mcpc/internal/jsonraw mcpc/internal/wire mcpc/internal/sse mcpc/internal/redact mcpc/internal/sanitize mcpc/internal/mcp", true},
+	{"mcpc/internal/capture mcpc/internal/capture/blocks mcpc/internal/capture/filter mcpc/internal/capture/forward mcpc/internal/live", true},
+	{"mcpc/internal/client/transport mcpc/internal/validate mcpc/internal/validate/budget", true},
+}
+
+// compiled are the compiler's flags that say so.
+func compiled() (flags []string) {
+	for _, some := range inlined {
+		for _, pattern := range strings.Fields(some.packages) {
+			flag := "-gcflags=" + pattern + "="
+			if !some.hot {
+				flag += "-l"
+			}
+			flags = append(flags, flag)
+		}
+	}
+	return flags
+}
+
+// most is how large the program may be.
+const most = 24_000_000
+
 // build compiles the program for every target, without libc and without the
-// folders of this machine.
+// folders of this machine. Functions begin at each 16 bytes: at each 32, as amd64 has it
+// otherwise, are 0.2 MB of nothing.
 func (r *release) build() error {
-	facts := fmt.Sprintf("-s -w -buildid= -X main.version=%s -X main.commit=%s -X main.date=%s", r.version, r.commit, r.time.Format("2006-01-02T15:04:05Z"))
+	facts := fmt.Sprintf("-s -w -buildid= -funcalign=16 -X main.version=%s -X main.commit=%s -X main.date=%s", r.version, r.commit, r.time.Format("2006-01-02T15:04:05Z"))
 	for _, t := range r.targets {
-		cmd := r.command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", facts, "-o", r.binary(t), "./cmd/mcpc")
+		args := slices.Concat([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", facts, "-o", r.binary(t)}, compiled(), []string{"./cmd/mcpc"})
+		cmd := r.command("go", args...)
 		cmd.Env = append(cmd.Env, "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch)
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("building for %s: %w", t, err)
 		}
+		if err := small(t, r.binary(t)); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// small refuses a program for linux/amd64 that is too large.
+func small(t target, path string) error {
+	info, err := os.Stat(path)
+	if err == nil && t.String() == "linux/amd64" && info.Size() > most {
+		return fmt.Errorf("mcpc for %s has %d bytes, %d more than it may: see go tool nm -size -sort size, and inlined in scripts/release/build.go", t, info.Size(), info.Size()-most)
+	}
+	return err
 }
 
 // command runs in the repository, and is deaf to settings of the machine that would
