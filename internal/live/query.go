@@ -313,12 +313,21 @@ func (x *query) step(s *Store, read *resting) (more bool) {
 	return true
 }
 
+// lasting is how long an exchange took. The rows of streams and conversations are no exchanges, and last
+// as long as their client is there.
+func lasting(r *capture.Row) time.Duration {
+	if r.Method == capture.MethodStream || r.Method == capture.MethodPipe {
+		return 0
+	}
+	return r.Duration
+}
+
 // orderOf is the order of a sort key.
 func orderOf(sort string) (func(x, y *capture.Row) int, error) {
 	name, down := strings.CutPrefix(sort, "-")
 	order := map[string]func(x, y *capture.Row) int{
 		"": byTime, "time": byTime,
-		"took":    func(x, y *capture.Row) int { return cmp.Compare(x.Duration, y.Duration) },
+		"took":    func(x, y *capture.Row) int { return cmp.Compare(lasting(x), lasting(y)) },
 		"size":    func(x, y *capture.Row) int { return cmp.Compare(x.Size(), y.Size()) },
 		"first":   func(x, y *capture.Row) int { return cmp.Compare(x.First, y.First) },
 		"name":    func(x, y *capture.Row) int { return cmp.Compare(x.Name, y.Name) },
