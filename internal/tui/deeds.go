@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -262,7 +263,18 @@ func compareMenu(m *model) tea.Cmd {
 	}
 	from := *a
 	d := &menu{Title: "compare " + titleOf(m, a) + " with"}
-	for _, c := range m.talks.all {
+	all := slices.Clone(m.talks.all)
+	other := func(c view.Conversation) bool { return nameOf(c.Server, c.Target) != nameOf(from.Server, from.Target) }
+	slices.SortStableFunc(all, func(a, b view.Conversation) int { // those with the same server stand first
+		switch {
+		case other(a) == other(b):
+			return b.Began.Compare(a.Began)
+		case other(a):
+			return 1
+		}
+		return -1
+	})
+	for _, c := range all {
 		if c.ID == from.ID {
 			continue
 		}
@@ -282,7 +294,11 @@ func titleOf(m *model, c *view.Conversation) string {
 	return nameOf(c.Client, c.By) + " → " + nameOf(c.Server, c.Target) + " (" + m.clock().At(c.Began) + ")"
 }
 
+// compare shows what differs, from the earlier one to the later one.
 func compare(m *model, a, b *view.Conversation) tea.Cmd {
+	if b.Began.Before(a.Began) {
+		a, b = b, a
+	}
 	d := &page{Title: "comparing…"}
 	m.dialog = d
 	r, w := m.opt.Reader, max(m.w-4, 20)
