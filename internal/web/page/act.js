@@ -230,9 +230,12 @@ function Export() {
 
 function Compare() {
   const list = S.conversations;
-  const [a, setA] = useState((list[1] || list[0] || {}).id || ''), [b, setB] = useState((list.find(c => c.first) || list[0] || {}).id || '');
+  const last = list.find(c => c.id === S.talk) || list.find(c => c.first) || list[0] || {}, other = c => (c.server || c.target || '').split(' ')[0] !== (last.server || last.target || '').split(' ')[0];
+  // To compare with, the newest one with the same server stands first.
+  const before = list.filter(c => c.id !== last.id).sort((x, y) => other(x) - other(y) || (x.began < y.began ? 1 : -1))[0] || last;
+  const [a, setA] = useState(before.id || ''), [b, setB] = useState(last.id || '');
   const found = useDocs(data, a && b && a !== b ? 'compare' : 'status', a && b && a !== b ? { a, b } : {}, true);
-  const pick = (label, v, to) => html`<label>${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${c.id}: ${c.client} → ${c.server}, ${clock(c.began)}</option>`)}</select></label>`;
+  const pick = (label, v, to) => html`<label>${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${clock(c.began)} ${c.client || c.by} → ${c.server || c.target}</option>`)}</select></label>`;
   return html`<${Dialog} wide title="Compare conversations"><p class="pick">${pick('From', a, setA)} ${pick('to', b, setB)}</p>
     ${a === b ? html`<p class="dim">Choose two conversations.</p>` : !found || !found.tools && !found.a ? html`<p class="dim">Reading…</p>` : [['Tools', found.tools], ['Schemas', found.schemas], ['Calls', found.calls], ['Timing', found.timing]].map(([name, x]) =>
       html`<h3>${name}</h3>${(x || []).length ? html`<ul>${x.slice(0, 200).map(t => html`<li>${t}</li>`)}</ul>` : html`<p class="dim">No difference.</p>`}`)}<//>`;

@@ -113,9 +113,9 @@ export function useDocs(data, name, params, once) {
 // Docs is a list of documents, and what is known of the selected one below it.
 function Docs({ data, name, label, cols, keyOf, more, empty, rowClass }) {
   const docs = useDocs(data, name, query());
-  const [at, setAt] = useState('');
+  const [chosen, setAt] = useState('');
   const src = useMemo(() => Source.of(docs || [], keyOf), [docs]);
-  const item = (docs || []).find(d => keyOf(d) === at);
+  const item = (docs || []).find(d => keyOf(d) === chosen) || (docs || [])[0], at = item ? keyOf(item) : '';
   return html`<div class="docs"><${List} main src=${src} cols=${cols} cls=${name} label=${label} sel=${at} onSel=${(k, d) => { setAt(k); const row = d.lastRow || d.row || (d.rows || [])[0]; if (row) set({ row, picked: null }); }}
     empty=${docs ? empty : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
     ${item && html`<section class="about" aria-label="Selected">${more(item)}</section>`}</div>`;
@@ -125,8 +125,8 @@ const tick = (ok, text) => html`<span class=${ok ? 'yes' : 'no'}>${ok ? '✓' : 
 export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label="Tools" empty="No tool was listed or called." keyOf=${t => t.target + ' ' + t.server + ' ' + t.name} rowClass=${t => t.reason ? 'cancelled' : 'ok'}
   cols=${[
     { head: 'server', cls: 'p', cell: t => t.server }, { head: 'tool', cls: 'm', cell: t => t.name },
-    { head: 'listed', cls: 's', cell: t => tick(t.listed === 'yes', t.listed === 'yes' ? '' : t.listed) }, { head: 'page', cls: 's', cell: t => t.page },
-    { head: 'schema', cls: 's', cell: t => tick(t.schema === 'usable', t.schema === 'usable' ? '' : t.schema) }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
+    { head: 'listed', cls: 's', cell: t => tick(t.listed === 'yes', t.listed === 'yes' ? '' : t.listed) }, { head: 'page', cls: 's', cell: t => (t.page || '').replace(' or more', '+') },
+    { head: 'schema', cls: 's', cell: t => t.schema && tick(t.schema === 'usable', t.schema === 'usable' ? '' : t.schema) }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
     { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? took(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? took(t.p95) : '' },
     { head: 'bytes', cls: 'num', cell: t => size(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => t.reason || t.changed || t.lastError || '' }]}
   more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'Nothing speaks against this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
