@@ -232,3 +232,34 @@ func TestDeadSocketsAreRemoved(t *testing.T) {
 		t.Errorf("the dead socket is there: %v", err)
 	}
 }
+
+// A command that is stopped accepts connections, and says nothing.
+func TestStoppedCommandKeepsNoOtherWaiting(t *testing.T) {
+	dir := dirOf(t)
+	l, err := net.Listen("unix", filepath.Join(dir, "1.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := serverIn(t, dir, 2)
+	began := time.Now()
+	g := dial(t, dir)
+	if err := g.Intercept(t.Context(), true, ""); err != nil {
+		t.Fatal(err)
+	}
+	if peers := g.Peers(); len(peers) != 1 || peers[0].Pid != 2 {
+		t.Errorf("peers are %+v", peers)
+	}
+	for !s.Desk.Active() {
+		if time.Since(began) > patience {
+			t.Fatal("nothing is held")
+		}
+		runtime.Gosched()
+	}
+	if err := g.Intercept(t.Context(), false, ""); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > readTime*2/3 {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -153,9 +153,11 @@ func (g *Group) Intercept(ctx context.Context, on bool, text string) error {
 	g.on, g.wanted = on, text
 	peers := g.livingLocked()
 	g.mu.Unlock()
+	var orders []func()
 	for _, p := range peers {
-		_, _ = p.ask(ctx, Order{Do: "intercept", On: on, Filter: text}) // one that has just ended holds nothing
+		orders = append(orders, func() { _, _ = p.ask(g.ctx, Order{Do: "intercept", On: on, Filter: text}) }) // one that has just ended holds nothing
 	}
+	atOnce(ctx, orders)
 	g.look(ctx) // one that has just begun
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"mcpc/internal/capture/hold"
 	"mcpc/internal/client/keepalive"
@@ -38,6 +39,7 @@ func (g *Group) look(ctx context.Context) {
 	g.looking.Lock()
 	defer g.looking.Unlock()
 	there := map[string]bool{}
+	var joining []func()
 	for _, dir := range g.o.Dirs {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
@@ -47,13 +49,14 @@ func (g *Group) look(ctx context.Context) {
 			path := filepath.Join(dir, e.Name())
 			there[path] = true
 			g.mu.Lock()
-			known := g.peers[path] != nil
-			g.mu.Unlock()
-			if !known {
-				g.join(ctx, path)
+			if g.peers[path] == nil {
+				g.peers[path] = &peer{}
+				joining = append(joining, func() { g.join(path) })
 			}
+			g.mu.Unlock()
 		}
 	}
+	atOnce(ctx, joining)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for path, p := range g.peers {
@@ -63,10 +66,27 @@ func (g *Group) look(ctx context.Context) {
 	}
 }
 
+// atOnce does things with several commands. One that is stopped, and does not reply, keeps the others
+// waiting for a second only.
+func atOnce(ctx context.Context, all []func()) {
+	var under sync.WaitGroup
+	for _, do := range all {
+		under.Go(do)
+	}
+	ctx, done := context.WithTimeout(ctx, time.Second)
+	go func() {
+		under.Wait()
+		done()
+	}()
+	<-ctx.Done()
+}
+
 // join connects to a socket.
-func (g *Group) join(ctx context.Context, path string) {
+func (g *Group) join(path string) {
+	ctx := g.ctx
 	conn, err := keepalive.Dial(ctx, path)
 	if err != nil {
+		g.forget(path)
 		return
 	}
 	p := &peer{g: g, conn: conn, replies: make(chan Reply, 1)}
@@ -78,8 +98,10 @@ func (g *Group) join(ctx context.Context, path string) {
 	}
 	g.mu.Lock()
 	switch {
-	case p.over:
+	case p.over || err != nil:
 		g.mu.Unlock()
+		conn.Close()
+		g.forget(path)
 		return
 	case !fits || g.ctx.Err() != nil:
 		conn.Close()
@@ -95,6 +117,15 @@ func (g *Group) join(ctx context.Context, path string) {
 		_, _ = p.ask(ctx, Order{Do: "intercept", On: on, Filter: text})
 	}
 	g.change()
+}
+
+// forget has a socket looked at again.
+func (g *Group) forget(path string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := g.peers[path]; p != nil && p.conn == nil {
+		delete(g.peers, path)
+	}
 }
 
 // ask gives an order and waits for the reply.
