@@ -45,6 +45,7 @@ type talk struct {
 
 // change takes up rows that are new or have changed, and those that are not kept any more.
 func (t *talks) change(k *kept, rows, out []*capture.Row) {
+	in := map[*talk][]*capture.Row{}
 	for _, r := range rows {
 		if !k.has(r) {
 			continue
@@ -56,9 +57,13 @@ func (t *talks) change(k *kept, rows, out []*capture.Row) {
 			t.all[id] = x
 		}
 		x.counted = false
-		if at, there := slices.BinarySearchFunc(x.rows, r, byTime); !there {
-			x.rows = slices.Insert(x.rows, at, r)
+		if _, there := slices.BinarySearchFunc(x.rows, r, byTime); !there {
+			in[x] = append(in[x], r)
 		}
+	}
+	for x, more := range in {
+		slices.SortFunc(more, byTime)
+		x.rows = merge(x.rows, slices.Compact(more), byTime)
 	}
 	less := map[Talk]bool{}
 	for _, r := range out {

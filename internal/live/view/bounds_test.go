@@ -51,7 +51,7 @@ func TestLanesOfAllTimesAreBounded(t *testing.T) {
 	lines.WriteString(`{"mcpc-traffic":1,"mcpc":"test","started":"2026-01-01T00:00:00Z","target":"https://example.com/mcp","by":"tap"}` + "\n")
 	for i := range rows {
 		at := []string{"0001-01-01", "2026-01-02", "9999-12-31"}[i*3/rows]
-		fmt.Fprintf(&lines, `{"seq":%d,"time":"%sT00:00:00.%06dZ","dir":"sent","kind":"body","conn":%d,"raw":"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}"}`+"\n", i+1, at, i, i%3+1, i)
+		fmt.Fprintf(&lines, `{"seq":%d,"time":"%sT00:00:00.%06dZ","dir":"sent","kind":"body","conn":%d,"raw":"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"ping\"}"}`+"\n", i+1, at, i, i%2+1, i)
 	}
 	path := filepath.Join(t.TempDir(), "years.jsonl")
 	if err := os.WriteFile(path, []byte(lines.String()), 0o600); err != nil {
