@@ -25,6 +25,8 @@ const (
 	mostBytes      = 64 << 20
 	longestMessage = 16 << 20
 	mostAsked      = 10_000
+	// mostNamed is how long the id and the names of a request are that is remembered for its response.
+	mostNamed = 4 << 10
 )
 
 // A Desk holds messages on their way. A nil Desk, and one where no filter is set, holds none. Its
@@ -214,7 +216,7 @@ func (d *Desk) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		}
 	}
 	row := d.Live.Row(target, key, dir, head, m)
-	if m != nil && m.Kind == wire.Request && d.Active() {
+	if m != nil && m.Kind == wire.Request && d.Active() && len(row.ID)+len(row.Method)+len(row.Name) <= mostNamed {
 		d.mu.Lock()
 		if d.asked == nil || len(d.asked) > mostAsked {
 			d.asked = map[string]*capture.Row{}

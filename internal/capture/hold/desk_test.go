@@ -101,3 +101,16 @@ func TestRowsOfResponses(t *testing.T) {
 		t.Errorf("got %q %q %s", r.Method, r.Name, r.Dir)
 	}
 }
+
+// Requests wait for their responses in memory: their number is bounded, and what each takes.
+func TestRowRemembersNoLongNames(t *testing.T) {
+	d := desk(t, "name:x")
+	long := strings.Repeat("a", 1<<20)
+	for _, raw := range []string{`{"jsonrpc":"2.0","id":"` + long + `","method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"` + long + `"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + long + `"}}`, `{"jsonrpc":"2.0","id":3,"method":"ping"}`} {
+		d.Row("demo", "", wire.Sent, nil, wire.ParseMessage([]byte(raw)))
+	}
+	if len(d.asked) != 1 {
+		t.Errorf("%d requests are remembered, want the short one", len(d.asked))
+	}
+}
