@@ -140,3 +140,17 @@ func TestInspectWebAnswers(t *testing.T) {
 		t.Errorf("the call: %s", got)
 	}
 }
+
+// What is copied may be pasted into a terminal.
+func TestInspectCopiesNothingThatSteers(t *testing.T) {
+	b := newBench(t)
+	b.run("mcpc", "-s", "demo", "call", "echo", "message=a\u009bb\u202ec")
+	p := inspectWeb(b)
+	for _, form := range []string{"json", "request", "mcpc", "curl", "markdown"} {
+		got := string(p.post("/api/do/copy", `{"key":"1.3","form":"`+form+`"}`))
+		if strings.ContainsAny(got, "\u009b\u202e") || !strings.Contains(got, "echo") {
+			t.Errorf("%s: %q", form, got)
+		}
+	}
+	p.has("copy", `{"key":"1.3","form":"request"}`, `a\\u009bb\\u202ec`)
+}

@@ -335,6 +335,15 @@ func TestCopy(t *testing.T) {
 	})
 }
 
+// A value of a server may be pasted into a shell.
+func TestCopyHasNoCharacterThatSteers(t *testing.T) {
+	play(t, 80, 24, nil, newActor(), func(p *player) {
+		if got, want := fmt.Sprint(clip(p.m, "a\x1b[201~\u009bb\u202e\nc")()), "a␛[201~⟨U+009B⟩b⟨U+202E⟩\nc"; got != want {
+			t.Errorf("copied %q, want %q", got, want)
+		}
+	})
+}
+
 // Compare, only, sort, errors of a deed, a key that is gone.
 func TestRest(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {

@@ -37,7 +37,9 @@ func copyMenu(m *model) tea.Cmd {
 	return nil
 }
 
+// clip copies a text that may be pasted where a character of a server acts: into a shell for instance.
 func clip(m *model, text string) tea.Cmd {
+	text = term.Block(text)
 	m.say("copied " + term.Size(len(text)))
 	return tea.SetClipboard(text)
 }

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
 	"mcpc/internal/redact"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -46,6 +47,8 @@ func (a *exporter) Copy(_ context.Context, key, form string) (string, error) {
 		} else if err == nil && x != nil {
 			b.Write(x.Request.Raw)
 		}
+		// It may be pasted into a terminal.
+		b = *bytes.NewBuffer(sanitize.Bytes(b.Bytes(), sanitize.JSON))
 	default:
 		err = errors.New("no such form: " + form)
 	}
