@@ -32,6 +32,7 @@ type reader struct {
 	changed chan struct{}
 	asked   []view.Query
 	pending int
+	hint    string
 }
 
 func at(seconds float64) time.Time {
@@ -86,7 +87,7 @@ func newReader() *reader {
 func (r *reader) Status() view.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return view.Status{Status: live.Status{Seq: r.seq, Rows: max(len(r.blocks), r.many), Open: 1, Failed: 4}, Title: "all recordings"}
+	return view.Status{Status: live.Status{Seq: r.seq, Rows: max(len(r.blocks), r.many), Open: 1, Failed: 4}, Title: "all recordings", Hint: r.hint}
 }
 
 // announce lets Wait return.
@@ -184,7 +185,7 @@ func (r *reader) Detail(_ context.Context, key string) (view.Detail, error) {
 			Request:     body(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"search_issues","arguments":{"q":"crash on start","limit":10}}}`),
 			Response:    body(`{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"line one\nline two with a lot of words that go on and on until the edge of the screen"},{"type":"text","text":"日本語"}],"isError":false}}`),
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`),
-			Wrong:       []view.Wrong{{Pointer: "/limit", Text: "is not in the schema"}}, Stderr: []string{"warn: cache is cold"},
+			Wrong:       []view.Wrong{{Pointer: "/limit", Text: "/limit is not in the schema"}}, Stderr: []string{"warn: cache is cold"},
 			Findings: []view.Finding{{Rule: "L106", Severity: "warning", Text: "The result has no structuredContent.", Fix: "Return structuredContent.", Pointer: "/result"}}}
 		d.Frames = []view.Frame{{N: 1, Dir: "sent", Kind: "head", Line: "POST /mcp", Time: b.Row.Time, Head: [][2]string{{"Content-Type", "application/json"}, {"Mcp-Session-Id", "3f2a"}}},
 			{N: 2, Dir: "received", Kind: "message", Time: b.Row.Time.Add(100 * time.Millisecond), ID: "k3-2", Event: "message", Body: d.Response}}

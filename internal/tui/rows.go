@@ -79,6 +79,8 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head = "searching, " + sheet.Counted(m.query.pending, "row", "rows") + " left"
 	case m.query.only != nil:
 		head, hint = "the exchange is not kept any more", "o shows all again"
+	case m.status.Hint != "" && m.query.tried == m.opt.Filter:
+		head, hint = "nothing recorded yet", m.status.Hint
 	case m.query.tried != "":
 		head, hint = "nothing matches "+m.query.tried, "C shows everything; ? lists the keys"
 		if shownTalk(m) != "" {

@@ -98,4 +98,11 @@ func TestEmpty(t *testing.T) {
 		p.keys("y")
 		p.shows("select an exchange first")
 	})
+	r = newReader()
+	r.blocks, r.talks, r.hint = nil, nil, "Point clients at http://127.0.0.1:3002/mcp"
+	play(t, 80, 24, r, nil, func(p *player) {
+		p.shows("nothing recorded yet", "Point clients at")
+		p.keys("/").types("is:error")
+		p.shows("nothing matches is:error")
+	})
 }

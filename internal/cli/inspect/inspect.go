@@ -153,6 +153,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	f.Talking.Store(true)
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
 	if o.argv != nil {
+		if o.filter == "" { // the user asks for this server, not for what was before
+			o.filter = liveview.FromNow(f)
+		}
 		if out := v.Actor.Start(ctx, o.argv); !out.Good() {
 			return cmdutil.Exit(out)
 		}

@@ -26,7 +26,9 @@ type Options struct {
 	// Path is a capture, a bundle or an HTTP archive; "" is all that is recorded.
 	Path string
 	// Title names what is shown; "" goes by the Path.
-	Title  string
+	Title string
+	// Hint says what to do while nothing is shown yet.
+	Hint   string
 	Powers view.Powers
 	// Exec allows starting the commands of servers that are configured or remembered.
 	Exec bool
@@ -70,7 +72,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	}
 	v.Actor = act.New(act.Options{Factory: f, Reader: v, Marks: v.store, Powers: o.Powers, Exec: o.Exec, Elsewhere: o.Path != "", Changed: v.raise,
 		Open: func(key live.Key) (*capture.Capture, error) { return v.open(f, how, key) }})
-	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, File: file, Findings: judge.Shown, Words: judge.Words(),
+	v.Views = view.New(v.store, view.Options{Now: f.Now, Title: title, Hint: o.Hint, File: file, Findings: judge.Shown, Words: judge.Words(),
 		Held: v.Actor.Held, Questions: v.Actor.Questions, Intercepting: v.Actor.Intercepting, Marked: v.marked})
 	return v, out
 }
@@ -115,6 +117,9 @@ func (v *View) marked(text string) (bool, string) {
 	}
 	return v.store.MarkOf(key)
 }
+
+// FromNow is a filter for what comes from now on.
+func FromNow(f *cmdutil.Factory) string { return "since:" + f.Now().Local().Format("2006-01-02T15:04:05") }
 
 // Close ends the view, with what it has started.
 func (v *View) Close(ctx context.Context) wire.Outcome {

@@ -138,8 +138,8 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
 		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Set, Desk: faults.Desk}
-	introduceProxy(f, p, targets)
-	err = o.watched(ctx, f, p.Address, strings.Join(targets, " "), func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
+	places := introduceProxy(f, p, targets)
+	err = o.watched(ctx, f, p.Address, places, strings.Join(targets, " "), func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
 	watcher.Close()
 	if failed := faults.End(); failed != nil {
 		return failed
@@ -161,9 +161,12 @@ func leadsTo(u *url.URL, address string) bool {
 }
 
 // introduceProxy says what the clients are to be told.
-func introduceProxy(f *cmdutil.Factory, p *forward.Proxy, targets []string) {
+func introduceProxy(f *cmdutil.Factory, p *forward.Proxy, targets []string) (places string) {
+	var all []string
 	for i, r := range p.Routes {
-		f.Note(fmt.Sprintf("listening on http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
+		all = append(all, fmt.Sprintf("http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
+		f.Note("listening on " + all[i])
 	}
 	f.Note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
+	return strings.Join(all, ", ")
 }

@@ -219,6 +219,8 @@ type Secret struct {
 type Lane struct {
 	Talk  string `json:"talk"`
 	Title string `json:"title"`
+	// Hint says what to do while nothing is shown yet.
+	Hint string `json:"hint,omitempty"`
 	// Bars are the exchanges of the window; where there are too many some stand for several.
 	Bars []Bar `json:"bars"`
 }
@@ -291,6 +293,8 @@ type Status struct {
 	live.Status
 	// Title names what is shown: "all recordings", a file.
 	Title string `json:"title"`
+	// Hint says what to do while nothing is shown yet.
+	Hint string `json:"hint,omitempty"`
 	// Questions and Held are how many wait for an answer, or are held.
 	Questions int  `json:"questions,omitempty"`
 	Held      int  `json:"held,omitempty"`

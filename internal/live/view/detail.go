@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/live/view/talk"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -68,12 +69,27 @@ func (m maker) detail(r *capture.Row) (Detail, error) {
 	}
 	d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
 	v.addSchemas(&d, r, x)
+	explain(&d)
 	d.Stderr = stderrOf(r, m.endOf(r))
 	if v.Findings != nil {
 		d.Findings, err = v.Findings(r)
 		d.Row.Findings = max(d.Row.Findings, len(d.Findings))
 	}
 	return d, err
+}
+
+// explain says in the row and the facts why an exchange failed, where the recording has no text: a
+// tap or a proxy sees only the answer.
+func explain(d *Detail) {
+	for _, l := range d.Lines {
+		if d.Row.Failed && d.Row.Text == "" && l.Kind == "response" {
+			d.Row.Text = l.Text
+		}
+	}
+	if len(d.Wrong) > 0 {
+		texts := sliceutil.Map(d.Wrong, func(w Wrong) string { return w.Text })
+		d.Facts = slices.Insert(d.Facts, min(1, len(d.Facts)), [2]string{"arguments", strings.Join(texts, "; ")})
+	}
 }
 
 // facts are what is known of a row beside its bytes.

@@ -28,6 +28,8 @@ type Options struct {
 	Now func() time.Time
 	// Title names what is shown: "all recordings", a file.
 	Title string
+	// Hint says what to do while nothing is shown yet.
+	Hint string
 	// File is set where nothing more comes.
 	File bool
 	// Findings judges the conversation of an exchange by the rules of mcpc check. It is called
@@ -55,7 +57,7 @@ func New(s Store, o Options) *Views { return &Views{store: s, Options: o, lists:
 
 // Status is that of the store, and what waits for the user.
 func (v *Views) Status() Status {
-	s := Status{Status: v.store.Status(), Title: v.Title, File: v.File}
+	s := Status{Status: v.store.Status(), Title: v.Title, Hint: v.Hint, File: v.File}
 	if v.Held != nil {
 		s.Held = len(v.Held())
 	}

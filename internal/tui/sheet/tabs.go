@@ -19,7 +19,7 @@ func (d *Detail) Lines(clock Clock, w int) []Fact {
 	case TabRequest:
 		lines := bodyLines(d, doc.Request, w-2)
 		for _, wrong := range doc.Wrong {
-			lines = append(lines, Facts(cells.Wrap(paint.Bad, "! "+wrong.Pointer+" "+wrong.Text, w-2))...)
+			lines = append(lines, Facts(cells.Wrap(paint.Bad, "! "+wrong.Text, w-2))...)
 		}
 		return append(lines, schemaLines(d, "inputSchema", doc.InputSchema, w-2)...)
 	case TabAnswer:

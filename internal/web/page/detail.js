@@ -70,7 +70,7 @@ function Body({ body, data, row, side, wrong, schema, draw }) {
   const pictures = data.inline ? null : { data, row, frame: body.frame };
   return html`<div class="pick" role="group" aria-label="Show as">${forms.map(f => html`<button aria-pressed=${shown === f} onClick=${() => setForm(f)}>${f}</button>`)}<span class="dim">${size(body.bytes)}${body.hex ? ', hex' : ''}</span>
       ${body.cut && !rest && html`<button onClick=${more}>Read all of it</button>`}</div>
-    ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ <code>${w.pointer || '/'}</code> ${w.text}</li>`)}</ul>`}
+    ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ ${w.text}</li>`)}</ul>`}
     ${shown === 'raw' ? html`<pre class="raw">${text.length > 400000 ? text.slice(0, 400000) + '…' : text}</pre>` : shown === 'schema' ? html`<${Tree} value=${schema} open=${5} />`
       : html`${draw && inner && html`<${Content} list=${inner.content || inner.contents} />`}<${Tree} value=${object} open=${5} wrong=${marks} pictures=${pictures} />`}`;
 }
