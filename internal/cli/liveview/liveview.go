@@ -119,7 +119,9 @@ func (v *View) marked(text string) (bool, string) {
 }
 
 // FromNow is a filter for what comes from now on.
-func FromNow(f *cmdutil.Factory) string { return "since:" + f.Now().Local().Format("2006-01-02T15:04:05") }
+func FromNow(f *cmdutil.Factory) string {
+	return "since:" + f.Now().Local().Format("2006-01-02T15:04:05")
+}
 
 // Close ends the view, with what it has started.
 func (v *View) Close(ctx context.Context) wire.Outcome {

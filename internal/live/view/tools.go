@@ -19,10 +19,11 @@ import (
 
 // Tools returns the tools that the servers of some rows listed, and those that were called
 // without that. The calls are those that the query selects; the lists are all of its
-// conversation.
+// conversation, of the servers that the filter finds; one that finds nothing leaves them all.
 func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	t := &toolTable{v: v, servers: map[string]*serverTools{}}
 	var lists, heard []live.Key
+	asked := map[string]bool{} // the servers that the filter is about; none is all
 	err := v.each(Query{Talk: q.Talk}, func(r *capture.Row) bool {
 		switch {
 		case r.Method == listed.ToolsList && r.Dir == wire.Sent && !r.Open():
@@ -33,7 +34,11 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 		return true
 	})
 	if err == nil {
-		err = v.each(q, func(r *capture.Row) bool { t.called(r); return true })
+		err = v.each(q, func(r *capture.Row) bool {
+			asked[r.Target] = true
+			t.called(r)
+			return true
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -49,6 +54,9 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 		}
 	})
 	out := t.documents()
+	if q.Filter != "" && len(asked) > 0 {
+		out = slices.DeleteFunc(out, func(tool Tool) bool { return !asked[tool.Target] })
+	}
 	t.addErrors(out)
 	return out, nil
 }

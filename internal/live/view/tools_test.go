@@ -143,3 +143,14 @@ func TestCompareTwoVersions(t *testing.T) {
 		t.Errorf("a conversation that is not there: %v", err)
 	}
 }
+
+// A filter asks for the servers of what it finds; one that finds nothing leaves all tools.
+func TestFilterOfTools(t *testing.T) {
+	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject)))
+	for filter, want := range map[string]int{"": 1, "client:claude": 1, "name:nothing": 1} {
+		tools, err := views(t, path, view.Options{}).Tools(t.Context(), view.Query{Filter: filter})
+		if err != nil || len(tools) != want {
+			t.Errorf("%q: %d tools, %v", filter, len(tools), err)
+		}
+	}
+}
