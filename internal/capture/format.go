@@ -40,6 +40,8 @@ type Head struct {
 	Of string `json:"of,omitempty"`
 	// After is the run that this one goes on from; 0 elsewhere.
 	After int `json:"after,omitempty"`
+	// First is the run that began the recording which this one goes on from; 0 elsewhere.
+	First int `json:"first,omitempty"`
 }
 
 // between reports a run that was recorded between clients and servers.

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +50,7 @@ func (r *Recorder) rotateLocked() {
 	}
 	r.run = run
 	head := r.head()
-	head.After = old
+	head.After, head.First = old, cmp.Or(c.Heads[0].First, old)
 	if err := c.beginNextPart(next, head); err != nil {
 		next.Close()
 		os.Remove(t.Ring.Path(run))

@@ -11,11 +11,11 @@ import (
 	"mcpc/internal/wire"
 )
 
-// TalkOf is the conversation of a row. A proxy cannot tell which client sent a request that stands
+// TalkOf is the conversation of a row; it goes on in all parts of a recording. A proxy cannot tell which client sent a request that stands
 // alone, and numbers each as a conversation: those of clients that call themselves the same are one
 // here, with a number below 0.
 func TalkOf(r *capture.Row) Talk {
-	t := Talk{r.Run, r.Conn}
+	t := Talk{cmp.Or(r.Head().First, r.Run), r.Conn}
 	if r.Run == 0 {
 		t.Run = -1 - r.RunIndex()
 	}

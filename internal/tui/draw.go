@@ -194,6 +194,7 @@ func drawCounts(m *model, short bool) (line cells.Line) {
 	}
 	if m.wide() {
 		count(paint.Faint, "", s.Rows, "rows ")
+		count(paint.Faint, "", s.Dropped, "older left out ")
 	}
 	count(paint.Accent, "…", s.Open, "open ")
 	count(paint.Bad, "!", s.Failed, "failed ")
