@@ -36,10 +36,10 @@ func TestReads(t *testing.T) {
 	s.reader.bodies[2] = []byte("héllo")
 	for _, c := range []struct{ path, want string }{
 		{"status", `{"seq":0,"rows":1,"open":0,"failed":0,"title":"a \u003cfile\u003e"}`},
-		{"rows?filter=echo", `{"rows":[],"from":0,"total":1,"seq":0}`},
+		{"rows?filter=echo", `{"rows":[],"from":0,"total":1}`},
 		{"rows?filter=dur%3A%3E", `400 {"error":"a duration such as 500ms must follow dur:\u003e","column":1}`},
 		{"rows?from=x", `400 {"error":"from is not a whole number"}`},
-		{"talk?", `{"blocks":[],"page":{"rows":[],"from":0,"total":0,"seq":0}}`},
+		{"talk?", `{"blocks":[],"page":{"rows":[],"from":0,"total":0}}`},
 		{"conversations", `[]`},
 		{"row?key=1.2", `404 {"error":"not kept any more"}`},
 		{"tools", `[]`}, {"streams", `[]`}, {"secrets", `[]`}, {"suggest?filter=x", `[]`}, {"questions", `[]`}, {"held", `[]`},
@@ -47,7 +47,7 @@ func TestReads(t *testing.T) {
 		{"lanes?from=1", `400 {"error":"from is not a time"}`}, {"lanes?to=1", `400 {"error":"to is not a time"}`},
 		{"diff?a=1&b=2", `{"request":[],"response":[]}`},
 		{"compare?a=1&b=2", `{"a":"1","b":"2","tools":null,"schemas":null,"calls":null,"timing":null}`},
-		{"body?key=1.1&frame=2", "héllo"}, {"body?frame=2&from=1&count=2", "é"}, {"body?frame=2&from=9", ""}, {"body?frame=2&from=-4&count=1", "h"}, {"body?frame=2&count=0", ""},
+		{"body?key=1.1&frame=2", "héllo"},
 		{"body?frame=1", `404 {"error":"not kept any more"}`}, {"body?frame=x", `400 {"error":"frame is not a whole number"}`},
 	} {
 		a := s.ask("GET", "/api/"+c.path, "", nil)
@@ -67,15 +67,6 @@ func TestReads(t *testing.T) {
 	got := s.reader.asked[len(s.reader.asked)-1]
 	if fmt.Sprint(got) != fmt.Sprint(view.Query{Filter: "a", Sort: "-took", Talk: "4.1", Only: []string{"1.2", "1.3", "1.4"}, From: -20, Count: 200}) {
 		t.Errorf("asked %v", got)
-	}
-	if a := s.ask("GET", "/api/body?key=1.1%22%0d%0ax&frame=2&download=1", "", nil); a.head.Get("Content-Disposition") != `attachment; filename="body-1.1-2.txt"` || a.head.Get("Content-Type") != "text/plain; charset=utf-8" {
-		t.Errorf("got %v", a.head)
-	}
-	for text, want := range map[string]string{"": `{"ok":true}`, "echo": `{"ok":true}`, "method:a  dur:>": `"column":16}`} {
-		posted, _ := json.Marshal(map[string]string{"filter": text})
-		if a := s.ask("POST", "/api/filter", string(posted), nil); !strings.HasSuffix(string(a.body), want) {
-			t.Errorf("%q: %s", text, a.body)
-		}
 	}
 }
 
@@ -301,9 +292,6 @@ func TestStuckPageIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-	}
-	if a := s.ask("GET", "/api/body?frame=0&from=5&count=3", "", nil); string(a.body) != "xxx" {
-		t.Errorf("beside a stuck page: %d %s", a.status, a.body)
 	}
 	if a := s.ask("GET", "/api/body?frame=0", "", nil); len(a.body) != 64<<20 {
 		t.Errorf("%d bytes", len(a.body))

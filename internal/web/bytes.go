@@ -11,18 +11,10 @@ import (
 	"mcpc/internal/render/term"
 )
 
-// bytes gives the bytes of a frame, or a part of them as an image.
+// bytes gives the bytes of a frame, or the image in them at a path.
 func (s *Server) bytes(w http.ResponseWriter, r *http.Request) error {
 	a := asked{r.URL.Query()}
 	frame, err := a.number("frame", 0)
-	if err != nil {
-		return err
-	}
-	from, err := a.number("from", 0)
-	if err != nil {
-		return err
-	}
-	count, err := a.number("count", -1)
 	if err != nil {
 		return err
 	}
@@ -37,22 +29,7 @@ func (s *Server) bytes(w http.ResponseWriter, r *http.Request) error {
 		}
 		return s.write(w, "image/png", drawn)
 	}
-	body = body[max(0, min(from, len(body))):]
-	if count >= 0 {
-		body = body[:min(count, len(body))]
-	}
-	if a.Get("download") != "" {
-		attach(w, "body-"+strings.Map(digits, a.Get("key"))+"-"+strconv.Itoa(frame)+".txt")
-	}
 	return s.write(w, "text/plain; charset=utf-8", body)
-}
-
-// digits are what file names have of keys.
-func digits(r rune) rune {
-	if r >= '0' && r <= '9' || r == '.' {
-		return r
-	}
-	return -1
 }
 
 // attach has the browser save what is written as a file.

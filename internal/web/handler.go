@@ -89,7 +89,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.busy()
 	name, found := strings.CutPrefix(r.URL.Path, "/api/")
-	deed, deeds := strings.CutPrefix(name, "do/")
+	do, acting := strings.CutPrefix(name, "do/")
 	switch {
 	case !found:
 	case r.Method == http.MethodGet && name == "events":
@@ -100,10 +100,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 		return s.limited(s.reads, w, r, func(w http.ResponseWriter, r *http.Request) error {
 			return s.answer(w)(reads[name](r.Context(), s, asked{r.URL.Query()}))
 		})
-	case r.Method == http.MethodPost && name == "filter":
-		return s.limited(s.reads, w, r, s.checkFilter)
-	case r.Method == http.MethodPost && deeds && acts()[deed].do != nil:
-		return s.act(w, r, acts()[deed])
+	case r.Method == http.MethodPost && acting && acts()[do].do != nil:
+		return s.act(w, r, acts()[do])
 	}
 	return refusal{http.StatusNotFound, "there is no such address"}
 }

@@ -71,7 +71,7 @@ func TestPeerForeignPages(t *testing.T) {
 			const kinds = { cors: { credentials: 'include' }, opaque: { mode: 'no-cors', credentials: 'include' } };
 			for (const [kind, init] of Object.entries(kinds)) for (const path of ['/', '/a.js', '/api/status', '/api/rows', '/api/events', '/api/body?frame=0', '/api/image?frame=0'])
 				await attempt('GET ' + kind + ' ' + path, async () => { const r = await fetch(base + path, init); return r.type + ' ' + (await r.text()).length; });
-			for (const type of ['application/json', 'text/plain']) for (const [kind, init] of Object.entries(kinds)) for (const path of ['/enter', '/api/filter', '/api/do/call', '/api/do/mark'])
+			for (const type of ['application/json', 'text/plain']) for (const [kind, init] of Object.entries(kinds)) for (const path of ['/enter', '/api/do/copy', '/api/do/call', '/api/do/mark'])
 				await attempt('POST ' + kind + type + path, async () => { const r = await fetch(base + path, { ...init, method: 'POST', headers: { 'Content-Type': type }, body: '{}' }); return r.type + ' ' + (await r.text()).length; });
 			await attempt('key', async () => { const r = await fetch(base + '/api/status', { credentials: 'include', headers: { 'X-Mcpc': '1' } }); return r.status; });
 			await attempt('beacon', async () => { navigator.sendBeacon(base + '/api/do/call', new Blob(['{}'], { type: 'application/json' })); throw 1; });

@@ -149,18 +149,6 @@ func readDiff(ctx context.Context, s *Server, a asked) (any, error) {
 	}{filled(request), filled(response)}, err
 }
 
-// checkFilter says whether a filter can be read.
-func (s *Server) checkFilter(w http.ResponseWriter, r *http.Request) error {
-	var posted struct {
-		Filter string `json:"filter"`
-	}
-	if err := s.read(w, r, &posted); err != nil {
-		return err
-	}
-	_, err := s.Reader.Rows(r.Context(), view.Query{Filter: posted.Filter, Count: 1})
-	return s.answer(w)(okay, err)
-}
-
 // okay is the answer where there is nothing to tell.
 var okay = map[string]bool{"ok": true}
 

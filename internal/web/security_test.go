@@ -119,7 +119,7 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 		if a := s.ask("GET", "/api/status", "", map[string]string{"Host": host}); a.status != 200 {
 			t.Errorf("%s: %d", host, a.status)
 		}
-		if a := s.ask("POST", "/api/filter", "{}", map[string]string{"Host": host, "Origin": "http://" + host}); a.status != 200 {
+		if a := s.ask("POST", "/api/do/copy", "{}", map[string]string{"Host": host, "Origin": "http://" + host}); a.status != 200 {
 			t.Errorf("POST %s: %d", host, a.status)
 		}
 	}
@@ -149,18 +149,18 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 		{"GET", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403}, {"GET", map[string]string{"Sec-Fetch-Site": "-"}, 404},
 		{"OPTIONS", map[string]string{"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"}, 405}, {"HEAD", nil, 405}, {"PUT", nil, 405}, {"DELETE", nil, 405}, {"PATCH", nil, 405},
 	} {
-		if a := s.ask(c.method, "/api/filter", "{}", c.change); a.status != c.status {
+		if a := s.ask(c.method, "/api/do/copy", "{}", c.change); a.status != c.status {
 			t.Errorf("%s %q: %d, not %d: %s", c.method, c.change, a.status, c.status, a.body)
 		}
 	}
 	if a := s.ask("GET", "/", "", map[string]string{"Sec-Fetch-Site": "cross-site"}); a.status != 403 {
 		t.Errorf("/ of another site: %d", a.status)
 	}
-	if a := s.ask("POST", "/api/filter", `{"filter":"`+strings.Repeat("a", mostPosted)+`"}`, nil); a.status != 413 {
+	if a := s.ask("POST", "/api/do/copy", `{"filter":"`+strings.Repeat("a", mostPosted)+`"}`, nil); a.status != 413 {
 		t.Errorf("a long body: %d", a.status)
 	}
 	for _, body := range []string{"", "{", "{} {}", `"x"`} {
-		if a := s.ask("POST", "/api/filter", body, nil); a.status != 400 {
+		if a := s.ask("POST", "/api/do/copy", body, nil); a.status != 400 {
 			t.Errorf("the body %q: %d", body, a.status)
 		}
 	}
@@ -169,8 +169,8 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 func TestEveryAnswerHasTheHeads(t *testing.T) {
 	s := start(t, Options{Actor: &fakeActor{}}).enter()
 	s.reader.bodies[0] = []byte("<script>alert(1)</script>")
-	for _, c := range []struct{ method, path, host string }{{"GET", "/", ""}, {"GET", "/a.js", ""}, {"GET", "/api/status", ""}, {"GET", "/api/body?frame=0", ""}, {"GET", "/api/body?frame=0&download=1", ""},
-		{"GET", "/api/nothing", ""}, {"GET", "/", "evil.example"}, {"HEAD", "/", ""}, {"OPTIONS", "/api/status", ""}, {"POST", "/enter", ""}, {"POST", "/api/do/mark", ""}, {"POST", "/api/filter", ""}} {
+	for _, c := range []struct{ method, path, host string }{{"GET", "/", ""}, {"GET", "/a.js", ""}, {"GET", "/api/status", ""}, {"GET", "/api/body?frame=0", ""},
+		{"GET", "/api/nothing", ""}, {"GET", "/", "evil.example"}, {"HEAD", "/", ""}, {"OPTIONS", "/api/status", ""}, {"POST", "/enter", ""}, {"POST", "/api/do/mark", ""}, {"POST", "/api/do/copy", ""}} {
 		change := map[string]string{}
 		if c.host != "" {
 			change["Host"] = c.host

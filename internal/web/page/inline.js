@@ -34,7 +34,7 @@ export function inline(d) {
   };
   const page = q => {
     const found = select(q), from = Math.max(0, q.from < 0 ? found.length + q.from : q.from || 0);
-    return { rows: found.slice(from, from + q.count), from, total: found.length, seq: 1 };
+    return { rows: found.slice(from, from + q.count), from, total: found.length };
   };
   const reads = {
     rows: page,
@@ -61,8 +61,7 @@ export function inline(d) {
       if (!found) throw new Error(gone);
       return found;
     },
-    post: async name => name === 'filter' ? { ok: true } : refuse(),
-    body: refuse, image: refuse, file: refuse,
+    post: refuse, body: refuse, image: refuse, file: refuse,
     watch: changed => changed({ seq: 1, rows: rows.length, title: d.title || 'bundle', file: true, open: rows.filter(r => r.channel === 'open').length, failed: rows.filter(r => r.failed).length }),
   };
 }
