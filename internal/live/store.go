@@ -2,6 +2,7 @@ package live
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpc/internal/capture"
@@ -19,6 +20,17 @@ func (k Key) String() string {
 		return strconv.Itoa(k.Index)
 	}
 	return strconv.Itoa(k.Run) + "." + strconv.Itoa(k.Index)
+}
+
+// ParseKey reads what String writes.
+func ParseKey(text string) (k Key, ok bool) {
+	run, index, both := strings.Cut(text, ".")
+	if !both {
+		run, index = "0", text
+	}
+	k.Run, _ = strconv.Atoi(run)
+	k.Index, _ = strconv.Atoi(index)
+	return k, k.String() == text
 }
 
 // KeyOf is the key of a row.

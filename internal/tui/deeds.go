@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
@@ -89,14 +90,6 @@ func note(m *model) tea.Cmd {
 	})
 }
 
-// quote writes a value for the filter language.
-func quote(value string) string {
-	if value == "" || strings.ContainsAny(value, " \t\n\"(),\\:<>=~") {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(value) + `"`
-	}
-	return value
-}
-
 // likeMenu offers filter terms from the exchange, and shows their text.
 func likeMenu(m *model, not string) tea.Cmd {
 	d := &menu{Title: "add to the filter"}
@@ -104,7 +97,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 		if value == "" {
 			return
 		}
-		term := not + field + quote(value)
+		term := not + field + filter.Quote(value)
 		d.Choices = append(d.Choices, pick(key, term, "", func(m *model) tea.Cmd {
 			return m.setFilter(toggleWord(m.query.line.Text(), term))
 		}))

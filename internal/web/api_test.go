@@ -36,10 +36,10 @@ func TestReads(t *testing.T) {
 	s.reader.bodies[2] = []byte("héllo")
 	for _, c := range []struct{ path, want string }{
 		{"status", `{"seq":0,"rows":1,"open":0,"failed":0,"title":"a \u003cfile\u003e"}`},
-		{"rows?filter=echo", `{"rows":[],"from":0,"total":1}`},
+		{"rows?filter=echo", `{"rows":[],"from":0,"total":1,"seq":0}`},
 		{"rows?filter=dur%3A%3E", `400 {"error":"a duration such as 500ms must follow dur:\u003e","column":1}`},
 		{"rows?from=x", `400 {"error":"from is not a whole number"}`},
-		{"talk?", `{"blocks":[],"page":{"rows":[],"from":0,"total":0}}`},
+		{"talk?", `{"blocks":[],"page":{"rows":[],"from":0,"total":0,"seq":0}}`},
 		{"conversations", `[]`},
 		{"row?key=1.2", `404 {"error":"not kept any more"}`},
 		{"tools", `[]`}, {"streams", `[]`}, {"secrets", `[]`}, {"suggest?filter=x", `[]`}, {"questions", `[]`}, {"held", `[]`},

@@ -300,6 +300,14 @@ func plainCause(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }
 
+// Quote writes a value for a filter: in quotes where a character of it means something.
+func Quote(value string) string {
+	if value != "" && !strings.ContainsAny(value, " \t\n\"\\(),:*?[]~<>=!|") {
+		return value
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(value) + `"`
+}
+
 // quoted reads a text between quotes.
 func (p *parser) quoted() (string, error) {
 	start := p.at

@@ -89,14 +89,6 @@ func Link(stdio bool) fault.Link {
 	return fault.HTTP
 }
 
-// Rules are the rules; nil without any.
-func (s *Faults) Rules() *fault.Set {
-	if s == nil {
-		return nil
-	}
-	return s.Set
-}
-
 // Start reads the rules, and listens on the control socket. Without the flags it gives nil. A
 // caller must End it.
 func (o *Options) Start(f *cmdutil.Factory, link fault.Link) (*Faults, error) {

@@ -130,7 +130,7 @@ func brief(raw json.RawMessage) json.RawMessage {
 		i = len(raw) - len(rest)
 		if len(text) > mostWord {
 			word, _ := jsonraw.Text(text)
-			text = jsonraw.Quote(liveview.Shortened(word, mostWord/3))
+			text = jsonraw.Quote(term.Shortened(word, mostWord/3))
 		}
 		out = append(out, text...)
 	}
@@ -195,7 +195,7 @@ func (p *page) add(line string, item any) bool {
 	raw, err := safe(item, nil)
 	line = term.Block(line)
 	if len(raw) > mostItem || len(line) > mostItem {
-		raw, line = brief(raw), liveview.Shortened(line, mostItem/4)
+		raw, line = brief(raw), term.Shortened(line, mostItem/4)
 	}
 	if p.full = p.full || err != nil || p.lines.Len()+len(line) > mostText || p.size+len(raw) > mostText; p.full {
 		return false
@@ -275,7 +275,7 @@ func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
 		if c.Live {
 			state = "live"
 		}
-		return term.Line(fmt.Sprintf("%s  %s → %s (%s)  %s  %s  %s, %d open, %d failed  %s to %s", c.ID, c.Client, liveview.FirstOf(c.Server, c.Target), c.Target, c.Revision, state,
+		return term.Line(fmt.Sprintf("%s  %s → %s (%s)  %s  %s  %s, %d open, %d failed  %s to %s", c.ID, c.Client, cmp.Or(c.Server, c.Target), c.Target, c.Revision, state,
 			english.Plural(c.Rows, "exchange"), c.Open, c.Failed, c.Began.Format("2006-01-02 15:04:05"), c.Last.Format("15:04:05")))
 	}), nil
 }
@@ -292,11 +292,11 @@ func (a *reading) listTools(ctx context.Context, q asked) (*page, error) {
 	}
 	for i := range all { // the definitions are long: show has them
 		all[i].InputSchema = nil
-		all[i].Description = liveview.Shortened(all[i].Description, 200)
+		all[i].Description = term.Shortened(all[i].Description, 200)
 	}
 	return some("tools", all, q, func(t view.Tool) string {
-		line := fmt.Sprintf("%s  %s  listed: %s  page: %s  schema: %s  called %d, failed %d", liveview.FirstOf(t.Server, t.Target), t.Name, t.Listed, t.Page, t.Schema, t.Called, t.Failed)
-		for _, more := range []struct{ name, text string }{{"why not", t.Reason}, {"changed", t.Changed}, {"last error", liveview.Shortened(t.LastError, 160)}, {"last", t.LastRow}} {
+		line := fmt.Sprintf("%s  %s  listed: %s  page: %s  schema: %s  called %d, failed %d", cmp.Or(t.Server, t.Target), t.Name, t.Listed, t.Page, t.Schema, t.Called, t.Failed)
+		for _, more := range []struct{ name, text string }{{"why not", t.Reason}, {"changed", t.Changed}, {"last error", term.Shortened(t.LastError, 160)}, {"last", t.LastRow}} {
 			if more.text != "" {
 				line += "  " + more.name + ": " + more.text
 			}
@@ -343,7 +343,7 @@ type count struct {
 func (a *reading) stats(ctx context.Context, q asked) (*page, error) {
 	by := map[[3]string]*count{}
 	err := a.eachRow(ctx, q, func(r view.Row) {
-		at := [3]string{liveview.FirstOf(r.Server, r.Target), r.Method, r.Name}
+		at := [3]string{cmp.Or(r.Server, r.Target), r.Method, r.Name}
 		c := by[at]
 		if c == nil {
 			c = &count{Server: at[0], Method: at[1], Name: at[2]}

@@ -1,11 +1,10 @@
 package liveview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/live/view"
@@ -39,11 +38,11 @@ func Lines(ctx context.Context, f *cmdutil.Factory, v view.Reader, filter string
 
 // RowLine is an exchange in a line.
 func RowLine(r view.Row) string {
-	who := strings.TrimSpace(r.Client + " → " + FirstOf(r.Server, r.Target))
+	who := strings.TrimSpace(r.Client + " → " + cmp.Or(r.Server, r.Target))
 	line := fmt.Sprintf("%s  %s  %s  %s  %s  %.3f s", r.Key, r.Time.Format("2006-01-02 15:04:05.000"), who, strings.TrimSpace(r.Method+" "+r.Name), stateOf(r), r.Seconds)
 	for _, more := range []string{r.Text, r.Notes} {
 		if more != "" {
-			line += "  " + Shortened(term.Line(more), 120)
+			line += "  " + term.Shortened(term.Line(more), 120)
 		}
 	}
 	return term.Line(line)
@@ -54,21 +53,4 @@ func stateOf(r view.Row) string {
 		return r.State
 	}
 	return r.Channel
-}
-
-// FirstOf is the first text that is not empty.
-func FirstOf(texts ...string) string {
-	i := slices.IndexFunc(texts, func(text string) bool { return text != "" })
-	if i < 0 {
-		return ""
-	}
-	return texts[i]
-}
-
-// Shortened is the beginning of a text.
-func Shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
 }

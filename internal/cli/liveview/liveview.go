@@ -111,8 +111,8 @@ func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*captur
 }
 
 func (v *View) marked(text string) (bool, string) {
-	key, err := act.KeyOf(text)
-	if err != nil {
+	key, ok := live.ParseKey(text)
+	if !ok {
 		return false, ""
 	}
 	return v.store.MarkOf(key)

@@ -272,7 +272,7 @@ func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
 		fmt.Fprintln(w, "The longest words that are left:")
 	}
 	for _, word := range words {
-		fmt.Fprintf(w, "  %s\n", shortened(term.Line(word), max(20, f.ErrStyle.Width-4)))
+		fmt.Fprintf(w, "  %s\n", term.Shortened(term.Line(word), max(20, f.ErrStyle.Width-4)))
 	}
 	c := &checker{a: f, from: map[string]string{}}
 	defer func(before redact.Guess) { f.Secrets.Guess = before }(f.Secrets.Guess)
@@ -291,14 +291,6 @@ func (b *Bundle) tellLeft(f *cmdutil.Factory) error {
 		}
 	}
 	return nil
-}
-
-// shortened is the beginning of a text that is longer than so many characters.
-func shortened(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }
 
 // serversIn are the servers of a capture as a person is told.

@@ -100,7 +100,7 @@ func Doubts(c *capture.Capture) ([]string, error) {
 		letters := strings.ContainsFunc(word, unicode.IsLetter)
 		digits := strings.ContainsAny(word, "0123456789")
 		if len(word) >= shortestDoubt && letters && digits && !strings.ContainsAny(word, "/:") && len(redact.HiddenIn(word)) == 0 {
-			doubts = append(doubts, shortened(term.Line(word), 60))
+			doubts = append(doubts, term.Shortened(term.Line(word), 60))
 		}
 	}
 	return doubts, err

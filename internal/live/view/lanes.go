@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -65,14 +66,7 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 
 // laneTitle names the conversation of a row.
 func laneTitle(r *capture.Row) string {
-	client, server := r.ClientName(), r.ServerName()
-	if client == "" {
-		client = r.By
-	}
-	if server == "" {
-		server = r.Target
-	}
-	return bounded(client) + " → " + bounded(server)
+	return bounded(cmp.Or(r.ClientName(), r.By)) + " → " + bounded(cmp.Or(r.ServerName(), r.Target))
 }
 
 // bar is a row as a Bar of its own.

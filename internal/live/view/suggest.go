@@ -65,7 +65,7 @@ func (v *Views) Suggest(text string) []Suggestion {
 	values := slices.DeleteFunc(values(v, field), func(s Suggestion) bool { return place(s, begun) < 0 })
 	sliceutil.Sort(values, func(a, b Suggestion) int { return min(place(a, begun), 1) - min(place(b, begun), 1) })
 	for _, s := range values[:min(len(values), mostSuggested)] {
-		out = append(out, Suggestion{sign + before + quoted(s.Text), s.Count})
+		out = append(out, Suggestion{sign + before + filter.Quote(s.Text), s.Count})
 	}
 	return out
 }
@@ -73,14 +73,6 @@ func (v *Views) Suggest(text string) []Suggestion {
 // place is where in a suggestion stands what the user typed of it.
 func place(s Suggestion, typed string) int {
 	return strings.Index(strings.ToLower(s.Text), strings.ToLower(typed))
-}
-
-// quoted is a value as a filter has it.
-func quoted(value string) string {
-	if value != "" && !strings.ContainsAny(value, " \t\n\"\\(),:*?[]~<>=!|") {
-		return value
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
 
 // values are those that a field can have, with how many rows have them, the most frequent first.

@@ -85,35 +85,26 @@ func (v *Views) Conversations() []Conversation {
 // talkID is the id of a conversation in documents: "42.1", in a file "-1.1".
 func talkID(t live.Talk) string { return fmt.Sprintf("%d.%d", t.Run, t.Conn) }
 
-// twoNumbers reads "42.3"; of "3" the first is 0.
-func twoNumbers(text string) (a, b int, ok bool) {
-	first, second, both := strings.Cut(text, ".")
-	if !both {
-		first, second = "0", first
-	}
-	a, errA := strconv.Atoi(first)
-	b, errB := strconv.Atoi(second)
-	return a, b, errA == nil && errB == nil
-}
-
-// keyOf reads what live.Key.String writes.
-func keyOf(text string) (live.Key, bool) {
-	run, index, ok := twoNumbers(text)
-	return live.Key{Run: run, Index: index}, ok
+// talkOf reads what talkID writes.
+func talkOf(text string) (t live.Talk, ok bool) {
+	run, conn, _ := strings.Cut(text, ".")
+	t.Run, _ = strconv.Atoi(run)
+	t.Conn, _ = strconv.Atoi(conn)
+	return t, talkID(t) == text
 }
 
 // query is that of the store. ok is false where it names a conversation or rows that cannot be.
 func (q Query) query() (out live.Query, ok bool) {
 	out = live.Query{Filter: q.Filter, Sort: q.Sort}
 	if q.Talk != "" {
-		if out.Talk.Run, out.Talk.Conn, ok = twoNumbers(q.Talk); !ok {
+		if out.Talk, ok = talkOf(q.Talk); !ok {
 			return out, false
 		}
 	}
 	if q.Only != nil {
 		out.Only = make([]live.Key, 0, len(q.Only))
 		for _, text := range q.Only {
-			if key, ok := keyOf(text); ok {
+			if key, ok := live.ParseKey(text); ok {
 				out.Only = append(out.Only, key)
 			}
 		}
@@ -133,7 +124,7 @@ func (v *Views) each(q Query, look func(r *capture.Row) bool) error {
 
 // one calls look with the row of a key.
 func (v *Views) one(text string, look func(r *capture.Row) error) error {
-	key, ok := keyOf(text)
+	key, ok := live.ParseKey(text)
 	if !ok {
 		return ErrGone
 	}

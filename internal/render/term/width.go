@@ -66,6 +66,14 @@ func (s Style) CutMore(text string, width, more int) string {
 	return ansi.Truncate(text, width, s.Ellipsis())
 }
 
+// Shortened is text, or its beginning and a mark where it has more than so many characters.
+func Shortened(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
 // MoreChars says that n characters are left out.
 func (s Style) MoreChars(n int) string {
 	if n == 1 {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mcpc/internal/capture"
@@ -115,9 +114,9 @@ func (a *core) Powers() view.Powers {
 
 // Mark marks a row for an export, with a note.
 func (a *core) Mark(key string, mark bool, note string) error {
-	k, err := KeyOf(key)
-	if err != nil {
-		return err
+	k, ok := live.ParseKey(key)
+	if !ok {
+		return view.ErrGone
 	}
 	return a.Marks.Mark(k, mark, note)
 }
@@ -151,27 +150,11 @@ func (a *core) settle(g *cmdutil.Factory) {
 	}
 }
 
-// KeyOf reads a key as its String writes it.
-func KeyOf(text string) (k live.Key, err error) {
-	run, index, ok := strings.Cut(text, ".")
-	if !ok {
-		run, index = "0", text
-	}
-	k.Run, err = strconv.Atoi(run)
-	if err == nil {
-		k.Index, err = strconv.Atoi(index)
-	}
-	if err != nil || k.String() != text {
-		return k, view.ErrGone
-	}
-	return k, nil
-}
-
 // row opens the capture of a row anew, as it is now. A caller closes it.
 func (a *core) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.Row, error) {
-	key, err := KeyOf(text)
-	if err != nil {
-		return nil, nil, err
+	key, ok := live.ParseKey(text)
+	if !ok {
+		return nil, nil, view.ErrGone
 	}
 	c, err := a.Open(key)
 	if err != nil {

@@ -196,8 +196,8 @@ func (a *exporter) meant(ctx context.Context, e view.Export) (keys []live.Key, n
 			return nil, "", err
 		}
 		for _, row := range page.Rows {
-			key, err := KeyOf(row.Key)
-			if err != nil || e.Marked && !row.Mark {
+			key, ok := live.ParseKey(row.Key)
+			if !ok || e.Marked && !row.Mark {
 				continue
 			}
 			keys = append(keys, key)

@@ -61,14 +61,8 @@ func cutJSON(raw []byte, most int) string {
 func Request(m *wire.Message) string {
 	params, _ := m.ParamMembers()
 	switch m.Method {
-	case "tools/call":
-		text := "call " + Cut(params.Text("name"), mostShort)
-		if arguments := params.Value("arguments"); arguments != nil {
-			text += " " + cutJSON(arguments, mostShort)
-		}
-		return text
-	case "prompts/get":
-		text := "prompts/get " + Cut(params.Text("name"), mostShort)
+	case "tools/call", "prompts/get":
+		text := strings.TrimPrefix(m.Method, "tools/") + " " + Cut(params.Text("name"), mostShort)
 		if arguments := params.Value("arguments"); arguments != nil {
 			text += " " + cutJSON(arguments, mostShort)
 		}
