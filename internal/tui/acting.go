@@ -157,13 +157,13 @@ func formKey(m *model, k tea.KeyPressMsg) tea.Cmd {
 }
 
 // do acts outside of the loop that draws, and says how it ended.
-func do(m *model, done string, deed func(context.Context, view.Actor) error) tea.Cmd {
+func do(m *model, done string, act func(context.Context, view.Actor) error) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.say("this view only reads")
 	}
 	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
-		err := deed(ctx, actor)
+		err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {
 				return tea.Batch(m.fail(err), m.reload())

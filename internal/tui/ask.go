@@ -76,10 +76,10 @@ func (a *asker) taken(r answer) (current, again bool) {
 	return true, again
 }
 
-// apart runs a deed: its answer always counts.
-func (a *asker) apart(deed func(context.Context) func(*model) tea.Cmd) tea.Cmd {
-	return func() tea.Msg { return deedDone{deed(a.ctx)} }
+// apart runs an action: its answer always counts.
+func (a *asker) apart(act func(context.Context) func(*model) tea.Cmd) tea.Cmd {
+	return func() tea.Msg { return acted{act(a.ctx)} }
 }
 
-// A deedDone is the end of what the user did.
-type deedDone struct{ apply func(*model) tea.Cmd }
+// An acted is the end of an action.
+type acted struct{ apply func(*model) tea.Cmd }

@@ -100,7 +100,7 @@ func actions() []action {
 		{"next", []string{"n"}, "next match of a search, else a note", noteOrNext},
 		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return find(m, -1) }},
 		{"quit", []string{"q"}, "end the view", func(*model) tea.Cmd { return tea.Quit }},
-	}, deeds()...)
+	}, changes()...)
 }
 
 // show changes the view.

@@ -141,7 +141,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(tick(), m.askWaiting())
 	case answer:
 		return m, m.answered(msg)
-	case deedDone:
+	case acted:
 		return m, msg.apply(m)
 	case tea.KeyPressMsg:
 		return m, m.press(msg)

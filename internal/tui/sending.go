@@ -146,7 +146,7 @@ func (o *outside) SetStderr(io.Writer) {}
 func editOutside(edit func(string) (string, error), text string, run func(*model, string) tea.Cmd) tea.Cmd {
 	o := &outside{edit: edit, text: text}
 	return tea.Exec(o, func(err error) tea.Msg {
-		return deedDone{func(m *model) tea.Cmd {
+		return acted{func(m *model) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
@@ -186,11 +186,11 @@ func resendKey(m *model, key string, message json.RawMessage, confirmed bool) te
 }
 
 // send sends a request, asks for confirmation where the tool may change something, and shows the exchange.
-func send(m *model, deed func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
+func send(m *model, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")
 	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
-		sent, err := deed(ctx, actor)
+		sent, err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			switch {
 			case err != nil:
@@ -211,7 +211,7 @@ func send(m *model, deed func(context.Context, view.Actor) (view.Sent, error), c
 	})
 }
 
-// confirm asks before a deed that may change something. Only Enter on the second entry does
+// confirm asks before an action that may change something. Only Enter on the second entry does
 // it: a letter that was typed before the question came does nothing.
 func confirm(m *model, text string, yes func(*model) tea.Cmd) *menu {
 	return &menu{Title: "send it?", Head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), Choices: []choice{

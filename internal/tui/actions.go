@@ -17,8 +17,8 @@ import (
 	"mcpc/internal/tui/sheet"
 )
 
-// deeds are the actions that do something, or change what is shown.
-func deeds() []action {
+// changes are the actions that do something, or change what is shown.
+func changes() []action {
 	return []action{
 		{"answer", []string{"a"}, "answer what a server asks", answerNext},
 		{"intercept", []string{"i"}, "hold messages that a filter wants", intercept},
