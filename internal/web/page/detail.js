@@ -40,7 +40,7 @@ const none = text => html`<p class="empty">${text}</p>`;
 const panels = {
   summary: ({ d, r }) => html`${d.cut && html`<p class="callout cut">✂ ${d.cut}</p>`}${d.why && html`<p class="callout">${d.why}</p>`}${r.failed && r.text && html`<p class="callout failed">${r.text}</p>`}
     <${Facts} list=${d.facts} />${r.note && html`<p class="callout">★ ${r.note}</p>`}
-    ${d.lines.length > 0 && html`<h3>What crossed</h3><div class="mini">${d.lines.slice(0, 300).map(l => html`<div class="mrow"><span class="time">${clock(l.time, true)}</span>${arrow(l)}</div>`)}</div>`}
+    ${d.lines.length > 0 && html`<h3>Messages</h3><div class="mini">${d.lines.slice(0, 300).map(l => html`<div class="mrow"><span class="time">${clock(l.time, true)}</span>${arrow(l)}</div>`)}</div>`}
     ${d.stderr && d.stderr.length > 0 && html`<h3>stderr of the server meanwhile</h3><pre>${d.stderr.join('\n')}</pre>`}`,
   request: ({ d, r, data }) => d.request ? html`<${Body} body=${d.request} data=${data} row=${r.key} side="params" wrong=${d.wrong} schema=${d.inputSchema} />` : none('There is no request.'),
   answer: ({ d, r, data }) => d.response ? html`<${Body} body=${d.response} data=${data} row=${r.key} side="result" schema=${d.outputSchema} draw />` : none(r.state === 'done' ? 'No answer came.' : 'No answer yet.'),
