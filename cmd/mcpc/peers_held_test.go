@@ -119,7 +119,7 @@ func TestPeersWhoseMessagesAreHeld(t *testing.T) {
 	const own, other = "from the client", "from the user"
 	acts := map[string]func(h *holding){
 		"released by keys": func(h *holding) {
-			y := h.l.tty(h.t, 120, 40)
+			y := h.l.tty(h.t, 120, 40, "name:echo")
 			y.sees(`call echo`)
 			y.keys("i")
 			y.sees(`(?i)hold`)
@@ -128,8 +128,10 @@ func TestPeersWhoseMessagesAreHeld(t *testing.T) {
 			y.keys("\t")
 			y.sees(`› ▶ tools/call echo`)
 			y.shoot("held")
-			y.keys("\r", "I")
-			y.sees(`nothing is held`)
+			y.keys("\r")
+			y.sees(`let go|is gone|holding [01] message`)
+			y.keys("I")
+			y.sees(`\A[^‖]*\z`)
 			h.gets(own)
 			h.gets(own)
 			h.logs("is:held -is:edited")
@@ -162,7 +164,7 @@ func TestPeersWhoseMessagesAreHeld(t *testing.T) {
 			h.gets(own)
 		},
 		"view killed": func(h *holding) {
-			y := h.l.tty(h.t, 120, 40)
+			y := h.l.tty(h.t, 120, 40, "name:echo")
 			y.sees(`call echo`)
 			y.keys("i")
 			y.sees(`(?i)hold`)
