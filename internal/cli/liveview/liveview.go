@@ -78,8 +78,14 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 }
 
 // opened opens the file once, so that what is wrong with it is known before anything is shown; file
-// reports that nothing more can come.
+// reports that nothing more can come. Of a capture, which may be large, it reads the beginning.
 func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome) {
+	if begins(how.Path) {
+		if ring, err := f.Env.Ring(); err == nil {
+			how.Indexes = ring.Indexes()
+		}
+		return false, out
+	}
 	first, err := recorded.OpenAny(f, how.Path)
 	if wrong, ok := errors.AsType[usage.Error](err); ok {
 		return false, usage.Outcome(wrong)
@@ -94,6 +100,17 @@ func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome)
 		return again(path)
 	}
 	return first.Bundled(), out
+}
+
+// begins reports a file that begins as a capture.
+func begins(path string) bool {
+	c, err := capture.Begin(path)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_, _, err = c.ReadOn(1)
+	return err == nil && len(c.Heads) > 0
 }
 
 // open opens the capture of a key anew, with the rows that came since how.Open opened it.
