@@ -1,6 +1,6 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, talkOf, say, fail, clock, took, many, quote, tryParse, link, views } from './lib.js';
+import { html, S, set, say, ask, close, query as shown, fail, clock, took, many, quote, tryParse, link, views } from './lib.js';
 import { Dialog, Form, Tree, Link, Markdown, nav, defaults, copyText, tone } from './ui.js';
 import { useDocs } from './views.js';
 
@@ -9,7 +9,7 @@ export const useData = d => { data = d; };
 
 const post = (name, body) => data.post('do/' + name, body);
 const failed = x => tone(x.row || x) === 'failed' || (x.row || x).findings > 0;
-const query = () => ({ filter: S.filter, talk: talkOf(), only: S.only ? S.only.split(',') : undefined, sort: S.sort });
+const query = () => ({ ...shown(), only: S.only ? S.only.split(',') : undefined, sort: S.sort });
 // focus goes to an element as soon as it is there: what is typed next belongs to it.
 function focus(id, tries = 60) {
   const e = document.getElementById(id);
@@ -42,19 +42,19 @@ const actions = [
   { key: 'F', name: 'Not like this…', when: row, run: () => withRow(r => openMenu('not', r)), bar: true },
   { key: 'y', name: 'Copy…', when: row, run: () => withRow(r => openMenu('copy', r)), bar: true },
   { key: 'r', name: 'Send again', when: row, need: power('resend'), run: () => resend(S.row), bar: true },
-  { key: 'E', name: 'Edit and send again…', when: row, need: power('resend'), run: () => set({ dialog: { kind: 'edit', key: S.row } }), bar: true },
+  { key: 'E', name: 'Edit and send again…', when: row, need: power('resend'), run: () => ask('edit', { key: S.row }), bar: true },
   { key: 't', name: 'Try a tool…', need: power('call'), run: () => withRow(r => tryTool(null, r)) },
   { key: 'm', name: 'Mark', when: row, need: power('mark'), run: () => withRow(r => mark(r, !r.mark, r.note || '')), bar: true },
-  { key: 'n', name: 'Note…', when: row, need: power('mark'), run: () => withRow(r => set({ dialog: { kind: 'note', row: r } })), bar: true },
+  { key: 'n', name: 'Note…', when: row, need: power('mark'), run: () => withRow(row => ask('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: some('questions'), run: () => focus('questions') },
-  { key: 'i', name: 'Hold messages…', need: power('intercept'), run: () => set({ dialog: { kind: 'intercept' } }) },
+  { key: 'i', name: 'Hold messages…', need: power('intercept'), run: () => ask('intercept') },
   { key: 'I', name: 'Hold nothing, let all go', need: power('intercept'), run: () => intercept(false, '') },
   { key: 'e', name: 'Edit the held message', when: some('held'), run: () => focus('held-text') },
   { key: 'd', name: 'Drop the held message', when: some('held'), need: power('intercept'), run: () => post('drop', { id: S.held[0].id }).catch(fail) },
-  { key: 'x', name: 'Export…', need: power('export'), run: () => set({ dialog: { kind: 'export' } }) },
-  { key: 'D', name: 'Compare conversations…', when: () => !data.inline, run: () => set({ dialog: { kind: 'compare' } }) },
-  { key: '?', name: 'Keys and actions', run: () => set({ dialog: { kind: 'palette' } }) },
-  { key: ':', name: 'Command', run: () => set({ dialog: { kind: 'palette' } }) },
+  { key: 'x', name: 'Export…', need: power('export'), run: () => ask('export') },
+  { key: 'D', name: 'Compare conversations…', when: () => !data.inline, run: () => ask('compare') },
+  { key: '?', name: 'Keys and actions', run: () => ask('palette') },
+  { key: ':', name: 'Command', run: () => ask('palette') },
 ];
 const nameOf = a => typeof a.name === 'function' ? a.name() : a.name;
 const why = a => a.need && a.need() || (a.when && !a.when() ? 'nothing to act on' : '');
@@ -100,14 +100,15 @@ export function Actions() {
   return html`<div class="buttons" role="toolbar" aria-label="This exchange">${list.map(a => html`<${Button} k=${a.key} />`)}${no.map(t => html`<span class="dim">Disabled: ${t}</span>`)}</div>`;
 }
 
-const mark = (r, on, note) => post('mark', { key: r.key, mark: on, note }).then(() => set({ picked: { ...r, mark: on, note }, marks: (S.marks || 0) + 1, marked: on ? r.key : S.marked, toast: on ? 'Marked.' : 'Not marked any more.', bad: false }), fail);
-const intercept = (on, filter) => post('intercept', { on, filter }).then(() => set({ dialog: null, toast: on ? 'Messages are held.' : 'Nothing is held.', bad: false }), fail);
+const mark = (r, on, note) => post('mark', { key: r.key, mark: on, note }).then(() => say(on ? 'Marked.' : 'Not marked any more.', { picked: { ...r, mark: on, note }, marks: (S.marks || 0) + 1, marked: on ? r.key : S.marked }), fail);
+const intercept = (on, filter) => post('intercept', { on, filter }).then(() => say(on ? 'Messages are held.' : 'Nothing is held.', { dialog: null }), fail);
 
 // sent shows what became of a request, and asks where the tool may change something.
-function sent(again, close = true) {
+function sent(again) {
   return s => {
-    if (s.confirm) return set({ toast: '', dialog: { kind: 'confirm', text: s.confirm, yes: () => { set({ dialog: null }); again(); } } });
-    set({ ...(close ? { dialog: null } : {}), toast: `${s.channel || 'sent'}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
+    set({ dialog: null, toast: '' });
+    if (s.confirm) return ask('confirm', { text: s.confirm, yes: () => { close(); again(); } });
+    set({ toast: `${s.channel || 'sent'}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
   };
 }
 function resend(key, message, confirmed) {
@@ -120,14 +121,14 @@ function call(c) {
 }
 export function tryTool(tool, r) {
   const no = power('call')();
-  if (no) set({ toast: 'Try a tool: ' + no, bad: true }); else set({ dialog: { kind: 'try', tool, row: r } });
+  if (no) set({ toast: 'Try a tool: ' + no, bad: true }); else ask('try', { tool, row: r });
 }
-export const openMenu = (menu, r) => set({ dialog: { kind: 'menu', menu, row: r } });
+export const openMenu = (menu, r) => ask('menu', { menu, row: r });
 
 // menuOf lists the choices for a row: key, name, what they do.
 function menuOf(menu, r) {
   if (menu === 'copy') return [['m', 'as mcpc command', 'mcpc'], ['c', 'as curl', 'curl'], ['d', 'as Markdown', 'markdown'], ['j', 'as JSON', 'json'], ['r', 'the request', 'request'], ['k', 'the number', '']].map(([key, name, form]) => ({
-    key, name, run: () => { set({ dialog: null }); if (form && data.inline) fail(new Error('A bundle has no copies: mcpc export makes them.')); else form ? post('copy', { key: r.key, form }).then(t => copyText(t.text), fail) : copyText(r.key); } }));
+    key, name, run: () => { close(); if (form && data.inline) fail(new Error('A bundle has no copies: mcpc export makes them.')); else form ? post('copy', { key: r.key, form }).then(t => copyText(t.text), fail) : copyText(r.key); } }));
   const words = [r.name && 'name:' + quote(r.name), r.method && 'method:' + quote(r.method), 'channel:' + quote(r.channel), r.failed && 'is:error', r.server && 'server:' + quote(r.server), r.client && 'client:' + quote(r.client), r.http && 'http:' + r.http, r.seconds > 0.01 && 'dur:>' + Math.round(r.seconds * 1000) + 'ms', 'dir:' + r.dir].filter(Boolean);
   return words.map((w, i) => ({ key: String(i + 1), name: (menu === 'not' ? '-' : '') + w, code: true, run: () => onlyLike((menu === 'not' ? '-' : '') + w) }))
     .concat(menu === 'filter' ? words.slice(0, 2).map((w, i) => ({ key: 'ab'[i], name: '-' + w, code: true, run: () => onlyLike('-' + w) })) : []);
@@ -146,7 +147,7 @@ function Palette() {
   const [text, setText] = useState('');
   const words = text.toLowerCase().split(/\s+/);
   const list = actions.filter(a => words.every(w => `${nameOf(a)} ${a.key}`.toLowerCase().includes(w)));
-  const go = a => { set({ dialog: null }); requestAnimationFrame(() => run(a)); };
+  const go = a => { close(); requestAnimationFrame(() => run(a)); };
   const enter = e => {
     if (e.key !== 'Enter') return;
     e.preventDefault();
@@ -191,7 +192,7 @@ function EditCall({ dialog: { kind, key, tool: given, row: r } }) {
 function Note({ row: r }) {
   const [text, setText] = useState(r.note || '');
   return html`<${Dialog} title=${'Note on ' + r.key}><textarea class="full" rows="4" aria-label="Note" value=${text} onInput=${e => setText(e.target.value)}></textarea>
-    <div class="buttons end"><button class="main" onClick=${() => { set({ dialog: null }); mark(r, true, text); }}>Keep</button></div><//>`;
+    <div class="buttons end"><button class="main" onClick=${() => { close(); mark(r, true, text); }}>Keep</button></div><//>`;
 }
 
 function Intercept() {
@@ -219,7 +220,7 @@ function Export() {
       a.click();
       setTimeout(() => URL.revokeObjectURL(a.href), 60000);
     }
-    set({ dialog: null, toast: `Saved ${f.name || f.done.file}.`, bad: false });
+    say(`Saved ${f.name || f.done.file}.`, { dialog: null });
   }, fail);
   return html`<${Dialog} title="Export what is shown"><fieldset><legend>As</legend>${exportForms.map(([id, name]) => html`<label class="check"><input type="radio" name="form" checked=${id === form} onChange=${() => setForm(id)} />${name}</label>`)}</fieldset>
     <label class="check"><input type="checkbox" checked=${marked} onChange=${x => setMarked(x.target.checked)} />Only marked exchanges</label>
@@ -243,7 +244,6 @@ function Compare() {
 export function Dialogs() {
   const d = S.dialog;
   if (!d) return null;
-  const close = () => set({ dialog: null });
   switch (d.kind) {
     case 'palette': return html`<${Palette} />`;
     case 'menu': return html`<${Menu} ...${d} />`;

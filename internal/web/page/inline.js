@@ -13,7 +13,7 @@
 //   streams        [Stream]
 //   hidden         [Secret]; a member called secrets would be taken for one
 //   left           string, may be absent: what the page does not show
-import { tryParse } from './lib.js';
+import { tryParse, pointer as at } from './lib.js';
 
 const gone = 'This is not in the page. Open the file with mcpc inspect.';
 
@@ -81,8 +81,8 @@ function lanes(rows, conversations, q) {
 }
 
 // diff lists what differs between two values, by JSON pointer.
-function diff(a, b, pointer = '') {
+function diff(a, b, path = '') {
   const both = a && b && typeof a === 'object' && typeof b === 'object' && Array.isArray(a) === Array.isArray(b);
-  if (!both) return JSON.stringify(a) === JSON.stringify(b) ? [] : [{ pointer, was: a, is: b }];
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap(k => diff(a[k], b[k], `${pointer}/${k.replaceAll('~', '~0').replaceAll('/', '~1')}`));
+  if (!both) return JSON.stringify(a) === JSON.stringify(b) ? [] : [{ pointer: path, was: a, is: b }];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap(k => diff(a[k], b[k], at(path, k)));
 }

@@ -56,7 +56,10 @@ export function loadURL() {
 // fail shows an error: that of a filter stands at its column.
 export const fail = e => e.name === 'AbortError' || set(e.column ? { error: e } : { toast: e.message, bad: true });
 export const fine = () => S.error && set({ error: null });
-export const say = toast => set({ toast, bad: false });
+export const say = (toast, more) => set({ toast, bad: false, ...more });
+// ask opens a dialog, close closes it.
+export const close = () => set({ dialog: null });
+export const ask = (kind, more) => set({ dialog: { kind, ...more } });
 
 const two = n => String(n).padStart(2, '0');
 export function clock(t, exact) {
@@ -92,4 +95,6 @@ export const px = sizes => el => { if (el) for (const [name, n] of Object.entrie
 export const link = url => {
   try { return /^https?:$/.test(new URL(url).protocol) ? url : ''; } catch { return ''; }
 };
+export const query = () => ({ filter: S.filter, talk: talkOf(), only: S.only });
+export const pointer = (path, name) => `${path}/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 export const what = r => [r.method, r.name].filter(Boolean).join(' ');

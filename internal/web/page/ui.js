@@ -1,7 +1,7 @@
 // The parts that views are made of: one list, one tree, one form, one dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, px, tryParse, isRaw, link, size, took, set, fail } from './lib.js';
+import { html, px, tryParse, isRaw, link, size, took, pointer, say, ask, close, fail } from './lib.js';
 
 export const rowHeight = 20;
 const most = 120, part = 100, kept = 800;
@@ -177,7 +177,7 @@ export function Tree({ value, wrong = {}, open = 3, path = '', name, last = true
     <button class="plain fold" aria-expanded=${shown} aria-label=${(shown ? 'Fold ' : 'Unfold ') + (path || 'all')} onClick=${() => setShown(!shown)}>${shown ? '▾' : '▸'}</button>${label}${a}${
       shown ? '' : html`<button class="plain dim" tabindex="-1" onClick=${() => setShown(true)}> ${list ? n : names.slice(0, 4).join(', ') + (n > 4 ? ', …' : '')} </button>${b}${end}`}${note}
     ${shown && html`<div class="in">${Array.from({ length: Math.min(n, count) }, (_, i) => html`<${Tree} key=${at(i)} value=${value[at(i)]} name=${at(i)} wrong=${wrong} open=${open - 1}
-      path=${`${path}/${String(at(i)).replaceAll('~', '~0').replaceAll('/', '~1')}`} last=${i === n - 1} pictures=${pictures && { ...pictures, image: !list && /^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) }} />`)}
+      path=${pointer(path, at(i))} last=${i === n - 1} pictures=${pictures && { ...pictures, image: !list && /^image\/(png|jpeg|gif|webp)$/.test(value.mimeType) }} />`)}
       ${n > count && html`<button class="link" onClick=${() => setCount(count + 1000)}>${n - count} more</button>`}</div>${b}${end}`}</div>`;
 }
 
@@ -205,8 +205,8 @@ function Picture({ data, row, frame, path }) {
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
-    set({ toast: 'Copied: ' + (text.length > 80 ? text.slice(0, 80) + '…' : text), bad: false });
-  } catch { set({ dialog: { kind: 'text', title: 'Copy this text', text } }); }
+    say('Copied: ' + (text.length > 80 ? text.slice(0, 80) + '…' : text));
+  } catch { ask('text', { title: 'Copy this text', text }); }
 }
 
 // fieldKind names the input of a schema.
@@ -274,7 +274,7 @@ function Field({ name, schema, must, value, put }) {
 }
 
 // Dialog is modal: the browser keeps the focus inside, and Esc closes.
-export function Dialog({ title, children, wide, onClose = () => set({ dialog: null }) }) {
+export function Dialog({ title, children, wide, onClose = close }) {
   const ref = useRef(), here = useRef(true);
   useEffect(() => {
     const d = ref.current;

@@ -1,10 +1,9 @@
 // The six views. Each shows what fits the filter.
 import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, talkOf, fail, fine, clock, took, size, many, secondsOf, quote, px, what } from './lib.js';
+import { html, S, set, talkOf, fail, fine, clock, took, size, many, secondsOf, quote, px, query, what } from './lib.js';
 import { List, Source, Bar, Tree, nav, rowHeight, tone, signs, toneWords } from './ui.js';
 import { openMenu, onlyLike, tryTool } from './act.js';
 
-const query = () => ({ filter: S.filter, talk: talkOf(), only: S.only });
 const state = r => html`<span class=${'tone ' + tone(r)} title=${toneWords[tone(r)]}>${signs[tone(r)]}</span>`;
 const outcome = r => html`<span class=${'tone ' + tone(r)}>${r.state === 'done' ? r.channel : r.state}</span>`;
 const flags = r => [r.mark && '★', r.findings && `⚠${r.findings}`, r.again && '↻', r.edited && '✎', r.guess && '~'].filter(Boolean).join(' ');
