@@ -57,15 +57,13 @@ type model struct {
 
 // A bar is what the status line tells besides counts.
 type bar struct {
-	flash    string
-	bad      bool
-	until    time.Time
-	paused   bool
-	waiting  bool // a Change came while paused
-	fetched  time.Time
-	hits     hits
-	tip      bool
-	quitting bool
+	flash   string
+	bad     bool
+	until   time.Time
+	paused  bool
+	waiting bool // a Change came while paused
+	fetched time.Time
+	hits    hits
 }
 
 // What takes all keys while it is open.

@@ -24,7 +24,6 @@ type player struct {
 	m    *model
 	in   chan tea.Msg
 	quit bool
-	clip []string
 }
 
 // play runs a test with a model of a size.
