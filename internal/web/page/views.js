@@ -42,7 +42,7 @@ const rowProps = data => ({
   onLoad: src => (S.pending !== src.pending || S.found !== src.total) && set({ pending: src.pending, found: src.total }),
 });
 
-const kinds = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ held ', progress: '', log: '' };
+const kinds = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ held ' };
 export const arrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${kinds[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
 const talkCols = [
   { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? clock(l.time) : '' },
