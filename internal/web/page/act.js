@@ -36,7 +36,7 @@ const actions = [
   { key: 'p', name: () => S.paused ? 'Go on' : 'Pause the view', run: () => set({ paused: !S.paused, seq: S.status.seq }) },
   { key: 'c', name: 'Hide what came until now', when: () => !data.inline, run: () => set({ filter: `${S.filter.replace(/(^| )since:\S*/g, '')} since:${clock(Date.now())}`.trim() }) },
   { key: 'C', name: 'Show everything', run: () => set({ filter: '', only: '', talk: '', first: false }) },
-  { key: 'S', name: 'Slowest first, or fastest', run: () => set({ view: 'table', sort: S.sort === '-took' ? 'took' : '-took', follow: false }) },
+  { key: 'S', name: 'Slowest first', run: () => set({ view: 'table', sort: S.sort === '-took' ? 'took' : '-took', follow: false }) },
   { key: 'o', name: () => S.only ? 'All exchanges' : 'Only this exchange', when: () => row() || S.only, run: () => set({ only: S.only ? '' : S.row }), bar: true },
   { key: 'f', name: 'Only like this…', when: row, run: () => withRow(r => openMenu('filter', r)), bar: true },
   { key: 'F', name: 'Not like this…', when: row, run: () => withRow(r => openMenu('not', r)), bar: true },
@@ -232,7 +232,7 @@ function Export() {
 function Compare() {
   const list = S.conversations;
   const server = c => (c.server || '').split(' ')[0], last = list.find(c => c.first) || list[0] || {};
-  const before = list.find(c => c !== last && server(c) === server(last)) || list[1] || {};
+  const before = list.filter(c => c !== last && server(c) === server(last)).sort((x, y) => x.began < y.began ? 1 : -1)[0] || last;
   const [a, setA] = useState(before.id || ''), [b, setB] = useState(last.id || '');
   const found = useDocs(data, a && b && a !== b ? 'compare' : 'status', a && b && a !== b ? { a, b } : {}, true);
   const pick = (label, v, to) => html`<label>${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${clock(c.began)} ${c.client || c.by} → ${c.server || c.target}</option>`)}</select></label>`;
