@@ -104,7 +104,6 @@ var largePackages = map[string]string{
 	"internal/client/transport": "three transports that share framing, matching, faults and recording",
 	"internal/client/auth":      "one file for each step and document of the authorization specification",
 	"internal/capture":          "one format, and the listing that needs all of it",
-	"internal/tui":              "one model, whose panes, keys and deeds know each other; what only draws or asks has packages of its own",
 	"internal/redact":           "one search, whose looks for names, tokens, known values and encodings share how they read bytes",
 }
 

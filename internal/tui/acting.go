@@ -86,8 +86,8 @@ func answerNext(m *model) tea.Cmd {
 		return m.say("no server asks anything now")
 	}
 	key := ""
-	if it := m.list().selected(); it != nil {
-		key = it.key
+	if it := m.list().Selected(); it != nil {
+		key = it.Key
 	}
 	for i := range a.questions {
 		if a.questions[i].Row == key {

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
 	"mcpc/internal/tui/sheet"
@@ -53,16 +54,16 @@ func target(m *model) (key string, row *view.Row) {
 	if m.focus == paneDetail && m.detail.Doc != nil {
 		return m.detail.Key, &m.detail.Doc.Row
 	}
-	it := m.list().selected()
+	it := m.list().Selected()
 	switch {
 	case it == nil:
 		return "", nil
-	case m.view == viewTime:
-		return barKey(m.list()), nil
-	case m.view > viewTime:
-		return it.key, nil
+	case m.view == lists.Time:
+		return m.list().BarKey(), nil
+	case m.view > lists.Time:
+		return it.Key, nil
 	}
-	return it.key, &it.row
+	return it.Key, &it.Row
 }
 
 func noTarget(m *model) tea.Cmd { return m.say("select an exchange first") }
@@ -113,8 +114,8 @@ func likeMenu(m *model, not string) tea.Cmd {
 	if f := cursorFact(m); f != nil && f.Value != "" && len(f.Value) < 200 {
 		add("v", "body:", jsonraw.TextOrRaw(json.RawMessage(f.Value)))
 	}
-	if it := m.list().selected(); it != nil {
-		switch doc := it.doc.(type) {
+	if it := m.list().Selected(); it != nil {
+		switch doc := it.Doc.(type) {
 		case *view.Tool:
 			add("n", "name:", doc.Name)
 			add("s", "server:", doc.Server)
@@ -141,7 +142,7 @@ func cursorFact(m *model) *sheet.Fact {
 }
 
 func sortMenu(m *model) tea.Cmd {
-	if m.view > viewTable {
+	if m.view > lists.Table {
 		return m.say("this view has its own order; 2 is the table")
 	}
 	d := &menu{Title: "sort by"}
@@ -156,16 +157,16 @@ func sortMenu(m *model) tea.Cmd {
 // sortBy sorts the list; once more turns it around.
 func sortBy(m *model, order string) tea.Cmd {
 	l := m.list()
-	if m.view > viewTable {
+	if m.view > lists.Table {
 		return m.say("this view has its own order; 2 is the table")
 	}
-	if l.sort == order {
-		if order = "-" + order; strings.HasPrefix(l.sort, "-") {
-			order = l.sort[1:]
+	if l.Sort == order {
+		if order = "-" + order; strings.HasPrefix(l.Sort, "-") {
+			order = l.Sort[1:]
 		}
 	}
-	l.sort = order
-	l.reset(order == "time")
+	l.Sort = order
+	l.Reset(order == "time")
 	return m.askList(true)
 }
 
@@ -206,7 +207,8 @@ func clearView(m *model) tea.Cmd {
 
 // everything takes away what hides exchanges.
 func everything(m *model) tea.Cmd {
-	m.query.only, m.talks.chosen, m.talks.first = nil, "", false
+	m.query.only = nil
+	m.talks.ShowAll()
 	return m.setFilter("")
 }
 
@@ -250,14 +252,14 @@ func commandLine(m *model) tea.Cmd {
 
 // compareMenu chooses the other conversation, and shows what differs.
 func compareMenu(m *model) tea.Cmd {
-	a := m.current()
+	a := current(m)
 	if a == nil {
 		return m.say("choose a conversation first: Esc, then Enter")
 	}
 	from := *a
 	d := &menu{Title: "compare " + titleOf(m, a) + " with"}
-	all := slices.Clone(m.talks.all)
-	other := func(c view.Conversation) bool { return nameOf(c.Server, c.Target) != nameOf(from.Server, from.Target) }
+	all := slices.Clone(m.talks.All)
+	other := func(c view.Conversation) bool { return lists.ServerName(&c) != lists.ServerName(&from) }
 	slices.SortStableFunc(all, func(a, b view.Conversation) int { // those with the same server stand first
 		switch {
 		case other(a) == other(b):
@@ -271,7 +273,7 @@ func compareMenu(m *model) tea.Cmd {
 		if c.ID == from.ID {
 			continue
 		}
-		d.Choices = append(d.Choices, pick(m.clock().At(c.Began), nameOf(c.Client, c.By)+" → "+nameOf(c.Server, c.Target), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
+		d.Choices = append(d.Choices, pick(m.clock().At(c.Began), lists.Title(&c), sheet.Counted(c.Rows, "row", "rows"), func(m *model) tea.Cmd {
 			return compare(m, &from, &c)
 		}))
 	}
@@ -284,7 +286,7 @@ func compareMenu(m *model) tea.Cmd {
 
 // titleOf names a conversation and says when it began.
 func titleOf(m *model, c *view.Conversation) string {
-	return nameOf(c.Client, c.By) + " → " + nameOf(c.Server, c.Target) + " (" + m.clock().At(c.Began) + ")"
+	return lists.Title(c) + " (" + m.clock().At(c.Began) + ")"
 }
 
 // compare shows what differs, from the earlier one to the later one.

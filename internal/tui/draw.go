@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/sheet"
 )
@@ -144,7 +145,7 @@ func drawHeader(m *model, p place) (lines []cells.Line) {
 }
 
 func drawTabs(m *model) (line cells.Line) {
-	for i, name := range viewNames {
+	for i, name := range lists.Names {
 		text := " " + strconv.Itoa(i+1) + " "
 		if i == m.view || m.w >= 80 {
 			text += name + " "
@@ -241,9 +242,9 @@ func hintsOf(m *model) []string {
 		return []string{"←→ tabs", "/ search", "Space fold", "y copy", "r resend", "E edit", "Esc back", "? keys"}
 	}
 	switch m.view {
-	case viewTime:
+	case lists.Time:
 		return []string{"←→ calls", "+- zoom", "0 all", "Enter detail", "/ filter", "? keys", "q quit"}
-	case viewTools:
+	case lists.Tools:
 		return []string{"Enter last call", "t try", "s sort", "/ filter", "? keys", "q quit"}
 	}
 	hints := []string{"Enter detail", "/ filter", "? keys", "x export", "y copy", "f like this", "s sort", "G newest", "q quit"}

@@ -9,6 +9,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
 	"mcpc/internal/tui/sheet"
@@ -31,8 +32,8 @@ type query struct {
 func (m *model) changeQuery() tea.Cmd {
 	for i := range m.lists {
 		l := &m.lists[i]
-		l.reset(i < viewTime && (l.sort == "" || l.sort == "time"))
-		l.window = span{}
+		l.Reset(i < lists.Time && (l.Sort == "" || l.Sort == "time"))
+		l.Window = lists.Window{}
 	}
 	return m.askList(true)
 }
@@ -126,7 +127,7 @@ func complete(m *model) tea.Cmd {
 // drawFilter draws the filter line: the text, what is wrong with it, or how many it selects.
 func drawFilter(m *model, w int) cells.Line {
 	q := &m.query
-	right := cells.Of(paint.Faint, sheet.Counted(m.list().total, "row", "rows")+" ")
+	right := cells.Of(paint.Faint, sheet.Counted(m.list().Total, "row", "rows")+" ")
 	mark := -1
 	switch {
 	case q.wrong != nil:
@@ -134,7 +135,7 @@ func drawFilter(m *model, w int) cells.Line {
 		right = cells.Of(paint.Bad, q.wrong.Text+" ")
 	case q.pending > 0:
 		right = cells.Of(paint.Warn, "searching, "+sheet.Counted(q.pending, "row", "rows")+" left ")
-	case m.view >= viewTime:
+	case m.view >= lists.Time:
 		right = nil
 	}
 	if q.only != nil {

@@ -1,11 +1,13 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/sheet"
 )
 
@@ -36,13 +38,17 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 		return formKey(m, k)
 	case m.focus == paneDetail && detailKey(m, name):
 		return nil
-	case m.view == viewTime && m.focus == paneMain:
-		if cmd, took := timeKey(m, name); took {
-			return cmd
+	case m.view == lists.Time && m.focus == paneMain:
+		taken, zoomed := m.list().TimeKey(name)
+		if zoomed {
+			return m.askList(true)
+		}
+		if taken {
+			return nil
 		}
 	}
 	for _, a := range actions() {
-		if contains(a.keys, name) {
+		if slices.Contains(a.keys, name) {
 			return a.run(m)
 		}
 	}
@@ -89,13 +95,13 @@ func actions() []action {
 		{"back", []string{"esc"}, "go back out", leave},
 		{"pane", []string{"tab"}, "next pane", func(m *model) tea.Cmd { return nextPane(m, 1) }},
 		{"pane-before", []string{"shift+tab"}, "pane before", func(m *model) tea.Cmd { return nextPane(m, -1) }},
-		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return show(m, viewTalk) }},
-		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return show(m, viewTable) }},
-		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return show(m, viewTime) }},
-		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return show(m, viewTools) }},
-		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return show(m, viewStreams) }},
-		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return show(m, viewSecrets) }},
-		{"fold", []string{"space"}, "show all lines of a block, or fold it", fold},
+		{"talk", []string{"1"}, "conversation: requests and answers", func(m *model) tea.Cmd { return show(m, lists.Talk) }},
+		{"table", []string{"2"}, "table with waterfall", func(m *model) tea.Cmd { return show(m, lists.Table) }},
+		{"time", []string{"3"}, "lanes over time", func(m *model) tea.Cmd { return show(m, lists.Time) }},
+		{"tools", []string{"4"}, "tools: listed, usable, called", func(m *model) tea.Cmd { return show(m, lists.Tools) }},
+		{"streams", []string{"5"}, "streams: open, cut, resumed", func(m *model) tea.Cmd { return show(m, lists.Streams) }},
+		{"secrets", []string{"6"}, "secrets that were hidden", func(m *model) tea.Cmd { return show(m, lists.Secrets) }},
+		{"fold", []string{"space"}, "show all lines of a block, or fold it", func(m *model) tea.Cmd { m.list().Fold(); return nil }},
 		{"search", []string{"/"}, "filter the list; in the detail, search", search},
 		{"next", []string{"n"}, "next match of a search, else a note", noteOrNext},
 		{"before", []string{"N"}, "match before", func(m *model) tea.Cmd { return find(m, -1) }},
@@ -116,7 +122,7 @@ func show(m *model, n int) tea.Cmd {
 func step(m *model, n int) tea.Cmd {
 	switch m.focus {
 	case paneTalks:
-		m.talks.sel = max(0, min(m.talks.sel+n, len(m.talks.all)+len(chips)))
+		m.talks.Sel = max(0, min(m.talks.Sel+n, m.talks.Last()))
 		return nil
 	case paneDetail:
 		m.detail.sel = max(0, min(m.detail.sel+n, len(m.detail.lines)-1))
@@ -126,18 +132,18 @@ func step(m *model, n int) tea.Cmd {
 		return nil
 	}
 	l := m.list()
-	to := min(max(l.sel+n, 0), max(l.total-1, 0))
-	l.move(to)
+	to := min(max(l.Sel+n, 0), max(l.Total-1, 0))
+	l.Move(to)
 	if n >= 1<<20 {
-		l.follow = true
+		l.Follow = true
 	}
 	var cmds []tea.Cmd
-	if l.lacks(m.h) || l.follow {
+	if l.Lacks(m.h) || l.Follow {
 		cmds = append(cmds, m.askList(false))
 	}
-	if it := l.selected(); it != nil && m.detail.Key != "" && m.wide() && it.key != "" {
+	if it := l.Selected(); it != nil && m.detail.Key != "" && m.wide() && it.Key != "" {
 		focus := m.focus
-		cmds = append(cmds, openDetail(m, it.key))
+		cmds = append(cmds, openDetail(m, it.Key))
 		m.focus = focus
 	}
 	return tea.Batch(cmds...)
@@ -151,14 +157,14 @@ func enter(m *model) tea.Cmd {
 	case paneHeld:
 		return letGo(m)
 	}
-	it := m.list().selected()
+	it := m.list().Selected()
 	if it == nil {
 		return nil
 	}
-	if m.view == viewTime {
-		return openDetail(m, barKey(m.list()))
+	if m.view == lists.Time {
+		return openDetail(m, m.list().BarKey())
 	}
-	return openDetail(m, it.key)
+	return openDetail(m, it.Key)
 }
 
 // leave goes one step back.
@@ -199,17 +205,6 @@ func nextPane(m *model, step int) tea.Cmd {
 		}
 	}
 	m.focus = paneMain
-	return nil
-}
-
-func fold(m *model) tea.Cmd {
-	l := m.list()
-	if it := l.selected(); it != nil && it.key != "" {
-		if l.open == nil {
-			l.open = map[string]bool{}
-		}
-		l.open[it.key] = !l.open[it.key]
-	}
 	return nil
 }
 
@@ -262,10 +257,10 @@ func click(m *model, at tea.Mouse) tea.Cmd {
 	}
 	m.focus = paneMain
 	n := lines[y].Item - 1
-	if n == m.list().sel {
+	if n == m.list().Sel {
 		return enter(m)
 	}
-	return step(m, n-m.list().sel)
+	return step(m, n-m.list().Sel)
 }
 
 func clickTab(m *model, x int) tea.Cmd {
@@ -281,8 +276,8 @@ func clickTab(m *model, x int) tea.Cmd {
 func clickTalks(m *model, y int, p place) tea.Cmd {
 	m.focus = paneTalks
 	lines := drawTalks(m, p.left, p.body)
-	for n := 0; n <= len(m.talks.all)+len(chips) && y < len(lines); n++ {
-		m.talks.sel = n
+	for n := 0; n <= m.talks.Last() && y < len(lines); n++ {
+		m.talks.Sel = n
 		if drawTalks(m, p.left, p.body)[y].Selected {
 			return chooseTalk(m)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/lists"
 )
 
 func (p *player) did(a *actor, want string) {
@@ -262,7 +263,7 @@ func TestFollow(t *testing.T) {
 		p.shows("42.105")
 		p.keys("k")
 		grow(110)
-		if got := p.m.list().selected(); got == nil || got.key != "42.104" {
+		if got := p.m.list().Selected(); got == nil || got.Key != "42.104" {
 			t.Errorf("the selection moved to %v", got)
 		}
 		p.keys("G")
@@ -389,7 +390,7 @@ func TestActions(t *testing.T) {
 func TestMouse(t *testing.T) {
 	play(t, 120, 40, nil, nil, func(p *player) {
 		p.send(tea.MouseClickMsg{X: 40, Y: 5, Button: tea.MouseLeft})
-		if got := p.m.list().selected().key; got != "42.2" {
+		if got := p.m.list().Selected().Key; got != "42.2" {
 			t.Errorf("selected %s", got)
 		}
 		p.send(tea.MouseClickMsg{X: 40, Y: 5, Button: tea.MouseLeft})
@@ -398,23 +399,23 @@ func TestMouse(t *testing.T) {
 		}
 		p.keys("esc")
 		p.send(tea.MouseWheelMsg{X: 40, Y: 6, Button: tea.MouseWheelDown})
-		if got := p.m.list().selected().key; got != "42.5" {
+		if got := p.m.list().Selected().Key; got != "42.5" {
 			t.Errorf("selected %s", got)
 		}
 		p.send(tea.MouseClickMsg{X: 12, Y: 0, Button: tea.MouseLeft})
-		if p.m.view != viewTable {
+		if p.m.view != lists.Table {
 			t.Errorf("view %d", p.m.view)
 		}
 		p.send(tea.MouseClickMsg{X: 3, Y: 4, Button: tea.MouseLeft})
-		if p.m.talks.chosen != "" {
-			t.Errorf("chosen %q", p.m.talks.chosen)
+		if p.m.talks.Chosen != "" {
+			t.Errorf("chosen %q", p.m.talks.Chosen)
 		}
 	})
 }
 
 // Each chip is a filter that mcpc can read.
 func TestChipsAreFilters(t *testing.T) {
-	for _, chip := range chips {
+	for _, chip := range lists.Filters {
 		if _, err := filter.Parse(chip, testNow(), nil); err != nil {
 			t.Errorf("%s: %v", chip, err)
 		}
@@ -425,11 +426,11 @@ func TestChipsAreFilters(t *testing.T) {
 func TestSlowestFirst(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {
 		p.keys("2", "S")
-		if got := p.m.list().sort; got != "-took" {
+		if got := p.m.list().Sort; got != "-took" {
 			t.Errorf("S sorts by %q", got)
 		}
 		p.keys("S")
-		if got := p.m.list().sort; got != "took" {
+		if got := p.m.list().Sort; got != "took" {
 			t.Errorf("S once more sorts by %q", got)
 		}
 	})

@@ -8,22 +8,11 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/dialog"
+	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
+	"mcpc/internal/tui/sheet"
 )
-
-// The views, in the order of their keys.
-const (
-	viewTalk = iota
-	viewTable
-	viewTime
-	viewTools
-	viewStreams
-	viewSecrets
-	viewCount
-)
-
-var viewNames = [viewCount]string{"Talk", "Table", "Time", "Tools", "Streams", "Secrets"}
 
 // The panes that have the keys.
 type pane int
@@ -46,8 +35,8 @@ type model struct {
 	status view.Status
 	view   int
 	focus  pane
-	talks  talks
-	lists  [viewCount]list
+	talks  lists.Talks
+	lists  [lists.Views]lists.List
 	query  query
 	detail detail
 	act    acting
@@ -193,6 +182,11 @@ func (m *model) askStatus() tea.Cmd {
 		s := r.Status()
 		return func(m *model) tea.Cmd { m.status = s; return nil }
 	})
+}
+
+// clock is the time for what is drawn.
+func (m *model) clock() sheet.Clock {
+	return sheet.Clock{Now: m.opt.Now(), Fetched: m.bar.fetched, Still: m.status.File || m.bar.paused}
 }
 
 // say shows a message in the status line for some seconds.

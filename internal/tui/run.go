@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
 )
@@ -79,7 +80,7 @@ func isTerminal(f *os.File) bool {
 
 // newModel is the view before anything was read.
 func newModel(ctx context.Context, o Options) *model {
-	m := &model{opt: o, view: viewTalk, focus: paneMain}
+	m := &model{opt: o, view: lists.Talk, focus: paneMain}
 	m.ask.ctx = ctx
 	m.pal = paint.Palette{Color: !o.NoColor}
 	m.query.tried, m.query.line = o.Filter, panel.NewInput(o.Filter)
@@ -87,7 +88,7 @@ func newModel(ctx context.Context, o Options) *model {
 		m.act.powers = o.Actor.Powers()
 	}
 	for i := range m.lists {
-		m.lists[i].follow = i < 3
+		m.lists[i].Follow = i <= lists.Time
 	}
 	return m
 }

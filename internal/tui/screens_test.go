@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/lists"
 )
 
 var sizes = [][2]int{{40, 10}, {80, 24}, {120, 40}}
@@ -16,7 +17,7 @@ var sizes = [][2]int{{40, 10}, {80, 24}, {120, 40}}
 // Every view at every size, with its detail.
 func TestScreens(t *testing.T) {
 	for _, size := range sizes {
-		for n, name := range viewNames {
+		for n, name := range lists.Names {
 			play(t, size[0], size[1], nil, newActor(), func(p *player) {
 				p.keys(fmt.Sprint(n + 1))
 				golden(t, fmt.Sprintf("%s_%dx%d", strings.ToLower(name), size[0], size[1]), p.screen())

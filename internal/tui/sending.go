@@ -225,8 +225,8 @@ func tryTool(m *model) tea.Cmd {
 	if !m.act.powers.Call {
 		return refuse(m, "call")
 	}
-	if it := m.list().selected(); it != nil {
-		if t, ok := it.doc.(*view.Tool); ok {
+	if it := m.list().Selected(); it != nil {
+		if t, ok := it.Doc.(*view.Tool); ok {
 			return toolForm(m, t, nil)
 		}
 	}

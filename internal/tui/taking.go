@@ -8,6 +8,7 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/sheet"
 )
@@ -71,8 +72,8 @@ func exportMenu(m *model) tea.Cmd {
 		return m.say("this view cannot export")
 	}
 	e := view.Export{Query: m.request(), Form: "bundle"}
-	d := &menu{Title: "export " + sheet.Counted(m.list().total, "row", "rows") + ": looking for secrets…", Loading: true}
-	if m.view >= viewTime {
+	d := &menu{Title: "export " + sheet.Counted(m.list().Total, "row", "rows") + ": looking for secrets…", Loading: true}
+	if m.view >= lists.Time {
 		d.Title = "export: looking for secrets…"
 	}
 	m.dialog = d

@@ -1,0 +1,175 @@
+package lists
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/sheet"
+)
+
+// Talks are the conversations, and under them filters that are one key away.
+type Talks struct {
+	All    []view.Conversation
+	Chosen string // the ID of the one that is shown, "" for all
+	Sel    int    // 0 is all conversations, then the conversations, then the filters
+
+	first  bool // the start chose it, not the user
+	picked bool // the user, or the start, chose one
+}
+
+// Filters are those under the conversations.
+var Filters = []string{"is:open,cancelled", "is:error", "has:question", "has:finding"}
+
+// Shown is the ID of the conversation that is shown, "" for all. What the start chose holds for
+// the Talk view without a filter (plain): a filter, or a list of tools, is about all that is
+// recorded.
+func (t *Talks) Shown(plain bool) string {
+	if t.first && !plain {
+		return ""
+	}
+	return t.Chosen
+}
+
+// ShowAll shows all conversations.
+func (t *Talks) ShowAll() { t.Chosen, t.first = "", false }
+
+// Find is the conversation with an ID, nil where there is none.
+func (t *Talks) Find(id string) *view.Conversation {
+	for i := range t.All {
+		if t.All[i].ID == id {
+			return &t.All[i]
+		}
+	}
+	return nil
+}
+
+// Last is the greatest Sel.
+func (t *Talks) Last() int { return len(t.All) + len(Filters) }
+
+// under is the conversation under the cursor, nil where there is none.
+func (t *Talks) under() *view.Conversation {
+	if t.Sel < 1 || t.Sel > len(t.All) {
+		return nil
+	}
+	return &t.All[t.Sel-1]
+}
+
+// Take takes the conversations, of which the newest stands first. The one to show first is chosen once, if choose is set: Take
+// reports whether it was chosen now.
+func (t *Talks) Take(all []view.Conversation, choose bool) bool {
+	key := ""
+	if c := t.under(); c != nil {
+		key = c.ID
+	}
+	beyond := t.Sel - len(t.All)
+	all = slices.Clone(all)
+	slices.Reverse(all)
+	t.All = all
+	for i := range all {
+		if all[i].ID == key {
+			t.Sel = i + 1
+		}
+	}
+	if beyond > 0 {
+		t.Sel = len(all) + beyond
+	}
+	t.Sel = min(t.Sel, t.Last())
+	if t.picked || len(all) == 0 {
+		return false
+	}
+	t.picked = true
+	for i := range all {
+		if all[i].First && choose {
+			t.Chosen, t.first, t.Sel = all[i].ID, true, i+1
+			return true
+		}
+	}
+	return false
+}
+
+// Choose shows what is selected; of a filter it returns the term.
+func (t *Talks) Choose() (filter string) {
+	t.picked = true
+	if n := t.Sel - len(t.All) - 1; n >= 0 {
+		return Filters[n]
+	}
+	t.ShowAll()
+	if c := t.under(); c != nil {
+		t.Chosen = c.ID
+	}
+	return ""
+}
+
+// Draw draws the conversations in w columns and h lines; shown is the ID of the one that is
+// shown, words are the terms of the filter.
+func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []string, w, h int) (lines []drawn) {
+	mark := func(n int) bool { return active && t.Sel == n }
+	role := func(on bool) paint.Role {
+		if on {
+			return paint.Strong
+		}
+		return paint.Plain
+	}
+	lines = append(lines, drawn{Line: cells.Of(paint.Faint, "servers & conversations")})
+	total, failed := 0, 0
+	for i := range t.All {
+		total, failed = total+t.All[i].Rows, failed+t.All[i].Failed
+	}
+	lines = append(lines, drawn{Line: talkEntry("  all", failed, total, role(shown == ""), w), Selected: mark(0)})
+	room := max(1, h-len(lines)-len(Filters)-3)
+	from := max(0, min(t.Sel-room/2, len(t.All)-room))
+	for i := from; i < min(from+room, len(t.All)); i++ {
+		c := &t.All[i]
+		dot := "  "
+		if c.Live {
+			dot = "● "
+		}
+		lines = append(lines, drawn{Line: talkEntry(dot+Title(c), c.Failed, c.Rows, role(c.ID == shown), w), Selected: mark(i + 1)})
+	}
+	if n := len(t.All) - room; n > 0 {
+		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
+	}
+	if c := t.under(); c != nil && active {
+		text := "  " + clock.At(c.Began) + "  " + c.Revision
+		if lines = append(lines, drawn{Line: cells.Of(paint.Faint, text)}); c.Failed > 0 {
+			lines = append(lines, drawn{Line: cells.Of(paint.Bad, "  "+sheet.Counted(c.Failed, "failed", "failed"))})
+		}
+	}
+	lines = append(lines, drawn{}, drawn{Line: cells.Of(paint.Faint, "filters")})
+	for i, term := range Filters {
+		box := "  "
+		if slices.Contains(words, term) {
+			box = "✓ "
+		}
+		lines = append(lines, drawn{Line: cells.Of(role(box != "  "), box+term), Selected: mark(len(t.All) + 1 + i)})
+	}
+	return lines
+}
+
+// Title names the two sides of a conversation.
+func Title(c *view.Conversation) string { return nameOf(c.Client, c.By) + " → " + ServerName(c) }
+
+// ServerName is the name of the server without its version, else its target.
+func ServerName(c *view.Conversation) string { return nameOf(c.Server, c.Target) }
+
+// nameOf is the name of a client or server without its version, else what is known instead.
+func nameOf(name, other string) string {
+	words := strings.Fields(cmp.Or(name, other, "unknown"))
+	if n := len(words) - 1; n > 0 && strings.ContainsAny(words[n][:1], "v0123456789") {
+		words = words[:n]
+	}
+	return strings.Join(words, " ")
+}
+
+// talkEntry is a conversation: how many of its rows failed, and how many it has.
+func talkEntry(text string, failed, n int, role paint.Role, w int) cells.Line {
+	line := cells.Of(paint.Faint, " "+sheet.Thousands(n)+" ")
+	if failed > 0 {
+		line = append(cells.Of(paint.Bad, " !"+sheet.Thousands(failed)), line...)
+	}
+	return append(cells.Line{cells.Fit(role, text, w-line.Width())}, line...)
+}
