@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/sliceutil"
 )
 
 // Marks are kept in a file of the user, never in the recording.
@@ -137,19 +136,4 @@ func (s *Store) MarkOf(key Key) (set bool, note string) {
 	defer s.marks.mu.Unlock()
 	x := s.marks.by[key]
 	return x.Mark, x.Note
-}
-
-// Marked are the keys of the rows that are marked, in the order of their runs.
-func (s *Store) Marked() (keys []Key) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	s.marks.mu.Lock()
-	defer s.marks.mu.Unlock()
-	for key, x := range s.marks.by {
-		if x.Mark && s.kept.by[key] != nil {
-			keys = append(keys, key)
-		}
-	}
-	sliceutil.Sort(keys, func(x, y Key) int { return byTime(s.kept.by[x], s.kept.by[y]) })
-	return keys
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 )
 
@@ -44,7 +45,7 @@ func TestMarks(t *testing.T) {
 	same := func(s *Store, want string) {
 		t.Helper()
 		loaded(t, s)
-		if got := words(s.Marked()); got != want {
+		if got := words(marked(s)); got != want {
 			t.Errorf("marked: %s, want %s", got, want)
 		}
 	}
@@ -68,4 +69,19 @@ func TestMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(open(t, Options{Ring: ring, Marks: marks}), "")
+}
+
+// marked are the keys of the rows that are marked, in the order of their runs.
+func marked(s *Store) (keys []Key) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.marks.mu.Lock()
+	defer s.marks.mu.Unlock()
+	for key, x := range s.marks.by {
+		if x.Mark && s.kept.by[key] != nil {
+			keys = append(keys, key)
+		}
+	}
+	sliceutil.Sort(keys, func(x, y Key) int { return byTime(s.kept.by[x], s.kept.by[y]) })
+	return keys
 }

@@ -133,11 +133,11 @@ func (g *Group) Peers() (all []Hello) {
 	return all
 }
 
-// Intercepting reports whether messages are held, and which.
-func (g *Group) Intercepting() (on bool, text string) {
+// Intercepting reports whether messages are held.
+func (g *Group) Intercepting() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.on, g.wanted
+	return g.on
 }
 
 // Intercept holds what a filter wants from now on, in all commands; "" is every message. With on

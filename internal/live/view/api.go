@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"mcpc/internal/live"
@@ -286,7 +285,7 @@ type Reader interface {
 }
 
 // ErrGone is the error for a row that is not kept any more.
-var ErrGone = errors.New("not kept any more")
+var ErrGone = live.ErrGone
 
 // A Status is that of the store, and what waits for the user.
 type Status struct {

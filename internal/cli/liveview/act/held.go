@@ -118,11 +118,7 @@ func (a *holder) answer(ctx context.Context, id string, is view.Answer) error {
 // Intercepting reports whether messages are held.
 func (a *holder) Intercepting() bool {
 	g := a.group()
-	if g == nil {
-		return false
-	}
-	on, _ := g.Intercepting()
-	return on
+	return g != nil && g.Intercepting()
 }
 
 // Intercept holds the messages that a filter wants.
