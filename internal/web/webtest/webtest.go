@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +47,9 @@ func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { // its last processes write for a moment yet
+		if socket, err := os.Readlink(filepath.Join(profile, "SingletonSocket")); err == nil {
+			_ = os.RemoveAll(filepath.Dir(socket)) // a folder of its own, which is left by one that was killed
+		}
 		for end := time.Now().Add(patience); os.RemoveAll(profile) != nil && time.Now().Before(end); {
 			_ = pause.For(context.Background(), 50*time.Millisecond)
 		}
