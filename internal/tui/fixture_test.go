@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -236,17 +235,4 @@ func (r *reader) Suggest(text string) []view.Suggestion {
 		return []view.Suggestion{{Text: "is:error", Count: 4}}
 	}
 	return []view.Suggestion{{Text: "name:search_issues", Count: 9}, {Text: "name:create_issue", Count: 4}}
-}
-
-// TestShow shows the fixture on the terminal of the test, to look at it.
-func TestShow(t *testing.T) {
-	if os.Getenv("TUI_SHOW") == "" {
-		t.Skip("TUI_SHOW is not set: it needs a terminal")
-	}
-	r := newReader()
-	if n := os.Getenv("TUI_MANY"); n != "" {
-		fmt.Sscan(n, &r.many)
-	}
-	err := Run(t.Context(), Options{Reader: r, Actor: newActor(), In: os.Stdin, Out: os.Stdout, Env: os.Environ(), NoColor: os.Getenv("NO_COLOR") != "", Now: time.Now})
-	fmt.Println(err)
 }
