@@ -54,8 +54,11 @@ func Run(ctx context.Context, o Options) error {
 	asking, end := context.WithCancel(ctx)
 	defer end()
 	m := newModel(asking, o)
-	_, err := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
-		tea.WithEnvironment(o.Env), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler()).Run()
+	program := tea.NewProgram(m, tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Env),
+		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler())
+	// With tea.WithContext the terminal would be closed under the goroutine that reads it.
+	defer context.AfterFunc(ctx, program.Quit)()
+	_, err := program.Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		return context.Canceled
 	}
