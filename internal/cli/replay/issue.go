@@ -70,9 +70,6 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	row := it.row
 	c := match.Comparison{Part: match.Result, Method: row.Method, Name: row.Name, WasRevision: row.Revision, IsRevision: p.c.Revision(), Rules: p.judge.Rules}
 	p.binder.Learn(c, result(x), result(now))
-	if out.Kind == wire.InputRequired && out.RPC() != nil && row.Channel == string(wire.RPCFailed) {
-		out.Kind = wire.RPCFailed // what the server asked meanwhile belongs to no request
-	}
 	present, bound := p.is(now, out, c)
 	if ends(row, out) {
 		p.gone.CompareAndSwap(nil, &out)
