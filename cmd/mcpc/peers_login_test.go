@@ -275,7 +275,9 @@ func TestPeerLoginTypeScript(t *testing.T) {
 			asUsual: `{}`, revokeAccess: `{"forget":"access"}`, revokeAll: `{"forget":"all"}`, otherServer: `{"server":1}`,
 			wrongIssuer: `{"issuer":"https://honest.example/"}`, wrongAnswer: `{"iss":"https://honest.example/"}`,
 		}[what]
-		resp, err := http.Post(control, "application/json", strings.NewReader(body))
+		// Node closes a connection that was idle for 5 s, perhaps while a request is on its way.
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Post(control, "application/json", strings.NewReader(body))
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %v, %v", what, resp, err)
 		}
