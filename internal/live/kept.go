@@ -24,7 +24,10 @@ func (k *kept) has(r *capture.Row) bool { return k.by[KeyOf(r)] == r }
 // more: another part of the recording has them, or there are more than most, where most is
 // not 0.
 func (k *kept) change(rows []*capture.Row, most int) (out []*capture.Row) {
-	var in []*capture.Row
+	if len(k.by) == 0 {
+		k.by = make(map[Key]*capture.Row, len(rows))
+	}
+	in := make([]*capture.Row, 0, len(rows))
 	for _, r := range rows {
 		key := KeyOf(r)
 		switch there := k.by[key]; {

@@ -187,6 +187,9 @@ func (s *Store) Status() Status {
 	return st
 }
 
+// Seq is that of Status alone.
+func (s *Store) Seq() uint64 { return s.now() }
+
 // A signal counts changes and wakes those that wait for one.
 type signal struct {
 	mu      sync.Mutex

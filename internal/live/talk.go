@@ -19,7 +19,10 @@ func TalkOf(r *capture.Row) Talk {
 	if r.Run == 0 {
 		t.Run = -1 - r.RunIndex()
 	}
-	if client := r.Client(); r.Conn != 0 && r.Era == "modern" && client != "" && (r.By == capture.ByProxy || r.By == capture.ByImport) {
+	if r.Conn == 0 || r.Era != "modern" || r.By != capture.ByProxy && r.By != capture.ByImport {
+		return t
+	}
+	if client := r.Client(); client != "" {
 		h := fnv.New32a()
 		h.Write([]byte(client + "\x00" + r.Target))
 		t.Conn = -1 - int(h.Sum32()>>1)

@@ -115,7 +115,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.ResumeMsg:
 		return m, tea.Batch(tea.ClearScreen, m.reload())
 	case changed:
-		again := tea.Tick(time.Second/framesPerSecond, func(time.Time) tea.Msg { return rewait(msg) })
+		again := tea.Tick(m.status.Gap(), func(time.Time) tea.Msg { return rewait(msg) })
 		if m.bar.paused {
 			m.bar.waiting = true
 			return m, tea.Batch(again, m.askStatus(), m.askWaiting())

@@ -208,7 +208,7 @@ func TestEvents(t *testing.T) {
 	for got = next(); !strings.HasPrefix(got, fmt.Sprintf(`data: {"seq":%d,`, changes)); got = next() {
 		seen++
 	}
-	if most := int(time.Since(began)/eventGap) + 2; seen > most {
+	if most := int(time.Since(began)/view.Status{}.Gap()) + 2; seen > most {
 		t.Errorf("%d events, not at most %d", seen, most)
 	}
 	// A copy of the tab has the same key, and reads on its own.

@@ -6,10 +6,11 @@ import (
 	"net/http"
 	"time"
 
+	"mcpc/internal/live/view"
 	"mcpc/internal/pause"
 )
 
-// events sends the status whenever something changed, at most 30 times in a second, and a
+// events sends the status whenever something changed, with a Gap between two, and a
 // comment when nothing did.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) error {
 	ctx := r.Context()
@@ -29,17 +30,18 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, key string) erro
 		}
 		return control.Flush() == nil
 	}
+	status := view.Status{}
 	for after, changed := uint64(0), true; ; {
 		text := ":\n\n"
 		if changed {
-			status := s.Reader.Status()
+			status = s.Reader.Status()
 			raw, err := json.Marshal(status)
 			if err != nil {
 				return nil
 			}
 			text, after = "data: "+string(raw)+"\n\n", max(after, status.Seq)
 		}
-		if !send(text) || pause.For(ctx, eventGap) != nil {
+		if !send(text) || pause.For(ctx, status.Gap()) != nil {
 			return nil
 		}
 		waiting, cancel := context.WithTimeout(ctx, s.Beat)

@@ -48,7 +48,6 @@ const (
 	mostReads       = 32 // at a time
 	mostCalls       = 32
 	mostBodies      = 2 // requests that hold whole bodies or images
-	eventGap        = time.Second / 30
 	mostHeaders     = 64 << 10
 	closeTime       = time.Second // for requests under way, whose context has ended
 )

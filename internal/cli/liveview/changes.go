@@ -44,7 +44,7 @@ func (v *View) Status() view.Status {
 func (v *View) Wait(ctx context.Context, after uint64) uint64 {
 	for {
 		n, next := v.now()
-		if seq := v.store.Status().Seq + n; seq > after || ctx.Err() != nil {
+		if seq := v.store.Seq() + n; seq > after || ctx.Err() != nil {
 			return seq
 		}
 		sub, cancel := context.WithCancel(ctx)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime/debug"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
@@ -44,6 +45,7 @@ type View struct {
 
 // Open opens what is to be shown. A caller closes it.
 func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
+	debug.SetGCPercent(25) // rows stay in memory as long as the view is open
 	judge := &judged.Findings{Live: true}
 	v := &View{changes: newChanges()}
 	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge, Open: func(path string) (*capture.Capture, error) { return recorded.OpenAny(f, path) },

@@ -301,3 +301,18 @@ type Status struct {
 	// File is set where nothing more comes.
 	File bool `json:"file,omitempty"`
 }
+
+// How long a view waits after a change before it asks again: longer while recordings are read,
+// when every answer has other rows and reading is what the user waits for.
+const (
+	changeGap  = time.Second / 30
+	loadingGap = time.Second / 5
+)
+
+// Gap is how long to wait before the next question.
+func (s Status) Gap() time.Duration {
+	if s.Loading {
+		return loadingGap
+	}
+	return changeGap
+}
