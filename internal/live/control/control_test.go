@@ -233,6 +233,29 @@ func TestDeadSocketsAreRemoved(t *testing.T) {
 	}
 }
 
+// Another user can make the folder in the temporary directory first. On most systems a socket does
+// not tell whose it is.
+func TestFoldersOpenToOthersAreLeftAlone(t *testing.T) {
+	dir := dirOf(t)
+	serverIn(t, dir, 11)
+	dead := filepath.Join(dir, "5.sock")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if g := dial(t, dir); len(g.Peers()) != 0 {
+		t.Errorf("got %+v", g.Peers())
+	}
+	if _, err := os.Lstat(dead); err != nil {
+		t.Errorf("the dead socket: %v", err)
+	}
+}
+
 // A command that is stopped accepts connections, and says nothing.
 func TestStoppedCommandKeepsNoOtherWaiting(t *testing.T) {
 	dir := dirOf(t)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/pause"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
 )
 
 // A Group is all taps and proxies that run, for one view. Those that start later join it within a
@@ -58,7 +61,7 @@ const lookEvery = 500 * time.Millisecond
 func Dial(o Options) *Group {
 	g := &Group{o: o, changed: make(chan struct{}, 1), peers: map[string]*peer{}}
 	g.ctx, g.stop = context.WithCancel(context.Background())
-	for _, dir := range o.Dirs {
+	for _, dir := range g.dirs() {
 		keepalive.RemoveStaleSockets(dir)
 	}
 	g.look(g.ctx)
@@ -68,6 +71,11 @@ func Dial(o Options) *Group {
 		}
 	}()
 	return g
+}
+
+// dirs are the directories in which no other user can have put a socket.
+func (g *Group) dirs() []string {
+	return slices.DeleteFunc(slices.Clone(g.o.Dirs), func(dir string) bool { return state.CheckHeld(filepath.Join(dir, "any")) != nil })
 }
 
 // Close releases all that is held for the Group.

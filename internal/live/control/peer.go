@@ -40,7 +40,7 @@ func (g *Group) look(ctx context.Context) {
 	defer g.looking.Unlock()
 	there := map[string]bool{}
 	var joining []func()
-	for _, dir := range g.o.Dirs {
+	for _, dir := range g.dirs() {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			if pid, ok := strings.CutSuffix(e.Name(), socketExt); !ok || strings.Trim(pid, "0123456789") != "" {
