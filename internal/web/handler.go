@@ -40,7 +40,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(s.Now().Add(s.Stuck))
-	if r.Method == http.MethodPost {
+	if r.Body != http.NoBody { // net/http reads what is left of it before it answers
 		_ = control.SetReadDeadline(s.Now().Add(postTime))
 	}
 	if err := s.foreign(r); err != nil {
@@ -155,8 +155,9 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) error {
 // read reads the JSON that was posted.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, into any) error {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostPosted))
-	// From here on the handler may take its time: a deadline would end the request.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if err == nil { // from here on the handler may take its time: a deadline would end the request
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return refusal{http.StatusRequestEntityTooLarge, "more than 8 MiB were sent"}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -191,6 +193,25 @@ func TestEveryAnswerHasTheHeads(t *testing.T) {
 		if kind := a.head.Get("Content-Type"); strings.Contains(kind, "html") && c.path != "/" {
 			t.Errorf("%s %s is %s", c.method, c.path, kind)
 		}
+	}
+}
+
+// net/http reads the rest of a body before it answers, so one that does not come must end too.
+func TestHalfABodyKeepsNoConnection(t *testing.T) {
+	past := func() time.Time { return time.Now().Add(-postTime - time.Second) } // the time for a body is over when it begins
+	s := start(t, Options{Now: past, Stuck: time.Hour})
+	for _, request := range []string{"GET /", "GET /api/status", "POST /api/do/copy", "POST /enter"} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+			request, strings.TrimPrefix(s.base, "http://"), s.base)
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 ") {
+			t.Errorf("%s: got %q, %v", request, answer, err)
+		}
+		conn.Close()
 	}
 }
 
