@@ -37,7 +37,8 @@ func (a *holder) Held() []view.Held {
 	all := []view.Held{}
 	a.eachHeld(func(h control.Held) {
 		text, masked := a.Factory.Secrets.Bytes(h.Message)
-		all = append(all, view.Held{ID: h.ID, Client: h.Client, Server: firstOf(h.Server, h.Target), Dir: h.Dir, Method: h.Method, Name: h.Name,
+		safe := a.Factory.Secrets.Text
+		all = append(all, view.Held{ID: h.ID, Client: safe(h.Client), Server: safe(firstOf(h.Server, h.Target)), Dir: h.Dir, Method: safe(h.Method), Name: safe(h.Name),
 			Text: strings.ToValidUTF8(string(text), "\uFFFD"), Masked: masked, Since: h.Since, Until: h.Until})
 	})
 	return all
@@ -75,7 +76,7 @@ func (a *holder) question(h control.Held) (q view.Question, ok bool) {
 	safe, _ := a.Factory.Secrets.Bytes(h.Message)
 	params := wire.ParseMessage(safe).Params
 	members, _ := jsonraw.Object(params)
-	q = view.Question{ID: h.ID, Server: firstOf(h.Server, h.Target), Method: h.Method, Message: members.Text("message"), Params: params, Since: h.Since, Until: h.Until, Watched: true}
+	q = view.Question{ID: h.ID, Server: a.Factory.Secrets.Text(firstOf(h.Server, h.Target)), Method: h.Method, Message: members.Text("message"), Params: params, Since: h.Since, Until: h.Until, Watched: true}
 	if members.Text("mode") == "url" {
 		q.URL = members.Text("url")
 	} else {
