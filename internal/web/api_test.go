@@ -305,6 +305,18 @@ func TestStuckPageIsDropped(t *testing.T) {
 	})
 }
 
+// What holds the bodies of an exchange in memory takes the place of a body.
+func TestExchangesAreReadFewAtATime(t *testing.T) {
+	for _, path := range []string{"/api/row?key=1.1", "/api/diff?a=1.1&b=1.1"} {
+		s := start(t, Options{}).enter()
+		var taken atomic.Int32
+		s.reader.during = func() { taken.Store(int32(len(s.bodies))) }
+		if a := s.ask("GET", path, "", nil); a.status != 200 || taken.Load() != 1 {
+			t.Errorf("%s: %d, with %d places taken", path, a.status, taken.Load())
+		}
+	}
+}
+
 // A stream of events whose page does not read ends too.
 func TestStuckStreamIsDropped(t *testing.T) {
 	reader := &wordy{&fakeReader{more: make(chan struct{})}}

@@ -28,6 +28,7 @@ type fakeReader struct {
 	asked  []view.Query
 	bodies map[int][]byte
 	slow   chan struct{} // rows wait for it
+	during func()        // is called while an exchange is read, where it is not nil
 }
 
 func (f *fakeReader) Status() view.Status {
@@ -81,6 +82,9 @@ func (f *fakeReader) Talk(context.Context, view.Query) ([]view.Block, view.Page,
 	return nil, view.Page{}, nil
 }
 func (f *fakeReader) Detail(_ context.Context, key string) (view.Detail, error) {
+	if f.during != nil {
+		f.during()
+	}
 	if key != "1.1" {
 		return view.Detail{}, view.ErrGone
 	}
@@ -92,11 +96,16 @@ func (f *fakeReader) Body(_ context.Context, _ string, frame int) ([]byte, error
 	}
 	return nil, view.ErrGone
 }
-func (f *fakeReader) Tools(context.Context, view.Query) ([]view.Tool, error)               { return nil, nil }
-func (f *fakeReader) Streams(context.Context, view.Query) ([]view.Stream, error)           { return nil, nil }
-func (f *fakeReader) Secrets(context.Context, view.Query) ([]view.Secret, error)           { return nil, nil }
-func (f *fakeReader) Suggest(string) []view.Suggestion                                     { return nil }
-func (f *fakeReader) Diff(context.Context, string, string) (_, _ []view.Change, err error) { return }
+func (f *fakeReader) Tools(context.Context, view.Query) ([]view.Tool, error)     { return nil, nil }
+func (f *fakeReader) Streams(context.Context, view.Query) ([]view.Stream, error) { return nil, nil }
+func (f *fakeReader) Secrets(context.Context, view.Query) ([]view.Secret, error) { return nil, nil }
+func (f *fakeReader) Suggest(string) []view.Suggestion                           { return nil }
+func (f *fakeReader) Diff(context.Context, string, string) (_, _ []view.Change, err error) {
+	if f.during != nil {
+		f.during()
+	}
+	return
+}
 func (f *fakeReader) Lanes(_ context.Context, _ view.Query, from, to time.Time) ([]view.Lane, error) {
 	return []view.Lane{{Title: from.UTC().String() + to.UTC().String()}}, nil
 }

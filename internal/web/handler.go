@@ -97,7 +97,11 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	case r.Method == http.MethodGet && (name == "body" || name == "image"):
 		return s.limited(s.bodies, w, r, s.bytes)
 	case r.Method == http.MethodGet && reads[name] != nil:
-		return s.limited(s.reads, w, r, func(w http.ResponseWriter, r *http.Request) error {
+		slots := s.reads
+		if name == "row" || name == "diff" { // which hold the bodies of an exchange
+			slots = s.bodies
+		}
+		return s.limited(slots, w, r, func(w http.ResponseWriter, r *http.Request) error {
 			return s.answer(w)(reads[name](r.Context(), s, asked{r.URL.Query()}))
 		})
 	case r.Method == http.MethodPost && acting && acts()[do].do != nil:
