@@ -36,7 +36,7 @@ func (a *exporter) Copy(_ context.Context, key, form string) (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	var b bytes.Buffer
+	var b short
 	switch form {
 	case "mcpc", "curl", "markdown":
 		err = share.As(g, form, &b, c, []*capture.Row{row})
@@ -45,17 +45,31 @@ func (a *exporter) Copy(_ context.Context, key, form string) (string, error) {
 		if x, err = row.Exchange(); err == nil && form == "json" {
 			err = recorded.WriteExchange(&b, row, x, nil)
 		} else if err == nil && x != nil {
-			b.Write(x.Request.Raw)
+			_, err = b.Write(x.Request.Raw)
 		}
 		// It may be pasted into a terminal.
-		b = *bytes.NewBuffer(sanitize.Bytes(b.Bytes(), sanitize.JSON))
+		b.text = sanitize.Bytes(b.text, sanitize.JSON)
 	default:
 		err = errors.New("no such form: " + form)
 	}
 	if err != nil {
 		return "", failed(g, share.Failed(err))
 	}
-	return strings.TrimRight(b.String(), "\n"), nil
+	return strings.TrimRight(string(b.text), "\n"), nil
+}
+
+// mostCopied is how long a text that is copied may be, in bytes.
+const mostCopied = 16 << 20
+
+// A short is a text that is not too long to be copied.
+type short struct{ text []byte }
+
+func (s *short) Write(text []byte) (int, error) {
+	if len(text) > mostCopied-len(s.text) {
+		return 0, errors.New("more than 16 MiB, which is too long to be copied: export it")
+	}
+	s.text = append(s.text, text...)
+	return len(text), nil
 }
 
 // A form is one in which exchanges are given away.
