@@ -60,6 +60,7 @@ func newLab(t *testing.T) *lab {
 	begin(l.job("asks"), proxy("everything-http"))
 	begin(l.job("cut"), proxy("go-sdk-events"))
 	begin(v2, proxy("ts-server-http"))
+	begin([]string{"node", filepath.Join(peersDir(t), "inspector", "session.mjs")}, proxy("ts-server-http"), "METHOD=prompts/get")
 	begin([]string{filepath.Join(peersDir(t), "bin", "go-client")}, tap("ts-server-stdio"))
 	secrets := []string{"TOKEN=abcdefgh12345678secrettoken", "API_KEY=sk-1234567890abcdefghijklmn"}
 	begin(l.job("secrets"), proxy("everything-http"), secrets...)
@@ -332,6 +333,8 @@ var jobsByFilter = []job{
 		sees: []string{`2 (rows|exchanges)`, `asks: elicitation/create`, `asks: sampling/createMessage`, `answered`}},
 	{name: "5 a cut stream", budget: 1, words: []string{"client:job-cut"}, keys: []string{"5"},
 		sees: []string{`cut by the server after event \S+; resumed \S+ m?s later from\s+\S+; \d events? came; nothing\s+lost`}},
+	{name: "a failing call of the Inspector", words: []string{"client:inspector-cli is:error"}, budget: 1, keys: []string{"\r"},
+		sees: []string{`prompts/get`, `-32602`, `not found`}},
 	{name: "9 secrets", budget: 1, words: []string{"client:job-secrets"}, keys: []string{"6"},
 		sees: []string{`authorization`, `header Authorization`, `api_key`, `argument api_key`}},
 }

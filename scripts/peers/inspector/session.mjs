@@ -1,6 +1,7 @@
 // node session.mjs http URL | stdio COMMAND...: what the Inspector's CLI does in one
 // command after the other, each with a connection of its own, in the newest revision that
-// the server speaks. It prints what came back and how each command ended.
+// the server speaks. It prints what came back and how each command ended. With METHOD in the
+// environment it runs the commands of that method only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,6 +27,7 @@ for (const words of [
   ['prompts/list'],
   ['prompts/get', '--prompt-name', 'nothing'],
 ]) {
+  if (process.env.METHOD && process.env.METHOD !== words[0]) continue;
   const { status, stdout, stderr } = spawnSync(node, [launcher, '--cli', '--config', config, '--server', 'peer',
     '--protocol-era', 'auto', '--format', 'json', '--quiet', '--method', ...words],
     { encoding: 'utf8', env: { ...process.env, HOME: home } });
