@@ -30,7 +30,7 @@ import (
 )
 
 // patience is how long a page has for anything.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // A Browser is a Chromium without a window and with a profile of its own.
 type Browser struct{ ctx context.Context }
