@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ type browsed struct {
 	t    *testing.T
 	base string
 	key  string
+	head http.Header // of the last answer
 	http.Client
 }
 
@@ -70,6 +72,7 @@ func (p *browsed) send(method, path, body string) []byte {
 		p.t.Fatal(err)
 	}
 	defer res.Body.Close()
+	p.head = res.Header
 	raw, err := io.ReadAll(res.Body)
 	if err != nil {
 		p.t.Fatal(err)
@@ -115,6 +118,25 @@ func TestInspectWebActs(t *testing.T) {
 	p.has("call", `{"target":"demo","tool":"get-sum","arguments":{"a":"x","b":1}}`, `"confirm":"the arguments`)
 	p.has("call", `{"target":"http://127.0.0.1:1/mcp","tool":"x","arguments":{},"confirmed":true}`, `"confirm":"Send requests to http://127.0.0.1:1/mcp?"`)
 	p.has("call", `{"target":"mcpc demo --stdio","tool":"echo","arguments":{}}`, "does not contact")
+}
+
+// The file for a colleague is a page by its name, and a recording by its content.
+func TestInspectWebExportsAPage(t *testing.T) {
+	b := newBench(t)
+	b.run("mcpc", "-s", "demo", "call", "echo", "message=hi")
+	p := inspectWeb(b)
+	raw := p.post("/api/do/export", `{"form":"bundle","from":0,"count":0}`)
+	_, name, _ := strings.Cut(p.head.Get("Content-Disposition"), "filename=")
+	name = strings.Trim(name, `"`)
+	if !strings.HasSuffix(name, ".mcpcz.html") || !bytes.HasPrefix(raw, []byte("<!DOCTYPE html>")) {
+		t.Fatalf("the bundle is named %q, and begins with %.20q", name, raw)
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, name), raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, ended := b.run("mcpc", "log", name, "--jsonl"); ended != "0" || !strings.Contains(got, `"echo"`) {
+		t.Errorf("log %s ended with %s: %s", name, ended, got)
+	}
 }
 
 // A question of a call of the page is answered there; an answer that does not fit leaves it.

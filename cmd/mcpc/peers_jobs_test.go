@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"flag"
-	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -349,7 +348,7 @@ func TestPeerJobs(t *testing.T) {
 		y.sees(`(?s)export 10 exchanges.*bundle`)
 		y.shoot("6")
 		y.keys("\r")
-		y.sees(`\.mcpcz`)
+		y.sees(`\.mcpcz\.html`)
 		colleague(t, b, y.tm.cmd.Dir)
 	})
 	t.Run("8 two versions of a server", func(t *testing.T) {
@@ -424,10 +423,10 @@ func TestPeerJobs(t *testing.T) {
 	}
 }
 
-// colleague opens the bundle of a directory as a colleague does, from the disk and without mcpc.
+// colleague opens the bundle of a directory as a double click does, from the disk and without mcpc.
 func colleague(t *testing.T, b *webtest.Browser, dir string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "*.mcpcz"))
+	found, err := filepath.Glob(filepath.Join(dir, "*.mcpcz.html"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("bundles: %q, %v", found, err)
 	}
@@ -435,17 +434,9 @@ func colleague(t *testing.T, b *webtest.Browser, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
-	page, err := fs.ReadFile(z, "index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "index.html")
-	if err := os.WriteFile(path, page, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	z.Close()
 	p := &paged{Page: b.Tab(t), t: t}
-	p.Go("file://" + path)
+	p.Go("file://" + found[0])
 	p.sees(`asks: elicitation/create`)
 	p.sees(`10 exchanges`)
 	p.shoot("6")

@@ -62,7 +62,7 @@ func copyAs(m *model, key, form string) tea.Cmd {
 }
 
 // exportForms are what can be written.
-var exportForms = [][3]string{{"b", "bundle", "for a colleague: opens in a browser, without mcpc"}, {"h", "har", "HTTP archive"}, {"m", "markdown", "for an issue"},
+var exportForms = [][3]string{{"b", "bundle", "for a colleague: a double click opens it in a browser"}, {"h", "har", "HTTP archive"}, {"m", "markdown", "for an issue"},
 	{"j", "jsonl", "one exchange a line"}, {"s", "saved", "saved calls for mcpc run"}, {"w", "html", "one page"}}
 
 // exportMenu shows what an export would have before it is written. Keys wait for it.

@@ -4,7 +4,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/liveview"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/live/view"
 	"mcpc/internal/suggest"
@@ -61,7 +59,7 @@ configured or remembered. --mcp serves the recordings to an agent instead, as an
 MCP server over stdio whose tools only read.`,
 		Example: `  mcpc inspect
   mcpc inspect --web
-  mcpc inspect bug.mcpcz
+  mcpc inspect bug.mcpcz.html
   mcpc inspect is:error -- node server.js
   mcpc list -- mcpc inspect --mcp`,
 		ValidArgsFunction: complete.BeforeDash(f, files),
@@ -89,12 +87,12 @@ func files(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return []string{"jsonl", "mcpcz", "har"}, cobra.ShellCompDirectiveFilterFileExt
+	return recorded.Endings, cobra.ShellCompDirectiveFilterFileExt
 }
 
 // settle reads the words, and refuses what does not go together.
 func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && isFile(args[0]) {
+	if len(args) > 0 && recorded.NamesFile(args[0]) {
 		o.file, args = args[0], args[1:]
 	}
 	if o.words = args; o.filter != "" {
@@ -133,12 +131,6 @@ func (o *options) power() error {
 	allows := func(word string) bool { return !o.web || slices.Contains(o.allow, word) }
 	o.allowed = view.Powers{Resend: allows("resend"), Call: allows("call"), Intercept: allows("intercept"), Mark: true, Export: true, Files: !o.web}
 	return nil
-}
-
-// isFile reports a word that names a file, even one that is not there, and no filter.
-func isFile(word string) bool {
-	ending := strings.ToLower(filepath.Ext(word))
-	return slices.Contains([]string{".jsonl", ".mcpcz", ".har"}, ending) || strings.ContainsAny(word, "./") && outfile.IsFile(word)
 }
 
 // run opens the view, and shows it until the user leaves it.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -86,6 +87,16 @@ func openWith(path string, open func(string) (*capture.Capture, error)) (*captur
 		return nil, err
 	}
 	return c, bundled
+}
+
+// Endings are those of the names of files that have recordings: captures, bundles, HTTP archives.
+var Endings = []string{"jsonl", "mcpcz", "html", "har"}
+
+// NamesFile reports a first word that names a file with a recording, even one that is not there, where
+// filters follow.
+func NamesFile(word string) bool {
+	ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(word)), ".")
+	return slices.Contains(Endings, ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && outfile.IsFile(word)
 }
 
 // Is reports a word that means recorded traffic: a number, "last", a file, FILE#3.

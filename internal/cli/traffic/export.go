@@ -77,7 +77,7 @@ with 1 if there are any.`,
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
   mcpc export last --as markdown
   mcpc export last --as har | mcpc export --check -
-  mcpc export last --as bundle -o bug.mcpcz --yes`,
+  mcpc export last --as bundle -o bug.mcpcz.html --yes`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.check != "" && len(args) == 0 && o.format == "" {
 				return share.CheckFile(f, o.check, o.bundle.Strict)
@@ -166,7 +166,7 @@ func exported(f *cmdutil.Factory, o exportOptions) (*capture.Capture, []*capture
 // exportBundle writes the exchanges that are meant as a bundle.
 func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	if f.Output == "" {
-		return usage.New("a bundle is a file: --as bundle needs -o FILE", wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz"))
+		return usage.New("a bundle is a file: --as bundle needs -o FILE", wire.Run("export "+shellwords.Quote(o.word)+" --as bundle -o bug.mcpcz.html"))
 	}
 	b, err := share.NewBundle(ctx, f, o.bundle, func() (*capture.Capture, []*capture.Row, wire.Outcome) { return exported(f, o) })
 	if err != nil {

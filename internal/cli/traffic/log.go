@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +15,6 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
@@ -100,9 +97,8 @@ func (o *logOptions) leadingFile(args []string) (words []string) {
 	if o.file != "" || len(args) == 0 {
 		return args
 	}
-	word, ending := args[0], filepath.Ext(args[0])
-	if ending == ".jsonl" || ending == ".mcpcz" || strings.ContainsAny(word, "./") && outfile.IsFile(word) {
-		o.file = word
+	if recorded.NamesFile(args[0]) {
+		o.file = args[0]
 		return args[1:]
 	}
 	return args

@@ -202,7 +202,7 @@ function Intercept() {
     <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button class="main danger" onClick=${() => intercept(true, filter)}>Hold</button></div><//>`;
 }
 
-const exportForms = [['bundle', 'Bundle: a file for a colleague, opens in a browser'], ['har', 'HAR'], ['markdown', 'Markdown'], ['jsonl', 'JSON lines'], ['saved', 'Saved calls'], ['html', 'HTML page']];
+const exportForms = [['bundle', 'Bundle: a file for a colleague; a double click opens it in a browser'], ['har', 'HAR'], ['markdown', 'Markdown'], ['jsonl', 'JSON lines'], ['saved', 'Saved calls'], ['html', 'HTML page']];
 function Export() {
   const [form, setForm] = useState('bundle');
   const [marked, setMarked] = useState(false);

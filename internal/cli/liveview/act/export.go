@@ -78,8 +78,9 @@ type form struct {
 	bundle                     bool
 }
 
+// A bundle is named so that a double click opens it in a browser.
 var forms = []form{
-	{"bundle", "", ".mcpcz", "application/octet-stream", true}, {"html", "", ".html", "text/html", true}, {"har", "har", ".har", "application/json", false},
+	{"bundle", "", ".mcpcz.html", "application/octet-stream", true}, {"html", "", ".html", "text/html", true}, {"har", "har", ".har", "application/json", false},
 	{"markdown", "markdown", ".md", "text/markdown", false}, {"jsonl", "jsonl", ".jsonl", "application/jsonl", false}, {"saved", "mcpc-yaml", ".mcpc.yaml", "application/yaml", false},
 }
 
