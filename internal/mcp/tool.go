@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -58,6 +59,13 @@ func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 	t.UI, t.AppOnly = pageIn(t.Meta), AppOnly(t.Meta)
 	t.readAnnotations(members)
 	return t, nil
+}
+
+// IsToolName reports a name of 1 to 128 of the characters that the specification wants.
+func IsToolName(name string) bool {
+	return 1 <= len(name) && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
+	})
 }
 
 // pageIn reads the mark of MCP Apps, nested or in the flat form that it had

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/listed"
 	"mcpc/internal/live/view/talk"
+	"mcpc/internal/mcp"
 	"mcpc/internal/wire"
 )
 
@@ -161,12 +162,21 @@ func (t *toolTable) list(r *capture.Row) {
 	if c.last.complete() {
 		c.whole = c.last
 	}
+	of := map[string]bool{} // listed once
+	for _, before := range c.last.pages[:len(c.last.pages)-1] {
+		for _, d := range before.Tools {
+			of[d.Name] = true
+		}
+	}
 	for _, d := range p.Tools {
 		f := s.tool(d.Name)
 		if f.first == nil {
 			f.first = d
 		}
-		f.last = d
+		if !of[d.Name] { // else it is another tool of that name
+			f.last = d
+		}
+		of[d.Name] = true
 	}
 }
 
@@ -219,6 +229,18 @@ func (l *listing) has(name string) int {
 		}
 	}
 	return 0
+}
+
+// times is how often a listing has a tool of this name.
+func (l *listing) times(name string) (n int) {
+	for _, p := range l.pages {
+		for _, d := range p.Tools {
+			if d.Name == name {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // complete reports that the client fetched all pages.
@@ -286,12 +308,14 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 	yes = out.Listed
 	page, _ := s.page(name)
 	var ignored string
+	times := 0
 	for _, client := range slices.Sorted(maps.Keys(s.clients)) {
 		c := s.clients[client]
 		if !c.changed.IsZero() {
 			ignored = fmt.Sprintf("the server said at %s that its tools changed, and %s did not list them again",
 				c.changed.In(t.v.Now().Location()).Format(time.TimeOnly), client)
 		}
+		times = max(times, c.list().times(name))
 		if c.last.has(name) > 0 || c.list().has(name) > 0 {
 			continue
 		}
@@ -314,12 +338,28 @@ func (t *toolTable) reason(s *serverTools, name string, f *toolFacts, out Tool) 
 	case reason != "":
 	case f.last == nil:
 		reason = "no tools/list was recorded"
-	case out.Schema != listed.Usable:
-		reason = "clients may leave it out, because its schema is not usable: " + out.Schema
-	case f.called == 0:
+	default:
+		reason = faults(name, out.Schema, times)
+	}
+	if reason == "" && f.called == 0 {
 		reason = ignored
 	}
 	return yes, reason
+}
+
+// faults are why a client may not call a tool that it sees.
+func faults(name, schema string, times int) string {
+	var texts []string
+	if schema != listed.Usable {
+		texts = append(texts, "clients may leave it out, because its schema is not usable: "+schema)
+	}
+	if !mcp.IsToolName(name) {
+		texts = append(texts, "clients may refuse its name, which is not 1 to 128 characters of A-Z a-z 0-9 _ . -")
+	}
+	if times > 1 {
+		texts = append(texts, fmt.Sprintf("the list has %d tools of this name, and clients call one of them", times))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // unseen is an entry for the page that no client fetched, whose tools were not seen.

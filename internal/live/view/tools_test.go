@@ -83,6 +83,17 @@ func TestWhyAClientDoesNotSeeATool(t *testing.T) {
 				"a | listed: yes | page: 1 of 1 or more | schema: usable | called: 1 | \n"},
 		{"schema", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"objekt"}`)),
 			"a | listed: yes | page: 1 of 1 | schema: SCHEMA | called: 0 | clients may leave it out, because its schema is not usable: SCHEMA\n"},
+		{"schema of no object", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", `{"type":"array"}`)+","+tool("b", `{}`)),
+			"a | listed: yes | page: 1 of 1 | schema: /inputSchema/type must be \"object\", got \"array\" | called: 0 | clients may leave it out, because its schema is not usable: /inputSchema/type must be \"object\", got \"array\"\n" +
+				"b | listed: yes | page: 1 of 1 | schema: /inputSchema/type must be \"object\", got nothing | called: 0 | clients may leave it out, because its schema is not usable: /inputSchema/type must be \"object\", got nothing\n"},
+		{"name", opened(1, "claude") + page(1, 2, 5, "", "", tool("a b", anyObject)) + called(1, 3, 10, 5, "a b", "{}", okResult),
+			"a b | listed: yes | page: 1 of 1 | schema: usable | called: 1 | clients may refuse its name, which is not 1 to 128 characters of A-Z a-z 0-9 _ . -\n"},
+		{"all of that", opened(1, "claude") + page(1, 2, 5, "", "", tool("a b", `{}`)+","+tool("a b", `{}`)),
+			"a b | listed: yes | page: 1 of 1 | schema: /inputSchema/type must be \"object\", got nothing | called: 0 | clients may leave it out, because its schema is not usable: /inputSchema/type must be \"object\", got nothing; " +
+				"clients may refuse its name, which is not 1 to 128 characters of A-Z a-z 0-9 _ . -; the list has 2 tools of this name, and clients call one of them\n"},
+		{"listed twice", opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("a", `{"type":"object","required":["n"]}`)+","+tool("b", anyObject)),
+			"a | listed: yes | page: 1 of 2 | schema: usable | called: 0 | the list has 2 tools of this name, and clients call one of them\n" +
+				"b | listed: yes | page: 2 of 2 | schema: usable | called: 0 | \n"},
 		{"list_changed", opened(1, "claude") + page(1, 2, 5, "", "", tool("a", anyObject)) + `
 @1 2000 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 `, "a | listed: yes | page: 1 of 1 | schema: usable | called: 0 | the server said at 11:00:02 that its tools changed, and claude did not list them again\n"},

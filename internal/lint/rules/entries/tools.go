@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/schema"
+	"mcpc/internal/mcp"
 )
 
 var tools = []check.Check{
@@ -31,8 +32,7 @@ var tools = []check.Check{
 	{ID: "L111", Kind: conv.OnTool, Do: eachSchema(refs(false, "a definition that is there"))},
 	{ID: "L112", Kind: conv.OnTool, Do: eachSchema(size)},
 	{ID: "L113", Kind: conv.OnTool, Do: func(e *conv.Event) {
-		name := e.Text("name")
-		if len(name) < 1 || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !check.Alnum(byte(r)) && !strings.ContainsRune("_.-", r) }) {
+		if !mcp.IsToolName(e.Text("name")) {
 			e.Find("/name", e.Got("name"), "1 to 128 characters of A-Z a-z 0-9 _ . -")
 		}
 	}},

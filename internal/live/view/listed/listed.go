@@ -3,7 +3,9 @@ package listed
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -102,6 +104,8 @@ func (l *Lists) define(raw json.RawMessage) *Definition {
 		d.Schema = problem.Text
 	} else if _, _, err := validate.Compile(tool.InputSchema); err != nil {
 		d.Schema = err.Error()
+	} else if kind := jsonraw.First(tool.InputSchema, "type"); string(kind) != `"object"` {
+		d.Schema = fmt.Sprintf(`/inputSchema/type must be "object", got %s`, cmp.Or(jsonraw.Excerpt(kind, 40), "nothing"))
 	}
 	l.tools[string(own)] = d
 	return d
