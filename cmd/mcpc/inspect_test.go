@@ -120,21 +120,25 @@ func TestInspectWebActs(t *testing.T) {
 	p.has("call", `{"target":"mcpc demo --stdio","tool":"echo","arguments":{}}`, "does not contact")
 }
 
-// The file for a colleague is a page by its name, and a recording by its content.
+// The file for a colleague is a page by its name, and a recording by its content: of one call it has
+// the handshake and the list of tools too.
 func TestInspectWebExportsAPage(t *testing.T) {
 	b := newBench(t)
 	b.run("mcpc", "-s", "demo", "call", "echo", "message=hi")
 	p := inspectWeb(b)
-	raw := p.post("/api/do/export", `{"form":"bundle","from":0,"count":0}`)
+	raw := p.post("/api/do/export", `{"form":"bundle","from":0,"count":0,"filter":"name:echo"}`)
 	_, name, _ := strings.Cut(p.head.Get("Content-Disposition"), "filename=")
 	name = strings.Trim(name, `"`)
+	if want := "2 exchanges added to those that were chosen"; !bytes.Contains(raw, []byte(want)) {
+		t.Errorf("the bundle does not say: %s", want)
+	}
 	if !strings.HasSuffix(name, ".mcpcz.html") || !bytes.HasPrefix(raw, []byte("<!DOCTYPE html>")) {
 		t.Fatalf("the bundle is named %q, and begins with %.20q", name, raw)
 	}
 	if err := os.WriteFile(filepath.Join(b.dir, name), raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, ended := b.run("mcpc", "log", name, "--jsonl"); ended != "0" || !strings.Contains(got, `"echo"`) {
+	if got, ended := b.run("mcpc", "log", name, "--jsonl", "--jq", ".method"); ended != "0" || got != "server/discover\ntools/list\ntools/call\n" {
 		t.Errorf("log %s ended with %s: %s", name, ended, got)
 	}
 }

@@ -40,6 +40,8 @@ type BundleOptions struct {
 	Minimise string
 	// Words are the filter as it was given.
 	Words []string
+	// Added is how many exchanges the caller has added to those that were meant.
+	Added int
 }
 
 // Add declares the flags.
@@ -67,8 +69,9 @@ func levelOf(strict bool) redact.Guess {
 type Bundle struct {
 	*Draft
 	capture *capture.Capture
-	// numbers are those that the exchanges had.
+	// numbers are those that the exchanges had, added is how many of these were not meant.
 	numbers []string
+	added   int
 }
 
 // NewBundle makes a bundle of the exchanges that pick picks, and closes their capture. A caller
@@ -113,9 +116,12 @@ func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, 
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	rows = WithOpenings(c, rows)
+	meant := len(rows)
+	rows = WithContext(c, rows, o.Minimise == "")
+	added := len(rows) - meant + o.Added
 	err := h.Learn(ctx, c, rows)
 	if err == nil && o.Minimise != "" {
+		added = 0
 		rows, err = Minimise(ctx, f, c, rows, o.Minimise)
 	}
 	if err != nil {
@@ -125,7 +131,7 @@ func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, 
 	if err != nil {
 		return nil, cmdutil.Exit(usage.LocalIO("making the bundle", usage.Bare(err)))
 	}
-	return &Bundle{Draft: d, numbers: sliceutil.Map(rows, (*capture.Row).Number)}, nil
+	return &Bundle{Draft: d, numbers: sliceutil.Map(rows, (*capture.Row).Number), added: added}, nil
 }
 
 // complete makes the other members of the capture, which has no secrets any more.
@@ -149,10 +155,13 @@ func (b *Bundle) complete(f *cmdutil.Factory, o BundleOptions) (err error) {
 	delete(protocols, "")
 	m.Recorded, m.Protocols = slices.Sorted(maps.Keys(versions)), slices.Sorted(maps.Keys(protocols))
 	m.Exchanges = len(c.Rows())
+	if b.added > 0 {
+		m.Notes = append(m.Notes, english.Plural(b.added, "exchange")+" added to those that were chosen: handshakes and lists of tools of their conversations")
+	}
 	if now := sliceutil.Map(c.Rows(), (*capture.Row).Number); len(now) == len(b.numbers) && len(now) <= MostRows && !slices.Equal(now, b.numbers) {
 		m.Was = b.numbers
 	}
-	if b.Tools, err = listed(c); err != nil {
+	if b.Tools, err = listsOf(c); err != nil {
 		return err
 	}
 	var report bytes.Buffer
@@ -192,8 +201,8 @@ type listing struct {
 // lists are the methods that list something, by the member of their result.
 var lists = map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
 
-// listed is what each server listed last, as JSON: all pages of it.
-func listed(c *capture.Capture) ([]byte, error) {
+// listsOf is what each server listed last, as JSON: all pages of it.
+func listsOf(c *capture.Capture) ([]byte, error) {
 	all := []*listing{}
 	for _, row := range c.Rows() {
 		member, opens := lists[row.Method], slices.Contains(recorded.OpeningMethods, row.Method)

@@ -76,7 +76,7 @@ func Minimise(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows 
 		text += "; fewer may be enough"
 	}
 	f.Note(text)
-	return WithOpenings(m.c, left), nil
+	return WithContext(m.c, left, false), nil
 }
 
 // reduce drops as many rows as it can, but for one: in halves, in quarters, and at last one by one.
@@ -111,26 +111,6 @@ func (m *minimiser) reduce(ctx context.Context, left []*capture.Row) ([]*capture
 	return left, nil
 }
 
-// WithOpenings adds the handshakes of the conversations that rows are of, without which no
-// mock could be made of them.
-func WithOpenings(c *capture.Capture, rows []*capture.Row) []*capture.Row {
-	type conversation struct {
-		run  capture.RunID
-		conn int
-	}
-	has, in := map[conversation]bool{}, map[*capture.Row]bool{}
-	for _, r := range rows {
-		has[conversation{r.RunID(), r.Conn}], in[r] = true, true
-	}
-	var all []*capture.Row
-	for _, r := range c.Rows() {
-		if in[r] || slices.Contains(recorded.OpeningMethods, r.Method) && has[conversation{r.RunID(), r.Conn}] {
-			all = append(all, r)
-		}
-	}
-	return all
-}
-
 // holds runs the command with a capture of some rows.
 func (m *minimiser) holds(ctx context.Context, rows []*capture.Row) (bool, error) {
 	if m.tries++; m.tries > mostTries {
@@ -141,7 +121,7 @@ func (m *minimiser) holds(ctx context.Context, rows []*capture.Row) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if err := errors.Join(m.c.Copy(file, WithOpenings(m.c, rows)), file.Close()); err != nil {
+	if err := errors.Join(m.c.Copy(file, WithContext(m.c, rows, false)), file.Close()); err != nil {
 		return false, err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", m.command)

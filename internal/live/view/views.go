@@ -71,13 +71,17 @@ func (v *Views) Status() Status {
 // Wait waits until there is a change after one, and returns the number of the last.
 func (v *Views) Wait(ctx context.Context, after uint64) uint64 { return v.store.Wait(ctx, after) }
 
-// Conversations returns those of the store.
+// fewRows is how many rows of a file are shown together, whatever conversations they are of.
+const fewRows = 200
+
+// Conversations returns those of the store. Of a file with few rows none is to be shown first.
 func (v *Views) Conversations() []Conversation {
 	all := v.store.Conversations()
 	out := make([]Conversation, len(all))
+	few := v.File && v.store.Status().Rows <= fewRows
 	for i, c := range all {
 		out[i] = Conversation{ID: talkID(c.Talk), Client: bounded(c.Client), Server: bounded(c.Server), Target: bounded(c.Target), By: c.By, Revision: c.Revision,
-			Began: c.Began, Last: c.Last, Rows: c.Rows, Open: c.Open, Failed: c.Failed, Live: !c.Over && !v.File, First: c.First}
+			Began: c.Began, Last: c.Last, Rows: c.Rows, Open: c.Open, Failed: c.Failed, Live: !c.Over && !v.File, First: c.First && !few}
 	}
 	return out
 }

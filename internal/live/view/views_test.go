@@ -73,3 +73,21 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s differs (go test -update writes it):\n%s", path, got)
 	}
 }
+
+// A bundle of few rows is shown as a whole: what was chosen may be of several conversations.
+func TestFewRowsOfAFileAreShownTogether(t *testing.T) {
+	few := opened(1, "claude") + called(1, 2, 10, 5, "a", "{}", okResult) + opened(2, "cursor") + called(2, 2, 20, 5, "a", "{}", okResult)
+	many := few
+	for i := range 200 {
+		many += called(2, i+3, 30+i, 1, "a", "{}", okResult)
+	}
+	for _, c := range []struct {
+		name, text string
+		file, want bool
+	}{{"a small file", few, true, false}, {"a small capture that grows", few, false, true}, {"a large file", many, true, true}} {
+		all := views(t, made(t, c.text), view.Options{File: c.file}).Conversations()
+		if len(all) != 2 || all[1].First != c.want {
+			t.Errorf("%s: %+v", c.name, all)
+		}
+	}
+}

@@ -164,13 +164,13 @@ func (a *exporter) export(ctx context.Context, e view.Export, use func(out *view
 		return out, errors.New("no exchange to export")
 	}
 	g := a.apart()
-	c, err := a.copied(ctx, g, keys)
+	c, added, err := a.copied(ctx, g, keys, forms[i].bundle)
 	if err != nil {
 		return out, asError(g, err)
 	}
 	defer c.Close()
 	if forms[i].bundle {
-		err = exportBundle(ctx, g, c, note, forms[i], &out, use)
+		err = exportBundle(ctx, g, c, share.BundleOptions{Note: note, Added: added}, forms[i], &out, use)
 	} else if out.Doubts, err = share.Doubts(c); err == nil {
 		rows := c.Rows()
 		if as := forms[i].as; as != "jsonl" && as != "markdown" {
@@ -185,9 +185,9 @@ func (a *exporter) export(ctx context.Context, e view.Export, use func(out *view
 }
 
 // exportBundle makes a bundle, which hides more.
-func exportBundle(ctx context.Context, g *cmdutil.Factory, c *capture.Capture, note string, f form, out *view.Exported,
+func exportBundle(ctx context.Context, g *cmdutil.Factory, c *capture.Capture, o share.BundleOptions, f form, out *view.Exported,
 	use func(out *view.Exported, f form, write func(io.Writer) error) error) error {
-	b, err := share.NewBundle(ctx, g, share.BundleOptions{Note: note}, func() (*capture.Capture, []*capture.Row, wire.Outcome) { return c, c.Rows(), wire.Outcome{} })
+	b, err := share.NewBundle(ctx, g, o, func() (*capture.Capture, []*capture.Row, wire.Outcome) { return c, c.Rows(), wire.Outcome{} })
 	if err != nil {
 		return err
 	}
@@ -226,11 +226,12 @@ func (a *exporter) meant(ctx context.Context, e view.Export) (keys []live.Key, n
 	}
 }
 
-// copied is a capture of its own with the exchanges of these keys. A caller closes it.
-func (a *exporter) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key) (*capture.Capture, error) {
+// copied is a capture of its own with the exchanges of these keys, and with context those without which
+// they cannot be understood; added is how many these are. A caller closes it.
+func (a *exporter) copied(ctx context.Context, g *cmdutil.Factory, keys []live.Key, context bool) (c *capture.Capture, added int, err error) {
 	file, err := bundle.Temporary()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	sliceutil.Sort(keys, func(x, y live.Key) int { return cmp.Or(x.Run-y.Run, x.Index-y.Index) })
 	for rest := keys; len(rest) > 0 && err == nil; err = cmp.Or(err, ctx.Err()) {
@@ -238,24 +239,24 @@ func (a *exporter) copied(ctx context.Context, g *cmdutil.Factory, keys []live.K
 		if n < 0 {
 			n = len(rest)
 		}
-		err = a.copyRun(g, file, rest[:n])
-		rest = rest[n:]
+		var more int
+		more, err = a.copyRun(g, file, rest[:n], context)
+		added, rest = added+more, rest[n:]
 	}
 	if err == nil {
-		var c *capture.Capture
 		if c, err = capture.OpenFrom("export", file); err == nil {
-			return c, nil
+			return c, added, nil
 		}
 	}
 	file.Close()
-	return nil, err
+	return nil, 0, err
 }
 
 // copyRun copies exchanges of one run.
-func (a *exporter) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key) error {
+func (a *exporter) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, context bool) (added int, err error) {
 	c, err := a.Open(keys[0])
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer c.Close()
 	cmdutil.HideIn(g, c)
@@ -263,5 +264,10 @@ func (a *exporter) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key) er
 	for _, k := range keys {
 		meant[k] = true
 	}
-	return c.Copy(to, slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !meant[live.KeyOf(r)] }))
+	rows := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !meant[live.KeyOf(r)] })
+	if context {
+		more := share.WithContext(c, rows, true)
+		added, rows = len(more)-len(rows), more
+	}
+	return added, c.Copy(to, rows)
 }
