@@ -204,3 +204,10 @@ func (p *placeholders) Write(line []byte) (int, error) {
 	}
 	return len(line), nil
 }
+
+// HiddenIn counts what is hidden in the rows of a capture, as in a bundle of them.
+func HiddenIn(c *capture.Capture) (int, error) {
+	p := placeholders{values: map[string]bool{}}
+	err := c.Copy(&p, c.Rows())
+	return p.hidden, err
+}

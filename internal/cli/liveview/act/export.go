@@ -19,7 +19,6 @@ import (
 	"mcpc/internal/cli/share"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
-	"mcpc/internal/redact"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -87,10 +86,7 @@ var forms = []form{
 // Preview says what an export would have.
 func (a *exporter) Preview(ctx context.Context, e view.Export) (view.Exported, error) {
 	return a.export(ctx, e, func(out *view.Exported, f form, write func(io.Writer) error) error {
-		var n counter
-		err := write(&n)
-		out.Hidden = cmp.Or(out.Hidden, n.hidden)
-		return err
+		return write(io.Discard)
 	})
 }
 
@@ -119,14 +115,6 @@ func (a *exporter) Export(ctx context.Context, e view.Export) (view.Exported, er
 		}
 		return nil
 	})
-}
-
-// A counter counts what is hidden in a text that is written in lines.
-type counter struct{ hidden int }
-
-func (c *counter) Write(text []byte) (int, error) {
-	c.hidden += len(redact.HiddenIn(string(text)))
-	return len(text), nil
 }
 
 // fileName is a name for a file by the time.
@@ -171,7 +159,7 @@ func (a *exporter) export(ctx context.Context, e view.Export, use func(out *view
 	defer c.Close()
 	if forms[i].bundle {
 		err = exportBundle(ctx, g, c, share.BundleOptions{Note: note, Added: added}, forms[i], &out, use)
-	} else if out.Doubts, err = share.Doubts(c); err == nil {
+	} else if out.Doubts, out.Hidden, err = seen(c); err == nil {
 		rows := c.Rows()
 		if as := forms[i].as; as != "jsonl" && as != "markdown" {
 			rows = share.Crossing(rows)
@@ -182,6 +170,14 @@ func (a *exporter) export(ctx context.Context, e view.Export, use func(out *view
 		return view.Exported{}, asError(g, err)
 	}
 	return out, nil
+}
+
+// seen are the doubts about a capture, and how much is hidden in it.
+func seen(c *capture.Capture) (doubts []string, hidden int, err error) {
+	if doubts, err = share.Doubts(c); err == nil {
+		hidden, err = share.HiddenIn(c)
+	}
+	return doubts, hidden, err
 }
 
 // exportBundle makes a bundle, which hides more.
