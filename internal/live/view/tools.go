@@ -19,25 +19,30 @@ import (
 )
 
 // Tools returns the tools that the servers of some rows listed, and those that were called
-// without that. The calls are those that the query selects; the lists are all of its
-// conversation, of the servers that the filter finds; one that finds nothing leaves them all.
+// without that. A filter selects servers by what it finds, and of the calls those of the
+// conversations in which it finds something; one that finds nothing leaves them all.
 func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	t := &toolTable{v: v, servers: map[string]*serverTools{}}
 	var lists, heard []live.Key
-	asked := map[string]bool{} // the servers that the filter is about; none is all
-	err := v.each(Query{Talk: q.Talk}, func(r *capture.Row) bool {
-		switch {
-		case r.Method == listed.ToolsList && r.Dir == wire.Sent && !r.Open():
-			lists = append(lists, live.KeyOf(r))
-		case r.Apart || r.Notes.Notifications > 0:
-			heard = append(heard, live.KeyOf(r))
-		}
-		return true
-	})
-	if err == nil {
+	asked, talks := map[string]bool{}, map[live.Talk]bool{} // what the filter is about; none is all
+	var err error
+	if q.Filter != "" || q.Only != nil {
 		err = v.each(q, func(r *capture.Row) bool {
-			asked[r.Target] = true
-			t.called(r)
+			asked[r.Target], talks[live.TalkOf(r)] = true, true
+			return true
+		})
+	}
+	if err == nil {
+		err = v.each(Query{Talk: q.Talk}, func(r *capture.Row) bool {
+			switch {
+			case r.Method == listed.ToolsList && r.Dir == wire.Sent && !r.Open():
+				lists = append(lists, live.KeyOf(r))
+			case r.Apart || r.Notes.Notifications > 0:
+				heard = append(heard, live.KeyOf(r))
+			}
+			if len(talks) == 0 || talks[live.TalkOf(r)] {
+				t.called(r)
+			}
 			return true
 		})
 	}
@@ -55,7 +60,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 		}
 	})
 	out := t.documents()
-	if q.Filter != "" && len(asked) > 0 {
+	if len(asked) > 0 {
 		out = slices.DeleteFunc(out, func(tool Tool) bool { return !asked[tool.Target] })
 	}
 	t.addErrors(out)

@@ -165,3 +165,15 @@ func TestFilterOfTools(t *testing.T) {
 		}
 	}
 }
+
+// A filter for failed calls does not change how often a tool was called.
+func TestFilterLeavesTheCallsOfAConversation(t *testing.T) {
+	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject))+called(1, 3, 10, 5, "a", "{}", okResult)+called(1, 4, 20, 5, "a", "{}", badResult)+
+		opened(2, "cursor")+called(2, 2, 30, 5, "a", "{}", okResult))
+	for filter, want := range map[string]int{"": 3, "is:error": 2, "method:tools/list": 2, "client:cursor": 1} {
+		tools, err := views(t, path, view.Options{}).Tools(t.Context(), view.Query{Filter: filter})
+		if err != nil || len(tools) != 1 || tools[0].Called != want {
+			t.Errorf("%q: %s, %v", filter, toolsText(tools), err)
+		}
+	}
+}
