@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/diff"
+	"mcpc/internal/english"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/listed"
 	"mcpc/internal/live/view/talk"
@@ -27,16 +29,18 @@ const (
 // A side is one of the conversations that are compared.
 type side struct {
 	tools map[string]*listed.Definition
+	// more is set where the list had a page that was not fetched.
+	more bool
 	// calls are the last exchanges with the same request, order what was asked first.
 	calls map[string]call
 	order []string
 	stats capture.Stats
 }
 
-type call struct{ title, channel, text string }
+type call struct{ method, name, title, channel, text string }
 
-// Compare returns what differs between two conversations: their tools, the calls that both have,
-// and how long those took.
+// Compare returns what differs between two conversations: their tools, what both called and only one
+// did, how that ended, and how long it took where both did.
 func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, error) {
 	out := Comparison{A: talkA, B: talkB, Tools: []string{}, Schemas: []string{}, Calls: []string{}, Timing: []string{}}
 	a, err := v.side(talkA)
@@ -48,12 +52,15 @@ func (v *Views) Compare(_ context.Context, talkA, talkB string) (Comparison, err
 		return out, err
 	}
 	a.compareTools(b, &out)
+	said := map[[2]string]bool{}
 	for _, key := range a.order {
 		was, is := a.calls[key], b.calls[key]
 		if is.title != "" && (was.channel != is.channel || was.text != is.text) {
 			out.Calls = append(out.Calls, fmt.Sprintf("%s: %s, was %s", was.title, is.text, was.text))
+			said[[2]string{was.method, was.name}] = true
 		}
 	}
+	out.Calls = append(out.Calls, ended(a.stats.Groups(), b.stats.Groups(), said)...)
 	out.Timing = append(out.Timing, shifted(a.stats.Groups(), b.stats.Groups())...)
 	return out, nil
 }
@@ -65,8 +72,10 @@ func (v *Views) side(talk string) (*side, error) {
 	some := false
 	err := v.each(Query{Talk: talk}, func(r *capture.Row) bool {
 		some = true
-		if r.Dir == wire.Sent && !r.Apart && !r.Open() {
-			s.stats.Add(r)
+		if r.Dir != wire.Sent || r.Apart {
+			return true
+		}
+		if s.stats.Add(r); !r.Open() {
 			keys = append(keys, live.KeyOf(r))
 		}
 		return true
@@ -94,8 +103,11 @@ func (v *Views) compared(s *side, r *capture.Row) {
 			if p.Cursor == "" {
 				clear(s.tools)
 			}
+			s.more = p.Next != ""
 			for _, d := range p.Tools {
-				s.tools[d.Name] = d
+				if s.tools[d.Name] == nil { // else it is another tool of that name
+					s.tools[d.Name] = d
+				}
 			}
 		}
 		return
@@ -115,7 +127,7 @@ func (v *Views) compared(s *side, r *capture.Row) {
 	if _, again := s.calls[key]; !again {
 		s.order = append(s.order, key)
 	}
-	s.calls[key] = call{title, r.Channel, talk.Outcome(r)}
+	s.calls[key] = call{r.Method, r.Name, title, r.Channel, talk.Outcome(r)}
 }
 
 // compareTools adds the tools that differ.
@@ -126,9 +138,19 @@ func (a *side) compareTools(b *side, out *Comparison) {
 		}
 		return
 	}
+	onlyIn := func(side *side, other *side, where, complete string) {
+		for _, name := range slices.Sorted(maps.Keys(side.tools)) {
+			if text := complete; other.tools[name] == nil {
+				if other.more {
+					text = where
+				}
+				out.Tools = append(out.Tools, name+text)
+			}
+		}
+	}
+	onlyIn(a, b, " is in the list of the first only; the second did not fetch all pages of its list", " was removed")
 	for _, name := range slices.Sorted(maps.Keys(a.tools)) {
 		if b.tools[name] == nil {
-			out.Tools = append(out.Tools, name+" was removed")
 			continue
 		}
 		for _, c := range diff.CompareTool(a.tools[name].Raw, b.tools[name].Raw, diff.Options{}) {
@@ -143,21 +165,65 @@ func (a *side) compareTools(b *side, out *Comparison) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.tools)) {
-		if a.tools[name] == nil {
-			out.Tools = append(out.Tools, name+" is new")
+	onlyIn(b, a, " is in the list of the second only; the first did not fetch all pages of its list", " is new")
+}
+
+// ended are the methods and names that only one side has, and those that ended in ways that the other
+// side does not have, but for those that are said already.
+func ended(was, is []*capture.Group, said map[[2]string]bool) (texts []string) {
+	name := func(g *capture.Group) string { return strings.TrimSpace(g.Method + " " + g.Name) }
+	for _, a := range was {
+		b := groupLike(a, is)
+		if b == nil {
+			texts = append(texts, fmt.Sprintf("%s: %s, only in the first", name(a), times(a.Count)))
+		} else if x, y := endings(a), endings(b); !said[[2]string{a.Method, a.Name}] && !maps.EqualFunc(x, y, func(n, m int) bool { return true }) {
+			texts = append(texts, fmt.Sprintf("%s: %s, was %s", name(a), endingsText(y, b.Count), endingsText(x, a.Count)))
 		}
 	}
+	for _, b := range is {
+		if groupLike(b, was) == nil {
+			texts = append(texts, fmt.Sprintf("%s: %s, only in the second", name(b), times(b.Count)))
+		}
+	}
+	return texts
+}
+
+func groupLike(g *capture.Group, all []*capture.Group) *capture.Group {
+	i := slices.IndexFunc(all, func(x *capture.Group) bool { return x.Method == g.Method && x.Name == g.Name })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+func times(n int) string { return english.Plural(n, "time") }
+
+// endings are how often a group ended in each way that is not good.
+func endings(g *capture.Group) map[string]int {
+	all := map[string]int{capture.ChannelCancelled: g.Cancelled, capture.ChannelOpen: g.Open}
+	for _, f := range g.Failures() {
+		all[f.Channel] = f.Count
+	}
+	maps.DeleteFunc(all, func(_ string, n int) bool { return n == 0 })
+	return all
+}
+
+func endingsText(all map[string]int, of int) string {
+	var texts []string
+	for _, channel := range slices.Sorted(maps.Keys(all)) {
+		texts = append(texts, fmt.Sprintf("%d %s", all[channel], channel))
+	}
+	return fmt.Sprintf("%s of %d", cmp.Or(strings.Join(texts, ", "), "no failure"), of)
 }
 
 // shifted are the methods and names that take more than twice or less than half as long.
 func shifted(was, is []*capture.Group) (texts []string) {
 	for _, a := range was {
-		i := slices.IndexFunc(is, func(b *capture.Group) bool { return a.Method == b.Method && a.Name == b.Name })
-		if i < 0 {
+		b := groupLike(a, is)
+		if b == nil || a.Timed() == 0 || b.Timed() == 0 {
 			continue
 		}
-		before, after := a.Percentile(50), is[i].Percentile(50)
+		before, after := a.Percentile(50), b.Percentile(50)
 		if max(before, after)-min(before, after) < leastShift || max(before, after) <= 2*min(before, after) {
 			continue
 		}

@@ -155,6 +155,28 @@ func TestCompareTwoVersions(t *testing.T) {
 	}
 }
 
+// What only one conversation has is said too, and what one may have not seen is not.
+func TestCompareWhatOnlyOneHas(t *testing.T) {
+	text := opened(1, "claude") + page(1, 2, 5, "", "p2", tool("a", anyObject)) + page(1, 3, 6, "p2", "", tool("b", anyObject)+","+tool("a", `{"type":"object","required":["n"]}`)) +
+		called(1, 4, 10, 5, "a", `{"n":1}`, okResult) + called(1, 5, 20, 5, "b", "{}", okResult) +
+		opened(2, "cursor") + page(2, 2, 5, "", "p2", tool("a", anyObject)) + called(2, 3, 10, 5, "a", `{"n":2}`, badResult) + `
+@2 100 > {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"a","arguments":{}}}
+@2 101 > {"jsonrpc":"2.0","id":10,"method":"ping"}
+`
+	for range 3 {
+		text += called(2, 11, 200, 5, "c", "{}", okResult)
+	}
+	got, err := views(t, made(t, text), view.Options{}).Compare(t.Context(), "-1.1", "-1.2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare-only.json", document(t, got))
+	back, err := views(t, made(t, text), view.Options{}).Compare(t.Context(), "-1.2", "-1.1")
+	if want := "b is in the list of the second only; the first did not fetch all pages of its list"; err != nil || len(back.Tools) != 1 || back.Tools[0] != want {
+		t.Errorf("the other way round: %q, %v", back.Tools, err)
+	}
+}
+
 // A filter asks for the servers of what it finds; one that finds nothing leaves all tools.
 func TestFilterOfTools(t *testing.T) {
 	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject)))
