@@ -167,6 +167,6 @@ func introduceProxy(f *cmdutil.Factory, p *forward.Proxy, targets []string) (pla
 		all = append(all, fmt.Sprintf("http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))
 		f.Note("listening on " + all[i])
 	}
-	f.Note("point clients at this URL; mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
+	f.Note("point clients at this URL; mcpc inspect or mcpc log --follow shows the traffic; Ctrl-C stops the proxy")
 	return strings.Join(all, ", ")
 }
