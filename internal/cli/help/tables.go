@@ -113,6 +113,8 @@ func sharedFlags(cmd *cobra.Command) []*pflag.Flag {
 	}
 	names := "server json jq"
 	switch cmd.Name() {
+	case "inspect":
+		return nil // it takes none of them
 	case "batch", "run":
 		names = "server jq" // what they write is JSON, and not one result
 	case "codegen":
