@@ -110,10 +110,19 @@ func (o *exportOptions) allowed(args []string) error {
 		return usage.New(fmt.Sprintf("unknown format %q", o.format), suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
 	case o.bundle.Given() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
+	case len(args) > 0 && isFilter(args[0]):
+		return usage.New("a filter follows what is exported, and "+args[0]+" is a filter", wire.Run("export last "+shellwords.Quote(args[0])+" --as "+o.format)+
+			" selects from the newest run; in "+wire.Run("inspect "+shellwords.Quote(args[0]))+" the key x exports from all")
 	case len(args) == 0:
 		return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
 	}
 	return nil
+}
+
+// isFilter reports a word with a field of the filter language that is no file.
+func isFilter(word string) bool {
+	field, _, found := strings.Cut(strings.TrimLeft(word, "-("), ":")
+	return found && slices.Contains(filter.Fields(), field) && !recorded.Is(word)
 }
 
 // runExport writes the exchanges that are meant.
