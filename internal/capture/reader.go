@@ -41,7 +41,7 @@ func newLineReader(r interface {
 }
 
 // ErrNoCapture is the error of a file that does not begin as a capture does.
-var ErrNoCapture = errors.New("not a capture: its first line is not a header")
+var ErrNoCapture = errors.New("not a capture: it does not begin as a recording of mcpc does")
 
 func (r *lineReader) found(rule, text string) {
 	if r.OnFinding != nil {

@@ -4,6 +4,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"mcpc/internal/cli/liveview"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/live/view"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -133,10 +135,16 @@ func (o *options) power() error {
 	return nil
 }
 
+// noTerminal is the error of a view that has nowhere to be.
+func noTerminal(instead wire.Hint) error {
+	return usage.New("inspect fills a terminal, and there is none", instead+"; --web shows it in a browser")
+}
+
 // run opens the view, and shows it until the user leaves it.
 func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
-	if !o.web && !o.mcp && !(f.OutStyle.Terminal && f.IsTyped()) {
-		return usage.New("inspect fills a terminal, and there is none", wire.Run("log --follow")+" prints lines; --web shows it in a browser")
+	hidden := !o.web && !o.mcp && !(f.OutStyle.Terminal && f.IsTyped())
+	if hidden && o.file == "" {
+		return noTerminal(wire.Run("log --follow") + " prints lines")
 	}
 	v, out := liveview.Open(f, liveview.Options{Path: o.file, Powers: o.allowed, Exec: !o.web && slices.Contains(o.allow, "call")})
 	if !out.Good() {
@@ -144,6 +152,14 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	}
 	f.Talking.Store(true)
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
+	switch {
+	case hidden && strings.ToLower(filepath.Ext(o.file)) == ".har":
+		return noTerminal(wire.Run("import "+shellwords.Quote(o.file)+" -o FILE.jsonl") + " makes a recording for mcpc log")
+	case hidden:
+		return noTerminal(wire.Run("log "+shellwords.Quote(o.file)) + " prints lines")
+	case v.Status().File && (slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")):
+		return usage.New("--allow resend and intercept are not for a bundle or an HTTP archive: it is never sent", wire.Run("resend "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it")
+	}
 	if o.argv != nil {
 		if o.filter == "" { // the user asks for this server, not for what was before
 			o.filter = liveview.FromNow(f)

@@ -33,7 +33,7 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 	case errors.As(err, &archive) && archive.Flows:
 		err = usage.New(name+" is "+archive.Error(), wire.Hint("mitmproxy writes an archive of it: mitmdump -nr "+shellwords.Quote(name)+" --set hardump=FILE.har"))
 	case errors.As(err, &archive):
-		err = usage.New(name+" is "+archive.Error(), "import reads HAR 1.2")
+		err = usage.New(name+" is "+archive.Error(), "an HTTP archive (HAR 1.2) is what the network panel of a browser saves")
 	}
 	return facts, err
 }

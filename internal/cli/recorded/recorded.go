@@ -79,6 +79,10 @@ func openWith(path string, open func(string) (*capture.Capture, error)) (*captur
 		debug.SetGCPercent(50) // its rows stay in memory as long as the command runs
 	}
 	c, err := open(path)
+	if info, failed := os.Stat(path); err == nil && failed == nil && info.Size() == 0 && info.Mode().IsRegular() && strings.ToLower(filepath.Ext(path)) != ".jsonl" {
+		c.Close()
+		return nil, &bundle.Error{Text: "the file is empty"} // a capture may be about to begin
+	}
 	if !errors.Is(err, capture.ErrNoCapture) {
 		return c, err
 	}
@@ -92,11 +96,18 @@ func openWith(path string, open func(string) (*capture.Capture, error)) (*captur
 // Endings are those of the names of files that have recordings: captures, bundles, HTTP archives.
 var Endings = []string{"jsonl", "mcpcz", "html", "har"}
 
-// NamesFile reports a first word that names a file with a recording, even one that is not there, where
-// filters follow.
+// otherEndings are those of files that a user may take for a recording.
+var otherEndings = []string{"json", "txt", "log", "zip", "gz", "htm"}
+
+// NamesFile reports a first word that names a file with a recording, where filters follow: also one that
+// is not there, or a directory, because what looks like a path is not meant as a text.
 func NamesFile(word string) bool {
 	ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(word)), ".")
-	return slices.Contains(Endings, ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && outfile.IsFile(word)
+	begin, _, _ := strings.Cut(filepath.ToSlash(word), "/")
+	if begin == "." || begin == ".." || begin == "~" {
+		return true
+	}
+	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && outfile.IsFile(word)
 }
 
 // Is reports a word that means recorded traffic: a number, "last", a file, FILE#3.
@@ -251,7 +262,10 @@ func Unreadable(path string, err error) wire.Outcome {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage.Outcome(usage.New("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))
-	case errors.Is(err, capture.ErrNoCapture), errors.As(err, &version):
+	case errors.Is(err, capture.ErrNoCapture):
+		hint := "recordings are captures (.jsonl) and bundles (.mcpcz.html); " + wire.Run("inspect") + " and " + wire.Run("import") + " also read .har files"
+		return usage.Outcome(usage.New(path+": "+err.Error(), hint))
+	case errors.As(err, &version):
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
 	}
 	return usage.LocalIO("reading "+path, usage.Bare(err))
