@@ -62,7 +62,7 @@ type asked struct {
 
 const (
 	filterInput = `"filter":{"type":"string","description":"a filter; without one all exchanges"}`
-	talkInput   = `"conversation":{"type":"string","description":"the id of a conversation, as conversations lists it"}`
+	talkInput   = `"conversation":{"type":"string","description":"the id of a conversation, as conversations lists it; one like 1.-42 has all requests of one client that each stand alone"}`
 	partInput   = `"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"how many to leave out before the first"},` +
 		`"count":{"type":"integer","minimum":1,"maximum":500,"default":50,"description":"how many at most"}`
 )
@@ -100,7 +100,7 @@ func (a *reading) tools() []demo.Reading {
 		add("show", "Show an exchange", "Shows one exchange by its key: facts, why it failed or took long, request, response, events, findings. The part \"request\", \"response\" or \"frames\" continues long ones: from and count are bytes of it.",
 			`{"type":"object","properties":{"key":{"type":"string","description":"the key, as find has it"},"part":{"type":"string","enum":["all","request","response","frames"],"default":"all","description":"all in brief, or a part whole"},`+
 				`"from":{"type":"integer","minimum":0,"maximum":1000000000,"default":0,"description":"where to begin in the part, in bytes"},"count":{"type":"integer","minimum":1,"maximum":16384,"default":8192,"description":"how many bytes of it"}},"required":["key"],"additionalProperties":false}`, a.show),
-		add("conversations", "List conversations", "Lists the connections of clients with servers, the newest first.", input(partInput), pages(a.conversations)),
+		add("conversations", "List conversations", "Lists the conversations of clients with servers, the newest first.", input(partInput), pages(a.conversations)),
 		add("tools", "Why a client does not see a tool", "Lists the tools that servers listed or clients called: listed or not, on which page, whether the schema is usable, how often called and failed, and what keeps a client from seeing or calling it.",
 			input(filterInput+","+talkInput+","+partInput), pages(a.listTools)),
 		add("stats", "Count exchanges", "Counts exchanges by server, method and name: calls, failures, and durations (median, 95 %, longest).", input(filterInput+","+talkInput+","+partInput), pages(a.stats)),
