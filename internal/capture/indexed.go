@@ -50,7 +50,7 @@ type indexHead struct {
 }
 
 // indexMagic ends with the version.
-var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 1}
+var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 2}
 
 var indexHeadSize = int64(binary.Size(indexHead{}))
 

@@ -18,6 +18,7 @@ type reference struct {
 	// The rows by what names them: what the client asked by its id, its stream, its token
 	// and the state of a round, what the server asked by its id and token.
 	requests, tokens, states map[string]string
+	about                    map[string]string // of a row, what its request is about
 	questions, askedTokens   map[string]string
 	streams, carriers        map[int]string
 	idOn                     map[int]string
@@ -30,7 +31,7 @@ type reference struct {
 }
 
 func newReference() *reference {
-	return &reference{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{},
+	return &reference{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{},
 		map[int]string{}, map[int]string{}, map[int]string{}, "", map[string]bool{}, map[int]bool{}, map[int]bool{}, 0}
 }
 
@@ -45,6 +46,7 @@ type plainMessage struct {
 		} `json:"_meta"`
 		Token     json.RawMessage `json:"progressToken"`
 		RequestID json.RawMessage
+		Name, URI string
 		State     string `json:"requestState"`
 	}
 	Result *struct {
@@ -125,10 +127,11 @@ func (r *reference) named(f wire.Frame, m plainMessage) string {
 }
 
 func (r *reference) request(f wire.Frame, m plainMessage) string {
-	row := fmt.Sprint("request ", f.Seq)
-	if before := r.states[m.Params.State]; m.Params.State != "" && before != "" {
+	row, about := fmt.Sprint("request ", f.Seq), fmt.Sprint(m.Method, " ", m.Params.Name, m.Params.URI, " ")
+	if before := r.states[about+m.Params.State]; m.Params.State != "" && before != "" {
 		row = before
 	}
+	r.about[row] = about
 	r.requests[string(m.ID)], r.waits[row] = row, m.Method != "subscriptions/listen"
 	if m.Method == "initialize" {
 		r.opening = row
@@ -152,7 +155,7 @@ func (r *reference) answer(f wire.Frame, m plainMessage) string {
 	}
 	delete(r.waits, row)
 	if m.Result != nil && m.Result.Type == "input_required" {
-		r.states[m.Result.State] = row
+		r.states[r.about[row]+m.Result.State] = row
 	}
 	return row
 }

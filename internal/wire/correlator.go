@@ -88,7 +88,8 @@ type thread struct {
 	// that are placed when there is.
 	number int
 	held   []held
-	method string
+	// subject is what the request is about.
+	subject
 	// parent is the request on whose stream the server asked, or the only one that
 	// waited then, which is a guess.
 	parent *thread
@@ -217,7 +218,7 @@ func (c *connState) request(ref int64, frame *Frame, m Traits, item int) {
 		} else if t = c.rounds.take(m); t != nil {
 			role = Continues
 		} else {
-			t, role = &thread{number: *c.count, method: m.Method}, Asks
+			t, role = &thread{number: *c.count, subject: subject{m.Method, m.Name}}, Asks
 			*c.count++
 			c.latest = t
 		}

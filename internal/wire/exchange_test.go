@@ -335,6 +335,25 @@ func TestFold(t *testing.T) {
 			> 5 {"id":5,"method":"a","params":{"inputResponses":{}}}
 			> 6 {"id":6,"method":"b","params":{"requestState":"t"}}`,
 			[]string{"1 → 8, between 2 5 6 7", "3 → 4", "9 → 0", "10 → 0"}},
+		{"rounds of two calls with the same state", `
+			> 1 {"id":1,"method":"a","params":{"name":"x"}}
+			< 1 {"id":1,"result":{"resultType":"input_required","requestState":"s"}}
+			> 2 {"id":2,"method":"a","params":{"name":"y"}}
+			< 2 {"id":2,"result":{"resultType":"input_required","requestState":"s"}}
+			> 3 {"id":3,"method":"b","params":{"uri":"u"}}
+			< 3 {"id":3,"result":{"resultType":"input_required","requestState":"s"}}
+			> 4 {"id":4,"method":"b","params":{"uri":"v","requestState":"s"}}
+			> 5 {"id":5,"method":"a","params":{"name":"x","requestState":"s"}}
+			> 6 {"id":6,"method":"b","params":{"requestState":"s","uri":"u"}}
+			> 7 {"id":7,"method":"a","params":{"name":"x","requestState":"s"}}`,
+			[]string{"1 → 0, between 2 8", "3 → 4", "5 → 0, between 6 9", "7 → 0", "10 → 0"}},
+		{"the newest of two calls with the same state goes on", `
+			> 1 {"id":1,"method":"a","params":{"name":"x"}}
+			< 1 {"id":1,"result":{"resultType":"input_required","requestState":"s"}}
+			> 2 {"id":2,"method":"a","params":{"name":"x"}}
+			< 2 {"id":2,"result":{"resultType":"input_required","requestState":"s"}}
+			> 3 {"id":3,"method":"a","params":{"name":"x","requestState":"s"}}`,
+			[]string{"1 → 2", "3 → 0, between 4 5"}},
 		{"null ids", `
 			> 0 {"id":null,"method":"a"}
 			< 0 {"id":null,"result":1}`, []string{"1 → 2"}},

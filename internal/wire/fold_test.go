@@ -23,13 +23,12 @@ type life struct {
 type conversation struct{ number, ids, asked, streams int }
 
 // A traffic makes up conversations over HTTP, in which everything says to which
-// request it belongs: by its id, its stream, an event's id or the state of a round.
+// request it belongs: by its id, its stream, an event's id or what the request of a round is about.
 type traffic struct {
 	rand   *rand.Rand
 	conns  []*conversation
 	frames []Frame
 	lives  []*life
-	state  int
 }
 
 func (tr *traffic) cross(l *life, f Frame) {
@@ -65,7 +64,7 @@ func (tr *traffic) begin() {
 	then := func(step func()) { l.steps = append(l.steps, step) }
 	send := func() {
 		then(func() { c.streams++; stream = c.streams; tr.head(l, Sent, stream, "") })
-		then(func() { tr.body(l, Sent, stream, `"id":%d,"method":"m","params":{%s"n":"%p"}`, id, params, l) })
+		then(func() { tr.body(l, Sent, stream, `"id":%d,"method":"m","params":{%s"name":"%p"}`, id, params, l) })
 		then(func() { tr.head(l, Received, stream, "") })
 	}
 	then(func() { c.ids++; id = c.ids })
@@ -97,9 +96,9 @@ func (tr *traffic) begin() {
 			then(func() { tr.head(l, Received, stream, "") })
 		case 4: // the server wants to know more first
 			then(func() {
-				tr.state++
-				tr.body(l, Received, stream, `"id":%d,"result":{"resultType":"input_required","requestState":"%d"}`, id, tr.state)
-				params = fmt.Sprintf(`"requestState":"%d","inputResponses":{},`, tr.state)
+				state := tr.rand.IntN(2) // which servers hand out to several
+				tr.body(l, Received, stream, `"id":%d,"result":{"resultType":"input_required","requestState":"%d"}`, id, state)
+				params = fmt.Sprintf(`"requestState":"%d","inputResponses":{},`, state)
 				c.ids++
 				id = c.ids
 			})

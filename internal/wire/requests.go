@@ -66,6 +66,9 @@ func (u *unanswered) inOrder() []*thread {
 	return slices.SortedFunc(maps.Keys(u.all), func(a, b *thread) int { return cmp.Compare(a.number, b.number) })
 }
 
+// A subject is the method of a request and the name or URI that it is about.
+type subject struct{ method, name string }
+
 // rounds are the exchanges whose response asked for more, and that a further request
 // continues (2026-07-28 basic/patterns/mrtr).
 type rounds []*thread
@@ -81,14 +84,15 @@ func (r *rounds) add(t *thread, m Traits) {
 	}
 }
 
-// take removes and returns the exchange that m continues: m gives back the state that
-// the server handed out, or at least answers where it asked.
+// take removes and returns the exchange that m continues, the newest if there are several:
+// m is the same request again and gives back the state that the server handed out, or at
+// least answers where it asked. A server may hand out the same state for all its tools.
 func (r *rounds) take(m Traits) *thread {
 	if m.State == "" && !m.Answers {
 		return nil
 	}
 	for i, t := range slices.Backward(*r) {
-		if t.state == m.State && t.method == m.Method {
+		if t.state == m.State && t.subject == (subject{m.Method, m.Name}) {
 			*r = slices.Delete(*r, i, i+1)
 			return t
 		}

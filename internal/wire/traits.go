@@ -11,6 +11,8 @@ import (
 type Traits struct {
 	Kind   MessageKind
 	Method string
+	// Name is the JSON of the name or URI that a request is about; "" where it has neither.
+	Name string
 	// Reply is set where there is a result or an error and no method, even if Kind is Invalid.
 	Reply bool
 	// ID is the same for two ids that are the same; "" where there is none, and
@@ -54,6 +56,9 @@ func (m *Message) Traits() Traits {
 		t.Sum = maphash.Bytes(sumSeed, m.Raw)
 		t.Asks = asks(m)
 		t.Token = keyInside(m.Params, "_meta", "progressToken")
+		if t.Name = string(inside(m.Params, "name")); t.Name == "" {
+			t.Name = string(inside(m.Params, "uri"))
+		}
 		t.State = string(inside(m.Params, "requestState"))
 		t.Answers = inside(m.Params, "inputResponses") != nil
 	case m.Method == "notifications/progress":

@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"slices"
+
 	"mcpc/internal/wire"
 )
 
@@ -11,13 +13,19 @@ import (
 // which it goes on.
 type conns struct {
 	last int
-	// byKey are the conversations by what names them, oldest first. Two clients may
+	// byKey are the conversations by what names them, newest first. Two clients may
 	// be handed the same state.
-	byKey, old map[connKey][]int
+	byKey, old map[connKey][]named
 }
 
-// mostKeys bounds what is remembered; twice as many may be.
-const mostKeys = 20_000
+// A named is a conversation that a connKey names.
+type named struct {
+	conn   int
+	client string // its address
+}
+
+// mostKeys bounds what is remembered; twice as many may be. mostOfState is of one state.
+const mostKeys, mostOfState = 20_000, 100
 
 // A connKey is what names a conversation, of one target.
 type connKey struct {
@@ -26,12 +34,7 @@ type connKey struct {
 }
 
 // The kinds of a connKey.
-const (
-	bySession  = "session"
-	byEndpoint = "endpoint"
-	byEvent    = "event"
-	byState    = "state"
-)
+const bySession, byEndpoint, byEvent, byState = "session", "endpoint", "event", "state"
 
 // new is a conversation of which nothing was seen before.
 func (c *conns) new() int {
@@ -39,11 +42,9 @@ func (c *conns) new() int {
 	return c.last
 }
 
-// find gives the conversation that a key names, 0 where none does.
-func (c *conns) find(t connKey) int {
-	if t.text == "" {
-		return 0
-	}
+// find gives the conversation that a key names, 0 where none does. Of several it is the newest
+// of the same client, or else the newest: the older ones may have been given up.
+func (c *conns) find(t connKey, client string) int {
 	all := c.byKey[t]
 	if len(all) == 0 {
 		all = c.old[t]
@@ -51,46 +52,47 @@ func (c *conns) find(t connKey) int {
 	if len(all) == 0 {
 		return 0
 	}
+	at := max(0, slices.IndexFunc(all, func(n named) bool { return n.client == client }))
+	conn := all[at].conn
 	if t.kind == byState { // a client gives a state back once
-		c.byKey[t] = all[1:]
+		c.byKey[t] = slices.Delete(all, at, at+1)
 		delete(c.old, t)
 	}
-	return all[0]
+	return conn
 }
 
 // put lets a key name a conversation. Only of states several may be open.
-func (c *conns) put(t connKey, conn int) {
+func (c *conns) put(t connKey, conn int, client string) {
 	if t.text == "" {
 		return
 	}
 	if c.byKey == nil || len(c.byKey) > mostKeys {
-		c.old, c.byKey = c.byKey, map[connKey][]int{}
+		c.old, c.byKey = c.byKey, map[connKey][]named{}
 	}
-	if t.kind != byState {
-		c.byKey[t] = []int{conn}
-		return
+	all := []named{{conn, client}}
+	if t.kind == byState {
+		all = append(all, c.byKey[t][:min(len(c.byKey[t]), mostOfState)]...)
 	}
-	c.byKey[t] = append(c.byKey[t], conn)
+	c.byKey[t] = all
 }
 
 // of chooses the conversation of a request by its head, 0 where only its body may
 // tell.
-func (c *conns) of(target int, head *wire.HTTPHead, uri string) int {
+func (c *conns) of(target int, head *wire.HTTPHead, uri, client string) int {
 	if id := head.Field("Mcp-Session-Id"); id != "" {
 		t := connKey{target, bySession, id}
-		conn := c.find(t)
+		conn := c.find(t, client)
 		if conn == 0 {
 			conn = c.new() // it was opened before the proxy saw it
 		}
-		c.put(t, conn)
+		c.put(t, conn, client)
 		return conn
 	}
-	if conn := c.find(connKey{target, byEndpoint, uri}); conn != 0 {
+	if conn := c.find(connKey{target, byEndpoint, uri}, client); conn != 0 {
 		return conn
 	}
-	return c.find(connKey{target, byEvent, head.Field("Last-Event-ID")})
+	return c.find(connKey{target, byEvent, head.Field("Last-Event-ID")}, client)
 }
 
-// asked is the text of a key of kind byState: without a state, clients are told apart by what
-// they asked for alone.
-func asked(method, state string) string { return method + "\x00" + state }
+// asked begins a key of kind byState: a server may hand out one state for all its tools, or none.
+func asked(t wire.Traits) string { return t.Method + "\x00" + t.Name + "\x00" }

@@ -116,6 +116,56 @@ func TestProxyTellsStatelessClientsApart(t *testing.T) {
 	}
 }
 
+// A server hands out the same state for all its tools, and a client gives up a call: no
+// round of another call, or of another client, is taken for one of it.
+func TestProxyTellsRoundsApart(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := string(must(io.ReadAll(r.Body)))
+		w.Header().Set("Content-Type", "application/json")
+		if strings.Contains(body, "requestState") {
+			fmt.Fprint(w, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+			return
+		}
+		fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"same","inputRequests":{}}}`)
+	}))
+	defer server.Close()
+	b := proxied(t, Options{}, server.URL)
+	var clients []*http.Client
+	for range 2 { // each with a connection of its own
+		transport := &http.Transport{}
+		defer transport.CloseIdleConnections()
+		clients = append(clients, &http.Client{Transport: transport})
+	}
+	post := func(client int, body string) {
+		resp := must(clients[client].Post(b.url+"/mcp", "application/json", strings.NewReader(body)))
+		defer resp.Body.Close()
+		_ = must(io.ReadAll(resp.Body))
+	}
+	ask := func(client int, params string) {
+		post(client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+params+`}}`)
+	}
+	retry := func(client int, params string) {
+		post(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{`+params+`,"requestState":"same","inputResponses":{}}}`)
+	}
+	ask(0, `"name":"given-up"`)
+	ask(1, `"name":"other"`)
+	retry(1, `"name":"other"`)
+	ask(1, `"name":"given-up","arguments":{"again":1}`)
+	retry(1, `"name":"given-up","arguments":{"again":1}`)
+	ask(0, `"name":"both"`)
+	ask(1, `"name":"both"`)
+	ask(1, `"name":"both"`)
+	retry(0, `"name":"both"`)
+	retry(1, `"name":"both"`)
+	want := []string{
+		"tools/call given-up input_required", "tools/call other ok 1 further round", "tools/call given-up ok 1 further round",
+		"tools/call both ok 1 further round", "tools/call both input_required", "tools/call both ok 1 further round",
+	}
+	if diff := cmp.Diff(want, b.recordedRows()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Two sessions at once, with a request of the server's, a stream that is cut and one
 // that goes on behind its last event.
 func TestProxyTellsSessionsApart(t *testing.T) {

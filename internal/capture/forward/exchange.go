@@ -23,29 +23,28 @@ type exchange struct {
 	target int
 	stream int
 	// uri is what the server is asked for, as the event that names an endpoint would
-	// write it.
-	uri      string
-	request  *halfStream
-	response *halfStream
+	// write it, client the address of the client.
+	uri, client string
+	request     *halfStream
+	response    *halfStream
 
 	conn int
 	// alone is set where nothing in its head ties the request to others.
 	alone bool
 	// head waits for the body, which may say to which conversation it belongs.
-	head   *wire.HTTPHead
-	method string
+	head  *wire.HTTPHead
+	asked string // as of the function asked
 	// broken is set where the response did not come to its end: what there is of its
 	// body is not a message.
 	broken bool
 	// unread is set where a body has an encoding that is not known.
-	unread bool
-	// introduction is of the conversation of the session.
-	introduction hold.Introduction
+	unread       bool
+	introduction hold.Introduction // of the conversation of the session
 	session      string
 }
 
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
-	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1)), uri: req.URL.RequestURI()}
+	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1)), uri: req.URL.RequestURI(), client: req.RemoteAddr}
 	x.request, x.response = &halfStream{w: p.Watcher}, &halfStream{w: p.Watcher}
 	encoding := contentEncoding(req.Header)
 	x.request.read = func(src io.Reader, fragment bool) {
@@ -99,9 +98,8 @@ func (x *exchange) readWhole(s *halfStream, src io.Reader, encoding string, frag
 
 func (x *exchange) seeHead(head *wire.HTTPHead) {
 	x.head = head
-	if x.conn = x.p.conns.of(x.target, head, x.uri); x.conn == 0 {
-		x.alone = true
-	}
+	x.conn = x.p.conns.of(x.target, head, x.uri, x.client)
+	x.alone = x.conn == 0
 }
 
 // seeRequest takes the body of the request, or none where it has none.
@@ -110,7 +108,7 @@ func (x *exchange) seeRequest(kind wire.FrameKind, raw []byte) {
 	if kind == wire.Body && raw != nil && x.alone {
 		t = wire.ParseMessage(raw).Traits()
 	}
-	x.method = t.Method
+	x.asked = asked(t)
 	x.settle(t)
 	if raw != nil {
 		x.frame(wire.Frame{Dir: wire.Sent, Kind: kind, Raw: raw})
@@ -123,7 +121,7 @@ func (x *exchange) settle(t wire.Traits) {
 		return
 	}
 	if x.conn == 0 && (t.State != "" || t.Answers) {
-		x.conn = x.p.conns.find(connKey{x.target, byState, asked(t.Method, t.State)})
+		x.conn = x.p.conns.find(connKey{x.target, byState, asked(t) + t.State}, x.client)
 	}
 	if x.conn == 0 {
 		x.conn = x.p.conns.new()
@@ -156,7 +154,7 @@ func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {
 	x.p.Watcher.do(func() {
 		x.seeSent()
 		if id := head.Field("Mcp-Session-Id"); id != "" {
-			x.p.conns.put(connKey{x.target, bySession, id}, x.conn)
+			x.p.conns.put(connKey{x.target, bySession, id}, x.conn, x.client)
 		}
 		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: head})
 		x.response.read = func(src io.Reader, fragment bool) {
@@ -196,12 +194,12 @@ func (x *exchange) seeEvent(ev sse.Event) {
 	switch {
 	case ev.Event == "endpoint":
 		if u, err := x.p.Routes[x.target].To.Parse(string(ev.Data)); err == nil {
-			x.p.conns.put(connKey{x.target, byEndpoint, u.RequestURI()}, x.conn)
+			x.p.conns.put(connKey{x.target, byEndpoint, u.RequestURI()}, x.conn, x.client)
 		}
 		// It holds the session's id.
 		f.Raw, f.Size = []byte(redact.RedactURL(string(ev.Data))), len(ev.Data)
 	case x.alone && ev.ID != nil:
-		x.p.conns.put(connKey{x.target, byEvent, *ev.ID}, x.conn)
+		x.p.conns.put(connKey{x.target, byEvent, *ev.ID}, x.conn, x.client)
 	}
 	if ev.IsMessage() {
 		x.remember(ev.Data)
@@ -215,7 +213,7 @@ func (x *exchange) remember(raw []byte) {
 		return
 	}
 	if t := wire.ParseMessage(raw).Traits(); t.More {
-		x.p.conns.put(connKey{x.target, byState, asked(x.method, t.State)}, x.conn)
+		x.p.conns.put(connKey{x.target, byState, x.asked + t.State}, x.conn, x.client)
 	}
 }
 
