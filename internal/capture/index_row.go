@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -129,6 +130,7 @@ func (r *Row) answered(p placed) {
 		r.settle(wire.BadResponse)
 	case p.peeked.traits.More:
 		r.settle(wire.InputRequired)
+		r.Notes.Questions += inputRequestsIn(m)
 	default:
 		r.settle(wire.OK)
 	}
@@ -140,6 +142,13 @@ func (r *Row) answered(p placed) {
 		p.conn.revision = cmp.Or(result.Text("protocolVersion"), p.conn.revision)
 		r.Revision = p.conn.revision
 	}
+}
+
+// inputRequestsIn counts what the server asks in a result that requires input.
+func inputRequestsIn(m *wire.Message) int {
+	result, _ := m.ResultMembers()
+	requests, _ := jsonraw.Object(result.Value("inputRequests"))
+	return len(requests)
 }
 
 // accompanied counts what came on the way. Bytes that are no message end an

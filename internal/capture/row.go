@@ -154,7 +154,8 @@ const (
 
 // Notes count what was folded into a Row.
 type Notes struct {
-	// Notifications are the server's, Questions what the server asked on the way, Guessed
+	// Notifications are the server's, Questions what the server asked on the way, by requests
+	// of its own or in the results of rounds, Guessed
 	// either of them where it may belong to another request as well,
 	// Retries the requests that were sent again, Resumed the streams that were taken
 	// up again, Rounds the trips beyond the first, Cuts the streams that broke.

@@ -189,6 +189,12 @@ func TestRowsAreFolded(t *testing.T) {
 			`>2 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","requestState":"s","inputResponses":{}}}`,
 			`<2 {"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}`},
 			[]string{"42 tools/call ask ok 0 3ms 0 1 further round"}},
+		"rounds with questions": {[]string{
+			`>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`,
+			`<1 {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"roots/list"},"b":{"method":"elicitation/create","params":{}}}}}`,
+			`>2 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","requestState":"s","inputResponses":{"a":{},"b":{}}}}`,
+			`<2 {"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","requestState":"t","inputRequests":{"c":{"method":"roots/list"}}}}`},
+			[]string{"42 tools/call ask input_required 11 3ms 0 3 server requests, 1 further round"}},
 		"unanswered": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `<1 status 401`, `<1 go away`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"b"}`, `<2 status 502`, `<2 <html>`,
