@@ -36,6 +36,8 @@ type Head struct {
 	In string `json:"in,omitempty"`
 	// By says what recorded: "command", "tap" or "proxy".
 	By string `json:"by,omitempty"`
+	// Pid is the process that recorded; 0 where that is not known.
+	Pid int `json:"pid,omitempty"`
 	// Of names the exchange that this run issued again, as in "42.3"; "" elsewhere.
 	Of string `json:"of,omitempty"`
 	// After is the run that this one goes on from; 0 elsewhere.

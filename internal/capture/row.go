@@ -1,8 +1,11 @@
 package capture
 
 import (
+	"errors"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"mcpc/internal/wire"
@@ -245,6 +248,28 @@ func (r *Row) Unended() bool {
 // RunOver reports whether the run in which the row stands has ended, as far as one can
 // see: of one that was killed nothing says so.
 func (r *Row) RunOver() bool { return r.capture.over[r.head] }
+
+// Waits reports whether an answer may still come, or more on a stream: the run has no end, and
+// its recorder runs, as far as one can see.
+func (r *Row) Waits() bool {
+	if !r.Open() || r.RunOver() || r.Method == MethodPipe {
+		return false
+	}
+	if pid := r.Head().Pid; pid > 0 {
+		return runs(pid)
+	}
+	return r.By != ByCommand // one that was killed and one that runs look alike
+}
+
+// runs reports whether there is a process.
+func runs(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) // other errors are those of a process that is there
+}
 
 // Ended is when the row came to its end, and where it came to none when it began:
 // one that waits for ever is not the newest.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/connect"
@@ -17,7 +18,7 @@ func Title(row *capture.Row) string {
 }
 
 // Facts are what is known of an exchange beside its bytes.
-func Facts(row *capture.Row) [][]string {
+func Facts(row *capture.Row, now time.Time) [][]string {
 	ending := row.Channel
 	if row.Exit >= 0 {
 		ending += fmt.Sprintf(" (exit code %d)", row.Exit)
@@ -35,7 +36,7 @@ func Facts(row *capture.Row) [][]string {
 	return [][]string{
 		{"server", row.Target}, {"server command", serverCommandOf(row)}, {"time", row.Time.Local().Format("2006-01-02 15:04:05.000")}, {"outcome", ending}, {"message", row.Text},
 		{"hint", row.Hint}, {"http status", status}, {"protocol", row.Revision},
-		{"client", row.Client()}, {"server info", row.Server()}, {"took", Took(row)},
+		{"client", row.Client()}, {"server info", row.Server()}, {"took", Took(row, now)},
 		{"bytes", fmt.Sprintf("%d sent, %d received", row.Sent, row.Received)}, {"notes", row.Remarks()},
 		{"resent from", row.Again}, {"command", connect.CommandLine(row.Head().Argv)},
 	}
@@ -49,8 +50,11 @@ func serverCommandOf(row *capture.Row) string {
 	return ""
 }
 
-// Took is how long an exchange took; "" where it is unknown.
-func Took(r *capture.Row) string {
+// Took is how long an exchange took, or took until now; "" where it is unknown.
+func Took(r *capture.Row, now time.Time) string {
+	if r.Waits() && r.Head().Pid > 0 { // of a recorder that did not say it one cannot be sure
+		return term.Duration(max(now.Sub(r.Time)-r.Held, r.Duration))
+	}
 	if r.Open() && r.Duration == 0 {
 		return ""
 	}

@@ -114,5 +114,5 @@ func reportFacts(f *cmdutil.Factory, c *capture.Capture, row *capture.Row) [][]s
 	if server := recorded.ServerIn(c, row); server != "" {
 		facts = append(facts, []string{"server version", server})
 	}
-	return append(facts, recorded.Facts(row)...)
+	return append(facts, recorded.Facts(row, f.Now())...)
 }

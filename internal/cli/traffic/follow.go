@@ -197,7 +197,7 @@ func (f *follower) print(ctx context.Context, rows []*capture.Row) error {
 	case f.o.lines:
 		return logLines(ctx, f.a, rows)
 	case f.grid == nil:
-		_ = term.Table(f.a.Stdout(), f.a.OutStyle, nil, logLine(rows))
+		_ = term.Table(f.a.Stdout(), f.a.OutStyle, nil, logLine(rows, f.a.Now()))
 	default:
 		_ = f.grid.Rows(logCells(f.columns, rows, f.a.Now()))
 	}

@@ -101,7 +101,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 			ans = cmdutil.Document(bytes.TrimRight(b.Bytes(), "\n"), nil)
 		}
 		ans.Human = func(w io.Writer, st term.Style) error {
-			return traffic.Show(w, st, traffic.View{Title: recorded.Title(row), Facts: recorded.Facts(row), Exchange: exchange,
+			return traffic.Show(w, st, traffic.View{Title: recorded.Title(row), Facts: recorded.Facts(row, f.Now()), Exchange: exchange,
 				Findings: row.Findings, HeadsOnly: o.headers})
 		}
 		return cmdutil.Show(ctx, f, wire.Outcome{}, ans)

@@ -20,7 +20,7 @@ const wideTerminal = 100
 // logTable writes rows for a reader, or whole and one line each into a pipe.
 func logTable(w io.Writer, style term.Style, rows []*capture.Row, now time.Time) error {
 	if !style.Terminal {
-		return term.Table(w, style, nil, logLine(rows))
+		return term.Table(w, style, nil, logLine(rows, now))
 	}
 	foreign := slices.ContainsFunc(rows, func(r *capture.Row) bool { return by(r) != "" })
 	columns := logColumns(style, foreign, false)
@@ -35,10 +35,10 @@ func logTable(w io.Writer, style term.Style, rows []*capture.Row, now time.Time)
 }
 
 // logLine are the cells of rows as a pipe gets them.
-func logLine(rows []*capture.Row) [][]string {
+func logLine(rows []*capture.Row, now time.Time) [][]string {
 	return sliceutil.Map(rows, func(r *capture.Row) []string {
 		return []string{r.Number(), r.Time.Format(time.RFC3339Nano), r.Target, r.Method, r.Name, r.Channel, exitOf(r),
-			recorded.Took(r), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
+			recorded.Took(r, now), strconv.FormatInt(r.Size(), 10), notesOf(r), by(r)}
 	})
 }
 
@@ -73,7 +73,7 @@ func logCells(columns []term.Column, rows []*capture.Row, now time.Time) [][]str
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
-			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": recorded.Took(r), "SIZE": term.Bytes(r.Size()),
+			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": recorded.Took(r, now), "SIZE": term.Bytes(r.Size()),
 			"EXIT": exitOf(r), "NOTES": notesOf(r)}
 		for _, c := range columns {
 			cells[i] = append(cells[i], cell[c.Head])

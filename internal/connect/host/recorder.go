@@ -81,7 +81,7 @@ func (e *Env) StartRecording(where, by string, command []string) {
 	}
 	e.Record.Recorder = capture.NewRecorder(capture.Recording{
 		Open: place, MaxBytes: most, Rotation: turn, Secrets: &e.Secrets, OnError: func(err error) { recordingFailed(e, err) },
-		Head: capture.Head{Mcpc: e.Version, Started: e.Now(), Target: where, Argv: shownArgs(e), Command: command, By: by, Of: e.Record.Resent, In: e.Record.mark},
+		Head: capture.Head{Mcpc: e.Version, Started: e.Now(), Target: where, Argv: shownArgs(e), Command: command, By: by, Pid: os.Getpid(), Of: e.Record.Resent, In: e.Record.mark},
 	})
 }
 

@@ -1,7 +1,11 @@
 package view_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -199,6 +203,28 @@ func TestAFileWaitsForNothing(t *testing.T) {
 	d, err := v.Detail(t.Context(), "4")
 	if err != nil || len(d.Stderr) != 1 || !strings.HasPrefix(d.Stderr[0], "cannot log in") {
 		t.Errorf("%q, %v", d.Stderr, err)
+	}
+}
+
+// The call of a command is open while the process runs that records it.
+func TestACommandWaitsWhileItRuns(t *testing.T) {
+	over := exec.Command(os.Args[0], "-test.run=^$")
+	if err := over.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for by, want := range map[string]string{
+		`"by":"command"`: "done 0", fmt.Sprintf(`"by":"command","pid":%d`, os.Getpid()): "open 3600", fmt.Sprintf(`"by":"command","pid":%d`, over.Process.Pid): "done 0",
+		`"by":"tap"`: "open 3600", fmt.Sprintf(`"by":"tap","pid":%d`, over.Process.Pid): "done 0",
+	} {
+		path := made(t, `0 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`)
+		raw, err := os.ReadFile(path)
+		if err != nil || os.WriteFile(path, bytes.Replace(raw, []byte(`"by":"proxy"`), []byte(by), 1), 0o600) != nil {
+			t.Fatal(err)
+		}
+		rows, err := views(t, path, view.Options{}).Rows(t.Context(), view.Query{Filter: "is:open"})
+		if got := fmt.Sprint(rows.Rows[0].State, " ", rows.Rows[0].Seconds); err != nil || got != want {
+			t.Errorf("%s: %s, want %s (%v)", by, got, want, err)
+		}
 	}
 }
 

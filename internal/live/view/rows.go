@@ -121,7 +121,7 @@ func bounded(text string) string { return talk.Bounded(text, mostName) }
 
 // waits reports that an answer may still come, or more on a stream.
 func (v *Views) waits(r *capture.Row) bool {
-	return !v.File && r.Open() && !r.Settled() && !r.RunOver() && r.Method != capture.MethodPipe
+	return !v.File && r.Waits()
 }
 
 // tokens is about how many tokens a model has for so many bytes, as capture.Group counts them.
