@@ -252,7 +252,7 @@ func (r *Row) RunOver() bool { return r.capture.over[r.head] }
 // Waits reports whether an answer may still come, or more on a stream: the run has no end, and
 // its recorder runs, as far as one can see.
 func (r *Row) Waits() bool {
-	if !r.Open() || r.RunOver() || r.Method == MethodPipe {
+	if !r.Open() || r.RunOver() || r.Method == MethodPipe || r.capture.Bundled() {
 		return false
 	}
 	if pid := r.Head().Pid; pid > 0 {

@@ -41,6 +41,8 @@ type query struct {
 	// a part: it is appended to, else made anew.
 	rows []*capture.Row
 	keys []Key
+	// growing are those of rows that waited when they were put in order by how long they took.
+	growing []*capture.Row
 	// fresh are the rows that are new or have changed since, todo those to search, the
 	// newest last, and decided those of which it is known whether they fit, but for rows.
 	fresh   map[*capture.Row]bool
@@ -76,15 +78,14 @@ func (q *queries) get(s *Store, ask question) (*query, error) {
 			return x, nil
 		}
 	}
-	order, err := orderOf(ask.sort)
-	if err != nil {
-		return nil, err
-	}
 	f, err := filter.Parse(ask.filter, now, s.o.Judge)
 	if err != nil {
 		return nil, err
 	}
-	x := &query{question: ask, filter: f, made: now, order: order}
+	x := &query{question: ask, filter: f, made: now}
+	if x.order, err = x.orderOf(ask.sort); err != nil {
+		return nil, err
+	}
 	if len(q.kept) == mostQueries {
 		q.kept = slices.Delete(q.kept, 0, 1)
 	}
@@ -214,7 +215,15 @@ func (x *query) update(ctx context.Context, s *Store) {
 		read.on(r)
 	}
 	read.on(nil)
+	for _, r := range x.growing {
+		if _, is := x.decided[r]; !is && s.kept.has(r) {
+			x.decided[r] = true
+		}
+	}
 	x.patch()
+	if strings.TrimPrefix(x.sort, "-") == "took" {
+		x.growing = slices.DeleteFunc(slices.Clone(x.rows), func(r *capture.Row) bool { return !r.Waits() })
+	}
 	if len(x.todo) > 0 && !x.searching && s.ctx.Err() == nil {
 		x.searching = true
 		for range runtime.GOMAXPROCS(0) {
@@ -313,37 +322,40 @@ func (x *query) step(s *Store, read *resting) (more bool) {
 	return true
 }
 
-// lasting is how long an exchange took. The rows of streams and conversations are no exchanges, and last
+// lasting is how long an exchange took, or took until now. The rows of streams and conversations are no exchanges, and last
 // as long as their client is there.
-func lasting(r *capture.Row) time.Duration {
-	if r.Method == capture.MethodStream || r.Method == capture.MethodPipe {
+func (x *query) lasting(r *capture.Row) time.Duration {
+	switch {
+	case r.Method == capture.MethodStream || r.Method == capture.MethodPipe:
 		return 0
+	case r.Waits():
+		return max(x.asked.Sub(r.Time)-r.Held, r.Duration)
 	}
 	return r.Duration
 }
 
 // orderOf is the order of a sort key.
-func orderOf(sort string) (func(x, y *capture.Row) int, error) {
+func (x *query) orderOf(sort string) (func(a, b *capture.Row) int, error) {
 	name, down := strings.CutPrefix(sort, "-")
-	order := map[string]func(x, y *capture.Row) int{
+	order := map[string]func(a, b *capture.Row) int{
 		"": byTime, "time": byTime,
-		"took":    func(x, y *capture.Row) int { return cmp.Compare(lasting(x), lasting(y)) },
-		"size":    func(x, y *capture.Row) int { return cmp.Compare(x.Size(), y.Size()) },
-		"first":   func(x, y *capture.Row) int { return cmp.Compare(x.First, y.First) },
-		"name":    func(x, y *capture.Row) int { return cmp.Compare(x.Name, y.Name) },
-		"method":  func(x, y *capture.Row) int { return cmp.Compare(x.Method, y.Method) },
-		"channel": func(x, y *capture.Row) int { return cmp.Compare(x.Channel, y.Channel) },
-		"server":  func(x, y *capture.Row) int { return cmp.Compare(x.ServerName(), y.ServerName()) },
-		"client":  func(x, y *capture.Row) int { return cmp.Compare(x.ClientName(), y.ClientName()) },
+		"took":    func(a, b *capture.Row) int { return cmp.Compare(x.lasting(a), x.lasting(b)) },
+		"size":    func(a, b *capture.Row) int { return cmp.Compare(a.Size(), b.Size()) },
+		"first":   func(a, b *capture.Row) int { return cmp.Compare(a.First, b.First) },
+		"name":    func(a, b *capture.Row) int { return cmp.Compare(a.Name, b.Name) },
+		"method":  func(a, b *capture.Row) int { return cmp.Compare(a.Method, b.Method) },
+		"channel": func(a, b *capture.Row) int { return cmp.Compare(a.Channel, b.Channel) },
+		"server":  func(a, b *capture.Row) int { return cmp.Compare(a.ServerName(), b.ServerName()) },
+		"client":  func(a, b *capture.Row) int { return cmp.Compare(a.ClientName(), b.ClientName()) },
 	}[name]
 	if order == nil {
 		return nil, fmt.Errorf("rows cannot be sorted by %q", sort)
 	}
-	return func(x, y *capture.Row) int {
-		by := order(x, y)
+	return func(a, b *capture.Row) int {
+		by := order(a, b)
 		if down {
 			by = -by
 		}
-		return cmp.Or(by, byTime(x, y))
+		return cmp.Or(by, byTime(a, b))
 	}, nil
 }

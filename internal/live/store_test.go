@@ -137,6 +137,36 @@ func TestFileThatGrows(t *testing.T) {
 	}
 }
 
+// What is open took until now, and not until its last frame.
+func TestOpenCallsSortByTheTimeSoFar(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	head := capture.Head{Started: noon, Target: "t", By: capture.ByProxy}
+	lines := calls(head, 0, 4)
+	write(t, path, lines[:bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1]) // the fourth has no answer
+	sent := noon.Add(3 * time.Second)
+	now := sent.Add(1500 * time.Microsecond)
+	s := still(t, Options{Path: path, Open: capture.Open, Now: func() time.Time { return now }})
+	for _, step := range []struct {
+		open     time.Duration
+		up, down string
+	}{{1500 * time.Microsecond, "1 4 2 3", "3 2 4 1"}, {2500 * time.Microsecond, "1 2 4 3", "3 4 2 1"}, {time.Minute, "1 2 3 4", "4 3 2 1"}} {
+		now = sent.Add(step.open)
+		for sort, want := range map[string]string{"took": step.up, "-took": step.down} {
+			if got := found(t, s, Query{Sort: sort}); got != want {
+				t.Errorf("open for %v, by %s: %s, want %s", step.open, sort, got, want)
+			}
+		}
+	}
+	write(t, path, lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
+	s.step()
+	for sort, want := range map[string]string{"took": "1 2 3 4", "-took": "4 3 2 1", "took -is:open": "1 2 3 4"} {
+		sort, filter, _ := strings.Cut(sort, " ")
+		if got := found(t, s, Query{Sort: sort, Filter: filter}); got != want {
+			t.Errorf("answered, by %s: %s, want %s", sort, got, want)
+		}
+	}
+}
+
 func TestRingThatGrows(t *testing.T) {
 	ring := capture.NewRing(t.TempDir())
 	begin := func(run, count int, by string) {
