@@ -321,7 +321,11 @@ func (r *Row) fold(p placed) {
 	}
 }
 
+// mostSize is a size that no message has. A capture that says more would make sums overflow.
+const mostSize = 1 << 30
+
 func (r *Row) count(dir wire.Direction, size int) {
+	size = min(size, mostSize)
 	if dir == wire.Sent {
 		r.lastSent = int64(size)
 		r.Sent += r.lastSent
