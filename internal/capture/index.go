@@ -308,6 +308,7 @@ func (r *Row) fold(p placed) {
 			r.status(p.frame)
 		}
 	case wire.Resumes:
+		r.lastSent = 0 // what follows is not about that message
 		if r.Notes.Resumed++; r.Cancel != nil && r.Cancel.closed {
 			r.reopen()
 		}

@@ -178,6 +178,7 @@ func (r *Row) closed(f *wire.Frame, c *conn) {
 		r.Notes.Cuts++
 		if strings.HasPrefix(f.Close.Text, "dial ") { // no byte of the request was sent
 			r.Sent -= r.lastSent
+			r.lastSent = 0
 		}
 		r.settleOpen(wire.Transport, f.Close.Text)
 	case r.Apart:

@@ -60,7 +60,8 @@ func scripted(line string, i int) wire.Frame {
 			f.HTTP.Fields = f.HTTP.Fields[1:]
 		}
 	case "closed":
-		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Received, How: more}
+		how, text, _ := strings.Cut(more, " ")
+		f.Kind, f.Close = wire.Closed, &wire.CloseFacts{By: wire.Received, How: how, Text: text}
 	case "noise":
 		f.Kind, f.Raw = wire.Noise, []byte(more)
 	case "left":
@@ -101,6 +102,37 @@ func rowText(r *Row) string {
 		mark += "guess " + other.Number() + " "
 	}
 	return mark + strings.TrimSpace(fmt.Sprintf("%s %s %s %s %d %v %d %s", r.Number(), r.Method, r.Name, r.Channel, r.Exit, r.Duration, r.Status, strings.TrimSpace(r.Notes.String()+" "+r.Revision))) + cancel
+}
+
+// Bytes are those of messages that were sent, whatever failed afterwards, and never so many
+// that they cannot be counted.
+func TestRowsCountBytes(t *testing.T) {
+	const refused = "closed cut dial tcp: connection refused"
+	for name, c := range map[string]struct {
+		script         []string
+		sent, received int64
+	}{
+		"a resume that fails": {[]string{`>1 post`, `>1 ` + aCall, `<1 status 200`, `<1 event e1 `, `<1 closed cut`,
+			`>2 get Last-Event-ID: e1`, `<2 ` + refused, `>3 get Last-Event-ID: e1`, `<3 ` + refused}, int64(len(aCall)), 0},
+		"a call that fails": {[]string{`>1 post`, `>1 ` + aCall, `<1 ` + refused, `<1 ` + refused}, 0, 0},
+		"a call that fails once": {[]string{`>1 post`, `>1 ` + aCall, `<1 ` + refused, `>2 post`, `>2 ` + aCall, `<2 status 200`,
+			`<2 {"jsonrpc":"2.0","id":1,"result":{}}`}, int64(len(aCall)), 36},
+		"sizes that cannot be": {[]string{`>0 ` + aCall,
+			`{"seq":2,"time":"2026-11-21T12:00:00Z","dir":"received","kind":"body","size":9223372036854775807,"raw":"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}"}`,
+			`{"seq":3,"time":"2026-11-21T12:00:00Z","dir":"received","kind":"noise","size":9223372036854775807,"raw":"x"}`,
+			`{"seq":4,"time":"2026-11-21T12:00:00Z","dir":"received","kind":"body","size":9223372036854775807,"raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"}`}, int64(len(aCall)), 2 << 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows, err := Open(written(t, c.script...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			if r := rows.Rows()[0]; r.Sent != c.sent || r.Received != c.received {
+				t.Errorf("%d sent, %d received, want %d and %d", r.Sent, r.Received, c.sent, c.received)
+			}
+		})
+	}
 }
 
 func TestRowsAreFolded(t *testing.T) {
