@@ -136,7 +136,7 @@ func (c *codec) row(r *Row, of *Capture) {
 	}
 	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
 	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
-		&r.httpOnly, &r.unanswered, &r.told, &r.strayed, &r.resumable, &held, &r.Edited)
+		&r.httpOnly, &r.unanswered, &r.told, &r.strayed, &r.resumable, &held, &r.Edited, &r.streamed)
 	if received {
 		r.Dir = wire.Received
 	}

@@ -193,7 +193,7 @@ func (r *Row) closed(f *wire.Frame, c *conn) {
 	case r.Status != http.StatusOK:
 	case r.strayed:
 		r.settleOpen(wire.BadResponse, "the response has another id than the request")
-	case r.Kinds.Has(wire.Event) || r.Kinds.Has(wire.Noise):
+	case r.Kinds.Has(wire.Event) || r.Kinds.Has(wire.Noise) || r.streamed:
 		r.settleOpen(wire.Transport, "the stream ended before the response")
 	default:
 		r.settleOpen(wire.BadResponse, "the HTTP response ended without a JSON-RPC response")
@@ -204,8 +204,9 @@ func (r *Row) status(f *wire.Frame) {
 	if f.HTTP == nil {
 		return
 	}
-	if r.foreign = ""; len(f.HTTP.Fields) > 0 {
-		r.foreign = foreignType(f.HTTP.Field("Content-Type"))
+	if r.foreign, r.streamed = "", false; len(f.HTTP.Fields) > 0 {
+		kind := f.HTTP.Field("Content-Type")
+		r.foreign, r.streamed = foreignType(kind), isEventStream(kind)
 	}
 	switch r.Status = f.HTTP.Status; {
 	case r.Status == 401 || r.Status == 403:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"mime"
 	"slices"
+	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -80,4 +81,9 @@ func foreignType(contentType string) string {
 	default:
 		return kind
 	}
+}
+
+func isEventStream(contentType string) bool {
+	kind, _, _ := strings.Cut(contentType, ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
 }

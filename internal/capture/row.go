@@ -2,6 +2,7 @@ package capture
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -95,8 +96,8 @@ type Row struct {
 	// told it.
 	unanswered, told bool
 	// strayed is set where a response with another id came, resumable where the stream
-	// of the answer can be taken up again.
-	strayed, resumable bool
+	// of the answer can be taken up again, streamed where the last response is one of events.
+	strayed, resumable, streamed bool
 	// Findings are what is wrong with the messages, as far as the listing looked.
 	Findings []wire.Finding
 	// Text and Hint are the last words of the command that the row is about; of others
@@ -237,6 +238,9 @@ func (r *Row) Failed() bool {
 	}
 	return true
 }
+
+// LostAnswer reports that the stream ended on which the answer was to come.
+func (r *Row) LostAnswer() bool { return r.streamed && r.unanswered && r.Status == http.StatusOK }
 
 // Unended reports a row without an answer in a recording without an end: the recorder was
 // killed, or still records.

@@ -239,9 +239,11 @@ func TestRowsAreFolded(t *testing.T) {
 			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"c"}`, `<3 status 202`, `<3 closed end`,
 			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"d"}`, `<4 status 200`, `<4 event e1 `, `<4 closed end`,
 			`>5 post`, `>5 {"jsonrpc":"2.0","id":5,"method":"e"}`, `<5 status 200`, `<5 event e2 {"jsonrpc":"2.0","id":9,"result":{}}`, `<5 closed end`,
-			`>6 post`, `>6 {"jsonrpc":"2.0","id":6,"method":"f"}`, `<6 status 200`, `<6 closed end`},
+			`>6 post`, `>6 {"jsonrpc":"2.0","id":6,"method":"f"}`, `<6 status 200`, `<6 closed end`,
+			`>7 post`, `>7 {"jsonrpc":"2.0","id":7,"method":"g"}`, `<7 status 200 text/event-stream`, `<7 closed end`,
+			`>8 post`, `>8 {"jsonrpc":"2.0","id":8,"method":"h"}`, `<8 status 200 application/json`, `<8 closed end`},
 			[]string{"42.1 a  bad_response 8 3ms 200", "42.2 b  bad_response 8 3ms 200 1 notification", "42.3 c  open -1 2ms 202",
-				"42.4 d  open -1 3ms 200", "42.5 e  open -1 3ms 200", "42.6 f  bad_response 8 2ms 200"}},
+				"42.4 d  open -1 3ms 200", "42.5 e  open -1 3ms 200", "42.6 f  bad_response 8 2ms 200", "42.7 g  transport 7 2ms 200", "42.8 h  bad_response 8 2ms 200"}},
 		"a stateless client numbers all alike": {[]string{
 			`>1 {"jsonrpc":"2.0","id":1,"method":"a"}`, `>2 {"jsonrpc":"2.0","id":1,"method":"b"}`,
 			`<1 {"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `<2 {"jsonrpc":"2.0","id":1,"result":{}}`},

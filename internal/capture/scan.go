@@ -171,6 +171,9 @@ func (s *scanner) quick(raw []byte, at span) bool {
 	return true
 }
 
+// eventStream are the fields of a response that is a stream of events, as far as rows need them.
+var eventStream = []wire.Field{{Name: "Content-Type", Value: "text/event-stream"}}
+
 // quickHead indexes a head whose fields tell nothing, or that is like one before it: the
 // requests of a client have the same one again and again.
 func (s *scanner) quickHead(f *wire.Frame, rest []byte, at span) bool {
@@ -190,6 +193,9 @@ func (s *scanner) quickHead(f *wire.Frame, rest []byte, at span) bool {
 	_, kind, _ := bytes.Cut(rest, []byte(`["Content-Type","`))
 	if kind, _, _ = bytes.Cut(kind, []byte(`"`)); !ok || foreignType(string(kind)) != "" {
 		return false
+	}
+	if isEventStream(string(kind)) {
+		f.HTTP.Fields = eventStream
 	}
 	s.index.frame(f, nil, peeked{}, at)
 	return true

@@ -206,6 +206,25 @@ func TestAFileWaitsForNothing(t *testing.T) {
 	}
 }
 
+// A stream that lost the answer is listed, also where no event came on it and it was not cut.
+func TestAStreamThatLostTheAnswerIsListed(t *testing.T) {
+	v := views(t, made(t, `
+0 > 3 POST
+0 > 3 `+slowCall+`
+20 < 3 200 text/event-stream
+30 < 3 end
+40 > 4 POST
+40 > 4 {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"empty"}}
+50 < 4 200 application/json
+60 < 4 end
+`), view.Options{})
+	streams, err := v.Streams(t.Context(), view.Query{})
+	if err != nil || len(streams) != 1 || streams[0].What != "response to tools/call slow" || !streams[0].Problem || streams[0].Open ||
+		streams[0].Text != "cut by the server; never resumed: the answer is lost" {
+		t.Errorf("%+v, %v", streams, err)
+	}
+}
+
 // The call of a command is open while the process runs that records it.
 func TestACommandWaitsWhileItRuns(t *testing.T) {
 	over := exec.Command(os.Args[0], "-test.run=^$")

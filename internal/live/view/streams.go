@@ -48,7 +48,7 @@ func isStream(r *capture.Row) bool {
 	switch {
 	case r.Dir == wire.Received && !r.Apart:
 		return false
-	case r.Method == capture.MethodStream, r.Notes.Cuts+r.Notes.Resumed > 0, isSubscription(r):
+	case r.Method == capture.MethodStream, r.Notes.Cuts+r.Notes.Resumed > 0, r.LostAnswer(), isSubscription(r):
 		return true
 	}
 	return r.Open() && r.Kinds.Has(wire.Event)
