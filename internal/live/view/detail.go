@@ -184,11 +184,8 @@ func frameOf(n int, f wire.Frame) Frame {
 			out.ID = *s.ID
 		}
 	}
-	if c := f.Close; c != nil {
-		out.Note = c.How + " " + talk.ClosedBy(f)
-		if c.Text != "" {
-			out.Note += ": " + c.Text
-		}
+	if f.Close != nil {
+		out.Note = talk.Closing(f)
 	}
 	if x := f.Fault; x != nil {
 		out.Note = x.Action + " (" + x.Rule + ")"

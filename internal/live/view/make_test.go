@@ -13,7 +13,7 @@ import (
 
 // made writes a capture of short lines: "MS > BODY" is a message of the client over a pipe, "MS <
 // BODY" one of the server, "MS ! TEXT" a line on stderr. "MS > 2 BODY" is a message on stream 2,
-// "MS > 2 POST" or "GET ID" the head of a request, "MS < 2 200 TYPE" that of an answer, "MS < 2 #ID
+// "MS > 2 POST", "DELETE" or "GET ID" the head of a request, "MS < 2 200 TYPE" that of an answer, "MS < 2 #ID
 // BODY" an event, and "MS < 2 cut TEXT" or "end" the end of a stream, and "MS
 // > held ID HOW MILLISECONDS BODY" says that a request was held. "@N" before all is a
 // connection, "end" alone the end of the recording.
@@ -74,7 +74,7 @@ func frameLine(t testing.TB, seq int, began time.Time, line string) string {
 		}
 	case word == "cut" || word == "end" || word == "exit" || word == "cancelled":
 		frame["kind"], frame["close"] = "closed", map[string]any{"by": frame["dir"], "how": word, "text": after}
-	case word == "POST" || word == "GET":
+	case word == "POST" || word == "GET" || word == "DELETE":
 		fields := [][2]string{}
 		if after != "" {
 			fields = append(fields, [2]string{"Last-Event-ID", after})

@@ -88,6 +88,26 @@ var stories = []struct{ name, capture, cut, why string }{
 4 > {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 5 < {"jsonrpc":"2.0","id":2,"result":{"tools":[],"nextCursor":"n"}}
 `, "", ""},
+	{"no connection", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+1 < 3 cut dial tcp 127.0.0.1:1: connect: connection refused
+`, "could not be opened: dial tcp 127.0.0.1:1: connect: connection refused", "1 ms of 1 ms waiting for the server's first byte"},
+	{"no connection to resume", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 #a {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}
+100 < 3 cut unexpected EOF
+300 > 4 GET a
+301 < 4 cut dial tcp 127.0.0.1:1: connect: connection refused
+500 > 5 GET a
+501 < 5 cut dial tcp 127.0.0.1:1: connect: connection refused
+`, "cut by the server after event a; not resumed in 2 attempts: the answer and anything after a are lost", "471 ms of 501 ms after the server's first message"},
+	{"a session that cannot be ended", `
+0 > 3 DELETE
+1 < 3 cut dial tcp 127.0.0.1:1: connect: connection refused
+`, "could not be opened: dial tcp 127.0.0.1:1: connect: connection refused", "1 ms of 1 ms waiting for the server's first byte"},
 	{"no ids", `
 0 > 3 POST
 0 > 3 ` + slowCall + `

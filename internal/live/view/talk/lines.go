@@ -355,6 +355,8 @@ func (l *liner) ending(waits bool) {
 		return
 	case r.Open():
 		line.Level, line.Text = levelWarning, "no answer was recorded"
+	case l.cutFor(r.Text):
+		return // a line says it
 	default:
 		line.Text = strings.ReplaceAll(r.Channel, "_", " ")
 		if r.Text != "" {
@@ -362,6 +364,17 @@ func (l *liner) ending(waits bool) {
 		}
 	}
 	l.add(line)
+}
+
+// cutFor makes an error of the line of a cut that has a text, and reports whether there is one.
+func (l *liner) cutFor(text string) bool {
+	for i := range l.lines {
+		if line := &l.lines[i]; line.Kind == lineCut && text != "" && strings.HasSuffix(line.Text, ": "+Cut(text, mostShort)) {
+			line.Level = levelError
+			return true
+		}
+	}
+	return false
 }
 
 // Exchange reads the exchange of a row; one without frames where nothing crossed. One with more

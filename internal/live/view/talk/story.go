@@ -2,8 +2,10 @@ package talk
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpc/internal/english"
@@ -24,6 +26,10 @@ type Cutting struct {
 	resumed time.Time
 	from    string
 	events  int
+	// refused is set where there was no connection, so that nothing was sent, and tries counts
+	// the attempts to take up the stream again for which there was none.
+	refused bool
+	tries   int
 }
 
 // A Story is what became of the streams of an exchange.
@@ -65,8 +71,11 @@ func (s *Story) add(f wire.Frame, x *wire.Exchange) {
 		}
 	case f.Kind == wire.Head && f.Dir == wire.Sent && open != nil && open.resumed.IsZero():
 		open.resumed, open.from = f.Time, f.HTTP.Field(lastEventID)
+	case refused(f) && open != nil && !open.resumed.IsZero() && open.events == 0:
+		open.resumed = time.Time{}
+		open.tries++
 	case f.Kind == wire.Closed && breaks(f, x):
-		s.Cuts = append(s.Cuts, &Cutting{at: f.Time, by: ClosedBy(f), why: f.Close.Text, last: s.Last})
+		s.Cuts = append(s.Cuts, &Cutting{at: f.Time, by: closedBy(f), why: f.Close.Text, last: s.Last, refused: refused(f)})
 	}
 }
 
@@ -83,8 +92,28 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 	return true
 }
 
-// ClosedBy says which side ended a stream.
-func ClosedBy(f wire.Frame) string {
+// refused reports the end of a stream for which there was no connection.
+func refused(f wire.Frame) bool {
+	return f.Close != nil && f.Close.How == "cut" && strings.HasPrefix(f.Close.Text, "dial ")
+}
+
+// notOpened says that there was no connection, and why.
+func notOpened(why string) string { return "could not be opened: " + Cut(why, mostShort) }
+
+// Closing says how a stream ended.
+func Closing(f wire.Frame) string {
+	if refused(f) {
+		return notOpened(f.Close.Text)
+	}
+	text := f.Close.How + " " + closedBy(f)
+	if f.Close.Text != "" {
+		text += ": " + f.Close.Text
+	}
+	return text
+}
+
+// closedBy says which side ended a stream.
+func closedBy(f wire.Frame) string {
 	if f.Close.How == "exit" || f.Close.How == "signal" {
 		return "by the exit of the server"
 	}
@@ -123,6 +152,9 @@ func (s *Story) Text(stream, waits bool) string {
 		return ""
 	}
 	c := s.Cuts[len(s.Cuts)-1]
+	if c.refused {
+		return notOpened(c.why)
+	}
 	text := "cut " + c.by + c.where()
 	if n := len(s.Cuts); n > 1 {
 		text = fmt.Sprintf("cut %d times, the last time %s%s", n, c.by, c.where())
@@ -136,6 +168,9 @@ func (s *Story) Text(stream, waits bool) string {
 	}
 	if waits && c.last != "" {
 		return text + "; not resumed yet: else " + s.never(c, stream)
+	}
+	if c.tries > 0 {
+		return text + "; not resumed in " + english.Plural(c.tries, "attempt") + ": " + s.never(c, stream)
 	}
 	return text + "; never resumed: " + s.never(c, stream)
 }
@@ -164,9 +199,20 @@ func (s *Story) never(c *Cutting, stream bool) string {
 	return "the answer and " + after + " are lost"
 }
 
+// heads are what requests without a message do, by their method.
+var heads = map[string]string{"DELETE": "ends the session", "GET": "opens a stream"}
+
 // stream writes the line of a stream that broke or was taken up again.
 func (l *liner) stream(f wire.Frame) {
-	if f.Kind == wire.Head {
+	switch {
+	case f.Kind == wire.Head && f.HTTP.Field(lastEventID) == "":
+		text := cmp.Or(heads[f.HTTP.Method], f.HTTP.Method)
+		l.add(Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineRequest, Text: text})
+		return
+	case refused(f):
+		l.add(Line{Time: f.Time, Kind: lineCut, Level: levelWarning, Text: notOpened(f.Close.Text)})
+		return
+	case f.Kind == wire.Head:
 		line := Line{Dir: wire.Sent.String(), Time: f.Time, Kind: lineResumed, Text: "resumed from " + Cut(f.HTTP.Field(lastEventID), 60)}
 		for _, c := range l.story.Cuts {
 			if c.resumed.Equal(f.Time) {
