@@ -317,7 +317,7 @@ func (r *Row) fold(p placed) {
 		case p.frame.Kind == wire.Closed && p.frame.Close != nil:
 			r.closed(p.frame, p.conn)
 		case p.frame.Held != nil:
-			r.heldBack(p.frame.Held)
+			r.heldBack(p.frame)
 		}
 	}
 }

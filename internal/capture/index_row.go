@@ -218,7 +218,8 @@ func (r *Row) status(f *wire.Frame) {
 
 // heldBack counts a message that was held for a user. What is held behind the answer takes none of
 // the time that the answer took.
-func (r *Row) heldBack(h *wire.HeldFacts) {
+func (r *Row) heldBack(f *wire.Frame) {
+	h := f.Held
 	if h.How == "waiting" {
 		r.Waiting++
 		return
@@ -227,6 +228,9 @@ func (r *Row) heldBack(h *wire.HeldFacts) {
 	r.Edited = r.Edited || h.How != "released"
 	if (r.Open() || r.Apart) && !(r.Dir == wire.Received && h.Kind == "request") { // which began behind it
 		r.Held += time.Duration(min(max(h.Milliseconds, 0), 1e9)) * time.Millisecond
+	}
+	if f.Drops(r.Dir) && !r.Apart {
+		r.settleOpen(wire.Transport, "the user dropped the "+h.Kind)
 	}
 }
 

@@ -157,6 +157,15 @@ type HeldFacts struct {
 	Name   string `json:"name,omitempty"`
 }
 
+// Drops reports that a user let a held message not pass: the request that was sent in a direction,
+// or the response to it.
+func (f *Frame) Drops(request Direction) bool {
+	if f.Held == nil || f.Held.How != "dropped" {
+		return false
+	}
+	return f.Held.Kind == "request" && f.Dir == request || f.Held.Kind == "response" && f.Dir != request
+}
+
 // Bytes is how many bytes crossed: more or less than Raw holds where secrets were
 // taken out of it.
 func (f Frame) Bytes() int {

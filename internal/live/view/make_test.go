@@ -15,7 +15,7 @@ import (
 // BODY" one of the server, "MS ! TEXT" a line on stderr. "MS > 2 BODY" is a message on stream 2,
 // "MS > 2 POST", "DELETE" or "GET ID" the head of a request, "MS < 2 200 TYPE" that of an answer, "MS < 2 #ID
 // BODY" an event, and "MS < 2 cut TEXT" or "end" the end of a stream, and "MS
-// > held ID HOW MILLISECONDS BODY" says that a request was held. "@N" before all is a
+// > held ID HOW MILLISECONDS BODY" says that a request was held, with "<" the response. "@N" before all is a
 // connection, "end" alone the end of the recording.
 func made(t testing.TB, text string) string {
 	t.Helper()
@@ -68,7 +68,7 @@ func frameLine(t testing.TB, seq int, began time.Time, line string) string {
 	case word == "held":
 		words := append(strings.SplitN(after, " ", 4), "", "")
 		n, _ := strconv.Atoi(words[2])
-		frame["kind"], frame["held"] = "held", map[string]any{"kind": "request", "id": words[0], "how": words[1], "ms": n}
+		frame["kind"], frame["held"] = "held", map[string]any{"kind": map[string]string{">": "request", "<": "response"}[dir], "id": words[0], "how": words[1], "ms": n}
 		if words[3] != "" {
 			frame["raw"] = words[3]
 		}

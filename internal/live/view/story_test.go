@@ -177,6 +177,21 @@ end
 2001 > held 4 edited 2000 {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"n":4}}}
 2100 < {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"done"}]}}
 `, "", "2 s of 2.1 s held by mcpc"},
+	{"the answer is dropped", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 text/event-stream
+30 < 3 held 4 waiting
+2030 < 3 held 4 dropped 2000 {"jsonrpc":"2.0","id":4,"result":{}}
+2040 < 3 end
+`, "", "2 s of 2 s held by mcpc"},
+	{"the request is dropped", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+1 > 3 held 4 waiting
+2001 > 3 held 4 dropped 2000
+3000 < 3 cut context canceled
+`, "", "2 s of 3 s held by mcpc"},
 	{"asking", `
 0 > ` + slowCall + `
 100 < {"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Which repo?","requestedSchema":{"type":"object","properties":{}}}}

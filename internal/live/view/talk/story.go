@@ -41,6 +41,9 @@ type Story struct {
 	Ended    bool
 	Events   int
 	Last     string
+	// dropped is set where a user let the request or the response not pass: it is no fault of
+	// the stream that nothing came.
+	dropped bool
 }
 
 // StoryOf follows the streams of an exchange.
@@ -71,6 +74,9 @@ func (s *Story) add(f wire.Frame, x *wire.Exchange) {
 		}
 	case f.Kind == wire.Head && f.Dir == wire.Sent && open != nil && open.resumed.IsZero():
 		open.resumed, open.from = f.Time, f.HTTP.Field(lastEventID)
+	case f.Kind == wire.Held:
+		s.dropped = s.dropped || f.Drops(x.Request.Dir)
+	case s.dropped:
 	case refused(f) && open != nil && !open.resumed.IsZero() && open.events == 0:
 		open.resumed = time.Time{}
 		open.tries++
