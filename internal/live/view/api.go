@@ -135,6 +135,8 @@ type Body struct {
 	Bytes int    `json:"bytes"`
 	Cut   bool   `json:"cut,omitempty"`
 	Hex   bool   `json:"hex,omitempty"`
+	// Was is what the user edited, where this is the request that was sent; nil elsewhere.
+	Was *Body `json:"was,omitempty"`
 }
 
 // A Frame is a message, a head or an end, in the order in which they were recorded.

@@ -68,6 +68,12 @@ func (m maker) detail(r *capture.Row) (Detail, error) {
 		d.Why = whyOpen(d.Row)
 	}
 	d.Request, d.Response = bodyIn(frames, x.Request), bodyIn(frames, x.Response)
+	if was, sent := talk.Edited(x); was.Raw != nil {
+		d.Request = bodyIn(frames, sent)
+		d.Request.Was = bodyIn(frames, was)
+		d.Facts = append(d.Facts, [2]string{"edited", "by the user: the request is what was sent, in the place of " + jsonraw.Excerpt(was.Raw, mostName)})
+		x.Request.Raw = sent.Raw
+	}
 	v.addSchemas(&d, r, x)
 	explain(&d)
 	d.Stderr = stderrOf(r, m.endOf(r))

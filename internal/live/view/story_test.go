@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -213,6 +214,10 @@ func TestStoriesOfACall(t *testing.T) {
 		}
 		if c.name == "held" && (!d.Row.Edited || d.Frames[2].Was == nil || !strings.Contains(d.Frames[2].Was.Text, `"n":3`) || !strings.Contains(d.Frames[2].Body.Text, `"n":4`)) {
 			t.Errorf("edited %v, frame %+v", d.Row.Edited, d.Frames[2])
+		}
+		if c.name == "held" && (!strings.Contains(d.Request.Text, `"n":4`) || d.Request.Frame != 3 || d.Request.Was == nil || !strings.Contains(d.Request.Was.Text, `"n":3`) ||
+			!strings.Contains(fmt.Sprint(d.Facts), "in the place of {")) {
+			t.Errorf("request %+v, was %+v, %q", d.Request, d.Request.Was, d.Facts)
 		}
 		if d.Cut != c.cut {
 			t.Errorf("%s: cut is\n%q, not\n%q", c.name, d.Cut, c.cut)

@@ -136,9 +136,9 @@ func (l *liner) message(f wire.Frame) {
 	own, reply := f.Dir == l.x.Request.Dir, m.Traits().Reply
 	switch {
 	case f.Seq == l.x.Request.Seq && l.x.Request.Raw != nil:
-		line.Kind, line.Text = lineRequest, Request(m)
-		if f.Dir == wire.Received {
-			line.Text = questionText(m.Method, m.Params)
+		line.Kind, line.Text = lineRequest, requestText(f)
+		if was, sent := Edited(l.x); was.Raw != nil {
+			line.Text = requestText(was) + ", edited and sent as: " + requestText(sent)
 		}
 	case f.Seq == l.x.Response.Seq && l.x.Response.Raw != nil:
 		line.Kind, line.Text = lineResponse, Response(l.r.Method, f)
@@ -296,25 +296,6 @@ func Cancel(r *capture.Row) string {
 		text += "; the answer came too late"
 	}
 	return text
-}
-
-// held writes that a message is held, and what became of it.
-func (l *liner) held(f wire.Frame) {
-	line := Line{Dir: f.Dir.String(), Time: f.Time, Kind: lineHeld, Text: "held"}
-	if h := f.Held; h != nil && h.Milliseconds > 0 {
-		n := len(l.lines)
-		if n > 0 && l.lines[n-1].Kind == lineHeld && l.lines[n-1].Text == line.Text {
-			l.lines = l.lines[:n-1] // that it began to be
-		}
-		line.Text = "held for " + term.Duration(time.Duration(h.Milliseconds)*time.Millisecond) + ", then " + Cut(h.How, 40)
-		if h.Why != "" {
-			line.Text += ": " + Cut(h.Why, mostShort)
-		}
-		if h.How != "released" {
-			line.Level = levelWarning
-		}
-	}
-	l.add(line)
 }
 
 // fault writes what a fault rule did to a message.
