@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -109,8 +110,10 @@ func (q *queries) change(now time.Time, count int, rows, out []*capture.Row) {
 	}
 }
 
-// Find returns the keys of the rows that a query selects; errors are *filter.Error, but for an
-// order that there is not. It searches bodies for at most 50 ms.
+// ErrSort is the error for an order that there is not.
+var ErrSort = errors.New("rows cannot be sorted by")
+
+// Find returns the keys of the rows that a query selects; errors are *filter.Error and ErrSort. It searches bodies for at most 50 ms.
 func (s *Store) Find(ctx context.Context, q Query) (Found, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -349,7 +352,7 @@ func (x *query) orderOf(sort string) (func(a, b *capture.Row) int, error) {
 		"client":  func(a, b *capture.Row) int { return cmp.Compare(a.ClientName(), b.ClientName()) },
 	}[name]
 	if order == nil {
-		return nil, fmt.Errorf("rows cannot be sorted by %q", sort)
+		return nil, fmt.Errorf("%w %q", ErrSort, sort)
 	}
 	return func(a, b *capture.Row) int {
 		by := order(a, b)

@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -156,6 +157,9 @@ func TestOpenCallsSortByTheTimeSoFar(t *testing.T) {
 				t.Errorf("open for %v, by %s: %s, want %s", step.open, sort, got, want)
 			}
 		}
+	}
+	if _, err := s.Find(t.Context(), Query{Sort: "-age"}); !errors.Is(err, ErrSort) || err.Error() != `rows cannot be sorted by "-age"` {
+		t.Error(err)
 	}
 	write(t, path, lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:])
 	s.step()

@@ -65,6 +65,8 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 		status = refused.status
 	case errors.As(err, &wrong):
 		status, said.Column = http.StatusBadRequest, wrong.Column()
+	case errors.Is(err, view.ErrSort):
+		status = http.StatusBadRequest
 	case errors.Is(err, view.ErrGone):
 		status = http.StatusNotFound
 	}

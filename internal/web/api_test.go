@@ -40,6 +40,7 @@ func TestReads(t *testing.T) {
 		{"rows?filter=echo", `{"rows":[],"from":0,"total":1,"seq":0}`},
 		{"rows?filter=dur%3A%3E", `400 {"error":"a duration such as 500ms must follow dur:\u003e","column":1}`},
 		{"rows?from=x", `400 {"error":"from is not a whole number"}`},
+		{"rows?sort=xx", `400 {"error":"rows cannot be sorted by \"xx\""}`},
 		{"talk?", `{"blocks":[],"page":{"rows":[],"from":0,"total":0,"seq":0}}`},
 		{"conversations", `[]`},
 		{"row?key=1.2", `404 {"error":"not kept any more"}`},

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"encoding/json"
 	"errors"
 	"io"
@@ -71,6 +72,9 @@ func (f *fakeReader) Rows(ctx context.Context, q view.Query) (view.Page, error) 
 		case <-ctx.Done():
 			return view.Page{}, ctx.Err()
 		}
+	}
+	if q.Sort == "xx" {
+		return view.Page{}, fmt.Errorf("%w %q", view.ErrSort, q.Sort)
 	}
 	if _, err := filter.Parse(q.Filter, time.Unix(0, 0), nil); err != nil {
 		return view.Page{}, err

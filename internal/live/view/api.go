@@ -289,6 +289,9 @@ type Reader interface {
 // ErrGone is the error for a row that is not kept any more.
 var ErrGone = live.ErrGone
 
+// ErrSort is the error for an order that there is not.
+var ErrSort = live.ErrSort
+
 // A Status is that of the store, and what waits for the user.
 type Status struct {
 	live.Status
