@@ -1,7 +1,7 @@
 // The page: where its data comes from, and what is around the view.
 import { render, Component } from './vendor/preact.mjs';
 import { useEffect, useState } from './vendor/hooks.mjs';
-import { html, S, set, ask, talkOf, onDraw, saveURL, loadURL, clean, many, clock, unversioned, fail, views } from './lib.js';
+import { html, S, set, ask, follows, talkOf, onDraw, saveURL, loadURL, clean, many, clock, unversioned, fail, views } from './lib.js';
 import { remote } from './remote.js';
 import { inline } from './inline.js';
 import { Patterns } from './ui.js';
@@ -104,7 +104,7 @@ class App extends Component {
           ${status.open ? html` <button class="count" onClick=${() => seek('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => seek('is:error')}>✗ ${status.failed} failed</button>` : ''}
           ${status.questions ? html` <button class="count asking" onClick=${() => act('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${many(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${many(status.lost, 'frame')} lost</b>` : ''}</span>
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${many(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${many(status.held, 'message')} held` : ''}</span>
-        <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${S.follow ? 'Following' : 'Follow'} />`}
+        <div class="buttons" role="toolbar" aria-label="View">${!status.file && html`<${Button} k="p" short=${S.paused ? 'Go on' : 'Pause'} /><${Button} k="G" short=${follows() ? 'Following' : 'Follow'} />`}
           ${data.inline ? data.report && html`<button class="act" onClick=${() => ask('report')}>Report</button>` : html`<${Button} k="i" short="Hold" /><${Button} k="t" short="Try" /><${Button} k="D" short="Compare" /><${Button} k="x" short="Export" />`}<${Button} k="?" short="Keys" /></div></header>
       <nav class="views" aria-label="Views">${views.map(([id, name], i) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${i + 1}</kbd> ${name}</button>`)}</nav>
       <${Filter} data=${data} /><${Waiting} />

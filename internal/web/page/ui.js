@@ -73,6 +73,7 @@ export class List extends Component {
   }
   componentWillUnmount() {
     this.seen.disconnect();
+    this.gone = true;
     if (nav.list === this) nav.list = null;
   }
   componentDidUpdate() {
@@ -90,6 +91,7 @@ export class List extends Component {
     if (sel && this.jump == null && (this.index < 0 || !src.get(this.index) || src.keyOf(src.get(this.index)) !== sel))
       for (const [i, x] of src.items) if (src.keyOf(x) === sel) { this.index = i; if (this.shown !== sel) this.reveal(i); break; }
     this.shown = sel;
+    if (box.scrollTop !== this.top) this.forceUpdate();
   }
   reveal(i) {
     const { src } = this.props, box = this.box, top = src.before(i) * rowHeight, end = top + src.lines(i) * rowHeight, high = box.clientHeight - (this.head ? this.head.offsetHeight : 0);
@@ -128,8 +130,8 @@ export class List extends Component {
     this.wasTop = box.scrollTop;
     this.forceUpdate();
   };
-  render({ src, cols, label, cls, sel, sort, onSort, onOpen, onSel, onMenu, rowClass, empty, head = true }) {
-    const box = this.box, high = box ? box.clientHeight : 400, top = box ? box.scrollTop : 0;
+  render({ src, cols, label, cls, sel, sort, onSort, follow, onOpen, onSel, onMenu, rowClass, empty, head = true }) {
+    const box = this.box, high = box ? box.clientHeight : 400, top = this.top = box && (follow || this.src === src) ? box.scrollTop : 0;
     const over = 6, first = src.at(top / rowHeight - over), rows = [];
     const fit = Math.min(most - 4, Math.ceil(high / rowHeight) + 2 * over);
     let i = first, line = src.before(first), upper = line, last;
@@ -140,7 +142,7 @@ export class List extends Component {
       for (let l = skip; l < n && rows.length < fit; l++) rows.push([i, item, lines ? lines[l] : item, l, n]);
     }
     last = upper + rows.length;
-    queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.base && this.forceUpdate(), this.props.onLoad && this.props.onLoad(src))));
+    queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.gone || this.forceUpdate(), this.props.onLoad && this.props.onLoad(src))));
     const row = ([i, item, line, l, n]) => {
       const key = item ? src.keyOf(item) : '', on = item && key === sel;
       return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on}

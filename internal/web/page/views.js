@@ -1,6 +1,6 @@
 // The six views. Each shows what fits the filter.
 import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, talkOf, fail, fine, clock, took, size, many, secondsOf, quote, px, query, what } from './lib.js';
+import { html, S, set, follows, talkOf, fail, fine, clock, took, size, many, secondsOf, quote, px, query, what } from './lib.js';
 import { List, Source, Bar, Tree, nav, rowHeight, tone, signs, toneWords } from './ui.js';
 import { openMenu, onlyLike, tryTool } from './act.js';
 
@@ -16,7 +16,7 @@ function useSource(data, name, sort, keyOf, linesOf) {
   if (ref.current.id !== id) {
     const unpack = name === 'talk' ? p => ({ ...p.page, items: p.blocks }) : p => ({ ...p, items: p.rows });
     const src = new Source(({ from, count }, signal) => data.get(name, { ...q, from, count }, signal).then(unpack), keyOf, linesOf);
-    src.start = S.follow ? -100 : 0;
+    src.start = follows() ? -100 : 0;
     if (ref.current.next) ref.current.next.stop();
     ref.current = { id, shown: ref.current.shown || src, next: src };
     src.need(0, 1, () => {
@@ -34,7 +34,7 @@ function useSource(data, name, sort, keyOf, linesOf) {
 // rowProps are those that the lists of exchanges have in common.
 const rowProps = data => ({
   main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.filter || S.only || talkOf() ? `Nothing fits${talkOf() ? ' in this conversation' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
-  follow: S.follow && !S.paused && !S.status.file && !S.sort,
+  follow: follows() && !S.paused && !S.status.file,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
   onOpen: () => set({ detail: true }),
   onUser: end => S.follow !== end && set({ follow: end }),
