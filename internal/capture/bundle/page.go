@@ -18,7 +18,21 @@ var pageHTML string
 // pageEnds hides from a browser what follows the page in the file.
 const pageEnds = "<plaintext hidden>"
 
-// pageOf is the page that shows the data: texts that follow each other.
+// pageOf is the page that shows the data: texts that follow each other. The data is an object with
+// documents of internal/live/view (view/api.go):
+//
+//	title          string: the name of the bundle
+//	manifest       object: MANIFEST.json of the bundle
+//	report         string: REPORT.md
+//	notes          string, may be absent: notes.md
+//	rows           [Row], oldest first
+//	conversations  [Conversation]; Row.talk is Conversation.id
+//	blocks         {KEY: [Line]}: the lines of Block for each Row.key; may lack keys
+//	details        {KEY: Detail}; may lack keys
+//	tools          [Tool]
+//	streams        [Stream]
+//	hidden         [Secret]; a member called secrets would be taken for one
+//	left           string, may be absent: what the page does not show
 func pageOf(c Content) [][]byte {
 	text := strings.NewReplacer("{{style-hash}}", hashOf(c.Style), "{{script-hash}}", hashOf(c.Script),
 		"{{style}}", c.Style, "{{script}}", c.Script).Replace(pageHTML)

@@ -2,8 +2,7 @@
 import { render, Component } from './vendor/preact.mjs';
 import { useEffect, useState } from './vendor/hooks.mjs';
 import { html, S, set, ask, follows, talkOf, onDraw, saveURL, loadURL, clean, many, clock, unversioned, fail, views } from './lib.js';
-import { remote } from './remote.js';
-import { inline } from './inline.js';
+import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets } from './views.js';
 import { Detail } from './detail.js';
