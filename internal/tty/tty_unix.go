@@ -55,11 +55,7 @@ func Open() (*Terminal, error) {
 }
 
 func (t *Terminal) take() error {
-	owner, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
-	if err != nil {
-		return err
-	}
-	if owner != unix.Getpgrp() {
+	if !foreground(t.fd) {
 		return errBackground
 	}
 	mode, err := unix.IoctlGetTermios(t.fd, getMode)
@@ -215,6 +211,9 @@ func Read(ctx context.Context, f *os.File, block []byte) (int, error) {
 			continue
 		case err != nil || own < 0:
 			return f.Read(block)
+		case !foreground(own): // what is typed is for another process, and a read would stop this one
+			_, _ = unix.Select(0, nil, nil, nil, &unix.Timeval{Usec: glance})
+			continue
 		}
 		n, err = unix.Read(own, block)
 		switch {
@@ -228,6 +227,12 @@ func Read(ctx context.Context, f *os.File, block []byte) (int, error) {
 		return n, nil
 	}
 	return 0, context.Cause(ctx)
+}
+
+// foreground reports whether the terminal fd gives what is typed to the process.
+func foreground(fd int) bool {
+	owner, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+	return err != nil || owner == unix.Getpgrp()
 }
 
 // open opens the terminal once more, so that its reads do not wait: a flag on fd

@@ -39,7 +39,7 @@ type page struct {
 }
 
 var (
-	errToken = errors.New("this address was used, or is older than a minute: ask mcpc for a new one")
+	errToken = errors.New("this address was used, or is older than a minute: Enter at the terminal of mcpc prints a new one")
 	errPages = errors.New("16 pages are open: close one first")
 )
 

@@ -85,7 +85,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) error {
 	}
 	key := r.Header.Get("X-Mcpc")
 	if !s.admitted(r) || !s.door.know(key) {
-		return refusal{http.StatusUnauthorized, "this page was not let in: ask mcpc for a new address"}
+		return refusal{http.StatusUnauthorized, "this page was not let in: Enter at the terminal of mcpc prints a new address"}
 	}
 	s.busy()
 	name, found := strings.CutPrefix(r.URL.Path, "/api/")

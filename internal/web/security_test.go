@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -223,17 +222,5 @@ func TestServerEndsWithoutAPage(t *testing.T) {
 	if c, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://")); err == nil {
 		c.Close()
 		t.Error("the listener is open")
-	}
-}
-
-func TestServeTellsTheURL(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	told := ""
-	if err := Serve(ctx, Options{Reader: &fakeReader{}, Listener: l, Now: time.Now, Printed: func(url string) { told = url; stop() }}); err != nil || !strings.Contains(told, "/#t=") {
-		t.Errorf("%q, %v", told, err)
 	}
 }

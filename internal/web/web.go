@@ -30,8 +30,6 @@ type Options struct {
 	Rand     io.Reader // nil is that of crypto/rand
 	// Idle is how long a Server stays without a page: 30 minutes.
 	Idle time.Duration
-	// Printed gets the URL when the Server listens.
-	Printed func(url string)
 	// Stuck is how long a write may wait for a page that does not read: 10 seconds.
 	Stuck time.Duration
 	// Beat is the time between signs of life on a quiet stream of events: 15 seconds.
@@ -63,18 +61,6 @@ type Server struct {
 
 	mu   sync.Mutex
 	last time.Time // when there was a page
-}
-
-// Serve serves the page until ctx ends, or no page was open for a long time, which is ErrIdle.
-func Serve(ctx context.Context, o Options) error {
-	s, err := New(o)
-	if err != nil {
-		return err
-	}
-	if o.Printed != nil {
-		o.Printed(s.URL())
-	}
-	return s.Serve(ctx)
 }
 
 // New makes a Server. It refuses a listener that other machines can reach.
@@ -111,8 +97,8 @@ func (s *Server) URL() string {
 	return "http://" + s.Listener.Addr().String() + "/#t=" + s.door.token()
 }
 
-// Serve answers requests until ctx ends or the Server is idle; then it closes the listener and
-// what is open.
+// Serve answers requests until ctx ends, or no page was open for a long time, which is ErrIdle;
+// then it closes the listener and what is open.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

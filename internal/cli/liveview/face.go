@@ -8,6 +8,7 @@ import (
 	"net"
 	neturl "net/url"
 	"strconv"
+	"sync"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
@@ -41,16 +42,10 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	err := web.Serve(ctx, web.Options{Reader: v, Actor: v.Actor, Listener: listener, Now: f.Now, Printed: func(url string) {
-		if p.Filter != "" {
-			url += "&" + neturl.Values{"f": {p.Filter}}.Encode()
-		}
-		fmt.Fprintln(f.Stdout(), url)
-		f.Note("this address lets one page in, within a minute; Ctrl-C ends")
-		if !p.NoOpen {
-			p.open(f, url)
-		}
-	}})
+	s, err := web.New(web.Options{Reader: v, Actor: v.Actor, Listener: listener, Now: f.Now})
+	if err == nil {
+		err = p.serve(ctx, f, s)
+	}
 	switch {
 	case errors.Is(err, web.ErrIdle):
 		f.Note("no page was open for half an hour")
@@ -59,6 +54,38 @@ func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 		return cmdutil.Exit(usage.LocalIO("serving the page", err))
 	}
 	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+}
+
+// serve prints an address that lets one page in, and another one for each Enter at the terminal.
+func (p Page) serve(ctx context.Context, f *cmdutil.Factory, s *web.Server) error {
+	ctx, stop := context.WithCancel(ctx)
+	var typed sync.WaitGroup
+	defer typed.Wait()
+	defer stop()
+	url := p.print(f, s)
+	if more := "this address lets one page in, within a minute; "; f.Interactive() {
+		f.Note(more + "Enter prints a new address, Ctrl-C ends")
+		typed.Go(func() {
+			for _, err := f.Typist.Line(ctx); err == nil; _, err = f.Typist.Line(ctx) {
+				p.print(f, s)
+			}
+		})
+	} else {
+		f.Note(more + "Ctrl-C ends")
+	}
+	if !p.NoOpen {
+		p.open(f, url)
+	}
+	return s.Serve(ctx)
+}
+
+// print prints a new address of the page and returns it. The one before it ends.
+func (p Page) print(f *cmdutil.Factory, s *web.Server) (url string) {
+	if url = s.URL(); p.Filter != "" {
+		url += "&" + neturl.Values{"f": {p.Filter}}.Encode()
+	}
+	fmt.Fprintln(f.Stdout(), url)
+	return url
 }
 
 // open opens the page in a browser; without one the user is told.

@@ -1,0 +1,80 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// enter gives the status of a page that comes with an address.
+func enter(t *testing.T, address string) int {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := "http://" + u.Host
+	req, err := http.NewRequest("POST", base+"/enter", bytes.NewReader([]byte(`{"token":"`+strings.TrimPrefix(u.Fragment, "t=")+`"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Origin": base, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
+var addresses = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#t=[\w-]{43}`)
+
+// Each address of the page lets one page in, and Enter prints the next one.
+func TestTerminalNewAddress(t *testing.T) {
+	tm := onTerminal(t, 200, nil, "mcpc", "inspect", "--web", "--no-open")
+	tm.await(`Enter prints a new address, Ctrl-C ends`)
+	first := addresses.FindString(tm.output())
+	if got := enter(t, first); got != 200 {
+		t.Fatalf("the first page: %d", got)
+	}
+	tm.typed("\r")
+	tm.await(`(?s)#t=[\w-]{43}.*#t=[\w-]{43}`)
+	second := addresses.FindAllString(tm.output(), -1)[1]
+	for _, c := range []struct {
+		address string
+		status  int
+	}{{first, 401}, {second, 200}, {second, 401}} {
+		if got := enter(t, c.address); got != c.status {
+			t.Errorf("%s: %d, not %d", c.address, got, c.status)
+		}
+	}
+	tm.typed("\x03")
+	tm.ends("SIGINT")
+}
+
+// In the background of a shell what is typed is the shell's: mcpc is not stopped because it waits for Enter.
+func TestTerminalBackground(t *testing.T) {
+	dir := t.TempDir()
+	tm := onTerminal(t, 200, []string{"DIR=" + dir}, "bash", "-m", "-c",
+		`mcpc inspect --web --no-open & until [ -f "$DIR/typed" ]; do sleep 0.05; done; echo "state $(ps -o stat= -p $!)"; kill -INT $!; kill -CONT $!; wait $!; read line; echo "left $line"`)
+	tm.await(addresses.String())
+	tm.typed("word\r")
+	time.Sleep(300 * time.Millisecond) // a read would stop it within this time
+	if err := os.WriteFile(filepath.Join(dir, "typed"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := tm.ends("0")
+	if strings.Contains(out, "state T") || !strings.Contains(out, "left word") {
+		t.Errorf("got %q", out)
+	}
+}
