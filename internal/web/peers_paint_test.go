@@ -3,6 +3,7 @@
 package web
 
 import (
+	"strings"
 	"testing"
 
 	"mcpc/internal/web/webtest"
@@ -42,4 +43,33 @@ func TestPeerRowsArePainted(t *testing.T) {
 	p.Keys("plain\r")
 	p.Await(`location.hash.includes('f=plain')`)
 	p.Await(painted)
+}
+
+// TestPeerNewAddress holds: another address that is pasted into a tab lets it in, and a page without
+// its server says so.
+func TestPeerNewAddress(t *testing.T) {
+	b := webtest.Start(t)
+	p, s := open(t, b, newDummy(), nil)
+	paste := func(p *webtest.Page) {
+		t.Helper()
+		_, fragment, _ := strings.Cut(s.URL(), "#")
+		p.Eval(`void (window.old = true, location.hash = '`+fragment+`&v=table')`, nil)
+		p.Await(`!window.old && document.querySelector('#filter') && location.hash === '#v=table'`)
+		p.Await(`document.querySelector('[aria-current=page]').textContent.includes('Table') && document.querySelectorAll('.row').length > 5`)
+	}
+	paste(p)
+	second := b.Tab(t)
+	second.Go(s.base + "/")
+	second.Await(`document.body.innerText.includes('Enter at the terminal of mcpc prints a new one')`)
+	paste(second)
+
+	s.stop() // the second tab is in front, and is drawn
+	second.Await(`document.querySelector('.lost') && document.querySelector('.counts').textContent.startsWith('● not connected') && !document.querySelector('.counts .live')`)
+	second.Keys("/")
+	second.Await(`document.activeElement.id === 'filter'`)
+	second.Keys("nothing\r")
+	second.Await(`document.querySelector('.toast.bad') && document.querySelector('.toast').textContent.startsWith('The connection to mcpc is lost.')`)
+	if second.Text(`document.body.innerText.includes('Nothing fits')`) == "true" {
+		t.Error("the page says that nothing fits")
+	}
 }

@@ -2,7 +2,8 @@
 // the same members: title, powers, get, post, body, image, file and watch.
 import { tryParse, pointer as at } from './lib.js';
 
-const kept = 'mcpc-page';
+const kept = 'mcpc-page', parted = 'The connection to mcpc is lost. Trying again.',
+  uninvited = 'This page was not let in: an address of mcpc lets one page in. Enter at the terminal of mcpc prints a new one to open here.';
 
 export async function remote(session = sessionStorage) {
   const shown = new URLSearchParams(location.hash.slice(1)), token = shown.get('t');
@@ -13,7 +14,7 @@ export async function remote(session = sessionStorage) {
     door = await ask('/enter', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token }) }).then(r => r.json());
     session.setItem(kept, JSON.stringify(door));
   }
-  if (!door) throw new Error('Open the address that mcpc inspect --web printed. It lets one page in.');
+  if (!door) throw new Error(uninvited);
   const head = { 'X-Mcpc': door.key };
   const query = params => new URLSearchParams(Object.entries(params || {}).filter(([, v]) => v || v === 0));
   const get = (name, params, signal) => ask(`/api/${name}?${query(params)}`, { headers: head, signal });
@@ -34,7 +35,7 @@ export async function remote(session = sessionStorage) {
 }
 
 async function ask(url, init) {
-  const r = await fetch(url, init);
+  const r = await fetch(url, init).catch(e => { throw e.name === 'AbortError' ? e : new Error(parted); });
   if (r.ok) return r;
   const said = await r.json().catch(() => ({}));
   throw Object.assign(new Error(said.error || `HTTP ${r.status}`), { status: r.status, column: said.column });
@@ -55,9 +56,9 @@ async function follow(get, changed, lost) {
         const last = lines.filter(l => l.startsWith('data: ')).pop();
         if (last) changed(JSON.parse(last.slice(6)));
       }
-      lost('Connection lost. Trying again.');
+      lost(parted);
     } catch (e) {
-      lost(e.status === 401 ? 'This page was not let in. Open the address that mcpc inspect --web prints.' : 'Connection lost. Trying again.');
+      lost(e.status === 401 ? uninvited : e.message);
       if (e.status === 401) return;
     }
     await new Promise(r => setTimeout(r, wait));

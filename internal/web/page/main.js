@@ -63,7 +63,6 @@ class App extends Component {
   componentDidMount() {
     onDraw(() => this.setState({}));
     addEventListener('keydown', onKey);
-    addEventListener('hashchange', loadURL);
     this.tick = setInterval(() => (S.status.open || S.held.length || S.questions.length) && !document.hidden && this.setState({}), 1000);
     const { data } = this.props;
     data.watch(status => {
@@ -99,7 +98,7 @@ class App extends Component {
     return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); act('/'); }}>Go to the filter</a>
       ${S.lost && html`<div class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div class="bar holding" role="status">Holding messages. Bytes are not forwarded as they come. <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
-        <span class="counts">${status.file ? 'file' : html`<span class=${S.paused ? '' : 'live'}>●</span> ${S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
+        <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
           ${status.open ? html` <button class="count" onClick=${() => seek('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => seek('is:error')}>✗ ${status.failed} failed</button>` : ''}
           ${status.questions ? html` <button class="count asking" onClick=${() => act('a')}>? ${status.questions} to answer</button>` : ''}${status.dropped ? ` ${many(status.dropped, 'older one')} left out` : ''}${status.lost ? html` <b class="wrong">${many(status.lost, 'frame')} lost</b>` : ''}</span>
         <span class="sr" role="status" aria-live="polite">${status.questions ? `${many(status.questions, 'question')} of a server to answer` : ''} ${status.held ? `${many(status.held, 'message')} held` : ''}</span>
@@ -114,6 +113,8 @@ class App extends Component {
   }
 }
 
+// Another address of mcpc that is pasted into the tab only changes the fragment.
+addEventListener('hashchange', () => new URLSearchParams(location.hash.slice(1)).has('t') ? location.reload() : loadURL());
 const app = document.getElementById('app'), found = document.getElementById('mcpc-data');
 try {
   const data = found ? inline(JSON.parse(found.textContent)) : await remote();

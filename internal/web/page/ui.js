@@ -1,7 +1,7 @@
 // The parts that views are made of: one list, one tree, one form, one dialog, Markdown and bars.
 import { Component } from './vendor/preact.mjs';
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
-import { html, px, tryParse, isRaw, link, size, took, pointer, say, ask, close, fail } from './lib.js';
+import { html, S, px, tryParse, isRaw, link, size, took, pointer, say, ask, close, fail } from './lib.js';
 
 export const rowHeight = 20;
 const most = 120, part = 100, kept = 800;
@@ -157,7 +157,7 @@ export class List extends Component {
         aria-sort=${c.sort && sort && sort.replace('-', '') === c.sort ? (sort[0] === '-' ? 'descending' : 'ascending') : undefined}>
         ${c.sort && onSort ? html`<button class="plain" onClick=${() => onSort(sort === c.sort ? '-' + c.sort : sort === '-' + c.sort ? '' : ['took', 'size', 'first'].includes(c.sort) ? '-' + c.sort : c.sort)}>${c.head}${
           sort === c.sort ? ' ▲' : sort === '-' + c.sort ? ' ▼' : ''}</button>` : c.head}</div>`)}</div>`}
-      ${src.loaded && !src.total && html`<p class="empty">${empty || 'Nothing here.'}</p>`}
+      ${src.loaded && !src.total && html`<p class="empty">${S.lost || empty}</p>`}
       <div class="gap" ref=${px({ height: upper * rowHeight })}></div>${rows.map(row)}<div class="gap" ref=${px({ height: Math.max(0, src.before(src.total) - last) * rowHeight })}></div></div>`;
   }
 }

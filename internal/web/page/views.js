@@ -1,5 +1,5 @@
 // The six views. Each shows what fits the filter.
-import { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, follows, talkOf, fail, fine, clock, took, size, many, secondsOf, quote, px, query, what } from './lib.js';
 import { List, Source, Bar, Tree, nav, rowHeight, tone, signs, toneWords } from './ui.js';
 import { openMenu, onlyLike, tryTool } from './act.js';
@@ -27,7 +27,7 @@ function useSource(data, name, sort, keyOf, linesOf) {
     });
   }
   const { shown } = ref.current;
-  useEffect(() => { if (S.seq) shown.old = true; }, [S.seq]);
+  useLayoutEffect(() => { if (S.seq) shown.old = true; }, [S.seq, S.lost]);
   return shown;
 }
 
@@ -104,7 +104,7 @@ export function useDocs(data, name, params, once) {
       timer.current = 0;
       data.get(name, params).then(d => { if (last.current === id) { setDocs(d); fine(); } }, fail);
     }, wait);
-  }, [id, once ? 0 : S.seq]);
+  }, [id, once ? 0 : S.seq + S.lost]);
   useEffect(() => () => clearTimeout(timer.current), []);
   return docs;
 }
@@ -195,5 +195,5 @@ export function Time({ data }) {
               })}
               <text x=${pos(Math.max(a, Date.parse(x.from)) === a ? iso(a) : x.from)} dx="4" y=${y + 14}>${signs[tone(row)] === '·' ? '' : signs[tone(row)] + ' '}${parseFloat(wide(x)) > 6 ? x.label.slice(0, Math.floor(parseFloat(wide(x)) * 1.4)) : ''}</text></g>`;
           })}</svg></div>`;
-      }) : html`<p class="empty">Nothing in this time.</p>`}</div></div>`;
+      }) : html`<p class="empty">${S.lost || 'Nothing in this time.'}</p>`}</div></div>`;
 }
