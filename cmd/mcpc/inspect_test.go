@@ -112,12 +112,18 @@ func TestInspectWebActs(t *testing.T) {
 	p = inspectWeb(b, "--allow", "resend,call")
 	p.has("resend", `{"key":"1.3"}`, `"key":"3.`)
 	p.has("resend", `{"key":"1.3","message":{"jsonrpc":"2.0","method":"x"}}`, "not a request")
-	p.has("resend", `{"key":"2.3","confirmed":true}`, "does not contact")
+	p.has("resend", `{"key":"2.3","confirmed":true}`, "starts no recorded command")
 	p.has("call", `{"target":"demo","tool":"forget-everything","arguments":{},"confirmed":true}`, `"confirm":"the tool`)
 	p.has("call", `{"target":"demo","tool":"forget-everything","arguments":{},"confirmed":true}`, `"channel":"ok"`)
 	p.has("call", `{"target":"demo","tool":"get-sum","arguments":{"a":"x","b":1}}`, `"confirm":"the arguments`)
 	p.has("call", `{"target":"http://127.0.0.1:1/mcp","tool":"x","arguments":{},"confirmed":true}`, `"confirm":"Send requests to http://127.0.0.1:1/mcp?"`)
-	p.has("call", `{"target":"mcpc demo --stdio","tool":"echo","arguments":{}}`, "does not contact")
+	p.has("call", `{"target":"mcpc demo --stdio","tool":"echo","arguments":{}}`, "mcpc inspect -- mcpc demo --stdio")
+	tools := string(p.send("GET", "/api/tools", ""))
+	for _, want := range []string{`"command":["mcpc -s demo call echo ",""]`, `"command":["mcpc call echo "," -- mcpc demo --stdio"],"refused":"a view starts no recorded command: mcpc inspect -- mcpc demo --stdio"`} {
+		if !strings.Contains(tools, want) {
+			t.Errorf("the tools have no %s: %s", want, tools)
+		}
+	}
 }
 
 // The file for a colleague is a page by its name, and a recording by its content: of one call it has

@@ -3,9 +3,14 @@
 package web
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"mcpc/internal/live/view"
 	"mcpc/internal/web/webtest"
 )
 
@@ -71,5 +76,66 @@ func TestPeerNewAddress(t *testing.T) {
 	second.Await(`document.querySelector('.toast.bad') && document.querySelector('.toast').textContent.startsWith('The connection to mcpc is lost.')`)
 	if second.Text(`document.body.innerText.includes('Nothing fits')`) == "true" {
 		t.Error("the page says that nothing fits")
+	}
+}
+
+// callable are tools of two servers with the same names, of which one can be called, and a page of
+// a list that no client fetched.
+type callable struct{ *dummy }
+
+func (callable) Tools(context.Context, view.Query) ([]view.Tool, error) {
+	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
+	return []view.Tool{
+		{Name: "nap", Server: "quirky 0.1", Target: "python3 old.py", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 old.py"}, Refused: "a view starts no recorded command"},
+		{Name: "(tools on page 2)", Server: "quirky 0.1", Target: "python3 srv.py", Listed: "no"},
+		{Name: "nap", Server: "quirky 0.1", Target: "python3 srv.py", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 srv.py"}},
+	}, nil
+}
+
+// slow is an Actor whose calls end with their context.
+type slow struct {
+	*fakeActor
+	ended chan error
+}
+
+func (s slow) Call(ctx context.Context, c view.Call) (view.Sent, error) {
+	s.note("call", c)
+	<-ctx.Done()
+	s.ended <- ctx.Err()
+	return view.Sent{}, ctx.Err()
+}
+
+// TestPeerTry holds: the tools that can be called come first, told apart by their servers, and a call
+// can be cancelled.
+func TestPeerTry(t *testing.T) {
+	a := slow{&fakeActor{powers: allPowers}, make(chan error, 1)}
+	p, _ := open(t, webtest.Start(t), callable{newDummy()}, a)
+	p.Keys("t")
+	p.Await(`document.querySelector('dialog optgroup')`)
+	got := p.Text(`[...document.querySelectorAll('dialog optgroup')].map(g => [g.label, g.disabled, ...[...g.children].map(o => o.textContent)].join('|')).join('\n')`)
+	if want := "quirky 0.1, python3 srv.py|false|nap\nquirky 0.1, python3 old.py: cannot be called from here|true|nap"; got != want {
+		t.Errorf("the tools are\n%s\nnot\n%s", got, want)
+	}
+	p.Eval(`(s => { s.value = [...s.options].find(o => !o.parentNode.disabled && o.textContent === 'nap').value; s.dispatchEvent(new Event('change', { bubbles: true })); })(document.querySelector('dialog select'))`, nil)
+	p.Await(`document.querySelector('dialog input[type=text]')`)
+	p.Eval(`(e => { e.value = "it's"; e.dispatchEvent(new Event('input', { bubbles: true })); })(document.querySelector('dialog input[type=text]'))`, nil)
+	p.Await(`document.querySelector('dialog .command code').textContent === ` + string(quoted(`mcpc call nap '{"text":"it'\''s"}' -- python3 srv.py`)))
+	button := func(where, name string) {
+		t.Helper()
+		find := `[...document.querySelectorAll('` + where + ` button')].find(b => b.textContent.startsWith('` + name + `'))`
+		p.Await(find)
+		p.Eval(find+`.click()`, nil)
+	}
+	button("dialog", "Call")
+	p.Await(`!document.querySelector('dialog') && document.querySelector('.toast').textContent.startsWith('Calling…')`)
+	button(".toast", "Cancel")
+	p.Await(`document.querySelector('.toast').textContent.startsWith('Cancelled.') && document.querySelector('dialog input[type=text]').value === "it's"`)
+	select {
+	case err := <-a.ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the call ended with %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the call goes on")
 	}
 }

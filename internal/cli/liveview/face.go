@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/editor"
+	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui"
 	"mcpc/internal/usage"
@@ -36,13 +37,24 @@ func (p Page) Listen() (net.Listener, wire.Outcome) {
 	return listener, wire.Outcome{}
 }
 
+// paged is a View for the page, whose tools say how they are called.
+type paged struct{ *View }
+
+func (p paged) Tools(ctx context.Context, q view.Query) ([]view.Tool, error) {
+	tools, err := p.View.Tools(ctx, q)
+	if p.Actor.Powers().Call {
+		p.Actor.Describe(tools)
+	}
+	return tools, err
+}
+
 // Web serves the page until ctx ends, or no page was open for long.
 func Web(ctx context.Context, f *cmdutil.Factory, v *View, p Page) error {
 	listener, out := p.Listen()
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	s, err := web.New(web.Options{Reader: v, Actor: v.Actor, Listener: listener, Now: f.Now})
+	s, err := web.New(web.Options{Reader: paged{v}, Actor: v.Actor, Listener: listener, Now: f.Now})
 	if err == nil {
 		err = p.serve(ctx, f, s)
 	}

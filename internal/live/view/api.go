@@ -189,6 +189,10 @@ type Tool struct {
 	Reason      string          `json:"reason,omitempty"` // why a client may not see or call it; "" where nothing speaks against it
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 	Target      string          `json:"target"`
+	// Command is how a shell calls the tool: what is before its arguments, and what is after them.
+	// Refused says why the view cannot call it. Both are for a page that may call tools.
+	Command []string `json:"command,omitempty"`
+	Refused string   `json:"refused,omitempty"`
 }
 
 // A Stream is a stream of server-sent events, or a subscription.

@@ -41,9 +41,9 @@ const actions = [
   { key: 'f', name: 'Only like this…', when: row, run: () => withRow(r => openMenu('filter', r)), bar: true },
   { key: 'F', name: 'Not like this…', when: row, run: () => withRow(r => openMenu('not', r)), bar: true },
   { key: 'y', name: 'Copy…', when: row, run: () => withRow(r => openMenu('copy', r)), bar: true },
-  { key: 'r', name: 'Send again', when: row, need: power('resend'), run: () => resend(S.row), bar: true },
+  { key: 'r', name: 'Send again', when: row, need: power('resend'), run: () => send('resend', { key: S.row }), bar: true },
   { key: 'E', name: 'Edit and send again…', when: row, need: power('resend'), run: () => ask('edit', { key: S.row }), bar: true },
-  { key: 't', name: 'Try a tool…', need: power('call'), run: () => withRow(r => tryTool(null, r)) },
+  { key: 't', name: 'Try a tool…', need: power('call'), run: () => S.view === 'tools' && nav.item ? tryTool(nav.item) : withRow(r => tryTool(null, r)) },
   { key: 'm', name: 'Mark', when: row, need: power('mark'), run: () => withRow(r => mark(r, !r.mark, r.note || '')), bar: true },
   { key: 'n', name: 'Note…', when: row, need: power('mark'), run: () => withRow(row => ask('note', { row })), bar: true },
   { key: 'a', name: 'Answer the server', when: some('questions'), run: () => focus('questions') },
@@ -111,13 +111,12 @@ function sent(again) {
     set({ toast: `${s.channel || 'sent'}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
   };
 }
-function resend(key, message, confirmed) {
-  say('Sending…');
-  return post('resend', { key, message, confirmed }).then(sent(() => resend(key, message, true)), fail);
-}
-function call(c) {
-  say('Calling…');
-  return post('call', c).then(sent(() => call({ ...c, confirmed: true })), fail);
+// send closes the dialog, so that a question of the server can be answered; one that fails comes back.
+function send(name, body) {
+  const { dialog } = S, stop = new AbortController(), back = f => e => { set({ dialog: S.dialog || dialog }); f(e); };
+  say(name === 'call' ? 'Calling…' : 'Sending…', { dialog: null, stop });
+  return data.post('do/' + name, body, stop.signal).then(sent(() => send(name, { ...body, confirmed: true })), back(e => stop.signal.aborted ? say('Cancelled.') : fail(e)))
+    .finally(() => S.stop === stop && set({ stop: null }));
 }
 export function tryTool(tool, r) {
   const no = power('call')();
@@ -133,8 +132,6 @@ function menuOf(menu, r) {
   return words.map((w, i) => ({ key: String(i + 1), name: (menu === 'not' ? '-' : '') + w, code: true, run: () => onlyLike((menu === 'not' ? '-' : '') + w) }))
     .concat(menu === 'filter' ? words.slice(0, 2).map((w, i) => ({ key: 'ab'[i], name: '-' + w, code: true, run: () => onlyLike('-' + w) })) : []);
 }
-
-const shell = t => /^[\w./:@=-]+$/.test(t) ? t : `'${t.replaceAll("'", "'\\''")}'`;
 
 function Menu({ menu, row: r }) {
   const list = menuOf(menu, r);
@@ -159,34 +156,40 @@ function Palette() {
 }
 
 // EditCall is the dialog for a request that is sent again, or a tool that is tried.
-function EditCall({ dialog: { kind, key, tool: given, row: r } }) {
-  const tools = useDocs(data, 'tools', {}, true) || [];
-  const [tool, setTool] = useState(given);
-  const [text, setText] = useState(null);
+function EditCall({ dialog }) {
+  const { kind, key, row: r } = dialog, tools = (useDocs(data, 'tools', {}, true) || []).filter(t => t.inputSchema || t.called); // not the page that no client fetched
+  const [tool, setTool] = useState(dialog.tool);
+  const [text, setText] = useState(dialog.text ?? null);
   const [d, setD] = useState(null);
   const [warned, setWarned] = useState(false);
   useEffect(() => { if (kind === 'edit') data.get('row', { key }).then(setD, fail); }, []);
-  useEffect(() => { if (kind === 'try' && !tool && r && r.method === 'tools/call') setTool(tools.find(t => t.name === r.name && (t.target === r.target || t.server === r.server)) || null); }, [tools]);
+  useEffect(() => { if (kind === 'try') setTool(tools.find(t => tool ? t.name === tool.name && t.target === tool.target : r && r.method === 'tools/call' && t.name === r.name && t.target === r.target) || tool); }, [tools.length]);
   const message = d && d.request ? tryParse(d.request.text).value : null;
   const asCall = message && message.params && message.params.arguments, schema = kind === 'try' ? tool && tool.inputSchema : asCall ? d.inputSchema : null;
   useEffect(() => {
+    if (dialog.text && (!tool || tool.name === dialog.tool.name && tool.target === dialog.tool.target)) return;
     if (kind === 'try' && tool) setText(JSON.stringify(defaults(tool.inputSchema), null, 2));
     if (message) setText(JSON.stringify(asCall || message, null, 2));
-  }, [tool, d]);
+  }, [tool && tool.target + tool.name, d]);
   const { value, error } = tryParse(text || '{}');
   const go = () => {
     if (error && !warned) return setWarned(true);
     if (error) return fail(new Error('Only JSON can be sent: ' + error));
-    if (kind === 'try') call({ target: tool.target, tool: tool.name, arguments: value }); else resend(key, asCall ? { ...message, params: { ...message.params, arguments: value } } : value);
+    if (tool && tool.refused) return fail(new Error(tool.refused));
+    Object.assign(dialog, { tool, text });
+    if (kind === 'try') send('call', { target: tool.target, tool: tool.name, arguments: value }); else send('resend', { key, message: asCall ? { ...message, params: { ...message.params, arguments: value } } : value });
   };
-  const command = tool && text && `mcpc -s ${shell(tool.target)} call ${shell(tool.name)} ${shell(error ? text : JSON.stringify(value))}`;
+  const command = tool && tool.command && text && tool.command.join(`'${(error ? text : JSON.stringify(value)).replaceAll("'", "'\\''")}'`);
+  const servers = Object.entries(Object.groupBy(tools, t => t.target)).sort(([, a], [, b]) => !!a[0].refused - !!b[0].refused);
   return html`<${Dialog} wide title=${kind === 'try' ? 'Try a tool' : `Edit and send ${key} again`}><div onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
-    ${kind === 'try' && html`<label class="field"><span>Tool</span><select onChange=${e => setTool(tools[e.target.value])}><option value="-1" selected=${!tool}>–</option>${tools.map((t, i) => html`<option value=${i} selected=${tool && t.name === tool.name && t.target === tool.target}>${t.name} (${t.server || t.target})</option>`)}</select></label>
+    ${kind === 'try' && html`<label class="field"><span>Tool</span><select onChange=${e => setTool(tools[e.target.value])}><option value="-1" selected=${!tool}>Choose a tool</option>${servers.map(([target, list]) => html`<optgroup disabled=${!!list[0].refused} label=${[...new Set([list[0].server, target])].filter(Boolean).join(', ') + (list[0].refused ? ': cannot be called from here' : '')}>
+        ${list.map(t => html`<option value=${tools.indexOf(t)} selected=${tool && t.name === tool.name && t.target === tool.target}>${t.name}</option>`)}</optgroup>`)}</select></label>
+      ${tool && tool.refused && html`<p class="wrong">${tool.refused}</p>`}
       ${tool && tool.description && html`<p class="dim text">${tool.description}</p>`}`}
-    ${text !== null ? html`<${Form} key=${tool ? tool.name : key} schema=${schema} text=${text} onText=${setText} label=${asCall || kind === 'try' ? 'Arguments' : 'Message'} />` : html`<p class="dim">${kind === 'try' ? 'Choose a tool.' : 'Reading…'}</p>`}
+    ${text !== null ? html`<${Form} key=${tool ? tool.name : key} schema=${schema} text=${text} onText=${setText} label=${asCall || kind === 'try' ? 'Arguments' : 'Message'} />` : kind === 'edit' && html`<p class="dim">Reading…</p>`}
     ${command && html`<p class="command"><code>${command}</code> <button onClick=${() => copyText(command)}>Copy</button></p>`}
     ${warned && error && html`<p class="wrong">This is not JSON.</p>`}
-    <div class="buttons end"><button class="main" disabled=${text === null} onClick=${go}>${kind === 'try' ? 'Call' : 'Send'} <kbd>Ctrl ↵</kbd></button></div></div><//>`;
+    <div class="buttons end"><button class="main" disabled=${text === null || tool && tool.refused} onClick=${go}>${kind === 'try' ? 'Call' : 'Send'} <kbd>Ctrl ↵</kbd></button></div></div><//>`;
 }
 
 function Note({ row: r }) {

@@ -18,11 +18,11 @@ export async function remote(session = sessionStorage) {
   const head = { 'X-Mcpc': door.key };
   const query = params => new URLSearchParams(Object.entries(params || {}).filter(([, v]) => v || v === 0));
   const get = (name, params, signal) => ask(`/api/${name}?${query(params)}`, { headers: head, signal });
-  const post = (name, body) => ask('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+  const post = (name, body, signal) => ask('/api/' + name, { method: 'POST', headers: { ...head, 'Content-Type': 'application/json' }, body: JSON.stringify(body), signal });
   return {
     title: door.title, powers: door.powers,
     get: (name, params, signal) => get(name, params, signal).then(r => r.json()),
-    post: (name, body) => post(name, body).then(r => r.json()),
+    post: (name, body, signal) => post(name, body, signal).then(r => r.json()),
     body: params => get('body', params).then(r => r.text()),
     image: params => get('image', params).then(r => r.blob()),
     // file is what an export answers: a file to save, or a document about one.

@@ -4,8 +4,7 @@ import { useEffect, useState } from './vendor/hooks.mjs';
 import { html, S, set, ask, follows, talkOf, onDraw, saveURL, loadURL, clean, many, clock, unversioned, fail, views } from './lib.js';
 import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
-import { Talk, Table, Time, Tools, Streams, Secrets } from './views.js';
-import { Detail } from './detail.js';
+import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
 import { useData, onKey, Button, Dialogs, Waiting, allOf, act, seek } from './act.js';
 
 const shown = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
@@ -90,7 +89,7 @@ class App extends Component {
   componentDidUpdate() {
     saveURL();
     const { toast } = S;
-    if (toast && toast !== this.toast) { clearTimeout(this.fade); if (!S.bad) this.fade = setTimeout(() => S.toast === toast && set({ toast: '' }), 5000); }
+    if (toast && toast !== this.toast) { clearTimeout(this.fade); if (!S.bad && !S.stop) this.fade = setTimeout(() => S.toast === toast && set({ toast: '' }), 5000); }
     this.toast = toast;
   }
   render({ data }) {
@@ -109,7 +108,7 @@ class App extends Component {
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${many(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
       <div class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(views.find(([id]) => id === view) || views[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
-      ${S.toast && html`<div class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
+      ${S.toast && html`<div class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
   }
 }
 

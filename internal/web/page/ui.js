@@ -109,8 +109,7 @@ export class List extends Component {
   find(d, test) {
     for (let i = this.index + d; i >= 0 && i < this.props.src.total; i += d) {
       const item = this.props.src.get(i);
-      if (!item) return this.select(i);
-      if (test(item)) return this.select(i);
+      if (!item || test(item)) return this.select(i);
     }
   }
   keys = e => {

@@ -9,7 +9,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -20,7 +19,6 @@ import (
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
-	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
 
@@ -137,17 +135,9 @@ func edited(message json.RawMessage) (method string, params json.RawMessage, err
 func (a *sender) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 	g := a.apart()
 	r := request{method: "tools/call", about: call.Tool + "\n" + string(call.Arguments)}
-	if a.own == nil || call.Target != a.own.Where {
-		if !a.Options.Powers.Call {
-			return view.Sent{}, notAllowed("call")
-		}
-		address := call.Target
-		if _, link, ok := strings.Cut(address, ", "); ok && recorded.IsAddress(link) {
-			address = link // of a session, "name, URL"
-		}
-		if r.server = address; !a.reachable(g, address) {
-			return view.Sent{}, notReachable(address, "inspect -- COMMAND")
-		}
+	var err error
+	if r.server, err = a.reach(g, call.Target); err != nil {
+		return view.Sent{}, err
 	}
 	given, err := arguments.Parse(&g.Env, []string{string(jsonraw.OrEmpty(call.Arguments))}, "", false)
 	if err != nil {
@@ -169,35 +159,9 @@ func (a *sender) serverOf(g *cmdutil.Factory, found recorded.Request) (string, e
 	again := "resend " + shellwords.Quote(recorded.NameOf(found.Row))
 	address := found.Address()
 	if found.Capture.Bundled() || address == "" || !a.reachable(g, address) {
-		return "", notReachable(found.Row.Target, again+" --to TARGET")
+		return "", errors.New("a view starts no recorded command, and sends nothing from a bundle: mcpc " + again + " --to TARGET")
 	}
 	return address, nil
-}
-
-func notReachable(server, other string) error {
-	return errors.New("a view does not contact " + server + ": mcpc " + other)
-}
-
-// reachable reports whether requests may go to a server: one with an address, or one that mcpc
-// knows and that needs no command.
-func (a *sender) reachable(g *cmdutil.Factory, name string) bool {
-	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
-		return true
-	}
-	for _, session := range complete.SessionNames(g, "") {
-		if session == name {
-			_, st, err := g.Env.LoadState()
-			saved, _ := st.Session(name)
-			return err == nil && (len(saved.Command) == 0 || a.Exec)
-		}
-	}
-	for _, known := range g.Env.ConfiguredNames() {
-		if known == name {
-			s, out := g.Env.ServerNamed(name)
-			return out.Good() && (s.Kind != target.Stdio || a.Exec)
-		}
-	}
-	return false
 }
 
 // send sends a request, once the user has agreed to all that it needs.

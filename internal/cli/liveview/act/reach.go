@@ -1,0 +1,85 @@
+package act
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/connect"
+	"mcpc/internal/live/view"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/target"
+)
+
+// Describe adds to tools how a shell calls them, and why a view cannot.
+func (a *sender) Describe(tools []view.Tool) {
+	g := a.apart()
+	type server struct{ before, after, refused string }
+	servers := map[string]server{}
+	for i := range tools {
+		t := &tools[i]
+		s, known := servers[t.Target]
+		if !known {
+			s = server{before: "mcpc call ", after: " -- " + t.Target}
+			if address := addressOf(t.Target); address == connect.DemoEndpoint || recorded.IsAddress(address) || named(g, address) {
+				s = server{before: "mcpc -s " + shellwords.Quote(address) + " call "}
+			}
+			if _, err := a.reach(g, t.Target); err != nil {
+				s.refused = err.Error()
+			}
+			servers[t.Target] = s
+		}
+		t.Command, t.Refused = []string{s.before + shellwords.Quote(t.Name) + " ", s.after}, s.refused
+	}
+}
+
+// reach is the server of a recorded target, as -s has it; "" is the one that the view started.
+func (a *sender) reach(g *cmdutil.Factory, recordedTarget string) (string, error) {
+	if a.own != nil && recordedTarget == a.own.Where {
+		return "", nil
+	}
+	address := addressOf(recordedTarget)
+	switch {
+	case !a.Options.Powers.Call:
+		return "", notAllowed("call")
+	case a.reachable(g, address):
+		return address, nil
+	case recorded.IsAddress(address):
+		return "", errors.New("the address of this server has a secret, which is not recorded: mcpc -s URL call TOOL")
+	}
+	return "", errors.New("a view starts no recorded command: mcpc inspect -- " + address)
+}
+
+// addressOf is the address in the target of a session, which is "name, URL", or the target.
+func addressOf(recordedTarget string) string {
+	if _, link, ok := strings.Cut(recordedTarget, ", "); ok && recorded.IsAddress(link) {
+		return link
+	}
+	return recordedTarget
+}
+
+// named reports whether -s takes a name, of a session or of a configured server.
+func named(g *cmdutil.Factory, name string) bool {
+	return slices.Contains(complete.SessionNames(g, ""), name) || slices.Contains(g.Env.ConfiguredNames(), name)
+}
+
+// reachable reports whether requests may go to a server: one with an address, or one that mcpc
+// knows and that needs no command.
+func (a *sender) reachable(g *cmdutil.Factory, name string) bool {
+	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
+		return true
+	}
+	if slices.Contains(complete.SessionNames(g, ""), name) {
+		_, st, err := g.Env.LoadState()
+		saved, _ := st.Session(name)
+		return err == nil && (len(saved.Command) == 0 || a.Exec)
+	}
+	if !slices.Contains(g.Env.ConfiguredNames(), name) {
+		return false
+	}
+	s, out := g.Env.ServerNamed(name)
+	return out.Good() && (s.Kind != target.Stdio || a.Exec)
+}
