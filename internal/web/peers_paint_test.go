@@ -6,9 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp/kb"
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/web/webtest"
@@ -137,5 +140,38 @@ func TestPeerTry(t *testing.T) {
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("the call goes on")
+	}
+}
+
+// several is a Reader with four conversations, of which the third is the newest of a client.
+type several struct{ *dummy }
+
+func (several) Conversations() (all []view.Conversation) {
+	for i, server := range []string{"tea 1", "other 1", "tea 2", "more 1"} {
+		all = append(all, view.Conversation{ID: fmt.Sprint("1.", i+1), Client: "app", Server: server, Began: time.Unix(1_700_000_000+int64(i), 0), Rows: 3, First: i == 2})
+	}
+	return all
+}
+
+// TestPeerCompare holds: it begins with the conversation that is shown, and the newest other one of
+// its server, the older first.
+func TestPeerCompare(t *testing.T) {
+	p, _ := open(t, webtest.Start(t), several{newDummy()}, &fakeActor{powers: allPowers})
+	for _, c := range []struct {
+		entry    int // of the list, with the newest first
+		from, to string
+	}{{-1, "1.1", "1.3"}, {4, "1.1", "1.3"}, {3, "1.2", "1.4"}} {
+		p.Await(`document.querySelectorAll('.talk-entry').length === 5`)
+		if c.entry >= 0 {
+			p.Eval(fmt.Sprintf(`document.querySelectorAll('.talk-entry')[%d].click()`, c.entry), nil)
+			p.Await(fmt.Sprintf(`document.querySelectorAll('.talk-entry')[%d].getAttribute('aria-current')`, c.entry))
+		}
+		p.Keys("D")
+		p.Await(`document.querySelector('dialog select') && document.querySelector('dialog').contains(document.activeElement)`)
+		if got, want := p.Text(`[...document.querySelectorAll('dialog select')].map(s => s.value).join(' to ')`), c.from+" to "+c.to; got != want {
+			t.Errorf("entry %d: compares %s, not %s", c.entry, got, want)
+		}
+		p.Keys(kb.Escape)
+		p.Await(`!document.querySelector('dialog')`)
 	}
 }

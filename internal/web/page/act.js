@@ -234,13 +234,15 @@ function Export() {
 
 function Compare() {
   const list = S.conversations;
-  const server = c => (c.server || '').split(' ')[0], last = list.find(c => c.first) || list[0] || {};
-  const before = list.filter(c => c !== last && server(c) === server(last)).sort((x, y) => x.began < y.began ? 1 : -1)[0] || last;
-  const [a, setA] = useState(before.id || ''), [b, setB] = useState(last.id || '');
+  // The one that is shown, and the newest other one, of the same server if there is one.
+  const one = list.find(c => c.id === S.talk) || list.find(c => c.first) || {}, server = c => (c.server || c.target || '').split(' ')[0], same = c => server(c) === server(one);
+  const byAge = (x, y) => x.began < y.began ? -1 : 1, [other] = list.filter(c => c !== one).sort((x, y) => same(y) - same(x) || byAge(y, x));
+  const [before, after] = [one, other || {}].sort(byAge);
+  const [a, setA] = useState(before.id), [b, setB] = useState(after.id);
   const found = useDocs(data, a && b && a !== b ? 'compare' : 'status', a && b && a !== b ? { a, b } : {}, true);
-  const pick = (label, v, to) => html`<label>${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${clock(c.began)} ${c.client || c.by} → ${c.server || c.target}</option>`)}</select></label>`;
+  const pick = (label, v, to) => html`<label>${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${clock(c.began)} ${c.client || c.by} → ${c.server || c.target}, ${many(c.rows, 'exchange')}</option>`)}</select></label>`;
   return html`<${Dialog} wide title="Compare conversations"><p class="pick">${pick('From', a, setA)} ${pick('to', b, setB)}</p>
-    ${a === b ? html`<p class="dim">Choose two conversations.</p>` : !found || !found.tools && !found.a ? html`<p class="dim">Reading…</p>` : [['Tools', found.tools], ['Schemas', found.schemas], ['Calls', found.calls], ['Timing', found.timing]].map(([name, x]) =>
+    ${!a || !b || a === b ? html`<p class="dim">Choose two conversations.</p>` : !found || !found.tools && !found.a ? html`<p class="dim">Reading…</p>` : [['Tools', found.tools], ['Schemas', found.schemas], ['Calls', found.calls], ['Timing', found.timing]].map(([name, x]) =>
       html`<h3>${name}</h3>${(x || []).length ? html`<ul>${x.slice(0, 200).map(t => html`<li>${t}</li>`)}</ul>` : html`<p class="dim">No difference.</p>`}`)}<//>`;
 }
 
