@@ -175,3 +175,42 @@ func TestPeerCompare(t *testing.T) {
 		p.Await(`!document.querySelector('dialog')`)
 	}
 }
+
+// nameless is a Reader whose rows do not know their server, and whose messages are events that were held.
+type nameless struct{ several }
+
+func (n nameless) Rows(_ context.Context, q view.Query) (view.Page, error) {
+	p := n.page(q)
+	for i := range p.Rows {
+		p.Rows[i].Server, p.Rows[i].Target = "", "http://tea"
+	}
+	return p, nil
+}
+
+func (n nameless) Detail(ctx context.Context, key string) (view.Detail, error) {
+	d, err := n.several.Detail(ctx, key)
+	d.Frames = []view.Frame{{Kind: "event", Event: "message", Body: &view.Body{Text: "{}"}}}
+	d.Lines = []view.Line{{Kind: "held", Dir: "sent", Text: "held for 20 s"}}
+	return d, err
+}
+
+// TestPeerWords holds: words that were written twice or without a space, and names that are known.
+func TestPeerWords(t *testing.T) {
+	p, _ := open(t, webtest.Start(t), nameless{several{newDummy()}}, nil)
+	p.Await(`document.querySelectorAll('.talk-entry').length === 5`)
+	p.Keys("2")
+	p.Await(`[...document.querySelectorAll('.row:not(.head) .p')].some(c => c.textContent === 'tea 1')`)
+	if p.Text(`[...document.querySelectorAll('.row .p')].some(c => c.textContent.includes('http'))`) == "true" {
+		t.Error("a server of which the name is known is shown by its address")
+	}
+	// A click beside the word of a column sorts, too.
+	p.Eval(`(head => { const box = head.getBoundingClientRect(); document.elementFromPoint(box.left + 3, box.top + box.height / 2).click(); })([...document.querySelectorAll('[role=columnheader]')].find(h => h.textContent === 'size'))`, nil)
+	p.Await(`location.hash.includes('s=-size')`)
+	p.Eval(`void (location.hash = 'v=table&d=1&tab=events&row=1.1')`, nil)
+	p.Await(`document.querySelector('.frame summary')`)
+	if got := p.Text(`document.querySelector('.frame summary').innerText`); !strings.HasPrefix(got, "· event message") {
+		t.Errorf("an event is %q", got)
+	}
+	p.Eval(`void (location.hash = 'v=table&d=1&tab=summary&row=1.1')`, nil)
+	p.Await(`document.querySelector('.mini .said') && document.querySelector('.mini .said').textContent === '‖ held for 20 s'`)
+}

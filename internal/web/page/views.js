@@ -42,7 +42,7 @@ const rowProps = data => ({
   onLoad: src => (S.pending !== src.pending || S.found !== src.total) && set({ pending: src.pending, found: src.total }),
 });
 
-const kinds = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ held ' };
+const kinds = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', cancelled: '⊘ ', held: '‖ ' };
 const arrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${kinds[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
 const talkCols = [
   { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? clock(l.time) : '' },
@@ -83,7 +83,7 @@ const cols = [
   { id: 'size', head: 'size', sort: 'size', cls: 'num', cell: r => size(r.sent + r.received) },
   { id: 'tokens', head: 'tokens', cls: 'num', cell: r => r.tokens || '' },
   { id: 'client', head: 'client', sort: 'client', cls: 'p', cell: r => r.client || '' },
-  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => r.server || r.target },
+  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => r.server || (S.conversations.find(c => c.id === r.talk) || {}).server || r.target },
   { id: 'notes', head: 'notes', cls: 'notes', cell: r => [flags(r), r.notes, r.failed && r.text].filter(Boolean).join(' ') },
 ];
 export function Table({ data }) {
@@ -288,8 +288,8 @@ function FrameOf({ f, data, row, pretty }) {
   const [open, setOpen] = useState(false);
   const side = f.body && !f.body.hex && pretty ? tryParse(f.body.text).value : null;
   const text = f.line || (side && (side.method || (side.error ? 'error' : 'result' in side ? 'result' : ''))) || (f.body ? f.body.text.slice(0, 200) : '');
-  return html`<details class=${'frame ' + f.dir} onToggle=${e => setOpen(e.target.open)}><summary><span class="time">${clock(f.time, true)}</span> <b>${f.dir === 'sent' ? '→' : f.dir === 'received' ? '←' : '·'}</b> <span class="kind">${f.kind}</span>
-      ${f.event && html`<code>event ${f.event}</code>`}${f.id && html`<code>id ${f.id}</code>`} ${text}${f.note && html`<i> ${f.note}</i>`}${f.was && html` <b class="wrong">edited</b>`}${f.body && html` <span class="dim">${size(f.body.bytes)}</span>`}</summary>
+  return html`<details class=${'frame ' + f.dir} onToggle=${e => setOpen(e.target.open)}><summary><span class="time">${clock(f.time, true)}</span> <b>${f.dir === 'sent' ? '→' : f.dir === 'received' ? '←' : '·'}</b> <span class="kind">${f.kind}</span> ${
+      f.event && html`<code>${f.event}</code>`}${f.id && html`<code>id ${f.id}</code>`} ${text}${f.note && html`<i> ${f.note}</i>`}${f.was && html` <b class="wrong">edited</b>`}${f.body && html` <span class="dim">${size(f.body.bytes)}</span>`}</summary>
     ${open && html`${f.head && html`<${Facts} list=${f.head} />`}${f.was && html`<h3>Before it was edited</h3><pre class="raw">${f.was.text}</pre><h3>As it was sent on</h3>`}
       ${f.body && (pretty ? html`<${Body} body=${f.body} data=${data} row=${row} side="params" />` : html`<pre class="raw">${f.body.text}${f.body.cut ? '…' : ''}</pre>`)}`}</details>`;
 }
