@@ -199,7 +199,7 @@ func TestPeerWords(t *testing.T) {
 	p, _ := open(t, webtest.Start(t), nameless{several{newDummy()}}, nil)
 	p.Await(`document.querySelectorAll('.talk-entry').length === 5`)
 	p.Keys("2")
-	p.Await(`[...document.querySelectorAll('.row:not(.head) .p')].some(c => c.textContent === 'tea 1')`)
+	p.Await(`[...document.querySelectorAll('.row:not(.head) .p')].some(c => c.textContent === 'tea')`)
 	if p.Text(`[...document.querySelectorAll('.row .p')].some(c => c.textContent.includes('http'))`) == "true" {
 		t.Error("a server of which the name is known is shown by its address")
 	}
@@ -213,4 +213,31 @@ func TestPeerWords(t *testing.T) {
 	}
 	p.Eval(`void (location.hash = 'v=table&d=1&tab=summary&row=1.1')`, nil)
 	p.Await(`document.querySelector('.mini .said') && document.querySelector('.mini .said').textContent === '‖ held for 20 s'`)
+}
+
+// late is a Reader whose lanes come when they are let go.
+type late struct {
+	*dummy
+	lanes chan struct{}
+}
+
+func (l late) Lanes(ctx context.Context, _ view.Query, _, _ time.Time) ([]view.Lane, error) {
+	select {
+	case <-l.lanes:
+	case <-ctx.Done():
+	}
+	return nil, nil
+}
+
+// TestPeerTimeIsRead holds: the Time view does not say that there is nothing before it knows.
+func TestPeerTimeIsRead(t *testing.T) {
+	r := late{newDummy(), make(chan struct{})}
+	p, _ := open(t, webtest.Start(t), r, nil)
+	p.Keys("3")
+	p.Await(`document.querySelector('.times .empty')`)
+	if got := p.Text(`document.querySelector('.times .empty').textContent`); got != "Reading…" {
+		t.Errorf("it says %q", got)
+	}
+	close(r.lanes)
+	p.Await(`document.querySelector('.times .empty').textContent === 'Nothing in this time.'`)
 }

@@ -150,7 +150,7 @@ function Palette() {
     e.preventDefault();
     if (list.length) go(list[0]); else set({ dialog: null, filter: text.replace(/^filter\s+/, '') });
   };
-  return html`<${Dialog} title="Keys and actions"><input class="full" aria-label="Action, or a filter" placeholder="Action, or a filter" value=${text} onInput=${e => setText(e.target.value)} onKeyDown=${enter} />
+  return html`<${Dialog} wide title="Keys and actions"><input class="full" aria-label="Action, or a filter" placeholder="Action, or a filter" value=${text} onInput=${e => setText(e.target.value)} onKeyDown=${enter} />
     <div class="menu keys">${list.map(a => html`<button aria-disabled=${why(a) ? 'true' : undefined} onClick=${() => go(a)}><kbd>${a.key}</kbd> ${nameOf(a)} <span class="dim">${why(a)}</span></button>`)}
     ${!list.length && html`<p class="dim">Enter shows what fits <code>${text}</code>.</p>`}</div><//>`;
 }
@@ -240,8 +240,8 @@ function Compare() {
   const [before, after] = [one, other || {}].sort(byAge);
   const [a, setA] = useState(before.id), [b, setB] = useState(after.id);
   const found = useDocs(data, a && b && a !== b ? 'compare' : 'status', a && b && a !== b ? { a, b } : {}, true);
-  const pick = (label, v, to) => html`<label>${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${clock(c.began)} ${c.client || c.by} → ${c.server || c.target}, ${many(c.rows, 'exchange')}</option>`)}</select></label>`;
-  return html`<${Dialog} wide title="Compare conversations"><p class="pick">${pick('From', a, setA)} ${pick('to', b, setB)}</p>
+  const pick = (label, v, to) => html`<label class="field">${label} <select onChange=${e => to(e.target.value)}>${list.map(c => html`<option value=${c.id} selected=${c.id === v}>${clock(c.began)} ${c.client || c.by} → ${c.server || c.target}, ${many(c.rows, 'exchange')}</option>`)}</select></label>`;
+  return html`<${Dialog} wide title="Compare conversations">${pick('From', a, setA)}${pick('To', b, setB)}
     ${!a || !b || a === b ? html`<p class="dim">Choose two conversations.</p>` : !found || !found.tools && !found.a ? html`<p class="dim">Reading…</p>` : [['Tools', found.tools], ['Schemas', found.schemas], ['Calls', found.calls], ['Timing', found.timing]].map(([name, x]) =>
       html`<h3>${name}</h3>${(x || []).length ? html`<ul>${x.slice(0, 200).map(t => html`<li>${t}</li>`)}</ul>` : html`<p class="dim">No difference.</p>`}`)}<//>`;
 }

@@ -72,7 +72,7 @@ export function clock(t, exact) {
 }
 export function took(s) {
   if (s === undefined || s === null) return '';
-  if (s < 0.9995) return `${(s * 1000).toFixed(s > 0 && s < 0.00995 ? 1 : 0)} ms`;
+  if (s < 0.9995) return `${(s * 1000).toFixed(s > 5e-5 && s < 0.00995 ? 1 : 0)} ms`;
   if (s < 60) return `${s.toFixed(s < 10 ? 2 : 1)} s`;
   const m = Math.floor(s / 60);
   return m < 60 ? `${m}:${two(Math.floor(s % 60))} min` : `${Math.floor(m / 60)}:${two(m % 60)} h`;

@@ -141,7 +141,7 @@ export class List extends Component {
       for (let l = skip; l < n && rows.length < fit; l++) rows.push([i, item, lines ? lines[l] : item, l, n]);
     }
     last = upper + rows.length;
-    queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.gone || this.forceUpdate(), this.props.onLoad && this.props.onLoad(src))));
+    queueMicrotask(() => src.need(src.loaded ? first : 0, i, () => (this.gone || this.forceUpdate(), this.props.onLoad && this.props.src === src && this.props.onLoad(src))));
     const row = ([i, item, line, l, n]) => {
       const key = item ? src.keyOf(item) : '', on = item && key === sel;
       return html`<div role="row" key=${`${i}/${l}`} id=${on && !l ? 'on-' + cls : undefined} aria-rowindex=${i + 1} aria-selected=${on}

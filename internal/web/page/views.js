@@ -1,6 +1,6 @@
 // The six views, each of what fits the filter, and the detail of one exchange.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, follows, talkOf, fail, fine, clock, took, size, many, secondsOf, quote, px, query, what, tryParse } from './lib.js';
+import { html, S, set, follows, talkOf, fail, fine, clock, took, size, many, secondsOf, unversioned, quote, px, query, what, tryParse } from './lib.js';
 import { List, Source, Bar, Tree, Markdown, nav, rowHeight, tone, signs, toneWords, phaseWords } from './ui.js';
 import { openMenu, onlyLike, tryTool, Actions } from './act.js';
 
@@ -49,7 +49,7 @@ const talkCols = [
   { id: 'state', head: '', cls: 'sign', cell: (b, l, src, n) => n ? '' : state(b.row) },
   { id: 'line', head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => arrow(l) },
   { id: 'took', head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : took(secondsOf(b.row, src.when)) },
-  { id: 'bar', head: '', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${secondsOf(b.row, src.when)} full=${longest(src)} />` },
+  { id: 'bar', head: 'phases', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${secondsOf(b.row, src.when)} full=${longest(src)} />` },
   { id: 'notes', head: 'notes', cls: 'notes', cell: (b, l, src, n) => n ? '' : [flags(b.row), b.row.notes].filter(Boolean).join(' ') },
 ];
 const linesOf = b => b.lines.length ? b.lines.length > 12 && S.row !== b.row.key ? b.cut || (b.cut = [...b.lines.slice(0, 10), { dir: '', kind: 'remark', time: '', text: many(b.lines.length - 11, 'more line') + ': Enter shows all' }, b.lines[b.lines.length - 1]])
@@ -79,11 +79,11 @@ const cols = [
   { id: 'channel', head: 'outcome', sort: 'channel', cls: 's', cell: outcome },
   { id: 'http', head: 'HTTP', cls: 'num', cell: r => r.http || '' },
   { id: 'took', head: 'took', sort: 'took', cls: 'num', cell: (r, l, src) => took(secondsOf(r, src.when)) },
-  { id: 'bar', head: html`<span title="from sending to the end">phases</span>`, cls: 'wf', cell: (r, l, src) => html`<${Bar} row=${r} seconds=${secondsOf(r, src.when)} full=${longest(src)} />` },
+  { id: 'bar', head: 'phases', cls: 'wf', cell: (r, l, src) => html`<${Bar} row=${r} seconds=${secondsOf(r, src.when)} full=${longest(src)} />` },
   { id: 'size', head: 'size', sort: 'size', cls: 'num', cell: r => size(r.sent + r.received) },
   { id: 'tokens', head: 'tokens', cls: 'num', cell: r => r.tokens || '' },
-  { id: 'client', head: 'client', sort: 'client', cls: 'p', cell: r => r.client || '' },
-  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => r.server || (S.conversations.find(c => c.id === r.talk) || {}).server || r.target },
+  { id: 'client', head: 'client', sort: 'client', cls: 'p', cell: r => unversioned(r.client || '') },
+  { id: 'server', head: 'server', sort: 'server', cls: 'p', cell: r => unversioned(r.server || (S.conversations.find(c => c.id === r.talk) || {}).server || r.target) },
   { id: 'notes', head: 'notes', cls: 'notes', cell: r => [flags(r), r.notes, r.failed && r.text].filter(Boolean).join(' ') },
 ];
 export function Table({ data }) {
@@ -136,7 +136,7 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
 
 export const Streams = ({ data }) => html`<${Docs} data=${data} name="streams" label="Streams" empty="No stream of server-sent events." keyOf=${s => s.row + s.what + s.opened} rowClass=${s => s.problem ? 'failed' : s.open ? 'open' : 'ok'}
   cols=${[
-    { head: 'opened', cls: 'time', cell: s => clock(s.opened) }, { head: '', cls: 'sign', cell: s => s.problem ? '✗' : s.open ? '…' : '·' }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
+    { head: 'opened', cls: 'time', cell: s => clock(s.opened) }, { head: '', cls: 'sign', cell: s => state({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
     { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => took(s.quiet) },
     { head: 'what became of it', cls: 'notes', cell: s => s.text }]}
   more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => set({ row: s.row, detail: true, tab: 'events' })}>Its events</button>`} />`;
@@ -154,7 +154,7 @@ export function Time({ data }) {
   const whole = isFinite(first) ? [first, Math.max(last, first + 50) + 1] : [Date.now() - 60000, Date.now()];
   const [zoom, setZoom] = useState(null);
   const [a, b] = zoom || whole, box = useRef(), iso = t => new Date(t).toISOString();
-  const lanes = useDocs(data, 'lanes', { ...query(), ...(zoom ? { from: iso(a), to: iso(b) } : {}) }) || [];
+  const read = useDocs(data, 'lanes', { ...query(), ...(zoom ? { from: iso(a), to: iso(b) } : {}) }), lanes = read || [];
   const change = (factor, middle = 0.5) => {
     const width = Math.min(whole[1] - whole[0], Math.max(2, (b - a) * factor)), at = a + (b - a) * middle, from = Math.max(whole[0], Math.min(whole[1] - width, at - width * middle));
     setZoom(width >= whole[1] - whole[0] ? null : [from, from + width]);
@@ -195,7 +195,7 @@ export function Time({ data }) {
               })}
               <text x=${left} dx="4" y=${y + 14}>${signs[tone(row)] === '·' ? '' : signs[tone(row)] + ' '}${wide > 6 ? x.label.slice(0, Math.floor(wide * 1.4)) : ''}</text></g>`;
           })}</svg></div>`;
-      }) : html`<p class="empty">${S.lost || 'Nothing in this time.'}</p>`}</div></div>`;
+      }) : html`<p class="empty">${S.lost || (read ? 'Nothing in this time.' : 'Reading…')}</p>`}</div></div>`;
 }
 
 // Detail shows one exchange in tabs.
@@ -299,7 +299,7 @@ function Diff({ d, r, data }) {
   const [other, setOther] = useState(choice.length ? choice[0][1] : '');
   const found = useDocs(data, other ? 'diff' : 'status', other ? { a: other, b: r.key } : {}, true);
   return html`<p class="pick">Against ${choice.map(([name, key]) => html`<button aria-pressed=${key === other} onClick=${() => setOther(key)}>${name} <span class="dim">${key}</span></button>`)}
-      <label>or number <input size="8" value=${other} onChange=${e => setOther(e.target.value.trim())} /></label></p>
+      <label>${choice.length ? 'or number' : 'number'} <input size="8" value=${other} onChange=${e => setOther(e.target.value.trim())} /></label></p>
     ${found && found.request && other && [['Request', found.request], ['Answer', found.response]].map(([name, list]) => html`<h3>${name}</h3>${list.length ? html`<table class="diff"><thead><tr><th>where</th><th>in ${other}</th><th>in ${r.key}</th></tr></thead>
       <tbody>${list.slice(0, 300).map(c => html`<tr><td><code>${c.pointer || '/'}</code></td><td class="was">${short(c.was)}</td><td class="is">${short(c.is)}</td></tr>`)}</tbody></table>` : html`<p class="dim">The same.</p>`}`)}
     ${!other && none('Nothing to compare with: mark another exchange with m, or give its number.')}`;
