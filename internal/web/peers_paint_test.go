@@ -102,7 +102,9 @@ type slow struct {
 }
 
 func (s slow) Call(ctx context.Context, c view.Call) (view.Sent, error) {
-	s.note("call", c)
+	if !c.Confirmed {
+		return view.Sent{Confirm: "Send requests to it?"}, nil
+	}
 	<-ctx.Done()
 	s.ended <- ctx.Err()
 	return view.Sent{}, ctx.Err()
@@ -130,9 +132,14 @@ func TestPeerTry(t *testing.T) {
 		p.Eval(find+`.click()`, nil)
 	}
 	button("dialog", "Call")
+	p.Await(`document.querySelector('dialog[open] p') && document.querySelector('dialog[open] p').textContent === 'Send requests to it?'`)
+	button("dialog", "Cancel")
+	p.Await(`document.querySelector('dialog input[type=text]') && document.querySelector('dialog input[type=text]').value === "it's"`)
+	button("dialog", "Call")
+	button("dialog", "Send")
 	p.Await(`!document.querySelector('dialog') && document.querySelector('.toast').textContent.startsWith('Calling…')`)
 	button(".toast", "Cancel")
-	p.Await(`document.querySelector('.toast').textContent.startsWith('Cancelled.') && document.querySelector('dialog input[type=text]').value === "it's"`)
+	p.Await(`document.querySelector('.toast').textContent.startsWith('Cancelled.') && document.querySelector('dialog input[type=text]') && document.querySelector('dialog input[type=text]').value === "it's"`)
 	select {
 	case err := <-a.ended:
 		if !errors.Is(err, context.Canceled) {

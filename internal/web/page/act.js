@@ -104,18 +104,21 @@ const mark = (r, on, note) => post('mark', { key: r.key, mark: on, note }).then(
 const intercept = (on, filter) => post('intercept', { on, filter }).then(() => say(on ? 'Messages are held.' : 'Nothing is held.', { dialog: null }), fail);
 
 // sent shows what became of a request, and asks where the tool may change something.
-function sent(again) {
+function sent(again, back) {
   return s => {
     set({ dialog: null, toast: '' });
-    if (s.confirm) return ask('confirm', { text: s.confirm, yes: () => { close(); again(); } });
+    if (s.confirm) return ask('confirm', { text: s.confirm, back, yes: () => { close(); again(); } });
     set({ toast: `${s.channel || 'sent'}${s.text ? ': ' + s.text : ''}`, bad: s.channel && s.channel !== 'ok', ...(s.key ? { row: s.key, picked: null, detail: true, tab: 'answer', follow: false } : {}) });
   };
 }
-// send closes the dialog, so that a question of the server can be answered; one that fails comes back.
-function send(name, body) {
-  const { dialog } = S, stop = new AbortController(), back = f => e => { set({ dialog: S.dialog || dialog }); f(e); };
+// send closes the dialog, so that a question of the server can be answered. It comes back where nothing was sent.
+function send(name, body, dialog = S.dialog) {
+  const stop = new AbortController(), back = () => set({ dialog });
   say(name === 'call' ? 'Calling…' : 'Sending…', { dialog: null, stop });
-  return data.post('do/' + name, body, stop.signal).then(sent(() => send(name, { ...body, confirmed: true })), back(e => stop.signal.aborted ? say('Cancelled.') : fail(e)))
+  return data.post('do/' + name, body, stop.signal).then(sent(() => send(name, { ...body, confirmed: true }, dialog), back), e => {
+    if (!S.dialog) back();
+    if (stop.signal.aborted) say('Cancelled.'); else fail(e);
+  })
     .finally(() => S.stop === stop && set({ stop: null }));
 }
 export function tryTool(tool, r) {
@@ -259,7 +262,7 @@ export function Dialogs() {
     case 'compare': return html`<${Compare} />`;
     case 'report': return html`<${Dialog} wide title="Report"><${Markdown} text=${`${data.notes || ''}\n\n${data.report || ''}`} /><//>`;
     case 'text': return html`<${Dialog} title=${d.title}><pre>${d.text}</pre><//>`;
-    case 'confirm': return html`<${Dialog} title="Send it?"><p>${d.text}</p><div class="buttons end"><button onClick=${close}>Cancel</button><button class="main danger" onClick=${d.yes}>Send</button></div><//>`;
+    case 'confirm': return html`<${Dialog} title="Send it?" onClose=${d.back}><p>${d.text}</p><div class="buttons end"><button onClick=${d.back}>Cancel</button><button class="main danger" onClick=${d.yes}>Send</button></div><//>`;
   }
 }
 
