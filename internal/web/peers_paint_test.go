@@ -124,6 +124,7 @@ func TestPeerTry(t *testing.T) {
 	p.Eval(`(s => { s.value = [...s.options].find(o => !o.parentNode.disabled && o.textContent === 'nap').value; s.dispatchEvent(new Event('change', { bubbles: true })); })(document.querySelector('dialog select'))`, nil)
 	p.Await(`document.querySelector('dialog input[type=text]')`)
 	p.Eval(`(e => { e.value = "it's"; e.dispatchEvent(new Event('input', { bubbles: true })); })(document.querySelector('dialog input[type=text]'))`, nil)
+	p.Await(`document.querySelector("dialog .text").textContent.startsWith("quirky 0.1, python3 srv.py")`)
 	p.Await(`document.querySelector('dialog .command code').textContent === ` + string(quoted(`mcpc call nap '{"text":"it'\''s"}' -- python3 srv.py`)))
 	button := func(where, name string) {
 		t.Helper()

@@ -158,6 +158,8 @@ function Palette() {
     ${!list.length && html`<p class="dim">Enter shows what fits <code>${text}</code>.</p>`}</div><//>`;
 }
 
+const nameOfServer = t => [...new Set([t.server, t.target])].filter(Boolean).join(', ');
+
 // EditCall is the dialog for a request that is sent again, or a tool that is tried.
 function EditCall({ dialog }) {
   const { kind, key, row: r } = dialog, tools = (useDocs(data, 'tools', {}, true) || []).filter(t => t.inputSchema || t.called); // not the page that no client fetched
@@ -183,12 +185,12 @@ function EditCall({ dialog }) {
     if (kind === 'try') send('call', { target: tool.target, tool: tool.name, arguments: value }); else send('resend', { key, message: asCall ? { ...message, params: { ...message.params, arguments: value } } : value });
   };
   const command = tool && tool.command && text && tool.command.join(`'${(error ? text : JSON.stringify(value)).replaceAll("'", "'\\''")}'`);
-  const servers = Object.entries(Object.groupBy(tools, t => t.target)).sort(([, a], [, b]) => !!a[0].refused - !!b[0].refused);
+  const servers = Object.values(Object.groupBy(tools, t => t.target)).sort((a, b) => !!a[0].refused - !!b[0].refused);
   return html`<${Dialog} wide title=${kind === 'try' ? 'Try a tool' : `Edit and send ${key} again`}><div onKeyDown=${e => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); go(); } }}>
-    ${kind === 'try' && html`<label class="field"><span>Tool</span><select onChange=${e => setTool(tools[e.target.value])}><option value="-1" selected=${!tool}>Choose a tool</option>${servers.map(([target, list]) => html`<optgroup disabled=${!!list[0].refused} label=${[...new Set([list[0].server, target])].filter(Boolean).join(', ') + (list[0].refused ? ': cannot be called from here' : '')}>
+    ${kind === 'try' && html`<label class="field"><span>Tool</span><select onChange=${e => setTool(tools[e.target.value])}><option value="-1" selected=${!tool}>Choose a tool</option>${servers.map(list => html`<optgroup disabled=${!!list[0].refused} label=${nameOfServer(list[0]) + (list[0].refused ? ': cannot be called from here' : '')}>
         ${list.map(t => html`<option value=${tools.indexOf(t)} selected=${tool && t.name === tool.name && t.target === tool.target}>${t.name}</option>`)}</optgroup>`)}</select></label>
       ${tool && tool.refused && html`<p class="wrong">${tool.refused}</p>`}
-      ${tool && tool.description && html`<p class="dim text">${tool.description}</p>`}`}
+      ${tool && html`<p class="dim text">${nameOfServer(tool)}${tool.description && '\n' + tool.description}</p>`}`}
     ${text !== null ? html`<${Form} key=${tool ? tool.name : key} schema=${schema} text=${text} onText=${setText} label=${asCall || kind === 'try' ? 'Arguments' : 'Message'} />` : kind === 'edit' && html`<p class="dim">Reading…</p>`}
     ${command && html`<p class="command"><code>${command}</code> <button onClick=${() => copyText(command)}>Copy</button></p>`}
     ${warned && error && html`<p class="wrong">This is not JSON.</p>`}
