@@ -21,15 +21,22 @@ type detail struct {
 	lines []sheet.Fact // of the tab, as it was drawn last
 }
 
-// openDetail shows an exchange.
+// detailHead is how many lines are above those of a tab: the title and the names of the tabs.
+const detailHead = 2
+
+// openDetail opens an exchange, at its summary.
 func openDetail(m *model, key string) tea.Cmd {
 	if key == "" {
 		return m.say("there is no exchange to show here")
 	}
 	m.focus = paneDetail
+	return showDetail(m, key, sheet.TabSummary)
+}
+
+// showDetail shows a tab of an exchange. One that is open stays as it is.
+func showDetail(m *model, key string, tab int) tea.Cmd {
 	if m.detail.Key != key {
-		tab, raw := m.detail.Tab, m.detail.Raw
-		m.detail = detail{Detail: sheet.Detail{Key: key, Tab: tab, Raw: raw, Folds: map[string]bool{}}}
+		m.detail = detail{Detail: sheet.Detail{Key: key, Tab: tab, Raw: m.detail.Raw, Folds: map[string]bool{}}}
 		m.bar.hits = hits{}
 	}
 	return m.askDetail(true)
@@ -73,10 +80,10 @@ func other(key, marked string, doc *view.Detail) string {
 	return doc.Before
 }
 
-// drawDetail draws the tabs and the lines of the one that is open.
+// drawDetail draws the title, the tabs and the lines of the one that is open.
 func drawDetail(m *model, w, h int) (lines []drawn) {
 	d := &m.detail
-	lines = append(lines, drawn{Line: detailTabs(m, w)})
+	lines = append(lines, drawn{Line: d.Title(m.clock())}, drawn{Line: detailTabs(m, w)})
 	switch {
 	case d.err != nil:
 		d.lines = sheet.Facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))

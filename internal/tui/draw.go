@@ -239,7 +239,7 @@ func hintsOf(m *model) []string {
 	case m.focus == paneTalks:
 		return []string{"Enter show", "Tab rows", "/ filter", "D compare", "? keys", "q quit"}
 	case m.focus == paneDetail:
-		return []string{"←→ tabs", "/ search", "Space fold", "y copy", "r resend", "E edit", "Esc back", "? keys"}
+		return []string{"Esc close", "←→ tabs", "Tab " + paneNames[paneAfter(m, 1)], "/ search", "? keys", "y copy", "r resend", "E edit", "x export", "Space fold"}
 	}
 	switch m.view {
 	case lists.Time:
@@ -248,8 +248,14 @@ func hintsOf(m *model) []string {
 		return []string{"Enter last call", "t try", "s sort", "/ filter", "? keys", "q quit"}
 	}
 	hints := []string{"Enter detail", "/ filter", "? keys", "x export", "y copy", "f like this", "s sort", "G newest", "q quit"}
-	if !m.wide() {
+	switch {
+	case m.detail.Key != "":
+		hints = slices.Insert(hints, 1, "Tab "+paneNames[paneAfter(m, 1)])
+	case !m.wide():
 		hints = slices.Insert(hints, 1, "Esc conversations")
 	}
 	return hints
 }
+
+// paneNames are what the footer calls the panes.
+var paneNames = [...]string{paneTalks: "conversations", paneMain: "list", paneDetail: "detail", paneHeld: "held", paneFilter: "filter", paneForm: "form"}

@@ -142,9 +142,7 @@ func step(m *model, n int) tea.Cmd {
 		cmds = append(cmds, m.askList(false))
 	}
 	if it := l.Selected(); it != nil && m.detail.Key != "" && m.wide() && it.Key != "" {
-		focus := m.focus
-		cmds = append(cmds, openDetail(m, it.Key))
-		m.focus = focus
+		cmds = append(cmds, showDetail(m, it.Key, m.detail.Tab))
 	}
 	return tea.Batch(cmds...)
 }
@@ -172,19 +170,23 @@ func leave(m *model) tea.Cmd {
 	switch {
 	case m.focus == paneDetail && m.bar.hits.text != "":
 		m.bar.hits = hits{}
-	case m.focus == paneDetail || m.detail.Key != "" && m.focus == paneMain:
+	case m.focus == paneDetail || m.detail.Key != "" && m.focus == paneMain && m.wide():
 		m.detail.Key, m.detail.Doc, m.focus = "", nil, paneMain
-	case m.focus == paneHeld:
+	case m.focus == paneHeld || m.focus == paneTalks:
 		m.focus = paneMain
 	case m.focus == paneMain:
-		m.focus = paneTalks
+		m.detail.Key, m.detail.Doc, m.focus = "", nil, paneTalks
 	}
 	return nil
 }
 
-// nextPane gives the keys to another pane.
-func nextPane(m *model, step int) tea.Cmd {
-	panes := []pane{paneTalks, paneMain}
+// paneAfter is the pane that is step panes away. While a detail is open, Tab goes from it back to
+// the list: the conversations are before the list only.
+func paneAfter(m *model, step int) pane {
+	panes := []pane{paneMain}
+	if m.detail.Key == "" || step < 0 {
+		panes = []pane{paneTalks, paneMain}
+	}
 	if m.detail.Key != "" {
 		panes = append(panes, paneDetail)
 	}
@@ -194,17 +196,20 @@ func nextPane(m *model, step int) tea.Cmd {
 	if len(m.act.held) > 0 {
 		panes = append(panes, paneHeld)
 	}
-	for i, p := range panes {
-		if p == m.focus {
-			next := panes[(i+step+len(panes))%len(panes)]
-			if next == paneForm {
-				return answerNext(m)
-			}
-			m.focus = next
-			return nil
-		}
+	i := slices.Index(panes, m.focus)
+	if i < 0 {
+		return paneMain
 	}
-	m.focus = paneMain
+	return panes[(i+step+len(panes))%len(panes)]
+}
+
+// nextPane gives the keys to another pane.
+func nextPane(m *model, step int) tea.Cmd {
+	next := paneAfter(m, step)
+	if next == paneForm {
+		return answerNext(m)
+	}
+	m.focus = next
 	return nil
 }
 
@@ -246,7 +251,7 @@ func click(m *model, at tea.Mouse) tea.Cmd {
 		return clickTalks(m, y, p)
 	case p.main == 0 || p.detTop == 0 && at.X > p.left+p.main+1 && p.detail > 0 || p.detTop > 0 && y >= p.detTop:
 		m.focus = paneDetail
-		if n := y - p.detTop - 1 + m.detail.top; n >= m.detail.top {
+		if n := y - p.detTop - detailHead + m.detail.top; n >= m.detail.top {
 			m.detail.sel = min(n, max(len(m.detail.lines)-1, 0))
 		}
 		return nil

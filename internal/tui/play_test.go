@@ -102,6 +102,9 @@ func keyOf(name string) tea.KeyPressMsg {
 	if name == "ctrl+s" || name == "ctrl+c" || name == "ctrl+u" {
 		return tea.KeyPressMsg{Code: rune(name[5]), Mod: tea.ModCtrl}
 	}
+	if name == "shift+tab" {
+		return tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
+	}
 	if code, ok := keyCodes[name]; ok {
 		k := tea.KeyPressMsg{Code: code}
 		if name == "space" {

@@ -4,8 +4,11 @@
 package sheet
 
 import (
+	"strings"
+
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
 )
 
 // The tabs of a Detail.
@@ -32,6 +35,18 @@ type Detail struct {
 	Raw   bool // bytes in place of the tree
 	Folds map[string]bool
 	Diff  Diff
+}
+
+// Title says which exchange it is, and how it ended.
+func (d *Detail) Title(clock Clock) cells.Line {
+	key := cells.Text(paint.Faint, d.Key)
+	if d.Doc == nil {
+		return cells.Line{cells.Blank(1), key}
+	}
+	r := &d.Doc.Row
+	role, mark := State(r)
+	return cells.Line{cells.Text(role, " "+strings.TrimSpace(mark+" "+r.Channel)), cells.Blank(2), cells.Text(paint.Strong, Title(r)),
+		cells.Blank(2), key, cells.Blank(2), clock.Took(r)}
 }
 
 // A Diff is what differs between two exchanges.

@@ -15,7 +15,7 @@ func (d *Detail) Lines(clock Clock, w int) []Fact {
 	doc := d.Doc
 	switch d.Tab {
 	case TabSummary:
-		return summaryLines(clock, doc, w-2)
+		return summaryLines(doc, w-2)
 	case TabRequest:
 		lines := bodyLines(d, doc.Request, w-2)
 		for _, wrong := range doc.Wrong {
@@ -41,11 +41,9 @@ func heading(text string) []Fact { return []Fact{{}, {Line: cells.Of(paint.Stron
 func wrapped(r paint.Role, text string, w int) []Fact { return Facts(cells.Wrap(r, text, w)) }
 
 // summaryLines tell what happened, from the most important on.
-func summaryLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
+func summaryLines(doc *view.Detail, w int) (lines []Fact) {
 	r := &doc.Row
-	role, mark := State(r)
-	head := cells.Line{cells.Text(role, strings.TrimSpace(mark+" "+r.Channel)), cells.Text(paint.Strong, "  "+Title(r)), cells.Blank(2), clock.Took(r)}
-	lines = append(lines, Fact{Line: head})
+	role, _ := State(r)
 	if r.Text != "" {
 		lines = append(lines, wrapped(role, r.Text, w)...)
 	}
@@ -57,7 +55,9 @@ func summaryLines(clock Clock, doc *view.Detail, w int) (lines []Fact) {
 	if r.Note != "" {
 		lines = append(lines, wrapped(paint.Accent, "★ "+r.Note, w)...)
 	}
-	lines = append(lines, Fact{})
+	if len(lines) > 0 {
+		lines = append(lines, Fact{})
+	}
 	wide := 0
 	for _, f := range doc.Facts {
 		wide = max(wide, term.Width(f[0]))

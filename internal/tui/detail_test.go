@@ -1,0 +1,72 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"mcpc/internal/tui/sheet"
+)
+
+// Each tab says which exchange it is about, and how that ended.
+func TestDetailHasATitle(t *testing.T) {
+	play(t, 80, 24, nil, newActor(), func(p *player) {
+		p.keys("g", "j", "j", "j", "enter")
+		for range sheet.TabCount {
+			p.shows("! tool_error  call get_file  42.4  80 ms", "Esc close")
+			p.keys("right")
+		}
+	})
+}
+
+// An exchange opens at its summary; a detail that follows the selection keeps its tab.
+func TestDetailOpensAtTheSummary(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.keys("g", "enter", "right", "right", "esc", "enter")
+		if p.m.detail.Tab != sheet.TabSummary {
+			t.Errorf("an exchange opens at %s", sheet.TabNames[p.m.detail.Tab])
+		}
+		p.keys("right", "right", "tab", "j")
+		if p.m.detail.Key != "42.2" || p.m.detail.Tab != sheet.TabAnswer {
+			t.Errorf("after the next line the detail is %s of %s", sheet.TabNames[p.m.detail.Tab], p.m.detail.Key)
+		}
+		p.keys("enter")
+		if p.m.detail.Tab != sheet.TabAnswer {
+			t.Errorf("Enter left %s of the exchange that was open", sheet.TabNames[p.m.detail.Tab])
+		}
+	})
+}
+
+// Tab goes from a detail to the list and back, as the footer says; the conversations are before
+// the list.
+func TestTabInTheDetail(t *testing.T) {
+	for _, width := range []int{80, 120} {
+		play(t, width, 40, nil, newActor(), func(p *player) {
+			p.keys("g", "enter")
+			p.shows("Tab list")
+			p.keys("tab")
+			p.shows("Tab detail")
+			p.keys("tab")
+			if p.m.focus != paneDetail {
+				t.Errorf("%d columns: Tab, Tab leads to pane %d", width, p.m.focus)
+			}
+			p.keys("shift+tab", "shift+tab")
+			if p.m.focus != paneTalks {
+				t.Errorf("%d columns: the pane before the list is %d", width, p.m.focus)
+			}
+			p.keys("esc")
+			if p.m.focus != paneMain {
+				t.Errorf("%d columns: Esc leads from the conversations to pane %d", width, p.m.focus)
+			}
+		})
+	}
+}
+
+// On a narrow screen Esc in the list shows the conversations, also where a detail is open behind it.
+func TestEscBesideAHiddenDetail(t *testing.T) {
+	play(t, 80, 24, nil, newActor(), func(p *player) {
+		p.keys("g", "enter", "tab", "esc")
+		if !strings.Contains(p.screen(), "conversations") {
+			t.Errorf("Esc changed nothing:\n%s", p.screen())
+		}
+	})
+}
