@@ -229,7 +229,7 @@ func drawFooter(m *model) cells.Line {
 func hintsOf(m *model) []string {
 	switch {
 	case m.dialog != nil:
-		return []string{"Esc close", "Enter choose"}
+		return m.dialog.Hints()
 	case m.focus == paneFilter:
 		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
 	case m.focus == paneForm:

@@ -36,7 +36,8 @@ func TestDeeds(t *testing.T) {
 		{"note left", []string{"g", "n"}, "why", []string{"esc"}, ""},
 		{"resend", []string{"g", "r"}, "", nil, "resend 42.1 "},
 		{"resend by its name", []string{"g", ":"}, "resend", []string{"enter"}, "resend 42.1 "},
-		{"edit and resend", []string{"g", "E", "delete", "end"}, ",", []string{"ctrl+s", "ctrl+s"}, `resend 42.1 {"q":1},`},
+		{"edit and resend", []string{"g", "E", "end"}, ",", []string{"ctrl+s", "ctrl+s"}, "resend 42.1 {,\n  \"q\": 1\n}"},
+		{"resend unedited", []string{"g", "E"}, "x", []string{"backspace", "ctrl+s"}, `resend 42.1 {"q":1}`},
 		{"invalid once", []string{"g", "E"}, "x", []string{"ctrl+s"}, ""},
 		{"intercept", []string{"i"}, "name:x", []string{"enter"}, "intercept name:x"},
 		{"intercept off", []string{"I"}, "", nil, "intercept off"},
@@ -50,9 +51,6 @@ func TestDeeds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := newActor()
 			play(t, 100, 30, nil, a, func(p *player) {
-				if c.name == "edit and resend" {
-					c.keys = []string{"g", "E", "end"}
-				}
 				p.keys(c.keys...).types(c.text).keys(c.then...)
 				p.did(a, c.want)
 			})
@@ -88,8 +86,12 @@ func TestHeld(t *testing.T) {
 		p.did(a, "drop h2")
 		p.keys("enter")
 		p.did(a, "drop h2\nrelease h2 ")
-		p.keys("e", "end", "backspace", "}", "ctrl+s")
-		if got := a.done(); !strings.HasSuffix(got, `release h2 {"method":"tools/call","token":"s3cret"}`) {
+		p.keys("e")
+		p.shows("held message: tools/call delete_repo", `   "token": "s3cret"`, "Ctrl-S send  Esc leave")
+		p.keys("x", "backspace", "ctrl+s")
+		p.did(a, "drop h2\nrelease h2 \nrelease h2 ")
+		p.keys("e", "down", "space", "ctrl+s")
+		if got := a.done(); !strings.HasSuffix(got, "release h2 {\n   \"method\": \"tools/call\",\n  \"token\": \"s3cret\"\n}") {
 			t.Errorf("edit: %q", got)
 		}
 		p.m.focus = paneHeld

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
+	"mcpc/internal/render"
+	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
@@ -50,7 +53,10 @@ func letGo(m *model) tea.Cmd {
 	if h == nil {
 		return noHeld(m)
 	}
-	id := h.ID
+	return letGoID(m, h.ID)
+}
+
+func letGoID(m *model, id string) tea.Cmd {
 	return do(m, "let go, unchanged", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, "") })
 }
 
@@ -70,8 +76,15 @@ func editHeld(m *model) tea.Cmd {
 	if h == nil {
 		return noHeld(m)
 	}
-	id := h.ID
-	return withText(m, "held message", func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) }, func(m *model, text string) tea.Cmd {
+	id, was := h.ID, ""
+	reveal := func(ctx context.Context, a view.Actor) (text string, err error) {
+		was, err = a.Reveal(ctx, id)
+		return was, err
+	}
+	return withText(m, "held message: "+strings.TrimSpace(h.Method+" "+h.Name), reveal, func(m *model, text string) tea.Cmd {
+		if text == was {
+			return letGoID(m, id)
+		}
 		return do(m, "let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
 	})
 }
@@ -93,7 +106,8 @@ func reveal(m *model) tea.Cmd {
 	})
 }
 
-// withText gets a text and lets the user edit it: in the view, or in an editor of their own.
+// withText gets a JSON text and lets the user edit it, indented: in the view, or in an editor of
+// their own. One that the user did not change comes back as it was.
 func withText(m *model, name string, get func(context.Context, view.Actor) (string, error), run func(*model, string) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
@@ -110,13 +124,29 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 			if m.dialog = nil; err != nil {
 				return m.fail(err)
 			}
-			if m.opt.Edit != nil {
-				return editOutside(m.opt.Edit, text, run)
+			area := panel.NewArea(indented(text, m.w-2))
+			shown := area.Text()
+			edited := func(m *model, is string) tea.Cmd {
+				if strings.TrimSpace(is) == strings.TrimSpace(shown) {
+					is = text
+				}
+				return run(m, is)
 			}
-			m.dialog = &editor{Title: name, Area: panel.NewArea(text), Check: notJSON, Run: run}
+			if m.opt.Edit != nil {
+				return editOutside(m.opt.Edit, shown, edited)
+			}
+			m.dialog = &editor{Title: name, Area: area, Check: notJSON, Run: edited}
 			return nil
 		}
 	})
+}
+
+// indented is JSON with one member to a line; what is not JSON stays as it is.
+func indented(text string, w int) string {
+	if jsonraw.Valid([]byte(text)) != nil {
+		return text
+	}
+	return strings.TrimSpace(string(render.IndentJSON(term.Style{Width: w}, []byte(text))))
 }
 
 func notJSON(text string) string {
@@ -280,7 +310,7 @@ func callTool(m *model, button string) tea.Cmd {
 		return call(m, content)
 	case "As JSON":
 		a.form, a.tool, m.focus = nil, nil, paneMain
-		m.dialog = &editor{Title: "arguments of " + t.Name, Area: panel.NewArea(string(f.Values())), Check: notJSON,
+		m.dialog = &editor{Title: "arguments of " + t.Name, Area: panel.NewArea(indented(string(f.Values()), m.w-2)), Check: notJSON,
 			Run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
 		return nil
 	}

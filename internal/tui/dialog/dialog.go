@@ -18,6 +18,8 @@ import (
 type Dialog[M any] interface {
 	Key(name, text string) (run func(M) tea.Cmd, over bool)
 	Draw(w, h int) []cells.Drawn
+	// Hints are the keys that it takes, each with what it does.
+	Hints() []string
 }
 
 // A Choice is an entry of a menu.
@@ -82,6 +84,14 @@ func (d *Menu[M]) Key(name, text string) (func(M) tea.Cmd, bool) {
 	return nil, false
 }
 
+// Hints are the keys for the footer.
+func (d *Menu[M]) Hints() []string {
+	if d.Loading {
+		return []string{"Esc close"}
+	}
+	return []string{"Esc close", "↑↓ select", "Enter choose"}
+}
+
 // Draw draws w columns and at most h lines.
 func (d *Menu[M]) Draw(w, h int) (lines []cells.Drawn) {
 	lines = append(lines, cells.Drawn{Line: cells.Of(paint.Strong, " "+d.Title)})
@@ -143,6 +153,9 @@ func (d *Prompt[M]) Key(name, text string) (func(M) tea.Cmd, bool) {
 // Paste types text.
 func (d *Prompt[M]) Paste(text string) { d.Line.Type(text) }
 
+// Hints are the keys for the footer.
+func (d *Prompt[M]) Hints() []string { return []string{"Esc leave", "Enter accept"} }
+
 // Draw draws w columns and at most h lines.
 func (d *Prompt[M]) Draw(w, h int) []cells.Drawn {
 	return []cells.Drawn{{Line: cells.Of(paint.Strong, " "+d.Title)}, {}, {Line: append(cells.Of(paint.Accent, " › "), d.Line.Line(w-4, true, -1)...)}}
@@ -178,9 +191,14 @@ func (d *Editor[M]) Key(name, text string) (func(M) tea.Cmd, bool) {
 // Paste types text.
 func (d *Editor[M]) Paste(text string) { d.Area.Type(text) }
 
+// Hints are the keys for the footer.
+func (d *Editor[M]) Hints() []string {
+	return []string{"Ctrl-S send", "Esc leave, nothing is sent", "Ctrl-K cut to the end of the line"}
+}
+
 // Draw draws w columns and at most h lines.
 func (d *Editor[M]) Draw(w, h int) (lines []cells.Drawn) {
-	lines = append(lines, cells.Drawn{Line: cells.Between(cells.Of(paint.Strong, " "+d.Title), cells.Of(paint.Faint, "Ctrl-S send · Esc leave "), w)})
+	lines = append(lines, cells.Drawn{Line: cells.Of(paint.Strong, " "+d.Title)})
 	if d.wrong != "" {
 		lines = append(lines, cells.Drawn{Line: cells.Of(paint.Warn, " "+d.wrong+": Ctrl-S again sends it as it is")})
 	}
@@ -209,6 +227,9 @@ func (d *Page[M]) Key(name, text string) (func(M) tea.Cmd, bool) {
 	}
 	return nil, false
 }
+
+// Hints are the keys for the footer.
+func (d *Page[M]) Hints() []string { return []string{"Esc close", "↑↓ scroll"} }
 
 // Draw draws w columns and at most h lines.
 func (d *Page[M]) Draw(w, h int) (lines []cells.Drawn) {

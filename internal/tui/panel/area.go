@@ -4,14 +4,16 @@ import (
 	"strings"
 
 	"mcpc/internal/tui/cells"
-	"mcpc/internal/tui/paint"
 )
 
-// An Area is a text of several lines that is edited.
+// An Area is a text of several lines that is edited. Lines that are wider than it are drawn in
+// several rows.
 type Area struct {
 	lines []Input
 	y     int
-	top   int
+	width int // as it was drawn last
+	// top and skip are the first line that is drawn, and how many of its rows are above.
+	top, skip int
 }
 
 // NewArea returns an Area with a text and the cursor at its start.
@@ -42,13 +44,13 @@ func (a *Area) Key(name, text string) {
 	line := &a.lines[a.y]
 	switch {
 	case name == "up":
-		a.to(a.y - 1)
+		a.move(-1)
 	case name == "down":
-		a.to(a.y + 1)
+		a.move(1)
 	case name == "pgup":
-		a.to(a.y - 10)
+		a.move(-10)
 	case name == "pgdown":
-		a.to(a.y + 10)
+		a.move(10)
 	case name == "tab":
 		line.Type("  ")
 	case name == "enter":
@@ -72,10 +74,29 @@ func (a *Area) Type(text string) {
 	}
 }
 
-func (a *Area) to(y int) {
-	at := a.lines[a.y].at
-	a.y = max(0, min(y, len(a.lines)-1))
-	a.lines[a.y].at = min(at, len(a.lines[a.y].text))
+// move moves the cursor by rows.
+func (a *Area) move(rows int) {
+	starts := a.lines[a.y].rows(a.width)
+	row := rowOf(starts, a.lines[a.y].at)
+	column := a.lines[a.y].at - starts[row]
+	for ; rows > 0 && (row < len(starts)-1 || a.y < len(a.lines)-1); rows-- {
+		if row++; row == len(starts) {
+			a.y, row = a.y+1, 0
+			starts = a.lines[a.y].rows(a.width)
+		}
+	}
+	for ; rows < 0 && (row > 0 || a.y > 0); rows++ {
+		if row--; row < 0 {
+			a.y--
+			starts = a.lines[a.y].rows(a.width)
+			row = len(starts) - 1
+		}
+	}
+	last := len(a.lines[a.y].text)
+	if row < len(starts)-1 {
+		last = starts[row+1] - 1
+	}
+	a.lines[a.y].at = min(starts[row]+column, last)
 }
 
 func (a *Area) split() {
@@ -98,18 +119,37 @@ func (a *Area) join(y int) {
 	a.y = y - 1
 }
 
-// Lines draws w columns and h lines around the cursor.
+// A part is a row: a part of a line.
+type part struct{ line, row, from, to int }
+
+// Lines draws w columns and h rows around the cursor.
 func (a *Area) Lines(w, h int) (lines []cells.Line) {
-	a.top = max(0, min(a.top, a.y))
-	if a.y >= a.top+h {
-		a.top = a.y - h + 1
+	if h < 1 {
+		return nil
 	}
-	for y := a.top; y < min(a.top+h, len(a.lines)); y++ {
-		if y != a.y {
-			lines = append(lines, cells.Line{cells.Fit(paint.Plain, a.lines[y].Text(), w)})
-			continue
+	a.width = w
+	row := rowOf(a.lines[a.y].rows(w), a.lines[a.y].at)
+	if a.y < a.top || a.y == a.top && row < a.skip {
+		a.top, a.skip = a.y, row
+	}
+	var all []part
+	cursor := 0
+	for n := a.top; n < len(a.lines) && (n <= a.y || len(all) < cursor+h); n++ {
+		starts := append(a.lines[n].rows(w), len(a.lines[n].text))
+		for i, from := range starts[:len(starts)-1] {
+			if n == a.top && i < a.skip {
+				continue
+			}
+			if n == a.y && i == row {
+				cursor = len(all)
+			}
+			all = append(all, part{n, i, from, starts[i+1]})
 		}
-		lines = append(lines, a.lines[y].Line(w, true, -1))
+	}
+	all = all[max(0, cursor-h+1):]
+	a.top, a.skip = all[0].line, all[0].row
+	for _, p := range all[:min(h, len(all))] {
+		lines = append(lines, a.lines[p.line].part(p.from, p.to, p.line == a.y && p.row == row).To(w))
 	}
 	return lines
 }

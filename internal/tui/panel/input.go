@@ -111,3 +111,41 @@ func (in *Input) Line(width int, active bool, mark int) cells.Line {
 	}
 	return line.To(width)
 }
+
+// rows are the starts of the rows in which a text of any length is drawn in width columns, one of
+// them for the cursor. A width of 0 is one row.
+func (in *Input) rows(width int) []int {
+	starts, used := []int{0}, 0
+	for i, r := range in.text {
+		n := 1
+		if r < ' ' || r > '~' {
+			n = cells.Of(paint.Plain, string(r)).Width()
+		}
+		if used += n; width > 0 && used > width-1 && i > starts[len(starts)-1] {
+			starts, used = append(starts, i), n
+		}
+	}
+	return starts
+}
+
+// rowOf is the row that has a rune.
+func rowOf(starts []int, at int) int {
+	for i := len(starts) - 1; i > 0; i-- {
+		if at >= starts[i] {
+			return i
+		}
+	}
+	return 0
+}
+
+// part draws the runes of a row, with the cursor where active.
+func (in *Input) part(from, to int, active bool) cells.Line {
+	if !active {
+		return cells.Of(paint.Plain, string(in.text[from:to]))
+	}
+	line := cells.Of(paint.Plain, string(in.text[from:in.at]))
+	if in.at == len(in.text) {
+		return append(line, cells.Text(paint.Cursor, " "))
+	}
+	return append(line, cells.Text(paint.Cursor, string(in.text[in.at])), cells.Text(paint.Plain, string(in.text[in.at+1:to])))
+}
