@@ -124,8 +124,8 @@ func (l *List) slowest(clock sheet.Clock, height int) (most float64) {
 	return most
 }
 
-// sight moves the top of a list so that the selected item is visible; high is the number of
-// lines of an item.
+// sight moves the top of a list so that the selected item is visible, and that no line is free
+// while there are items above; high is the number of lines of an item.
 func (l *List) sight(height int, high func(n int) int) {
 	l.top = max(0, min(l.top, l.Sel))
 	used := 0
@@ -135,7 +135,10 @@ func (l *List) sight(height int, high func(n int) int) {
 			return
 		}
 	}
-	for l.top > 0 && l.Follow {
+	for n := l.Sel + 1; n < l.Total && used <= height; n++ {
+		used += high(n)
+	}
+	for l.top > 0 {
 		if used += high(l.top - 1); used > height {
 			return
 		}

@@ -99,7 +99,9 @@ func (l *List) Take(p Part) {
 	case key != "" && (it == nil || it.Key != key):
 		for i := range l.items {
 			if l.items[i].Key == key {
-				l.top += l.from + i - l.Sel
+				if l.top > 0 { // at the top of the list the view stays there
+					l.top += l.from + i - l.Sel
+				}
 				l.Sel = l.from + i
 				break
 			}
