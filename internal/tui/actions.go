@@ -29,7 +29,7 @@ func changes() []action {
 		{"edit", []string{"e"}, "edit a held message and let it go", editHeld},
 		{"drop", []string{"d"}, "drop the held message that is selected", dropHeld},
 		{"reveal", []string{"v"}, "show a held message with its secrets", reveal},
-		{"resend", []string{"r"}, "send the request again", func(m *model) tea.Cmd { return resend(m, nil, false) }},
+		{"resend", []string{"r"}, "send the request again", resend},
 		{"edit-resend", []string{"E"}, "edit the request and send it", editResend},
 		{"try", []string{"t"}, "call a tool by a form", tryTool},
 		{"copy", []string{"y"}, "copy: then a letter", copyMenu},

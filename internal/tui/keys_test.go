@@ -65,7 +65,8 @@ func TestConfirm(t *testing.T) {
 	a.confirm = "delete_repo may delete"
 	play(t, 80, 24, nil, a, func(p *player) {
 		p.keys("g", "r")
-		p.shows("delete_repo may delete")
+		p.shows("delete_repo may delete", "send initialize (42.1) again?", "Esc close  ↑↓ select")
+		p.hides("sending…")
 		p.keys("y", "s", "d", "enter")
 		p.did(a, "")
 		p.keys("r", "down", "enter")

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
+	"mcpc/internal/tui/sheet"
 )
 
 func intercept(m *model) tea.Cmd {
@@ -185,38 +186,63 @@ func editOutside(edit func(string) (string, error), text string, run func(*model
 	})
 }
 
+// A resent is a recorded request that is sent again, with another message where it was edited.
+type resent struct {
+	key, title string
+	message    json.RawMessage
+}
+
+// resentOf is the request that the keys are about. ok is false, and the user is told why, where it
+// cannot be sent again.
+func resentOf(m *model) (r resent, ok bool) {
+	key, row := target(m)
+	switch {
+	case key == "":
+		noTarget(m)
+		return r, false
+	case !m.act.powers.Resend:
+		refuse(m, "resend")
+		return r, false
+	}
+	r.key, r.title = key, "request "+key
+	if row != nil {
+		r.title = sheet.Title(row) + " (" + key + ")"
+	}
+	return r, true
+}
+
 func editResend(m *model) tea.Cmd {
-	key, _ := target(m)
-	if key == "" {
-		return noTarget(m)
+	r, ok := resentOf(m)
+	if !ok {
+		return nil
 	}
-	if !m.act.powers.Resend {
-		return refuse(m, "resend")
-	}
-	return withText(m, "edit and send again", func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, key, "request") },
-		func(m *model, text string) tea.Cmd { return resendKey(m, key, json.RawMessage(text), false) })
+	return withText(m, "edit and send again: "+r.title, func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
+		func(m *model, text string) tea.Cmd {
+			r.message = json.RawMessage(text)
+			return resendIt(m, r, false)
+		})
 }
 
-func resend(m *model, message json.RawMessage, confirmed bool) tea.Cmd {
-	key, _ := target(m)
-	if key == "" {
-		return noTarget(m)
+func resend(m *model) tea.Cmd {
+	r, ok := resentOf(m)
+	if !ok {
+		return nil
 	}
-	if !m.act.powers.Resend {
-		return refuse(m, "resend")
-	}
-	return resendKey(m, key, message, confirmed)
+	return resendIt(m, r, false)
 }
 
-func resendKey(m *model, key string, message json.RawMessage, confirmed bool) tea.Cmd {
-	return send(m, func(ctx context.Context, a view.Actor) (view.Sent, error) {
-		return a.Resend(ctx, key, message, confirmed)
-	},
-		func(m *model) tea.Cmd { return resendKey(m, key, message, true) })
+func resendIt(m *model, r resent, confirmed bool) tea.Cmd {
+	what := "send " + r.title + " again?"
+	if r.message != nil {
+		what = "send " + r.title + " again, edited?"
+	}
+	return send(m, what, func(ctx context.Context, a view.Actor) (view.Sent, error) {
+		return a.Resend(ctx, r.key, r.message, confirmed)
+	}, func(m *model) tea.Cmd { return resendIt(m, r, true) })
 }
 
-// send sends a request, asks for confirmation where the tool may change something, and shows the exchange.
-func send(m *model, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
+// send sends a request, asks what where it needs the user's consent, and shows the exchange.
+func send(m *model, what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")
 	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
@@ -226,7 +252,8 @@ func send(m *model, act func(context.Context, view.Actor) (view.Sent, error), co
 			case err != nil:
 				return m.fail(err)
 			case sent.Confirm != "":
-				m.dialog = confirm(m, sent.Confirm, confirmed)
+				m.bar.flash = "" // nothing is sent yet
+				m.dialog = confirm(m, what, sent.Confirm, confirmed)
 				return nil
 			}
 			m.say(sent.Channel + " " + sent.Text)
@@ -241,10 +268,10 @@ func send(m *model, act func(context.Context, view.Actor) (view.Sent, error), co
 	})
 }
 
-// confirm asks before an action that may change something. Only Enter on the second entry does
-// it: a letter that was typed before the question came does nothing.
-func confirm(m *model, text string, yes func(*model) tea.Cmd) *menu {
-	return &menu{Title: "send it?", Head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), Choices: []choice{
+// confirm asks before a request is sent. Only Enter on the second entry sends it: a letter that
+// was typed before the question came does nothing.
+func confirm(m *model, what, text string, yes func(*model) tea.Cmd) *menu {
+	return &menu{Title: what, Head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), Choices: []choice{
 		pick("", "do not send", "Esc", func(m *model) tea.Cmd { return m.say("nothing was sent") }),
 		pick("", "send it", "select and press Enter", yes),
 	}}
@@ -319,7 +346,8 @@ func callTool(m *model, button string) tea.Cmd {
 }
 
 func callConfirmed(m *model, c view.Call) tea.Cmd {
-	return send(m, func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) }, func(m *model) tea.Cmd {
+	what := "send call " + c.Tool + " to " + c.Target + "?"
+	return send(m, what, func(ctx context.Context, a view.Actor) (view.Sent, error) { return a.Call(ctx, c) }, func(m *model) tea.Cmd {
 		c.Confirmed = true
 		return callConfirmed(m, c)
 	})
