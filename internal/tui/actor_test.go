@@ -111,7 +111,7 @@ func (a *actor) Preview(context.Context, view.Export) (view.Exported, error) {
 }
 
 func (a *actor) Export(_ context.Context, e view.Export) (view.Exported, error) {
-	a.note("export", e.Form, e.Filter)
+	a.note("export", e.Form, e.Filter+strings.Join(e.Only, ","))
 	return view.Exported{Rows: 7, Hidden: 3, File: "github.mcpcz.html"}, nil
 }
 

@@ -43,6 +43,8 @@ func TestDeeds(t *testing.T) {
 		{"intercept off", []string{"I"}, "", nil, "intercept off"},
 		{"export", []string{"x", "enter"}, "", nil, "export bundle "},
 		{"export har", []string{"x", "h"}, "", nil, "export har "},
+		{"export only this", []string{"g", "enter", "x", "o", "h"}, "", nil, "export har 42.1"},
+		{"export all after all", []string{"g", "x", "o", "o", "enter"}, "", nil, "export bundle "},
 		{"export left", []string{"x", "esc"}, "", nil, ""},
 		{"try", []string{"4", "t"}, "broken", []string{"ctrl+s"}, `call github create_issue {"title":"broken","urgent":false}`},
 		{"try without what is required", []string{"4", "t", "ctrl+s"}, "", nil, ""},

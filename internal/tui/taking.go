@@ -65,16 +65,21 @@ func copyAs(m *model, key, form string) tea.Cmd {
 var exportForms = [][3]string{{"b", "bundle", "for a colleague: a double click opens it in a browser"}, {"h", "har", "HTTP archive"}, {"m", "markdown", "for an issue"},
 	{"j", "jsonl", "one exchange a line"}, {"s", "saved", "saved calls for mcpc run"}, {"w", "html", "one page"}}
 
-// exportMenu shows what an export would have before it is written. Keys wait for it.
+// exportMenu offers to write what the list shows.
 func exportMenu(m *model) tea.Cmd {
+	return exportOf(m, view.Export{Query: m.request(), Form: "bundle"}, "")
+}
+
+// exportOf shows what an export would have before it is written. Keys wait for it. title names the
+// exchange if it is only one.
+func exportOf(m *model, e view.Export, title string) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil || !m.act.powers.Export {
 		return m.say("this view cannot export")
 	}
-	e := view.Export{Query: m.request(), Form: "bundle"}
-	d := &menu{Title: "export " + sheet.Counted(m.list().Total, "row", "rows") + ": looking for secrets…", Loading: true}
-	if m.view >= lists.Time {
-		d.Title = "export: looking for secrets…"
+	d := &menu{Title: "export: looking for secrets…", Loading: true}
+	if title == "" && m.view < lists.Time {
+		d.Title = "export " + sheet.Counted(m.list().Total, "row", "rows") + ": looking for secrets…"
 	}
 	m.dialog = d
 	w := max(m.w-4, 20)
@@ -90,6 +95,13 @@ func exportMenu(m *model) tea.Cmd {
 			}
 			d.Loading, d.Title, d.Head = false, "export "+sheet.Counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
 			d.Choices = exportChoices(m, e)
+			if title != "" {
+				d.Title = "export only " + title
+				d.Choices = append(d.Choices[:len(d.Choices)-1], pick("o", "all of the list", "not only this exchange", exportMenu))
+			} else if key, row := target(m); key != "" && row != nil {
+				one, name := view.Export{Query: view.Query{Only: []string{key}}, Form: "bundle"}, key+" "+sheet.Title(row)
+				d.Choices = append(d.Choices, pick("o", "only this exchange", name, func(m *model) tea.Cmd { return exportOf(m, one, name) }))
+			}
 			return nil
 		}
 	})
