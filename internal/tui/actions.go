@@ -252,9 +252,9 @@ func commandLine(m *model) tea.Cmd {
 
 // compareMenu chooses the other conversation, and shows what differs.
 func compareMenu(m *model) tea.Cmd {
-	a := current(m)
+	a := compared(m)
 	if a == nil {
-		return m.say("choose a conversation first: Esc, then Enter")
+		return m.say("there is no conversation yet")
 	}
 	from := *a
 	d := &menu{Title: "compare " + titleOf(m, a) + " with"}
@@ -281,6 +281,26 @@ func compareMenu(m *model) tea.Cmd {
 		return m.say("there is no other conversation to compare with")
 	}
 	m.dialog = d
+	return nil
+}
+
+// compared is the conversation to compare with another one: the selected or the shown one, that of
+// the selected exchange, else the newest.
+func compared(m *model) *view.Conversation {
+	if c := m.talks.Under(); c != nil && m.focus == paneTalks {
+		return c
+	}
+	if c := current(m); c != nil {
+		return c
+	}
+	if _, row := target(m); row != nil {
+		if c := m.talks.Find(row.Talk); c != nil {
+			return c
+		}
+	}
+	if len(m.talks.All) > 0 {
+		return &m.talks.All[0]
+	}
 	return nil
 }
 

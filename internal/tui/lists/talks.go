@@ -50,8 +50,8 @@ func (t *Talks) Find(id string) *view.Conversation {
 // Last is the greatest Sel.
 func (t *Talks) Last() int { return len(t.All) + len(Filters) }
 
-// under is the conversation under the cursor, nil where there is none.
-func (t *Talks) under() *view.Conversation {
+// Under is the conversation under the cursor, nil where there is none.
+func (t *Talks) Under() *view.Conversation {
 	if t.Sel < 1 || t.Sel > len(t.All) {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (t *Talks) under() *view.Conversation {
 // reports whether it was chosen now.
 func (t *Talks) Take(all []view.Conversation, choose bool) bool {
 	key := ""
-	if c := t.under(); c != nil {
+	if c := t.Under(); c != nil {
 		key = c.ID
 	}
 	beyond := t.Sel - len(t.All)
@@ -98,7 +98,7 @@ func (t *Talks) Choose() (filter string) {
 		return Filters[n]
 	}
 	t.ShowAll()
-	if c := t.under(); c != nil {
+	if c := t.Under(); c != nil {
 		t.Chosen = c.ID
 	}
 	return ""
@@ -133,7 +133,7 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 	if n := len(t.All) - room; n > 0 {
 		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
 	}
-	if c := t.under(); c != nil && active {
+	if c := t.Under(); c != nil && active {
 		text := "  " + clock.At(c.Began) + "  " + c.Revision
 		if lines = append(lines, drawn{Line: cells.Of(paint.Faint, text)}); c.Failed > 0 {
 			lines = append(lines, drawn{Line: cells.Of(paint.Bad, "  "+sheet.Counted(c.Failed, "failed", "failed"))})
