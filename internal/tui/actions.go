@@ -107,7 +107,7 @@ func likeMenu(m *model, not string) tea.Cmd {
 	if row != nil {
 		add("m", "method:", row.Method)
 		add("n", "name:", row.Name)
-		add("h", "channel:", row.Channel)
+		add("h", "outcome:", row.Channel)
 		add("s", "server:", row.Server)
 		add("c", "client:", row.Client)
 	}
@@ -146,9 +146,9 @@ func sortMenu(m *model) tea.Cmd {
 		return m.say("this view has its own order; 2 is the table")
 	}
 	d := &menu{Title: "sort by"}
-	for _, s := range [][3]string{{"t", "time", "as they came"}, {"d", "-took", "slowest first"}, {"z", "-size", "largest first"}, {"f", "-first", "time to the first byte"},
-		{"n", "name", ""}, {"m", "method", ""}, {"h", "channel", ""}, {"s", "server", ""}, {"c", "client", ""}} {
-		d.Choices = append(d.Choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return sortBy(m, s[1]) }))
+	for _, s := range [][4]string{{"t", "time", "as they came", "time"}, {"d", "took", "slowest first", "-took"}, {"z", "size", "largest first", "-size"}, {"f", "first", "slowest first byte first", "-first"},
+		{"n", "name", "", "name"}, {"m", "method", "", "method"}, {"h", "outcome", "", "channel"}, {"s", "server", "", "server"}, {"c", "client", "", "client"}} {
+		d.Choices = append(d.Choices, pick(s[0], s[1], s[2], func(m *model) tea.Cmd { return sortBy(m, s[3]) }))
 	}
 	m.dialog = d
 	return nil

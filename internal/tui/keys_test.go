@@ -427,6 +427,22 @@ func TestChipsAreFilters(t *testing.T) {
 	}
 }
 
+// Outcome is what the page calls the column, and the filter takes it.
+func TestSortByOutcome(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.keys("2", "s")
+		p.shows("h  outcome")
+		p.hides("channel")
+		p.keys("h")
+		p.shows("outcome ▲")
+		if got := p.m.list().Sort; got != "channel" {
+			t.Errorf("it sorts by %q", got)
+		}
+		p.keys("g", "f", "h")
+		p.shows("/ outcome:ok")
+	})
+}
+
 // One key sorts by the duration, and once more turns the order around.
 func TestSlowestFirst(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {

@@ -1,6 +1,8 @@
 package cells
 
 import (
+	"cmp"
+
 	"mcpc/internal/tui/paint"
 )
 
@@ -8,6 +10,7 @@ import (
 // the greatest; 0 stays. Flex columns share what is left.
 type Column struct {
 	Head  string
+	Sort  string // the order that sorts by it, where that has another name than Head
 	Width int
 	Flex  int
 	Right bool
@@ -55,11 +58,12 @@ func Widths(columns []Column, width int) []int {
 func Head(columns []Column, widths []int, sort string) Line {
 	return Row(columns, widths, func(i int) Span {
 		head := columns[i].Head
+		order := cmp.Or(columns[i].Sort, head)
 		switch {
 		case head == "":
-		case sort == head:
+		case sort == order:
 			head += " ▲"
-		case sort == "-"+head:
+		case sort == "-"+order:
 			head += " ▼"
 		}
 		return Text(paint.Faint, head)

@@ -9,8 +9,8 @@ import (
 	"mcpc/internal/tui/paint"
 )
 
-// TableColumns are those of the Table view; their heads are the orders that a Query knows, where it knows
-// one.
+// TableColumns are those of the Table view; their heads are the orders that a Query knows, where it
+// knows one, or Sort is.
 var TableColumns = []cells.Column{
 	{Head: "", Width: 1},
 	{Head: "#", Width: 9, Right: true, Drop: 3},
@@ -19,7 +19,7 @@ var TableColumns = []cells.Column{
 	{Head: "server", Width: 10, Flex: 1, Drop: 6},
 	{Head: "method", Width: 12, Flex: 1},
 	{Head: "name", Width: 12, Flex: 6, Drop: 1},
-	{Head: "channel", Width: 12, Drop: 4},
+	{Head: "outcome", Sort: "channel", Width: 12, Drop: 4},
 	{Head: "http", Width: 4, Right: true, Drop: 9},
 	{Head: "took", Width: 8, Right: true},
 	{Head: "waterfall", Width: 8, Flex: 2, Drop: 5},
@@ -80,7 +80,7 @@ func tableCell(clock Clock, head string, r *view.Row, role paint.Role, mark stri
 		return cells.Text(paint.Plain, r.Method)
 	case "name":
 		return cells.Text(paint.Strong, r.Name)
-	case "channel":
+	case "outcome":
 		return cells.Text(role, r.Channel)
 	case "http":
 		return number(int64(r.Status), strconv.Itoa(r.Status))
