@@ -180,13 +180,14 @@ func drawForm(m *model, w, h int) (lines []drawn) {
 	if a.form == nil || h < 3 {
 		return nil
 	}
-	head := cells.Line{cells.Text(paint.Faint, "── ")}
+	text := ""
 	switch {
 	case a.gone:
-		head = append(head, cells.Text(paint.Warn, "not asked any more: Esc closes "))
+		text = " not asked any more: Esc closes "
 	case !a.asked.Until.IsZero() && a.tool == nil:
-		head = append(head, cells.Text(paint.Warn, sheet.Timer(a.asked.Until.Sub(m.opt.Now()))+" left "))
+		text = " " + sheet.Timer(a.asked.Until.Sub(m.opt.Now())) + " left "
 	}
+	head := cells.Line{cells.Rule(2), cells.Text(paint.Warn, text)}
 	head = append(head, cells.Rule(w-head.Width()))
 	lines = append(lines, drawn{Line: head.To(w)})
 	for _, l := range a.form.Lines(w-2, h-1, m.focus == paneForm) {

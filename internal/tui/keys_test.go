@@ -165,6 +165,14 @@ func TestQuestionGoes(t *testing.T) {
 	})
 }
 
+// The line above the form of a tool has no gap: there is no time to show in it.
+func TestRuleAboveAForm(t *testing.T) {
+	play(t, 80, 24, nil, newActor(), func(p *player) {
+		p.keys("4", "t")
+		p.shows("\n"+strings.Repeat("─", 80)+"\n try create_issue")
+	})
+}
+
 // A page is never opened: its host is shown.
 func TestURLQuestion(t *testing.T) {
 	a := newActor()
