@@ -327,10 +327,21 @@ func compare(m *model, a, b *view.Conversation) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.Title, d.Lines = titleOf(m, a)+"  compared with  "+titleOf(m, b), comparison(&c, w)
+			d.Title, d.Lines = "what differs in B", sides(m, a, b)
+			d.Lines = append(d.Lines, comparison(&c, w)...)
 			return nil
 		}
 	})
+}
+
+// sides name the two conversations: A is the older one.
+func sides(m *model, a, b *view.Conversation) []drawn {
+	side := func(name string, c *view.Conversation) drawn {
+		facts := []string{titleOf(m, c), c.Revision, sheet.Counted(c.Rows, "row", "rows")}
+		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
+		return drawn{Line: cells.Line{cells.Text(paint.Faint, "   "+name+"  "), cells.Text(paint.Plain, text)}}
+	}
+	return []drawn{side("A, older", a), side("B, newer", b), {}}
 }
 
 func comparison(c *view.Comparison, w int) (lines []drawn) {

@@ -1,6 +1,21 @@
 package tui
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+// The result says which conversation is the older one, and which keys it takes.
+func TestComparisonNamesItsSides(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		p.keys("shift+tab", "g", "j", "j", "D", "enter")
+		got := p.screen()
+		a, b := strings.Index(got, "A, older  Claude Desktop → files (09:52:01)  12 rows"), strings.Index(got, "B, newer  Claude Desktop → github (10:02:01)  83 rows")
+		if a < 0 || b < a || !strings.Contains(got, "Esc close  ↑↓ scroll") || strings.Contains(got, "Enter choose") {
+			t.Error(got)
+		}
+	})
+}
 
 // What is compared: the conversation that is shown or selected, that of the selected exchange, else
 // the newest.
