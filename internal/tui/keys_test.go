@@ -169,7 +169,7 @@ func TestQuestionGoes(t *testing.T) {
 func TestRuleAboveAForm(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		p.keys("4", "t")
-		p.shows("\n"+strings.Repeat("─", 80)+"\n try create_issue")
+		p.shows("\n" + strings.Repeat("─", 80) + "\n try create_issue")
 	})
 }
 

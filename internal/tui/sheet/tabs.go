@@ -58,19 +58,16 @@ func summaryLines(doc *view.Detail, w int) (lines []Fact) {
 	if len(lines) > 0 {
 		lines = append(lines, Fact{})
 	}
-	wide := 0
+	facts, wide := messageFacts(doc), 0
 	for _, f := range doc.Facts {
-		wide = max(wide, term.Width(f[0]))
+		facts = append(facts, fact{name: f[0], text: f[1]})
+	}
+	for _, f := range facts {
+		wide = max(wide, term.Width(f.name))
 	}
 	wide = min(wide, w/3)
-	for _, f := range doc.Facts {
-		for i, part := range cells.Wrap(paint.Plain, f[1], w-wide-2) {
-			name := f[0]
-			if i > 0 {
-				name = ""
-			}
-			lines = append(lines, Fact{Line: append(cells.Line{cells.Fit(paint.Faint, name, wide+2)}, part...), Value: f[1]})
-		}
+	for _, f := range facts {
+		lines = append(lines, f.draw(w, wide)...)
 	}
 	if len(doc.Stderr) > 0 {
 		lines = append(lines, heading("stderr of the server meanwhile")...)

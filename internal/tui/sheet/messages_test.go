@@ -1,0 +1,51 @@
+package sheet
+
+import (
+	"strings"
+	"testing"
+
+	"mcpc/internal/live/view"
+)
+
+// What the summary shows of the request and of the answer.
+func TestSummaryShowsMessages(t *testing.T) {
+	body := func(text string) *view.Body {
+		if text == "" {
+			return nil
+		}
+		return &view.Body{Text: text}
+	}
+	for _, c := range []struct{ method, request, response, want string }{
+		{"tools/call", `{"id":1,"method":"tools/call","params":{"name":"add","arguments":{"a": 1, "b": 2},"_meta":{"x":1}}}`, `{"id":1,"result":{"content":[{"type":"text","text":"The sum\nis 3."},{"type":"image","data":"AA=="}]}}`,
+			"arguments  {\"a\":1,\"b\":2}\nresult     The sum\n           is 3.\n           [image]"},
+		{"tools/call", `{"id":1,"method":"tools/call","params":{"name":"add"}}`, `{"id":1,"result":{"content":[],"structuredContent":{"sum": 3}}}`, `result  {"sum":3}`},
+		{"resources/read", `{"id":1,"params":{"uri":"demo://x","_meta":{}}}`, `{"id":1,"error":{"code":-32002,"message":"none"}}`, "params  {\"uri\":\"demo://x\"}\nerror   {\"code\":-32002,\"message\":\"none\"}"},
+		{"ping", `{"id":1,"method":"ping"}`, `{"id":1,"result":{"_meta":{"y":1}}}`, ""},
+		{"tools/call", `{"id":1,"params":{"name":"add"}}`, "", ""},
+		{"tools/call", `{"id":1,"params":{"name":"add"}}`, "<html>busy</html>", "answer  <html>busy</html>"},
+	} {
+		d := Detail{Doc: &view.Detail{Row: view.Row{Method: c.method, State: "done"}, Request: body(c.request), Response: body(c.response)}}
+		var got []string
+		for _, f := range d.Lines(Clock{}, 60) {
+			got = append(got, strings.TrimRight(f.Line.String(), " "))
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s %s %s: the summary is\n%s\nwant\n%s", c.method, c.request, c.response, strings.Join(got, "\n"), c.want)
+		}
+	}
+}
+
+// A long text is cut, and its tab is named; a text that the summary has already is not repeated.
+func TestSummaryCutsMessages(t *testing.T) {
+	long := strings.Repeat("line\\n", 50_000)
+	d := Detail{Doc: &view.Detail{Row: view.Row{Method: "tools/call", State: "done"}, Response: &view.Body{Text: `{"result":{"content":[{"type":"text","text":"` + long + `"}]}}`}}}
+	lines := d.Lines(Clock{}, 60)
+	if len(lines) != mostAnswered+1 || !strings.Contains(lines[mostAnswered].Line.String(), "… more in Answer") {
+		t.Errorf("%d lines, the last is %q", len(lines), lines[len(lines)-1].Line.String())
+	}
+	d.Doc.Row.Text = "it broke"
+	d.Doc.Response.Text = `{"result":{"isError":true,"content":[{"type":"text","text":"it broke"}]}}`
+	if lines := d.Lines(Clock{}, 60); len(lines) > 2 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
