@@ -19,6 +19,8 @@ const (
 	besideFrom = 160 // the detail is drawn beside the list
 	belowFrom  = 30  // the height from which it is drawn below
 	talksWide  = 28
+	widerFrom  = 120 // the conversations have room for a time
+	talksWider = 34
 )
 
 func (m *model) wide() bool { return m.w >= wideFrom }
@@ -52,7 +54,12 @@ func placeOf(m *model) (p place) {
 		}
 		return p
 	}
-	p.left = talksWide
+	switch p.left = talksWide; {
+	case m.w >= besideFrom:
+		p.left = talksWider + 6
+	case m.w >= widerFrom:
+		p.left = talksWider
+	}
 	p.main -= p.left + 1
 	switch {
 	case m.detail.Key == "":

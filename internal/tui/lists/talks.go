@@ -114,12 +114,13 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 		}
 		return paint.Plain
 	}
-	lines = append(lines, drawn{Line: cells.Of(paint.Faint, "servers & conversations")})
-	total, failed := 0, 0
+	all := view.Conversation{}
 	for i := range t.All {
-		total, failed = total+t.All[i].Rows, failed+t.All[i].Failed
+		all.Rows, all.Failed = all.Rows+t.All[i].Rows, all.Failed+t.All[i].Failed
 	}
-	lines = append(lines, drawn{Line: talkEntry("  all", failed, total, role(shown == ""), w), Selected: mark(0)})
+	cols := talkColumnsOf(t.All, &all, w)
+	lines = append(lines, drawn{Line: cols.head()})
+	lines = append(lines, drawn{Line: cols.entry("  all", "", &all, role(shown == "")), Selected: mark(0)})
 	room := max(1, h-len(lines)-len(Filters)-3)
 	from := max(0, min(t.Sel-room/2, len(t.All)-room))
 	for i := from; i < min(from+room, len(t.All)); i++ {
@@ -128,16 +129,18 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 		if c.Live {
 			dot = "● "
 		}
-		lines = append(lines, drawn{Line: talkEntry(dot+Title(c), c.Failed, c.Rows, role(c.ID == shown), w), Selected: mark(i + 1)})
+		lines = append(lines, drawn{Line: cols.entry(dot+Title(c), clock.At(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)})
 	}
 	if n := len(t.All) - room; n > 0 {
 		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
 	}
-	if c := t.Under(); c != nil && active {
-		text := "  " + clock.At(c.Began) + "  " + c.Revision
-		if lines = append(lines, drawn{Line: cells.Of(paint.Faint, text)}); c.Failed > 0 {
-			lines = append(lines, drawn{Line: cells.Of(paint.Bad, "  "+sheet.Counted(c.Failed, "failed", "failed"))})
+	if c := t.Under(); c != nil && active && !cols.named {
+		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+clock.At(c.Began)+"  "+c.Revision)})
+		counts := cells.Of(paint.Faint, "  "+sheet.Counted(c.Rows, "row", "rows"))
+		if c.Failed > 0 {
+			counts = append(counts, cells.Text(paint.Bad, ", "+sheet.Thousands(c.Failed)+" failed"))
 		}
+		lines = append(lines, drawn{Line: counts})
 	}
 	lines = append(lines, drawn{}, drawn{Line: cells.Of(paint.Faint, "filters")})
 	for i, term := range Filters {
@@ -163,13 +166,4 @@ func nameOf(name, other string) string {
 		words = words[:n]
 	}
 	return strings.Join(words, " ")
-}
-
-// talkEntry is a conversation: how many of its rows failed, and how many it has.
-func talkEntry(text string, failed, n int, role paint.Role, w int) cells.Line {
-	line := cells.Of(paint.Faint, " "+sheet.Thousands(n)+" ")
-	if failed > 0 {
-		line = append(cells.Of(paint.Bad, " !"+sheet.Thousands(failed)), line...)
-	}
-	return append(cells.Line{cells.Fit(role, text, w-line.Width())}, line...)
 }

@@ -1,0 +1,77 @@
+package lists
+
+import (
+	"slices"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
+	"mcpc/internal/tui/paint"
+	"mcpc/internal/tui/sheet"
+)
+
+// talkColumns are the widths of the list of conversations. A column without room is 0 wide.
+type talkColumns struct {
+	title, time, revision, failed, rows int
+	named                               bool // each column has its name above it
+}
+
+const (
+	timeWidth  = 9  // a blank and a time of day
+	leastTitle = 12 // what a time leaves of the titles
+)
+
+// talkColumnsOf lays the list out in w columns; sum has the counts of all. Without room for names
+// above the columns the counts are narrow. Times tell conversations of the same two sides apart:
+// then titles are cut for them.
+func talkColumnsOf(all []view.Conversation, sum *view.Conversation, w int) (c talkColumns) {
+	title, revision, same := len("conversations"), len("revision"), false
+	seen := map[string]bool{}
+	for i := range all {
+		text := Title(&all[i])
+		same, seen[text] = same || seen[text], true
+		title = max(title, 2+cells.Of(paint.Plain, text).Width())
+		revision = max(revision, cells.Of(paint.Plain, all[i].Revision).Width())
+	}
+	c.rows, c.failed = 1+len(sheet.Thousands(sum.Rows)), 0
+	if sum.Failed > 0 {
+		c.failed = 2 + len(sheet.Thousands(sum.Failed))
+	}
+	rows, failed := max(c.rows, 2+len("rows")), max(c.failed, 2+len("failed"))
+	if w-rows-failed-timeWidth-1 >= title {
+		c = talkColumns{time: timeWidth + 1, failed: failed, rows: rows, named: true}
+	}
+	c.title = w - c.time - c.rows - c.failed
+	if room := c.title - timeWidth; !c.named && len(all) > 0 && (room >= title || same && room >= leastTitle) {
+		c.time, c.title = timeWidth, room
+	}
+	if room := c.title - revision - 2; c.named && room >= title {
+		c.revision, c.title = revision+2, room
+	}
+	return c
+}
+
+// head names the columns.
+func (c *talkColumns) head() cells.Line {
+	if !c.named {
+		w := c.title + c.time + c.failed + c.rows
+		return cells.Between(cells.Of(paint.Faint, "conversations"), cells.Of(paint.Faint, "!failed rows"), w)
+	}
+	return c.line(cells.Fit(paint.Faint, "conversations", c.title), "began", "revision", cells.Right(paint.Faint, "failed", c.failed), cells.Right(paint.Faint, "rows", c.rows))
+}
+
+// entry is a conversation: when it began, how many of its rows failed, and how many it has.
+func (c *talkColumns) entry(title, began string, talk *view.Conversation, role paint.Role) cells.Line {
+	failed := ""
+	if talk.Failed > 0 {
+		failed = "!" + sheet.Thousands(talk.Failed)
+	}
+	return c.line(cells.Fit(role, title, c.title), began, talk.Revision, cells.Right(paint.Bad, failed, c.failed), cells.Right(paint.Faint, sheet.Thousands(talk.Rows), c.rows))
+}
+
+func (c *talkColumns) line(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {
+	line := cells.Line{title, cells.Right(paint.Faint, began, c.time)}
+	if c.revision > 0 {
+		line = append(line, cells.Blank(2), cells.Fit(paint.Faint, revision, c.revision-2))
+	}
+	return slices.Concat(line, cells.Line{failed, rows})
+}

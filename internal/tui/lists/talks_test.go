@@ -1,0 +1,42 @@
+package lists
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/sheet"
+)
+
+// Conversations of the same two sides differ by their times, from the width that has room for
+// them; with more room each column has a name.
+func TestTalksAreToldApart(t *testing.T) {
+	began := time.Date(2026, 11, 23, 10, 2, 1, 0, time.UTC)
+	talk := func(i, rows, failed int) view.Conversation {
+		return view.Conversation{ID: string(rune('a' + i)), Client: "mcpc 1.0", Server: "mcpc-demo 1.0", Revision: "2025-06-18", Rows: rows, Failed: failed, Began: began.Add(time.Duration(i) * time.Minute)}
+	}
+	var all Talks
+	all.Take([]view.Conversation{talk(0, 39, 8), talk(1, 5, 0)}, false)
+	for _, c := range []struct {
+		w    int
+		want string
+	}{
+		{28, "conversations   !failed rows|  all                  !8 44|  mcpc → mcp… 10:03:01     5|  mcpc → mcp… 10:02:01 !8 39"},
+		{34, "conversations         !failed rows|  all                        !8 44|  mcpc → mcpc-demo  10:03:01     5|  mcpc → mcpc-demo  10:02:01 !8 39"},
+		{60, "conversations                began  revision    failed  rows|  all                                               !8    44|" +
+			"  mcpc → mcpc-demo        10:03:01  2025-06-18             5|  mcpc → mcpc-demo        10:02:01  2025-06-18      !8    39"},
+	} {
+		var got []string
+		for _, d := range all.Draw(sheet.Clock{Now: began}, false, "", nil, c.w, 12)[:4] {
+			got = append(got, strings.TrimRight(d.Line.String(), " "))
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("in %d columns:\n%s\nwant\n%s", c.w, strings.Join(got, "\n"), strings.ReplaceAll(c.want, "|", "\n"))
+		}
+	}
+	all.Take([]view.Conversation{talk(0, 39, 8)}, false)
+	if got := all.Draw(sheet.Clock{Now: began}, false, "", nil, 28, 12)[2].Line.String(); !strings.Contains(got, "mcpc → mcpc-demo") {
+		t.Errorf("the only one is cut: %q", got)
+	}
+}
