@@ -37,7 +37,7 @@ func TestDeeds(t *testing.T) {
 		{"resend", []string{"g", "r"}, "", nil, "resend 42.1 "},
 		{"resend by its name", []string{"g", ":"}, "resend", []string{"enter"}, "resend 42.1 "},
 		{"edit and resend", []string{"g", "E", "end"}, ",", []string{"ctrl+s", "ctrl+s"}, "resend 42.1 {,\n  \"q\": 1\n}"},
-		{"resend unedited", []string{"g", "E"}, "x", []string{"backspace", "ctrl+s"}, `resend 42.1 {"q":1}`},
+		{"resend unedited", []string{"g", "E"}, "x", []string{"backspace", "ctrl+s"}, "resend 42.1 "},
 		{"invalid once", []string{"g", "E"}, "x", []string{"ctrl+s"}, ""},
 		{"intercept", []string{"i"}, "name:x", []string{"enter"}, "intercept name:x"},
 		{"intercept off", []string{"I"}, "", nil, "intercept off"},

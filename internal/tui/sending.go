@@ -77,13 +77,9 @@ func editHeld(m *model) tea.Cmd {
 	if h == nil {
 		return noHeld(m)
 	}
-	id, was := h.ID, ""
-	reveal := func(ctx context.Context, a view.Actor) (text string, err error) {
-		was, err = a.Reveal(ctx, id)
-		return was, err
-	}
-	return withText(m, "held message: "+strings.TrimSpace(h.Method+" "+h.Name), reveal, func(m *model, text string) tea.Cmd {
-		if text == was {
+	id, name := h.ID, "held message: "+strings.TrimSpace(h.Method+" "+h.Name)
+	return withText(m, name, func(ctx context.Context, a view.Actor) (string, error) { return a.Reveal(ctx, id) }, func(m *model, text string, changed bool) tea.Cmd {
+		if !changed {
 			return letGoID(m, id)
 		}
 		return do(m, "let go, edited", func(ctx context.Context, a view.Actor) error { return a.Release(ctx, id, text) })
@@ -108,8 +104,8 @@ func reveal(m *model) tea.Cmd {
 }
 
 // withText gets a JSON text and lets the user edit it, indented: in the view, or in an editor of
-// their own. One that the user did not change comes back as it was.
-func withText(m *model, name string, get func(context.Context, view.Actor) (string, error), run func(*model, string) tea.Cmd) tea.Cmd {
+// their own. run gets it, and whether the user changed it.
+func withText(m *model, name string, get func(context.Context, view.Actor) (string, error), run func(m *model, text string, changed bool) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	if actor == nil {
 		return m.say("this view only reads")
@@ -128,10 +124,7 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 			area := panel.NewArea(indented(text, m.w-2))
 			shown := area.Text()
 			edited := func(m *model, is string) tea.Cmd {
-				if strings.TrimSpace(is) == strings.TrimSpace(shown) {
-					is = text
-				}
-				return run(m, is)
+				return run(m, is, strings.TrimSpace(is) != strings.TrimSpace(shown))
 			}
 			if m.opt.Edit != nil {
 				return editOutside(m.opt.Edit, shown, edited)
@@ -217,8 +210,10 @@ func editResend(m *model) tea.Cmd {
 		return nil
 	}
 	return withText(m, "edit and send again: "+r.title, func(ctx context.Context, a view.Actor) (string, error) { return a.Copy(ctx, r.key, "request") },
-		func(m *model, text string) tea.Cmd {
-			r.message = json.RawMessage(text)
+		func(m *model, text string, changed bool) tea.Cmd {
+			if changed {
+				r.message = json.RawMessage(text)
+			}
 			return resendIt(m, r, false)
 		})
 }
