@@ -43,7 +43,7 @@ func changes() []action {
 		{"compare", []string{"D"}, "compare two conversations", compareMenu},
 		{"pause", []string{"p"}, "stop the screen; recording goes on", pause},
 		{"clear", []string{"c"}, "hide what came until now", clearView},
-		{"everything", []string{"C"}, "everything again: no filter, all conversations", everything},
+		{"everything", []string{"C"}, "no filter, all conversations again", everything},
 		{"help", []string{"?", "f1"}, "all keys", helpMenu},
 		{"command", []string{":"}, "run an action by its name", commandLine},
 	}

@@ -19,7 +19,7 @@ const (
 	besideFrom = 160 // the detail is drawn beside the list
 	belowFrom  = 30  // the height from which it is drawn below
 	talksWide  = 28
-	widerFrom  = 120 // the conversations have room for a time
+	widerFrom  = 132 // the conversations have room for a time
 	talksWider = 34
 )
 
@@ -251,10 +251,14 @@ func hintsOf(m *model) []string {
 	switch m.view {
 	case lists.Time:
 		return []string{"←→ calls", "+- zoom", "0 all", "Enter detail", "/ filter", "? keys", "q quit"}
-	case lists.Tools:
-		return []string{"Enter last call", "t try", "s sort", "/ filter", "? keys", "q quit"}
 	}
 	hints := []string{"Enter detail", "/ filter", "? keys", "x export", "y copy", "f like this", "s sort", "G newest", "q quit"}
+	switch m.view {
+	case lists.Tools:
+		hints = []string{"Enter last call", "t try", "/ filter", "? keys", "x export", "f like this", "q quit"}
+	case lists.Streams, lists.Secrets:
+		hints = []string{"Enter detail", "/ filter", "? keys", "x export", "f like this", "q quit"}
+	}
 	switch {
 	case m.detail.Key != "":
 		hints = slices.Insert(hints, 1, "Tab "+paneNames[paneAfter(m, 1)])

@@ -451,6 +451,16 @@ func TestSortByOutcome(t *testing.T) {
 	})
 }
 
+// The footer names no key that a view does not have.
+func TestFooterOfViews(t *testing.T) {
+	play(t, 120, 40, nil, newActor(), func(p *player) {
+		for _, view := range []string{"4", "5", "6"} {
+			p.keys(view)
+			p.hides("s sort", "G newest")
+		}
+	})
+}
+
 // One key sorts by the duration, and once more turns the order around.
 func TestSlowestFirst(t *testing.T) {
 	play(t, 120, 40, nil, newActor(), func(p *player) {

@@ -15,6 +15,7 @@ import (
 const (
 	mostAsked    = 4
 	mostAnswered = 8
+	mostJSON     = 3
 )
 
 // A fact is a line of the summary: a name, and a text of at most lines rows.
@@ -36,7 +37,11 @@ func messageFacts(doc *view.Detail) (facts []fact) {
 		if doc.Row.Failed {
 			role = paint.Bad
 		}
-		facts = append(facts, fact{name, text, role, mostAnswered, TabNames[TabAnswer]})
+		most := mostAnswered
+		if strings.HasPrefix(text, "{") {
+			most = mostJSON
+		}
+		facts = append(facts, fact{name, text, role, most, TabNames[TabAnswer]})
 	}
 	return facts
 }
