@@ -216,7 +216,11 @@ func helpMenu(m *model) tea.Cmd {
 	in := panel.NewInput("")
 	d := &menu{Title: "keys: type to search, Enter does it", Search: &in}
 	for _, a := range actions() {
-		d.Choices = append(d.Choices, pick(strings.Join(a.keys, " "), a.help, ":"+a.name, a.run))
+		keys := a.keys
+		if m.w < 60 {
+			keys = keys[:1]
+		}
+		d.Choices = append(d.Choices, pick(strings.Join(keys, " "), a.help, ":"+a.name, a.run))
 	}
 	d.Choices = append(d.Choices, pick("← →", "in the detail: the next tab", "", nil), pick("+ - 0", "in Time: zoom in, out, all", "", nil),
 		pick("ctrl+z", "suspend; fg comes back", "", func(*model) tea.Cmd { return tea.Suspend }))
@@ -337,7 +341,7 @@ func compare(m *model, a, b *view.Conversation) tea.Cmd {
 // sides name the two conversations: A is the older one.
 func sides(m *model, a, b *view.Conversation) []drawn {
 	side := func(name string, c *view.Conversation) drawn {
-		facts := []string{titleOf(m, c), c.Revision, sheet.Counted(c.Rows, "row", "rows")}
+		facts := []string{m.clock().At(c.Began), lists.Title(c), c.Revision, sheet.Counted(c.Rows, "row", "rows")}
 		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
 		return drawn{Line: cells.Line{cells.Text(paint.Faint, "   "+name+"  "), cells.Text(paint.Plain, text)}}
 	}

@@ -239,6 +239,8 @@ func hintsOf(m *model) []string {
 		return m.dialog.Hints()
 	case m.focus == paneFilter:
 		return []string{"Enter keep", "Tab complete", "↑↓ choose", "Esc back"}
+	case m.focus == paneForm && m.act.tool != nil:
+		return []string{"Tab next", "Space choose", "Ctrl-S call", "Esc close"}
 	case m.focus == paneForm:
 		return []string{"Tab next", "Space choose", "Ctrl-S accept", "Esc back to the list, answers are kept"}
 	case m.focus == paneHeld:

@@ -90,7 +90,7 @@ func TestHeld(t *testing.T) {
 		p.keys("enter")
 		p.did(a, "drop h2\nrelease h2 ")
 		p.keys("e")
-		p.shows("held message: tools/call delete_repo", `   "token": "s3cret"`, "Ctrl-S send  Esc leave")
+		p.shows("held message: tools/call delete_repo", `   "token": "s3cret"`, "Ctrl-S send  Esc leave  Enter new line")
 		p.keys("x", "backspace", "ctrl+s")
 		p.did(a, "drop h2\nrelease h2 \nrelease h2 ")
 		p.keys("e", "down", "space", "ctrl+s")
@@ -169,7 +169,7 @@ func TestQuestionGoes(t *testing.T) {
 func TestRuleAboveAForm(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		p.keys("4", "t")
-		p.shows("\n" + strings.Repeat("─", 80) + "\n try create_issue")
+		p.shows("\n"+strings.Repeat("─", 80)+"\n try create_issue", "Ctrl-S call  Esc close")
 	})
 }
 

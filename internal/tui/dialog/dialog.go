@@ -193,7 +193,7 @@ func (d *Editor[M]) Paste(text string) { d.Area.Type(text) }
 
 // Hints are the keys for the footer.
 func (d *Editor[M]) Hints() []string {
-	return []string{"Ctrl-S send", "Esc leave, nothing is sent", "Ctrl-K cut to the end of the line"}
+	return []string{"Ctrl-S send", "Esc leave", "Enter new line", "Ctrl-K cut to the end of the line"}
 }
 
 // Draw draws w columns and at most h lines.

@@ -121,8 +121,25 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 	cols := talkColumnsOf(t.All, &all, w)
 	lines = append(lines, drawn{Line: cols.head()})
 	lines = append(lines, drawn{Line: cols.entry("  all", "", &all, role(shown == "")), Selected: mark(0)})
-	room := max(1, h-len(lines)-len(Filters)-3)
-	from := max(0, min(t.Sel-room/2, len(t.All)-room))
+	var about, filters []drawn
+	if c := t.Under(); c != nil && active && !cols.named && h >= lowTalks {
+		about = aboutTalk(clock, c)
+	}
+	if h >= lowTalks {
+		filters = append(filters, drawn{}, drawn{Line: cells.Of(paint.Faint, "filters")})
+	}
+	for i, term := range Filters {
+		box := "  "
+		if slices.Contains(words, term) {
+			box = "✓ "
+		}
+		filters = append(filters, drawn{Line: cells.Of(role(box != "  "), box+term), Selected: mark(len(t.All) + 1 + i)})
+	}
+	room := max(1, h-len(lines)-len(about)-len(filters))
+	if len(t.All) > room {
+		room = max(1, room-1) // the number of those that are left out
+	}
+	from := max(0, min(t.Sel-1-room/2, len(t.All)-room))
 	for i := from; i < min(from+room, len(t.All)); i++ {
 		c := &t.All[i]
 		dot := "  "
@@ -134,23 +151,21 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 	if n := len(t.All) - room; n > 0 {
 		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
 	}
-	if c := t.Under(); c != nil && active && !cols.named {
-		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+clock.At(c.Began)+"  "+c.Revision)})
-		counts := cells.Of(paint.Faint, "  "+sheet.Counted(c.Rows, "row", "rows"))
-		if c.Failed > 0 {
-			counts = append(counts, cells.Text(paint.Bad, ", "+sheet.Thousands(c.Failed)+" failed"))
-		}
-		lines = append(lines, drawn{Line: counts})
+	lines = slices.Concat(lines, about, filters)
+	selected := slices.IndexFunc(lines, func(d drawn) bool { return d.Selected })
+	return lines[max(0, min(len(lines)-h, selected)):]
+}
+
+// lowTalks is the height from which there is room for headings, and for more about a conversation.
+const lowTalks = 14
+
+// aboutTalk says of a conversation what its line has no room for.
+func aboutTalk(clock sheet.Clock, c *view.Conversation) []drawn {
+	counts := cells.Of(paint.Faint, "  "+sheet.Counted(c.Rows, "row", "rows"))
+	if c.Failed > 0 {
+		counts = append(counts, cells.Text(paint.Bad, ", "+sheet.Thousands(c.Failed)+" failed"))
 	}
-	lines = append(lines, drawn{}, drawn{Line: cells.Of(paint.Faint, "filters")})
-	for i, term := range Filters {
-		box := "  "
-		if slices.Contains(words, term) {
-			box = "✓ "
-		}
-		lines = append(lines, drawn{Line: cells.Of(role(box != "  "), box+term), Selected: mark(len(t.All) + 1 + i)})
-	}
-	return lines
+	return []drawn{{Line: cells.Of(paint.Faint, "  "+clock.At(c.Began)+"  "+c.Revision)}, {Line: counts}}
 }
 
 // Title names the two sides of a conversation.

@@ -1,11 +1,13 @@
 package lists
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/sheet"
 )
 
@@ -33,6 +35,15 @@ func TestTalksAreToldApart(t *testing.T) {
 		}
 		if strings.Join(got, "|") != c.want {
 			t.Errorf("in %d columns:\n%s\nwant\n%s", c.w, strings.Join(got, "\n"), strings.ReplaceAll(c.want, "|", "\n"))
+		}
+	}
+	for sel := range all.Last() + 1 {
+		for _, h := range []int{3, 6, 10, 14, 30} {
+			all.Sel = sel
+			drawn := all.Draw(sheet.Clock{Now: began}, true, "", nil, 28, h)
+			if !slices.ContainsFunc(drawn[:min(h, len(drawn))], func(d cells.Drawn) bool { return d.Selected }) {
+				t.Errorf("entry %d is not seen in %d lines", sel, h)
+			}
 		}
 	}
 	all.Take([]view.Conversation{talk(0, 39, 8)}, false)

@@ -15,8 +15,8 @@ var DocColumns = map[string][]cells.Column{
 	"Tools": {{Head: "", Width: 1}, {Head: "tool", Width: 18, Flex: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 5}, {Head: "listed", Width: 8, Flex: 2},
 		{Head: "page", Width: 9, Drop: 4}, {Head: "schema", Width: 8, Flex: 1, Drop: 1}, {Head: "called", Width: 6, Right: true}, {Head: "failed", Width: 6, Right: true, Drop: 2},
 		{Head: "p50", Width: 8, Right: true, Drop: 7}, {Head: "p95", Width: 8, Right: true, Drop: 6}, {Head: "size", Width: 7, Right: true, Drop: 8}, {Head: "changed", Width: 8, Flex: 1, Drop: 9}},
-	"Streams": {{Head: "", Width: 1}, {Head: "opened", Width: 8}, {Head: "stream", Width: 14, Flex: 2}, {Head: "client", Width: 10, Flex: 1, Drop: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 3},
-		{Head: "events", Width: 6, Right: true}, {Head: "last id", Width: 8, Flex: 1, Drop: 2}, {Head: "silent", Width: 8, Right: true, Drop: 1}, {Head: "how it went", Width: 20, Flex: 4, Drop: 1}},
+	"Streams": {{Head: "", Width: 1}, {Head: "opened", Width: 8}, {Head: "stream", Width: 16, Flex: 3}, {Head: "client", Width: 10, Flex: 1, Drop: 4}, {Head: "server", Width: 10, Flex: 1, Drop: 3},
+		{Head: "events", Width: 6, Right: true}, {Head: "last id", Width: 8, Flex: 1, Drop: 2}, {Head: "silent", Width: 8, Right: true, Drop: 1}, {Head: "how it went", Width: 18, Flex: 4, Drop: 1}},
 	"Secrets": {{Head: "", Width: 1}, {Head: "hash", Width: 8}, {Head: "kind", Width: 10, Flex: 1}, {Head: "times", Width: 5, Right: true}, {Head: "places", Width: 10, Flex: 2, Drop: 1}, {Head: "servers", Width: 10, Flex: 2}},
 }
 
@@ -96,7 +96,8 @@ func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
 	case "opened":
 		return cells.Text(paint.Faint, clock.At(s.Opened))
 	case "stream":
-		return cells.Text(paint.Strong, s.What)
+		what := strings.TrimPrefix(s.What, "response to ")
+		return cells.Text(paint.Strong, strings.Replace(what, "tools/call ", "call ", 1))
 	case "client":
 		return cells.Text(paint.Plain, s.Client)
 	case "server":
@@ -153,6 +154,7 @@ func DocText(doc any, w int) (lines []cells.Line) {
 		}
 		add(paint.Faint, d.Description)
 	case *view.Stream:
+		add(paint.Strong, d.What)
 		add(paint.Plain, d.Text)
 	case *view.Secret:
 		if len(d.Servers) > 1 {
