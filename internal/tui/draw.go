@@ -261,11 +261,15 @@ func hintsOf(m *model) []string {
 	case lists.Streams, lists.Secrets:
 		hints = []string{"Enter detail", "/ filter", "? keys", "x export", "f like this", "q quit"}
 	}
+	esc := "Esc close"
+	if !m.wide() {
+		esc = "Esc conversations"
+	}
 	switch {
 	case m.detail.Key != "":
-		hints = slices.Insert(hints, 1, "Tab "+paneNames[paneAfter(m, 1)])
+		return slices.Concat([]string{"Tab " + paneNames[paneAfter(m, 1)], esc}, hints[1:])
 	case !m.wide():
-		hints = slices.Insert(hints, 1, "Esc conversations")
+		return slices.Insert(hints, 1, esc)
 	}
 	return hints
 }
