@@ -221,7 +221,11 @@ func drawFooter(m *model) cells.Line {
 		return cells.Line{cells.Blank(1), cells.Text(role, m.bar.flash)}
 	}
 	line := cells.Line{cells.Blank(1)}
-	for _, hint := range hintsOf(m) {
+	hints := hintsOf(m)
+	if m.act.form != nil && m.dialog == nil && m.focus <= paneDetail {
+		hints = append([]string{"a back to the form"}, hints...)
+	}
+	for _, hint := range hints {
 		key, text, _ := strings.Cut(hint, " ")
 		next := cells.Line{cells.Text(paint.Strong, key), cells.Text(paint.Faint, " "+text+"  ")}
 		if line.Width()+next.Width() > m.w {

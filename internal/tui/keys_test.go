@@ -165,6 +165,30 @@ func TestQuestionGoes(t *testing.T) {
 	})
 }
 
+// The form of a tool names the server by its target where its name was not recorded.
+func TestFormNamesTheServer(t *testing.T) {
+	play(t, 80, 24, nil, newActor(), func(p *player) {
+		p.run(toolForm(p.m, &view.Tool{Name: "nap", Target: "http://127.0.0.1:1/mcp"}, nil))
+		p.shows("try nap at http://127.0.0.1:1/mcp")
+	})
+}
+
+// A form that was left for the list says how to come back.
+func TestBackToTheForm(t *testing.T) {
+	a := newActor()
+	a.questions = []view.Question{asks()}
+	play(t, 80, 24, nil, a, func(p *player) {
+		p.keys("a")
+		p.hides("a back to the form")
+		p.keys("esc")
+		p.shows("a back to the form")
+		p.keys("a")
+		if p.m.focus != paneForm {
+			t.Errorf("a leads to pane %d", p.m.focus)
+		}
+	})
+}
+
 // The line above the form of a tool has no gap: there is no time to show in it.
 func TestRuleAboveAForm(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -309,7 +310,7 @@ func member(object json.RawMessage, name string) json.RawMessage {
 
 func toolForm(m *model, t *view.Tool, arguments json.RawMessage) tea.Cmd {
 	f := panel.NewForm(t.InputSchema, arguments, "Call", "As JSON", "Close")
-	f.Title, f.Text = "try "+t.Name+" at "+t.Server, t.Description
+	f.Title, f.Text = "try "+t.Name+" at "+cmp.Or(t.Server, t.Target), t.Description
 	m.act.form, m.act.tool, m.act.asked, m.act.gone = f, t, view.Question{}, false
 	m.focus = paneForm
 	return nil
