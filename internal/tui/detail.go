@@ -88,12 +88,12 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 	case d.err != nil:
 		d.lines = sheet.Facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))
 	case d.Doc == nil:
-		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, " reading…")}}
+		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, "reading…")}}
 	default:
 		d.lines = d.Lines(m.clock(), w)
 	}
 	if len(d.lines) == 0 {
-		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, " "+emptyTab[d.Tab])}}
+		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, emptyTab[d.Tab])}}
 	}
 	h -= len(lines)
 	d.sel = max(0, min(d.sel, len(d.lines)-1))

@@ -49,3 +49,17 @@ func TestSummaryCutsMessages(t *testing.T) {
 		t.Errorf("%d lines", len(lines))
 	}
 }
+
+// A sign of the Diff stays beside its value, also where that has no place to break it.
+func TestDiffKeepsItsSigns(t *testing.T) {
+	long := `"` + strings.Repeat("x", 70) + `"`
+	d := Detail{Key: "1.2", Tab: TabDiff, Doc: &view.Detail{}, Diff: Diff{With: "1.1", Request: []view.Change{{Pointer: "/a", Was: []byte("1"), Is: []byte(long)}}}}
+	var got []string
+	for _, f := range d.Lines(Clock{}, 60) {
+		got = append(got, f.Line.String())
+	}
+	want := "- 1.1   + 1.2, this exchange\n\nrequest\n/a\n- 1\n+ " + long[:56] + "\n  " + long[56:] + "\n\nresponse\nthe same"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}

@@ -193,7 +193,7 @@ func diffLines(d *Detail, w int) (lines []Fact) {
 	if d.Diff.Err != nil {
 		return wrapped(paint.Bad, d.Diff.Err.Error(), w)
 	}
-	lines = append(lines, Fact{Line: cells.Of(paint.Faint, d.Diff.With+" compared with "+d.Key)})
+	lines = append(lines, Fact{Line: cells.Of(paint.Faint, "- "+d.Diff.With+"   + "+d.Key+", this exchange")})
 	for _, side := range []struct {
 		name    string
 		changes []view.Change
@@ -205,12 +205,21 @@ func diffLines(d *Detail, w int) (lines []Fact) {
 		for _, c := range side.changes {
 			lines = append(lines, Fact{Line: cells.Of(paint.Accent, c.Pointer), Pointer: c.Pointer})
 			if c.Was != nil {
-				lines = append(lines, wrapped(paint.Bad, "- "+string(c.Was), w)...)
+				lines = append(lines, signed(paint.Bad, "- ", string(c.Was), w)...)
 			}
 			if c.Is != nil {
-				lines = append(lines, wrapped(paint.Good, "+ "+string(c.Is), w)...)
+				lines = append(lines, signed(paint.Good, "+ ", string(c.Is), w)...)
 			}
 		}
+	}
+	return lines
+}
+
+// signed is a wrapped text with a sign before its first line.
+func signed(r paint.Role, sign, text string, w int) (lines []Fact) {
+	for _, part := range cells.Wrap(r, text, w-len(sign)) {
+		lines = append(lines, Fact{Line: append(cells.Of(r, sign), part...), Value: text})
+		sign = "  "
 	}
 	return lines
 }
