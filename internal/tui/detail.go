@@ -167,6 +167,9 @@ type hits struct{ text string }
 // find selects the next line that has the text.
 func find(m *model, step int) tea.Cmd {
 	d := &m.detail
+	if m.focus != paneDetail || m.bar.hits.text == "" {
+		return m.say("search in a detail first: /")
+	}
 	want := strings.ToLower(m.bar.hits.text)
 	for i := 1; i <= len(d.lines); i++ {
 		n := (d.sel + step*i + len(d.lines)*2) % len(d.lines)

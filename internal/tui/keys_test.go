@@ -165,6 +165,16 @@ func TestQuestionGoes(t *testing.T) {
 	})
 }
 
+// Keys that have nothing to act on say what they need.
+func TestKeysWithoutObject(t *testing.T) {
+	play(t, 80, 24, nil, newActor(), func(p *player) {
+		for key, want := range map[string]string{"e": "no message is held", "v": "no message is held", "N": "search in a detail first: /", "a": "no server asks anything now"} {
+			p.keys("g", key)
+			p.shows(want)
+		}
+	})
+}
+
 // The form of a tool names the server by its target where its name was not recorded.
 func TestFormNamesTheServer(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {

@@ -48,7 +48,12 @@ func heldNow(m *model) *view.Held {
 	return nil
 }
 
-func noHeld(m *model) tea.Cmd { return m.say("select a held message first: Tab") }
+func noHeld(m *model) tea.Cmd {
+	if len(m.act.held) == 0 {
+		return m.say("no message is held; i holds messages")
+	}
+	return m.say("select a held message first: Tab")
+}
 
 func letGo(m *model) tea.Cmd {
 	h := heldNow(m)
