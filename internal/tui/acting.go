@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"encoding/json"
-	"net/url"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -41,7 +39,7 @@ func (m *model) askWaiting() tea.Cmd {
 	if actor == nil {
 		return nil
 	}
-	return m.ask.refresh(askWaiting, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.Refresh(askWaiting, func(context.Context) func(*model) tea.Cmd {
 		questions, held := actor.Questions(), actor.Held()
 		return func(m *model) tea.Cmd { tookWaiting(m, questions, held); return nil }
 	})
@@ -94,30 +92,9 @@ func answerNext(m *model) tea.Cmd {
 			q = &a.questions[i]
 		}
 	}
-	a.asked, a.tool, a.gone, a.form = *q, nil, false, questionForm(q)
+	a.asked, a.tool, a.gone, a.form = *q, nil, false, panel.QuestionForm(q)
 	m.focus = paneForm
 	return nil
-}
-
-// questionForm is the form of a question. A page is never opened: its address is shown.
-func questionForm(q *view.Question) *panel.Form {
-	schema := q.Schema
-	text := q.Message
-	switch {
-	case q.URL != "":
-		schema = nil
-		host := q.URL
-		if u, err := url.Parse(q.URL); err == nil && u.Host != "" {
-			host = u.Host
-		}
-		text += "\nasks to open a page of " + host + ", which mcpc does not open:\n" + q.URL
-	case len(schema) == 0 && q.Method != "elicitation/create":
-		text += "\n" + string(q.Params)
-		schema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"object","title":"result","description":"the result to send"}}}`)
-	}
-	f := panel.NewForm(schema, nil, "Accept", "Decline", "Cancel")
-	f.Title, f.Text = q.Server+" asks: "+q.Method, text
-	return f
 }
 
 // formKey takes a key for the form.
@@ -162,7 +139,7 @@ func do(m *model, done string, act func(context.Context, view.Actor) error) tea.
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
 		err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if err != nil {

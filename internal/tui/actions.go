@@ -11,9 +11,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
-	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
 	"mcpc/internal/tui/sheet"
 )
@@ -321,7 +319,7 @@ func compare(m *model, a, b *view.Conversation) tea.Cmd {
 	d := &page{Title: "comparing…"}
 	m.dialog = d
 	r, w := m.opt.Reader, max(m.w-4, 20)
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		c, err := r.Compare(ctx, a.ID, b.ID)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -331,38 +329,11 @@ func compare(m *model, a, b *view.Conversation) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.Title, d.Lines = "what differs in B", sides(m, a, b)
-			d.Lines = append(d.Lines, comparison(&c, w)...)
+			d.Title = "what differs in B"
+			for _, l := range sheet.Comparison(m.clock(), &c, [2]sheet.Side{{Title: lists.Title(a), Talk: a}, {Title: lists.Title(b), Talk: b}}, w) {
+				d.Lines = append(d.Lines, drawn{Line: l})
+			}
 			return nil
 		}
 	})
-}
-
-// sides name the two conversations: A is the older one.
-func sides(m *model, a, b *view.Conversation) []drawn {
-	side := func(name string, c *view.Conversation) drawn {
-		facts := []string{m.clock().At(c.Began), lists.Title(c), c.Revision, sheet.Counted(c.Rows, "row", "rows")}
-		text := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), "  ")
-		return drawn{Line: cells.Line{cells.Text(paint.Faint, "   "+name+"  "), cells.Text(paint.Plain, text)}}
-	}
-	return []drawn{side("A, older", a), side("B, newer", b), {}}
-}
-
-func comparison(c *view.Comparison, w int) (lines []drawn) {
-	for _, part := range []struct {
-		name  string
-		lines []string
-	}{{"tools", c.Tools}, {"schemas", c.Schemas}, {"calls", c.Calls}, {"timing", c.Timing}} {
-		lines = append(lines, drawn{Line: cells.Of(paint.Strong, " "+part.name)})
-		if len(part.lines) == 0 {
-			lines = append(lines, drawn{Line: cells.Of(paint.Faint, "   the same")})
-		}
-		for _, text := range part.lines {
-			for _, l := range cells.Wrap(paint.Plain, text, w-3) {
-				lines = append(lines, drawn{Line: append(cells.Line{cells.Blank(3)}, l...)})
-			}
-		}
-		lines = append(lines, drawn{})
-	}
-	return lines
 }

@@ -48,9 +48,9 @@ func (m *model) askDetail(anew bool) tea.Cmd {
 	if key == "" || !anew && m.detail.Doc != nil && m.detail.Doc.Row.State == "done" {
 		return nil
 	}
-	ask := m.ask.refresh
+	ask := m.ask.Refresh
 	if anew {
-		ask = m.ask.anew
+		ask = m.ask.Anew
 	}
 	marked := m.act.marked
 	return ask(askDetail, func(ctx context.Context) func(*model) tea.Cmd {
@@ -83,7 +83,7 @@ func other(key, marked string, doc *view.Detail) string {
 // drawDetail draws the title, the tabs and the lines of the one that is open.
 func drawDetail(m *model, w, h int) (lines []drawn) {
 	d := &m.detail
-	lines = append(lines, drawn{Line: d.Title(m.clock())}, drawn{Line: detailTabs(m, w)})
+	lines = append(lines, drawn{Line: d.Title(m.clock())}, drawn{Line: d.Tabs(w, m.focus == paneDetail)})
 	switch {
 	case d.err != nil:
 		d.lines = sheet.Facts(cells.Wrap(paint.Bad, d.err.Error(), w-2))
@@ -93,7 +93,7 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 		d.lines = d.Lines(m.clock(), w)
 	}
 	if len(d.lines) == 0 {
-		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, emptyTab[d.Tab])}}
+		d.lines = []sheet.Fact{{Line: cells.Of(paint.Faint, sheet.EmptyTab[d.Tab])}}
 	}
 	h -= len(lines)
 	d.sel = max(0, min(d.sel, len(d.lines)-1))
@@ -106,38 +106,6 @@ func drawDetail(m *model, w, h int) (lines []drawn) {
 		lines = append(lines, drawn{Line: line, Selected: m.focus == paneDetail && i == d.sel})
 	}
 	return lines
-}
-
-var emptyTab = [sheet.TabCount]string{"nothing is known", "the request was not recorded", "no response yet", "no events", "no frames",
-	"no times", "no findings: no rule of mcpc check is broken here", "there is no earlier call of the same to compare with; mark one with m"}
-
-// detailTabs are the names of the tabs, as many as fit around the open one.
-func detailTabs(m *model, w int) (line cells.Line) {
-	d := &m.detail
-	name := func(i int) string {
-		text := sheet.TabNames[i]
-		if i == sheet.TabFindings && d.Doc != nil && len(d.Doc.Findings) > 0 {
-			text += " " + sheet.Thousands(len(d.Doc.Findings))
-		}
-		return " " + text + " "
-	}
-	from, used := 0, 0
-	for i := range d.Tab + 1 {
-		used += len(name(i))
-	}
-	for ; used > w-2 && from < d.Tab; from++ {
-		used -= len(name(from))
-	}
-	for i := from; i < sheet.TabCount; i++ {
-		role := paint.Faint
-		if i == d.Tab {
-			if role = paint.Strong; m.focus == paneDetail {
-				role = paint.Cursor
-			}
-		}
-		line = append(line, cells.Text(role, name(i)))
-	}
-	return line
 }
 
 // detailKey takes a key that only the detail knows, and reports whether it was one.

@@ -50,7 +50,7 @@ func tryFilter(m *model) tea.Cmd {
 	cmds := []tea.Cmd{m.changeQuery()}
 	if m.focus == paneFilter {
 		text, r := m.query.line.Text(), m.opt.Reader
-		cmds = append(cmds, m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+		cmds = append(cmds, m.ask.Anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
 			words := r.Suggest(text)
 			return func(m *model) tea.Cmd { m.query.words = words; return nil }
 		}))
@@ -62,7 +62,7 @@ func tryFilter(m *model) tea.Cmd {
 func openFilter(m *model) tea.Cmd {
 	m.focus = paneFilter
 	text, r := m.query.line.Text(), m.opt.Reader
-	return m.ask.anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.Anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
 		words := r.Suggest(text)
 		return func(m *model) tea.Cmd { m.query.words = words; return nil }
 	})

@@ -403,7 +403,7 @@ func TestRest(t *testing.T) {
 		p.shows("7 rows")
 		p.keys("2", "s", "d")
 		p.shows("took ▼")
-		p.send(acted{func(m *model) tea.Cmd { return m.fail(errors.New("it broke")) }})
+		p.send(acted{Apply: func(m *model) tea.Cmd { return m.fail(errors.New("it broke")) }})
 		p.shows("it broke")
 		p.m.detail.Key = "9.9"
 		p.run(p.m.askDetail(true))

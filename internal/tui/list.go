@@ -37,9 +37,9 @@ func (m *model) askList(anew bool) tea.Cmd {
 	q, n, r := m.request(), m.view, m.opt.Reader
 	q.From, q.Count = m.list().Part(max(m.h, 10))
 	window := m.list().Window
-	ask := m.ask.refresh
+	ask := m.ask.Refresh
 	if anew {
-		ask = m.ask.anew
+		ask = m.ask.Anew
 	}
 	return ask(askList, func(ctx context.Context) func(*model) tea.Cmd {
 		p, err := lists.Load(ctx, r, n, q, window)
@@ -77,7 +77,7 @@ func (m *model) listed(n int, p lists.Part, err error, q view.Query, window list
 
 func (m *model) askTalks() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.refresh(askTalks, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.Refresh(askTalks, func(context.Context) func(*model) tea.Cmd {
 		all := r.Conversations()
 		return func(m *model) tea.Cmd {
 			// A filter asks for all conversations.

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/live/view"
+	"mcpc/internal/tui/ask"
 	"mcpc/internal/tui/dialog"
 	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
@@ -26,10 +27,27 @@ const (
 	paneForm
 )
 
+// What is asked for: of each, one question is open at a time.
+const (
+	askStatus ask.Subject = iota
+	askTalks
+	askList
+	askDetail
+	askSuggest
+	askWaiting
+	askDialog
+)
+
+// What comes back: the answer to a question, and the end of an action.
+type (
+	answer = ask.Answer[*model]
+	acted  = ask.Acted[*model]
+)
+
 // A model is the whole view.
 type model struct {
 	opt    Options
-	ask    asker
+	ask    ask.Asker[*model]
 	pal    paint.Palette
 	w, h   int
 	status view.Status
@@ -94,7 +112,7 @@ func tick() tea.Cmd { return tea.Tick(time.Second, func(time.Time) tea.Msg { ret
 
 // wait waits for a change after the one that is known.
 func (m *model) wait(after uint64) tea.Cmd {
-	r, ctx := m.opt.Reader, m.ask.ctx
+	r, ctx := m.opt.Reader, m.ask.Ctx
 	return func() tea.Msg {
 		seq := r.Wait(ctx, after)
 		if ctx.Err() != nil {
@@ -129,7 +147,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case answer:
 		return m, m.answered(msg)
 	case acted:
-		return m, msg.apply(m)
+		return m, msg.Apply(m)
 	case tea.KeyPressMsg:
 		return m, m.press(msg)
 	case tea.PasteMsg:
@@ -144,13 +162,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // answered applies the newest answer.
 func (m *model) answered(a answer) tea.Cmd {
-	current, again := m.ask.taken(a)
+	current, again := m.ask.Taken(a)
 	if !current {
 		return nil
 	}
-	cmd := a.apply(m)
+	cmd := a.Apply(m)
 	if again {
-		return tea.Batch(cmd, m.askAgain(a.about))
+		return tea.Batch(cmd, m.askAgain(a.About))
 	}
 	return cmd
 }
@@ -160,7 +178,7 @@ func (m *model) reload() tea.Cmd {
 	return tea.Batch(m.askStatus(), m.askTalks(), m.askList(false), m.askWaiting(), m.askDetail(false))
 }
 
-func (m *model) askAgain(about subject) tea.Cmd {
+func (m *model) askAgain(about ask.Subject) tea.Cmd {
 	switch about {
 	case askStatus:
 		return m.askStatus()
@@ -178,7 +196,7 @@ func (m *model) askAgain(about subject) tea.Cmd {
 
 func (m *model) askStatus() tea.Cmd {
 	r := m.opt.Reader
-	return m.ask.refresh(askStatus, func(context.Context) func(*model) tea.Cmd {
+	return m.ask.Refresh(askStatus, func(context.Context) func(*model) tea.Cmd {
 		s := r.Status()
 		return func(m *model) tea.Cmd { m.status = s; return nil }
 	})

@@ -84,7 +84,7 @@ func isTerminal(f *os.File) bool {
 // newModel is the view before anything was read.
 func newModel(ctx context.Context, o Options) *model {
 	m := &model{opt: o, view: lists.Talk, focus: paneMain}
-	m.ask.ctx = ctx
+	m.ask.Ctx = ctx
 	m.pal = paint.Palette{Color: !o.NoColor}
 	m.query.tried, m.query.line = o.Filter, panel.NewInput(o.Filter)
 	if o.Actor != nil {

@@ -11,8 +11,6 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
-	"mcpc/internal/render"
-	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/panel"
@@ -118,7 +116,7 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 	}
 	wait := &page{Title: "reading…"}
 	m.dialog = wait
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		text, err := get(ctx, actor)
 		return func(m *model) tea.Cmd {
 			if m.dialog != wait {
@@ -127,7 +125,7 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 			if m.dialog = nil; err != nil {
 				return m.fail(err)
 			}
-			area := panel.NewArea(indented(text, m.w-2))
+			area := panel.NewArea(panel.Indented(text, m.w-2))
 			shown := area.Text()
 			edited := func(m *model, is string) tea.Cmd {
 				return run(m, is, strings.TrimSpace(is) != strings.TrimSpace(shown))
@@ -135,25 +133,10 @@ func withText(m *model, name string, get func(context.Context, view.Actor) (stri
 			if m.opt.Edit != nil {
 				return editOutside(m.opt.Edit, shown, edited)
 			}
-			m.dialog = &editor{Title: name, Area: area, Check: notJSON, Run: edited}
+			m.dialog = &editor{Title: name, Area: area, Check: panel.NotJSON, Run: edited}
 			return nil
 		}
 	})
-}
-
-// indented is JSON with one member to a line; what is not JSON stays as it is.
-func indented(text string, w int) string {
-	if jsonraw.Valid([]byte(text)) != nil {
-		return text
-	}
-	return strings.TrimSpace(string(render.IndentJSON(term.Style{Width: w}, []byte(text))))
-}
-
-func notJSON(text string) string {
-	if err := jsonraw.Valid([]byte(text)); err != nil {
-		return "not JSON: " + err.Error()
-	}
-	return ""
 }
 
 // An outside runs the user's editor while the view is suspended.
@@ -176,7 +159,7 @@ func (o *outside) SetStderr(io.Writer) {}
 func editOutside(edit func(string) (string, error), text string, run func(*model, string) tea.Cmd) tea.Cmd {
 	o := &outside{edit: edit, text: text}
 	return tea.Exec(o, func(err error) tea.Msg {
-		return acted{func(m *model) tea.Cmd {
+		return acted{Apply: func(m *model) tea.Cmd {
 			if err != nil {
 				return m.fail(err)
 			}
@@ -246,7 +229,7 @@ func resendIt(m *model, r resent, confirmed bool) tea.Cmd {
 func send(m *model, what string, act func(context.Context, view.Actor) (view.Sent, error), confirmed func(*model) tea.Cmd) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("sending…")
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
 		sent, err := act(ctx, actor)
 		return func(m *model) tea.Cmd {
 			switch {
@@ -293,7 +276,7 @@ func tryTool(m *model) tea.Cmd {
 		return m.say("select a tool (4) or a call first")
 	}
 	r, name, to := m.opt.Reader, row.Name, row.Target
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		doc, err := r.Detail(ctx, key)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -338,7 +321,7 @@ func callTool(m *model, button string) tea.Cmd {
 		return call(m, content)
 	case "As JSON":
 		a.form, a.tool, m.focus = nil, nil, paneMain
-		m.dialog = &editor{Title: "arguments of " + t.Name, Area: panel.NewArea(indented(string(f.Values()), m.w-2)), Check: notJSON,
+		m.dialog = &editor{Title: "arguments of " + t.Name, Area: panel.NewArea(panel.Indented(string(f.Values()), m.w-2)), Check: panel.NotJSON,
 			Run: func(m *model, text string) tea.Cmd { return call(m, json.RawMessage(text)) }}
 		return nil
 	}

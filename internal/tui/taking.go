@@ -7,9 +7,7 @@ import (
 
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
-	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
-	"mcpc/internal/tui/paint"
 	"mcpc/internal/tui/sheet"
 )
 
@@ -50,7 +48,7 @@ func copyAs(m *model, key, form string) tea.Cmd {
 	if actor == nil {
 		return m.say("this view only reads")
 	}
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
 		text, err := actor.Copy(ctx, key, form)
 		return func(m *model) tea.Cmd {
 			if err != nil {
@@ -83,7 +81,7 @@ func exportOf(m *model, e view.Export, title string) tea.Cmd {
 	}
 	m.dialog = d
 	w := max(m.w-4, 20)
-	return m.ask.anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Anew(askDialog, func(ctx context.Context) func(*model) tea.Cmd {
 		seen, err := actor.Preview(ctx, e)
 		return func(m *model) tea.Cmd {
 			if m.dialog != d {
@@ -93,7 +91,7 @@ func exportOf(m *model, e view.Export, title string) tea.Cmd {
 				m.dialog = nil
 				return m.fail(err)
 			}
-			d.Loading, d.Title, d.Head = false, "export "+sheet.Counted(seen.Rows, "exchange", "exchanges"), exportHead(&seen, w)
+			d.Loading, d.Title, d.Head = false, "export "+sheet.Counted(seen.Rows, "exchange", "exchanges"), sheet.ExportHead(&seen, w)
 			d.Choices = exportChoices(m, e)
 			if title != "" {
 				d.Title = "export only " + title
@@ -105,18 +103,6 @@ func exportOf(m *model, e view.Export, title string) tea.Cmd {
 			return nil
 		}
 	})
-}
-
-func exportHead(seen *view.Exported, w int) (lines []cells.Line) {
-	lines = append(lines, cells.Of(paint.Plain, sheet.Counted(seen.Hidden, "secret is hidden", "secrets are hidden")))
-	for i, doubt := range seen.Doubts {
-		if i == 5 {
-			lines = append(lines, cells.Of(paint.Warn, sheet.Counted(len(seen.Doubts)-5, "more", "more")))
-			break
-		}
-		lines = append(lines, cells.Wrap(paint.Warn, "⚠ may be a secret: "+doubt, w)...)
-	}
-	return lines
 }
 
 func exportChoices(m *model, e view.Export) (all []choice) {
@@ -135,7 +121,7 @@ func exportChoices(m *model, e view.Export) (all []choice) {
 func export(m *model, e view.Export) tea.Cmd {
 	actor := m.opt.Actor
 	m.say("writing…")
-	return m.ask.apart(func(ctx context.Context) func(*model) tea.Cmd {
+	return m.ask.Apart(func(ctx context.Context) func(*model) tea.Cmd {
 		done, err := actor.Export(ctx, e)
 		return func(m *model) tea.Cmd {
 			if err != nil {

@@ -27,6 +27,10 @@ const (
 // TabNames are the names of the tabs.
 var TabNames = [TabCount]string{"Summary", "Request", "Answer", "Events", "Wire", "Time", "Findings", "Diff"}
 
+// EmptyTab is what a tab says that has no lines.
+var EmptyTab = [TabCount]string{"nothing is known", "the request was not recorded", "no response yet", "no events", "no frames",
+	"no times", "no findings: no rule of mcpc check is broken here", "there is no earlier call of the same to compare with; mark one with m"}
+
 // A Detail is one exchange and how it is looked at.
 type Detail struct {
 	Key   string
@@ -47,6 +51,34 @@ func (d *Detail) Title(clock Clock) cells.Line {
 	role, mark := State(r)
 	return cells.Line{cells.Text(role, " "+strings.TrimSpace(mark+" "+r.Channel)), cells.Blank(2), cells.Text(paint.Strong, Title(r)),
 		cells.Blank(2), key, cells.Blank(2), clock.Took(r)}
+}
+
+// Tabs are the names of the tabs in w columns, as many as fit around the open one.
+func (d *Detail) Tabs(w int, active bool) (line cells.Line) {
+	name := func(i int) string {
+		text := TabNames[i]
+		if i == TabFindings && d.Doc != nil && len(d.Doc.Findings) > 0 {
+			text += " " + Thousands(len(d.Doc.Findings))
+		}
+		return " " + text + " "
+	}
+	from, used := 0, 0
+	for i := range d.Tab + 1 {
+		used += len(name(i))
+	}
+	for ; used > w-2 && from < d.Tab; from++ {
+		used -= len(name(from))
+	}
+	for i := from; i < TabCount; i++ {
+		role := paint.Faint
+		if i == d.Tab {
+			if role = paint.Strong; active {
+				role = paint.Cursor
+			}
+		}
+		line = append(line, cells.Text(role, name(i)))
+	}
+	return line
 }
 
 // A Diff is what differs between two exchanges.

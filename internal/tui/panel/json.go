@@ -1,0 +1,25 @@
+package panel
+
+import (
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render"
+	"mcpc/internal/render/term"
+)
+
+// Indented is JSON with one member to a line, in about w columns; what is not JSON stays as it is.
+func Indented(text string, w int) string {
+	if NotJSON(text) != "" {
+		return text
+	}
+	return strings.TrimSpace(string(render.IndentJSON(term.Style{Width: w}, []byte(text))))
+}
+
+// NotJSON says why a text is not JSON; "" is JSON.
+func NotJSON(text string) string {
+	if err := jsonraw.Valid([]byte(text)); err != nil {
+		return "not JSON: " + err.Error()
+	}
+	return ""
+}
