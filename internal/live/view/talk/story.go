@@ -41,8 +41,8 @@ type Story struct {
 	Ended    bool
 	Events   int
 	Last     string
-	// dropped is set where a user let the request or the response not pass: it is no fault of
-	// the stream that nothing came.
+	// dropped is set where a user dropped the request or the response: the stream is not at
+	// fault for the missing response.
 	dropped bool
 }
 
