@@ -5,6 +5,7 @@ package state
 import (
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,29 +62,40 @@ func TestLockFileIsReplaced(t *testing.T) {
 	s.dir.wait = time.Minute
 	path := s.dir.file(lockName)
 	old := acquired(t, path)
-	entered := make(chan error, 1)
+	entered, others := make(chan error, 1), waiters()
 	go func() { entered <- s.Update(t.Context(), put) }()
-	first := waiting(t, "", entered)
+	others = append(others, waiting(t, others, entered))
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
 	current := acquired(t, path)
 	release(old)
-	waiting(t, first, entered)
+	waiting(t, others, entered)
 	release(current)
 	if err := <-entered; err != nil {
 		t.Error(err)
 	}
 }
 
-// waiting waits until a goroutine other than that one waits for a lock, and names it.
-func waiting(t *testing.T, other string, entered <-chan error) string {
-	t.Helper()
+// waiters are the goroutines that wait for a lock. One of an earlier test, which gave up, may
+// still be among them.
+func waiters() (names []string) {
 	stacks := make([]byte, 1<<20)
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		name, calls, _ := strings.Cut(stack, " [")
+		if strings.Contains(calls, "state.acquire.func1(") && strings.Contains(calls, "unix.Flock(") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// waiting waits until a goroutine waits for a lock that is not one of others, and names it.
+func waiting(t *testing.T, others []string, entered <-chan error) string {
+	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
-		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-			name, calls, _ := strings.Cut(stack, " [")
-			if name != other && strings.Contains(calls, "state.acquire.func1(") && strings.Contains(calls, "unix.Flock(") {
+		for _, name := range waiters() {
+			if !slices.Contains(others, name) {
 				return name
 			}
 		}

@@ -74,12 +74,13 @@ func (f *dummy) fill(v reflect.Value, name string) {
 			v.Set(reflect.ValueOf(f.at.Add(time.Duration(f.n%50) * time.Second)))
 			return
 		}
+		if body, ok := v.Addr().Interface().(*view.Body); ok {
+			*body = view.Body{Text: f.body[:min(len(f.body), 64<<10)], Bytes: len(f.body), Cut: len(f.body) > 64<<10}
+			return
+		}
 		for i := range v.NumField() {
 			tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 			f.fill(v.Field(i), tag)
-		}
-		if body, ok := v.Addr().Interface().(*view.Body); ok {
-			*body = view.Body{Text: f.body[:min(len(f.body), 64<<10)], Bytes: len(f.body), Cut: len(f.body) > 64<<10}
 		}
 		if s, ok := v.Addr().Interface().(*view.Status); ok {
 			*s = view.Status{Status: live.Status{Seq: f.seq, Rows: f.rows, Warnings: []string{f.text}}, Title: f.text, Questions: f.waits, Held: f.waits}
