@@ -23,6 +23,9 @@ func (x *index) probed(r *Row, p placed) {
 		return
 	}
 	opens := r.Method == "initialize"
+	if r.Channel == ChannelOK && r.Era == "modern" && len(x.newer) < mostMarked {
+		x.newer[r.Target] = true
+	}
 	switch {
 	case r.Channel == ChannelOK && (opens || r.Era == "modern"):
 		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
@@ -34,6 +37,7 @@ func (x *index) probed(r *Row, p placed) {
 		}
 	case r.Method == "server/discover":
 		r.settleProbe()
+	case r.Era == "modern" && x.newer[r.Target]: // it is no older server
 	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.refused) < mostMarked:
 		x.refused = append(x.refused, r)
 	}

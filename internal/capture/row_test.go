@@ -201,6 +201,12 @@ func TestRowsAreFolded(t *testing.T) {
 			`>0 {"jsonrpc":"2.0","id":5,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":5,"result":{"protocolVersion":"2025-06-18"}}`},
 			[]string{"42.1 a  rpc_error 6 1ms 0 2026-07-28", "42.2 b  ok 0 1ms 0 2026-07-28", "42.3 initialize  ok 0 1ms 0 2025-06-18",
 				"42.4 c  rpc_error 6 1ms 0 2025-06-18", "42.5 initialize  ok 0 1ms 0 2025-06-18"}},
+		"a refusal after a newer revision was spoken": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"a","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`,
+			`>0 {"jsonrpc":"2.0","id":2,"method":"b","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+			`<0 {"jsonrpc":"2.0","id":2,"error":{"code":-32011,"message":"no"}}`,
+			`>0 {"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}`, `<0 {"jsonrpc":"2.0","id":3,"result":{"protocolVersion":"2025-06-18"}}`},
+			[]string{"42.1 a  ok 0 1ms 0 2026-07-28", "42.2 b  rpc_error 6 1ms 0 2026-07-28", "42.3 initialize  ok 0 1ms 0 2025-06-18"}},
 		"a probe for HTTP+SSE": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"initialize"}`, `<1 status 405`, `<1 closed end`,
 			`>2 get`, `<2 status 200`, `<2 named endpoint /messages?id=1`,
