@@ -232,7 +232,7 @@ func (o *openFile) opened(path string) (*os.File, error) {
 
 // Copy writes the lines of some of its rows as they stand in the file: a capture
 // again, with the heads of their runs, and the ends of those whose own exchange is
-// among the rows.
+// among the rows; the end of a tap or a proxy is that of all its exchanges.
 func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 	var lines []span
 	partial := map[int64]bool{} // the heads of runs that repeat what another one has
@@ -240,7 +240,7 @@ func (c *Capture) Copy(w io.Writer, rows []*Row) error {
 		head := c.heads[row.head]
 		partial[head.at] = row.Head().After > 0
 		lines = append(append(lines, head), row.spans()...)
-		if end, ok := c.ends[row.head]; ok && row.Own {
+		if end, ok := c.ends[row.head]; ok && (row.Own || row.By == ByTap || row.By == ByProxy) {
 			lines = append(lines, end)
 		}
 	}

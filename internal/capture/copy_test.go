@@ -2,11 +2,60 @@ package capture
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// The rows of a recording that is copied as a whole end as they did.
+func TestCopiedRowsEndTheSame(t *testing.T) {
+	ends := func(c *Capture) (all []string) {
+		for _, r := range c.Rows() {
+			all = append(all, fmt.Sprint(r.Method, " ", r.Name, " ", r.Channel, " ", r.Exit))
+		}
+		return all
+	}
+	crash := []byte(`{"mcpc-traffic":1,"by":"tap"}
+{"seq":1,"dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"boom\"}}"}
+{"seq":2,"dir":"received","kind":"closed","close":{"by":"received","how":"exit","text":"exit status 3"}}
+{"end":{"exit":3}}
+`)
+	all := samples(t)
+	all["crash.jsonl"] = crash
+	for name, raw := range all {
+		if !strings.HasSuffix(name, ".jsonl") {
+			continue // a damaged one
+		}
+		path := filepath.Join(t.TempDir(), "capture")
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := c.Copy(&b, c.Rows()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		want := ends(c)
+		c.Close()
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c, err = Open(path); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, ends(c)); diff != "" {
+			t.Errorf("%s (-recorded +copied):\n%s", name, diff)
+		}
+		c.Close()
+	}
+}
 
 // Copy gives lines back unchanged, unknown members included.
 func TestCopyKeepsLines(t *testing.T) {

@@ -11,37 +11,74 @@ import (
 
 // WithContext adds the rows without which others cannot be understood, and no mock can be made of
 // them: the handshakes of their conversations, and with lists also the pages of the tools/list that
-// the client fetched last.
+// told the client most before the last of them.
 func WithContext(c *capture.Capture, rows []*capture.Row, lists bool) []*capture.Row {
-	type kind struct {
-		talk   live.Talk
-		method string
-	}
-	has, in := map[live.Talk]bool{}, map[*capture.Row]bool{}
+	in := map[*capture.Row]bool{}
 	for _, r := range rows {
-		has[live.TalkOf(r)], in[r] = true, true
+		in[r] = true
 	}
-	newest, pages := map[kind][]*capture.Row{}, listed.New()
-	for _, r := range c.Rows() {
-		k := kind{live.TalkOf(r), r.Method}
-		switch opens := slices.Contains(recorded.OpeningMethods, r.Method); {
-		case !has[k.talk]:
-		case opens && (k.talk.Conn >= 0 || len(newest[k]) == 0):
-			newest[k] = append(newest[k], r)
-		case opens && r.Channel == capture.ChannelOK: // of a client that began anew for each request
-			newest[k] = []*capture.Row{r}
-		case lists && r.Method == listed.ToolsList:
-			if p := pages.Page(r); p != nil && p.Cursor == "" {
-				newest[k] = []*capture.Row{r}
-			} else if p != nil {
-				newest[k] = append(newest[k], r)
-			}
+	all := map[live.Talk]*around{}
+	for i, r := range c.Rows() {
+		if in[r] {
+			all[live.TalkOf(r)] = &around{last: i}
 		}
 	}
-	for _, more := range newest {
-		for _, r := range more {
+	pages := listed.New()
+	for i, r := range c.Rows() {
+		talk := live.TalkOf(r)
+		a := all[talk]
+		switch opens := slices.Contains(recorded.OpeningMethods, r.Method); {
+		case a == nil:
+		case opens && (talk.Conn >= 0 || len(a.opens) == 0):
+			a.opens = append(a.opens, r)
+		case opens && r.Channel == capture.ChannelOK && i < a.last: // of a client that began anew for each request
+			a.opens = []*capture.Row{r}
+		case lists && r.Method == listed.ToolsList:
+			a.list(pages.Page(r), r, i)
+		}
+	}
+	for _, a := range all {
+		for _, r := range append(a.opens, a.best()...) {
 			in[r] = true
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !in[r] })
+}
+
+// around is what a conversation has around those of its rows that are meant, of which last is the
+// place of the last one.
+type around struct {
+	last  int
+	opens []*capture.Row
+	// lists are the pages of each tools/list, early is how many of them began before the last row.
+	lists [][]*capture.Row
+	early int
+}
+
+// list takes a page of a tools/list.
+func (a *around) list(p *listed.Page, r *capture.Row, at int) {
+	switch {
+	case p == nil:
+	case p.Cursor != "" && len(a.lists) > 0:
+		a.lists[len(a.lists)-1] = append(a.lists[len(a.lists)-1], r)
+	default:
+		a.lists = append(a.lists, []*capture.Row{r})
+		if at <= a.last {
+			a.early = len(a.lists)
+		}
+	}
+}
+
+// best is the newest of the lists with the most pages, of those before the last row if there are any.
+func (a *around) best() (best []*capture.Row) {
+	lists := a.lists
+	if a.early > 0 {
+		lists = lists[:a.early]
+	}
+	for _, list := range lists {
+		if len(list) >= len(best) {
+			best = list
+		}
+	}
+	return best
 }
