@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/live/control"
 	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
 // viewing is a view that holds what a filter wants, and says what it holds, until it is killed.
@@ -150,10 +151,13 @@ func TestHeldByAView(t *testing.T) {
 	}
 	g := control.Dial(control.Options{Dirs: state.LiveDirs(store), Now: time.Now})
 	defer g.Close()
-	held := func() control.Held {
+	// The view may not know yet that a message before it was released.
+	held := func(id string) control.Held {
 		for deadline := time.After(time.Minute); ; {
-			if all := g.Held(); len(all) > 0 {
-				return all[0]
+			for _, h := range g.Held() {
+				if m := wire.ParseMessage(h.Message); m.Kind == wire.Request && string(m.ID) == id {
+					return h
+				}
 			}
 			select {
 			case <-g.Changed():
@@ -176,14 +180,14 @@ func TestHeldByAView(t *testing.T) {
 	}
 	must(g.Intercept(t.Context(), true, "name:echo client:talker server:mcpc-demo"))
 	c.say(call(1, "secret"))
-	h := held()
+	h := held("1")
 	if h.Client != "talker 1" || !strings.HasPrefix(h.Server, "mcpc-demo ") {
 		t.Errorf("held from %q to %q", h.Client, h.Server)
 	}
 	must(g.Edit(t.Context(), h.ID, []byte(call(1, "other"))))
 	c.drainTo(g, `: other`)
 	c.say(call(2, "x"))
-	must(g.Answer(t.Context(), held().ID, json.RawMessage(`{"content":[]}`)))
+	must(g.Answer(t.Context(), held("2").ID, json.RawMessage(`{"content":[]}`)))
 	c.hear(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	must(g.Intercept(t.Context(), false, ""))
 	c.say(call(3, "free"))
