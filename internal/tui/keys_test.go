@@ -82,6 +82,11 @@ func TestHeld(t *testing.T) {
 	a.held = []view.Held{heldMessage("h1"), heldMessage("h2")}
 	play(t, 80, 24, nil, a, func(p *player) {
 		p.shows("holding 2 messages", "10:00 left")
+		p.m.status.Wanted = "name:delete_repo"
+		p.shows("holding 2 messages of name:delete_repo")
+		p.keys("i")
+		p.shows("hold messages that match", "name:delete_repo")
+		p.keys("esc")
 		p.keys("g", "d", "e", "j", "j", "d")
 		p.did(a, "")
 		p.m.focus = paneMain

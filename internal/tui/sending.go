@@ -21,8 +21,8 @@ func intercept(m *model) tea.Cmd {
 	if !m.act.powers.Intercept {
 		return refuse(m, "intercept")
 	}
-	return askLine(m, "hold messages that match (a filter; empty holds all)", "", func(m *model, text string) tea.Cmd {
-		return do(m, "intercept is on", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
+	return askLine(m, "hold messages that match (a filter; empty holds all)", m.status.Wanted, func(m *model, text string) tea.Cmd {
+		return do(m, "messages are held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
 	})
 }
 

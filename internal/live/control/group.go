@@ -141,11 +141,11 @@ func (g *Group) Peers() (all []Hello) {
 	return all
 }
 
-// Intercepting reports whether messages are held.
-func (g *Group) Intercepting() bool {
+// Intercepting reports whether messages are held, and the filter of those.
+func (g *Group) Intercepting() (on bool, text string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.on
+	return g.on, g.wanted
 }
 
 // Intercept holds what a filter wants from now on, in all commands; "" is every message. With on

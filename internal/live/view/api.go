@@ -307,6 +307,8 @@ type Status struct {
 	Questions int  `json:"questions,omitempty"`
 	Held      int  `json:"held,omitempty"`
 	Intercept bool `json:"intercept,omitempty"`
+	// Wanted is the filter of the messages that are held; "" is every message.
+	Wanted string `json:"wanted,omitempty"`
 	// File is set where nothing more comes.
 	File bool `json:"file,omitempty"`
 }

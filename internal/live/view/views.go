@@ -37,10 +37,11 @@ type Options struct {
 	Findings func(*capture.Row) ([]Finding, error)
 	// Words are those that a filter may ask for with "finding:".
 	Words []string
-	// Held and Questions are those of the Actor, Intercepting whether it holds messages.
+	// Held and Questions are those of the Actor, Intercepting whether it holds messages,
+	// and which.
 	Held         func() []Held
 	Questions    func() []Question
-	Intercepting func() bool
+	Intercepting func() (on bool, filter string)
 	// Marked reports the mark and the note that the user gave a row.
 	Marked func(key string) (marked bool, note string)
 }
@@ -64,7 +65,9 @@ func (v *Views) Status() Status {
 	if v.Questions != nil {
 		s.Questions = len(v.Questions())
 	}
-	s.Intercept = v.Intercepting != nil && v.Intercepting()
+	if v.Intercepting != nil {
+		s.Intercept, s.Wanted = v.Intercepting()
+	}
 	return s
 }
 

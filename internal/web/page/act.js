@@ -204,8 +204,8 @@ function Note({ row: r }) {
 }
 
 function Intercept() {
-  const [filter, setFilter] = useState(S.filter);
-  return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most 10 minutes. Empty is every message.</p>
+  const [filter, setFilter] = useState(S.status.wanted || S.filter);
+  return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most 10 minutes. Empty is all.</p>
     <input class="full mono" aria-label="Filter of messages" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => e.key === 'Enter' && intercept(true, filter)} />
     <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button class="main danger" onClick=${() => intercept(true, filter)}>Hold</button></div><//>`;
 }

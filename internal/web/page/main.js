@@ -95,7 +95,7 @@ class App extends Component {
   render({ data }) {
     const { status, view } = S, View = shown[view] || Talk, all = S.conversations.find(c => c.id === talkOf());
     return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); act('/'); }}>Go to the filter</a>
-      ${S.lost && html`<div class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div class="bar holding" role="status">Holding messages. Bytes are not forwarded as they come. <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
+      ${S.lost && html`<div class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div class="bar holding" role="status">Holding ${status.wanted || 'every message'} <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
         <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
           ${status.open ? html` <button class="count" onClick=${() => seek('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => seek('is:error')}>✗ ${status.failed} failed</button>` : ''}

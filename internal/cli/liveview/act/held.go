@@ -116,10 +116,12 @@ func (a *holder) answer(ctx context.Context, id string, is view.Answer) error {
 	return a.group().Answer(ctx, id, result)
 }
 
-// Intercepting reports whether messages are held.
-func (a *holder) Intercepting() bool {
-	g := a.group()
-	return g != nil && g.Intercepting()
+// Intercepting reports whether messages are held, and the filter of those.
+func (a *holder) Intercepting() (on bool, filter string) {
+	if g := a.group(); g != nil {
+		return g.Intercepting()
+	}
+	return false, ""
 }
 
 // Intercept holds the messages that a filter wants.
