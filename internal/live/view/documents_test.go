@@ -206,7 +206,8 @@ func TestAFileWaitsForNothing(t *testing.T) {
 	}
 }
 
-// A stream that lost the answer is listed, also where no event came on it and it was not cut.
+// A stream that lost the answer is listed, also where no event came on it and it was not cut; a
+// request that reached no server had none.
 func TestAStreamThatLostTheAnswerIsListed(t *testing.T) {
 	v := views(t, made(t, `
 0 > 3 POST
@@ -217,6 +218,9 @@ func TestAStreamThatLostTheAnswerIsListed(t *testing.T) {
 40 > 4 {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"empty"}}
 50 < 4 200 application/json
 60 < 4 end
+70 > 5 POST
+70 > 5 {"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"refused"}}
+71 < 5 cut dial tcp 127.0.0.1:1: connect: connection refused
 `), view.Options{})
 	streams, err := v.Streams(t.Context(), view.Query{})
 	if err != nil || len(streams) != 1 || streams[0].What != "response to tools/call slow" || !streams[0].Problem || streams[0].Open ||

@@ -48,8 +48,10 @@ func isStream(r *capture.Row) bool {
 	switch {
 	case r.Dir == wire.Received && !r.Apart:
 		return false
-	case r.Method == capture.MethodStream, r.Notes.Cuts+r.Notes.Resumed > 0, r.LostAnswer(), isSubscription(r):
+	case r.Method == capture.MethodStream, r.LostAnswer(), isSubscription(r):
 		return true
+	case r.Notes.Cuts+r.Notes.Resumed > 0: // the server of some was not reached
+		return r.Status > 0 || !strings.HasPrefix(r.Text, "dial ")
 	}
 	return r.Open() && r.Kinds.Has(wire.Event)
 }
@@ -82,7 +84,7 @@ func (m maker) stream(key live.Key, r *capture.Row) (Stream, error) {
 	if out.Open {
 		out.Quiet = max(m.now.Sub(r.LastFrame()), 0).Seconds()
 	}
-	out.Text = story.Text(r.Apart, waits || out.Open)
+	out.Text = story.Text(r.Apart || isSubscription(r), waits || out.Open)
 	switch {
 	case out.Text != "":
 		out.Problem = !story.Cuts[len(story.Cuts)-1].Lossless() || !r.Apart && !story.Complete
