@@ -205,12 +205,12 @@ function Note({ row: r }) {
 
 function Intercept() {
   const [filter, setFilter] = useState(S.status.wanted || S.filter);
-  return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most 10 minutes. Empty is all.</p>
-    <input class="full mono" aria-label="Filter of messages" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => e.key === 'Enter' && intercept(true, filter)} />
+  return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most 10 minutes. Empty: all.</p>
+    <input class="full mono" aria-label="Message filter" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => e.key === 'Enter' && intercept(true, filter)} />
     <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button class="main danger" onClick=${() => intercept(true, filter)}>Hold</button></div><//>`;
 }
 
-const exportForms = [['bundle', 'Bundle: a file for a colleague; a double click opens it in a browser'], ['har', 'HAR'], ['markdown', 'Markdown'], ['jsonl', 'JSON lines'], ['saved', 'Saved calls'], ['html', 'HTML page']];
+const exportForms = [['bundle', 'Bundle: for a colleague; a double click opens it in a browser'], ['har', 'HAR'], ['markdown', 'Markdown'], ['jsonl', 'JSON lines'], ['saved', 'Saved calls'], ['html', 'HTML page']];
 function Export() {
   const [form, setForm] = useState('bundle');
   const [marked, setMarked] = useState(false);
