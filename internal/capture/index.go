@@ -34,11 +34,7 @@ type index struct {
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
-	// refused are the requests that an older server may have refused because they were of
-	// a newer revision, or came by a POST.
-	refused []*Row
-	// newer are the targets that have answered a request of a newer revision.
-	newer map[string]bool
+	probes
 	// gone is set once a server on stdio ended before its client did.
 	gone bool
 	// finished is set on a run that was taken from an index file, which has not what is needed
@@ -83,7 +79,7 @@ func (c *Capture) begin(h Head, at span) {
 		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
 	}
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
-		asked: map[string]*Row{}, conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}, newer: map[string]bool{}}
+		asked: map[string]*Row{}, conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
 	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
 	if h.In != "" {
 		c.marked[h.In] = c.index

@@ -16,6 +16,15 @@ import (
 // what a server that knows it says of a faulty request, and of itself.
 var newerCodes = []int64{-32020, -32021, -32603}
 
+// probes are what tells a probe from a failure.
+type probes struct {
+	// refused are the requests that an older server may have refused because they were of
+	// a newer revision, or came by a POST.
+	refused []*Row
+	// newer are the targets that have answered a request of a newer revision.
+	newer map[string]bool
+}
+
 // probed settles a row as a probe where the frame that it took makes it one, and those
 // before it of which that says that they were.
 func (x *index) probed(r *Row, p placed) {
