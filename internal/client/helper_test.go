@@ -39,12 +39,12 @@ func runHelper(habit string) int {
 	case "closes-stdin":
 		os.Stdin.Close()
 		hang()
-	case "greets":
+	case "greets", "greets-twice": // and end once a request was written to them
 		fmt.Println("hello")
-		return 0
-	case "greets-twice":
-		fmt.Println("hello")
-		fmt.Println("world")
+		if habit == "greets-twice" {
+			fmt.Println("world")
+		}
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 		return 0
 	case "prints-noise":
 		for i := range 2000 {
