@@ -16,7 +16,7 @@ import (
 // what a server that knows it says of a faulty request, and of itself.
 var newerCodes = []int64{-32020, -32021, -32603}
 
-// probes are what tells a probe from a failure.
+// probes is what an index keeps to tell a probe from a failure.
 type probes struct {
 	// refused are the requests that an older server may have refused because they were of
 	// a newer revision, or came by a POST.

@@ -135,7 +135,7 @@ func (o *options) power() error {
 	return nil
 }
 
-// noTerminal is the error of a view that has nowhere to be.
+// noTerminal is the error of inspect where there is no terminal to fill; instead says what prints lines.
 func noTerminal(instead wire.Hint) error {
 	return usage.New("inspect fills a terminal, and there is none", instead+"; --web shows it in a browser")
 }

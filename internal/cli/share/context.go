@@ -45,8 +45,8 @@ func WithContext(c *capture.Capture, rows []*capture.Row, lists bool) []*capture
 	return slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !in[r] })
 }
 
-// around is what a conversation has around those of its rows that are meant, of which last is the
-// place of the last one.
+// around has what is added to the chosen rows of one conversation; last is the place of the last of
+// these in the capture.
 type around struct {
 	last  int
 	opens []*capture.Row
