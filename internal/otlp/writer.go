@@ -1,0 +1,234 @@
+package otlp
+
+import (
+	"encoding/hex"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"mcpc/internal/jsonraw"
+)
+
+// A writer appends the fields of messages in one of the two encodings. As proto3 demands, its
+// methods leave out a field with the zero value of its type; those named always… write it.
+type writer struct {
+	b    []byte
+	json bool
+}
+
+// key begins a member of a JSON object.
+func (w *writer) key(name string) {
+	w.comma()
+	w.b = append(append(append(w.b, '"'), name...), '"', ':')
+}
+
+// comma separates a member or an element of JSON from the one before it.
+func (w *writer) comma() {
+	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {
+		w.b = append(w.b, ',')
+	}
+}
+
+// text writes a string. Bytes that are not UTF-8, which both encodings forbid, become U+FFFD.
+func (w *writer) text(n protowire.Number, name, s string) {
+	if s != "" {
+		w.alwaysText(n, name, s)
+	}
+}
+
+func (w *writer) alwaysText(n protowire.Number, name, s string) {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if w.json {
+		w.key(name)
+		w.b = append(w.b, jsonraw.Quote(s)...)
+		return
+	}
+	w.b = protowire.AppendString(protowire.AppendTag(w.b, n, protowire.BytesType), s)
+}
+
+// id writes the identifier of a trace or a span; a zero one is left out.
+func (w *writer) id(n protowire.Number, name string, id []byte) {
+	if !slices.ContainsFunc(id, func(c byte) bool { return c != 0 }) {
+		return
+	}
+	if w.json {
+		w.key(name)
+		w.b = append(hex.AppendEncode(append(w.b, '"'), id), '"')
+		return
+	}
+	w.b = protowire.AppendBytes(protowire.AppendTag(w.b, n, protowire.BytesType), id)
+}
+
+// number writes a uint32 or the number of an enumeration.
+func (w *writer) number(n protowire.Number, name string, v uint32) {
+	switch {
+	case v == 0:
+	case w.json:
+		w.key(name)
+		w.b = strconv.AppendUint(w.b, uint64(v), 10)
+	default:
+		w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.VarintType), uint64(v))
+	}
+}
+
+// bits writes a fixed32.
+func (w *writer) bits(n protowire.Number, name string, v uint32) {
+	switch {
+	case v == 0:
+	case w.json:
+		w.number(n, name, v)
+	default:
+		w.b = protowire.AppendFixed32(protowire.AppendTag(w.b, n, protowire.Fixed32Type), v)
+	}
+}
+
+// fixed writes a fixed64, which JSON has as a string.
+func (w *writer) fixed(n protowire.Number, name string, v uint64) {
+	switch {
+	case v == 0:
+	case w.json:
+		w.key(name)
+		w.uintElement(v)
+	default:
+		w.b = protowire.AppendFixed64(protowire.AppendTag(w.b, n, protowire.Fixed64Type), v)
+	}
+}
+
+// time writes a moment as nanoseconds since 1970. The zero time and what lies before 1970 are
+// left out; a time after 2261, which an int64 cannot hold, becomes the last one that it can.
+func (w *writer) time(n protowire.Number, name string, t time.Time) {
+	switch seconds := t.Unix(); {
+	case seconds < 0:
+	case seconds >= math.MaxInt64/int64(time.Second):
+		w.fixed(n, name, math.MaxInt64)
+	default:
+		w.fixed(n, name, uint64(t.UnixNano()))
+	}
+}
+
+func (w *writer) alwaysBool(n protowire.Number, name string, v bool) {
+	if w.json {
+		w.key(name)
+		w.b = strconv.AppendBool(w.b, v)
+		return
+	}
+	w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.VarintType), protowire.EncodeBool(v))
+}
+
+func (w *writer) alwaysInt(n protowire.Number, name string, v int64) {
+	if w.json {
+		w.key(name)
+		w.b = append(strconv.AppendInt(append(w.b, '"'), v, 10), '"')
+		return
+	}
+	w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.VarintType), uint64(v))
+}
+
+func (w *writer) alwaysDouble(n protowire.Number, name string, v float64) {
+	if w.json {
+		w.key(name)
+		w.doubleElement(v)
+		return
+	}
+	w.b = protowire.AppendFixed64(protowire.AppendTag(w.b, n, protowire.Fixed64Type), math.Float64bits(v))
+}
+
+func (w *writer) uintElement(v uint64) {
+	w.b = append(strconv.AppendUint(append(w.b, '"'), v, 10), '"')
+}
+
+// doubleElement writes a double as JSON. What JSON has no number for is a string.
+func (w *writer) doubleElement(v float64) {
+	switch {
+	case math.IsNaN(v):
+		w.b = append(w.b, `"NaN"`...)
+	case math.IsInf(v, 1):
+		w.b = append(w.b, `"Infinity"`...)
+	case math.IsInf(v, -1):
+		w.b = append(w.b, `"-Infinity"`...)
+	default:
+		w.b = strconv.AppendFloat(w.b, v, 'g', -1, 64)
+	}
+}
+
+// uints writes a packed list of fixed64.
+func (w *writer) uints(n protowire.Number, name string, vs []uint64) {
+	packed(w, n, name, vs, w.uintElement, func(v uint64) uint64 { return v })
+}
+
+// doubles writes a packed list of doubles.
+func (w *writer) doubles(n protowire.Number, name string, vs []float64) {
+	packed(w, n, name, vs, w.doubleElement, math.Float64bits)
+}
+
+func packed[T any](w *writer, n protowire.Number, name string, vs []T, element func(T), bits func(T) uint64) {
+	if len(vs) == 0 {
+		return
+	}
+	if w.json {
+		w.key(name)
+		w.b = append(w.b, '[')
+		for _, v := range vs {
+			w.comma()
+			element(v)
+		}
+		w.b = append(w.b, ']')
+		return
+	}
+	w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.BytesType), uint64(8*len(vs)))
+	for _, v := range vs {
+		w.b = protowire.AppendFixed64(w.b, bits(v))
+	}
+}
+
+// message writes a message that is there even if it has no fields.
+func (w *writer) message(n protowire.Number, name string, fields func()) {
+	if w.json {
+		w.key(name)
+		w.object(fields)
+		return
+	}
+	w.nested(n, fields)
+}
+
+// messages writes a list of messages.
+func messages[T any](w *writer, n protowire.Number, name string, items []T, fields func(*writer, *T)) {
+	if len(items) == 0 {
+		return
+	}
+	if w.json {
+		w.key(name)
+		w.b = append(w.b, '[')
+	}
+	for i := range items {
+		if w.json {
+			w.comma()
+			w.object(func() { fields(w, &items[i]) })
+		} else {
+			w.nested(n, func() { fields(w, &items[i]) })
+		}
+	}
+	if w.json {
+		w.b = append(w.b, ']')
+	}
+}
+
+func (w *writer) object(fields func()) {
+	w.b = append(w.b, '{')
+	fields()
+	w.b = append(w.b, '}')
+}
+
+// nested writes the fields of a message, then their length before them.
+func (w *writer) nested(n protowire.Number, fields func()) {
+	w.b = protowire.AppendTag(w.b, n, protowire.BytesType)
+	start := len(w.b)
+	fields()
+	size := uint64(len(w.b) - start)
+	var length [10]byte
+	w.b = slices.Insert(w.b, start, protowire.AppendVarint(length[:0], size)...)
+}
