@@ -1,0 +1,136 @@
+package telemetry
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/otlp"
+	"mcpc/internal/wire"
+)
+
+// A conn is what is known of one conversation.
+type conn struct {
+	// version is that of the protocol, session the hash of the session's id; "" where nothing
+	// said so yet.
+	version, session string
+	server           endpoint
+	// proto is that of the last HTTP head, "" on a pipe.
+	proto string
+	// started is when the session began, zero where none did. last is when something came.
+	started, last time.Time
+}
+
+// An endpoint is the address of a server; its zero value is none.
+type endpoint struct {
+	address string
+	port    int64
+}
+
+// endpointOf is that of a URL. A command has none.
+func endpointOf(target string) endpoint {
+	u, err := url.Parse(target)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return endpoint{}
+	}
+	e := endpoint{address: bounded(u.Hostname(), longestName), port: 80}
+	if u.Scheme == "https" {
+		e.port = 443
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+		e.port = int64(port)
+	}
+	return e
+}
+
+// conn returns the conversation with a number.
+func (b *Builder) conn(number int) *conn {
+	c := b.conns.get(number)
+	if c == nil {
+		c = &conn{server: b.target}
+	}
+	b.conns.put(number, c) // also where it is there already: put keeps what is in use from being forgotten
+	return c
+}
+
+// head learns from a head of HTTP.
+func (b *Builder) head(c *conn, f *wire.Frame) {
+	h := f.HTTP
+	if f.Dir == wire.Received || c.proto == "" { // a request says what its client could speak
+		c.proto = bounded(h.Proto, longestName)
+	}
+	if id := h.Field("Mcp-Session-Id"); id != "" {
+		c.session = bounded(sessionHash(id), longestName)
+	}
+	if f.Dir == wire.Received {
+		return
+	}
+	if e := endpointOf(h.URL); e != (endpoint{}) {
+		c.server = e
+	}
+	if version := h.Field("Mcp-Protocol-Version"); version != "" {
+		c.version = bounded(version, longestName)
+	}
+	at := stream{f.Conn, f.Stream}
+	if context, ok := ParseContext(h.Field("traceparent"), h.Field("tracestate")); ok {
+		b.headed.put(at, context)
+	} else {
+		b.headed.drop(at)
+	}
+	if h.Method == "DELETE" {
+		b.endSession(c, f.Time, false)
+	}
+}
+
+// beginSession notes the answer to an initialize that was sent at a time.
+func (b *Builder) beginSession(c *conn, at time.Time, result jsonraw.Members) {
+	b.endSession(c, at, false)
+	if version := result.Text("protocolVersion"); version != "" {
+		c.version = bounded(version, longestName)
+	}
+	c.started = at
+}
+
+// endSession counts the session that began on a conversation, if one did.
+func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
+	if c.started.IsZero() {
+		return
+	}
+	took := at.Sub(c.started)
+	c.started = time.Time{}
+	if b.o.Metrics == nil {
+		return
+	}
+	var attributes []otlp.Attribute
+	if broke {
+		attributes = append(attributes, text(errorType, string(wire.Transport)))
+	}
+	attributes = append(attributes, textIfAny(protocolVersion, c.version)...)
+	attributes = append(attributes, c.network()...)
+	b.o.Metrics.observe(clientSession, append(attributes[:len(attributes):len(attributes)], c.server.attributes()...), at, took)
+	if b.o.Between {
+		b.o.Metrics.observe(serverSession, attributes, at, took)
+	}
+}
+
+// network says over what the conversation goes.
+func (c *conn) network() []otlp.Attribute {
+	if c.proto == "" {
+		return []otlp.Attribute{text(networkTransport, "pipe")}
+	}
+	transport, version := "tcp", strings.TrimSuffix(strings.TrimPrefix(c.proto, "HTTP/"), ".0")
+	if version == "3" {
+		transport = "quic"
+	}
+	return append([]otlp.Attribute{text(networkTransport, transport), text(networkProtocolName, "http")},
+		textIfAny(networkProtocolVersion, version)...)
+}
+
+func (e endpoint) attributes() []otlp.Attribute {
+	if e.address == "" {
+		return nil
+	}
+	return []otlp.Attribute{text(serverAddress, e.address), {Key: serverPort, Value: e.port}}
+}

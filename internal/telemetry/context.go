@@ -1,0 +1,123 @@
+package telemetry
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"mcpc/internal/otlp"
+)
+
+// A Context is the W3C trace context of a span. Its zero value is none.
+type Context struct {
+	Trace   otlp.TraceID
+	Span    otlp.SpanID
+	Sampled bool
+	// State is the tracestate, "" where there is none.
+	State string
+	// Remote is set where it came from another process.
+	Remote bool
+}
+
+// Valid reports whether there is a context.
+func (c Context) Valid() bool { return c.Trace != otlp.TraceID{} && c.Span != otlp.SpanID{} }
+
+const traceparentLength = len("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+
+// ParseContext reads a traceparent as W3C Trace Context demands; false for any other text. A
+// tracestate that breaks its rules is left out.
+func ParseContext(traceparent, tracestate string) (Context, bool) {
+	if len(traceparent) < traceparentLength || traceparent[2] != '-' || traceparent[35] != '-' || traceparent[52] != '-' {
+		return Context{}, false
+	}
+	version, rest := traceparent[:2], traceparent[traceparentLength:]
+	var number, flags [1]byte
+	c := Context{Remote: true}
+	if !lowerHex(version, number[:]) || !lowerHex(traceparent[3:35], c.Trace[:]) ||
+		!lowerHex(traceparent[36:52], c.Span[:]) || !lowerHex(traceparent[53:55], flags[:]) {
+		return Context{}, false
+	}
+	// A later version may append fields; the version ff is forbidden.
+	if version == "ff" || rest != "" && (version == "00" || rest[0] != '-') || !c.Valid() {
+		return Context{}, false
+	}
+	c.Sampled = flags[0]&1 != 0
+	if isState(tracestate) {
+		c.State = tracestate
+	}
+	return c, true
+}
+
+// Traceparent is the context as a traceparent, "" for none.
+func (c Context) Traceparent() string {
+	if !c.Valid() {
+		return ""
+	}
+	flags := "-00"
+	if c.Sampled {
+		flags = "-01"
+	}
+	return "00-" + hex.EncodeToString(c.Trace[:]) + "-" + hex.EncodeToString(c.Span[:]) + flags
+}
+
+func lowerHex(text string, to []byte) bool {
+	if strings.ToLower(text) != text {
+		return false
+	}
+	_, err := hex.Decode(to, []byte(text))
+	return err == nil
+}
+
+const (
+	mostStateMembers = 32
+	longestState     = 512
+	longestStateKey  = 256
+	longestStateText = 256
+)
+
+// isState reports a tracestate that may be passed on: members with keys that differ.
+func isState(text string) bool {
+	if text == "" || len(text) > longestState {
+		return false
+	}
+	keys := map[string]bool{}
+	for i, member := range strings.Split(text, ",") {
+		member = strings.Trim(member, " \t")
+		if member == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(member, "=")
+		if !ok || i >= mostStateMembers || keys[key] || !isStateKey(key) || !isStateValue(value) {
+			return false
+		}
+		keys[key] = true
+	}
+	return len(keys) > 0
+}
+
+func isStateKey(key string) bool {
+	tenant, system, multi := strings.Cut(key, "@")
+	if multi && (len(tenant) > 241 || len(system) > 14 || system == "" || !isLower(system[0])) {
+		return false
+	}
+	if tenant == "" || len(key) > longestStateKey || !isLower(tenant[0]) && !(isDigit(tenant[0]) && multi) {
+		return false
+	}
+	for _, c := range []byte(tenant + system) {
+		if !isLower(c) && !isDigit(c) && !strings.ContainsRune("_-*/", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isStateValue(value string) bool {
+	for _, c := range []byte(value) {
+		if c < ' ' || c > '~' || c == ',' || c == '=' {
+			return false
+		}
+	}
+	return value != "" && len(value) <= longestStateText && !strings.HasSuffix(value, " ")
+}
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

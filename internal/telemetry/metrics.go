@@ -1,0 +1,126 @@
+package telemetry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpc/internal/otlp"
+)
+
+// An instrument is one of the metrics.
+type instrument int
+
+const (
+	clientOperation instrument = iota
+	serverOperation
+	clientSession
+	serverSession
+)
+
+var instruments = [...]otlp.Histogram{
+	clientOperation: {Name: "mcp.client.operation.duration", Unit: "s", Description: "Duration of MCP requests and notifications, as seen by their sender."},
+	serverOperation: {Name: "mcp.server.operation.duration", Unit: "s", Description: "Duration of MCP requests and notifications, as seen by their receiver."},
+	clientSession:   {Name: "mcp.client.session.duration", Unit: "s", Description: "Duration of MCP sessions, as seen by the client."},
+	serverSession:   {Name: "mcp.server.session.duration", Unit: "s", Description: "Duration of MCP sessions, as seen by the server."},
+}
+
+// boundaries are those of all metrics, in seconds.
+var boundaries = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
+
+// mostSets is how many sets of attributes a metric has; what more there were counts in one point.
+const (
+	mostSets = 2000
+	overflow = "otel.metric.overflow"
+)
+
+// Metrics count durations. Its methods may be called by several goroutines.
+type Metrics struct {
+	// Start is when counting began; zero is the time of the first value.
+	Start time.Time
+
+	mu     sync.Mutex
+	points [len(instruments)]map[string]*otlp.HistogramPoint
+}
+
+// observe counts a duration that ended at a time.
+func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Time, took time.Duration) {
+	attributes = slices.Clone(attributes)
+	slices.SortFunc(attributes, func(a, b otlp.Attribute) int { return strings.Compare(a.Key, b.Key) })
+	var key strings.Builder
+	for _, a := range attributes {
+		fmt.Fprintf(&key, "%s=%q;", a.Key, fmt.Sprint(a.Value))
+	}
+	seconds := max(took, 0).Seconds()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.Start.IsZero() {
+		m.Start = at.Add(-max(took, 0))
+	}
+	p := m.point(of, key.String(), attributes)
+	if p.Count == 0 || seconds < p.Min {
+		p.Min = seconds
+	}
+	p.Max = max(p.Max, seconds)
+	p.Sum += seconds
+	p.Count++
+	i, _ := slices.BinarySearch(boundaries, seconds) // a bound belongs to the bucket below it
+	p.Counts[i]++
+}
+
+func (m *Metrics) point(of instrument, key string, attributes []otlp.Attribute) *otlp.HistogramPoint {
+	all := m.points[of]
+	if all == nil {
+		all = map[string]*otlp.HistogramPoint{}
+		m.points[of] = all
+	}
+	if all[key] == nil && len(all) >= mostSets {
+		key, attributes = overflow, []otlp.Attribute{{Key: overflow, Value: true}}
+	}
+	p := all[key]
+	if p == nil {
+		p = &otlp.HistogramPoint{Attributes: attributes, Bounds: boundaries, Counts: make([]uint64, len(boundaries)+1)}
+		all[key] = p
+	}
+	return p
+}
+
+// Collect returns what was counted until now: since the last Collect if delta is set, otherwise
+// since Start. A Metrics is always collected in the same way.
+func (m *Metrics) Collect(now time.Time, delta bool) (all []otlp.Histogram) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for of, points := range m.points {
+		if len(points) == 0 {
+			continue
+		}
+		h := instruments[of]
+		h.Delta = delta
+		for _, p := range points {
+			copied := *p
+			copied.Counts = slices.Clone(p.Counts)
+			copied.Start, copied.Time = m.Start, now
+			if copied.Start.After(now) {
+				copied.Start = now
+			}
+			h.Points = append(h.Points, copied)
+		}
+		slices.SortFunc(h.Points, comparePoints)
+		all = append(all, h)
+		if delta {
+			m.points[of] = nil
+		}
+	}
+	if delta && !m.Start.IsZero() {
+		m.Start = now
+	}
+	return all
+}
+
+func comparePoints(a, b otlp.HistogramPoint) int {
+	return slices.CompareFunc(a.Attributes, b.Attributes, func(a, b otlp.Attribute) int {
+		return strings.Compare(fmt.Sprint(a.Key, " ", a.Value), fmt.Sprint(b.Key, " ", b.Value))
+	})
+}

@@ -1,0 +1,142 @@
+package telemetry
+
+import (
+	"slices"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/otlp"
+	"mcpc/internal/wire"
+)
+
+// An operation is what a request or notification says of itself.
+type operation struct {
+	method, tool, prompt, uri string
+	// id is that of the request, "" where it has none.
+	id string
+	// version is that of the protocol, session the hash of the session's id.
+	version, session string
+	// jsonrpc is the version of JSON-RPC where it is not 2.0.
+	jsonrpc string
+	// arguments and variables are those of a tool or a prompt, if they were asked for.
+	arguments string
+	variables []otlp.Attribute
+}
+
+// mostVariables is how many variables of a prompt are told.
+const mostVariables = 64
+
+const metaVersion = "io.modelcontextprotocol/protocolVersion"
+
+// operation reads a request or notification.
+func (b *Builder) operation(p placed) operation {
+	o := operation{method: bounded(p.message.Method, longestName), id: idText(p.message.ID), version: p.conn.version, session: p.conn.session}
+	params, _ := p.message.ParamMembers()
+	name := bounded(params.Text("name"), longestName)
+	switch p.message.Method {
+	case "tools/call":
+		o.tool = name
+	case "prompts/get":
+		o.prompt = name
+	case "completion/complete":
+		if of, _ := jsonraw.Object(params.Value("ref")); of.Text("type") == "ref/prompt" {
+			o.prompt = bounded(of.Text("name"), longestName)
+		}
+	case "resources/read", "resources/subscribe", "resources/unsubscribe", "notifications/resources/updated":
+		o.uri = shownURI(params.Text("uri"))
+	case "initialize": // opens a session that has no id yet
+		o.version, o.session = bounded(params.Text("protocolVersion"), longestName), ""
+		p.conn.version = "" // what was tried before does not hold
+	}
+	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // it stands alone, and there is no session
+		o.version, o.session = bounded(version, longestName), ""
+		p.conn.version = o.version
+	}
+	if b.o.Content {
+		o.content(p.message.Method, params.Value("arguments"))
+	}
+	return o
+}
+
+func (o *operation) content(method string, arguments []byte) {
+	switch {
+	case arguments == nil:
+	case method == "tools/call":
+		o.arguments = content(arguments)
+	case method == "prompts/get":
+		members, _ := jsonraw.Object(arguments)
+		for _, m := range members[:min(len(members), mostVariables)] {
+			var one jsonraw.Builder // its name may tell a secret
+			one.Text(m.Name, bounded(jsonraw.TextOrRaw(m.Value), longestLookedAt))
+			safe, _ := noSecrets.Bytes(one.Bytes())
+			shown, _ := jsonraw.Object(safe)
+			variable := text(promptVariable+bounded(m.Name, longestName), bounded(shown.Text(m.Name), longestContent))
+			if !slices.ContainsFunc(o.variables, func(a otlp.Attribute) bool { return a.Key == variable.Key }) {
+				o.variables = append(o.variables, variable)
+			}
+		}
+	}
+}
+
+// name is that of the spans.
+func (o *operation) name(uris bool) string {
+	switch {
+	case o.tool != "":
+		return o.method + " " + o.tool
+	case o.prompt != "":
+		return o.method + " " + o.prompt
+	case uris && o.uri != "":
+		return o.method + " " + o.uri
+	}
+	return o.method
+}
+
+// attributes are those that spans and metrics share.
+func (o *operation) attributes(c *conn, kind otlp.Kind, dir wire.Direction) []otlp.Attribute {
+	all := []otlp.Attribute{text(methodName, o.method)}
+	all = append(all, textIfAny(toolName, o.tool)...)
+	if o.method == "tools/call" && kind != otlp.Internal {
+		all = append(all, text(operationName, "execute_tool"))
+	}
+	all = append(all, textIfAny(promptName, o.prompt)...)
+	all = append(all, textIfAny(protocolVersion, o.version)...)
+	all = append(all, textIfAny(jsonrpcVersion, o.jsonrpc)...)
+	if kind == otlp.Internal {
+		return all
+	}
+	all = append(all, c.network()...)
+	if kind == otlp.Client && dir == wire.Sent {
+		all = append(all, c.server.attributes()...)
+	}
+	return all
+}
+
+// details are those of spans alone.
+func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
+	all := textIfAny(sessionID, o.session)
+	all = append(all, textIfAny(resourceURI, o.uri)...)
+	if kind == otlp.Internal { // over requests with an id each
+		return all
+	}
+	all = append(all, textIfAny(requestID, o.id)...)
+	all = append(all, textIfAny(toolArguments, o.arguments)...)
+	return append(all, o.variables...)
+}
+
+// contextIn is the trace context that a message has, and the one of its HTTP request where that
+// is another one. Only the first counts where the message has one.
+func (b *Builder) contextIn(p placed) (context, header Context) {
+	params, _ := p.message.ParamMembers()
+	meta, _ := jsonraw.Object(params.Value("_meta"))
+	context, _ = ParseContext(meta.Text("traceparent"), meta.Text("tracestate"))
+	if p.frame.Dir != wire.Sent || p.frame.Stream == 0 {
+		return context, Context{}
+	}
+	header = b.headed.get(stream{p.frame.Conn, p.frame.Stream})
+	switch {
+	case !context.Valid():
+		return header, Context{}
+	case header.Trace == context.Trace && header.Span == context.Span:
+		return context, Context{}
+	}
+	return context, header
+}

@@ -1,0 +1,299 @@
+package telemetry
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"mcpc/internal/otlp"
+	"mcpc/internal/wire"
+)
+
+// A round is one request and its answer. Most exchanges have one.
+type round struct {
+	number int
+	start  time.Time
+	// heldBefore is for how long the request was held for a user, heldAfter the response.
+	heldBefore, heldAfter time.Duration
+	// parent is that of the span; zero where it begins a trace. named is set where the message
+	// named it, and own is then not nil where the message named the very span.
+	parent  Context
+	named   bool
+	own     *Context
+	links   []otlp.Link
+	events  []otlp.Event
+	dropped int
+}
+
+// A root is the span over the rounds of a request.
+type root struct {
+	context Context
+	parent  Context
+	start   time.Time
+}
+
+// beginRound notes a request, and which span it says that it belongs to. The requests that a
+// command sends name their own span.
+func (b *Builder) beginRound(e *exchange, p placed) {
+	r := &e.round
+	r.start, r.parent = p.frame.Time, b.o.Parent
+	context, header := b.contextIn(p)
+	own := context.Valid() && !b.o.Between && e.dir == wire.Sent && !b.taken.get(context.Span)
+	switch {
+	case own:
+		b.taken.put(context.Span, true)
+		r.named, r.own = true, &context
+	case context.Valid():
+		r.named, r.parent = true, context
+	}
+	if header.Valid() {
+		r.links = append(r.links, link(header))
+	}
+	if e.root == nil {
+		r.sameTrace(b.o.Parent)
+		return
+	}
+	if outer := r.parent; r.named && !own && outer.Span != e.root.parent.Span {
+		r.links = append(r.links, link(outer))
+	}
+	r.parent = e.root.context
+	r.sameTrace(e.root.context)
+}
+
+// sameTrace makes a link of a parent that is of another trace than the span that the message named.
+func (r *round) sameTrace(parent Context) {
+	if r.own == nil || !parent.Valid() || parent.Trace == r.own.Trace {
+		return
+	}
+	r.links = append(r.links, link(parent))
+	r.parent = Context{}
+}
+
+func link(to Context) otlp.Link {
+	return otlp.Link{Trace: to.Trace, Span: to.Span, TraceState: to.State}
+}
+
+// digest is what ids of an exchange are made of. Neither half is zero.
+func (b *Builder) digest(e *exchange, round int, side string) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	var n [24]byte
+	binary.BigEndian.PutUint64(n[:], uint64(e.number))
+	binary.BigEndian.PutUint64(n[8:], uint64(round))
+	binary.BigEndian.PutUint64(n[16:], e.again)
+	_, _ = h.Write(n[:])
+	_, _ = h.Write([]byte(side + "\n" + b.o.Seed))
+	h.Sum(sum[:0])
+	sum[7], sum[15] = sum[7]|1, sum[15]|1
+	return sum
+}
+
+func (b *Builder) spanID(e *exchange, round int, side string) otlp.SpanID {
+	sum := b.digest(e, round, side)
+	return otlp.SpanID(sum[:8])
+}
+
+// trace is that of the exchange's round, with whether its spans are emitted.
+func (b *Builder) trace(e *exchange) (trace otlp.TraceID, sampled bool) {
+	r := &e.round
+	of := r.parent
+	switch {
+	case r.own != nil:
+		of = *r.own
+		trace = of.Trace
+	case of.Valid():
+		trace = of.Trace
+	default:
+		sum := b.digest(e, 0, "trace")
+		trace, of = otlp.TraceID(sum[:16]), Context{}
+	}
+	return trace, b.o.Sample == nil || b.o.Sample(trace, of)
+}
+
+// The sides of a request that have a span, with the names that their ids are derived from.
+const (
+	serverSide = "server"
+	clientSide = "client"
+	rootSide   = "root"
+)
+
+// sides are the kinds of the spans of a request that was sent in a direction, the outer one first.
+func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
+	switch {
+	case b.o.Between:
+		return []otlp.Kind{otlp.Server, otlp.Client}
+	case dir == wire.Sent:
+		return []otlp.Kind{otlp.Client}
+	}
+	return []otlp.Kind{otlp.Server}
+}
+
+// idOf is the id of the span on one side of the round.
+func (b *Builder) idOf(e *exchange, kind otlp.Kind) otlp.SpanID {
+	switch {
+	case e.round.own != nil:
+		return e.round.own.Span
+	case kind == otlp.Client:
+		return b.spanID(e, e.round.number, clientSide)
+	}
+	return b.spanID(e, e.round.number, serverSide)
+}
+
+// contextOf is the innermost span of a request: what the server asks meanwhile belongs to it.
+func (b *Builder) contextOf(e *exchange) Context {
+	sides := b.sides(e.dir)
+	trace, sampled := b.trace(e)
+	return Context{Trace: trace, Span: b.idOf(e, sides[len(sides)-1]), Sampled: sampled, State: e.round.state()}
+}
+
+// state is the tracestate of the round's spans.
+func (r *round) state() string {
+	if r.own != nil {
+		return r.own.State
+	}
+	return r.parent.State
+}
+
+// event notes what happened during a request.
+func (b *Builder) event(e *exchange, at time.Time, name string, attributes ...otlp.Attribute) {
+	if len(e.round.events) >= mostEvents || b.events >= mostEventsInAll {
+		e.round.dropped++
+		return
+	}
+	b.events++
+	e.round.events = append(e.round.events, otlp.Event{Time: at, Name: name, Attributes: attributes})
+}
+
+// finish ends an exchange.
+func (b *Builder) finish(e *exchange, end ending) {
+	if !e.waits {
+		b.endRound(e, end, false)
+	}
+	if e.root != nil {
+		b.endRoot(e, end)
+	}
+	b.events -= len(e.round.events)
+	delete(b.open, e.number)
+}
+
+// endRound emits the spans of a round. More is set where the answer asks for another one.
+func (b *Builder) endRound(e *exchange, end ending, more bool) {
+	if e.root == nil && more {
+		b.beginRoot(e)
+	}
+	r := &e.round
+	trace, sampled := b.trace(e)
+	parent := r.parent
+	for i, kind := range b.sides(e.dir) {
+		s := otlp.Span{Trace: trace, ID: b.idOf(e, kind), Parent: parent.Span, Remote: i == 0 && parent.Remote,
+			TraceState: r.state(), Sampled: sampled, Name: e.op.name(b.o.URINames), Kind: kind, Start: r.start, End: end.at}
+		if b.o.Between {
+			r.leaveOut(&s, e.dir)
+		}
+		if s.End.Before(s.Start) {
+			s.End = s.Start
+		}
+		if i == 0 {
+			s.Events, s.Links, s.DroppedEvents = r.events, r.links, uint32(min(r.dropped, 1<<30))
+		}
+		shared := append(e.op.attributes(e.conn, kind, e.dir), end.attributes(kind)...)
+		if b.o.Metrics != nil && !end.incomplete {
+			of := clientOperation
+			if kind == otlp.Server {
+				of = serverOperation
+			}
+			b.o.Metrics.observe(of, shared[:len(shared):len(shared)], s.End, s.End.Sub(s.Start))
+		}
+		s.Attributes = append(append(shared, e.op.details(kind)...), end.details()...)
+		if e.root != nil {
+			s.Attributes = append(s.Attributes, number(roundNumber, r.number+1))
+		}
+		end.judge(&s)
+		b.emit(e.ref, s)
+		parent = Context{Trace: trace, Span: s.ID}
+	}
+	b.events -= len(r.events)
+	r.events, r.dropped, r.links = nil, 0, nil
+}
+
+// leaveOut corrects the times of a side for the time for which messages were held: the client waits
+// meanwhile, the server does not. The frame of a request of the server's is from after that time.
+func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
+	switch {
+	case dir == wire.Received && s.Kind == otlp.Server:
+		s.Start = s.Start.Add(-r.heldBefore)
+	case dir == wire.Sent && s.Kind == otlp.Client:
+		s.End = s.End.Add(-r.heldAfter)
+		if s.Start = s.Start.Add(r.heldBefore); s.Start.After(s.End) {
+			s.Start = s.End // it was dropped, or answered by the user
+		}
+	}
+}
+
+// beginRoot makes the span over all rounds, to which the first one then belongs.
+func (b *Builder) beginRoot(e *exchange) {
+	r := &e.round
+	trace, sampled := b.trace(e)
+	e.root = &root{context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()}, parent: r.parent, start: r.start}
+	r.parent = e.root.context
+}
+
+func (b *Builder) endRoot(e *exchange, end ending) {
+	c := e.root.context
+	s := otlp.Span{Trace: c.Trace, ID: c.Span, Parent: e.root.parent.Span, Remote: e.root.parent.Remote, TraceState: c.State, Sampled: c.Sampled,
+		Name: e.op.name(b.o.URINames), Kind: otlp.Internal, Start: e.root.start, End: end.at,
+		Events: e.round.events, DroppedEvents: uint32(min(e.round.dropped, 1<<30))}
+	if s.End.Before(s.Start) {
+		s.End = s.Start
+	}
+	end.result = ""
+	s.Attributes = append(append(e.op.attributes(e.conn, otlp.Internal, e.dir), end.attributes(otlp.Internal)...), e.op.details(otlp.Internal)...)
+	s.Attributes = append(append(s.Attributes, end.details()...), number(roundCount, e.round.number+1))
+	end.judge(&s)
+	b.emit(e.ref, s)
+}
+
+// errorOn is the error.type on one side, "" where the request ended well for it.
+func (end *ending) errorOn(kind otlp.Kind) string {
+	if end.callers && kind == otlp.Server {
+		return ""
+	}
+	return end.kind
+}
+
+// attributes are those that spans and metrics share.
+func (end *ending) attributes(kind otlp.Kind) []otlp.Attribute {
+	return append(textIfAny(errorType, end.errorOn(kind)), textIfAny(statusCode, end.code)...)
+}
+
+// details are those of spans alone.
+func (end *ending) details() []otlp.Attribute {
+	all := textIfAny(toolResult, end.result)
+	if end.status > 0 {
+		all = append(all, number(httpStatus, end.status))
+	}
+	if end.incomplete {
+		all = append(all, otlp.Attribute{Key: incomplete, Value: true})
+	}
+	return all
+}
+
+// judge sets the status of a span.
+func (end *ending) judge(s *otlp.Span) {
+	if end.errorOn(s.Kind) != "" {
+		s.Failed, s.Message = true, end.message
+	}
+}
+
+func (b *Builder) emit(ref int64, s otlp.Span) {
+	if s.Sampled && b.o.Emit != nil {
+		b.o.Emit(ref, s)
+	}
+}
+
+// notified emits the spans of a notification that belongs to no open request.
+func (b *Builder) notified(p placed) {
+	b.extra++
+	e := &exchange{number: p.Exchange, again: b.extra, ref: p.ref, dir: p.frame.Dir, conn: p.conn, op: b.operation(p)}
+	b.beginRound(e, p)
+	b.endRound(e, ending{at: p.frame.Time}, false)
+}
