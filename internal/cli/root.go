@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/cli/auth"
 	"mcpc/internal/cli/batch"
+	"mcpc/internal/cli/bench"
 	"mcpc/internal/cli/call"
 	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/check"
@@ -55,7 +56,7 @@ func commandGroups() []cmdutil.Group {
 			cmdutil.Command("export", traffic.NewExport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("import", traffic.NewImport, cmdutil.Local|cmdutil.InShell), cmdutil.Command("resend", traffic.NewResend, cmdutil.Local), cmdutil.Command("replay", replay.NewReplay, cmdutil.Local), cmdutil.Command("tap", proxy.NewTap, cmdutil.Local), cmdutil.Command("proxy", proxy.NewProxy, cmdutil.Local), cmdutil.Command("fault", fault.NewFault, cmdutil.Local), cmdutil.Command("inspect", inspect.New, cmdutil.Local),
 		}},
 		{Head: "Authentication", Commands: []cmdutil.Maker{cmdutil.Command("login", auth.NewLogin, cmdutil.Asks), cmdutil.Command("logout", auth.NewLogout, cmdutil.Asks), cmdutil.Command("auth", auth.NewAuth, cmdutil.Asks)}},
-		{Head: "Test servers", Commands: []cmdutil.Maker{cmdutil.Command("check", check.NewCheck, cmdutil.Asks), cmdutil.Command("diff", diff.NewDiff, cmdutil.Local), cmdutil.Command("demo", server.NewDemo, 0), cmdutil.Command("mock", mock.NewMock, 0)}},
+		{Head: "Test servers", Commands: []cmdutil.Maker{cmdutil.Command("check", check.NewCheck, cmdutil.Asks), cmdutil.Command("diff", diff.NewDiff, cmdutil.Local), cmdutil.Command("bench", bench.New, cmdutil.Asks), cmdutil.Command("demo", server.NewDemo, 0), cmdutil.Command("mock", mock.NewMock, 0)}},
 		{Head: "mcpc", Commands: []cmdutil.Maker{
 			cmdutil.Command("explain", help.NewExplain, cmdutil.InShell), cmdutil.Command("sessions", session.NewSessions, cmdutil.Local), cmdutil.Command("close", session.NewClose, cmdutil.Local), cmdutil.Command("state", session.NewState, 0),
 			cmdutil.Command("completion", help.NewCompletion, cmdutil.Whole), cmdutil.Command("man", help.NewMan, cmdutil.Whole), cmdutil.Command("version", help.NewVersion, cmdutil.InShell), cmdutil.Command("hold", session.NewSupervisor, 0),

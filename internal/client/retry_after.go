@@ -33,6 +33,15 @@ func waitRetryAfter(ctx context.Context, c *connection, r reply, sent int) bool 
 	return transport.Sleep(ctx, wait)
 }
 
+// AskedPause returns how long an overloaded server (HTTP 429 or 503) asks to be sent nothing; 0
+// for any other outcome.
+func AskedPause(o wire.Outcome, now time.Time) time.Duration {
+	if o.HTTP == nil || o.HTTP.Status != http.StatusTooManyRequests && o.HTTP.Status != http.StatusServiceUnavailable {
+		return 0
+	}
+	return retryAfter(o.HTTP, 1, now)
+}
+
 // retryAfter is what the server asks for (RFC 9110, section 10.2.3): seconds or
 // a date. Where it asks for nothing that makes sense, it is a little and more
 // each time, with a random part.

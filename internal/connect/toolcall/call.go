@@ -34,6 +34,21 @@ func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *
 	return callTool(ctx, c, tool, *o)
 }
 
+// Prepare checks a call as CallTool does, and composes what is sent, for callers that send it
+// many times and judge the results themselves.
+func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *connect.Definition, wire.Outcome) {
+	tool, out := checked(ctx, c, o)
+	if out.Good() {
+		arguments.Tell(c.Env, o.Reading)
+		out = Confirmed(ctx, c, tool, *o)
+	}
+	if !out.Good() {
+		return client.Call{}, nil, out.As(wire.Before)
+	}
+	call := o.ClientCall(tool)
+	return call, tool, askForTask(c, &call, tool, *o)
+}
+
 // checked gets the tool's definition and holds the arguments against it. What a
 // remembered definition forbids is held against a fresh one before it is
 // refused.

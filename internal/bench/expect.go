@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An Expectation is what a result should be, as "p99<200ms", and what it was.
+type Expectation struct {
+	Text string `json:"expect"`
+	Got  string `json:"got,omitempty"`
+	Held bool   `json:"held"`
+	// Unknown says why it could not be judged.
+	Unknown string `json:"unknown,omitempty"`
+
+	metric string
+	less   bool
+	limit  float64
+}
+
+// The metrics of expectations.
+const (
+	errorRate = "error_rate"
+	callRate  = "rate"
+)
+
+// Metrics are the names that an expectation may have.
+var Metrics = append(slices.Clone(Quantiles), "max", errorRate, callRate)
+
+// ParseExpectation reads METRIC<VALUE or METRIC>VALUE, where the value is a time, a percentage
+// or a number of calls a second.
+func ParseExpectation(text string) (e Expectation, err error) {
+	at := strings.IndexAny(text, "<>")
+	if at < 0 {
+		return e, errors.New("it has neither < nor >")
+	}
+	e.Text, e.metric, e.less = strings.TrimSpace(text), strings.TrimSpace(text[:at]), text[at] == '<'
+	value := strings.TrimSpace(strings.TrimPrefix(text[at+1:], "="))
+	switch e.metric {
+	case errorRate:
+		number, percent := strings.CutSuffix(value, "%")
+		if e.limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64); percent {
+			e.limit /= 100
+		}
+	case callRate:
+		e.limit, err = strconv.ParseFloat(strings.TrimSuffix(value, "/s"), 64)
+	default:
+		if !slices.Contains(Metrics, e.metric) {
+			return e, fmt.Errorf("unknown metric %q", e.metric)
+		}
+		var d time.Duration
+		d, err = time.ParseDuration(value)
+		e.limit = float64(d.Microseconds())
+	}
+	if err != nil || !(e.limit >= 0) {
+		return e, fmt.Errorf("not a value of %s: %q", e.metric, value)
+	}
+	return e, nil
+}
+
+// Needs is how many calls it takes to judge the expectation.
+func (e Expectation) Needs() int64 { return Needs(e.metric) }
+
+// Judge compares a result with the expectation.
+func (e Expectation) Judge(r *Result) Expectation {
+	var got float64
+	switch e.metric {
+	case errorRate:
+		got = r.Errors.Value
+		e.Got = strconv.FormatFloat(100*got, 'g', 4, 64) + "%"
+	case callRate:
+		got = r.Channels[OK].Rate
+		e.Got = strconv.FormatFloat(got, 'g', 5, 64) + "/s"
+	default:
+		v, ok := r.Main().Quantiles[e.metric]
+		if !ok {
+			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed, and there were %d", e.metric, e.Needs(), r.Main().Calls)
+			return e
+		}
+		got = v.Value
+		e.Got = (time.Duration(got) * time.Microsecond).String()
+	}
+	e.Held = e.less && got < e.limit || !e.less && got > e.limit
+	return e
+}

@@ -1,0 +1,353 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"time"
+)
+
+// Format is that of the documents that this package writes and reads.
+const Format = "mcpc-bench/1"
+
+// A Document is the result of a benchmark. Times are in microseconds where a name ends with
+// _us.
+type Document struct {
+	Format  string    `json:"format"`
+	Version string    `json:"mcpc"`
+	At      time.Time `json:"at"`
+	Tool    string    `json:"tool"`
+	// Arguments are those of the tool, without secrets.
+	Arguments json.RawMessage `json:"arguments"`
+	Machine   Machine         `json:"machine"`
+	Load      Load            `json:"load"`
+	// Results has one target, or the two that are compared.
+	Results      []*Result     `json:"results"`
+	Comparison   []Change      `json:"comparison,omitempty"`
+	Expectations []Expectation `json:"expectations,omitempty"`
+	// Invalid says why the result says nothing about the server; "" is that it does.
+	Invalid string `json:"invalid,omitempty"`
+}
+
+// A Machine is the one that made the calls.
+type Machine struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+}
+
+// ThisMachine describes the one that the program runs on.
+func ThisMachine() Machine { return Machine{runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0)} }
+
+// A Load is the plan of a benchmark, in words and numbers.
+type Load struct {
+	Model   string  `json:"model"`
+	Meaning string  `json:"latencies"`
+	Rate    float64 `json:"rate,omitempty"`
+	Poisson bool    `json:"poisson,omitempty"`
+	Users   int     `json:"users,omitempty"`
+	ThinkUS int64   `json:"think_us,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Calls   int     `json:"calls,omitempty"`
+}
+
+// What the latencies of a model are.
+const (
+	OpenMeaning   = "response times, from the planned start of each call"
+	ClosedMeaning = "service times; closed loop: a slow server slows the load"
+)
+
+// LoadOf describes a plan.
+func LoadOf(p Plan) Load {
+	if p.IsOpen() {
+		return Load{Model: "open", Meaning: OpenMeaning, Rate: p.Rate, Poisson: p.Poisson, Seconds: p.Duration.Seconds(), Calls: p.Requests}
+	}
+	return Load{Model: "closed", Meaning: ClosedMeaning, Users: p.Users, ThinkUS: p.Think.Microseconds(), Seconds: p.Duration.Seconds(), Calls: p.Requests}
+}
+
+// A Result is what was measured of one target.
+type Result struct {
+	Target string `json:"target"`
+	// Server is what the server said of itself, Transport how it was reached.
+	Server    string `json:"server,omitempty"`
+	Revision  string `json:"protocol,omitempty"`
+	Transport string `json:"transport,omitempty"`
+	// Setup has what came before the calls, and is in no latency.
+	Setup    []Step             `json:"setup"`
+	Seconds  float64            `json:"seconds"`
+	Warmup   int64              `json:"warmup_calls,omitempty"`
+	Channels map[string]Channel `json:"channels"`
+	Errors   Value              `json:"error_rate"`
+	// Response is nil in the closed model.
+	Response *Latency           `json:"response,omitempty"`
+	Service  *Latency           `json:"service"`
+	Stages   map[string]Latency `json:"stages,omitempty"`
+	Made     Generated          `json:"generator"`
+	// Ended says why the run ended early; "" is that it did not.
+	Ended string `json:"ended,omitempty"`
+}
+
+// A Step is something that was done a number of times before the calls.
+type Step struct {
+	Name     string `json:"name"`
+	MedianUS int64  `json:"median_us"`
+	Times    int    `json:"times"`
+}
+
+// A Channel is how many calls ended in one way.
+type Channel struct {
+	Calls int64   `json:"calls"`
+	Rate  float64 `json:"per_second"`
+	// Low and High bound the rate; they are 0 where the run was too short to tell.
+	Low  float64 `json:"low,omitempty"`
+	High float64 `json:"high,omitempty"`
+}
+
+// A Value is a number with its interval, of which Low and High are nil where the run was too
+// short to tell. Values of latencies are in microseconds.
+type Value struct {
+	Value float64  `json:"value"`
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+}
+
+// interval is that of the value, false where there is none.
+func (v Value) interval() (Interval, bool) {
+	if v.Low == nil || v.High == nil {
+		return Interval{}, false
+	}
+	return Interval{*v.Low, *v.High}, true
+}
+
+func valueOf(value float64, i *Interval) Value {
+	if i == nil {
+		return Value{Value: value}
+	}
+	return Value{Value: value, Low: &i.Low, High: &i.High}
+}
+
+// A Latency is the distribution of the calls that ended well.
+type Latency struct {
+	Calls int64 `json:"calls"`
+	// Quantiles are those beyond which at least ten calls lie, and max.
+	Quantiles map[string]Value `json:"quantiles_us"`
+	Bars      []Bar            `json:"bars"`
+	raw       counts
+}
+
+// WriteHistogram writes the distribution in the form of HdrHistogram (.hgrm), in milliseconds.
+func (l *Latency) WriteHistogram(w io.Writer) error { return l.raw.writeHistogram(w) }
+
+// A Generated says how well this machine made the calls.
+type Generated struct {
+	// CPU is the part of all processors that this process used.
+	CPU   float64 `json:"cpu"`
+	LagUS int64   `json:"lag_p99_us"`
+	// Late is how many calls began more than 5 ms late because of this machine, Missed how
+	// many could not be sent, Held how many were not sent because the server asked for a
+	// pause, as Pauses answers did.
+	Late   int64 `json:"late"`
+	Missed int64 `json:"missed"`
+	Held   int64 `json:"held_back"`
+	Pauses int64 `json:"pauses"`
+}
+
+// Quantiles are those that are shown, from the smallest.
+var Quantiles = []string{"p50", "p90", "p99", "p99.9"}
+
+var quantiles = []float64{0.5, 0.9, 0.99, 0.999}
+
+// Beyond is how many calls must lie beyond a quantile that is shown.
+const Beyond = 10
+
+// Needs is how many calls a quantile needs.
+func Needs(name string) int64 {
+	for i, n := range Quantiles {
+		if n == name {
+			return int64(math.Round(Beyond / (1 - quantiles[i])))
+		}
+	}
+	return 1
+}
+
+// Result computes what was measured.
+func (r *Recorder) Result() *Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res := &Result{Target: r.target, Ended: r.ended, Seconds: r.took.Seconds(), Channels: map[string]Channel{}, Stages: map[string]Latency{}}
+	var response, service []counts
+	var errors []tally
+	names := map[string][]tally{OK: nil}
+	for _, b := range r.blocks {
+		response, service = append(response, b.response), append(service, b.service)
+		for name := range b.channels {
+			names[name] = nil
+		}
+	}
+	for name := range names {
+		for i, b := range r.blocks {
+			if i < len(r.blocks)-1 { // the last block may not be a whole second
+				names[name] = append(names[name], tally{float64(b.channels[name]), blockTime.Seconds()})
+			}
+		}
+		res.Channels[name] = channelOf(r.count(name), res.Seconds, names[name])
+	}
+	for _, b := range r.blocks {
+		var t tally
+		for _, n := range b.channels {
+			t.whole += float64(n)
+		}
+		t.part = t.whole - float64(b.channels[OK])
+		errors = append(errors, t)
+	}
+	res.Errors = Value{}
+	if r.calls > 0 {
+		res.Errors = valueOf(float64(r.failed)/float64(r.calls), first(intervals(ratioOf(errors))))
+	}
+	res.Service = latencyOf(service)
+	if r.open {
+		res.Response = latencyOf(response)
+	}
+	for name, c := range r.stages {
+		res.Stages[name] = *latencyOf([]counts{c})
+	}
+	res.Made = r.gen.generated(r.took)
+	return res
+}
+
+func (r *Recorder) count(channel string) (n int64) {
+	for _, b := range r.blocks {
+		n += b.channels[channel]
+	}
+	return n
+}
+
+func first(all []*Interval) *Interval {
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
+func channelOf(calls int64, seconds float64, in []tally) Channel {
+	c := Channel{Calls: calls, Rate: float64(calls) / max(seconds, 1e-9)}
+	if i := first(intervals(ratioOf(in))); i != nil {
+		c.Low, c.High = i.Low, i.High
+	}
+	return c
+}
+
+func latencyOf(seconds []counts) *Latency {
+	l := &Latency{raw: counts{}, Quantiles: map[string]Value{}}
+	for _, second := range seconds {
+		l.raw.merge(second)
+	}
+	if l.Calls = l.raw.total(); l.Calls == 0 {
+		return l
+	}
+	found := intervals(quantilesOf(seconds, quantiles))
+	for i, name := range Quantiles {
+		if l.Calls < Needs(name) {
+			break
+		}
+		var in *Interval
+		if found != nil {
+			in = found[i]
+		}
+		l.Quantiles[name] = valueOf(float64(l.raw.quantile(quantiles[i])), in)
+	}
+	values := l.raw.values()
+	l.Quantiles["max"] = Value{Value: float64(values[len(values)-1])}
+	l.Bars = l.raw.bars()
+	return l
+}
+
+// lateAfter is how much later than planned a call may begin.
+const lateAfter = 5 * time.Millisecond
+
+func (g *generator) generated(took time.Duration) Generated {
+	made := Generated{LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.held, Pauses: g.pauses,
+		CPU: g.cpu.Seconds() / max(took.Seconds(), 1e-9) / float64(runtime.GOMAXPROCS(0))}
+	for v, n := range g.lag {
+		if v > lateAfter.Microseconds() {
+			made.Late += n
+		}
+	}
+	return made
+}
+
+// The limits within which the calls are those of the plan.
+const (
+	mostCPU    = 0.7
+	mostMissed = 0.001
+	mostLate   = 0.01
+)
+
+// Limit says why a result is one of the generator and not of the server; "" where it is not.
+// inside is set where the server runs in this process, whose CPU time then says nothing. The
+// calls that are late count like those beyond a quantile.
+func (r *Result) Limit(inside bool) string {
+	calls := r.Made.Missed
+	for _, c := range r.Channels {
+		calls += c.Calls
+	}
+	const was = "the generator was the limit: "
+	switch g := r.Made; {
+	case float64(g.Missed) > mostMissed*float64(calls):
+		return fmt.Sprintf(was+"%d of %d planned calls could not be sent", g.Missed, calls)
+	case g.Late > Beyond && float64(g.Late) > mostLate*float64(calls):
+		return fmt.Sprintf(was+"%d of %d calls began more than %s late", g.Late, calls, lateAfter)
+	case g.CPU > mostCPU && !inside:
+		return fmt.Sprintf(was+"this process used %.0f %% of all processors", 100*g.CPU)
+	}
+	return ""
+}
+
+// leastBehind is what response times may be longer in any case, in microseconds: no timer is
+// exact.
+const leastBehind = 1000
+
+// FellBehind reports that the response times are more than a tenth longer than the service
+// times at p99, or at the highest quantile below it that there is.
+func (r *Result) FellBehind() bool {
+	if r.Response == nil {
+		return false
+	}
+	name := "p50"
+	for _, q := range Quantiles[:3] {
+		if _, ok := r.Service.Quantiles[q]; ok {
+			name = q
+		}
+	}
+	service, ok := r.Service.Quantiles[name]
+	behind := r.Response.Quantiles[name].Value - service.Value
+	return ok && behind > 0.1*service.Value && behind > leastBehind
+}
+
+// Main is the latency of the model: response times, or service times in the closed one.
+func (r *Result) Main() *Latency {
+	if r.Response != nil {
+		return r.Response
+	}
+	return r.Service
+}
+
+// ReadDocument reads a result of an earlier run.
+func ReadDocument(raw []byte) (*Document, error) {
+	var d Document
+	err := json.Unmarshal(raw, &d)
+	switch {
+	case err != nil:
+		return nil, errors.New("not JSON of mcpc bench")
+	case d.Format == "":
+		return nil, errors.New("not a result of mcpc bench")
+	case d.Format != Format:
+		return nil, fmt.Errorf("its format is %q, and this mcpc reads %q", d.Format, Format)
+	case len(d.Results) == 0 || d.Results[0] == nil || d.Results[0].Service == nil:
+		return nil, errors.New("it has no result")
+	}
+	return &d, nil
+}

@@ -1,0 +1,152 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// overtime is how long after the end of a run a planned call may still be sent.
+const overtime = time.Second
+
+// afterBreak is how long a user of the closed model waits after a call that broke: a server
+// that is gone refuses calls faster than it answered them.
+const afterBreak = 100 * time.Millisecond
+
+// Run makes the calls of a plan and records them. It returns when all have ended, when ctx is
+// done, or when more than half of the calls failed for 10 s.
+func Run(ctx context.Context, p Plan, r *Recorder, call Call) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	run := &running{Plan: p, rec: r, call: call, stop: stop}
+	run.began = r.begin(p.IsOpen())
+	if p.IsOpen() {
+		run.open(ctx)
+	} else {
+		run.closed(ctx)
+	}
+	run.calls.Wait()
+	if !p.IsOpen() || ctx.Err() != nil {
+		p.Duration = 0
+	}
+	r.finish(p.Duration)
+}
+
+// running is one run of a plan.
+type running struct {
+	Plan
+	rec   *Recorder
+	call  Call
+	stop  context.CancelFunc
+	began time.Time
+	calls sync.WaitGroup
+}
+
+// arrivals returns a function that gives the planned starts one after another, from the start
+// of the run. The gaps of a seed are the same in each run.
+func (p Plan) arrivals() func() time.Duration {
+	if !p.Poisson {
+		n := -1.0
+		return func() time.Duration {
+			n++
+			return time.Duration(n / p.Rate * float64(time.Second))
+		}
+	}
+	random, at := rand.New(rand.NewPCG(1, 2)), 0.0
+	return func() time.Duration {
+		at += random.ExpFloat64() / p.Rate
+		return time.Duration(at * float64(time.Second))
+	}
+}
+
+// open starts each call at its time, or as soon as there is a place in flight for it.
+func (r *running) open(ctx context.Context) {
+	places, next := make(chan struct{}, r.InFlight), r.arrivals()
+	free := r.began // since when nothing but this machine has held up the sending
+	for n := 0; r.Requests == 0 || n < r.Requests; n++ {
+		at := next()
+		if r.Duration > 0 && at >= r.Duration {
+			return
+		}
+		intended := r.began.Add(at)
+		if r.sleepUntil(ctx, intended) != nil {
+			return
+		}
+		if intended.Before(r.rec.resumesAt()) {
+			r.rec.heldBack()
+			continue
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			select {
+			case places <- struct{}{}:
+				free = r.rec.Now()
+			case <-ctx.Done():
+				return
+			}
+		}
+		if r.Duration > 0 && r.rec.Now().Sub(r.began) > r.Duration+overtime {
+			<-places
+			r.rec.missed()
+			continue
+		}
+		freeSince := free
+		r.calls.Go(func() {
+			defer func() { <-places }()
+			start := r.rec.Now()
+			r.rec.lagged(start.Sub(later(intended, freeSince)))
+			r.one(ctx, intended, start)
+		})
+	}
+}
+
+// sleepUntil waits for a time, or until ctx is done.
+func (r *running) sleepUntil(ctx context.Context, at time.Time) error {
+	for left := at.Sub(r.rec.Now()); left > 0; left = at.Sub(r.rec.Now()) {
+		if err := r.rec.Sleep(ctx, left); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// closed lets each user make one call after another.
+func (r *running) closed(ctx context.Context) {
+	var begun atomic.Int64
+	more := func() bool {
+		return ctx.Err() == nil && (r.Duration == 0 || r.rec.Now().Sub(r.began) < r.Duration) &&
+			(r.Requests == 0 || begun.Add(1) <= int64(r.Requests))
+	}
+	for range r.Users {
+		r.calls.Go(func() {
+			for more() {
+				start := r.rec.Now()
+				wait := r.Think
+				if r.one(ctx, start, start) == Transport {
+					wait = max(wait, afterBreak)
+				}
+				_ = r.sleepUntil(ctx, later(r.rec.Now().Add(wait), r.rec.resumesAt()))
+			}
+		})
+	}
+}
+
+// one makes a call and records it.
+func (r *running) one(ctx context.Context, intended, start time.Time) (channel string) {
+	ending := r.call(ctx)
+	end := r.rec.Now()
+	if r.rec.add(Sample{Intended: intended, Start: start, End: end, Ending: ending}) {
+		r.stop()
+	}
+	return ending.Channel
+}

@@ -1,0 +1,273 @@
+// Package bench has the command bench, which measures how fast a tool answers under a planned
+// load. Package internal/bench plans, measures and compares; this one connects and shows.
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/bench"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/reportfile"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// options are what `mcpc bench` was asked.
+type options struct {
+	argv []string
+	call toolcall.Request
+	load loadOptions
+	plan bench.Plan
+	// warmup comes before the plan, and is not counted; it has neither time nor calls where
+	// there is none.
+	warmup bench.Plan
+	// cold is how many connections are opened to measure how long the first call takes.
+	cold int
+	// validate holds each result against its schemas, progress asks for notifications of
+	// progress and measures them.
+	validate, progress bool
+	judge              judgeOptions
+	files              fileOptions
+}
+
+// loadOptions are the flags of the plan.
+type loadOptions struct {
+	rate     float64
+	poisson  bool
+	users    int
+	think    cmdutil.Seconds
+	duration cmdutil.Seconds
+	requests int
+	warmup   string
+	iKnow    bool
+}
+
+// judgeOptions are what the result is compared with.
+type judgeOptions struct {
+	expect           []string
+	compare, against string
+
+	expectations []bench.Expectation
+	before       *bench.Document
+}
+
+// fileOptions are the files that are written.
+type fileOptions struct{ histogram, samples, junit string }
+
+// reports are those that are written as a whole, at the end.
+func (o fileOptions) reports() reportfile.Files {
+	return reportfile.Files{{Flag: "--histogram", Name: o.histogram}, {Flag: "--junit", Name: o.junit}}
+}
+
+// What is made without --i-know, and with it.
+const (
+	politeRate     = 200
+	politeInFlight = 256
+	mostInFlight   = 4096
+	longestRun     = time.Hour
+	defaultRun     = 10 * time.Second
+)
+
+// New makes the command bench.
+func New(f *cmdutil.Factory) *cobra.Command {
+	var o options
+	var document string
+	cmd := &cobra.Command{
+		Use:   "bench TARGET TOOL [JSON] [NAME=VALUE...] [-- COMMAND...]",
+		Short: "measure how fast a tool answers under load",
+		Long: `Call a tool many times over one connection, and measure the latencies. TARGET is
+what -s takes; without it, name a server with -s or give its command after --.
+Arguments are those of mcpc call. There are two models:
+
+  --rate R    open: R calls start in a second, whatever the server does. The
+              latency is the response time, from the planned start of a call.
+  --users N   closed: N users make one call after another (--think pauses in
+              between). Latencies are service times: a slow server slows the
+              load, and a stall delays few calls. This is the default, with one
+              user for 10 s.
+
+Only calls that succeed have latencies; the others are counted by channel.
+Quantiles are shown if at least 10 calls lie beyond them. Intervals have 95 %
+confidence (bootstrap over blocks of at least 1 s). Connecting and listing are
+measured apart, and so are --warmup and --cold.
+
+Only a tool that is marked as read-only is called without --yes. Beyond 200 calls
+a second or 256 in flight --i-know is needed. A pause that the server asks for
+(HTTP 429, 503) is kept. A run ends if more than half of the calls fail for 10 s.
+
+Exit code 0: measured; 1: an expectation failed, a number got worse (--compare,
+--against), or the generator was the limit; 2: too few calls to judge an
+expectation; 5, 6, 7, 9 and others of mcpc help exit-codes: no call succeeded,
+or the run ended because calls failed.`,
+		Example: `  mcpc bench demo get-sum a=1 b=2 --requests 2000
+  mcpc bench demo get-sum a=1 b=2 --rate 50 --duration 2s --expect 'error_rate<1%'
+  mcpc bench demo echo message=hi --users 4 --requests 400 --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			words, argv := cmdutil.SplitDash(cmd, args)
+			o.argv = argv
+			if err := o.settle(f, words, document); err != nil {
+				return err
+			}
+			return run(cmd.Context(), f, &o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
+	o.load.declare(flags)
+	flags.IntVar(&o.cold, "cold", 0, "also open `N` connections, and measure each until its first result")
+	flags.BoolVar(&o.validate, "validate", false, "validate each result against its schemas")
+	flags.BoolVar(&o.progress, "progress", false, "request progress notifications, and measure their times")
+	o.judge.declare(flags)
+	flags.StringVar(&o.files.histogram, "histogram", "", "write the percentiles to a `file` (HdrHistogram, .hgrm)")
+	flags.StringVar(&o.files.samples, "samples", "", "write a line of JSON for each call to a `file`")
+	flags.StringVar(&o.files.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
+	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
+	return cmd
+}
+
+func (o *loadOptions) declare(flags *pflag.FlagSet) {
+	flags.Float64Var(&o.rate, "rate", 0, "open model: start so many `calls` in a second")
+	flags.BoolVar(&o.poisson, "poisson", false, "with --rate: random gaps, as many independent clients have")
+	flags.IntVar(&o.users, "users", 0, "closed model: `N` users, each with one call at a time")
+	flags.Var(&o.think, "think", "with --users: pause between two calls")
+	flags.Var(&o.duration, "duration", "start calls for this time")
+	flags.IntVar(&o.requests, "requests", 0, "make `N` calls")
+	flags.StringVar(&o.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
+	flags.BoolVar(&o.iKnow, "i-know", false, "allow more than 200 calls a second and 256 in flight: the server is yours")
+}
+
+func (o *judgeOptions) declare(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.expect, "expect", nil, "fail unless `METRIC<VALUE`: p50, p90, p99, p99.9, max, error_rate, rate")
+	flags.StringVar(&o.compare, "compare", "", "compare with the result of an earlier run: a `file` of --json -o")
+	flags.StringVar(&o.against, "against", "", "measure a second `target` in turns, and compare")
+}
+
+// settle reads the words of the command line, and refuses values that no type could refuse.
+func (o *options) settle(f *cmdutil.Factory, words []string, document string) (err error) {
+	if !f.ServerGiven && o.argv == nil {
+		if len(words) < 2 {
+			refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "bench calls no server that was not named",
+				Hint: wire.Run("bench demo get-sum a=1 b=2") + ": the server comes first, then the tool"}
+			return cmdutil.Exit(refused)
+		}
+		if err := cmdutil.GoTo(f, words[0], o.argv); err != nil {
+			return err
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return usage.New("bench needs the name of a tool", wire.RunOnServer("list")+" shows the tools")
+	}
+	o.call.Name = words[0]
+	if o.call.Given, err = arguments.Parse(&f.Env, words[1:], document, false); err != nil {
+		return err
+	}
+	if o.plan, o.warmup, err = o.load.plans(); err != nil {
+		return err
+	}
+	switch {
+	case o.cold < 0 || o.cold > 1000:
+		return usage.New(fmt.Sprintf("--cold must be 0 to 1000, not %d", o.cold), wire.Run("bench --help"))
+	case f.Wire:
+		return usage.New("bench prints what it measured, so it has no --wire", "--record FILE saves the messages")
+	case o.judge.against != "" && o.judge.compare != "":
+		return usage.New("--against and --compare both name what to compare with", "use only one of them")
+	case o.judge.against != "" && o.files.histogram != "":
+		return usage.New("--histogram writes one distribution, and --against measures two", "--samples writes the calls of both")
+	}
+	if err := o.judge.settle(f, o.plan); err != nil {
+		return err
+	}
+	return o.files.reports().Settle(cmdutil.OneDocument(f) && f.Output == "")
+}
+
+// plans are the plan and the one of the warm-up.
+func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
+	bad := func(text, hint string) (bench.Plan, bench.Plan, error) {
+		return plan, warmup, usage.New(text, wire.Hint(hint))
+	}
+	plan = bench.Plan{Rate: o.rate, Poisson: o.poisson, Users: o.users, Think: max(0, time.Duration(o.think)),
+		Duration: max(0, time.Duration(o.duration)), Requests: o.requests, InFlight: politeInFlight}
+	if o.iKnow {
+		plan.InFlight = mostInFlight
+	}
+	switch none := plan.Duration == 0 && plan.Requests == 0; {
+	case o.rate != 0 && o.users != 0:
+		return bad("--rate is the open model and --users the closed one", "use only one of them")
+	case !(o.rate >= 0 && o.rate <= 1e6) || o.users < 0 || o.users > mostInFlight || o.requests < 0:
+		return bad("--rate, --users and --requests must be 0 or more, and --users at most 4096", "")
+	case plan.Duration > longestRun:
+		return bad("--duration must be at most 1h", "a longer load is the work of a load engine")
+	case o.rate > 0 && none:
+		return bad("--rate needs --duration or --requests", "--duration 30s")
+	case o.poisson && o.rate == 0:
+		return bad("--poisson needs --rate", "--rate 20 --poisson --duration 30s")
+	case o.think != 0 && o.rate > 0:
+		return bad("--think is for --users", "in the open model calls start by the clock")
+	case (o.rate > politeRate || o.users > politeInFlight) && !o.iKnow:
+		return bad(fmt.Sprintf("more than %d calls a second or %d users may harm a server", politeRate, politeInFlight), "--i-know if the server is yours")
+	case o.rate == 0 && none:
+		plan.Duration = defaultRun
+	}
+	if !plan.IsOpen() {
+		plan.Users = max(1, plan.Users)
+	}
+	warmup, err = o.warmupOf(plan)
+	return plan, warmup, err
+}
+
+// warmupOf is the plan for --warmup: the same load for another time.
+func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
+	plan.Duration, plan.Requests = 0, 0
+	if o.warmup == "" {
+		return plan, nil
+	}
+	if n, err := strconv.Atoi(o.warmup); err == nil && n > 0 {
+		plan.Requests = n
+		return plan, nil
+	}
+	d, err := time.ParseDuration(o.warmup)
+	if plan.Duration = d; err != nil || d <= 0 || d > longestRun {
+		return plan, usage.New(fmt.Sprintf("--warmup is a time or a number of calls, not %q", o.warmup), "--warmup 5s")
+	}
+	return plan, nil
+}
+
+// settle reads the expectations and the earlier result.
+func (o *judgeOptions) settle(f *cmdutil.Factory, plan bench.Plan) error {
+	o.expectations = nil
+	for _, text := range o.expect {
+		e, err := bench.ParseExpectation(text)
+		if err != nil {
+			name, _, _ := strings.Cut(strings.ReplaceAll(text, ">", "<"), "<")
+			return usage.New(fmt.Sprintf("--expect %s: %s", text, err), suggest.DidYouMean("%s", strings.TrimSpace(name), bench.Metrics, "--expect 'p99<200ms' or 'error_rate<0.1%'"))
+		}
+		if calls := plan.Calls(); calls > 0 && int64(calls) < e.Needs() {
+			return usage.New(fmt.Sprintf("--expect %s needs %d calls, and the plan has %d", text, e.Needs(), calls), "--requests or --duration makes more")
+		}
+		o.expectations = append(o.expectations, e)
+	}
+	if o.compare == "" {
+		return nil
+	}
+	raw, err := f.ReadFile(o.compare, mostDocument)
+	if err != nil {
+		return usage.NotRead("--compare "+o.compare, err, "--json -o FILE writes a result")
+	}
+	if o.before, err = bench.ReadDocument(raw); err != nil {
+		return usage.New("--compare "+o.compare+": "+err.Error(), "--json -o FILE writes a result")
+	}
+	return nil
+}
+
+// mostDocument bounds the file of --compare, in bytes.
+const mostDocument = 64 << 20

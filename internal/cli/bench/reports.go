@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"mcpc/internal/bench"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/reportfile"
+	"mcpc/internal/render/term"
+	"mcpc/internal/render/verdict"
+)
+
+// reports write a result.
+type reports struct {
+	o *options
+	d *bench.Document
+}
+
+func (r reports) files() reportfile.Files {
+	files := r.o.files.reports()
+	for i := range files {
+		if files[i].Flag == "--junit" {
+			files[i].Write = r.verdict().JUnit
+		} else {
+			files[i].Write = r.d.Results[0].Main().WriteHistogram
+		}
+	}
+	return files
+}
+
+// print writes the result for a person or as JSON: to standard error where a report goes to
+// standard output.
+func (r reports) print(ctx context.Context, f *cmdutil.Factory) error {
+	human := func(w io.Writer, st term.Style) error { return writeText(w, st, r.d) }
+	if file := r.files().OnStdout(); file != nil {
+		_ = human(f.Stderr(), f.ErrStyle)
+		return file.Print(f)
+	}
+	if !cmdutil.OneDocument(f) {
+		return cmdutil.Print(ctx, f, cmdutil.Answer{Human: human})
+	}
+	raw, err := json.Marshal(r.d)
+	if err != nil {
+		return err
+	}
+	return cmdutil.Print(ctx, f, cmdutil.Document(raw, human))
+}
+
+func (r reports) write() error { return r.files().Write() }
+
+// verdict is the judgement for JUnit, in which an expectation is a rule.
+func (r reports) verdict() *verdict.Report {
+	v := &verdict.Report{Command: "bench", Version: r.d.Version, Target: r.d.Results[0].Target}
+	add := func(id, title, why string, held bool) {
+		rule := verdict.Rule{ID: id, Title: title, Severity: verdict.Error, Verdict: verdict.Pass}
+		if !held {
+			rule.Verdict, rule.Why = verdict.Error, why
+		}
+		v.Rules = append(v.Rules, rule)
+	}
+	add("valid", "the generator was not the limit", r.d.Invalid, r.d.Invalid == "")
+	for _, e := range r.d.Expectations {
+		why := "got " + e.Got
+		if e.Unknown != "" {
+			why = e.Unknown
+		}
+		add("expect", e.Text, why, e.Held)
+	}
+	for _, c := range r.d.Comparison {
+		add("compare", c.Metric, string(c.Verdict), c.Verdict != bench.Worse)
+	}
+	return v
+}

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"mcpc/internal/bench"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/english"
+	"mcpc/internal/redact"
+	"mcpc/internal/render/term"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// turn is how long the targets of --against take turns.
+const turn = time.Second
+
+// run measures, shows and judges.
+func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
+	if out := o.files.reports().Writable(); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	if out := outfile.WritableAs("--samples", o.files.samples); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	f.NoInput, f.Repeats, f.Record.Most, f.Record.Many = true, &console.RepeatedWarnings{}, cmdutil.MostRecorded, true
+	aims, err := openAll(ctx, f, o)
+	if err != nil {
+		return err
+	}
+	var d *bench.Document
+	measure := func(samples *bench.Samples) { d = measured(ctx, f, o, aims, samples) }
+	err = nil
+	if o.files.samples == "" {
+		measure(nil)
+	} else {
+		_, failed := outfile.ReplaceBy(o.files.samples, func(w io.Writer) error {
+			samples := bench.NewSamples(w, f.Now())
+			measure(samples)
+			return samples.Err()
+		})
+		if failed != nil {
+			err = cmdutil.Unwritten(f, "writing "+o.files.samples, usage.Bare(failed))
+		}
+	}
+	f.Progress.Done()
+	judge(d, o, aims)
+	redact.Within(&f.Secrets, d)
+	show := reports{o, d}
+	return cmdutil.Join(cmdutil.Exit(interrupted(ctx)), show.print(context.WithoutCancel(ctx), f), show.write(), err, cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))
+}
+
+// openAll connects to the target, and to the one of --against.
+func openAll(ctx context.Context, f *cmdutil.Factory, o *options) (aims []*aim, err error) {
+	first, out := open(ctx, f, o, o.argv)
+	if !out.Good() {
+		return nil, cmdutil.Exit(out)
+	}
+	if aims = []*aim{first}; o.judge.against == "" {
+		return aims, nil
+	}
+	g := f.Invocation()
+	g.Server, g.ServerGiven = o.judge.against, true
+	second, out := open(ctx, g, o, nil)
+	if aims = append(aims, second); !out.Good() {
+		return nil, cmdutil.Join(cmdutil.Exit(out), closeOthers(ctx, aims))
+	}
+	return aims, nil
+}
+
+// closeOthers closes the connections but the first, which is the command's.
+func closeOthers(ctx context.Context, aims []*aim) (err error) {
+	for _, a := range aims[1:] {
+		err = cmdutil.Join(err, a.f.Close(ctx, a.c))
+	}
+	return err
+}
+
+// measured makes the calls: those of the warm-up, and those that count.
+func measured(ctx context.Context, f *cmdutil.Factory, o *options, aims []*aim, samples *bench.Samples) *bench.Document {
+	d := &bench.Document{Format: bench.Format, Version: f.Version, At: f.Now().UTC(), Tool: o.call.Name, Arguments: aims[0].sent.Arguments,
+		Machine: bench.ThisMachine(), Load: bench.LoadOf(o.plan)}
+	clock := bench.Clock{Now: f.Now, Sleep: bench.Sleep}
+	warmed := make([]int64, len(aims))
+	for i, a := range aims {
+		if a.rec = bench.NewRecorder(clock, nil, a.c.Where); o.warmup.Duration > 0 || o.warmup.Requests > 0 {
+			a.rec.Observe = observer(f, "warm-up")
+			bench.Run(ctx, o.warmup, a.rec, a.make)
+			warmed[i] = a.rec.Calls()
+		}
+		a.rec = bench.NewRecorder(clock, samples, a.c.Where)
+		a.rec.Observe = observer(f, a.c.Where)
+	}
+	if len(aims) == 1 {
+		bench.Run(ctx, o.plan, aims[0].rec, aims[0].make)
+	} else {
+		inTurns(ctx, o.plan, aims)
+	}
+	for i, a := range aims {
+		r := a.result()
+		r.Warmup = warmed[i]
+		d.Results = append(d.Results, r)
+	}
+	return d
+}
+
+// observer shows a person how far the calls are.
+func observer(f *cmdutil.Factory, what string) func(calls, failed int64) {
+	if !f.ErrStyle.Terminal {
+		return nil
+	}
+	began := f.Now()
+	return func(calls, failed int64) {
+		text := fmt.Sprintf("%s: %s in %s", what, english.Plural(int(calls), "call"), term.Duration(f.Now().Sub(began)))
+		if failed > 0 {
+			text += fmt.Sprintf(", %d failed", failed)
+		}
+		f.Progress.Waiting(text, "ends the run, and shows what was measured")
+	}
+}
+
+// inTurns makes the calls of the plan at each target, for a while at one and then at the other,
+// in the order A B B A: what drifts with time changes both alike.
+func inTurns(ctx context.Context, plan bench.Plan, aims []*aim) {
+	length := turn
+	if plan.IsOpen() {
+		length = max(turn, time.Duration(10/plan.Rate*float64(time.Second))) // of ten calls or more
+	}
+	left := make([]time.Duration, len(aims))
+	for i := range left {
+		left[i] = plan.Duration
+	}
+	for n := 0; ctx.Err() == nil; n++ {
+		i := (n + n/2) % 2
+		p, rec := plan, aims[i].rec
+		if p.Duration = length; plan.Duration > 0 {
+			p.Duration = min(length, left[i])
+			left[i] -= p.Duration
+		}
+		if plan.Requests > 0 {
+			p.Requests = plan.Requests - int(rec.Calls())
+		}
+		over := plan.Duration > 0 && p.Duration <= 0 || plan.Requests > 0 && p.Requests <= 0
+		if !over {
+			bench.Run(ctx, p, rec, aims[i].make)
+		}
+		if rec.Ended() != "" || over && n%2 == 1 { // the second of the two had its turns
+			return
+		}
+	}
+}
+
+// judge adds to a result what it is compared with.
+func judge(d *bench.Document, o *options, aims []*aim) {
+	for i, r := range d.Results {
+		if why := r.Limit(aims[i].inside()); why != "" && d.Invalid == "" {
+			d.Invalid = why
+		}
+	}
+	for _, e := range o.judge.expectations {
+		d.Expectations = append(d.Expectations, e.Judge(d.Results[0]))
+	}
+	switch {
+	case o.judge.before != nil:
+		d.Comparison = bench.Compare(o.judge.before.Results[0], d.Results[0])
+	case len(d.Results) == 2:
+		d.Comparison = bench.Compare(d.Results[0], d.Results[1])
+	}
+}
+
+// interrupted is the ending of a run that a signal ended.
+func interrupted(ctx context.Context) wire.Outcome {
+	if ctx.Err() == nil {
+		return wire.Outcome{}
+	}
+	return wire.Outcome{Kind: wire.Signal, Text: "interrupted", Many: true, Reached: wire.Unknown}
+}
+
+// ending is the one of the command by what was measured.
+func ending(d *bench.Document, aims []*aim) wire.Outcome {
+	for i, r := range d.Results {
+		if out := worst(r, aims[i].c.Where); !out.Good() {
+			return out
+		}
+	}
+	failed := func(text string, hint wire.Hint) wire.Outcome {
+		return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Text: text, Hint: hint}
+	}
+	if d.Invalid != "" {
+		return failed("invalid result: "+d.Invalid, "use a lower rate, fewer users or a faster machine")
+	}
+	var missed []string
+	for _, e := range d.Expectations {
+		switch {
+		case e.Unknown != "":
+			return usage.Outcome(usage.New("--expect "+e.Text+": "+e.Unknown, "--duration or --requests makes more calls"))
+		case !e.Held:
+			missed = append(missed, e.Text+", got "+e.Got)
+		}
+	}
+	if len(missed) > 0 {
+		return failed("expected "+strings.Join(missed, "; "), "")
+	}
+	for _, c := range d.Comparison {
+		if c.Verdict == bench.Worse {
+			missed = append(missed, c.Metric)
+		}
+	}
+	if len(missed) > 0 {
+		return failed("worse: "+strings.Join(missed, ", "), "")
+	}
+	return wire.Outcome{}
+}

@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"mcpc/internal/bench"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/english"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// aim is a server with the call that is made there.
+type aim struct {
+	f    *cmdutil.Factory
+	c    *connect.Conn
+	call client.Call
+	tool *connect.Definition
+	// sent is what the schema made of the arguments.
+	sent  toolcall.Request
+	setup []bench.Step
+	// validate holds each result against the outputSchema.
+	validate bool
+	// failed is the first call that did not end well.
+	failed wire.Outcome
+	rec    *bench.Recorder
+}
+
+// dialing is how the connections are opened: new ones, since that is measured too.
+func dialing(argv []string) connect.Options {
+	return connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, MultiCall: true, FewLists: true}
+}
+
+// open connects to the server of an invocation, lists its tools, and prepares the call.
+func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*aim, wire.Outcome) {
+	a := &aim{f: f, sent: o.call, validate: o.validate}
+	began := f.Now()
+	c, out := f.Open(ctx, dialing(argv))
+	if a.c = c; !out.Good() {
+		return a, out
+	}
+	a.step("connect", f.Now().Sub(began))
+	began = f.Now()
+	if a.tool, out = c.DefineOnce(ctx, o.call.Name); !out.Good() {
+		return a, out
+	}
+	a.step("tools/list", f.Now().Sub(began))
+	if readOnly := a.tool.Hints.ReadOnly; !o.call.Yes && (readOnly == nil || !*readOnly) {
+		return a, wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.call.Name, Where: c.Where, Phase: "arguments",
+			Text: fmt.Sprintf("the tool %q is not marked as read-only, and would be called many times", o.call.Name), Hint: "--yes calls it"}
+	}
+	if a.call, a.tool, out = toolcall.Prepare(ctx, c, &a.sent); !out.Good() {
+		return a, out
+	}
+	a.call.Progress = false
+	return a, a.openCold(ctx, o, argv)
+}
+
+func (a *aim) step(name string, took ...time.Duration) {
+	slices.Sort(took)
+	a.setup = append(a.setup, bench.Step{Name: name, MedianUS: took[len(took)/2].Microseconds(), Times: len(took)})
+}
+
+// openCold measures new connections up to the result of their first call.
+func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outcome {
+	var opened, answered []time.Duration
+	for range o.cold {
+		began := a.f.Now()
+		c, out := connect.Dial(ctx, &a.f.Invocation().Env, dialing(argv))
+		if out.Good() {
+			opened = append(opened, a.f.Now().Sub(began))
+			out = c.Do(ctx, a.call)
+			answered = append(answered, a.f.Now().Sub(began))
+		}
+		if closed := c.Close(ctx); out.Good() {
+			out = closed
+		}
+		if !out.Good() {
+			return out
+		}
+	}
+	if o.cold > 0 {
+		a.step("cold start", opened...)
+		a.step("cold start to first result", answered...)
+	}
+	return wire.Outcome{}
+}
+
+// inside reports that the server runs in this process.
+func (a *aim) inside() bool { return a.c.Target.Kind == target.Demo }
+
+// make makes one call.
+func (a *aim) make(ctx context.Context) bench.Ending {
+	out := a.c.Do(ctx, a.call)
+	var stages []bench.Stage
+	if a.call.Task != nil && out.Good() {
+		if task, ok := a.c.TaskIn(a.call, out); ok {
+			stages = append(stages, bench.Stage{Name: "task created", Took: out.Took})
+			out = a.c.Await(ctx, task, client.Waiting{Tool: a.sent.Name})
+		}
+	}
+	if a.validate && out.Good() {
+		out = toolcall.CheckResult(a.c, a.tool, out)
+	}
+	switch {
+	case out.Good():
+		return bench.Ending{Channel: bench.OK, Stages: stages}
+	case out.Kind == wire.Signal || ctx.Err() != nil:
+		return bench.Ending{}
+	}
+	return bench.Ending{Channel: string(out.Kind), Pause: client.AskedPause(out, a.f.Now())}
+}
+
+// result is what was measured of the server.
+func (a *aim) result() *bench.Result {
+	r := a.rec.Result()
+	r.Setup, r.Server, r.Revision, r.Transport = a.setup, a.f.Secrets.Text(connect.ServerName(a.c.ServerInfo())), a.c.Revision(), string(a.c.Transport())
+	return r
+}
+
+// pipelined says how calls cross that have one pipe.
+func pipelined(r *bench.Result, load bench.Load) string {
+	switch {
+	case r.Transport != string(transport.Stdio):
+		return ""
+	case load.Users == 1:
+		return "; one call at a time over one pipe"
+	}
+	return "; calls at the same time share one pipe"
+}
+
+// worst is the ending of a run in which no call succeeded, or which ended because calls failed:
+// that of the most frequent channel. It is a good one for any other run.
+func worst(r *bench.Result, where string) wire.Outcome {
+	most, calls := "", int64(0)
+	for name, c := range r.Channels {
+		calls += c.Calls
+		if name != bench.OK && c.Calls > 0 && cmp.Or(cmp.Compare(c.Calls, r.Channels[most].Calls), cmp.Compare(name, most)) > 0 {
+			most = name
+		}
+	}
+	switch {
+	case most == "" || r.Channels[bench.OK].Calls > 0 && r.Ended == "":
+		return wire.Outcome{}
+	}
+	text := fmt.Sprintf("%d of %s ended with %s", r.Channels[most].Calls, english.Plural(int(calls), "call"), most)
+	if r.Ended != "" {
+		text = r.Ended + ": " + text
+	}
+	return wire.Outcome{Kind: wire.Kind(most), Method: "tools/call", Where: where, Many: true, Reached: wire.Unknown, Text: text,
+		Hint: wire.Run("log last") + " shows the first calls"}
+}
