@@ -1,0 +1,60 @@
+package send
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+
+	"mcpc/internal/usage"
+)
+
+// certificates reads the files with the authority and the certificate of the client. A file that
+// cannot be read is an error: without it another server would be trusted, or none.
+func (e *environment) certificates(signal string) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	variable, authority, err := e.file(signal, "CERTIFICATE")
+	if err != nil {
+		return nil, err
+	}
+	if variable != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(authority) {
+			return nil, usage.New(variable+": the file contains no PEM certificate", "")
+		}
+	}
+	variable, certificate, err := e.file(signal, "CLIENT_CERTIFICATE")
+	if err != nil {
+		return nil, err
+	}
+	keyVariable, key, err := e.file(signal, "CLIENT_KEY")
+	switch {
+	case err != nil:
+		return nil, err
+	case variable == "" && keyVariable == "":
+		return config, nil
+	case variable == "":
+		return nil, usage.New(keyVariable+" is set without the client certificate", "set OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, too")
+	case keyVariable == "":
+		return nil, usage.New(variable+" is set without the key", "set OTEL_EXPORTER_OTLP_CLIENT_KEY, too")
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, usage.New(variable+" and "+keyVariable+" are not a certificate and its key in PEM", "")
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return config, nil
+}
+
+// file reads the file that a variable names; the name of the variable is empty if none is set.
+func (e *environment) file(signal, option string) (variable string, content []byte, err error) {
+	for _, variable := range forSignal(signal, option) {
+		if path := e.get(variable); path != "" {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return "", nil, usage.NotRead(variable, err, "set "+variable+" to a file with PEM")
+			}
+			return variable, content, nil
+		}
+	}
+	return "", nil, nil
+}

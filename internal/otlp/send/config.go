@@ -1,0 +1,224 @@
+// Package send delivers spans and histograms to a collector by OTLP over HTTP. Traffic never
+// waits for it: what the collector does not take in time is dropped and counted.
+package send
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/otlp"
+	"mcpc/internal/usage"
+)
+
+// The defaults of the specification.
+const (
+	defaultTimeout       = 10 * time.Second
+	defaultExportTimeout = 30 * time.Second
+	defaultDelay         = 5 * time.Second
+	defaultQueue         = 2048
+	defaultBatch         = 512
+	defaultInterval      = time.Minute
+)
+
+// A Config says what is sent where. It holds secrets, which its text does not show.
+type Config struct {
+	Traces, Metrics Signal
+	Sampler         Sampler
+	// Delta says that metrics count since the last export, not since the beginning.
+	Delta bool
+	// Warnings are about variables that were ignored.
+	Warnings []string
+
+	delay      time.Duration // after which waiting spans are sent
+	queue      int           // spans that wait at most
+	batch      int           // spans of a request at most
+	interval   time.Duration // between two exports of metrics
+	attributes []otlp.Attribute
+}
+
+// A Signal is how traces or metrics are sent.
+type Signal struct {
+	// target returns the collector; nil if the signal is not sent. It is a function because fmt
+	// does not look into one, whatever the verb and the value around it.
+	target  func() *target
+	format  otlp.Format
+	gzip    bool
+	timeout time.Duration // of a request; 0 is none
+	limit   time.Duration // of an export with its retries; 0 is none
+}
+
+// A target is a collector, with the secrets that it gets.
+type target struct {
+	url    *url.URL // without user information, which is in header
+	header http.Header
+	tls    *tls.Config
+}
+
+// On reports whether the signal is sent.
+func (s Signal) On() bool { return s.target != nil }
+
+// String returns the address without user information and query, which may be secret.
+func (s Signal) String() string {
+	if !s.On() {
+		return "off"
+	}
+	u := s.target().url
+	return u.Scheme + "://" + u.Host + u.EscapedPath()
+}
+
+// GoString is String.
+func (s Signal) GoString() string { return s.String() }
+
+// String says where telemetry is sent.
+func (c Config) String() string {
+	return "traces: " + c.Traces.String() + ", metrics: " + c.Metrics.String()
+}
+
+// GoString is String.
+func (c Config) GoString() string { return c.String() }
+
+// FromEnvironment returns the settings for an endpoint: the base URL of a collector, or "env",
+// which means as the OTEL_* variables say. All other settings are read from these variables.
+// The error is a usage error.
+func FromEnvironment(getenv func(string) string, endpoint string) (Config, error) {
+	e := &environment{getenv: getenv}
+	c, err := e.config(endpoint)
+	c.Warnings = e.warnings
+	return c, err
+}
+
+func (e *environment) config(endpoint string) (c Config, err error) {
+	if lookup(e, []string{"OTEL_SDK_DISABLED"}, boolean, false) {
+		e.warn("OTEL_SDK_DISABLED is true: no telemetry is sent")
+		return c, nil
+	}
+	if c.Traces, err = e.signal("TRACES", tracesPath, endpoint); err != nil {
+		return Config{}, err
+	}
+	if c.Metrics, err = e.signal("METRICS", metricsPath, endpoint); err != nil {
+		return Config{}, err
+	}
+	if err := e.checkOn(c); err != nil {
+		return Config{}, err
+	}
+	c.Traces.limit = lookup(e, []string{"OTEL_BSP_EXPORT_TIMEOUT"}, milliseconds, defaultExportTimeout)
+	c.Metrics.limit = lookup(e, []string{"OTEL_METRIC_EXPORT_TIMEOUT"}, milliseconds, defaultExportTimeout)
+	c.delay = lookup(e, []string{"OTEL_BSP_SCHEDULE_DELAY"}, milliseconds, defaultDelay)
+	c.queue = lookup(e, []string{"OTEL_BSP_MAX_QUEUE_SIZE"}, positive(integer), defaultQueue)
+	c.batch = lookup(e, []string{"OTEL_BSP_MAX_EXPORT_BATCH_SIZE"}, positive(integer), defaultBatch)
+	if c.batch > c.queue {
+		if e.get("OTEL_BSP_MAX_EXPORT_BATCH_SIZE") != "" {
+			e.warn("OTEL_BSP_MAX_EXPORT_BATCH_SIZE is larger than the queue: batches have the size of the queue")
+		}
+		c.batch = c.queue
+	}
+	c.interval = lookup(e, []string{"OTEL_METRIC_EXPORT_INTERVAL"}, positive(milliseconds), defaultInterval)
+	c.Delta = lookup(e, []string{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"},
+		oneOf(map[string]bool{"cumulative": false, "delta": true, "lowmemory": true}), false)
+	c.Sampler = e.sampler()
+	c.attributes = lookup(e, []string{"OTEL_RESOURCE_ATTRIBUTES"}, attributes, nil)
+	if name := e.get("OTEL_SERVICE_NAME"); name != "" {
+		c.attributes = setAttribute(c.attributes, "service.name", name)
+	}
+	return c, nil
+}
+
+// checkOn refuses settings that send nothing because there is no endpoint, and warns of a signal
+// that is not sent.
+func (e *environment) checkOn(c Config) error {
+	traces, metrics := e.wanted("TRACES"), e.wanted("METRICS")
+	switch {
+	case !traces && !metrics:
+		e.warn("OTEL_TRACES_EXPORTER and OTEL_METRICS_EXPORTER are none: no telemetry is sent")
+	case !c.Traces.On() && !c.Metrics.On():
+		return usage.New("--otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set", "set it to the URL of the collector, or use --otlp http://HOST:4318")
+	case traces && !c.Traces.On():
+		e.warn("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not set: no traces are sent")
+	case metrics && !c.Metrics.On():
+		e.warn("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is not set: no metrics are sent")
+	}
+	return nil
+}
+
+// wanted reports whether the variables do not turn a signal off.
+func (e *environment) wanted(signal string) bool {
+	return lookup(e, []string{"OTEL_" + signal + "_EXPORTER"}, exporter, true)
+}
+
+// signal reads the settings of one signal, TRACES or METRICS.
+func (e *environment) signal(name, path, endpoint string) (s Signal, err error) {
+	if !e.wanted(name) {
+		return Signal{}, nil
+	}
+	t := &target{}
+	t.url, err = e.endpoint(name, path, endpoint)
+	if err != nil || t.url == nil {
+		return Signal{}, err
+	}
+	for _, variable := range forSignal(name, "PROTOCOL") {
+		if text := e.get(variable); strings.EqualFold(text, "grpc") {
+			return Signal{}, usage.New(variable+"=grpc: OTLP over gRPC is not supported", "set it to http/protobuf, and use the collector's port for OTLP over HTTP, usually 4318")
+		} else if text != "" {
+			break
+		}
+	}
+	s.format = lookup(e, forSignal(name, "PROTOCOL"), oneOf(map[string]otlp.Format{"http/protobuf": otlp.Protobuf, "http/json": otlp.JSON}), otlp.Protobuf)
+	s.gzip = lookup(e, forSignal(name, "COMPRESSION"), oneOf(map[string]bool{"gzip": true, "none": false}), false)
+	s.timeout = lookup(e, forSignal(name, "TIMEOUT"), milliseconds, defaultTimeout)
+	if t.url.Scheme == "https" {
+		if t.tls, err = e.certificates(name); err != nil {
+			return Signal{}, err
+		}
+	}
+	t.header = e.headers(name)
+	if user := t.url.User; user != nil && t.header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		t.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	t.url.User = nil
+	s.target = func() *target { return t }
+	return s, nil
+}
+
+// Resource returns r with the attributes that OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME set.
+func (c Config) Resource(r otlp.Resource) otlp.Resource {
+	r.Attributes = slices.Clone(r.Attributes)
+	for _, a := range c.attributes {
+		r.Attributes = setAttribute(r.Attributes, a.Key, a.Value)
+	}
+	return r
+}
+
+// Secrets lists what must not be shown or recorded: the values of the header fields, credentials
+// in them, and the values in the queries of the URLs.
+func (c Config) Secrets() (all []string) {
+	for _, s := range []Signal{c.Traces, c.Metrics} {
+		if !s.On() {
+			continue
+		}
+		for _, values := range s.target().header {
+			for _, value := range values {
+				all = append(all, value)
+				scheme, credentials, found := strings.Cut(value, " ")
+				if !found {
+					continue
+				}
+				all = append(all, credentials)
+				if decoded, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "Basic") {
+					_, password, _ := strings.Cut(string(decoded), ":")
+					all = append(all, string(decoded), password)
+				}
+			}
+		}
+		for _, values := range s.target().url.Query() {
+			all = append(all, values...)
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(value string) bool { return value == "" })
+}

@@ -1,0 +1,275 @@
+package send
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/otlp"
+	"mcpc/internal/redact"
+	"mcpc/internal/sanitize"
+	"mcpc/internal/wire"
+)
+
+// Limits of an exchange with a collector.
+const (
+	largestRequest = 64 << 20 // bytes before compression, as the protocol recommends
+	largestAnswer  = 64 << 10 // bytes of a body, and of a header
+	excerptLength  = 200      // bytes of an answer in an error
+	firstBackoff   = time.Second
+	longestBackoff = 30 * time.Second
+	longestWait    = 365 * 24 * time.Hour // that a collector can ask for
+)
+
+// A courier delivers the exports of one signal.
+type courier struct {
+	signal  Signal
+	target  *target
+	options Options
+	client  *http.Client
+	secrets *redact.Secrets
+	backoff time.Duration // before the second attempt
+}
+
+// An Error says why an export was not accepted.
+type Error struct {
+	// Kind is Transport, Auth, Timeout or BadResponse, and Usage if traces are turned off.
+	Kind wire.Kind
+	// Status is the HTTP status; 0 if there was no answer.
+	Status int
+	// Text is safe on a terminal.
+	Text string
+
+	transient bool          // another attempt may succeed
+	after     time.Duration // how long the collector asks to wait
+	cut       bool          // the caller ended the attempt
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// A result is what a collector said of an export, or why it could not be delivered.
+type result struct {
+	rejected int64
+	message  string // of a partial success
+	err      *Error
+}
+
+func newCourier(s Signal, o Options, secrets *redact.Secrets, backoff time.Duration) *courier {
+	transport := &http.Transport{
+		Proxy: o.Proxy, TLSClientConfig: s.target().tls, DisableCompression: true, Protocols: new(http.Protocols),
+		MaxResponseHeaderBytes: largestAnswer, MaxIdleConnsPerHost: 1, IdleConnTimeout: 2 * defaultInterval,
+	}
+	transport.Protocols.SetHTTP1(true)
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &courier{signal: s, target: s.target(), options: o, client: client, secrets: secrets, backoff: backoff}
+}
+
+// deliver sends one export, and sends it again after transient failures until ctx ends. It gives
+// up where the next attempt would lie after the deadline, which may be known only once closing is
+// closed.
+func (c *courier) deliver(ctx context.Context, body []byte, closing <-chan struct{}, deadline func() (time.Time, bool)) result {
+	if len(body) > largestRequest {
+		return result{err: c.failed(wire.BadResponse, 0, fmt.Sprintf("not sent: a request of %d bytes exceeds the limit of %d", len(body), largestRequest))}
+	}
+	if c.signal.gzip {
+		body = compressed(body)
+	}
+	var last result
+	for backoff := c.backoff; ; backoff = min(2*backoff, longestBackoff) {
+		r := c.attempt(ctx, body)
+		if r.err != nil && r.err.cut && last.err != nil {
+			return last // it says more
+		}
+		if r.err == nil || !r.err.transient || ctx.Err() != nil {
+			return r
+		}
+		last = r
+		jitter := time.Duration((0.5 + rand.Float64()) * float64(backoff))
+		if !c.wait(ctx, max(jitter, r.err.after), closing, deadline) {
+			return r
+		}
+	}
+}
+
+func compressed(body []byte) []byte {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body) // a Buffer never fails
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// wait waits before the next attempt. It reports false if there is no time for one.
+func (c *courier) wait(ctx context.Context, d time.Duration, closing <-chan struct{}, deadline func() (time.Time, bool)) bool {
+	end := c.options.Now().Add(d)
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		if last, known := deadline(); known && last.Before(end) {
+			return false
+		}
+		select {
+		case <-timer.C:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-closing:
+			closing = nil // the deadline is known now
+		}
+	}
+}
+
+// attempt sends an export once.
+func (c *courier) attempt(parent context.Context, body []byte) result {
+	ctx, cancel := limited(parent, c.signal.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.target.url.String(), bytes.NewReader(body))
+	if err != nil {
+		return result{err: c.failed(wire.Transport, 0, err.Error())}
+	}
+	request.Header = c.target.header.Clone()
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", c.options.UserAgent)
+	}
+	request.Header["Idempotency-Key"] = nil // is not sent: net/http may repeat the request on a new connection
+	request.Header.Set("Content-Type", contentTypes[c.signal.format])
+	if c.signal.gzip {
+		request.Header.Set("Content-Encoding", "gzip")
+	}
+	answer, err := c.client.Do(request)
+	if err != nil {
+		return result{err: c.noAnswer(parent, err)}
+	}
+	defer func() { _ = answer.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer+1))
+	if err != nil {
+		return result{err: c.noAnswer(parent, err)}
+	}
+	return c.judge(answer, raw)
+}
+
+var contentTypes = map[otlp.Format]string{otlp.Protobuf: "application/x-protobuf", otlp.JSON: "application/json"}
+
+// judge says what an answer means: by OTLP, other statuses than 429, 502, 503 and 504 are final.
+func (c *courier) judge(answer *http.Response, raw []byte) result {
+	format := c.signal.format
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), contentTypes[otlp.JSON]) {
+		format = otlp.JSON
+	}
+	status := answer.StatusCode
+	if status/100 != 2 {
+		message := cmp.Or(otlp.StatusMessage(format, raw), string(raw))
+		if status/100 == 3 {
+			message = "redirects are not followed"
+		}
+		err := c.failed(wire.Transport, status, fmt.Sprintf("HTTP %d: ", status)+cmp.Or(c.excerpt(message), http.StatusText(status)))
+		switch status {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			err.Kind = wire.Auth
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			err.transient, err.after = true, c.retryAfter(answer.Header.Get("Retry-After"))
+		}
+		return result{err: err}
+	}
+	if len(raw) > largestAnswer {
+		return result{err: c.failed(wire.BadResponse, status, fmt.Sprintf("HTTP %d: a response of more than %d bytes", status, largestAnswer))}
+	}
+	rejected, message, err := otlp.ParsePartial(format, raw)
+	if err != nil {
+		return result{err: c.failed(wire.BadResponse, status, fmt.Sprintf("HTTP %d: %v: %s", status, err, c.excerpt(string(raw))))}
+	}
+	return result{rejected: rejected, message: c.excerpt(message)}
+}
+
+// retryAfter reads the header field: a number of seconds or a date. What it cannot read is 0.
+func (c *courier) retryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 63); err == nil {
+		return time.Duration(min(seconds, uint64(longestWait/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(c.options.Now()), 0), longestWait)
+	}
+	return 0
+}
+
+// noAnswer makes an Error of one of the network. It is transient unless the two sides do not
+// understand each other: TLS, or an answer that is not HTTP.
+func (c *courier) noAnswer(parent context.Context, err error) *Error {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the URL, whose query may be secret
+	}
+	if parent.Err() != nil {
+		return c.cut()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		e := c.failed(wire.Timeout, 0, "no answer within "+c.signal.timeout.String())
+		e.transient = true
+		return e
+	}
+	operation, ofNetwork := errors.AsType[*net.OpError](err)
+	name, ofNames := errors.AsType[*net.DNSError](err)
+	_, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	alert := ofNetwork && operation.Op == "remote error"
+	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	text := err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		text = errno.Error()
+	} else if ofNames {
+		text = name.Error()
+	} else if ended {
+		text = "the connection ended without an answer"
+	}
+	e := c.failed(wire.Transport, 0, c.excerpt(text))
+	switch {
+	case distrusted || plain || alert:
+	case ofNetwork || ofNames || ended:
+		e.transient = true
+	default:
+		e.Kind = wire.BadResponse
+	}
+	return e
+}
+
+// cut is the Error of an attempt that the caller ended.
+func (c *courier) cut() *Error {
+	e := c.failed(wire.Timeout, 0, "no answer before the export had to end")
+	e.cut = true
+	return e
+}
+
+// partial says in words what a partial success says; it is empty for a full one.
+func (c *courier) partial(r result, n int) string {
+	text := r.message
+	if r.rejected > 0 {
+		text = strings.TrimSuffix(fmt.Sprintf("%d of %d rejected: %s", min(r.rejected, int64(n)), n, r.message), ": ")
+	}
+	if text == "" {
+		return ""
+	}
+	return c.target.url.Host + ": " + text
+}
+
+func (c *courier) failed(kind wire.Kind, status int, text string) *Error {
+	return &Error{Kind: kind, Status: status, Text: c.target.url.Host + ": " + text}
+}
+
+// excerpt makes a text of a collector short and safe.
+func (c *courier) excerpt(text string) string {
+	text = c.secrets.Text(strings.TrimSpace(text))
+	return sanitize.Line(jsonraw.Excerpt([]byte(text), excerptLength), sanitize.Signs)
+}

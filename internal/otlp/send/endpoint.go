@@ -1,0 +1,95 @@
+package send
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/redact"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// FromVariables is the endpoint that means: as the OTEL_* variables say.
+const FromVariables = "env"
+
+// The paths of the signals below a base endpoint.
+const (
+	tracesPath  = "v1/traces"
+	metricsPath = "v1/metrics"
+)
+
+// endpoint returns where a signal is sent; nil if the variables, which were asked, say nothing.
+func (e *environment) endpoint(signal, path, given string) (*url.URL, error) {
+	if given != FromVariables {
+		return below("--otlp", given, path)
+	}
+	own := "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT"
+	if text := e.get(own); text != "" {
+		u, err := parseEndpoint(own, text)
+		if err == nil && u.Path == "" {
+			u.Path = "/"
+		}
+		return u, err
+	}
+	const base = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	if text := e.get(base); text != "" {
+		return below(base, text, path)
+	}
+	return nil, nil
+}
+
+// below returns the URL of a signal relative to a base endpoint.
+func below(source, text, path string) (*url.URL, error) {
+	u, err := parseEndpoint(source, text)
+	if err != nil {
+		return nil, err
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + path
+	if u.RawPath != "" {
+		u.RawPath = strings.TrimSuffix(u.RawPath, "/") + "/" + path
+	}
+	return u, nil
+}
+
+const endpointHint = wire.Hint("an endpoint is http://HOST:PORT or https://HOST:PORT; collectors use port 4318 for OTLP over HTTP")
+
+// parseEndpoint reads the URL of a collector. Its errors show no password.
+func parseEndpoint(source, text string) (*url.URL, error) {
+	text = strings.TrimSpace(text)
+	wrong := func(why string, hint wire.Hint) (*url.URL, error) {
+		return nil, usage.New(fmt.Sprintf("%s %q: %s", source, redact.RedactURL(text), why), hint)
+	}
+	scheme, rest, found := strings.Cut(text, "://")
+	scheme = strings.ToLower(scheme)
+	switch {
+	case text == "":
+		return wrong("no endpoint", endpointHint+wire.Hint("; "+FromVariables+" means OTEL_EXPORTER_OTLP_ENDPOINT"))
+	case strings.HasPrefix(text, "/") || strings.HasPrefix(text, ".") || strings.HasPrefix(strings.ToLower(text), "unix:"):
+		return wrong("Unix sockets are not supported", endpointHint)
+	case found && strings.HasPrefix(scheme, "grpc"):
+		return wrong("OTLP over gRPC is not supported", endpointHint)
+	case !found:
+		return wrong("no scheme", endpointHint)
+	case scheme != "http" && scheme != "https":
+		return wrong("the scheme must be http or https", endpointHint)
+	case rest == "":
+		return wrong("no host", endpointHint)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return wrong("not a URL", endpointHint)
+	}
+	port, _ := strconv.Atoi(u.Port())
+	switch {
+	case u.Hostname() == "":
+		return wrong("no host", endpointHint)
+	case u.Port() != "" && (port < 1 || port > 65535):
+		return wrong("no such port", endpointHint)
+	case port == 4317:
+		return wrong("port 4317 is for OTLP over gRPC, which is not supported", "use the collector's port for OTLP over HTTP, usually 4318")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}

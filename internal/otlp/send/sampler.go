@@ -1,0 +1,62 @@
+package send
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"mcpc/internal/otlp"
+)
+
+// A Sampler decides which traces are sent. Its zero value is parentbased_always_on, the default.
+type Sampler struct {
+	// threshold is how random a trace must be to be sampled, of 56 bits: 0 samples each.
+	threshold    uint64
+	ignoreParent bool
+}
+
+// never is a threshold that no trace reaches.
+const never = 1 << 56
+
+// Sample decides about a span. hasParent says that it has a parent, and parentSampled that the
+// parent is sampled.
+func (s Sampler) Sample(trace otlp.TraceID, hasParent, parentSampled bool) bool {
+	if hasParent && !s.ignoreParent {
+		return parentSampled
+	}
+	// The last 7 bytes of a trace ID are random (W3C Trace Context, level 2).
+	return binary.BigEndian.Uint64(trace[8:])&(never-1) >= s.threshold
+}
+
+// sampler reads OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.
+func (e *environment) sampler() (s Sampler) {
+	const name = "OTEL_TRACES_SAMPLER"
+	root, byParent := strings.CutPrefix(lookup(e, []string{name}, samplerName, "parentbased_always_on"), "parentbased_")
+	s.ignoreParent = !byParent
+	switch root {
+	case "always_off":
+		s.threshold = never
+	case "traceidratio":
+		s.threshold = uint64(math.Round((1 - lookup(e, []string{name + "_ARG"}, probability, 1)) * never))
+	}
+	return s
+}
+
+func samplerName(text string) (string, error) {
+	text = strings.ToLower(text)
+	switch strings.TrimPrefix(text, "parentbased_") {
+	case "always_on", "always_off", "traceidratio":
+		return text, nil
+	}
+	return "", errors.New("mcpc supports always_on, always_off, traceidratio, each also with parentbased_ before it")
+}
+
+func probability(text string) (float64, error) {
+	p, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(0 <= p && p <= 1) {
+		return 0, errors.New("it must be a number from 0 to 1")
+	}
+	return p, nil
+}
