@@ -74,6 +74,7 @@ var timerFiles = []string{
 	"internal/mock/connection.go",               // scripted delays
 	"internal/mock/http.go",                     //
 	"internal/mock/stdio.go",                    //
+	"internal/otlp/send/wait.go",                // batches and intervals of telemetry, attempts again
 	"internal/state/files.go",                   // a lock that is kept too long
 	"internal/capture/recorder.go",              // writes in blocks
 	"internal/pause/pause.go",                   // what takes time on purpose: fault rules, --latency, tools of the demo, ping --wait

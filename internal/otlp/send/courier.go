@@ -113,26 +113,6 @@ func compressed(body []byte) []byte {
 	return b.Bytes()
 }
 
-// wait waits before the next attempt. It reports false if there is no time for one.
-func (c *courier) wait(ctx context.Context, d time.Duration, closing <-chan struct{}, deadline func() (time.Time, bool)) bool {
-	end := c.options.Now().Add(d)
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		if last, known := deadline(); known && last.Before(end) {
-			return false
-		}
-		select {
-		case <-timer.C:
-			return true
-		case <-ctx.Done():
-			return false
-		case <-closing:
-			closing = nil // the deadline is known now
-		}
-	}
-}
-
 // attempt sends an export once.
 func (c *courier) attempt(parent context.Context, body []byte) result {
 	ctx, cancel := limited(parent, c.signal.timeout)
@@ -224,9 +204,10 @@ func (c *courier) noAnswer(parent context.Context, err error) *Error {
 	name, ofNames := errors.AsType[*net.DNSError](err)
 	_, distrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	plain = plain || errors.Is(err, http.ErrSchemeMismatch)
 	alert := ofNetwork && operation.Op == "remote error"
 	ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-	text := err.Error()
+	text := innermost(err).Error()
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		text = errno.Error()
 	} else if ofNames {
@@ -243,6 +224,17 @@ func (c *courier) noAnswer(parent context.Context, err error) *Error {
 		e.Kind = wire.BadResponse
 	}
 	return e
+}
+
+// innermost returns the cause of an error, without the operations around it.
+func innermost(err error) error {
+	for {
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			return err
+		}
+		err = cause
+	}
 }
 
 // cut is the Error of an attempt that the caller ended.

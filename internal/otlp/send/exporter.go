@@ -179,17 +179,6 @@ func (e *Exporter) sendMetrics() {
 	}
 }
 
-// waitFor waits for a time, for the channel, or until the Exporter is closed.
-func (e *Exporter) waitFor(d time.Duration, early <-chan struct{}) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-early:
-	case <-e.closing:
-	}
-}
-
 // deliver sends one export within its limit of time, and until Close gives up.
 func (e *Exporter) deliver(c *courier, body func() []byte) result {
 	if e.ctx.Err() != nil {
@@ -202,14 +191,6 @@ func (e *Exporter) deliver(c *courier, body func() []byte) result {
 		defer e.mu.Unlock()
 		return e.deadline, !e.deadline.IsZero()
 	})
-}
-
-// limited is context.WithTimeout, where 0 is no limit.
-func limited(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	if d == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, d)
 }
 
 // count adds what became of n spans or points.
