@@ -85,8 +85,7 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 }
 
 // beginSession notes the answer to an initialize that was sent at a time.
-func (b *Builder) beginSession(c *conn, at time.Time, result jsonraw.Members) {
-	b.endSession(c, at, false)
+func (c *conn) beginSession(at time.Time, result jsonraw.Members) {
 	if version := result.Text("protocolVersion"); version != "" {
 		c.version = bounded(version, longestName)
 	}

@@ -206,7 +206,7 @@ func (b *Builder) answer(e *exchange, m *wire.Message) ending {
 	}
 	result, err := m.ResultMembers()
 	if e.op.method == "initialize" && e.dir == wire.Sent && err == nil {
-		b.beginSession(e.conn, e.round.start, result)
+		e.conn.beginSession(e.round.start, result)
 		e.op.version = cmp.Or(e.conn.version, e.op.version)
 		e.op.session = e.conn.session
 	}

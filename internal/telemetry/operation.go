@@ -45,6 +45,7 @@ func (b *Builder) operation(p placed) operation {
 		o.uri = shownURI(params.Text("uri"))
 	case "initialize": // opens a session that has no id yet
 		o.version, o.session = bounded(params.Text("protocolVersion"), longestName), ""
+		b.endSession(p.conn, p.frame.Time, false)
 		p.conn.version = "" // what was tried before does not hold
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // it stands alone, and there is no session
