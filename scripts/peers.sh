@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The real MCP servers that the tests talk to.
+# The real MCP servers and other programs that the tests talk to.
 #
 #   peers.sh install [--dir DIR]           install what is missing or outdated
 #   peers.sh run [--dir DIR] NAME [PORT]   become the peer NAME
@@ -22,7 +22,7 @@ source_dir=$root/scripts/peers
 peers_dir=$root/.peers
 
 npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients ts-auth inspector reports page)
-go_modules=(go-sdk mcp-go pingme go-client)
+go_modules=(go-sdk mcp-go pingme go-client otel k6)
 
 main() {
   local command=${1:-}
