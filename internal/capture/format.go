@@ -44,6 +44,10 @@ type Head struct {
 	After int `json:"after,omitempty"`
 	// First is the run that began the recording which this one goes on from; 0 elsewhere.
 	First int `json:"first,omitempty"`
+	// Trace and Span are the hexadecimal ids of the span of the command, of which each request
+	// names one of its own in traceparent; "" where the command made no spans.
+	Trace string `json:"trace,omitempty"`
+	Span  string `json:"span,omitempty"`
 }
 
 // between reports a run that was recorded between clients and servers.

@@ -161,10 +161,11 @@ func (c *connection) request(ctx context.Context, e era, call *Call, idle time.D
 }
 
 // stamp puts the era's marks on a request, in its params and in its header
-// fields. A bare one gets neither.
+// fields, and its trace context. A bare one gets none of them.
 func (c *connection) stamp(e era, call *Call, out *outgoing) {
 	if !call.Bare {
 		e.stamp(c, call, out)
+		call.Params = c.traced(call.Params)
 	}
 }
 

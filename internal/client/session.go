@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/client/network"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -83,6 +84,9 @@ type Options struct {
 	Through func(http.RoundTripper) http.RoundTripper
 	// NextID hands out request ids; nil counts from 1.
 	NextID func() int64
+	// Trace returns the members of _meta that put one request into a distributed trace
+	// (SEP-414); nil is none.
+	Trace func() []jsonraw.Member
 	// Now is the clock; where it is nil, nothing is dated.
 	Now func() time.Time
 	Tap wire.Tap

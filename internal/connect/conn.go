@@ -216,7 +216,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	e.UI.NameServer(how.Argv)
 	opt := client.Options{
 		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
-		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) },
+		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: traceOf(e),
 		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(why string) { renewed(c, e, why) },
 		Shape: func(revision, method string, m *wire.Message) []wire.Finding {
 			return checkShape(c, e, revision, method, m)

@@ -38,6 +38,9 @@ func Tap(c *Conn) wire.Tap {
 	return func(f wire.Frame) {
 		f.Conn = conn
 		e.Record.Crossed.Store(true)
+		if e.Trace.Tap != nil {
+			e.Trace.Tap(f)
+		}
 		watch := e.Watch.Load()
 		if watch == nil {
 			recorder.Tap(f)
@@ -52,7 +55,7 @@ func Tap(c *Conn) wire.Tap {
 // tapFull says that no frame is of use any more, so that none is made.
 func tapFull(e *host.Env) bool {
 	r := &e.Record
-	if e.Watch.Load() != nil {
+	if e.Watch.Load() != nil || e.Trace.Tap != nil {
 		return false
 	}
 	if r.Recorder == nil {

@@ -108,7 +108,7 @@ func (r recording) run(o Options) (all []emitted) {
 
 // variants are Options of all kinds.
 func variants() []Options {
-	return []Options{{Seed: "a"}, {Seed: "b", Between: true}, {Seed: "c", Content: true, URINames: true, Between: true},
+	return []Options{{Seed: "a", Own: true}, {Seed: "b", Between: true}, {Seed: "c", Content: true, URINames: true, Between: true},
 		{Seed: "d", Parent: Context{Trace: otlp.TraceID{1}, Span: otlp.SpanID{1}, Sampled: true}, Target: "http://127.0.0.1:80/mcp"}}
 }
 

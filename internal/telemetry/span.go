@@ -38,7 +38,7 @@ func (b *Builder) beginRound(e *exchange, p placed) {
 	r := &e.round
 	r.start, r.parent = p.frame.Time, b.o.Parent
 	context, header := b.contextIn(p)
-	own := context.Valid() && !b.o.Between && e.dir == wire.Sent && !b.taken.get(context.Span)
+	own := context.Valid() && b.o.Own && !b.o.Between && e.dir == wire.Sent && !b.taken.get(context.Span)
 	switch {
 	case own:
 		b.taken.put(context.Span, true)

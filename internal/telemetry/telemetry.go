@@ -18,6 +18,9 @@ type Options struct {
 	// span for its arrival and a CLIENT span below it for its way on. Otherwise mcpc is the
 	// client: what it sends gives a CLIENT span, what it receives a SERVER span.
 	Between bool
+	// Own is set where the context in a request that is sent is that of its own span, as mcpc
+	// writes it when it exports; otherwise it is the parent, passed on from the environment.
+	Own bool
 	// Parent is the parent of spans whose message names none; where it is zero as well, each
 	// begins a trace.
 	Parent Context
@@ -164,6 +167,19 @@ func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.
 		}
 		b.finish(e, failed)
 	}
+}
+
+// Forget drops the requests that have no answer, and returns how many those were. It is for a
+// caller that lost frames: an answer may have been among them.
+func (b *Builder) Forget() (n int) {
+	for _, e := range b.open {
+		if e.ending == nil {
+			b.events -= len(e.round.events)
+			delete(b.open, e.number)
+			n++
+		}
+	}
+	return n
 }
 
 // Close ends what has no answer, and the sessions that have no end. Nothing may be added after it.

@@ -47,7 +47,7 @@ func TestTrees(t *testing.T) {
 
 // treeOptions are those that the comment of a file asks for.
 func treeOptions(comment string) Options {
-	o := Options{Content: strings.Contains(comment, "with content"), URINames: strings.Contains(comment, "with URIs")}
+	o := Options{Own: true, Content: strings.Contains(comment, "with content"), URINames: strings.Contains(comment, "with URIs")}
 	if strings.Contains(comment, "with a parent") {
 		o.Parent = Context{Trace: otlp.TraceID{15: 1}, Span: otlp.SpanID{7: 2}, Sampled: true}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
+	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
@@ -32,7 +33,8 @@ type batchOptions struct {
 	// stop begins no call behind one that failed.
 	stop bool
 	// call is what all calls have in common.
-	call toolcall.Request
+	call  toolcall.Request
+	trace tracing.Options
 }
 
 // mostParallel bounds the requests under way: each by HTTP has a connection.
@@ -90,6 +92,7 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 	flags.BoolVar(&o.call.NoValidate, "no-validate", false, "do not validate arguments and results")
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without a confirmation")
 	cmdutil.AddAnswering(f, flags)
+	o.trace.AddFlags(flags)
 	return cmd
 }
 
@@ -148,6 +151,9 @@ func newBatchOf(f *cmdutil.Factory, o batchOptions) *batch {
 }
 
 func runBatch(ctx context.Context, f *cmdutil.Factory, o batchOptions, in io.Reader) error {
+	if err := o.trace.Command(f, "batch"); err != nil {
+		return err
+	}
 	f.NoInput, f.Repeats, f.Record.Most = true, &console.RepeatedWarnings{}, cmdutil.MostRecorded
 	if o.from == "-" && f.IsTyped() {
 		f.Progress.Done() // the line of progress would be in the way of what is typed

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -34,6 +35,7 @@ type callOptions struct {
 	saving *savedfile.CallSaver
 	// expectResult makes the result that comes what is expected of the saved call.
 	expectResult bool
+	trace        tracing.Options
 }
 
 func NewCall(f *cmdutil.Factory) *cobra.Command {
@@ -93,6 +95,7 @@ sent, and structuredContent against the outputSchema.`,
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	flags.Lookup("task").NoOptDefVal = "0"
 	cmdutil.AddAnswering(f, flags)
+	o.trace.AddFlags(flags)
 	return cmd
 }
 
@@ -103,6 +106,9 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	}
 	if out := outfile.AppendableAs("--save", o.save); !out.Good() {
 		return cmdutil.Exit(out)
+	}
+	if err := o.trace.Command(f, "call"); err != nil {
+		return err
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
 	if !out.Good() {

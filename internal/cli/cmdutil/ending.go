@@ -133,6 +133,9 @@ func report(f *Factory, e ExitError) {
 // Finish ends the recording and prints the last lines: the hint at the recorded exchange,
 // and the JSON error.
 func Finish(f *Factory, e ExitError) {
+	if f.Ending != nil {
+		f.Ending(e)
+	}
 	f.Env.EndRecording(e.Outcome, e.ExitCode())
 	hintAtRecord(f, e.Outcome.Kind)
 	FailureJSON(f, e.Outcome)

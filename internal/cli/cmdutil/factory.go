@@ -62,6 +62,8 @@ type process struct {
 	Frames frameLog
 	// lost is the first failure to write to standard output; nil where none was.
 	lost atomic.Pointer[ExitError]
+	// Ending is called once with how the command ended, behind all traffic; it may be nil.
+	Ending func(ExitError)
 	// terminal is the one that is being asked what it can show, if one is.
 	terminal atomic.Pointer[tty.Terminal]
 }

@@ -187,6 +187,9 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
 	watching := forward.Options{Now: f.Now, Tap: func(frame wire.Frame) {
 		f.Record.Crossed.Store(true)
+		if f.Trace.Tap != nil {
+			f.Trace.Tap(frame)
+		}
 		s.see(frame)
 		if s != nil && by == capture.ByTap {
 			introduction.Learn(s.Desk, func() string { return where }, "", frame)
@@ -199,8 +202,13 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 		recorder.TapSafe(frame)
 		verbose(frame)
 	}}
-	if recorder != nil {
-		watching.Lost = recorder.Lost
+	watching.Lost = func(n int) {
+		if recorder != nil {
+			recorder.Lost(n)
+		}
+		if f.Trace.Lost != nil {
+			f.Trace.Lost()
+		}
 	}
 	return forward.NewWatcher(watching)
 }

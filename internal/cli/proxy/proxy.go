@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/liveview"
+	"mcpc/internal/cli/tracing"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -29,6 +30,7 @@ type proxyOptions struct {
 	to     []string
 	listen string
 	fault  faulty.Options
+	trace  tracing.Options
 	// web and tui show the traffic meanwhile.
 	web, tui bool
 }
@@ -78,6 +80,7 @@ fail: see mcpc help faults.`,
 	flags.BoolVar(&o.web, "web", false, "show the traffic in a browser, as mcpc inspect --web")
 	flags.BoolVar(&o.tui, "tui", false, "show the traffic at the terminal, as mcpc inspect; elsewhere print lines")
 	o.fault.AddFlags(flags)
+	o.trace.AddFlags(flags)
 	return cmd
 }
 
@@ -135,12 +138,17 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 	if o.tui && drawable(f) {
 		defer liveview.Quieten(f)()
 	}
+	endTrace, err := o.trace.Between(f, targets[0])
+	if err != nil {
+		return err
+	}
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
 	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
 		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Set, Desk: faults.Desk}
 	places := introduceProxy(f, p, targets)
 	err = o.watched(ctx, f, p.Address, places, strings.Join(targets, " "), func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
 	watcher.Close()
+	endTrace()
 	if failed := faults.End(); failed != nil {
 		return failed
 	}

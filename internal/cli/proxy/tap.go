@@ -21,14 +21,21 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/signals"
+	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
+// tapOptions are what `mcpc tap` was asked.
+type tapOptions struct {
+	fault faulty.Options
+	trace tracing.Options
+}
+
 func NewTap(f *cmdutil.Factory) *cobra.Command {
-	var o faulty.Options
+	var o tapOptions
 	cmd := &cobra.Command{
 		Use:   "tap -- COMMAND...",
 		Short: "record the stdio traffic of another client",
@@ -56,12 +63,13 @@ help faults.`,
 			if len(args) == 0 {
 				return usage.New("tap needs the command of a server", wire.Run("tap -- COMMAND..."))
 			}
-			return runTap(f, args, &o)
+			return runTap(f, args, o)
 		},
 	}
 	// Behind the command's first word all words are the command's, with or without --.
 	cmd.Flags().SetInterspersed(false)
-	o.AddFlags(cmd.Flags())
+	o.fault.AddFlags(cmd.Flags())
+	o.trace.AddFlags(cmd.Flags())
 	cmd.AddCommand(newTapInstall(f, false), newTapInstall(f, true))
 	return cmd
 }
@@ -84,13 +92,17 @@ type tapping struct {
 	left atomic.Bool
 }
 
-func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
-	faults, err := o.StartLive(f, fault.Stdio|fault.Child)
+func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
+	faults, err := o.fault.StartLive(f, fault.Stdio|fault.Child)
 	if err != nil {
 		return err
 	}
 	f.Record.Quiet.Store(f.Verbose == 0)
 	f.Secrets.LearnCommand(argv)
+	endTrace, err := o.trace.Between(f, connect.CommandLine(argv))
+	if err != nil {
+		return err
+	}
 	// All signals are the server's from now on.
 	f.Relaying.Store(true)
 	caught := make(chan os.Signal, 16)
@@ -120,6 +132,7 @@ func runTap(f *cmdutil.Factory, argv []string, o *faulty.Options) error {
 	go t.stderr()
 	code := t.wait()
 	t.watch.Close()
+	endTrace()
 	if err := faults.End(); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/cli/tracing"
 	"mcpc/internal/english"
 	"mcpc/internal/render/report"
 	"mcpc/internal/render/term"
@@ -28,6 +29,7 @@ type runOptions struct {
 	argv              []string
 	list, failFast    bool
 	allowExec, yes    bool
+	trace             tracing.Options
 }
 
 // smokeSteps are the file that the examples speak of.
@@ -81,6 +83,9 @@ code is that of the first error.`,
 			if err != nil {
 				return err
 			}
+			if err := o.trace.Command(f, "run"); err != nil {
+				return err
+			}
 			return r.run(cmd.Context())
 		},
 	}
@@ -94,6 +99,7 @@ code is that of the first error.`,
 	flags.BoolVar(&o.list, "list", false, "list the steps without running them")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
 	cmdutil.AddAnswering(f, flags)
+	o.trace.AddFlags(flags)
 	return cmd
 }
 

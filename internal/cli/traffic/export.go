@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
+	"mcpc/internal/cli/tracing"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -34,10 +35,11 @@ type exportOptions struct {
 	// check is a file in which secrets are looked for; "" where something is exported.
 	check  string
 	bundle share.BundleOptions
+	trace  tracing.Options
 }
 
 // ExportFormats are the forms in which an exchange is given away.
-var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script"}
+var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp"}
 
 func NewExport(f *cmdutil.Factory) *cobra.Command {
 	var o exportOptions
@@ -63,6 +65,8 @@ NUMBER it selects from all exchanges of that NUMBER's run.
              needed for a response that differs
   mock-script
              a script for mcpc mock
+  otlp       spans for OpenTelemetry, as JSON lines; --otlp URL sends them to a
+             collector instead
 
 Secrets are not recorded. Commands have variables in their place, with a comment
 that says how to set them.
@@ -82,7 +86,7 @@ with 1 if there are any.`,
 			if o.check != "" && len(args) == 0 && o.format == "" {
 				return share.CheckFile(f, o.check, o.bundle.Strict)
 			}
-			if err := o.allowed(args); err != nil {
+			if err := o.allowed(f, args); err != nil {
 				return err
 			}
 			o.word, o.several, o.bundle.Words = args[0], len(args) > 1, args[1:]
@@ -92,15 +96,16 @@ with 1 if there are any.`,
 			return runExport(cmd.Context(), f, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle or mock-script")
+	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle, mock-script or otlp")
 	_ = cmd.RegisterFlagCompletionFunc("as", complete.Fixed(ExportFormats...))
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
 	o.bundle.Add(cmd.Flags())
+	o.trace.AddFlags(cmd.Flags())
 	return cmd
 }
 
 // allowed refuses options that do not go together.
-func (o *exportOptions) allowed(args []string) error {
+func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 	switch {
 	case o.check != "":
 		return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
@@ -108,6 +113,10 @@ func (o *exportOptions) allowed(args []string) error {
 		return usage.New("export needs --as FORMAT", wire.Hint("--as "+strings.Join(ExportFormats, ", --as ")))
 	case !slices.Contains(ExportFormats, o.format):
 		return usage.New(fmt.Sprintf("unknown format %q", o.format), suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
+	case o.trace.Given() && o.format != "otlp":
+		return usage.New("--otlp sends spans, and --as "+o.format+" makes none", "use --as otlp")
+	case o.trace.Given() && f.Output != "":
+		return usage.New("--otlp sends the spans, and -o writes them", "use only one of them")
 	case o.bundle.Given() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
 	case len(args) > 0 && isFilter(args[0]):
@@ -140,7 +149,14 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	defer c.Close()
 	recorded.Warn(f, c)
 	cmdutil.HideIn(f, c)
-	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return share.As(f, o.format, w, c, rows) }); err != nil {
+	if o.trace.Given() {
+		return o.trace.Send(ctx, f, c, rows)
+	}
+	write := func(w io.Writer) error { return share.As(f, o.format, w, c, rows) }
+	if o.format == "otlp" {
+		write = func(w io.Writer) error { return o.trace.Write(f, w, c, rows) }
+	}
+	if err := cmdutil.WriteOut(f, write); err != nil {
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(share.Failed(err)))
 	}
 	return nil

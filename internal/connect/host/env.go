@@ -53,11 +53,27 @@ type Shared struct {
 	Talking atomic.Bool
 	// Watch is shown every frame as it crosses; nil shows none.
 	Watch atomic.Pointer[wire.Tap]
+	// Trace is how the process takes part in a distributed trace.
+	Trace Tracing
 	// Ballast is what spareCollections has put on the heap, nil before.
 	Ballast []byte
 	// Known are the configurations of other programs, nil before they are read.
 	Known *[]ConfigFile
 	dialState
+}
+
+// Tracing is how a process takes part in a distributed trace. The zero value passes on the
+// context of its environment.
+type Tracing struct {
+	// Meta returns the members of _meta for one request; nil where the process makes no spans.
+	Meta func() []jsonraw.Member
+	// Trace and Span are the hexadecimal ids of the span of the command, "" where it has none.
+	Trace, Span string
+	// Tap is shown every frame as it crosses, with its secrets; nil shows none. Lost says that
+	// frames were left out, Fail how a request ended that got no answer; they are there if Tap is.
+	Tap  wire.Tap
+	Lost func()
+	Fail func(wire.Outcome)
 }
 
 // A Server is the one whose requests an Asker answers.

@@ -81,7 +81,7 @@ func (e *Env) StartRecording(where, by string, command []string) {
 	}
 	e.Record.Recorder = capture.NewRecorder(capture.Recording{
 		Open: place, MaxBytes: most, Rotation: turn, Secrets: &e.Secrets, OnError: func(err error) { recordingFailed(e, err) },
-		Head: capture.Head{Mcpc: e.Version, Started: e.Now(), Target: where, Argv: shownArgs(e), Command: command, By: by, Pid: os.Getpid(), Of: e.Record.Resent, In: e.Record.mark},
+		Head: capture.Head{Mcpc: e.Version, Started: e.Now(), Target: where, Argv: shownArgs(e), Command: command, By: by, Pid: os.Getpid(), Of: e.Record.Resent, In: e.Record.mark, Trace: e.Trace.Trace, Span: e.Trace.Span},
 	})
 }
 
@@ -189,7 +189,13 @@ func endOf(e *Env, o wire.Outcome, exit int) capture.End {
 func (e *Env) GaveUp(o wire.Outcome, exit int) {
 	unanswered := []wire.Kind{wire.Signal, wire.Timeout, wire.Transport, wire.BadResponse}
 	exited := o.Reached == wire.Unsent && o.Process != nil // before, so that no request was recorded
-	if r := e.Record.Recorder; r == nil || r.Full() || o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
+	if o.ID == nil || exited || !slices.Contains(unanswered, o.Kind) {
+		return
+	}
+	if e.Trace.Fail != nil {
+		e.Trace.Fail(o)
+	}
+	if r := e.Record.Recorder; r == nil || r.Full() {
 		return
 	}
 	end := endOf(e, o, exit)

@@ -1,0 +1,186 @@
+package tracing
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/english"
+	"mcpc/internal/otlp"
+	"mcpc/internal/otlp/send"
+	"mcpc/internal/telemetry"
+	"mcpc/internal/wire"
+)
+
+const (
+	// spansALine is how many spans a line of a file has, and a request.
+	spansALine = 512
+	// postWithin is how long one request is tried again.
+	postWithin = 30 * time.Second
+)
+
+// Write makes spans of exchanges of a capture, and writes them to w as OTLP: JSON, a line for
+// every 512 spans.
+func (o *Options) Write(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+	config, err := send.FromEnvironment(f.Getenv, "http://localhost") // for the resource: nothing is sent
+	if err != nil {
+		return err
+	}
+	resource := config.Resource(Resource(f))
+	return o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
+		_, err := w.Write(append(otlp.AppendTraces(nil, otlp.JSON, resource, telemetry.Scope(), spans), '\n'))
+		return err
+	})
+}
+
+// Send makes spans of exchanges of a capture, and sends them to the collector of --otlp.
+func (o *Options) Send(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error {
+	config, err := o.Config(f)
+	if err != nil {
+		return err
+	}
+	exporter := send.New(config, Sending(f))
+	sent := 0
+	err = o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
+		ctx, stop := context.WithTimeout(ctx, postWithin)
+		defer stop()
+		if err := exporter.Post(ctx, spans); err != nil {
+			return err
+		}
+		sent += len(spans)
+		return nil
+	})
+	exporter.Close(ctx)
+	if failed, ok := errors.AsType[*send.Error](err); ok {
+		out := wire.Outcome{Kind: failed.Kind, Phase: "export", Text: "the collector did not accept the spans: " + failed.Text}
+		if sent > 0 {
+			out.Text += fmt.Sprintf(" (%s before were accepted; exporting again sends the same ids)", english.Plural(sent, "span"))
+		}
+		return cmdutil.Exit(cmdutil.Signalled(ctx, out))
+	}
+	if err == nil {
+		f.Note(english.Plural(sent, "span") + " sent to " + config.Traces.String())
+	}
+	return err
+}
+
+// eachBatch gives the spans of exchanges to a function, some at a time, in the order in which they
+// ended.
+func (o *Options) eachBatch(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, take func([]otlp.Span) error) error {
+	var waiting []otlp.Span
+	wanted := refsOf(c, rows)
+	runs := make([]*run, len(c.Heads))
+	emit := func(r *run) func(int64, otlp.Span) {
+		return func(ref int64, s otlp.Span) {
+			if wanted == nil || wanted[ref] {
+				waiting = append(waiting, s)
+				r.covers(s)
+			}
+		}
+	}
+	err := c.FrameReader().Each(func(at capture.FramePlace, frame wire.Frame) error {
+		r := runs[at.Run]
+		if r == nil {
+			r = &run{}
+			options := r.begin(c.Heads[at.Run])
+			options.Emit = emit(r)
+			r.builder = telemetry.New(o.Builder(f, options))
+			runs[at.Run] = r
+		}
+		if r.builder.Add(at.At, frame); len(waiting) < spansALine {
+			return nil
+		}
+		err := take(waiting)
+		waiting = nil
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	failRecorded(runs, c.Rows())
+	for _, r := range runs {
+		if r == nil {
+			continue
+		}
+		if r.builder.Close(time.Time{}); r.root.Trace != (otlp.TraceID{}) && !r.root.End.IsZero() {
+			waiting = append(waiting, r.root)
+		}
+	}
+	for batch := range slices.Chunk(waiting, spansALine) {
+		if err := take(batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A run is one of a capture.
+type run struct {
+	builder *telemetry.Builder
+	// root is the span of the command, zero where others' traffic was recorded.
+	root otlp.Span
+}
+
+// begin reads the head of the run. A command that made no spans gets one whose ids are always the
+// same.
+func (r *run) begin(h capture.Head) telemetry.Options {
+	o := telemetry.Options{Between: h.By != capture.ByCommand, Target: h.Target}
+	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.In, " ", h.Target)
+	if o.Between {
+		return o
+	}
+	r.root = otlp.Span{Sampled: true, Name: "mcpc", Kind: otlp.Internal, Start: h.Started}
+	if own, ok := telemetry.ParseContext("00-"+h.Trace+"-"+h.Span+"-01", ""); ok {
+		r.root.Trace, r.root.ID, o.Own = own.Trace, own.Span, true
+	} else {
+		sum := sha256.Sum256([]byte("root " + o.Seed))
+		copy(r.root.Trace[:], sum[:16])
+		copy(r.root.ID[:], sum[16:])
+	}
+	o.Parent = telemetry.Context{Trace: r.root.Trace, Span: r.root.ID, Sampled: true}
+	return o
+}
+
+// covers lets the span of the command last until the end of a span of the run.
+func (r *run) covers(s otlp.Span) {
+	if s.End.After(r.root.End) {
+		r.root.End = s.End
+	}
+}
+
+// failRecorded ends requests without an answer as their recording says.
+func failRecorded(runs []*run, rows []*capture.Row) {
+	for _, row := range rows {
+		r := runs[row.RunIndex()]
+		if r == nil || row.Channel != string(wire.Timeout) && row.Channel != string(wire.Transport) {
+			continue
+		}
+		id := json.RawMessage(row.ID)
+		if _, err := strconv.ParseFloat(row.ID, 64); err != nil {
+			id, _ = json.Marshal(row.ID)
+		}
+		r.builder.Fail(id, wire.Kind(row.Channel), row.Text, row.Ended())
+	}
+}
+
+// refsOf is where the frames of rows stand; nil where the rows are all there are.
+func refsOf(c *capture.Capture, rows []*capture.Row) map[int64]bool {
+	if len(rows) == len(c.Rows()) {
+		return nil
+	}
+	refs := map[int64]bool{}
+	for _, row := range rows {
+		for at := range row.Lines() {
+			refs[at] = true
+		}
+	}
+	return refs
+}

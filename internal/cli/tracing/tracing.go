@@ -1,0 +1,199 @@
+// Package tracing sends spans and metrics of a command's traffic to a collector of OpenTelemetry:
+// the flag --otlp and its companions.
+package tracing
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/otlp"
+	"mcpc/internal/otlp/send"
+	"mcpc/internal/telemetry"
+	"mcpc/internal/wire"
+)
+
+// Options are the flags.
+type Options struct {
+	endpoint          string
+	content, uriNames bool
+}
+
+// AddFlags declares them.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.endpoint, "otlp", "", "send spans and metrics to the OpenTelemetry collector at `URL`; env: as OTEL_* variables say")
+	flags.BoolVar(&o.content, "otlp-content", false, "add arguments and results to spans, without secrets")
+	flags.BoolVar(&o.uriNames, "otlp-uri-names", false, "add the URI of a resource to the names of spans")
+}
+
+// closeWithin is how long the end of a command waits for the collector.
+const closeWithin = 3 * time.Second
+
+// An export is what is sent while a command runs.
+type export struct {
+	f        *cmdutil.Factory
+	config   send.Config
+	exporter *send.Exporter
+	live     *telemetry.Live
+}
+
+// Command begins to trace mcpc's own requests: each gives a span below that of the command, whose
+// parent is TRACEPARENT. Without --otlp it does nothing.
+func (o *Options) Command(f *cmdutil.Factory, name string) error {
+	e, err := o.begin(f)
+	if e == nil {
+		return err
+	}
+	parent, ok := telemetry.ParseContext(f.Getenv("TRACEPARENT"), f.Getenv("TRACESTATE"))
+	if !ok {
+		_, _ = rand.Read(parent.Trace[:]) // which never fails
+	}
+	own := telemetry.Context{Trace: parent.Trace, State: parent.State, Sampled: e.config.Sampler.Sample(parent.Trace, ok, parent.Sampled)}
+	_, _ = rand.Read(own.Span[:])
+	root := otlp.Span{Trace: own.Trace, ID: own.Span, Parent: parent.Span, Remote: ok, TraceState: own.State, Sampled: own.Sampled,
+		Name: "mcpc " + name, Kind: otlp.Internal, Start: f.Now()}
+	f.Trace.Trace, f.Trace.Span = hex.EncodeToString(own.Trace[:]), hex.EncodeToString(own.Span[:])
+	f.Trace.Meta = func() []jsonraw.Member {
+		next := own
+		_, _ = rand.Read(next.Span[:])
+		return connect.TraceMembers(next, f.Getenv("BAGGAGE"))
+	}
+	e.start(o.builder(f, e, telemetry.Options{Own: true, Parent: own, Target: f.Server}))
+	f.Ending = func(ended cmdutil.ExitError) {
+		if out := ended.Outcome; !out.Good() {
+			e.live.Fail(nil, out.Kind, out.Text, f.Now())
+			root.Failed, root.Message = true, out.Text
+			root.Attributes = append(root.Attributes, otlp.Attribute{Key: "error.type", Value: string(out.Kind)})
+		}
+		root.End = f.Now()
+		root.Attributes = append(root.Attributes, otlp.Attribute{Key: "process.exit.code", Value: int64(ended.ExitCode())})
+		if root.Sampled {
+			e.exporter.Span(root)
+		}
+		e.end()
+	}
+	return nil
+}
+
+// Between begins to trace the traffic that a tap or a proxy passes on to a target; end sends what
+// is left. Without --otlp both do nothing.
+func (o *Options) Between(f *cmdutil.Factory, target string) (end func(), err error) {
+	e, err := o.begin(f)
+	if e == nil {
+		return func() {}, err
+	}
+	e.start(o.builder(f, e, telemetry.Options{Between: true, Target: target}))
+	return e.end, nil
+}
+
+// begin reads the settings; the export is nil without --otlp.
+func (o *Options) begin(f *cmdutil.Factory) (*export, error) {
+	config, err := o.Config(f)
+	if err != nil || o.endpoint == "" {
+		return nil, err
+	}
+	return &export{f: f, config: config}, nil
+}
+
+// Given reports whether --otlp was.
+func (o *Options) Given() bool { return o.endpoint != "" }
+
+// Config reads the settings for --otlp, and says which variables were ignored.
+func (o *Options) Config(f *cmdutil.Factory) (send.Config, error) {
+	if o.endpoint == "" {
+		return send.Config{}, nil
+	}
+	config, err := send.FromEnvironment(f.Getenv, o.endpoint)
+	f.Secrets.Learn(config.Secrets()...)
+	for _, text := range config.Warnings {
+		f.Warn("telemetry: " + text)
+	}
+	return config, err
+}
+
+// Sending are the options of an Exporter that this program makes.
+func Sending(f *cmdutil.Factory) send.Options {
+	return send.Options{Now: f.Now, Proxy: http.ProxyFromEnvironment, UserAgent: "mcpc/" + f.Version, Scope: telemetry.Scope(), Resource: Resource(f)}
+}
+
+// Resource is what the telemetry of this process comes from.
+func Resource(f *cmdutil.Factory) otlp.Resource {
+	return otlp.Resource{Attributes: []otlp.Attribute{
+		{Key: "service.name", Value: "mcpc"},
+		{Key: "service.version", Value: f.Version},
+		{Key: "service.instance.id", Value: strings.ToLower(rand.Text())},
+	}}
+}
+
+// Builder completes the options of a Builder by the flags.
+func (o *Options) Builder(f *cmdutil.Factory, b telemetry.Options) telemetry.Options {
+	b.Content, b.URINames, b.Hide = o.content, o.uriNames, f.Secrets.Frame
+	b.Seed = cmp.Or(b.Seed, rand.Text())
+	return b
+}
+
+func (o *Options) builder(f *cmdutil.Factory, e *export, b telemetry.Options) telemetry.Options {
+	b.Sample = func(trace otlp.TraceID, parent telemetry.Context) bool {
+		return e.config.Sampler.Sample(trace, parent.Valid(), parent.Sampled)
+	}
+	return o.Builder(f, b)
+}
+
+// start opens the export, whose frames come by way of f.Trace.
+func (e *export) start(b telemetry.Options) {
+	sending, metrics := Sending(e.f), &telemetry.Metrics{Start: e.f.Now()}
+	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
+	e.exporter = send.New(e.config, sending)
+	b.Metrics, b.Emit = metrics, func(_ int64, s otlp.Span) { e.exporter.Span(s) }
+	e.live = telemetry.NewLive(telemetry.New(b), e.f.Now)
+	e.f.Trace.Tap, e.f.Trace.Lost = e.live.Tap, e.live.Gap
+	e.f.Trace.Fail = func(o wire.Outcome) { e.live.Fail(o.ID, o.Kind, e.f.Secrets.Text(o.Text), e.f.Now()) }
+}
+
+// end sends what waits, and reports what was not sent.
+func (e *export) end() {
+	lost := e.live.Close(e.f.Now())
+	ctx, stop := context.WithTimeout(context.Background(), closeWithin)
+	defer stop()
+	report := e.exporter.Close(ctx)
+	if lost > 0 {
+		e.f.Warn("telemetry: " + english.Plural(lost, "request") + " without a span: messages came faster than they could be read")
+	}
+	for _, part := range []struct {
+		counts send.Counts
+		one    string
+	}{{report.Spans, "span"}, {report.Metrics, "metric point"}} {
+		if text := unsent(part.counts, part.one); text != "" {
+			e.f.Warn(strings.TrimSuffix("telemetry: "+text+": "+report.Problem, ": "))
+		}
+	}
+}
+
+// unsent says how many spans or points were not accepted, and why; "" where all were.
+func unsent(c send.Counts, one string) string {
+	missing := c.Dropped + c.Rejected + c.Failed
+	if missing == 0 {
+		return ""
+	}
+	var why []string
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{{c.Failed, "not accepted"}, {c.Rejected, "rejected"}, {c.Dropped, "dropped because too many waited"}} {
+		if part.n > 0 {
+			why = append(why, fmt.Sprintf("%d %s", part.n, part.text))
+		}
+	}
+	return fmt.Sprintf("%d of %s did not reach the collector (%s)", missing, english.Plural(int(missing+c.Sent), one), strings.Join(why, ", "))
+}
