@@ -182,7 +182,8 @@ func (c faultCase) bash(t *testing.T, dir, url, binary string, env []string) (st
 func cleanEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "MCPC_") || strings.HasPrefix(s, "NO_COLOR") ||
-			strings.HasPrefix(s, "CLICOLOR") || strings.HasPrefix(s, "CI=")
+			strings.HasPrefix(s, "CLICOLOR") || strings.HasPrefix(s, "CI=") || strings.HasPrefix(s, "OTEL_") ||
+			strings.HasPrefix(s, "TRACEPARENT=") || strings.HasPrefix(s, "TRACESTATE=") || strings.HasPrefix(s, "BAGGAGE=")
 	})
 }
 

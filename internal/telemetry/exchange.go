@@ -178,9 +178,10 @@ func (b *Builder) concerns(own *exchange, p placed) {
 // answered ends the request, or its round where the answer asks for more.
 func (b *Builder) answered(e *exchange, p placed) {
 	if e.ending != nil && e.ending.kind == cancelled {
-		b.event(e, p.frame.Time, eventLate)
-		b.finish(e, *e.ending)
-		return
+		if b.event(e, p.frame.Time, eventLate); b.o.Between || e.dir == wire.Received {
+			b.finish(e, *e.ending)
+		}
+		return // why mcpc cancelled it is still to be told
 	}
 	end := b.answer(e, p.message)
 	end.at = p.frame.Time

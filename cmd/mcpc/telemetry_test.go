@@ -1,0 +1,306 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// A received is what a collector was sent, read with the official types.
+type received struct {
+	url string
+
+	mu       sync.Mutex
+	spans    []*tracepb.Span
+	metrics  []string // names
+	resource map[string]string
+	head     http.Header // of the last request
+	raw      []byte      // all bodies
+	bad      error
+}
+
+// collecting starts a collector on loopback.
+func collecting(t *testing.T) *received {
+	t.Helper()
+	c := &received{resource: map[string]string{}}
+	server := httptest.NewServer(http.HandlerFunc(c.take))
+	t.Cleanup(server.Close)
+	c.url = server.URL
+	return c
+}
+
+func (c *received) take(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	body := io.Reader(r.Body)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		body, c.bad = gzip.NewReader(r.Body)
+	}
+	raw, err := io.ReadAll(body)
+	var traces tracepb.TracesData
+	var metrics metricspb.MetricsData
+	switch {
+	case err != nil:
+	case r.URL.Path == "/v1/traces":
+		err = proto.Unmarshal(raw, &traces)
+	case r.URL.Path == "/v1/metrics":
+		err = proto.Unmarshal(raw, &metrics)
+	default:
+		err = fmt.Errorf("no such path: %s", r.URL.Path)
+	}
+	if c.head, c.raw = r.Header, append(c.raw, raw...); err != nil {
+		c.bad = err
+	}
+	for _, resource := range traces.ResourceSpans {
+		c.note(resource.Resource.Attributes)
+		for _, scope := range resource.ScopeSpans {
+			c.spans = append(c.spans, scope.Spans...)
+		}
+	}
+	for _, resource := range metrics.ResourceMetrics {
+		for _, scope := range resource.ScopeMetrics {
+			for _, m := range scope.Metrics {
+				c.metrics = append(c.metrics, m.Name)
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+func (c *received) note(attributes []*commonpb.KeyValue) {
+	for _, a := range attributes {
+		c.resource[a.Key] = a.Value.GetStringValue()
+	}
+}
+
+// named is the only span with a name and a kind.
+func (c *received) named(t *testing.T, name string, kind tracepb.Span_SpanKind) *tracepb.Span {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*tracepb.Span
+	for _, s := range c.spans {
+		if s.Name == name && s.Kind == kind {
+			found = append(found, s)
+		}
+	}
+	if len(found) != 1 || c.bad != nil {
+		t.Fatalf("%d spans %q of kind %s in %s (%v)", len(found), name, kind, spanNames(c.spans), c.bad)
+	}
+	return found[0]
+}
+
+func spanNames(spans []*tracepb.Span) (all []string) {
+	for _, s := range spans {
+		all = append(all, fmt.Sprint(s.Kind, " ", s.Name))
+	}
+	return all
+}
+
+const (
+	clientKind   = tracepb.Span_SPAN_KIND_CLIENT
+	serverKind   = tracepb.Span_SPAN_KIND_SERVER
+	internalKind = tracepb.Span_SPAN_KIND_INTERNAL
+)
+
+// traced runs mcpc with variables beside those of every test.
+func traced(t *testing.T, env []string, args ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command(builtBinary(t), append([]string{"--state", t.TempDir()}, args...)...)
+	cmd.Env = slices.Concat(cleanEnv(), []string{"LC_ALL=C.UTF-8"}, env)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run()
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// An agent's span, the command, and a proxy are one trace. The request names the span of its
+// sender, and the proxy does not change it.
+func TestOneTraceThroughAProxy(t *testing.T) {
+	t.Parallel()
+	c, demo := collecting(t), serving(t, "demo", "--listen", "127.0.0.1:0")
+	proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--no-record", "--otlp", c.url)
+	const trace, agent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	record := filepath.Join(t.TempDir(), "own.jsonl")
+	exit, stdout, stderr := traced(t, []string{"TRACEPARENT=00-" + trace + "-" + agent + "-01", "OTEL_SERVICE_NAME=agent", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip"},
+		"-s", proxy.url, "call", "get-sum", "a=1", "b=2", "--otlp", c.url, "--record", record)
+	if exit != 0 || stdout != "The sum of 1 and 2 is 3.\n" || stderr != "" {
+		t.Fatalf("%d %s %s", exit, stdout, stderr)
+	}
+	if c.resource["service.name"] != "agent" || c.resource["service.version"] == "" || c.resource["service.instance.id"] == "" {
+		t.Errorf("resource %v", c.resource)
+	}
+	command := c.named(t, "mcpc call", internalKind)
+	sent := c.named(t, "tools/call get-sum", clientKind)
+	proxy.stop()
+	if !slices.Contains(c.metrics, "mcp.client.operation.duration") || !slices.Contains(c.metrics, "mcp.server.operation.duration") {
+		t.Errorf("metrics %q", c.metrics)
+	}
+	arrived := c.named(t, "tools/call get-sum", serverKind)
+	if hex.EncodeToString(command.ParentSpanId) != agent || string(sent.ParentSpanId) != string(command.SpanId) || string(arrived.ParentSpanId) != string(sent.SpanId) {
+		t.Errorf("the spans are no tree: %v, %v, %v", command, sent, arrived)
+	}
+	passedOn := 0
+	for _, s := range c.spans {
+		if hex.EncodeToString(s.TraceId) != trace {
+			t.Errorf("%s is of another trace", s.Name)
+		}
+		if string(s.ParentSpanId) == string(arrived.SpanId) && s.Name == arrived.Name && s.Kind == clientKind {
+			passedOn++
+		}
+	}
+	if passedOn != 1 {
+		t.Errorf("%d CLIENT spans of the proxy below %v", passedOn, arrived)
+	}
+	// The recording gives the same spans again.
+	_, lines, stderr := traced(t, nil, "export", record, "--as", "otlp")
+	var file struct {
+		ResourceSpans []struct {
+			ScopeSpans []struct {
+				Spans []struct{ Name, TraceID, SpanID, ParentSpanID string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(lines), &file); err != nil || len(file.ResourceSpans) != 1 {
+		t.Fatalf("%v in %s%s", err, lines, stderr)
+	}
+	for _, s := range file.ResourceSpans[0].ScopeSpans[0].Spans {
+		if s.Name == sent.Name && s.TraceID == trace && s.SpanID == hex.EncodeToString(sent.SpanId) && s.ParentSpanID == hex.EncodeToString(command.SpanId) {
+			return
+		}
+	}
+	t.Errorf("the recording has no span %x: %s", sent.SpanId, lines)
+}
+
+// Without --otlp nothing is sent, whatever the variables say, and the context of the environment
+// is passed on as it is. One that is none is not.
+func TestTraceContextIsPassedOn(t *testing.T) {
+	t.Parallel()
+	c := collecting(t)
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+	for given, want := range map[string]string{parent: `"traceparent":"` + parent + `","tracestate":"a=1","baggage":"b=2"`, "00-nonsense": ""} {
+		record := filepath.Join(t.TempDir(), "own.jsonl")
+		exit, _, stderr := traced(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url, "TRACEPARENT=" + given, "TRACESTATE=a=1", "BAGGAGE=b=2"},
+			"-s", "demo", "call", "get-sum", "a=1", "b=2", "--record", record)
+		if exit != 0 || stderr != "" {
+			t.Fatalf("%d %s", exit, stderr)
+		}
+		sent := strings.ReplaceAll(read(t, record), `\"`, `"`)
+		if want == "" && strings.Contains(sent, "traceparent") || !strings.Contains(sent, want) {
+			t.Errorf("%s: not %s in %s", given, want, sent)
+		}
+	}
+	if len(c.raw) > 0 || c.head != nil {
+		t.Errorf("something was sent: %q", c.raw)
+	}
+}
+
+// A collector that refuses, answers garbage or wants to wait costs a warning, and never the answer.
+func TestBadCollectors(t *testing.T) {
+	t.Parallel()
+	refusing := httptest.NewServer(nil)
+	refusing.Close()
+	answering := func(status int, field, body string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			name, value, _ := strings.Cut(field, ": ")
+			w.Header().Set(name, value)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	release := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(hanging.Close)
+	t.Cleanup(func() { close(release) })
+	for name, at := range map[string]struct{ url, want string }{
+		"refuses":  {refusing.URL, "connection refused"},
+		"hangs":    {hanging.URL, "no answer"},
+		"too many": {answering(429, "Retry-After: 86400", ""), "HTTP 429"},
+		"denies":   {answering(401, "X: y", "no token"), "HTTP 401"},
+		"garbage":  {answering(400, "X: y", "\x1b[31mgarbage"), "HTTP 400"},
+	} {
+		exit, stdout, stderr := traced(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", at.url)
+		if exit != 0 || stdout != "The sum of 1 and 2 is 3.\n" || !strings.Contains(stderr, at.want) || strings.Contains(stderr, "\x1b") {
+			t.Errorf("%s: %d %s %s", name, exit, stdout, stderr)
+		}
+	}
+	for given, want := range map[string]string{"127.0.0.1:4318": "no scheme", "env": "OTEL_EXPORTER_OTLP_ENDPOINT is not set", "ftp://127.0.0.1": "ftp"} {
+		exit, stdout, stderr := traced(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", given)
+		if exit != 2 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("--otlp %s: %d %s %s", given, exit, stdout, stderr)
+		}
+	}
+}
+
+// A failed tool is an error of its span, a request without an answer too, and so is the command.
+func TestFailuresInSpans(t *testing.T) {
+	t.Parallel()
+	c := collecting(t)
+	hang := "trigger-long-running-operation"
+	exit, _, stderr := traced(t, nil, "-s", "demo", "call", hang, "duration=600", "steps=1", "--max-time", "1s", "--otlp", c.url)
+	if exit != 9 {
+		t.Fatalf("%d %s", exit, stderr)
+	}
+	for _, s := range []*tracepb.Span{c.named(t, "tools/call "+hang, clientKind), c.named(t, "mcpc call", internalKind)} {
+		if s.Status.GetCode() != tracepb.Status_STATUS_CODE_ERROR || !strings.Contains(fmt.Sprint(s.Attributes), `"timeout"`) {
+			t.Errorf("%s: %v %v", s.Name, s.Status, s.Attributes)
+		}
+	}
+}
+
+// What is secret in arguments, results, header fields and settings reaches no collector.
+func TestNoSecretReachesACollector(t *testing.T) {
+	t.Parallel()
+	c, dir := collecting(t), t.TempDir()
+	const canary = "CANARY-9f8e7d6c5b"
+	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	redacted := filepath.Join(dir, "redact")
+	if err := os.WriteFile(redacted, []byte(canary+"-in-text\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"MY_API_KEY=" + canary + "-env", "OTEL_EXPORTER_OTLP_HEADERS=api-key=" + canary + "-otlp"}
+	for _, words := range [][]string{
+		{"call", "echo", "message=" + canary + "-argument"},
+		{"call", "echo", "message=" + canary + "-in-text", "--otlp-content", "--redact-file", redacted},
+		{"call", "echo", "message=" + canary + "-env", "--otlp-content"},
+		{"call", "no-such-tool-" + canary + "-env"},
+	} {
+		_, _, stderr := traced(t, env, slices.Concat([]string{"-s", demo.url + "?token=" + canary + "-url", "-H", "Authorization: Bearer " + canary + "-bearer"}, words, []string{"--otlp", c.url})...)
+		if strings.Contains(stderr, "collector") {
+			t.Errorf("%q: %s", words, stderr)
+		}
+	}
+	if len(c.spans) < 8 || strings.Contains(string(c.raw), canary) {
+		t.Errorf("%d spans: %s", len(c.spans), inWords(string(c.raw), canary))
+	}
+	if c.head.Get("Api-Key") != canary+"-otlp" {
+		t.Errorf("the collector got %v", c.head)
+	}
+}
+
+// inWords is where a text holds another one.
+func inWords(text, part string) string {
+	i := strings.Index(text, part)
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%q", text[max(0, i-80):min(len(text), i+80)])
+}
