@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -151,13 +152,51 @@ func (c *connection) request(ctx context.Context, e era, call *Call, idle time.D
 	if out.ID == nil {
 		out.ID = c.s.nextID()
 	}
+	params := call.composed.take(e, out)
+	if params == nil {
+		params = c.compose(e, call, out)
+	}
+	out.Raw = wire.ComposeRequest(out.ID, call.Method, params)
+	return c.exchange(ctx, e, out, idle)
+}
+
+// compose stamps a request, and returns its params.
+func (c *connection) compose(e era, call *Call, out *outgoing) json.RawMessage {
 	stamped := *call
 	c.stamp(e, &stamped, out)
-	out.Raw = wire.ComposeRequest(out.ID, call.Method, stamped.Params)
 	if out.token == nil {
 		out.token = mcp.ProgressToken(stamped.Params)
 	}
-	return c.exchange(ctx, e, out, idle)
+	return stamped.Params
+}
+
+// composed is a request as an era stamped it, for a call that is made many times.
+type composed struct {
+	era    era
+	out    outgoing
+	params json.RawMessage
+}
+
+// take gives a message what was composed, and returns the params; nil where there is nothing of
+// this era.
+func (r *composed) take(e era, out *outgoing) json.RawMessage {
+	if r == nil || r.era != e {
+		return nil
+	}
+	out.Fields, out.Resumable, out.Batches, out.token, out.lasting = r.out.Fields, r.out.Resumable, r.out.Batches, r.out.token, r.out.lasting
+	return r.params
+}
+
+// Compose returns a call that does not have to be stamped each time it is made. A call with an id
+// of its own, or that asks for progress, differs each time and stays as it is.
+func (s *Session) Compose(call Call) Call {
+	if call.ID == nil && !call.Progress {
+		c := s.connection()
+		r := &composed{era: c.era()}
+		r.params = c.compose(r.era, &call, &r.out)
+		call.composed = r
+	}
+	return call
 }
 
 // stamp puts the era's marks on a request, in its params and in its header

@@ -202,9 +202,10 @@ func (r *Reader) buffered() ([]byte, bool) {
 }
 
 // Sizes of the buffer: a block of it holds many short events, and is read into
-// where it has room for a fair piece. Comments may go on for ever, so that no more
+// where it has room for a fair piece. The first is smaller: most streams have one event. Comments may go on for ever, so that no more
 // than mostPast is kept of lines that may have to be shown as dropped.
 const (
+	firstBlock = 4 << 10
 	eventBlock = 64 << 10
 	eventRoom  = 16 << 10
 	mostPast   = 1 << 20
@@ -214,7 +215,9 @@ const (
 // for a large event that is gone.
 func (r *Reader) fill() {
 	rest := r.buf[r.start:]
-	if cap(r.buf)-len(r.buf) < eventRoom || cap(r.buf) > eventBlock && len(rest) < eventRoom {
+	if r.buf == nil {
+		r.buf = make([]byte, 0, firstBlock)
+	} else if cap(r.buf)-len(r.buf) < min(eventRoom, cap(r.buf)/4) || cap(r.buf) > eventBlock && len(rest) < eventRoom {
 		r.past = append(r.past, r.buf[r.from:min(r.start, r.from+mostPast-len(r.past))]...)
 		r.buf, r.start, r.from = append(make([]byte, 0, r.blockFor(len(rest))), rest...), 0, 0
 	}

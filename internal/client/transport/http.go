@@ -20,7 +20,9 @@ import (
 // answer is one JSON body or a stream of events, decided response by response
 // (basic/transports, "Streamable HTTP").
 type HTTP struct {
-	url     string
+	url string
+	// shown is the URL without its secrets.
+	shown   string
 	via     *Connector
 	inbox   Inbox
 	rec     *Recorder
@@ -33,7 +35,7 @@ type HTTP struct {
 // NewHTTP makes a transport that posts to a URL over the connections of via. The
 // extra header fields are the user's, which come last and win.
 func NewHTTP(url string, via *Connector, limit MaxSize, extra []wire.Field, to Inbox) *HTTP {
-	return &HTTP{url: url, via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
+	return &HTTP{url: url, shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
 }
 
 func (t *HTTP) Name() Name { return StreamableHTTP }
@@ -57,7 +59,7 @@ func (t *HTTP) Call(ctx context.Context, out *Outgoing) Reply {
 	}
 	r := t.read(ctx, rt, out)
 	if r.HTTP == nil {
-		r.HTTP = factsOf(rt.resp, nil)
+		r.HTTP = rt.facts(nil)
 	}
 	return r
 }
@@ -75,11 +77,11 @@ func (t *HTTP) Send(ctx context.Context, out *Outgoing) Reply {
 		return t.readRefusal(rt, out)
 	}
 	if mediaType(rt.resp) == "text/event-stream" {
-		return Reply{HTTP: factsOf(rt.resp, nil)} // nothing can be meant for us there
+		return Reply{HTTP: rt.facts(nil)} // nothing can be meant for us there
 	}
 	body, _ := io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
 	rt.record(wire.Body, body)
-	r := Reply{HTTP: factsOf(rt.resp, body)}
+	r := Reply{HTTP: rt.facts(body)}
 	if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse && NoID(m) {
 		r.Message = m
 	}
@@ -108,19 +110,19 @@ func headless(rt *roundTrip, f *Fault) Reply {
 	if rt == nil || rt.resp == nil {
 		return Failed(f)
 	}
-	return Reply{Fault: f, HTTP: factsOf(rt.resp, nil)}
+	return Reply{Fault: f, HTTP: rt.facts(nil)}
 }
 
 // roundTrip sends one HTTP request and waits for the response's head.
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
-	rt := &roundTrip{via: t.via, stream: t.rec.nextStream(), clock: t.rec.Now}
+	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now}
 	var body io.Reader
 	if method == http.MethodPost {
 		body, rt.body = bytes.NewReader(out.Raw), out.Raw
 	}
 	req, err := http.NewRequestWithContext(rt.traced(ctx), method, t.url, body)
 	if err != nil {
-		return nil, &Fault{Kind: wire.Usage, Phase: "connect", Text: "not a URL: " + redact.RedactURL(t.url), Err: withoutURL(err)}
+		return nil, &Fault{Kind: wire.Usage, Phase: "connect", Text: "not a URL: " + t.shown, Err: withoutURL(err)}
 	}
 	t.setFields(req, out)
 	rt.req = req
@@ -177,7 +179,7 @@ func (t *HTTP) Draft(out *Outgoing) (wire.HTTPHead, error) {
 	t.setFields(req, out)
 	req.Header.Set("Host", req.Host)
 	req.Header.Set("Content-Length", strconv.Itoa(len(out.Raw)))
-	return wire.HTTPHead{Method: req.Method, URL: redact.RedactURL(t.url), Fields: t.rec.fieldsOf(req.Header)}, nil
+	return wire.HTTPHead{Method: req.Method, URL: t.shown, Fields: t.rec.fieldsOf(req.Header)}, nil
 }
 
 func setExtra(req *http.Request, f wire.Field) {
@@ -219,9 +221,10 @@ func (rt *roundTrip) record(kind wire.FrameKind, raw []byte) {
 	}
 }
 
-// factsOf keeps what a person may need of a response.
-func factsOf(resp *http.Response, body []byte) *wire.HTTPFacts {
-	facts := &wire.HTTPFacts{Status: resp.StatusCode, URL: redact.RedactURL(resp.Request.URL.String()),
+// facts keeps what a person may need of the response.
+func (rt *roundTrip) facts(body []byte) *wire.HTTPFacts {
+	resp := rt.resp
+	facts := &wire.HTTPFacts{Status: resp.StatusCode, URL: rt.shown,
 		ContentType: resp.Header.Get("Content-Type"), Body: body}
 	for _, name := range []string{"Location", "Retry-After", "Www-Authenticate", "Allow"} {
 		for _, value := range resp.Header.Values(name) {

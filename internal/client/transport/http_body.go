@@ -71,14 +71,14 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	charset := charsetOf(rt.resp)
 	switch {
 	case out.AnyReply:
-		return Reply{Message: m, HTTP: factsOf(rt.resp, body)}
+		return Reply{Message: m, HTTP: rt.facts(body)}
 	case len(bytes.TrimSpace(body)) == 0:
 		return Failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode), nil))
 	case kind != "application/json":
 		f = badContent("expected application/json or text/event-stream, got "+cmp.Or(kind, "no Content-Type"), body)
-		return Reply{Fault: f, HTTP: factsOf(rt.resp, body)}
+		return Reply{Fault: f, HTTP: rt.facts(body)}
 	case charset != "" && !isUTF8(body):
-		return Reply{Fault: badContent("the response is not UTF-8 but charset "+charset, body), HTTP: factsOf(rt.resp, body)}
+		return Reply{Fault: badContent("the response is not UTF-8 but charset "+charset, body), HTTP: rt.facts(body)}
 	}
 	t.foreignCharset(rt)
 	if m.Kind != wire.Invalid {
@@ -86,7 +86,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 			return Reply{Message: answer}
 		}
 	}
-	return Reply{Fault: noAnswerTo(out, m), HTTP: factsOf(rt.resp, body)}
+	return Reply{Fault: noAnswerTo(out, m), HTTP: rt.facts(body)}
 }
 
 // pick finds the answer to out in a message or a batch; the rest goes to the
@@ -118,7 +118,7 @@ func (t *HTTP) pick(m *wire.Message, out *Outgoing) *wire.Message {
 func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	body := t.refusalBody(rt)
 	rt.record(wire.Body, body)
-	facts := factsOf(rt.resp, body)
+	facts := rt.facts(body)
 	m := wire.ParseMessage(body)
 	rpc := m.Kind == wire.ErrorResponse && (NoID(m) || m.Answers(out.ID) || out.AnyReply)
 	if rpc && rt.resp.StatusCode != http.StatusUnauthorized && rt.resp.StatusCode != http.StatusForbidden {

@@ -24,11 +24,11 @@ func (t *HTTP) Exchange(ctx context.Context, method string, out *Outgoing, edits
 	if method == http.MethodPost {
 		r := with.read(ctx, rt, out)
 		if r.HTTP == nil {
-			r.HTTP = factsOf(rt.resp, nil)
+			r.HTTP = rt.facts(nil)
 		}
 		return r
 	}
-	r := Reply{HTTP: factsOf(rt.resp, nil)}
+	r := Reply{HTTP: rt.facts(nil)}
 	if mediaType(rt.resp) != "text/event-stream" {
 		r.HTTP.Body, _ = io.ReadAll(io.LimitReader(rt.resp.Body, shortBody))
 		rt.record(wire.Body, r.HTTP.Body)

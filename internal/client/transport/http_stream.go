@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"mcpc/internal/client/closed"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/sse"
@@ -132,10 +131,10 @@ func (t *HTTP) follow(ctx context.Context, rt *roundTrip, out *Outgoing, at *str
 		return answered
 	})
 	if f != nil {
-		return Reply{Fault: at.unanswered(f, out), HTTP: factsOf(rt.resp, at.dropped)}
+		return Reply{Fault: at.unanswered(f, out), HTTP: rt.facts(at.dropped)}
 	}
 	rt.drain()
-	r.HTTP = factsOf(rt.resp, nil)
+	r.HTTP = rt.facts(nil)
 	return r
 }
 
@@ -309,12 +308,8 @@ func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 // drain reads what little follows the response, so that the connection can be
 // used again; a server that keeps the stream open is not waited for.
 func (rt *roundTrip) drain() {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
-	}()
-	closed.Within(done, drainWithin)
+	late := time.AfterFunc(drainWithin, func() { rt.resp.Body.Close() })
+	defer late.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
 	rt.resp.Body.Close()
-	<-done
 }

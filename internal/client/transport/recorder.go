@@ -57,11 +57,9 @@ func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw
 }
 
 func (r *Recorder) request(stream int, req *http.Request) {
-	if r.on() {
-		head := &wire.HTTPHead{Method: req.Method, URL: redact.RedactURL(req.URL.String()),
-			Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header)}
-		r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
-	}
+	head := &wire.HTTPHead{Method: req.Method, URL: redact.RedactURL(req.URL.String()),
+		Proto: "HTTP/1.1", Fields: r.fieldsOf(req.Header)}
+	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, Stream: stream, HTTP: head})
 }
 
 func (r *Recorder) response(stream int, resp *http.Response, timing *wire.Timing) {

@@ -25,10 +25,12 @@ type roundTripKey struct{}
 func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	rt := req.Context().Value(roundTripKey{}).(*roundTrip)
 	if rt.sent++; rt.sent > 1 {
-		rt.stream = t.rec.nextStream()
+		rt.stream, rt.recorded = t.rec.nextStream(), t.rec.on()
 	}
 	req.Close = rt.via.closesEach.Load()
-	t.rec.request(rt.stream, req)
+	if rt.recorded {
+		t.rec.request(rt.stream, req)
+	}
 	if rt.body != nil {
 		t.rec.Body(wire.Sent, wire.Body, rt.stream, rt.body, nil)
 	}
@@ -63,15 +65,19 @@ func Pause(ctx context.Context) (release func()) {
 // roundTrip is one HTTP request and what is known of how far it got.
 type roundTrip struct {
 	via *Connector
+	// shown is the URL without its secrets.
+	shown string
 	// body is what a POST carries.
 	body []byte
 	// sent counts how often it left.
-	sent    int
-	stream  int
-	req     *http.Request
-	resp    *http.Response
-	clock   func() time.Time
-	started time.Time
+	sent int
+	// recorded is set where the recorder takes its head.
+	recorded bool
+	stream   int
+	req      *http.Request
+	resp     *http.Response
+	clock    func() time.Time
+	started  time.Time
 
 	// net/http traces from goroutines of its own, also after the response came.
 	mu     sync.Mutex
@@ -99,25 +105,33 @@ type roundTripState struct {
 	timing wire.Timing
 }
 
-// traced notes the phases of time and whether the request left the machine.
+// traced notes whether the request left the machine, and for a recording the phases of time.
 // WroteHeaders comes before the body is sent, and no server can act on less than
 // the header; GetConn comes again only when net/http tries a second connection,
 // which it does only when nothing was written to the first.
 func (rt *roundTrip) traced(ctx context.Context) context.Context {
-	rt.phases = map[string]time.Time{}
 	ctx = context.WithValue(ctx, roundTripKey{}, rt)
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:              rt.searching,
-		GotConn:              rt.gotConn,
-		DNSStart:             func(httptrace.DNSStartInfo) { rt.begin("dns") },
-		DNSDone:              func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) },
-		ConnectStart:         func(string, string) { rt.begin("connect") },
-		ConnectDone:          func(string, string, error) { rt.done("connect", &rt.is.timing.Connect) },
-		TLSHandshakeStart:    func() { rt.begin("tls") },
-		TLSHandshakeDone:     func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) },
-		WroteHeaders:         func() { rt.update(func(p *roundTripState) { p.wrote = true }) },
-		GotFirstResponseByte: func() { rt.done("", &rt.is.timing.FirstByte) },
-	})
+	trace := &httptrace.ClientTrace{
+		GetConn:      rt.searching,
+		GotConn:      rt.gotConn,
+		WroteHeaders: func() { rt.update(func(p *roundTripState) { p.wrote = true }) },
+	}
+	if rt.recorded = rt.via.rec.on(); rt.recorded {
+		rt.timed(trace)
+	}
+	return httptrace.WithClientTrace(ctx, trace)
+}
+
+// timed notes the phases of time too, which only a recording has.
+func (rt *roundTrip) timed(trace *httptrace.ClientTrace) {
+	rt.phases = map[string]time.Time{}
+	trace.DNSStart = func(httptrace.DNSStartInfo) { rt.begin("dns") }
+	trace.DNSDone = func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) }
+	trace.ConnectStart = func(string, string) { rt.begin("connect") }
+	trace.ConnectDone = func(string, string, error) { rt.done("connect", &rt.is.timing.Connect) }
+	trace.TLSHandshakeStart = func() { rt.begin("tls") }
+	trace.TLSHandshakeDone = func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) }
+	trace.GotFirstResponseByte = func() { rt.done("", &rt.is.timing.FirstByte) }
 }
 
 func (rt *roundTrip) begin(phase string) {
