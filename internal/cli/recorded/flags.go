@@ -70,6 +70,20 @@ func (g Request) OwnFields() []wire.Field {
 	})
 }
 
+// MirrorFields are the header fields that repeat a part of the message (2026-07-28
+// basic/transports/streamable-http, "Standard headers").
+func (g Request) MirrorFields() (fields []wire.Field) {
+	if head := g.head(); head != nil {
+		for _, f := range head.Fields {
+			name := strings.ToLower(f.Name)
+			if name == "mcp-method" || name == "mcp-name" || strings.HasPrefix(name, "mcp-param-") {
+				fields = append(fields, f)
+			}
+		}
+	}
+	return fields
+}
+
 // answerFlags are the flags of the recorded command line that say how to answer what the
 // server asks.
 func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {

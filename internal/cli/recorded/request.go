@@ -59,10 +59,10 @@ func (g Request) head() *wire.HTTPHead {
 	return nil
 }
 
-// elsewhere reports whether the answer was to come on another stream than that of the
+// OnOtherStream reports whether the answer was to come on another stream than that of the
 // request, as the transport of 2024 has it: the request itself was only accepted, if
 // that was still waited for. A stream that was resumed began with an answer.
-func (g Request) elsewhere() bool {
+func (g Request) OnOtherStream() bool {
 	x := g.Exchange
 	for _, f := range x.Heads {
 		if f.Dir == wire.Received && f.Stream == x.Request.Stream && f.HTTP != nil {
@@ -92,7 +92,7 @@ func AddCurl(s *traffic.Script, g Request) error {
 		return &traffic.ScriptError{Text: "its HTTP request headers were not recorded"}
 	case g.Bare():
 		return s.Curl(traffic.HTTPRequest{Method: head.Method, URL: head.URL, Fields: head.Fields, Body: g.bareBody()}, "")
-	case g.elsewhere():
+	case g.OnOtherStream():
 		return g.addStream(s, head)
 	}
 	if len(g.Exchange.Between) > 0 && g.Row.Notes.Rounds > 0 {

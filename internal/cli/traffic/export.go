@@ -39,7 +39,7 @@ type exportOptions struct {
 }
 
 // ExportFormats are the forms in which an exchange is given away.
-var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp"}
+var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp", "k6"}
 
 func NewExport(f *cmdutil.Factory) *cobra.Command {
 	var o exportOptions
@@ -67,6 +67,8 @@ NUMBER it selects from all exchanges of that NUMBER's run.
              a script for mcpc mock
   otlp       spans for OpenTelemetry, as JSON lines; --otlp URL sends them to a
              collector instead
+  k6         a load test for k6: a directory (-o) with a script and the calls,
+             which are made in their order. Streamable HTTP only
 
 Secrets are not recorded. Commands have variables in their place, with a comment
 that says how to set them.
@@ -96,7 +98,7 @@ with 1 if there are any.`,
 			return runExport(cmd.Context(), f, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle, mock-script or otlp")
+	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle, mock-script, otlp or k6")
 	_ = cmd.RegisterFlagCompletionFunc("as", complete.Fixed(ExportFormats...))
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
 	o.bundle.Add(cmd.Flags())
@@ -136,10 +138,12 @@ func isFilter(word string) bool {
 
 // runExport writes the exchanges that are meant.
 func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
-	if out := outfile.Writable(f.Output); !out.Good() {
+	switch out := outfile.Writable(f.Output); {
+	case o.format == "k6" && f.Output == "":
+		return usage.New("a load test is a directory: --as k6 needs -o DIR", wire.Run("export "+shellwords.Quote(o.word)+" --as k6 -o load"))
+	case o.format != "k6" && !out.Good():
 		return cmdutil.Exit(out)
-	}
-	if o.format == "bundle" {
+	case o.format == "bundle":
 		return exportBundle(ctx, f, o)
 	}
 	c, rows, out := exported(f, o)
@@ -153,8 +157,11 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 		return o.trace.Send(ctx, f, c, rows)
 	}
 	write := func(w io.Writer) error { return share.As(f, o.format, w, c, rows) }
-	if o.format == "otlp" {
+	switch o.format {
+	case "otlp":
 		write = func(w io.Writer) error { return o.trace.Write(f, w, c, rows) }
+	case "k6":
+		return share.WriteK6(f, c, rows)
 	}
 	if err := cmdutil.WriteOut(f, write); err != nil {
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(share.Failed(err)))

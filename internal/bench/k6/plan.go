@@ -1,0 +1,271 @@
+package k6
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// A Plan is a load test of one server over Streamable HTTP. Secrets in it are hidden before
+// (redact.Redacted): the script takes them from the environment.
+type Plan struct {
+	Version string // of mcpc
+	URL     string
+	// Headers are sent with every request, beside those that the protocol asks for.
+	Headers []wire.Field
+	// Revision is that of the protocol, Stateless whether it has no handshake and no sessions.
+	Revision  string
+	Stateless bool
+	Calls     []Call
+	// Open is set where calls begin at a Rate a second, however long they take; Users is then
+	// the most that are in flight. Else so many Users call, each with a pause of Think after a
+	// call.
+	Open     bool
+	Rate     float64
+	Users    int
+	Think    time.Duration
+	Duration time.Duration
+	// Warmup is the time before Duration that is not counted.
+	Warmup time.Duration
+	// Expect are conditions, such as p99<200ms, error_rate<0.1% and rate>50.
+	Expect []string
+}
+
+// A Call is a request of a Plan. They are made in their order, again and again.
+type Call struct {
+	Method string
+	// Tool is the name of the tool; "" where Method is not tools/call.
+	Tool string
+	// Params are sent byte for byte; nil is an empty object. What every request of a stateless
+	// revision has in _meta is added where it is missing.
+	Params json.RawMessage
+	// Headers repeat a part of Params: Mcp-Method, Mcp-Name, Mcp-Param-*.
+	Headers []wire.Field
+	// Bound are the handles in Params, in their order there.
+	Bound []Bound
+}
+
+// The names of the files of a test.
+const (
+	Script = "script.js"
+	Data   = "data.jsonl"
+)
+
+//go:embed script.js
+var script string
+
+// The users where a Plan names none.
+const (
+	defaultUsers    = 1
+	defaultInFlight = 100
+)
+
+// Write writes the files of a test into a directory, which it makes if there is none, and
+// returns the secrets that the script needs. A directory that is not empty is refused with
+// ErrNotEmpty.
+func Write(dir string, p Plan) ([]Secret, error) {
+	files, secrets, err := files(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := Writable(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{Data, Script} {
+		if err := os.WriteFile(filepath.Join(dir, name), files[name], 0o666); err != nil {
+			return nil, err
+		}
+	}
+	return secrets, nil
+}
+
+// ErrNotEmpty is the error for a directory that has files in it.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// Writable returns why Write cannot write into a directory, as far as that can be said without
+// writing.
+func Writable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return ErrNotEmpty
+	}
+	return nil
+}
+
+// constant is the constant PLAN of the script.
+type constant struct {
+	Mcpc       string              `json:"mcpc"`
+	URL        any                 `json:"url"`
+	Revision   string              `json:"revision"`
+	Stateless  bool                `json:"stateless"`
+	Initialize string              `json:"initialize,omitempty"`
+	Meta       string              `json:"meta,omitempty"`
+	Headers    []header            `json:"headers"`
+	Secrets    []Secret            `json:"secrets"`
+	OwnOrder   bool                `json:"own_order"`
+	Rate       float64             `json:"rate"`
+	Users      int                 `json:"users"`
+	Think      string              `json:"think"`
+	Duration   string              `json:"duration"`
+	Warmup     string              `json:"warmup"`
+	Thresholds map[string][]string `json:"thresholds"`
+}
+
+type header struct {
+	Name  string `json:"name"`
+	Value any    `json:"value"`
+}
+
+// files returns the files of a test by their names.
+func files(p Plan) (map[string][]byte, []Secret, error) {
+	if len(p.Calls) == 0 {
+		return nil, nil, errors.New("there are no calls")
+	}
+	thresholds, err := thresholds(p.Expect)
+	if err != nil {
+		return nil, nil, err
+	}
+	v := &variables{list: []Secret{}}
+	c := constant{Mcpc: p.Version, URL: v.text(p.URL, inURL), Revision: p.Revision, Stateless: p.Stateless, Thresholds: thresholds, Headers: []header{},
+		Think: duration(p.Think), Duration: duration(p.Duration), Warmup: duration(p.Warmup), Users: p.Users}
+	if p.Open {
+		c.Rate = p.Rate
+	}
+	if c.Users == 0 && p.Open {
+		c.Users = defaultInFlight
+	} else if c.Users == 0 {
+		c.Users = defaultUsers
+	}
+	for _, f := range p.Headers {
+		c.Headers = append(c.Headers, header{f.Name, v.text(f.Value, f.Name)})
+	}
+	client := `{"name":"mcpc","version":` + string(jsonraw.Quote(p.Version)) + `}`
+	if p.Stateless {
+		c.Meta = string(withMissing(json.RawMessage("{}"), marks(p.Revision, client)))
+	} else {
+		c.Initialize = `{"protocolVersion":` + string(jsonraw.Quote(p.Revision)) + `,"capabilities":{},"clientInfo":` + client + `}`
+	}
+	data, bound, err := lines(p.Calls, v, marks(p.Revision, client), p.Stateless)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.OwnOrder, c.Secrets = bound, v.list
+	plan, err := literal(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return map[string][]byte{Data: data, Script: []byte(strings.Replace(script, "/*PLAN*/", plan, 1))}, v.list, nil
+}
+
+// marks are what each request of a stateless revision says in _meta (2026-07-28 basic/index,
+// "Per-request metadata"). The script answers no questions and follows no tasks, and declares
+// no capabilities.
+func marks(revision, client string) []jsonraw.Member {
+	const prefix = "io.modelcontextprotocol/"
+	return []jsonraw.Member{{Name: prefix + "protocolVersion", Value: jsonraw.Quote(revision)},
+		{Name: prefix + "clientInfo", Value: json.RawMessage(client)}, {Name: prefix + "clientCapabilities", Value: json.RawMessage("{}")}}
+}
+
+// literal writes a value for a script. < is left as it is for readers of thresholds.
+func literal(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), "</", `<\/`), err
+}
+
+// duration writes a time as the script reads it.
+func duration(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// A line is one of Data.
+type line struct {
+	Method  string         `json:"method"`
+	Tool    string         `json:"tool,omitempty"`
+	Params  any            `json:"params"`
+	Headers map[string]any `json:"headers,omitempty"`
+	HasMeta bool           `json:"has_meta,omitempty"`
+	Needed  bool           `json:"needed,omitempty"`
+}
+
+// lines writes calls, a line each; bound is set where one has a handle.
+func lines(calls []Call, v *variables, marks []jsonraw.Member, stateless bool) (data []byte, bound bool, err error) {
+	needed := map[int]bool{}
+	for _, call := range calls {
+		for _, b := range call.Bound {
+			needed[b.Call] = true
+		}
+		bound = bound || len(call.Bound) > 0
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	for i, call := range calls {
+		params := bytes.TrimSpace(jsonraw.OrEmpty(call.Params))
+		if err := Sendable(params); err != nil {
+			return nil, false, fmt.Errorf("the params of %s are not %w", call.Method, err)
+		}
+		l := line{Method: call.Method, Tool: call.Tool, Needed: needed[i]}
+		if meta := jsonraw.First(params, "_meta"); stateless && meta != nil {
+			params, l.HasMeta = jsonraw.With(params, "_meta", withMissing(meta, marks)), true
+			call.Bound = nil // the offsets are no longer valid
+		}
+		l.Params = v.params(params, call.Bound)
+		for _, f := range call.Headers {
+			if l.Headers == nil {
+				l.Headers = map[string]any{}
+			}
+			l.Headers[f.Name] = v.text(f.Value, f.Name)
+		}
+		if err := e.Encode(l); err != nil {
+			return nil, false, err
+		}
+	}
+	return b.Bytes(), bound, nil
+}
+
+// Sendable returns what params are not, where they cannot be sent as they are.
+func Sendable(params json.RawMessage) error {
+	params = bytes.TrimSpace(jsonraw.OrEmpty(params))
+	if !utf8.Valid(params) {
+		return errors.New("UTF-8")
+	}
+	if bad := jsonraw.Valid(params); bad != nil || params[0] != '{' {
+		return errors.New("a JSON object")
+	}
+	return nil
+}
+
+// withMissing adds the marks that _meta does not have. What is no object stays as it is.
+func withMissing(meta json.RawMessage, marks []jsonraw.Member) json.RawMessage {
+	members, err := jsonraw.Object(meta)
+	if err != nil {
+		return meta
+	}
+	var rest []jsonraw.Member
+	for _, mark := range marks {
+		if _, there := members.Get(mark.Name); !there {
+			rest = append(rest, mark)
+		}
+	}
+	return jsonraw.Append(meta, rest...)
+}

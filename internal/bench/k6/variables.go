@@ -1,0 +1,127 @@
+package k6
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcpc/internal/redact"
+)
+
+// variables are the variables of the environment that stand for the secrets of a test.
+type variables struct {
+	list []Secret
+	of   map[string]string // by the placeholder
+}
+
+// A Secret is a variable of the environment that the script takes a secret from, and what its
+// value is, in words.
+type Secret struct {
+	Env   string `json:"env"`
+	Value string `json:"value"`
+}
+
+// The places of secrets beside header fields, whose names stand for themselves.
+const (
+	inURL    = "URL"
+	inParams = "params"
+)
+
+// A variable and a handle are parts of a text that only the running script knows.
+type (
+	variable struct {
+		Env string `json:"env"`
+	}
+	handle struct {
+		Line int    `json:"line"`
+		Path []any  `json:"path"`
+		Was  string `json:"was"` // JSON
+	}
+)
+
+// text splits a text where placeholders of secrets are: into the string alone if there is none.
+func (v *variables) text(text, where string) any {
+	return joined(v.split(nil, text, where))
+}
+
+func (v *variables) split(parts []any, text, where string) []any {
+	at := 0
+	for _, place := range redact.HiddenIn(text) {
+		parts = append(parts, text[at:place[0]], variable{v.name(text[place[0]:place[1]], where)})
+		at = place[1]
+	}
+	return append(parts, text[at:])
+}
+
+// joined leaves out empty strings; it is a string where all parts are.
+func joined(parts []any) any {
+	kept := []any{}
+	for _, part := range parts {
+		if part != "" {
+			kept = append(kept, part)
+		}
+	}
+	switch {
+	case len(kept) == 0:
+		return ""
+	case len(kept) == 1:
+		if text, ok := kept[0].(string); ok {
+			return text
+		}
+	}
+	return kept
+}
+
+// params splits params also where handles are.
+func (v *variables) params(raw json.RawMessage, bound []Bound) any {
+	var parts []any
+	at := 0
+	for _, b := range bound {
+		parts = v.split(parts, string(raw[at:b.From]), inParams)
+		parts = append(parts, handle{b.Call + 1, b.Path, string(raw[b.From:b.To])})
+		at = b.To
+	}
+	return joined(v.split(parts, string(raw[at:]), inParams))
+}
+
+// name is the variable for a placeholder, always the same one.
+func (v *variables) name(shown, where string) string {
+	if name := v.of[shown]; name != "" {
+		return name
+	}
+	name, what := "MCP_"+strings.Map(letter, where), "the value of the header field "+where
+	switch {
+	case strings.EqualFold(where, "Authorization"):
+		name, what = "MCP_TOKEN", "the credentials in the header field Authorization, without the scheme"
+	case where == inURL:
+		name, what = "MCP_URL_SECRET", "the secret in the URL, encoded as there"
+	case where == inParams:
+		name, what = "MCP_SECRET", "a secret in the params of a call"
+	}
+	taken := 1
+	for _, s := range v.list {
+		if s.Env == name || strings.HasPrefix(s.Env, name+"_") {
+			taken++
+		}
+	}
+	if taken > 1 {
+		name = fmt.Sprintf("%s_%d", name, taken)
+	}
+	if v.of == nil {
+		v.of = map[string]string{}
+	}
+	v.of[shown] = name
+	v.list = append(v.list, Secret{name, what + ", a hidden value: " + shown})
+	return name
+}
+
+// letter is a character of the name of a variable.
+func letter(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z':
+		return r - 'a' + 'A'
+	case r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
+		return r
+	}
+	return '_'
+}

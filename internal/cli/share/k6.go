@@ -1,0 +1,238 @@
+package share
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/bench/k6"
+	"mcpc/internal/capture"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/recorded"
+	"mcpc/internal/client"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// loadTime is how long a load test of recorded calls takes where its user does not say.
+const loadTime = 30 * time.Second
+
+// WriteK6 writes the calls of clients among recorded exchanges as a load test for k6, into the
+// directory -o.
+func WriteK6(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error {
+	l := &load{capture: c, version: f.Version, left: map[string]int{}}
+	for _, row := range rows {
+		if err := l.add(row); err != nil {
+			return cmdutil.Exit(usage.LocalIO("reading "+c.Path, usage.Bare(err)))
+		}
+	}
+	if len(l.plan.Calls) == 0 {
+		return l.refusal()
+	}
+	l.plan.Headers = l.headers()
+	secrets, err := k6.Write(f.Output, l.plan)
+	switch {
+	case errors.Is(err, k6.ErrNotEmpty):
+		return usage.New("-o: "+f.Output+" is not empty", "name a directory that does not exist yet")
+	case err != nil:
+		return cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err)))
+	}
+	f.Note(fmt.Sprintf("%s saved to %s; run them with: k6 run %s", english.Plural(len(l.plan.Calls), "call"), f.Output,
+		shellwords.Quote(filepath.Join(f.Output, k6.Script))))
+	l.tell(f, secrets)
+	return nil
+}
+
+// A load is a load test that is made of a recording.
+type load struct {
+	capture *capture.Capture
+	version string
+	plan    k6.Plan
+	binder  k6.Binder
+	bound   int
+	// address is the server of the plan.
+	address string
+	// fields are the header fields that users gave, by their names in lower case: the values in
+	// all calls, and in how many calls each name was.
+	fields map[string][]wire.Field
+	// left counts what is left out, by the reason.
+	left map[string]int
+}
+
+// The reasons for leaving out what no script of k6 can send, when nothing else is there.
+const (
+	overStdio = "over stdio"
+	overSSE   = "over HTTP+SSE"
+)
+
+// refused says why there is no load test, and what to do instead.
+var refused = map[string][2]string{
+	overStdio: {"k6 sends HTTP only, and these exchanges were sent over stdio, to a process of their own", "run the server with Streamable HTTP, and record a client there: mcpc proxy --record FILE --to URL"},
+	overSSE:   {"the responses came on another stream (HTTP+SSE), which k6 cannot read while it sends", "record a client of the server's Streamable HTTP endpoint"},
+}
+
+// refusal is the error where no call is left.
+func (l *load) refusal() error {
+	for _, reason := range []string{overStdio, overSSE} {
+		if l.left[reason] > 0 {
+			return usage.New("not exported: "+refused[reason][0], wire.Hint(refused[reason][1]))
+		}
+	}
+	return usage.New("nothing to export: "+l.leftOut(), wire.Run("log")+" lists recorded exchanges")
+}
+
+// leftOut lists what is left out, with the reasons.
+func (l *load) leftOut() string {
+	var all []string
+	for _, reason := range slices.Sorted(maps.Keys(l.left)) {
+		all = append(all, fmt.Sprintf("%d %s", l.left[reason], reason))
+	}
+	return english.Plural(total(l.left), "exchange") + " left out: " + strings.Join(all, ", ")
+}
+
+func total(counts map[string]int) (n int) {
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}
+
+// add adds the call of a row, or counts why it is none.
+func (l *load) add(row *capture.Row) error {
+	if reason := unrepeatable(row); reason != "" {
+		l.left[reason]++
+		return nil
+	}
+	x, err := row.Exchange()
+	if err != nil {
+		return err
+	}
+	if x == nil || x.Request.Raw == nil {
+		l.left["without a JSON-RPC request"]++
+		return nil
+	}
+	g := recorded.Request{Row: row, Exchange: x, Capture: l.capture, Version: l.version}
+	if reason := l.unsendable(g); reason != "" {
+		l.left[reason]++
+		return nil
+	}
+	m := wire.ParseMessage(x.Request.Raw)
+	call := k6.Call{Method: m.Method, Params: g.Params(), Headers: g.MirrorFields()}
+	if m.Method == "tools/call" {
+		call.Tool, _ = jsonraw.Text(jsonraw.First(m.Params, "name"))
+	}
+	if err := k6.Sendable(call.Params); err != nil {
+		l.left["with params that are not "+err.Error()]++
+		return nil
+	}
+	if len(l.plan.Calls) == 0 {
+		l.begin(g)
+	}
+	call.Bound = l.binder.Bind(call, wire.ParseMessage(x.Response.Raw).Result)
+	l.bound += len(call.Bound)
+	for _, field := range g.OwnFields() {
+		if name := strings.ToLower(field.Name); !slices.Contains(traceFields, name) {
+			l.fields[name] = append(l.fields[name], field)
+		}
+	}
+	l.plan.Calls = append(l.plan.Calls, call)
+	return nil
+}
+
+// traceFields belong to one request.
+var traceFields = []string{"traceparent", "tracestate", "baggage"}
+
+// begin takes what all calls have in common from the first one.
+func (l *load) begin(g recorded.Request) {
+	l.address, l.fields = g.Address(), map[string][]wire.Field{}
+	l.plan = k6.Plan{Version: l.version, URL: l.address, Revision: revisionOf(g), Duration: loadTime}
+	l.plan.Stateless = client.Stateless(l.plan.Revision)
+	if g.Capture.Bundled() {
+		l.plan.URL = "" // a stranger may have named the server
+	}
+}
+
+// revisionOf is that of a request; the newest with a handshake where the recording does not say.
+func revisionOf(g recorded.Request) string {
+	revision := g.Revision()
+	for _, known := range client.Revisions() {
+		if revision == "" && !client.Stateless(known) {
+			revision = known
+		}
+	}
+	return revision
+}
+
+// unrepeatable says why a row is no call that stands for itself; "" where it is one.
+func unrepeatable(row *capture.Row) string {
+	switch {
+	case slices.Contains(recorded.OpeningMethods, row.Method):
+		return "that open a connection (the script does that itself)"
+	case row.Apart || row.Orphan || row.Elsewhere || row.Method == "":
+		return "that are no request"
+	case capture.ByServer(row):
+		return "requested by the server"
+	case mcp.IsTaskMethod(row.Method):
+		return "about tasks (the script does not wait for any)"
+	case row.Method == "subscriptions/listen":
+		return "that only listen"
+	case row.Notes.Rounds > 0:
+		return "in which the server asked for input"
+	}
+	return ""
+}
+
+// unsendable says why the script of the plan cannot send a request; "" where it can.
+func (l *load) unsendable(g recorded.Request) string {
+	switch {
+	case g.Exchange.Request.Stream == 0:
+		return overStdio
+	case g.OnOtherStream():
+		return overSSE
+	case !recorded.IsAddress(g.Address()):
+		return "whose URL was not recorded"
+	case len(l.plan.Calls) > 0 && g.Address() != l.address:
+		return "to another server"
+	case len(l.plan.Calls) > 0 && client.Stateless(revisionOf(g)) != l.plan.Stateless:
+		return "in another revision (the filter protocol:" + g.Revision() + " selects them)"
+	}
+	return ""
+}
+
+// headers are the fields that all calls had, with their last value; a field that had several
+// values belonged to single requests. Credentials change when they are renewed.
+func (l *load) headers() (all []wire.Field) {
+	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
+		fields := l.fields[name]
+		last := fields[len(fields)-1]
+		same := !slices.ContainsFunc(fields, func(f wire.Field) bool { return f.Value != last.Value })
+		if name == "authorization" || same && len(fields) == len(l.plan.Calls) {
+			all = append(all, last)
+		}
+	}
+	return all
+}
+
+// tell says what the user has to know of the test.
+func (l *load) tell(f *cmdutil.Factory, secrets []k6.Secret) {
+	if l.plan.URL == "" {
+		f.Note("the recording is from a bundle: set MCP_URL to the URL of the server")
+	}
+	for _, s := range secrets {
+		f.Note("set " + s.Env + " to " + s.Value)
+	}
+	if l.bound > 0 {
+		f.Note(english.Plural(l.bound, "value") + " taken from earlier responses instead of the recording")
+	}
+	if len(l.left) > 0 {
+		f.Note(l.leftOut())
+	}
+}
