@@ -188,9 +188,9 @@ func (r *composed) take(e era, out *outgoing) json.RawMessage {
 }
 
 // Compose returns a call that does not have to be stamped each time it is made. A call with an id
-// of its own, or that asks for progress, differs each time and stays as it is.
+// of its own, that asks for progress, or that is traced, differs each time and stays as it is.
 func (s *Session) Compose(call Call) Call {
-	if call.ID == nil && !call.Progress {
+	if call.ID == nil && !call.Progress && s.opt.Trace == nil {
 		c := s.connection()
 		r := &composed{era: c.era()}
 		r.params = c.compose(r.era, &call, &r.out)
