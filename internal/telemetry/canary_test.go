@@ -13,7 +13,7 @@ import (
 
 const canary = "c4n4ry-in-the-mine"
 
-// secretive is a run with the canary in everything that is no name.
+// secretive is a run with the canary everywhere but in names.
 var secretive = strings.ReplaceAll(`
 with Authorization: Bearer CANARY
 with X-Trace: CANARY

@@ -19,7 +19,7 @@ type conn struct {
 	server           endpoint
 	// proto is that of the last HTTP head, "" on a pipe.
 	proto string
-	// started is when the session began, zero where none did. last is when something came.
+	// started is when the session began, zero where none did. last is the time of its last frame.
 	started, last time.Time
 }
 
@@ -93,7 +93,7 @@ func (c *conn) beginSession(at time.Time, result jsonraw.Members) {
 }
 
 // endSession counts the session that began on a conversation, if one did.
-func (b *Builder) endSession(c *conn, at time.Time, broke bool) {
+func (b *maker) endSession(c *conn, at time.Time, broke bool) {
 	if c.started.IsZero() {
 		return
 	}

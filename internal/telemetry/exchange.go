@@ -58,7 +58,7 @@ type ending struct {
 	callers bool
 	message string
 	result  string
-	// incomplete is set where nothing is known of the end.
+	// incomplete is set where neither an answer nor a reason was seen.
 	incomplete bool
 }
 
@@ -276,7 +276,7 @@ func (b *Builder) broke(e *exchange, f *wire.Frame) {
 	b.fails(e, ending{at: f.Time, kind: string(wire.Transport), message: shown(cmp.Or(f.Close.Text, "the stream ended before the response"))}, 0)
 }
 
-// beside is for what is no message.
+// beside is for frames that hold no message.
 func (b *Builder) beside(e *exchange, f *wire.Frame) {
 	switch {
 	case f.Close != nil && f.Close.How == "cut":

@@ -28,7 +28,7 @@ const mostVariables = 64
 const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // operation reads a request or notification.
-func (b *Builder) operation(p placed) operation {
+func (b *maker) operation(p placed) operation {
 	o := operation{method: bounded(p.message.Method, longestName), id: idText(p.message.ID), version: p.conn.version, session: p.conn.session}
 	params, _ := p.message.ParamMembers()
 	name := bounded(params.Text("name"), longestName)
@@ -125,7 +125,7 @@ func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 
 // contextIn is the trace context that a message has, and the one of its HTTP request where that
 // is another one. Only the first counts where the message has one.
-func (b *Builder) contextIn(p placed) (context, header Context) {
+func (b *maker) contextIn(p placed) (context, header Context) {
 	params, _ := p.message.ParamMembers()
 	meta, _ := jsonraw.Object(params.Value("_meta"))
 	context, _ = ParseContext(meta.Text("traceparent"), meta.Text("tracestate"))

@@ -32,9 +32,22 @@ type root struct {
 	start   time.Time
 }
 
+// A maker makes spans and metrics of exchanges.
+type maker struct {
+	o Options
+	// headed are the contexts in the heads of POSTs whose body is still to come.
+	headed recent[stream, Context]
+	// taken are the ids of spans that their message named.
+	taken recent[otlp.SpanID, bool]
+	// extra counts what has spans beside the first ones of exchanges.
+	extra uint64
+	// events are how many wait with the exchanges that have not ended.
+	events int
+}
+
 // beginRound notes a request, and which span it says that it belongs to. The requests that a
 // command sends name their own span.
-func (b *Builder) beginRound(e *exchange, p placed) {
+func (b *maker) beginRound(e *exchange, p placed) {
 	r := &e.round
 	r.start, r.parent = p.frame.Time, b.o.Parent
 	context, header := b.contextIn(p)
@@ -74,7 +87,7 @@ func link(to Context) otlp.Link {
 }
 
 // digest is what ids of an exchange are made of. Neither half is zero.
-func (b *Builder) digest(e *exchange, round int, side string) (sum [sha256.Size]byte) {
+func (b *maker) digest(e *exchange, round int, side string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var n [24]byte
 	binary.BigEndian.PutUint64(n[:], uint64(e.number))
@@ -87,13 +100,13 @@ func (b *Builder) digest(e *exchange, round int, side string) (sum [sha256.Size]
 	return sum
 }
 
-func (b *Builder) spanID(e *exchange, round int, side string) otlp.SpanID {
+func (b *maker) spanID(e *exchange, round int, side string) otlp.SpanID {
 	sum := b.digest(e, round, side)
 	return otlp.SpanID(sum[:8])
 }
 
 // trace is that of the exchange's round, with whether its spans are emitted.
-func (b *Builder) trace(e *exchange) (trace otlp.TraceID, sampled bool) {
+func (b *maker) trace(e *exchange) (trace otlp.TraceID, sampled bool) {
 	r := &e.round
 	of := r.parent
 	switch {
@@ -117,7 +130,7 @@ const (
 )
 
 // sides are the kinds of the spans of a request that was sent in a direction, the outer one first.
-func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
+func (b *maker) sides(dir wire.Direction) []otlp.Kind {
 	switch {
 	case b.o.Between:
 		return []otlp.Kind{otlp.Server, otlp.Client}
@@ -128,7 +141,7 @@ func (b *Builder) sides(dir wire.Direction) []otlp.Kind {
 }
 
 // idOf is the id of the span on one side of the round.
-func (b *Builder) idOf(e *exchange, kind otlp.Kind) otlp.SpanID {
+func (b *maker) idOf(e *exchange, kind otlp.Kind) otlp.SpanID {
 	switch {
 	case e.round.own != nil:
 		return e.round.own.Span
@@ -139,7 +152,7 @@ func (b *Builder) idOf(e *exchange, kind otlp.Kind) otlp.SpanID {
 }
 
 // contextOf is the innermost span of a request: what the server asks meanwhile belongs to it.
-func (b *Builder) contextOf(e *exchange) Context {
+func (b *maker) contextOf(e *exchange) Context {
 	sides := b.sides(e.dir)
 	trace, sampled := b.trace(e)
 	return Context{Trace: trace, Span: b.idOf(e, sides[len(sides)-1]), Sampled: sampled, State: e.round.state()}
@@ -154,7 +167,7 @@ func (r *round) state() string {
 }
 
 // event notes what happened during a request.
-func (b *Builder) event(e *exchange, at time.Time, name string, attributes ...otlp.Attribute) {
+func (b *maker) event(e *exchange, at time.Time, name string, attributes ...otlp.Attribute) {
 	if len(e.round.events) >= mostEvents || b.events >= mostEventsInAll {
 		e.round.dropped++
 		return
@@ -176,7 +189,7 @@ func (b *Builder) finish(e *exchange, end ending) {
 }
 
 // endRound emits the spans of a round. More is set where the answer asks for another one.
-func (b *Builder) endRound(e *exchange, end ending, more bool) {
+func (b *maker) endRound(e *exchange, end ending, more bool) {
 	if e.root == nil && more {
 		b.beginRoot(e)
 	}
@@ -230,14 +243,14 @@ func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
 }
 
 // beginRoot makes the span over all rounds, to which the first one then belongs.
-func (b *Builder) beginRoot(e *exchange) {
+func (b *maker) beginRoot(e *exchange) {
 	r := &e.round
 	trace, sampled := b.trace(e)
 	e.root = &root{context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()}, parent: r.parent, start: r.start}
 	r.parent = e.root.context
 }
 
-func (b *Builder) endRoot(e *exchange, end ending) {
+func (b *maker) endRoot(e *exchange, end ending) {
 	c := e.root.context
 	s := otlp.Span{Trace: c.Trace, ID: c.Span, Parent: e.root.parent.Span, Remote: e.root.parent.Remote, TraceState: c.State, Sampled: c.Sampled,
 		Name: e.op.name(b.o.URINames), Kind: otlp.Internal, Start: e.root.start, End: end.at,
@@ -284,14 +297,14 @@ func (end *ending) judge(s *otlp.Span) {
 	}
 }
 
-func (b *Builder) emit(ref int64, s otlp.Span) {
+func (b *maker) emit(ref int64, s otlp.Span) {
 	if s.Sampled && b.o.Emit != nil {
 		b.o.Emit(ref, s)
 	}
 }
 
 // notified emits the spans of a notification that belongs to no open request.
-func (b *Builder) notified(p placed) {
+func (b *maker) notified(p placed) {
 	b.extra++
 	e := &exchange{number: p.Exchange, again: b.extra, ref: p.ref, dir: p.frame.Dir, conn: p.conn, op: b.operation(p)}
 	b.beginRound(e, p)

@@ -61,26 +61,20 @@ const (
 // A Builder makes spans and metrics of the frames of one run. Its methods are called by one
 // goroutine. What it remembers is bounded.
 type Builder struct {
-	o          Options
+	maker
 	correlator wire.Correlator
 	target     endpoint
 
 	conns recent[int, *conn]
 	// apart are the exchanges of the Correlator that are none: streams and pipes.
 	apart recent[int, bool]
-	// headed are the contexts in the heads of POSTs whose body is still to come.
-	headed recent[stream, Context]
-	// taken are the ids of spans that their message named.
-	taken recent[otlp.SpanID, bool]
 
 	open map[int]*exchange
 	// begun are the numbers of the open exchanges in the order in which they began, settling
 	// those that ended without an answer; both also have some that are open no more.
 	begun, settling []int
-	events, evicted int
-	// extra counts what has spans beside the first ones of exchanges.
-	extra uint64
-	now   time.Time
+	evicted         int
+	now             time.Time
 }
 
 // A stream is one of a conversation.
@@ -88,10 +82,10 @@ type stream struct{ conn, stream int }
 
 // New makes a Builder for one run.
 func New(o Options) *Builder {
-	return &Builder{o: o, target: endpointOf(o.Target), open: map[int]*exchange{}}
+	return &Builder{maker: maker{o: o}, target: endpointOf(o.Target), open: map[int]*exchange{}}
 }
 
-// Add takes the next frame of the run. The ref is what Emit is told of it.
+// Add takes the next frame of the run. Emit is given the ref of a request with its spans.
 func (b *Builder) Add(ref int64, f wire.Frame) {
 	if b.o.Hide != nil {
 		f = b.o.Hide(f)
