@@ -34,7 +34,7 @@ on 1
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"greet","arguments":{"who":"CANARY"}}}
 head 200
 < {"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no, token=CANARY","data":"CANARY"}}
-> {"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"https://ada:CANARY@example.com/x?token=CANARY&a=b#access_token=CANARY"}}
+> {"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"https://ada:CANARY@example.com/x?token=CANARY&code=CANARY&sid=CANARY&a=b#access_token=CANARY"}}
 head 500 text/html
 < CANARY
 > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow","arguments":{"CANARY":1}}}

@@ -97,6 +97,17 @@ head 200
 	}
 }
 
+// TestNoEnd: how long a request takes that has no end is not known.
+func TestNoEnd(t *testing.T) {
+	m := &Metrics{}
+	if n := len(run(t, Options{Metrics: m}, "stdio\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}")); n != 1 {
+		t.Errorf("%d spans", n)
+	}
+	if got := points(m.Collect(noon, false)); got != nil {
+		t.Errorf("counted %q", got)
+	}
+}
+
 func TestBuckets(t *testing.T) {
 	m := &Metrics{Start: noon}
 	for _, d := range []time.Duration{-time.Second, 0, 10 * time.Millisecond, 10*time.Millisecond + 1, 300 * time.Second, 301 * time.Second} {

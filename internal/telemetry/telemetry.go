@@ -105,9 +105,6 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 	}
 	var own *exchange
 	for _, place := range b.correlator.Add(ref, &f, t) {
-		if place.Ref != ref && place.Role != wire.Begins {
-			continue // a head or the like, which was looked at when it came
-		}
 		p := placed{Place: place, ref: ref, frame: &f, message: m, traits: t, conn: c}
 		if place.Item >= 0 {
 			p.message, p.traits = m.Items[place.Item], t.Items[place.Item]

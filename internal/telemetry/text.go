@@ -40,7 +40,7 @@ func shown(text string) string {
 
 // shownURI is what may be said of a URI.
 func shownURI(uri string) string {
-	return bounded(noSecrets.Text(redact.RedactURL(bounded(uri, longestLookedAt))), longestURI)
+	return bounded(noSecrets.Text(bounded(uri, longestLookedAt)), longestURI)
 }
 
 // content is what may be said of a value of a message, as JSON.

@@ -24,6 +24,7 @@ import (
 //	head STATUS TYPE     the head of the response
 //	< JSON               the server sends a message: an event in an event stream
 //	event ID             an event without data
+//	endpoint URL         the event that begins HTTP+SSE
 //	noise TEXT           bytes that are no message
 //	on N                 what follows is on that stream
 //	close client|server HOW TEXT
@@ -124,6 +125,8 @@ func (p *transcript) step(word, rest string) (steps []step, err error) {
 		add(f)
 	case "event":
 		add(wire.Frame{Dir: wire.Received, Kind: wire.Event, SSE: &sse.Facts{ID: &rest}})
+	case "endpoint":
+		add(wire.Frame{Dir: wire.Received, Kind: wire.Event, Raw: []byte(rest), SSE: &sse.Facts{Event: "endpoint"}})
 	case "noise":
 		add(wire.Frame{Dir: wire.Received, Kind: wire.Noise, Raw: []byte(rest)})
 	case "on":
