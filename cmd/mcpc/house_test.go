@@ -78,6 +78,7 @@ var timerFiles = []string{
 	"internal/otlp/send/wait.go",                // batches and intervals of telemetry, attempts again
 	"internal/state/files.go",                   // a lock that is kept too long
 	"internal/capture/recorder.go",              // writes in blocks
+	"internal/telemetry/live.go",                // looks at failed requests again while no frames come
 	"internal/pause/pause.go",                   // what takes time on purpose: fault rules, --latency, tools of the demo, ping --wait
 }
 
@@ -119,6 +120,7 @@ var largeTypes = map[string]string{
 	"internal/connect/host.Settings": "the flags of all commands about a connection",
 	"internal/live/view.Row":         "a row as JSON",
 	"internal/live/view.Tool":        "a row of the Tools view as JSON",
+	"internal/otlp.Span":             "a span as it is sent",
 	"internal/state.Session":         "a session as it is stored",
 	"internal/capture.Row":           "what is known of an exchange, which the filter language names",
 	"internal/wire.Outcome":          "all that is known of how a request ended, which is printed, documented and recorded",

@@ -25,12 +25,12 @@ const (
 
 // AppendTraces appends one ExportTraceServiceRequest, which has the bytes of a TracesData.
 func AppendTraces(dst []byte, f Format, r Resource, s Scope, spans []Span) []byte {
-	return appendRequest(dst, f, names{"resourceSpans", "scopeSpans", "spans"}, r, s, spans, (*writer).span)
+	return appendRequest(dst, f, names{"resourceSpans", "scopeSpans", "spans"}, r, s, spans, writeSpan)
 }
 
 // AppendMetrics appends one ExportMetricsServiceRequest, which has the bytes of a MetricsData.
 func AppendMetrics(dst []byte, f Format, r Resource, s Scope, ms []Histogram) []byte {
-	return appendRequest(dst, f, names{"resourceMetrics", "scopeMetrics", "metrics"}, r, s, ms, (*writer).metric)
+	return appendRequest(dst, f, names{"resourceMetrics", "scopeMetrics", "metrics"}, r, s, ms, writeMetric)
 }
 
 // names are the JSON names of the lists around the items of a request.
@@ -41,12 +41,12 @@ type names struct{ ofResources, ofScopes, items string }
 func appendRequest[T any](dst []byte, f Format, is names, r Resource, s Scope, items []T, fields func(*writer, *T)) []byte {
 	w := &writer{b: dst, json: f == JSON}
 	byScope := func(w *writer, s *Scope) {
-		w.message(1, "scope", func() { w.scope(s) })
+		w.message(1, "scope", func() { writeScope(w, s) })
 		messages(w, 2, is.items, items, fields)
 		w.text(3, "schemaUrl", s.SchemaURL)
 	}
 	byResource := func(w *writer, r *Resource) {
-		w.message(1, "resource", func() { w.attributes(1, r.Attributes) })
+		w.message(1, "resource", func() { writeAttributes(w, 1, r.Attributes) })
 		messages(w, 2, is.ofScopes, []Scope{s}, byScope)
 		w.text(3, "schemaUrl", r.SchemaURL)
 	}
@@ -59,23 +59,23 @@ func appendRequest[T any](dst []byte, f Format, is names, r Resource, s Scope, i
 	return w.b
 }
 
-func (w *writer) scope(s *Scope) {
+func writeScope(w *writer, s *Scope) {
 	w.text(1, "name", s.Name)
 	w.text(2, "version", s.Version)
-	w.attributes(3, s.Attributes)
+	writeAttributes(w, 3, s.Attributes)
 }
 
-func (w *writer) attributes(n protowire.Number, all []Attribute) {
-	messages(w, n, "attributes", all, (*writer).attribute)
+func writeAttributes(w *writer, n protowire.Number, all []Attribute) {
+	messages(w, n, "attributes", all, writeAttribute)
 }
 
-func (w *writer) attribute(a *Attribute) {
+func writeAttribute(w *writer, a *Attribute) {
 	w.text(1, "key", a.Key)
-	w.message(2, "value", func() { w.value(a.Value) })
+	w.message(2, "value", func() { writeValue(w, a.Value) })
 }
 
-// value writes the fields of an AnyValue, of which one is set even if it is zero.
-func (w *writer) value(v any) {
+// writeValue writes the fields of an AnyValue, of which one is set even if it is zero.
+func writeValue(w *writer, v any) {
 	switch v := v.(type) {
 	case string:
 		w.alwaysText(1, "stringValue", v)
@@ -90,7 +90,7 @@ func (w *writer) value(v any) {
 	}
 }
 
-func (w *writer) span(s *Span) {
+func writeSpan(w *writer, s *Span) {
 	w.id(1, "traceId", s.Trace[:])
 	w.id(2, "spanId", s.ID[:])
 	w.text(3, "traceState", s.TraceState)
@@ -99,10 +99,10 @@ func (w *writer) span(s *Span) {
 	w.number(6, "kind", uint32(s.Kind))
 	w.time(7, "startTimeUnixNano", s.Start)
 	w.time(8, "endTimeUnixNano", s.End)
-	w.attributes(9, s.Attributes)
-	messages(w, 11, "events", s.Events, (*writer).event)
+	writeAttributes(w, 9, s.Attributes)
+	messages(w, 11, "events", s.Events, writeEvent)
 	w.number(12, "droppedEventsCount", s.DroppedEvents)
-	messages(w, 13, "links", s.Links, (*writer).link)
+	messages(w, 13, "links", s.Links, writeLink)
 	if s.Failed {
 		w.message(15, "status", func() {
 			w.text(2, "message", s.Message)
@@ -124,25 +124,25 @@ func (s *Span) flags() uint32 {
 	return flags
 }
 
-func (w *writer) event(e *Event) {
+func writeEvent(w *writer, e *Event) {
 	w.time(1, "timeUnixNano", e.Time)
 	w.text(2, "name", e.Name)
-	w.attributes(3, e.Attributes)
+	writeAttributes(w, 3, e.Attributes)
 }
 
-func (w *writer) link(l *Link) {
+func writeLink(w *writer, l *Link) {
 	w.id(1, "traceId", l.Trace[:])
 	w.id(2, "spanId", l.Span[:])
 	w.text(3, "traceState", l.TraceState)
-	w.attributes(4, l.Attributes)
+	writeAttributes(w, 4, l.Attributes)
 }
 
-func (w *writer) metric(h *Histogram) {
+func writeMetric(w *writer, h *Histogram) {
 	w.text(1, "name", h.Name)
 	w.text(2, "description", h.Description)
 	w.text(3, "unit", h.Unit)
 	w.message(9, "histogram", func() {
-		messages(w, 1, "dataPoints", h.Points, (*writer).point)
+		messages(w, 1, "dataPoints", h.Points, writePoint)
 		temporality := uint32(temporalityCumulative)
 		if h.Delta {
 			temporality = temporalityDelta
@@ -151,14 +151,14 @@ func (w *writer) metric(h *Histogram) {
 	})
 }
 
-func (w *writer) point(p *HistogramPoint) {
+func writePoint(w *writer, p *HistogramPoint) {
 	w.time(2, "startTimeUnixNano", p.Start)
 	w.time(3, "timeUnixNano", p.Time)
 	w.fixed(4, "count", p.Count)
 	w.alwaysDouble(5, "sum", p.Sum)
 	w.uints(6, "bucketCounts", p.Counts)
 	w.doubles(7, "explicitBounds", p.Bounds)
-	w.attributes(9, p.Attributes)
+	writeAttributes(w, 9, p.Attributes)
 	if p.Count > 0 { // no values have no extremes
 		w.alwaysDouble(11, "min", p.Min)
 		w.alwaysDouble(12, "max", p.Max)

@@ -155,7 +155,7 @@ func TestSettingsOfSignals(t *testing.T) {
 	}
 }
 
-// A value that cannot be read is ignored: what is more general, or the default, is used.
+// A value that cannot be read is ignored: the variable of all signals, or the default, is used.
 func TestWarnings(t *testing.T) {
 	c := configOf(t, "http://h",
 		"OTEL_SDK_DISABLED", "yes", "OTEL_TRACES_EXPORTER", "zipkin", "OTEL_EXPORTER_OTLP_PROTOCOL", "http/xml",
@@ -261,7 +261,7 @@ func TestSecretsAreListedAndNotShown(t *testing.T) {
 	if got := c.Traces.target().header.Get("Authorization"); got != "Bearer token-value-3" { // what is set wins over the URL
 		t.Error(got)
 	}
-	if got := c.Metrics.target().header.Get("Authorization"); got != "Basic dXNlcjpwYXNzLXdvcmQtMQ==" {
+	if got := c.Metrics.target().header.Get("Authorization"); got != "Basic dXNlcjpwYXNzLXdvcmQtMQ==" || c.Metrics.target().url.User != nil {
 		t.Error(got)
 	}
 	within := struct{ c, p any }{c, &c}

@@ -132,10 +132,12 @@ func (e *Exporter) sendSpans() {
 			e.waitFor(e.config.delay, e.full)
 		}
 		spans := e.take()
-		e.count(e.traces, &e.report.Spans, len(spans), e.deliver(e.traces, func() []byte {
-			return otlp.AppendTraces(nil, e.config.Traces.format, e.options.Resource, e.options.Scope, spans)
-		}))
+		e.count(e.traces, &e.report.Spans, len(spans), e.deliver(e.traces, e.encode(spans)))
 	}
+}
+
+func (e *Exporter) encode(spans []otlp.Span) []byte {
+	return otlp.AppendTraces(nil, e.config.Traces.format, e.options.Resource, e.options.Scope, spans)
 }
 
 func (e *Exporter) state() (waiting int, closed bool) {
@@ -173,20 +175,16 @@ func (e *Exporter) sendMetrics() {
 		if points == 0 {
 			continue
 		}
-		e.count(e.metrics, &e.report.Metrics, points, e.deliver(e.metrics, func() []byte {
-			return otlp.AppendMetrics(nil, e.config.Metrics.format, e.options.Resource, e.options.Scope, ms)
-		}))
+		body := otlp.AppendMetrics(nil, e.config.Metrics.format, e.options.Resource, e.options.Scope, ms)
+		e.count(e.metrics, &e.report.Metrics, points, e.deliver(e.metrics, body))
 	}
 }
 
 // deliver sends one export within its limit of time, and until Close gives up.
-func (e *Exporter) deliver(c *courier, body func() []byte) result {
-	if e.ctx.Err() != nil {
-		return result{err: c.cut()}
-	}
+func (e *Exporter) deliver(c *courier, body []byte) result {
 	ctx, cancel := limited(e.ctx, c.signal.limit)
 	defer cancel()
-	return c.deliver(ctx, body(), e.closing, func() (time.Time, bool) {
+	return c.deliver(ctx, body, e.closing, func() (time.Time, bool) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		return e.deadline, !e.deadline.IsZero()
@@ -218,8 +216,7 @@ func (e *Exporter) Post(ctx context.Context, spans []otlp.Span) error {
 	if e.traces == nil {
 		return &Error{Kind: wire.Usage, Text: "no traces are sent: the OTEL_* variables turn them off"}
 	}
-	body := otlp.AppendTraces(nil, e.config.Traces.format, e.options.Resource, e.options.Scope, spans)
-	r := e.traces.deliver(ctx, body, nil, ctx.Deadline)
+	r := e.traces.deliver(ctx, e.encode(spans), nil, ctx.Deadline)
 	e.count(e.traces, &e.report.Spans, len(spans), r)
 	switch {
 	case r.err != nil:

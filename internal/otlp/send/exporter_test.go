@@ -3,8 +3,11 @@ package send
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +19,7 @@ import (
 func TestSpansAreDelivered(t *testing.T) {
 	c := newCollector(t, nil)
 	e := start(t, c.URL, Options{Resource: otlp.Resource{Attributes: []otlp.Attribute{{Key: "service.name", Value: "mcpc"}}}},
-		"OTEL_EXPORTER_OTLP_COMPRESSION", "gzip", "OTEL_EXPORTER_OTLP_HEADERS", "x-key=value", "OTEL_BSP_MAX_QUEUE_SIZE", "5000")
+		"OTEL_EXPORTER_OTLP_COMPRESSION", "gzip", "OTEL_EXPORTER_OTLP_HEADERS", "x-key=value", "OTEL_BSP_MAX_QUEUE_SIZE", "5000", "OTEL_BSP_SCHEDULE_DELAY", "100000000")
 	give(e, 1300)
 	report := e.Close(t.Context())
 	if want := (Report{Spans: Counts{Sent: 1300}}); report != want {
@@ -89,7 +92,7 @@ func TestSpanNeverWaits(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	e := start(t, c.URL, Options{}, "OTEL_EXPORTER_OTLP_TIMEOUT", "0", "OTEL_BSP_EXPORT_TIMEOUT", "0")
+	e := start(t, c.URL, Options{}, "OTEL_EXPORTER_OTLP_TIMEOUT", "0", "OTEL_BSP_EXPORT_TIMEOUT", "0", "OTEL_BSP_SCHEDULE_DELAY", "100000000")
 	give(e, 512)
 	receive(t, c.arrived) // the first batch is under way
 	give(e, 3000)
@@ -186,5 +189,54 @@ func TestCloseGivesUp(t *testing.T) {
 	want := Report{Spans: Counts{Failed: 1000}, Metrics: Counts{Failed: 1}, Problem: c.Listener.Addr().String() + ": no answer before the export had to end"}
 	if report != want {
 		t.Errorf("got %+v", report)
+	}
+}
+
+// That the time is over says less than why an export failed before.
+func TestProblemBeforeTheTimeWasOver(t *testing.T) {
+	for _, first := range []int{400, 503} { // the next request is another export, the same one
+		var n atomic.Int64
+		c := newCollector(t, func(w http.ResponseWriter, r *http.Request) {
+			if n.Add(1) == 1 {
+				w.WriteHeader(first)
+				return
+			}
+			<-r.Context().Done()
+		})
+		e := start(t, c.URL, Options{}, "OTEL_EXPORTER_OTLP_TIMEOUT", "0", "OTEL_BSP_EXPORT_TIMEOUT", "0", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "2")
+		give(e, 4)
+		receive(t, c.arrived)
+		receive(t, c.arrived)
+		report := e.Close(ended)
+		if report.Spans != (Counts{Failed: 4}) || !strings.HasPrefix(report.Problem, fmt.Sprintf("%s: HTTP %d: ", c.Listener.Addr(), first)) {
+			t.Errorf("%d: got %+v", first, report)
+		}
+	}
+}
+
+func TestConnectionIsKeptUntilClose(t *testing.T) {
+	c := &collector{arrived: make(chan struct{}, 10)}
+	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, nil) }))
+	opened, closed := make(chan struct{}, 10), make(chan struct{}, 10)
+	c.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			opened <- struct{}{}
+		case http.StateClosed:
+			closed <- struct{}{}
+		}
+	}
+	c.Start()
+	t.Cleanup(c.Close)
+	e := start(t, c.URL, Options{})
+	for range 3 {
+		if err := e.Post(t.Context(), make([]otlp.Span, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Close(t.Context())
+	receive(t, closed)
+	if len(opened) != 1 {
+		t.Errorf("%d connections", len(opened))
 	}
 }
