@@ -98,7 +98,7 @@ func (l *Live) run(now func() time.Time) {
 		case <-ticker.C:
 			l.builder.Settle(now())
 		case failed := <-l.failures:
-			for len(l.frames) > 0 { // what crossed before
+			for len(l.frames) > 0 { // the frames that came before it
 				l.add(<-l.frames)
 			}
 			l.builder.Fail(failed.id, failed.kind, failed.text, failed.at)
