@@ -23,11 +23,15 @@ const (
 	Unknown Verdict = "too few calls to tell"
 )
 
-// leastShift is the least change that counts.
-const leastShift = 0.05
+// leastShift is the least change that counts. surer makes 95 % intervals those of 99 %: several
+// numbers are compared, and a run knows nothing of what changes from one run to the next.
+const (
+	leastShift = 0.05
+	surer      = 2.576 / 1.96
+)
 
-// Compare compares two results: a number changed where the intervals do not overlap and the
-// shift is more than 5 %.
+// Compare compares two results: a number changed where the intervals, at 99 %, do not overlap
+// and the shift is more than 5 %.
 func Compare(before, after *Result) (changes []Change) {
 	a, b := before.Main(), after.Main()
 	for _, name := range Quantiles {
@@ -56,8 +60,8 @@ func changeOf(metric string, before, after Value, lessIsBetter bool) Change {
 	if before.Value != after.Value {
 		c.Shift = math.Min(after.Value/max(before.Value, 1e-9)-1, 1000)
 	}
-	x, inA := before.interval()
-	y, inB := after.interval()
+	x, inA := before.interval(surer)
+	y, inB := after.interval(surer)
 	switch {
 	case !inA || !inB:
 		c.Verdict = Unknown

@@ -114,12 +114,12 @@ type Value struct {
 	High  *float64 `json:"high,omitempty"`
 }
 
-// interval is that of the value, false where there is none.
-func (v Value) interval() (Interval, bool) {
+// interval is that of the value, so many times as wide; false where there is none.
+func (v Value) interval(wider float64) (Interval, bool) {
 	if v.Low == nil || v.High == nil {
 		return Interval{}, false
 	}
-	return Interval{*v.Low, *v.High}, true
+	return Interval{v.Value - (v.Value-*v.Low)*wider, v.Value + (*v.High-v.Value)*wider}, true
 }
 
 func valueOf(value float64, i *Interval) Value {
@@ -205,7 +205,7 @@ func (r *Recorder) Result() *Result {
 	}
 	res.Errors = Value{}
 	if r.calls > 0 {
-		res.Errors = valueOf(float64(r.failed)/float64(r.calls), first(intervals(ratioOf(errors))))
+		res.Errors = valueOf(float64(r.failed)/float64(r.calls), first(ratioOf(errors).intervals()))
 	}
 	res.Service = latencyOf(service)
 	if r.open {
@@ -234,7 +234,7 @@ func first(all []*Interval) *Interval {
 
 func channelOf(calls int64, seconds float64, in []tally) Channel {
 	c := Channel{Calls: calls, Rate: float64(calls) / max(seconds, 1e-9)}
-	if i := first(intervals(ratioOf(in))); i != nil {
+	if i := first(ratioOf(in).intervals()); i != nil {
 		c.Low, c.High = i.Low, i.High
 	}
 	return c
@@ -248,7 +248,7 @@ func latencyOf(seconds []counts) *Latency {
 	if l.Calls = l.raw.total(); l.Calls == 0 {
 		return l
 	}
-	found := intervals(quantilesOf(seconds, quantiles))
+	found := quantilesOf(seconds, quantiles).intervals()
 	for i, name := range Quantiles {
 		if l.Calls < Needs(name) {
 			break

@@ -148,7 +148,7 @@ func (c *connection) revision() string {
 
 // request composes a request, sends it and waits for its response.
 func (c *connection) request(ctx context.Context, e era, call *Call, idle time.Duration) reply {
-	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method}, begun: call.begun, patient: call.patient}
+	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method}, begun: call.begun, patient: call.patient, progressed: call.Progressed}
 	if out.ID == nil {
 		out.ID = c.s.nextID()
 	}

@@ -33,6 +33,8 @@ type outgoing struct {
 	// patient is for a request that the server answers when something else is done:
 	// it has no timers of its own, and its caller limits the time.
 	patient bool
+	// progressed is called with each progress of the request; it may be nil.
+	progressed func()
 }
 
 // reply is the transport's reply to a message, and what the session knows of the
@@ -141,6 +143,8 @@ func (p *pendingRequests) came(m transport.Diagnostic) {
 type requestTimers struct {
 	token  string
 	period time.Duration
+	// progressed is that of the outgoing message.
+	progressed func()
 	// end is called at most once, with the first cause to give the request up.
 	end func(cause error)
 
@@ -162,7 +166,7 @@ type requestTimers struct {
 
 // start begins to watch a request. end is called once if it is given up.
 func (p *pendingRequests) start(out *outgoing, idle time.Duration, end func(error)) *requestTimers {
-	timers := &requestTimers{token: string(out.token), period: idle, end: end}
+	timers := &requestTimers{token: string(out.token), period: idle, end: end, progressed: out.progressed}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	timers.mu.Lock()
@@ -260,6 +264,9 @@ func (p *pendingRequests) progressed(m *wire.Message) (ours bool) {
 	p.mu.Unlock()
 	if timers != nil && err == nil {
 		timers.advance(value)
+		if timers.progressed != nil {
+			timers.progressed()
+		}
 	}
 	return timers != nil
 }

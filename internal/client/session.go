@@ -161,6 +161,9 @@ type Call struct {
 	ID json.RawMessage
 	// Progress asks the server to report progress.
 	Progress bool
+	// Progressed is called with each notification of progress, where Progress asks for them;
+	// nil where the caller does not measure them. It must not block.
+	Progressed func()
 	// Bare sends the params without the era's stamps.
 	Bare bool
 	// Task lets the call become a task; nil does not.

@@ -184,7 +184,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 	case o.judge.against != "" && o.files.histogram != "":
 		return usage.New("--histogram writes one distribution, and --against measures two", "--samples writes the calls of both")
 	}
-	if err := o.judge.settle(f, o.plan); err != nil {
+	if err := o.judge.settle(f, o.call.Name, o.plan); err != nil {
 		return err
 	}
 	return o.files.reports().Settle(cmdutil.OneDocument(f) && f.Output == "")
@@ -243,7 +243,7 @@ func (o loadOptions) warmupOf(plan bench.Plan) (bench.Plan, error) {
 }
 
 // settle reads the expectations and the earlier result.
-func (o *judgeOptions) settle(f *cmdutil.Factory, plan bench.Plan) error {
+func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) error {
 	o.expectations = nil
 	for _, text := range o.expect {
 		e, err := bench.ParseExpectation(text)
@@ -265,6 +265,13 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, plan bench.Plan) error {
 	}
 	if o.before, err = bench.ReadDocument(raw); err != nil {
 		return usage.New("--compare "+o.compare+": "+err.Error(), "--json -o FILE writes a result")
+	}
+	now, before := bench.LoadOf(plan), o.before.Load
+	if before.Model != now.Model {
+		return usage.New(fmt.Sprintf("--compare %s: its latencies are of the %s model, and those of this run of the %s one", o.compare, before.Model, now.Model), "give the same --rate or --users")
+	}
+	if before != now || o.before.Tool != tool || o.before.Machine != bench.ThisMachine() {
+		f.Note("the tool, the load or the machine is not that of " + o.compare)
 	}
 	return nil
 }

@@ -91,6 +91,10 @@ func (t *text) head(d *bench.Document, r *bench.Result) {
 
 // latencies are the quantiles, with their intervals.
 func (t *text) latencies(r *bench.Result) {
+	if r.Service.Calls == 0 {
+		t.line("no call succeeded, so there are no latencies")
+		return
+	}
 	columns, head := []*bench.Latency{r.Service}, []string{"", "service time", "95 % interval"}
 	if r.Response != nil {
 		columns, head = []*bench.Latency{r.Response, r.Service}, []string{"", "response time", "95 % interval", "service time", "95 % interval"}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"mcpc/internal/bench"
@@ -35,15 +36,15 @@ type aim struct {
 }
 
 // dialing is how the connections are opened: new ones, since that is measured too.
-func dialing(argv []string) connect.Options {
-	return connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, MultiCall: true, FewLists: true}
+func dialing(o *options, argv []string) connect.Options {
+	return connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, MultiCall: true, FewLists: true, Unjudged: !o.validate}
 }
 
 // open connects to the server of an invocation, lists its tools, and prepares the call.
 func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*aim, wire.Outcome) {
 	a := &aim{f: f, sent: o.call, validate: o.validate}
 	began := f.Now()
-	c, out := f.Open(ctx, dialing(argv))
+	c, out := f.Open(ctx, dialing(o, argv))
 	if a.c = c; !out.Good() {
 		return a, out
 	}
@@ -60,7 +61,8 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 	if a.call, a.tool, out = toolcall.Prepare(ctx, c, &a.sent); !out.Good() {
 		return a, out
 	}
-	a.call.Progress = false
+	a.call.Progress = o.progress
+	a.call = c.Compose(a.call)
 	return a, a.openCold(ctx, o, argv)
 }
 
@@ -74,7 +76,7 @@ func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outc
 	var opened, answered []time.Duration
 	for range o.cold {
 		began := a.f.Now()
-		c, out := connect.Dial(ctx, &a.f.Invocation().Env, dialing(argv))
+		c, out := connect.Dial(ctx, &a.f.Invocation().Env, dialing(o, argv))
 		if out.Good() {
 			opened = append(opened, a.f.Now().Sub(began))
 			out = c.Do(ctx, a.call)
@@ -99,8 +101,12 @@ func (a *aim) inside() bool { return a.c.Target.Kind == target.Demo }
 
 // make makes one call.
 func (a *aim) make(ctx context.Context) bench.Ending {
-	out := a.c.Do(ctx, a.call)
-	var stages []bench.Stage
+	call, progress := a.call, progressTimes{now: a.f.Now}
+	if call.Progress {
+		call.Progressed, progress.last = progress.note, a.f.Now()
+	}
+	out := a.c.Do(ctx, call)
+	stages := progress.taken()
 	if a.call.Task != nil && out.Good() {
 		if task, ok := a.c.TaskIn(a.call, out); ok {
 			stages = append(stages, bench.Stage{Name: "task created", Took: out.Took})
@@ -117,6 +123,33 @@ func (a *aim) make(ctx context.Context) bench.Ending {
 		return bench.Ending{}
 	}
 	return bench.Ending{Channel: string(out.Kind), Pause: client.AskedPause(out, a.f.Now())}
+}
+
+// progressTimes are when a call told of its progress.
+type progressTimes struct {
+	now    func() time.Time
+	mu     sync.Mutex
+	last   time.Time
+	stages []bench.Stage
+}
+
+// note takes a notification of progress.
+func (p *progressTimes) note() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name, now := "between progress", p.now()
+	if len(p.stages) == 0 {
+		name = "first progress"
+	}
+	p.stages = append(p.stages, bench.Stage{Name: name, Took: now.Sub(p.last)})
+	p.last = now
+}
+
+// taken are those so far: more may still come.
+func (p *progressTimes) taken() []bench.Stage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.stages)
 }
 
 // result is what was measured of the server.
