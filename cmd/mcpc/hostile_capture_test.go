@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -83,6 +84,7 @@ var hostileLooks = []struct {
 	{[]string{"export", "FILE", "--as", "mcpc"}, regexp.MustCompile(`^[02]$`)},
 	{[]string{"export", "FILE", "--as", "curl"}, regexp.MustCompile(`^[02]$`)},
 	{[]string{"export", "FILE", "--as", "mock-script"}, regexp.MustCompile(`^[02]$`)},
+	{[]string{"export", "FILE", "--as", "k6", "-o", "FILE.load"}, regexp.MustCompile(`^[02]$`)},
 	{[]string{"export", "FILE", "--as", "bundle", "--yes", "--note", "x", "-o", "FILE.mcpcz"}, regexp.MustCompile(`^[02]$`)},
 	{[]string{"resend", "FILE#1"}, regexp.MustCompile(`^(2|12)$`)},
 	{[]string{"resend", "FILE#1", "--to", "demo"}, regexp.MustCompile(`^([02368]|12)$`)},
@@ -122,6 +124,8 @@ func TestHostileCaptures(t *testing.T) {
 					if _, err := mock.Parse(out); err != nil {
 						t.Errorf("%v\n%s", err, out)
 					}
+				case file + ".load":
+					isLoadTest(t, file+".load")
 				case file + ".mcpcz":
 					if again, ended := b.run("mcpc", "log", "--jsonl", "--file", file+".mcpcz"); ended != "0" || again == "" {
 						t.Errorf("log of the bundle ended with %s: %s", ended, again)
@@ -131,6 +135,20 @@ func TestHostileCaptures(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// isLoadTest reads the data of a load test.
+func isLoadTest(t *testing.T, dir string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "data.jsonl"))
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
 	}
 }
 

@@ -97,20 +97,13 @@ func TestPeersK6TellsChannelsApart(t *testing.T) {
 		"redirect": {"transport", func(*wire.Message) k6Reply {
 			return k6Reply{status: 307, header: map[string]string{"Location": elsewhere.URL}}
 		}},
-		"hangs":             {"timeout", nil},
 		"result with a 500": {"transport", func(m *wire.Message) k6Reply { r := k6Result(m, fine); r.status = 500; return r }},
 	}
-	released := make(chan struct{})
 	server := newScribe(t, answering(func(h heard, m *wire.Message) k6Reply {
 		var params struct{ Name string }
 		_ = json.Unmarshal(m.Params, &params)
-		if c := cases[params.Name]; c.answer != nil {
-			return c.answer(m)
-		}
-		<-released
-		return k6Reply{}
+		return cases[params.Name].answer(m)
 	}))
-	t.Cleanup(func() { close(released) })
 	p := k6.Plan{Version: "1", URL: server.URL, Headers: []wire.Field{{Name: "Authorization", Value: "Bearer " + redact.Redacted("canary-of-redirects")}}, Revision: "2026-07-28", Stateless: true}
 	want := map[string]float64{}
 	for name, c := range cases {
@@ -122,11 +115,26 @@ func TestPeersK6TellsChannelsApart(t *testing.T) {
 	if _, err := k6.Write(dir, p); err != nil {
 		t.Fatal(err)
 	}
-	r := runK6(t, dir, "--vus", "1", "--iterations", fmt.Sprint(len(cases)), "TIMEOUT=2s", "MCP_TOKEN=x")
+	r := runK6(t, dir, "--vus", "1", "--iterations", fmt.Sprint(len(cases)), "MCP_TOKEN=x")
 	r.wantCounts(t, want)
 	if followed.Load() != 0 {
 		t.Error("a redirect was followed")
 	}
+}
+
+func TestPeersK6StopsWaiting(t *testing.T) {
+	t.Parallel()
+	released := make(chan struct{})
+	server := newScribe(t, answering(func(heard, *wire.Message) k6Reply {
+		<-released
+		return k6Reply{}
+	}))
+	t.Cleanup(func() { close(released) })
+	dir := t.TempDir()
+	if _, err := k6.Write(dir, k6.Plan{URL: server.URL, Revision: "2026-07-28", Stateless: true, Calls: []k6.Call{{Method: "tools/list"}}}); err != nil {
+		t.Fatal(err)
+	}
+	runK6(t, dir, "--vus", "1", "--iterations", "2", "TIMEOUT=200ms").wantCounts(t, map[string]float64{"timeout": 2})
 }
 
 // Params cross byte for byte, whatever is in them, and nothing in them is read as a script.

@@ -217,9 +217,8 @@ func TestPeersK6JudgesExpectations(t *testing.T) {
 // Each scenario makes calls: with a warm-up, which does not count, and at a rising rate.
 func TestPeersK6RunsEachScenario(t *testing.T) {
 	t.Parallel()
-	server := newScribe(t, answering(func(h heard, m *wire.Message) k6Reply { return k6Result(m, `{"content":[],"resultType":"complete"}`) }))
 	calls := []k6.Call{{Method: "tools/call", Tool: "t", Params: json.RawMessage(`{"name":"t"}`)}}
-	base := k6.Plan{Version: "1", URL: server.URL, Revision: "2026-07-28", Stateless: true, Calls: calls, Duration: time.Second}
+	base := k6.Plan{Version: "1", Revision: "2026-07-28", Stateless: true, Calls: calls, Duration: time.Second}
 	open, closed := base, base
 	open.Open, open.Rate, open.Users, open.Warmup = true, 20, 5, time.Second
 	closed.Users, closed.Think = 2, 50*time.Millisecond
@@ -236,11 +235,13 @@ func TestPeersK6RunsEachScenario(t *testing.T) {
 		{"closed", closed, nil, "2 looping VUs for 1s", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			if _, err := k6.Write(dir, c.plan); err != nil {
+			t.Parallel()
+			server := newScribe(t, answering(func(h heard, m *wire.Message) k6Reply { return k6Result(m, `{"content":[],"resultType":"complete"}`) }))
+			dir, plan := t.TempDir(), c.plan
+			plan.URL = server.URL
+			if _, err := k6.Write(dir, plan); err != nil {
 				t.Fatal(err)
 			}
-			server.forget()
 			r := runK6(t, dir, c.words...)
 			made := server.methods()["tools/call"]
 			if !strings.Contains(r.output, c.executor) || r.counts["mcp_ok"] == 0 {

@@ -255,7 +255,8 @@ func Sendable(params json.RawMessage) error {
 	return nil
 }
 
-// withMissing adds the marks that _meta does not have. What is no object stays as it is.
+// withMissing adds the marks that _meta does not have. A value other than an object stays as it
+// is.
 func withMissing(meta json.RawMessage, marks []jsonraw.Member) json.RawMessage {
 	members, err := jsonraw.Object(meta)
 	if err != nil {

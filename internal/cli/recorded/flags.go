@@ -72,7 +72,7 @@ func (g Request) OwnFields() []wire.Field {
 
 // MirrorFields are the header fields that repeat a part of the message (2026-07-28
 // basic/transports/streamable-http, "Standard headers").
-func (g Request) MirrorFields() (fields []wire.Field) {
+func MirrorFields(g Request) (fields []wire.Field) {
 	if head := g.head(); head != nil {
 		for _, f := range head.Fields {
 			name := strings.ToLower(f.Name)

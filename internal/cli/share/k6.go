@@ -125,7 +125,7 @@ func (l *load) add(row *capture.Row) error {
 		return nil
 	}
 	m := wire.ParseMessage(x.Request.Raw)
-	call := k6.Call{Method: m.Method, Params: g.Params(), Headers: g.MirrorFields()}
+	call := k6.Call{Method: m.Method, Params: g.Params(), Headers: recorded.MirrorFields(g)}
 	if m.Method == "tools/call" {
 		call.Tool, _ = jsonraw.Text(jsonraw.First(m.Params, "name"))
 	}

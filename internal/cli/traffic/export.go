@@ -41,12 +41,7 @@ type exportOptions struct {
 // ExportFormats are the forms in which an exchange is given away.
 var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp", "k6"}
 
-func NewExport(f *cmdutil.Factory) *cobra.Command {
-	var o exportOptions
-	cmd := &cobra.Command{
-		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
-		Short: "export recorded exchanges: HAR, curl, a bundle, Markdown",
-		Long: `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
+const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
 exchanges in it. A FILTER (mcpc help filters) selects some of them; after a
 NUMBER it selects from all exchanges of that NUMBER's run.
 
@@ -77,7 +72,14 @@ that says how to set them.
 --redact-file, secrets of the environment, stored tokens and session ids, and
 everything that is named like a secret or looks like one. Of a bundle it
 searches all members. It prints their positions, not their values, and exits
-with 1 if there are any.`,
+with 1 if there are any.`
+
+func NewExport(f *cmdutil.Factory) *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export NUMBER | last | FILE[#NUMBER] [FILTER...] | --check FILE",
+		Short: "export recorded exchanges: HAR, curl, a bundle, Markdown",
+		Long:  exportHelp,
 		Example: `  mcpc export last --as curl
   mcpc export 1 --as har -o call.har
   mcpc -s demo call echo message=hi && mcpc export last --as mcpc-yaml
