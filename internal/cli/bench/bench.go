@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/reportfile"
+	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/suggest"
@@ -37,6 +38,7 @@ type options struct {
 	validate, progress bool
 	judge              judgeOptions
 	files              fileOptions
+	trace              tracing.Options
 }
 
 // loadOptions are the flags of the plan.
@@ -61,7 +63,7 @@ type judgeOptions struct {
 }
 
 // fileOptions are the files that are written.
-type fileOptions struct{ histogram, samples, junit string }
+type fileOptions struct{ histogram, samples, junit, export string }
 
 // reports are those that are written as a whole, at the end.
 func (o fileOptions) reports() reportfile.Files {
@@ -117,6 +119,12 @@ or the run ended because calls failed.`,
 			if err := o.settle(f, words, document); err != nil {
 				return err
 			}
+			if o.files.export != "" {
+				return export(cmd.Context(), f, &o)
+			}
+			if err := o.trace.Command(f, "bench"); err != nil {
+				return err
+			}
 			return run(cmd.Context(), f, &o)
 		},
 	}
@@ -130,7 +138,9 @@ or the run ended because calls failed.`,
 	flags.StringVar(&o.files.histogram, "histogram", "", "write the percentiles to a `file` (HdrHistogram, .hgrm)")
 	flags.StringVar(&o.files.samples, "samples", "", "write a line of JSON for each call to a `file`")
 	flags.StringVar(&o.files.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
+	flags.StringVar(&o.files.export, "export", "", "measure nothing, and write a load test for an `engine` into the directory -o: k6")
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
+	o.trace.AddFlags(flags)
 	return cmd
 }
 
@@ -183,6 +193,9 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 		return usage.New("--against and --compare both name what to compare with", "use only one of them")
 	case o.judge.against != "" && o.files.histogram != "":
 		return usage.New("--histogram writes one distribution, and --against measures two", "--samples writes the calls of both")
+	}
+	if err := o.exportable(f); err != nil {
+		return err
 	}
 	if err := o.judge.settle(f, o.call.Name, o.plan); err != nil {
 		return err

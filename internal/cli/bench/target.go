@@ -23,7 +23,8 @@ import (
 type aim struct {
 	f    *cmdutil.Factory
 	c    *connect.Conn
-	call client.Call
+	// call is what is made, prepared the same before it was composed.
+	call, prepared client.Call
 	tool *connect.Definition
 	// sent is what the schema made of the arguments.
 	sent  toolcall.Request
@@ -62,6 +63,7 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 		return a, out
 	}
 	a.call.Progress = o.progress
+	a.prepared = a.call
 	a.call = c.Compose(a.call)
 	return a, a.openCold(ctx, o, argv)
 }

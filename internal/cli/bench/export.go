@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"mcpc/internal/bench/k6"
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/client/paramheader"
+	"mcpc/internal/client/transport"
+	"mcpc/internal/redact"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// exportable refuses options that no exported load test can have.
+func (o *options) exportable(f *cmdutil.Factory) error {
+	switch {
+	case o.files.export == "":
+		return nil
+	case o.files.export != "k6":
+		return usage.New(fmt.Sprintf("--export makes load tests for k6, not for %q", o.files.export), "--export k6 -o DIR")
+	case f.Output == "":
+		return usage.New("a load test is a directory: --export k6 needs -o DIR", "--export k6 -o load")
+	case o.judge.compare != "" || o.judge.against != "" || o.files.histogram != "" || o.files.samples != "" || o.files.junit != "" || o.cold > 0:
+		return usage.New("--export makes no calls: --compare, --against, --cold and files of results are for a run here", "use only one of them")
+	}
+	if err := k6.Writable(f.Output); errors.Is(err, k6.ErrNotEmpty) {
+		return usage.New("-o: "+f.Output+" is not empty", "name a directory that does not exist yet")
+	} else if err != nil {
+		return cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err)))
+	}
+	return nil
+}
+
+// export writes the call and the load as a load test for k6. The tool's definition is requested,
+// and nothing is called.
+func export(ctx context.Context, f *cmdutil.Factory, o *options) error {
+	dir := f.Output
+	f.Output = ""
+	a, out := open(ctx, f, o, o.argv)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	plan, err := a.plan(f, o)
+	if err != nil {
+		return err
+	}
+	secrets, err := k6.Write(dir, plan)
+	if err != nil {
+		return cmdutil.Exit(usage.LocalIO("writing "+dir, usage.Bare(err)))
+	}
+	f.Note(fmt.Sprintf("load test saved to %s; run it with: k6 run %s", dir, shellwords.Quote(filepath.Join(dir, k6.Script))))
+	for _, s := range secrets {
+		f.Note("set " + s.Env + " to " + s.Value)
+	}
+	return nil
+}
+
+// plan is the load for k6.
+func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
+	if a.c.Transport() != transport.StreamableHTTP {
+		return k6.Plan{}, usage.New("not exported: k6 sends Streamable HTTP only, and this server speaks "+string(a.c.Transport()), "run the server with Streamable HTTP; mcpc bench itself measures every transport")
+	}
+	params, _ := f.Secrets.Bytes(a.prepared.Params)
+	if params == nil {
+		params = a.prepared.Params
+	}
+	if err := k6.Sendable(params); err != nil {
+		return k6.Plan{}, usage.New("not exported: the arguments are not "+err.Error(), "")
+	}
+	p := k6.Plan{Version: f.Version, URL: f.Secrets.Text(redact.RedactURL(cmp.Or(a.c.Saved, a.c.OneOff).Endpoint)), Revision: a.c.Revision(), Stateless: client.Stateless(a.c.Revision()),
+		Open: o.plan.IsOpen(), Rate: o.plan.Rate, Users: max(1, o.plan.Users), Think: o.plan.Think, Duration: o.plan.Duration, Warmup: o.warmup.Duration, Expect: o.judge.expect}
+	if p.Open {
+		p.Users = o.plan.InFlight
+	}
+	if p.Duration == 0 {
+		p.Duration = 30 * time.Second
+		f.Note("--duration is not given: the load test takes 30 s")
+	}
+	call := k6.Call{Method: "tools/call", Tool: o.call.Name, Params: params}
+	if p.Stateless {
+		call.Headers = append([]wire.Field{{Name: "Mcp-Method", Value: "tools/call"}, {Name: "Mcp-Name", Value: paramheader.Encode(o.call.Name)}},
+			paramheader.Fields(a.prepared.Schema, params)...)
+	}
+	p.Calls = []k6.Call{call}
+	for _, field := range a.c.Fields {
+		hidden := redact.RedactField(field)
+		p.Headers = append(p.Headers, wire.Field{Name: hidden.Name, Value: f.Secrets.Text(hidden.Value)})
+	}
+	return p, nil
+}
