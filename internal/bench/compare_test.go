@@ -60,11 +60,11 @@ func (s *simulation) pair(seconds int, inTurns bool, slower, failing float64) (a
 func TestTheSameServerIsNoDifference(t *testing.T) {
 	for _, inTurns := range []bool{false, true} {
 		for _, seconds := range []int{10, 30} {
-			const pairs = 60
+			const pairs = 100
 			changed := map[string]int{}
 			all := 0
 			for seed := range uint64(pairs) {
-				s := &simulation{random: rand.New(rand.NewPCG(seed, 7)), perSecond: 100}
+				s := &simulation{random: rand.New(rand.NewPCG(seed, 7)), perSecond: 50}
 				a, b := s.pair(seconds, inTurns, 1, 0.01)
 				found := 0
 				for _, c := range Compare(a, b) {
@@ -90,7 +90,7 @@ func TestAChangeIsFound(t *testing.T) {
 		slower, failing float64
 		want            Verdict
 	}{{"p50", 1.5, 0.01, Worse}, {"p99", 1.5, 0.01, Worse}, {"p50", 0.6, 0.01, Better}, {errorRate, 1, 0.1, Worse}, {errorRate, 1, 0, Better}} {
-		s := &simulation{random: rand.New(rand.NewPCG(1, 1)), perSecond: 100}
+		s := &simulation{random: rand.New(rand.NewPCG(1, 1)), perSecond: 50}
 		a, b := s.pair(30, true, c.slower, c.failing)
 		for _, change := range Compare(a, b) {
 			if change.Metric == c.metric && change.Verdict != c.want {

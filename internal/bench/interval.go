@@ -77,7 +77,8 @@ const mostLikeness = 0.9
 
 // likeness is by how much the bootstrap is too narrow because blocks are like their neighbours:
 // (1+r)/(1-r) is the factor of the variance for a correlation r of neighbours. A short series
-// shows less of r than there is, by about (1+4r)/n.
+// shows less of r than there is, by about (1+4r)/n, which is added twice: too wide an interval does
+// less harm.
 func likeness(series []float64) float64 {
 	n := float64(len(series))
 	mean, sum, neighbours := 0.0, 0.0, 0.0
@@ -94,7 +95,7 @@ func likeness(series []float64) float64 {
 		return 1
 	}
 	r := neighbours / sum
-	r = min(max(0, r+(1+4*r)/n), mostLikeness)
+	r = min(max(0, r+2*(1+4*r)/n), mostLikeness)
 	return math.Sqrt((1 + r) / (1 - r))
 }
 

@@ -20,25 +20,33 @@ type Recorder struct {
 	target  string
 
 	mu sync.Mutex
-	// open is set in the open model, in which there are response times.
-	open   bool
+	segment
+	counted
 	blocks []block
 	stages map[string]counts
 	gen    generator
-	// base is the first block of the segment that began last, since when it lasts, and took
-	// how long those before it lasted.
-	base  int
-	since time.Time
-	took  time.Duration
 	// recent are the calls that ended lately.
 	recent window
 	// ended says why the run was ended early; "" is that it was not. resumes is when the
 	// server takes calls again.
-	ended    string
-	resumes  time.Time
-	observed time.Time
-	calls    int64
-	failed   int64
+	ended   string
+	resumes time.Time
+}
+
+// A segment is the run that began last.
+type segment struct {
+	// open is set in the open model, in which there are response times.
+	open bool
+	// base is its first block, since when it began, and took how long those before it lasted.
+	base  int
+	since time.Time
+	took  time.Duration
+}
+
+// counted are the calls so far, and when they were shown last.
+type counted struct {
+	calls, failed int64
+	observed      time.Time
 }
 
 // generator is how well the calls were generated.

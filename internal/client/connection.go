@@ -154,14 +154,14 @@ func (c *connection) request(ctx context.Context, e era, call *Call, idle time.D
 	}
 	params := call.composed.take(e, out)
 	if params == nil {
-		params = c.compose(e, call, out)
+		params = compose(c, e, call, out)
 	}
 	out.Raw = wire.ComposeRequest(out.ID, call.Method, params)
 	return c.exchange(ctx, e, out, idle)
 }
 
 // compose stamps a request, and returns its params.
-func (c *connection) compose(e era, call *Call, out *outgoing) json.RawMessage {
+func compose(c *connection, e era, call *Call, out *outgoing) json.RawMessage {
 	stamped := *call
 	c.stamp(e, &stamped, out)
 	if out.token == nil {
@@ -187,13 +187,14 @@ func (r *composed) take(e era, out *outgoing) json.RawMessage {
 	return r.params
 }
 
-// Compose returns a call that does not have to be stamped each time it is made. A call with an id
-// of its own, that asks for progress, or that is traced, differs each time and stays as it is.
-func (s *Session) Compose(call Call) Call {
+// Stamped returns a call of the session that does not have to be stamped each time it is made. A
+// call with an id of its own, that asks for progress, or that is traced, differs each time and
+// stays as it is.
+func Stamped(s *Session, call Call) Call {
 	if call.ID == nil && !call.Progress && s.opt.Trace == nil {
 		c := s.connection()
 		r := &composed{era: c.era()}
-		r.params = c.compose(r.era, &call, &r.out)
+		r.params = compose(c, r.era, &call, &r.out)
 		call.composed = r
 	}
 	return call

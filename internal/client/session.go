@@ -173,7 +173,7 @@ type Call struct {
 	// inSession is set where the params are good in this conversation only, as a
 	// cursor is.
 	inSession bool
-	// composed is what Compose made of it, nil elsewhere.
+	// composed is what Stamped made of it, nil elsewhere.
 	composed *composed
 	// patient and begun are those of the outgoing message.
 	patient bool

@@ -102,16 +102,17 @@ Quantiles are shown if at least 10 calls lie beyond them. Intervals have 95 %
 confidence (bootstrap over blocks of at least 1 s). Connecting and listing are
 measured apart, and so are --warmup and --cold.
 
-Only a tool that is marked as read-only is called without --yes. Beyond 200 calls
-a second or 256 in flight --i-know is needed. A pause that the server asks for
-(HTTP 429, 503) is kept. A run ends if more than half of the calls fail for 10 s.
+Only a tool that is marked as read-only is called without --yes. Beyond 200
+calls a second or 256 in flight --i-know is needed. A pause that the server asks
+for (HTTP 429, 503) is kept. A run ends if more than half of the calls fail for
+10 s.
 
 Exit code 0: measured; 1: an expectation failed, a number got worse (--compare,
 --against), or the generator was the limit; 2: too few calls to judge an
 expectation; 5, 6, 7, 9 and others of mcpc help exit-codes: no call succeeded,
 or the run ended because calls failed.`,
 		Example: `  mcpc bench demo get-sum a=1 b=2 --requests 2000
-  mcpc bench demo get-sum a=1 b=2 --rate 50 --duration 2s --expect 'error_rate<1%'
+  mcpc bench demo get-sum a=1 b=2 --rate 10 --duration 1s --expect 'max<9s'
   mcpc bench demo echo message=hi --users 4 --requests 400 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := cmdutil.SplitDash(cmd, args)
@@ -164,7 +165,7 @@ func (o *judgeOptions) declare(flags *pflag.FlagSet) {
 // settle reads the words of the command line, and refuses values that no type could refuse.
 func (o *options) settle(f *cmdutil.Factory, words []string, document string) (err error) {
 	if !f.ServerGiven && o.argv == nil {
-		if len(words) < 2 {
+		if len(words) < 2 && !(len(words) == 1 && (words[0] == "demo" || cmdutil.IsURL(words[0]))) {
 			refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "bench calls no server that was not named",
 				Hint: wire.Run("bench demo get-sum a=1 b=2") + ": the server comes first, then the tool"}
 			return cmdutil.Exit(refused)

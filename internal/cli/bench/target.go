@@ -64,7 +64,7 @@ func open(ctx context.Context, f *cmdutil.Factory, o *options, argv []string) (*
 	}
 	a.call.Progress = o.progress
 	a.prepared = a.call
-	a.call = c.Compose(a.call)
+	a.call = client.Stamped(c.Session, a.call)
 	return a, a.openCold(ctx, o, argv)
 }
 

@@ -37,6 +37,7 @@ var SeeAlso = map[string]string{
 	"codegen":      "describe, list, help agents",
 	"close":        "sessions, init",
 	"complete":     "prompt, read, describe",
+	"bench":        "call, batch, check, help exit-codes",
 	"completion":   "help arguments",
 	"demo":         "mock, init",
 	"describe":     "list, call, help arguments",

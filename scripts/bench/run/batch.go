@@ -59,6 +59,7 @@ func (b *bench) prepareBatch(ctx context.Context, m *measure) error {
 		{name: "raw", run: b.plain(b.tool("raw"), "-times", times, "-parallel", parallel, "{URL}", sent)},
 		{name: "mcpc", run: b.cold(b.mcpc, "batch", many, "--parallel", parallel)},
 	}
+	m.entries = append(m.entries, &entry{name: "mcpc bench", quiet: true, run: b.cold(b.mcpc, "bench", "get-sum", sumArguments, "--users", parallel, "--requests", times, "--json")})
 	if b.against != "" {
 		m.entries = append(m.entries, &entry{name: "mcpc-b", run: b.cold(b.against, "batch", many, "--parallel", parallel)})
 	}

@@ -18,7 +18,9 @@ type entry struct {
 	run  func(ctx context.Context, url string) (sample, error)
 	// requests is how many HTTP requests one run sends.
 	requests int
-	samples  []sample
+	// quiet is set where it prints none of the answers.
+	quiet   bool
+	samples []sample
 }
 
 // cold runs an mcpc that remembers nothing, which is thrown away afterwards.

@@ -113,7 +113,7 @@ func (b *bench) prepareVersion(ctx context.Context, m *measure) error {
 
 func (m *measure) tryOut(ctx context.Context, e *entry, url string) error {
 	s, err := e.run(ctx, url)
-	if err == nil && s.out < m.least {
+	if err == nil && !e.quiet && s.out < m.least {
 		err = errors.New("it printed too little to have answered")
 	}
 	if err != nil {
