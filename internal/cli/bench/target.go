@@ -21,11 +21,11 @@ import (
 
 // aim is a server with the call that is made there.
 type aim struct {
-	f    *cmdutil.Factory
-	c    *connect.Conn
+	f *cmdutil.Factory
+	c *connect.Conn
 	// call is what is made, prepared the same before it was composed.
 	call, prepared client.Call
-	tool *connect.Definition
+	tool           *connect.Definition
 	// sent is what the schema made of the arguments.
 	sent  toolcall.Request
 	setup []bench.Step
