@@ -205,7 +205,7 @@ func Stamped(s *Session, call Call) Call {
 func (c *connection) stamp(e era, call *Call, out *outgoing) {
 	if !call.Bare {
 		e.stamp(c, call, out)
-		call.Params = c.traced(call.Params)
+		call.Params = traced(c, call.Params)
 	}
 }
 

@@ -84,7 +84,7 @@ func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
 	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +
 		`,"clientInfo":` + string(implementation(c.s.opt.Version)) + `}`
-	call := &Call{Method: "initialize", Params: c.traced(json.RawMessage(params))}
+	call := &Call{Method: "initialize", Params: traced(c, json.RawMessage(params))}
 	id := c.s.nextID()
 	out := &outgoing{Outgoing: transport.Outgoing{Raw: wire.ComposeRequest(id, call.Method, call.Params), ID: id, Method: call.Method,
 		Resumable: true, Batches: true}, lasting: true}

@@ -91,8 +91,8 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 	flags.BoolVar(&o.stop, "stop-on-error", false, "start no call after a failure")
 	flags.BoolVar(&o.call.NoValidate, "no-validate", false, "do not validate arguments and results")
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without a confirmation")
-	cmdutil.AddAnswering(f, flags)
 	o.trace.AddFlags(flags)
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 

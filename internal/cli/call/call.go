@@ -94,8 +94,8 @@ sent, and structuredContent against the outputSchema.`,
 	flags.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	flags.Lookup("task").NoOptDefVal = "0"
-	cmdutil.AddAnswering(f, flags)
 	o.trace.AddFlags(flags)
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 

@@ -98,8 +98,8 @@ code is that of the first error.`,
 	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	flags.BoolVar(&o.list, "list", false, "list the steps without running them")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
-	cmdutil.AddAnswering(f, flags)
 	o.trace.AddFlags(flags)
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/connect"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/otlp"
@@ -67,7 +66,7 @@ func (o *Options) Command(f *cmdutil.Factory, name string) error {
 	f.Trace.Meta = func() []jsonraw.Member {
 		next := own
 		_, _ = rand.Read(next.Span[:])
-		return connect.TraceMembers(next, f.Getenv("BAGGAGE"))
+		return next.Meta(f.Getenv("BAGGAGE"))
 	}
 	e.start(o.builder(f, e, telemetry.Options{Own: true, Parent: own, Target: f.Server}))
 	f.Ending = func(ended cmdutil.ExitError) {
