@@ -16,13 +16,6 @@ import (
 // virtual is the clock of a synctest bubble, in which nothing but sleeping takes time.
 var virtual = Clock{Now: time.Now, Sleep: pause.For}
 
-// served is what a server did: how long each call took from its planned start, by that start.
-type served struct {
-	mu    sync.Mutex
-	began time.Time
-	truth []time.Duration
-}
-
 // A behavior is how long a call takes that arrives at a time.
 type behavior func(n int, at time.Duration) time.Duration
 

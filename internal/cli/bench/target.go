@@ -31,9 +31,7 @@ type aim struct {
 	setup []bench.Step
 	// validate holds each result against the outputSchema.
 	validate bool
-	// failed is the first call that did not end well.
-	failed wire.Outcome
-	rec    *bench.Recorder
+	rec      *bench.Recorder
 }
 
 // dialing is how the connections are opened: new ones, since that is measured too.
