@@ -219,7 +219,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	e.UI.NameServer(how.Argv)
 	opt := client.Options{
 		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
-		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: e.TraceMeta(),
+		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e),
 		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(why string) { renewed(c, e, why) },
 		Strict: func() bool { return e.Strict },
 	}

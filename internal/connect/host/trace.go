@@ -8,7 +8,7 @@ import (
 // TraceMeta returns what puts each request into a distributed trace: a span of its own where the
 // process makes spans, otherwise the context in TRACEPARENT, TRACESTATE and BAGGAGE; nil where
 // there is none.
-func (e *Env) TraceMeta() func() []jsonraw.Member {
+func TraceMeta(e *Env) func() []jsonraw.Member {
 	if e.Trace.Meta != nil || e.Getenv == nil {
 		return e.Trace.Meta
 	}
