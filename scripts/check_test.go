@@ -24,9 +24,9 @@ var commandsOf = map[string][]string{
 	"windows":     {"windows.sh"},
 	"release":     {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
 	"packages": {
-		"go test -race -timeout 20m -parallel 6 ./internal/bench/... ./internal/cli/... ./internal/client/... ./internal/connect/... ./internal/demo/... ./internal/live/... ./internal/mock/... ./internal/otlp/... ./internal/render/term ./internal/sliceutil ./internal/telemetry/... ./internal/tui/... ./internal/web/... ./internal/wire",
-		"go test -race -short -timeout 20m -parallel 6 ./internal/capture/... ./internal/match ./internal/render/traffic ./internal/state ./internal/validate",
-		"go test -timeout 20m -parallel 6 ./internal/capture/... ./internal/codegen ./internal/diff/... ./internal/english ./internal/glossary ./internal/jsonraw ./internal/lineedit ./internal/lint/... ./internal/loopback ./internal/match/... ./internal/mcp ./internal/pause ./internal/question ./internal/redact ./internal/render/... ./internal/replay ./internal/sanitize ./internal/saved ./internal/shape ./internal/shellwords ./internal/sse ./internal/state ./internal/suggest ./internal/target ./internal/tty ./internal/usage ./internal/validate/... ./internal/yaml ./scripts",
+		"go test -race -timeout 20m -parallel 6 ./internal/cli/... ./internal/client/... ./internal/connect/... ./internal/demo/... ./internal/live/... ./internal/mock/... ./internal/otlp/... ./internal/render/term ./internal/sliceutil ./internal/tui/... ./internal/web/... ./internal/wire",
+		"go test -race -short -timeout 20m -parallel 6 ./internal/bench/... ./internal/capture/... ./internal/match ./internal/render/traffic ./internal/state ./internal/telemetry ./internal/validate",
+		"go test -timeout 20m -parallel 6 ./internal/bench/... ./internal/capture/... ./internal/codegen ./internal/diff/... ./internal/english ./internal/glossary ./internal/jsonraw ./internal/lineedit ./internal/lint/... ./internal/loopback ./internal/match/... ./internal/mcp ./internal/pause ./internal/question ./internal/redact ./internal/render/... ./internal/replay ./internal/sanitize ./internal/saved ./internal/shape ./internal/shellwords ./internal/sse ./internal/state ./internal/suggest ./internal/target ./internal/telemetry ./internal/tty ./internal/usage ./internal/validate/... ./internal/yaml ./scripts",
 	},
 	"program":        {"go test -timeout 20m -parallel 6 ./cmd/..."},
 	"torture":        {"go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc"},

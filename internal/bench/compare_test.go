@@ -58,6 +58,9 @@ func (s *simulation) pair(seconds int, inTurns bool, slower, failing float64) (a
 
 // A server beside itself: at least 19 of 20 comparisons say that nothing changed.
 func TestTheSameServerIsNoDifference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: scripts/check.sh runs it without -short")
+	}
 	for _, inTurns := range []bool{false, true} {
 		for _, seconds := range []int{10, 30} {
 			const pairs = 100
@@ -125,6 +128,9 @@ func TestWhatCountsAsAChange(t *testing.T) {
 
 // Of the intervals of many runs, about 95 % have the true value in them.
 func TestIntervalsHoldTheTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: scripts/check.sh runs it without -short")
+	}
 	for _, seconds := range []int{6, 10, 30} {
 		const runs = 100
 		held := map[string]int{}

@@ -20,6 +20,9 @@ func request(id int, at time.Time) wire.Frame {
 
 // TestManyOpen: too many requests without an answer are ended, the oldest first, and each once.
 func TestManyOpen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: scripts/check.sh runs it without -short")
+	}
 	refs := map[int64]int{}
 	b := New(Options{Emit: func(ref int64, s otlp.Span) {
 		refs[ref]++
@@ -69,6 +72,9 @@ func TestTheSameAgain(t *testing.T) {
 
 // TestTheClockStandsStill: what failed is ended although no time passes.
 func TestTheClockStandsStill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: scripts/check.sh runs it without -short")
+	}
 	b := New(Options{})
 	for i := range 2 * mostOpen {
 		b.Add(0, request(i, noon))
@@ -80,6 +86,9 @@ func TestTheClockStandsStill(t *testing.T) {
 }
 
 func TestManyEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: scripts/check.sh runs it without -short")
+	}
 	var got []otlp.Span
 	b := New(Options{Emit: func(_ int64, s otlp.Span) { got = append(got, s) }})
 	const requests, each = 1000, 200
@@ -104,6 +113,9 @@ func TestManyEvents(t *testing.T) {
 // TestLongTexts: what a peer may write is bounded and is valid UTF-8, and the memory of its messages
 // is not kept.
 func TestLongTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: scripts/check.sh runs it without -short")
+	}
 	long := strings.Repeat("é", 1<<17)
 	var got []otlp.Span
 	b := New(Options{Content: true, URINames: true, Emit: func(_ int64, s otlp.Span) { got = append(got, s) }})
@@ -149,6 +161,9 @@ func TestBounded(t *testing.T) {
 
 // TestMemory: a long stream needs no more memory than a short one.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long: scripts/check.sh runs it without -short")
+	}
 	used := func(requests int) uint64 {
 		b := New(Options{Between: true, Metrics: &Metrics{}})
 		filler := strings.Repeat("x", 2000)
