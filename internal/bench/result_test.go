@@ -105,6 +105,27 @@ func TestTheGeneratorIsTheLimit(t *testing.T) {
 	}
 }
 
+// Response times that are more than a tenth, and a millisecond, longer at p99 say that
+// something fell behind.
+func TestFallingBehind(t *testing.T) {
+	at := func(name string, us float64) *Latency {
+		return &Latency{Quantiles: map[string]Value{"p50": {Value: 1}, name: {Value: us}}}
+	}
+	for _, c := range []struct {
+		name              string
+		response, service float64
+		want              bool
+	}{{"p99", 112_000, 100_000, true}, {"p99", 109_000, 100_000, false}, {"p99", 900, 100, false}, {"p99", 1200, 100, true}, {"p90", 112_000, 100_000, true}, {"p99.9", 112_000, 100_000, false}} {
+		r := &Result{Response: at(c.name, c.response), Service: at(c.name, c.service)}
+		if got := r.FellBehind(); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+	if (&Result{Service: at("p99", 1)}).FellBehind() {
+		t.Error("the closed model fell behind")
+	}
+}
+
 func TestExpectations(t *testing.T) {
 	r := &Result{Channels: map[string]Channel{OK: {Calls: 990, Rate: 99}}, Errors: Value{Value: 0.01},
 		Service: &Latency{Calls: 990, Quantiles: map[string]Value{"p50": {Value: 20_000}, "p90": {Value: 40_000}, "max": {Value: 1e6}}}}
