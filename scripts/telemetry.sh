@@ -45,7 +45,7 @@ start() {
 # await PORT: until something listens there.
 await() {
 	local try
-	for try in {1..200}; do
+	for try in {1..600}; do
 		if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
 		sleep 0.05
 	done
