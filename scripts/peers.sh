@@ -22,7 +22,7 @@ source_dir=$root/scripts/peers
 peers_dir=$root/.peers
 
 npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients ts-auth inspector reports page)
-go_modules=(go-sdk mcp-go pingme go-client otel k6)
+go_modules=(go-sdk mcp-go pingme go-client otel k6 fleet)
 
 main() {
   local command=${1:-}

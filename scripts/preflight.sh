@@ -14,7 +14,7 @@ node_minimum=20 # the steps that need a newer Node install it from npm into .pee
 
 # PROGRAM:DEBIAN PACKAGE
 programs=(git:git curl:curl jq:jq zsh:zsh fish:fish ps:procps flock:util-linux)
-full_programs=('gcc:gcc libc6-dev' ar:binutils chromium:chromium gnome-keyring-daemon:gnome-keyring
+full_programs=('gcc:gcc libc6-dev' systemd-analyze:systemd ar:binutils chromium:chromium gnome-keyring-daemon:gnome-keyring
 	dbus-run-session:dbus-daemon wine:wine x86_64-w64-mingw32-ld:binutils-mingw-w64-x86-64)
 
 main() {

@@ -109,7 +109,10 @@ type running struct {
 	url string
 }
 
-func serving(t *testing.T, args ...string) *running {
+func serving(t *testing.T, args ...string) *running { return servingWith(t, nil, args...) }
+
+// servingWith is serving with more variables.
+func servingWith(t *testing.T, env map[string]string, args ...string) *running {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	if err != nil {
@@ -117,6 +120,9 @@ func serving(t *testing.T, args ...string) *running {
 	}
 	r := &running{t: t, cmd: exec.Command(builtBinary(t), append(args, "--state", t.TempDir())...), err: file}
 	r.cmd.Env, r.cmd.Stderr = append(cleanEnv(), "LC_ALL=C.UTF-8"), file
+	for name, value := range env {
+		r.cmd.Env = append(r.cmd.Env, name+"="+value)
+	}
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

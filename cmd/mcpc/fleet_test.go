@@ -1,0 +1,249 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mcpc/internal/yaml"
+)
+
+func fleetFile(name string) string { return filepath.Join("..", "..", "docs", "fleet", name) }
+
+// A fleetProxy is the proxy that a file of docs/fleet starts: its words after mcpc, and its environment.
+type fleetProxy struct {
+	args []string
+	env  map[string]string
+}
+
+// unitProxy is that of the systemd unit for the server files, with the example of its settings.
+func unitProxy(t *testing.T) fleetProxy {
+	t.Helper()
+	p := fleetProxy{env: map[string]string{}}
+	set := func(assignment string) {
+		name, value, ok := strings.Cut(assignment, "=")
+		if !ok {
+			t.Fatalf("no assignment: %q", assignment)
+		}
+		p.env[name] = value
+	}
+	lines := regexp.MustCompile(`(?m)^(Environment|ExecStart)=(.*)$`).FindAllStringSubmatch(read(t, fleetFile("mcpc-proxy@.service")), -1)
+	for _, line := range lines {
+		words := strings.Fields(strings.NewReplacer("%i", "files", "%S", t.TempDir()).Replace(line[2]))
+		if line[1] == "ExecStart" {
+			p.args = words[1:]
+			continue
+		}
+		for _, word := range words {
+			set(word)
+		}
+	}
+	for line := range strings.Lines(read(t, fleetFile("proxy.env"))) {
+		if !strings.HasPrefix(line, "#") {
+			set(strings.TrimSpace(line))
+		}
+	}
+	for i, word := range p.args {
+		p.args[i] = strings.NewReplacer("${SERVER}", p.env["SERVER"], "${LISTEN}", p.env["LISTEN"]).Replace(word)
+	}
+	return p
+}
+
+// fleetDocument reads the document of a YAML file that has a text.
+func fleetDocument(t *testing.T, file, has string, into any) {
+	t.Helper()
+	for text := range strings.SplitSeq(read(t, fleetFile(file)), "\n---\n") {
+		if !strings.Contains(text, has) {
+			continue
+		}
+		doc, err := yaml.Parse([]byte(text))
+		if err == nil {
+			err = json.Unmarshal(doc.JSON, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("%s has no document with %q", file, has)
+}
+
+func composeProxy(t *testing.T) fleetProxy {
+	t.Helper()
+	var file struct {
+		Services struct {
+			MCPC struct {
+				Mode        string `json:"network_mode"`
+				Command     []string
+				Environment map[string]string
+			}
+			Agent struct{ Image string }
+		}
+	}
+	fleetDocument(t, "compose.yaml", "services:", &file)
+	if mcpc := file.Services.MCPC; mcpc.Mode != "service:agent" || file.Services.Agent.Image == "" {
+		t.Errorf("the network of the proxy is %q: no agent reaches its loopback", mcpc.Mode)
+	}
+	return fleetProxy{file.Services.MCPC.Command, file.Services.MCPC.Environment}
+}
+
+// podProxy is the sidecar of a Deployment.
+func podProxy(t *testing.T, name string) fleetProxy {
+	t.Helper()
+	type variable struct {
+		Name, Value string
+		From        struct {
+			Field struct{ Path string } `json:"fieldRef"`
+		} `json:"valueFrom"`
+	}
+	var file struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Init []struct {
+						Name, RestartPolicy string
+						Args                []string
+						Env                 []variable
+					} `json:"initContainers"`
+				}
+			}
+		}
+	}
+	fleetDocument(t, name, "kind: Deployment", &file)
+	sidecar := file.Spec.Template.Spec.Init[0]
+	if sidecar.Name != "mcpc" || sidecar.RestartPolicy != "Always" {
+		t.Fatalf("%s is no sidecar", sidecar.Name)
+	}
+	p := fleetProxy{args: sidecar.Args, env: map[string]string{}}
+	for _, v := range sidecar.Env { // a value may refer to those before it
+		for known, value := range p.env {
+			v.Value = strings.ReplaceAll(v.Value, "$("+known+")", value)
+		}
+		if strings.Contains(v.Value, "$(") {
+			t.Errorf("%s=%s", v.Name, v.Value)
+		}
+		p.env[v.Name] = v.Value
+		if v.Value == "" {
+			p.env[v.Name] = "x"
+		}
+	}
+	return p
+}
+
+// The proxies of docs/fleet start as their files say, only with other ports, send telemetry that
+// names the service, and end by SIGTERM when it has been sent.
+func TestFleetProxies(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]fleetProxy{
+		"systemd": unitProxy(t), "compose": composeProxy(t), "agent": podProxy(t, "kubernetes-agent.yaml"), "server": podProxy(t, "kubernetes-server.yaml"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, demo := collecting(t), serving(t, "demo", "--listen", "127.0.0.1:0")
+			at := slices.Index(p.args, "--to") + 1
+			if !strings.HasSuffix(p.args[at], ":3001/mcp") || !strings.HasSuffix(p.env["OTEL_EXPORTER_OTLP_ENDPOINT"], ":4318") {
+				t.Fatalf("%v %v", p.args, p.env)
+			}
+			args := slices.Clone(p.args)
+			args[at], args[slices.Index(args, "--listen")+1] = demo.url, "127.0.0.1:0"
+			env := maps.Clone(p.env)
+			env["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.url
+			proxy := servingWith(t, env, args...)
+			if exit, stdout, stderr := traced(t, nil, "-s", proxy.url, "call", "get-sum", "a=1", "b=2"); exit != 0 {
+				t.Fatalf("%d %s%s", exit, stdout, stderr)
+			}
+			_ = proxy.cmd.Process.Signal(syscall.SIGTERM)
+			_ = proxy.cmd.Wait()
+			if status := proxy.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM || strings.Contains(proxy.stderr(), "warning") {
+				t.Errorf("ended by %v: %s", proxy.cmd.ProcessState, proxy.stderr())
+			}
+			c.named(t, "tools/call get-sum", serverKind)
+			if c.resource["service.name"] != "files" || c.resource["service.namespace"] != "mcp" || c.resource["deployment.environment.name"] != "production" {
+				t.Errorf("the resource is %v", c.resource)
+			}
+		})
+	}
+}
+
+// A fleetPanel is what a dashboard asks.
+type fleetPanel struct {
+	ID      int
+	Title   string
+	Type    string
+	GridPos struct{ X, Y, W, H int }
+	Targets []struct{ Expr string }
+}
+
+// fleetDashboards are the panels of the dashboards by their files.
+func fleetDashboards(t *testing.T) map[string][]fleetPanel {
+	t.Helper()
+	files, err := filepath.Glob(fleetFile("grafana-*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no dashboards: %v", err)
+	}
+	all := map[string][]fleetPanel{}
+	for _, name := range files {
+		var dashboard struct {
+			UID           string
+			SchemaVersion int
+			Panels        []fleetPanel
+		}
+		if err := json.Unmarshal([]byte(read(t, name)), &dashboard); err != nil || dashboard.UID == "" || dashboard.SchemaVersion == 0 {
+			t.Fatalf("%s: %v, %+v", name, err, dashboard)
+		}
+		all[filepath.Base(name)] = dashboard.Panels
+	}
+	return all
+}
+
+// What the dashboards ask for are metrics and attributes of the convention, as Prometheus names
+// them, or what a store adds.
+func TestFleetDashboards(t *testing.T) {
+	t.Parallel()
+	var convention struct {
+		Metrics map[string]struct{ Attributes map[string]string }
+	}
+	if err := json.Unmarshal([]byte(read(t, filepath.Join("..", "..", "internal", "telemetry", "testdata", "convention.json"))), &convention); err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"le", "job", "instance", "service_name", "service_instance_id"}
+	for name, metric := range convention.Metrics {
+		name = strings.ReplaceAll(name, ".", "_") + "_seconds"
+		known = append(known, name+"_bucket", name+"_count", name+"_sum")
+		for attribute := range metric.Attributes {
+			known = append(known, strings.ReplaceAll(attribute, ".", "_"))
+		}
+	}
+	known = append(known, "sum", "count", "by", "rate", "increase", "histogram_quantile", "or")
+	words := regexp.MustCompile(`"[^"]*"|\[[^]]*\]|[a-z][a-z_]*`)
+	for file, panels := range fleetDashboards(t) {
+		ids, queries := map[int]bool{}, 0
+		for _, p := range panels {
+			if ids[p.ID] || p.GridPos.W == 0 || p.GridPos.X+p.GridPos.W > 24 {
+				t.Errorf("%s: panel %q has the id %d and stands at %v", file, p.Title, p.ID, p.GridPos)
+			}
+			ids[p.ID] = true
+			for _, target := range p.Targets {
+				queries++
+				for _, side := range []string{"server", "client"} {
+					expr := strings.NewReplacer("${side}", side, "$identity", "job").Replace(target.Expr)
+					for _, word := range words.FindAllString(expr, -1) {
+						if word[0] != '"' && word[0] != '[' && !slices.Contains(known, word) {
+							t.Errorf("%s: panel %q asks for %s, which mcpc does not send: %s", file, p.Title, word, expr)
+						}
+					}
+				}
+			}
+		}
+		if queries < 10 {
+			t.Errorf("%s has %d queries", file, queries)
+		}
+	}
+}
