@@ -5,12 +5,15 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"mcpc/internal/yaml"
 )
@@ -244,6 +247,24 @@ func TestFleetDashboards(t *testing.T) {
 		}
 		if queries < 10 {
 			t.Errorf("%s has %d queries", file, queries)
+		}
+	}
+}
+
+// A proxy that runs for weeks says at once that its collector accepts nothing, and not only at its end.
+func TestProxyReportsItsCollector(t *testing.T) {
+	t.Parallel()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(refusing.Close)
+	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	proxy := servingWith(t, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "1"}, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--otlp", refusing.URL)
+	if exit, stdout, stderr := traced(t, nil, "-s", proxy.url, "ping"); exit != 0 {
+		t.Fatalf("%d %s%s", exit, stdout, stderr)
+	}
+	const want = "mcpc: warning: telemetry: the collector accepts nothing: 127.0.0.1:"
+	for end := time.Now().Add(patience); !strings.Contains(proxy.stderr(), want); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not said: %s", proxy.stderr())
 		}
 	}
 }

@@ -153,6 +153,9 @@ func (o *Options) builder(f *cmdutil.Factory, e *export, b telemetry.Options) te
 func (e *export) start(b telemetry.Options) {
 	sending, metrics := Sending(e.f), &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
+	if b.Between && !e.f.Record.Quiet.Load() { // it may run for a long time; a tap's stderr is the server's
+		sending.Failing = func(reason string) { e.f.Warn("telemetry: the collector accepts nothing: " + reason) }
+	}
 	e.exporter = send.New(e.config, sending)
 	b.Metrics, b.Emit = metrics, func(_ int64, s otlp.Span) { e.exporter.Span(s) }
 	e.live = telemetry.NewLive(telemetry.New(b), e.f.Now)

@@ -43,6 +43,7 @@ type courier struct {
 	client  *http.Client
 	secrets *redact.Secrets
 	backoff time.Duration // before the second attempt
+	failing bool          // the last export was not accepted; Exporter.mu protects it
 }
 
 // An Error says why an export was not accepted.

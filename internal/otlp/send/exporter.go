@@ -27,6 +27,9 @@ type Options struct {
 	// Collect returns the metrics so far, or since it was called last, as Config.Delta says. It
 	// is called at each interval and once by Close; nil sends no metrics.
 	Collect func(now time.Time) []otlp.Histogram
+	// Failing is called with the reason when an export is not accepted, unless the one before it
+	// was not either, and not once the Exporter is being closed. It may be nil.
+	Failing func(reason string)
 }
 
 // An Exporter sends spans and metrics in the background. All its methods may be called at the
@@ -194,6 +197,10 @@ func (e *Exporter) deliver(c *courier, body []byte) result {
 // count adds what became of n spans or points.
 func (e *Exporter) count(c *courier, counts *Counts, n int, r result) {
 	e.mu.Lock()
+	began := r.err != nil && !c.failing && !e.closed && e.options.Failing != nil
+	if c.failing = r.err != nil; began {
+		defer e.options.Failing(r.err.Text) // after the lock
+	}
 	defer e.mu.Unlock()
 	rejected := min(max(r.rejected, 0), int64(n))
 	text := c.partial(r, n)

@@ -45,6 +45,37 @@ func TestSpansAreDelivered(t *testing.T) {
 	}
 }
 
+// A failing collector is reported once, and again if it failed after it had worked. What fails at
+// the end is in the report alone.
+func TestFailuresAreReportedMeanwhile(t *testing.T) {
+	var status atomic.Int64
+	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
+	reasons := make(chan string, 10)
+	e := start(t, c.URL, Options{Failing: func(reason string) { reasons <- reason }}, "OTEL_BSP_SCHEDULE_DELAY", "1")
+	for _, answer := range []int64{400, 400, 200, 401} {
+		status.Store(answer)
+		give(e, 1)
+		receive(t, c.arrived)
+		for waiting := answer; waiting != 0; { // until it was counted
+			e.mu.Lock()
+			if e.report.Spans.Sent+e.report.Spans.Failed == int64(c.number()) {
+				waiting = 0
+			}
+			e.mu.Unlock()
+		}
+	}
+	for _, want := range []string{"HTTP 400", "HTTP 401"} {
+		if got := <-reasons; !strings.Contains(got, want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+	last := start(t, c.URL, Options{Failing: func(reason string) { reasons <- reason }})
+	give(last, 1)
+	if report := last.Close(t.Context()); report.Spans.Failed != 1 || len(reasons) != 0 {
+		t.Errorf("%+v, %d more reasons", report, len(reasons))
+	}
+}
+
 func TestJSONIsDelivered(t *testing.T) {
 	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
