@@ -1,4 +1,4 @@
-module mcpc.peers/fleet
+module mcpc/scripts/peers/fleet
 
 go 1.26.0
 
