@@ -31,6 +31,7 @@ finish() {
 }
 trap finish EXIT
 CGO_ENABLED=0 go -C "$root" build -trimpath -ldflags '-s -w' -o "$work/mcpc" ./cmd/mcpc
+go -C "$root/scripts/bench" build -o "$work/server" ./server
 export MCPC_STATE=$work/state
 
 # start NAME COMMAND...: in the background, with its output in NAME.log.
@@ -58,27 +59,27 @@ collector() { # PORT NAME
 	await "$1"
 }
 
-start demo "$work/mcpc" demo --listen 127.0.0.1:45210
-await 45210
-start plain "$work/mcpc" proxy --to http://127.0.0.1:45210/mcp --listen 127.0.0.1:45211 --no-record
-collector 45220 collector
-start live "$work/mcpc" proxy --to http://127.0.0.1:45210/mcp --listen 127.0.0.1:45212 --no-record --otlp http://127.0.0.1:45220
-await 45211
-await 45212
+start server "$work/server" -port 25210
+await 25210
+start plain "$work/mcpc" proxy --to http://127.0.0.1:25210/mcp --listen 127.0.0.1:25211 --no-record
+collector 25220 collector
+start live "$work/mcpc" proxy --to http://127.0.0.1:25210/mcp --listen 127.0.0.1:25212 --no-record --otlp http://127.0.0.1:25220
+await 25211
+await 25212
 echo "== a call through a proxy, without and with --otlp, in turns"
-"$work/mcpc" bench http://127.0.0.1:45211/mcp echo message=hi --against http://127.0.0.1:45212/mcp --rate 200 --duration "${seconds}s" --warmup 200 --no-record || echo "exit code $?"
+"$work/mcpc" bench http://127.0.0.1:25211/mcp get-sum a=1 b=2 --against http://127.0.0.1:25212/mcp --rate 200 --duration "${seconds}s" --warmup 200 --no-record || echo "exit code $?"
 
 # bad NAME HOW: HOW spoils the collector of a new proxy while calls are made.
-port=45230
+port=25230
 bad() {
 	local name=$1 status=0
 	port=$((port + 10))
 	collector "$port" "$name-collector"
-	start "$name" "$work/mcpc" proxy --to http://127.0.0.1:45210/mcp --listen "127.0.0.1:$((port + 5))" --no-record --otlp "http://127.0.0.1:$port"
+	start "$name" "$work/mcpc" proxy --to http://127.0.0.1:25210/mcp --listen "127.0.0.1:$((port + 5))" --no-record --otlp "http://127.0.0.1:$port"
 	await "$((port + 5))"
 	echo "== $name collector, $rate calls a second"
 	(sleep 2 && "$2" "$(cat "$work/$name-collector.pid")") &
-	"$work/mcpc" bench "http://127.0.0.1:$((port + 5))/mcp" echo message=hi --rate "$rate" --i-know --duration "${seconds}s" --no-record --expect 'error_rate<0.0001%' || status=$?
+	"$work/mcpc" bench "http://127.0.0.1:$((port + 5))/mcp" get-sum a=1 b=2 --rate "$rate" --i-know --duration "${seconds}s" --no-record --expect 'error_rate<0.0001%' || status=$?
 	kill -INT "$(cat "$work/$name.pid")"
 	wait "$(cat "$work/$name.pid")" || true
 	echo "exit code $status; the proxy said:"

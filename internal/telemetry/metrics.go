@@ -3,6 +3,7 @@ package telemetry
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -49,9 +50,9 @@ type Metrics struct {
 func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Time, took time.Duration) {
 	attributes = slices.Clone(attributes)
 	slices.SortFunc(attributes, func(a, b otlp.Attribute) int { return strings.Compare(a.Key, b.Key) })
-	var key strings.Builder
+	var key []byte
 	for _, a := range attributes {
-		fmt.Fprintf(&key, "%s=%q;", a.Key, fmt.Sprint(a.Value))
+		key = appendValue(append(append(key, a.Key...), '='), a.Value)
 	}
 	seconds := max(took, 0).Seconds()
 	m.mu.Lock()
@@ -59,7 +60,7 @@ func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Ti
 	if m.Start.IsZero() {
 		m.Start = at.Add(-max(took, 0))
 	}
-	p := m.point(of, key.String(), attributes)
+	p := m.point(of, key, attributes)
 	if p.Count == 0 || seconds < p.Min {
 		p.Min = seconds
 	}
@@ -70,13 +71,28 @@ func (m *Metrics) observe(of instrument, attributes []otlp.Attribute, at time.Ti
 	p.Counts[i]++
 }
 
-func (m *Metrics) point(of instrument, key string, attributes []otlp.Attribute) *otlp.HistogramPoint {
+// appendValue writes a value of an attribute so that no two differ and read alike.
+func appendValue(key []byte, value any) []byte {
+	switch v := value.(type) {
+	case string:
+		return strconv.AppendQuote(key, v)
+	case int64:
+		return append(strconv.AppendInt(key, v, 10), ';')
+	}
+	return fmt.Appendf(key, "%v;", value)
+}
+
+func (m *Metrics) point(of instrument, at []byte, attributes []otlp.Attribute) *otlp.HistogramPoint {
 	all := m.points[of]
 	if all == nil {
 		all = map[string]*otlp.HistogramPoint{}
 		m.points[of] = all
 	}
-	if all[key] == nil && len(all) >= mostSets {
+	if p := all[string(at)]; p != nil {
+		return p
+	}
+	key := string(at)
+	if len(all) >= mostSets {
 		key, attributes = overflow, []otlp.Attribute{{Key: overflow, Value: true}}
 	}
 	p := all[key]
