@@ -65,9 +65,21 @@ func ParseExpectation(text string) (e Expectation, err error) {
 // Needs is how many calls it takes to judge the expectation.
 func (e Expectation) Needs() int64 { return Needs(e.metric) }
 
+// calls is how many calls ended.
+func (r *Result) calls() (n int64) {
+	for _, c := range r.Channels {
+		n += c.Calls
+	}
+	return n
+}
+
 // Judge compares a result with the expectation.
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
+	if r.calls() == 0 {
+		e.Unknown = "there were no calls"
+		return e
+	}
 	switch e.metric {
 	case errorRate:
 		got = r.Errors.Value

@@ -151,6 +151,11 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
+	for _, text := range []string{"error_rate<1%", "rate<5", "max<1s"} {
+		if e, err := ParseExpectation(text); err != nil || e.Judge(&Result{Service: &Latency{}}).Unknown == "" {
+			t.Errorf("%s is judged without calls: %v", text, err)
+		}
+	}
 	for _, text := range []string{"", "p99", "p99=200ms", "p98<1s", "p99<200", "p99<fast", "error_rate<x", "error_rate<-1", "rate>NaN", "p50<-1s"} {
 		if e, err := ParseExpectation(text); err == nil {
 			t.Errorf("%q is %+v", text, e)

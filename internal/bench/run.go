@@ -51,14 +51,25 @@ func (p Plan) arrivals() func() time.Duration {
 		n := -1.0
 		return func() time.Duration {
 			n++
-			return time.Duration(n / p.Rate * float64(time.Second))
+			return inSeconds(n / p.Rate)
 		}
 	}
 	random, at := rand.New(rand.NewPCG(1, 2)), 0.0
 	return func() time.Duration {
 		at += random.ExpFloat64() / p.Rate
-		return time.Duration(at * float64(time.Second))
+		return inSeconds(at)
 	}
+}
+
+// farthest is the latest planned start, which no run reaches.
+const farthest = 100 * 365 * 24 * time.Hour
+
+// inSeconds is a time in a number of seconds, which may be more than a Duration has.
+func inSeconds(seconds float64) time.Duration {
+	if seconds >= farthest.Seconds() {
+		return farthest
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // open starts each call at its time, or as soon as there is a place in flight for it.

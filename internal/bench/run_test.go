@@ -230,6 +230,19 @@ func TestAPauseIsKept(t *testing.T) {
 	}
 }
 
+// The second call of such a rate is further away than a Duration can say.
+func TestATinyRateMakesOneCall(t *testing.T) {
+	for _, rate := range []float64{1e-9, 1e-12, 1e-300} {
+		for _, poisson := range []bool{false, true} {
+			p := Plan{Rate: rate, Poisson: poisson, Duration: 10 * time.Second, InFlight: 256}
+			_, starts := ends(t, p, func(int) Ending { return Ending{Channel: OK} })
+			if len(starts) > 1 || len(starts) == 0 && !poisson {
+				t.Errorf("%d calls at a rate of %g", len(starts), rate)
+			}
+		}
+	}
+}
+
 // A server that is gone is not called as fast as it refuses.
 func TestBrokenCallsAreNotRepeatedAtOnce(t *testing.T) {
 	_, starts := ends(t, Plan{Users: 1, Duration: 6 * time.Second}, func(int) Ending { return Ending{Channel: Transport} })
