@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -50,7 +51,7 @@ func retryAfter(facts *wire.HTTPFacts, sent int, now time.Time) time.Duration {
 		if f.Name != "Retry-After" {
 			continue
 		}
-		if n, err := strconv.ParseInt(f.Value, 10, 32); err == nil {
+		if n, err := strconv.ParseInt(f.Value, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) { // then n is the nearest
 			return time.Duration(max(n, 0)) * time.Second
 		}
 		if at, err := http.ParseTime(f.Value); err == nil {
