@@ -4,6 +4,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -262,8 +263,7 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 	for _, text := range o.expect {
 		e, err := bench.ParseExpectation(text)
 		if err != nil {
-			name, _, _ := strings.Cut(strings.ReplaceAll(text, ">", "<"), "<")
-			return usage.New(fmt.Sprintf("--expect %s: %s", text, err), suggest.DidYouMean("%s", strings.TrimSpace(name), bench.Metrics, "--expect 'p99<200ms' or 'error_rate<0.1%'"))
+			return usage.New(fmt.Sprintf("--expect %s: %s", text, err), expectHint(text))
 		}
 		if calls := plan.Calls(); calls > 0 && int64(calls) < e.Needs() {
 			return usage.New(fmt.Sprintf("--expect %s needs %d calls, and the plan has %d", text, e.Needs(), calls), "--requests or --duration makes more")
@@ -288,6 +288,16 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 		f.Note("the tool, the load or the machine is not that of " + o.compare)
 	}
 	return nil
+}
+
+// expectHint helps with an expectation that cannot be read: with its name, if that is the mistake.
+func expectHint(text string) wire.Hint {
+	const example = wire.Hint("--expect 'p99<200ms' or 'error_rate<0.1%'")
+	name, _, _ := strings.Cut(strings.ReplaceAll(text, ">", "<"), "<")
+	if name = strings.TrimSpace(name); slices.Contains(bench.Metrics, name) {
+		return example
+	}
+	return suggest.DidYouMean("%s", name, bench.Metrics, example)
 }
 
 // mostDocument bounds the file of --compare, in bytes.
