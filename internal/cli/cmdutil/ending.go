@@ -133,10 +133,10 @@ func report(f *Factory, e ExitError) {
 // Finish ends the recording and prints the last lines: the hint at the recorded exchange,
 // and the JSON error.
 func Finish(f *Factory, e ExitError) {
-	if f.Ending != nil {
+	f.Env.EndRecording(e.Outcome, e.ExitCode())
+	if f.Ending != nil { // may wait for a collector, and a second signal ends the process meanwhile
 		f.Ending(e)
 	}
-	f.Env.EndRecording(e.Outcome, e.ExitCode())
 	hintAtRecord(f, e.Outcome.Kind)
 	FailureJSON(f, e.Outcome)
 }

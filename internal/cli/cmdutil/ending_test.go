@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -119,5 +120,21 @@ func TestEndWithALostAnswer(t *testing.T) {
 		if e := End(t.Context(), f, nil); !e.Outcome.Good() {
 			t.Errorf("%s: the next command ends with %q", c.name, e.Outcome.Text)
 		}
+	}
+}
+
+// The recording has its end before telemetry is sent: a signal may end the process while that waits.
+func TestTheRecordingEndsFirst(t *testing.T) {
+	f, _ := testFactory(t)
+	f.RecordTo = filepath.Join(t.TempDir(), "calls.jsonl")
+	f.StartRecording("demo", capture.ByCommand, nil)
+	f.Record.Crossed.Store(true)
+	ended := false
+	f.Ending = func(ExitError) {
+		raw, err := os.ReadFile(f.RecordTo)
+		ended = err == nil && strings.Contains(string(raw), "2 steps failed")
+	}
+	if Finish(f, ExitError{Outcome: failed}); !ended {
+		t.Error("the recording has no end yet")
 	}
 }
