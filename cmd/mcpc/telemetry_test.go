@@ -304,3 +304,27 @@ func inWords(text, part string) string {
 	}
 	return fmt.Sprintf("%q", text[max(0, i-80):min(len(text), i+80)])
 }
+
+// A signal while the command waits for its collector ends the waiting, and nothing else.
+func TestInterruptedWhileTelemetryIsSent(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, 9), make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release }))
+	t.Cleanup(hanging.Close)
+	t.Cleanup(func() { close(release) })
+	for want, tool := range map[int]string{0: "get-tiny-image", 5: "fail"} {
+		cmd := exec.Command(builtBinary(t), "--state", t.TempDir(), "-s", "demo", "call", tool, "--otlp", hanging.URL)
+		cmd.Env = append(cleanEnv(), "OTEL_METRICS_EXPORTER=none")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		<-arrived
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Errorf("%s: exit %d, want %d", tool, got, want)
+		}
+	}
+}

@@ -235,7 +235,8 @@ func first(all []*Interval) *Interval {
 func channelOf(calls int64, seconds float64, in []tally) Channel {
 	c := Channel{Calls: calls, Rate: float64(calls) / max(seconds, 1e-9)}
 	if i := first(ratioOf(in).intervals()); i != nil {
-		c.Low, c.High = i.Low, i.High
+		// The last answers come behind the last whole second.
+		c.Low, c.High = min(i.Low, c.Rate), max(i.High, c.Rate)
 	}
 	return c
 }

@@ -49,6 +49,9 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 				continue
 			}
 			cmdutil.LeaveTerminal(f)
+			if e := f.Ended.Load(); e != nil {
+				return e.ExitCode(), nil
+			}
 			if ctx.Err() != nil || !f.Talking.Load() && !f.Hidden.Load() {
 				Killed(f, args, sig)
 				return 0, sig

@@ -82,7 +82,9 @@ type stream struct{ conn, stream int }
 
 // New makes a Builder for one run.
 func New(o Options) *Builder {
-	return &Builder{maker: maker{o: o}, target: endpointOf(o.Target), open: map[int]*exchange{}}
+	b := &Builder{maker: maker{o: o}, target: endpointOf(o.Target), open: map[int]*exchange{}}
+	b.correlator.Remember(mostOpen / 2)
+	return b
 }
 
 // Add takes the next frame of the run. Emit is given the ref of a request with its spans.

@@ -59,6 +59,10 @@ type Place struct {
 	Guess bool
 }
 
+// Remember bounds the conversations that the Correlator remembers: at least so many, and at most
+// twice as many. It remembers 20,000 otherwise.
+func (f *Correlator) Remember(conns int) { f.conns.least = conns }
+
 // Add places one frame. Traits are those of its message; they are not looked at
 // where the frame holds none. Frames that belong to no exchange have no place,
 // those with a batch may have several.

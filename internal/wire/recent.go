@@ -1,9 +1,14 @@
 package wire
 
-// recent is a map that forgets what was put into it long ago.
-type recent[K comparable, V any] struct{ young, old map[K]V }
+import "cmp"
 
-// generation is how many entries a recent map remembers at least.
+// recent is a map that forgets what was put into it long ago.
+type recent[K comparable, V any] struct {
+	young, old map[K]V
+	// least is how many entries it remembers at least; 0 is generation.
+	least int
+}
+
 const generation = 20_000
 
 func (r *recent[K, V]) get(key K) V {
@@ -17,7 +22,7 @@ func (r *recent[K, V]) put(key K, v V) {
 	if r.young == nil {
 		r.young = map[K]V{}
 	}
-	if _, stands := r.young[key]; !stands && len(r.young) >= generation {
+	if _, stands := r.young[key]; !stands && len(r.young) >= cmp.Or(r.least, generation) {
 		r.old, r.young = r.young, map[K]V{}
 	}
 	r.young[key] = v

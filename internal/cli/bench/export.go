@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/english"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -68,9 +69,12 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if a.c.Transport() != transport.StreamableHTTP {
 		return k6.Plan{}, usage.New("not exported: k6 sends Streamable HTTP only, and this server speaks "+string(a.c.Transport()), "run the server with Streamable HTTP; mcpc bench itself measures every transport")
 	}
-	params, _ := f.Secrets.Bytes(a.prepared.Params)
-	if params == nil {
+	params, hidden := f.Secrets.Bytes(a.prepared.Params)
+	if hidden == 0 {
 		params = a.prepared.Params
+	}
+	if gone := hidden - len(redact.HiddenIn(string(params))); gone > 0 {
+		f.Warn(fmt.Sprintf("%s in the arguments was replaced, and no variable stands for it: edit %s", english.Plural(gone, "secret"), k6.Data))
 	}
 	if err := k6.Sendable(params); err != nil {
 		return k6.Plan{}, usage.New("not exported: the arguments are not "+err.Error(), "")

@@ -134,7 +134,8 @@ func report(f *Factory, e ExitError) {
 // and the JSON error.
 func Finish(f *Factory, e ExitError) {
 	f.Env.EndRecording(e.Outcome, e.ExitCode())
-	if f.Ending != nil { // may wait for a collector, and a second signal ends the process meanwhile
+	if f.Ending != nil { // it may wait for a collector
+		f.Ended.Store(&e)
 		f.Ending(e)
 	}
 	hintAtRecord(f, e.Outcome.Kind)

@@ -63,7 +63,9 @@ type process struct {
 	// lost is the first failure to write to standard output; nil where none was.
 	lost atomic.Pointer[ExitError]
 	// Ending is called once with how the command ended, behind all traffic; it may be nil.
+	// Ended is how, while it runs: a signal then ends only the waiting.
 	Ending func(ExitError)
+	Ended  atomic.Pointer[ExitError]
 	// terminal is the one that is being asked what it can show, if one is.
 	terminal atomic.Pointer[tty.Terminal]
 }
