@@ -137,10 +137,7 @@ or the run ended because calls failed.`,
 	flags.BoolVar(&o.validate, "validate", false, "validate each result against its schemas")
 	flags.BoolVar(&o.progress, "progress", false, "request progress notifications, and measure their times")
 	o.judge.declare(flags)
-	flags.StringVar(&o.files.histogram, "histogram", "", "write the percentiles to a `file` (HdrHistogram, .hgrm)")
-	flags.StringVar(&o.files.samples, "samples", "", "write a line of JSON for each call to a `file`")
-	flags.StringVar(&o.files.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
-	flags.StringVar(&o.files.export, "export", "", "measure nothing, and write a load test for an `engine` into the directory -o: k6")
+	o.files.declare(flags)
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
 	return cmd
@@ -155,6 +152,13 @@ func (o *loadOptions) declare(flags *pflag.FlagSet) {
 	flags.IntVar(&o.requests, "requests", 0, "make `N` calls")
 	flags.StringVar(&o.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
 	flags.BoolVar(&o.iKnow, "i-know", false, "allow more than 200 calls a second and 256 in flight: the server is yours")
+}
+
+func (o *fileOptions) declare(flags *pflag.FlagSet) {
+	flags.StringVar(&o.histogram, "histogram", "", "write the percentiles to a `file` (HdrHistogram, .hgrm)")
+	flags.StringVar(&o.samples, "samples", "", "write a line of JSON for each call to a `file`")
+	flags.StringVar(&o.junit, "junit", "", "write a JUnit report of the expectations to a `file`, - for stdout")
+	flags.StringVar(&o.export, "export", "", "measure nothing, and write a load test for an `engine` into the directory -o: k6")
 }
 
 func (o *judgeOptions) declare(flags *pflag.FlagSet) {

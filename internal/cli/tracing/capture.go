@@ -60,7 +60,7 @@ func (o *Options) Send(ctx context.Context, f *cmdutil.Factory, c *capture.Captu
 	})
 	exporter.Close(ctx)
 	if failed, ok := errors.AsType[*send.Error](err); ok {
-		out := wire.Outcome{Kind: failed.Kind, Phase: "export", Text: "the collector did not accept the spans: " + failed.Text}
+		out := wire.Outcome{Kind: failed.Kind, Phase: "output", Text: "the collector did not accept the spans: " + failed.Text}
 		if sent > 0 {
 			out.Text += fmt.Sprintf(" (%s before were accepted; exporting again sends the same ids)", english.Plural(sent, "span"))
 		}
