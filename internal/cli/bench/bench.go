@@ -124,9 +124,6 @@ or the run ended because calls failed.`,
 			if o.files.export != "" {
 				return export(cmd.Context(), f, &o)
 			}
-			if err := o.trace.Command(f, "bench"); err != nil {
-				return err
-			}
 			return run(cmd.Context(), f, &o)
 		},
 	}

@@ -29,6 +29,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if out := outfile.WritableAs("--samples", o.files.samples); !out.Good() {
 		return cmdutil.Exit(out)
 	}
+	if err := o.trace.Command(f, "bench"); err != nil {
+		return err
+	}
 	f.NoInput, f.Repeats, f.Record.Most, f.Record.Many = true, &console.RepeatedWarnings{}, cmdutil.MostRecorded, true
 	aims, err := openAll(ctx, f, o)
 	if err != nil {
