@@ -128,12 +128,13 @@ or the run ended because calls failed.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	o.load.declare(flags)
+	o.judge.declare(flags)
+	o.load.declareMore(flags)
+	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	flags.IntVar(&o.cold, "cold", 0, "also open `N` connections, and measure each until its first result")
 	flags.BoolVar(&o.validate, "validate", false, "validate each result against its schemas")
 	flags.BoolVar(&o.progress, "progress", false, "request progress notifications, and measure their times")
-	o.judge.declare(flags)
 	o.files.declare(flags)
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
@@ -142,12 +143,15 @@ or the run ended because calls failed.`,
 
 func (o *loadOptions) declare(flags *pflag.FlagSet) {
 	flags.Float64Var(&o.rate, "rate", 0, "open model: start so many `calls` in a second")
-	flags.BoolVar(&o.poisson, "poisson", false, "with --rate: random gaps, as many independent clients have")
 	flags.IntVar(&o.users, "users", 0, "closed model: `N` users, each with one call at a time")
-	flags.Var(&o.think, "think", "with --users: pause between two calls")
 	flags.Var(&o.duration, "duration", "start calls for this time")
 	flags.IntVar(&o.requests, "requests", 0, "make `N` calls")
+}
+
+func (o *loadOptions) declareMore(flags *pflag.FlagSet) {
 	flags.StringVar(&o.warmup, "warmup", "", "first make calls that are not counted: `TIME` or number of calls")
+	flags.BoolVar(&o.poisson, "poisson", false, "with --rate: random gaps, as many independent clients have")
+	flags.Var(&o.think, "think", "with --users: pause between two calls")
 	flags.BoolVar(&o.iKnow, "i-know", false, "allow more than 200 calls a second and 256 in flight: the server is yours")
 }
 

@@ -99,8 +99,13 @@ func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outc
 // inside reports that the server runs in this process.
 func (a *aim) inside() bool { return a.c.Target.Kind == target.Demo }
 
-// make makes one call.
-func (a *aim) make(ctx context.Context) bench.Ending {
+// make makes one call. A bug in it ends this call alone.
+func (a *aim) make(ctx context.Context) (ending bench.Ending) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			ending = bench.Ending{Channel: string(wire.Internal)}
+		}
+	}()
 	call, progress := a.call, progressTimes{now: a.f.Now}
 	if call.Progress {
 		call.Progressed, progress.last = progress.note, a.f.Now()
