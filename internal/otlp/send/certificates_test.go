@@ -83,7 +83,7 @@ func TestTLS(t *testing.T) {
 	}
 	plain := newCollector(t, nil)
 	failed, _ := start(t, strings.Replace(plain.URL, "http:", "https:", 1), Options{}).Post(t.Context(), nil).(*Error)
-	if failed == nil || failed.Kind != wire.Transport || !strings.Contains(failed.Text, "HTTP response to HTTPS client") {
+	if failed == nil || failed.Kind != wire.Transport || !strings.Contains(failed.Text, "answered without TLS: use http://") {
 		t.Error(failed)
 	}
 	if plain.number() != 0 || c.number() != 1 {

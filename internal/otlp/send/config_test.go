@@ -99,6 +99,8 @@ func TestBadEndpoints(t *testing.T) {
 		{"unix:///run/x.sock", nil, "Unix sockets"},
 		{"/run/x.sock", nil, "Unix sockets"},
 		{"http://", nil, "no host"},
+		{"http://h:4318/v1/traces", nil, "the base URL has no /v1/traces, which is added"},
+		{"http://h/a/v1/metrics/", nil, "the base URL has no /v1/metrics, which is added"},
 		{"http://:4318", nil, "no host"},
 		{"http://h:0", nil, "no such port"},
 		{"http://h:70000", nil, "no such port"},

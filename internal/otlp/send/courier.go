@@ -215,6 +215,10 @@ func (c *courier) noAnswer(parent context.Context, err error) *Error {
 		text = name.Error()
 	} else if ended {
 		text = "the connection ended without an answer"
+	} else if plain {
+		text = "the collector answered without TLS: use http://"
+	} else if strings.Contains(text, `malformed HTTP response "\x00\x00`) { // a frame of HTTP/2
+		text = "the collector speaks HTTP/2 there, probably OTLP over gRPC: use its port for OTLP over HTTP, usually 4318"
 	}
 	e := c.failed(wire.Transport, 0, c.excerpt(text))
 	switch {

@@ -46,6 +46,9 @@ func below(source, text, path string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/"+path) {
+		return nil, usage.New(fmt.Sprintf("%s %q: the base URL has no /%s, which is added", source, redact.RedactURL(text), path), endpointHint)
+	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/" + path
 	if u.RawPath != "" {
 		u.RawPath = strings.TrimSuffix(u.RawPath, "/") + "/" + path
