@@ -39,7 +39,7 @@ func unitProxy(t *testing.T) fleetProxy {
 	}
 	lines := regexp.MustCompile(`(?m)^(Environment|ExecStart)=(.*)$`).FindAllStringSubmatch(read(t, fleetFile("mcpc-proxy@.service")), -1)
 	for _, line := range lines {
-		words := strings.Fields(strings.NewReplacer("%i", "files", "%S", t.TempDir()).Replace(line[2]))
+		words := strings.Fields(strings.NewReplacer("%i", "files", "%H", "host", "%S", t.TempDir()).Replace(line[2]))
 		if line[1] == "ExecStart" {
 			p.args = words[1:]
 			continue
