@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mcpc/internal/bench/k6"
 	"mcpc/internal/redact"
@@ -135,6 +136,36 @@ func TestPeersK6StopsWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	runK6(t, dir, "--vus", "1", "--iterations", "2", "TIMEOUT=200ms").wantCounts(t, map[string]float64{"timeout": 2})
+}
+
+// A rate that is given to a test without one may have many calls in flight; a variable that is not a
+// number is refused, and nothing is sent.
+func TestPeersK6ReadsItsVariables(t *testing.T) {
+	t.Parallel()
+	const together = 5
+	var arrived atomic.Int64
+	all := make(chan struct{})
+	server := newScribe(t, answering(func(_ heard, m *wire.Message) k6Reply {
+		if arrived.Add(1) == together {
+			close(all)
+		}
+		<-all
+		return k6Result(m, `{"content":[]}`)
+	}))
+	dir := t.TempDir()
+	plan := k6.Plan{URL: server.URL, Revision: "2026-07-28", Stateless: true, Users: 1, Duration: time.Second, Calls: []k6.Call{{Method: "tools/list"}}}
+	if _, err := k6.Write(dir, plan); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range []string{"RATE=2x", "RATE=", "USERS=0", "USERS=1.5"} {
+		name, _, _ := strings.Cut(wrong, "=")
+		if r := runK6(t, dir, wrong); r.code == 0 || !strings.Contains(r.output, name+" must be a number, not") || arrived.Load() != 0 {
+			t.Errorf("%s: status %d, %d requests: %s", wrong, r.code, arrived.Load(), r.output)
+		}
+	}
+	if r := runK6(t, dir, "RATE=20"); r.counts["mcp_ok"] < together || r.counts["mcp_transport"]+r.counts["mcp_timeout"] > 0 {
+		t.Errorf("%v: %s", r.counts, r.output)
+	}
 }
 
 // Params cross byte for byte, whatever is in them, and nothing in them is read as a script.

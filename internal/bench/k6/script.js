@@ -7,7 +7,7 @@
 //   k6 run --vus 5 --iterations 1000 script.js         1000 calls by 5 users
 //
 // Variables: MCP_URL (the server, instead of the recorded one), RATE (calls a second, 0: as many
-// as USERS make), USERS (users; with RATE the most calls in flight), THINK, DURATION, WARMUP,
+// as USERS make), USERS (users; with RATE the most calls in flight, 256 if not set), THINK, DURATION, WARMUP,
 // RAMP, TIMEOUT (of a call). Secrets are not in these files: PLAN.secrets lists the variables
 // that have them, for example MCP_TOKEN. Export them; a value after -e is visible in ps.
 //
@@ -64,8 +64,9 @@ for (const secret of PLAN.secrets) {
 }
 
 const setting = (name, value) => (__ENV[name] === undefined ? value : __ENV[name]);
-const RATE = Number(setting('RATE', PLAN.rate));
-const USERS = Number(setting('USERS', PLAN.users));
+const RATE = number('RATE', PLAN.rate);
+// A plan without a rate has few users, which would bound the calls in flight.
+const USERS = number('USERS', RATE > 0 && !(PLAN.rate > 0) ? 256 : PLAN.users);
 const THINK = seconds(setting('THINK', PLAN.think));
 const DURATION = setting('DURATION', PLAN.duration);
 const WARMUP = setting('WARMUP', PLAN.warmup);
@@ -316,6 +317,18 @@ function channelOf(response, answer) {
     return 'tool_error';
   }
   return result.resultType === undefined || result.resultType === 'complete' ? 'ok' : 'rpc_error';
+}
+
+// number reads a variable.
+function number(name, otherwise) {
+  const given = __ENV[name];
+  if (given === undefined) {
+    return otherwise;
+  }
+  if (given.trim() === '' || !(Number(given) >= 0) || (name === 'USERS' && !(Number.isInteger(Number(given)) && Number(given) > 0))) {
+    throw new Error(`${name} must be a number, not "${given}"`);
+  }
+  return Number(given);
 }
 
 // seconds reads a duration, such as 1m30s.
