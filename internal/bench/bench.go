@@ -22,6 +22,8 @@ type Plan struct {
 	// two calls.
 	Users int
 	Think time.Duration
+	// Most bounds the calls in a second of all users together; 0 does not.
+	Most float64
 	// Duration bounds the time in which calls begin, Requests their number; 0 does not.
 	// One of them is set.
 	Duration time.Duration

@@ -46,6 +46,9 @@ func ParseExpectation(text string) (e Expectation, err error) {
 		if e.limit, err = strconv.ParseFloat(strings.TrimSpace(number), 64); percent {
 			e.limit /= 100
 		}
+		if err == nil && e.limit >= 1 { // it would hold, or fail, always
+			return e, fmt.Errorf("%s is all calls: write %s<1%%, or %s<0.01", value, errorRate, errorRate)
+		}
 	case callRate:
 		e.limit, err = strconv.ParseFloat(strings.TrimSuffix(value, "/s"), 64)
 	default:
@@ -53,6 +56,9 @@ func ParseExpectation(text string) (e Expectation, err error) {
 			return e, fmt.Errorf("unknown metric %q", e.metric)
 		}
 		var d time.Duration
+		if _, bare := strconv.ParseFloat(value, 64); bare == nil && value != "0" {
+			return e, fmt.Errorf("%s needs a unit: %s%c%sms", value, e.metric, text[at], value)
+		}
 		d, err = time.ParseDuration(value)
 		e.limit = float64(d.Microseconds())
 	}

@@ -53,6 +53,7 @@ type counted struct {
 type generator struct {
 	lag           counts
 	missed, held  int64
+	waited        int64
 	pauses        int64
 	cpu, cpuBegan time.Duration
 }
@@ -183,6 +184,25 @@ func (r *Recorder) missed() {
 	defer r.mu.Unlock()
 	r.gen.missed++
 }
+
+// waited counts a planned call that waited for a place in flight.
+func (r *Recorder) waited() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gen.waited++
+}
+
+// Interrupt notes that the run was ended by the user.
+func (r *Recorder) Interrupt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended == "" {
+		r.ended = Interrupted
+	}
+}
+
+// Interrupted is why a run ended that the user ended.
+const Interrupted = "interrupted"
 
 // heldBack counts a planned call that was not sent because the server asked for a pause.
 func (r *Recorder) heldBack() {

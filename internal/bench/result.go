@@ -50,6 +50,7 @@ type Load struct {
 	Poisson bool    `json:"poisson,omitempty"`
 	Users   int     `json:"users,omitempty"`
 	ThinkUS int64   `json:"think_us,omitempty"`
+	Most    float64 `json:"most_per_second,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
 	Calls   int     `json:"calls,omitempty"`
 }
@@ -65,7 +66,7 @@ func LoadOf(p Plan) Load {
 	if p.IsOpen() {
 		return Load{Model: "open", Meaning: OpenMeaning, Rate: p.Rate, Poisson: p.Poisson, Seconds: p.Duration.Seconds(), Calls: p.Requests}
 	}
-	return Load{Model: "closed", Meaning: ClosedMeaning, Users: p.Users, ThinkUS: p.Think.Microseconds(), Seconds: p.Duration.Seconds(), Calls: p.Requests}
+	return Load{Model: "closed", Meaning: ClosedMeaning, Users: p.Users, ThinkUS: p.Think.Microseconds(), Most: p.Most, Seconds: p.Duration.Seconds(), Calls: p.Requests}
 }
 
 // A Result is what was measured of one target.
@@ -152,6 +153,8 @@ type Generated struct {
 	Late   int64 `json:"late"`
 	Missed int64 `json:"missed"`
 	Held   int64 `json:"held_back"`
+	// Waited is how many planned calls waited because so many were in flight as may be.
+	Waited int64 `json:"waited,omitempty"`
 	Pauses int64 `json:"pauses"`
 }
 
@@ -270,7 +273,7 @@ func latencyOf(seconds []counts) *Latency {
 const lateAfter = 5 * time.Millisecond
 
 func (g *generator) generated(took time.Duration) Generated {
-	made := Generated{LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.held, Pauses: g.pauses,
+	made := Generated{LagUS: g.lag.quantile(0.99), Missed: g.missed, Held: g.held, Waited: g.waited, Pauses: g.pauses,
 		CPU: g.cpu.Seconds() / max(took.Seconds(), 1e-9) / float64(runtime.GOMAXPROCS(0))}
 	for v, n := range g.lag {
 		if v > lateAfter.Microseconds() {

@@ -95,6 +95,7 @@ func (r *running) open(ctx context.Context) {
 			select {
 			case places <- struct{}{}:
 				free = r.rec.Now()
+				r.rec.waited()
 			case <-ctx.Done():
 				return
 			}
@@ -138,9 +139,10 @@ func (r *running) closed(ctx context.Context) {
 		return ctx.Err() == nil && (r.Duration == 0 || r.rec.Now().Sub(r.began) < r.Duration) &&
 			(r.Requests == 0 || begun.Add(1) <= int64(r.Requests))
 	}
+	turn := r.turns()
 	for range r.Users {
 		r.calls.Go(func() {
-			for more() {
+			for r.sleepUntil(ctx, turn()) == nil && more() {
 				start := r.rec.Now()
 				wait := r.Think
 				if r.one(ctx, start, start) == Transport {
@@ -149,6 +151,22 @@ func (r *running) closed(ctx context.Context) {
 				_ = r.sleepUntil(ctx, later(r.rec.Now().Add(wait), r.rec.resumesAt()))
 			}
 		})
+	}
+}
+
+// turns returns a function that says when the next call of any user may start, by Most.
+func (r *running) turns() func() time.Time {
+	var mu sync.Mutex
+	next := r.began
+	return func() time.Time {
+		if r.Most == 0 {
+			return r.began
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		at := later(next, r.rec.Now())
+		next = at.Add(inSeconds(1 / r.Most))
+		return at
 	}
 }
 

@@ -52,6 +52,8 @@ type loadOptions struct {
 	requests int
 	warmup   string
 	iKnow    bool
+	// given reports whether a flag was.
+	given func(flag string) bool
 }
 
 // judgeOptions are what the result is compared with.
@@ -103,17 +105,17 @@ Quantiles are shown if at least 10 calls lie beyond them. Intervals have 95 %
 confidence (bootstrap over blocks of at least 1 s). Connecting and listing are
 measured apart, and so are --warmup and --cold.
 
-Only a tool that is marked as read-only is called without --yes. Beyond 200
-calls a second or 256 in flight --i-know is needed. A pause that the server asks
-for (HTTP 429, 503) is kept. A run ends if more than half of the calls fail for
-10 s.
+Only a tool that is marked as read-only is called without --yes. More than 256
+calls in flight, a --rate above 200, and users who call a server elsewhere more
+than 200 times a second need --i-know. A pause that the server asks for (HTTP
+429, 503) is kept. A run ends if more than half of the calls fail for 10 s.
 
 Exit code 0: measured; 1: an expectation failed, a number got worse (--compare,
 --against), or the generator was the limit; 2: too few calls to judge an
 expectation; 5, 6, 7, 9 and others of mcpc help exit-codes: no call succeeded,
 or the run ended because calls failed.`,
 		Example: `  mcpc bench demo get-sum a=1 b=2 --requests 2000
-  mcpc bench demo get-sum a=1 b=2 --rate 10 --duration 1s --expect 'max<9s'
+  mcpc bench demo get-sum a=1 b=2 --rate 10 --requests 10 --expect 'max<9s'
   mcpc bench demo echo message=hi --users 4 --requests 400 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := cmdutil.SplitDash(cmd, args)
@@ -131,6 +133,7 @@ or the run ended because calls failed.`,
 	o.load.declare(flags)
 	o.judge.declare(flags)
 	o.load.declareMore(flags)
+	o.load.given = flags.Changed
 	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	flags.IntVar(&o.cold, "cold", 0, "also open `N` connections, and measure each until its first result")
 	flags.BoolVar(&o.validate, "validate", false, "validate each result against its schemas")
@@ -223,8 +226,8 @@ func (o loadOptions) plans() (plan, warmup bench.Plan, err error) {
 	switch none := plan.Duration == 0 && plan.Requests == 0; {
 	case o.rate != 0 && o.users != 0:
 		return bad("--rate is the open model and --users the closed one", "use only one of them")
-	case !(o.rate >= 0 && o.rate <= 1e6) || o.users < 0 || o.users > mostInFlight || o.requests < 0:
-		return bad("--rate, --users and --requests must be 0 or more, and --users at most 4096", "")
+	case o.given("rate") && !(o.rate > 0 && o.rate <= 1e6) || o.given("users") && (o.users <= 0 || o.users > mostInFlight) || o.given("requests") && o.requests <= 0:
+		return bad("--rate, --users and --requests must be more than 0, and --users at most 4096", "")
 	case plan.Duration > longestRun:
 		return bad("--duration must be at most 1h", "a longer load is the work of a load engine")
 	case o.rate > 0 && none:
@@ -289,7 +292,10 @@ func (o *judgeOptions) settle(f *cmdutil.Factory, tool string, plan bench.Plan) 
 	if before.Model != now.Model {
 		return usage.New(fmt.Sprintf("--compare %s: its latencies are of the %s model, and those of this run of the %s one", o.compare, before.Model, now.Model), "give the same --rate or --users")
 	}
-	if before != now || o.before.Tool != tool || o.before.Machine != bench.ThisMachine() {
+	if why := o.before.Results[0].Ended; why != "" {
+		return usage.New("--compare "+o.compare+": that run ended early: "+why, "compare with a complete run")
+	}
+	if now.Most = before.Most; before != now || o.before.Tool != tool || o.before.Machine != bench.ThisMachine() {
 		f.Note("the tool, the load or the machine is not that of " + o.compare)
 	}
 	return nil

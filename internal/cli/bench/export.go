@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func (a *aim) plan(f *cmdutil.Factory, o *options) (k6.Plan, error) {
 	if err := k6.Sendable(params); err != nil {
 		return k6.Plan{}, usage.New("not exported: the arguments are not "+err.Error(), "")
 	}
-	p := k6.Plan{Version: f.Version, URL: f.Secrets.Text(redact.RedactURL(cmp.Or(a.c.Saved, a.c.OneOff).Endpoint)), Revision: a.c.Revision(), Stateless: client.Stateless(a.c.Revision()),
+	p := k6.Plan{Version: f.Version, URL: f.Secrets.Text(redact.RedactURL(a.endpoint())), Revision: a.c.Revision(), Stateless: client.Stateless(a.c.Revision()),
 		Open: o.plan.IsOpen(), Rate: o.plan.Rate, Users: max(1, o.plan.Users), Think: o.plan.Think, Duration: o.plan.Duration, Warmup: o.warmup.Duration, Expect: o.judge.expect}
 	if p.Open {
 		p.Users = o.plan.InFlight

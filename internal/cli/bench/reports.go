@@ -61,6 +61,9 @@ func (r reports) verdict() *verdict.Report {
 		v.Rules = append(v.Rules, rule)
 	}
 	add("valid", "the generator was not the limit", r.d.Invalid, r.d.Invalid == "")
+	for _, result := range r.d.Results {
+		add("complete", "all planned calls were made at "+result.Target, "ended early: "+result.Ended, result.Ended == "")
+	}
 	for _, e := range r.d.Expectations {
 		why := "got " + e.Got
 		if e.Unknown != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	aims, err := openAll(ctx, f, o)
 	if err != nil {
 		return err
+	}
+	if !o.load.iKnow && !o.plan.IsOpen() && slices.ContainsFunc(aims, (*aim).elsewhere) {
+		o.plan.Most, o.warmup.Most = politeRate, politeRate
 	}
 	var d *bench.Document
 	measure := func(samples *bench.Samples) { d = measured(ctx, f, o, aims, samples) }
@@ -106,6 +110,9 @@ func measured(ctx context.Context, f *cmdutil.Factory, o *options, aims []*aim, 
 		inTurns(ctx, o.plan, aims)
 	}
 	for i, a := range aims {
+		if ctx.Err() != nil {
+			a.rec.Interrupt()
+		}
 		r := a.result()
 		r.Warmup = warmed[i]
 		d.Results = append(d.Results, r)

@@ -66,6 +66,14 @@ func (t *text) table(head []string, rows [][]string) {
 	}
 }
 
+// headed is a table whose columns only their heads tell apart: a pipe gets those, too.
+func (t *text) headed(head []string, rows [][]string) {
+	if !t.st.Pretty() && len(rows) > 0 {
+		rows = append([][]string{head}, rows...)
+	}
+	t.table(head, rows)
+}
+
 // head says what was measured, and what the latencies are.
 func (t *text) head(d *bench.Document, r *bench.Result) {
 	t.line(t.st.Strong(t.st.Line(d.Tool)) + t.st.Line(" at "+r.Target))
@@ -78,6 +86,9 @@ func (t *text) head(d *bench.Document, r *bench.Result) {
 	}
 	if d.Load.ThinkUS > 0 {
 		load = append(load, "a pause of "+micros(t.st, float64(d.Load.ThinkUS)))
+	}
+	if d.Load.Most > 0 {
+		load = append(load, "at most "+number(d.Load.Most)+" calls a second (--i-know: no limit)")
 	}
 	if d.Load.Seconds > 0 {
 		load = append(load, number(d.Load.Seconds)+" s")
@@ -95,9 +106,9 @@ func (t *text) latencies(r *bench.Result) {
 		t.line("no call succeeded, so there are no latencies")
 		return
 	}
-	columns, head := []*bench.Latency{r.Service}, []string{"", "service time", "95 % interval"}
+	columns, head := []*bench.Latency{r.Service}, []string{"quantile", "service time", "95 % interval"}
 	if r.Response != nil {
-		columns, head = []*bench.Latency{r.Response, r.Service}, []string{"", "response time", "95 % interval", "service time", "95 % interval"}
+		columns, head = []*bench.Latency{r.Response, r.Service}, []string{"quantile", "response time", "95 % interval", "service time", "95 % interval"}
 	}
 	var rows [][]string
 	for _, name := range append(slices.Clone(bench.Quantiles), "max") {
@@ -113,7 +124,7 @@ func (t *text) latencies(r *bench.Result) {
 		}
 		rows = append(rows, row)
 	}
-	t.table(head, rows)
+	t.headed(head, rows)
 }
 
 // interval is that of a value, in its unit.
@@ -208,11 +219,14 @@ func (t *text) notes(r *bench.Result) {
 	if r.FellBehind() {
 		note("the server or this machine fell behind: response times are more than 10 % longer than service times")
 	}
+	if r.Made.Waited > 0 {
+		note(fmt.Sprintf("%s waited because as many were in flight as bench allows (256, with --i-know 4096); their response times have it", english.Plural(int(r.Made.Waited), "call")))
+	}
 	if r.Made.Pauses > 0 {
 		note(fmt.Sprintf("the server asked for a pause %d times; %d planned calls were not sent", r.Made.Pauses, r.Made.Held))
 	}
 	if r.Ended != "" {
-		note("ended early: " + r.Ended)
+		note(fmt.Sprintf("ended early, after %s s: %s", number(r.Seconds), r.Ended))
 	}
 }
 
@@ -234,7 +248,7 @@ func (t *text) comparison(changes []bench.Change) {
 		}
 		rows = append(rows, []string{c.Metric, string(c.Verdict), fmt.Sprintf("%+.1f %%", 100*c.Shift), show(c.Before), show(c.After)})
 	}
-	t.table([]string{"compared", "", "change", "before", "after"}, rows)
+	t.headed([]string{"compared", "verdict", "change", "before", "after"}, rows)
 }
 
 func (t *text) expectation(e bench.Expectation) {

@@ -96,6 +96,14 @@ func (a *aim) openCold(ctx context.Context, o *options, argv []string) wire.Outc
 	return wire.Outcome{}
 }
 
+// endpoint is the URL of the server, "" where it has none.
+func (a *aim) endpoint() string { return cmp.Or(a.c.Saved, a.c.OneOff).Endpoint }
+
+// elsewhere reports that the server is on another machine.
+func (a *aim) elsewhere() bool {
+	return a.c.Transport() != transport.Stdio && !cmdutil.IsLocal(a.endpoint())
+}
+
 // inside reports that the server runs in this process.
 func (a *aim) inside() bool { return a.c.Target.Kind == target.Demo }
 
@@ -186,7 +194,7 @@ func worst(r *bench.Result, where string) wire.Outcome {
 		}
 	}
 	switch {
-	case most == "" || r.Channels[bench.OK].Calls > 0 && r.Ended == "":
+	case most == "" || r.Channels[bench.OK].Calls > 0 && (r.Ended == "" || r.Ended == bench.Interrupted):
 		return wire.Outcome{}
 	}
 	text := fmt.Sprintf("%d of %s ended with %s", r.Channels[most].Calls, english.Plural(int(calls), "call"), most)

@@ -2,11 +2,13 @@ package cmdutil
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -78,4 +80,10 @@ func NoArguments(f *Factory, cmd *cobra.Command, args []string) error {
 		what = "a URL, not"
 	}
 	return usage.New(fmt.Sprintf("%s takes %s %q", cmd.Name(), what, strings.Join(args, " ")), hint)
+}
+
+// IsLocal reports a server on this machine; "" is the endpoint of one over stdio.
+func IsLocal(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	return endpoint == "" || err == nil && auth.IsLocal(endpoint) || u != nil && u.Hostname() == "localhost"
 }

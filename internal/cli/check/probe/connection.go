@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/cli/check/ladder"
 	"mcpc/internal/cli/check/sending"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/verdict"
@@ -67,7 +68,7 @@ func httpRung(j *judge, name, endpoint string, facts sending.Facts) (state, text
 	case name == "tcp":
 		return verdict.OK, facts.Address, ""
 	case name == "tls" && u.Scheme != "https":
-		if sending.IsLocal(endpoint) {
+		if cmdutil.IsLocal(endpoint) {
 			return verdict.Skipped, "http on this machine", ""
 		}
 		return verdict.Warning, "http: tokens and messages cross in plain text", "serve https"

@@ -6,13 +6,13 @@ import (
 	"net/url"
 	"time"
 
-	"mcpc/internal/cli/check/sending"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/lint/conv"
 )
 
 // notLocal is why the server need not be bound to the loopback address.
 func notLocal(b *bench) string {
-	return absent(!sending.IsLocal(b.clean.opt.Server.URL), "the server is not on this machine")
+	return absent(!cmdutil.IsLocal(b.clean.opt.Server.URL), "the server is not on this machine")
 }
 
 // otherAddress tries the other addresses of this machine.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"slices"
 
-	"mcpc/internal/cli/check/sending"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/client/process"
 	"mcpc/internal/connect"
@@ -31,7 +31,7 @@ var safeProbes = []probe{
 	{rules: []string{"L082"}, when: noNotification, do: notification},
 	{rules: []string{"L084"}, when: notLocal, do: otherAddress},
 	{rules: []string{"L085"}, when: func(b *bench) string {
-		return absent(sending.IsLocal(b.clean.opt.Server.URL), "the server is on this machine")
+		return absent(cmdutil.IsLocal(b.clean.opt.Server.URL), "the server is on this machine")
 	}, do: open},
 	{rules: []string{"L115"}, do: order},
 	{rules: []string{"L135", "L136", "L137"}, do: missingResource},

@@ -7,13 +7,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"mcpc/internal/client/auth"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/transport"
 )
 
@@ -50,16 +49,10 @@ type Facts struct {
 // Pace makes one for a server; sent says how many requests were sent so far.
 func (o *Options) Pace(endpoint string, sent func() int, now func() time.Time) *Pace {
 	p := &Pace{most: o.MaxRequests, sent: sent, now: now, rand: rand.New(rand.NewPCG(uint64(o.seed), 0))}
-	if rate := o.perSecond(IsLocal(endpoint)); rate > 0 {
+	if rate := o.perSecond(cmdutil.IsLocal(endpoint)); rate > 0 {
 		p.gap = time.Duration(float64(time.Second) / rate)
 	}
 	return p
-}
-
-// IsLocal reports a server on this machine.
-func IsLocal(endpoint string) bool {
-	u, err := url.Parse(endpoint)
-	return endpoint == "" || err == nil && auth.IsLocal(endpoint) || u != nil && u.Hostname() == "localhost"
 }
 
 // Over puts the pace around what adds the credentials.
