@@ -44,13 +44,24 @@ func CheckBut(skip func(entry []byte) bool, revision, method string, m *wire.Mes
 	c := &checker{revision: at, skip: skip}
 	switch m.Kind {
 	case wire.Response:
-		c.value(t.result(method, at, m), m.Result)
+		c.whole(t.result(method, at, m), m.Result, m.ResultMembers)
 	case wire.Notification:
-		c.value(t.shapeOf("notification", method, at), m.Params)
+		c.whole(t.shapeOf("notification", method, at), m.Params, m.ParamMembers)
 	case wire.Request:
-		c.value(t.shapeOf("request", method, at), m.Params)
+		c.whole(t.shapeOf("request", method, at), m.Params, m.ParamMembers)
 	}
 	return c.told()
+}
+
+// whole is value for a result or params, of which the message may know the members.
+func (c *checker) whole(k *kind, raw []byte, known func() (jsonraw.Members, *jsonraw.SyntaxError)) {
+	if k != nil && k.members != nil && raw != nil {
+		if members, err := known(); err == nil {
+			c.members(k, members)
+			return
+		}
+	}
+	c.value(k, raw)
 }
 
 // result is the shape of a result, which may be another than that of its method.
@@ -196,7 +207,7 @@ func (c *checker) members(k *kind, members jsonraw.Members) {
 			continue
 		}
 		raw, there := members.Get(m.name)
-		if !there && m.may {
+		if !there && m.may || there && m.kind.plainlyHolds(raw, c.revision) {
 			continue
 		}
 		before := len(c.found)
@@ -217,11 +228,12 @@ func (c *checker) below(s step, k *kind, raw []byte) {
 // oneOf holds a value against several kinds. Of objects that name their own kind the
 // one that is named counts, of others the nearest.
 func (c *checker) oneOf(k *kind, raw []byte) {
+	if k.plainlyHolds(raw, c.revision) {
+		return
+	}
 	there := k.inRevision(c.revision)
 	if words := there.words(); words != nil {
-		if !slices.ContainsFunc(there, func(o *kind) bool { return o.holds(raw) }) {
-			c.bad("must be "+alternatives(words), ", got "+jsonraw.Excerpt(raw, 40))
-		}
+		c.bad("must be "+alternatives(words), ", got "+jsonraw.Excerpt(raw, 40))
 		return
 	}
 	members, err := jsonraw.Object(raw)

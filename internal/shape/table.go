@@ -23,7 +23,9 @@ var table = sync.OnceValue(func() *shapes { return parse(text) })
 type shapes struct {
 	revisions []string
 	messages  []message
-	kinds     map[string]*kind
+	// byMethod are the messages of each method.
+	byMethod map[string][]message
+	kinds    map[string]*kind
 }
 
 // A message says which shape a method has, and in which revisions.
@@ -65,8 +67,8 @@ type member struct {
 }
 
 func (t *shapes) shapeOf(kind, method string, at int) *kind {
-	for _, m := range t.messages {
-		if m.kind == kind && m.method == method && m.in(at) {
+	for _, m := range t.byMethod[method] {
+		if m.kind == kind && m.in(at) {
 			return m.shape
 		}
 	}
@@ -76,7 +78,7 @@ func (t *shapes) shapeOf(kind, method string, at int) *kind {
 // parse reads a table, which is a part of the program: what is wrong with it is found by
 // any test.
 func parse(text string) *shapes {
-	t := &shapes{kinds: map[string]*kind{}}
+	t := &shapes{kinds: map[string]*kind{}, byMethod: map[string][]message{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		words := strings.Fields(line)
@@ -88,7 +90,7 @@ func parse(text string) *shapes {
 			t.revisions = words[1:]
 		case "result", "notification", "request":
 			m := message{kind: words[0], method: words[1], shape: t.named(words[2]), span: t.span(words[3:])}
-			t.messages = append(t.messages, m)
+			t.messages, t.byMethod[m.method] = append(t.messages, m), append(t.byMethod[m.method], m)
 		default:
 			t.define(line)
 		}
@@ -203,6 +205,35 @@ func (k *kind) inRevision(revision int) (there kinds) {
 // optional reports that a value may be missing.
 func (k *kind) optional() bool {
 	return slices.ContainsFunc(k.several, func(o *kind) bool { return o.word == "nothing" })
+}
+
+// holdsPlain reports whether a value is of one of several kinds; plain is false where not all
+// of them are plain.
+func (k *kind) holdsPlain(raw json.RawMessage, revision int) (holds, plain bool) {
+	plain = true
+	for i, o := range k.several {
+		switch {
+		case !k.spans[i].in(revision):
+		case o.several != nil:
+			inner, innerPlain := o.holdsPlain(raw, revision)
+			holds, plain = holds || inner, plain && innerPlain
+		case o.word == "":
+			plain = false
+		case !holds:
+			holds = o.holds(raw)
+		}
+	}
+	return holds, plain
+}
+
+// plainlyHolds reports a value of a plain kind, or of several that are all plain: most values
+// are, and then nothing has to be noted of the place.
+func (k *kind) plainlyHolds(raw json.RawMessage, revision int) bool {
+	if k.several == nil {
+		return k.word != "" && k.holds(raw)
+	}
+	holds, plain := k.holdsPlain(raw, revision)
+	return holds && plain
 }
 
 // words are the plain kinds; nil where one of them is not plain.
