@@ -132,7 +132,12 @@ func (g *guarded[T]) update(change func(*T)) (before T) {
 
 func (c *connection) line() transport.Transport { return c.now().line }
 
-func (c *connection) era() era { return c.now().era }
+// era returns the era without a copy of the rest: it is asked for with every message.
+func (c *connection) era() era {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.is.era
+}
 
 func (c *connection) takeProbed() (r *reply) {
 	c.update(func(f *connectionState) { r, f.probed = f.probed, nil })

@@ -69,7 +69,7 @@ func (e *modern) takeNotification(c *connection, m *wire.Message) bool {
 		}
 		return sub == nil
 	}
-	id := mcp.SubscriptionID(m.Params)
+	id := mcp.NotificationSubscription(m)
 	sub := c.s.subscriptions.find(id)
 	switch {
 	case sub != nil && sub.now().over:

@@ -17,7 +17,7 @@ func notified(c *Conn, e *host.Env, m *wire.Message) {
 	}
 	switch m.Method {
 	case "notifications/progress":
-		if c.Box == nil {
+		if c.Box == nil && e.UI.ShowsProgress() {
 			e.UI.ShowProgress(withoutSecrets(e, params))
 		}
 	case "notifications/message":

@@ -114,6 +114,9 @@ func Object(raw []byte) (Members, *SyntaxError) {
 // First gives the value of the first member called name, or nil. It reads no
 // further, whatever follows.
 func First(raw []byte, name string) (value json.RawMessage) {
+	if begin := bytes.TrimLeft(raw, WhiteSpace); len(begin) == 0 || begin[0] != '{' {
+		return nil // EachMember takes long to say why
+	}
 	_ = EachMember(raw, func(_ int, is string, from, to int) bool {
 		if is == name {
 			value = raw[from:to:to]

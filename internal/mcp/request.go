@@ -18,6 +18,18 @@ func SubscriptionID(object json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(object, "_meta"), metaSubscription)
 }
 
+// NotificationSubscription is the SubscriptionID of the params of a notification.
+func NotificationSubscription(m *wire.Message) json.RawMessage {
+	if m.Params == nil {
+		return nil
+	}
+	params, _ := m.ParamMembers()
+	if meta, there := params.Get("_meta"); there {
+		return jsonraw.First(meta, metaSubscription)
+	}
+	return nil
+}
+
 // ProgressToken is the token that a request carries, its own or the caller's.
 func ProgressToken(params json.RawMessage) json.RawMessage {
 	return jsonraw.First(jsonraw.First(params, "_meta"), "progressToken")

@@ -64,6 +64,8 @@ func (c *Console) SettleStyles(color string, rawText bool) {
 // way before anything else appears on the same terminal.
 func (c *Console) Stderr() io.Writer { return c.Progress }
 
+func (c *Console) ShowsProgress() bool { return c.ErrStyle.Terminal }
+
 func (c *Console) ShowProgress(params jsonraw.Members) { c.Progress.Update(params) }
 
 func (c *Console) ShowLog(level, logger string, data json.RawMessage) {

@@ -108,8 +108,9 @@ type UI interface {
 	NameServer(argv []string)
 	HintText(hint wire.Hint) string
 
-	// ShowProgress shows a notifications/progress, ShowLog a notifications/message, and
-	// Waiting what a task is doing and what Ctrl-C does.
+	// ShowProgress shows a notifications/progress, if ShowsProgress reports true; ShowLog
+	// shows a notifications/message, and Waiting what a task is doing and what Ctrl-C does.
+	ShowsProgress() bool
 	ShowProgress(params jsonraw.Members)
 	ShowLog(level, logger string, data json.RawMessage)
 	Waiting(text, ctrlC string)

@@ -32,6 +32,8 @@ func (Quiet) NameServer([]string) {}
 
 func (Quiet) HintText(hint wire.Hint) string { return hint.String() }
 
+func (Quiet) ShowsProgress() bool { return false }
+
 func (Quiet) ShowProgress(jsonraw.Members) {}
 
 func (Quiet) ShowLog(_, _ string, _ json.RawMessage) {}
