@@ -21,6 +21,8 @@ const (
 	percentEscape
 	entityEscape
 	brokenLine
+	assigns
+	zero
 )
 
 // escape is all that begins an escape.
@@ -32,7 +34,7 @@ var classes = func() (of [256]class) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 	for members, c := range map[string]class{letters: nameByte, letters + "+=~": tokenByte, jsonraw.WhiteSpace: space, "\"'\\": quote,
 		" \t\r\n\"'\\,;&}])<>": wordEnd, " \t\r\n\"'\\<>`": linkEnd, "\\": stringEscape,
-		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine} {
+		"%": percentEscape, "&": entityEscape, "\r\n": brokenLine, ":=": assigns, "\x00": zero} {
 		for _, b := range []byte(members) {
 			of[b] |= c
 		}

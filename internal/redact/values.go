@@ -71,6 +71,19 @@ func (k *knownValues) isEscaped(raw []byte) bool {
 	return k.index.isEscaped(raw)
 }
 
+// hasNone reports that appendSightings finds nothing in a text; escapes says whether it has what may
+// begin an escape, in which a value may be hidden.
+func (k *knownValues) hasNone(raw []byte, escapes bool) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	if len(k.patterns) > 0 || escapes && k.index.isEscaped(raw) {
+		return false
+	}
+	none := true
+	k.index.scan(raw, func(int, int, string) { none = false })
+	return none
+}
+
 // appendSightings appends where values and matches of patterns stand in a text, as they are.
 func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	k.mu.RLock()
