@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -194,7 +195,7 @@ func appendLine(b []byte, value any) []byte {
 
 func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 	b = append(b, `{"proto":`...)
-	b = append(b, jsonraw.Quote(h.Proto)...)
+	b = appendQuoted(b, h.Proto)
 	b = appendText(b, "method", h.Method)
 	b = appendText(b, "url", h.URL)
 	b = appendInt(b, "status", int64(h.Status))
@@ -203,8 +204,8 @@ func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(b, '['), jsonraw.Quote(f.Name)...)
-		b = append(append(b, ','), jsonraw.Quote(f.Value)...)
+		b = appendQuoted(append(b, '['), f.Name)
+		b = appendQuoted(append(b, ','), f.Value)
 		b = append(b, ']')
 	}
 	b = append(b, ']')
@@ -221,10 +222,10 @@ func appendHTTP(b []byte, h *wire.HTTPHead) []byte {
 
 func appendSSE(b []byte, s *sse.Facts) []byte {
 	b = append(b, `{"event":`...)
-	b = append(b, jsonraw.Quote(s.Event)...)
+	b = appendQuoted(b, s.Event)
 	if s.ID != nil {
 		b = append(b, `,"id":`...)
-		b = append(b, jsonraw.Quote(*s.ID)...)
+		b = appendQuoted(b, *s.ID)
 	}
 	if s.Retry != nil {
 		b = append(b, `,"retry":`...)
@@ -242,7 +243,17 @@ func appendText(b []byte, name, value string) []byte {
 		return b
 	}
 	b = append(append(append(b, ',', '"'), name...), '"', ':')
-	return append(b, jsonraw.Quote(value)...)
+	return appendQuoted(b, value)
+}
+
+// appendQuoted appends a JSON string. Most have nothing to escape.
+func appendQuoted(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return append(b, jsonraw.Quote(text)...)
+		}
+	}
+	return append(append(append(b, '"'), text...), '"')
 }
 
 // appendInt appends a member that is not 0.
@@ -259,7 +270,36 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 		return b
 	}
 	b = append(append(append(b, ',', '"'), name...), '"', ':', '"')
-	return append(t.UTC().AppendFormat(b, time.RFC3339Nano), '"')
+	return append(appendRFC3339(b, t), '"')
+}
+
+// A datedSecond is a second as RFC 3339 has it, without its zone.
+type datedSecond struct {
+	unix int64
+	text string
+}
+
+// lastSecond is the second of the last time that was written: thousands of frames cross in one,
+// and its date takes longer than the rest of a line.
+var lastSecond atomic.Pointer[datedSecond]
+
+// appendRFC3339 is time.RFC3339Nano in UTC.
+func appendRFC3339(b []byte, t time.Time) []byte {
+	s := lastSecond.Load()
+	if unix := t.Unix(); s == nil || s.unix != unix {
+		s = &datedSecond{unix, t.UTC().Format("2006-01-02T15:04:05")}
+		lastSecond.Store(s)
+	}
+	b = append(b, s.text...)
+	if nano := t.Nanosecond(); nano > 0 {
+		digits := [10]byte{'.'}
+		for i := 9; i > 0; i-- {
+			digits[i] = byte('0' + nano%10)
+			nano /= 10
+		}
+		b = append(b, bytes.TrimRight(digits[:], "0")...)
+	}
+	return append(b, 'Z')
 }
 
 // Marked is a line with the mark of its run, where lines of several runs stand in one file;

@@ -57,36 +57,20 @@ type Recorder struct {
 	buf    []byte
 }
 
-// A queue is what waits to be written; mu guards it. bytes are those of waiting, taken
-// those of what is being written. room is signalled when that becomes less.
-type queue struct {
-	mu           sync.Mutex
-	room         sync.Cond
-	waiting      []queuedFrame
-	bytes, taken int
-	kept         int64 // bytes, since the beginning
-	lost         int
-	timer        *time.Timer
-	begun        bool
-	closed       bool
-}
-
-// A queuedFrame frame is safe where its secrets are hidden already.
-type queuedFrame struct {
-	wire.Frame
-	safe bool
-}
-
-func (c queuedFrame) weight() int { return len(c.Raw) + 200 }
-
 const (
 	// writeWithin is how long a frame waits at most before it is written, so that a
 	// process that is killed or hangs leaves the evidence.
 	writeWithin = 50 * time.Millisecond
-	// writeFrom is how many bytes are worth a write of their own, and mostWaiting
-	// how many may wait for a slow disk before the caller does.
+	// writeFrom is how many bytes are worth a write of their own, mostWaiting how many may
+	// wait for a slow disk before the caller does. mostBehind is how many bytes of mostFrames
+	// or more wait while the disk is not slow, so that memory does not grow with the traffic:
+	// frames may come faster than lines are composed.
 	writeFrom   = 256 << 10
 	mostWaiting = 64 << 20
+	mostBehind  = 2 << 20
+	mostFrames  = 64
+	// mostSpare is how many frames a queue has room for that is used again.
+	mostSpare = 16 << 10
 	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
 	pieceLength = 192 << 10
 )
@@ -119,7 +103,7 @@ func (r *Recorder) add(c queuedFrame) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for !r.closed && r.bytes+r.taken > 0 && r.bytes+r.taken+len(c.Raw) > mostWaiting {
+	for !r.closed && !r.hasRoom(len(c.Raw)) {
 		r.room.Wait()
 	}
 	if r.closed {
@@ -140,6 +124,7 @@ func (r *Recorder) add(c queuedFrame) {
 	before := r.bytes
 	r.waiting = append(r.waiting, c)
 	r.bytes += c.weight()
+	r.frames++
 	r.soonLocked()
 	if before < writeFrom && r.bytes >= writeFrom {
 		r.timer.Reset(0)
@@ -177,9 +162,11 @@ func (r *Recorder) openLocked() {
 	if r.file != nil || r.failed != nil {
 		return
 	}
-	if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
-		_, r.failed = r.file.Write(AppendHead(nil, r.head()))
-	}
+	r.onDiskWhile(func() {
+		if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
+			_, r.failed = r.file.Write(AppendHead(nil, r.head()))
+		}
+	})
 }
 
 // Flush writes what waits, for readers of a growing capture.
@@ -191,16 +178,19 @@ func (r *Recorder) Flush() {
 
 func (r *Recorder) flushLocked() {
 	frames, lost := r.take()
+	done, bytes := 0, 0
 	for i, c := range frames {
 		if r.failed == nil {
 			r.frameLocked(c)
 		}
 		frames[i] = queuedFrame{} // it may be large
-		r.mu.Lock()
-		r.taken -= c.weight()
-		r.mu.Unlock()
-		r.room.Broadcast()
+		done++
+		if bytes += c.weight(); bytes >= writeFrom || i == len(frames)-1 {
+			r.finished(done, bytes)
+			done, bytes = 0, 0
+		}
 	}
+	r.reuse(frames)
 	if lost > 0 {
 		r.lineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
 	}
@@ -216,7 +206,7 @@ func (r *Recorder) take() (frames []queuedFrame, lost int) {
 		r.timer.Stop()
 	}
 	r.taken += r.bytes
-	r.waiting, r.bytes, r.lost, r.timer = nil, 0, 0, nil
+	r.waiting, r.spare, r.bytes, r.lost, r.timer = r.spare, nil, 0, 0, nil
 	return frames, lost
 }
 
@@ -235,7 +225,7 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 		r.writeLocked()
 	}
 	if full && r.failed == nil {
-		r.rotateLocked()
+		r.onDiskWhile(r.rotateLocked)
 	}
 }
 
@@ -260,7 +250,7 @@ func (r *Recorder) writeLocked() {
 		r.openLocked()
 	}
 	if len(r.buf) > 0 && r.failed == nil {
-		_, r.failed = r.file.Write(r.buf)
+		r.onDiskWhile(func() { _, r.failed = r.file.Write(r.buf) })
 		r.size += int64(len(r.buf))
 	}
 	if r.buf = r.buf[:0]; cap(r.buf) > 4*writeFrom {

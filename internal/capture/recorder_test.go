@@ -278,3 +278,55 @@ func TestRunBehindATornLine(t *testing.T) {
 		t.Errorf("%v, %d rows, %v", err, len(c.Rows()), c.Findings())
 	}
 }
+
+// Frames that come faster than their lines are composed wait for that and not in memory; those that
+// wait for the disk, and a large one among few, do not hold up the caller.
+func TestQueueIsShort(t *testing.T) {
+	for _, c := range []struct {
+		frames, bytes, onDisk, more int
+		want                        bool
+	}{
+		{0, 0, 0, mostWaiting + 1, true},
+		{1, 1 << 20, 0, 8 << 20, true},
+		{mostFrames, mostBehind - 100, 0, 100, true},
+		{mostFrames, mostBehind, 0, 1, false},
+		{mostFrames, mostBehind, 1, 1, true},
+		{1, mostWaiting, 1, 1, false},
+		{1, mostWaiting, 0, 1, false},
+	} {
+		q := &queue{frames: c.frames, bytes: c.bytes / 2, taken: c.bytes - c.bytes/2, onDisk: c.onDisk}
+		if q.hasRoom(c.more) != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// What waits is counted down to nothing, however it is written.
+func TestQueueCountsWhatWaits(t *testing.T) {
+	disk := &slowDisk{letGo: make(chan struct{})}
+	close(disk.letGo)
+	r := NewRecorder(Recording{Open: func() (io.WriteCloser, int, error) { return disk, 1, nil }})
+	for i := range 50_000 {
+		r.Tap(wire.Frame{Seq: uint64(i), Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/progress"}`)})
+		if i%1000 == 0 {
+			r.Flush()
+		}
+	}
+	if err := r.Close(); err != nil || disk.lines != 50_001 {
+		t.Errorf("%d lines: %v", disk.lines, err)
+	}
+	if r.frames != 0 || r.bytes != 0 || r.taken != 0 || r.onDisk != 0 {
+		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.frames, r.bytes, r.taken, r.onDisk)
+	}
+}
+
+// A date is written as package time writes it.
+func TestTimesAreThoseOfPackageTime(t *testing.T) {
+	for _, at := range []time.Time{noon, noon.Add(1), noon.Add(120 * time.Millisecond), noon.Add(time.Second - 1), noon.Add(time.Second),
+		noon.In(time.FixedZone("", -3600)), time.Unix(-1, 5), time.Date(12345, 1, 2, 3, 4, 5, 600, time.UTC), noon} {
+		got, want := string(appendRFC3339(nil, at)), at.UTC().Format(time.RFC3339Nano)
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

@@ -56,15 +56,36 @@ func beginsURL(raw []byte, colon int) bool {
 	return bytes.ContainsAny(raw[colon:to], "@=")
 }
 
-// namesNothing reports a text that ends with a name in quotes whose last two letters tell it from
-// all names of secrets.
+// namesNothing reports a text that ends with a name in quotes whose last letters tell it from all
+// names of secrets.
 func namesNothing(endings *[32 * 26][]secretText, text []byte) bool {
 	last := len(text) - 1
 	if last < 2 || text[last] != '"' {
 		return false
 	}
 	a, b := text[last-2]|0x20-'a', text[last-1]|0x20-'a'
-	return a < 26 && b < 26 && len(endings[32*int(a)+int(b)]) == 0
+	if a >= 26 || b >= 26 {
+		return false
+	}
+	for _, s := range endings[32*int(a)+int(b)] {
+		if mayEndWith(text[:last], s.text) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayEndWith reports a word whose last letters are those of name, or that has other bytes among
+// them.
+func mayEndWith(word []byte, name string) bool {
+	for i := 1; i <= len(name) && i <= len(word); i++ {
+		if c := word[len(word)-i]; !isLetter(c) {
+			return true
+		} else if c|0x20 != name[len(name)-i] {
+			return false
+		}
+	}
+	return true
 }
 
 // isNamedSecret reports a text that ends with a secret name, as hideNamed tells it.

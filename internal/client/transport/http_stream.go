@@ -283,9 +283,16 @@ func (rt *roundTrip) recordEvent(ev sse.Event) {
 	if ev.Event == "endpoint" {
 		data = []byte(redact.RedactURL(string(data))) // it holds the session's id
 	}
-	facts := ev.Facts
-	rt.via.rec.Body(wire.Received, wire.Event, rt.stream, data, &facts)
+	facts := &noFacts
+	if ev.Facts != noFacts {
+		own := ev.Facts
+		facts = &own
+	}
+	rt.via.rec.Body(wire.Received, wire.Event, rt.stream, data, facts)
 }
+
+// noFacts are those of an event that is nothing but data, as most are.
+var noFacts sse.Facts
 
 func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
