@@ -14,6 +14,7 @@ type queue struct {
 	mu             sync.Mutex
 	room           sync.Cond
 	waiting, spare []queuedFrame
+	texts, empty   [][]byte // what copies of the waiting frames' bytes stand in, and what is used again
 	bytes, taken   int
 	frames         int
 	onDisk         int
@@ -41,12 +42,43 @@ func (q *queue) hasRoom(bytes int) bool {
 	return q.frames == 0 || q.bytes+q.taken+bytes <= most
 }
 
+// MostCopied is how many bytes a frame has at most that a Recorder keeps a copy of: a Tap of which the
+// caller may use the bytes again. A longer one is kept itself.
+const MostCopied = 4 << 10
+
+const (
+	textLength = 64 << 10
+	mostEmpty  = 32
+)
+
+// copied is raw, or its copy in the texts.
+func (q *queue) copied(raw []byte) []byte {
+	if len(raw) == 0 || len(raw) > MostCopied {
+		return raw
+	}
+	last := len(q.texts) - 1
+	if last < 0 || textLength-len(q.texts[last]) < len(raw) {
+		last++
+		if n := len(q.empty); n > 0 {
+			q.texts, q.empty = append(q.texts, q.empty[n-1]), q.empty[:n-1]
+		} else {
+			q.texts = append(q.texts, make([]byte, 0, textLength))
+		}
+	}
+	from := len(q.texts[last])
+	q.texts[last] = append(q.texts[last], raw...)
+	return q.texts[last][from:len(q.texts[last]):len(q.texts[last])]
+}
+
 // reuse keeps the room of frames that were written for others.
-func (q *queue) reuse(frames []queuedFrame) {
+func (q *queue) reuse(frames []queuedFrame, texts [][]byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if cap(frames) <= mostSpare {
 		q.spare = frames[:0]
+	}
+	for _, text := range texts[:min(len(texts), mostEmpty-len(q.empty))] {
+		q.empty = append(q.empty, text[:0])
 	}
 }
 

@@ -67,7 +67,7 @@ const (
 	// frames may come faster than lines are composed.
 	writeFrom   = 256 << 10
 	mostWaiting = 64 << 20
-	mostBehind  = 2 << 20
+	mostBehind  = 512 << 10
 	mostFrames  = 64
 	// mostSpare is how many frames a queue has room for that is used again.
 	mostSpare = 16 << 10
@@ -122,6 +122,7 @@ func (r *Recorder) add(c queuedFrame) {
 		go r.open()
 	}
 	before := r.bytes
+	c.Raw = r.copied(c.Raw)
 	r.waiting = append(r.waiting, c)
 	r.bytes += c.weight()
 	r.frames++
@@ -177,7 +178,7 @@ func (r *Recorder) Flush() {
 }
 
 func (r *Recorder) flushLocked() {
-	frames, lost := r.take()
+	frames, texts, lost := r.take()
 	done, bytes := 0, 0
 	for i, c := range frames {
 		if r.failed == nil {
@@ -190,24 +191,24 @@ func (r *Recorder) flushLocked() {
 			done, bytes = 0, 0
 		}
 	}
-	r.reuse(frames)
+	r.reuse(frames, texts)
 	if lost > 0 {
 		r.lineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
 	}
 	r.writeLocked()
 }
 
-// take returns and removes the waiting frames.
-func (r *Recorder) take() (frames []queuedFrame, lost int) {
+// take returns and removes the waiting frames, with what their bytes stand in.
+func (r *Recorder) take() (frames []queuedFrame, texts [][]byte, lost int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	frames, lost = r.waiting, r.lost
+	frames, texts, lost = r.waiting, r.texts, r.lost
 	if r.timer != nil {
 		r.timer.Stop()
 	}
 	r.taken += r.bytes
-	r.waiting, r.spare, r.bytes, r.lost, r.timer = r.spare, nil, 0, 0, nil
-	return frames, lost
+	r.waiting, r.spare, r.texts, r.bytes, r.lost, r.timer = r.spare, nil, nil, 0, 0, nil
+	return frames, texts, lost
 }
 
 func (r *Recorder) frameLocked(c queuedFrame) {

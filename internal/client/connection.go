@@ -226,8 +226,9 @@ func (c *connection) post(ctx context.Context, out *transport.Outgoing) reply {
 	return reply{Reply: r}
 }
 
-// Receive takes what came and answers nothing.
-func (c *connection) Receive(m *wire.Message) {
+// Receive takes what came and answers nothing. Only a notification of progress is free then, of which
+// there may be many.
+func (c *connection) Receive(m *wire.Message) (free bool) {
 	switch m.Kind {
 	case wire.Request:
 		checkUnasked(c, m)
@@ -235,12 +236,12 @@ func (c *connection) Receive(m *wire.Message) {
 	case wire.Notification:
 		if slices.Contains(mayBeAsked, m.Method) {
 			c.unanswerable(m, "it has no id")
-			return
+			return false
 		}
 		checkUnasked(c, m)
 		responder{c}.withdrawn(m)
 		if e := c.era(); e == nil || e.takeNotification(c, m) {
-			c.s.notified(m)
+			return c.s.notified(m)
 		}
 	case wire.Batch:
 		if e := c.era(); e != nil && !e.batches() {
@@ -258,6 +259,7 @@ func (c *connection) Receive(m *wire.Message) {
 		}
 		c.Finding(f)
 	}
+	return false
 }
 
 // serve deals with a request of the server's own.
@@ -328,12 +330,12 @@ func (a *answering) finish() {
 	a.stop()
 }
 
-func (s *Session) notified(m *wire.Message) {
+// notified hands on a notification; free is as in Receive.
+func (s *Session) notified(m *wire.Message) (free bool) {
 	// Progress of no open request is dropped (basic/utilities/progress).
-	if m.Method == "notifications/progress" && !s.pending.progressed(m) {
-		return
-	}
-	if s.opt.Notified != nil {
+	progress := m.Method == "notifications/progress"
+	if (!progress || s.pending.progressed(m)) && s.opt.Notified != nil {
 		s.opt.Notified(m)
 	}
+	return progress && s.opt.Passing != nil && s.opt.Passing(m)
 }

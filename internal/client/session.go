@@ -98,7 +98,10 @@ type Options struct {
 	// Notified is called with notifications, Found with problems that do not end the
 	// request, Renewed when a conversation had to be opened anew. They are called
 	// from several goroutines and must not block; each may be nil.
-	Notified    func(m *wire.Message)
+	Notified func(m *wire.Message)
+	// Passing reports that Notified and Tap keep nothing of a notification of progress, of which
+	// there may be many, beyond their calls; nil is never.
+	Passing     func(m *wire.Message) bool
 	Found       func(f wire.Finding)
 	Reconnected func(why string)
 	// Shape says what is wrong with the shape of what comes, and Strict whether such a

@@ -221,7 +221,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
 		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e),
 		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(why string) { renewed(c, e, why) },
-		Strict: func() bool { return e.Strict },
+		Passing: func(m *wire.Message) bool { return passing(c, e, m) }, Strict: func() bool { return e.Strict },
 	}
 	if !how.Unjudged {
 		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {

@@ -33,7 +33,8 @@ func (e Event) IsMessage() bool {
 // A Reader takes a text/event-stream apart as WHATWG HTML, section 9.2
 // says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
 // space behind the colon is dropped; an event that no blank line ends is
-// dropped. Its events own their data: what was read is never written over.
+// dropped. Its events own their data: what was read is never written over, unless
+// Release says that all events of a block are done with.
 type Reader struct {
 	src   io.Reader
 	limit int64
@@ -53,6 +54,8 @@ type Reader struct {
 	// the blocks before, or the beginning of that.
 	from int
 	past []byte
+	// held counts the events of the block that were not released.
+	held int
 }
 
 // NewReader reads events of at most limit bytes; 0 is no limit.
@@ -83,10 +86,14 @@ func (r *Reader) Next() (Event, error) {
 		if r.seen || r.ev.Dropped != nil {
 			ev := r.ev
 			r.ev, r.seen = Event{}, false
+			r.held++
 			return ev, nil
 		}
 	}
 }
+
+// Release says that the data of the event that Next gave last is not used any more.
+func (r *Reader) Release() { r.held-- }
 
 // field reads one non-empty line into the event being built.
 func (r *Reader) field(line []byte) error {
@@ -219,7 +226,11 @@ func (r *Reader) fill() {
 		r.buf = make([]byte, 0, firstBlock)
 	} else if cap(r.buf)-len(r.buf) < min(eventRoom, cap(r.buf)/4) || cap(r.buf) > eventBlock && len(rest) < eventRoom {
 		r.past = append(r.past, r.buf[r.from:min(r.start, r.from+mostPast-len(r.past))]...)
-		r.buf, r.start, r.from = append(make([]byte, 0, r.blockFor(len(rest))), rest...), 0, 0
+		block := r.buf[:0]
+		if size := r.blockFor(len(rest)); r.held > 0 || r.ev.HasData || cap(block) != size {
+			block = make([]byte, 0, size)
+		}
+		r.buf, r.start, r.from, r.held = append(block, rest...), 0, 0, 0
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err

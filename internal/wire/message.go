@@ -66,26 +66,32 @@ type RPCError struct {
 // ParseMessage looks at raw as one JSON-RPC message. It never fails: bytes that
 // are no message come back as Invalid with the reason in Problems.
 func ParseMessage(raw []byte) *Message {
-	m := &Message{Raw: raw}
+	m := &Message{}
+	m.Parse(raw)
+	return m
+}
+
+// Parse is ParseMessage in the place of a message that is not used any more.
+func (m *Message) Parse(raw []byte) {
+	*m = Message{Raw: raw}
 	text := bytes.TrimPrefix(raw, []byte(sse.ByteOrderMark))
 	if len(text) < len(raw) {
 		m.warn("bom", "a byte order mark before the JSON")
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(text, jsonraw.WhiteSpace), []byte("[")) {
 		m.parseBatch(text)
-		return m
+		return
 	}
 	var room [4]jsonraw.Member
 	members, unpaired, err := jsonraw.Envelope(text, &m.noted, room[:])
 	if err != nil {
 		m.broken(text, err)
-		return m
+		return
 	}
 	if unpaired {
 		m.warn("surrogate", "a string contains half a surrogate pair")
 	}
 	m.parseEnvelope(members)
-	return m
 }
 
 // broken records why text, the end of m.Raw, is not a JSON object or array.
@@ -162,7 +168,7 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 			return
 		}
 	}
-	if text, _ := jsonraw.Text(version); text != "2.0" {
+	if text, _ := jsonraw.Text(version); string(version) != `"2.0"` && text != "2.0" {
 		m.invalid("jsonrpc", "not a JSON-RPC 2.0 message: \"jsonrpc\" is %s", orMissing(version))
 		return
 	}

@@ -31,6 +31,10 @@ type streamPosition struct {
 	stray *wire.Message
 	// dropped is the beginning of what came in this attempt and was no event.
 	dropped []byte
+	// last is a message that is not used any more, and free reports that it was that of the
+	// latest event.
+	last *wire.Message
+	free bool
 }
 
 const (
@@ -177,6 +181,10 @@ func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take
 		if take(ev) {
 			return nil
 		}
+		if at.free {
+			at.free = false
+			events.Release()
+		}
 	}
 }
 
@@ -241,7 +249,11 @@ func foreignEvent(in Inbox, ev sse.Event) {
 
 // answerIn takes one event; ok where it ends the request.
 func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Reply, ok bool) {
-	m := wire.ParseMessage(ev.Data)
+	m := at.last
+	if at.last = nil; m == nil {
+		m = &wire.Message{}
+	}
+	m.Parse(ev.Data)
 	if out.AnyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
 		return Reply{Message: m}, ok
@@ -254,6 +266,12 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 			return Failed(noAnswerTo(out, m)), true
 		}
 		t.inbox.Receive(m)
+		return Reply{}, false
+	}
+	if m.Kind == wire.Notification {
+		if at.free = t.inbox.Receive(m); at.free {
+			at.last = m
+		}
 		return Reply{}, false
 	}
 	if answer := t.pick(m, out); answer != nil {
