@@ -54,6 +54,14 @@ func TestUsualMessagesArePlain(t *testing.T) {
 	}
 }
 
+func TestPlainFieldsAreNoSecrets(t *testing.T) {
+	for name := range plainFields {
+		if other := strings.ToLower(name); secretName(other) || isURLField(other) || strings.HasSuffix(other, "authorization") {
+			t.Errorf("%s may be a secret", name)
+		}
+	}
+}
+
 // What is hidden in any spelling, and what the other tests hide, is not plain.
 func TestNoSecretIsPlain(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 6))

@@ -166,6 +166,9 @@ var authSchemes = map[string]bool{"basic": true, "bearer": true, "digest": true,
 // an Authorization field stays readable. Where the value is a URL, what is
 // secret in it is hidden. What was hidden before stays as it is.
 func RedactField(f wire.Field) wire.Field {
+	if plainFields[f.Name] {
+		return f
+	}
 	switch name := strings.ToLower(f.Name); {
 	case strings.HasSuffix(name, "authorization"):
 		scheme, rest, ok := strings.Cut(f.Value, " ")
@@ -181,7 +184,15 @@ func RedactField(f wire.Field) wire.Field {
 	return f
 }
 
+// plainFields are fields that nearly all requests and responses have, with values that are neither
+// secrets nor URLs: telling that by their names costs more than the rest of a recorded head.
+var plainFields = map[string]bool{"Accept": true, "Accept-Encoding": true, "Cache-Control": true, "Connection": true, "Content-Length": true,
+	"Content-Type": true, "Date": true, "Mcp-Method": true, "Mcp-Name": true, "Mcp-Protocol-Version": true, "User-Agent": true, "Vary": true}
+
 func isURLField(name string) bool {
+	if plainFields[name] {
+		return false
+	}
 	name = strings.ToLower(name)
 	return name == "location" || name == "content-location" || name == "referer"
 }

@@ -168,7 +168,7 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 			return
 		}
 	}
-	if text, _ := jsonraw.Text(version); string(version) != `"2.0"` && text != "2.0" {
+	if !isTwo(version) {
 		m.invalid("jsonrpc", "not a JSON-RPC 2.0 message: \"jsonrpc\" is %s", orMissing(version))
 		return
 	}
@@ -188,6 +188,15 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 		m.invalid("shape", "neither \"method\" nor \"result\" nor \"error\"")
 	}
 	m.checkID()
+}
+
+// isTwo reports the version of JSON-RPC 2.0, which nearly all messages write in the same way.
+func isTwo(version json.RawMessage) bool {
+	if string(version) == `"2.0"` {
+		return true
+	}
+	text, _ := jsonraw.Text(version)
+	return text == "2.0"
 }
 
 func orMissing(raw json.RawMessage) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -354,5 +355,22 @@ func TestDuplicateInResult(t *testing.T) {
 				t.Errorf("%s and %d bytes: %q, want %q", raw, more, got, expected)
 			}
 		}
+	}
+}
+
+// A message that was used is parsed anew as a new one is, and a notification without memory of its own.
+func TestMessagesAreParsedAnew(t *testing.T) {
+	m := &Message{}
+	for _, raw := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text"}]}}`, `[{"jsonrpc":"2.0","method":"a"}]`, `{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}`,
+		`{"jsonrpc":"1.0"}`, `{`, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":5}}`, `{"jsonrpc":"\u0032.0","method":"b","params":{"c":[1,2]}}`,
+	} {
+		if m.Parse([]byte(raw)); !reflect.DeepEqual(m, ParseMessage([]byte(raw))) {
+			t.Errorf("%s: %+v", raw, m)
+		}
+	}
+	raw := []byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":5,"total":10}}`)
+	if n := testing.AllocsPerRun(100, func() { m.Parse(raw) }); n > 0 {
+		t.Errorf("%v allocations for a notification", n)
 	}
 }
