@@ -22,7 +22,7 @@ import (
 // floors are the packages below internal/ from the bottom up. A package imports packages of
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
-	{"english", "glossary", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
+	{"english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "sse", "tty"},
 	{"match", "mcp", "otlp", "redact", "suggest", "usage", "wire", "yaml"},
 	{"bench", "capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "telemetry", "validate"},
 	{"connect", "live", "tui", "web"},
@@ -71,6 +71,8 @@ var timerFiles = []string{
 	"internal/client/transport/http_sse.go",     // a POST whose answer came
 	"internal/client/transport/http_stream.go",  // a stream that goes on behind its answer
 	"internal/connect/host/read_file.go",        // --max-time of a file
+	"internal/http1/exchange.go",                // a write behind the response
+	"internal/http1/pool.go",                    // closes idle connections
 	"internal/live/run.go",                      // looks whether recordings have grown
 	"internal/mock/connection.go",               // scripted delays
 	"internal/mock/http.go",                     //

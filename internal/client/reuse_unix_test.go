@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -35,8 +36,8 @@ func (c *lateReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A connection that the server closed while it was idle is not used for a call, which
-// would be lost on it and could not be sent again.
+// A connection that a proxy closed while it was idle is not used for a call, which
+// would be lost on it and could not be sent again. (Without a proxy, http1 is tested.)
 func TestClosedWhileIdle(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +56,8 @@ func TestClosedWhileIdle(t *testing.T) {
 		}
 		return &lateReader{conn.(*net.TCPConn), func() { once.Do(func() { close(ended) }) }, hold}, nil
 	}
-	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, SkipDiscover: true, Dial: dial})
+	s, o := Open(t.Context(), Options{Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}
@@ -118,7 +120,7 @@ func (c *releasedReader) Close() error {
 	return c.TCPConn.Close()
 }
 
-// A call whose connection the server closed after it was chosen, and before anything was
+// A call whose connection a proxy closed after it was chosen, and before anything was
 // written, is sent on another one, and later calls reuse none.
 func TestClosedAfterItWasChosen(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,7 +145,8 @@ func TestClosedAfterItWasChosen(t *testing.T) {
 		t.Cleanup(last.release)
 		return last, nil
 	}
-	s, o := Open(t.Context(), Options{Server: Server{URL: "http://" + l.Addr().String()}, Protocol: rev2607, SkipDiscover: true, Dial: dial})
+	s, o := Open(t.Context(), Options{Server: Server{URL: "http://server.example/"}, Protocol: rev2607, SkipDiscover: true, Dial: dial,
+		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})})
 	if !o.Good() {
 		t.Fatal(o.Text)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/capture/hold"
+	"mcpc/internal/http1"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
 	"mcpc/internal/wire"
@@ -75,7 +76,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 	if p.Dial == nil {
 		p.Dial = (&net.Dialer{Timeout: connect}).DialContext
 	}
-	p.web = &http.Transport{
+	p.web = http1.New(&http.Transport{
 		Proxy:                 p.Through,
 		DialContext:           p.dial,
 		TLSHandshakeTimeout:   connect,
@@ -84,7 +85,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		MaxIdleConnsPerHost:   256,
 		IdleConnTimeout:       idleTime,
 		ExpectContinueTimeout: time.Second,
-	}
+	}, p.Watcher.o.Now)
 	forward := &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
 		Transport:     p,

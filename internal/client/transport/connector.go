@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/client/network"
+	"mcpc/internal/http1"
 )
 
 // maxHeader bounds a response's header. net/http is told a higher number,
@@ -43,7 +44,9 @@ type ConnectorOptions struct {
 
 // A Connector has the HTTP connections of a session, which all its transports share.
 type Connector struct {
-	wires *http.Transport
+	dial  network.DialFunc
+	proxy network.ProxyFunc
+	wires *http1.Transport
 	web   http.RoundTripper
 	rec   *Recorder
 	clock Clock
@@ -55,7 +58,11 @@ type Connector struct {
 
 // NewConnector makes a Connector that has no connection yet.
 func NewConnector(opt ConnectorOptions, rec *Recorder) *Connector {
-	c := &Connector{rec: rec, clock: opt.Clock}
+	dial := opt.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: max(opt.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
+	}
+	c := &Connector{dial: opt.Pins.Over(dial), proxy: opt.Pins.Directly(opt.Proxy), rec: rec, clock: opt.Clock}
 	c.wires = c.newWires(opt)
 	c.web = recordedTransport{c.wires, rec}
 	if opt.Through != nil {
@@ -69,14 +76,10 @@ func (c *Connector) CloseIdle() { c.wires.CloseIdleConnections() }
 
 // newWires has no overall timeout, which would cut long streams, and no
 // transparent compression, which would hold events back.
-func (c *Connector) newWires(opt ConnectorOptions) *http.Transport {
-	dial := opt.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: max(opt.Connect, 0), KeepAlive: 30 * time.Second}).DialContext
-	}
-	return &http.Transport{
-		Proxy:                  opt.Pins.Directly(opt.Proxy),
-		DialContext:            network.CheckedDial(opt.Pins.Over(dial)),
+func (c *Connector) newWires(opt ConnectorOptions) *http1.Transport {
+	return http1.New(&http.Transport{
+		Proxy:                  c.proxy,
+		DialContext:            c.dial,
 		OnProxyConnectResponse: refusedTunnel,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
@@ -89,7 +92,7 @@ func (c *Connector) newWires(opt ConnectorOptions) *http.Transport {
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
 		IdleConnTimeout:        idleTime,
 		ReadBufferSize:         32 << 10,
-	}
+	}, c.rec.Now)
 }
 
 // roundTrip sends one request and follows no redirect, because a POST may become a GET and

@@ -85,7 +85,7 @@ func (c *Connector) direct(server string) *url.URL {
 	if err != nil || u.Host == "" {
 		return nil
 	}
-	if proxy, err := c.wires.Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
+	if proxy, err := c.proxy(&http.Request{URL: u}); proxy != nil || err != nil {
 		return nil
 	}
 	return u
@@ -95,7 +95,7 @@ func (c *Connector) direct(server string) *url.URL {
 func (c *Connector) look(ctx context.Context, u *url.URL) net.Conn {
 	ctx, stop := context.WithTimeout(ctx, graceForLook)
 	defer stop()
-	conn, err := c.wires.DialContext(ctx, "tcp", network.HostPort(u))
+	conn, err := c.dial(ctx, "tcp", network.HostPort(u))
 	if err != nil {
 		return nil
 	}

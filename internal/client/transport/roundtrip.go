@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/client/network"
+	"mcpc/internal/http1"
 	"mcpc/internal/wire"
 )
 
 // recordedTransport records each request as it leaves, and the head of what comes back. One
 // that is sent again is a request of its own.
 type recordedTransport struct {
-	wires *http.Transport
+	wires *http1.Transport
 	rec   *Recorder
 }
 
@@ -166,9 +166,6 @@ func (rt *roundTrip) noteLost() {
 }
 
 func (rt *roundTrip) gotConn(info httptrace.GotConnInfo) {
-	if info.Reused {
-		network.CheckBeforeReuse(info.Conn)
-	}
 	rt.update(func(p *roundTripState) { p.reused = info.Reused })
 }
 

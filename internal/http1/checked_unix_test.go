@@ -1,6 +1,6 @@
 //go:build unix
 
-package network
+package http1
 
 import (
 	"crypto/tls"
@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 )
-
-// patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
 
 // What is unread is no end, and looking takes nothing away.
 func TestIsClosedThere(t *testing.T) {
@@ -34,20 +31,20 @@ func TestIsClosedThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if isClosedThere(socket) {
+	if isClosed(socket) {
 		t.Error("an open connection counts as closed")
 	}
 	if _, err := there.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	there.Close()
-	if isClosedThere(socket) {
+	if isClosed(socket) {
 		t.Error("a connection with something to read counts as closed")
 	}
 	if n, err := here.Read(make([]byte, 2)); n != 1 || err != nil {
 		t.Fatalf("read %d, %v", n, err)
 	}
-	for until := time.Now().Add(patience); !isClosedThere(socket); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(patience); !isClosed(socket); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the end is not seen")
 		}
@@ -70,7 +67,7 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 		_, _ = there.Write([]byte("x"))
 		there.Close()
 	}()
-	conn, err := CheckedDial((&net.Dialer{}).DialContext)(t.Context(), "tcp", l.Addr().String())
+	conn, err := checkedDial((&net.Dialer{}).DialContext)(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +75,7 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	if n, err := conn.Read(make([]byte, 2)); n != 1 || err != nil {
 		t.Fatalf("read %d, %v", n, err)
 	}
-	for until := time.Now().Add(patience); !isClosedThere(conn.(*reusedConn).socket); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(patience); !isClosed(conn.(*checkedConn).socket); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the end is not seen")
 		}
@@ -86,8 +83,13 @@ func TestOnlyReusedConnectionsAreChecked(t *testing.T) {
 	if _, err := conn.Write([]byte("a")); err != nil {
 		t.Errorf("the first request: %v", err)
 	}
-	CheckBeforeReuse(tls.Client(conn, &tls.Config{ServerName: "server.example"}))
+	checkBeforeReuse(tls.Client(conn, &tls.Config{ServerName: "server.example"}))
 	if _, err := conn.Write([]byte("a")); !errors.Is(err, errClosedIdle) {
 		t.Errorf("a request on the connection that is used again: %v", err)
 	}
+}
+
+func isClosed(socket syscall.RawConn) bool {
+	unread, closed := examine(socket)
+	return closed && !unread
 }
