@@ -17,7 +17,7 @@ func (o *Builder) Raw(name string, value json.RawMessage) {
 	if len(o.b) > 0 {
 		o.b = append(o.b, ',')
 	}
-	o.b = append(append(o.b, Quote(name)...), ':')
+	o.b = append(appendQuote(o.b, name), ':')
 	o.b = append(o.b, value...)
 }
 

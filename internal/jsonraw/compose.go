@@ -54,7 +54,7 @@ func With(object json.RawMessage, name string, value json.RawMessage) json.RawMe
 		if members > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, Quote(name)...), ':'), value...)
+		out = append(append(appendQuote(out, name), ':'), value...)
 	}
 	return append(out, object[taken:]...)
 }
@@ -78,7 +78,7 @@ func Append(object json.RawMessage, more ...Member) json.RawMessage {
 			out = append(out, ',')
 		}
 		comma = true
-		out = append(append(append(out, Quote(m.Name)...), ':'), OrNull(m.Value)...)
+		out = append(append(appendQuote(out, m.Name), ':'), OrNull(m.Value)...)
 	}
 	return append(out, object[end:]...)
 }

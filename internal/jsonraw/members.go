@@ -222,15 +222,27 @@ func plainString(inner []byte) bool {
 // Quote writes s as a JSON string. Nothing but what JSON demands is escaped:
 // what a user typed is what is sent. Bytes that are no UTF-8, which JSON cannot
 // carry, become U+FFFD.
-func Quote(s string) []byte {
-	if IsASCII(s) && plainString([]byte(s)) {
-		return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+func Quote(s string) []byte { return appendQuote(make([]byte, 0, len(s)+2), s) }
+
+// appendQuote appends what Quote returns.
+func appendQuote(b []byte, s string) []byte {
+	if isBareASCII(s) {
+		return append(append(append(b, '"'), s...), '"')
 	}
-	b, err := jsontext.AppendQuote(nil, s)
+	quoted, err := jsontext.AppendQuote(b, s)
 	if err != nil {
-		b, _ = jsontext.AppendQuote(nil, string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD"))))
+		quoted, _ = jsontext.AppendQuote(b, string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD"))))
 	}
-	return b
+	return quoted
+}
+
+func isBareASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf || !bare[s[i]] {
+			return false
+		}
+	}
+	return true
 }
 
 // Compact gives raw without the white space between its tokens; numbers,
