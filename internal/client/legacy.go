@@ -160,7 +160,7 @@ func (e *legacy) fields() []wire.Field {
 	now := e.now()
 	var fields []wire.Field
 	if now.agreed >= rev2506 {
-		fields = append(fields, wire.Field{Name: "MCP-Protocol-Version", Value: now.agreed})
+		fields = append(fields, wire.Field{Name: "Mcp-Protocol-Version", Value: now.agreed})
 	}
 	if now.session != "" {
 		fields = append(fields, wire.Field{Name: "Mcp-Session-Id", Value: now.session})

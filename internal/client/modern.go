@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"sync/atomic"
 
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/client/transport"
@@ -18,7 +19,12 @@ import (
 // modern is the era without a handshake: every request names its revision, the
 // client's capabilities and who it is, in _meta, and by HTTP once more in the
 // header (2026-07-28 basic/index, "Per-request metadata").
-type modern struct{ version string }
+type modern struct {
+	version string
+	// fixed are the members of _meta that all requests have, once they are made: with [1] of
+	// calls that may become tasks.
+	fixed [2]atomic.Pointer[[]jsonraw.Member]
+}
 
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
@@ -72,15 +78,7 @@ func (e *modern) learn(c *connection, result json.RawMessage) {
 // caller wrote into _meta stays, and the header follows it: the two must be
 // equal (2026-07-28 basic/transports/streamable-http, "Standard headers").
 func (e *modern) stamp(c *connection, call *Call, out *outgoing) {
-	opt := &c.s.opt
-	marks := []jsonraw.Member{
-		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
-		{Name: metaClientInfo, Value: implementation(opt.Version)},
-		{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
-	}
-	if opt.LogLevel != "" {
-		marks = append(marks, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
-	}
+	marks := e.marks(call, &c.s.opt)
 	if call.Progress {
 		marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.ID})
 	}
@@ -89,14 +87,39 @@ func (e *modern) stamp(c *connection, call *Call, out *outgoing) {
 	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
 		out.token = out.ID
 	}
-	call.Params, out.lasting = withMeta(call.Params, marks...), mcp.IsTaskMethod(call.Method)
-	out.Fields = []wire.Field{{Name: "MCP-Protocol-Version", Value: e.versionIn(own)}, {Name: "Mcp-Method", Value: call.Method}}
-	if name, ok := headerName(call.Method, params); ok && broken == nil {
-		out.Fields = append(out.Fields, wire.Field{Name: "Mcp-Name", Value: paramheader.Encode(name)})
+	call.Params, out.lasting = addMeta(params, own, broken, marks), mcp.IsTaskMethod(call.Method)
+	out.Fields = append(make([]wire.Field, 0, 4), wire.Field{Name: "Mcp-Protocol-Version", Value: e.versionIn(own)}, wire.Field{Name: "Mcp-Method", Value: call.Method})
+	if member, named := nameOf[call.Method]; named && broken == nil {
+		if name, ok := jsonraw.Text(own.Value(member)); ok {
+			out.Fields = append(out.Fields, wire.Field{Name: "Mcp-Name", Value: paramheader.Encode(name)})
+		}
 	}
 	if call.Schema != nil {
 		out.Fields = append(out.Fields, paramheader.Fields(call.Schema, call.Params)...)
 	}
+}
+
+// marks are the members of _meta that the requests of a session have. The caller may append to
+// them.
+func (e *modern) marks(call *Call, opt *Options) []jsonraw.Member {
+	n := 0
+	if mayBeTask(call) {
+		n = 1
+	}
+	if made := e.fixed[n].Load(); made != nil {
+		return *made
+	}
+	marks := []jsonraw.Member{
+		{Name: metaVersion, Value: jsonraw.Quote(e.version)},
+		{Name: metaClientInfo, Value: implementation(opt.Version)},
+		{Name: metaCapabilities, Value: e.capabilitiesFor(call, opt)},
+	}
+	if opt.LogLevel != "" {
+		marks = append(marks, jsonraw.Member{Name: metaLogLevel, Value: jsonraw.Quote(opt.LogLevel)})
+	}
+	marks = slices.Clip(marks)
+	e.fixed[n].Store(&marks)
+	return marks
 }
 
 // versionIn is the version that the params name, which is another than e's only
@@ -113,10 +136,18 @@ func (e *modern) versionIn(params jsonraw.Members) string {
 // that are no object stay as they are.
 func withMeta(params json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
 	members, err := jsonraw.Object(params)
-	if err != nil && len(params) > 0 {
+	return addMeta(params, members, err, marks)
+}
+
+// addMeta is withMeta where the params are read already.
+func addMeta(params json.RawMessage, members jsonraw.Members, bad *jsonraw.SyntaxError, marks []jsonraw.Member) json.RawMessage {
+	if bad != nil && len(params) > 0 {
 		return params
 	}
 	meta, ok := members.Get("_meta")
+	if !ok && len(members) > 0 {
+		return jsonraw.Append(params, jsonraw.Member{Name: "_meta", Value: jsonraw.Append(json.RawMessage("{}"), marks...)})
+	}
 	if !ok {
 		meta = json.RawMessage("{}")
 	}
@@ -124,7 +155,7 @@ func withMeta(params json.RawMessage, marks ...jsonraw.Member) json.RawMessage {
 	if err != nil {
 		return params
 	}
-	marks = slices.DeleteFunc(marks, func(mark jsonraw.Member) bool { _, taken := inner.Get(mark.Name); return taken })
+	marks = slices.DeleteFunc(slices.Clone(marks), func(mark jsonraw.Member) bool { _, taken := inner.Get(mark.Name); return taken })
 	return jsonraw.With(params, "_meta", jsonraw.Append(meta, marks...))
 }
 

@@ -30,7 +30,7 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 // one.
 func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
 	ids := opt.Extensions
-	if call.Task != nil || mcp.IsTaskMethod(call.Method) {
+	if mayBeTask(call) {
 		ids = append(slices.Clone(ids), taskExtension)
 	}
 	if len(ids) == 0 {
@@ -42,6 +42,9 @@ func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
 	}
 	return jsonraw.With(opt.Capabilities, "extensions", extensions)
 }
+
+// mayBeTask reports a call that may become a task, or is about one.
+func mayBeTask(call *Call) bool { return call.Task != nil || mcp.IsTaskMethod(call.Method) }
 
 // takesTasks reports whether a call says that it can take a task, by itself or in
 // the caller's own _meta.
