@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,6 +146,9 @@ func (g *Transport) token(ctx context.Context, u *url.URL) (t Token, c credentia
 
 // ours reports whether a URL is of the conversation's own origin.
 func (g *Transport) ours(u *url.URL) bool {
+	if u.Host != "" && strings.HasPrefix(g.Endpoint, u.Scheme+"://"+u.Host+"/") {
+		return true // as nearly always, without parsing
+	}
 	at, err := url.Parse(g.Endpoint)
 	return err == nil && sameOrigin(at, u)
 }

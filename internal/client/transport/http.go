@@ -21,6 +21,8 @@ import (
 // (basic/transports, "Streamable HTTP").
 type HTTP struct {
 	url string
+	// blank is a POST to the URL, nil where that is not one.
+	blank *http.Request
 	// shown is the URL without its secrets.
 	shown   string
 	via     *Connector
@@ -35,7 +37,14 @@ type HTTP struct {
 // NewHTTP makes a transport that posts to a URL over the connections of via. The
 // extra header fields are the user's, which come last and win.
 func NewHTTP(url string, via *Connector, limit MaxSize, extra []wire.Field, to Inbox) *HTTP {
-	return &HTTP{url: url, shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
+	t := &HTTP{shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
+	t.setURL(url)
+	return t
+}
+
+func (t *HTTP) setURL(url string) {
+	t.url = url
+	t.blank, _ = http.NewRequest(http.MethodPost, url, nil)
 }
 
 func (t *HTTP) Name() Name { return StreamableHTTP }
@@ -116,11 +125,10 @@ func headless(rt *roundTrip, f *Fault) Reply {
 // roundTrip sends one HTTP request and waits for the response's head.
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
 	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now}
-	var body io.Reader
 	if method == http.MethodPost {
-		body, rt.body = bytes.NewReader(out.Raw), out.Raw
+		rt.body = out.Raw
 	}
-	req, err := http.NewRequestWithContext(rt.traced(ctx), method, t.url, body)
+	req, err := t.request(rt.traced(ctx), method, rt.body)
 	if err != nil {
 		return nil, &Fault{Kind: wire.Usage, Phase: "connect", Text: "not a URL: " + t.shown, Err: withoutURL(err)}
 	}
@@ -137,6 +145,18 @@ func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*ro
 	return rt, nil
 }
 
+// request is what http.NewRequestWithContext makes; the URL is not parsed each time.
+func (t *HTTP) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
+	if t.blank == nil || method != http.MethodPost || len(body) == 0 {
+		return http.NewRequestWithContext(ctx, method, t.url, nil)
+	}
+	req := t.blank.WithContext(ctx)
+	req.Header, req.ContentLength = make(http.Header, 16), int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.Body, _ = req.GetBody()
+	return req, nil
+}
+
 // withoutURL is an error of net/http without the URL, which may hold secrets.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
@@ -149,14 +169,12 @@ func withoutURL(err error) error {
 // user's, who may replace any of them or remove it with an empty value.
 func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	h := req.Header
-	h.Set("User-Agent", "mcpc")
-	h.Set("Accept-Encoding", "identity")
+	h["User-Agent"], h["Accept-Encoding"] = []string{"mcpc"}, []string{"identity"}
 	switch req.Method {
 	case http.MethodPost:
-		h.Set("Content-Type", "application/json")
-		h.Set("Accept", "application/json, text/event-stream")
+		h["Content-Type"], h["Accept"] = []string{"application/json"}, []string{"application/json, text/event-stream"}
 	case http.MethodGet:
-		h.Set("Accept", "text/event-stream")
+		h["Accept"] = []string{"text/event-stream"}
 	}
 	for _, f := range out.Fields {
 		h.Set(f.Name, f.Value)

@@ -85,7 +85,10 @@ func (t *httpSSE) readEndpoint() *Fault {
 		}
 		t.trip.recordEvent(ev)
 		if ev.Event == "endpoint" {
-			t.http.url, f = resolveEndpoint(t.http.url, string(ev.Data))
+			var to string
+			if to, f = resolveEndpoint(t.http.url, string(ev.Data)); f == nil {
+				t.http.setURL(to)
+			}
 			return f
 		}
 		if ev.HasData {
