@@ -47,7 +47,7 @@ func (c *conn) close() { _ = c.raw.Close() }
 // connection is closed then.
 func (c *conn) isQuiet() bool {
 	checked, ok := c.raw.(*checkedConn)
-	if !ok || c.in.Buffered() > 0 {
+	if !ok {
 		return false
 	}
 	if unread, closed := examine(checked.socket); unread || closed {

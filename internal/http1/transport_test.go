@@ -78,7 +78,7 @@ func post(tb testing.TB, via http.RoundTripper, url, body string) string {
 // the server closed it, sent a response to no request, or sent one right behind another.
 func TestIdleConnectionIsExamined(t *testing.T) {
 	config := serverTLS(t)
-	for _, what := range []string{"", "evil", "evil at once"} {
+	for _, what := range []string{"", "evil", "evil at once", "evil behind a full buffer"} {
 		for _, secure := range []bool{false, true} {
 			done := make(chan struct{})
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,7 +94,11 @@ func TestIdleConnectionIsExamined(t *testing.T) {
 				for first := n == 1; readRequest(in); first = false {
 					requests.Add(1)
 					answer := goodResponse
-					if first && what == "evil at once" {
+					if first && what == "evil behind a full buffer" { // so that the rest stays in TLS
+						pad := strings.Repeat("a", size(0)-len(goodResponse)-len("X-A: \r\n"))
+						answer = strings.Replace(goodResponse, "\r\n", "\r\nX-A: "+pad+"\r\n", 1)
+					}
+					if first && len(what) > len("evil") {
 						answer += strings.Replace(goodResponse, "good", "evil", 1)
 					}
 					_, _ = io.WriteString(conn, answer)
@@ -127,7 +131,7 @@ func TestIdleConnectionIsExamined(t *testing.T) {
 func serverTLS(tb testing.TB) *tls.Config {
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	s.Close()
-	return &tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{"http/1.1"}}
+	return &tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{"http/1.1"}, DynamicRecordSizingDisabled: true}
 }
 
 // A request is not sent again if it may have been received; one that only reads is.
