@@ -287,8 +287,8 @@ func TestReleasedEvents(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&text, "data: %s %d\n\n", strings.Repeat("word ", i%40), i)
 	}
-	for _, every := range []int{0, 1, 2, 700} {
-		r := NewReader(&pieces{text.Bytes()}, 0)
+	for _, every := range []int{-1, 0, 1, 2, 700} {
+		r := NewReader(&pieces{text.Bytes(), every == -1}, 0)
 		kept := map[int][]byte{}
 		blocks := map[*byte]bool{}
 		for i := range 5000 {
@@ -317,11 +317,21 @@ func TestReleasedEvents(t *testing.T) {
 	}
 }
 
-// A pieces gives a text in pieces that end anywhere.
-type pieces struct{ rest []byte }
+// A pieces gives a text in pieces that end anywhere, or as late as they can between a data
+// line and the blank line behind it.
+type pieces struct {
+	rest   []byte
+	within bool
+}
 
 func (s *pieces) Read(b []byte) (int, error) {
 	n := min(len(b), len(s.rest), 1000+len(s.rest)%977)
+	if s.within {
+		n = min(len(b), len(s.rest))
+		if end := bytes.LastIndex(s.rest[:n], []byte("\n\n")); end > 0 && n < len(s.rest) {
+			n = end + 1
+		}
+	}
 	copy(b, s.rest[:n])
 	s.rest = s.rest[n:]
 	return n, nil
