@@ -11,6 +11,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
@@ -18,6 +19,8 @@ import (
 
 func main() {
 	argv := os.Args[1:]
+	// A signal to the process group ends the program that is measured, and not this one.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM)
 	began := time.Now()
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 	if err != nil {

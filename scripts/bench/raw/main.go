@@ -1,11 +1,11 @@
 // Command raw sends the requests of a plan and copies the answers: the least
 // that a Go program can do for them.
 //
-//	raw [-times N] [-parallel N] [-read] URL PLAN
+//	raw [-times N] [-parallel N] [-cursor] [-read] URL PLAN
 //
-// With -times the last request of the plan is sent so often, so many at a time,
-// and the answers come in whatever order they have. With -read it does not know
-// what comes: see reader.
+// With -times the last request of the plan is sent N times, -parallel at a time, and the
+// answers are printed in the order of their arrival. With -cursor and -read it does not know
+// the cursors in advance: see reader.
 package main
 
 import (
@@ -27,10 +27,11 @@ var answers *reader
 func main() {
 	times := flag.Int("times", 1, "how often the last request is sent")
 	parallel := flag.Int("parallel", 1, "how many of them at a time")
+	cursor := flag.Bool("cursor", false, "read the cursors of the answers")
 	read := flag.Bool("read", false, "read the answers")
 	flag.Parse()
-	if *read {
-		answers = &reader{}
+	if *read || *cursor {
+		answers = &reader{cursorOnly: *cursor}
 	}
 	if err := replay(flag.Arg(0), flag.Arg(1), *times, *parallel); err != nil {
 		fmt.Fprintln(os.Stderr, "raw:", err)

@@ -12,11 +12,13 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// A reader is the least that a Go program can do that does not know beforehand what
-// comes: it takes each message apart with encoding/json, follows the cursor that it
-// found, and finds the result behind the progress.
+// A reader is the least that a Go program can do that does not know the answers in advance: it
+// parses each message with encoding/json, follows the cursor that it found, and finds the
+// result behind the progress. With cursorOnly it takes nothing else from a page than the
+// cursor, and copies the page.
 type reader struct {
-	cursor string
+	cursorOnly bool
+	cursor     string
 	// progress is the last that was told.
 	progress float64
 }
@@ -50,6 +52,9 @@ func (a *reader) read(to io.Writer, resp *http.Response) error {
 	if err != nil || len(body) == 0 {
 		return err
 	}
+	if a.cursorOnly {
+		return a.follow(to, body)
+	}
 	_, err = a.take(to, body)
 	return err
 }
@@ -67,6 +72,17 @@ func (a *reader) readEvents(to io.Writer, body io.Reader) error {
 			return err
 		}
 	}
+}
+
+// follow takes the cursor from a page, which has nothing else for it.
+func (a *reader) follow(to io.Writer, page []byte) error {
+	var m struct{ Result struct{ NextCursor string } }
+	if err := json.Unmarshal(page, &m); err != nil {
+		return err
+	}
+	a.cursor = m.Result.NextCursor
+	_, err := to.Write(page)
+	return err
 }
 
 // take takes one message, and writes what is in a result.

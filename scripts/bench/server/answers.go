@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// listPages writes all pages of the tool list once. A definition has the size
-// of a usual one, half a kilobyte.
-func listPages(tools, pages int, start string) [][]byte {
+// listPages writes all pages of the tool list once, without the beginning of the result. A
+// definition has the size of a usual one, half a kilobyte.
+func listPages(tools, pages int) [][]byte {
 	out := make([][]byte, pages)
 	for page := range out {
 		var b bytes.Buffer
-		b.WriteString(start + `"tools":[`)
+		b.WriteString(`"tools":[`)
 		from, to := page*tools/pages, (page+1)*tools/pages
 		for i := from; i < to; i++ {
 			if i > from {
@@ -47,13 +47,13 @@ func writeTool(b *bytes.Buffer, i int) {
 }
 
 // call writes the result of a call, in pieces where it is large, so that the
-// server stays small.
+// server stays small. A client is not told the length of a large one.
 func (s *server) call(w http.ResponseWriter, req request) {
 	if s.text == 0 && s.events == 0 {
-		s.result(w, req, s.resultStart(false)+`"content":[{"type":"text","text":"`+sum(req)+`"}]}`)
+		s.result(w, req, req.resultStart(false)+`"content":[{"type":"text","text":"`+sum(req)+`"}]}`)
 		return
 	}
-	head := `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + s.resultStart(false) + `"content":[{"type":"text","text":"`
+	head := `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":` + req.resultStart(false) + `"content":[{"type":"text","text":"`
 	tail := `"}]}}`
 	text := sum(req)
 	if s.text > 0 {
@@ -61,7 +61,6 @@ func (s *server) call(w http.ResponseWriter, req request) {
 	}
 	if !s.sse {
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(head)+s.text+len(text)+len(tail)))
 		writeAnswer(w, head, text, s.text, tail)
 		return
 	}
@@ -83,7 +82,7 @@ func sum(req request) string {
 func (s *server) writeProgress(w io.Writer, req request) {
 	token := req.Params.Meta.ProgressToken
 	for i := 1; i <= s.events && token != nil; i++ {
-		if s.legacy {
+		if !req.modern {
 			fmt.Fprintf(w, "id: stream-1_%d\n", i)
 		}
 		fmt.Fprintf(w, `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d}}`+

@@ -1,6 +1,6 @@
-// Command server answers MCP requests as fast as a program can, in one era, so
-// that a measurement shows the client and not the server. Every tool adds a and
-// b; what the answer weighs is said by flags.
+// Command server answers MCP requests as fast as a program can, so that a measurement shows
+// the client and not the server: Streamable HTTP at /mcp, in both eras unless -legacy is set,
+// and HTTP+SSE at /sse. Every tool adds a and b; flags set the size of the answers.
 package main
 
 import (
@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // The revisions it speaks: one of each era.
@@ -20,24 +22,29 @@ const (
 
 type server struct {
 	legacy bool
+	// delay is how long it waits before it answers.
+	delay time.Duration
 	// text is how many bytes a call's text has, 0 for the sum; events how many
 	// progress notifications come before it; sse answers calls with a stream.
 	text, events int
 	sse          bool
-	pages        [][]byte
+	// pages are the tools of each page, and its cursor.
+	pages   [][]byte
+	streams streams
 }
 
 func main() {
 	port := flag.Int("port", 0, "port on 127.0.0.1")
 	s := &server{}
-	flag.BoolVar(&s.legacy, "legacy", false, "speak "+legacyRevision+" and not "+modernRevision)
+	flag.BoolVar(&s.legacy, "legacy", false, "speak "+legacyRevision+" only")
+	flag.DurationVar(&s.delay, "delay", 0, "time before each answer")
 	flag.IntVar(&s.text, "text", 0, "bytes of text in the result of a call")
 	flag.IntVar(&s.events, "events", 0, "progress notifications before the result of a call")
 	flag.BoolVar(&s.sse, "sse", false, "answer calls with a stream of events")
 	tools := flag.Int("tools", 10, "tools in the list")
 	pages := flag.Int("pages", 1, "pages of the list")
 	flag.Parse()
-	s.pages = listPages(*tools, *pages, s.resultStart(true))
+	s.pages = listPages(*tools, *pages)
 	log.Fatal(http.ListenAndServe(net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)), s))
 }
 
@@ -50,35 +57,45 @@ type request struct {
 		Arguments struct{ A, B float64 }
 		Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
 	}
+	// modern is set where the request belongs to the modern era.
+	modern bool
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	time.Sleep(s.delay)
 	var req request
+	modern := r.Header.Get("MCP-Protocol-Version") == modernRevision
 	switch {
-	case r.Method == http.MethodDelete && s.legacy:
+	case r.Method == http.MethodGet && r.URL.Path == "/sse":
+		s.streams.serve(w, r)
+	case r.Method == http.MethodDelete:
 		return
 	case r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case json.NewDecoder(r.Body).Decode(&req) != nil:
 		w.WriteHeader(http.StatusBadRequest)
-	case s.legacy && r.Header.Get("MCP-Protocol-Version") == modernRevision:
-		// What a server on the TypeScript SDK says to server/discover.
+	case s.legacy && modern:
+		// The refusal of a server on the TypeScript SDK.
 		refuse(w, http.StatusBadRequest, nil, -32000, "Bad Request: Server not initialized")
 	case req.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
+	case strings.HasPrefix(r.URL.Path, messagePath):
+		w.WriteHeader(http.StatusAccepted)
+		s.streams.send(r.URL.Path, func(w http.ResponseWriter) { s.answer(w, req) })
 	default:
+		req.modern = modern
 		s.answer(w, req)
 	}
 }
 
 func (s *server) answer(w http.ResponseWriter, req request) {
 	switch {
-	case req.Method == "initialize" && s.legacy:
+	case req.Method == "initialize":
 		w.Header().Set("Mcp-Session-Id", "bench")
 		s.result(w, req, `{"protocolVersion":"`+legacyRevision+`","capabilities":{"tools":{}},`+
 			`"serverInfo":{"name":"bench","version":"1"}}`)
-	case req.Method == "server/discover" && !s.legacy:
-		s.result(w, req, s.resultStart(true)+`"supportedVersions":["`+modernRevision+`"],"capabilities":{"tools":{}},`+
+	case req.Method == "server/discover" && req.modern:
+		s.result(w, req, req.resultStart(true)+`"supportedVersions":["`+modernRevision+`"],"capabilities":{"tools":{}},`+
 			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"bench","version":"1"}}}`)
 	case req.Method == "tools/list":
 		s.list(w, req)
@@ -91,9 +108,9 @@ func (s *server) answer(w http.ResponseWriter, req request) {
 
 // resultStart is the beginning of a result: the modern era has members of its
 // own there, and two more where a client may keep the result.
-func (s *server) resultStart(cacheable bool) string {
+func (r request) resultStart(cacheable bool) string {
 	switch {
-	case s.legacy:
+	case !r.modern:
 		return `{`
 	case cacheable:
 		return `{"resultType":"complete","ttlMs":60000,"cacheScope":"private",`
@@ -110,7 +127,7 @@ func (s *server) list(w http.ResponseWriter, req request) {
 		refuse(w, http.StatusBadRequest, req.ID, -32602, "no such cursor")
 		return
 	}
-	s.result(w, req, string(s.pages[page]))
+	s.result(w, req, req.resultStart(true)+string(s.pages[page]))
 }
 
 // result writes a response in one body, whose length the client is told.
