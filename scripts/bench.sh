@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# What mcpc costs, beside a raw Go program, curl, the Go SDK and the Inspector.
+# Measures mcpc beside a raw Go program, curl, the Go SDK, mcptools, the Inspector and mcporter,
+# and judges it by the goals in scripts/bench/run/rows.go.
 #
-#   bench.sh [--rounds N] [--scale-rounds N]   measure, print a table, append to
-#                                              bench/history.tsv
-#     --no-node        without the Inspector (server-everything still needs Node)
-#     --no-scale       without the large lists, results and streams
-#     --only REGEXP    only the measures whose name in the history matches, and
-#                      the start, without which no other can be judged
+#   bench.sh [--rounds N]   measure, print the tables, append to bench/history.tsv
+#     --no-node        without the programs that need Node
+#     --only REGEXP    only the rows whose key in the history matches, and the start
+#     --flat           measure instead whether mcpc's memory is the same for small and large
+#                      answers; takes long
+#     --docs           write the tables into docs/speed.md
 #     --no-history     append nothing
 #     --bin FILE       measure this mcpc and build none
 #     --against FILE   measure another mcpc in the same rounds, as mcpc-b
@@ -14,8 +15,7 @@
 #
 # All contenders run in turn within a round, and only what ran in the same round
 # is compared: a machine that is busy slows all of them down. A ratio of one run
-# may be compared to a ratio of another, milliseconds may not. bench/run has the
-# cases and says how each is measured.
+# may be compared to a ratio of another, milliseconds may not.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,20 +23,26 @@ source_dir=$root/scripts/bench
 bench_dir=$root/.peers/bench
 
 main() {
-  local only_install='' with_node=1 bin='' commit='' history=$source_dir/history.tsv args=()
+  local only_install='' with_node=1 bin='' commit='' only='' docs='' history=$source_dir/history.tsv args=()
   while (($# > 0)); do
     case $1 in
       install) only_install=1 ;;
       --no-node) with_node= ;;
-      --no-scale) args+=(-no-scale) ;;
+      --flat) args+=(-flat) ;;
+      --docs) docs=$root/docs/speed.md ;;
       --no-history) history= ;;
-      --rounds | --scale-rounds | --only) args+=("-${1#--}" "${2:?$1 needs a value}"); shift ;;
+      --rounds) args+=(-rounds "${2:?$1 needs a value}"); shift ;;
+      --only) only=${2:?$1 needs a value}; shift ;;
       --bin) bin=$(absolute "${2:?--bin needs a file}"); shift ;;
       --against) args+=(-against "$(absolute "${2:?--against needs a file}")"); shift ;;
       *) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//p;}' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
     esac
     shift
   done
+  if [[ -n $only && -n $docs ]]; then
+    echo "bench.sh: --docs needs all rows: leave out --only" >&2
+    exit 2
+  fi
   install
   if [[ -n $only_install ]]; then
     return
@@ -48,10 +54,10 @@ main() {
     CGO_ENABLED=0 go -C "$root" build -trimpath -ldflags '-s -w' -o "$bin" ./cmd/mcpc
   fi
   if [[ -n $with_node ]]; then
-    args+=(-node "$(find_node)" -inspector "$(inspector)")
+    args+=(-node "$(find_node)" -modules "$bench_dir/node_modules")
   fi
   "$bench_dir/bin/run" -bin "$bench_dir/bin" -mcpc "$bin" -commit "${commit:-$(commit_of "$bin")}" -history "$history" \
-    -everything "$("$root/scripts/peers.sh" table | awk -F '\t' '$1 == "everything-http"' | cut -f 6-)" "${args[@]}"
+    -only "$only" -docs "$docs" "${args[@]}"
 }
 
 absolute() {
@@ -84,9 +90,9 @@ install() {
   if command -v flock >/dev/null; then
     flock 9
   fi
-  "$root/scripts/peers.sh" install
   GOWORK=off CGO_ENABLED=0 go -C "$source_dir" build -trimpath -o "$bench_dir/bin/" ./...
-  if [[ -n $with_node ]] && ! has_inspector; then
+  GOWORK=off CGO_ENABLED=0 go -C "$source_dir/mcptools" build -trimpath -o "$bench_dir/bin/mcptools" github.com/f/mcptools/cmd/mcptools
+  if [[ -n $with_node ]] && ! has_packages; then
     rm -f "$bench_dir/.stamp"
     cp "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/.npmrc" "$bench_dir/"
     npm ci --prefix "$bench_dir" --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -94,7 +100,7 @@ install() {
   fi
 }
 
-has_inspector() {
+has_packages() {
   [[ -f $bench_dir/.stamp && $(<"$bench_dir/.stamp") == "$(hash_of_packages)" ]]
 }
 
@@ -102,20 +108,16 @@ hash_of_packages() {
   cat "$source_dir/package.json" "$source_dir/package-lock.json" "$source_dir/.npmrc" | sha256sum
 }
 
-inspector() {
-  echo "$bench_dir/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-}
-
-# find_node prints the path of a Node that runs the Inspector: 22.19 or newer.
+# find_node prints the path of a Node that runs mcporter and the Inspector: 24 or newer.
 find_node() {
-  local node check='const [a, b] = process.versions.node.split("."); process.exit(a * 100 + +b < 2219 ? 1 : 0)'
+  local node check='process.exit(parseInt(process.versions.node) < 24 ? 1 : 0)'
   for node in "$bench_dir"/node_modules/node-*/bin/node "$(command -v node || true)"; do
     if [[ -x $node ]] && "$node" -e "$check"; then
       printf '%s\n' "$node"
       return
     fi
   done
-  echo "bench.sh: the Inspector needs Node 22.19 or newer: --no-node goes without" >&2
+  echo "bench.sh: mcporter needs Node 24 or newer: --no-node goes without" >&2
   return 1
 }
 

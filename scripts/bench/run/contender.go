@@ -1,64 +1,136 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"mcpc/scripts/bench/plan"
 )
 
-// An entry is one contender of a measure: how it runs against a URL, and what
-// that cost.
+// A runner runs a contender once, against a URL.
+type runner func(ctx context.Context, url string) (sample, error)
+
+// An entry is one contender of a row: how it runs, and what that cost.
 type entry struct {
 	name string
-	run  func(ctx context.Context, url string) (sample, error)
-	// requests is how many HTTP requests one run sends.
-	requests int
+	run  runner
+	// limit is the time for one run, budget the time for all; 0 is none.
+	limit, budget time.Duration
 	// quiet is set where it prints none of the answers.
-	quiet   bool
-	samples []sample
+	quiet bool
+	// requests counts the HTTP requests of one run, where they were counted.
+	requests int
+	samples  []sample
+	// failed says why it has no result; "" where it has one.
+	failed string
 }
 
-// cold runs an mcpc that remembers nothing, which is thrown away afterwards.
-func (b *bench) cold(bin string, args ...string) func(context.Context, string) (sample, error) {
-	return func(ctx context.Context, url string) (sample, error) {
-		state := b.path("state")
-		defer os.RemoveAll(state)
-		return b.launch(ctx, append([]string{bin, "--state", state, "-s", url}, args...)...)
+// Another project's program that takes longer than peerLimit is stopped, and it takes part in
+// a row until its runs took peerBudget.
+const (
+	peerLimit  = time.Minute
+	peerBudget = 10 * time.Second
+)
+
+// round runs a contender once, if it still takes part. It returns an error if the bench
+// cannot go on without.
+func (e *entry) round(ctx context.Context, r *row) error {
+	spent := time.Duration(0)
+	for _, s := range e.samples {
+		spent += s.took
 	}
+	if e.failed != "" || e.budget > 0 && spent > e.budget {
+		return nil
+	}
+	limited, stop := context.WithTimeout(ctx, cmp.Or(e.limit, 5*time.Minute))
+	defer stop()
+	s, err := e.run(limited, r.url)
+	var code exitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		e.failed = "over " + cmp.Or(e.limit, 5*time.Minute).String()
+	case errors.As(err, &code):
+		e.failed = "fails: " + err.Error()
+	case err != nil:
+		return err
+	case !e.quiet && s.out < r.least:
+		e.failed = "fails: no answer"
+	default:
+		e.samples = append(e.samples, s)
+	}
+	if e.failed != "" && e == r.entries[0] {
+		return errors.New(e.name + " " + e.failed)
+	}
+	return nil
 }
 
-// warm runs an mcpc with a session that init opened, and whose first call has
-// fetched the tool's definition: once for each URL.
-func (b *bench) warm(bin string, args ...string) func(context.Context, string) (sample, error) {
-	states := map[string]string{}
+// A memory says what an mcpc remembers of earlier runs.
+type memory int
+
+const (
+	nothing memory = iota
+	// called: the same command has run before.
+	called
+	// session: init opened a session, and the command has run in it.
+	session
+)
+
+// client runs an mcpc with args. What it remembers is in a state directory for each program and
+// URL, and is there after the first run; where it is to remember nothing, the directory is
+// removed after each run.
+func (b *bench) client(bin string, remembers memory, args ...string) runner {
+	ready := map[string]bool{}
 	return func(ctx context.Context, url string) (sample, error) {
-		state, ready := states[url]
-		if !ready {
+		var target []string
+		if remembers == session {
+			target = []string{"-s", "bench"}
+		} else if url != "" {
+			target = []string{"-s", url}
+		}
+		if remembers == nothing {
+			state := b.path("state")
+			defer os.RemoveAll(state)
+			return b.launch(ctx, slices.Concat([]string{bin, "--state", state}, target, args)...)
+		}
+		key := fmt.Sprint(bin, remembers, url)
+		state, made := b.states[key]
+		if !made {
 			state = b.path("state")
-			states[url] = state
+			b.states[key] = state
+		}
+		argv := slices.Concat([]string{bin, "--state", state}, target, args)
+		if !made && remembers == session {
 			if _, err := b.launch(ctx, bin, "--state", state, "init", url, "--as", "bench"); err != nil {
 				return sample{}, err
 			}
 		}
-		s, err := b.launch(ctx, append([]string{bin, "--state", state, "-s", "bench"}, args...)...)
-		if err != nil || ready {
-			return s, err
+		if !ready[url] {
+			if _, err := b.launch(ctx, argv...); err != nil {
+				return sample{}, err
+			}
+			ready[url] = true
 		}
-		return b.launch(ctx, append([]string{bin, "--state", state, "-s", "bench"}, args...)...)
+		return b.launch(ctx, argv...)
 	}
 }
 
-// plain runs a program that takes the URL where {URL} stands.
-func (b *bench) plain(argv ...string) func(context.Context, string) (sample, error) {
+// plain runs a program that takes the URL where {URL} is, and the URL of HTTP+SSE where {SSE}
+// is.
+func (b *bench) plain(argv ...string) runner {
 	return func(ctx context.Context, url string) (sample, error) {
 		own := make([]string, len(argv))
 		for i, arg := range argv {
-			own[i] = strings.ReplaceAll(arg, "{URL}", url)
+			own[i] = strings.NewReplacer("{URL}", url, "{SSE}", strings.TrimSuffix(url, "/mcp")+"/sse").Replace(arg)
 		}
 		return b.launch(ctx, own...)
 	}
@@ -66,21 +138,60 @@ func (b *bench) plain(argv ...string) func(context.Context, string) (sample, err
 
 func (b *bench) tool(name string) string { return filepath.Join(b.bin, name) }
 
+const sumArguments = `{"a":2,"b":3}`
+
+// The words of other programs for what a row measures. The Go SDK's client has no version,
+// and the others but it and curl do not ask for progress.
+var (
+	peerNames = []string{"Go SDK", "mcptools", "Inspector", "mcporter"}
+	peerWords = map[string]map[string][]string{
+		"version": {"mcptools": {"version"}, "Inspector": {"--version"}, "mcporter": {"--version"}},
+		"list": {
+			"Go SDK":    {"{URL}", "list"},
+			"mcptools":  {"tools", "--format", "json", "{SSE}"},
+			"Inspector": {"--cli", "{URL}", "--transport", "http", "--protocol-era", "auto", "--method", "tools/list"},
+			"mcporter":  {"list", "--allow-http", "--json", "{URL}"},
+		},
+		"call": {
+			"Go SDK":   {"{URL}", "call", "get-sum", sumArguments},
+			"mcptools": {"call", "get-sum", "--params", sumArguments, "--format", "json", "{SSE}"},
+			"Inspector": {"--cli", "{URL}", "--transport", "http", "--protocol-era", "auto",
+				"--method", "tools/call", "--tool-name", "get-sum", "--tool-arg", "a=2", "b=3"},
+			"mcporter": {"call", "--allow-http", "{URL}.get-sum", "--args", sumArguments, "--output", "json"},
+		},
+		"progress": {"Go SDK": {"{URL}", "call", "get-sum", sumArguments}},
+	}
+)
+
+// peers returns the other programs that can do what words names.
+func (b *bench) peers(words string) (entries []*entry) {
+	programs := map[string][]string{"Go SDK": {b.tool("sdk")}, "mcptools": {b.tool("mcptools")}}
+	if b.node != "" {
+		programs["Inspector"] = []string{b.node, filepath.Join(b.modules, "@modelcontextprotocol/inspector/clients/launcher/build/index.js")}
+		programs["mcporter"] = []string{b.node, filepath.Join(b.modules, "mcporter/dist/cli.js")}
+	}
+	for _, name := range peerNames {
+		if args := peerWords[words][name]; args != nil && programs[name] != nil {
+			argv := append(programs[name][:len(programs[name]):len(programs[name])], args...)
+			entries = append(entries, &entry{name: name, run: b.plain(argv...), limit: peerLimit, budget: peerBudget})
+		}
+	}
+	return entries
+}
+
 // curl sends a plan with one curl for each request, without a shell around
 // them: what a script pays at least.
-func (b *bench) curl(requests []plan.Request, times int) func(context.Context, string) (sample, error) {
+func (b *bench) curl(requests []plan.Request) runner {
 	return func(ctx context.Context, url string) (all sample, err error) {
-		for range times {
-			session := ""
-			for i, r := range requests {
-				s, given, err := b.curlOnce(ctx, url, r, session, i < len(requests)-1)
-				if err != nil {
-					return all, err
-				}
-				all = all.add(s)
-				if given != "" {
-					session = given
-				}
+		session := ""
+		for i, r := range requests {
+			s, given, err := b.curlOnce(ctx, url, r, session, i < len(requests)-1)
+			if err != nil {
+				return all, err
+			}
+			all = all.add(s)
+			if given != "" {
+				session = given
 			}
 		}
 		return all, nil
@@ -119,25 +230,4 @@ func sessionIn(head string) string {
 		}
 	}
 	return ""
-}
-
-// printed marks the requests whose answers are the command's answer: those with
-// the method that was asked last.
-func printed(requests []plan.Request) []plan.Request {
-	last := ""
-	for _, r := range requests {
-		if m := methodOf(r); m != "" {
-			last = m
-		}
-	}
-	for i := range requests {
-		requests[i].Print = methodOf(requests[i]) == last
-	}
-	return requests
-}
-
-func methodOf(r plan.Request) string {
-	var m struct{ Method string }
-	_ = json.Unmarshal([]byte(r.Body), &m)
-	return m.Method
 }

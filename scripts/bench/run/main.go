@@ -1,6 +1,5 @@
-// Command run measures mcpc beside other clients: it starts the servers, writes
-// down what mcpc sends, lets each contender send it in turn, and prints what it cost.
-// scripts/bench.sh builds what it needs and calls it.
+// Command run measures mcpc beside other programs by the goals in rows, and prints what they
+// cost, with a verdict for each goal. scripts/bench.sh builds what it needs and calls it.
 //
 // The machine is never quiet. So all contenders run once in each round, and a
 // ratio is taken within its round; what is reported is the median of those
@@ -16,36 +15,34 @@ import (
 	"path/filepath"
 	"regexp"
 	"syscall"
+	"time"
 )
 
 type config struct {
-	rounds, scaleRounds int
+	rounds int
 	// bin is the directory of the programs of this module.
 	bin, mcpc, against string
-	// node and inspector are empty where the Inspector does not take part.
-	node, inspector string
-	// everything is the argv of server-everything, between tabs.
-	everything string
-	only       string
-	noScale    bool
-	history    string
-	commit     string
+	// node and modules are empty where the programs on Node do not take part.
+	node, modules string
+	only          string
+	flat          bool
+	// history and docs are the files that are written to, commit is what is measured.
+	history, docs, commit string
 }
 
 func main() {
 	var c config
-	flag.IntVar(&c.rounds, "rounds", 20, "rounds")
-	flag.IntVar(&c.scaleRounds, "scale-rounds", 5, "rounds of the scale cases")
-	flag.StringVar(&c.bin, "bin", "", "directory of raw, sdk, server, launch, empty and schemas")
+	flag.IntVar(&c.rounds, "rounds", 12, "rounds; of -flat a fourth of it")
+	flag.StringVar(&c.bin, "bin", "", "directory of the programs of this module")
 	flag.StringVar(&c.mcpc, "mcpc", "", "the mcpc to measure")
 	flag.StringVar(&c.against, "against", "", "another mcpc, to be measured beside it")
-	flag.StringVar(&c.node, "node", "", "a Node for the Inspector")
-	flag.StringVar(&c.inspector, "inspector", "", "the Inspector's script")
-	flag.StringVar(&c.everything, "everything", "", "argv of server-everything, between tabs")
-	flag.StringVar(&c.only, "only", "", "regular expression for the keys of the measures")
-	flag.BoolVar(&c.noScale, "no-scale", false, "without the scale cases")
+	flag.StringVar(&c.node, "node", "", "a Node for the programs that need one")
+	flag.StringVar(&c.modules, "modules", "", "the node_modules with these programs")
+	flag.StringVar(&c.only, "only", "", "regular expression for the keys of the rows to measure")
+	flag.BoolVar(&c.flat, "flat", false, "measure whether memory is flat, instead of the goals")
 	flag.StringVar(&c.history, "history", "", "file to append to")
-	flag.StringVar(&c.commit, "commit", "", "what was measured")
+	flag.StringVar(&c.docs, "docs", "", "page to write the table into")
+	flag.StringVar(&c.commit, "commit", "", "what is measured")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -56,42 +53,41 @@ func main() {
 }
 
 func run(ctx context.Context, c config) error {
+	only, err := regexp.Compile(c.only)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "mcpc-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{config: c, dir: dir, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}}
+	b := &bench{config: c, dir: dir, urls: map[string]string{}, states: map[string]string{}, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}}
 	defer b.stopServers()
-	only, err := regexp.Compile(c.only)
-	if err != nil {
-		return err
+	if c.flat {
+		return b.flatness(ctx, only)
 	}
-	if err := b.group(ctx, "small", chosen(b.smallCases(), only), c.rounds); err != nil {
-		return err
-	}
-	if !c.noScale {
-		if err := b.group(ctx, "scale", chosen(b.scaleCases(), only), c.scaleRounds); err != nil {
-			return err
+	var list []*row
+	for _, r := range rows() {
+		// The start is a part of all that is measured.
+		if r.key == startKey || only.MatchString(r.key) {
+			list = append(list, r)
 		}
 	}
-	b.printTable(os.Stdout)
-	b.printRates(os.Stdout)
-	b.printFactors(os.Stdout)
+	if err := b.measure(ctx, list); err != nil {
+		return err
+	}
+	printContenders(os.Stdout, list)
+	if err := b.publish("goals", goalTable(list)); err != nil {
+		return err
+	}
+	if err := b.publish("peers", peerTable(list)); err != nil {
+		return err
+	}
 	if c.history == "" {
 		return nil
 	}
-	return b.appendHistory(c.history)
-}
-
-// chosen always keeps the start: it is a part of all that is measured.
-func chosen(all []*measure, only *regexp.Regexp) (some []*measure) {
-	for _, m := range all {
-		if m.key == startKey || only.MatchString(m.key) {
-			some = append(some, m)
-		}
-	}
-	return some
+	return b.appendHistory(c.history, list)
 }
 
 // A bench is one run.
@@ -100,40 +96,44 @@ type bench struct {
 	dir     string
 	env     []string
 	servers []*process
-	done    []*measure
-	made    int
+	// urls are the addresses of the servers by their flags.
+	urls map[string]string
+	// states are the state directories that are kept.
+	states map[string]string
+	made   int
 }
 
-// path gives a new name in the directory of this run.
+// path returns a new name in the directory of this run.
 func (b *bench) path(what string) string {
 	b.made++
 	return filepath.Join(b.dir, fmt.Sprintf("%s-%d", what, b.made))
 }
 
-// group prepares the cases and lets every contender of every one of them run
-// once in each round. Each round begins with the next contender, so that none is always
-// first.
-func (b *bench) group(ctx context.Context, name string, cases []*measure, rounds int) error {
-	for _, m := range cases {
-		fmt.Fprintf(os.Stderr, "bench: preparing %s\n", m.name)
-		if err := b.prepare(ctx, m); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+// measure prepares the rows and lets every contender of each of them run once in each round.
+// Each round begins with the next contender, so that none is always first.
+func (b *bench) measure(ctx context.Context, list []*row) error {
+	for _, r := range list {
+		began := time.Now()
+		enter := r.enter
+		if enter == nil {
+			enter = enterRequests
 		}
+		var err error
+		if r.entries, err = enter(ctx, b, r); err != nil {
+			return fmt.Errorf("%s: %w", r.key, err)
+		}
+		fmt.Fprintf(os.Stderr, "bench: prepared %s in %.1f s\n", r.key, time.Since(began).Seconds())
 	}
-	for round := 0; round < rounds && len(cases) > 0; round++ {
-		fmt.Fprintf(os.Stderr, "bench: %s, round %d of %d\n", name, round+1, rounds)
-		for _, m := range cases {
-			for i := range m.entries {
-				e := m.entries[(i+round)%len(m.entries)]
-				s, err := e.run(ctx, m.url)
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", m.name, e.name, err)
+	for round := range b.rounds {
+		for _, r := range list {
+			began := time.Now()
+			for i := range r.entries {
+				if err := r.entries[(i+round)%len(r.entries)].round(ctx, r); err != nil {
+					return fmt.Errorf("%s: %w", r.key, err)
 				}
-				e.samples = append(e.samples, s)
 			}
+			fmt.Fprintf(os.Stderr, "bench: round %d of %d, %s took %.1f s\n", round+1, b.rounds, r.key, time.Since(began).Seconds())
 		}
 	}
-	b.done = append(b.done, cases...)
-	b.stopServers()
 	return nil
 }

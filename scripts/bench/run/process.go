@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,62 +18,94 @@ import (
 // A sample is what one run of one contender cost.
 type sample struct {
 	took, cpu time.Duration
-	peak      int64 // bytes
-	// out is how many bytes were printed.
+	// peak is in bytes, p99 the 99th percentile of the latencies of many requests.
+	peak int64
+	p99  time.Duration
+	// out counts the bytes that were printed.
 	out int64
 }
 
 // add joins the cost of a second process to that of the first.
 func (s sample) add(other sample) sample {
-	return sample{s.took + other.took, s.cpu + other.cpu, max(s.peak, other.peak), s.out + other.out}
+	return sample{took: s.took + other.took, cpu: s.cpu + other.cpu, peak: max(s.peak, other.peak), out: s.out + other.out}
 }
 
-// launch runs a program to its end by way of the program launch. Standard
-// output is read to its end, standard error goes to /dev/null.
+// An exitError is an exit code that is not 0.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// A running is a program that was started by way of the program launch.
+type running struct {
+	cmd  *exec.Cmd
+	cost *os.File
+	out  output
+}
+
+// launch runs a program to its end. Standard output is read to its end, standard error goes to
+// /dev/null.
 func (b *bench) launch(ctx context.Context, argv ...string) (sample, error) {
+	r, err := b.start(ctx, argv...)
+	if err != nil {
+		return sample{}, err
+	}
+	return r.wait()
+}
+
+func (b *bench) start(ctx context.Context, argv ...string) (*running, error) {
 	program, err := exec.LookPath(argv[0])
 	if err != nil {
-		return sample{}, err
+		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
-	defer stop()
-	r, w, err := os.Pipe()
+	cost, w, err := os.Pipe()
 	if err != nil {
-		return sample{}, err
+		return nil, err
 	}
-	defer r.Close()
-	var out counter
-	cmd := exec.CommandContext(ctx, b.tool("launch"), append([]string{program}, argv[1:]...)...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.ExtraFiles = b.env, b.dir, &out, []*os.File{w}
+	defer w.Close()
+	r := &running{cmd: exec.CommandContext(ctx, b.tool("launch"), append([]string{program}, argv[1:]...)...), cost: cost}
+	r.cmd.Env, r.cmd.Dir, r.cmd.Stdout, r.cmd.ExtraFiles = b.env, b.dir, &r.out, []*os.File{w}
 	// Cancelling ctx kills the whole process group: the program too, not launch alone.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err = cmd.Run()
-	w.Close()
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	r.cmd.Cancel = func() error { return r.signal(syscall.SIGKILL) }
+	r.cmd.WaitDelay = time.Second
+	if err := r.cmd.Start(); err != nil {
+		cost.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *running) signal(s syscall.Signal) error { return syscall.Kill(-r.cmd.Process.Pid, s) }
+
+func (r *running) wait() (sample, error) {
+	defer r.cost.Close()
+	if err := r.cmd.Wait(); err != nil {
+		return sample{}, err
+	}
+	said, err := io.ReadAll(r.cost)
 	if err != nil {
 		return sample{}, err
 	}
-	said, err := io.ReadAll(r)
-	if err != nil {
-		return sample{}, err
-	}
-	s := sample{out: int64(out)}
+	s := sample{out: r.out.n}
 	var code int
 	if _, err := fmt.Sscan(string(said), &s.took, &s.cpu, &s.peak, &code); err != nil {
 		return sample{}, fmt.Errorf("launch said %q: %w", said, err)
 	}
 	if code != 0 {
-		return sample{}, fmt.Errorf("%s ended with exit code %d", strings.Join(argv, " "), code)
+		return s, exitError(code)
 	}
 	return s, nil
 }
 
-// A counter counts what is written to it.
-type counter int64
+// An output counts what is written to it and keeps its beginning.
+type output struct {
+	n     int64
+	start bytes.Buffer
+}
 
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
+func (o *output) Write(p []byte) (int, error) {
+	o.n += int64(len(p))
+	o.start.Write(p[:min(len(p), 1024-min(1024, o.start.Len()))])
 	return len(p), nil
 }
 
@@ -87,18 +120,21 @@ func (b *bench) stopServers() {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 	}
-	b.servers = nil
+	b.servers, b.urls = nil, map[string]string{}
 }
 
-// serve starts a server and waits until it listens. {PORT} in its argv stands
-// for the port that it is to take.
-func (b *bench) serve(ctx context.Context, argv []string, path string) (url string, err error) {
+// serve starts the server with these flags, once, waits until it listens, and returns its
+// address.
+func (b *bench) serve(ctx context.Context, flags ...string) (address string, err error) {
+	key := strings.Join(flags, "\t")
+	if b.urls[key] != "" {
+		return b.urls[key], nil
+	}
 	port, err := freePort()
 	if err != nil {
 		return "", err
 	}
-	argv = strings.Split(strings.ReplaceAll(strings.Join(argv, "\t"), "{PORT}", port), "\t")
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := exec.CommandContext(ctx, b.tool("server"), append([]string{"-port", port}, flags...)...)
 	cmd.Env = b.env
 	if err := cmd.Start(); err != nil {
 		return "", err
@@ -106,19 +142,24 @@ func (b *bench) serve(ctx context.Context, argv []string, path string) (url stri
 	p := &process{cmd, make(chan struct{})}
 	b.servers = append(b.servers, p)
 	go func() { _ = cmd.Wait(); close(p.ended) }()
-	address := net.JoinHostPort("127.0.0.1", port)
+	address = net.JoinHostPort("127.0.0.1", port)
+	b.urls[key] = address
+	return address, awaitListener(address, p.ended)
+}
+
+// awaitListener waits until something listens at address, or ended is closed.
+func awaitListener(address string, ended <-chan struct{}) error {
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if conn, err := net.Dial("tcp", address); err == nil {
-			conn.Close()
-			return "http://" + address + path, nil
+			return conn.Close()
 		}
 		select {
-		case <-p.ended:
-			return "", fmt.Errorf("%s ended at once", argv[0])
+		case <-ended:
+			return errors.New("the server at " + address + " ended at once")
 		default:
 		}
 	}
-	return "", errors.New(argv[0] + " does not listen")
+	return errors.New("nothing listens at " + address)
 }
 
 func freePort() (string, error) {

@@ -5,7 +5,9 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,6 +33,10 @@ func (e *entry) took() []float64 {
 
 func (e *entry) cpu() []float64 { return e.each(func(s sample) float64 { return milliseconds(s.cpu) }) }
 
+func (e *entry) peaks() []float64 {
+	return e.each(func(s sample) float64 { return float64(s.peak) / 1e6 })
+}
+
 func (e *entry) each(of func(sample) float64) []float64 {
 	out := make([]float64, len(e.samples))
 	for i, s := range e.samples {
@@ -40,63 +46,183 @@ func (e *entry) each(of func(sample) float64) []float64 {
 }
 
 // peak is the largest of all rounds, in MB.
-func (e *entry) peak() float64 {
-	return slices.Max(e.each(func(s sample) float64 { return float64(s.peak) / 1e6 }))
+func (e *entry) peak() float64 { return slices.Max(append(e.peaks(), 0)) }
+
+// ratios are how many times as long as another a contender takes, round by round.
+func ratios(e, other *entry) []float64 { return over(e.took(), other.took()) }
+
+func over(values, others []float64) []float64 {
+	for i := range min(len(values), len(others)) {
+		values[i] /= others[i]
+	}
+	return values[:min(len(values), len(others))]
 }
 
-// ratios are those of e to what it is compared to, round by round.
-func (m *measure) ratios(e *entry) []float64 { return ratios(e, m.base()) }
-
-// ratios are how many times slower than another a contender is, round by round.
-func ratios(e, other *entry) []float64 {
-	out, took := e.took(), other.took()
-	for i := range out {
-		out[i] /= took[i]
-	}
-	return out
+// p99 is the median of the ratios of the 99th percentiles.
+func p99(e, other *entry) float64 {
+	of := func(s sample) float64 { return milliseconds(s.p99) }
+	return median(over(e.each(of), other.each(of)))
 }
 
-// peers are the programs that a user may run instead of mcpc.
-var peers = []string{"curl", "curl, 2 times", "Go SDK", "Inspector"}
+// startKey is the key of the row of the start.
+const startKey = "version"
 
-func (b *bench) printFactors(w io.Writer) {
-	fmt.Fprintf(w, "\n%-38s", "how many times slower than mcpc")
-	for _, name := range peers {
-		fmt.Fprintf(w, " %13s", name)
-	}
-	fmt.Fprintln(w)
-	for _, m := range b.done {
-		row := ""
-		measured := false
-		for _, name := range peers {
-			cell := ""
-			if e := m.entry(name); e != nil {
-				cell, measured = fmt.Sprintf("%.2f", median(ratios(e, m.entry("mcpc")))), true
-			}
-			row += fmt.Sprintf(" %13s", cell)
+// goalTable is the table of the goals: a line for each row, and no value where it was not
+// measured.
+func goalTable(list []*row) []string {
+	lines := []string{"| | ms | times | goal | peak MB | goal | requests | goal | verdict |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"}
+	for _, r := range list {
+		g, cells, verdict := r.goal, [4]string{}, unmeasured
+		if r.entries != nil {
+			cells, verdict = r.measured()
 		}
-		if measured {
-			fmt.Fprintf(w, "%-38s%s\n", m.name, row)
-		}
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s |", r.name, cells[0], cells[1], g.time(), cells[2],
+			most(g.mb, "%.0f"), cells[3], most(float64(g.requests), "%.0f"), verdict))
 	}
+	return lines
 }
 
-func (b *bench) printTable(w io.Writer) {
-	fmt.Fprintf(w, "mcpc %s. Medians; × is the median of the ratios within a round, with its quartiles; MB is the largest peak.\n", b.commit)
-	for _, m := range b.done {
-		fmt.Fprintf(w, "\n%-38s %9s %9s %7s %15s %8s %9s\n", m.name, "ms", "CPU ms", "×", "quartiles", "peak MB", "requests")
-		for _, e := range m.entries {
-			r := m.ratios(e)
-			quartiles := fmt.Sprintf("%.2f..%.2f", quantile(r, 0.25), quantile(r, 0.75))
-			fmt.Fprintf(w, "  %-36s %9.1f %9.1f %7.2f %15s %8.1f %9d\n",
-				e.name, median(e.took()), median(e.cpu()), median(r), quartiles, e.peak(), e.requests)
+// measured returns the cells with mcpc's time, ratio, memory and requests, and the verdict.
+func (r *row) measured() (cells [4]string, verdict string) {
+	e, base := r.entry("mcpc"), r.entries[0]
+	if e.failed != "" {
+		return cells, "not met: " + e.failed
+	}
+	g, took, times := r.goal, median(e.took()), median(ratios(e, base))
+	var missed []string
+	judge := func(what string, value, limit float64) {
+		if limit > 0 && value > limit {
+			missed = append(missed, what)
 		}
 	}
+	judge("time", times, g.times)
+	judge("time", took, milliseconds(g.took))
+	judge("memory", e.peak(), g.mb)
+	judge("requests", float64(e.requests), float64(g.requests))
+	cells = [4]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.0f", e.peak()), ""}
+	if g.p99 {
+		judge("p99", p99(e, base), 1)
+		cells[1] += fmt.Sprintf(", p99 %.2f", p99(e, base))
+	}
+	if e.requests > 0 {
+		cells[3] = fmt.Sprint(e.requests)
+	}
+	if len(missed) > 0 {
+		return cells, "not met: " + strings.Join(missed, ", ")
+	}
+	return cells, met(true)
 }
+
+// unmeasured is the verdict of what has no samples.
+const unmeasured = "not measured"
+
+func met(yes bool) string {
+	if yes {
+		return "met"
+	}
+	return "not met"
+}
+
+// time is the goal for the time.
+func (g goal) time() string {
+	text := most(g.times, "%.2f")
+	if g.took > 0 {
+		text = "≤ " + g.took.String()
+	}
+	if g.words != "" {
+		text += " (" + g.words + ")"
+	}
+	if g.p99 {
+		text += ", p99 ≤ 1"
+	}
+	return text
+}
+
+func most(limit float64, format string) string {
+	if limit == 0 {
+		return ""
+	}
+	return fmt.Sprintf("≤ "+format, limit)
+}
+
+// peerTable has the other programs' times in multiples of mcpc's, with their peak memory.
+func peerTable(list []*row) []string {
+	columns := append([]string{"raw reader", "curl"}, peerNames...)
+	lines := []string{"| times mcpc's, and MB | " + strings.Join(columns, " | ") + " |", "| --- " + strings.Repeat("| --- ", len(columns)) + "|"}
+	for _, r := range list {
+		if r.peers == "" && !r.reader && !r.minimal && r.key != startKey {
+			continue
+		}
+		line := "| " + r.name
+		for _, name := range columns {
+			line += " | " + r.cell(name)
+		}
+		lines = append(lines, line+" |")
+	}
+	return lines
+}
+
+func (r *row) cell(name string) string {
+	e := r.entry(name)
+	if e == nil || len(e.samples) == 0 && e.failed == "" {
+		return ""
+	}
+	if e.failed != "" {
+		return e.failed
+	}
+	return fmt.Sprintf("%.1f (%.0f MB)", median(ratios(e, r.entry("mcpc"))), e.peak())
+}
+
+// printContenders prints what each contender of each row cost.
+func printContenders(w io.Writer, list []*row) {
+	fmt.Fprintln(w, "Medians; × is the median of the ratios within a round, with its quartiles; MB is the largest peak.")
+	for _, r := range list {
+		fmt.Fprintf(w, "\n%-50s %9s %9s %7s %15s %8s %9s %7s\n", r.name, "ms", "CPU ms", "×", "quartiles", "peak MB", "requests", "rounds")
+		for _, e := range r.entries {
+			x := ratios(e, r.entries[0])
+			fmt.Fprintf(w, "  %-48s %9.1f %9.1f %7.2f %15s %8.1f %9d %7d %s\n", e.name, median(e.took()), median(e.cpu()), median(x),
+				fmt.Sprintf("%.2f..%.2f", quantile(x, 0.25), quantile(x, 0.75)), e.peak(), e.requests, len(e.samples), e.failed)
+		}
+	}
+}
+
+// publish prints a table with a line about the run before it, and writes it into the page.
+func (b *bench) publish(table string, lines []string) error {
+	fmt.Printf("\n%s\n\n%s\n", b.about(), strings.Join(lines, "\n"))
+	if b.docs == "" {
+		return nil
+	}
+	return b.writeDocs(table, lines)
+}
+
+func (b *bench) about() string {
+	return fmt.Sprintf("Measured on %s: mcpc %s, %d rounds, %s/%s, %d cores.", time.Now().UTC().Format(time.DateOnly), b.commit, b.rounds,
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+}
+
+// writeDocs replaces what is between the markers of a table in the page.
+func (b *bench) writeDocs(table string, lines []string) error {
+	raw, err := os.ReadFile(b.docs)
+	if err != nil {
+		return err
+	}
+	before, rest, begun := strings.Cut(string(raw), begins(table))
+	_, after, ended := strings.Cut(rest, ends)
+	if !begun || !ended {
+		return fmt.Errorf("%s has no %q with %q behind it", b.docs, begins(table), ends)
+	}
+	text := before + begins(table) + "\n\n" + b.about() + "\n\n" + strings.Join(lines, "\n") + "\n\n" + ends + after
+	return os.WriteFile(b.docs, []byte(text), 0o644)
+}
+
+// A table in the page is between these lines.
+const ends = "<!-- end of the table -->"
+
+func begins(table string) string { return "<!-- scripts/bench.sh writes this table: " + table + " -->" }
 
 // appendHistory writes a line for each measure of mcpc. The first line of the
 // file says what the columns are.
-func (b *bench) appendHistory(name string) error {
+func (b *bench) appendHistory(name string, list []*row) error {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -106,13 +232,14 @@ func (b *bench) appendHistory(name string) error {
 		return err
 	} else if info.Size() == 0 {
 		fmt.Fprintln(f, "# date (UTC)\tcommit (+: with changes)\tmeasure\tmedian ms\t"+
-			"median of the ratios to raw within a round (version: to an empty Go program); compare this and not ms\tpeak MB\tmedian CPU ms\trounds")
+			"median of the ratios to raw within a round (version: to raw -h); compare this and not ms\tpeak MB\tmedian CPU ms\trounds")
 	}
 	now := time.Now().UTC().Format("2006-01-02T15:04:05Z")
-	for _, m := range b.done {
-		e := m.entry("mcpc")
-		fmt.Fprintf(f, "%s\t%s\t%s\t%.1f\t%.3f\t%.1f\t%.1f\t%d\n", now, b.commit, m.key,
-			median(e.took()), median(m.ratios(e)), e.peak(), median(e.cpu()), len(e.samples))
+	for _, r := range list {
+		if e := r.entry("mcpc"); e.failed == "" {
+			fmt.Fprintf(f, "%s\t%s\t%s\t%.1f\t%.3f\t%.1f\t%.1f\t%d\n", now, b.commit, r.key,
+				median(e.took()), median(ratios(e, r.entries[0])), e.peak(), median(e.cpu()), len(e.samples))
+		}
 	}
 	return f.Close()
 }

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A goal is what a row is judged by; what is 0 is no goal.
+type goal struct {
+	// times is how many times as long as the first contender mcpc may take, with words for it
+	// where they say more.
+	times float64
+	words string
+	// took is how long it may take.
+	took time.Duration
+	// mb is its peak memory in MB.
+	mb float64
+	// requests counts what it may send.
+	requests int
+	// p99 is set where its 99th percentile must not be above that of the first contender.
+	p99 bool
+}
+
+// A row is a line of the tables: one thing that is measured, for every contender that can do it.
+type row struct {
+	// key is its name in the history, name its name in the tables.
+	key, name string
+	goal      goal
+	// enter returns the contenders; the first is what the others are compared to.
+	enter func(ctx context.Context, b *bench, r *row) ([]*entry, error)
+	// server are the flags of the server, args those of mcpc, remembers what it knows.
+	server, args []string
+	remembers    memory
+	// raw are the flags of the raw program; minimal is set where it sends only what is needed
+	// for a call, and not what mcpc sends.
+	raw     []string
+	minimal bool
+	// reader is set where a raw program that reads the answers takes part, and peers names
+	// the words of other projects' programs; "" is none.
+	reader bool
+	peers  string
+	// least is how many bytes an answer has at least.
+	least int64
+
+	url     string
+	entries []*entry
+}
+
+func (r *row) entry(name string) *entry {
+	if i := slices.IndexFunc(r.entries, func(e *entry) bool { return e.name == name }); i >= 0 {
+		return r.entries[i]
+	}
+	return nil
+}
+
+// Sizes of what is measured.
+const (
+	gigabyte   = 1_000_000_000
+	batchCalls = 20_000
+	proxyCalls = 20_000
+)
+
+// rows are the table of the goals.
+func rows() []*row {
+	return []*row{
+		{key: startKey, name: "`version`, beside `raw -h`", goal: goal{times: 4.4}, enter: enterVersion},
+		warmCall("warm-json", "`call` in a session, JSON arguments", goal{times: 3.1, requests: 1}, sumArguments),
+		warmCall("warm-words", "`call` in a session, `a=2 b=3`", goal{times: 3.2, requests: 1}, "a=2", "b=3"),
+		secondCall("second-2026", "second `call` of a URL, 2026-07-28", goal{requests: 1}),
+		secondCall("second-2025", "second `call` of a URL, 2025-11-25", goal{requests: 4}, "-legacy"),
+		secondCall("second-2026-50ms", "the same, 50 ms a request, 2026-07-28", goal{times: 1.1, requests: 1}, "-delay", "50ms"),
+		secondCall("second-2025-50ms", "the same, 50 ms a request, 2025-11-25", goal{times: 1.1, requests: 4}, "-legacy", "-delay", "50ms"),
+		withPeers("call", text("text-100mb-json", "100 MB of text, `--json`", 100_000_000, goal{times: 1.5, mb: 40}, "--json")),
+		text("text-100mb", "100 MB of text", 100_000_000, goal{times: 1.6, mb: 40}),
+		inEvent(text("text-100mb-sse-json", "100 MB of text in an event, `--json`", 100_000_000, goal{times: 1.5, mb: 40}, "--json")),
+		inEvent(text("text-100mb-sse", "100 MB of text in an event", 100_000_000, goal{times: 1.6, mb: 40})),
+		withPeers("call", text("text-1gb-json", "1 GB of text, `--json`", gigabyte, goal{times: 1.5, mb: 40}, "--json")),
+		text("text-1gb", "1 GB of text", gigabyte, goal{times: 1.6, mb: 40}),
+		withPeers("list", tools("list-10k-json", "list of 10,000 tools, `--json`", 10_000, goal{times: 1.4, mb: 32}, "--json")),
+		tools("list-10k", "list of 10,000 tools", 10_000, goal{times: 1.5, mb: 32}),
+		withPeers("list", tools("list-100k-json", "list of 100,000 tools, `--json`", 100_000, goal{times: 1.2, mb: 40}, "--json")),
+		tools("list-100k", "list of 100,000 tools", 100_000, goal{times: 1.4, mb: 64}),
+		withPeers("progress", events("progress-100k", "100,000 progress events", 100_000, goal{times: 2.2, mb: 24})),
+		recorded(events("progress-100k-record", "100,000 progress events, recorded", 100_000, goal{times: 3.5, mb: 24})),
+		batch(1, goal{times: 1, words: "its rate"}),
+		batch(8, goal{times: 1 / 0.85, words: "85 % of its rate"}),
+		batch(64, goal{times: 1 / 0.9, words: "90 % of its rate"}),
+		firstLook("capture-first", "capture of 1 GB, first look: `log -n 5`", goal{took: 2500 * time.Millisecond, words: "400 MB/s", mb: 100}, "log", "-n", "5", "--file", "{FILE}"),
+		secondLook("capture-log", "capture of 1 GB, second look: `log -n 5`", goal{took: 50 * time.Millisecond, mb: 32}, "log", "-n", "5", "--file", "{FILE}"),
+		secondLook("capture-show", "capture of 1 GB, second look: `show N`", goal{took: 50 * time.Millisecond, mb: 32}, "show", "{FILE}#20000"),
+		secondLook("capture-field", "capture of 1 GB, second look: `log method:tools/list`", goal{took: 50 * time.Millisecond, mb: 32}, "log", "-n", "5", "--file", "{FILE}", "method:tools/list"),
+		secondLook("capture-text", "capture of 1 GB, second look: `log needle`, beside `grep -c`", goal{times: 1.5, mb: 64}, "log", "--file", "{FILE}", "needle"),
+		{key: "proxy-64", name: "`proxy`, 64 connections, beside ReverseProxy", goal: goal{times: 1 / 1.15, words: "115 % of its rate", mb: 40, p99: true}, enter: enterProxy},
+	}
+}
+
+func warmCall(key, name string, g goal, args ...string) *row {
+	return &row{key: key, name: name, goal: g, args: append([]string{"call", "get-sum"}, args...), remembers: session, minimal: true, least: 2}
+}
+
+func secondCall(key, name string, g goal, server ...string) *row {
+	return &row{key: key, name: name, goal: g, server: server, args: []string{"call", "get-sum", sumArguments}, remembers: called, minimal: true, least: 2, peers: "call"}
+}
+
+func text(key, name string, bytes int, g goal, args ...string) *row {
+	return &row{key: key, name: name, goal: g, server: []string{"-text", fmt.Sprint(bytes)}, least: int64(bytes) * 9 / 10,
+		args: append([]string{"call", "get-sum", sumArguments, "--max-message-size", "0", "--no-record"}, args...)}
+}
+
+// tools is a list with 100 tools in a page.
+func tools(key, name string, n int, g goal, args ...string) *row {
+	return &row{key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, least: int64(n) * 50,
+		args: append([]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"}, args...), raw: []string{"-cursor"}, reader: true}
+}
+
+func events(key, name string, n int, g goal) *row {
+	return &row{key: key, name: name, goal: g, server: []string{"-events", fmt.Sprint(n), "-sse"}, least: 2,
+		args: []string{"call", "get-sum", sumArguments, "--no-record"}, reader: true}
+}
+
+func batch(parallel int, g goal) *row {
+	return &row{key: fmt.Sprintf("batch-%d", parallel), name: fmt.Sprintf("`batch`, %d at a time", parallel), goal: g, enter: enterBatch(parallel), least: 90 * batchCalls}
+}
+
+func firstLook(key, name string, g goal, args ...string) *row {
+	return &row{key: key, name: name, goal: g, args: args, enter: enterCapture, least: 50}
+}
+
+func secondLook(key, name string, g goal, args ...string) *row {
+	r := firstLook(key, name, g, args...)
+	r.remembers = called
+	return r
+}
+
+func withPeers(words string, r *row) *row {
+	r.peers = words
+	return r
+}
+
+func inEvent(r *row) *row {
+	r.server = append(r.server, "-sse")
+	return r
+}
+
+func recorded(r *row) *row {
+	r.args = slices.DeleteFunc(r.args, func(arg string) bool { return arg == "--no-record" })
+	return r
+}
