@@ -72,7 +72,7 @@ func enterAlone(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 func flatTable(list []*pair) []string {
 	lines := []string{"| mcpc's peak memory | small | large | MB small | MB large | times | goal | verdict |", "| --- | --- | --- | --- | --- | --- | --- | --- |"}
 	for _, p := range list {
-		cells := "| | |"
+		cells := "| | | |"
 		verdict := unmeasured
 		if p.large.entries != nil {
 			small, large := p.small.entry("mcpc"), p.large.entry("mcpc")

@@ -67,8 +67,9 @@ func run(ctx context.Context, c config) error {
 	if c.flat {
 		return b.flatness(ctx, only)
 	}
+	all := rows()
 	var list []*row
-	for _, r := range rows() {
+	for _, r := range all {
 		// The start is a part of all that is measured.
 		if r.key == startKey || only.MatchString(r.key) {
 			list = append(list, r)
@@ -78,10 +79,13 @@ func run(ctx context.Context, c config) error {
 		return err
 	}
 	printContenders(os.Stdout, list)
-	if err := b.publish("goals", goalTable(list)); err != nil {
+	if c.docs == "" {
+		all = list
+	}
+	if err := b.publish("goals", goalTable(all)); err != nil {
 		return err
 	}
-	if err := b.publish("peers", peerTable(list)); err != nil {
+	if err := b.publish("peers", peerTable(all)); err != nil {
 		return err
 	}
 	if c.history == "" {

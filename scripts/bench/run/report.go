@@ -99,7 +99,7 @@ func (r *row) measured() (cells [4]string, verdict string) {
 	judge("time", took, milliseconds(g.took))
 	judge("memory", e.peak(), g.mb)
 	judge("requests", float64(e.requests), float64(g.requests))
-	cells = [4]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.0f", e.peak()), ""}
+	cells = [4]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.1f", e.peak()), ""}
 	if g.p99 {
 		judge("p99", p99(e, base), 1)
 		cells[1] += fmt.Sprintf(", p99 %.2f", p99(e, base))
@@ -196,7 +196,7 @@ func (b *bench) publish(table string, lines []string) error {
 }
 
 func (b *bench) about() string {
-	return fmt.Sprintf("Measured on %s: mcpc %s, %d rounds, %s/%s, %d cores.", time.Now().UTC().Format(time.DateOnly), b.commit, b.rounds,
+	return fmt.Sprintf("Measured on %s: mcpc %s, rounds: %d, %s/%s, %d cores.", time.Now().UTC().Format(time.DateOnly), b.commit, b.rounds,
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 

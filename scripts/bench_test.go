@@ -1,0 +1,30 @@
+package scripts
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// The bench is a module of its own, which go test ./... does not enter: its tests compare
+// docs/speed.md to the tables of the program.
+func TestBench(t *testing.T) {
+	// What is read here is a reason to run the test again.
+	for _, pattern := range []string{"../docs/speed.md", "bench/run/*.go", "bench/plan/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		for _, name := range names {
+			if _, err := os.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd := exec.Command("go", "test", "./run")
+	cmd.Dir, cmd.Env = "bench", append(os.Environ(), "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("go test: %v\n%s", err, out)
+	}
+}
