@@ -22,7 +22,8 @@ func TestBench(t *testing.T) {
 			}
 		}
 	}
-	cmd := exec.Command("go", "test", "./run")
+	// The go command does not see that the page, outside of that module, was changed.
+	cmd := exec.Command("go", "test", "-count=1", "./run")
 	cmd.Dir, cmd.Env = "bench", append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
