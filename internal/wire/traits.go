@@ -54,13 +54,7 @@ func (m *Message) Traits() Traits {
 		}
 	case m.Kind == Request:
 		t.Sum = maphash.Bytes(sumSeed, m.Raw)
-		t.Asks = asks(m)
-		t.Token = keyInside(m.Params, "_meta", "progressToken")
-		if t.Name = string(inside(m.Params, "name")); t.Name == "" {
-			t.Name = string(inside(m.Params, "uri"))
-		}
-		t.State = string(inside(m.Params, "requestState"))
-		t.Answers = inside(m.Params, "inputResponses") != nil
+		t.request(m)
 	case m.Method == "notifications/progress":
 		t.Progress = keyInside(m.Params, "progressToken")
 	case m.Method == "notifications/cancelled":
@@ -77,15 +71,50 @@ func (m *Message) Traits() Traits {
 	return t
 }
 
-func asks(m *Message) uint64 {
-	params := m.Params
-	if token := inside(params, "_meta", "progressToken"); token != nil {
-		params = bytes.Replace(params, append([]byte(`"progressToken":`), token...), nil, 1)
+// request looks once at the parameters of a request.
+func (t *Traits) request(m *Message) {
+	var token, name, uri, state, answers []byte
+	meta := false
+	_ = jsonraw.EachMember(m.Params, func(_ int, is string, from, to int) bool {
+		value := m.Params[from:to:to]
+		switch {
+		case is == "_meta" && !meta:
+			token, meta = jsonraw.First(value, "progressToken"), true
+		case is == "name" && name == nil:
+			name = value
+		case is == "uri" && uri == nil:
+			uri = value
+		case is == "requestState" && state == nil:
+			state = value
+		case is == "inputResponses":
+			answers = value
+		}
+		return true
+	})
+	if token != nil {
+		t.Token = idKey(token)
 	}
+	if t.Name = string(name); name == nil {
+		t.Name = string(uri)
+	}
+	t.State, t.Answers = string(state), answers != nil
+	t.Asks = asks(m, token)
+}
+
+// asks is the hash of a request without its progress token.
+func asks(m *Message, token []byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(sumSeed)
-	_, _ = h.WriteString(m.Method + " ")
-	_, _ = h.Write(params)
+	_, _ = h.WriteString(m.Method)
+	_ = h.WriteByte(' ')
+	rest := m.Params
+	if token != nil {
+		if before, behind, there := bytes.Cut(rest, append([]byte(`"progressToken":`), token...)); there {
+			_, _ = h.Write(before)
+			rest = behind
+		}
+	}
+	_, _ = h.Write(rest)
 	return h.Sum64()
 }
 
