@@ -21,8 +21,8 @@ type Capture struct {
 	// Path is as it was given to Open.
 	Path string
 	// Heads are those of its runs, in the order of the file.
-	Heads    []Head
-	rows     []*Row
+	Heads []Head
+	rowStore
 	findings []wire.Finding
 	// heads are where the Heads are, ends where the runs' last lines are, by the index
 	// of the head.
@@ -79,14 +79,16 @@ const keepBuffer = 4 << 20
 // file, ErrNoCapture and *VersionError.
 func Open(path string) (*Capture, error) {
 	c := newCapture(path)
-	if _, err := c.Refresh(); err != nil {
+	if _, err := c.readOn(math.MaxInt); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
 func newCapture(path string) *Capture {
-	return &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	c.owner = c
+	return c
 }
 
 // OpenFrom is Open for lines that were taken out of another file: path is its name for a
@@ -94,7 +96,7 @@ func newCapture(path string) *Capture {
 func OpenFrom(path string, held *os.File) (*Capture, error) {
 	c := newCapture(path)
 	c.held = held
-	if _, err := c.Refresh(); err != nil {
+	if _, err := c.readOn(math.MaxInt); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -117,10 +119,6 @@ func (c *Capture) from(offset int64) (f lines, err error) {
 	return f, nil
 }
 
-// Rows are the exchanges in the order of their requests. They are the Capture's
-// own and change with Refresh.
-func (c *Capture) Rows() []*Row { return c.rows }
-
 // RuleTorn is the rule of the finding about an incomplete last line.
 const RuleTorn = "torn_line"
 
@@ -142,7 +140,8 @@ func (c *Capture) Ended() bool {
 // Close gives back what the Capture holds open. It may be used again.
 func (c *Capture) Close() {
 	c.stop()
-	c.giveUpIndex()
+	c.writer.giveUp(c)
+	c.release()
 	c.Rest()
 }
 
@@ -309,29 +308,29 @@ func (c *Capture) Main() *Row {
 		return 1
 	}
 	var best *Row
-	for _, r := range c.rows {
-		if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
-			best = r
-		}
+	for _, p := range c.Pages() {
+		p.Select(func(r *Row) bool {
+			if best == nil || rank(r) > rank(best) || rank(r) == rank(best) && !best.LaterThan(r) {
+				if best = r; p.rows == nil {
+					own := *r
+					best = &own
+				}
+			}
+			return false
+		})
+	}
+	if best != nil && c.all == nil {
+		best = c.at(best.nth)
 	}
 	return best
-}
-
-// Row is the exchange with this number in the file, from 1; nil where there is
-// none.
-func (c *Capture) Row(n int) *Row {
-	if n < 1 || n > len(c.rows) {
-		return nil
-	}
-	return c.rows[n-1]
 }
 
 // RowIn is the exchange with this number, from 1, in the run whose lines have a mark;
 // nil where there is none.
 func (c *Capture) RowIn(mark string, n int) *Row {
 	x := c.marked[mark]
-	if x == nil || n < 1 || n > len(x.rows) {
+	if x == nil || n < 1 || n > len(x.numbers()) {
 		return nil
 	}
-	return x.rows[n-1]
+	return c.at(int(x.rows[n-1]))
 }

@@ -18,15 +18,15 @@ type index struct {
 	// at is the index of the head in the capture.
 	at     int
 	folder wire.Correlator
-	// rows are those of this run, asked those of a command by the id of their last request
-	// as it is written.
-	rows  []*Row
-	asked map[string]*Row
+	// rows are the numbers of those of this run, asked those of a command by the id of their
+	// last request as it is written.
+	rows  []int32
+	asked recentRows
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
 	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
 	// by their stream.
-	exchanges []*Row
+	exchanges []int32
 	httpOnly  map[int]*httpOnly
 	// held are the frames that may have a place with one that is still to come, by where
 	// they stand.
@@ -54,6 +54,8 @@ type heldFrame struct {
 
 // A conn is what one conversation says of all its exchanges.
 type conn struct {
+	// number is that of the conversation in its Capture, from 1.
+	number int
 	// era is how it was opened, or how its last request stood alone; "" where nothing
 	// said so yet.
 	revision, era string
@@ -79,7 +81,7 @@ func (c *Capture) begin(h Head, at span) {
 		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
 	}
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
-		asked: map[string]*Row{}, conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
+		conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
 	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
 	if h.In != "" {
 		c.marked[h.In] = c.index
@@ -120,11 +122,12 @@ func (x *index) rowAt(at time.Time) *Row {
 }
 
 func (x *index) list(r *Row) {
-	r.Index = len(x.capture.rows) + 1
+	r.Index = x.capture.count + 1
 	if r.Run > 0 {
 		r.Index = len(x.rows) + 1
 	}
-	x.rows, x.capture.rows = append(x.rows, r), append(x.capture.rows, r)
+	x.capture.add(r)
+	x.rows = append(x.rows, int32(r.nth))
 }
 
 // frame gives a frame to the rows it belongs to. The frame's bytes are in m, or
@@ -132,7 +135,7 @@ func (x *index) list(r *Row) {
 func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 	c := x.conns[f.Conn]
 	if c == nil {
-		c = &conn{}
+		c = x.capture.newConn()
 		x.conns[f.Conn] = c
 	}
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
@@ -145,9 +148,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 	var own *Row // of the frame
 	for _, place := range places {
 		if place.Role == wire.Asks || place.Role == wire.Begins {
-			x.exchanges = append(x.exchanges, x.begun(f, place))
+			x.exchanges = append(x.exchanges, int32(x.begun(f, place).nth))
 		}
-		row := x.exchanges[place.Exchange]
+		row := x.capture.at(int(x.exchanges[place.Exchange]))
 		part := placed{line: at, frame: f, message: m, peeked: p, Place: place, conn: c}
 		if place.Ref != at.at {
 			was := x.held[place.Ref]
@@ -168,7 +171,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 		x.probed(row, part)
 		x.touch(row)
 		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
-			x.asked[string(part.message.ID)] = row
+			x.asked.put(string(part.message.ID), row)
 		}
 		if handshake[row.Method] {
 			x.opening = row.Open()

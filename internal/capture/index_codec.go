@@ -33,7 +33,7 @@ func (c *codec) fail() {
 }
 
 // num is any number.
-func num[T ~int | ~int64 | ~int32 | ~uint8](c *codec, n *T) {
+func num[T ~int | ~int64 | ~int32 | ~uint8 | ~uint32](c *codec, n *T) {
 	if c.writing {
 		c.body = binary.AppendVarint(c.body, int64(*n))
 		return
@@ -168,12 +168,13 @@ func (c *codec) findings(all *[]wire.Finding) {
 }
 
 // pack is all that was written, the texts first.
-func (c *codec) pack() [2][]byte {
-	head := binary.AppendUvarint(nil, uint64(len(c.texts)))
+func (c *codec) pack() []byte {
+	packed := binary.AppendUvarint(make([]byte, 0, len(c.body)+len(c.seen)+1<<10), uint64(len(c.texts)))
 	for _, s := range c.texts {
-		head = append(binary.AppendUvarint(head, uint64(len(s))), s...)
+		packed = append(binary.AppendUvarint(packed, uint64(len(s))), s...)
 	}
-	return [2][]byte{append(binary.AppendUvarint(head, uint64(len(c.seen))), c.seen...), c.body}
+	packed = append(binary.AppendUvarint(packed, uint64(len(c.seen))), c.seen...)
+	return append(packed, c.body...)
 }
 
 // unpack is a codec that reads what pack made.

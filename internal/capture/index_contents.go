@@ -7,52 +7,41 @@ import (
 	"mcpc/internal/wire"
 )
 
-// contents are all that was learned of a capture, but not what is needed to learn more of
-// its runs: they end there.
-func (c *codec) contents(of *Capture) {
+// contents are all that was learned of a capture but its rows, of which it has where their pages
+// are, and not what is needed to learn more of its runs: they end there.
+func (c *codec) contents(of *Capture, pages []*page) {
 	num(c, &of.offset)
 	num(c, &of.line)
 	c.flags(&of.torn)
 	c.findings(&of.findings)
-	runs := c.runs(of)
-	conns, numbers := c.conns(of.rows)
-	n := c.count(len(of.rows), leastRow)
-	all := of.rows
+	c.runs(of)
+	c.conns(of)
+	num(c, &of.count)
+	n := c.count(len(pages), 3)
 	if !c.writing {
-		block := make([]Row, n)
-		all = make([]*Row, n)
-		for i := range all {
-			all[i] = &block[i]
-		}
-	}
-	places := map[*Row]int{}
-	if c.writing && slices.ContainsFunc(all, (*Row).related) {
-		for i, r := range all {
-			places[r] = i
-		}
-	}
-	for i, r := range all {
-		if c.row(r, of); c.err != nil {
+		if of.count < 0 || n != (of.count+pageRows-1)/pageRows {
+			c.fail()
 			return
 		}
-		c.conn(r, conns, numbers)
-		c.relations(r, all, places)
-		if !c.writing {
-			x := runs[r.head]
-			x.rows = append(x.rows, r)
-			if r.Index = i + 1; r.Run > 0 {
-				r.Index = len(x.rows)
-			}
+		for i := range n {
+			pages = append(pages, &page{first: i * pageRows})
 		}
+		of.pages = pages
 	}
-	of.rows = all
+	for _, p := range pages {
+		num(c, &p.from)
+		num(c, &p.to)
+		num(c, &p.at)
+		c.within(&p.length, mostPage)
+		num(c, &p.sum)
+	}
 }
 
-// leastRow is about how many bytes a row has at least.
-const leastRow = 24
+// mostPage is how many bytes a page may have: names and texts of its rows may be long.
+const mostPage = 1 << 30
 
 // runs are the runs without what they need to go on.
-func (c *codec) runs(of *Capture) (runs []*index) {
+func (c *codec) runs(of *Capture) {
 	n := c.count(len(of.Heads), 8)
 	for i := range n {
 		var head []byte
@@ -74,7 +63,7 @@ func (c *codec) runs(of *Capture) (runs []*index) {
 		}
 		if json.Unmarshal(head, &x.head) != nil {
 			c.fail()
-			return nil
+			return
 		}
 		x.capture, x.at, x.finished = of, i, true
 		of.Heads, of.heads, of.over = append(of.Heads, x.head), append(of.heads, at), append(of.over, over)
@@ -84,55 +73,117 @@ func (c *codec) runs(of *Capture) (runs []*index) {
 		if marked {
 			of.marked[x.head.In] = &x
 		}
-		of.index, runs = &x, append(runs, &x)
+		of.index = &x
 	}
-	return runs
 }
 
-// conns are the conversations of rows, and when they are written the number of each.
-func (c *codec) conns(rows []*Row) (conns []*conn, numbers map[*conn]int) {
-	numbers = map[*conn]int{}
-	for _, r := range rows {
-		if r.conn != nil && numbers[r.conn] == 0 {
-			conns = append(conns, r.conn)
-			numbers[r.conn] = len(conns)
-		}
+// conns are the conversations.
+func (c *codec) conns(of *Capture) {
+	n := c.count(len(of.conns), 5)
+	if !c.writing {
+		of.conns = make([]*conn, n)
 	}
-	if n := c.count(len(conns), 5); !c.writing {
-		conns = make([]*conn, n)
-	}
-	for i := range conns {
+	for i := range of.conns {
 		if !c.writing {
-			conns[i] = &conn{}
+			of.conns[i] = &conn{number: i + 1}
 		}
-		for _, s := range []*string{&conns[i].client.name, &conns[i].client.version, &conns[i].server.name, &conns[i].server.version, &conns[i].session} {
+		conn := of.conns[i]
+		for _, s := range []*string{&conn.client.name, &conn.client.version, &conn.server.name, &conn.server.version, &conn.session} {
 			c.text(s)
 		}
 	}
-	return conns, numbers
 }
 
-func (c *codec) conn(r *Row, conns []*conn, numbers map[*conn]int) {
-	n := 0
-	if c.writing && r.conn != nil {
-		n = numbers[r.conn]
+// pack packs the rows of a page: what of each is its own, by samples of the rest.
+func (s *rowStore) pack(p *page) {
+	c := &codec{writing: true, known: map[string]uint64{}}
+	known := map[string]int{}
+	var samples, own []byte
+	p.from, p.to = -1, 0
+	for _, r := range p.rows {
+		c.body = c.body[:0]
+		c.sample(r, s)
+		n, there := known[string(c.body)]
+		if !there {
+			n = len(known)
+			known[string(c.body)] = n
+			samples = append(samples, c.body...)
+		}
+		c.body = own
+		num(c, &n)
+		c.own(r, s)
+		own = c.body
+		c.body = nil
+		for l := range r.lines.all() {
+			if p.to = max(p.to, l.at+int64(l.length)); p.from < 0 || l.at < p.from {
+				p.from = l.at
+			}
+		}
 	}
-	if c.within(&n, len(conns)); !c.writing && n > 0 {
-		r.conn = conns[n-1]
-	}
+	c.body = nil
+	n := len(known)
+	num(c, &n)
+	c.body = slices.Concat(c.body, samples, own)
+	p.rows, p.from = nil, max(p.from, 0)
+	s.store(p, c.pack())
 }
 
-// row is a row alone.
-func (c *codec) row(r *Row, of *Capture) {
-	c.within(&r.head, len(of.Heads)-1)
-	if len(of.Heads) == 0 {
+// samples reads the samples with which a page begins.
+func (c *codec) samples(s *rowStore) []Row {
+	samples := make([]Row, c.count(0, leastSample))
+	for i := range samples {
+		c.sample(&samples[i], s)
+		if secrets := s.owner.secrets; secrets != nil {
+			samples[i].hide(secrets, secrets.Text)
+		}
+	}
+	return samples
+}
+
+// leastSample is about how many bytes a sample has at least.
+const leastSample = 18
+
+// decode reads the rows of a page that is packed. In an index that is not as it was written
+// there may be wrong ones.
+func (s *rowStore) decode(p *page, into []Row) int {
+	c := unpack(s.load(p))
+	samples := c.samples(s)
+	if len(samples) == 0 {
 		c.fail()
+		samples = []Row{{capture: s.owner, Exit: -1}}
 	}
-	if c.err != nil {
+	n := min(pageRows, s.count-p.first)
+	for i := range into[:n] {
+		r, sample := &into[i], 0
+		c.within(&sample, len(samples)-1)
+		*r = samples[sample]
+		r.nth, r.Index = p.first+i, p.first+i+r.Index
+		if r.Findings = slices.Clip(r.Findings); r.Cancel != nil {
+			own := *r.Cancel
+			r.Cancel = &own
+		}
+		if c.own(r, s); r.ID != "" && s.owner.secrets != nil {
+			r.ID = s.owner.secrets.Text(r.ID)
+		}
+	}
+	return n
+}
+
+// sample is what many rows have alike.
+func (c *codec) sample(r *Row, s *rowStore) {
+	of := s.owner
+	if c.within(&r.head, len(of.Heads)-1); c.err != nil {
 		return
 	}
-	if !c.writing {
-		r.capture, r.Run = of, of.Heads[r.head].Run
+	conn, behind := 0, r.Index-r.nth
+	if c.writing && r.conn != nil {
+		conn = r.conn.number
+	}
+	c.within(&conn, len(s.conns))
+	if num(c, &behind); !c.writing {
+		if r.capture, r.Run, r.Index = of, of.Heads[r.head].Run, behind; conn > 0 {
+			r.conn = s.conns[conn-1]
+		}
 	}
 	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
 	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
@@ -140,19 +191,12 @@ func (c *codec) row(r *Row, of *Capture) {
 	if received {
 		r.Dir = wire.Received
 	}
-	c.moment(&r.Time)
 	for _, s := range []*string{&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.Again, &r.Text, &r.Hint, &r.foreign} {
 		c.text(s)
 	}
-	c.single(&r.ID)
 	num(c, &r.Exit)
 	num(c, &r.Code)
-	num(c, &r.Duration)
-	num(c, &r.First)
 	num(c, &r.Conn)
-	num(c, &r.Sent)
-	num(c, &r.Received)
-	num(c, &r.lastSent)
 	num(c, &r.Status)
 	num(c, &r.Kinds)
 	if noted {
@@ -171,7 +215,19 @@ func (c *codec) row(r *Row, of *Capture) {
 	if found {
 		c.findings(&r.Findings)
 	}
+}
+
+// own is what each row has for itself.
+func (c *codec) own(r *Row, s *rowStore) {
+	c.moment(&r.Time)
+	c.single(&r.ID)
+	num(c, &r.Duration)
+	num(c, &r.First)
+	num(c, &r.Sent)
+	num(c, &r.Received)
+	num(c, &r.lastSent)
 	c.bytes((*[]byte)(&r.lines))
+	c.relations(r, s)
 }
 
 func (c *codec) cancel(r *Row) {
@@ -186,28 +242,33 @@ func (c *codec) cancel(r *Row) {
 	num(c, &r.Cancel.After)
 }
 
-func (r *Row) related() bool { return r.Within != nil || r.Guesses != nil }
-
-// relations are the other rows that a row names.
-func (c *codec) relations(r *Row, all []*Row, places map[*Row]int) {
-	related := r.related()
+// relations are the other rows that a row names. As long as not all rows are unpacked, they
+// are only as much of those as names them.
+func (c *codec) relations(r *Row, s *rowStore) {
+	related := r.Within != nil || r.Guesses != nil
 	if c.flags(&related); !related || c.err != nil {
 		return
 	}
-	within := 0
-	if r.Within != nil {
-		within = places[r.Within] + 1
+	within := r.Within != nil
+	if c.flags(&within); within {
+		c.other(&r.Within, s)
 	}
-	if c.within(&within, len(all)); within > 0 {
-		r.Within = all[within-1]
-	}
-	if n := c.count(len(r.Guesses), 1); !c.writing && n > 0 {
+	if n := c.count(len(r.Guesses), 3); !c.writing && n > 0 {
 		r.Guesses = make([]*Row, n)
 	}
-	for i, other := range r.Guesses {
-		at := places[other]
-		if c.within(&at, len(all)-1); c.err == nil {
-			r.Guesses[i] = all[at]
-		}
+	for i := range r.Guesses {
+		c.other(&r.Guesses[i], s)
+	}
+}
+
+func (c *codec) other(r **Row, s *rowStore) {
+	if !c.writing {
+		*r = &Row{capture: s.owner}
+	}
+	other := *r
+	c.within(&other.nth, s.count-1)
+	num(c, &other.Index)
+	if c.within(&other.head, len(s.owner.Heads)-1); c.err == nil {
+		other.Run = s.owner.Heads[other.head].Run
 	}
 }

@@ -21,7 +21,8 @@ func (x *index) end(e *End, at span) {
 		return
 	}
 	x.capture.ends[x.at], x.capture.over[x.at] = at, true
-	for _, r := range x.rows {
+	defer x.finishOld()
+	for r := range x.each() {
 		if r.Apart && r.Open() {
 			r.over()
 			x.touch(r)
@@ -29,7 +30,7 @@ func (x *index) end(e *End, at span) {
 	}
 	if e.Many && len(x.rows) > 0 {
 		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
-			for _, r := range x.rows {
+			for r := range x.each() {
 				if r.Dir == wire.Sent {
 					r.settleOpen(e.Kind, "")
 					x.touch(r)
@@ -39,7 +40,7 @@ func (x *index) end(e *End, at span) {
 		return
 	}
 	if x.head.By == ByTap && (x.gone || e.Exit != 0) {
-		for _, r := range x.rows { // a dead server answers no more requests
+		for r := range x.each() { // a dead server answers no more requests
 			if r.Dir == wire.Sent {
 				r.settleOpen(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
 				x.touch(r)
@@ -69,10 +70,11 @@ func (x *index) end(e *End, at span) {
 
 // givenUp gives an exchange the ending that its caller reported.
 func (x *index) givenUp(e *End, at span) {
-	row := x.asked[string(e.ID)]
-	if row == nil {
+	nth, there := x.asked.get(string(e.ID))
+	if !there {
 		return
 	}
+	row := x.capture.at(nth)
 	row.endAs(e)
 	row.lines.add(newRowLine(at, wire.Place{Item: -1})) // so that it is copied with the frames
 	x.touch(row)
@@ -90,16 +92,22 @@ func (r *Row) endAs(e *End) {
 
 // own is the exchange that a command's ending speaks of.
 func (x *index) own(e *End) *Row {
-	rows := slices.DeleteFunc(slices.Clone(x.rows), func(r *Row) bool { return r.Apart || r.Dir == wire.Received })
-	for i := len(rows) - 1; i >= 0; i-- {
-		if e.Method == rows[i].Method || e.Method == "" && !handshake[rows[i].Method] {
-			return rows[i]
+	last := -1
+	for _, nth := range slices.Backward(x.rows) {
+		r := x.capture.at(int(nth))
+		switch {
+		case r.Apart || r.Dir == wire.Received:
+			continue
+		case e.Method == r.Method || e.Method == "" && !handshake[r.Method]:
+			return r
+		case last < 0:
+			last = r.nth
 		}
 	}
-	if n := len(rows); n > 0 && (e.Method == "" || rows[n-1].Channel != ChannelOK) {
-		return rows[n-1]
+	if last < 0 || e.Method != "" && x.capture.at(last).Channel == ChannelOK {
+		return nil
 	}
-	return nil
+	return x.capture.at(last)
 }
 
 // handshake are the methods that open a conversation.
@@ -297,7 +305,7 @@ func (r *Row) over() {
 func (r *Row) within(other *Row, p wire.Place) {
 	switch {
 	case r.Apart:
-		if !slices.Contains(r.Guesses, other) && len(r.Guesses) < mostGuesses {
+		if len(r.Guesses) < mostGuesses && !slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.nth == other.nth }) {
 			r.Guesses = append(r.Guesses, other)
 		}
 	default:

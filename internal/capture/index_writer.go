@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"mcpc/internal/capture/blocks"
@@ -21,23 +22,28 @@ type indexWriter struct {
 	temp *os.File
 	dir  string
 	head indexHead
-	// filters gives the error of the filters when they are written.
-	filters chan error
+	// made has the filters; they come by filters when all are made, or none where that failed.
+	made    stopped
+	filters chan []byte
 }
 
 // beginIndex begins to write the index of a file that is a capture and rests. Where that
 // fails there is none.
-func (x *indexing) beginIndex(path string, info fs.FileInfo, dir string) {
-	file, err := os.Open(path)
+func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
+	file, err := os.Open(c.Path)
 	if err != nil {
 		return
 	}
-	w := &indexWriter{dir: dir, filters: make(chan error, 1),
+	w := &indexWriter{dir: dir, filters: make(chan []byte, 1),
 		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()}}
-	if isCapture(file) && w.make(x.indexPath) == nil {
+	if isCapture(file) && w.make(c.indexPath) == nil {
 		if now, err := w.temp.Stat(); err == nil && rests(file, info, now.ModTime()) {
-			x.writer = w
-			go w.writeFilters(file)
+			for _, p := range c.pages {
+				p.packed = c.load(p)
+			}
+			c.release()
+			c.writer, c.spool.file, c.spool.end = w, w.temp, indexHeadSize
+			go w.makeFilters(file)
 			return
 		}
 		w.remove()
@@ -63,6 +69,7 @@ func (w *indexWriter) make(path string) (err error) {
 }
 
 func (w *indexWriter) remove() {
+	w.made.stop.Store(true)
 	w.temp.Close()
 	os.Remove(w.temp.Name())
 }
@@ -86,64 +93,83 @@ func rests(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 	return ok && (bytes.HasPrefix(members, []byte(`"end":`)) || bytes.HasPrefix(members, []byte(`"next":`)))
 }
 
-// writeFilters reads the file beside who lists its rows.
-func (w *indexWriter) writeFilters(file *os.File) {
+// makeFilters reads the file beside the reader that lists its rows.
+func (w *indexWriter) makeFilters(file *os.File) {
 	defer file.Close()
-	sum := crc32.New(castagnoli())
-	to := io.NewOffsetWriter(w.temp, indexHeadSize)
-	err := blocks.Write(io.MultiWriter(to, sum), file, w.head.Size)
-	w.head.FiltersSum = sum.Sum32()
-	w.head.Filters, _ = to.Seek(0, io.SeekCurrent)
-	w.filters <- err
+	if blocks.Write(&w.made, file, w.head.Size) != nil {
+		w.made.Reset()
+	}
+	w.filters <- w.made.Bytes()
 }
 
-// giveUpIndex ends the writing of an index that is not to be.
-func (x *indexing) giveUpIndex() {
-	if x.writer != nil {
-		x.writer.remove() // whereupon the filters cannot be written
-		x.writer = nil
+// A stopped buffer takes nothing more once it is stopped.
+type stopped struct {
+	bytes.Buffer
+	stop atomic.Bool
+}
+
+func (s *stopped) Write(b []byte) (int, error) {
+	if s.stop.Load() {
+		return 0, errIndex
+	}
+	return s.Buffer.Write(b)
+}
+
+// giveUp ends the writing of an index that is not to be.
+func (w *indexWriter) giveUp(c *Capture) {
+	if w != nil {
+		w.remove()
+		c.writer, c.spool.file, c.spool.end = nil, nil, 0
 	}
 }
 
-// writeIndex writes the rows to the index, now that all are listed.
-func (x *indexing) writeIndex(c *Capture) {
-	w := x.writer
+// write writes what was learned to the index, now that all is.
+func (w *indexWriter) write(c *Capture) {
 	if w == nil {
 		return
 	}
-	if x.altered || c.index == nil || <-w.filters != nil || w.finish(c) != nil {
-		x.giveUpIndex()
+	pages, filters := c.packAll(), <-w.filters
+	if c.altered || c.index == nil || len(filters) == 0 || w.finish(c, pages, filters) != nil {
+		w.giveUp(c)
 		return
 	}
-	x.writer = nil
-	x.useFilters(&w.head)
+	c.writer = nil
+	c.useFilters(&w.head)
 }
 
-func (w *indexWriter) finish(c *Capture) error {
+// finish writes what follows the pages, and the head before them.
+func (w *indexWriter) finish(c *Capture, pages []*page, filters []byte) (err error) {
+	for _, p := range pages {
+		if p.packed != nil {
+			c.store(p, p.packed)
+		}
+		if p.packed != nil {
+			return errIndex // it could not be written
+		}
+		w.head.Pages = max(w.head.Pages, p.at+int64(p.length)-indexHeadSize)
+	}
 	coded := &codec{writing: true, known: map[string]uint64{}}
-	coded.contents(c)
-	rows := coded.pack()
-	var err error
+	coded.contents(c, pages)
+	contents := coded.pack()
 	if w.head.Sum, err = sumBefore(c, c.offset); err != nil {
 		return err
 	}
-	w.head.Offset, w.head.Rows = c.offset, int64(len(rows[0])+len(rows[1]))
-	w.head.RowsSum = w.head.sumRows(rows[:]...)
+	w.head.Offset, w.head.Filters, w.head.Contents = c.offset, int64(len(filters)), int64(len(contents))
+	w.head.FiltersSum = crc32.Checksum(filters, castagnoli())
+	w.head.ContentsSum = w.head.sumContents(contents)
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, w.head)
-	if _, err := w.temp.WriteAt(head.Bytes(), 0); err != nil {
-		return err
-	}
-	at := indexHeadSize + w.head.Filters
-	for _, part := range rows {
+	behind := indexHeadSize + w.head.Pages
+	for at, part := range map[int64][]byte{0: head.Bytes(), behind: filters, behind + w.head.Filters: contents} {
 		if _, err := w.temp.WriteAt(part, at); err != nil {
 			return err
 		}
-		at += int64(len(part))
 	}
-	if err := w.temp.Close(); err != nil {
+	if err := w.temp.Truncate(behind + w.head.Filters + w.head.Contents); err != nil {
 		return err
 	}
+	c.spool.end, c.spool.path = 0, c.indexPath
+	c.release()
 	if err := os.Rename(w.temp.Name(), c.indexPath); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,17 +41,18 @@ type indexing struct {
 // An indexHead begins an index.
 type indexHead struct {
 	Magic [8]byte
-	// Filters and Rows are how many bytes of them follow.
-	Filters, Rows int64
+	// Pages, Filters and Contents are how many bytes of them follow.
+	Pages, Filters, Contents int64
 	// Size and Modified are those of the file when it was opened, Offset is as far as it was
 	// read, and Sum is that of its beginning and of what is before Offset.
 	Size, Modified, Offset int64
 	Sum                    [sha256.Size]byte
-	FiltersSum, RowsSum    uint32
+	// FiltersSum and ContentsSum are their checksums; pages have their own, in the contents.
+	FiltersSum, ContentsSum uint32
 }
 
 // indexMagic ends with the version.
-var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 2}
+var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 4}
 
 var indexHeadSize = int64(binary.Size(indexHead{}))
 
@@ -73,7 +75,7 @@ func openIndexed(path, dir string, least int64) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Refresh(); err != nil {
+	if _, err := c.readOn(math.MaxInt); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func beginIndexed(path, dir string, least int64) (*Capture, error) {
 		return c, nil
 	}
 	if c.indexPath = indexPath(path, dir); !c.readIndex(c, info) || c.filters.grown(info) {
-		c.beginIndex(c.Path, info, dir)
+		c.beginIndex(info, dir)
 	}
 	return c, nil
 }
@@ -128,19 +130,20 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 	switch sum, err := sumBefore(c, head.Offset); {
 	case head.Size > info.Size() || head.Offset > info.Size(),
 		head.Size == info.Size() && head.Modified != info.ModTime().UnixNano(),
-		head.Rows > info.Size()+indexFrom,
+		head.Contents > info.Size()+indexFrom,
 		err != nil || sum != head.Sum:
 		return false
 	}
-	rows := make([]byte, head.Rows)
-	if _, err := f.ReadAt(rows, indexHeadSize+head.Filters); err != nil || head.sumRows(rows) != head.RowsSum {
+	contents := make([]byte, head.Contents)
+	if _, err := f.ReadAt(contents, indexHeadSize+head.Pages+head.Filters); err != nil || head.sumContents(contents) != head.ContentsSum {
 		return false
 	}
-	coded := unpack(rows)
-	if coded.contents(c); coded.err != nil || c.offset != head.Offset || len(c.Heads) == 0 {
+	coded := unpack(contents)
+	if coded.contents(c, nil); coded.err != nil || c.offset != head.Offset || len(c.Heads) == 0 {
 		c.restart()
 		return false
 	}
+	c.spool.path = x.indexPath
 	c.unsaid = true
 	c.useFilters(&head)
 	return true
@@ -157,8 +160,8 @@ func openIndex(path string) (*os.File, indexHead, error) {
 	if err == nil {
 		err = binary.Read(io.NewSectionReader(f, 0, indexHeadSize), binary.LittleEndian, &head)
 	}
-	if err != nil || head.Magic != indexMagic || head.Filters < 0 || head.Rows < 0 || head.Offset < 0 ||
-		head.Filters > info.Size() || head.Rows > info.Size() || head.Filters+head.Rows+indexHeadSize != info.Size() {
+	if err != nil || head.Magic != indexMagic || head.Pages < 0 || head.Filters < 0 || head.Contents < 0 || head.Offset < 0 ||
+		max(head.Pages, head.Filters, head.Contents) > info.Size() || head.Pages+head.Filters+head.Contents+indexHeadSize != info.Size() {
 		f.Close()
 		return nil, head, errIndex
 	}
@@ -189,16 +192,12 @@ func openPlain(path string, flag int) (*os.File, error) {
 // castagnoli is the table of a checksum that processors know.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// sumRows is the checksum of the rows with the head before them.
-func (h indexHead) sumRows(rows ...[]byte) uint32 {
-	h.RowsSum = 0
+// sumContents is the checksum of the contents with the head before them.
+func (h indexHead) sumContents(contents []byte) uint32 {
+	h.ContentsSum = 0
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, h)
-	sum := crc32.Checksum(head.Bytes(), castagnoli())
-	for _, part := range rows {
-		sum = crc32.Update(sum, castagnoli(), part)
-	}
-	return sum
+	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), contents)
 }
 
 // sumBefore is the hash of the beginning of the file and of what is before an offset.
@@ -254,7 +253,7 @@ func (h *indexHead) find(path string, sought *blocks.Sought) *blocks.Set {
 	}
 	defer f.Close()
 	sum := crc32.New(castagnoli())
-	set, err := blocks.Read(io.TeeReader(io.NewSectionReader(f, indexHeadSize, h.Filters), sum), h.Size, sought)
+	set, err := blocks.Read(io.TeeReader(io.NewSectionReader(f, indexHeadSize+h.Pages, h.Filters), sum), h.Size, sought)
 	if err != nil || sum.Sum32() != h.FiltersSum {
 		return nil
 	}

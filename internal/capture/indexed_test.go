@@ -156,8 +156,54 @@ func opened(t *testing.T, path, dir string, fromIndex bool) *Capture {
 
 var longAgo = time.Now().Add(-time.Hour)
 
+// smallPages makes pages of few rows, of which few stay unpacked.
+func smallPages(t *testing.T, rows, unpacked int) {
+	wasRows, wasUnpacked := pageRows, mostUnpacked
+	t.Cleanup(func() { pageRows, mostUnpacked = wasRows, wasUnpacked })
+	pageRows, mostUnpacked = rows, unpacked
+}
+
+// Rows that were packed while the file was read, and unpacked for a later frame of theirs, are
+// those that never were.
+func TestPackedRowsAreTheSame(t *testing.T) {
+	for name, lines := range samples(t) {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		put(t, path, lines)
+		smallPages(t, 1<<20, 1)
+		plain, err := Open(path)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		want, main := allOf(t, plain), ""
+		if row := plain.Main(); row != nil {
+			main = row.Number()
+		}
+		for _, rows := range []int{1, 3} {
+			smallPages(t, rows, 1)
+			packed, err := Open(path)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if row := packed.Main(); row != nil && row.Number() != main {
+				t.Errorf("%s: main %s, want %s", name, row.Number(), main)
+			}
+			for i, row := range plain.Rows() {
+				if got := packed.Row(i + 1); got.Number() != row.Number() || got.Remarks() != row.Remarks() || got.Method != row.Method {
+					t.Errorf("%s: row %d is %s %s", name, i+1, got.Number(), got.Method)
+				}
+			}
+			if diff := cmp.Diff(want, allOf(t, packed)); diff != "" {
+				t.Errorf("%s, %d rows in a page (-whole +packed): %s", name, rows, diff)
+			}
+			packed.Close()
+		}
+		plain.Close()
+	}
+}
+
 // The rows of an index are those of the file, and so is all that is read with them.
 func TestIndexHasTheSameRows(t *testing.T) {
+	smallPages(t, 4, 1)
 	for name, lines := range samples(t) {
 		path := filepath.Join(t.TempDir(), "000001.jsonl")
 		put(t, path, lines)
@@ -192,7 +238,7 @@ func TestIndexHasTheSameRows(t *testing.T) {
 
 // All members of a Row are in an index, or are of no use when its run is over.
 func TestIndexKnowsAllOfARow(t *testing.T) {
-	has := "Run Index Own Time Target Dir Apart Guesses Within Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable streamed foreign Held Waiting Edited"
+	has := "Run Index Own Time Target Dir Apart Guesses Within Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent nth Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable streamed foreign Held Waiting Edited"
 	for field := range reflect.TypeFor[Row]().Fields() {
 		if !strings.Contains(" "+has+" ", " "+field.Name+" ") {
 			t.Errorf("%s has no place in the index", field.Name)
@@ -203,6 +249,7 @@ func TestIndexKnowsAllOfARow(t *testing.T) {
 // A file that goes on behind its index gives the rows of the whole, whether a new run
 // follows or one that the index took for ended.
 func TestFileGrowsBehindItsIndex(t *testing.T) {
+	smallPages(t, 4, 1)
 	for name, lines := range samples(t) {
 		ends := bytes.SplitAfter(lines, []byte("\n"))
 		for _, share := range []int{3, 2} {
@@ -245,11 +292,12 @@ func TestUselessIndexes(t *testing.T) {
 	}
 	put(t, path, lines)
 	_ = os.Chtimes(path, longAgo, longAgo)
-	opened(t, path, "", false)
+	made := opened(t, path, "", false)
 	good, err := os.ReadFile(index)
 	if err != nil {
 		t.Fatal(err)
 	}
+	inPages := map[string]bool{} // which are looked at when they are needed
 	plain, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +308,9 @@ func TestUselessIndexes(t *testing.T) {
 	for i := 0; i < len(good); i += 1 + i/10 {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1 << (i % 8)
-		damaged[fmt.Sprint("bit of byte ", i)] = bad
+		name := fmt.Sprint("bit of byte ", i)
+		damaged[name] = bad
+		inPages[name] = int64(i) >= indexHeadSize && int64(i) < indexHeadSize+made.filters.Pages
 	}
 	for name, bad := range damaged {
 		put(t, index, bad)
@@ -270,7 +320,7 @@ func TestUselessIndexes(t *testing.T) {
 		}
 		c.indexPath = index
 		info, _ := os.Stat(path)
-		if c.readIndex(c, info) && c.mayHold(blocks.Seek([][]byte{[]byte("zzzz")})) != nil {
+		if c.readIndex(c, info) && c.mayHold(blocks.Seek([][]byte{[]byte("zzzz")})) != nil && !inPages[name] {
 			t.Errorf("%s: it is used", name)
 		}
 		if _, err := c.Refresh(); err != nil {
@@ -278,6 +328,9 @@ func TestUselessIndexes(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, rowsOf(t, c)); diff != "" {
 			t.Error(name, diff)
+		}
+		if _, err := os.Stat(index); inPages[name] != os.IsNotExist(err) {
+			t.Error(name, "was removed:", err)
 		}
 		c.Close()
 	}
@@ -428,8 +481,8 @@ func TestPruneRemovesIndexes(t *testing.T) {
 	}
 }
 
-// FuzzIndex reads any bytes as an index. With the right checksum they may tell wrong rows, and
-// nothing worse.
+// FuzzIndex reads any bytes as an index, and as a page of its rows. With the right checksum they
+// may tell wrong rows, and nothing worse.
 func FuzzIndex(f *testing.F) {
 	lines, err := os.ReadFile(filepath.Join("testdata", "format.jsonl"))
 	if err != nil {
@@ -449,24 +502,27 @@ func FuzzIndex(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	head := c.filters
-	f.Add(good[indexHeadSize+head.Filters:], good[indexHeadSize:indexHeadSize+head.Filters])
+	head, behind := c.filters, good[indexHeadSize:]
+	f.Add(behind[head.Pages+head.Filters:], behind[head.Pages:][:head.Filters], behind[:head.Pages])
 	info, err := os.Stat(path)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, rows, filters []byte) {
+	f.Fuzz(func(t *testing.T, contents, filters, pages []byte) {
 		h := *head
-		h.Rows, h.Filters = int64(len(rows)), int64(len(filters))
+		h.Contents, h.Filters, h.Pages = int64(len(contents)), int64(len(filters)), int64(len(pages))
 		h.FiltersSum = crc32.Checksum(filters, castagnoli())
-		h.RowsSum = h.sumRows(rows)
+		h.ContentsSum = h.sumContents(contents)
 		var whole bytes.Buffer
 		_ = binary.Write(&whole, binary.LittleEndian, h)
-		put(t, index, slices.Concat(whole.Bytes(), filters, rows))
+		put(t, index, slices.Concat(whole.Bytes(), pages, filters, contents))
 		c := newCapture(path)
 		c.indexPath = index
 		defer c.Close()
 		c.readIndex(c, info)
+		if len(c.pages) > 0 {
+			c.pages[0].packed = pages
+		}
 		c.mayHold(blocks.Seek([][]byte{[]byte("needle")}))
 		if _, err := c.Refresh(); err != nil {
 			t.Fatal(err)
@@ -481,4 +537,40 @@ func FuzzIndex(f *testing.F) {
 		c.Agree(map[int]bool{})
 		_ = c.Findings()
 	})
+}
+
+// Runs that ended are finished, so that a file of many runs takes little memory, and a line of
+// one of them that comes late after all counts as it did before.
+func TestLateLineOfAFinishedRun(t *testing.T) {
+	var lines []byte
+	run := func(name string, calls int) (late []byte) {
+		lines = AppendHead(lines, Head{Started: noon, In: name, By: ByProxy})
+		for i := range calls {
+			for n, raw := range []string{`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, `{"jsonrpc":"2.0","id":%d,"result":{}}`} {
+				f := wire.Frame{Seq: uint64(2*i + n + 1), Time: noon, Dir: wire.Direction(n), Raw: fmt.Appendf(nil, raw, i)}
+				if late = Marked(AppendFrame(nil, f), name); i < calls-1 || n == 0 {
+					lines = append(lines, late...)
+				}
+			}
+		}
+		lines = append(lines, Marked(AppendEnd(nil, End{Time: noon}), name)...)
+		return late
+	}
+	late := run("aaaaaaaa", 3)
+	for i := range 3 {
+		run(fmt.Sprintf("bbbbbbb%d", i), mostEndedRows/2)
+	}
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	put(t, path, lines)
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.marked["aaaaaaaa"].finished || c.marked["bbbbbbb2"].finished || c.Row(3).Received > 0 || c.RowIn("aaaaaaaa", 3).Index != 3 {
+		t.Errorf("%+v", c.Row(3))
+	}
+	put(t, path, append(lines, late...))
+	if c, err = Open(path); err != nil || c.Row(3).Received == 0 || c.Count() != 3+3*mostEndedRows/2 {
+		t.Errorf("%v, %d rows, %+v", err, c.Count(), c.Row(3))
+	}
 }

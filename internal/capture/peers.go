@@ -66,6 +66,9 @@ func (r *Row) serverIn(p placed) implementation {
 
 // hashIn is the hash that replaces a secret, or the text itself where none does.
 func hashIn(text string) string {
+	if !strings.Contains(text, "sha256") {
+		return text
+	}
 	if all := redact.HashesIn(text); len(all) > 0 {
 		return all[0]
 	}

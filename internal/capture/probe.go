@@ -20,7 +20,7 @@ var newerCodes = []int64{-32020, -32021, -32603}
 type probes struct {
 	// refused are the requests that an older server may have refused because they were of
 	// a newer revision, or came by a POST.
-	refused []*Row
+	refused []int32
 	// newer are the targets that have answered a request of a newer revision.
 	newer map[string]bool
 }
@@ -39,16 +39,16 @@ func (x *index) probed(r *Row, p placed) {
 	case r.Channel == ChannelOK && (opens || r.Era == "modern"):
 		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
 	case p.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
-		x.refused = append(x.refused, r) // the server exited: the handshake with the next one tells
+		x.refused = append(x.refused, int32(r.nth)) // the server exited: the handshake with the next one tells
 	case p.Role == wire.Ends || !r.Failed() || !r.refused():
 		if p.Role == wire.Answers { // the status alone looked like a refusal
-			x.settle(false, func(tried *Row) bool { return tried == r })
+			x.settle(false, func(tried *Row) bool { return tried.nth == r.nth })
 		}
 	case r.Method == "server/discover":
 		r.settleProbe()
 	case r.Era == "modern" && x.newer[r.Target]: // it is no older server
 	case (r.Era == "modern" || opens && r.Channel == string(wire.Transport)) && len(x.refused) < mostMarked:
-		x.refused = append(x.refused, r)
+		x.refused = append(x.refused, int32(r.nth))
 	}
 }
 
@@ -85,7 +85,8 @@ func (x *index) endpoint(c *conn) {
 // settle ends the doubt about those of the refused that which names: they were probes, or
 // were not.
 func (x *index) settle(probes bool, which func(*Row) bool) {
-	x.refused = slices.DeleteFunc(x.refused, func(r *Row) bool {
+	x.refused = slices.DeleteFunc(x.refused, func(nth int32) bool {
+		r := x.capture.at(int(nth))
 		if !which(r) {
 			return false
 		}

@@ -18,6 +18,29 @@ type progress struct {
 	torn   bool
 	// reading is what reads on in steps; nil between two readings.
 	reading *reading
+	// ended are runs that ended and are not finished, endedRows how many exchanges they have. With
+	// lasting set runs are not finished.
+	ended     []*index
+	endedRows int
+	lasting   bool
+}
+
+// mostEndedRows is how many exchanges are remembered of runs that ended.
+const mostEndedRows = 20_000
+
+// finishOld finishes runs that ended before this one: all is read anew if a line of one of them
+// follows after all.
+func (x *index) finishOld() {
+	c := x.capture
+	if x.head.In == "" || c.lasting {
+		return
+	}
+	c.ended, c.endedRows = append(c.ended, x), c.endedRows+len(x.exchanges)
+	for len(c.ended) > 1 && c.endedRows > mostEndedRows {
+		old := c.ended[0]
+		c.ended, c.endedRows = c.ended[1:], c.endedRows-len(old.exchanges)
+		*old = index{capture: c, head: old.head, at: old.at, rows: old.rows, repeating: old.repeating, finished: true}
+	}
 }
 
 // A reading goes through the lines of a capture in steps.
@@ -46,26 +69,13 @@ func (c *Capture) Refresh() (changed []*Row, err error) {
 // ReadOn is Refresh that stops behind the line with which it has read at least most bytes;
 // more is set where it did. The errors are those of Open.
 func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
-	if c.reading == nil {
-		if c.reading, err = newReading(c); err != nil {
-			return nil, false, err
-		}
+	c.changed = nil
+	if c.offset > 0 && !c.unsaid {
+		c.Rows() // which stay where they are
+		c.changed = map[*Row]bool{}
 	}
-	c.changed = map[*Row]bool{}
-	if c.offset == 0 || c.unsaid {
-		c.changed, c.unsaid = nil, false
-	}
-	if more, err = c.reading.readOn(c, most); !more {
-		c.stop()
-	}
-	if errors.Is(err, errFinished) {
-		c.restart()
-		return c.ReadOn(most)
-	}
-	if !more && err == nil {
-		c.writeIndex(c)
-	}
-	if c.changed == nil {
+	c.unsaid = false
+	if more, err = c.readOn(most); c.changed == nil {
 		return c.Rows(), more, err
 	}
 	for row := range c.changed {
@@ -74,15 +84,38 @@ func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 	return changed, more, err
 }
 
-// errFinished is the error of lines that belong to a run of which only an index told.
+// readOn reads on as ReadOn does.
+func (c *Capture) readOn(most int) (more bool, err error) {
+	if c.reading == nil {
+		if c.reading, err = newReading(c); err != nil {
+			return false, err
+		}
+	}
+	if more, err = c.reading.readOn(c, most); !more {
+		c.stop()
+	}
+	if errors.Is(err, errFinished) {
+		c.restart()
+		return c.readOn(most)
+	}
+	if !more && err == nil {
+		c.writer.write(c)
+	}
+	return more, err
+}
+
+// errFinished is the error of lines that belong to a run that is finished: it was taken from an
+// index, or ended a while before.
 var errFinished = errors.New("the run goes on")
 
-// restart forgets what an index told: all is read anew.
+// restart forgets all that was read: it is read anew, without an index.
 func (c *Capture) restart() {
 	fresh := newCapture(c.Path)
-	c.Heads, c.rows, c.findings, c.heads, c.ends, c.over = nil, nil, nil, nil, fresh.ends, nil
-	c.index, c.marked, c.progress = nil, fresh.marked, progress{}
-	c.giveUpIndex()
+	c.writer.giveUp(c)
+	c.release()
+	c.pages, c.count, c.all, c.unpacked, c.conns = nil, 0, nil, nil, nil
+	c.Heads, c.findings, c.heads, c.ends, c.over, c.changed = nil, nil, nil, fresh.ends, nil, nil
+	c.index, c.marked, c.progress = nil, fresh.marked, progress{lasting: true}
 	c.useFilters(nil)
 }
 
@@ -129,6 +162,7 @@ func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 		if c.offset, c.line = r.offset, r.line; !r.whole {
 			c.line-- // its end is still to come
 		}
+		c.packOld()
 	}
 	return true, nil
 }

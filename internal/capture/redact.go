@@ -26,28 +26,36 @@ func (c *Capture) Hide(s *redact.Secrets) {
 		}
 		return safe
 	}
-	for _, r := range c.rows {
-		r.hide(s, text)
+	for _, p := range c.Pages() { // what is packed is hidden when it is read
+		for _, r := range p.rows {
+			c.altered = r.hide(s, text) || c.altered
+		}
 	}
 }
 
 // Hide does that for what a table shows of the row.
-func (r *Row) Hide(s *redact.Secrets) { r.hide(s, s.Text) }
+func (r *Row) Hide(s *redact.Secrets) {
+	if r.hide(s, s.Text) {
+		r.capture.altered = true
+	}
+}
 
-func (r *Row) hide(s *redact.Secrets, hidden func(text string) string) {
+// hide reports whether there was something to hide.
+func (r *Row) hide(s *redact.Secrets, hidden func(text string) string) (found bool) {
 	for _, text := range []*string{&r.Target, &r.Method, &r.Name, &r.ID, &r.Text, &r.Hint} {
 		if *text == "" {
 			continue
 		}
 		if safe := hidden(*text); safe != *text {
-			*text, r.capture.altered = safe, true
+			*text, found = safe, true
 		}
 	}
 	if len(r.Findings) > 0 {
 		safe := safeFindings(s, r.Findings)
-		r.capture.altered = r.capture.altered || !slices.Equal(safe, r.Findings)
+		found = found || !slices.Equal(safe, r.Findings)
 		r.Findings = safe
 	}
+	return found
 }
 
 // HideAgain hides in a row that has changed what is hidden in its Capture.

@@ -70,8 +70,8 @@ func (r *Recorder) rotateLocked() {
 func (c *Capture) beginNextPart(w io.Writer, head Head) error {
 	var lines []span
 	openings := 0
-	for i := len(c.rows) - 1; i >= 0; i-- {
-		if row := c.rows[i]; handshake[row.Method] && !row.Open() && openings < mostOpenings {
+	for i := c.count - 1; i >= 0; i-- {
+		if row := c.at(i); handshake[row.Method] && !row.Open() && openings < mostOpenings {
 			openings++
 			lines = append(lines, row.carried()...)
 		}
@@ -102,7 +102,8 @@ func (c *Capture) beginNextPart(w io.Writer, head Head) error {
 // the last ones that were cancelled, whose answer may still come.
 func (x *index) unfinished() (rows []*Row) {
 	cancelled := 0
-	for _, row := range slices.Backward(x.rows) {
+	for _, nth := range slices.Backward(x.numbers()) {
+		row := x.capture.at(int(nth))
 		if row.Cancel != nil && !row.Cancel.Late && cancelled < mostOpenings {
 			cancelled++
 		} else if !row.Open() {
@@ -139,7 +140,7 @@ func (r *Row) carried() []span {
 // is listed in the part before, what is open in this one from now on.
 func (x *index) carried() {
 	x.repeating = false
-	for _, row := range x.rows {
+	for row := range x.each() {
 		row.Elsewhere = true
 		x.touch(row)
 	}

@@ -105,6 +105,8 @@ type Row struct {
 	Text, Hint string
 
 	capture *Capture
+	// nth is its number in the file, from 0.
+	nth int
 	// conn is the row's conversation; nil where nothing crossed.
 	conn *conn
 	// head is the index of its run's head.
@@ -317,7 +319,7 @@ func (r *Row) Number() string {
 	switch {
 	case r.Run == 0:
 		return strconv.Itoa(r.Index)
-	case r.Index == 1 && len(r.capture.rows) == 1 && (ended || r.By == ByCommand):
+	case r.Index == 1 && r.capture.count == 1 && (ended || r.By == ByCommand):
 		return strconv.Itoa(r.Run)
 	}
 	return strconv.Itoa(r.Run) + "." + strconv.Itoa(r.Index)

@@ -8,6 +8,6 @@ import "slices"
 func (c *Capture) Settle(keep func(*Row) bool) {
 	c.index, c.marked = nil, nil
 	if keep != nil {
-		c.rows = slices.Clip(slices.DeleteFunc(slices.Clone(c.rows), func(r *Row) bool { return !keep(r) }))
+		c.all = slices.Clip(slices.DeleteFunc(slices.Clone(c.Rows()), func(r *Row) bool { return !keep(r) }))
 	}
 }
