@@ -73,6 +73,9 @@ var fields = []field{
 	{name: "body", takes: "a text in a message", deep: true},
 }
 
+// varying are the fields that a sample of rows has not.
+var varying = []string{"id", "dur", "ttfb", "size", "time", "since", "has"}
+
 // outcome is another name for the field channel.
 const outcome = "outcome"
 

@@ -75,6 +75,14 @@ func (f Filter) Match(r *capture.Row) (bool, error) {
 	return f.match(c), c.failed
 }
 
+// May reports whether a row of a page may be wanted.
+func (f Filter) May(p capture.Page) bool {
+	samples := p.Samples()
+	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r capture.Row) bool {
+		return f.match(&candidate{row: &r, sample: true, look: func(s search) (bool, error) { return p.MayHold(s.sought), nil }})
+	})
+}
+
 // Deep reports whether Match may read the traffic.
 func (f Filter) Deep() bool { return f.root != nil && f.root.deep() }
 
@@ -85,12 +93,18 @@ type candidate struct {
 	row    *capture.Row
 	look   func(search) (bool, error)
 	failed error
+	// sample is set where the row stands for others: what they do not have alike, and what look
+	// tells, may be there.
+	sample bool
 }
 
 // broke reports whether one of the words for the findings about the row passes a test.
 func (c *candidate) broke(j Judge, test func(word string) bool) bool {
 	if c.failed != nil || j == nil {
 		return false
+	}
+	if c.sample {
+		return true
 	}
 	words, err := j.Of(c.row)
 	c.failed = err
@@ -174,7 +188,9 @@ func negate(n node) node {
 	return negation{n}
 }
 
-func (n negation) match(c *candidate) bool { return !n.node.match(c) }
+func (n negation) match(c *candidate) bool {
+	return c.sample && (n.deep() || names(n.node, varying)) || !n.node.match(c)
+}
 
 // A fullText is found in what a table shows of the row, and in the traffic.
 type fullText struct{ needle }
@@ -198,7 +214,7 @@ type fieldTerm struct {
 type value func(c *candidate) bool
 
 func (t *fieldTerm) match(c *candidate) bool {
-	return slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
+	return c.sample && slices.Contains(varying, t.field.name) || slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
 }
 
 func (t *fieldTerm) deep() bool { return t.field.deep || t.judged }
@@ -215,7 +231,7 @@ func (t *pattern) match(c *candidate) bool {
 	if t.field.deep {
 		return c.any(search{in: t.re.Match, mayStandIn: t.needs.mayStandIn, sought: t.needs.sought})
 	}
-	return t.re.MatchString(t.field.text(c.row))
+	return c.sample && slices.Contains(varying, t.field.name) || t.re.MatchString(t.field.text(c.row))
 }
 
 func (t *pattern) deep() bool { return t.field.deep }

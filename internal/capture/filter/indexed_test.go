@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -71,5 +72,77 @@ func TestFiltersFindTheSameWithAnIndex(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "000001.idx")); err != nil {
 		t.Error(err)
+	}
+}
+
+// May passes over no page with a row that is wanted, and over most of those without.
+func TestPagesThatMayHaveARow(t *testing.T) {
+	lines, fill := []byte(nil), strings.Repeat("lorem ipsum dolor sit amet ", 20)
+	for i := range 1600 {
+		at := filterNow.Add(time.Duration(i-1600) * time.Minute)
+		if i%800 == 0 {
+			lines = capture.AppendHead(lines, capture.Head{By: []string{capture.ByTap, capture.ByProxy}[i/800], Target: fmt.Sprintf("server-%d", i/800), Started: at})
+		}
+		answer := fmt.Sprintf(`"result":{"content":[],"text":"%s %d"}`, fill, i)
+		if i%500 == 77 {
+			answer = `"error":{"code":-32602,"message":"a zebra"}`
+		}
+		for n, f := range []wire.Frame{
+			{Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"n%d","method":"tools/call","params":{"name":"tool-%d"}}`, i, i/300)},
+			{Dir: wire.Received, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"n%d",%s}`, i, answer)},
+		} {
+			f.Seq, f.Time = uint64(2*i+n+1), at.Add(time.Duration(n*i)*time.Millisecond)
+			lines = capture.AppendFrame(lines, f)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "000001.jsonl")
+	if err := os.WriteFile(path, capture.AppendEnd(lines, capture.End{}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := capture.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	for range 2 {
+		indexed, err := capture.OpenIndexed(path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer indexed.Close()
+		pages := indexed.Pages()
+		if len(pages) != 7 {
+			t.Fatalf("%d pages", len(pages))
+		}
+		for text, most := range map[string]int{
+			"": 7, "name:tool-0": 2, "-name:tool-0": 7, "name:tool-5 or name:tool-0": 4, "target:server-1": 4, "not (target:server-0)": 4,
+			"channel:rpc_error": 4, "-channel:ok": 4, "is:error": 4, "has:question": 7, "-has:question": 7, "id:n7": 7, "-id:n7": 7, "id~/^n77$/": 7, "dur:>1s": 7,
+			"-dur:>1s": 7, "size:>1kb": 7, "since:10m": 7, "-since:10m": 7, "zebra": 4, "-zebra": 7, "body:zebra name:tool-0": 2, "body~/zeb(ra|x)/": 5,
+			"tool-4": 3, "xylophone": 0, "target~/r-1$/": 4, "kind:stderr": 0, "-kind:body": 0, "conn:9": 0, "run:3": 0, "finding:L106": 7, "secret:*": 7, "protocol:2025-*": 0,
+		} {
+			f, err := Parse(text, filterNow, judge)
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			var want, got []string
+			for _, row := range plain.Rows() {
+				if fits, _ := f.Match(row); fits {
+					want = append(want, row.Number())
+				}
+			}
+			looked := 0
+			for _, p := range pages {
+				if !f.May(p) {
+					continue
+				}
+				looked++
+				for _, row := range p.Select(func(r *capture.Row) bool { fits, _ := f.Match(r); return fits }) {
+					got = append(got, row.Number())
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" || looked > most {
+				t.Errorf("%q: looked at %d pages, want at most %d (-rows +pages): %s", text, looked, most, diff)
+			}
+		}
 	}
 }

@@ -136,10 +136,10 @@ func (r Recording) Row() (*capture.Row, wire.Outcome) {
 	if r.index > 0 {
 		row = r.Capture.Row(r.index)
 	}
-	if len(r.Rows()) == 0 {
+	if r.Count() == 0 {
 		return nil, usage.Outcome(usage.New(r.name+" has no exchanges", ""))
 	} else if row == nil {
-		return nil, usage.Outcome(usage.New(fmt.Sprintf("%s has %d exchanges", r.name, len(r.Rows())), wire.Run("log")+" lists them"))
+		return nil, usage.Outcome(usage.New(fmt.Sprintf("%s has %d exchanges", r.name, r.Count()), wire.Run("log")+" lists them"))
 	}
 	return row, wire.Outcome{}
 }
@@ -147,10 +147,10 @@ func (r Recording) Row() (*capture.Row, wire.Outcome) {
 // numbered finds an exchange of a file: by the number that mcpc log --file shows,
 // which of a recording from the ring begins with its run, or counted from 1.
 func (r Recording) numbered() (*capture.Row, wire.Outcome) {
-	rows := r.Rows()
 	if n, err := strconv.Atoi(r.number); err == nil && r.Capture.Row(n) != nil && r.Capture.Row(n).Number() == r.number {
 		return r.Capture.Row(n), wire.Outcome{}
 	}
+	rows := r.Rows()
 	if i := slices.IndexFunc(rows, func(row *capture.Row) bool { return row.Number() == r.number }); i >= 0 {
 		return rows[i], wire.Outcome{}
 	}

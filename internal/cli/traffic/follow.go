@@ -93,7 +93,7 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 	if err != nil {
 		return nil, usage.LocalIO("reading the recordings", err)
 	}
-	list := newest{most: f.o.count, fits: f.fits}
+	list := newest{most: f.o.count}
 	for f.tail.Left() > 0 && ctx.Err() == nil {
 		c, written, err := f.tail.Older()
 		switch {
@@ -106,7 +106,9 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 				recorded.Warn(f.a, c)
 			}
 			f.take(c.Rows())
-			list.add(slices.Concat(f.ended(c.Rows(), nil), f.hangs(c.Rows()), f.forsaken(c)), written)
+			list.add(written, func() []*capture.Row {
+				return lastFitting(slices.Concat(f.ended(c.Rows(), nil), f.hangs(c.Rows()), f.forsaken(c)), f.fits, f.o.count)
+			})
 			c.Close()
 		}
 	}

@@ -242,7 +242,7 @@ func TestFollowedOnceWhereARecordingTurns(t *testing.T) {
 		look()
 		look()
 		want := map[string]int{}
-		rows, _ := rows(context.Background(), f, "", follow.fits, 0)
+		rows, _ := rows(context.Background(), f, "", selection{follow.fits, func(capture.Page) bool { return true }}, 0)
 		for _, row := range rows {
 			want[fmt.Sprintf("%d.%d %s", row.Run, row.Index, row.ID)] = 1
 		}

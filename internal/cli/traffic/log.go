@@ -136,9 +136,9 @@ var sortKeys = map[string]func(r *capture.Row) int64{
 // sortedRows are the last so many of those that fit, as they are sorted.
 func sortedRows(ctx context.Context, f *cmdutil.Factory, o logOptions) ([]*capture.Row, wire.Outcome) {
 	if o.sort == "time" {
-		return rows(ctx, f, o.file, recorded.Matching(f, o.filter), o.count)
+		return rows(ctx, f, o.file, selected(f, o.filter), o.count)
 	}
-	rows, out := rows(ctx, f, o.file, recorded.Matching(f, o.filter), 0)
+	rows, out := rows(ctx, f, o.file, selected(f, o.filter), 0)
 	key := sortKeys[o.sort]
 	slices.SortStableFunc(rows, func(x, y *capture.Row) int { return cmp.Compare(key(x), key(y)) })
 	if o.count > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/wire"
@@ -18,42 +19,125 @@ import (
 // Rows are listed by the time of their requests, whichever run they are of: a proxy
 // goes on recording while commands come and go.
 
+// A selection says which rows are wanted.
+type selection struct {
+	fits func(*capture.Row) bool
+	// may reports whether a row of a page may fit.
+	may func(capture.Page) bool
+}
+
+func selected(f *cmdutil.Factory, filter filter.Filter) selection {
+	return selection{recorded.Matching(f, filter), filter.May}
+}
+
 // rows are those of a file, or where path is "" of the ring, newest last: at most
-// the last so many that fit, or all where most is 0.
-func rows(ctx context.Context, f *cmdutil.Factory, path string, fits func(*capture.Row) bool, most int) ([]*capture.Row, wire.Outcome) {
-	if path != "" {
-		c, err := recorded.OpenIndexed(f, path)
-		if err != nil {
-			return nil, recorded.Unreadable(path, err)
-		}
-		defer c.Close()
-		recorded.Warn(f, c)
-		return lastFitting(c.Rows(), fits, most), wire.Outcome{}
-	}
-	list, carried := newest{most: most, fits: fits}, map[int]bool{}
-	out := recorded.NewestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
-		c.Agree(carried)
-		return list.add(c.Rows(), written) && ctx.Err() == nil
+// the last so many that are selected, or all where most is 0.
+func rows(ctx context.Context, f *cmdutil.Factory, path string, s selection, most int) ([]*capture.Row, wire.Outcome) {
+	list := newest{most: most}
+	out := captures(f, path, func(c *capture.Capture, written time.Time) (more bool) {
+		return list.add(written, func() []*capture.Row { return s.last(c, most) }) && ctx.Err() == nil
 	})
 	return list.sorted(), out
+}
+
+// captures goes through a file, or where path is "" through the ring, as recorded.NewestFirst.
+func captures(f *cmdutil.Factory, path string, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
+	if path == "" {
+		carried := map[int]bool{}
+		return recorded.NewestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
+			c.Agree(carried)
+			return look(c, written)
+		})
+	}
+	c, err := recorded.OpenIndexed(f, path)
+	if err != nil {
+		return recorded.Unreadable(path, err)
+	}
+	defer c.Close()
+	recorded.Warn(f, c)
+	look(c, time.Time{})
+	return wire.Outcome{}
+}
+
+// each calls visit with the rows of a capture that are selected, in no order and one at a time. A
+// row is visit's during the call only.
+func (s selection) each(c *capture.Capture, visit func(*capture.Row)) {
+	var one sync.Mutex
+	s.pages(c.Pages(), func(r *capture.Row) bool {
+		if s.fits(r) {
+			one.Lock()
+			defer one.Unlock()
+			visit(r)
+		}
+		return false
+	})
+}
+
+// last are at most so many of the rows of a capture that are selected, the newest, by time; all
+// where most is 0.
+func (s selection) last(c *capture.Capture, most int) (some []*capture.Row) {
+	if c.Count() <= fewPages*atATime {
+		return lastFitting(c.Rows(), s.fits, most)
+	}
+	pages, together := c.Pages(), 1
+	if most == 0 {
+		together = len(pages)
+	}
+	for end := len(pages); end > 0 && (most == 0 || len(some) < most); together *= 2 {
+		part := pages[max(0, end-together):end]
+		end -= len(part)
+		some = append(slices.Concat(s.pages(part, s.fits)...), some...)
+	}
+	if most > 0 {
+		some = some[max(0, len(some)-most):]
+	}
+	byTime(some)
+	return some
+}
+
+// fewPages is up to how many pages all rows are unpacked, and looked at one by one.
+const fewPages = 8
+
+// pages gives the rows of each page that fit. All processors share the work.
+func (s selection) pages(pages []capture.Page, fits func(*capture.Row) bool) [][]*capture.Row {
+	some := make([][]*capture.Row, len(pages))
+	spread(len(pages), func(i int) {
+		if s.may(pages[i]) {
+			some[i] = pages[i].Select(func(r *capture.Row) bool { return !r.Elsewhere && fits(r) })
+		}
+	})
+	return some
+}
+
+// spread does n pieces of work on all processors.
+func spread(n int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A newest keeps at most so many of the rows that fit, the newest, by time; all where
 // most is 0.
 type newest struct {
 	most int
-	fits func(*capture.Row) bool
 	rows []*capture.Row
 }
 
-// add takes the rows of a capture that was written last at this time, or before.
+// add takes the last rows of a capture that was written last at this time, or before.
 // Captures come the newest first: it gives false where no row of this one or of those
 // that follow can be among the newest.
-func (n *newest) add(rows []*capture.Row, written time.Time) (more bool) {
+func (n *newest) add(written time.Time, last func() []*capture.Row) (more bool) {
 	if n.most > 0 && len(n.rows) == n.most && written.Before(n.rows[0].Time) {
 		return false
 	}
-	n.rows = append(n.rows, lastFitting(rows, n.fits, n.most)...)
+	n.rows = append(n.rows, last()...)
 	if n.most > 0 {
 		n.rows = n.sorted()[max(0, len(n.rows)-n.most):]
 	}
@@ -91,16 +175,7 @@ const atATime = 256
 // expression over messages takes its time.
 func fitting(rows []*capture.Row, fits func(*capture.Row) bool) []bool {
 	verdicts := make([]bool, len(rows))
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(rows)) {
-		all.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(rows)); i = next.Add(1) - 1 {
-				verdicts[i] = !rows[i].Elsewhere && fits(rows[i])
-			}
-		})
-	}
-	all.Wait()
+	spread(len(rows), func(i int) { verdicts[i] = !rows[i].Elsewhere && fits(rows[i]) })
 	return verdicts
 }
 

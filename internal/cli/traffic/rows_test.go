@@ -80,7 +80,7 @@ func TestRowsAreListedByTheirTime(t *testing.T) {
 		3: "3 killed, 4.1 initialize, 5 prompts/list",
 		6: "2 ping, 1.3 tools/list, 1.4 waits, 3 killed, 4.1 initialize, 5 prompts/list",
 	} {
-		rows, out := rows(context.Background(), f, "", func(*capture.Row) bool { return true }, most)
+		rows, out := rows(context.Background(), f, "", selection{func(*capture.Row) bool { return true }, func(capture.Page) bool { return true }}, most)
 		var got []string
 		for _, row := range rows {
 			got = append(got, row.Number()+" "+row.Method)
@@ -110,7 +110,7 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		grow(t, part(1), []byte(c.old))
 		grow(t, part(2), capture.AppendHead(nil, capture.Head{Run: 2, After: 1, By: capture.ByProxy}))
 		grow(t, part(2), append(lines[len(lines)-1], c.next...))
-		rows, out := rows(context.Background(), f, "", func(*capture.Row) bool { return true }, 0)
+		rows, out := rows(context.Background(), f, "", selection{func(*capture.Row) bool { return true }, func(capture.Page) bool { return true }}, 0)
 		if got := inWords(rows); got != c.want || !out.Good() {
 			t.Errorf("%s: %s, want %s; %v", name, got, c.want, out)
 		}

@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
-	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -45,13 +44,13 @@ A filter selects exchanges: see mcpc help filters.`,
 }
 
 func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
-	rows, out := rows(cmd.Context(), f, o.file, recorded.Matching(f, o.filter), 0)
+	var stats capture.Stats
+	out := captures(f, o.file, func(c *capture.Capture, _ time.Time) (more bool) {
+		selected(f, o.filter).each(c, func(r *capture.Row) { stats.Add(cmdutil.HideRows(f, []*capture.Row{r})[0]) })
+		return cmd.Context().Err() == nil
+	})
 	if !out.Good() {
 		return cmdutil.Exit(out)
-	}
-	var stats capture.Stats
-	for _, row := range cmdutil.HideRows(f, rows) {
-		stats.Add(row)
 	}
 	if stats.All().Count == 0 {
 		f.Note("no recorded exchange matches")
