@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/client/process"
 	"mcpc/internal/client/transport"
+	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
@@ -108,6 +109,14 @@ func (n negotiation) connected(f *transport.Fault) wire.Outcome {
 
 // newLine makes a line to the server, on which nothing is read yet.
 func (n negotiation) newLine(ctx context.Context, target Server) (transport.Transport, *transport.Fault) {
+	line, f := n.openLine(ctx, target)
+	if pipe, ok := line.(interface{ KeepIn(spool.Dir) }); ok && f == nil {
+		pipe.KeepIn(n.s.opt.Spool)
+	}
+	return line, f
+}
+
+func (n negotiation) openLine(ctx context.Context, target Server) (transport.Transport, *transport.Fault) {
 	limit, rec := transport.MaxSize(n.s.opt.Limits.Message), n.s.rec
 	switch {
 	case target.Pipe != nil:
@@ -124,7 +133,9 @@ func (n negotiation) newLine(ctx context.Context, target Server) (transport.Tran
 
 func (n negotiation) newHTTP() *transport.HTTP {
 	opt := &n.s.opt
-	return transport.NewHTTP(opt.Server.URL, n.s.via, transport.MaxSize(opt.Limits.Message), opt.Fields, n.connection)
+	t := transport.NewHTTP(opt.Server.URL, n.s.via, transport.MaxSize(opt.Limits.Message), opt.Fields, n.connection)
+	t.KeepIn(opt.Spool)
+	return t
 }
 
 // notThere reports that the server answered, and with no event stream.

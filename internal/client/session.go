@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
+	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
@@ -72,6 +73,8 @@ type Options struct {
 	// Fields are the user's header fields. They come last and win.
 	Fields []wire.Field
 	Limits Limits
+	// Spool is where large answers are kept until the process ends; "" is in memory.
+	Spool spool.Dir
 	// Dial opens connections; nil is the machine's network. Pins lead some elsewhere.
 	Dial network.DialFunc
 	Pins network.Pins

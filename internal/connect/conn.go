@@ -123,6 +123,9 @@ type Options struct {
 	// FewLists is set besides where calls come quickly: the tools are listed once a minute at
 	// most, and not before each call that the server promised nothing for.
 	FewLists bool
+	// OneAnswer is set where one answer is printed before the process ends: until then a large
+	// one is kept in a file.
+	OneAnswer bool
 	// Fits refuses a server before anything is sent; nil takes every one.
 	Fits func(*Conn) wire.Outcome
 	// OnNotification takes each notification besides; what the server logs is then not shown.
@@ -222,6 +225,9 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e),
 		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(why string) { renewed(c, e, why) },
 		Passing: func(m *wire.Message) bool { return passing(c, e, m) }, Strict: func() bool { return e.Strict },
+	}
+	if how.OneAnswer {
+		opt.Spool = e.SpoolDir()
 	}
 	if !how.Unjudged {
 		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpc/internal/spool"
 )
 
 // A scanner reads JSON where it stands (RFC 8259): in UTF-8, and at most MaxDepth deep. Its
@@ -29,6 +31,8 @@ type scanner struct {
 	// twice is set once a member stands twice in its object, or may: then the names are no
 	// longer compared.
 	twice bool
+	// kept is from where on the bytes that were read are still in memory, if they are in a file.
+	kept int
 }
 
 // MostNames is how many names of open objects are compared with the next one.
@@ -163,6 +167,10 @@ func (s *scanner) array(each func() bool) bool {
 // goesOn reads the comma behind a member or an item. It stops before the bracket that
 // closes them; no such bracket may follow a comma.
 func (s *scanner) goesOn(closes byte) bool {
+	if s.at-s.kept > spool.Piece {
+		spool.Release(s.raw[s.kept:s.at])
+		s.kept = s.at
+	}
 	switch s.next() {
 	case closes:
 		return true
@@ -194,6 +202,12 @@ func (s *scanner) value() bool {
 	}
 }
 
+// A longText is what is noted of a long string in a file, so that it is read once.
+type longText struct {
+	length            int
+	escaped, unpaired bool
+}
+
 // text reads a string. Unless it is escaped, the bytes between its quotes are its
 // value.
 func (s *scanner) text() (escaped, ok bool) {
@@ -201,20 +215,41 @@ func (s *scanner) text() (escaped, ok bool) {
 		return false, false
 	}
 	raw, i := s.raw, s.at+1
-	wide := false // not ASCII alone
+	begin, wide := i, false // where the piece begins that is read, and whether it is not ASCII alone
+	unpaired := false
 	for {
-		i += bareRun(raw[i:])
-		for i < len(raw) && bare[raw[i]] {
+		end := max(i, min(len(raw), begin+spool.Piece))
+		i += bareRun(raw[i:end])
+		for i < end && bare[raw[i]] {
 			wide = wide || raw[i] >= utf8.RuneSelf
 			i++
+		}
+		if i == end && end < len(raw) {
+			if known, ok := spool.Noted(raw[s.at:]).(longText); ok && begin == s.at+1 && s.at+known.length <= len(raw) {
+				s.at += known.length
+				s.unpaired = s.unpaired || known.unpaired
+				return known.escaped, true
+			}
+			cut := lastRune(raw[:i+1])
+			if wide && !utf8.Valid(raw[begin:cut]) {
+				return false, false
+			}
+			spool.Release(raw[begin:cut])
+			begin, wide = cut, cut < i
+			continue
 		}
 		switch {
 		case i == len(raw) || raw[i] < ' ':
 			return false, false
 		case raw[i] == '"':
-			begin := s.at + 1
-			s.at = i + 1
-			return escaped, !wide || utf8.Valid(raw[begin:i])
+			if wide && !utf8.Valid(raw[begin:i]) {
+				return false, false
+			}
+			if begin > s.at+1 {
+				spool.Note(raw[s.at:], longText{i + 1 - s.at, escaped, unpaired})
+			}
+			s.at, s.unpaired = i+1, s.unpaired || unpaired
+			return escaped, true
 		}
 		size := 2
 		switch raw[min(i+1, len(raw)-1)] {
@@ -224,7 +259,7 @@ func (s *scanner) text() (escaped, ok bool) {
 				if _, ok := EscapedRune(raw[i:]); !ok {
 					return false, false
 				}
-				size, s.unpaired = 6, true
+				size, unpaired = 6, true
 			}
 		}
 		i += size
@@ -233,6 +268,15 @@ func (s *scanner) text() (escaped, ok bool) {
 			return false, false
 		}
 	}
+}
+
+// lastRune is where the last character of a text begins, whole or not.
+func lastRune(text []byte) int {
+	at := len(text) - 1
+	for at > len(text)-utf8.UTFMax && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
 }
 
 // bare are the bytes that stand for themselves in a string.

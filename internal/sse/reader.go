@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"io"
 	"time"
+
+	"mcpc/internal/spool"
 )
 
 // A Event is one dispatched server-sent event, or a priming event: one that
@@ -56,6 +58,8 @@ type Reader struct {
 	past []byte
 	// held counts the events of the block that were not released.
 	held int
+	// Spool is where a line that is too long for memory is kept, until the process ends.
+	Spool spool.Dir
 }
 
 // NewReader reads events of at most limit bytes; 0 is no limit.
@@ -148,7 +152,9 @@ func (r *Reader) rest() []byte {
 		return nil
 	}
 	rest := r.past
-	if len(rest) < mostPast {
+	if len(rest) == 0 {
+		rest = r.buf[r.from:len(r.buf):len(r.buf)]
+	} else if len(rest) < mostPast {
 		rest = append(rest, r.buf[r.from:]...)
 	}
 	r.past, r.from = nil, len(r.buf)
@@ -226,6 +232,10 @@ func (r *Reader) fill() {
 		r.buf = make([]byte, 0, firstBlock)
 	} else if cap(r.buf)-len(r.buf) < min(eventRoom, cap(r.buf)/4) || cap(r.buf) > eventBlock && len(rest) < eventRoom {
 		r.past = append(r.past, r.buf[r.from:min(r.start, r.from+mostPast-len(r.past))]...)
+		if len(rest) > spool.Memory && r.Spool != "" {
+			r.fillSpool(rest)
+			return
+		}
 		block := r.buf[:0]
 		if size := r.blockFor(len(rest)); r.held > 0 || r.ev.HasData || cap(block) != size {
 			block = make([]byte, 0, size)
@@ -234,6 +244,30 @@ func (r *Reader) fill() {
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err
+}
+
+// fillSpool reads to the end of a long line, which begins with rest, into a file.
+func (r *Reader) fillSpool(rest []byte) {
+	line, err := r.Spool.New(0), error(nil)
+	if _, err = line.Write(rest); err == nil {
+		piece := make([]byte, spool.Piece)
+		for r.err == nil && err == nil && (r.limit <= 0 || line.Len() <= r.limit+64) {
+			r.scanned = int(line.Len())
+			n := 0
+			n, r.err = r.src.Read(piece)
+			if _, err = line.Write(piece[:n]); lineEnd(piece[:n]) >= 0 {
+				break
+			}
+		}
+	}
+	if err == nil {
+		r.buf, err = line.Bytes()
+	}
+	if err != nil {
+		line.Close()
+		r.buf, r.err = nil, err
+	}
+	r.start, r.from, r.held = 0, 0, 1 // a block in a file is not used again
 }
 
 // blockFor grows in large steps: what is copied on the way to a large event

@@ -110,7 +110,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if err := o.trace.Command(f, "call"); err != nil {
 		return err
 	}
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -96,7 +96,7 @@ func completeWhat(f *cmdutil.Factory, words []string) (o completeOptions, err er
 }
 
 func runComplete(ctx context.Context, f *cmdutil.Factory, o completeOptions) error {
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -53,7 +53,7 @@ that.`,
 }
 
 func runPrompt(ctx context.Context, f *cmdutil.Factory, o toolcall.PromptOptions) error {
-	c, out := f.Open(ctx, connect.Options{Argv: o.Argv})
+	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -94,7 +94,7 @@ func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) err
 }
 
 func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv, SkipNegotiation: true})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, SkipNegotiation: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

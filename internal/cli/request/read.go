@@ -97,7 +97,7 @@ func aimRead(f *cmdutil.Factory, o *readOptions, args []string, template bool) e
 }
 
 func runRead(ctx context.Context, f *cmdutil.Factory, o readOptions) error {
-	c, out := f.Open(ctx, connect.Options{Argv: o.argv})
+	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -72,7 +72,7 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 		return cmdutil.Exit(out)
 	}
 	f.Record.Resent = recorded.NameOf(g.Row)
-	c, out := f.Open(ctx, connect.Options{Argv: o.Argv})
+	c, out := f.Open(ctx, connect.Options{Argv: o.Argv, OneAnswer: true})
 	if out.Good() {
 		out = recorded.Send(ctx, c, client.Call{Method: g.Row.Method, Params: params, Progress: true}, o.yes)
 	}

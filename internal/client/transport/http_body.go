@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpc/internal/spool"
+	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
@@ -159,25 +162,34 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if t.maxSize > 0 {
 		src = io.LimitReader(src, int64(t.maxSize)+1)
 	}
-	// The server states the length, so that only so much of it is believed. What
-	// is not written to takes no memory (of a new slice, not after Buffer.Grow, which
-	// clears it); without it a body would be copied as it grows, and take three times
-	// its length.
-	length := min(max(rt.resp.ContentLength, 0), 256<<20)
-	body := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead))
-	if _, err := body.ReadFrom(src); err != nil {
-		rt.record(wire.Noise, body.Bytes())
-		rt.recordCut(ctx, err)
-		return nil, cutFault(ctx, int64(body.Len()), err)
+	// The server states the length, so that only so much of it is believed.
+	buffer := t.spool.New(min(max(rt.resp.ContentLength, 0), 256<<20))
+	_, failed := buffer.ReadFrom(src)
+	body, err := buffer.Bytes()
+	if _, isFile := errors.AsType[*spool.FileError](cmp.Or(failed, err)); isFile {
+		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
+		return nil, notKept(cmp.Or(failed, err))
 	}
-	if t.maxSize.isExceededBy(body.Len()) {
+	if failed != nil {
+		rt.record(wire.Noise, body)
+		rt.recordCut(ctx, failed)
+		return nil, cutFault(ctx, int64(len(body)), failed)
+	}
+	if t.maxSize.isExceededBy(len(body)) {
 		return nil, TooLarge(int64(t.maxSize))
 	}
-	rt.record(wire.Body, body.Bytes())
+	rt.record(wire.Body, body)
 	if unread != nil {
-		unread.raw = body.Bytes()
+		unread.raw = body
 	}
-	return body.Bytes(), unread
+	return body, unread
+}
+
+// notKept is the fault of a large message that could not be written to a file.
+func notKept(err error) *Fault {
+	return &Fault{Kind: wire.LocalIO, Phase: "read", Reached: wire.Answered, Err: err,
+		Text: "keeping the response in a temporary file: " + usage.Bare(err).Error(),
+		Hint: "free space in the directory that `mcpc doctor` names, or set TMPDIR"}
 }
 
 // decoded undoes a Content-Encoding. None is asked for, but there are servers

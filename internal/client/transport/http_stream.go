@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
+	"mcpc/internal/spool"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -156,6 +157,7 @@ func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take
 	}
 	at.begin()
 	events := sse.NewReader(src, int64(t.maxSize))
+	events.Spool = t.spool
 	for {
 		ev, err := events.Next()
 		if err != nil {
@@ -316,6 +318,10 @@ func (rt *roundTrip) streamEnd(ctx context.Context, err error) *Fault {
 	if large, ok := errors.AsType[sse.TooLargeError](err); ok {
 		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "over the limit")
 		return TooLarge(large.Limit)
+	}
+	if _, isFile := errors.AsType[*spool.FileError](err); isFile {
+		rt.via.rec.closed(rt.stream, wire.Sent, "cancelled", "the response could not be kept")
+		return notKept(err)
 	}
 	if errors.Is(err, io.EOF) && ctx.Err() == nil {
 		rt.via.rec.closed(rt.stream, wire.Received, "end", "")

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/client/closed"
 	"mcpc/internal/client/process"
+	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
@@ -34,7 +35,12 @@ type Pipe struct {
 	tail partialLine
 	// writing is a semaphore of one: its holder may write a line.
 	writing chan struct{}
+	spool   spool.Dir
 }
+
+// KeepIn has large messages kept in files in that folder until the process ends. It is called
+// before Listen.
+func (p *Pipe) KeepIn(dir spool.Dir) { p.spool = dir }
 
 // NewPipe makes a line on a pair of streams. When it ends, why gives the fault; nil is for
 // one that only says so.
@@ -183,16 +189,23 @@ func (p *Pipe) giveUp(f *Fault) {
 // readLine reads a line of any length within the limit; its bytes are owned by
 // the caller.
 func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
-	var line []byte
+	line := p.spool.New(0)
 	for {
 		part, err := lines.ReadSlice('\n')
-		line = append(line, part...)
-		if p.maxSize.isExceededBy(len(line) - 1) {
+		if _, err := line.Write(part); err != nil {
+			return nil, notKept(err)
+		}
+		if p.maxSize.isExceededBy(int(line.Len()) - 1) {
 			return nil, TooLarge(int64(p.maxSize))
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
 		}
+		whole, failed := line.Bytes()
+		if failed != nil {
+			return nil, notKept(failed)
+		}
+		return whole, err
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
+	"mcpc/internal/spool"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -83,6 +84,15 @@ func (e *Env) StartRecording(where, by string, command []string) {
 		Open: place, MaxBytes: most, Rotation: turn, Secrets: &e.Secrets, OnError: func(err error) { recordingFailed(e, err) },
 		Head: capture.Head{Mcpc: e.Version, Started: e.Now(), Target: where, Argv: shownArgs(e), Command: command, By: by, Pid: os.Getpid(), Of: e.Record.Resent, In: e.Record.mark, Trace: e.Trace.Trace, Span: e.Trace.Span},
 	})
+}
+
+// SpoolDir is where large answers are kept until the process ends: the folder of the state, on
+// the disk, while that of temporary files may be in memory.
+func (e *Env) SpoolDir() spool.Dir {
+	if store, err := state.Open(e.State); err == nil {
+		return spool.Dir(store.Dir())
+	}
+	return spool.Dir(os.TempDir())
 }
 
 // Ring is where every run is kept.

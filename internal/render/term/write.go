@@ -3,6 +3,8 @@ package term
 import (
 	"bytes"
 	"io"
+
+	"mcpc/internal/spool"
 )
 
 // WriteLine writes one line, whose end may stand already, in one call.
@@ -13,7 +15,7 @@ func WriteLine(w io.Writer, line []byte) error {
 // WriteText writes text and, where it does not end in one, a line end.
 func WriteText(w io.Writer, text []byte) error {
 	if len(text) > maxJoined {
-		if _, err := w.Write(text); err != nil || bytes.HasSuffix(text, []byte("\n")) {
+		if _, err := spool.WriteAll(w, text); err != nil || bytes.HasSuffix(text, []byte("\n")) {
 			return err
 		}
 		text = nil

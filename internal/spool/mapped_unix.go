@@ -1,0 +1,123 @@
+//go:build unix
+
+package spool
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// mappable is set where a file can be mapped.
+const mappable = true
+
+// mappings are those that Bytes returned: the only slices that Release may take.
+var (
+	mappings atomic.Pointer[[]mapping]
+	changing sync.Mutex
+)
+
+type mapping struct {
+	start uintptr
+	bytes []byte
+	// notes are by their offset.
+	notes *sync.Map
+}
+
+// find returns the mapping that has the bytes of p, and their offset there.
+func find(p []byte) (m mapping, offset int, ok bool) {
+	all := mappings.Load()
+	if all == nil || len(p) == 0 {
+		return m, 0, false
+	}
+	at := addressOf(p)
+	for _, m := range *all {
+		if at >= m.start && at-m.start < uintptr(len(m.bytes)) {
+			return m, int(at - m.start), true
+		}
+	}
+	return m, 0, false
+}
+
+// Note keeps what a caller found out about what begins where p does, if p is of a file: its
+// bytes do not change.
+func Note(p []byte, what any) {
+	if m, offset, ok := find(p); ok {
+		m.notes.Store(offset, what)
+	}
+}
+
+// Noted gives what was noted of what begins where p does, or nil.
+func Noted(p []byte) any {
+	if m, offset, ok := find(p); ok {
+		what, _ := m.notes.Load(offset)
+		return what
+	}
+	return nil
+}
+
+func mapFile(f *os.File, size int) ([]byte, error) {
+	mapped, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, err
+	}
+	change(func(all []mapping) []mapping { return append(all, mapping{addressOf(mapped), mapped, new(sync.Map)}) })
+	return mapped, nil
+}
+
+func unmap(mapped []byte) error {
+	start := addressOf(mapped)
+	change(func(all []mapping) []mapping {
+		return slices.DeleteFunc(all, func(m mapping) bool { return m.start == start })
+	})
+	return unix.Munmap(mapped)
+}
+
+// change replaces mappings by a changed copy.
+func change(edit func([]mapping) []mapping) {
+	changing.Lock()
+	defer changing.Unlock()
+	var all []mapping
+	if old := mappings.Load(); old != nil {
+		all = slices.Clone(*old)
+	}
+	all = edit(all)
+	if mappings.Store(&all); len(all) == 0 {
+		mappings.Store(nil)
+	}
+}
+
+func addressOf(p []byte) uintptr { return reflect.ValueOf(p).Pointer() }
+
+// Release gives the memory of p back, which is read again from its file where it is needed
+// once more. Of what is not the bytes of a Buffer in a file nothing happens.
+func Release(p []byte) {
+	m, from, ok := find(p)
+	if !ok {
+		return
+	}
+	page, to := os.Getpagesize(), from+len(p)
+	if to < len(m.bytes) {
+		to &^= page - 1 // the next piece begins in that page
+	}
+	if from &^= page - 1; from < to {
+		_ = unix.Madvise(m.bytes[from:to], unix.MADV_DONTNEED)
+	}
+}
+
+// createUnlinked makes a file and removes it.
+func createUnlinked(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, ".mcpc-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

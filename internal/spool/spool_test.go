@@ -1,0 +1,126 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"testing/iotest"
+)
+
+// sizes are those around where a Buffer changes how it keeps its bytes.
+var sizes = []int{0, 1, minRead, Piece - 1, Piece, Piece + 1, Memory - 1, Memory, Memory + 1, Memory + 3*Piece + 7, 9 << 20}
+
+func random(size int) []byte {
+	r := rand.NewChaCha8([32]byte{byte(size), byte(size >> 8)})
+	p := make([]byte, size)
+	_, _ = r.Read(p)
+	return p
+}
+
+func TestBufferKeepsWhatWasWritten(t *testing.T) {
+	for _, dir := range []Dir{"", Dir(t.TempDir())} {
+		for _, size := range sizes {
+			for name, fill := range map[string]func(b *Buffer, want []byte) error{
+				"read": func(b *Buffer, want []byte) error {
+					_, err := b.ReadFrom(iotest.HalfReader(bytes.NewReader(want)))
+					return err
+				},
+				"small pieces": func(b *Buffer, want []byte) error {
+					_, err := io.CopyBuffer(struct{ io.Writer }{b}, struct{ io.Reader }{bytes.NewReader(want)}, make([]byte, 1013))
+					return err
+				},
+				"whole": func(b *Buffer, want []byte) error {
+					_, err := b.Write(want)
+					return err
+				},
+			} {
+				want := random(size)
+				for _, expected := range []int64{0, int64(size)} {
+					b := dir.New(expected)
+					if err := fill(b, want); err != nil {
+						t.Fatal(err)
+					}
+					var out bytes.Buffer
+					if _, err := b.WriteTo(&out); err != nil || !bytes.Equal(out.Bytes(), want) {
+						t.Errorf("%s, %d bytes in %q: WriteTo wrote others, or %v", name, size, dir, err)
+					}
+					near := size > Memory-minRead && size <= Memory // a read needs room
+					if inFile := dir != "" && mappable && size > Memory; b.Len() != int64(size) || b.InFile() != inFile && !near {
+						t.Errorf("%s, %d bytes in %q: Len is %d, InFile %t", name, size, dir, b.Len(), b.InFile())
+					}
+					got, err := b.Bytes()
+					if err != nil || !bytes.Equal(got, want) {
+						t.Errorf("%s, %d bytes in %q: Bytes gave others, or %v", name, size, dir, err)
+					}
+					Release(got)
+					out.Reset()
+					if _, err := WriteAll(&out, got); err != nil || !bytes.Equal(out.Bytes(), want) {
+						t.Errorf("%s, %d bytes in %q: others after Release, or %v", name, size, dir, err)
+					}
+					if err := b.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}
+		if dir != "" {
+			if left, err := os.ReadDir(string(dir)); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		}
+	}
+}
+
+// A folder in which no file can be made is no error.
+func TestBufferWithoutFolder(t *testing.T) {
+	t.Setenv("TMPDIR", "/nowhere")
+	want := random(Memory + 5)
+	b := Dir("/nowhere").New(0)
+	if _, err := b.Write(want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Bytes(); err != nil || !bytes.Equal(got, want) || b.InFile() {
+		t.Errorf("%d bytes, InFile %t, %v", len(got), b.InFile(), err)
+	}
+}
+
+func TestBufferTellsErrorsApart(t *testing.T) {
+	cut := errors.New("cut")
+	b := Dir(t.TempDir()).New(0)
+	_, err := b.ReadFrom(io.MultiReader(bytes.NewReader(random(Memory+5)), iotest.ErrReader(cut)))
+	if _, isFile := errors.AsType[*FileError](err); !errors.Is(err, cut) || isFile || b.Len() != Memory+5 {
+		t.Errorf("%v behind %d bytes, want that of the reader", err, b.Len())
+	}
+	if b.InFile() {
+		b.file.Close()
+		if _, err := b.Write(random(2 * Piece)); err == nil {
+			t.Error("no error of a file that takes nothing")
+		} else if _, isFile := errors.AsType[*FileError](err); !isFile {
+			t.Errorf("%v, want a FileError", err)
+		}
+	}
+}
+
+// What is noted belongs to where it stands, and only in files.
+func TestNotes(t *testing.T) {
+	Note(random(10), "heap")
+	b := Dir(t.TempDir()).New(0)
+	if _, err := b.Write(random(Memory + 5)); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	all, err := b.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	Note(all[7:9], "seven")
+	if got := Noted(all[7:]); mappable && got != "seven" {
+		t.Errorf("at 7 is %v", got)
+	}
+	if got := Noted(all[8:]); got != nil {
+		t.Errorf("at 8 is %v", got)
+	}
+}
