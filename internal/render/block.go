@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
+	"mcpc/internal/spool"
 )
 
 // The ways in which a content block is shown (server/tools, "Tool Result").
@@ -25,7 +26,9 @@ type block struct {
 	kind int
 	// name is the block's type: "text", "image", "resource", or a stranger's.
 	name string
-	text string
+	// text is that of a textBlock, unless it is long: then quoted is it, as a JSON string.
+	text   string
+	quoted json.RawMessage
 	// data is base64 text, mime its declared type.
 	data, mime string
 	// path leads to data, as --jq would write it.
@@ -73,11 +76,24 @@ func parseBlock(raw json.RawMessage, path string) block {
 
 func (b *block) readText(m jsonraw.Members) bool {
 	raw, _ := m.Get("text")
+	if len(raw) > spool.Memory && raw[0] == '"' {
+		b.kind, b.quoted = textBlock, raw
+		return true
+	}
 	text, ok := jsonraw.Text(raw)
 	if ok {
 		b.kind, b.text = textBlock, text
 	}
 	return ok
+}
+
+// wholeText is the text of a textBlock.
+func (b *block) wholeText() string {
+	if b.quoted != nil {
+		text, _ := jsonraw.Text(b.quoted)
+		return text
+	}
+	return b.text
 }
 
 func (b *block) readData(m jsonraw.Members, name string) {
@@ -122,9 +138,9 @@ func (p *resultWriter) block(b block) {
 	switch b.kind {
 	case textBlock:
 		if b.name == "resource" && p.st.Pretty() {
-			p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), term.Size(len(b.text))))
+			p.line(p.tag("resource "+p.st.Line(b.uri), p.short(b.mime), term.Size(len(b.wholeText()))))
 		}
-		p.text(b.mime, b.text)
+		p.textOf(b)
 	case mediaBlock:
 		p.media(b)
 	case linkBlock:

@@ -26,7 +26,7 @@ func Payload(method string, result json.RawMessage) (data []byte, what string, e
 		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
 			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d")}
 	case len(blocks) == 1 && blocks[0].kind == textBlock && method == "resources/read":
-		data = []byte(blocks[0].text) // an empty file is a file
+		data = []byte(blocks[0].wholeText()) // an empty file is a file
 		return data, "text, " + term.Size(len(data)), nil
 	case len(texts) > 0:
 		data = joinLines(texts)
@@ -53,7 +53,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	count := map[string]int{}
 	for _, b := range blocks {
 		isText := b.kind == textBlock
-		if isText && (len(media) != 1 || strings.TrimSpace(b.text) == "") || b.kind == mediaBlock && len(media) == 1 {
+		if isText && (len(media) != 1 || strings.TrimSpace(b.wholeText()) == "") || b.kind == mediaBlock && len(media) == 1 {
 			continue
 		}
 		kind := term.Line(cmp.Or(b.name, "resource"))
@@ -129,8 +129,10 @@ func resultBlocks(method string, result json.RawMessage) []block {
 func split(blocks []block) (texts []string, media []block) {
 	for _, b := range blocks {
 		switch {
-		case b.kind == textBlock && strings.TrimSpace(b.text) != "":
-			texts = append(texts, b.text)
+		case b.kind == textBlock:
+			if text := b.wholeText(); strings.TrimSpace(text) != "" {
+				texts = append(texts, text)
+			}
 		case b.kind == mediaBlock:
 			media = append(media, b)
 		}
@@ -140,7 +142,13 @@ func split(blocks []block) (texts []string, media []block) {
 
 // saveHint is the flag that saves the one binary block, where Payload would.
 func saveHint(blocks []block) string {
-	if _, media := split(blocks); len(media) == 1 {
+	media := 0
+	for _, b := range blocks {
+		if b.kind == mediaBlock {
+			media++
+		}
+	}
+	if media == 1 {
 		return "-o FILE"
 	}
 	return ""

@@ -60,6 +60,29 @@ func (p *resultWriter) text(mime, text string) {
 	}
 }
 
+// textOf writes the text of a textBlock. Into a pipe a long one goes in pieces.
+func (p *resultWriter) textOf(b block) {
+	if b.quoted == nil || p.st.Pretty() {
+		p.text(b.mime, b.wholeText())
+		return
+	}
+	if !p.unescaped(b.quoted) && p.err == nil {
+		_, p.err = io.WriteString(p.w, "\n")
+	}
+}
+
+// unescaped writes a text in pieces, and reports that it ends in a line end.
+func (p *resultWriter) unescaped(quoted json.RawMessage) (ended bool) {
+	for piece := range jsonraw.Unescaped(quoted) {
+		if p.err != nil {
+			return false
+		}
+		_, p.err = p.w.Write(piece)
+		ended = piece[len(piece)-1] == '\n'
+	}
+	return ended
+}
+
 func (p *resultWriter) json(raw json.RawMessage) {
 	switch {
 	case p.err != nil:
@@ -169,7 +192,7 @@ func (p *resultWriter) contents(result json.RawMessage) {
 	p.save = saveHint(blocks)
 	switch {
 	case len(blocks) == 1 && blocks[0].kind == textBlock && p.st.Pretty():
-		p.text(blocks[0].mime, blocks[0].text)
+		p.textOf(blocks[0])
 	case len(blocks) == 1 && blocks[0].kind <= mediaBlock && !p.st.Pretty():
 		p.file(blocks[0])
 	default:
@@ -185,6 +208,10 @@ func (p *resultWriter) contents(result json.RawMessage) {
 // file writes what a resource holds, byte for byte: it is what a pipe reads a
 // resource for.
 func (p *resultWriter) file(b block) {
+	if b.quoted != nil {
+		p.unescaped(b.quoted)
+		return
+	}
 	data := []byte(b.text)
 	if b.kind == mediaBlock {
 		if data, p.err = decoded(b); p.err != nil {
@@ -201,7 +228,7 @@ func Contents(result json.RawMessage) (names []string) {
 		what := p.short(b.mime)
 		switch b.kind {
 		case textBlock:
-			what = p.bracket(what, term.Size(len(b.text)))
+			what = p.bracket(what, term.Size(len(b.wholeText())))
 		case mediaBlock:
 			what = p.bracket(p.short(describeMedia(b)))
 		default:

@@ -15,8 +15,9 @@ func repeatedIn(blocks []block, structured json.RawMessage) bool {
 	var texts []string
 	for _, b := range blocks {
 		if b.kind == textBlock {
-			texts = append(texts, b.text)
-			if sameJSON([]byte(b.text), structured) {
+			text := b.wholeText()
+			texts = append(texts, text)
+			if sameJSON([]byte(text), structured) {
 				return true
 			}
 		}
