@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/spool"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -131,12 +132,13 @@ func appendPieces(b []byte, f wire.Frame, flush func(b []byte) []byte) []byte {
 	b = appendFacts(b, f)
 	if f.Raw != nil { // which is not the same as no bytes
 		begin, appended := `,"raw":"`, jsonraw.AppendEscaped
-		if !utf8.Valid(f.Raw) {
+		if !jsonraw.ValidUTF8(f.Raw) {
 			begin, appended = `,"raw64":"`, base64.StdEncoding.AppendEncode
 		}
 		b = append(b, begin...)
 		for piece := range slices.Chunk(f.Raw, pieceLength) {
 			b = flush(appended(b, piece))
+			spool.Release(piece)
 		}
 		b = append(b, '"')
 	}

@@ -167,10 +167,7 @@ func (s *scanner) array(each func() bool) bool {
 // goesOn reads the comma behind a member or an item. It stops before the bracket that
 // closes them; no such bracket may follow a comma.
 func (s *scanner) goesOn(closes byte) bool {
-	if s.at-s.kept > spool.Piece {
-		spool.Release(s.raw[s.kept:s.at])
-		s.kept = s.at
-	}
+	s.kept = spool.Passed(s.raw, s.kept, s.at)
 	switch s.next() {
 	case closes:
 		return true

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpc/internal/spool"
 )
 
 // MaxDepth is how deeply JSON may nest before mcpc calls it hostile.
@@ -78,6 +80,22 @@ func invalidAt(raw []byte) int {
 		at += n
 	}
 	return at
+}
+
+// ValidUTF8 reports that raw is UTF-8.
+func ValidUTF8(raw []byte) bool {
+	for from := 0; from < len(raw); {
+		to := len(raw)
+		if from+spool.Piece < len(raw) {
+			to = lastRune(raw[:from+spool.Piece+1])
+		}
+		if !utf8.Valid(raw[from:to]) {
+			return false
+		}
+		spool.Release(raw[from:to])
+		from = to
+	}
+	return true
 }
 
 // DuplicateIn gives a JSON pointer to the first member of raw that stands twice

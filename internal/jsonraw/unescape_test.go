@@ -2,7 +2,13 @@ package jsonraw
 
 import (
 	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"mcpc/internal/spool"
 )
 
 func FuzzUnescaped(f *testing.F) {
@@ -27,4 +33,47 @@ func FuzzUnescaped(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What stands where a long text is read on is seen as elsewhere.
+func TestLongTexts(t *testing.T) {
+	for _, what := range []string{"é", "😀", `\n`, `\\`, `\uD83D\uDE00`, `\ud800`, "\x80", "\xf0\x9f", "\x01", `\x`, `\ud8`, `"`} {
+		text := strings.Repeat("x", spool.Piece+20)
+		for at := spool.Piece - 20; at < spool.Piece+5; at++ {
+			quoted := []byte(`"` + text[:at] + what + text[at:] + `"`)
+			valid := json.Valid(quoted) && utf8.Valid(quoted)
+			if err := Valid(quoted); (err == nil) != valid {
+				t.Errorf("%q at %d: %v, want valid %t", what, at, err, valid)
+			}
+			if got, want := ValidUTF8(quoted), utf8.Valid(quoted); got != want {
+				t.Errorf("%q at %d: UTF-8 %t, want %t", what, at, got, want)
+			}
+		}
+	}
+}
+
+// A long text in a file is read once, and is then what it was.
+func TestLongTextIsNoted(t *testing.T) {
+	text := strings.Repeat(`é\n`, spool.Memory/4)
+	raw := []byte(`{"a":"` + text + `\ud800","b":[1,"` + text + `"]}`)
+	b := spool.Dir(t.TempDir()).New(0)
+	defer b.Close()
+	if _, err := b.Write(raw); err != nil {
+		t.Fatal(err)
+	}
+	mapped, err := b.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		var got, want Index
+		gotMembers, gotUnpaired, gotErr := Envelope(mapped, &got, nil)
+		wantMembers, wantUnpaired, wantErr := Envelope(raw, &want, nil)
+		if !reflect.DeepEqual(gotMembers, wantMembers) || gotUnpaired != wantUnpaired || gotErr != nil || wantErr != nil {
+			t.Fatalf("%v %v, want %v %v", gotUnpaired, gotErr, wantUnpaired, wantErr)
+		}
+		if whole, err := Object(mapped); err != nil || !reflect.DeepEqual(whole, wantMembers) {
+			t.Fatal(err)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/spool"
 )
 
 // What follows finds secrets in bytes that may be JSON, JSON within a JSON string,
@@ -76,14 +77,15 @@ func (e *edit) result() ([]byte, int) {
 
 // hideNamed hides the values that stand behind a secret name and ":" or "=".
 func hideNamed(raw []byte, variables bool) edit {
-	e, colon, equals := edit{raw: raw}, -1, -1
+	e, colon, equals, kept := edit{raw: raw}, -1, -1, 0
 	for at := 0; ; {
 		if colon < at {
-			colon = indexFrom(raw, ':', at)
+			colon = spool.Index(raw, ":", at)
 		}
 		if equals < at {
-			equals = indexFrom(raw, '=', at)
+			equals = spool.Index(raw, "=", at)
 		}
+		kept = spool.Passed(raw, kept, at)
 		if at = min(colon, equals) + 1; at > len(raw) {
 			return e
 		}
@@ -115,14 +117,6 @@ func hideNamed(raw []byte, variables bool) edit {
 var variable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?i:(?:bearer|basic|token) )?['"\\]*\$(?:[A-Z_][A-Z0-9_]*|\{(?:env\.)?[A-Z_][A-Z0-9_]*\})(?:['"\\\s,;)}\]]|$)`)
 })
-
-// indexFrom returns the index of the first c in raw[at:], counted in raw, or len(raw).
-func indexFrom(raw []byte, c byte, at int) int {
-	if next := bytes.IndexByte(raw[at:], c); next >= 0 {
-		return at + next
-	}
-	return len(raw)
-}
 
 // wordBefore is the last word of text, in quotes or not.
 func wordBefore(text []byte) []byte {
@@ -341,13 +335,12 @@ func isSchema(raw []byte) bool {
 
 // hideURLs hides what RedactURL does in the URLs that stand in a text.
 func hideURLs(raw []byte, _ bool) edit {
-	e := edit{raw: raw}
+	e, kept := edit{raw: raw}, 0
 	for at := 0; ; {
-		next := bytes.Index(raw[at:], []byte("://"))
-		if next < 0 {
+		if at = spool.Index(raw, "://", at); at == len(raw) {
 			return e
 		}
-		at += next
+		kept = spool.Passed(raw, kept, at)
 		from, to := at, at
 		for from > e.done && isNameByte(raw[from-1]) {
 			from--

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/spool"
 )
 
 // Bytes is raw without its secrets, and how many there were. Raw itself is not
@@ -109,6 +110,7 @@ func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool
 		if l.left < 0 {
 			all, beyond = append(all, sighting{from, to, string(raw[from:to]), FoundKnown}), true
 		}
+		spool.Release(raw[from:to])
 		from = to
 	}
 	return merged(all), beyond

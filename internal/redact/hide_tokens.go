@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/spool"
 )
 
 // A class is what a byte may be a part of, or the end of.
@@ -70,7 +71,9 @@ func hideTokens(raw []byte) (safe []byte, n int) {
 // is a whole run of its bytes, so that every 16th byte shows whether one can be
 // there.
 func beginsIn(raw []byte) (there uint32) {
+	kept := 0
 	for from := 0; from+shortestToken <= len(raw); {
+		kept = spool.Passed(raw, kept, from)
 		last := from + shortestToken
 		for last > from && isTokenByte(raw[last-1]) {
 			last--
@@ -100,11 +103,10 @@ func beginsIn(raw []byte) (there uint32) {
 
 func eachToken(raw []byte, begin string, found func(from, to int)) {
 	for at := 0; ; {
-		next := bytes.Index(raw[at:], []byte(begin))
-		if next < 0 {
+		from := spool.Index(raw, begin, at)
+		if from == len(raw) {
 			return
 		}
-		from := at + next
 		body := from + len(begin)
 		at = body
 		for at < len(raw) && isTokenByte(raw[at]) {

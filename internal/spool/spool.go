@@ -2,6 +2,7 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"iter"
@@ -201,6 +202,37 @@ func Pieces(p []byte) iter.Seq[[]byte] {
 			Release(piece)
 		}
 	}
+}
+
+// Passed releases p[from:to] where that is a piece or more. It returns from where on p is not
+// released: a loop over p calls it with what it returned before.
+func Passed(p []byte, from, to int) int {
+	if to-from < Piece {
+		return from
+	}
+	Release(p[from:to])
+	return to
+}
+
+// Index returns the place of the first sep in p[at:], counted in p, or len(p). It releases what
+// it passes, as far as that is many bytes.
+func Index(p []byte, sep string, at int) int {
+	for ; at < len(p); at += Piece {
+		near := p[at:min(len(p), at+Piece+len(sep)-1)]
+		found := -1
+		if len(sep) == 1 {
+			found = bytes.IndexByte(near, sep[0])
+		} else {
+			found = bytes.Index(near, []byte(sep))
+		}
+		if found >= 0 {
+			return at + found
+		}
+		if len(near) >= Piece {
+			Release(near[:Piece])
+		}
+	}
+	return len(p)
 }
 
 // WriteAll writes p in pieces.

@@ -124,3 +124,22 @@ func TestNotes(t *testing.T) {
 		t.Errorf("at 8 is %v", got)
 	}
 }
+
+func TestIndex(t *testing.T) {
+	p := bytes.Repeat([]byte{'.'}, 2*Piece+100)
+	for _, place := range []int{0, 1, Piece - 2, Piece - 1, Piece, Piece + 1, 2*Piece - 1, 2 * Piece, len(p) - 3} {
+		for _, sep := range []string{"a", "a:b"} {
+			with := bytes.Clone(p)
+			copy(with[place:], sep)
+			for _, at := range []int{0, place, place + 1, len(p)} {
+				want := len(p)
+				if i := bytes.Index(with[at:], []byte(sep)); i >= 0 {
+					want = at + i
+				}
+				if got := Index(with, sep, at); got != want {
+					t.Errorf("%q at %d, looked for from %d: got %d, want %d", sep, place, at, got, want)
+				}
+			}
+		}
+	}
+}
