@@ -284,22 +284,30 @@ var bare = func() (bare [256]bool) {
 	return bare
 }()
 
-// bareRun gives how many bytes of b at least stand for themselves in a string, eight
+// bareRun gives how many bytes of b at least stand for themselves in a string, sixteen
 // at a time.
 func bareRun(b []byte) (n int) {
-	const each, high = 0x0101010101010101, 0x8080808080808080
+	for ; len(b) >= n+16; n += 16 {
+		x, y := binary.LittleEndian.Uint64(b[n:]), binary.LittleEndian.Uint64(b[n+8:])
+		if (odd(x)|odd(y))&high != 0 {
+			break
+		}
+	}
 	for ; len(b) >= n+8; n += 8 {
-		x := binary.LittleEndian.Uint64(b[n:])
-		quote, slash := x^('"'*each), x^('\\'*each)
-		// In each line the highest bit of a byte is set if the byte is 0 after the first
-		// operation, or below a blank: of the lowest one set that is so, and above it
-		// bits may be set that mean nothing.
-		odd := (quote-each)&^quote | (slash-each)&^slash | (x-' '*each)&^x | x
-		if odd &= high; odd != 0 {
+		if odd := odd(binary.LittleEndian.Uint64(b[n:])) & high; odd != 0 {
 			return n + bits.TrailingZeros64(odd)/8
 		}
 	}
 	return n
+}
+
+const each, high = 0x0101010101010101, 0x8080808080808080
+
+// odd has the highest bit of a byte set where x has a byte that is a quote, a backslash, below
+// a blank or above ASCII. That holds for the lowest one that is set: above it bits may be set
+// that mean nothing.
+func odd(x uint64) uint64 {
+	return ((x ^ '"'*each) - each) | ((x ^ '\\'*each) - each) | (x - ' '*each) | x
 }
 
 // number reads what RFC 8259, section 6 calls one.
