@@ -134,7 +134,7 @@ func (n negotiation) openLine(ctx context.Context, target Server) (transport.Tra
 func (n negotiation) newHTTP() *transport.HTTP {
 	opt := &n.s.opt
 	t := transport.NewHTTP(opt.Server.URL, n.s.via, transport.MaxSize(opt.Limits.Message), opt.Fields, n.connection)
-	t.KeepIn(opt.Spool)
+	t.Spool = opt.Spool
 	return t
 }
 

@@ -222,12 +222,9 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	e.UI.NameServer(how.Argv)
 	opt := client.Options{
 		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
-		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e),
+		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e), Spool: host.SpoolDir(e, how.OneAnswer),
 		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(why string) { renewed(c, e, why) },
 		Passing: func(m *wire.Message) bool { return passing(c, e, m) }, Strict: func() bool { return e.Strict },
-	}
-	if how.OneAnswer {
-		opt.Spool = e.SpoolDir()
 	}
 	if !how.Unjudged {
 		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {

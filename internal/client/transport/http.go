@@ -33,11 +33,9 @@ type HTTP struct {
 	extra   []wire.Field
 	// edits come after all other header fields, in one request.
 	edits []wire.Field
-	spool spool.Dir
+	// Spool is where large messages are kept until the process ends; "" is in memory.
+	Spool spool.Dir
 }
-
-// KeepIn has large messages kept in files in that folder until the process ends.
-func (t *HTTP) KeepIn(dir spool.Dir) { t.spool = dir }
 
 // NewHTTP makes a transport that posts to a URL over the connections of via. The
 // extra header fields are the user's, which come last and win.

@@ -163,7 +163,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 		src = io.LimitReader(src, int64(t.maxSize)+1)
 	}
 	// The server states the length, so that only so much of it is believed.
-	buffer := t.spool.New(min(max(rt.resp.ContentLength, 0), 256<<20))
+	buffer := t.Spool.New(min(max(rt.resp.ContentLength, 0), 256<<20))
 	_, failed := buffer.ReadFrom(src)
 	body, err := buffer.Bytes()
 	if _, isFile := errors.AsType[*spool.FileError](cmp.Or(failed, err)); isFile {
@@ -189,7 +189,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 func notKept(err error) *Fault {
 	return &Fault{Kind: wire.LocalIO, Phase: "read", Reached: wire.Answered, Err: err,
 		Text: "keeping the response in a temporary file: " + usage.Bare(err).Error(),
-		Hint: "free space in the directory that `mcpc doctor` names, or set TMPDIR"}
+		Hint: "free space on the disk, or use one that has it with --state DIR"}
 }
 
 // decoded undoes a Content-Encoding. None is asked for, but there are servers

@@ -77,7 +77,7 @@ func (t *httpSSE) readEndpoint() *Fault {
 		return f
 	}
 	t.events = sse.NewReader(src, int64(t.http.maxSize))
-	t.events.Spool = t.http.spool
+	t.events.Spool = t.http.Spool
 	for {
 		ev, err := t.events.Next()
 		if err != nil {

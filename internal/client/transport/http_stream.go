@@ -157,7 +157,7 @@ func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take
 	}
 	at.begin()
 	events := sse.NewReader(src, int64(t.maxSize))
-	events.Spool = t.spool
+	events.Spool = t.Spool
 	for {
 		ev, err := events.Next()
 		if err != nil {

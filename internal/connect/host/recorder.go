@@ -87,8 +87,12 @@ func (e *Env) StartRecording(where, by string, command []string) {
 }
 
 // SpoolDir is where large answers are kept until the process ends: the folder of the state, on
-// the disk, while that of temporary files may be in memory.
-func (e *Env) SpoolDir() spool.Dir {
+// the disk, while that of temporary files may be in memory. Where many answers are to come, the
+// memory is.
+func SpoolDir(e *Env, oneAnswer bool) spool.Dir {
+	if !oneAnswer {
+		return ""
+	}
 	if store, err := state.Open(e.State); err == nil {
 		return spool.Dir(store.Dir())
 	}

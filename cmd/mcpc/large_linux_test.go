@@ -1,0 +1,274 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// largeText is the size of the text in a large result: at four tenths it no longer fits into the
+// memory for it.
+const largeText = 12 << 20
+
+var (
+	largeLine   = strings.Repeat("what a worker did, said \"so\" and é\n", 1000)
+	largeQuoted = strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(largeLine)
+)
+
+// writeLarge writes a result in pieces, and calls at behind each tenth.
+func writeLarge(w io.Writer, head, tail string, at func(tenth int)) {
+	_, _ = io.WriteString(w, head)
+	pieces := largeText / len(largeQuoted)
+	for i := range pieces {
+		if tenth := i * 10 / pieces; tenth > (i-1)*10/pieces && i > 0 {
+			at(tenth)
+		}
+		if _, err := io.WriteString(w, largeQuoted); err != nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(w, tail)
+}
+
+// A largeServer answers each request with a large result, changed by the words of its path.
+type largeServer struct {
+	*httptest.Server
+	// at is called behind each tenth of a result; a false one ends the connection there.
+	at func(tenth int) bool
+}
+
+func newLargeServer(t *testing.T) *largeServer {
+	s := &largeServer{at: func(int) bool { return true }}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&req)
+		if facts, ok := map[string]string{
+			"server/discover": `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}`,
+			"tools/list":      `"tools":[{"name":"large","inputSchema":{"type":"object"}}]`,
+		}[req.Method]; ok {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"public",%s}}`, req.ID, facts)
+			return
+		}
+		id, head, tail := string(req.ID), `"result":{"resultType":"complete","content":[{"type":"text","text":"`, `"}]}}`
+		has := func(word string) bool { return strings.Contains(r.URL.Path, word) }
+		switch {
+		case has("wrong-id"):
+			id = "77"
+		case has("broken"):
+			tail = `"}]]}`
+		case has("error"):
+			head, tail = `"error":{"code":-32000,"message":"no","data":"`, `"}}`
+		}
+		head = `{"jsonrpc":"2.0","id":` + id + "," + head
+		if has("batch") {
+			head, tail = "["+head, tail+"]"
+		}
+		w.Header().Set("Content-Type", "application/json")
+		var out io.Writer = w
+		switch {
+		case has("event"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			head, tail = "data: "+head, tail+"\n\n"
+		case has("gzip"):
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			defer z.Close()
+			out = z
+		case has("length"):
+			w.Header().Set("Content-Length", strconv.Itoa(len(head)+largeText/len(largeQuoted)*len(largeQuoted)+len(tail)))
+		}
+		writeLarge(out, head, tail, func(tenth int) {
+			if !s.at(tenth) {
+				panic(http.ErrAbortHandler)
+			}
+		})
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// large is a command that prints one of its results.
+func (s *largeServer) large(t *testing.T, state, kind string, more ...string) *exec.Cmd {
+	t.Helper()
+	argv := append([]string{"--state", state, "-s", s.URL + "/" + kind, "--max-message-size", "0", "call", "large"}, more...)
+	cmd := exec.Command(builtBinary(t), argv...)
+	cmd.Env = append(cleanEnv(), "TMPDIR="+t.TempDir())
+	return cmd
+}
+
+// Large results come out as they are, however they came, and take little memory.
+func TestLargeResults(t *testing.T) {
+	t.Parallel()
+	s := newLargeServer(t)
+	for _, kind := range []string{"length", "chunked", "gzip", "event"} {
+		for _, flag := range []string{"--json", "--no-record"} {
+			want, json, length := sha256.New(), flag == "--json", largeText/len(largeQuoted)*len(largeLine)
+			if json {
+				length = largeText / len(largeQuoted) * len(largeQuoted)
+				writeLarge(want, `{"resultType":"complete","content":[{"type":"text","text":"`, "\"}]}\n", func(int) {})
+			} else {
+				for range largeText / len(largeQuoted) {
+					_, _ = io.WriteString(want, largeLine)
+				}
+			}
+			state := t.TempDir()
+			cmd := s.large(t, state, kind, flag)
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			got := sha256.New()
+			// More is left than a pipe holds, so that the process is still there.
+			if _, err := io.CopyN(got, stdout, int64(length-256<<10)); err != nil {
+				t.Fatal(err)
+			}
+			peak := peakOf(t, cmd.Process.Pid)
+			if _, err := io.Copy(got, stdout); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
+				t.Errorf("%s %s: %v, or another result", kind, flag, err)
+			}
+			if peak > 44<<20 {
+				t.Errorf("%s %s: a peak of %d MB", kind, flag, peak>>20)
+			}
+			nothingLeft(t, state, json)
+		}
+	}
+}
+
+// peakOf is the most memory that a process had.
+func peakOf(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kB, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kB << 10
+}
+
+// nothingLeft checks that a run left no file but those of the state, and a recording that can
+// be read.
+func nothingLeft(t *testing.T, state string, recorded bool) {
+	t.Helper()
+	_ = filepath.WalkDir(state, func(name string, d fs.DirEntry, _ error) error {
+		if strings.HasPrefix(d.Name(), ".mcpc-") {
+			t.Errorf("left behind: %s", name)
+		}
+		return nil
+	})
+	out, err := exec.Command(builtBinary(t), "--state", state, "log").CombinedOutput()
+	if err != nil || recorded && !strings.Contains(string(out), "tools/call") {
+		t.Errorf("the log: %v\n%s", err, out)
+	}
+}
+
+// What is no whole answer is not printed, wherever it ends.
+func TestLargeResultsThatFail(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]struct{ ending, stderr string }{
+		"wrong-id": {"8", "77"}, "broken": {"8", "byte"}, "error": {"6", "no"}, "batch": {"8", "batch"},
+		"wrong-id-event": {"8", "77"}, "broken-event": {"8", "byte"}, "gzip-broken": {"8", "byte"},
+	} {
+		s, state := newLargeServer(t), t.TempDir()
+		if got := result(t, s.large(t, state, kind, "--json"), nil); got.stdout != "" || got.ending != want.ending || !strings.Contains(got.stderr, want.stderr) {
+			t.Errorf("%s: %d bytes, ends with %s, want %s\n%.300s", kind, len(got.stdout), got.ending, want.ending, got.stderr)
+		}
+		nothingLeft(t, state, true)
+	}
+	for tenth := 1; tenth < 10; tenth++ {
+		for _, kind := range []string{"length", "chunked", "event"} {
+			s, state := newLargeServer(t), t.TempDir()
+			s.at = func(at int) bool { return at < tenth }
+			if got := result(t, s.large(t, state, kind, "--json"), nil); got.stdout != "" || got.ending != "7" {
+				t.Errorf("%s, cut at %d tenths: %d bytes, ends with %s\n%.300s", kind, tenth, len(got.stdout), got.ending, got.stderr)
+			}
+			nothingLeft(t, state, true)
+		}
+	}
+}
+
+// Signals end the command without an answer, wherever they come.
+func TestLargeResultsThatAreEnded(t *testing.T) {
+	t.Parallel()
+	for tenth := 1; tenth < 10; tenth++ {
+		for want, sig := range map[string]os.Signal{"SIGKILL": syscall.SIGKILL, "SIGINT": syscall.SIGINT} {
+			s, state := newLargeServer(t), t.TempDir()
+			var stdout bytes.Buffer
+			cmd := s.large(t, state, "chunked", "--json")
+			cmd.Stdout = &stdout
+			ended := make(chan struct{})
+			s.at = func(at int) bool {
+				if at == tenth {
+					_ = cmd.Process.Signal(sig)
+					<-ended
+				}
+				return at < tenth
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			close(ended)
+			if got := ending(cmd.ProcessState); got != want || stdout.Len() > 0 {
+				t.Errorf("%v at %d tenths: %d bytes, ends with %s", sig, tenth, stdout.Len(), got)
+			}
+			nothingLeft(t, state, false)
+		}
+	}
+}
+
+// A disk that is full at any tenth, or a standard output that takes nothing, is an error.
+func TestLargeResultsOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	s := newLargeServer(t)
+	limited := func(state, line string, tenth int, more ...string) processResult {
+		cmd := s.large(t, state, "chunked", more...)
+		cmd.Args = append([]string{"sh", "-c", line, strconv.Itoa(largeText / 10 * tenth / 512)}, cmd.Args...)
+		cmd.Path = "/bin/sh"
+		return result(t, cmd, nil)
+	}
+	for tenth := 1; tenth < 10; tenth++ {
+		state := t.TempDir()
+		got := limited(state, `ulimit -f "$0"; exec "$@"`, tenth, "--json")
+		if got.stdout != "" || got.ending != "13" || !strings.Contains(got.stderr, "temporary file") {
+			t.Errorf("full at %d tenths: %d bytes, ends with %s\n%.300s", tenth, len(got.stdout), got.ending, got.stderr)
+		}
+		nothingLeft(t, state, true)
+	}
+	for _, flag := range []string{"--json", "--no-record"} {
+		state := t.TempDir()
+		if got := limited(state, `exec "$@" > /dev/full`, 1, flag); got.ending != "13" || !strings.Contains(got.stderr, "writing the result") {
+			t.Errorf("%s > /dev/full ends with %s\n%.300s", flag, got.ending, got.stderr)
+		}
+		if got := limited(state, `"$@" | head -c 100`, 1, flag); len(got.stdout) != 100 || got.stderr != "" {
+			t.Errorf("%s | head: %d bytes\n%.300s", flag, len(got.stdout), got.stderr)
+		}
+		nothingLeft(t, state, flag == "--json")
+	}
+}
