@@ -94,6 +94,9 @@ func Prefix(text []byte) (value, rest []byte) {
 
 // notA says why raw does not begin as an object or an array does.
 func notA(raw []byte, rule, text string) *SyntaxError {
+	if len(raw) == 0 { // as of a member that is not there
+		return &SyntaxError{Rule: "syntax", Text: "the JSON ends too early"}
+	}
 	if err := Valid(raw); err != nil {
 		return err // "not found" is not JSON, although it begins like null
 	}

@@ -27,9 +27,9 @@ func WriteEntriesOf(e connect.Entries, w io.Writer, st term.Style, k connect.Kin
 // suspicious gives what package poison finds in the definition of each of some tools. Hidden
 // characters are counted in the list anyway.
 func suspicious(tools []mcp.Tool) func(mcp.Tool) []string {
-	names := sliceutil.Map(tools, func(t mcp.Tool) string { return t.Name })
+	others := poison.OthersIn(sliceutil.Map(tools, func(t mcp.Tool) string { return t.Name }))
 	return func(t mcp.Tool) (kinds []string) {
-		for _, mark := range poison.Scan(t.Raw, names) {
+		for _, mark := range poison.Scan(t.Raw, others) {
 			if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)
 			}

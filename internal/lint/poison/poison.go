@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,12 +60,18 @@ const (
 // A place is a text of a definition.
 type place struct{ at, text string }
 
-// Scan looks at the definition of a tool, or of a prompt. names are those of all tools of
-// the server; calls for others of them are only found where they are known.
-func Scan(definition json.RawMessage, names []string) (marks []Mark) {
+// Scan looks at the definition of a tool, or of a prompt. others are the names of all tools of
+// the server; orders about them are only found where they are known.
+func Scan(definition json.RawMessage, others Others) (marks []Mark) {
+	if surelyClean(definition, others) {
+		return nil
+	}
+	return scan(definition, others)
+}
+
+func scan(definition json.RawMessage, others Others) (marks []Mark) {
 	own, _ := jsonraw.Text(jsonraw.First(definition, "name"))
 	total := 0
-	others := otherNames(names, own)
 	for _, p := range texts(definition) {
 		if total += len(p.text); len(marks) >= mostMarks || total > mostScanned {
 			continue
@@ -77,7 +82,7 @@ func Scan(definition json.RawMessage, names []string) (marks []Mark) {
 		plain := plain(p.text)
 		if words := instructions.first(plain); words != "" {
 			marks = append(marks, Mark{Instruction, p.at, words})
-		} else if words := orders(p.text, others); words != "" {
+		} else if words := orders(p.text, others, own); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
 		if words := asks.first(plain); words != "" && !negated(plain, words) {
@@ -191,19 +196,13 @@ func rightToLeft(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Heb
 // Phrases are what a pattern matches. Each match has one of the stems, in small letters:
 // looking for those is much cheaper, and most texts have none.
 type phrases struct {
+	set     stems
 	stems   []string
 	pattern func() *regexp.Regexp
 }
 
-// possible reports a text that the pattern may match. Some letters beyond ASCII are the same
-// as one of a stem to a pattern that ignores the case.
-func (p phrases) possible(text string) bool {
-	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		return true
-	}
-	text = strings.ToLower(text)
-	return slices.ContainsFunc(p.stems, func(stem string) bool { return strings.Contains(text, stem) })
-}
+// possible reports a text that the pattern may match.
+func (p phrases) possible(text string) bool { return stemsIn(text)&p.set != 0 }
 
 // first is the first match in a text, or "".
 func (p phrases) first(text string) string {
@@ -222,7 +221,7 @@ func (p phrases) all(text string) []string {
 }
 
 // instructions match what a description says to a model about its own conduct.
-var instructions = phrases{[]string{"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction", "you are now ",
+var instructions = phrases{instructionStems, []string{"ignore ", "disregard ", "forget ", "override ", "user", "keep ", "hide ", "prompt", "instruction", "you are now ",
 	"silently ", "secretly ", "covertly ", "exfiltrate", "before ", "after ", "this tool ", "<important>", "<system>", "<secret>", "<hidden>"}, sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)\b(` + strings.Join([]string{
 		`(ignore|disregard|forget|override) (all |any |the |your |of )*(previous|prior|above|earlier|other|system|safety) (\w+ )?(instructions?|prompts?|rules|messages|guidelines)`,
@@ -240,7 +239,7 @@ var instructions = phrases{[]string{"ignore ", "disregard ", "forget ", "overrid
 })}
 
 // asks match requests for secrets, and the places where users have them.
-var asks = phrases{[]string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.", "id_rsa", "id_ed25519", "/etc/"}, sync.OnceValue(func() *regexp.Regexp {
+var asks = phrases{askStems, []string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.", "id_rsa", "id_ed25519", "/etc/"}, sync.OnceValue(func() *regexp.Regexp {
 	secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
 	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|read|copy|collect)\b (\w+ ){0,4}(your|user'?s|their|all|the contents? of|any)? ?(\w+ ){0,2}` + secret +
 		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
@@ -255,22 +254,25 @@ func negated(text, words string) bool {
 	return strings.Contains(before, "not ") || strings.Contains(before, "never ") || strings.Contains(before, "n't ")
 }
 
-// otherNames are the names that can be told from plain words.
-func otherNames(names []string, own string) (others []string) {
+// Others are names of tools that can be told from plain words.
+type Others []string
+
+// OthersIn returns those among the names of a server's tools.
+func OthersIn(names []string) (others Others) {
 	for _, name := range names[:min(len(names), mostNames)] {
-		if name != own && len(name) >= 5 && strings.ContainsAny(name, "_-.") {
+		if len(name) >= 5 && strings.ContainsAny(name, "_-.") {
 			others = append(others, name)
 		}
 	}
 	return others
 }
 
-var ordering = phrases{[]string{"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "is broken"}, sync.OnceValue(func() *regexp.Regexp {
+var ordering = phrases{orderStems, []string{"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "is broken"}, sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(must|always|never|do not|don't|stop using|has been replaced|is (unsafe|deprecated|broken))\b`)
 })}
 
-// orders finds a sentence that orders what to do with another tool.
-func orders(text string, others []string) string {
+// orders finds a sentence that orders what to do with another tool than the own one.
+func orders(text string, others Others, own string) string {
 	if len(others) == 0 || ordering.first(text) == "" {
 		return ""
 	}
@@ -280,7 +282,7 @@ func orders(text string, others []string) string {
 				continue
 			}
 			for _, name := range others {
-				if i := strings.Index(part, name); i >= 0 && boundary(part, i, len(name)) {
+				if i := strings.Index(part, name); name != own && i >= 0 && boundary(part, i, len(name)) {
 					return strings.TrimSpace(part)
 				}
 			}

@@ -12,10 +12,10 @@ import (
 var names = []string{"mail_send", "list_tables", "read_query"}
 
 func scanText(description string) []Mark {
-	return Scan(fmt.Appendf(nil, `{"name":"t","description":%s,"inputSchema":{"type":"object"}}`, jsonraw.Quote(description)), names)
+	return Scan(fmt.Appendf(nil, `{"name":"t","description":%s,"inputSchema":{"type":"object"}}`, jsonraw.Quote(description)), OthersIn(names))
 }
 
-func lines(t *testing.T, file string) []string {
+func lines(t testing.TB, file string) []string {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -48,30 +48,31 @@ func scanned(e *conv.Event) []poison.Mark {
 	}
 	c := conv.State[cache](e.Conversation, "poison")
 	if c.spot != e.Spot() || c.at != e.At {
-		var names []string
+		var others poison.Others
 		if e.Kind == conv.OnTool {
-			names = toolNames(e)
+			others = toolNames(e)
 		}
-		*c = cache{e.Spot(), e.At, poison.Scan(e.Value, names)}
+		*c = cache{e.Spot(), e.At, poison.Scan(e.Value, others)}
 	}
 	return c.marks
 }
 
-// toolNames are the names in the same page.
-func toolNames(e *conv.Event) []string {
+// toolNames are the names in the same page that can be told from plain words.
+func toolNames(e *conv.Event) poison.Others {
 	type cache struct {
-		spot  conv.Spot
-		names []string
+		spot   conv.Spot
+		others poison.Others
 	}
 	c := conv.State[cache](e.Conversation, "names")
 	if c.spot != e.Spot() {
 		items, _ := e.Message.ResultItems("tools")
-		*c = cache{spot: e.Spot()}
-		for _, item := range items {
-			c.names = append(c.names, conv.TextInside(item, "name"))
+		names := make([]string, len(items))
+		for i, item := range items {
+			names[i] = conv.TextInside(item, "name")
 		}
+		*c = cache{e.Spot(), poison.OthersIn(names)}
 	}
-	return c.names
+	return c.others
 }
 
 // What a model reads of tools, in bytes, without a finding.
