@@ -6,19 +6,24 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"slices"
 	"strconv"
 
 	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
 // A List is what a paged method gave: every item as it crossed, in order.
 type List struct {
+	// Items and Pages are what List and ListUntil keep: Pages are the responses, one per request.
 	Items []json.RawMessage
-	// Pages are the responses, one per request.
 	Pages []*wire.Message
+	// Count is the number of items.
+	Count int
 	// TTL is for how many milliseconds the list may be taken for fresh
 	// (2026-07-28 server/utilities/caching); nil where the server did not say.
 	TTL *int64
@@ -27,6 +32,15 @@ type List struct {
 	// member is where the items stand in each result: "tools".
 	member   string
 	Findings []wire.Finding
+	// pages is the number of pages, and first the items of the first one.
+	pages int
+	first print
+}
+
+// A Page is one response of a list.
+type Page struct {
+	Message *wire.Message
+	Items   []json.RawMessage
 }
 
 // members names the array of each method with pages.
@@ -46,14 +60,31 @@ func (s *Session) List(ctx context.Context, method string) (List, wire.Outcome) 
 // ListUntil is List, but it stops behind the page for whose items enough says
 // so; the list is then not Whole.
 func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
+	var items []json.RawMessage
+	var pages []*wire.Message
+	l, o := s.Walk(ctx, method, func(p *Page) bool {
+		if p == nil {
+			items, pages = nil, nil
+			return false
+		}
+		items, pages = append(items, p.Items...), append(pages, p.Message)
+		return enough != nil && enough(p.Items)
+	})
+	l.Items, l.Pages = items, pages
+	return l, o
+}
+
+// Walk is ListUntil that keeps nothing: take receives each page, which belongs to it, and says
+// whether it is enough. nil says that the list starts again, and what came is void.
+func (s *Session) Walk(ctx context.Context, method string, take func(p *Page) (enough bool)) (List, wire.Outcome) {
 	began := s.opt.Now()
 	ctx, stop := limited(ctx, transport.TimeoutError{Flag: "--max-time", What: "the list did not end", After: s.opt.Limits.Hard}, 0)
 	defer stop()
-	l, o, restart := walk(ctx, s, method, enough)
+	l, o, restart := walk(ctx, s, method, take)
 	if restart {
-		l.Findings = nil
 		s.connection().found(wire.Warning, "list_restarted", method+" could not be continued with the server's cursor; it was restarted")
-		l, o, _ = walk(ctx, s, method, enough)
+		take(nil)
+		l, o, _ = walk(ctx, s, method, take)
 	}
 	o.Took = s.opt.Now().Sub(began)
 	return l, o
@@ -61,7 +92,7 @@ func (s *Session) ListUntil(ctx context.Context, method string, enough func(item
 
 // walk asks for page after page. restart is set when a fresh start may help:
 // a cursor is good in its own session only, and not for ever.
-func walk(ctx context.Context, s *Session, method string, enough func([]json.RawMessage) bool) (l List, o wire.Outcome, restart bool) {
+func walk(ctx context.Context, s *Session, method string, take func(*Page) bool) (l List, o wire.Outcome, restart bool) {
 	l.member = members[method]
 	var p page
 	repeated := false
@@ -77,18 +108,20 @@ func walk(ctx context.Context, s *Session, method string, enough func([]json.Raw
 			return l, o, cursor != nil && (stale || renewed)
 		}
 		last := p
-		var ok bool
-		if p, ok = l.add(o); !ok {
+		var items []json.RawMessage
+		if p, items = l.add(o); items == nil {
 			return l, ended(o, wire.BadResponse, "the result of "+method+" has no array "+l.member), false
 		}
 		p.follow(last)
 		repeated = repeated || p.same == 2
-		switch {
-		case string(cursor) == `""` && l.startsOver(p):
+		if string(cursor) == `""` && l.startsOver(p) {
 			l.dropLast(p)
 			l.Whole = true
 			return l, o, false
-		case p.next == nil && l.tooLong(s.opt.Limits) && (enough == nil || !enough(l.Items)):
+		}
+		enough := take(&Page{Message: o.Message, Items: items})
+		switch {
+		case p.next == nil && l.tooLong(s.opt.Limits) && !enough:
 			o.Hint = itemsHint
 			return l, ended(o, wire.BadResponse, "the list has more than "+counted(s.opt.Limits.Items, "item")), false
 		case p.next == nil:
@@ -98,7 +131,7 @@ func walk(ctx context.Context, s *Session, method string, enough func([]json.Raw
 					Text: "three pages in a row were the same: the server may not understand its own cursors"})
 			}
 			return l, o, false
-		case enough != nil && enough(l.Items):
+		case enough:
 			return l, o, false
 		}
 		if over, hint := l.over(s.opt.Limits, p); over != "" {
@@ -108,9 +141,9 @@ func walk(ctx context.Context, s *Session, method string, enough func([]json.Raw
 	}
 }
 
-// A page is one page of a list, as it crossed.
+// A page is what is compared of one page of a list with the others.
 type page struct {
-	items json.RawMessage
+	items print
 	n     int
 	next  json.RawMessage
 	// same counts how often in a row these items came before, and stuck how often
@@ -118,9 +151,19 @@ type page struct {
 	same, stuck int
 }
 
+// A print stands for the bytes of an array. Its zero value is that of none.
+type print struct {
+	hash   uint64
+	length int
+}
+
+var seed = maphash.MakeSeed()
+
+func printOf(raw []byte) print { return print{maphash.Bytes(seed, raw), len(raw)} }
+
 // follow counts on from the page that came before.
 func (p *page) follow(last page) {
-	if last.items == nil || !bytes.Equal(p.items, last.items) {
+	if p.items != last.items {
 		return
 	}
 	p.same = last.same + 1
@@ -136,16 +179,22 @@ const mostCopies = 10
 
 // add takes the items and the next cursor out of one result. The cursor is
 // opaque: its bytes go back as they came. An empty string is a cursor.
-func (l *List) add(o wire.Outcome) (p page, ok bool) {
+// items is nil where there is no array.
+func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
 	result, _ := o.Message.ResultMembers()
-	p.items, _ = result.Get(l.member)
+	array, _ := result.Get(l.member)
 	items, err := o.Message.ResultItems(l.member)
 	if err != nil {
-		return p, false
+		return p, nil
 	}
-	p.n = len(items)
-	l.Items = append(l.Items, items...)
-	l.Pages = append(l.Pages, o.Message)
+	if items == nil {
+		items = []json.RawMessage{}
+	}
+	p.items, p.n = printOf(array), len(items)
+	l.Count += p.n
+	if l.pages++; l.pages == 1 {
+		l.first = p.items
+	}
 	l.readTTL(result)
 	p.next, _ = result.Get("nextCursor")
 	switch {
@@ -156,7 +205,7 @@ func (l *List) add(o wire.Outcome) (p page, ok bool) {
 			Text: "nextCursor is not a string, so the list ends here: " + jsonraw.Excerpt(p.next, 40)})
 		p.next = nil
 	}
-	return p, true
+	return p, items
 }
 
 // startsOver reports that the empty cursor brought nothing new: the page before
@@ -165,7 +214,7 @@ func (l *List) startsOver(p page) bool {
 	if p.same > 0 && (p.next == nil || string(p.next) == `""`) {
 		return true
 	}
-	return p.n > 0 && len(l.Pages) > 1 && bytes.Equal(p.items, jsonraw.First(l.Pages[0].Result, l.member))
+	return p.n > 0 && l.pages > 1 && p.items == l.first
 }
 
 // readTTL keeps the shortest ttlMs of all pages, and no more than a day.
@@ -187,8 +236,8 @@ func (l *List) readTTL(result jsonraw.Members) {
 // mean that nothing follows, and some answer the cursor "" with the first page
 // for ever.
 func (l *List) dropLast(p page) {
-	l.Items = l.Items[:len(l.Items)-p.n]
-	l.Pages = l.Pages[:len(l.Pages)-1]
+	l.Count -= p.n
+	l.pages--
 	l.Findings = append(l.Findings, wire.Finding{Rule: "cursor", Level: wire.Warning,
 		Text: `the empty nextCursor returned the same page again: the list ends there`})
 }
@@ -200,13 +249,13 @@ func (l *List) over(limits Limits, p page) (text, hint string) {
 	case p.stuck+1 >= mostCopies:
 		return fmt.Sprintf("the list does not advance: the same page was returned %d times in a row, with the same cursor", mostCopies),
 			"an error of the server: it does not continue from its own cursor; -vv shows the pages"
-	case limits.Pages > 0 && len(l.Pages) >= limits.Pages:
+	case limits.Pages > 0 && l.pages >= limits.Pages:
 		text = "the list did not end within " + counted(limits.Pages, "page")
 		if p.same > 2 {
 			return text + ": the same page is returned repeatedly", ""
 		}
 		return text, "--max-pages N raises the limit, 0 removes it"
-	case limits.Items > 0 && len(l.Items) >= limits.Items:
+	case limits.Items > 0 && l.Count >= limits.Items:
 		return "the list did not end within " + counted(limits.Items, "item"), itemsHint
 	}
 	return "", ""
@@ -216,7 +265,7 @@ const itemsHint = "--max-items N raises the limit, 0 removes it"
 
 // tooLong reports a list beyond the limit for items, which holds for the last page
 // as for those before it.
-func (l *List) tooLong(limits Limits) bool { return limits.Items > 0 && len(l.Items) > limits.Items }
+func (l *List) tooLong(limits Limits) bool { return limits.Items > 0 && l.Count > limits.Items }
 
 func counted(n int, one string) string {
 	if n == 1 {
@@ -232,20 +281,29 @@ func (l *List) Result() json.RawMessage {
 	if len(l.Pages) == 0 {
 		return nil
 	}
-	first := l.Pages[0].Result
 	if len(l.Pages) == 1 {
-		return first
+		return l.Pages[0].Result
 	}
 	var b bytes.Buffer
-	_ = l.WriteLine(&b) // a buffer takes all
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	_ = l.writeResult(&b, l.Pages[0], l.writeItems, "") // a buffer takes all
+	return b.Bytes()
 }
 
-// WriteLine writes the Result of a list of several pages without making it first, and a
-// line end.
-func (l *List) WriteLine(to io.Writer) error {
-	w := bufio.NewWriterSize(to, 64<<10) // it keeps an error for the Flush
-	parts, _ := l.Pages[0].ResultMembers()
+// WriteJSON writes the Result of a list whose first page and items are these, the items with a
+// comma between them, and a line end.
+func (l *List) WriteJSON(to io.Writer, first *wire.Message, items []byte) error {
+	if l.pages > 1 {
+		return l.writeResult(to, first, func(w *bufio.Writer) { _, _ = spool.WriteAll(w, items) }, "\n")
+	}
+	_, err := to.Write(append(slices.Clip(first.Result), '\n'))
+	return err
+}
+
+// writeResult writes a result in which items writes the items. The writer keeps an error for its
+// Flush.
+func (l *List) writeResult(to io.Writer, first *wire.Message, items func(*bufio.Writer), end string) error {
+	w := bufio.NewWriterSize(to, 64<<10)
+	parts, _ := first.ResultMembers()
 	before := "{"
 	for _, part := range parts {
 		if part.Name == "nextCursor" {
@@ -255,12 +313,14 @@ func (l *List) WriteLine(to io.Writer) error {
 		w.Write(jsonraw.Quote(part.Name))
 		w.WriteByte(':')
 		if before = ","; part.Name == l.member {
-			l.writeItems(w)
+			w.WriteByte('[')
+			items(w)
+			w.WriteByte(']')
 		} else {
 			w.Write(part.Value)
 		}
 	}
-	w.WriteString("}\n")
+	w.WriteString("}" + end)
 	return w.Flush()
 }
 
@@ -272,19 +332,19 @@ func (l *List) Array() (member string, items json.RawMessage) {
 	}
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
+	w.WriteByte('[')
 	l.writeItems(w)
-	_ = w.Flush()
+	w.WriteByte(']')
+	_ = w.Flush() // a buffer takes all
 	return l.member, b.Bytes()
 }
 
 // writeItems leaves errors to the Flush that follows.
 func (l *List) writeItems(w *bufio.Writer) {
-	w.WriteByte('[')
 	for i, item := range l.Items {
 		if i > 0 {
 			w.WriteByte(',')
 		}
 		w.Write(item)
 	}
-	w.WriteByte(']')
 }

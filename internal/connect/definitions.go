@@ -18,7 +18,6 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/state"
 	"mcpc/internal/suggest"
 	"mcpc/internal/target"
 	"mcpc/internal/validate"
@@ -78,54 +77,77 @@ func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (
 // Listed lists one kind, for callers that show the entries as received, usable or not.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
+	keep := newKeeper(c, k)
+	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
+		for _, raw := range list.Items {
+			keep.add(raw)
+		}
+		defer keep.save(ctx, list.TTL)
+	}
+	return list, listEnded(c, k, list, o)
+}
+
+// listEnded tells what was found in a list, and explains its ending.
+func listEnded(c *Conn, k Kind, list client.List, o wire.Outcome) wire.Outcome {
 	for _, f := range list.Findings {
 		found(c, c.Env, f)
 	}
-	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
-		keepList(ctx, c, k, list)
-	}
-	return list, c.ExplainUnsupported(o, k.Capability)
+	return c.ExplainUnsupported(o, k.Capability)
 }
 
 // sort parts what can be called from what cannot.
 func sort(c *Conn, list client.List) Catalogue {
-	all := Catalogue{List: list, Tools: make([]mcp.Tool, len(list.Items))}
-	problems := make([]LeftOut, len(list.Items))
-	sliceutil.Parallel(len(list.Items), func(i int) {
-		tool, bad := mcp.ParseTool(list.Items[i])
-		if bad != nil {
-			name, _ := jsonraw.Text(jsonraw.First(list.Items[i], "name"))
-			problems[i] = LeftOut{fmt.Sprintf("entry %d", i), bad.Text, name}
-		} else if problem := headerProblem(c, tool); problem != "" {
-			problems[i] = LeftOut{tool.Name, problem, tool.Name}
-		}
-		all.Tools[i] = tool
-	})
-	good := all.Tools[:0]
-	for i, problem := range problems {
-		if problem.Why == "" {
-			good = append(good, all.Tools[i])
-		} else {
-			all.LeftOut = append(all.LeftOut, problem)
-		}
-	}
-	all.Tools = good
-	for _, f := range mcp.Confusable("tool", sliceutil.Map(good, func(tool mcp.Tool) string { return tool.Name })) {
-		found(c, c.Env, f)
-	}
+	all := Catalogue{List: list}
+	all.Tools, all.LeftOut = sortTools(c, list.Items, 0)
+	tellConfusable(c, sliceutil.Map(all.Tools, func(tool mcp.Tool) string { return tool.Name }))
 	return all
 }
 
-// Ambiguous says which names several tools have.
-func Ambiguous(tools []mcp.Tool) (texts []string) {
-	times := map[string]int{}
-	for _, t := range tools {
-		times[t.Name]++
+// tellConfusable tells of tools whose names may be taken for those of others.
+func tellConfusable(c *Conn, names []string) {
+	for _, f := range mcp.Confusable("tool", names) {
+		found(c, c.Env, f)
 	}
-	for _, t := range tools {
-		if n := times[t.Name]; n > 1 {
-			texts = append(texts, fmt.Sprintf("the server lists %d tools named %q: use --index to call one", n, t.Name))
-			times[t.Name] = 1 // told once
+}
+
+// sortTools parts entries of a list, which begin with the number first.
+func sortTools(c *Conn, items []json.RawMessage, first int) (good []mcp.Tool, leftOut []LeftOut) {
+	tools := make([]mcp.Tool, len(items))
+	problems := make([]LeftOut, len(items))
+	sliceutil.Parallel(len(items), func(i int) {
+		tool, bad := mcp.ParseTool(items[i])
+		if bad != nil {
+			name, _ := jsonraw.Text(jsonraw.First(items[i], "name"))
+			problems[i] = LeftOut{fmt.Sprintf("entry %d", first+i), bad.Text, name}
+		} else if problem := headerProblem(c, tool); problem != "" {
+			problems[i] = LeftOut{tool.Name, problem, tool.Name}
+		}
+		tools[i] = tool
+	})
+	good = tools[:0]
+	for i, problem := range problems {
+		if problem.Why == "" {
+			good = append(good, tools[i])
+		} else {
+			leftOut = append(leftOut, problem)
+		}
+	}
+	return good, leftOut
+}
+
+// Ambiguous says which names several tools have.
+func Ambiguous(names []string) (texts []string) {
+	times := make(map[string]int, len(names))
+	for _, name := range names {
+		times[name]++
+	}
+	if len(times) == len(names) {
+		return nil
+	}
+	for _, name := range names {
+		if n := times[name]; n > 1 {
+			texts = append(texts, fmt.Sprintf("the server lists %d tools named %q: use --index to call one", n, name))
+			times[name] = 1 // told once
 		}
 	}
 	return texts
@@ -140,35 +162,10 @@ func headerProblem(c *Conn, tool mcp.Tool) string {
 	return paramheader.Problem(tool.InputSchema)
 }
 
-// keepList remembers a list: the tools for the calls that follow, and all kinds for
-// the completion of a command line.
-func keepList(ctx context.Context, c *Conn, k Kind, list client.List) {
-	if !remembers(c, k) {
-		return
-	}
-	kept := state.ToolList{FetchedAt: c.Env.Now(), TTLms: list.TTL}
-	times := map[string]int{}
-	for _, raw := range list.Items {
-		if c.Env.Secrets.Holds(raw) { // a server may say again what it was sent
-			return
-		}
-		if name, ok := k.NameIn(raw); ok {
-			kept.Tools = append(kept.Tools, state.Tool{Name: name, Raw: raw})
-			times[name]++
-		}
-	}
-	// Of two tools with one name none is called, so none is remembered.
-	kept.Tools = slices.DeleteFunc(kept.Tools, func(t state.Tool) bool { return times[t.Name] > 1 })
-	if err := c.Store.SaveTools(ctx, listKey(c, k), kept); err != nil && c.Env.Verbose > 0 {
-		c.Env.UI.Warn("the list of " + k.Many + " could not be cached: " + err.Error())
-	}
-}
-
 // NameIn returns the name to request an entry of a list by; false where it has no usable one.
 func (k Kind) NameIn(raw json.RawMessage) (string, bool) {
 	if k == ToolKind {
-		tool, bad := mcp.ParseTool(raw)
-		return tool.Name, bad == nil
+		return mcp.ToolName(raw)
 	}
 	name, ok := jsonraw.Text(jsonraw.First(raw, k.Key))
 	return name, ok && name != ""

@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -118,55 +117,6 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 	}
 }
 
-// A Listing is what a server listed, of one kind or of several.
-type Listing struct {
-	Lists    []Sorted
-	Messages []*wire.Message
-	// Shown counts the entries that a person sees, unusable those that were left out.
-	Shown, Unusable int
-}
-
-// Sorted is the list of one kind.
-type Sorted struct {
-	Kind
-	client.List
-	Entries Entries
-}
-
-// Add lists one kind. tells is set where what cannot be used is left out, and told. Where several are asked for, one that the server declares
-// and then refuses is left out.
-func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool) (out wire.Outcome, left bool) {
-	c.tellsLeftOut.Store(tells)
-	list, out := c.Listed(ctx, k, nil)
-	c.tellsLeftOut.Store(false)
-	if several && client.UnknownMethod(out) {
-		c.Env.UI.Warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.Method))
-		return out, true
-	}
-	if len(list.Pages) == 0 {
-		return out, false
-	}
-	s := Sorted{Kind: k, List: list}
-	if tells {
-		s.Entries = SortEntries(c, k, list)
-		for _, left := range s.Entries.leftOut {
-			c.Env.UI.Warn(left.in(k.Method))
-		}
-		if out.Good() { // else a page may have come twice
-			for _, text := range Ambiguous(s.Entries.Tools) {
-				c.Env.UI.Warn(text)
-			}
-		}
-		l.Shown += s.Entries.Count()
-		l.Unusable += len(s.Entries.leftOut)
-	} else {
-		l.Shown += len(list.Items)
-	}
-	l.Lists = append(l.Lists, s)
-	l.Messages = append(l.Messages, list.Pages...)
-	return out, false
-}
-
 // NoteListLength notes that an earlier list was longer with elicitation, which mcpc declares
 // at a terminal, or shorter without. A number is remembered as a list with one entry.
 func NoteListLength(ctx context.Context, c *Conn, list Sorted, tells bool) {
@@ -177,7 +127,7 @@ func NoteListLength(ctx context.Context, c *Conn, list Sorted, tells bool) {
 		declared := offer(c.Answering, person)
 		return toolsKey(c, declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
 	}
-	here, person, now := len(list.Items), c.Env.UI.CanAsk(), c.Env.Now()
+	here, person, now := list.Count, c.Env.UI.CanAsk(), c.Env.Now()
 	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
 		list, err := c.Store.Tools(key(person))
 		if err != nil || list == nil || len(list.Tools) != 1 || now.Sub(list.FetchedAt) > maxAge {
@@ -200,48 +150,6 @@ func NoteListLength(ctx context.Context, c *Conn, list Sorted, tells bool) {
 	}
 }
 
-// Entries are what a list holds, taken apart; only those of its kind are set.
-type Entries struct {
-	Tools     []mcp.Tool
-	Prompts   []mcp.Prompt
-	Resources []mcp.Resource
-	leftOut   []LeftOut
-}
-
-func (e Entries) Count() int { return len(e.Tools) + len(e.Prompts) + len(e.Resources) }
-
-// SortEntries parts what can be used from what cannot.
-func SortEntries(c *Conn, k Kind, list client.List) Entries {
-	if k == ToolKind {
-		all := sort(c, list)
-		return Entries{Tools: all.Tools, leftOut: all.LeftOut}
-	}
-	var e Entries
-	for i, raw := range list.Items {
-		var bad *wire.Finding
-		switch k {
-		case PromptKind:
-			e.Prompts, bad = appended(e.Prompts, raw, mcp.ParsePrompt)
-		case ResourceKind:
-			e.Resources, bad = appended(e.Resources, raw, mcp.ParseResource)
-		case TemplateKind:
-			e.Resources, bad = appended(e.Resources, raw, mcp.ParseTemplate)
-		}
-		if bad != nil {
-			e.leftOut = append(e.leftOut, LeftOut{Name: fmt.Sprintf("entry %d", i), Why: bad.Text})
-		}
-	}
-	return e
-}
-
-func appended[T any](all []T, raw json.RawMessage, parse func(json.RawMessage) (T, *wire.Finding)) ([]T, *wire.Finding) {
-	one, bad := parse(raw)
-	if bad != nil {
-		return all, bad
-	}
-	return append(all, one), nil
-}
-
 // checkShape holds a message against its shape. Of an entry that is told to be left out nothing
 // more is said.
 func checkShape(c *Conn, e *host.Env, revision, method string, m *wire.Message) []wire.Finding {
@@ -262,23 +170,6 @@ func checkShape(c *Conn, e *host.Env, revision, method string, m *wire.Message) 
 		}
 		return bad != nil
 	}, revision, method, m)
-}
-
-// Result is the list as one result, or the lists as members of one document,
-// made of the server's bytes.
-func (l Listing) Result(several bool) json.RawMessage {
-	if !several {
-		for _, s := range l.Lists {
-			return s.List.Result()
-		}
-		return nil
-	}
-	doc := json.RawMessage("{}")
-	for _, s := range l.Lists {
-		member, items := s.List.Array()
-		doc = jsonraw.With(doc, member, items)
-	}
-	return doc
 }
 
 // fewNames are so few that a hint can name all of them.

@@ -61,6 +61,22 @@ func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 	return t, nil
 }
 
+// ToolName returns the name of an entry of tools/list that ParseTool takes; false for any other.
+func ToolName(raw json.RawMessage) (name string, ok bool) {
+	named, callable, first := false, false, true
+	err := jsonraw.EachMember(raw, func(_ int, member string, from, to int) bool {
+		switch {
+		case member == "name" && !named:
+			named = true
+			name, _ = jsonraw.Text(raw[from:to])
+		case member == "inputSchema" && first:
+			first, callable = false, raw[from] == '{'
+		}
+		return true
+	})
+	return name, err == nil && callable && name != ""
+}
+
 // IsToolName reports a name of 1 to 128 of the characters that the specification wants.
 func IsToolName(name string) bool {
 	return 1 <= len(name) && len(name) <= 128 && !strings.ContainsFunc(name, func(r rune) bool {

@@ -20,58 +20,62 @@ import (
 // and the first line of its description; with long, all of it.
 //
 // An entry is one row where names and arguments leave the descriptions enough of
-// the width, else two lines. What is cut
-// says how much is missing. Into a pipe goes one line a tool with a TAB between
-// name, arguments, hints and description, aligned to nothing and made for grep,
-// cut and awk. Without tools nothing is written. suspicious gives what a reader is warned of in
-// a definition, in few words each; nil warns of nothing.
+// the width, else two lines. What is cut says how much is missing. Rows says what goes into a
+// pipe. Without tools nothing is written. suspicious gives what a reader is warned of in a definition, in few words each; nil
+// warns of nothing.
 func Tools(w io.Writer, st term.Style, tools []mcp.Tool, suspicious func(mcp.Tool) []string, long bool) error {
-	index, names := indexes(tools), make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Name
+	if suspicious == nil {
+		suspicious = func(mcp.Tool) []string { return nil }
 	}
-	like := mcp.Lookalikes(names)
+	if !st.Pretty() {
+		rows := NewRows(st, long, "")
+		rows.Tools(tools)
+		for i, t := range tools {
+			rows.Warn(i, suspicious(t))
+		}
+		return rows.Write(w)
+	}
+	names := sliceutil.Map(tools, func(t mcp.Tool) string { return t.Name })
+	index, like := indexes(names), mcp.Lookalikes(names)
 	return writeEntries(w, st, len(tools), func(i int) entry {
 		e := toolEntry(st, tools[i], long)
-		e.hints = append(e.hints, lookalike(st, names[i], like[i])...)
-		if suspicious != nil {
-			for _, words := range suspicious(tools[i]) {
-				e.hints = append(e.hints, warning(st)+words)
-			}
-		}
-		if index[i] > 0 {
-			e.hints = append(e.hints, fmt.Sprintf("--index %d", index[i]))
-		}
+		e.hints = append(e.hints, hintsAmong(st, names[i], like[i], suspicious(tools[i]), index[i])...)
 		return e
 	}, long)
 }
 
-// indexes counts the tools that share their name with another, from 1 in the order of
-// the list; it is 0 for all others.
-func indexes(tools []mcp.Tool) []int {
-	times := make(map[string]int, len(tools))
-	index := make([]int, len(tools))
-	for i, t := range tools {
-		times[t.Name]++
-		index[i] = times[t.Name]
+// hintsAmong are the hints that a tool has because of the others in its list: the name that it
+// looks like, what a reader is warned of, and its number among those of the same name.
+func hintsAmong(st term.Style, name, like string, warned []string, index int) []string {
+	hints := lookalike(st, name, like)
+	for _, words := range warned {
+		hints = append(hints, warning(st)+words)
 	}
-	for i, t := range tools {
-		if times[t.Name] == 1 {
+	if index > 0 {
+		hints = append(hints, fmt.Sprintf("--index %d", index))
+	}
+	return hints
+}
+
+// indexes counts the names that stand several times, from 1 in the order of the list; it is 0
+// for all others.
+func indexes(names []string) []int {
+	times := make(map[string]int, len(names))
+	index := make([]int, len(names))
+	for i, name := range names {
+		times[name]++
+		index[i] = times[name]
+	}
+	for i, name := range names {
+		if times[name] == 1 {
 			index[i] = 0
 		}
 	}
 	return index
 }
 
-// writeEntries writes n entries. For a pipe their lines are kept and they are not: there may be
-// very many.
+// writeEntries writes n entries for a reader.
 func writeEntries(w io.Writer, s term.Style, n int, entryAt func(i int) entry, long bool) error {
-	if !s.Pretty() {
-		lines := make([]string, n+1) // so that the last one has an end, too
-		sliceutil.Parallel(n, func(i int) { lines[i] = entryAt(i).fields(s, long) })
-		_, err := io.WriteString(w, strings.Join(lines, "\n"))
-		return err
-	}
 	entries := make([]entry, n)
 	sliceutil.Parallel(n, func(i int) { entries[i] = entryAt(i) })
 	var b bytes.Buffer
@@ -175,17 +179,6 @@ func hiddenInJSON(raw json.RawMessage) int {
 			n += sanitize.Hidden(text)
 		}
 	}
-}
-
-// fields is an entry for a pipe.
-func (e entry) fields(st term.Style, long bool) string {
-	about := e.summary
-	if long {
-		about = st.Line(e.full)
-	} else if e.rest > 0 {
-		about += st.MoreChars(e.rest)
-	}
-	return strings.Join([]string{e.name, joined(e.params, 0), strings.Join(e.hints, ","), about}, "\t")
 }
 
 // describeEntry is the description behind the hints, cut to width columns.

@@ -14,38 +14,50 @@ import (
 // Prompts writes one entry a prompt, as Tools does: its name, its arguments, and
 // the first line of its description.
 func Prompts(w io.Writer, st term.Style, prompts []mcp.Prompt, long bool) error {
-	return writeEntries(w, st, len(prompts), func(i int) entry {
-		p := prompts[i]
-		e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: hiddenHint(st, hiddenInJSON(p.Raw))}
-		for _, a := range p.Arguments {
-			name := st.Line(a.Name)
-			if !a.Required {
-				name += "?"
-			}
-			e.params = append(e.params, schema.Parameter{name, name, name})
+	if !st.Pretty() {
+		rows := NewRows(st, long, "")
+		rows.Prompts(prompts)
+		return rows.Write(w)
+	}
+	return writeEntries(w, st, len(prompts), func(i int) entry { return promptEntry(st, prompts[i]) }, long)
+}
+
+func promptEntry(st term.Style, p mcp.Prompt) entry {
+	e := entry{name: st.Line(p.Name), title: st.Line(p.Title), hints: hiddenHint(st, hiddenInJSON(p.Raw))}
+	for _, a := range p.Arguments {
+		name := st.Line(a.Name)
+		if !a.Required {
+			name += "?"
 		}
-		return withDescription(st, e, p.Description, p.Title)
-	}, long)
+		e.params = append(e.params, schema.Parameter{name, name, name})
+	}
+	return withDescription(st, e, p.Description, p.Title)
 }
 
 // Resources writes one entry a resource or template, as Tools does: its URI, its
 // name, its type and size, and the first line of its description.
 func Resources(w io.Writer, st term.Style, resources []mcp.Resource, long bool) error {
-	return writeEntries(w, st, len(resources), func(i int) entry {
-		r := resources[i]
-		e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
-		if name := st.Line(r.Name); name != "" {
-			e.params = []schema.Parameter{{name, name, name}}
-		}
-		if r.MIMEType != "" {
-			e.hints = append(e.hints, st.Line(r.MIMEType))
-		}
-		if r.Size >= 0 {
-			e.hints = append(e.hints, term.Size(r.Size))
-		}
-		e.hints = append(e.hints, hiddenHint(st, hiddenInJSON(r.Raw))...)
-		return withDescription(st, e, r.Description, r.Title)
-	}, long)
+	if !st.Pretty() {
+		rows := NewRows(st, long, "")
+		rows.Resources(resources)
+		return rows.Write(w)
+	}
+	return writeEntries(w, st, len(resources), func(i int) entry { return resourceEntry(st, resources[i]) }, long)
+}
+
+func resourceEntry(st term.Style, r mcp.Resource) entry {
+	e := entry{name: st.Line(r.URI), title: st.Line(r.Title)}
+	if name := st.Line(r.Name); name != "" {
+		e.params = []schema.Parameter{{name, name, name}}
+	}
+	if r.MIMEType != "" {
+		e.hints = append(e.hints, st.Line(r.MIMEType))
+	}
+	if r.Size >= 0 {
+		e.hints = append(e.hints, term.Size(r.Size))
+	}
+	e.hints = append(e.hints, hiddenHint(st, hiddenInJSON(r.Raw))...)
+	return withDescription(st, e, r.Description, r.Title)
 }
 
 // A Section is a part of an answer: a reader sees its heading, a pipe the prefix

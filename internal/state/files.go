@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/natefinch/atomic"
 
+	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
@@ -174,10 +176,15 @@ func writeNew(path string, parts [][]byte, sync func(*os.File) error) error {
 	if err := f.Chmod(0o600); err != nil { // whatever the umask is
 		return err
 	}
+	w := bufio.NewWriterSize(f, 32<<10) // there may be two parts for each of many tools
 	for _, p := range parts {
-		if _, err := f.Write(p); err != nil {
+		if _, err := w.Write(p); err != nil {
 			return err
 		}
+		spool.Release(p)
+	}
+	if err := w.Flush(); err != nil {
+		return err
 	}
 	if sync != nil {
 		if err := sync(f); err != nil {

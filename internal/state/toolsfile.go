@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"mcpc/internal/spool"
 )
 
 // A list's file is made so that one definition of thousands is found without
@@ -36,7 +38,8 @@ var errTools = errors.New("it is not a whole tool list")
 // it takes longer than the rest of this package's start.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// encodeTools returns the pieces of a list's file; the definitions are not copied.
+// encodeTools returns the pieces of a list's file; the definitions are not copied. Those of a
+// spool are read once for their checksums, and once when they are written.
 func encodeTools(list ToolList) ([][]byte, error) {
 	var index []byte
 	parts := make([][]byte, 2, 2+2*len(list.Tools))
@@ -45,6 +48,7 @@ func encodeTools(list ToolList) ([][]byte, error) {
 		index = strconv.AppendInt(index, int64(len(t.Raw)), 10)
 		index = fmt.Appendf(index, " %08x ", crc32.Checksum(t.Raw, castagnoli()))
 		index = append(strconv.AppendQuote(index, t.Name), '\n')
+		spool.Release(t.Raw)
 		parts = append(parts, t.Raw, newline)
 	}
 	head, err := toolsHead{

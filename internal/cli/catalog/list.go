@@ -156,7 +156,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	var l connect.Listing
 	for _, k := range o.kinds {
 		var left bool
-		if out, left = l.Add(ctx, c, k, all, cmdutil.ShowsTables(f)); left {
+		if out, left = cmdutil.AddList(ctx, f, &l, c, k, all, o.long); left {
 			out = wire.Outcome{}
 		}
 		if !out.Good() {

@@ -1,6 +1,8 @@
 package cmdutil
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"slices"
@@ -11,31 +13,31 @@ import (
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/spool"
+	"mcpc/internal/wire"
 )
 
 // WriteEntriesOf shows the entries as a table.
 func WriteEntriesOf(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
 	switch k {
 	case connect.ToolKind:
-		return render.Tools(w, st, e.Tools, suspicious(e.Tools), long)
+		others := poison.OthersIn(sliceutil.Map(e.Tools, func(t mcp.Tool) string { return t.Name }))
+		return render.Tools(w, st, e.Tools, func(t mcp.Tool) []string { return suspicious(t.Raw, others) }, long)
 	case connect.PromptKind:
 		return render.Prompts(w, st, e.Prompts, long)
 	}
 	return render.Resources(w, st, e.Resources, long)
 }
 
-// suspicious gives what package poison finds in the definition of each of some tools. Hidden
-// characters are counted in the list anyway.
-func suspicious(tools []mcp.Tool) func(mcp.Tool) []string {
-	others := poison.OthersIn(sliceutil.Map(tools, func(t mcp.Tool) string { return t.Name }))
-	return func(t mcp.Tool) (kinds []string) {
-		for _, mark := range poison.Scan(t.Raw, others) {
-			if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
-				kinds = append(kinds, kind)
-			}
+// suspicious gives what package poison finds in a definition. Hidden characters are counted in
+// the list anyway.
+func suspicious(tool json.RawMessage, others poison.Others) (kinds []string) {
+	for _, mark := range poison.Scan(tool, others) {
+		if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
 		}
-		return kinds
 	}
+	return kinds
 }
 
 // Suspicious gives what package poison finds in one definition, with the words and their place.
@@ -48,31 +50,106 @@ func Suspicious(tool json.RawMessage) (found []string) {
 	return found
 }
 
+// rows are a list that is written into a pipe.
+type rows struct {
+	*render.Rows
+	// waiting are tools that can be judged once enough names of others are known, by their
+	// numbers.
+	waiting map[int]json.RawMessage
+	others  poison.Others
+}
+
+func newRows(st term.Style, long bool, dir spool.Dir) *rows {
+	return &rows{Rows: render.NewRows(st, long, dir), waiting: map[int]json.RawMessage{}}
+}
+
+// Take takes entries of one kind.
+func (r *rows) Take(e connect.Entries) {
+	first := len(r.Names())
+	r.Tools(e.Tools)
+	r.Prompts(e.Prompts)
+	r.Resources(e.Resources)
+	for i, tool := range e.Tools {
+		switch {
+		case poison.IsClean(tool.Raw):
+		case r.others == nil:
+			r.waiting[first+i] = bytes.Clone(tool.Raw) // its page is not kept for it
+		default:
+			r.Warn(first+i, suspicious(tool.Raw, r.others))
+		}
+	}
+	if len(r.Names()) >= poison.MostNames {
+		r.judge()
+	}
+}
+
+// judge looks at the tools that are waiting.
+func (r *rows) judge() {
+	if r.others == nil {
+		r.others = append(poison.Others{}, poison.OthersIn(r.Names())...)
+	}
+	for i, tool := range r.waiting {
+		r.Warn(i, suspicious(tool, r.others))
+	}
+	clear(r.waiting)
+}
+
+// Empty forgets what was taken.
+func (r *rows) Empty() {
+	r.Rows.Empty()
+	clear(r.waiting)
+	r.others = nil
+}
+
+func (r *rows) write(w io.Writer) error {
+	r.judge()
+	return r.Write(w)
+}
+
 // ShowsTables reports that the answer is not JSON, which has all that came.
 func ShowsTables(f *Factory) bool { return !f.JSON && !f.Wire && f.Jq == "" }
+
+// AddList lists one kind for AnswerOfLists. The pages are not kept where the answer needs no
+// more than their entries, one by one. left is set where the list is left out of several.
+func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
+	switch {
+	case !several && OnlyWritesJSON(f):
+		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(f.SpoolDir())})
+	case ShowsTables(f) && !f.OutStyle.Pretty() && f.Output == "" && f.maxChars == 0:
+		return l.Take(ctx, c, k, several, connect.Taking{Rows: newRows(f.OutStyle, long, f.SpoolDir())})
+	}
+	return l.Add(ctx, c, k, several, ShowsTables(f))
+}
 
 // AnswerOfLists is what `mcpc list` prints: one list, or several as one answer.
 func AnswerOfLists(f *Factory, l connect.Listing, several, long bool) Answer {
 	ans := Answer{Messages: l.Messages}
 	switch {
-	case !several && OnlyWritesJSON(f) && len(l.Messages) > 1:
-		ans.Write = l.Lists[0].List.WriteLine
+	case len(l.Lists) == 1 && l.Lists[0].JSON != nil:
+		ans.Write = l.Lists[0].WriteJSON
 	case f.JSON || f.Jq != "" || f.Output != "":
 		ans.Result = l.Result(several)
 	}
 	if len(l.Lists) == 1 && !several {
-		s := l.Lists[0]
-		ans.Method = s.Method
-		ans.Human = func(w io.Writer, st term.Style) error { return WriteEntriesOf(s.Entries, w, st, s.Kind, long) }
+		ans.Method = l.Lists[0].Method
+		ans.Human = func(w io.Writer, st term.Style) error { return writeList(l.Lists[0], w, st, long) }
 		return ans
 	}
 	ans.Human = func(w io.Writer, st term.Style) error {
 		var parts []render.Section
 		for _, s := range l.Lists {
 			parts = append(parts, render.Section{Heading: s.Many, Prefix: s.One,
-				Write: func(w io.Writer) error { return WriteEntriesOf(s.Entries, w, st, s.Kind, long) }})
+				Write: func(w io.Writer) error { return writeList(s, w, st, long) }})
 		}
 		return render.Sections(w, st, parts)
 	}
 	return ans
+}
+
+// writeList shows a list as a table.
+func writeList(s connect.Sorted, w io.Writer, st term.Style, long bool) error {
+	if rows, ok := s.Rows.(*rows); ok {
+		return rows.write(w)
+	}
+	return WriteEntriesOf(s.Entries, w, st, s.Kind, long)
 }

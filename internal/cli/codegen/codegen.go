@@ -88,7 +88,7 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	} else {
 		code, left = codegen.Go(src, o.pkg)
 	}
-	for _, text := range connect.Ambiguous(all.Tools) {
+	for _, text := range connect.Ambiguous(connect.ToolNames(all.Tools)) {
 		f.Warn(text)
 	}
 	for _, l := range append(sliceutil.Map(all.LeftOut, asLeftOut), left...) {

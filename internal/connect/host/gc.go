@@ -25,3 +25,12 @@ func TuneGC(e *Env, many bool) {
 	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, 100)
 	e.Ballast = make([]byte, size)
 }
+
+// KeepHeapSmall undoes what TuneGC did, where much is read that is garbage at once: little is in
+// use then, and a collection is cheap.
+func KeepHeapSmall(e *Env) {
+	if e.Getenv("GOGC") == "" {
+		e.Ballast = []byte{}
+		debug.SetGCPercent(100)
+	}
+}

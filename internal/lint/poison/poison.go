@@ -54,7 +54,8 @@ const MaxText = 4 << 10
 const (
 	mostScanned = 256 << 10
 	mostMarks   = 50
-	mostNames   = 1000
+	// MostNames is how many names of other tools are looked for: the first ones.
+	MostNames = 1000
 )
 
 // A place is a text of a definition.
@@ -259,7 +260,7 @@ type Others []string
 
 // OthersIn returns those among the names of a server's tools.
 func OthersIn(names []string) (others Others) {
-	for _, name := range names[:min(len(names), mostNames)] {
+	for _, name := range names[:min(len(names), MostNames)] {
 		if len(name) >= 5 && strings.ContainsAny(name, "_-.") {
 			others = append(others, name)
 		}

@@ -1,0 +1,125 @@
+package connect
+
+import (
+	"context"
+	"sync"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/wire"
+)
+
+// A taker takes the pages of a list as they come, each beside the request for the next one.
+type taker struct {
+	c     *Conn
+	k     Kind
+	how   Taking
+	keep  *keeper
+	pages int
+	first *wire.Message
+	// count is the number of entries that can be used, and names are those of such tools.
+	count   int
+	items   int
+	names   []string
+	leftOut []LeftOut
+	working sync.WaitGroup
+	// crash is a panic, which is the caller's.
+	crash any
+}
+
+// manyPages is from how many pages on a list is so long that the heap is kept small: pages are
+// garbage at once.
+const manyPages = 10
+
+// Take lists one kind as Add does, but keeps no page: how says what becomes of the entries.
+func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {
+	items := how.JSON
+	if items == nil {
+		items = NewItems(c.Env.SpoolDir())
+		defer items.empty()
+	}
+	t := &taker{c: c, k: k, how: how, keep: newKeeper(c, k)}
+	t.keep.items = items
+	c.tellsLeftOut.Store(how.Rows != nil)
+	list, out := c.Walk(ctx, k.Method, t.take)
+	t.wait()
+	out = listEnded(c, k, list, out)
+	if out.Good() && list.Whole {
+		t.keep.save(ctx, list.TTL)
+	}
+	c.tellsLeftOut.Store(false)
+	if several && client.UnknownMethod(out) {
+		tellOmitted(c, k)
+		return out, true
+	}
+	if t.pages == 0 {
+		return out, false
+	}
+	if how.Rows != nil {
+		tellConfusable(c, t.names)
+		l.tell(c, k, t.leftOut, t.names, out)
+		l.Shown += t.count
+	} else {
+		l.Shown += list.Count
+	}
+	l.Lists = append(l.Lists, Sorted{Kind: k, List: list, First: t.first, Taking: how})
+	l.Messages = append(l.Messages, t.first)
+	return out, false
+}
+
+// take takes one page, or nil where the list starts again. It waits for the page before.
+func (t *taker) take(p *client.Page) (enough bool) {
+	t.wait()
+	if p == nil {
+		t.empty()
+		return false
+	}
+	if t.pages++; t.pages == 1 {
+		t.first = p.Message
+	}
+	if t.pages == manyPages {
+		host.KeepHeapSmall(t.c.Env)
+	}
+	t.working.Go(func() {
+		defer func() { t.crash = recover() }()
+		t.read(p)
+	})
+	return false
+}
+
+func (t *taker) wait() {
+	t.working.Wait()
+	if t.crash != nil {
+		panic(t.crash)
+	}
+}
+
+func (t *taker) empty() {
+	items := t.keep.items
+	if items.empty(); t.how.Rows != nil {
+		t.how.Rows.Empty()
+	}
+	*t = taker{c: t.c, k: t.k, how: t.how, keep: newKeeper(t.c, t.k)}
+	t.keep.items = items
+}
+
+// read takes the entries of a page apart.
+func (t *taker) read(p *client.Page) {
+	for _, item := range p.Items {
+		if t.how.JSON == nil && t.keep.off {
+			break
+		}
+		t.keep.addAt(item, t.keep.items.add(item))
+	}
+	if t.how.Rows == nil {
+		return
+	}
+	e := sortItems(t.c, t.k, p.Items, t.items)
+	t.items += len(p.Items)
+	t.count += e.Count()
+	t.leftOut = append(t.leftOut, e.leftOut...)
+	for _, tool := range e.Tools {
+		t.names = append(t.names, tool.Name)
+	}
+	t.how.Rows.Take(e)
+}
