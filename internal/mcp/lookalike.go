@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,6 +37,9 @@ func spelled(r rune) rune {
 // legible returns a name as a reader sees it: characters that look like ASCII ones
 // become those, and invisible characters (Unicode class Cf) are dropped.
 func legible(name string) string {
+	if jsonraw.IsASCII(name) {
+		return name
+	}
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf {
 			return r
@@ -47,26 +51,51 @@ func legible(name string) string {
 	}, name)
 }
 
-// alike makes one of what is one in many typefaces.
-var alike = strings.NewReplacer("1", "l", "I", "l", "|", "l", "0", "O", "rn", "m")
+// appendAlike appends a name to b, and makes one of what is one in many typefaces.
+func appendAlike(b []byte, name string) []byte {
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '1' || c == 'I' || c == '|':
+			b = append(b, 'l')
+		case c == '0':
+			b = append(b, 'O')
+		case c == 'r' && i+1 < len(name) && name[i+1] == 'n':
+			b = append(b, 'm')
+			i++
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+var seed = maphash.MakeSeed()
 
 // Lookalikes says of each of the names in a list what it may be taken for: a name, or ""
 // for nearly all.
 func Lookalikes(names []string) []string {
-	seen := map[string]string{}
-	for _, name := range names {
-		if key := alike.Replace(legible(name)); seen[key] == "" || jsonraw.IsASCII(name) && !jsonraw.IsASCII(seen[key]) {
-			seen[key] = name
+	// The first name of each look, or the first one of ASCII. Names are many, and looks are not
+	// kept: their hashes are.
+	seen := make(map[uint64]int32, len(names))
+	looks := make([]uint64, len(names))
+	var look []byte
+	for i, name := range names {
+		look = appendAlike(look[:0], legible(name))
+		looks[i] = maphash.Bytes(seed, look)
+		if first, there := seen[looks[i]]; !there || jsonraw.IsASCII(name) && !jsonraw.IsASCII(names[first]) {
+			seen[looks[i]] = int32(i)
 		}
 	}
 	like := make([]string, len(names))
 	for i, name := range names {
-		plain := legible(name)
-		other := seen[alike.Replace(plain)]
-		switch {
+		other := names[seen[looks[i]]]
+		if other == name && jsonraw.IsASCII(name) {
+			continue
+		}
+		switch plain := legible(name); {
 		case plain != name && jsonraw.IsASCII(plain):
 			like[i] = plain
-		case other != name:
+		case other != name && string(appendAlike(nil, legible(other))) == string(appendAlike(nil, plain)):
 			like[i] = other
 		}
 	}

@@ -65,3 +65,29 @@ func TestAppOnly(t *testing.T) {
 		}
 	}
 }
+
+// Lookalikes finds what comparing all names with each other finds.
+func FuzzLookalikes(f *testing.F) {
+	f.Add("list1 listl lI5t| modem modern rn m 0O O0 get-sum g\u0435t-sum раураl a\u200bb ab")
+	f.Fuzz(func(t *testing.T, text string) {
+		alike := strings.NewReplacer("1", "l", "I", "l", "|", "l", "0", "O", "rn", "m")
+		names := strings.Fields(text)
+		for i, got := range Lookalikes(names) {
+			first := ""
+			for _, name := range names {
+				if alike.Replace(legible(name)) == alike.Replace(legible(names[i])) && (first == "" || jsonraw.IsASCII(name) && !jsonraw.IsASCII(first)) {
+					first = name
+				}
+			}
+			want := ""
+			if plain := legible(names[i]); plain != names[i] && jsonraw.IsASCII(plain) {
+				want = plain
+			} else if first != names[i] {
+				want = first
+			}
+			if got != want {
+				t.Errorf("%q looks like %q, want %q", names[i], got, want)
+			}
+		}
+	})
+}

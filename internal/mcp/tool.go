@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -40,25 +41,60 @@ type Hints struct {
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool
 }
 
+// tapes are used again: a list has many tools.
+var tapes = sync.Pool{New: func() any { return new(jsonraw.Tape) }}
+
 // ParseTool takes one entry of tools/list apart. An entry that no client could
 // call gives a Finding and no tool.
 func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
-	members, err := jsonraw.Object(raw)
-	if err != nil {
+	tape := tapes.Get().(*jsonraw.Tape)
+	defer tapes.Put(tape)
+	if !tape.Read(raw) || tape.Kind(0) != '{' {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
-	t := Tool{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description"),
-		InputSchema: members.Value("inputSchema"), OutputSchema: members.Value("outputSchema"), Meta: members.Value("_meta")}
+	e := entry{tape, 0}
+	t := Tool{Raw: raw, Name: e.text("name"), Title: e.text("title"), Description: e.text("description"),
+		InputSchema: e.raw("inputSchema"), OutputSchema: e.raw("outputSchema"), Meta: e.raw("_meta")}
 	if t.Name == "" {
-		return Tool{}, lacking("tool", "name", members.Value("name"))
+		return Tool{}, lacking("tool", "name", e.raw("name"))
 	}
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
 		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", t.Name)
 	}
-	t.TaskSupport, _ = jsonraw.Text(jsonraw.First(members.Value("execution"), "taskSupport"))
+	t.TaskSupport = e.in("execution").text("taskSupport")
 	t.UI, t.AppOnly = pageIn(t.Meta), AppOnly(t.Meta)
-	t.readAnnotations(members)
+	t.readAnnotations(e.in("annotations"))
 	return t, nil
+}
+
+// An entry is an object on a tape; tape is nil for none.
+type entry struct {
+	tape *jsonraw.Tape
+	node int
+}
+
+// in is the object under a name.
+func (e entry) in(name string) entry {
+	if e.tape != nil {
+		if at := e.tape.Member(e.node, name); at > 0 && e.tape.Kind(at) == '{' {
+			return entry{e.tape, at}
+		}
+	}
+	return entry{}
+}
+
+func (e entry) raw(name string) json.RawMessage {
+	if e.tape != nil {
+		if at := e.tape.Member(e.node, name); at > 0 {
+			return e.tape.Raw(at)
+		}
+	}
+	return nil
+}
+
+func (e entry) text(name string) string {
+	text, _ := jsonraw.Text(e.raw(name))
+	return text
 }
 
 // ToolName returns the name of an entry of tools/list that ParseTool takes; false for any other.
@@ -87,6 +123,9 @@ func IsToolName(name string) bool {
 // pageIn reads the mark of MCP Apps, nested or in the flat form that it had
 // before.
 func pageIn(meta json.RawMessage) string {
+	if len(meta) == 0 {
+		return ""
+	}
 	if uri, ok := jsonraw.Text(jsonraw.First(jsonraw.First(meta, "ui"), "resourceUri")); ok {
 		return uri
 	}
@@ -97,6 +136,9 @@ func pageIn(meta json.RawMessage) string {
 // AppOnly reads from the _meta of a tool whether it is for its page only. Where nothing
 // is said, or nothing of the right shape, it is for a model too.
 func AppOnly(meta json.RawMessage) bool {
+	if len(meta) == 0 {
+		return false
+	}
 	words, err := jsonraw.Array(jsonraw.First(jsonraw.First(meta, "ui"), "visibility"))
 	return err == nil && !slices.ContainsFunc(words, func(word json.RawMessage) bool {
 		text, ok := jsonraw.Text(word)
@@ -118,12 +160,11 @@ func badEntry(rule, format string, args ...any) *wire.Finding {
 
 // readAnnotations also gives the title its second place: the display name is
 // title, then annotations.title, then name.
-func (t *Tool) readAnnotations(members jsonraw.Members) {
-	hints, err := jsonraw.Object(members.Value("annotations"))
-	if err != nil {
+func (t *Tool) readAnnotations(hints entry) {
+	if hints.tape == nil {
 		return
 	}
-	t.Title = cmp.Or(t.Title, hints.Text("title"))
+	t.Title = cmp.Or(t.Title, hints.text("title"))
 	t.Hints = Hints{
 		ReadOnly:    hint(hints, "readOnlyHint"),
 		Destructive: hint(hints, "destructiveHint"),
@@ -132,10 +173,15 @@ func (t *Tool) readAnnotations(members jsonraw.Members) {
 	}
 }
 
-func hint(m jsonraw.Members, name string) *bool {
-	raw := string(m.Value(name))
-	if raw != "true" && raw != "false" {
-		return nil
+func hint(hints entry, name string) *bool {
+	switch string(hints.raw(name)) {
+	case "true":
+		return &declared
+	case "false":
+		return &denied
 	}
-	return new(raw == "true")
+	return nil
 }
+
+// declared and denied are what the hints of all tools point to. They are never changed.
+var declared, denied = true, false

@@ -74,6 +74,10 @@ func arrayText(st term.Style, s schema, choices, depth int) string {
 	if !item.circular() {
 		text = typeText(st, item, choices, depth+1)
 	}
+	return arrayOf(text)
+}
+
+func arrayOf(text string) string {
 	switch {
 	case text == "any":
 		return "array"
@@ -118,6 +122,13 @@ type Parameter [3]string
 // Parameters are the arguments that a schema declares. At most choices values of an
 // enum are named.
 func Parameters(st term.Style, raw json.RawMessage, choices int) (all []Parameter) {
+	if all, ok := plainParameters(st, raw, choices); ok {
+		return all
+	}
+	return parameters(st, raw, choices)
+}
+
+func parameters(st term.Style, raw json.RawMessage, choices int) (all []Parameter) {
 	for _, p := range newDocument(raw).schema().properties() {
 		all = append(all, parameter(st, p, choices))
 	}
@@ -125,13 +136,17 @@ func Parameters(st term.Style, raw json.RawMessage, choices int) (all []Paramete
 }
 
 func parameter(st term.Style, p property, choices int) Parameter {
-	name := st.Line(p.name)
-	if !p.required {
+	return parameterOf(st, p.name, p.required, typeText(st, p.schema, choices, 0), p.schema.first("default"))
+}
+
+func parameterOf(st term.Style, name string, required bool, kind string, value json.RawMessage) Parameter {
+	name = st.Line(name)
+	if !required {
 		name += "?"
 	}
-	typed := name + ": " + typeText(st, p.schema, choices, 0)
+	typed := name + ": " + kind
 	whole := typed
-	if value := p.schema.first("default"); value != nil {
+	if value != nil {
 		whole += "=" + shortValue(st, value)
 	}
 	return Parameter{whole, typed, name}
