@@ -16,10 +16,12 @@ import (
 // come, and the lines kept until the list is whole. Of tools the names are kept besides: some
 // hints depend on those of the others.
 type Rows struct {
-	st     term.Style
-	long   bool
-	dir    spool.Dir
-	lines  *spool.Buffer
+	st    term.Style
+	long  bool
+	dir   spool.Dir
+	lines *spool.Buffer
+	// large is set once the lines are in a file, if there can be one.
+	large  bool
 	names  []string
 	warned map[int][]string
 	line   []byte
@@ -67,7 +69,7 @@ func (r *Rows) Names() []string { return r.names }
 // Empty forgets what was taken.
 func (r *Rows) Empty() {
 	_ = r.lines.Close() // what was in it is not needed
-	r.lines, r.names, r.warned, r.err = r.dir.New(0), nil, map[int][]string{}, nil
+	*r = *NewRows(r.st, r.long, r.dir)
 }
 
 func (r *Rows) add(e entry) {
@@ -94,7 +96,14 @@ func (r *Rows) add(e entry) {
 	r.write(append(r.line, '\n'))
 }
 
+// fewBytes is how many bytes of lines stay in memory.
+const fewBytes = 512 << 10
+
 func (r *Rows) write(line []byte) {
+	if few := r.lines; !r.large && few.Len() > fewBytes {
+		r.lines, r.large = r.dir.New(spool.Memory+1), true
+		_, r.err = few.WriteTo(r.lines)
+	}
 	if r.err == nil {
 		_, r.err = r.lines.Write(line)
 	}
