@@ -105,6 +105,7 @@ const (
 
 // largePackages may have more lines or files, for the reason given.
 var largePackages = map[string]string{
+	"internal/connect":          "one type, Conn, and the lists that calls, completion and tables take from it",
 	"internal/client":           "one type, Session, whose files know each other's parts: eras, lists, tasks, server requests",
 	"internal/client/transport": "three transports that share framing, matching, faults and recording",
 	"internal/client/auth":      "one file for each step and document of the authorization specification",
