@@ -179,7 +179,7 @@ const mostCopies = 10
 
 // add takes the items and the next cursor out of one result. The cursor is
 // opaque: its bytes go back as they came. An empty string is a cursor.
-// items is nil where there is no array.
+// items is nil where the result has none, or not as an array.
 func (l *List) add(o wire.Outcome) (p page, items []json.RawMessage) {
 	result, _ := o.Message.ResultMembers()
 	array, _ := result.Get(l.member)

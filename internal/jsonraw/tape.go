@@ -18,7 +18,7 @@ type Node struct {
 	From, To int32
 	// Next is the number of the node behind this one and all that is in it.
 	Next int32
-	// Escaped is set for a text that is not what stands between its quotes.
+	// Escaped is set for a text with escapes, which is not the bytes within its quotes.
 	Escaped bool
 }
 
