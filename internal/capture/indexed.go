@@ -143,7 +143,7 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 		c.restart()
 		return false
 	}
-	c.spool.path = x.indexPath
+	c.spooled.path = x.indexPath
 	c.unsaid = true
 	c.useFilters(&head)
 	return true

@@ -22,11 +22,11 @@ type rowStore struct {
 	unpacked []*page
 	// conns are the conversations, by their number less 1.
 	conns []*conn
-	spool
+	spooled
 }
 
-// A spool has packed pages in the file of an index, or in one that becomes an index.
-type spool struct {
+// A spooled keeps packed pages in the file of an index, or in one that becomes an index.
+type spooled struct {
 	mu sync.Mutex
 	// path is that of the index, file the open one, or nil; end is where the next page is
 	// written, 0 where none is.

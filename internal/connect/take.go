@@ -35,7 +35,7 @@ const manyPages = 10
 func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {
 	items := how.JSON
 	if items == nil {
-		items = NewItems(c.Env.SpoolDir())
+		items = NewItems(host.SpoolDir(c.Env, true))
 		defer items.empty()
 	}
 	t := &taker{c: c, k: k, how: how, keep: newKeeper(c, k)}

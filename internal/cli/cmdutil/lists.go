@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/lint/poison"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render"
@@ -114,9 +115,9 @@ func ShowsTables(f *Factory) bool { return !f.JSON && !f.Wire && f.Jq == "" }
 func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
 	switch {
 	case !several && OnlyWritesJSON(f):
-		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(f.SpoolDir())})
+		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(host.SpoolDir(&f.Env, true))})
 	case ShowsTables(f) && !f.OutStyle.Pretty() && f.Output == "" && f.maxChars == 0:
-		return l.Take(ctx, c, k, several, connect.Taking{Rows: newRows(f.OutStyle, long, f.SpoolDir())})
+		return l.Take(ctx, c, k, several, connect.Taking{Rows: newRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))})
 	}
 	return l.Add(ctx, c, k, several, ShowsTables(f))
 }
