@@ -68,6 +68,7 @@ var timerFiles = []string{
 	"internal/client/process/process.go",        // grace of a process
 	"internal/client/request_timers.go",         // the limits of a request
 	"internal/client/roots.go",                  // asks before it answers
+	"internal/client/transport/http_end.go",     // the end of a session
 	"internal/client/transport/http_sse.go",     // a POST whose answer came
 	"internal/client/transport/http_stream.go",  // a stream that goes on behind its answer
 	"internal/connect/host/read_file.go",        // --max-time of a file

@@ -332,5 +332,5 @@ func (e *legacy) end(ctx context.Context, c *connection) {
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, transport.SessionEndGrace, transport.TimeoutError{What: "no response", After: transport.SessionEndGrace})
 	defer stop()
-	line.DeleteSession(ctx, &transport.Outgoing{Fields: e.fields()})
+	line.DeleteSession(ctx, &transport.Outgoing{Fields: e.fields()}, c.s.opt.LeaveSoon)
 }

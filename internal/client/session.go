@@ -75,6 +75,9 @@ type Options struct {
 	Limits Limits
 	// Spool is where large answers are kept until the process ends; "" is in memory.
 	Spool spool.Dir
+	// LeaveSoon hardly waits for the response to the request that ends the session: the process
+	// ends with it, and nothing depends on the response.
+	LeaveSoon bool
 	// Dial opens connections; nil is the machine's network. Pins lead some elsewhere.
 	Dial network.DialFunc
 	Pins network.Pins

@@ -176,6 +176,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	// A revision that was asked for is made sure of, except where the user wants
 	// to send whatever he likes.
 	opt.SkipDiscover = how.SkipNegotiation || !how.RequireServerInfo && e.Protocol == ""
+	opt.LeaveSoon = !how.MultiCall && e.Verbose == 0 // with -v the response is shown
 	e.Talking.Store(true)
 	c.Dialed = true
 	session, o := client.Open(ctx, opt)

@@ -100,23 +100,6 @@ func (t *HTTP) Send(ctx context.Context, out *Outgoing) Reply {
 	return r
 }
 
-// DeleteSession asks for the end of the session that out names, with DELETE. A server may refuse (405), or know
-// the session no more (404, and 400 by some); after any other answer it may keep it.
-func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing) {
-	rt, f := t.roundTrip(ctx, http.MethodDelete, out)
-	if f != nil {
-		t.inbox.Finding(wire.Finding{Rule: "session_end", Level: wire.Info,
-			Text: "the session could not be deleted on the server: " + f.Text})
-		return
-	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(rt.resp.Body, shortBody))
-	rt.resp.Body.Close()
-	if status := rt.resp.StatusCode; status/100 != 2 && !IsRefusal(status) {
-		t.inbox.Finding(wire.Finding{Rule: "session_end", Level: wire.Info,
-			Text: fmt.Sprintf("the server may still have the session: it answered DELETE with HTTP %d %s", status, http.StatusText(status))})
-	}
-}
-
 // headless is the reply where no head came, or one that cannot be used.
 func headless(rt *roundTrip, f *Fault) Reply {
 	if rt == nil || rt.resp == nil {
@@ -127,7 +110,7 @@ func headless(rt *roundTrip, f *Fault) Reply {
 
 // roundTrip sends one HTTP request and waits for the response's head.
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
-	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now}
+	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now, crossing: out.Crossing}
 	if method == http.MethodPost {
 		rt.body = out.Raw
 	}

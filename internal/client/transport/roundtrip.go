@@ -34,6 +34,9 @@ func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	if rt.body != nil {
 		t.rec.Body(wire.Sent, wire.Body, rt.stream, rt.body, nil)
 	}
+	if rt.crossing != nil {
+		req = req.WithContext(httptrace.WithClientTrace(req.Context(), rt.crossing))
+	}
 	rt.started = rt.clock()
 	resp, err := t.wires.RoundTrip(req)
 	for err != nil && rt.isUnsent() && req.Context().Err() == nil {
@@ -77,6 +80,8 @@ type roundTrip struct {
 	req      *http.Request
 	resp     *http.Response
 	clock    func() time.Time
+	// crossing traces the request besides; nil does not.
+	crossing *httptrace.ClientTrace
 	started  time.Time
 
 	// net/http traces from goroutines of its own, also after the response came.

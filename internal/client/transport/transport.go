@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 
 	"mcpc/internal/wire"
@@ -58,6 +59,9 @@ type Outgoing struct {
 	// Headed is called with the header of a 2xx HTTP response before its body is
 	// read; it may change fields for what follows. It may be nil.
 	Headed func(http.Header)
+	// Crossing traces the HTTP request itself, without those that an Options.Through sends for
+	// it. It may be nil.
+	Crossing *httptrace.ClientTrace
 	// AnyReply takes the first thing that comes back for the answer, message
 	// or not: raw bytes have no id to match.
 	AnyReply bool
