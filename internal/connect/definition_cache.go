@@ -1,13 +1,17 @@
 package connect
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"mcpc/internal/mcp"
 	"mcpc/internal/state"
+	"mcpc/internal/target"
 	"mcpc/internal/wire"
 )
 
@@ -115,4 +119,54 @@ func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.O
 		return pick(c, name, *all)
 	}
 	return c.Define(ctx, name)
+}
+
+// toolsKey returns the cache key of a server's tools for these credentials: another token may
+// see other tools (2026-07-28 server/utilities/caching, "private"). Without a session the
+// declared client capabilities are part of it.
+func toolsKey(c *Conn, declared json.RawMessage) string {
+	var key string
+	if c.Saved != nil {
+		key = c.Saved.Key
+	} else {
+		key = oneOffKey(c, declared)
+	}
+	for _, f := range c.Fields {
+		key += "\n" + f.Name + ": " + f.Value
+	}
+	if g := c.Env.Guard; g != nil && g.Account+g.Fixed != "" {
+		key += "\naccount " + g.Account + " token " + g.Fixed
+	}
+	return key + loginKey(c)
+}
+
+// loginKey names the login whose token is sent to the server, or is "": another user may have
+// logged in since the tools were listed.
+func loginKey(c *Conn) string {
+	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
+	if endpoint == "" || endpoint == DemoEndpoint {
+		return ""
+	}
+	tokens, err := c.Env.Tokens()
+	if err != nil {
+		return ""
+	}
+	records, _ := tokens.Load()
+	token, ok := records.Token(endpoint, c.Env.Auth.Account)
+	if !ok {
+		return ""
+	}
+	return "\nlogin " + token.Client + " " + token.Since.String()
+}
+
+// oneOffKey returns the cache key of a server without a session: address, network options
+// and the client's capabilities, by which a server may list different tools.
+func oneOffKey(c *Conn, declared json.RawMessage) string {
+	key := "one-off\n" + cmp.Or(c.known, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
+	if c.Target.Kind == target.Command {
+		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
+		return key + "\n" + folder
+	}
+	way, _ := json.Marshal(c.Env.Network.Reach) // texts always marshal
+	return key + "\n" + string(way)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +18,6 @@ import (
 	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
-	"mcpc/internal/target"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -194,37 +192,6 @@ func (c *Conn) Forget(k Kind) {
 // session, and the tools of a server without one.
 func remembers(c *Conn, k Kind) bool {
 	return c.Store != nil && (c.Saved != nil || k == ToolKind)
-}
-
-// toolsKey returns the cache key of a server's tools for these credentials: another token may
-// see other tools (2026-07-28 server/utilities/caching, "private"). Without a session the
-// declared client capabilities are part of it.
-func toolsKey(c *Conn, declared json.RawMessage) string {
-	var key string
-	if c.Saved != nil {
-		key = c.Saved.Key
-	} else {
-		key = oneOffKey(c, declared)
-	}
-	for _, f := range c.Fields {
-		key += "\n" + f.Name + ": " + f.Value
-	}
-	if g := c.Env.Guard; g != nil && g.Account+g.Fixed != "" {
-		key += "\naccount " + g.Account + " token " + g.Fixed
-	}
-	return key
-}
-
-// oneOffKey returns the cache key of a server without a session: address, network options
-// and the client's capabilities, by which a server may list different tools.
-func oneOffKey(c *Conn, declared json.RawMessage) string {
-	key := "one-off\n" + cmp.Or(c.known, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
-	if c.Target.Kind == target.Command {
-		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
-		return key + "\n" + folder
-	}
-	way, _ := json.Marshal(c.Env.Network.Reach) // texts always marshal
-	return key + "\n" + string(way)
 }
 
 // Remembered gives the definition that an earlier run or call kept. It is used to check

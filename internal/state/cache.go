@@ -54,24 +54,32 @@ func (s *Store) SaveVerdict(ctx context.Context, key string, v Verdict) error {
 	return s.dir.saveCached(ctx, verdictsName, key, [][]byte{raw}, maxVerdicts)
 }
 
-// prune removes the files that are too many. They are a cache: what fails here
-// is not worth a word.
-func prune(dir string, bound int) {
+// mostCached bounds a cache in bytes; its newest file is kept whatever its size.
+const mostCached = 64 << 20
+
+// prune removes the oldest files of a directory that has too many or too large ones. They are
+// a cache: what fails here is not worth a word.
+func prune(dir string, bound int, size int64) {
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) <= bound {
+	if err != nil {
 		return
 	}
-	age := make(map[string]time.Time, len(entries))
+	age, sizes := make(map[string]time.Time, len(entries)), make(map[string]int64, len(entries))
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil {
-			age[e.Name()] = fi.ModTime()
+			age[e.Name()], sizes[e.Name()] = fi.ModTime(), fi.Size()
+			size -= fi.Size()
 		}
 	}
 	slices.SortFunc(entries, func(a, b os.DirEntry) int {
 		return cmp.Or(age[a.Name()].Compare(age[b.Name()]), cmp.Compare(a.Name(), b.Name()))
 	})
-	for _, e := range entries[:len(entries)-bound] {
+	for i, e := range entries {
+		if left := len(entries) - i; left <= bound && size >= 0 || left == 1 {
+			return
+		}
 		_ = os.Remove(filepath.Join(dir, e.Name()))
+		size += sizes[e.Name()]
 	}
 }
 

@@ -182,6 +182,30 @@ func TestCachesAreBounded(t *testing.T) {
 	}
 }
 
+// The newest list is kept whatever its size, and no more than fit with it.
+func TestCachesAreBoundedInBytes(t *testing.T) {
+	s := newStore(t)
+	raw := make([]byte, mostCached/3)
+	names := func() (names string) {
+		for i := range 5 {
+			if list, _ := s.Tools(fmt.Sprint(i)); list != nil {
+				names += fmt.Sprint(i)
+			}
+		}
+		return names
+	}
+	for i, size := range []int{len(raw), len(raw), len(raw), len(raw) / 2, 4 * len(raw)} {
+		if size > len(raw) {
+			raw = make([]byte, size)
+		}
+		save(t, s, fmt.Sprint(i), ToolList{FetchedAt: day(i), Tools: []Tool{{Name: "x", Raw: raw[:size]}}})
+		_ = os.Chtimes(s.dir.file(toolsName, hashed(fmt.Sprint(i))), day(i-1000), day(i-1000))
+		if got, want := names(), []string{"0", "01", "12", "123", "4"}[i]; got != want {
+			t.Errorf("after list %d: %s are left, want %s", i, got, want)
+		}
+	}
+}
+
 // FuzzTools: no file makes the reader panic or read beyond it.
 func FuzzTools(f *testing.F) {
 	list := oddTools()

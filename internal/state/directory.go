@@ -50,7 +50,7 @@ func (d *directory) saveCached(ctx context.Context, cache, key string, parts [][
 	if err := replaceFile(d.file(cache, hashed(key)), parts, nil); err != nil {
 		return err
 	}
-	prune(d.file(cache), bound)
+	prune(d.file(cache), bound, mostCached)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -123,7 +124,7 @@ func (p *Pins) Save(ctx context.Context, servers []string, pin Pin) error {
 	if err := replaceFile(p.path(), [][]byte{raw}, p.dir.sync); err != nil {
 		return err
 	}
-	prune(p.dir.file(pinsName), maxPinFiles)
+	prune(p.dir.file(pinsName), maxPinFiles, math.MaxInt64)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// maxToolFiles bounds the remembered lists; those written longest ago go first.
+// maxToolFiles bounds the remembered lists, as mostCached does; those written longest ago go first.
 const maxToolFiles = 256
 
 // A ToolList is a server's whole list of tools, as it was when it was fetched.

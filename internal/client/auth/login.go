@@ -142,7 +142,7 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.chooseScopes(endpoint.String())
 	l.token = Token{Issuer: found.Server.Issuer, Resource: found.id(endpoint), Account: req.Account, Endpoint: endpoint.String(),
-		Grant: req.Grant, Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods,
+		Grant: req.Grant, Since: w.now().UTC(), Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods,
 		Revocation: found.Server.Revocation}
 	if err := l.bind(); err != nil {
 		return Token{}, err

@@ -57,8 +57,10 @@ type Token struct {
 	// Endpoint is the server that the token was got for.
 	Endpoint string `json:"endpoint"`
 	Grant    Grant  `json:"grant"`
-	Access   Secret `json:"access"`
-	Refresh  Secret `json:"refresh,omitempty"`
+	// Since is when the user logged in; renewals keep it. Two logins may be two users.
+	Since   time.Time `json:"since,omitzero"`
+	Access  Secret    `json:"access"`
+	Refresh Secret    `json:"refresh,omitempty"`
 	// Key is the one that the token is bound to; "" is a bearer token.
 	Key Secret `json:"dpop_key,omitempty"`
 	// Expires is zero where the server did not say.
