@@ -2,13 +2,12 @@ package otlp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"mcpc/internal/jsonraw"
 )
@@ -87,25 +86,20 @@ type field struct {
 
 // lastField reads a whole message, and returns its field n: of several the last one, as
 // protobuf demands.
-func lastField(message []byte, n protowire.Number) (found field, err error) {
+func lastField(message []byte, n int) (found field, err error) {
 	for len(message) > 0 {
-		number, kind, size := protowire.ConsumeTag(message)
-		if size < 0 {
+		number, kind, value, rest, ok := cutField(message)
+		if !ok {
 			return field{}, errAnswer
 		}
-		message = message[size:]
-		if size = protowire.ConsumeFieldValue(number, kind, message); size < 0 {
-			return field{}, errAnswer
-		}
-		if number == n {
+		if message = rest; number == uint64(n) {
 			switch kind {
-			case protowire.VarintType:
-				found.varint, _ = protowire.ConsumeVarint(message)
-			case protowire.BytesType:
-				found.data, _ = protowire.ConsumeBytes(message)
+			case varintType:
+				found.varint, _ = binary.Uvarint(value)
+			case bytesType:
+				found.data = value
 			}
 		}
-		message = message[size:]
 	}
 	return found, nil
 }

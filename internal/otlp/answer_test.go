@@ -113,3 +113,41 @@ func FuzzParsePartial(f *testing.F) {
 		}
 	})
 }
+
+// FuzzFields: fields are read as protobuf's own library reads them, but for groups.
+func FuzzFields(f *testing.F) {
+	f.Add([]byte("\x08\x05\x12\x01x\x1d\x01\x02\x03\x04\x21\x01\x02\x03\x04\x05\x06\x07\x08"))
+	f.Add([]byte("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"))
+	f.Add([]byte("\x0b\x0c"))
+	f.Add([]byte("\x12\x05x"))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		for len(message) > 0 {
+			wantNumber, wantKind, n := protowire.ConsumeTag(message)
+			size := n
+			if n > 0 {
+				size = protowire.ConsumeFieldValue(wantNumber, wantKind, message[n:])
+			}
+			number, kind, value, rest, ok := cutField(message)
+			if grouped := wantKind == protowire.StartGroupType || wantKind == protowire.EndGroupType; grouped && n > 0 {
+				if ok {
+					t.Fatalf("%x: a group was read", message)
+				}
+				return
+			}
+			if ok != (size >= 0) {
+				t.Fatalf("%x: read %v, want size %d", message, ok, size)
+			}
+			if !ok {
+				return
+			}
+			message = message[n:]
+			want := message[:size]
+			if wantKind == protowire.BytesType {
+				want, _ = protowire.ConsumeBytes(message)
+			}
+			if message = message[size:]; number != uint64(wantNumber) || kind != byte(wantKind) || string(value) != string(want) || string(rest) != string(message) {
+				t.Fatalf("got %d %d %x and %x, want %d %d %x and %x", number, kind, value, rest, wantNumber, wantKind, want, message)
+			}
+		}
+	})
+}

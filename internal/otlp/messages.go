@@ -1,10 +1,6 @@
 package otlp
 
-import (
-	"fmt"
-
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "fmt"
 
 // Each function here is one message: its fields with their numbers and JSON names, as in the
 // .proto files of OTLP 1.11. The writer knows the encodings.
@@ -65,7 +61,7 @@ func writeScope(w *writer, s *Scope) {
 	writeAttributes(w, 3, s.Attributes)
 }
 
-func writeAttributes(w *writer, n protowire.Number, all []Attribute) {
+func writeAttributes(w *writer, n int, all []Attribute) {
 	messages(w, n, "attributes", all, writeAttribute)
 }
 

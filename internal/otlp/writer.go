@@ -1,14 +1,13 @@
 package otlp
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"mcpc/internal/jsonraw"
 )
@@ -34,24 +33,24 @@ func (w *writer) comma() {
 }
 
 // text writes a string. Bytes that are not UTF-8, which both encodings forbid, become U+FFFD.
-func (w *writer) text(n protowire.Number, name, s string) {
+func (w *writer) text(n int, name, s string) {
 	if s != "" {
 		w.alwaysText(n, name, s)
 	}
 }
 
-func (w *writer) alwaysText(n protowire.Number, name, s string) {
+func (w *writer) alwaysText(n int, name, s string) {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if w.json {
 		w.key(name)
 		w.b = append(w.b, jsonraw.Quote(s)...)
 		return
 	}
-	w.b = protowire.AppendString(protowire.AppendTag(w.b, n, protowire.BytesType), s)
+	w.b = appendBytes(appendTag(w.b, n, bytesType), s)
 }
 
 // id writes the identifier of a trace or a span; a zero one is left out.
-func (w *writer) id(n protowire.Number, name string, id []byte) {
+func (w *writer) id(n int, name string, id []byte) {
 	if !slices.ContainsFunc(id, func(c byte) bool { return c != 0 }) {
 		return
 	}
@@ -60,47 +59,47 @@ func (w *writer) id(n protowire.Number, name string, id []byte) {
 		w.b = append(hex.AppendEncode(append(w.b, '"'), id), '"')
 		return
 	}
-	w.b = protowire.AppendBytes(protowire.AppendTag(w.b, n, protowire.BytesType), id)
+	w.b = appendBytes(appendTag(w.b, n, bytesType), id)
 }
 
 // number writes a uint32 or the number of an enumeration.
-func (w *writer) number(n protowire.Number, name string, v uint32) {
+func (w *writer) number(n int, name string, v uint32) {
 	switch {
 	case v == 0:
 	case w.json:
 		w.key(name)
 		w.b = strconv.AppendUint(w.b, uint64(v), 10)
 	default:
-		w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.VarintType), uint64(v))
+		w.b = binary.AppendUvarint(appendTag(w.b, n, varintType), uint64(v))
 	}
 }
 
 // bits writes a fixed32.
-func (w *writer) bits(n protowire.Number, name string, v uint32) {
+func (w *writer) bits(n int, name string, v uint32) {
 	switch {
 	case v == 0:
 	case w.json:
 		w.number(n, name, v)
 	default:
-		w.b = protowire.AppendFixed32(protowire.AppendTag(w.b, n, protowire.Fixed32Type), v)
+		w.b = binary.LittleEndian.AppendUint32(appendTag(w.b, n, fixed32Type), v)
 	}
 }
 
 // fixed writes a fixed64, which JSON has as a string.
-func (w *writer) fixed(n protowire.Number, name string, v uint64) {
+func (w *writer) fixed(n int, name string, v uint64) {
 	switch {
 	case v == 0:
 	case w.json:
 		w.key(name)
 		w.uintElement(v)
 	default:
-		w.b = protowire.AppendFixed64(protowire.AppendTag(w.b, n, protowire.Fixed64Type), v)
+		w.b = binary.LittleEndian.AppendUint64(appendTag(w.b, n, fixed64Type), v)
 	}
 }
 
 // time writes a moment as nanoseconds since 1970. The zero time and what lies before 1970 are
 // left out; a time after 2261, which an int64 cannot hold, becomes the last one that it can.
-func (w *writer) time(n protowire.Number, name string, t time.Time) {
+func (w *writer) time(n int, name string, t time.Time) {
 	switch seconds := t.Unix(); {
 	case seconds < 0:
 	case seconds >= math.MaxInt64/int64(time.Second):
@@ -110,31 +109,35 @@ func (w *writer) time(n protowire.Number, name string, t time.Time) {
 	}
 }
 
-func (w *writer) alwaysBool(n protowire.Number, name string, v bool) {
+func (w *writer) alwaysBool(n int, name string, v bool) {
 	if w.json {
 		w.key(name)
 		w.b = strconv.AppendBool(w.b, v)
 		return
 	}
-	w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.VarintType), protowire.EncodeBool(v))
+	bit := byte(0)
+	if v {
+		bit = 1
+	}
+	w.b = append(appendTag(w.b, n, varintType), bit)
 }
 
-func (w *writer) alwaysInt(n protowire.Number, name string, v int64) {
+func (w *writer) alwaysInt(n int, name string, v int64) {
 	if w.json {
 		w.key(name)
 		w.b = append(strconv.AppendInt(append(w.b, '"'), v, 10), '"')
 		return
 	}
-	w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.VarintType), uint64(v))
+	w.b = binary.AppendUvarint(appendTag(w.b, n, varintType), uint64(v))
 }
 
-func (w *writer) alwaysDouble(n protowire.Number, name string, v float64) {
+func (w *writer) alwaysDouble(n int, name string, v float64) {
 	if w.json {
 		w.key(name)
 		w.doubleElement(v)
 		return
 	}
-	w.b = protowire.AppendFixed64(protowire.AppendTag(w.b, n, protowire.Fixed64Type), math.Float64bits(v))
+	w.b = binary.LittleEndian.AppendUint64(appendTag(w.b, n, fixed64Type), math.Float64bits(v))
 }
 
 func (w *writer) uintElement(v uint64) {
@@ -156,16 +159,16 @@ func (w *writer) doubleElement(v float64) {
 }
 
 // uints writes a packed list of fixed64.
-func (w *writer) uints(n protowire.Number, name string, vs []uint64) {
+func (w *writer) uints(n int, name string, vs []uint64) {
 	packed(w, n, name, vs, w.uintElement, func(v uint64) uint64 { return v })
 }
 
 // doubles writes a packed list of doubles.
-func (w *writer) doubles(n protowire.Number, name string, vs []float64) {
+func (w *writer) doubles(n int, name string, vs []float64) {
 	packed(w, n, name, vs, w.doubleElement, math.Float64bits)
 }
 
-func packed[T any](w *writer, n protowire.Number, name string, vs []T, element func(T), bits func(T) uint64) {
+func packed[T any](w *writer, n int, name string, vs []T, element func(T), bits func(T) uint64) {
 	if len(vs) == 0 {
 		return
 	}
@@ -179,14 +182,14 @@ func packed[T any](w *writer, n protowire.Number, name string, vs []T, element f
 		w.b = append(w.b, ']')
 		return
 	}
-	w.b = protowire.AppendVarint(protowire.AppendTag(w.b, n, protowire.BytesType), uint64(8*len(vs)))
+	w.b = binary.AppendUvarint(appendTag(w.b, n, bytesType), uint64(8*len(vs)))
 	for _, v := range vs {
-		w.b = protowire.AppendFixed64(w.b, bits(v))
+		w.b = binary.LittleEndian.AppendUint64(w.b, bits(v))
 	}
 }
 
 // message writes a message that is there even if it has no fields.
-func (w *writer) message(n protowire.Number, name string, fields func()) {
+func (w *writer) message(n int, name string, fields func()) {
 	if w.json {
 		w.key(name)
 		w.object(fields)
@@ -196,7 +199,7 @@ func (w *writer) message(n protowire.Number, name string, fields func()) {
 }
 
 // messages writes a list of messages.
-func messages[T any](w *writer, n protowire.Number, name string, items []T, fields func(*writer, *T)) {
+func messages[T any](w *writer, n int, name string, items []T, fields func(*writer, *T)) {
 	if len(items) == 0 {
 		return
 	}
@@ -224,11 +227,11 @@ func (w *writer) object(fields func()) {
 }
 
 // nested writes the fields of a message, then their length before them.
-func (w *writer) nested(n protowire.Number, fields func()) {
-	w.b = protowire.AppendTag(w.b, n, protowire.BytesType)
+func (w *writer) nested(n int, fields func()) {
+	w.b = appendTag(w.b, n, bytesType)
 	start := len(w.b)
 	fields()
 	size := uint64(len(w.b) - start)
 	var length [10]byte
-	w.b = slices.Insert(w.b, start, protowire.AppendVarint(length[:0], size)...)
+	w.b = slices.Insert(w.b, start, binary.AppendUvarint(length[:0], size)...)
 }

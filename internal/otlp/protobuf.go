@@ -1,0 +1,59 @@
+package otlp
+
+import "encoding/binary"
+
+// The wire types of protobuf. Its own library is not used: it reads the program's file at every
+// start.
+const (
+	varintType  = 0
+	fixed64Type = 1
+	bytesType   = 2
+	fixed32Type = 5
+)
+
+// mostNumber is the highest number of a field that is read: protobuf's own library takes more
+// than a message may have.
+const mostNumber = 1<<31 - 1
+
+func appendTag(b []byte, n int, kind byte) []byte {
+	return binary.AppendUvarint(b, uint64(n)<<3|uint64(kind))
+}
+
+// appendBytes appends a string or bytes with their length.
+func appendBytes[T string | []byte](b []byte, s T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// cutField returns the first field of a message: its number, its wire type, its value without
+// the length, and what comes after it. ok is false where it is none that proto3 has; a group is
+// none.
+func cutField(message []byte) (number uint64, kind byte, value, rest []byte, ok bool) {
+	tag, n := binary.Uvarint(message)
+	if number, kind = tag>>3, byte(tag&7); n <= 0 || number < 1 || number > mostNumber {
+		return 0, 0, nil, nil, false
+	}
+	message = message[n:]
+	size := uint64(0)
+	switch kind {
+	case varintType:
+		_, n = binary.Uvarint(message)
+		if size = uint64(n); n <= 0 {
+			return 0, 0, nil, nil, false
+		}
+	case fixed32Type:
+		size = 4
+	case fixed64Type:
+		size = 8
+	case bytesType:
+		if size, n = binary.Uvarint(message); n <= 0 {
+			return 0, 0, nil, nil, false
+		}
+		message = message[n:]
+	default:
+		return 0, 0, nil, nil, false
+	}
+	if size > uint64(len(message)) {
+		return 0, 0, nil, nil, false
+	}
+	return number, kind, message[:size:size], message[size:], true
+}
