@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
@@ -101,12 +102,15 @@ var (
 		"$defs definitions format")
 )
 
-func words(text string) map[string]bool {
-	all := map[string]bool{}
-	for word := range strings.FieldsSeq(text) {
-		all[word] = true
-	}
-	return all
+// words returns a set of words, which is made when it is first used.
+func words(text string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		all := map[string]bool{}
+		for word := range strings.FieldsSeq(text) {
+			all[word] = true
+		}
+		return all
+	})
 }
 
 // mostInlined bounds the bytes of a schema whose references were replaced by what they lead to.
@@ -162,7 +166,7 @@ func (w *inliner) schema(p part) {
 		w.b = append(append(w.b, jsonraw.Quote(name)...), ':')
 	}
 	for _, m := range members {
-		if m.Name == "$ref" || m.Name == "allOf" || notes[m.Name] || !Known[m.Name] {
+		if m.Name == "$ref" || m.Name == "allOf" || notes()[m.Name] || !Known()[m.Name] {
 			continue
 		}
 		name(m.Name)
@@ -214,9 +218,9 @@ func (w *inliner) keyword(p part, name string) {
 	members, _ := jsonraw.Object(p.raw)
 	items, notArray := jsonraw.Array(p.raw)
 	switch {
-	case asSet[name] && notArray == nil:
+	case asSet()[name] && notArray == nil:
 		w.b = append(w.b, jsonraw.List(sorted(items))...)
-	case holdsMap[name] && len(members) > 0:
+	case holdsMap()[name] && len(members) > 0:
 		w.b = append(w.b, '{')
 		for i, m := range members {
 			w.comma(i)
@@ -224,14 +228,14 @@ func (w *inliner) keyword(p part, name string) {
 			w.schema(p.member(m.Name, m.Value))
 		}
 		w.b = append(w.b, '}')
-	case holdsList[name] && notArray == nil:
+	case holdsList()[name] && notArray == nil:
 		w.b = append(w.b, '[')
 		for i, item := range items {
 			w.comma(i)
 			w.schema(p.item(i, item))
 		}
 		w.b = append(w.b, ']')
-	case holdsOne[name]:
+	case holdsOne()[name]:
 		w.schema(p)
 	default:
 		w.b = append(w.b, p.raw...)

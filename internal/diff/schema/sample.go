@@ -77,7 +77,7 @@ func untried(schema json.RawMessage) json.RawMessage {
 	walk = func(raw json.RawMessage) {
 		members, _ := jsonraw.Object(raw)
 		for _, m := range members {
-			if rarely[m.Name] {
+			if rarely()[m.Name] {
 				all = append(all, jsonraw.List([]json.RawMessage{jsonraw.Quote(m.Name), m.Value}))
 			} else {
 				walk(m.Value)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
@@ -79,17 +80,17 @@ var opaque = words("not if then else patternProperties propertyNames dependentRe
 
 // Known are the keywords that this package compares. Others are notes: JSON Schema takes an
 // unknown keyword for an annotation (2020-12 core, section 6.5).
-var Known = func() map[string]bool {
+var Known = sync.OnceValue(func() map[string]bool {
 	all := words("type enum const multipleOf pattern format uniqueItems properties required additionalProperties items prefixItems " +
-		"additionalItems anyOf oneOf allOf $ref")
+		"additionalItems anyOf oneOf allOf $ref")()
 	for name := range bounds {
 		all[name] = true
 	}
-	for name := range opaque {
+	for name := range opaque() {
 		all[name] = true
 	}
 	return all
-}()
+})
 
 // mostConjuncts bounds the schemas that hold together at one place.
 const mostConjuncts = 1000
@@ -188,7 +189,7 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 			g.alternatives = append(g.alternatives, []part{p.item(i, item)})
 		}
 		v.groups = append(v.groups, g)
-	case opaque[name] || isBound || name == "uniqueItems":
+	case opaque()[name] || isBound || name == "uniqueItems":
 		v.hide(name, c.written(p, name))
 	default:
 		if v.notes[name] == nil && name != "$defs" && name != "definitions" {
