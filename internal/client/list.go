@@ -49,16 +49,11 @@ var members = map[string]string{
 	"resources/templates/list": "resourceTemplates", "tasks/list": "tasks",
 }
 
-// List follows nextCursor to the end of a list, or to a limit. The outcome is
-// that of the last page; a list that a limit cut ends as BadResponse and keeps
-// what came. A cursor the server no longer takes, or a session that was lost on
-// the way, starts the list once more from the beginning.
-func (s *Session) List(ctx context.Context, method string) (List, wire.Outcome) {
-	return s.ListUntil(ctx, method, nil)
-}
-
-// ListUntil is List, but it stops behind the page for whose items enough says
-// so; the list is then not Whole.
+// ListUntil follows nextCursor to the end of a list, or to a limit, or behind the
+// page for whose items enough says so; the list is then not Whole. enough may be
+// nil. The outcome is that of the last page; a list that a limit cut ends as
+// BadResponse and keeps what came. A cursor the server no longer takes, or a
+// session that was lost on the way, starts the list once more from the beginning.
 func (s *Session) ListUntil(ctx context.Context, method string, enough func(items []json.RawMessage) bool) (List, wire.Outcome) {
 	var items []json.RawMessage
 	var pages []*wire.Message

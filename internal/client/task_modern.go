@@ -91,12 +91,12 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 		return cancelledTask(o, task), true
 	case TaskCompleted:
 		result, _ := members.Get("result")
-		o = e.inlined(o, wire.ComposeResult(o.Message.ID, result))
+		o = inlined(e, o, wire.ComposeResult(o.Message.ID, result))
 		checkShape(s.connection(), e, "tools/call", &o)
 		return ofCall(o, w.Tool), true
 	case TaskFailed:
 		failure, _ := members.Get("error")
-		return ofCall(e.inlined(o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)), w.Tool), true
+		return ofCall(inlined(e, o, jsonraw.With(jsonraw.With([]byte(`{"jsonrpc":"2.0"}`), "id", o.Message.ID), "error", failure)), w.Tool), true
 	case TaskNeedsYou:
 		requests, _ := members.Get("inputRequests")
 		return e.inform(ctx, s, task, o, requests, w)
@@ -107,7 +107,7 @@ func (e *modern) taskEnd(ctx context.Context, s *Session, task Task, o wire.Outc
 // inlined is the outcome as if the task's result had come in a response of its
 // own. It may lack its resultType, and must be complete. The bytes that crossed
 // stay those of tasks/get.
-func (e *modern) inlined(o wire.Outcome, raw []byte) wire.Outcome {
+func inlined(e *modern, o wire.Outcome, raw []byte) wire.Outcome {
 	m := wire.ParseMessage(raw)
 	crossed := o.Message.Raw
 	o.Message, o.Result = m, m.Result

@@ -271,7 +271,7 @@ func (tr *transcript) step(s *Session, line string) {
 	case "raw":
 		tr.say("raw: %s", tr.told(s.Raw(ctx, []byte(rest), false)))
 	case "list":
-		l, o := s.List(ctx, method)
+		l, o := s.ListUntil(ctx, method, nil)
 		for _, f := range l.Findings {
 			tr.say("list: found %s %s", f.Rule, f.Text)
 		}

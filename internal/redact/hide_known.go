@@ -32,7 +32,7 @@ func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
 func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	// What is known goes first, as a whole: a look for names may end within a value.
 	safe, n = s.hideKnown(raw, true)
-	before := s.count()
+	before := valueCount(s)
 	more := 0
 	for _, look := range byForm {
 		e := look.hide(safe, s != nil && s.Variables)
@@ -44,7 +44,7 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	safe, more = hideTokens(safe)
 	s.tally(FoundToken, more)
 	n += more
-	if s.count() > before { // what was learnt may stand elsewhere, too
+	if valueCount(s) > before { // what was learnt may stand elsewhere, too
 		safe, more = s.hideKnown(safe, false)
 		n += more
 	}

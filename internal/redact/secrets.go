@@ -74,8 +74,8 @@ func (s *Secrets) Holds(raw []byte) bool {
 	return len(found) > 0 || s.Withholds()
 }
 
-// count returns how many values are known.
-func (s *Secrets) count() int {
+// valueCount returns how many values are known.
+func valueCount(s *Secrets) int {
 	if s == nil {
 		return 0
 	}

@@ -15,7 +15,6 @@ import (
 // Hints that depend on other tools are added to lines in memory and in a file, and the list may
 // start again.
 func TestRowsHints(t *testing.T) {
-	t.Parallel()
 	for _, n := range []int{10, 20_000} {
 		rows := NewRows(term.Style{}, false, spool.Dir(t.TempDir()))
 		rows.Tools([]mcp.Tool{listedTool(t, "void", "")})

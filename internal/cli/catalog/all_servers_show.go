@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
@@ -60,7 +61,7 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 			if len(s.also) > 0 {
 				part.Heading += st.Line(" (the same as " + strings.Join(s.also, ", ") + ")")
 			}
-			part.Write = func(w io.Writer) error { return cmdutil.WriteEntriesOf(l.Entries, w, st, l.Kind, o.long) }
+			part.Write = func(w io.Writer) error { return listing.WriteEntries(l.Entries, w, st, l.Kind, o.long) }
 			parts = append(parts, part)
 		}
 	}

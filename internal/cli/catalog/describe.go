@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/listing"
 	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
@@ -144,7 +145,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bo
 		page = uiPage(ctx, c, tool.UI)
 	}
 	return described{tool.Raw, func(w io.Writer, st term.Style) error {
-		return render.Describe(w, st, tool.Tool, cmdutil.Suspicious(tool.Raw), prompt.ValidExample(tool.InputSchema), page)
+		return render.Describe(w, st, tool.Tool, listing.Suspicious(tool.Raw), prompt.ValidExample(tool.InputSchema), page)
 	}}, out
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/listing"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
@@ -156,14 +157,14 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	var l connect.Listing
 	for _, k := range o.kinds {
 		var left bool
-		if out, left = cmdutil.AddList(ctx, f, &l, c, k, all, o.long); left {
+		if out, left = listing.Add(ctx, f, &l, c, k, all, o.long); left {
 			out = wire.Outcome{}
 		}
 		if !out.Good() {
 			break
 		}
 	}
-	ans := cmdutil.AnswerOfLists(f, l, all, o.long)
+	ans := listing.Answer(f, l, all, o.long)
 	// A list that a limit cut is shown as far as it came, and is no success.
 	if len(ans.Messages) > 0 && out.Kind == wire.BadResponse {
 		err = cmdutil.Print(ctx, f, ans)

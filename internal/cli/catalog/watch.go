@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/listing"
 	"mcpc/internal/cli/subscription"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -237,7 +238,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	}
 	if !w.o.watch.jsonl {
 		w.f.NoPager = true // it goes on below
-		w.unprinted = cmdutil.Print(ctx, w.f, cmdutil.AnswerOfLists(w.f, l, several, w.o.long))
+		w.unprinted = cmdutil.Print(ctx, w.f, listing.Answer(w.f, l, several, w.o.long))
 	}
 	w.f.Note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}

@@ -218,3 +218,11 @@ func (s *size) bytes() int64 {
 	}
 	return s.value
 }
+
+// ShowsTables reports that the answer is not JSON, which has all that came.
+func ShowsTables(f *Factory) bool { return !f.JSON && !f.Wire && f.Jq == "" }
+
+// OnlyWritesText reports that an answer's text goes into a pipe, and nothing else is asked of it.
+func OnlyWritesText(f *Factory) bool {
+	return ShowsTables(f) && !f.OutStyle.Pretty() && f.Output == "" && f.maxChars == 0
+}

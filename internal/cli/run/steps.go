@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/listing"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -342,7 +343,7 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 			l.Lists[0].Entries = connect.SortEntries(r.c, k, list.List)
 		}
 	}
-	t.answer, t.took = cmdutil.AnswerOfLists(r.a, l, false, false), r.a.Now().Sub(begun)
+	t.answer, t.took = listing.Answer(r.a, l, false, false), r.a.Now().Sub(begun)
 	return t
 }
 

@@ -90,7 +90,7 @@ func surveyTasks(ctx context.Context, c *connect.Conn) (s taskSurvey, out wire.O
 	listed := map[string]bool{}
 	if c.TaskOffer("").Lists {
 		var list client.List
-		if list, out = c.List(ctx, "tasks/list"); len(list.Pages) == 0 {
+		if list, out = c.ListUntil(ctx, "tasks/list", nil); len(list.Pages) == 0 {
 			return s, out
 		}
 		s.messages = list.Pages

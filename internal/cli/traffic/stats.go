@@ -12,8 +12,8 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
-	"mcpc/internal/render"
 	"mcpc/internal/render/term"
+	"mcpc/internal/render/traffic"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -56,19 +56,19 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 		f.Note("no recorded exchange matches")
 	}
 	return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(statsJSON(&stats), func(w io.Writer, st term.Style) error {
-		bars := sliceutil.Map(stats.All().Histogram(), func(b capture.Bucket) render.HistogramBar { return render.HistogramBar(b) })
-		return render.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
+		bars := sliceutil.Map(stats.All().Histogram(), func(b capture.Bucket) traffic.HistogramBar { return traffic.HistogramBar(b) })
+		return traffic.Stats(w, st, sliceutil.Map(stats.Groups(), figureOf), figureOf(stats.All()), bars)
 	}))
 }
 
-func figureOf(g *capture.Group) render.StatsRow {
-	f := render.StatsRow{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
+func figureOf(g *capture.Group) traffic.StatsRow {
+	f := traffic.StatsRow{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
 	for _, failure := range g.Failures() {
-		f.Failures = append(f.Failures, render.FailureCount(failure))
+		f.Failures = append(f.Failures, traffic.FailureCount(failure))
 	}
 	if g.Open > 0 {
-		f.Failures = append(f.Failures, render.FailureCount{Channel: "no response", Count: g.Open})
+		f.Failures = append(f.Failures, traffic.FailureCount{Channel: "no response", Count: g.Open})
 	}
 	return f
 }

@@ -21,9 +21,7 @@ import (
 // answer is one JSON body or a stream of events, decided response by response
 // (basic/transports, "Streamable HTTP").
 type HTTP struct {
-	url string
-	// blank is a POST to the URL, nil where that is not one.
-	blank *http.Request
+	endpoint
 	// shown is the URL without its secrets.
 	shown   string
 	via     *Connector
@@ -40,14 +38,20 @@ type HTTP struct {
 // NewHTTP makes a transport that posts to a URL over the connections of via. The
 // extra header fields are the user's, which come last and win.
 func NewHTTP(url string, via *Connector, limit MaxSize, extra []wire.Field, to Inbox) *HTTP {
-	t := &HTTP{shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
-	t.setURL(url)
-	return t
+	return &HTTP{endpoint: endpointAt(url), shown: redact.RedactURL(url), via: via, inbox: to, rec: via.rec, maxSize: limit, extra: extra}
 }
 
-func (t *HTTP) setURL(url string) {
-	t.url = url
-	t.blank, _ = http.NewRequest(http.MethodPost, url, nil)
+// An endpoint is a URL to which messages are posted.
+type endpoint struct {
+	url string
+	// blank is a POST to the URL, nil where that is not one.
+	blank *http.Request
+}
+
+func endpointAt(url string) (e endpoint) {
+	e.url = url
+	e.blank, _ = http.NewRequest(http.MethodPost, url, nil)
+	return e
 }
 
 func (t *HTTP) Name() Name { return StreamableHTTP }
@@ -132,11 +136,11 @@ func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*ro
 }
 
 // request is what http.NewRequestWithContext makes; the URL is not parsed each time.
-func (t *HTTP) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
-	if t.blank == nil || method != http.MethodPost || len(body) == 0 {
-		return http.NewRequestWithContext(ctx, method, t.url, nil)
+func (e endpoint) request(ctx context.Context, method string, body []byte) (*http.Request, error) {
+	if e.blank == nil || method != http.MethodPost || len(body) == 0 {
+		return http.NewRequestWithContext(ctx, method, e.url, nil)
 	}
-	req := t.blank.WithContext(ctx)
+	req := e.blank.WithContext(ctx)
 	req.Header, req.ContentLength = make(http.Header, 16), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.Body, _ = req.GetBody()

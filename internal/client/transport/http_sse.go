@@ -88,7 +88,7 @@ func (t *httpSSE) readEndpoint() *Fault {
 		if ev.Event == "endpoint" {
 			var to string
 			if to, f = resolveEndpoint(t.http.url, string(ev.Data)); f == nil {
-				t.http.setURL(to)
+				t.http.endpoint = endpointAt(to)
 			}
 			return f
 		}

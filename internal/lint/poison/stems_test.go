@@ -53,7 +53,6 @@ func FuzzSurelyClean(f *testing.F) {
 
 // Most definitions are surely clean: without that, the oracle above proves nothing.
 func TestSurelyClean(t *testing.T) {
-	t.Parallel()
 	for tool, want := range map[string]bool{
 		`{"name":"get-sum","description":"Returns the sum of two numbers.\nOverflow is an error: \"a\\b\"."}`: true,
 		`{"name":"a","description":"It must be a number."}`:                                                   true,

@@ -1,4 +1,5 @@
-package cmdutil
+// Package listing prints lists as tables and JSON, also those that are too long for memory.
+package listing
 
 import (
 	"bytes"
@@ -7,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/lint/poison"
@@ -18,8 +20,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// WriteEntriesOf shows the entries as a table.
-func WriteEntriesOf(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
+// WriteEntries shows the entries as a table.
+func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
 	switch k {
 	case connect.ToolKind:
 		others := poison.OthersIn(sliceutil.Map(e.Tools, func(t mcp.Tool) string { return t.Name }))
@@ -107,24 +109,21 @@ func (r *rows) write(w io.Writer) error {
 	return r.Write(w)
 }
 
-// ShowsTables reports that the answer is not JSON, which has all that came.
-func ShowsTables(f *Factory) bool { return !f.JSON && !f.Wire && f.Jq == "" }
-
-// AddList lists one kind for AnswerOfLists. The pages are not kept where the answer needs no
+// Add lists one kind for Answer. The pages are not kept where the answer needs no
 // more than their entries, one by one. left is set where the list is left out of several.
-func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
+func Add(ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
 	switch {
-	case !several && OnlyWritesJSON(f):
+	case !several && cmdutil.OnlyWritesJSON(f):
 		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(host.SpoolDir(&f.Env, true))})
-	case ShowsTables(f) && !f.OutStyle.Pretty() && f.Output == "" && f.maxChars == 0:
+	case cmdutil.OnlyWritesText(f):
 		return l.Take(ctx, c, k, several, connect.Taking{Rows: newRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))})
 	}
-	return l.Add(ctx, c, k, several, ShowsTables(f))
+	return l.Add(ctx, c, k, several, cmdutil.ShowsTables(f))
 }
 
-// AnswerOfLists is what `mcpc list` prints: one list, or several as one answer.
-func AnswerOfLists(f *Factory, l connect.Listing, several, long bool) Answer {
-	ans := Answer{Messages: l.Messages}
+// Answer is what `mcpc list` prints: one list, or several as one answer.
+func Answer(f *cmdutil.Factory, l connect.Listing, several, long bool) cmdutil.Answer {
+	ans := cmdutil.Answer{Messages: l.Messages}
 	switch {
 	case len(l.Lists) == 1 && l.Lists[0].JSON != nil:
 		ans.Write = l.Lists[0].WriteJSON
@@ -152,5 +151,5 @@ func writeList(s connect.Sorted, w io.Writer, st term.Style, long bool) error {
 	if rows, ok := s.Rows.(*rows); ok {
 		return rows.write(w)
 	}
-	return WriteEntriesOf(s.Entries, w, st, s.Kind, long)
+	return WriteEntries(s.Entries, w, st, s.Kind, long)
 }
