@@ -21,9 +21,11 @@ import (
 )
 
 // A tallied is the demo, which counts what it is asked. An older one refuses the newest
-// revision as the TypeScript SDK does, and one that promises nothing says so with its lists.
+// revision as the TypeScript SDK does.
 type tallied struct {
-	older, promisesNothing bool
+	older bool
+	// ttl is what stands in its lists in place of "ttlMs":300000, "" for no change.
+	ttl string
 	// hold is what the response to a DELETE waits for; nil is nothing.
 	hold chan struct{}
 
@@ -54,8 +56,8 @@ func (s *tallied) start(t *testing.T) string {
 			if s.hold != nil {
 				<-s.hold
 			}
-		case s.promisesNothing:
-			w = unpromising{w}
+		case s.ttl != "":
+			w = promising{w, s.ttl}
 		}
 		next.ServeHTTP(w, r)
 	}))
@@ -63,15 +65,18 @@ func (s *tallied) start(t *testing.T) string {
 	return server.URL + "/mcp"
 }
 
-// unpromising removes the ttlMs of what is written in one piece.
-type unpromising struct{ http.ResponseWriter }
+// promising replaces the ttlMs of what is written in one piece.
+type promising struct {
+	http.ResponseWriter
+	ttl string
+}
 
-func (w unpromising) Write(raw []byte) (int, error) {
-	_, err := w.ResponseWriter.Write(bytes.ReplaceAll(raw, []byte(`"ttlMs":300000`), []byte(`"ttlMs":0`)))
+func (w promising) Write(raw []byte) (int, error) {
+	_, err := w.ResponseWriter.Write(bytes.ReplaceAll(raw, []byte(`"ttlMs":300000`), []byte(w.ttl)))
 	return len(raw), err
 }
 
-func (w unpromising) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+func (w promising) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
 
 // take returns what was asked since, in order: all that a command sent, where it ended with a
 // DELETE if it opened a session.
@@ -108,17 +113,19 @@ func TestRequestsOfCalls(t *testing.T) {
 	const begin, list, call, end = "initialize notifications/initialized", "tools/list tools/list", "tools/call", "DELETE"
 	words := func(words ...string) string { return strings.Join(words, " ") }
 	for name, c := range map[string]struct {
-		older, promisesNothing           bool
+		older                            bool
+		ttl                              string
 		first, second, fast, other, warm string
 	}{
-		"newest":        {false, false, words("server/discover", list, call), call, call, words(list, call), call},
-		"older":         {true, false, words("server/discover", begin, list, call, end), words(begin, call, end), words(begin, call, end), words(begin, list, call, end), call},
-		"newest, ttl 0": {false, true, words("server/discover", list, call), words(list, call), call, words(list, call), words(list, "tools/list", call)},
-		"older, ttl 0":  {true, true, words("server/discover", begin, list, call, end), words(begin, list, call, end), words(begin, call, end), words(begin, list, call, end), words(list, "tools/list", call)},
+		"newest":        {false, "", words("server/discover", list, call), call, call, words(list, call), call},
+		"older":         {true, "", words("server/discover", begin, list, call, end), words(begin, call, end), words(begin, call, end), words(begin, list, call, end), call},
+		"newest, ttl 0": {false, `"ttlMs":0`, words("server/discover", list, call), words(list, call), call, words(list, call), words(list, "tools/list", call)},
+		"older, no ttl": {true, `"other":1`, words("server/discover", begin, list, call, end), words(begin, call, end), words(begin, call, end), words(begin, list, call, end), call},
+		"older, ttl 0":  {true, `"ttlMs":0`, words("server/discover", begin, list, call, end), words(begin, list, call, end), words(begin, call, end), words(begin, list, call, end), words(list, "tools/list", call)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &tallied{older: c.older, promisesNothing: c.promisesNothing}
+			s := &tallied{older: c.older, ttl: c.ttl}
 			url, m := s.start(t), caller{t, t.TempDir()}
 			cold := []string{"-s", url, "call", "get-sum", `{"a":1,"b":2}`}
 			as := func(user string) []string { return append([]string{"-H", "Authorization: Bearer " + user}, cold...) }

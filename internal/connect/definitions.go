@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
+	"mcpc/internal/state"
 	"mcpc/internal/suggest"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
@@ -29,6 +30,8 @@ type Definition struct {
 	Fresh bool
 	// Until is the time until which the server promised that it holds; zero for no promise.
 	Until time.Time
+	// assumed is the time until which it is believed where the revision has no promises.
+	assumed time.Time
 	// Input and output are its schemas.
 	Input, Output compiled
 	// Pin is what package pin found of it in this run.
@@ -213,13 +216,17 @@ func (c *Conn) Remembered(name string) *Definition {
 }
 
 // Holds reports that a call may be sent by the definition without a new list: for the time that
-// the server promised, for a moment in a connection that asks for few lists, and where the user
-// wants no confirmation. Otherwise the tool may have changed silently.
+// the server promised, for assumedFor where its revision has no such promise, for a moment in a
+// connection that asks for few lists, and where the user wants no confirmation. Otherwise the tool
+// may have changed silently.
 func (d *Definition) Holds(c *Conn) bool {
 	if c.Env.Confirm == "never" {
 		return true
 	}
 	if d.Until.IsZero() {
+		if !client.Stateless(c.Revision()) && c.Env.Now().Before(d.assumed) {
+			return true
+		}
 		return d.Fresh && c.Box != nil && c.Box.recent(c.Env.Now()) != nil
 	}
 	return c.Env.Now().Before(d.Until)
@@ -227,13 +234,21 @@ func (d *Definition) Holds(c *Conn) bool {
 
 // RememberedOffline is Remembered for a caller without a conversation.
 func (c *Conn) RememberedOffline(name string) *Definition {
-	raw, until := c.cached(ToolKind, name)
+	raw, list := c.cached(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
 		return nil
 	}
-	return &Definition{Tool: tool, Until: until}
+	d := &Definition{Tool: tool, Until: list.Until()}
+	if list.TTLms == nil {
+		d.assumed = list.FetchedAt.Add(assumedFor)
+	}
+	return d
 }
+
+// assumedFor is how long a call may be sent by a remembered definition of a server whose revision
+// (before 2026-07-28) has no ttlMs, by which it could say so.
+const assumedFor = 5 * time.Minute
 
 // CachedEntry is an entry of a remembered list that is still believed, or nil.
 func (c *Conn) CachedEntry(k Kind, name string) json.RawMessage {
@@ -241,21 +256,20 @@ func (c *Conn) CachedEntry(k Kind, name string) json.RawMessage {
 	return raw
 }
 
-// cached is such an entry, and the time until which the server promised that it holds, if it
-// promised one.
-func (c *Conn) cached(k Kind, name string) (raw json.RawMessage, until time.Time) {
+// cached is such an entry, and what is known of its list; nil where that is no longer believed.
+func (c *Conn) cached(k Kind, name string) (raw json.RawMessage, list *state.ToolList) {
 	if !remembers(c, k) {
-		return nil, until
+		return nil, list
 	}
 	entry, list, err := c.Store.Tool(listKey(c, k), name)
 	if err != nil || entry == nil {
-		return nil, until
+		return nil, list
 	}
 	age := c.Env.Now().Sub(list.FetchedAt)
-	if until = list.Until(); age < 0 || age > rememberFor || !until.IsZero() && !c.Env.Now().Before(until) {
-		return nil, until
+	if until := list.Until(); age < 0 || age > rememberFor || !until.IsZero() && !c.Env.Now().Before(until) {
+		return nil, list
 	}
-	return entry.Raw, until
+	return entry.Raw, list
 }
 
 // Define gets a tool's definition from the server. That there is no such tool
