@@ -216,9 +216,9 @@ func (c *Conn) Remembered(name string) *Definition {
 }
 
 // Holds reports that a call may be sent by the definition without a new list: for the time that
-// the server promised, for assumedFor where its revision has no such promise, for a moment in a
-// connection that asks for few lists, and where the user wants no confirmation. Otherwise the tool
-// may have changed silently.
+// the server promised, for assumedFor without a session if the revision has no such promise, for a
+// moment in a connection that asks for few lists, and where the user wants no confirmation.
+// Otherwise the tool may have changed silently.
 func (d *Definition) Holds(c *Conn) bool {
 	if c.Env.Confirm == "never" {
 		return true
@@ -240,14 +240,14 @@ func (c *Conn) RememberedOffline(name string) *Definition {
 		return nil
 	}
 	d := &Definition{Tool: tool, Until: list.Until()}
-	if list.TTLms == nil {
+	if list.TTLms == nil && c.Saved == nil {
 		d.assumed = list.FetchedAt.Add(assumedFor)
 	}
 	return d
 }
 
-// assumedFor is how long a call may be sent by a remembered definition of a server whose revision
-// (before 2026-07-28) has no ttlMs, by which it could say so.
+// assumedFor is how long a call without a session may be sent by a remembered definition of a server
+// whose revision (before 2026-07-28) has no ttlMs, by which it could say so.
 const assumedFor = 5 * time.Minute
 
 // CachedEntry is an entry of a remembered list that is still believed, or nil.
