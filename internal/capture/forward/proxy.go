@@ -66,8 +66,7 @@ type Route struct {
 	To   *url.URL
 }
 
-// idleTime is how long a connection to a server is kept for the next request:
-// shorter than servers do, so that none is closed while a request is on its way.
+// idleTime is how long a connection is kept idle: shorter than servers keep it.
 const idleTime = 4 * time.Second
 
 // Handler is what serves the Proxy, whose fields must not change any more. The
