@@ -51,7 +51,8 @@ func hexDigit(c byte) byte {
 // JSON demands (RFC 8259, section 7).
 func AppendEscaped(b, text []byte) []byte {
 	from := 0
-	for i, c := range text {
+	for i := bareRun(text); i < len(text); i++ {
+		c := text[i]
 		if escaped[c] == 0 {
 			continue
 		}
@@ -60,6 +61,7 @@ func AppendEscaped(b, text []byte) []byte {
 		if b = append(b, '\\', escaped[c]); escaped[c] == 'u' {
 			b = append(b, '0', '0', hex[c>>4], hex[c&15])
 		}
+		i += bareRun(text[from:])
 	}
 	return append(b, text[from:]...)
 }
