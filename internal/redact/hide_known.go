@@ -95,11 +95,7 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 // where a part cost too much to look at, which is one of them as a whole then.
 func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool) {
 	for from := 0; from < len(raw); {
-		to := windowEnd(raw, from)
-		end := to
-		if to < len(raw) {
-			end = min(len(raw), to+s.values.overlap())
-		}
+		to, end, _ := s.windowAt(raw, from)
 		l := lookout{s: s, learn: learn, left: mostWork * (end - from + shortestWork)}
 		for _, p := range l.look(raw[from:end], mostLevels) {
 			if p.from += from; p.from < to {
@@ -116,10 +112,11 @@ func (s *Secrets) sightings(raw []byte, learn bool) (all []sighting, beyond bool
 	return merged(all), beyond
 }
 
+// window is how much of a text is looked at at once, so that the views of a large one need
+// little memory. Tests have a smaller one.
+var window = 1 << 20
+
 const (
-	// window is how much of a text is looked at at once, so that the views of a large
-	// one need little memory.
-	window = 1 << 20
 	// mostWork is how often the bytes of a window are looked at, all levels together:
 	// what is hostile may have a text in a text at each, and is withheld then. What is
 	// short costs little.
@@ -127,16 +124,29 @@ const (
 	shortestWork = 4 << 10
 )
 
-// windowEnd is where a window ends, between two words if it can.
-func windowEnd(raw []byte, from int) int {
+// windowAt is where the window ends that begins at from, and how far behind it what begins in
+// it is looked at. It is apart where nothing goes on behind it but what is short: there is no
+// word, no name with its colon, no run of token bytes or base64 on both sides.
+func (s *Secrets) windowAt(raw []byte, from int) (to, end int, apart bool) {
 	if len(raw)-from <= 2*window {
-		return len(raw)
+		return len(raw), len(raw), true
 	}
-	to := from + window
-	if at := bytes.LastIndexAny(raw[to-1024:to], " ,{}[]"); at >= 0 {
-		return to - 1024 + at
+	to, end = from+window, from+window+window/16
+	if s != nil {
+		end = min(len(raw), to+s.values.overlap())
 	}
-	return to
+	for at := to; at > max(from, to-1024); at-- {
+		switch raw[at] {
+		case ' ':
+			apart = isNameByte(raw[at+1])
+		case ',', '{', '}', '[', ']':
+			apart = true
+		}
+		if apart {
+			return at, end, true
+		}
+	}
+	return to, end, false
 }
 
 // A lookout looks for known values in a text and in its decoded forms.

@@ -1,51 +1,98 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+
+	"mcpc/internal/spool"
+)
 
 // Nearly all that is recorded has no secret. isPlain tells that in one pass over the bytes, with a
 // second look only at what may be one: a long run, an escape, a URL.
 
-// longestPlain is how long a text is at most that isPlain looks at: longer ones are looked at in
-// windows.
-const longestPlain = window
-
 // isPlain reports a text in which Bytes certainly hides nothing, and from which it learns nothing.
 // Where it is false there may be no secret either.
 func (s *Secrets) isPlain(raw []byte) bool {
-	if len(raw) > longestPlain || len(raw) > 0 && raw[0] >= 0xFE || s != nil && s.Guess != GuessNone { // which begins UTF-16
+	if len(raw) > 0 && raw[0] >= 0xFE || s != nil && s.Guess != GuessNone { // which begins UTF-16
 		return false
 	}
-	var seen class
-	endings := byLastTwo()
-	long, from := false, 0 // whether there is a long run of token bytes, and where the last run begins
-	for i, b := range raw {
-		c := classes[b]
-		if c&(tokenByte|assigns) == tokenByte {
-			continue
-		}
-		if c&tokenByte == 0 {
-			long = long || i-from >= shortestRun && !openWords[string(raw[from:i])]
-			from = i + 1
-		}
-		if c&assigns != 0 && (!namesNothing(endings, raw[:i]) && isNamedSecret(raw[:i]) || b == ':' && beginsURL(raw, i)) {
+	for from := 0; from < len(raw); {
+		to, end, apart := s.windowAt(raw, from)
+		if !apart || !s.isPlainWindow(raw[from:end], end < len(raw)) {
 			return false
 		}
-		seen |= c
+		if to < len(raw) {
+			spool.Release(raw[from:to])
+		}
+		from = to
 	}
-	long = long || len(raw)-from >= shortestRun && !openWords[string(raw[from:])]
-	switch {
-	case seen&zero != 0:
-		return false
-	case seen&entityEscape != 0 && len(hideForm(raw, false).replaced) > 0:
-		return false
-	case long && (beginsIn(raw) != 0 || holdsCoded(raw)):
-		return false
-	}
-	return s == nil || s.values.hasNone(raw, seen&escape != 0)
+	return true
 }
 
-// beginsURL reports a URL with what may be secret in it, by its colon.
-func beginsURL(raw []byte, colon int) bool {
+// isPlainWindow is isPlain for a window; goesOn says whether there is more of the text behind it.
+func (s *Secrets) isPlainWindow(raw []byte, goesOn bool) bool {
+	endings := byLastTwo()
+	for at, colon, equals := 0, -1, -1; ; {
+		if colon < at {
+			colon = indexByte(raw, ':', at)
+		}
+		if equals < at {
+			equals = indexByte(raw, '=', at)
+		}
+		i := min(colon, equals)
+		if i == len(raw) {
+			break
+		}
+		if !namesNothing(endings, raw[:i]) && isNamedSecret(raw[:i]) || i == colon && beginsURL(raw, i, goesOn) {
+			return false
+		}
+		at = i + 1
+	}
+	switch {
+	case bytes.IndexByte(raw, 0) >= 0:
+		return false
+	case bytes.IndexByte(raw, '&') >= 0 && len(hideForm(raw, false).replaced) > 0:
+		return false
+	case hasLongRun(raw) && (beginsIn(raw) != 0 || holdsCoded(raw)):
+		return false
+	}
+	return s == nil || s.values.hasNone(raw)
+}
+
+// indexByte returns the place of the first c in raw[at:], counted in raw, or len(raw).
+func indexByte(raw []byte, c byte, at int) int {
+	if next := bytes.IndexByte(raw[at:], c); next >= 0 {
+		return at + next
+	}
+	return len(raw)
+}
+
+// hasLongRun reports a run of token bytes that may be a token or a text in base64. One such run
+// has a byte at each place that is looked at.
+func hasLongRun(raw []byte) bool {
+	for i := shortestRun - 1; i < len(raw); {
+		from := i + 1
+		for from > max(0, i+1-shortestRun) && isTokenByte(raw[from-1]) {
+			from--
+		}
+		if from > i {
+			i += shortestRun
+			continue
+		}
+		to := i + 1
+		for to < len(raw) && isTokenByte(raw[to]) {
+			to++
+		}
+		if to-from >= shortestRun && !openWords[string(raw[from:to])] {
+			return true
+		}
+		i = to + shortestRun
+	}
+	return false
+}
+
+// beginsURL reports a URL with what may be secret in it, by its colon. Where the text goes on,
+// so may the URL at its end.
+func beginsURL(raw []byte, colon int, goesOn bool) bool {
 	if colon+2 >= len(raw) || raw[colon+1] != '/' || raw[colon+2] != '/' {
 		return false
 	}
@@ -53,7 +100,7 @@ func beginsURL(raw []byte, colon int) bool {
 	for to < len(raw) && classes[raw[to]]&linkEnd == 0 {
 		to++
 	}
-	return bytes.ContainsAny(raw[colon:to], "@=")
+	return to == len(raw) && goesOn || bytes.ContainsAny(raw[colon:to], "@=")
 }
 
 // namesNothing reports a text that ends with a name in quotes whose last letters tell it from all

@@ -2,10 +2,13 @@ package redact
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -90,6 +93,52 @@ func TestNoSecretIsPlain(t *testing.T) {
 	}
 }
 
+// smallWindows makes a text of some kB a large one.
+func smallWindows(t testing.TB) {
+	before := window
+	window = 1024
+	t.Cleanup(func() { window = before })
+}
+
+// A secret is found at each place of a text of several windows.
+func TestNoSecretIsPlainInWindows(t *testing.T) {
+	smallWindows(t)
+	s := &Secrets{}
+	value := "known, as {it} is"
+	s.Learn(value)
+	long := strings.Repeat(" ", 3*window)
+	for _, secret := range []string{value, hex.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte(value)), `known, \u0061s {it} is`,
+		"known, as%20{it} is", "password: abcdef1", "token = 5", `"password"` + long + `:"x"`, "Bearer abcdefghijkl0123456789", "ghp_abcdefghij0123456789",
+		"Bearer " + strings.Repeat("a1", window), "http://u:p@host/", "http://" + strings.Repeat("u,", window) + "@host/", "\x00"} {
+		for _, filler := range []string{"so it goes, ", `{"a":1},[2]`, strings.Repeat("x", 700) + " y"} {
+			filler = strings.Repeat(filler, 1+3*window/len(filler))
+			if !checkPlain(t, s, []byte(filler+filler)) {
+				t.Fatalf("%q is not plain", filler)
+			}
+			for at := 0; at < 2*window+100; at += 3 {
+				if text := filler[:at] + " " + secret + " " + filler[at:]; checkPlain(t, s, []byte(text)) {
+					t.Fatalf("%q at %d is plain", secret, at)
+				}
+			}
+		}
+	}
+}
+
+func FuzzPlainWindows(f *testing.F) {
+	smallWindows(f)
+	for _, text := range plainMessages {
+		f.Add([]byte(text), "some-secret-value", uint16(1000))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, value string, at uint16) {
+		s := &Secrets{}
+		s.Learn(value)
+		filler := bytes.Repeat([]byte("so it goes, "), 300)
+		text := slices.Concat(filler[:int(at)%len(filler)], raw, filler)
+		checkPlain(t, s, text)
+		checkPlain(t, nil, text)
+	})
+}
+
 func FuzzPlain(f *testing.F) {
 	for _, text := range plainMessages {
 		f.Add([]byte(text), "some-secret-value")
@@ -114,11 +163,15 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
+// logLine is a line of a log within a text in JSON.
+const logLine = `2026-11-21 10:00:00 worker 7 did what it was told, and said \"so\" at 10:00:01 to the other one.\n`
+
 func BenchmarkPlain(b *testing.B) {
 	s := &Secrets{}
 	s.Learn("some-secret-value", "another-secret-value", "sk-and-a-third-one")
-	for i, text := range plainMessages {
+	for i, text := range append(plainMessages, strings.Repeat(logLine, 8000)) {
 		raw := []byte(text)
+		b.SetBytes(int64(len(raw)))
 		b.Run(fmt.Sprint("plain ", i), func(b *testing.B) {
 			for b.Loop() {
 				s.isPlain(raw)

@@ -71,12 +71,11 @@ func (k *knownValues) isEscaped(raw []byte) bool {
 	return k.index.isEscaped(raw)
 }
 
-// hasNone reports that appendSightings finds nothing in a text; escapes says whether it has what may
-// begin an escape, in which a value may be hidden.
-func (k *knownValues) hasNone(raw []byte, escapes bool) bool {
+// hasNone reports that appendSightings finds nothing in a text, nor where escapes in it are undone.
+func (k *knownValues) hasNone(raw []byte) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	if len(k.patterns) > 0 || escapes && k.index.isEscaped(raw) {
+	if len(k.patterns) > 0 || k.index.isEscaped(raw) {
 		return false
 	}
 	none := true
