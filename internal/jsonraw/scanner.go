@@ -305,9 +305,9 @@ const each, high = 0x0101010101010101, 0x8080808080808080
 
 // odd has the highest bit of a byte set where x has a byte that is a quote, a backslash, below
 // a blank or above ASCII. That holds for the lowest one that is set: above it bits may be set
-// that mean nothing.
+// that mean nothing. With one bit flipped a quote is a blank, and what is below one stays so.
 func odd(x uint64) uint64 {
-	return ((x ^ '"'*each) - each) | ((x ^ '\\'*each) - each) | (x - ' '*each) | x
+	return ((x ^ ('"'^' ')*each) - (' '+1)*each) | ((x ^ '\\'*each) - each) | x
 }
 
 // number reads what RFC 8259, section 6 calls one.
