@@ -64,7 +64,8 @@ func (e *edit) put(from, to int, shown string) {
 	if e.out == nil {
 		e.out = make([]byte, 0, len(e.raw)+len(e.raw)/16+64)
 	}
-	e.out = append(append(e.out, e.raw[e.done:from]...), shown...)
+	e.copyTo(from)
+	e.out = append(e.out, shown...)
 	e.done, e.replaced = to, append(e.replaced, [2]int{from, to})
 }
 
@@ -72,7 +73,15 @@ func (e *edit) result() ([]byte, int) {
 	if len(e.replaced) == 0 {
 		return e.raw, 0
 	}
-	return append(e.out, e.raw[e.done:]...), len(e.replaced)
+	e.copyTo(len(e.raw))
+	return e.out, len(e.replaced)
+}
+
+// copyTo copies what is not replaced before a place.
+func (e *edit) copyTo(at int) {
+	for piece := range spool.Pieces(e.raw[e.done:at]) {
+		e.out = append(e.out, piece...)
+	}
 }
 
 // hideNamed hides the values that stand behind a secret name and ":" or "=".
