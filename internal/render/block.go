@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -94,6 +95,19 @@ func (b *block) wholeText() string {
 		return text
 	}
 	return b.text
+}
+
+// isBlank reports a text that shows nothing.
+func (b *block) isBlank() bool {
+	if b.quoted == nil {
+		return strings.TrimSpace(b.text) == ""
+	}
+	for piece := range jsonraw.Unescaped(b.quoted) {
+		if len(bytes.TrimSpace(piece)) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *block) readData(m jsonraw.Members, name string) {

@@ -35,8 +35,17 @@ func TestLongText(t *testing.T) {
 			}
 		}
 		raw := fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, jsonraw.Quote(text))
-		if data, _, err := Payload("tools/call", raw); err != nil || string(data) != text {
+		if data, what, err := saved("tools/call", raw); err != nil || data != text || what != "text, "+term.Size(len(text)) {
 			t.Errorf("saved: %d bytes and %v, want %d", len(data), err, len(text))
+		}
+		raw = fmt.Appendf(nil, `{"content":[{"type":"text","text":%s},{"type":"text","text":"b"},{"type":"text","text":" "}]}`, jsonraw.Quote(text))
+		if data, _, err := saved("tools/call", raw); err != nil || data != ended+"b\n" {
+			t.Errorf("saved with another: %d bytes and %v, want %d", len(data), err, len(ended)+2)
+		}
+		if write, err := Payload("tools/call", raw); err != nil {
+			t.Error(err)
+		} else if _, err := write(failing{new(bytes.Buffer), 1 << 20}); err == nil {
+			t.Error("a full disk is not noticed")
 		}
 		if !ContentRepeats(fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, jsonraw.Quote(`["`+strings.Repeat("x", spool.Memory)+`"]`)),
 			[]byte(`["`+strings.Repeat("x", spool.Memory)+`"]`)) {

@@ -4,35 +4,41 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
+	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
-// Payload is what -o FILE saves of a result: the decoded bytes where it holds
+// Payload writes what -o FILE saves of a result: the decoded bytes where it holds
 // one image, sound or blob, whatever texts stand around it; else its text; else
-// its JSON. what says in a few words what data is. It fails where there is no
+// its JSON. What says in a few words what was written. It fails where there is no
 // one answer: several binary blocks, or base64 that is none.
-func Payload(method string, result json.RawMessage) (data []byte, what string, err error) {
+func Payload(method string, result json.RawMessage) (write func(io.Writer) (what string, err error), err error) {
 	blocks := resultBlocks(method, result)
 	texts, media := split(blocks)
 	switch {
 	case len(media) == 1:
-		data, err = decoded(media[0])
-		return data, term.Line(describeMedia(media[0])), err
+		data, err := decoded(media[0])
+		return func(w io.Writer) (string, error) {
+			_, err := w.Write(data)
+			return term.Line(describeMedia(media[0])), err
+		}, err
 	case len(media) > 1:
-		return nil, "", &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
+		return nil, &PayloadError{false, fmt.Sprintf("the result has %d binary blocks, but -o saves one", len(media)),
 			wire.Hint("select one, for example --jq '" + media[0].path + "' | base64 -d")}
 	case len(blocks) == 1 && blocks[0].kind == textBlock && method == "resources/read":
-		data = []byte(blocks[0].wholeText()) // an empty file is a file
-		return data, "text, " + term.Size(len(data)), nil
-	case len(texts) > 0:
-		data = joinLines(texts)
-		return data, "text, " + term.Size(len(data)), nil
+		texts = blocks // an empty file is a file
+	case len(texts) == 0:
+		return jsonPayload(method, result), nil
 	}
-	return jsonPayload(method, result)
+	return func(w io.Writer) (string, error) {
+		n, err := writeTexts(w, texts)
+		return "text, " + term.Size(n), err
+	}, nil
 }
 
 // Unsaved names what Payload leaves out of a result, by kinds, as in "1 text, 3
@@ -53,7 +59,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	count := map[string]int{}
 	for _, b := range blocks {
 		isText := b.kind == textBlock
-		if isText && (len(media) != 1 || strings.TrimSpace(b.wholeText()) == "") || b.kind == mediaBlock && len(media) == 1 {
+		if isText && (len(media) != 1 || b.isBlank()) || b.kind == mediaBlock && len(media) == 1 {
 			continue
 		}
 		kind := term.Line(cmp.Or(b.name, "resource"))
@@ -88,16 +94,21 @@ type PayloadError struct {
 
 func (e *PayloadError) Error() string { return e.Text }
 
-// jsonPayload is a tool's structured content, or else the whole result.
-func jsonPayload(method string, result json.RawMessage) ([]byte, string, error) {
+// jsonPayload writes a tool's structured content, or else the whole result.
+func jsonPayload(method string, result json.RawMessage) func(io.Writer) (string, error) {
 	raw := result
 	if members, err := jsonraw.Object(result); err == nil && method == "tools/call" {
 		if structured, ok := members.Get("structuredContent"); ok {
 			raw = structured
 		}
 	}
-	data := append(raw[:len(raw):len(raw)], '\n')
-	return data, "JSON, " + term.Size(len(data)), nil
+	return func(w io.Writer) (string, error) {
+		_, err := spool.WriteAll(w, raw)
+		if err == nil {
+			_, err = io.WriteString(w, "\n")
+		}
+		return "JSON, " + term.Size(len(raw)+1), err
+	}
 }
 
 // resultBlocks are all blocks of a result that has some.
@@ -126,13 +137,11 @@ func resultBlocks(method string, result json.RawMessage) []block {
 }
 
 // split gives the texts that are not blank and the blocks of bytes.
-func split(blocks []block) (texts []string, media []block) {
+func split(blocks []block) (texts, media []block) {
 	for _, b := range blocks {
 		switch {
-		case b.kind == textBlock:
-			if text := b.wholeText(); strings.TrimSpace(text) != "" {
-				texts = append(texts, text)
-			}
+		case b.kind == textBlock && !b.isBlank():
+			texts = append(texts, b)
 		case b.kind == mediaBlock:
 			media = append(media, b)
 		}
@@ -154,18 +163,27 @@ func saveHint(blocks []block) string {
 	return ""
 }
 
-// joinLines keeps a single text as it is, a file's bytes for instance, and
-// closes each of several by a line end.
-func joinLines(texts []string) []byte {
-	if len(texts) == 1 {
-		return []byte(texts[0])
-	}
-	var all []byte
-	for _, text := range texts {
-		all = append(all, text...)
-		if !strings.HasSuffix(text, "\n") {
-			all = append(all, '\n')
+// writeTexts writes a single text as it is, a file's bytes for instance, and closes each of
+// several by a line end. It gives the number of bytes.
+func writeTexts(w io.Writer, texts []block) (n int, err error) {
+	count := &counting{w: w}
+	p := &resultWriter{w: count}
+	for _, b := range texts {
+		if ended := p.asItIs(b); !ended && len(texts) > 1 && p.err == nil {
+			_, p.err = io.WriteString(count, "\n")
 		}
 	}
-	return all
+	return count.n, p.err
+}
+
+// counting counts what it writes.
+type counting struct {
+	w io.Writer
+	n int
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += n
+	return n, err
 }

@@ -83,6 +83,17 @@ func (p *resultWriter) unescaped(quoted json.RawMessage) (ended bool) {
 	return ended
 }
 
+// asItIs writes a text byte for byte, and reports that it ends in a line end.
+func (p *resultWriter) asItIs(b block) (ended bool) {
+	if b.quoted != nil {
+		return p.unescaped(b.quoted)
+	}
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, b.text)
+	}
+	return strings.HasSuffix(b.text, "\n")
+}
+
 func (p *resultWriter) json(raw json.RawMessage) {
 	switch {
 	case p.err != nil:
@@ -208,17 +219,14 @@ func (p *resultWriter) contents(result json.RawMessage) {
 // file writes what a resource holds, byte for byte: it is what a pipe reads a
 // resource for.
 func (p *resultWriter) file(b block) {
-	if b.quoted != nil {
-		p.unescaped(b.quoted)
+	if b.kind == textBlock {
+		p.asItIs(b)
 		return
 	}
-	data := []byte(b.text)
-	if b.kind == mediaBlock {
-		if data, p.err = decoded(b); p.err != nil {
-			return
-		}
+	data, err := decoded(b)
+	if p.err = err; err == nil {
+		_, p.err = p.w.Write(data)
 	}
-	_, p.err = p.w.Write(data)
 }
 
 // Contents names the contents of a resource, one line each: URI, type, size.

@@ -139,6 +139,16 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
+// saved is what Payload writes.
+func saved(method string, result []byte) (data, what string, err error) {
+	var b bytes.Buffer
+	write, err := Payload(method, result)
+	if err == nil {
+		what, err = write(&b)
+	}
+	return b.String(), what, err
+}
+
 func TestPayload(t *testing.T) {
 	want := map[string]string{
 		"text":                       "The sum of 1 and 2 is 3. | text, 24 bytes",
@@ -161,8 +171,8 @@ func TestPayload(t *testing.T) {
 		if _, ok := want[c.name]; !ok {
 			continue
 		}
-		data, what, err := Payload(c.method, []byte(c.result))
-		got := string(data) + " | " + what
+		data, what, err := saved(c.method, []byte(c.result))
+		got := data + " | " + what
 		if err != nil {
 			got = "error: " + err.Error()
 		}
@@ -171,7 +181,7 @@ func TestPayload(t *testing.T) {
 		}
 	}
 	two := tool(imageBlock("image/gif", tinyGIF), imageBlock("image/gif", tinyGIF))
-	if _, _, err := Payload("tools/call", []byte(two)); err == nil || !strings.Contains(err.Error(), "2 binary blocks") {
+	if _, _, err := saved("tools/call", []byte(two)); err == nil || !strings.Contains(err.Error(), "2 binary blocks") {
 		t.Errorf("two images: %v", err)
 	}
 }
@@ -211,7 +221,7 @@ func FuzzResult(f *testing.F) {
 			t.Fatalf("%q holds %q", b.String(), b.String()[i:])
 		}
 		_ = Result(&b, term.Style{}, method, result)
-		_, _, _ = Payload(method, result)
+		_, _, _ = saved(method, result)
 	})
 }
 

@@ -135,17 +135,21 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 	if f.Output == "" {
 		return printOut(ctx, f, ans)
 	}
-	var b bytes.Buffer
-	what, err := fileContent(ctx, f, &b, ans)
+	save, err := fileContent(ctx, f, ans)
 	if err != nil {
 		return err
 	}
-	if err := outfile.ReplaceFile(f.Output, b.Bytes()); err != nil {
+	what := ""
+	n, err := outfile.ReplaceBy(f.Output, func(w io.Writer) (err error) {
+		what, err = save(w)
+		return err
+	})
+	if err != nil {
 		// The answer must not be lost with the file.
 		_ = printTo(ctx, f, f.Stdout(), f.OutStyle, ans)
 		return fmt.Errorf("%s: %w", f.Output, usage.Bare(err))
 	}
-	f.Note(fmt.Sprintf("%s saved to %s", what, f.Output))
+	f.Note(fmt.Sprintf("%s saved to %s", cmp.Or(what, fmt.Sprintf("%d bytes", n)), f.Output))
 	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
 		return nil
 	}
@@ -177,16 +181,22 @@ func printOut(ctx context.Context, f *Factory, ans Answer) error {
 	return cmp.Or(err, WritePaged(f, b.Bytes()))
 }
 
-// fileContent is what -o saves: JSON where JSON was asked for, else what the
-// answer is made of, an image as its bytes.
-func fileContent(ctx context.Context, f *Factory, b *bytes.Buffer, ans Answer) (what string, err error) {
-	if f.JSON || f.Wire || f.Jq != "" || ans.Result == nil {
-		err := printTo(ctx, f, b, term.Style{Width: 80}, ans)
-		return fmt.Sprintf("%d bytes", b.Len()), err
+// fileContent writes what -o saves: JSON where JSON was asked for, else what the
+// answer is made of, an image as its bytes. What it is is "" where its size says enough.
+func fileContent(ctx context.Context, f *Factory, ans Answer) (save func(io.Writer) (what string, err error), err error) {
+	st := term.Style{Width: 80}
+	switch {
+	case f.Jq == "" && f.JSON && ans.Result != nil:
+		return func(w io.Writer) (string, error) { return "", printTo(ctx, f, w, st, ans) }, nil
+	case f.JSON || f.Wire || f.Jq != "" || ans.Result == nil:
+		var b bytes.Buffer
+		err := printTo(ctx, f, &b, st, ans)
+		return func(w io.Writer) (string, error) {
+			_, err := b.WriteTo(w)
+			return "", err
+		}, err
 	}
-	data, what, err := render.Payload(ans.Method, ans.Result)
-	b.Write(data)
-	return what, err
+	return render.Payload(ans.Method, ans.Result)
 }
 
 func printTo(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans Answer) error {
