@@ -118,7 +118,7 @@ func TestLargeResults(t *testing.T) {
 	t.Parallel()
 	s := newLargeServer(t)
 	for _, kind := range []string{"length", "chunked", "gzip", "event"} {
-		for _, flag := range []string{"--json", "--no-record"} {
+		for _, flag := range []string{"--json", "--no-record", "--output=/dev/stdout"} {
 			want, json, length := sha256.New(), flag == "--json", largeText/len(largeQuoted)*len(largeLine)
 			if json {
 				length = largeText / len(largeQuoted) * len(largeQuoted)
@@ -152,7 +152,7 @@ func TestLargeResults(t *testing.T) {
 			if peak > 44<<20 {
 				t.Errorf("%s %s: a peak of %d MB", kind, flag, peak>>20)
 			}
-			nothingLeft(t, state, json)
+			nothingLeft(t, state, flag != "--no-record")
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestLargeResultsOnAFullDisk(t *testing.T) {
 		}
 		nothingLeft(t, state, true)
 	}
-	for _, flag := range []string{"--json", "--no-record"} {
+	for _, flag := range []string{"--json", "--no-record", "--output=/dev/stdout"} {
 		state := t.TempDir()
 		if got := limited(state, `exec "$@" > /dev/full`, 1, flag); got.ending != "13" || !strings.Contains(got.stderr, "writing the result") {
 			t.Errorf("%s > /dev/full ends with %s\n%.300s", flag, got.ending, got.stderr)
