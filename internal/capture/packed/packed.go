@@ -1,0 +1,302 @@
+// Package packed keeps text compressed so that it can be read from any offset: zstd in
+// independent frames, with a table of the frames at the end (the seekable format of zstd). zstd
+// -d decompresses such a file too.
+package packed
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sort"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// Extension ends the names of such files.
+	Extension = ".zst"
+	// frameSize is how many bytes of text a frame has that Write writes.
+	frameSize = 256 << 10
+	// mostFrame is how many bytes of text a frame may have that is read, mostFrames how many frames
+	// a file, and MostText how many bytes of text Write writes.
+	mostFrame  = 1 << 20
+	mostFrames = 64 << 10
+	MostText   = mostFrames * frameSize
+	// mostAround is how many bytes a frame may have more than its text.
+	mostAround = 1 << 10
+
+	tableMagic  = 0x184D2A5E
+	footerMagic = 0x8F92EAB1
+	headSize    = 8
+	footerSize  = 9
+	// withSums is the bit of the descriptor for entries with a checksum, reserved are those that
+	// must be 0.
+	withSums, reserved = 0x80, 0x7c
+)
+
+var (
+	// ErrNone is the error of a file that is not compressed with zstd.
+	ErrNone = errors.New("not compressed with zstd")
+	// ErrTooLarge is the error of text that needs too much memory or has too many frames.
+	ErrTooLarge = errors.New("it has frames of more than 1 MiB, or too many of them; zstd -d decompresses it")
+	errOther    = errors.New("it is not decompressed to the same text")
+)
+
+// A DamagedError says that of a text only the beginning can be read.
+type DamagedError struct{ Text int64 }
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the compressed file is truncated or damaged; %d bytes of its text can be read", e.Text)
+}
+
+// decoder is used by all: it decompresses four frames at a time, and gives no more bytes than
+// there is room for.
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(slots), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(mostFrame), zstd.WithDecoderMaxWindow(mostFrame))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return d
+})
+
+// Write compresses a text. Each frame is decompressed again and compared, because the caller may
+// delete the text then.
+func Write(w io.Writer, r io.Reader) error {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize))
+	if err != nil {
+		return err
+	}
+	text, again := make([]byte, frameSize), make([]byte, frameSize)
+	var out, entries []byte
+	for {
+		n, err := io.ReadFull(r, text)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		out = encoder.EncodeAll(text[:n], out[:0])
+		if back, err := decoder().DecodeAll(out, again[:0]); err != nil || !bytes.Equal(back, text[:n]) {
+			return errors.Join(errOther, err)
+		}
+		entries = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(entries, uint32(len(out))), uint32(n))
+		if len(entries) > 8*mostFrames {
+			return ErrTooLarge
+		}
+		if _, err := w.Write(out); err != nil {
+			return err
+		}
+	}
+	table := binary.LittleEndian.AppendUint32(nil, tableMagic)
+	table = append(binary.LittleEndian.AppendUint32(table, uint32(len(entries)+footerSize)), entries...)
+	table = append(binary.LittleEndian.AppendUint32(table, uint32(len(entries)/8)), 0)
+	_, err = w.Write(binary.LittleEndian.AppendUint32(table, footerMagic))
+	return err
+}
+
+// slots is how many frames a Reader keeps.
+const slots = 4
+
+// A Reader reads the text from any offset. Several goroutines may use it.
+type Reader struct {
+	src io.ReaderAt
+	// frames are where they begin, and the end of the last.
+	frames []place
+	// end is the error of a look behind the last frame.
+	end   error
+	slots [slots]slot
+}
+
+// A place is an offset in the file and the one of its text.
+type place struct{ at, text int64 }
+
+// A slot keeps the text of one of the frames that have the same remainder; nil if of none.
+type slot struct {
+	mu        sync.Mutex
+	frame     int
+	raw, text []byte
+}
+
+// Open reads the table of the frames. Of a file without a usable one the frames are looked for
+// from the beginning. Errors are those of the file, ErrNone and ErrTooLarge; damage is reported by
+// ReadAt.
+func Open(src io.ReaderAt, size int64) (*Reader, error) {
+	r := &Reader{src: src, frames: []place{{}}, end: io.EOF}
+	if r.readTable(size) {
+		return r, nil
+	}
+	r.frames = r.frames[:1]
+	return r, r.findFrames(size)
+}
+
+// Size is the length of the text that can be read.
+func (r *Reader) Size() int64 { return r.last().text }
+
+func (r *Reader) last() place { return r.frames[len(r.frames)-1] }
+
+// add adds a frame of so many bytes with so much text.
+func (r *Reader) add(length, text int64) {
+	last := r.last()
+	r.frames = append(r.frames, place{last.at + length, last.text + text})
+}
+
+// readTable reads the table at the end; false where it is not the one of the file.
+func (r *Reader) readTable(size int64) bool {
+	var footer [footerSize]byte
+	if _, err := r.src.ReadAt(footer[:], size-footerSize); size < footerSize || err != nil && !errors.Is(err, io.EOF) {
+		return false
+	}
+	count, kind := int64(binary.LittleEndian.Uint32(footer[:])), footer[4]
+	if binary.LittleEndian.Uint32(footer[5:]) != footerMagic || kind&reserved != 0 || count > mostFrames {
+		return false
+	}
+	each := int64(8)
+	if kind&withSums != 0 { // of which the frames have their own
+		each += 4
+	}
+	table := make([]byte, headSize+count*each)
+	begin := size - int64(len(table)) - footerSize
+	if begin < 0 {
+		return false
+	}
+	if _, err := r.src.ReadAt(table, begin); err != nil ||
+		binary.LittleEndian.Uint32(table) != tableMagic || int64(binary.LittleEndian.Uint32(table[4:])) != count*each+footerSize {
+		return false
+	}
+	for entry := table[headSize:]; len(entry) > 0; entry = entry[each:] {
+		length, text := int64(binary.LittleEndian.Uint32(entry)), int64(binary.LittleEndian.Uint32(entry[4:]))
+		if text > mostFrame || length > text+mostAround {
+			return false
+		}
+		r.add(length, text)
+	}
+	return r.last().at == begin
+}
+
+// findFrames goes through the frames as they say of themselves where they end. The last one that
+// is there as a whole is the end.
+func (r *Reader) findFrames(size int64) error {
+	for r.last().at < size {
+		text, length, err := r.frameAt(r.last().at, size)
+		switch first := len(r.frames) == 1; {
+		case len(r.frames) > mostFrames, first && errors.Is(err, ErrTooLarge):
+			return ErrTooLarge
+		case first && errors.Is(err, zstd.ErrMagicMismatch):
+			return ErrNone
+		case err != nil:
+			r.end = &DamagedError{r.Size()}
+			return nil
+		}
+		r.add(length, text)
+	}
+	return nil
+}
+
+// frameAt reads how long a frame and its text are.
+func (r *Reader) frameAt(at, size int64) (text, length int64, err error) {
+	var head zstd.Header
+	begin := make([]byte, min(zstd.HeaderMaxSize, size-at))
+	if _, err := r.src.ReadAt(begin, at); err != nil && !errors.Is(err, io.EOF) {
+		return 0, 0, err
+	}
+	if err := head.Decode(begin); err != nil {
+		return 0, 0, err
+	}
+	length = int64(head.HeaderSize)
+	switch {
+	case head.Skippable:
+		length += int64(head.SkippableSize)
+	case !head.HasFCS, head.FrameContentSize > mostFrame:
+		return 0, 0, ErrTooLarge
+	}
+	for last := head.Skippable; !last; {
+		var block [3]byte
+		if _, err := r.src.ReadAt(block[:], at+length); err != nil {
+			return 0, 0, err
+		}
+		bits := int64(block[0]) | int64(block[1])<<8 | int64(block[2])<<16
+		last = bits&1 != 0
+		if length += int64(len(block)); bits>>1&3 == 1 { // one byte, again and again
+			length++
+		} else {
+			length += bits >> 3
+		}
+		if length > mostFrame+mostAround {
+			return 0, 0, ErrTooLarge
+		}
+	}
+	if head.HasCheckSum {
+		length += 4
+	}
+	if at+length > size {
+		return 0, 0, io.ErrUnexpectedEOF
+	}
+	return int64(head.FrameContentSize), length, nil
+}
+
+// ReadAt reads the text from an offset. Behind the last frame of a truncated file, and in a frame
+// that is not as it was written, the error is a *DamagedError.
+func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, fs.ErrInvalid
+	}
+	for n < len(p) {
+		at := off + int64(n)
+		i := sort.Search(len(r.frames)-1, func(i int) bool { return r.frames[i+1].text > at })
+		if i == len(r.frames)-1 {
+			return n, r.end
+		}
+		done, err := r.copyFrom(i, p[n:], at)
+		if n += done; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// copyFrom copies what a frame has from an offset of the text on.
+func (r *Reader) copyFrom(i int, p []byte, at int64) (int, error) {
+	s := &r.slots[i%slots]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from, to := r.frames[i], r.frames[i+1]
+	if len(s.text) == 0 || s.frame != i {
+		if err := s.read(r.src, from, to); err != nil {
+			s.text = s.text[:0]
+			return 0, err
+		}
+		s.frame = i
+	}
+	return copy(p, s.text[at-from.text:]), nil
+}
+
+// read decompresses a frame.
+func (s *slot) read(src io.ReaderAt, from, to place) error {
+	s.raw, s.text = room(s.raw, to.at-from.at), room(s.text, to.text-from.text)
+	length := len(s.text)
+	_, err := src.ReadAt(s.raw, from.at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err == nil {
+		s.text, err = decoder().DecodeAll(s.raw, s.text[:0:length])
+	}
+	if err != nil || len(s.text) != length {
+		return &DamagedError{from.text}
+	}
+	return nil
+}
+
+// room is a buffer of a length, the one given if it is as large.
+func room(b []byte, length int64) []byte {
+	if int64(cap(b)) < length {
+		return make([]byte, length)
+	}
+	return b[:length]
+}
