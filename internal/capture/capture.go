@@ -47,7 +47,7 @@ type Capture struct {
 // An openFile stays open between two looks at bytes. Several goroutines may look.
 type openFile struct {
 	mu   sync.Mutex
-	file *os.File
+	file lines
 	// users are those who look now; with closing set the last one closes it.
 	users   int
 	closing bool
@@ -109,7 +109,7 @@ func (c *Capture) Bundled() bool { return c.held != nil }
 func (c *Capture) from(offset int64) (f lines, err error) {
 	if c.held != nil {
 		f = heldLines{io.NewSectionReader(c.held, 0, math.MaxInt64)}
-	} else if f, err = os.Open(c.Path); err != nil {
+	} else if f, err = openLines(c.Path); err != nil {
 		return nil, err
 	}
 	if _, err := f.Seek(offset, io.SeekStart); err != nil {
@@ -215,18 +215,21 @@ func roomFor(length int) []byte {
 	return make([]byte, length)
 }
 
-func (o *openFile) opened(path string) (*os.File, error) {
+func (o *openFile) opened(path string) (io.ReaderAt, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.held == nil && o.file == nil {
-		f, err := os.Open(path)
+		f, err := openLines(path)
 		if err != nil {
 			return nil, err
 		}
 		o.file = f
 	}
 	o.users++
-	return cmp.Or(o.held, o.file), nil
+	if o.held != nil {
+		return o.held, nil
+	}
+	return o.file, nil
 }
 
 // Copy writes the lines of some of its rows as they stand in the file: a capture

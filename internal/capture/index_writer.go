@@ -30,7 +30,7 @@ type indexWriter struct {
 // beginIndex begins to write the index of a file that is a capture and rests. Where that
 // fails there is none.
 func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
-	file, err := os.Open(c.Path)
+	file, err := openLines(c.Path)
 	if err != nil {
 		return
 	}
@@ -86,15 +86,20 @@ func rests(f io.ReaderAt, info fs.FileInfo, now time.Time) bool {
 	if now.Sub(info.ModTime()) > time.Minute {
 		return true
 	}
-	end := make([]byte, min(info.Size(), prefixWithin))
-	n, _ := f.ReadAt(end, info.Size()-int64(len(end)))
-	lines := bytes.Split(bytes.TrimSpace(end[:n]), []byte("\n"))
-	_, members, ok := cutMark(lines[len(lines)-1])
+	_, members, ok := cutMark(lastLine(f, info.Size()))
 	return ok && (bytes.HasPrefix(members, []byte(`"end":`)) || bytes.HasPrefix(members, []byte(`"next":`)))
 }
 
+// lastLine is the last line of a file, or its end where it is long.
+func lastLine(f io.ReaderAt, size int64) []byte {
+	end := make([]byte, min(size, prefixWithin))
+	n, _ := f.ReadAt(end, size-int64(len(end)))
+	lines := bytes.Split(bytes.TrimSpace(end[:n]), []byte("\n"))
+	return lines[len(lines)-1]
+}
+
 // makeFilters reads the file beside the reader that lists its rows.
-func (w *indexWriter) makeFilters(file *os.File) {
+func (w *indexWriter) makeFilters(file lines) {
 	defer file.Close()
 	if blocks.Write(&w.made, file, w.head.Size) != nil {
 		w.made.Reset()

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"mcpc/internal/capture/blocks"
+	"mcpc/internal/capture/packed"
 )
 
 // What was read of a large file that has come to its end is kept in an index, so that it
@@ -88,7 +89,7 @@ func BeginIndexed(path, dir string) (*Capture, error) { return beginIndexed(path
 
 // beginIndexed is BeginIndexed where files of at least least bytes have an index.
 func beginIndexed(path, dir string, least int64) (*Capture, error) {
-	info, err := os.Stat(path)
+	info, err := Stat(path)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func beginIndexed(path, dir string, least int64) (*Capture, error) {
 // indexPath is where the index of a file is.
 func indexPath(path, dir string) string {
 	if dir == "" {
-		return strings.TrimSuffix(path, extension) + indexExtension
+		return strings.TrimSuffix(strings.TrimSuffix(path, packed.Extension), extension) + indexExtension
 	}
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 
 	"mcpc/internal/wire"
 )
@@ -53,7 +52,7 @@ type reading struct {
 // Begin opens a capture of which nothing is read yet: ReadOn does. The error is that of the
 // file.
 func Begin(path string) (*Capture, error) {
-	if _, err := os.Stat(path); err != nil {
+	if _, err := Stat(path); err != nil {
 		return nil, err
 	}
 	return newCapture(path), nil
@@ -149,6 +148,9 @@ func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
 			return false, nil
 		}
 		if err != nil {
+			if noteDamage(c, err) {
+				err = nil
+			}
 			return false, err
 		}
 		// Of a line without its end more may come: what can be read of it would be read

@@ -55,6 +55,7 @@ type Recorder struct {
 	failed error
 	told   bool
 	buf    []byte
+	compressing
 }
 
 const (
@@ -295,6 +296,7 @@ func (r *Recorder) Close() error {
 	r.closed = true
 	r.mu.Unlock()
 	r.room.Broadcast()
+	defer r.end()
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.flushLocked()

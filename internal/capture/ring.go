@@ -12,11 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/capture/packed"
 	"mcpc/internal/sliceutil"
 )
 
 // A Ring is a folder with one capture per run, NNNNNN.jsonl by the number of the
-// run, bounded by Limits. It holds nothing open between calls and may be used by
+// run, or NNNNNN.jsonl.zst once it is compressed, bounded by Limits. It holds nothing open between calls and may be used by
 // many processes at once.
 type Ring struct{ dir string }
 
@@ -59,6 +60,9 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 	n := r.last()
 	for range mostTries {
 		n++
+		if _, err := os.Lstat(r.Path(n) + packed.Extension); err == nil { // the counter is behind
+			continue
+		}
 		f, err := os.OpenFile(r.Path(n), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -114,10 +118,11 @@ func (r *Ring) last() int {
 	return 0
 }
 
-// A Run is one file of a Ring.
+// A Run is one file of a Ring, which may be compressed.
 type Run struct {
-	Number   int
-	Path     string
+	Number int
+	Path   string
+	// Bytes are those on the disk.
 	Bytes    int64
 	Modified time.Time
 }
@@ -130,10 +135,17 @@ func (r *Ring) Runs() ([]Run, error) {
 	}
 	var runs []Run
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), extension)
-		n, bad := strconv.Atoi(name)
-		if info, err := e.Info(); ok && bad == nil && n > 0 && err == nil && info.Mode().IsRegular() {
-			runs = append(runs, Run{Number: n, Path: filepath.Join(r.dir, e.Name()), Bytes: info.Size(), Modified: info.ModTime()})
+		n, path := numberOf(e.Name()), filepath.Join(r.dir, e.Name())
+		if n == 0 || len(runs) > 0 && runs[len(runs)-1].Number == n { // compressed, and the plain one is still there
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) { // it was compressed meanwhile
+			path += packed.Extension
+			info, err = os.Lstat(path)
+		}
+		if err == nil && info.Mode().IsRegular() {
+			runs = append(runs, Run{Number: n, Path: path, Bytes: info.Size(), Modified: info.ModTime()})
 		}
 	}
 	sliceutil.Sort(runs, func(a, b Run) int { return a.Number - b.Number })
@@ -147,13 +159,21 @@ func (r *Ring) Numbers() (numbers []int, err error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), extension)
-		if n, bad := strconv.Atoi(name); ok && bad == nil && n > 0 && e.Type().IsRegular() {
+		if n := numberOf(e.Name()); n > 0 && e.Type().IsRegular() {
 			numbers = append(numbers, n)
 		}
 	}
 	slices.Sort(numbers)
-	return numbers, nil
+	return slices.Compact(numbers), nil
+}
+
+// numberOf is the number of the run whose file has a name; 0 for what is none.
+func numberOf(name string) int {
+	name, ok := strings.CutSuffix(strings.TrimSuffix(name, packed.Extension), extension)
+	if n, err := strconv.Atoi(name); ok && err == nil && n > 0 {
+		return n
+	}
+	return 0
 }
 
 // ErrNoRun is the error of a number that no run has, or not any more.
@@ -175,17 +195,22 @@ func (r *Ring) Find(number int) (Run, error) {
 // remove removes a run with its index.
 func (r *Ring) remove(run int) error {
 	os.Remove(indexPath(r.Path(run), ""))
-	return os.Remove(r.Path(run))
+	err := os.Remove(r.Path(run) + packed.Extension)
+	if plain := os.Remove(r.Path(run)); !errors.Is(plain, fs.ErrNotExist) {
+		err = plain
+	}
+	return err
 }
 
-// removeStray removes the indexes of runs that are gone, and those that were not written to
-// their end.
+// removeStray removes the indexes of runs that are gone, and indexes and compressed runs that were
+// not written to their end.
 func (r *Ring) removeStray(runs []Run, now time.Time) {
-	indexes, _ := filepath.Glob(filepath.Join(r.dir, "*"+indexExtension+"*"))
-	for _, path := range indexes {
+	strays, _ := filepath.Glob(filepath.Join(r.dir, "*"+indexExtension+"*"))
+	unfinished, _ := filepath.Glob(filepath.Join(r.dir, "*"+packed.Extension+"-*"))
+	for _, path := range append(strays, unfinished...) {
 		info, err := os.Lstat(path)
-		of := strings.TrimSuffix(path, indexExtension) + extension
-		if kept := slices.ContainsFunc(runs, func(r Run) bool { return r.Path == of }); err == nil && !kept && now.Sub(info.ModTime()) > time.Minute {
+		kept := slices.ContainsFunc(runs, func(r Run) bool { return indexPath(r.Path, "") == path })
+		if err == nil && !kept && now.Sub(info.ModTime()) > time.Minute {
 			os.Remove(path)
 		}
 	}
@@ -204,6 +229,9 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	for i := len(runs) - 1; i >= 0; i-- {
 		run := runs[i]
 		bytes += run.Bytes
+		if index, err := os.Lstat(indexPath(run.Path, "")); err == nil {
+			bytes += index.Size()
+		}
 		age := now.Sub(run.Modified)
 		over := limits.Runs > 0 && len(runs)-i > limits.Runs || limits.Bytes > 0 && bytes > limits.Bytes ||
 			limits.Age > 0 && age > limits.Age

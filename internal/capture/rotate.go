@@ -60,6 +60,7 @@ func (r *Recorder) rotateLocked() {
 	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", run)
 	r.file.Close()
 	r.file = next
+	r.begin(t.Ring, old)
 	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
 		t.Ring.remove(r.parts[0])
 		r.parts = r.parts[1:]

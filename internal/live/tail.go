@@ -343,7 +343,7 @@ func (t *Tail) longer(f *file) bool {
 	if f.more {
 		return true
 	}
-	info, err := os.Stat(f.path)
+	info, err := capture.Stat(f.path)
 	if err != nil || info.Size() == f.size {
 		return false
 	}

@@ -115,7 +115,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
 	case len(words) == 0:
 		return nil
-	case !recorded.Is(words[0]) && strings.HasSuffix(words[0], ".jsonl"):
+	case !recorded.Is(words[0]) && strings.HasSuffix(strings.TrimSuffix(words[0], ".zst"), ".jsonl"):
 		return usage.New("no such recording: "+words[0], wire.Run("log")+" lists recordings")
 	case !recorded.Is(words[0]):
 		return cmdutil.GoTo(f, words[0], o.argv)

@@ -99,7 +99,7 @@ func meantByFile(name string) wire.Hint {
 		return ""
 	case strings.HasSuffix(name, ".mcpc.yaml"):
 		return "did you mean " + wire.Run("run "+shellwords.Quote(name)) + "?"
-	case strings.HasSuffix(name, ".jsonl"):
+	case strings.HasSuffix(strings.TrimSuffix(name, ".zst"), ".jsonl"):
 		return "did you mean " + wire.Run("log --file "+shellwords.Quote(name)) + "?"
 	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".toml"):
 		return wire.Run("servers") + " lists configured servers, and -s NAME selects one"

@@ -19,6 +19,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/packed"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
@@ -75,7 +76,7 @@ func OpenIndexed(f *cmdutil.Factory, path string) (*capture.Capture, error) {
 }
 
 func openWith(path string, open func(string) (*capture.Capture, error)) (*capture.Capture, error) {
-	if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
+	if info, err := capture.Stat(path); err == nil && info.Size() > largeFile {
 		debug.SetGCPercent(50) // its rows stay in memory as long as the command runs
 	}
 	c, err := open(path)
@@ -94,7 +95,7 @@ func openWith(path string, open func(string) (*capture.Capture, error)) (*captur
 }
 
 // Endings are those of the names of files that have recordings: captures, bundles, HTTP archives.
-var Endings = []string{"jsonl", "mcpcz", "html", "har"}
+var Endings = []string{"jsonl", "zst", "mcpcz", "html", "har"}
 
 // otherEndings are those of files that a user may take for a recording.
 var otherEndings = []string{"json", "txt", "log", "zip", "gz", "htm"}
@@ -256,6 +257,7 @@ func openFound(run capture.Run) (Recording, wire.Outcome) {
 // Unreadable is the ending of a command that cannot read a capture.
 func Unreadable(path string, err error) wire.Outcome {
 	var version *capture.VersionError
+	var damage *packed.DamagedError
 	if fault, ok := errors.AsType[*bundle.Error](err); ok {
 		return usage.Outcome(usage.New(path+": "+fault.Text, wire.Hint(strings.ReplaceAll(fault.Hint, "FILE", shellwords.Quote(path)))))
 	}
@@ -265,6 +267,8 @@ func Unreadable(path string, err error) wire.Outcome {
 	case errors.Is(err, capture.ErrNoCapture):
 		hint := "recordings are captures (.jsonl) and bundles (.mcpcz.html); " + wire.Run("inspect") + " and " + wire.Run("import") + " also read .har files"
 		return usage.Outcome(usage.New(path+": "+err.Error(), hint))
+	case errors.Is(err, packed.ErrNone), errors.Is(err, packed.ErrTooLarge), errors.As(err, &damage):
+		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes compressed recordings"))
 	case errors.As(err, &version):
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
 	}
@@ -309,6 +313,7 @@ func NewestFirst(f *cmdutil.Factory, look func(c *capture.Capture, written time.
 			break
 		}
 	}
+	ring.CompressEnded(runs, f.Now())
 	return wire.Outcome{}
 }
 

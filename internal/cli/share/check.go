@@ -11,7 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
+	"mcpc/internal/capture/packed"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
@@ -100,11 +102,27 @@ func (c *checker) leaksOf(name string, strict bool) (leaks []leak, err error) {
 			return toldOnce(leaks), nil
 		}
 	}
+	if strings.HasSuffix(name, packed.Extension) {
+		return c.leaksPacked(name)
+	}
 	raw, err := readChecked(c.a, name)
 	if err != nil {
 		return nil, usage.NotRead("--check "+name, err, "")
 	}
 	return c.leaks(raw), nil
+}
+
+// leaksPacked looks into the text of a compressed recording.
+func (c *checker) leaksPacked(name string) (leaks []leak, err error) {
+	f, err := capture.Lines(name)
+	if err == nil {
+		defer f.Close()
+		leaks, err = c.leaksByLine(f, longestChecked)
+	}
+	if err != nil {
+		return nil, usage.NotRead("--check "+name, err, "")
+	}
+	return leaks, nil
 }
 
 // toldOnce leaves out of the report and the page of a bundle what other members have: they are

@@ -24,7 +24,7 @@ import (
 func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 	t.Helper()
 	f := cmdutil.New(nil, nil, nil)
-	f.State = t.TempDir()
+	f.State, f.Now = t.TempDir(), time.Now
 	dir := filepath.Join(f.State, host.TrafficDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
