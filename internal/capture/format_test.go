@@ -114,7 +114,7 @@ func TestUnknownKindsAreSkipped(t *testing.T) {
 
 func readAll(t *testing.T, raw []byte) (lines []parsedLine, found []wire.Finding) {
 	t.Helper()
-	r := newLineReader(bytes.NewReader(raw))
+	r := wholeLines(bytes.NewReader(raw))
 	r.OnFinding = func(f wire.Finding) { found = append(found, f) }
 	for {
 		line, err := r.Next()
@@ -128,8 +128,21 @@ func readAll(t *testing.T, raw []byte) (lines []parsedLine, found []wire.Finding
 	}
 }
 
+// A lineParser parses the lines that a lineReader reads.
+type lineParser struct {
+	*lineReader
+	begun bool
+}
+
+func wholeLines(r interface {
+	io.Reader
+	io.ReaderAt
+}) *lineParser {
+	return &lineParser{lineReader: newLineReader(r)}
+}
+
 // Next is the next line that is understood, as Capture lists it.
-func (r *lineReader) Next() (parsedLine, error) {
+func (r *lineParser) Next() (parsedLine, error) {
 	for {
 		raw, _, err := r.rawLine()
 		if err != nil {
@@ -197,11 +210,11 @@ func TestNoCapture(t *testing.T) {
 		"hello\n": "not a capture", "{}\n": "not a capture", `{"kind":"body","dir":"sent"}` + "\n": "not a capture",
 		"{\"mcpc-traffic\":2}\n": "version 2", "{\"mcpc-tr": "not a capture", "\x00\xff": "not a capture", "\n\n[1]\n": "not a capture",
 	} {
-		if _, err := newLineReader(strings.NewReader(text)).Next(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := wholeLines(strings.NewReader(text)).Next(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := newLineReader(strings.NewReader("")).Next(); !errors.Is(err, io.EOF) {
+	if _, err := wholeLines(strings.NewReader("")).Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("nothing: %v", err)
 	}
 }
@@ -236,7 +249,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(sampleCapture())
 	f.Add([]byte("{\"mcpc-traffic\":1}\n{\"kind\":\"body\",\"dir\":\"sent\",\"raw\":\"\\ud800\"}\n{\"end\":{\"exit\":1e9}}"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r := newLineReader(bytes.NewReader(raw))
+		r := wholeLines(bytes.NewReader(raw))
 		for {
 			if _, err := r.Next(); err != nil {
 				return

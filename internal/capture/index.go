@@ -70,6 +70,9 @@ type conn struct {
 	// opened are the lines that opened its stream of HTTP+SSE, as long as that is open.
 	opened []span
 	stream int
+	// head is that of its last request, and says what that says.
+	head *wire.HTTPHead
+	says headSays
 }
 
 // begin notes the head of a run.
@@ -196,11 +199,9 @@ func (x *index) hold(f *wire.Frame, at span, size int) {
 	if len(x.held) > mostHeads {
 		clear(x.held)
 	}
-	if f.Raw != nil {
-		bare := *f
-		bare.Raw, f = nil, &bare
-	}
-	x.held[at.at] = heldFrame{at, f, size}
+	bare := *f // whose memory is used again
+	bare.Raw = nil
+	x.held[at.at] = heldFrame{at, &bare, size}
 }
 
 // begun makes the row of an exchange, or of a stream or pipe, from its first frame.
@@ -225,19 +226,31 @@ func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
 	return row
 }
 
+// A headSays is what the head of a request says of its conversation.
+type headSays struct {
+	target, session, revision, era string
+	streamable                     bool
+}
+
 // headed learns from the head of a request. One that stands alone has to name its
 // method there; one in a conversation that was opened before names the revision alone.
+// Heads alike are mostly the same one.
 func (c *conn) headed(h *wire.HTTPHead) {
-	c.target, _, _ = strings.Cut(h.URL, "?")
-	c.streamable = h.Field("Mcp-Session-Id") != "" || h.Field("Mcp-Method") != ""
-	if id := h.Field("Mcp-Session-Id"); id != "" {
-		c.session = hashIn(id)
-	}
-	if version := h.Field("Mcp-Protocol-Version"); version != "" {
-		c.revision, c.era = version, "legacy"
-		if h.Field("Mcp-Method") != "" {
-			c.era = "modern"
+	if c.head != h {
+		c.head, c.says = h, headSays{era: "legacy"}
+		c.says.target, _, _ = strings.Cut(h.URL, "?")
+		id, method := h.Field("Mcp-Session-Id"), h.Field("Mcp-Method")
+		c.says.streamable = id != "" || method != ""
+		if id != "" {
+			c.says.session = hashIn(id)
 		}
+		if c.says.revision = h.Field("Mcp-Protocol-Version"); method != "" {
+			c.says.era = "modern"
+		}
+	}
+	c.target, c.streamable, c.session = c.says.target, c.says.streamable, cmp.Or(c.says.session, c.session)
+	if c.says.revision != "" {
+		c.revision, c.era = c.says.revision, c.says.era
 	}
 }
 

@@ -47,7 +47,7 @@ func TestReaderSkipsOverlongLines(t *testing.T) {
 	} {
 		before := slices.Concat(AppendHead(nil, Head{Started: noon}), asks(1))
 		raw := slices.Concat(before, longLine(c.length), asks(2))
-		r := newLineReader(bytes.NewReader(raw))
+		r := wholeLines(bytes.NewReader(raw))
 		r.most = mostInTest
 		var found []wire.Finding
 		r.OnFinding = func(f wire.Finding) { found = append(found, f) }

@@ -47,6 +47,17 @@ type reading struct {
 	file  lines
 	lines *lineReader
 	scan  scanner
+	// batch is what is being listed, and listed how many of its lines were; behind is where the
+	// next one begins.
+	batch  *batch
+	listed int
+	behind int64
+	// ahead are the batches behind it, free those that can be used again.
+	ahead, free []*batch
+	// alone is set where the last line of the last batch is a long one, which the reader has,
+	// last once there is nothing more to read; skipped are the findings for the next line.
+	alone, last bool
+	skipped     []wire.Finding
 }
 
 // Begin opens a capture of which nothing is read yet: ReadOn does. The error is that of the
@@ -124,9 +135,10 @@ func newReading(c *Capture) (*reading, error) {
 		return nil, err
 	}
 	r := newLineReader(f)
-	r.offset, r.line, r.begun = c.offset, c.line, len(c.Heads) > 0
-	r.OnFinding = func(f wire.Finding) { c.findings = append(c.findings, f) }
-	return &reading{f, r, scanner{capture: c, reader: r}}, nil
+	r.offset, r.line = c.offset, c.line
+	part := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, batch: &batch{}, behind: c.offset}
+	r.OnFinding = func(f wire.Finding) { part.skipped = append(part.skipped, f) }
+	return part, nil
 }
 
 // stop ends the reading.
@@ -138,30 +150,35 @@ func (p *progress) stop() {
 }
 
 func (part *reading) readOn(c *Capture, most int) (more bool, err error) {
-	r, from := part.lines, part.lines.offset
-	for r.offset-from < int64(most) {
-		raw, at, err := r.rawLine()
-		if errors.Is(err, io.EOF) {
-			if c.torn = r.offset > at; at > c.offset { // what was left out is not read again
-				c.offset, c.line = at, r.line-1
+	for from := part.behind; part.behind-from < int64(most); {
+		if part.listed == len(part.batch.lines) {
+			part.free = append(part.free, part.batch)
+			part.batch, part.listed = part.next(), 0
+		}
+		l := &part.batch.lines[part.listed]
+		part.listed, part.behind = part.listed+1, l.behind
+		c.findings = append(c.findings, l.skipped...)
+		if errors.Is(l.err, io.EOF) {
+			if c.torn = l.behind > l.at; l.at > c.offset { // what was left out is not read again
+				c.offset, c.line = l.at, l.number-1
 			}
 			return false, nil
 		}
-		if err != nil {
-			if noteDamage(c, err) {
-				err = nil
+		if l.err != nil {
+			if noteDamage(c, l.err) {
+				return false, nil
 			}
-			return false, err
+			return false, l.err
 		}
 		// Of a line without its end more may come: what can be read of it would be read
 		// a second time with that.
-		if c.torn = !r.whole && !json.Valid(raw); c.torn {
-			return false, r.orNone()
+		if c.torn = !l.whole && !json.Valid(l.raw); c.torn {
+			return false, part.scan.orNone()
 		}
-		if err := part.scan.line(raw, span{at, int(r.offset - at)}); err != nil {
+		if err := part.scan.looked(l); err != nil {
 			return false, err
 		}
-		if c.offset, c.line = r.offset, r.line; !r.whole {
+		if c.offset, c.line = l.behind, l.number; !l.whole {
 			c.line-- // its end is still to come
 		}
 		c.packOld()

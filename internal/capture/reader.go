@@ -26,7 +26,6 @@ type lineReader struct {
 	most   int         // bytes in a line with its line feed
 	offset int64
 	line   int
-	begun  bool
 	buf    []byte
 	// whole is set when the last line that was read had its line feed.
 	whole bool
@@ -47,14 +46,6 @@ func (r *lineReader) found(rule, text string) {
 	if r.OnFinding != nil {
 		r.OnFinding(wire.Finding{Rule: rule, Level: wire.Warning, Text: text})
 	}
-}
-
-// orNone is the error of a file that ends before it began as a capture does.
-func (r *lineReader) orNone() error {
-	if r.begun {
-		return nil
-	}
-	return ErrNoCapture
 }
 
 // rawLine gives the next line that is not empty, good until the next call, and

@@ -110,7 +110,7 @@ func TestLongFrames(t *testing.T) {
 	}
 	defer f.Close()
 	var got [][]byte
-	lines := newLineReader(f)
+	lines := wholeLines(f)
 	for line, err := lines.Next(); err == nil; line, err = lines.Next() {
 		if line.Frame != nil {
 			got = append(got, line.Frame.Raw)

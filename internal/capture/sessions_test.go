@@ -322,7 +322,7 @@ func sampleOf(t *testing.T, name string) (frames []wire.Frame) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for r := newLineReader(f); ; {
+	for r := wholeLines(f); ; {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return frames
