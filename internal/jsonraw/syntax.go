@@ -48,7 +48,8 @@ const usual = `jsonrpc id method params result error code message data _meta
 	progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
 	inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
 	type properties required content text isError structuredContent
-	notifications/progress notifications/message`
+	notifications/progress notifications/message arguments tools/call
+	io.modelcontextprotocol/clientInfo io.modelcontextprotocol/clientCapabilities`
 
 // usualNames has them each in a slot of its own.
 var usualNames = func() (names [256]string) {
