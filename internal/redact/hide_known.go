@@ -38,11 +38,11 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		e := look.hide(safe, s != nil && s.Variables)
 		s.Learn(e.secrets...)
 		safe, more = e.result()
-		s.tally(look.kind, more)
+		tally(s, look.kind, more)
 		n += more
 	}
 	safe, more = hideTokens(safe)
-	s.tally(FoundToken, more)
+	tally(s, FoundToken, more)
 	n += more
 	if valueCount(s) > before { // what was learnt may stand elsewhere, too
 		safe, more = s.hideKnown(safe, false)
@@ -59,7 +59,7 @@ type sighting struct {
 }
 
 // tally counts places that were hidden.
-func (s *Secrets) tally(kind FoundKind, n int) {
+func tally(s *Secrets, kind FoundKind, n int) {
 	for ; s != nil && s.Tally != nil && n > 0; n-- {
 		s.Tally(kind)
 	}
@@ -86,7 +86,7 @@ func (s *Secrets) hideKnown(raw []byte, learn bool) ([]byte, int) {
 			shown = inURL(shown)
 		}
 		e.put(from, to, shown)
-		s.tally(p.kind, 1)
+		tally(s, p.kind, 1)
 	}
 	return e.result()
 }

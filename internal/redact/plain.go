@@ -17,7 +17,7 @@ func (s *Secrets) isPlain(raw []byte) bool {
 	}
 	for from := 0; from < len(raw); {
 		to, end, apart := s.windowAt(raw, from)
-		if !apart || !s.isPlainWindow(raw[from:end], end < len(raw)) {
+		if !apart || !isPlainWindow(s, raw[from:end], end < len(raw)) {
 			return false
 		}
 		if to < len(raw) {
@@ -29,7 +29,7 @@ func (s *Secrets) isPlain(raw []byte) bool {
 }
 
 // isPlainWindow is isPlain for a window; goesOn says whether there is more of the text behind it.
-func (s *Secrets) isPlainWindow(raw []byte, goesOn bool) bool {
+func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
 	endings := byLastTwo()
 	for at, colon, equals := 0, -1, -1; ; {
 		if colon < at {

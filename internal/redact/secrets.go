@@ -176,7 +176,7 @@ func (s *Secrets) field(f wire.Field) wire.Field {
 	safe := RedactField(plain)
 	if safe != plain {
 		s.LearnField(f)
-		s.tally(FoundName, 1)
+		tally(s, FoundName, 1)
 	}
 	return wire.Field{Name: inURL(s.text(f.Name)), Value: s.text(safe.Value)}
 }
