@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type exchange struct {
 	// keep is set where the connection may carry another exchange when this one has ended,
 	// unwritten where the request failed and nothing of it was written.
 	keep, unwritten bool
+	// answered is set when the head of a response was read.
+	answered atomic.Bool
 }
 
 const (
@@ -30,7 +33,7 @@ const (
 	// than a socket takes whether its other side reads or not.
 	mostInline = 16 << 10
 	// writeGrace is how long a write that is not done when the response has ended may take,
-	// before the connection is closed.
+	// before the connection is closed, and how long a response may take after a failed write.
 	writeGrace = 50 * time.Millisecond
 )
 
@@ -38,8 +41,12 @@ func (x *exchange) roundTrip(limit int64) (*http.Response, error) {
 	x.c.begin(limit)
 	x.uncancel = context.AfterFunc(x.req.Context(), x.c.close)
 	failed := x.write()
+	if failed != nil {
+		x.closeUnanswered()
+	}
 	resp, err := x.readHead()
 	if err == nil {
+		x.answered.Store(true)
 		return x.deliver(resp), nil
 	}
 	x.c.close()
@@ -72,11 +79,24 @@ func (x *exchange) write() error {
 		err := x.writeAll()
 		failed := x.c.failed
 		x.written <- err
-		if err != nil && !failed {
+		switch {
+		case err != nil && failed:
+			x.closeUnanswered()
+		case err != nil:
 			x.c.close() // the body could not be read: no response will come
 		}
 	}()
 	return nil
+}
+
+// closeUnanswered closes the connection after a failed write, unless the server has answered by
+// then what it read of the request.
+func (x *exchange) closeUnanswered() {
+	time.AfterFunc(writeGrace, func() {
+		if !x.answered.Load() {
+			x.c.close()
+		}
+	})
 }
 
 func (x *exchange) writeAll() error {
