@@ -42,7 +42,7 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 				p.packed = c.load(p)
 			}
 			c.release()
-			c.writer, c.spooled.file, c.spooled.end = w, w.temp, indexHeadSize
+			c.writer, c.pageFile.file, c.pageFile.end = w, w.temp, indexHeadSize
 			go w.makeFilters(file)
 			return
 		}
@@ -124,7 +124,7 @@ func (s *stopped) Write(b []byte) (int, error) {
 func (w *indexWriter) giveUp(c *Capture) {
 	if w != nil {
 		w.remove()
-		c.writer, c.spooled.file, c.spooled.end = nil, nil, 0
+		c.writer, c.pageFile.file, c.pageFile.end = nil, nil, 0
 	}
 }
 
@@ -173,7 +173,7 @@ func (w *indexWriter) finish(c *Capture, pages []*page, filters []byte) (err err
 	if err := w.temp.Truncate(behind + w.head.Filters + w.head.Contents); err != nil {
 		return err
 	}
-	c.spooled.end, c.spooled.path = 0, c.indexPath
+	c.pageFile.end, c.pageFile.path = 0, c.indexPath
 	c.release()
 	if err := os.Rename(w.temp.Name(), c.indexPath); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 		c.restart()
 		return false
 	}
-	c.spooled.path = x.indexPath
+	c.pageFile.path = x.indexPath
 	c.unsaid = true
 	c.useFilters(&head)
 	return true

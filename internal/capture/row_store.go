@@ -22,11 +22,11 @@ type rowStore struct {
 	unpacked []*page
 	// conns are the conversations, by their number less 1.
 	conns []*conn
-	spooled
+	pageFile
 }
 
-// A spooled keeps packed pages in the file of an index, or in one that becomes an index.
-type spooled struct {
+// A pageFile is the file of an index, or one that becomes an index, with packed pages.
+type pageFile struct {
 	mu sync.Mutex
 	// path is that of the index, file the open one, or nil; end is where the next page is
 	// written, 0 where none is.
@@ -39,7 +39,7 @@ type spooled struct {
 
 // A page has pageRows rows, the last one perhaps less.
 type page struct {
-	// rows is nil where they are packed. Packed they are in memory, or else in the spool: at, length
+	// rows is nil where they are packed. Packed they are in memory, or else in the file: at, length
 	// and sum are their place and checksum there.
 	rows   []*Row
 	packed []byte

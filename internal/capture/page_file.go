@@ -17,7 +17,7 @@ func (s *rowStore) store(p *page, packed []byte) {
 	}
 }
 
-// load gives a packed page. Where the spool has it no more, or not as it was written, all is
+// load gives a packed page. Where the file has it no more, or not as it was written, all is
 // read again.
 func (s *rowStore) load(p *page) []byte {
 	s.mu.Lock()
@@ -57,7 +57,7 @@ func (s *rowStore) mend() {
 	os.Remove(s.path)
 }
 
-// release closes the file of the spool.
+// release closes the file.
 func (s *rowStore) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
