@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -93,11 +94,24 @@ func offerOf(capabilities json.RawMessage) offer {
 	return o
 }
 
+// MayAsk reports whether capabilities allow a server to ask for something.
+func MayAsk(capabilities json.RawMessage) bool { return !offerOf(nil).covers(offerOf(capabilities)) }
+
 // Covers reports whether the capabilities that were declared allow a server to
-// ask for all that the wanted ones do.
+// ask for all that the wanted ones do, and declare the same extensions.
 func Covers(declared, wanted json.RawMessage) bool {
-	d, w := offerOf(declared), offerOf(wanted)
-	return (d.form || !w.form) && (d.url || !w.url) && (d.sampling || !w.sampling) && (d.tools || !w.tools) && (d.roots || !w.roots)
+	theirs := jsonraw.First(declared, "extensions")
+	extensions, _ := jsonraw.Object(jsonraw.First(wanted, "extensions"))
+	for _, m := range extensions {
+		if !bytes.Equal(jsonraw.Compact(jsonraw.First(theirs, m.Name)), jsonraw.Compact(m.Value)) {
+			return false
+		}
+	}
+	return offerOf(declared).covers(offerOf(wanted))
+}
+
+func (o offer) covers(w offer) bool {
+	return (o.form || !w.form) && (o.url || !w.url) && (o.sampling || !w.sampling) && (o.tools || !w.tools) && (o.roots || !w.roots)
 }
 
 // forbids says why a question was not offered to be answered, and with which

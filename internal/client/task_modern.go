@@ -11,16 +11,13 @@ import (
 	"mcpc/internal/wire"
 )
 
-// taskExtension is the id of the extension that brings tasks.
-const taskExtension = "io.modelcontextprotocol/tasks"
-
 // taskOffer: the server alone decides which calls become tasks, for those who
 // declare that they can take one. What it declares may not be known: no request
 // needs it.
 func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 	offer := TaskOffer{Cancels: true}
-	if capabilities != nil && jsonraw.First(jsonraw.First(capabilities, "extensions"), taskExtension) == nil {
-		offer.Why = "the server does not declare the extension " + taskExtension
+	if capabilities != nil && jsonraw.First(jsonraw.First(capabilities, "extensions"), mcp.TasksExtension) == nil {
+		offer.Why = "the server does not declare the extension " + mcp.TasksExtension
 	}
 	return offer
 }
@@ -31,14 +28,16 @@ func (e *modern) taskOffer(capabilities json.RawMessage, _ string) TaskOffer {
 func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
 	ids := opt.Extensions
 	if mayBeTask(call) {
-		ids = append(slices.Clone(ids), taskExtension)
+		ids = append(slices.Clone(ids), mcp.TasksExtension)
 	}
 	if len(ids) == 0 {
 		return opt.Capabilities
 	}
 	extensions := jsonraw.First(opt.Capabilities, "extensions")
 	for _, id := range ids {
-		extensions = jsonraw.With(extensions, id, json.RawMessage("{}"))
+		if jsonraw.First(extensions, id) == nil {
+			extensions = jsonraw.With(extensions, id, json.RawMessage("{}"))
+		}
 	}
 	return jsonraw.With(opt.Capabilities, "extensions", extensions)
 }
@@ -50,7 +49,7 @@ func mayBeTask(call *Call) bool { return call.Task != nil || mcp.IsTaskMethod(ca
 // the caller's own _meta.
 func takesTasks(call *Call) bool {
 	declared := jsonraw.First(jsonraw.First(call.Params, "_meta"), metaCapabilities)
-	return call.Task != nil || jsonraw.First(jsonraw.First(declared, "extensions"), taskExtension) != nil
+	return call.Task != nil || jsonraw.First(jsonraw.First(declared, "extensions"), mcp.TasksExtension) != nil
 }
 
 // taskIn: a result of the type "task" is one, flat, and so is every result of

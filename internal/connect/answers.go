@@ -29,6 +29,14 @@ func offer(f host.Answers, person bool) json.RawMessage {
 	if len(f.Roots) > 0 {
 		all = jsonraw.With(all, "roots", json.RawMessage("{}"))
 	}
+	var extensions json.RawMessage
+	for _, text := range f.Extensions {
+		id, settings := host.Extension(text)
+		extensions = jsonraw.With(extensions, id, settings)
+	}
+	if extensions != nil {
+		all = jsonraw.With(all, "extensions", extensions)
+	}
 	return all
 }
 
@@ -57,7 +65,7 @@ func respondTo(c *Conn, opt *client.Options, how Options) error {
 	if err != nil {
 		return err
 	}
-	if opt.Capabilities = offer(flags, person); string(opt.Capabilities) != "{}" {
+	if opt.Capabilities = offer(flags, person); client.MayAsk(opt.Capabilities) {
 		opt.Asker = asker
 	}
 	c.Answering, c.Promised = flags, opt.Capabilities
@@ -89,7 +97,7 @@ func mayBeAsked(opt client.Options) bool {
 	if opt.Resume != nil {
 		offered = opt.Resume.Declared
 	}
-	return !client.Covers(nil, offered)
+	return client.MayAsk(offered)
 }
 
 // ServerInfo returns what the server called itself, in this run or when the session

@@ -39,3 +39,6 @@ func ProgressToken(params json.RawMessage) json.RawMessage {
 // back with notifications/cancelled, which would look like an attempt on the task
 // (2025-11-25 basic/utilities/cancellation; extension, "Task Cancellation").
 func IsTaskMethod(method string) bool { return strings.HasPrefix(method, "tasks/") }
+
+// TasksExtension is the id of the extension that brings tasks in 2026-07-28.
+const TasksExtension = "io.modelcontextprotocol/tasks"

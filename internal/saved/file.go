@@ -36,7 +36,7 @@ type File struct {
 type Answering struct {
 	Defaults, Decline              bool
 	OnElicit, Sampling, OnSampling string
-	Roots                          []string
+	Roots, Extensions              []string
 }
 
 // Commands reports whether it has a command to run.

@@ -82,7 +82,7 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 	texts := map[string]*string{"name": &f.Name, "server": &f.Server, "protocol": &f.Protocol, "on-elicit": &f.Answering.OnElicit,
 		"sampling": &f.Answering.Sampling, "on-sampling": &f.Answering.OnSampling}
 	members := r.object(raw, "", "a file of calls", "name", "server", "command", "protocol", "headers", "answer", "answer-defaults",
-		"decline", "on-elicit", "sampling", "on-sampling", "roots", "vars", "steps")
+		"decline", "on-elicit", "sampling", "on-sampling", "roots", "extensions", "vars", "steps")
 	for _, m := range members {
 		at := jsonraw.Pointer("", m.Name)
 		switch m.Name {
@@ -100,6 +100,8 @@ func (r *reader) file(raw json.RawMessage) (f File) {
 			f.Answering.Decline = r.yes(m.Value, at, m.Name)
 		case "roots":
 			f.Answering.Roots = r.words(m.Value, at, "a root")
+		case "extensions":
+			f.Answering.Extensions = r.words(m.Value, at, "an extension")
 		case "vars":
 			f.Vars = r.vars(m.Value, at)
 		case "steps":

@@ -88,6 +88,7 @@ func (f File) Answers() (all jsonraw.Members) {
 	add("sampling", jsonraw.Quote(a.Sampling), a.Sampling != "")
 	add("on-sampling", jsonraw.Quote(a.OnSampling), a.OnSampling != "")
 	add("roots", jsonraw.ListOf(a.Roots, jsonraw.Quote), a.Roots != nil)
+	add("extensions", jsonraw.ListOf(a.Extensions, jsonraw.Quote), a.Extensions != nil)
 	return all
 }
 

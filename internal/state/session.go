@@ -95,6 +95,8 @@ type Answering struct {
 	Sampling   string   `json:"sampling,omitempty"`
 	OnSampling string   `json:"on_sampling,omitempty"`
 	Roots      []string `json:"roots,omitempty"`
+	// Extensions are those that the client declares, each as ID or ID=SETTINGS.
+	Extensions []string `json:"extensions,omitempty"`
 }
 
 // Elicits reports that it says how forms and pages are answered.
@@ -119,6 +121,9 @@ func (a Answering) Over(before *Answering) Answering {
 	}
 	if len(a.Roots) == 0 {
 		a.Roots = before.Roots
+	}
+	if len(a.Extensions) == 0 {
+		a.Extensions = before.Extensions
 	}
 	return a
 }

@@ -56,4 +56,5 @@ func AddAnswering(f *Factory, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
 	flags.StringVar(&f.Answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
 	flags.StringArrayVar(&f.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
+	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
 }

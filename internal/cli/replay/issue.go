@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
 	"mcpc/internal/replay"
 	"mcpc/internal/shape"
@@ -167,7 +168,7 @@ func (p *player) task(m *wire.Message, x *wire.Exchange) *client.TaskWish {
 	if m.Method != "tools/call" {
 		return nil
 	}
-	declared := jsonraw.First(jsonraw.First(clientCapabilities(m), "extensions"), tasksExtension) != nil
+	declared := jsonraw.First(jsonraw.First(clientCapabilities(m), "extensions"), mcp.TasksExtension) != nil
 	if becameTask(m, x) || declared && client.Stateless(p.c.Revision()) {
 		return &client.TaskWish{}
 	}

@@ -120,7 +120,7 @@ func (s *selection) declare(m *wire.Message) {
 	members, _ := jsonraw.Object(clientCapabilities(m))
 	for _, member := range members {
 		if member.Name == "extensions" {
-			member.Value = jsonraw.Without(member.Value, tasksExtension)
+			member.Value = jsonraw.Without(member.Value, mcp.TasksExtension)
 		}
 		if member.Name != "tasks" && jsonraw.First(s.capabilities, member.Name) == nil {
 			s.capabilities = jsonraw.With(s.capabilities, member.Name, member.Value)
@@ -134,7 +134,6 @@ const (
 	metaPrefix       = "io.modelcontextprotocol/"
 	metaCapabilities = metaPrefix + "clientCapabilities"
 	metaLogLevel     = metaPrefix + "logLevel"
-	tasksExtension   = metaPrefix + "tasks"
 )
 
 // clientCapabilities are those that a request declares; nil where it declares none.

@@ -121,7 +121,8 @@ func (r *fileRun) open(ctx context.Context) {
 func (r *fileRun) answering(fill func(string) string) host.Answers {
 	how := r.f.Answering
 	flags := host.Answers{Defaults: how.Defaults, Decline: how.Decline, OnElicit: fill(how.OnElicit),
-		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: sliceutil.Map(how.Roots, fill)}
+		Sampling: fill(how.Sampling), OnSampling: fill(how.OnSampling), Roots: sliceutil.Map(how.Roots, fill),
+		Extensions: sliceutil.Map(how.Extensions, fill)}
 	if r.f.Answer == nil {
 		return flags
 	}

@@ -285,6 +285,9 @@ func asSaved(flags host.Answers, f *saved.File, variable func(string) string) {
 	for _, dir := range flags.Roots {
 		f.Answering.Roots = append(f.Answering.Roots, text(dir))
 	}
+	for _, extension := range flags.Extensions {
+		f.Answering.Extensions = append(f.Answering.Extensions, text(extension))
+	}
 }
 
 // ShownServer is the server of a file of saved calls as it may be shown.

@@ -2,13 +2,17 @@ package host
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
+	"mcpc/internal/wire"
 )
 
 // SettleAnswers checks the flags of this run, makes their paths absolute, and fills in
@@ -17,10 +21,38 @@ func SettleAnswers(now Answers, before *Answers) (Answers, error) {
 	if err := contradiction(now); err != nil {
 		return now, err
 	}
+	for _, text := range now.Extensions {
+		if err := checkExtension(text); err != nil {
+			return now, err
+		}
+	}
 	if err := absolute(&now); err != nil {
 		return now, err
 	}
 	return now.Over(before), nil
+}
+
+// Extension splits the value of --extension: an id, and settings as JSON, which are {} where there
+// are none.
+func Extension(text string) (id string, settings json.RawMessage) {
+	id, given, ok := strings.Cut(text, "=")
+	if !ok {
+		return id, json.RawMessage("{}")
+	}
+	return id, json.RawMessage(given)
+}
+
+func checkExtension(text string) error {
+	id, settings := Extension(text)
+	switch {
+	case id == mcp.TasksExtension:
+		return usage.New("--extension "+id+": mcpc declares it with --task", "mcpc call TOOL --task")
+	case !strings.Contains(id, "/"):
+		return usage.New(fmt.Sprintf("--extension: %q is not the id of an extension", id), "--extension io.modelcontextprotocol/skills, or ID=JSON with its settings")
+	case jsonraw.Valid(settings) != nil:
+		return usage.New("--extension "+id+": the settings are not JSON", wire.Hint("--extension "+id+"='{}'"))
+	}
+	return nil
 }
 
 func contradiction(f Answers) error {

@@ -5,6 +5,7 @@ import (
 
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/mcp"
 )
 
 var versions = []check.Check{
@@ -55,14 +56,12 @@ func declaresExtensions(e *conv.Event) bool {
 	return conv.IsObject(extensions) && len(extensions) > 2
 }
 
-const tasksExtension = "io.modelcontextprotocol/tasks"
-
 func taskWanted(e *conv.Event) {
 	caps := e.Call.Meta(conv.MetaPrefix + "clientCapabilities")
 	switch {
 	case e.Method != "tools/call":
 		e.Find("/resultType", `"task" for `+e.Method, `"task" for tools/call only`)
-	case conv.Inside(caps, "extensions", tasksExtension) == nil:
-		e.Find("/resultType", `"task"`, "a client that declares "+tasksExtension)
+	case conv.Inside(caps, "extensions", mcp.TasksExtension) == nil:
+		e.Find("/resultType", `"task"`, "a client that declares "+mcp.TasksExtension)
 	}
 }

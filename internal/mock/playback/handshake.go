@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
@@ -89,7 +90,7 @@ func (p *Player) openLegacy(revision string) json.RawMessage {
 	}
 	capabilities := h.capabilities
 	if extensions := jsonraw.First(capabilities, "extensions"); extensions != nil {
-		capabilities = jsonraw.With(capabilities, "extensions", jsonraw.Without(extensions, bridge.TasksExtension))
+		capabilities = jsonraw.With(capabilities, "extensions", jsonraw.Without(extensions, mcp.TasksExtension))
 	}
 	var b jsonraw.Builder
 	b.Text("protocolVersion", revision)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/wire"
 )
@@ -48,7 +49,7 @@ func (p *Player) listen(ctx context.Context, c client, m *wire.Message, send fun
 		l.uris = words(uris)
 		granted = jsonraw.With(granted, "resourceSubscriptions", uris)
 	}
-	if ids := jsonraw.First(asked, "taskIds"); ids != nil && p.handshake.declares("extensions", bridge.TasksExtension) {
+	if ids := jsonraw.First(asked, "taskIds"); ids != nil && p.handshake.declares("extensions", mcp.TasksExtension) {
 		l.tasks = words(ids)
 		granted = jsonraw.With(granted, "taskIds", ids)
 	}

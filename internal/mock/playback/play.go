@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mcp"
 	"mcpc/internal/mock/playback/bridge"
 	"mcpc/internal/pause"
 	"mcpc/internal/wire"
@@ -306,7 +307,7 @@ func (y *play) end(m *wire.Message) []byte {
 // takesTasks reports whether the client knows tasks as the recorded server made them.
 func (y *play) takesTasks() bool {
 	if y.c.stateless {
-		return y.recordedModern() && y.c.declares("extensions", bridge.TasksExtension)
+		return y.recordedModern() && y.c.declares("extensions", mcp.TasksExtension)
 	}
 	return !y.recordedModern() && jsonraw.First(y.live.Params, "task") != nil
 }

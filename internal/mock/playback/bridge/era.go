@@ -64,7 +64,6 @@ const (
 	MetaLogLevel     = metaPrefix + "logLevel"
 	MetaServer       = metaPrefix + "serverInfo"
 	MetaSubscription = metaPrefix + "subscriptionId"
-	TasksExtension   = metaPrefix + "tasks"
 )
 
 // cacheable are the methods whose modern results say how long they may be kept.
