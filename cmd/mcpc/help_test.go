@@ -141,6 +141,7 @@ var exampleEndings = []struct{ begins, exit string }{
 	{"mcpc tasks list", "3"},
 	{"mcpc inspect", "2"}, // it needs a terminal
 	{"mcpc login https://mcp.example/mcp", "7"}, {"mcpc auth explain https://mcp.example/mcp", "7"},
+	{"mcpc auth import", "7"}, {"mcpc auth export", "2"}, // no token is stored
 }
 
 // Each example runs, in a directory that has what the examples speak of: two
@@ -232,6 +233,7 @@ func untilSaid(output io.Reader, listens string) (said string) {
 
 // exampleFiles are the files that examples name, beside those that a help shows.
 var exampleFiles = map[string]string{
+	"token.json": `{"client_id":"x","access_token":"x","server":"https://mcp.example/mcp"}`,
 	"session.har": `{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"http://127.0.0.1:1/mcp","headers":[],` +
 		`"postData":{"mimeType":"application/json","text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"headers":[],"content":{}}}]}}`,
 	"rules.txt":    "when method:tools/call do delay 2s\n",

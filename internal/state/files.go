@@ -207,3 +207,6 @@ func rename(tmp, path string) error {
 	}
 	return err
 }
+
+// OfAnotherUser reports a file whose owner is neither this user nor root.
+func OfAnotherUser(fi fs.FileInfo) bool { return !ownedByUs(fi) && !ownedByRoot(fi) }

@@ -58,7 +58,7 @@ TARGET is the server that rejected the last command, as for mcpc login.`,
 			}
 			return explainAuth(cmd.Context(), f)
 		},
-	})
+	}, newImport(f), newExport(f))
 	return cmd
 }
 

@@ -1,14 +1,17 @@
 package auth
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/sliceutil"
@@ -44,8 +47,6 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	switch {
 	case o.grant != "" && !slices.Contains(auth.Grants, auth.Grant(o.grant)):
 		return usage.New(fmt.Sprintf("unknown grant %q", o.grant), suggest.DidYouMean("--grant %s", o.grant, grantWords(), wire.Hint("grants are "+strings.Join(grantWords(), ", "))))
-	case o.store != "" && o.store != "keyring" && o.store != "file":
-		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", o.store), suggest.DidYouMean("--token-store %s", o.store, []string{"keyring", "file"}, ""))
 	case o.secret != "" && o.secretFile != "":
 		return usage.New("--client-secret and --client-secret-file exclude each other", "")
 	case o.client.ID == "" && (o.secret != "" || o.secretFile != "" || o.client.KeyFile != "" || o.client.AssertionFile != ""):
@@ -53,7 +54,7 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	case o.port < 0 || o.port > 65535:
 		return usage.New(fmt.Sprintf("%d is not a port", o.port), "")
 	}
-	if err := o.checkGrant(); err != nil {
+	if err := cmp.Or(checkTokenStore(o.store), o.checkGrant()); err != nil {
 		return err
 	}
 	if o.documentURL != "" {
@@ -77,6 +78,19 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 		o.idpSecret, err = secretIn(f, "--idp-client-secret-file", o.idpSecretFile)
 	}
 	return err
+}
+
+func checkTokenStore(where string) error {
+	if where != "" && where != "keyring" && where != "file" {
+		return usage.New(fmt.Sprintf("--token-store is keyring or file, not %q", where), suggest.DidYouMean("--token-store %s", where, []string{"keyring", "file"}, ""))
+	}
+	return nil
+}
+
+// tokenStoreFlag declares --token-store.
+func tokenStoreFlag(cmd *cobra.Command, where *string) {
+	cmd.Flags().StringVar(where, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
+	_ = cmd.RegisterFlagCompletionFunc("token-store", complete.Fixed("keyring", "file"))
 }
 
 // checkGrant: two grants need what the others do not know.

@@ -78,9 +78,8 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 	o.clientFlags(flags)
 	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
 	flags.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
-	flags.StringVar(&o.store, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
 	_ = cmd.RegisterFlagCompletionFunc("grant", complete.Fixed(grantWords()...))
-	_ = cmd.RegisterFlagCompletionFunc("token-store", complete.Fixed("keyring", "file"))
+	tokenStoreFlag(cmd, &o.store)
 	return cmd
 }
 

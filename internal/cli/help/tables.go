@@ -32,6 +32,8 @@ const MaxCommon = 8
 var SeeAlso = map[string]string{
 	"auth":         "login, logout, auth explain",
 	"auth explain": "login, explain http 401",
+	"auth import":  "auth export, login",
+	"auth export":  "auth import, logout",
 	"batch":        "call, run, shell, help answering",
 	"bench":        "call, batch, check, help exit-codes",
 	"call":         "describe, help arguments, help answering, explain isError",

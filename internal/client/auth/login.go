@@ -141,9 +141,7 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 	}
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.chooseScopes(endpoint.String())
-	l.token = Token{Issuer: found.Server.Issuer, Resource: found.id(endpoint), Account: req.Account, Endpoint: endpoint.String(),
-		Grant: req.Grant, Since: w.now().UTC(), Requested: l.scopes, TokenEndpoint: found.Server.Token, Methods: found.Server.Methods,
-		Revocation: found.Server.Revocation}
+	l.token = l.newToken(endpoint)
 	if err := l.bind(); err != nil {
 		return Token{}, err
 	}
@@ -159,6 +157,13 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 		return l.token, l.forget(ctx, err)
 	}
 	return l.token, err
+}
+
+// newToken is the token that the login is for, without its secrets.
+func (l *login) newToken(endpoint *url.URL) Token {
+	s := l.found.Server
+	return Token{Issuer: s.Issuer, Resource: l.found.id(endpoint), Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant,
+		Since: l.w.now().UTC(), Requested: l.scopes, TokenEndpoint: s.Token, Methods: s.Methods, Revocation: s.Revocation}
 }
 
 // forget drops the registration that the server does not know any more, so that the
@@ -318,12 +323,17 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	return code, a, err
 }
 
-// keep stores what was got, and the challenge is answered.
+// keep stores what was got.
 func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
 	l.token.Client = c.ID
 	if l.token, err = l.store.tokenOf(t, l.token, l.w.now()); err != nil {
 		return err
 	}
+	return l.put(ctx, c)
+}
+
+// put stores the token and its client, and the challenge is answered.
+func (l *login) put(ctx context.Context, c Client) error {
 	c.Endpoint, c.Untried = l.token.Endpoint, false
 	return l.store.Change(ctx, func(b *Records) {
 		b.put(l.token)

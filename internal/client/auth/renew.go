@@ -101,7 +101,7 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 	// What is not said stays: the refresh token, and what was granted.
 	granted := t.Scopes
 	into, same := t, *store
-	same.Seals = t.Access.Sealed()
+	same.Seals = t.Access.Sealed() || t.Refresh.Sealed()
 	if t, err = same.tokenOf(fresh, into, w.now()); err == nil && fresh.Scope == nil {
 		t.Scopes = granted
 	}

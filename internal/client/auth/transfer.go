@@ -1,0 +1,162 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/wire"
+)
+
+// A Transfer is a stored token with its client, as a file carries it to another machine: a JSON
+// object whose members are named as in a token response and a client registration (RFC 6749, section
+// 5.1; RFC 7591), with all secrets in plain text. Such a file may also come from another program.
+type Transfer struct {
+	// Server is the URL of the MCP server, Issuer the authorization server's.
+	Server       string `json:"server,omitempty"`
+	Issuer       string `json:"issuer,omitempty"`
+	Account      string `json:"account,omitempty"`
+	GrantType    Grant  `json:"grant_type,omitempty"`
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret,omitempty"`
+	AccessToken  string `json:"access_token,omitempty"`
+	TokenType    string `json:"token_type,omitempty"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	// ExpiresAt is when the access token expires; zero is unknown. An expires_in is not read: a file
+	// does not say from when on it counts.
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	Scope     string    `json:"scope,omitempty"`
+	// DPoPKey is the private key that the token is bound to: PKCS #8 in base64.
+	DPoPKey string `json:"dpop_key,omitempty"`
+}
+
+// transferable are the grants whose tokens are renewed without a file of the machine they were got on.
+var transferable = []Grant{AuthorizationCode, DeviceCode, ClientCredentials}
+
+// ReadTransfer reads a file for [Flow.Import].
+func ReadTransfer(raw []byte) (Transfer, error) {
+	var t Transfer
+	damaged := func(text string) error {
+		return &Error{Rule: KeyUnusable, Text: "not a token file: " + text,
+			Hint: wire.Hint(`it is one JSON object: {"access_token":…,"refresh_token":…,"client_id":…}; `) + wire.Run("auth export TARGET -o FILE") + " writes one"}
+	}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return t, damaged("it is not a JSON object of texts, with expires_at in the form of RFC 3339")
+	}
+	t.GrantType = cmp.Or(t.GrantType, AuthorizationCode)
+	switch {
+	case t.ClientID == "":
+		return t, damaged("it has no client_id")
+	case t.AccessToken == "" && t.RefreshToken == "":
+		return t, damaged("it has neither access_token nor refresh_token")
+	case strings.ContainsFunc(t.AccessToken+t.RefreshToken, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return t, damaged("a token has a character that none can have")
+	case !slices.Contains(transferable, t.GrantType):
+		return t, damaged("a token of this grant_type cannot be imported: log in with " + wire.Run("login --grant").String())
+	}
+	return t, nil
+}
+
+// Secrets are the values that are never shown.
+func (t Transfer) Secrets() []string {
+	return []string{t.ClientSecret, t.AccessToken, t.RefreshToken, t.DPoPKey}
+}
+
+// Import stores the token of a transfer for req.Endpoint, whose authorization server is discovered
+// as for a login and has to be the transfer's. It replaces the account's token for that server,
+// under the lock of [Flow.Renew]. A transfer with a refresh token only is stored as expired.
+func (w *Flow) Import(ctx context.Context, store *Store, req Request, from Transfer) (Token, error) {
+	known, err := store.Load()
+	if err != nil {
+		return Token{}, err
+	}
+	endpoint, err := Canonical(req.Endpoint)
+	if err != nil {
+		return Token{}, err
+	}
+	req.Issuer, req.Grant = cmp.Or(from.Issuer, req.Issuer), from.GrantType
+	found, err := w.Discover(ctx, req, known)
+	if err != nil {
+		return Token{}, err
+	}
+	if from.Issuer != "" && found.Server.Issuer != from.Issuer {
+		return Token{}, &Error{Rule: NotOffered, Text: "the token is from " + from.Issuer + ", and the server's authorization server is " + found.Server.Issuer,
+			Hint: wire.Run("login") + " gets a token from there"}
+	}
+	l := &login{w: w, store: store, req: req, known: known, found: found}
+	l.token = l.newToken(endpoint)
+	l.token.Requested = strings.Fields(from.Scope)
+	if from.DPoPKey != "" {
+		if l.token.Key, err = store.Seal(from.DPoPKey); err != nil {
+			return Token{}, err
+		}
+		if l.key, err = store.key(l.token.Key); err != nil {
+			return Token{}, err
+		}
+	}
+	got := &answer{Access: from.AccessToken, Refresh: from.RefreshToken, Type: cmp.Or(from.TokenType, "Bearer")}
+	if err := checkToken(w, got, l.key); err != nil {
+		return Token{}, err
+	}
+	c := Client{Issuer: found.Server.Issuer, ID: from.ClientID, Origin: Document, Grant: req.Grant}
+	if from.ClientSecret != "" {
+		c.Origin = Given
+		if c.Secret, err = store.Seal(from.ClientSecret); err != nil {
+			return Token{}, err
+		}
+	}
+	l.token.Client = c.ID
+	if l.token, err = store.tokenOf(got, l.token, w.now()); err != nil {
+		return Token{}, err
+	}
+	l.token.Expires = from.ExpiresAt.UTC()
+	if from.AccessToken == "" {
+		l.token.Expires = w.now().UTC()
+	}
+	release, err := store.File.Lock(ctx)
+	if err != nil {
+		return Token{}, storeFailed(err)
+	}
+	defer release()
+	return l.token, l.put(ctx, c)
+}
+
+// Export reads a stored token and its client for another machine, under the lock of [Flow.Renew].
+// The files of a client, its key and its assertion, stay on this machine; final is set where the
+// token cannot be renewed without them, or at all.
+func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfer, final bool, err error) {
+	release, err := s.File.Lock(ctx)
+	if err != nil {
+		return Transfer{}, false, storeFailed(err)
+	}
+	defer release()
+	book, err := s.Load()
+	if err != nil {
+		return Transfer{}, false, err
+	}
+	token, ok := book.Token(endpoint, account)
+	if !ok {
+		return Transfer{}, false, &Error{Rule: KeyUnusable, Text: "no token is stored for this server", Hint: wire.Run("auth") + " lists the tokens"}
+	}
+	c := book.of(token)
+	t = Transfer{Server: token.Endpoint, Issuer: token.Issuer, Account: token.Account, GrantType: token.Grant, ClientID: token.Client,
+		TokenType: "Bearer", ExpiresAt: token.Expires, Scope: strings.Join(token.Scopes, " ")}
+	if token.Key != "" {
+		t.TokenType = "DPoP"
+	}
+	for _, part := range []struct {
+		stored Secret
+		into   *string
+	}{{c.Secret, &t.ClientSecret}, {token.Access, &t.AccessToken}, {token.Refresh, &t.RefreshToken}, {token.Key, &t.DPoPKey}} {
+		if *part.into, err = s.Open(part.stored); err != nil {
+			return Transfer{}, false, err
+		}
+	}
+	if !slices.Contains(transferable, t.GrantType) {
+		t.GrantType = AuthorizationCode
+	}
+	return t, t.RefreshToken == "" && (token.Grant != ClientCredentials || c.Secret == "") || c.KeyFile != "", nil
+}
