@@ -1,7 +1,9 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 
@@ -18,10 +20,10 @@ import (
 // it: what it does, its hints in words, its arguments and its output as fields,
 // and a command line with an example that can be pasted. Everything is
 // sanitized, also into a pipe; the definition's own bytes are in --json. example are
-// arguments that satisfy the inputSchema, nil where none are known. page is what the
-// tool's UI resource says of itself, nil where it has none or was not read. suspicious is what
+// arguments that satisfy the inputSchema, nil where none are known. app is what the
+// tool declares of a page, nil where it names none. suspicious is what
 // a reader is warned of in the definition.
-func Describe(w io.Writer, st term.Style, tool mcp.Tool, suspicious []string, example, page json.RawMessage) error {
+func Describe(w io.Writer, st term.Style, tool mcp.Tool, suspicious []string, example json.RawMessage, app *mcp.App) error {
 	s := term.NewOutline(st)
 	writeTitle(s, tool.Name, tool.Title)
 	s.Prose(0, tool.Description)
@@ -39,7 +41,7 @@ func Describe(w io.Writer, st term.Style, tool mcp.Tool, suspicious []string, ex
 	if tool.OutputSchema != nil {
 		writeSection(s, "output", tool.OutputSchema, "no members")
 	}
-	writePage(s, tool.UI, page)
+	writeApp(s, app)
 	s.Heading("example")
 	s.Line(1, exampleCall(st.Hints, tool, example))
 	_, err := io.WriteString(w, s.String())
@@ -98,24 +100,33 @@ func writeSection(s *term.Outline, name string, raw json.RawMessage, empty strin
 	schema.Write(s, raw, empty)
 }
 
-// writePage writes what is known of the page of MCP Apps that a tool names. It is
-// shown and never run: the server's statement of where it may connect to and what
-// it may use is for the user who opens it in another client.
-func writePage(s *term.Outline, uri string, said json.RawMessage) {
-	if uri == "" {
+// writeApp writes what a tool declares of a page of MCP Apps. The page is shown and never run:
+// where it may connect to and what it may use is for the user who opens it in another client.
+func writeApp(s *term.Outline, app *mcp.App) {
+	if app == nil {
 		return
 	}
 	s.Heading("UI resource (MCP Apps); not opened by mcpc")
-	s.Line(1, s.Style.Line(uri))
-	members, err := jsonraw.Object(said)
-	for _, name := range []string{"csp", "permissions"} {
-		if raw, ok := members.Get(name); ok {
-			s.Wrapped(1, name+": "+schema.Value(s.Style, raw, 1000))
-		} else if err == nil { // it was read
-			s.Wrapped(1, name+": none declared")
-		}
+	s.Line(1, s.Style.Line(app.URI))
+	if app.DeprecatedKey {
+		s.Wrapped(1, `named by the deprecated _meta["ui/resourceUri"]`)
 	}
-	s.Line(1, s.Style.Hints.Command("read "+shellwords.Quote(uri)+" -o page.html"))
+	if p := app.Page; p != nil {
+		s.Wrapped(1, s.Style.Line(fmt.Sprintf("content: %s, %s, sha256:%s", cmp.Or(p.MIMEType, "no mimeType"), term.Bytes(int64(p.Bytes)), p.SHA256)))
+		declared, _ := jsonraw.Object(p.Declared)
+		for _, name := range []string{"csp", "permissions", "domain", "prefersBorder"} {
+			if raw, ok := declared.Get(name); ok {
+				s.Wrapped(1, name+": "+schema.Value(s.Style, raw, 1000))
+			} else if name == "csp" || name == "permissions" {
+				s.Wrapped(1, name+": none declared")
+			}
+		}
+		s.Wrapped(1, "policy: "+s.Style.Line(p.Policy))
+	}
+	for _, problem := range app.Problems {
+		s.Wrapped(1, "problem: "+problem)
+	}
+	s.Line(1, s.Style.Hints.Command("read "+shellwords.Quote(app.URI)+" -o page.html"))
 }
 
 // exampleCall is a command line that calls tool with arguments that satisfy its

@@ -136,12 +136,21 @@ func valid(raw []byte) json.RawMessage {
 	return example
 }
 
+// appOf is a tool's page of MCP Apps that could not be read.
+func appOf(tool mcp.Tool) *mcp.App {
+	if tool.UI == "" {
+		return nil
+	}
+	app := mcp.AppOf(tool, nil)
+	return &app
+}
+
 func TestDescribe(t *testing.T) {
 	for _, name := range []string{"everything", "filesystem", "strange"} {
 		for style, st := range map[string]term.Style{"pipe": {}, "80": {Terminal: true, Width: 80}} {
 			var b bytes.Buffer
 			for _, tool := range toolsOf(t, name) {
-				if err := Describe(&b, st, tool, nil, valid(tool.InputSchema), nil); err != nil {
+				if err := Describe(&b, st, tool, nil, valid(tool.InputSchema), appOf(tool)); err != nil {
 					t.Fatal(err)
 				}
 				b.WriteString("\n================\n\n")
@@ -194,7 +203,7 @@ func TestHostileSchemas(t *testing.T) {
 	for name, text := range hostile() {
 		tool := mcp.Tool{Name: "x", InputSchema: []byte(text), OutputSchema: []byte(text)}
 		var b bytes.Buffer
-		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil, nil); err != nil {
+		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil, appOf(tool)); err != nil {
 			t.Error(name, err)
 		}
 		_ = listed(t, term.Style{Terminal: true, Width: 80}, []mcp.Tool{tool}, true)
@@ -219,7 +228,7 @@ func FuzzDescribe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, about string, raw []byte) {
 		tool := mcp.Tool{Name: name, Description: about, InputSchema: raw, OutputSchema: raw}
 		var b bytes.Buffer
-		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil, nil); err != nil {
+		if err := Describe(&b, term.Style{Terminal: true, Width: 80}, tool, nil, nil, appOf(tool)); err != nil {
 			t.Fatal(err)
 		}
 		out := b.String() + listed(t, term.Style{Terminal: true, Width: 40}, []mcp.Tool{tool}, false)

@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
@@ -33,6 +32,7 @@ type describeOptions struct {
 }
 
 func NewDescribe(f *cmdutil.Factory) *cobra.Command {
+	appInfo := false
 	cmd := &cobra.Command{
 		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
 		Short: "show one tool, prompt, resource or template in full",
@@ -41,12 +41,15 @@ when pasted (VALUE stands for a value to fill in); or a prompt, a resource or a
 template by its URI. Without a kind NAME is a tool, or if it is a URI a resource
 or template. --json prints the definition unchanged.
 
-If a tool has a UI resource (MCP Apps), its metadata is read and shown; it is
-never opened.`,
+If a tool has a UI resource (MCP Apps), the resource is read, and what it
+declares is shown with the Content-Security-Policy that follows; it is never
+opened. --app-info prints that as one line of JSON; a tool without such a
+resource makes exit code 1.`,
 		Example: `  mcpc -s demo describe get-sum
   mcpc -s demo describe prompt args-prompt
   mcpc -s demo describe demo://resource/static/image/logo.png
-  mcpc -s demo describe get-sum --jq .inputSchema`,
+  mcpc -s demo describe get-sum --jq .inputSchema
+  mcpc -s demo describe show-weather --app-info`,
 		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteDescribe(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
@@ -58,11 +61,18 @@ never opened.`,
 				return err
 			}
 			o.argv = argv
-			return runDescribe(cmd.Context(), f, o)
+			switch {
+			case !appInfo:
+				return runDescribe(cmd.Context(), f, o)
+			case o.kind != connect.ToolKind:
+				return usage.New("--app-info takes a tool", wire.RunOnServer("describe TOOL --app-info"))
+			}
+			return showApp(cmd.Context(), f, o.name, argv)
 		},
 	}
 	cmdutil.AddIndex(f, cmd.Flags())
 	cmdutil.AddCut(f, cmd.Flags())
+	cmd.Flags().BoolVar(&appInfo, "app-info", false, "print a tool's UI resource (MCP Apps) as one JSON line")
 	return cmd
 }
 
@@ -135,34 +145,54 @@ type described struct {
 	human func(w io.Writer, st term.Style) error
 }
 
-func describeTool(ctx context.Context, c *connect.Conn, name string, withPage bool) (described, wire.Outcome) {
+func describeTool(ctx context.Context, c *connect.Conn, name string, withApp bool) (described, wire.Outcome) {
 	tool, out := c.Define(ctx, name)
 	if !out.Good() {
 		return described{}, out
 	}
-	var page json.RawMessage
-	if tool.UI != "" && withPage {
-		page = uiPage(ctx, c, tool.UI)
+	var app *mcp.App
+	if tool.UI != "" && withApp {
+		app = readApp(ctx, c, tool.Tool)
 	}
 	return described{tool.Raw, func(w io.Writer, st term.Style) error {
-		return render.Describe(w, st, tool.Tool, listing.Suspicious(tool.Raw), prompt.ValidExample(tool.InputSchema), page)
+		return render.Describe(w, st, tool.Tool, listing.Suspicious(tool.Raw), prompt.ValidExample(tool.InputSchema), app)
 	}}, out
 }
 
-// uiPage reads what a UI resource says of itself, nil where it cannot be read.
-func uiPage(ctx context.Context, c *connect.Conn, uri string) json.RawMessage {
-	out := toolcall.ReadResource(ctx, c, uri)
+// readApp reads the page that a tool names.
+func readApp(ctx context.Context, c *connect.Conn, tool mcp.Tool) *mcp.App {
+	out := toolcall.ReadResource(ctx, c, tool.UI)
+	var contents []json.RawMessage
+	if out.Good() {
+		items, _ := out.Message.ResultItems("contents")
+		contents = append([]json.RawMessage{}, items...)
+	} else {
+		c.Env.UI.Warn("the tool's UI resource " + tool.UI + " could not be read: " + out.Text)
+	}
+	app := mcp.AppOf(tool, contents)
+	return &app
+}
+
+// showApp prints what a tool declares of its page as one line of JSON. A tool without one makes
+// exit code 1.
+func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string) error {
+	c, out := f.Open(ctx, connect.Options{Argv: argv})
 	if !out.Good() {
-		c.Env.UI.Warn("the tool's UI resource " + uri + " could not be read: " + out.Text)
-		return nil
+		return cmdutil.Exit(out)
 	}
-	items, _ := out.Message.ResultItems("contents")
-	if len(items) > 0 {
-		if said := jsonraw.First(jsonraw.First(items[0], "_meta"), "ui"); said != nil {
-			return said
-		}
+	tool, out := c.Define(ctx, name)
+	switch {
+	case !out.Good():
+		out.Method = connect.ToolKind.Method
+		return cmdutil.Exit(out)
+	case tool.UI == "":
+		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Text: "the tool " + f.ErrStyle.Line(name) + " declares no UI resource (MCP Apps)"})
 	}
-	return json.RawMessage("{}")
+	raw, err := json.Marshal(readApp(ctx, c, tool.Tool))
+	if err != nil {
+		return err
+	}
+	return cmdutil.PrintLine(ctx, f, raw)
 }
 
 func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name string) (described, wire.Outcome) {

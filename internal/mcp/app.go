@@ -1,0 +1,153 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+)
+
+// PageType is the media type of a page of MCP Apps (extension io.modelcontextprotocol/ui, 2026-01-26).
+const PageType = "text/html;profile=mcp-app"
+
+// An App is what a tool and its UI resource declare of a page of MCP Apps. mcpc shows it and never
+// runs the page.
+type App struct {
+	Tool string `json:"tool"`
+	URI  string `json:"resourceUri"`
+	// Visibility is where the tool is offered: to the model, to the page, or to both.
+	Visibility []string `json:"visibility"`
+	// DeprecatedKey is set where the tool names the page by _meta["ui/resourceUri"] only.
+	DeprecatedKey bool `json:"deprecatedKey"`
+	// Page is nil where the resource could not be read.
+	Page *AppPage `json:"page"`
+	// Problems are what breaks a rule of the extension.
+	Problems []string `json:"problems"`
+}
+
+// An AppPage is what resources/read gives of a page.
+type AppPage struct {
+	MIMEType string `json:"mimeType"`
+	Bytes    int    `json:"bytes"`
+	SHA256   string `json:"sha256"`
+	// Declared is _meta.ui as it came; nil where there is none.
+	Declared json.RawMessage `json:"declared"`
+	// Policy is the Content-Security-Policy that a host enforces, with the defaults, and Origins are
+	// those outside of the page that it allows.
+	Policy      string   `json:"policy"`
+	Origins     []string `json:"origins"`
+	Permissions []string `json:"permissions"`
+}
+
+// AppOf returns what a tool declares, with the result of resources/read of its page, which may be nil.
+func AppOf(t Tool, contents []json.RawMessage) App {
+	a := App{Tool: t.Name, URI: t.UI, Visibility: []string{"model", "app"}, Problems: []string{}}
+	ui := jsonraw.First(t.Meta, "ui")
+	a.DeprecatedKey = jsonraw.First(ui, "resourceUri") == nil
+	if said := texts(jsonraw.First(ui, "visibility")); len(said) > 0 {
+		a.Visibility = said
+	}
+	if !strings.HasPrefix(t.UI, "ui://") {
+		a.Problems = append(a.Problems, "the URI does not begin with ui://")
+	}
+	if contents == nil {
+		a.Problems = append(a.Problems, "the resource could not be read")
+		return a
+	}
+	a.Page = &AppPage{Origins: []string{}, Permissions: []string{}}
+	if len(contents) != 1 {
+		a.Problems = append(a.Problems, "resources/read gave not one content but another number")
+	}
+	if len(contents) > 0 {
+		a.Problems = append(a.Problems, a.Page.read(contents[0])...)
+	}
+	return a
+}
+
+func (p *AppPage) read(content json.RawMessage) (problems []string) {
+	members, _ := jsonraw.Object(content)
+	p.MIMEType = members.Text("mimeType")
+	if strings.ReplaceAll(p.MIMEType, " ", "") != PageType {
+		problems = append(problems, "mimeType is not "+PageType)
+	}
+	html := members.Text("text")
+	if blob := members.Text("blob"); blob != "" {
+		raw, err := base64.StdEncoding.DecodeString(blob)
+		if err != nil {
+			problems = append(problems, "blob is not base64")
+		}
+		html = string(raw)
+	}
+	if start := strings.ToLower(strings.TrimSpace(html[:min(len(html), 1000)])); !strings.HasPrefix(start, "<!doctype html") && !strings.HasPrefix(start, "<html") {
+		problems = append(problems, "the content is not an HTML document")
+	}
+	sum := sha256.Sum256([]byte(html))
+	p.Bytes, p.SHA256 = len(html), hex.EncodeToString(sum[:])
+	p.Declared = jsonraw.First(members.Value("_meta"), "ui")
+	permissions, _ := jsonraw.Object(jsonraw.First(p.Declared, "permissions"))
+	for _, m := range permissions {
+		p.Permissions = append(p.Permissions, m.Name)
+	}
+	csp := jsonraw.First(p.Declared, "csp")
+	for _, name := range []string{"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"} {
+		for _, origin := range texts(jsonraw.First(csp, name)) {
+			if !isSource(origin) {
+				problems = append(problems, "csp."+name+" has an entry that is not an origin")
+			} else if !slices.Contains(p.Origins, origin) {
+				p.Origins = append(p.Origins, origin)
+			}
+		}
+	}
+	p.Policy = policy(csp)
+	return problems
+}
+
+// policy is the Content-Security-Policy of a page (SEP-1865, "Content Security Policy Enforcement");
+// that of one without csp allows no connection at all.
+func policy(csp json.RawMessage) string {
+	domains := func(name, otherwise string) string {
+		var all []string
+		for _, origin := range texts(jsonraw.First(csp, name)) {
+			if isSource(origin) {
+				all = append(all, origin)
+			}
+		}
+		if all == nil {
+			return otherwise
+		}
+		return strings.Join(all, " ")
+	}
+	if csp == nil {
+		return "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+			"media-src 'self' data:; connect-src 'none'"
+	}
+	resources := domains("resourceDomains", "")
+	directives := []string{"default-src 'none'", "script-src 'self' 'unsafe-inline' " + resources, "style-src 'self' 'unsafe-inline' " + resources,
+		"connect-src 'self' " + domains("connectDomains", ""), "img-src 'self' data: " + resources, "font-src 'self' " + resources,
+		"media-src 'self' data: " + resources, "frame-src " + domains("frameDomains", "'none'"), "object-src 'none'",
+		"base-uri " + domains("baseUriDomains", "'self'")}
+	for i := range directives {
+		directives[i] = strings.TrimSpace(directives[i])
+	}
+	return strings.Join(directives, "; ")
+}
+
+// isSource reports a text that can stand in a policy without ending its directive.
+func isSource(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`;,'"`, r) })
+}
+
+// texts are the strings of a JSON array.
+func texts(raw json.RawMessage) (all []string) {
+	items, _ := jsonraw.Array(raw)
+	for _, item := range items {
+		if text, ok := jsonraw.Text(item); ok {
+			all = append(all, text)
+		}
+	}
+	return all
+}
