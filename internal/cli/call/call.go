@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,8 @@ type callOptions struct {
 	// expectResult makes the result that comes what is expected of the saved call.
 	expectResult bool
 	trace        tracing.Options
+	// events reports the call as lines of JSON.
+	events bool
 }
 
 func NewCall(f *cmdutil.Factory) *cobra.Command {
@@ -64,6 +67,9 @@ sent, and structuredContent against the outputSchema.`,
 			}
 			if err := cmdutil.Misplaced(f, "call", args, o.argv); err != nil {
 				return err
+			}
+			if o.events && (o.dryRun || o.curl || document == "-" || slices.Contains(args[1:], "-")) {
+				return usage.New("--events reports a call that is sent, and standard input has the answers", "--args @FILE takes the arguments from a file")
 			}
 			o.Name = args[0]
 			if o.Given, err = arguments.Parse(&f.Env, args[1:], document, false); err != nil {
@@ -94,6 +100,7 @@ sent, and structuredContent against the outputSchema.`,
 	flags.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	flags.Lookup("task").NoOptDefVal = "0"
+	flags.BoolVar(&o.events, "events", false, "print progress, logs, questions and the result as JSON lines; answers are read from stdin")
 	o.trace.AddFlags(flags)
 	cmdutil.AddAnswering(f, flags)
 	return cmd
@@ -110,11 +117,23 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if err := o.trace.Command(f, "call"); err != nil {
 		return err
 	}
+	var stream *events
+	if o.events {
+		var err error
+		if stream, err = follow(ctx, f); err != nil {
+			return err
+		}
+	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	out, begun := toolcall.CallTool(ctx, c, &o.Request)
+	if stream != nil {
+		f.Record.About(out)
+		stream.result(out)
+		return cmdutil.Join(cmdutil.StdoutError(f), cmdutil.Exit(out), o.saving.Add(f, c, o.Request, out))
+	}
 	ans := cmdutil.AnswerOf(out)
 	if begun != nil {
 		ans.Method, ans.Human = "tasks/get", func(w io.Writer, st term.Style) error {

@@ -145,6 +145,9 @@ func Finish(f *Factory, e ExitError) {
 // FailureJSON prints for a program how the command ended, unless the reader of standard
 // output is gone: other programs are silent then too.
 func FailureJSON(f *Factory, o wire.Outcome) {
+	if f.OnFailure != nil && !o.Good() {
+		f.OnFailure(o)
+	}
 	if (f.JSON || f.Wire) && o.Signal != int(syscall.SIGPIPE) {
 		failure.WriteJSON(f.Stderr(), f.ErrStyle, o)
 	}

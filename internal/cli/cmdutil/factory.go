@@ -66,6 +66,9 @@ type process struct {
 	// Ended is how, while it runs: a signal then ends only the waiting.
 	Ending func(ExitError)
 	Ended  atomic.Pointer[ExitError]
+	// OnFailure prints for a program how the command failed, in place of the JSON on standard error;
+	// it may be nil.
+	OnFailure func(wire.Outcome)
 	// terminal is the one that is being asked what it can show, if one is.
 	terminal atomic.Pointer[tty.Terminal]
 }
