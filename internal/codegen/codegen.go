@@ -27,6 +27,8 @@ type Source struct {
 	Target  string
 	Command []string
 	Tools   []mcp.Tool
+	// OnlyTypes leaves out what calls the tools.
+	OnlyTypes bool
 }
 
 // A LeftOut is a tool that got no wrapper, and why.
@@ -38,6 +40,8 @@ type wrapper struct {
 	ident string // in capitals: GetSum
 	// input is nil where the tool takes no arguments, output where it declares none.
 	input, output *typ
+	// args and out name input and output where they are not objects, and only types are written.
+	args, out string
 }
 
 // A sort of type.
@@ -92,6 +96,12 @@ func (s Source) wrappers(reserved ...string) (all []wrapper, left []LeftOut) {
 		if tool.OutputSchema != nil {
 			out := &reader{root: tool.OutputSchema, names: names}
 			w.output = out.read(tool.OutputSchema, w.ident+"Output", 0)
+		}
+		if s.OnlyTypes && w.input != nil && w.input.sort != object {
+			w.args = names.take(w.ident + "Args")
+		}
+		if s.OnlyTypes && w.output != nil && w.output.sort != object {
+			w.out = names.take(w.ident + "Output")
 		}
 		all = append(all, w)
 	}

@@ -25,6 +25,9 @@ func Go(s Source, pkg string) (code []byte, left []LeftOut) {
 		g.line("// Left out: %s: %s", strconv.Quote(oneLine(l.Name)), l.Why)
 		g.line("")
 	}
+	if s.OnlyTypes {
+		return goTypes(g, all, pkg), left
+	}
 	g.line("// Package %s calls the tools of an MCP server through mcpc, which has to be on the path.", pkg)
 	g.line("package %s", pkg)
 	client := strings.NewReplacer("TARGET", strconv.Quote(s.Target), "COMMAND", goStrings(s.Command)).Replace(goClient)
@@ -33,6 +36,34 @@ func Go(s Source, pkg string) (code []byte, left []LeftOut) {
 		g.tool(w)
 	}
 	return []byte(g.b.String()), left
+}
+
+// goTypes writes the types alone.
+func goTypes(g *goWriter, all []wrapper, pkg string) []byte {
+	g.line("// Package %s has the types of the tools of an MCP server.", pkg)
+	g.line("package %s", pkg)
+	types := &goWriter{}
+	for _, w := range all {
+		types.types(w.input, w.ident+"Args are the arguments of "+w.ident+".", true)
+		types.types(w.output, w.ident+"Output is what "+w.ident+" gives.", false)
+		types.alias(w.args, "are the arguments of "+w.ident, w.input, true)
+		types.alias(w.out, "is what "+w.ident+" gives", w.output, false)
+	}
+	if strings.Contains(types.b.String(), "json.RawMessage") {
+		g.line("")
+		g.line("import %q", "encoding/json")
+	}
+	g.b.WriteString(types.b.String())
+	return []byte(g.b.String())
+}
+
+// alias names a type that is not a struct.
+func (g *goWriter) alias(name, about string, t *typ, input bool) {
+	if name != "" {
+		g.line("")
+		g.comment("", name+" "+about+". "+t.about)
+		g.line("type %s %s", name, goType(t, input))
+	}
 }
 
 type goWriter struct{ b strings.Builder }

@@ -14,7 +14,7 @@ import (
 var tsClient string
 
 // tsReserved are the names of client.ts.txt, and what each object of JavaScript has.
-var tsReserved = []string{"Options", "McpcError", "Result", "Content", "Client", "Call", "Constructor", "Then"}
+var tsReserved = []string{"Options", "McpcError", "Result", "Content", "Client", "Call", "Close", "Connection", "Waiting", "Constructor", "Then"}
 
 // TypeScript writes a module: an interface for the arguments of each tool, one for its
 // output where it declares that, and a method that calls it. Nothing in it needs to be
@@ -31,7 +31,12 @@ func TypeScript(s Source) (code []byte, left []LeftOut) {
 	for _, w := range all {
 		g.types(w.input)
 		g.types(w.output)
+		g.alias(w.args, w.input)
+		g.alias(w.out, w.output)
 		methods.method(w)
+	}
+	if s.OnlyTypes {
+		return []byte(g.b.String()), left
 	}
 	target, command := "undefined", "undefined"
 	if s.Target != "" {
@@ -89,6 +94,15 @@ func (g *tsWriter) types(t *typ) {
 		g.types(f.typ)
 	}
 	g.types(t.item)
+}
+
+// alias names a type that is not an interface.
+func (g *tsWriter) alias(name string, t *typ) {
+	if name != "" {
+		g.line("")
+		g.comment("", t.about)
+		g.line("export type %s = %s;", name, tsType(t))
+	}
 }
 
 func (g *tsWriter) method(w wrapper) {

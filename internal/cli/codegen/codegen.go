@@ -25,26 +25,33 @@ import (
 
 // codegenOptions are what `mcpc codegen` was asked.
 type codegenOptions struct {
-	goCode, tsCode bool
-	pkg            string
-	argv           []string
+	goCode, tsCode, cli bool
+	types               bool
+	pkg                 string
+	argv                []string
 }
 
 func NewCodegen(f *cmdutil.Factory) *cobra.Command {
 	var o codegenOptions
 	cmd := &cobra.Command{
-		Use:   "codegen --go | --ts [URL] [-- COMMAND...]",
-		Short: "generate typed wrappers of a server's tools, in Go or TypeScript",
-		Long: `Generate code that calls a server's tools: one method per tool, with types from
-its inputSchema and outputSchema. The code runs mcpc call --json and needs only
-mcpc on the path; an error has the kind and exit code of mcpc.
+		Use:   "codegen --go | --ts | --cli [URL] [-- COMMAND...]",
+		Short: "generate code that calls a server's tools",
+		Long: `Generate code that calls a server's tools. It needs only mcpc on the path; an
+error has the kind and exit code of mcpc.
 
-Go code needs Go 1.24 and its standard library; TypeScript runs without a
-compiler in Node 22.18, 23.6 or later. The code names the server that it was
-generated from, unless its URL contains a secret. The same list of tools gives
-the same code.`,
+--go writes a package with one method per tool, and types from its inputSchema
+and outputSchema; each call is a process of mcpc. It needs Go 1.24 and its
+standard library. --ts writes a module that keeps one connection; it runs
+without a compiler in Node 22.18, 23.6 or later. --types leaves out all but the
+types. --cli writes a POSIX shell script: a command with a subcommand for each
+tool, and a flag for each argument.
+
+The code names the server that it was generated from, unless its URL contains a
+secret. The same list of tools gives the same code.`,
 		Example: `  mcpc -s demo codegen --go -o tools.go
   mcpc -s demo codegen --ts -o tools.ts
+  mcpc -s demo codegen --ts --types
+  mcpc -s demo codegen --cli -o tools.sh
   mcpc codegen --go --package weather -- mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
@@ -52,9 +59,17 @@ the same code.`,
 			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
 				return err
 			}
+			languages := 0
+			for _, chosen := range []bool{o.goCode, o.tsCode, o.cli} {
+				if chosen {
+					languages++
+				}
+			}
 			switch {
-			case o.goCode == o.tsCode:
-				return usage.New("choose one language: --go or --ts", wire.RunOnServer("codegen --go")+", or --ts")
+			case languages != 1:
+				return usage.New("choose one language: --go, --ts or --cli", wire.RunOnServer("codegen --go")+", --ts or --cli")
+			case o.types && o.cli:
+				return usage.New("a shell script has no types", "--types needs --go or --ts")
 			case f.JSON || f.Wire || f.Jq != "":
 				return usage.New("codegen prints code, not JSON", wire.RunOnServer("list --json")+" prints the definitions")
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
@@ -66,6 +81,8 @@ the same code.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&o.goCode, "go", false, "write Go")
 	flags.BoolVar(&o.tsCode, "ts", false, "write TypeScript")
+	flags.BoolVar(&o.cli, "cli", false, "write a command as a shell script")
+	flags.BoolVar(&o.types, "types", false, "write the types alone")
 	flags.StringVar(&o.pkg, "package", "tools", "Go package `name`")
 	return cmd
 }
@@ -83,9 +100,13 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	aimCode(c, &src)
 	var code []byte
 	var left []codegen.LeftOut
-	if o.tsCode {
+	src.OnlyTypes = o.types
+	switch {
+	case o.tsCode:
 		code, left = codegen.TypeScript(src)
-	} else {
+	case o.cli:
+		code, left = codegen.Shell(src)
+	default:
 		code, left = codegen.Go(src, o.pkg)
 	}
 	for _, text := range connect.Ambiguous(connect.ToolNames(all.Tools)) {

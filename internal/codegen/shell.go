@@ -1,0 +1,161 @@
+package codegen
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+//go:embed client.sh.txt
+var shClient string
+
+// Shell writes a POSIX shell script: a command whose subcommands are the tools, with a flag for each
+// member of the inputSchema. mcpc types and validates the values. A member whose name cannot be a
+// flag is set with --args.
+func Shell(s Source) (code []byte, left []LeftOut) {
+	all, left := s.wrappers()
+	var tools, list strings.Builder
+	for i, w := range all {
+		fmt.Fprintf(&list, "  %-24s %s\n", oneLine(w.tool.Name), shortened(oneLine(w.tool.Description), 100))
+		fmt.Fprintf(&tools, "%s)\n  flags=flags_%d help=help_%d ;;\n", shText(w.tool.Name), i+1, i+1)
+	}
+	var g tsWriter
+	for _, l := range left {
+		g.line("# Left out: %s: %s", oneLine(l.Name), l.Why)
+	}
+	for i, w := range all {
+		g.shTool(i+1, w)
+	}
+	where := ""
+	switch {
+	case s.Command != nil:
+		where = " --"
+		for _, word := range s.Command {
+			where += " " + shText(word)
+		}
+	case s.Target != "":
+		where = " -s " + shText(s.Target)
+	}
+	return []byte(strings.NewReplacer("@SERVER@", oneLine(s.Server), "@LIST@\n", list.String(), "@FUNCTIONS@\n", g.b.String(),
+		"@TOOLS@\n", tools.String(), " @WHERE@", where).Replace(shClient)), left
+}
+
+// flagName are the names of members that can be flags.
+var flagName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// shTool writes what is known of a tool's flags, and its help.
+func (g *tsWriter) shTool(number int, w wrapper) {
+	var fields []field
+	if w.input != nil {
+		fields = w.input.fields
+	}
+	g.line("flags_%d() {", number)
+	g.line("  case $1 in")
+	var help strings.Builder
+	for _, f := range fields {
+		words := shFlags(f.name, fields)
+		if words == nil {
+			continue
+		}
+		kind := "text"
+		switch f.typ.sort {
+		case boolean:
+			kind = "switch"
+		case object, dict, list:
+			kind = "json"
+		}
+		g.line("  %s) name=%s kind=%s ;;", strings.Join(words, " | "), f.name, kind)
+		fmt.Fprintf(&help, "  --%s %s\n", words[0], strings.TrimSpace(shValue(f)))
+		for _, line := range wrapped(oneLine(f.about), 72) {
+			if line != "" {
+				fmt.Fprintf(&help, "        %s\n", line)
+			}
+		}
+	}
+	g.line("  *) return 1 ;;")
+	g.line("  esac")
+	g.line("}")
+	g.line("help_%d() {", number)
+	g.line("  cat <<'END_OF_HELP'")
+	for _, line := range wrapped(oneLine(w.tool.Description), 78) {
+		if line != "" {
+			g.line(" %s", line)
+		}
+	}
+	g.line("")
+	g.b.WriteString(help.String())
+	g.line("  --args JSON (all members as one object; @FILE reads a file)")
+	g.line("END_OF_HELP")
+	g.line("}")
+}
+
+// shFlags are the flags of a member: its name and, where no other member has it, its name in lower
+// case with dashes. nil where it can have none.
+func shFlags(name string, fields []field) []string {
+	if !flagName.MatchString(name) || name == "args" || name == "help" {
+		return nil
+	}
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case r == '_':
+			r = '-'
+		case r >= 'A' && r <= 'Z':
+			if i > 0 {
+				b.WriteByte('-')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	dashed := b.String()
+	for _, f := range fields {
+		if f.name == dashed {
+			dashed = name
+		}
+	}
+	if dashed == name || dashed == "args" || dashed == "help" || strings.HasPrefix(dashed, "-") || dashedBefore(dashed, name, fields) {
+		return []string{name}
+	}
+	return []string{dashed, name}
+}
+
+// dashedBefore reports whether a member before that of this name has the same dashed form.
+func dashedBefore(dashed, name string, fields []field) bool {
+	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) }
+	for _, f := range fields {
+		if f.name == name {
+			return false
+		}
+		if plain(f.name) == plain(dashed) {
+			return true
+		}
+	}
+	return false
+}
+
+// shValue names the value of a flag in the help.
+func shValue(f field) string {
+	value := map[sort]string{text: "TEXT", integer: "INTEGER", number: "NUMBER", boolean: "[=false]", anything: "VALUE"}[f.typ.sort]
+	if value == "" {
+		value = "JSON"
+	}
+	if f.typ.choices != nil && f.typ.sort == text {
+		value = "TEXT " + oneLine(choicesOf(f.typ))
+	}
+	if f.required {
+		value += " (required)"
+	}
+	return value
+}
+
+func shortened(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// shText is a word of the shell between single quotes.
+func shText(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
