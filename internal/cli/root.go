@@ -29,6 +29,7 @@ import (
 	"mcpc/internal/cli/server"
 	"mcpc/internal/cli/session"
 	"mcpc/internal/cli/shell"
+	"mcpc/internal/cli/skills"
 	"mcpc/internal/cli/task"
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/cli/watch"
@@ -45,7 +46,7 @@ func commandGroups() []cmdutil.Group {
 			cmdutil.Command("init", session.NewInit, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("info", catalog.NewInfo, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone), cmdutil.Command("list", catalog.NewList, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone),
 			cmdutil.Command("describe", catalog.NewDescribe, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("call", call.NewCall, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("read", request.NewRead, cmdutil.Asks|cmdutil.InShell),
 			cmdutil.Command("prompt", request.NewPrompt, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("complete", request.NewComplete, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("listen", watch.NewListen, cmdutil.Asks|cmdutil.Alone),
-			cmdutil.Command("tasks", task.NewTasks, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("ping", request.NewPing, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone), cmdutil.Command("raw", request.NewRaw, cmdutil.Asks|cmdutil.InShell),
+			cmdutil.Command("tasks", task.NewTasks, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("skills", skills.New, cmdutil.Asks|cmdutil.InShell), cmdutil.Command("ping", request.NewPing, cmdutil.Asks|cmdutil.InShell|cmdutil.Alone), cmdutil.Command("raw", request.NewRaw, cmdutil.Asks|cmdutil.InShell),
 		}},
 		{Head: "Many servers and calls", Commands: []cmdutil.Maker{
 			cmdutil.Command("servers", server.NewServers, cmdutil.Local), cmdutil.Command("trust", server.NewTrust, cmdutil.Local), cmdutil.Command("grep", catalog.NewGrep, cmdutil.Local), cmdutil.Command("batch", batch.NewBatch, cmdutil.Asks),

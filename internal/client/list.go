@@ -46,7 +46,7 @@ type Page struct {
 // members names the array of each method with pages.
 var members = map[string]string{
 	"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources",
-	"resources/templates/list": "resourceTemplates", "tasks/list": "tasks",
+	"resources/templates/list": "resourceTemplates", "tasks/list": "tasks", "skills/list": "skills",
 }
 
 // ListUntil follows nextCursor to the end of a list, or to a limit, or behind the

@@ -132,7 +132,8 @@ func meansNothing(m *wire.Message) bool {
 func repeatable(method string) bool {
 	return slices.Contains([]string{"tools/list", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
 		"resources/read", "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "logging/setLevel",
-		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result"}, method)
+		"completion/complete", "server/discover", "ping", "tasks/get", "tasks/list", "tasks/result",
+		"skills/list", "skills/get", "resources/directory/read"}, method)
 }
 
 // revisionAfter is the revision to open the next conversation with; "" is to

@@ -9,6 +9,7 @@ package connect
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,6 +134,8 @@ type Options struct {
 	// Unjudged takes results without holding them against the shape of their revision, where
 	// so many come that it would cost more than they do.
 	Unjudged bool
+	// Extensions are the ids of client extensions that the command is about.
+	Extensions []string
 	// As is the client that the command stands for; nil is mcpc, by the user's flags.
 	As *Stand
 }
@@ -244,6 +247,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	if err := SetAuthTransport(c, &opt); err != nil {
 		return opt, usage.Outcome(err)
 	}
+	opt.Extensions = append(slices.Clone(opt.Extensions), how.Extensions...)
 	if err := respondTo(c, &opt, how); err != nil {
 		return opt, usage.Outcome(err)
 	}

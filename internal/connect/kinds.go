@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,6 +71,16 @@ func (c *Conn) Declares(capability string) (declared, known bool) {
 	}
 	_, declared = members.Get(capability)
 	return declared, true
+}
+
+// Extension returns the settings with which the server declared an extension; nil where it did not.
+// known is false where its capabilities are unknown.
+func (c *Conn) Extension(id string) (settings json.RawMessage, known bool) {
+	said := c.Info().Capabilities
+	if said == nil {
+		said = c.recalled
+	}
+	return jsonraw.First(jsonraw.First(said, "extensions"), id), said != nil
 }
 
 // Declared leaves out what the server declares no capability for.

@@ -55,7 +55,7 @@ func TestFixturesAreOnOnePage(t *testing.T) {
 			{"tools/list", `"x-mcp-header":"Region"`}, {"tools/list", `"$anchor":"addressDef"`}, {"tools/list", `"name":"touch-resource"`},
 			{"prompts/list", `"name":"test_prompt_with_image"`}, {"resources/list", `"uri":"test://watched-resource"`},
 			{"resources/templates/list", `"uriTemplate":"test://template/{id}/data"`},
-			{"server/discover", `"extensions":{"io.modelcontextprotocol/tasks":{},`},
+			{"server/discover", `"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true},"io.modelcontextprotocol/tasks":{},`},
 		} {
 			got := string(p.do(request(i, c.method, meta)).Result)
 			want(t, c.method+" has "+c.has, strings.Contains(got, c.has), true)

@@ -44,6 +44,8 @@ type Options struct {
 	// Conformance adds what the server scenarios of the conformance suite call, tasks
 	// among it, and puts each list on one page. It needs Now.
 	Conformance bool
+	// BrokenSkills adds skills whose entries are wrong.
+	BrokenSkills bool
 	// Now is the clock of tasks.
 	Now func() time.Time
 }

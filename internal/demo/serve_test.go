@@ -32,7 +32,7 @@ func TestHandshake(t *testing.T) {
 					`"protocolVersion":"` + c.negotiated + `"`,
 					`"serverInfo":{"name":"mcpc-demo","title":"mcpc demo server","version":"1.0.0"}`,
 					`"instructions":"# mcpc demo server\n`,
-					`"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}},` +
+					`"capabilities":{"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true},"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}},` +
 						`"completions":{},"logging":{},"prompts":{"listChanged":true},` +
 						`"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}`,
 				} {

@@ -8,7 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcpc/internal/demo/conformance"
+	"mcpc/internal/demo/skills"
 	"mcpc/internal/demo/tasks"
+	"mcpc/internal/skill"
 )
 
 // pageSize is small enough that listing the tools takes three pages: a client
@@ -27,7 +29,7 @@ const onePage = 200
 // newServer returns the demo server, which can hold any number of sessions. When end is
 // done, its tasks end.
 func newServer(end context.Context, opts Options) *mcp.Server {
-	size, completer, extensions := pageSize, complete, map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}}
+	size, completer, extensions := pageSize, complete, map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}, skill.Extension: skills.Settings()}
 	if opts.Conformance {
 		size, completer, extensions[tasks.Extension] = onePage, conformance.Complete(complete), map[string]any{}
 	}
@@ -59,6 +61,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 		tasks.Add(end, s, opts.Now)
 		conformance.Add(s)
 	}
+	skills.Add(s, opts.BrokenSkills)
 	s.AddReceivingMiddleware(notFoundAsBefore, malformed)
 	s.AddSendingMiddleware(countLogs)
 	return s

@@ -205,6 +205,14 @@ auth/scope-retry-limit)
 
 auth/*) look ;;
 
+sep-2640-client-no-prefetch)
+  mcpc -s "$url" skills list
+  ;;
+
+sep-2640-client-verify-digest | sep-2640-client-verify-size | sep-2640-client-verify-frontmatter)
+  ends 10 mcpc -s "$url" skills verify pdf-processing
+  ;;
+
 *)
   echo "client.sh: nothing to type for $MCP_CONFORMANCE_SCENARIO" >&2
   exit 2

@@ -59,6 +59,7 @@ tools that run as tasks, and each list on one page.`,
 	flags.BoolVar(&o.stdio, "stdio", false, "use stdio")
 	flags.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
 	flags.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
+	flags.BoolVar(&o.BrokenSkills, "broken-skills", false, "add skills whose entries are wrong")
 	flags.BoolVar(&o.Conformance, "conformance", false, "add what the conformance suite calls, and tasks")
 	flags.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
 	o.fault.AddFlags(flags)

@@ -1,0 +1,304 @@
+package skills
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/skill"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+func newRead(f *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "read NAME|URI [FILE] [-- COMMAND...]",
+		Short: "print SKILL.md or another file of a skill, verified",
+		Long: `Print SKILL.md, or the FILE of the skill, after its size, its digest and its
+front matter were compared with the skill's entry. FILE is relative to the
+folder of SKILL.md. A file that the entry does not list is not read.`,
+		Example: `  mcpc -s demo skills read refunds
+  mcpc -s demo skills read refunds references/POLICY.md
+  mcpc -s demo skills read skill://acme/refunds/SKILL.md -o SKILL.md`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if len(own) < 1 || len(own) > 2 {
+				return usage.New("skills read takes a skill, and a file of it", wire.RunOnServer("skills get NAME")+" shows its files")
+			}
+			return runRead(cmd.Context(), f, append(own, "")[:2], argv)
+		},
+	}
+}
+
+func newVerify(f *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify [NAME|URI...] [-- COMMAND...]",
+		Short: "read all files of skills, and compare them with the entries",
+		Long: `Read all files of the skills, of all that the server lists by default, and
+compare size, digest and front matter with the entries. The first file that
+differs ends the check of its skill, and the exit code is then 10. If the server
+lists folders (directoryRead), files that the entry does not have are reported
+too; of a dynamic skill these are the files that are read.`,
+		Example: `  mcpc -s demo skills verify refunds
+  mcpc -s demo skills verify refunds greeting --json
+  mcpc -s demo skills verify skill://acme/refunds/SKILL.md`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			return runVerify(cmd.Context(), f, own, argv)
+		},
+	}
+}
+
+func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) error {
+	c, out := open(ctx, f, argv)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	e, out := find(ctx, c, words[0])
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	uri, err := e.Resolve(words[1])
+	if err != nil {
+		return cmdutil.Exit(c.Unsent("resources/read", words[1], "not read: "+err.Error(), wire.RunOnServer("skills get "+e.Name)+" shows the files of the skill"))
+	}
+	content, out := readFile(ctx, c, &e, uri)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	f.Note(fmt.Sprintf("%s of the skill %s of %s: verified", strings.TrimPrefix(uri, e.Root+"/"), e.Name, c.Where))
+	if f.JSON || f.Jq != "" {
+		doc := jsonraw.With(jsonraw.With(nil, "uri", jsonraw.Quote(uri)), "skill", jsonraw.Quote(e.URI))
+		if utf8.Valid(content) {
+			doc = jsonraw.With(doc, "text", jsonraw.Quote(string(content)))
+		} else {
+			doc = jsonraw.With(doc, "blob", jsonraw.Quote(base64.StdEncoding.EncodeToString(content)))
+		}
+		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(doc, nil))
+	}
+	if err := cmdutil.WriteOut(f, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}); err != nil {
+		return cmdutil.Unwritten(f, "writing the file", usage.Bare(err))
+	}
+	return nil
+}
+
+// readFile reads and verifies a file of a skill. The outcome of one that differs is OutputInvalid, and
+// nothing of it is returned.
+func readFile(ctx context.Context, c *connect.Conn, e *skill.Entry, uri string) ([]byte, wire.Outcome) {
+	out := toolcall.ReadResource(ctx, c, uri)
+	if !out.Good() {
+		return nil, out
+	}
+	content, err := contentOf(out)
+	if err == nil {
+		err = e.Verify(uri, content)
+	}
+	if err == nil && len(content) > skill.MostBytes {
+		err = fmt.Errorf("%s has more than %d MiB", uri, skill.MostBytes>>20)
+	}
+	if err != nil {
+		out.Kind, out.Text, out.Name, out.Where = wire.OutputInvalid, "the skill "+e.Name+" is not used: "+err.Error(), uri, c.Where
+		out.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
+		out.Result, out.Message = nil, nil
+		return nil, out
+	}
+	return content, out
+}
+
+// contentOf is the one content of a file: the bytes of text, or those of blob.
+func contentOf(out wire.Outcome) ([]byte, error) {
+	items, _ := out.Message.ResultItems("contents")
+	if len(items) != 1 {
+		return nil, fmt.Errorf("resources/read gave %d contents for it", len(items))
+	}
+	members, _ := jsonraw.Object(items[0])
+	if raw, ok := members.Get("text"); ok {
+		text, isText := jsonraw.Text(raw)
+		if !isText {
+			return nil, errors.New("its text is not a text")
+		}
+		return []byte(text), nil
+	}
+	return base64.StdEncoding.DecodeString(members.Text("blob"))
+}
+
+// verdicts is what skills verify found.
+type verdicts struct {
+	Skills []verdict `json:"skills"`
+}
+
+type verdict struct {
+	Name  string `json:"name"`
+	URI   string `json:"uri"`
+	OK    bool   `json:"ok"`
+	Files int    `json:"files"`
+	// Unlisted are files that the server has and the entry has not.
+	Unlisted []string `json:"unlisted,omitempty"`
+	Problem  string   `json:"problem,omitempty"`
+}
+
+func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) error {
+	c, out := open(ctx, f, argv)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	entries, bad, out := meant(ctx, c, words)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	found := verdicts{Skills: []verdict{}}
+	rows := [][]string{}
+	for i := range entries {
+		e := &entries[i]
+		v := verdict{Name: e.Name, URI: e.URI}
+		files, failed := verified(ctx, c, e, &v)
+		if v.Files = len(files); failed.Good() {
+			v.OK = len(v.Unlisted) == 0
+		} else {
+			v.Problem = failed.Text
+		}
+		switch failed.Kind {
+		case wire.OK, wire.OutputInvalid, wire.RPCFailed:
+		default:
+			return cmdutil.Exit(failed)
+		}
+		if len(v.Unlisted) > 0 && failed.Good() {
+			v.Problem = "changed, needs approval again: not in its entry: " + strings.Join(v.Unlisted, ", ")
+			failed = wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/directory/read", Name: e.URI, Where: c.Where, Reached: wire.Answered, Phase: "result", Text: "the skill " + e.Name + ": " + v.Problem}
+		}
+		if failed.Kind == wire.OutputInvalid {
+			failed.Hint = wire.RunOnServer("skills get "+e.Name) + " shows the entry as it is now"
+		}
+		if bad.Good() {
+			bad = failed
+		}
+		found.Skills = append(found.Skills, v)
+		rows = append(rows, []string{map[bool]string{true: "ok", false: "differs"}[v.OK], e.Name, fmt.Sprint(v.Files), v.URI, v.Problem})
+	}
+	raw, err := json.Marshal(found)
+	if err != nil {
+		return err
+	}
+	err = cmdutil.Print(ctx, f, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
+		return term.Table(w, st, []string{"RESULT", "NAME", "FILES", "URI", "PROBLEM"}, rows)
+	}))
+	return cmdutil.Join(err, cmdutil.Exit(bad))
+}
+
+// meant are the skills that words name, or all that are listed. broken is not good where one of these
+// cannot be loaded.
+func meant(ctx context.Context, c *connect.Conn, words []string) (all []skill.Entry, broken, out wire.Outcome) {
+	if len(words) == 0 {
+		all, _, broken, out = listed(ctx, c)
+		return all, broken, out
+	}
+	for _, word := range words {
+		e, out := find(ctx, c, word)
+		if !out.Good() {
+			return nil, broken, out
+		}
+		all = append(all, e)
+	}
+	return all, broken, wire.Outcome{}
+}
+
+// verified reads and verifies all files of a skill: SKILL.md first. v gets the files that are not listed.
+func verified(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) (files map[string][]byte, out wire.Outcome) {
+	uris := []string{e.URI}
+	for _, file := range e.Files {
+		if file.URI != e.URI {
+			uris = append(uris, file.URI)
+		}
+	}
+	if settings, _ := c.Extension(skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
+		there, out := walk(ctx, c, e)
+		if !out.Good() {
+			return nil, out
+		}
+		for _, uri := range there {
+			if _, known := e.File(uri); known || uri == e.URI {
+				continue
+			}
+			if _, err := e.Path(uri); e.Dynamic && err != nil {
+				return nil, refused(c, e, err)
+			}
+			if e.Dynamic {
+				uris = append(uris, uri)
+			} else {
+				v.Unlisted = append(v.Unlisted, uri)
+			}
+		}
+	}
+	files, total := map[string][]byte{}, 0
+	for _, uri := range uris {
+		content, out := readFile(ctx, c, e, uri)
+		if !out.Good() {
+			return files, out
+		}
+		if total += len(content); total > skill.MostBytes {
+			return files, wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/read", Name: uri, Where: c.Where, Reached: wire.Answered, Phase: "result",
+				Text: fmt.Sprintf("the skill %s is not used: its files have more than %d MiB", e.Name, skill.MostBytes>>20)}
+		}
+		files[uri] = content
+	}
+	return files, wire.Outcome{}
+}
+
+// mostFolders bounds the folders of a skill that are listed.
+const mostFolders = 256
+
+// walk lists the files of a skill with resources/directory/read.
+func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string, out wire.Outcome) {
+	folders := []string{e.Root}
+	for i := 0; i < len(folders); i++ {
+		var cursor json.RawMessage
+		for {
+			params := jsonraw.With(nil, "uri", jsonraw.Quote(folders[i]))
+			if cursor != nil {
+				params = jsonraw.With(params, "cursor", cursor)
+			}
+			if out = c.Do(ctx, client.Call{Method: "resources/directory/read", Params: params}); !out.Good() {
+				return nil, out
+			}
+			items, _ := out.Message.ResultItems("resources")
+			for _, item := range items {
+				members, _ := jsonraw.Object(item)
+				uri := members.Text("uri")
+				switch rest, below := strings.CutPrefix(uri, folders[i]+"/"); {
+				case !below || strings.Contains(strings.TrimSuffix(rest, "/"), "/") || rest == "":
+					c.Env.UI.Warn(fmt.Sprintf("%s is not directly in %s; it was left out", uri, folders[i]))
+				case members.Text("mimeType") == "inode/directory":
+					folders = append(folders, strings.TrimSuffix(uri, "/"))
+				default:
+					files = append(files, uri)
+				}
+			}
+			next := jsonraw.First(out.Result, "nextCursor")
+			if len(files) > skill.MostFiles || len(folders) > mostFolders || next != nil && len(items) == 0 {
+				out.Kind, out.Text, out.Where = wire.OutputInvalid, fmt.Sprintf("the skill %s is not used: its folder has more than %d files", e.Name, skill.MostFiles), c.Where
+				out.Result, out.Message = nil, nil
+				return nil, out
+			}
+			if cursor = next; cursor == nil {
+				break
+			}
+		}
+	}
+	return files, wire.Outcome{}
+}

@@ -1,0 +1,271 @@
+// Package skills has the command skills.
+package skills
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
+	"mcpc/internal/connect/pin"
+	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/term"
+	"mcpc/internal/skill"
+	"mcpc/internal/sliceutil"
+	"mcpc/internal/suggest"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// New returns the command skills.
+func New(f *cmdutil.Factory) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "skills [COMMAND]",
+		Short: "list, read, verify and export a server's skills",
+		Long: `List the skills of a server (extension io.modelcontextprotocol/skills): folders
+with instructions in SKILL.md for a model, and the files that these use. Listing
+reads no file. Each file that is read is compared with the skill's entry: its
+size, its digest, and of SKILL.md the front matter; one that differs is not
+printed, and the exit code is 10.
+
+A skill is named by its URI, or by its name if no other skill of the server has
+it; NAME may begin with folders, as in acme/refunds. Skills are a server's text:
+their instructions have no more authority than a tool's result.`,
+		Example: `  mcpc -s demo skills
+  mcpc -s demo skills read greeting
+  mcpc -s demo skills export agent-skills --yes`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() == 0 {
+				return nil
+			}
+			return cmdutil.UnknownCommand(f, cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, argv := cmdutil.SplitDash(cmd, args)
+			return runList(cmd.Context(), f, argv)
+		},
+	}
+	cmd.AddCommand(newList(f), newGet(f), newRead(f), newVerify(f), newExport(f))
+	return cmd
+}
+
+func newList(f *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [-- COMMAND...]",
+		Short: "list the skills; no file is read",
+		Long: `List the skills with their descriptions, files and whether the files are those
+that were approved by mcpc skills export. A server may serve skills that it does
+not list: mcpc skills get URI.`,
+		Example: `  mcpc -s demo skills list
+  mcpc -s demo skills list --jq '.skills[].uri'
+  mcpc skills list -- mcpc demo --stdio`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if len(own) > 0 {
+				return usage.New("skills list takes no argument", wire.RunOnServer("skills get NAME")+" shows one skill")
+			}
+			return runList(cmd.Context(), f, argv)
+		},
+	}
+}
+
+func newGet(f *cmdutil.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "get NAME|URI [-- COMMAND...]",
+		Short: "show a skill's entry: its front matter and files",
+		Long: `Show the entry of a skill: its front matter as the server says it is, and its
+files. No file is read.`,
+		Example: `  mcpc -s demo skills get refunds
+  mcpc -s demo skills get skill://acme/refunds/SKILL.md
+  mcpc -s demo skills get refunds --jq '.resources[].uri'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			own, argv := cmdutil.SplitDash(cmd, args)
+			if len(own) != 1 {
+				return usage.New("skills get takes one skill", wire.RunOnServer("skills list")+" lists the skills")
+			}
+			c, out := open(cmd.Context(), f, argv)
+			if !out.Good() {
+				return cmdutil.Exit(out)
+			}
+			e, out := find(cmd.Context(), c, own[0])
+			if !out.Good() {
+				return cmdutil.Exit(out)
+			}
+			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(e.Raw, func(w io.Writer, st term.Style) error { return writeEntry(w, st, e) }))
+		},
+	}
+}
+
+// mostMessage bounds an answer: the largest skill in Base64, and more.
+const mostMessage = 64 << 20
+
+// open opens a connection to a server whose skills are meant.
+func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn, wire.Outcome) {
+	f.Limits.Message = cmp.Or(f.Limits.Message, mostMessage)
+	return f.Open(ctx, connect.Options{Argv: argv, MultiCall: true, Extensions: []string{skill.Extension}})
+}
+
+// explained says of an answer that the method is unknown that the server declares no skills.
+func explained(c *connect.Conn, out wire.Outcome) wire.Outcome {
+	settings, known := c.Extension(skill.Extension)
+	switch {
+	case client.UnknownMethod(out) && known && settings == nil:
+		out.Hint = "the server does not declare " + skill.Extension + "; " + wire.RunOnServer("info") + " shows what it declares"
+	case out.Good() && known && settings == nil:
+		c.Env.UI.Warn("the server did not declare " + skill.Extension + "; the request was sent anyway")
+	}
+	return out
+}
+
+// listed returns the entries of skills/list. One that cannot be loaded is told, and not among them:
+// broken is then the ending of a command that is about all of them.
+func listed(ctx context.Context, c *connect.Conn) (all []skill.Entry, list client.List, broken, out wire.Outcome) {
+	list, out = c.ListUntil(ctx, "skills/list", nil)
+	if out = explained(c, out); !out.Good() {
+		return nil, list, broken, out
+	}
+	names := map[string]int{}
+	for _, raw := range list.Items {
+		e, err := skill.Parse(raw)
+		if err != nil {
+			c.Env.UI.Warn("the skill " + cmp.Or(e.URI, "without a uri") + " is not loaded: " + err.Error())
+			broken = notLoaded(c, e.URI, err)
+			continue
+		}
+		names[e.Name]++
+		all = append(all, e)
+	}
+	for _, e := range all {
+		if names[e.Name] > 1 {
+			c.Env.UI.Note(fmt.Sprintf("%d skills are called %s: name one by its URI", names[e.Name], e.Name))
+			delete(names, e.Name)
+		}
+	}
+	return all, list, broken, out
+}
+
+// find returns the skill that a word names: by its URI, whether it is listed or not, or by its name.
+func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.Outcome) {
+	if strings.Contains(word, "://") {
+		if !strings.HasSuffix(word, "/SKILL.md") {
+			word = strings.TrimSuffix(word, "/") + "/SKILL.md"
+		}
+		out := explained(c, c.Do(ctx, client.Call{Method: "skills/get", Params: jsonraw.With(nil, "uri", jsonraw.Quote(word))}))
+		if !out.Good() {
+			return skill.Entry{}, out
+		}
+		e, err := skill.Parse(jsonraw.First(out.Result, "skill"))
+		if err == nil && e.URI != word {
+			err = fmt.Errorf("its uri is %s", e.URI)
+		}
+		if err != nil {
+			return e, notLoaded(c, word, err)
+		}
+		return e, out
+	}
+	all, _, _, out := listed(ctx, c)
+	if !out.Good() {
+		return skill.Entry{}, out
+	}
+	var fit []skill.Entry
+	for _, e := range all {
+		if e.Name == word || strings.HasSuffix(e.Root, "/"+word) {
+			fit = append(fit, e)
+		}
+	}
+	switch len(fit) {
+	case 1:
+		return fit[0], out
+	case 0:
+		hint := wire.RunOnServer("skills list") + " lists the skills; one that is not listed is named by its URI"
+		if near := suggest.Nearest(word, sliceutil.Map(all, func(e skill.Entry) string { return e.Name })); near != "" {
+			hint = wire.Hint("did you mean " + near + "?")
+		}
+		return skill.Entry{}, c.Unsent("skills/list", word, fmt.Sprintf("the server lists no skill %q that can be loaded", word), hint)
+	}
+	uris := sliceutil.Map(fit, func(e skill.Entry) string { return e.URI })
+	return skill.Entry{}, c.Unsent("skills/list", word, fmt.Sprintf("%d skills are called %s", len(fit), word), wire.Hint("use one of: "+strings.Join(uris, ", ")))
+}
+
+// notLoaded is the ending where an entry breaks a rule.
+func notLoaded(c *connect.Conn, uri string, why error) wire.Outcome {
+	return wire.Outcome{Kind: wire.BadResponse, Method: "skills/get", Name: uri, Where: c.Where, Phase: "result", Reached: wire.Answered,
+		Text: "the skill is not loaded: " + why.Error()}
+}
+
+func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
+	c, out := open(ctx, f, argv)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	all, list, _, out := listed(ctx, c)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	rows := sliceutil.Map(all, func(e skill.Entry) []string {
+		return []string{e.Name, filesOf(&e), standing(c, &e), e.URI, e.Description}
+	})
+	ans := cmdutil.Answer{Method: "skills/list", Result: jsonraw.With(nil, "skills", arguments.AsList(list.Items)), Messages: list.Pages}
+	ans.Human = func(w io.Writer, st term.Style) error {
+		return term.Table(w, st, []string{"NAME", "FILES", "APPROVED", "URI", "DESCRIPTION"}, rows)
+	}
+	if len(list.Items) == 0 {
+		f.Note("the server lists no skills; it may serve some that are named by their URI")
+	}
+	return cmdutil.Show(ctx, f, out, ans, "skills/list")
+}
+
+// filesOf says how many files a skill has, and how large they are.
+func filesOf(e *skill.Entry) string {
+	if e.Dynamic {
+		return "dynamic"
+	}
+	total := int64(0)
+	for _, file := range e.Files {
+		total += file.Size
+	}
+	return fmt.Sprintf("%d, %s", len(e.Files), term.Bytes(total))
+}
+
+// standing says whether the files of a skill are those that were approved.
+func standing(c *connect.Conn, e *skill.Entry) string {
+	now, changes := pin.Skill(c, e)
+	switch now {
+	case pin.Approved:
+		return "yes"
+	case pin.Changed:
+		return "no longer: " + english.Plural(len(changes), "file") + " changed"
+	}
+	return "no"
+}
+
+func writeEntry(w io.Writer, st term.Style, e skill.Entry) error {
+	rows := [][]string{{"uri", e.URI}}
+	front, _ := jsonraw.Object(e.Front)
+	for _, m := range front {
+		rows = append(rows, []string{m.Name, shown(m.Value)})
+	}
+	rows = append(rows, []string{"files", filesOf(&e)})
+	if err := term.Facts(w, st, rows); err != nil || e.Dynamic {
+		return err
+	}
+	return term.Table(w, st, []string{"SIZE", "DIGEST", "FILE"}, sliceutil.Map(e.Files, func(f skill.File) []string {
+		return []string{term.Bytes(f.Size), f.Digest, strings.TrimPrefix(f.URI, e.Root+"/")}
+	}))
+}
+
+func shown(raw json.RawMessage) string {
+	if text, ok := jsonraw.Text(raw); ok {
+		return text
+	}
+	return string(raw)
+}

@@ -1,0 +1,88 @@
+package skill
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Folder is the path below a folder of its server at which a skill is stored: that of its URI, with
+// slashes. The error says why there is none.
+func (e *Entry) Folder() (string, error) {
+	_, rest, _ := strings.Cut(e.Root, "://")
+	return rest, safe(rest)
+}
+
+// Path is where a file of the skill is, relative to its folder, with slashes.
+func (e *Entry) Path(uri string) (string, error) {
+	rest, ok := strings.CutPrefix(uri, e.Root+"/")
+	if !ok {
+		return "", fmt.Errorf("%s is not in the folder of the skill", uri)
+	}
+	return rest, safe(rest)
+}
+
+// Collision names two files of the skill that are one on a file system that does not tell upper from
+// lower case, or where one is the folder of the other.
+func (e *Entry) Collision() error {
+	seen := map[string]string{}
+	for _, f := range e.Files {
+		name := strings.ToLower(f.URI)
+		if other, twice := seen[name]; twice {
+			return fmt.Errorf("%s and %s differ only in upper and lower case", other, f.URI)
+		}
+		seen[name] = f.URI
+	}
+	for _, f := range e.Files {
+		name := strings.ToLower(f.URI)
+		for at := strings.LastIndexByte(name, '/'); at > len(e.Root); at = strings.LastIndexByte(name[:at], '/') {
+			if other, isFile := seen[name[:at]]; isFile {
+				return fmt.Errorf("%s is a file, and the folder of %s", other, f.URI)
+			}
+		}
+	}
+	return nil
+}
+
+// reserved are the names of devices on Windows, with any extension.
+var reserved = []string{"con", "prn", "aux", "nul", "com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
+
+const (
+	mostPath    = 1024
+	mostSegment = 200
+	mostDepth   = 32
+)
+
+// safe reports why a path of a server is not one of a file below a folder, on any system.
+func safe(p string) error {
+	segments := strings.Split(p, "/")
+	bad := func(why string) error { return fmt.Errorf("%q is no path to store: %s", p, why) }
+	switch {
+	case p == "" || !utf8.ValidString(p):
+		return bad("it is empty or not UTF-8")
+	case len(p) > mostPath || len(segments) > mostDepth:
+		return bad("it is too long")
+	}
+	for _, s := range segments {
+		stem, _, _ := strings.Cut(strings.ToLower(s), ".")
+		switch {
+		case s == "" || s == "." || s == "..":
+			return bad("it leaves its folder, or has an empty part")
+		case len(s) > mostSegment:
+			return bad("a part is too long")
+		case strings.ContainsAny(s, "\\:*?\"<>|%#") || hides(s):
+			return bad(`it has a character of \ : * ? " < > | % #, a space or one that is not shown`)
+		case strings.HasSuffix(s, "."):
+			return bad("a part ends in a dot")
+		case strings.HasPrefix(s, ".") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, "-"):
+			return bad("a part begins with a dot, a tilde or a hyphen")
+		}
+		for _, device := range reserved {
+			if stem == device {
+				return bad(s + " is a device on some systems")
+			}
+		}
+	}
+	return nil
+}

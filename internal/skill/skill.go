@@ -1,0 +1,311 @@
+// Package skill reads the skills that a server lists (extension io.modelcontextprotocol/skills,
+// SEP-2640) and verifies their files. It does no I/O.
+//
+// All of an entry is a server's: nothing of it is a path, a command or a right before it was checked.
+package skill
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/yaml"
+)
+
+// Extension is the id of the extension.
+const Extension = "io.modelcontextprotocol/skills"
+
+// The limits of a skill that a client has to cope with; larger ones are refused.
+const (
+	MostFiles = 512
+	MostBytes = 16 << 20
+)
+
+// An Entry is an entry of skills/list, or the one of skills/get.
+type Entry struct {
+	Raw json.RawMessage
+	// URI is that of its SKILL.md, Root the one of the folder, without a slash at the end.
+	URI, Root         string
+	Name, Description string
+	// Front is the front matter as the server parsed it.
+	Front json.RawMessage
+	// Files are the files with their sizes; nil for a Dynamic skill, whose files are not listed.
+	Files   []File
+	Dynamic bool
+}
+
+// A File is what an entry says of a file.
+type File struct {
+	URI, Digest string
+	Size        int64
+}
+
+// main is the file with the instructions.
+const main = "/SKILL.md"
+
+var (
+	namePattern   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
+	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+)
+
+// Parse reads an entry. The error says why the skill is not loaded.
+func Parse(raw json.RawMessage) (Entry, error) {
+	members, bad := jsonraw.Object(raw)
+	if bad != nil {
+		return Entry{Raw: raw}, errors.New("the entry is not an object")
+	}
+	e := Entry{Raw: raw, URI: members.Text("uri"), Front: members.Value("frontmatter")}
+	front, bad := jsonraw.Object(e.Front)
+	e.Name, e.Description = front.Text("name"), front.Text("description")
+	root, isMain := strings.CutSuffix(e.URI, main)
+	e.Root = root
+	switch {
+	case !isMain || !strings.Contains(root, "://") || hides(e.URI):
+		return e, errors.New("its uri is not that of a SKILL.md")
+	case bad != nil:
+		return e, errors.New("its frontmatter is not an object")
+	case !namePattern.MatchString(e.Name) || strings.Contains(e.Name, "--"):
+		return e, errors.New("its name is not 1 to 64 of a-z, 0-9 and single hyphens")
+	case root[strings.LastIndexByte(root, '/')+1:] != e.Name:
+		return e, fmt.Errorf("its name is %s, and the folder in its uri is not", e.Name)
+	case e.Description == "":
+		return e, errors.New("it has no description")
+	}
+	if kind, ok := jsonraw.Text(members.Value("resources")); ok && kind == "dynamic" {
+		e.Dynamic = true
+		return e, nil
+	}
+	files, bad := jsonraw.Array(members.Value("resources"))
+	if bad != nil || members.Value("resources") == nil {
+		return e, errors.New(`its resources are neither a list of files nor "dynamic"`)
+	}
+	return e, e.readFiles(files)
+}
+
+func (e *Entry) readFiles(files []json.RawMessage) error {
+	total := int64(0)
+	for _, raw := range files {
+		f := File{}
+		members, _ := jsonraw.Object(raw)
+		f.URI, f.Digest = members.Text("uri"), members.Text("digest")
+		size, err := strconv.ParseInt(string(members.Value("size")), 10, 64)
+		f.Size = size
+		switch {
+		case !strings.HasPrefix(f.URI, e.Root+"/") || hides(f.URI):
+			return fmt.Errorf("it lists %s, which is not in its folder", f.URI)
+		case err != nil || size < 0:
+			return fmt.Errorf("the size of %s is not a number of bytes", f.URI)
+		case !digestPattern.MatchString(f.Digest):
+			return fmt.Errorf("the digest of %s is not sha256: and 64 digits of 0-9 a-f", f.URI)
+		}
+		if _, twice := e.File(f.URI); twice {
+			return fmt.Errorf("it lists %s twice", f.URI)
+		}
+		if total += min(size, MostBytes+1); len(e.Files) == MostFiles || total > MostBytes {
+			return fmt.Errorf("it has more than %d files or %d MiB", MostFiles, MostBytes>>20)
+		}
+		e.Files = append(e.Files, f)
+	}
+	if _, there := e.File(e.URI); !there {
+		return errors.New("its list of files has no SKILL.md")
+	}
+	return nil
+}
+
+// hides reports a URI with characters that are not in one, such as those that a terminal does not
+// show.
+func hides(uri string) bool {
+	return strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || !unicode.IsPrint(r) })
+}
+
+// File is what the entry says of a file.
+func (e *Entry) File(uri string) (File, bool) {
+	i := slices.IndexFunc(e.Files, func(f File) bool { return f.URI == uri })
+	if i < 0 {
+		return File{}, false
+	}
+	return e.Files[i], true
+}
+
+// Resolve returns the URI of a file that is named as in a link of the skill: relative to its folder,
+// whatever file the link is in, or a URI. The error says why the file is not read.
+func (e *Entry) Resolve(name string) (uri string, err error) {
+	uri = name
+	if name == "" {
+		uri = e.URI
+	} else if !strings.Contains(name, "://") {
+		clean := path.Clean(name)
+		if path.IsAbs(name) || clean == ".." || strings.HasPrefix(clean, "../") {
+			return "", fmt.Errorf("%s is outside of the skill's folder", name)
+		}
+		uri = e.Root + "/" + clean
+	}
+	if _, listed := e.File(uri); listed {
+		return uri, nil
+	}
+	switch {
+	case !strings.HasPrefix(uri, e.Root+"/"):
+		return "", fmt.Errorf("%s is not a file of the skill %s", uri, e.Name)
+	case !e.Dynamic:
+		return "", fmt.Errorf("%s is not among the files that the skill lists", uri)
+	}
+	_, err = e.Path(uri)
+	return uri, err
+}
+
+// A Mismatch is a file that is not what its entry says. Nothing of its content is used.
+type Mismatch struct {
+	URI string
+	// What differs: "size", "digest" or "front matter".
+	What, Got, Want string
+}
+
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("%s: the %s is %s, and the skill's entry says %s", m.URI, m.What, m.Got, m.Want)
+}
+
+// Verify compares the content of a file with the entry: its size, then its digest, and of SKILL.md
+// its front matter. The error is a [*Mismatch].
+func (e *Entry) Verify(uri string, content []byte) error {
+	sum := sha256.Sum256(content)
+	f, listed := e.File(uri)
+	got := "sha256:" + hex.EncodeToString(sum[:])
+	switch {
+	case !listed && !e.Dynamic:
+		return &Mismatch{uri, "name", "not listed", "which files there are"}
+	case listed && f.Size != int64(len(content)):
+		return &Mismatch{uri, "size", strconv.Itoa(len(content)), strconv.FormatInt(f.Size, 10)}
+	case listed && f.Digest != got:
+		return &Mismatch{uri, "digest", got, f.Digest}
+	case uri != e.URI:
+		return nil
+	}
+	front, err := FrontMatter(content)
+	if err != nil {
+		return &Mismatch{uri, "front matter", "not readable (" + err.Error() + ")", jsonraw.Excerpt(e.Front, 200)}
+	}
+	if name, got, want, same := compare(front, e.Front); !same {
+		return &Mismatch{uri, "front matter", jsonraw.Excerpt(jsonraw.With(nil, name, got), 200), jsonraw.Excerpt(jsonraw.With(nil, name, want), 200)}
+	}
+	return nil
+}
+
+// mostFront bounds the front matter, in bytes.
+const mostFront = 64 << 10
+
+// FrontMatter returns the YAML between the first two lines of three hyphens as JSON, by the core
+// rules of YAML 1.2. A byte order mark before it does not count.
+func FrontMatter(content []byte) (json.RawMessage, error) {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	rest, ok := bytes.CutPrefix(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), []byte("---\n"))
+	front, _, ends := bytes.Cut(append([]byte("\n"), rest...), []byte("\n---"))
+	switch {
+	case !ok || !ends:
+		return nil, errors.New("there is none")
+	case len(front) > mostFront:
+		return nil, errors.New("it is longer than 64 KiB")
+	}
+	doc, err := yaml.Parse(append(front, '\n'))
+	if err != nil {
+		return nil, err
+	}
+	if _, bad := jsonraw.Object(doc.JSON); bad != nil {
+		return nil, errors.New("it is not a mapping")
+	}
+	return doc.JSON, nil
+}
+
+// compare compares two objects member by member; null is as if it were absent. name is the first
+// member that differs.
+func compare(a, b json.RawMessage) (name string, left, right json.RawMessage, same bool) {
+	first, _ := jsonraw.Object(a)
+	second, _ := jsonraw.Object(b)
+	for _, m := range append(slices.Clone(first), second...) {
+		left, right := first.Value(m.Name), second.Value(m.Name)
+		if !equal(left, right) {
+			return m.Name, orNull(left), orNull(right), false
+		}
+	}
+	return "", nil, nil, true
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+func equal(a, b json.RawMessage) bool {
+	if isNull(a) || isNull(b) {
+		return isNull(a) && isNull(b)
+	}
+	one, bad1 := jsonraw.Array(a)
+	two, bad2 := jsonraw.Array(b)
+	if bad1 == nil && bad2 == nil {
+		return slices.EqualFunc(one, two, equal)
+	}
+	if _, bad := jsonraw.Object(a); bad == nil {
+		_, bad := jsonraw.Object(b)
+		_, _, _, same := compare(a, b)
+		return bad == nil && same
+	}
+	text1, isText1 := jsonraw.Text(a)
+	text2, isText2 := jsonraw.Text(b)
+	if isText1 || isText2 {
+		return isText1 && isText2 && text1 == text2
+	}
+	number1, err1 := strconv.ParseFloat(string(a), 64)
+	number2, err2 := strconv.ParseFloat(string(b), 64)
+	if err1 == nil && err2 == nil {
+		return number1 == number2
+	}
+	return bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b))
+}
+
+func isNull(raw json.RawMessage) bool { return raw == nil || string(bytes.TrimSpace(raw)) == "null" }
+
+// Print identifies all files of a skill, for an approval: a change of one, and one more or less, is
+// another print. A Dynamic skill has none, nil, since its files are not known.
+func (e *Entry) Print() json.RawMessage {
+	if e.Dynamic {
+		return nil
+	}
+	files := slices.Clone(e.Files)
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.URI, b.URI) })
+	var all json.RawMessage
+	for _, f := range files {
+		all = jsonraw.With(all, f.URI, jsonraw.Quote(f.Digest))
+	}
+	return all
+}
+
+// Changed says what is different between two prints, a line for each file.
+func Changed(before, now json.RawMessage) (changes []string) {
+	old, _ := jsonraw.Object(before)
+	fresh, _ := jsonraw.Object(now)
+	for _, m := range fresh {
+		switch was, there := old.Get(m.Name); {
+		case !there:
+			changes = append(changes, "added: "+m.Name)
+		case !bytes.Equal(was, m.Value):
+			changes = append(changes, "changed: "+m.Name)
+		}
+	}
+	for _, m := range old {
+		if _, there := fresh.Get(m.Name); !there {
+			changes = append(changes, "removed: "+m.Name)
+		}
+	}
+	return changes
+}
