@@ -22,6 +22,10 @@ type index struct {
 	// last request as it is written.
 	rows  []int32
 	asked recentRows
+	// openings are the numbers of the rows that opened a conversation, waiting of those that
+	// note keeps.
+	openings []int32
+	waiting  map[int32]struct{}
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
 	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
@@ -84,7 +88,7 @@ func (c *Capture) begin(h Head, at span) {
 		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
 	}
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
-		conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
+		waiting: map[int32]struct{}{}, conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
 	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
 	if h.In != "" {
 		c.marked[h.In] = c.index
@@ -173,6 +177,10 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 		row.apply(part)
 		x.probed(row, part)
 		x.touch(row)
+		x.note(row)
+		if place.Role == wire.Asks && handshake[row.Method] {
+			x.openings = append(x.openings, int32(row.nth))
+		}
 		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
 			x.asked.put(string(part.message.ID), row)
 		}

@@ -22,15 +22,15 @@ func (x *index) end(e *End, at span) {
 	}
 	x.capture.ends[x.at], x.capture.over[x.at] = at, true
 	defer x.finishOld()
-	for r := range x.each() {
-		if r.Apart && r.Open() {
+	for r := range x.open() {
+		if r.Apart {
 			r.over()
 			x.touch(r)
 		}
 	}
 	if e.Many && len(x.rows) > 0 {
 		if e.Kind == wire.Signal || e.Kind == wire.Timeout {
-			for r := range x.each() {
+			for r := range x.open() {
 				if r.Dir == wire.Sent {
 					r.settleOpen(e.Kind, "")
 					x.touch(r)
@@ -40,7 +40,7 @@ func (x *index) end(e *End, at span) {
 		return
 	}
 	if x.head.By == ByTap && (x.gone || e.Exit != 0) {
-		for r := range x.each() { // a dead server answers no more requests
+		for r := range x.open() { // a dead server answers no more requests
 			if r.Dir == wire.Sent {
 				r.settleOpen(wire.Transport, fmt.Sprintf("the server ended (exit code %d)", e.Exit))
 				x.touch(r)

@@ -50,11 +50,14 @@ type Recorder struct {
 	mark string
 	// size is that of the file, or of what was written since it could not be left;
 	// parts are the runs that this one goes on from.
-	size   int64
-	parts  []int
-	failed error
-	told   bool
-	buf    []byte
+	size  int64
+	parts []int
+	// offset is as far as the file is written; unsettled is for a recording that rotates.
+	offset    int64
+	unsettled unsettled
+	failed    error
+	told      bool
+	buf       []byte
 	compressing
 }
 
@@ -166,9 +169,17 @@ func (r *Recorder) openLocked() {
 	}
 	r.onDiskWhile(func() {
 		if r.file, r.run, r.failed = r.rec.Open(); r.failed == nil {
-			_, r.failed = r.file.Write(AppendHead(nil, r.head()))
+			var n int
+			n, r.failed = r.file.Write(AppendHead(nil, r.head()))
+			r.beginFile(int64(n))
 		}
 	})
+}
+
+// beginFile notes how many bytes a new file begins with.
+func (r *Recorder) beginFile(bytes int64) {
+	r.offset = bytes
+	r.unsettled.begin(bytes)
 }
 
 // Flush writes what waits, for readers of a growing capture.
@@ -217,12 +228,20 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 	if !c.safe {
 		f = r.rec.Secrets.Frame(f)
 	}
+	rotates := r.rec.Rotation.Bytes > 0
+	if rotates {
+		r.openLocked()
+	}
+	from := r.offset + int64(len(r.buf))
 	if len(f.Raw) < longFrame || r.mark != "" {
 		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
 	}
-	full := r.rec.Rotation.Bytes > 0 && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
+	if rotates {
+		r.unsettled.add(&f, span{from, int(r.offset + int64(len(r.buf)) - from)})
+	}
+	full := rotates && r.size+int64(len(r.buf)) >= r.rec.Rotation.Bytes
 	if full || len(r.buf) >= writeFrom {
 		r.writeLocked()
 	}
@@ -254,6 +273,7 @@ func (r *Recorder) writeLocked() {
 	if len(r.buf) > 0 && r.failed == nil {
 		r.onDiskWhile(func() { _, r.failed = r.file.Write(r.buf) })
 		r.size += int64(len(r.buf))
+		r.offset += int64(len(r.buf))
 	}
 	if r.buf = r.buf[:0]; cap(r.buf) > 4*writeFrom {
 		r.buf = nil

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"os"
 	"slices"
 )
@@ -39,7 +41,7 @@ const (
 func (r *Recorder) rotateLocked() {
 	old, t := r.run, r.rec.Rotation
 	r.size = 0
-	c, err := Open(t.Ring.Path(old))
+	c, err := openOnly(t.Ring.Path(old), r.unsettled.lines())
 	if err != nil {
 		return
 	}
@@ -51,7 +53,8 @@ func (r *Recorder) rotateLocked() {
 	r.run = run
 	head := r.head()
 	head.After, head.First = old, cmp.Or(c.Heads[0].First, old)
-	if err := c.beginNextPart(next, head); err != nil {
+	beginning, err := c.beginNextPart(next, head)
+	if err != nil {
 		next.Close()
 		os.Remove(t.Ring.Path(run))
 		r.run = old
@@ -60,6 +63,7 @@ func (r *Recorder) rotateLocked() {
 	_, _ = fmt.Fprintf(r.file, "{\"next\":%d}\n", run)
 	r.file.Close()
 	r.file = next
+	r.beginFile(beginning)
 	r.begin(t.Ring, old)
 	if r.parts = append(r.parts, old); len(r.parts) >= t.Files {
 		t.Ring.remove(r.parts[0])
@@ -67,17 +71,17 @@ func (r *Recorder) rotateLocked() {
 	}
 }
 
-// beginNextPart writes the beginning of the part behind c.
-func (c *Capture) beginNextPart(w io.Writer, head Head) error {
+// beginNextPart writes the beginning of the part behind c, and returns how many bytes it has.
+func (c *Capture) beginNextPart(w io.Writer, head Head) (written int64, err error) {
 	var lines []span
-	openings := 0
-	for i := c.count - 1; i >= 0; i-- {
-		if row := c.at(i); handshake[row.Method] && !row.Open() && openings < mostOpenings {
-			openings++
-			lines = append(lines, row.carried()...)
-		}
-	}
 	if x := c.index; x != nil {
+		openings := 0
+		for _, nth := range slices.Backward(x.openings) {
+			if row := c.at(int(nth)); !row.Open() && openings < mostOpenings {
+				openings++
+				lines = append(lines, row.carried()...)
+			}
+		}
 		for _, row := range x.unfinished() {
 			lines = append(lines, row.carried()...)
 		}
@@ -86,24 +90,62 @@ func (c *Capture) beginNextPart(w io.Writer, head Head) error {
 		}
 	}
 	lines = inOrder(lines)
-	if _, err := w.Write(AppendHead(nil, head)); err != nil {
+	write := func(b []byte) error {
+		n, err := w.Write(b)
+		written += int64(n)
 		return err
 	}
-	err := c.eachLine(lines, func(raw []byte) error {
-		_, err := w.Write(append(bytes.TrimRight(raw, "\r\n"), '\n'))
-		return err
-	})
+	if err := write(AppendHead(nil, head)); err != nil {
+		return written, err
+	}
+	err = c.eachLine(lines, func(raw []byte) error { return write(append(bytes.TrimRight(raw, "\r\n"), '\n')) })
 	if err == nil {
-		_, err = fmt.Fprintf(w, "{\"carried\":%d}\n", len(lines))
+		err = write(fmt.Appendf(nil, "{\"carried\":%d}\n", len(lines)))
 	}
-	return err
+	return written, err
+}
+
+// note keeps the number of a row that waits for its answer, or was cancelled and may still get one.
+func (x *index) note(r *Row) {
+	if r.Open() || r.Cancel != nil && !r.Cancel.Late {
+		x.waiting[int32(r.nth)] = struct{}{}
+	} else {
+		delete(x.waiting, int32(r.nth))
+	}
+}
+
+// waits returns the numbers of the rows that note keeps, in their order.
+func (x *index) waits() (numbers []int32) {
+	if !x.finished {
+		return slices.Sorted(maps.Keys(x.waiting))
+	}
+	for _, p := range x.capture.Pages() {
+		p.Select(func(r *Row) bool {
+			if r.head == x.at && (r.Open() || r.Cancel != nil) {
+				numbers = append(numbers, int32(r.nth))
+			}
+			return false
+		})
+	}
+	return numbers
+}
+
+// open are the rows of the run without an answer.
+func (x *index) open() iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		for _, nth := range x.waits() {
+			if row := x.capture.at(int(nth)); row.Open() && !yield(row) {
+				return
+			}
+		}
+	}
 }
 
 // unfinished are the rows that the next part repeats: those that wait for their answer, and
 // the last ones that were cancelled, whose answer may still come.
 func (x *index) unfinished() (rows []*Row) {
 	cancelled := 0
-	for _, nth := range slices.Backward(x.numbers()) {
+	for _, nth := range slices.Backward(x.waits()) {
 		row := x.capture.at(int(nth))
 		if row.Cancel != nil && !row.Cancel.Late && cancelled < mostOpenings {
 			cancelled++
