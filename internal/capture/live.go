@@ -47,6 +47,15 @@ func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	}
 }
 
+// Knows reports whether the client and the server of a conversation have said what they call
+// themselves.
+func (l *Live) Knows(target, key string) (client, server bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.conns[target+"\n"+key]
+	return c.client != (implementation{}), c.server != (implementation{})
+}
+
 func (l *Live) put(target, key string, c conn) {
 	if l.conns == nil || len(l.conns) > mostLive {
 		l.conns = map[string]conn{}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/wire"
 )
 
 // recordedRows are the rows of what was seen, as a person would read them.
@@ -259,5 +260,20 @@ func TestProxyCarriesTheOldTransport(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What gives a state back is read, however its names are escaped.
+func TestWhatGivesAStateBackIsRead(t *testing.T) {
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"requestState":"s"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"inputResponses":{}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"request\u0053tate":"s"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"\u0069nputResponses":{}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","\u0070arams":{"requestState":"s"}}`,
+	} {
+		if traits := wire.ParseMessage([]byte(text)).Traits(); traits.State == "" && !traits.Answers || !mayGiveBack([]byte(text)) {
+			t.Errorf("%s: %+v, may give back: %v", text, traits, mayGiveBack([]byte(text)))
+		}
 	}
 }

@@ -1,14 +1,16 @@
 package forward
 
 import (
+	"bytes"
+	"cmp"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/capture/hold"
 	"mcpc/internal/redact"
 	"mcpc/internal/sse"
@@ -32,8 +34,10 @@ type exchange struct {
 	// alone is set where nothing in its head ties the request to others.
 	alone bool
 	// head waits for the body, which may say to which conversation it belongs.
-	head  *wire.HTTPHead
-	asked string // as of the function asked
+	head *wire.HTTPHead
+	// body is that of such a request, asked as of the function asked where it was long.
+	body  []byte
+	asked string
 	// broken is set where the response did not come to its end: what there is of its
 	// body is not a message.
 	broken bool
@@ -70,11 +74,13 @@ func (p *Proxy) named(u *url.URL) string {
 
 // fieldsOf lists header fields by name; net/http does not keep their order.
 func fieldsOf(h http.Header) (fields []wire.Field) {
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		for _, value := range h[name] {
+	fields = make([]wire.Field, 0, len(h)+2)
+	for name, values := range h {
+		for _, value := range values {
 			fields = append(fields, wire.Field{Name: name, Value: value})
 		}
 	}
+	slices.SortStableFunc(fields, func(a, b wire.Field) int { return cmp.Compare(a.Name, b.Name) })
 	return fields
 }
 
@@ -102,17 +108,26 @@ func (x *exchange) seeHead(head *wire.HTTPHead) {
 	x.alone = x.conn == 0
 }
 
-// seeRequest takes the body of the request, or none where it has none.
+// seeRequest takes the body of the request, or none where it has none. One that is on its own is
+// only read where it may give back a state; mostly its answer is not of interest either.
 func (x *exchange) seeRequest(kind wire.FrameKind, raw []byte) {
 	var t wire.Traits
 	if kind == wire.Body && raw != nil && x.alone {
-		t = wire.ParseMessage(raw).Traits()
+		if x.body = raw; len(raw) > capture.MostCopied || mayGiveBack(raw) {
+			t = wire.ParseMessage(raw).Traits()
+			x.body = nil
+		}
 	}
 	x.asked = asked(t)
 	x.settle(t)
 	if raw != nil {
 		x.frame(wire.Frame{Dir: wire.Sent, Kind: kind, Raw: raw})
 	}
+}
+
+// mayGiveBack reports whether a request may have a state or answers. A name may be escaped.
+func mayGiveBack(raw []byte) bool {
+	return bytes.Contains(raw, []byte("requestState")) || bytes.Contains(raw, []byte("inputResponses")) || bytes.Contains(raw, []byte(`\u`))
 }
 
 // settle decides to which conversation the request belongs, and hands on its head.
@@ -144,7 +159,7 @@ func (x *exchange) frame(f wire.Frame) {
 }
 
 // server is the server as filters name it.
-func (x *exchange) server() string { return redact.RedactURL(x.p.named(x.p.Routes[x.target].To)) }
+func (x *exchange) server() string { return x.p.servers[x.target] }
 
 // answered tells of the response's head; its body is then given to x.response.
 func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {
@@ -209,10 +224,13 @@ func (x *exchange) seeEvent(ev sse.Event) {
 
 // remember notes the state with which a request that stands alone will go on.
 func (x *exchange) remember(raw []byte) {
-	if !x.alone {
+	if !x.alone || !bytes.Contains(raw, []byte("input_required")) {
 		return
 	}
 	if t := wire.ParseMessage(raw).Traits(); t.More {
+		if x.body != nil {
+			x.asked = asked(wire.ParseMessage(x.body).Traits())
+		}
 		x.p.conns.put(connKey{x.target, byState, x.asked + t.State}, x.conn, x.client)
 	}
 }

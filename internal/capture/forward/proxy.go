@@ -22,6 +22,7 @@ import (
 	"mcpc/internal/http1"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
+	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
 
@@ -52,6 +53,8 @@ type Proxy struct {
 	KeepHost bool
 
 	web http.RoundTripper
+	// servers are those of the Routes as filters name them.
+	servers []string
 	// busy is read-locked by every request under way.
 	busy      sync.RWMutex
 	streams   atomic.Int64
@@ -74,6 +77,9 @@ const idleTime = 4 * time.Second
 func (p *Proxy) Handler(connect time.Duration) http.Handler {
 	if p.Dial == nil {
 		p.Dial = (&net.Dialer{Timeout: connect}).DialContext
+	}
+	for _, route := range p.Routes {
+		p.servers = append(p.servers, redact.RedactURL(p.named(route.To)))
 	}
 	p.web = http1.New(&http.Transport{
 		Proxy:                 p.Through,

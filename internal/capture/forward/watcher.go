@@ -21,6 +21,7 @@ type Watcher struct {
 	// mu guards what waits.
 	mu     sync.Mutex
 	queue  []chunk
+	spare  []chunk // for a queue
 	bytes  int
 	lost   int
 	closed bool
@@ -63,6 +64,9 @@ type chunk struct {
 	gap bool
 	do  func()
 }
+
+// mostSpare is how many chunks a queue has room for that is used again.
+const mostSpare = 1 << 10
 
 // weight is what a chunk costs beside its bytes.
 const weight = 256
@@ -124,7 +128,7 @@ func (w *Watcher) work() {
 		for {
 			w.mu.Lock()
 			pieces, lost, closed := w.queue, w.lost, w.closed
-			w.queue, w.lost = nil, 0
+			w.queue, w.spare, w.lost = w.spare, nil, 0
 			w.mu.Unlock()
 			w.tell(lost)
 			if len(pieces) == 0 {
@@ -134,6 +138,11 @@ func (w *Watcher) work() {
 				break
 			}
 			w.take(pieces)
+			if cap(pieces) <= mostSpare {
+				w.mu.Lock()
+				w.spare = pieces[:0]
+				w.mu.Unlock()
+			}
 		}
 	}
 }
