@@ -22,7 +22,12 @@ func Redacted(secret string) string {
 
 // inURL rewrites what Redacted returned with characters that a URL holds unescaped:
 // percent-encoded, it would not be readable.
-func inURL(shown string) string { return forURL.Replace(shown) }
+func inURL(shown string) string {
+	if !strings.Contains(shown, " ") && !strings.Contains(shown, "•") {
+		return shown // all that forURL replaces has one of them
+	}
+	return forURL.Replace(shown)
+}
 
 var forURL = strings.NewReplacer("•", "*", "len ", "len-", ", ", ",")
 
