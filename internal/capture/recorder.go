@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,8 @@ const (
 	mostWaiting = 64 << 20
 	mostBehind  = 512 << 10
 	mostFrames  = 64
+	// mostAtOnce is how many frames are written before others that want the processor get it.
+	mostAtOnce = 16
 	// mostSpare is how many frames a queue has room for that is used again.
 	mostSpare = 16 << 10
 	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
@@ -197,7 +200,9 @@ func (r *Recorder) flushLocked() {
 			r.frameLocked(c)
 		}
 		frames[i] = queuedFrame{} // it may be large
-		done++
+		if done++; done%mostAtOnce == 0 {
+			runtime.Gosched()
+		}
 		if bytes += c.weight(); bytes >= writeFrom || i == len(frames)-1 {
 			r.finished(done, bytes)
 			done, bytes = 0, 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"runtime"
 	"sync"
 	"time"
 
@@ -67,6 +68,9 @@ type chunk struct {
 
 // mostSpare is how many chunks a queue has room for that is used again.
 const mostSpare = 1 << 10
+
+// mostAtOnce is how many chunks are taken apart before those who forward get the processor.
+const mostAtOnce = 16
 
 // weight is what a chunk costs beside its bytes.
 const weight = 256
@@ -158,7 +162,9 @@ func (w *Watcher) take(pieces []chunk) {
 		w.mu.Lock()
 		w.bytes -= len(p.bytes) + weight
 		w.mu.Unlock()
-		pieces[i] = chunk{}
+		if pieces[i] = (chunk{}); i%mostAtOnce == mostAtOnce-1 {
+			runtime.Gosched()
+		}
 	}
 }
 
