@@ -35,6 +35,8 @@ type index struct {
 	// held are the frames that may have a place with one that is still to come, by where
 	// they stand.
 	held map[int64]heldFrame
+	// free are frames that were held, to be used again.
+	free []*wire.Frame
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
@@ -188,6 +190,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 			x.opening = row.Open()
 		}
 	}
+	x.letGo(places, at)
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
 		c.session = hashIn(string(f.Raw))
 		x.endpoint(c)
@@ -207,9 +210,26 @@ func (x *index) hold(f *wire.Frame, at span, size int) {
 	if len(x.held) > mostHeads {
 		clear(x.held)
 	}
-	bare := *f // whose memory is used again
+	bare := &wire.Frame{}
+	if n := len(x.free); n > 0 {
+		bare, x.free = x.free[n-1], x.free[:n-1]
+	}
+	*bare = *f // whose memory is used again
 	bare.Raw = nil
-	x.held[at.at] = heldFrame{at, &bare, size}
+	x.held[at.at] = heldFrame{at, bare, size}
+}
+
+// letGo forgets frames that had a place with the one at a line: mostly the head of its request.
+func (x *index) letGo(places []wire.Place, at span) {
+	for _, place := range places {
+		if place.Ref == at.at {
+			continue
+		}
+		if was, there := x.held[place.Ref]; there {
+			delete(x.held, place.Ref)
+			x.free = append(x.free, was.frame)
+		}
+	}
 }
 
 // begun makes the row of an exchange, or of a stream or pipe, from its first frame.

@@ -18,6 +18,9 @@ type rowLine struct {
 	guess  bool
 }
 
+// usualLines are the bytes of the lines of most rows.
+const usualLines = 32
+
 func newRowLine(s span, p wire.Place) rowLine {
 	return rowLine{s.at, int32(s.length), int32(p.Item), p.Role, p.Guess}
 }
@@ -45,6 +48,9 @@ func (l *rowLines) add(line rowLine) {
 	if len(*l) > 0 {
 		first, _ := l.next(0, 0)
 		at -= first.at
+	}
+	if *l == nil {
+		*l = make(rowLines, 0, usualLines)
 	}
 	b := binary.AppendVarint(append(*l, flags), at)
 	if b = binary.AppendUvarint(b, uint64(line.length)); line.item >= 0 {

@@ -65,14 +65,14 @@ func (f *Correlator) Remember(conns int) { f.conns.least = conns }
 
 // Add places one frame. Traits are those of its message; they are not looked at
 // where the frame holds none. Frames that belong to no exchange have no place,
-// those with a batch may have several.
+// those with a batch may have several. They are good until the next frame is added.
 func (f *Correlator) Add(ref int64, frame *Frame, t Traits) []Place {
 	c := f.conns.get(frame.Conn)
 	if c == nil {
 		c = &connState{count: &f.count}
 	}
 	f.conns.put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
-	c.places = nil
+	c.places = c.places[:0]
 	switch {
 	case frame.Kind == Head:
 		c.head(ref, frame)

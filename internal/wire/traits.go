@@ -75,8 +75,7 @@ func (m *Message) Traits() Traits {
 func (t *Traits) request(m *Message) {
 	var token, name, uri, state, answers []byte
 	meta := false
-	_ = jsonraw.EachMember(m.Params, func(_ int, is string, from, to int) bool {
-		value := m.Params[from:to:to]
+	take := func(is string, value []byte) {
 		switch {
 		case is == "_meta" && !meta:
 			token, meta = jsonraw.First(value, "progressToken"), true
@@ -89,8 +88,17 @@ func (t *Traits) request(m *Message) {
 		case is == "inputResponses":
 			answers = value
 		}
-		return true
-	})
+	}
+	if m.noted.Known && m.Params != nil {
+		for _, member := range m.noted.Members {
+			take(member.Name, member.Value)
+		}
+	} else {
+		_ = jsonraw.EachMember(m.Params, func(_ int, is string, from, to int) bool {
+			take(is, m.Params[from:to:to])
+			return true
+		})
+	}
 	if token != nil {
 		t.Token = idKey(token)
 	}
