@@ -47,8 +47,7 @@ func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p peeked, at span,
 	// 405 is how a server says that it has no such stream, or ends no session (2025-11-25
 	// basic/transports, "Listening for Messages from the Server").
 	if b.row.unanswered && b.status != http.StatusMethodNotAllowed {
-		x.list(b.row)
-		x.touch(b.row)
+		x.touch(x.list(b.row))
 	}
 }
 
@@ -63,7 +62,7 @@ func (x *index) beginHTTPOnly(f *wire.Frame, at span) {
 	c := x.conns[f.Conn]
 	row := x.rowAt(f.Time)
 	row.Method, row.Target, row.Era, row.Revision, row.httpOnly = f.HTTP.Method, c.target, c.era, c.revision, true
-	x.httpOnly[f.Stream] = &httpOnly{row: row}
+	x.httpOnly[f.Stream] = &httpOnly{row: &row}
 	row.apply(placed{line: at, frame: f, Place: wire.Place{Role: wire.Heads}, conn: c})
 }
 

@@ -120,23 +120,24 @@ func (x *index) touch(r *Row) {
 
 func (x *index) newRow(at time.Time) *Row {
 	r := x.rowAt(at)
-	x.list(r)
-	return r
+	return x.list(&r)
 }
 
 // rowAt makes a row that is not listed yet.
-func (x *index) rowAt(at time.Time) *Row {
-	return &Row{Run: x.head.Run, Time: at, Target: x.head.Target, By: x.head.By,
+func (x *index) rowAt(at time.Time) Row {
+	return Row{Run: x.head.Run, Time: at, Target: x.head.Target, By: x.head.By,
 		Channel: ChannelOpen, Exit: -1, Elsewhere: x.repeating, capture: x.capture, head: x.at}
 }
 
-func (x *index) list(r *Row) {
+// list adds a row, and returns where it is from then on.
+func (x *index) list(r *Row) *Row {
 	r.Index = x.capture.count + 1
 	if r.Run > 0 {
 		r.Index = len(x.rows) + 1
 	}
-	x.capture.add(r)
+	r = x.capture.add(r)
 	x.rows = append(x.rows, int32(r.nth))
+	return r
 }
 
 // frame gives a frame to the rows it belongs to. The frame's bytes are in m, or

@@ -303,6 +303,7 @@ func (r *Row) over() {
 
 // within notes to which request a message of the row belongs too, or may.
 func (r *Row) within(other *Row, p wire.Place) {
+	other.capture.keep(other)
 	switch {
 	case r.Apart:
 		if len(r.Guesses) < mostGuesses && !slices.ContainsFunc(r.Guesses, func(g *Row) bool { return g.nth == other.nth }) {

@@ -20,6 +20,8 @@ type rowStore struct {
 	all []*Row
 	// unpacked are the pages with rows, in the order in which they were unpacked.
 	unpacked []*page
+	// blocks are the memory of pages that are packed now, to be used again.
+	blocks [][]Row
 	// conns are the conversations, by their number less 1.
 	conns []*conn
 	pageFile
@@ -39,9 +41,12 @@ type pageFile struct {
 
 // A page has pageRows rows, the last one perhaps less.
 type page struct {
-	// rows is nil where they are packed. Packed they are in memory, or else in the file: at, length
-	// and sum are their place and checksum there.
+	// rows is nil where they are packed; block is where they are, which is kept if rows of other
+	// pages name some of them. Packed they are in memory, or else in the file: at, length and sum
+	// are their place and checksum there.
 	rows   []*Row
+	block  []Row
+	kept   bool
 	packed []byte
 	at     int64
 	length int
@@ -61,21 +66,41 @@ var (
 	mostUnpacked = 24
 )
 
-// add appends a row.
-func (s *rowStore) add(r *Row) {
+// add appends a row, and returns where it is from then on.
+func (s *rowStore) add(r *Row) *Row {
 	r.nth = s.count
 	defer func() { s.count++ }()
 	if s.all != nil {
 		s.all = append(s.all, r)
-		return
+		return r
 	}
 	if r.nth%pageRows == 0 {
-		p := &page{rows: make([]*Row, 0, pageRows), first: r.nth}
+		p := &page{rows: make([]*Row, 0, pageRows), block: s.room(), first: r.nth}
 		s.pages, s.unpacked = append(s.pages, p), append(s.unpacked, p)
 	}
 	p := s.pages[r.nth/pageRows]
 	s.unpack(p)
-	p.rows = append(p.rows, r)
+	own := &p.block[r.nth%pageRows]
+	*own = *r
+	p.rows = append(p.rows, own)
+	return own
+}
+
+// keep keeps the memory of a row that another one names.
+func (s *rowStore) keep(r *Row) {
+	if s.all == nil {
+		s.pages[r.nth/pageRows].kept = true
+	}
+}
+
+// room is memory for the rows of a page.
+func (s *rowStore) room() []Row {
+	if n := len(s.blocks); n > 0 {
+		block := s.blocks[n-1]
+		s.blocks = s.blocks[:n-1]
+		return block
+	}
+	return make([]Row, pageRows)
 }
 
 // at returns the row with a number from 0. It may be another one than before, unless all are
@@ -91,8 +116,9 @@ func (s *rowStore) at(nth int) *Row {
 
 func (s *rowStore) unpack(p *page) {
 	if p.used = true; p.rows == nil {
-		block := make([]Row, pageRows)
+		block := s.room()
 		n := s.decode(p, block)
+		p.block, p.rows = block, make([]*Row, 0, pageRows)
 		for i := range block[:n] {
 			p.rows = append(p.rows, &block[i])
 		}
@@ -110,6 +136,11 @@ func (s *rowStore) packOld() {
 			continue
 		}
 		s.pack(p)
+		if !p.kept {
+			clear(p.block)
+			s.blocks = append(s.blocks, p.block)
+		}
+		p.block, p.kept = nil, false
 	}
 }
 
