@@ -2,6 +2,7 @@ package capture
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"mcpc/internal/wire"
@@ -17,7 +18,7 @@ func (c *codec) contents(of *Capture, pages []*page) {
 	c.runs(of)
 	c.conns(of)
 	num(c, &of.count)
-	n := c.count(len(pages), 3)
+	n := c.count(len(pages), 13)
 	if !c.writing {
 		if of.count < 0 || n != (of.count+pageRows-1)/pageRows {
 			c.fail()
@@ -34,6 +35,12 @@ func (c *codec) contents(of *Capture, pages []*page) {
 		num(c, &p.at)
 		c.within(&p.length, mostPage)
 		num(c, &p.sum)
+		for _, m := range []*measures{&p.least, &p.most} {
+			num(c, &m.time)
+			num(c, &m.duration)
+			num(c, &m.first)
+			num(c, &m.size)
+		}
 	}
 }
 
@@ -100,7 +107,9 @@ func (s *rowStore) pack(p *page) {
 	known := map[string]int{}
 	var samples, own []byte
 	p.from, p.to = -1, 0
+	p.least, p.most = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}, measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 	for _, r := range p.rows {
+		p.measure(r)
 		c.body = c.body[:0]
 		c.sample(r, s)
 		n, there := known[string(c.body)]

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"mcpc/internal/capture/blocks"
 )
@@ -57,6 +58,25 @@ type page struct {
 	// set where they were looked at since used was cleared.
 	from, to int64
 	used     bool
+	// least and most are what its rows measure at least and at most.
+	least, most measures
+}
+
+// measures are what filters compare of a row: Time in nanoseconds since 1970, Duration, First and
+// Size. Those that no row of a page has are at most less than at least.
+type measures struct{ time, duration, first, size int64 }
+
+// measure notes what a row measures.
+func (p *page) measure(r *Row) {
+	note := func(least, most *int64, n int64) { *least, *most = min(*least, n), max(*most, n) }
+	if !r.Time.IsZero() {
+		note(&p.least.time, &p.most.time, r.Time.UnixNano())
+	}
+	if r.First > 0 {
+		note(&p.least.first, &p.most.first, int64(r.First))
+	}
+	note(&p.least.duration, &p.most.duration, int64(r.Duration))
+	note(&p.least.size, &p.most.size, r.Size())
 }
 
 // Tests have smaller pages.
@@ -252,6 +272,21 @@ func (p Page) Samples() []Row {
 		return nil
 	}
 	return unpack(p.store.load(p.page)).samples(p.store)
+}
+
+// Bounds are rows with the least and the greatest Time, Duration, First and Size of the rows of a page
+// that has Samples. Where no row has a Time or a First, they have none.
+func (p Page) Bounds() (least, most Row) {
+	of := p.page
+	if of.least.time <= of.most.time {
+		least.Time, most.Time = time.Unix(0, of.least.time), time.Unix(0, of.most.time)
+	}
+	if of.least.first <= of.most.first {
+		least.First, most.First = time.Duration(of.least.first), time.Duration(of.most.first)
+	}
+	least.Duration, most.Duration = time.Duration(of.least.duration), time.Duration(of.most.duration)
+	least.Received, most.Received = of.least.size, of.most.size
+	return least, most
 }
 
 // MayHold reports whether the lines of the rows may hold what is sought.

@@ -27,6 +27,8 @@ type field struct {
 	// the least and the greatest number that a value covers.
 	number func(*capture.Row) (int64, bool)
 	bounds func(text string, now time.Time) (low, high int64, ok bool)
+	// measured is set where it is known of a page of rows between which numbers they are.
+	measured bool
 	// op is the comparison to use where none was written; "" is equality.
 	op     string
 	traits []trait
@@ -60,11 +62,11 @@ var fields = []field{
 	{name: "kind", takes: "a frame kind: stderr, event", traits: kindTraits()},
 	{name: "http", takes: "a status: 404, 4xx, >=400", number: status, bounds: statusBounds},
 	{name: "exit", takes: "an exit code: 5, !=0", number: exit, bounds: wholeBounds},
-	{name: "dur", takes: "a time: >500ms, 1s..2s", number: took, bounds: durationBounds},
-	{name: "ttfb", takes: "a time to the first byte: >500ms, 1s..2s", number: func(r *capture.Row) (int64, bool) { return int64(r.First), r.First > 0 }, bounds: durationBounds},
-	{name: "size", takes: "a size: >1mb, 10kb..20kb", number: func(r *capture.Row) (int64, bool) { return r.Size(), true }, bounds: sizeBounds},
-	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds},
-	{name: "since", takes: "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04", number: when, bounds: sinceBounds, op: ">="},
+	{name: "dur", takes: "a time: >500ms, 1s..2s", number: took, bounds: durationBounds, measured: true},
+	{name: "ttfb", takes: "a time to the first byte: >500ms, 1s..2s", number: func(r *capture.Row) (int64, bool) { return int64(r.First), r.First > 0 }, bounds: durationBounds, measured: true},
+	{name: "size", takes: "a size: >1mb, 10kb..20kb", number: func(r *capture.Row) (int64, bool) { return r.Size(), true }, bounds: sizeBounds, measured: true},
+	{name: "time", takes: "a time: 2026-01-31, >=15:04, 15:00..15:30", number: when, bounds: timeBounds, measured: true},
+	{name: "since", takes: "how long ago, or a time: 10m, 2h, 3d, 2026-01-31, 15:04", number: when, bounds: sinceBounds, measured: true, op: ">="},
 	{name: "run", takes: "the number of a run: 42, 40..45", number: run, bounds: wholeBounds},
 	{name: "finding", takes: "a rule, a tag or a severity of mcpc check: L106, client-*, error", judged: true},
 	{name: "has", takes: "what a row can have: finding, retry", traits: hasTraits},

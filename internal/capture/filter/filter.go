@@ -78,8 +78,12 @@ func (f Filter) Match(r *capture.Row) (bool, error) {
 // May reports whether a row of a page may be wanted.
 func (f Filter) May(p capture.Page) bool {
 	samples := p.Samples()
+	var least, most capture.Row
+	if samples != nil {
+		least, most = p.Bounds()
+	}
 	return f.root == nil || samples == nil || slices.ContainsFunc(samples, func(r capture.Row) bool {
-		return f.match(&candidate{row: &r, sample: true, look: func(s search) (bool, error) { return p.MayHold(s.sought), nil }})
+		return f.match(&candidate{row: &r, sample: true, least: &least, most: &most, look: func(s search) (bool, error) { return p.MayHold(s.sought), nil }})
 	})
 }
 
@@ -94,8 +98,9 @@ type candidate struct {
 	look   func(search) (bool, error)
 	failed error
 	// sample is set where the row stands for others: what they do not have alike, and what look
-	// tells, may be there.
-	sample bool
+	// tells, may be there. What measured fields ask is between least and most then.
+	sample      bool
+	least, most *capture.Row
 }
 
 // broke reports whether one of the words for the findings about the row passes a test.
@@ -214,7 +219,7 @@ type fieldTerm struct {
 type value func(c *candidate) bool
 
 func (t *fieldTerm) match(c *candidate) bool {
-	return c.sample && slices.Contains(varying, t.field.name) || slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
+	return c.sample && !t.field.measured && slices.Contains(varying, t.field.name) || slices.ContainsFunc(t.values, func(v value) bool { return v(c) })
 }
 
 func (t *fieldTerm) deep() bool { return t.field.deep || t.judged }

@@ -101,25 +101,31 @@ func (f *field) numberValue(op string, a atom, now time.Time) (value, error) {
 	}
 	op = cmp.Or(op, f.op)
 	return func(c *candidate) bool {
+		if c.sample && f.measured {
+			least, ok := f.number(c.least)
+			most, _ := f.number(c.most)
+			return ok && compare(op, least, most, low, high)
+		}
 		n, ok := f.number(c.row)
-		return ok && compare(op, n, low, high)
+		return ok && compare(op, n, n, low, high)
 	}, nil
 }
 
-func compare(op string, n, low, high int64) bool {
+// compare reports whether a number that is from least to most may be what is wanted.
+func compare(op string, least, most, low, high int64) bool {
 	switch op {
 	case ">":
-		return n > high
+		return most > high
 	case ">=":
-		return n >= low
+		return most >= low
 	case "<":
-		return n < low
+		return least < low
 	case "<=":
-		return n <= high
+		return least <= high
 	case "!=":
-		return n < low || n > high
+		return least < low || most > high
 	}
-	return n >= low && n <= high
+	return most >= low && least <= high
 }
 
 // stretch reads a value or a range of values; an open end of a range is endless.
