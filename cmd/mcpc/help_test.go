@@ -387,7 +387,7 @@ func TestUsageOfCommandsWithCommands(t *testing.T) {
 		}
 		groups++
 		cmd := exec.Command("mcpc", strings.Fields(c.CommandPath())[1:]...)
-		cmd.Env = append(cleanEnv(), "HOME="+t.TempDir())
+		cmd.Env = append(cleanEnv(), "HOME="+t.TempDir(), "MCPC_SERVER=demo")
 		_ = cmd.Run()
 		want := map[string]string{"0": " [COMMAND]", "2": " COMMAND"}[ending(cmd.ProcessState)]
 		if line != c.CommandPath()+want || want == "" {

@@ -111,6 +111,7 @@ var largePackages = map[string]string{
 	"internal/client/transport": "three transports that share framing, matching, faults and recording",
 	"internal/client/auth":      "one file for each step and document of the authorization specification",
 	"internal/capture":          "one format, and the listing that needs all of it",
+	"internal/capture/forward":  "one way of a message through a proxy, over HTTP and over stdio, with its recording and its faults",
 	"internal/redact":           "one search, whose looks for names, tokens, known values and encodings share how they read bytes",
 }
 
@@ -127,6 +128,7 @@ var largeTypes = map[string]string{
 	"internal/live/view.Tool":        "a row of the Tools view as JSON",
 	"internal/otlp.Span":             "a span as it is sent",
 	"internal/state.Session":         "a session as it is stored",
+	"internal/connect.Options":       "the settings of a conversation, each of its own",
 	"internal/capture.Row":           "what is known of an exchange, which the filter language names",
 	"internal/wire.Outcome":          "all that is known of how a request ended, which is printed, documented and recorded",
 	"internal/wire.Traits":           "what the correlation needs of a message",

@@ -18,25 +18,16 @@ type index struct {
 	// at is the index of the head in the capture.
 	at     int
 	folder wire.Correlator
-	// rows are the numbers of those of this run, asked those of a command by the id of their
-	// last request as it is written.
-	rows  []int32
+	ownRows
+	// asked are rows of a command by the id of their last request as it is written.
 	asked recentRows
-	// openings are the numbers of the rows that opened a conversation, waiting of those that
-	// note keeps.
-	openings []int32
-	waiting  map[int32]struct{}
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
 	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
 	// by their stream.
 	exchanges []int32
 	httpOnly  map[int]*httpOnly
-	// held are the frames that may have a place with one that is still to come, by where
-	// they stand.
-	held map[int64]heldFrame
-	// free are frames that were held, to be used again.
-	free []*wire.Frame
+	held      heldFrames
 	// opening is set while an initialize waits for its answer, which says more than
 	// a peek tells.
 	opening bool
@@ -50,12 +41,12 @@ type index struct {
 	repeating bool
 }
 
-// A heldFrame is a head whose body is still to come, or what came on a stream before its
-// first message. It has not its bytes, but their number.
-type heldFrame struct {
-	line  span
-	frame *wire.Frame
-	size  int
+// ownRows are the numbers of rows of a run.
+type ownRows struct {
+	rows []int32
+	// openings opened a conversation, and waiting are those that note keeps.
+	openings []int32
+	waiting  map[int32]struct{}
 }
 
 // A conn is what one conversation says of all its exchanges.
@@ -90,7 +81,7 @@ func (c *Capture) begin(h Head, at span) {
 		maps.DeleteFunc(c.marked, func(_ string, x *index) bool { return c.over[x.at] })
 	}
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
-		waiting: map[int32]struct{}{}, conns: map[int]*conn{}, held: map[int64]heldFrame{}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
+		ownRows: ownRows{waiting: map[int32]struct{}{}}, conns: map[int]*conn{}, held: heldFrames{by: map[int64]heldFrame{}}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
 	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
 	if h.In != "" {
 		c.marked[h.In] = c.index
@@ -153,7 +144,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 	}
 	places := x.folder.Add(at.at, f, p.traits)
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
-		x.hold(f, at, p.size)
+		x.held.hold(f, at, p.size)
 	}
 	var own *Row // of the frame
 	for _, place := range places {
@@ -163,7 +154,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 		row := x.capture.at(int(x.exchanges[place.Exchange]))
 		part := placed{line: at, frame: f, message: m, peeked: p, Place: place, conn: c}
 		if place.Ref != at.at {
-			was := x.held[place.Ref]
+			was := x.held.by[place.Ref]
 			if was.frame == nil {
 				continue
 			}
@@ -180,10 +171,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 		row.apply(part)
 		x.probed(row, part)
 		x.touch(row)
-		x.note(row)
-		if place.Role == wire.Asks && handshake[row.Method] {
-			x.openings = append(x.openings, int32(row.nth))
-		}
+		x.note(row, place.Role)
 		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
 			x.asked.put(string(part.message.ID), row)
 		}
@@ -191,7 +179,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 			x.opening = row.Open()
 		}
 	}
-	x.letGo(places, at)
+	x.held.letGo(places, at)
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
 		c.session = hashIn(string(f.Raw))
 		x.endpoint(c)
@@ -203,33 +191,6 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 	x.gone = x.gone || f.Kind == wire.Closed && f.Dir == wire.Received && f.Stream == 0
 	if x.addToHTTPOnly(f, m, p, at, places); f.Kind == wire.Head && f.Dir == wire.Sent && len(places) == 0 {
 		x.beginHTTPOnly(f, at)
-	}
-}
-
-// hold keeps a frame that may have a place with a later one.
-func (x *index) hold(f *wire.Frame, at span, size int) {
-	if len(x.held) > mostHeads {
-		clear(x.held)
-	}
-	bare := &wire.Frame{}
-	if n := len(x.free); n > 0 {
-		bare, x.free = x.free[n-1], x.free[:n-1]
-	}
-	*bare = *f // whose memory is used again
-	bare.Raw = nil
-	x.held[at.at] = heldFrame{at, bare, size}
-}
-
-// letGo forgets frames that had a place with the one at a line: mostly the head of its request.
-func (x *index) letGo(places []wire.Place, at span) {
-	for _, place := range places {
-		if place.Ref == at.at {
-			continue
-		}
-		if was, there := x.held[place.Ref]; there {
-			delete(x.held, place.Ref)
-			x.free = append(x.free, was.frame)
-		}
 	}
 }
 
@@ -247,7 +208,7 @@ func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
 	if f.Stream > 0 && f.Dir == wire.Received {
 		row.Method = MethodStream
 	}
-	if first := x.held[place.Ref].frame; first != nil {
+	if first := x.held.by[place.Ref].frame; first != nil {
 		row.Time = first.Time
 	}
 	c := x.conns[f.Conn]

@@ -38,7 +38,7 @@ func (x *index) finishOld() {
 	for len(c.ended) > 1 && c.endedRows > mostEndedRows {
 		old := c.ended[0]
 		c.ended, c.endedRows = c.ended[1:], c.endedRows-len(old.exchanges)
-		*old = index{capture: c, head: old.head, at: old.at, rows: old.rows, repeating: old.repeating, finished: true}
+		*old = index{capture: c, head: old.head, at: old.at, ownRows: ownRows{rows: old.rows}, repeating: old.repeating, finished: true}
 	}
 }
 

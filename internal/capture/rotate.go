@@ -9,6 +9,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"mcpc/internal/wire"
 )
 
 // A recording that lasts for days is kept in parts, each a run of its own in the ring.
@@ -105,8 +107,12 @@ func (c *Capture) beginNextPart(w io.Writer, head Head) (written int64, err erro
 	return written, err
 }
 
-// note keeps the number of a row that waits for its answer, or was cancelled and may still get one.
-func (x *index) note(r *Row) {
+// note keeps the number of a row that waits for its answer, or was cancelled and may still get one,
+// and of one that opens a conversation.
+func (x *index) note(r *Row, role wire.Role) {
+	if role == wire.Asks && handshake[r.Method] {
+		x.openings = append(x.openings, int32(r.nth))
+	}
 	if r.Open() || r.Cancel != nil && !r.Cancel.Late {
 		x.waiting[int32(r.nth)] = struct{}{}
 	} else {
@@ -160,7 +166,7 @@ func (x *index) unfinished() (rows []*Row) {
 // streams notes the lines that opened the stream of HTTP+SSE of a conversation.
 func (x *index) streams(c *conn, stream int) {
 	c.stream, c.opened = stream, nil
-	for _, h := range x.held {
+	for _, h := range x.held.by {
 		if h.frame.Stream == stream {
 			c.opened = append(c.opened, h.line)
 		}

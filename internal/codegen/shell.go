@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed client.sh.txt
@@ -42,7 +43,7 @@ func Shell(s Source) (code []byte, left []LeftOut) {
 }
 
 // flagName are the names of members that can be flags.
-var flagName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var flagName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
 
 // shTool writes what is known of a tool's flags, and its help.
 func (g *tsWriter) shTool(number int, w wrapper) {
@@ -93,7 +94,7 @@ func (g *tsWriter) shTool(number int, w wrapper) {
 // shFlags are the flags of a member: its name and, where no other member has it, its name in lower
 // case with dashes. nil where it can have none.
 func shFlags(name string, fields []field) []string {
-	if !flagName.MatchString(name) || name == "args" || name == "help" {
+	if !flagName().MatchString(name) || name == "args" || name == "help" {
 		return nil
 	}
 	var b strings.Builder

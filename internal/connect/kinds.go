@@ -75,7 +75,7 @@ func (c *Conn) Declares(capability string) (declared, known bool) {
 
 // Extension returns the settings with which the server declared an extension; nil where it did not.
 // known is false where its capabilities are unknown.
-func (c *Conn) Extension(id string) (settings json.RawMessage, known bool) {
+func Extension(c *Conn, id string) (settings json.RawMessage, known bool) {
 	said := c.Info().Capabilities
 	if said == nil {
 		said = c.recalled

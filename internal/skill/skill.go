@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"mcpc/internal/jsonraw"
@@ -54,8 +55,8 @@ type File struct {
 const main = "/SKILL.md"
 
 var (
-	namePattern   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`)
-	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	namePattern   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
+	digestPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 )
 
 // Parse reads an entry. The error says why the skill is not loaded.
@@ -74,7 +75,7 @@ func Parse(raw json.RawMessage) (Entry, error) {
 		return e, errors.New("its uri is not that of a SKILL.md")
 	case bad != nil:
 		return e, errors.New("its frontmatter is not an object")
-	case !namePattern.MatchString(e.Name) || strings.Contains(e.Name, "--"):
+	case !namePattern().MatchString(e.Name) || strings.Contains(e.Name, "--"):
 		return e, errors.New("its name is not 1 to 64 of a-z, 0-9 and single hyphens")
 	case root[strings.LastIndexByte(root, '/')+1:] != e.Name:
 		return e, fmt.Errorf("its name is %s, and the folder in its uri is not", e.Name)
@@ -105,7 +106,7 @@ func (e *Entry) readFiles(files []json.RawMessage) error {
 			return fmt.Errorf("it lists %s, which is not in its folder", f.URI)
 		case err != nil || size < 0:
 			return fmt.Errorf("the size of %s is not a number of bytes", f.URI)
-		case !digestPattern.MatchString(f.Digest):
+		case !digestPattern().MatchString(f.Digest):
 			return fmt.Errorf("the digest of %s is not sha256: and 64 digits of 0-9 a-f", f.URI)
 		}
 		if _, twice := e.File(f.URI); twice {

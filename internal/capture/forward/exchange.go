@@ -42,9 +42,15 @@ type exchange struct {
 	// body is not a message.
 	broken bool
 	// unread is set where a body has an encoding that is not known.
-	unread       bool
-	introduction hold.Introduction // of the conversation of the session
+	unread bool
+	conversation
+}
+
+// A conversation is what an exchange says of its own: the session that it names, and the names of
+// both sides.
+type conversation struct {
 	session      string
+	introduction hold.Introduction
 }
 
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {

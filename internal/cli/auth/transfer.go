@@ -110,7 +110,7 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	defer w.Net.Close()
 	inTime, stop := bounded(ctx, f)
 	defer stop()
-	t, err := w.Import(inTime, store, req, from)
+	t, err := auth.Import(inTime, w, store, req, from)
 	switch {
 	case ctx.Err() != nil:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})

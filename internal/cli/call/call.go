@@ -87,8 +87,14 @@ sent, and structuredContent against the outputSchema.`,
 			return runCall(cmd.Context(), f, o)
 		},
 	}
+	o.flags(f, cmd, &document)
+	return cmd
+}
+
+// flags declares the flags of mcpc call.
+func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *string) {
 	flags := cmd.Flags()
-	flags.StringVar(&document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
+	flags.StringVar(document, "args", "", "the arguments: `JSON`, @FILE or - for standard input")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "call without a confirmation")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print the request without sending it")
 	flags.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
@@ -103,7 +109,6 @@ sent, and structuredContent against the outputSchema.`,
 	flags.BoolVar(&o.events, "events", false, "print progress, logs, questions and the result as JSON lines; answers are read from stdin")
 	o.trace.AddFlags(flags)
 	cmdutil.AddAnswering(f, flags)
-	return cmd
 }
 
 // runCall is the walk of a tool call, from the server that is meant to the ending.

@@ -116,7 +116,7 @@ func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn
 
 // explained says of an answer that the method is unknown that the server declares no skills.
 func explained(c *connect.Conn, out wire.Outcome) wire.Outcome {
-	settings, known := c.Extension(skill.Extension)
+	settings, known := connect.Extension(c, skill.Extension)
 	switch {
 	case client.UnknownMethod(out) && known && settings == nil:
 		out.Hint = "the server does not declare " + skill.Extension + "; " + wire.RunOnServer("info") + " shows what it declares"

@@ -36,7 +36,7 @@ type Transfer struct {
 // transferable are the grants whose tokens are renewed without a file of the machine they were got on.
 var transferable = []Grant{AuthorizationCode, DeviceCode, ClientCredentials}
 
-// ReadTransfer reads a file for [Flow.Import].
+// ReadTransfer reads a file for [Import].
 func ReadTransfer(raw []byte) (Transfer, error) {
 	var t Transfer
 	damaged := func(text string) error {
@@ -68,7 +68,7 @@ func (t Transfer) Secrets() []string {
 // Import stores the token of a transfer for req.Endpoint, whose authorization server is discovered
 // as for a login and has to be the transfer's. It replaces the account's token for that server,
 // under the lock of [Flow.Renew]. A transfer with a refresh token only is stored as expired.
-func (w *Flow) Import(ctx context.Context, store *Store, req Request, from Transfer) (Token, error) {
+func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transfer) (Token, error) {
 	known, err := store.Load()
 	if err != nil {
 		return Token{}, err

@@ -37,7 +37,7 @@ func TestTransfer(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		requests := len(c.world.forms)
-		got, err := c.world.walk().Import(t.Context(), there, Request{Endpoint: read.Server, Account: read.Account}, read)
+		got, err := Import(t.Context(), c.world.walk(), there, Request{Endpoint: read.Server, Account: read.Account}, read)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -72,7 +72,7 @@ func TestTransferOfAnotherServer(t *testing.T) {
 	} {
 		from := good
 		c.change(&from)
-		_, err := w.walk().Import(t.Context(), store, w.request(), from)
+		_, err := Import(t.Context(), w.walk(), store, w.request(), from)
 		wantRule(t, err, c.want)
 		if b := book(t, store); len(b.Tokens)+len(b.Clients) > 0 {
 			t.Errorf("%s: stored %v", name, b)
