@@ -47,6 +47,9 @@ type Message struct {
 	// Problems are the ways in which Raw breaks JSON-RPC 2.0. A message whose
 	// Kind is Invalid has at least one of level Error.
 	Problems []Finding
+	// Recurs is set where a Successive gave the message, and all of it but the number of its
+	// progress is as in the one before.
+	Recurs bool
 	// reply is set where there is a result or an error and no method, even if Kind is Invalid.
 	reply bool
 	// noted is the index of Params or Result.

@@ -32,10 +32,10 @@ type streamPosition struct {
 	stray *wire.Message
 	// dropped is the beginning of what came in this attempt and was no event.
 	dropped []byte
-	// last is a message that is not used any more, and free reports that it was that of the
-	// latest event.
-	last *wire.Message
-	free bool
+	// messages parses the events, and free reports that the message of the latest one is not
+	// used any more.
+	messages wire.Successive
+	free     bool
 }
 
 const (
@@ -251,11 +251,7 @@ func foreignEvent(in Inbox, ev sse.Event) {
 
 // answerIn takes one event; ok where it ends the request.
 func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Reply, ok bool) {
-	m := at.last
-	if at.last = nil; m == nil {
-		m = &wire.Message{}
-	}
-	m.Parse(ev.Data)
+	m := at.messages.Parse(ev.Data)
 	if out.AnyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
 		return Reply{Message: m}, ok
@@ -272,7 +268,7 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 	}
 	if m.Kind == wire.Notification {
 		if at.free = t.inbox.Receive(m); at.free {
-			at.last = m
+			at.messages.Free(m)
 		}
 		return Reply{}, false
 	}
