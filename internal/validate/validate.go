@@ -19,6 +19,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -31,9 +32,19 @@ import (
 // A Schema checks values. It never changes once it is compiled, so that any
 // number of goroutines may use it.
 type Schema struct {
+	doc any
+	// plain accepts what conforms without the library, which then compiles the schema when it
+	// is first asked; nil where the schema is not plain.
+	plain *plain
+	once  sync.Once
+	work  work
+	err   error // of compiling a plain schema
+}
+
+// work is what the library made of a schema.
+type work struct {
 	compiled *jsonschema.Schema
 	budget   *budget.Budget
-	doc      any
 }
 
 // Compile makes a checker of a schema's bytes. The dialect is what $schema
@@ -51,21 +62,44 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	sv, err := budget.NewSurvey(doc, spoken)
+	if p := readPlain(doc); p != nil && len(schema) <= longestPlain {
+		return &Schema{doc: doc, plain: p}, nil, nil
+	}
+	w, warnings, err := compile(doc, spoken)
 	if err != nil {
 		return nil, nil, err
+	}
+	return &Schema{doc: doc, work: w}, warnings, nil
+}
+
+// compile gives a schema to the library.
+func compile(doc any, spoken schemadoc.Dialect) (work, []wire.Finding, error) {
+	sv, err := budget.NewSurvey(doc, spoken)
+	if err != nil {
+		return work{}, nil, err
 	}
 	spoken, warnings := sv.Dialect(spoken)
 	lib := newLibrary(spoken, sv)
 	root, err := lib.compile(schemadoc.DocumentURL)
 	if err != nil {
-		return nil, nil, lib.explain(err, spoken)
+		return work{}, nil, lib.explain(err, spoken)
 	}
-	work, unchecked, err := budget.New(root, lib.anchored(root, sv.Anchors), sv)
+	limits, unchecked, err := budget.New(root, lib.anchored(root, sv.Anchors), sv)
 	if err != nil {
-		return nil, nil, err
+		return work{}, nil, err
 	}
-	return &Schema{compiled: root, budget: work, doc: doc}, append(warnings, unchecked...), nil
+	return work{root, limits}, append(warnings, unchecked...), nil
+}
+
+// library returns what the library made of the schema.
+func (s *Schema) library() (work, error) {
+	if s.plain != nil {
+		s.once.Do(func() {
+			spoken, _ := schemadoc.DialectOf(s.doc)
+			s.work, _, s.err = compile(s.doc, spoken)
+		})
+	}
+	return s.work, s.err
 }
 
 // Check says where a value does not keep to the schema, in the order of the
@@ -75,16 +109,28 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 // An error is always a *schemadoc.Error, and means that nothing is known about the
 // value: it is not JSON, or checking it would take too much work.
 func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
+	if s.plain != nil && s.plain.accepts(value) {
+		return nil, nil
+	}
+	return s.check(value)
+}
+
+// check is Check by the library.
+func (s *Schema) check(value []byte) ([]wire.Finding, error) {
 	v, err := readValue(value)
 	if err != nil {
 		return nil, err
 	}
+	w, err := s.library()
+	if err != nil {
+		return nil, err
+	}
 	var broken *jsonschema.ValidationError
-	err = s.budget.Run(s.compiled, v)
+	err = w.budget.Run(w.compiled, v)
 	if err == nil || !errors.As(err, &broken) {
 		return nil, err
 	}
-	return explainer{budget: s.budget, schema: s.doc, value: v}.findings(broken), nil
+	return explainer{budget: w.budget, schema: s.doc, value: v}.findings(broken), nil
 }
 
 // readSchema decodes a schema that is small enough to look at.
