@@ -11,14 +11,12 @@ import (
 
 // connection returns an idle connection, or else a new one; nil where the server speaks HTTP/2,
 // which a call of overHTTP2 must follow.
-func (t *Transport) connection(ctx context.Context, trace *httptrace.ClientTrace, s *server) (*conn, error) {
-	if trace != nil && trace.GetConn != nil {
-		trace.GetConn(s.addr)
-	}
+func (t *Transport) connection(ctx context.Context, s *server) (*conn, error) {
 	if c := t.idle.take(s); c != nil {
 		c.reused = true
 		return c, nil
 	}
+	ctx = withTrace(ctx)
 	c := &conn{pool: t.idle, server: s}
 	if s.secure {
 		secured, err := t.dialTLS(ctx, s.addr, s.name)
@@ -129,5 +127,5 @@ func (t *Transport) overHTTP2(req *http.Request, s *server) (*http.Response, err
 			unused.Close()
 		}
 	}()
-	return t.std.RoundTrip(checked(req))
+	return t.std.RoundTrip(checked(observed(forStd(req))))
 }

@@ -16,6 +16,8 @@ type exchange struct {
 	c     *conn
 	req   *http.Request
 	trace *httptrace.ClientTrace
+	// observer is that of the request's context.
+	observer Observer
 	// uncancel keeps the end of the request's context from closing the connection; it reports
 	// whether it did that in time.
 	uncancel func() bool
@@ -100,7 +102,10 @@ func (x *exchange) closeUnanswered() {
 }
 
 func (x *exchange) writeAll() error {
-	if err := x.req.Write(x.c.out); err != nil {
+	if err, done := x.writeQuick(); done {
+		return err
+	}
+	if err := writtenOf(x.req, x.observer).Write(x.c.out); err != nil {
 		return err
 	}
 	return x.c.out.Flush()
@@ -114,8 +119,12 @@ func (x *exchange) readHead() (*http.Response, error) {
 	if x.trace != nil && x.trace.GotFirstResponseByte != nil {
 		x.trace.GotFirstResponseByte()
 	}
+	x.observer.GotFirstResponseByte()
 	for {
-		resp, err := http.ReadResponse(x.c.in, x.req)
+		resp, err := readQuick(x.c.in, x.req), error(nil)
+		if resp == nil {
+			resp, err = http.ReadResponse(x.c.in, x.req)
+		}
 		if err != nil {
 			return nil, err
 		}

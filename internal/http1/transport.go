@@ -72,16 +72,20 @@ func (t *Transport) CloseIdleConnections() {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	s := t.server(req)
 	if s == nil || s.std.Load() {
-		return t.std.RoundTrip(checked(req))
+		return t.std.RoundTrip(checked(observed(forStd(req))))
 	}
 	ctx := req.Context()
-	trace := httptrace.ContextClientTrace(ctx)
+	trace, observer := httptrace.ContextClientTrace(ctx), observerOf(ctx)
 	for {
 		if ctx.Err() != nil {
 			closeBody(req)
 			return nil, context.Cause(ctx)
 		}
-		c, err := t.connection(ctx, trace, s)
+		if trace != nil && trace.GetConn != nil {
+			trace.GetConn(s.addr)
+		}
+		observer.GetConn()
+		c, err := t.connection(ctx, s)
 		if err != nil {
 			closeBody(req)
 			if ctx.Err() != nil {
@@ -95,7 +99,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if trace != nil && trace.GotConn != nil {
 			trace.GotConn(httptrace.GotConnInfo{Conn: c.Conn, Reused: c.reused})
 		}
-		x := &exchange{c: c, req: req, trace: trace}
+		observer.GotConn(c.reused)
+		x := &exchange{c: c, req: req, trace: trace, observer: observer}
 		resp, err := x.roundTrip(t.headLimit())
 		if err == nil || !x.repeatable() {
 			return resp, err
@@ -196,7 +201,7 @@ func isValid(h http.Header) bool {
 			return false
 		}
 		for _, value := range values {
-			if strings.IndexFunc(value, isControl) >= 0 {
+			if hasControl(value) {
 				return false
 			}
 		}
@@ -204,7 +209,14 @@ func isValid(h http.Header) bool {
 	return true
 }
 
-func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+func hasControl(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return true
+		}
+	}
+	return false
+}
 
 // isToken reports a token of RFC 9110, section 5.6.2.
 func isToken(s string) bool {

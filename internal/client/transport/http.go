@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpc/internal/http1"
 	"mcpc/internal/redact"
 	"mcpc/internal/spool"
 	"mcpc/internal/wire"
@@ -142,8 +142,8 @@ func (e endpoint) request(ctx context.Context, method string, body []byte) (*htt
 	}
 	req := e.blank.WithContext(ctx)
 	req.Header, req.ContentLength = make(http.Header, 16), int64(len(body))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	req.Body, _ = req.GetBody()
+	req.GetBody = func() (io.ReadCloser, error) { return http1.NewBytes(body), nil }
+	req.Body = http1.NewBytes(body)
 	return req, nil
 }
 
@@ -155,19 +155,30 @@ func withoutURL(err error) error {
 	return err
 }
 
+// The values of usual fields, which no request changes.
+var (
+	ownAgent       = []string{"mcpc"}
+	acceptIdentity = []string{"identity"}
+	contentJSON    = []string{"application/json"}
+	acceptBoth     = []string{"application/json, text/event-stream"}
+	acceptEvents   = []string{"text/event-stream"}
+)
+
 // setFields writes the header: the transport's own, the era's, then the
 // user's, who may replace any of them or remove it with an empty value.
 func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	h := req.Header
-	h["User-Agent"], h["Accept-Encoding"] = []string{"mcpc"}, []string{"identity"}
+	h["User-Agent"], h["Accept-Encoding"] = ownAgent, acceptIdentity
 	switch req.Method {
 	case http.MethodPost:
-		h["Content-Type"], h["Accept"] = []string{"application/json"}, []string{"application/json, text/event-stream"}
+		h["Content-Type"], h["Accept"] = contentJSON, acceptBoth
 	case http.MethodGet:
-		h["Accept"] = []string{"text/event-stream"}
+		h["Accept"] = acceptEvents
 	}
-	for _, f := range out.Fields {
-		h.Set(f.Name, f.Value)
+	values := make([]string, len(out.Fields))
+	for i, f := range out.Fields {
+		values[i] = f.Value
+		h[http.CanonicalHeaderKey(f.Name)] = values[i : i+1 : i+1]
 	}
 	for _, f := range t.extra {
 		setExtra(req, f)
@@ -204,7 +215,15 @@ func setExtra(req *http.Request, f wire.Field) {
 	}
 }
 
+// isUsualType reports a Content-Type that is nothing but one of the two media types of MCP.
+func isUsualType(contentType string) bool {
+	return contentType == "application/json" || contentType == "text/event-stream"
+}
+
 func mediaType(resp *http.Response) string {
+	if kind := resp.Header.Get("Content-Type"); isUsualType(kind) {
+		return kind
+	}
 	name, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return name
 }

@@ -55,6 +55,9 @@ func isUTF8(body []byte) bool { return utf8.Valid(body) && bytes.IndexByte(body,
 
 // charsetOf is the charset of a response, or "" where it is UTF-8.
 func charsetOf(resp *http.Response) string {
+	if isUsualType(resp.Header.Get("Content-Type")) {
+		return ""
+	}
 	_, params, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch charset := params["charset"]; strings.ToLower(charset) {
 	case "utf-8", "utf8", "us-ascii":
@@ -159,7 +162,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if unread != nil {
 		src = rt.resp.Body
 	}
-	if t.maxSize > 0 {
+	if t.maxSize > 0 && (rt.resp.ContentLength < 0 || src != io.Reader(rt.resp.Body)) {
 		src = io.LimitReader(src, int64(t.maxSize)+1)
 	}
 	// The server states the length, so that only so much of it is believed.

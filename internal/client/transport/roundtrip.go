@@ -83,6 +83,7 @@ type roundTrip struct {
 	// crossing traces the request besides; nil does not.
 	crossing *httptrace.ClientTrace
 	started  time.Time
+	ctx      tracedContext
 
 	// net/http traces from goroutines of its own, also after the response came.
 	mu     sync.Mutex
@@ -110,38 +111,71 @@ type roundTripState struct {
 	timing wire.Timing
 }
 
-// traced notes whether the request left the machine, and for a recording the phases of time.
-// WroteHeaders comes before the body is sent, and no server can act on less than
-// the header; GetConn comes again only when net/http tries a second connection,
-// which it does only when nothing was written to the first.
-func (rt *roundTrip) traced(ctx context.Context) context.Context {
-	ctx = context.WithValue(ctx, roundTripKey{}, rt)
-	trace := &httptrace.ClientTrace{
-		GetConn:      rt.searching,
-		GotConn:      rt.gotConn,
-		WroteHeaders: func() { rt.update(func(p *roundTripState) { p.wrote = true }) },
-	}
-	if rt.recorded = rt.via.rec.on(); rt.recorded {
-		rt.timed(trace)
-	}
-	return httptrace.WithClientTrace(ctx, trace)
+// A tracedContext is the context of a request, which names its roundTrip as http1.Observer.
+type tracedContext struct {
+	context.Context
+	rt *roundTrip
 }
 
-// timed notes the phases of time too, which only a recording has.
-func (rt *roundTrip) timed(trace *httptrace.ClientTrace) {
-	rt.phases = map[string]time.Time{}
-	trace.DNSStart = func(httptrace.DNSStartInfo) { rt.begin("dns") }
-	trace.DNSDone = func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) }
-	trace.ConnectStart = func(string, string) { rt.begin("connect") }
-	trace.ConnectDone = func(string, string, error) { rt.done("connect", &rt.is.timing.Connect) }
-	trace.TLSHandshakeStart = func() { rt.begin("tls") }
-	trace.TLSHandshakeDone = func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) }
-	trace.GotFirstResponseByte = func() { rt.done("", &rt.is.timing.FirstByte) }
+func (c *tracedContext) Value(key any) any {
+	switch key.(type) {
+	case roundTripKey, http1.ObserverKey:
+		return c.rt
+	}
+	return c.Context.Value(key)
+}
+
+// traced notes whether the request left the machine, and for a recording the phases of time.
+func (rt *roundTrip) traced(ctx context.Context) context.Context {
+	rt.ctx, rt.recorded = tracedContext{ctx, rt}, rt.via.rec.on()
+	return &rt.ctx
+}
+
+// WroteHeaders comes before the body is sent, and no server can act on less than the header.
+func (rt *roundTrip) WroteHeaders() { rt.update(func(p *roundTripState) { p.wrote = true }) }
+
+// GetConn notes that the request has no connection, or none any more. It comes again only where
+// a second connection is tried, which is done only if nothing was written to the first.
+func (rt *roundTrip) GetConn() {
+	rt.noteLost()
+	rt.update(func(p *roundTripState) { p.wrote, p.reused = false, false })
+}
+
+func (rt *roundTrip) GotConn(reused bool) {
+	rt.update(func(p *roundTripState) { p.reused = reused })
+}
+
+func (rt *roundTrip) GotFirstResponseByte() {
+	if rt.recorded {
+		rt.done("", &rt.is.timing.FirstByte)
+	}
+}
+
+// Trace has the phases of time too where the request is recorded.
+func (rt *roundTrip) Trace() *httptrace.ClientTrace {
+	trace := &httptrace.ClientTrace{
+		GetConn:              func(string) { rt.GetConn() },
+		GotConn:              func(info httptrace.GotConnInfo) { rt.GotConn(info.Reused) },
+		WroteHeaders:         rt.WroteHeaders,
+		GotFirstResponseByte: rt.GotFirstResponseByte,
+	}
+	if rt.recorded {
+		trace.DNSStart = func(httptrace.DNSStartInfo) { rt.begin("dns") }
+		trace.DNSDone = func(httptrace.DNSDoneInfo) { rt.done("dns", &rt.is.timing.DNS) }
+		trace.ConnectStart = func(string, string) { rt.begin("connect") }
+		trace.ConnectDone = func(string, string, error) { rt.done("connect", &rt.is.timing.Connect) }
+		trace.TLSHandshakeStart = func() { rt.begin("tls") }
+		trace.TLSHandshakeDone = func(tls.ConnectionState, error) { rt.done("tls", &rt.is.timing.TLS) }
+	}
+	return trace
 }
 
 func (rt *roundTrip) begin(phase string) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
+	if rt.phases == nil {
+		rt.phases = map[string]time.Time{}
+	}
 	rt.phases[phase] = rt.clock()
 }
 
@@ -156,22 +190,12 @@ func (rt *roundTrip) done(phase string, took *time.Duration) {
 	*took = rt.clock().Sub(from)
 }
 
-// searching notes that the request has no connection, or none any more.
-func (rt *roundTrip) searching(string) {
-	rt.noteLost()
-	rt.update(func(p *roundTripState) { p.wrote, p.reused = false, false })
-}
-
 // noteLost notes that the server closed the connection before its response. If it was a
 // reused one, the server may close each after a response, and none is reused any more.
 func (rt *roundTrip) noteLost() {
 	if rt.now().reused {
 		rt.via.closesEach.Store(true)
 	}
-}
-
-func (rt *roundTrip) gotConn(info httptrace.GotConnInfo) {
-	rt.update(func(p *roundTripState) { p.reused = info.Reused })
 }
 
 // isUnsent reports that nothing of the request was written, because the server closed the

@@ -1,0 +1,55 @@
+package http1
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+)
+
+// An Observer is told how far a request got, as the hooks of an httptrace.ClientTrace with the
+// same names are. A context has one under ObserverKey: unlike a ClientTrace it needs no memory
+// for each request.
+type Observer interface {
+	GetConn()
+	GotConn(reused bool)
+	WroteHeaders()
+	GotFirstResponseByte()
+	// Trace is the Observer for net/http, with hooks for what happens when a connection is
+	// opened.
+	Trace() *httptrace.ClientTrace
+}
+
+// ObserverKey is the key of an Observer in a context.
+type ObserverKey struct{}
+
+func observerOf(ctx context.Context) Observer {
+	if o, ok := ctx.Value(ObserverKey{}).(Observer); ok {
+		return o
+	}
+	return unobserved{}
+}
+
+type unobserved struct{}
+
+func (unobserved) GetConn()                      {}
+func (unobserved) GotConn(bool)                  {}
+func (unobserved) WroteHeaders()                 {}
+func (unobserved) GotFirstResponseByte()         {}
+func (unobserved) Trace() *httptrace.ClientTrace { return nil }
+
+// withTrace is ctx with the trace of its Observer.
+func withTrace(ctx context.Context) context.Context {
+	if trace := observerOf(ctx).Trace(); trace != nil {
+		return httptrace.WithClientTrace(ctx, trace)
+	}
+	return ctx
+}
+
+// observed is a request whose Observer is told by net/http.
+func observed(req *http.Request) *http.Request { return req.WithContext(withTrace(req.Context())) }
+
+// writtenOf is a request of which an Observer is told that it was written.
+func writtenOf(req *http.Request, o Observer) *http.Request {
+	trace := &httptrace.ClientTrace{WroteHeaders: o.WroteHeaders}
+	return forStd(req).WithContext(httptrace.WithClientTrace(req.Context(), trace))
+}
