@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -62,18 +63,15 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 	if first && idle > 0 && c.line().Name() == transport.Stdio {
 		idle = max(idle, c.s.opt.Limits.Start) // the process starts meanwhile
 	}
-	timers := c.s.pending.start(out, idle, func(cause error) {
+	timers := c.s.pending.start(ctx, out, idle, func(cause error) {
 		c.noteAsked(out, true)
 		if !out.lasting && out.ID != nil && cause != errServerEnds {
 			e.cancel(c, out)
 		}
 		cancel(cause)
 	})
-	unhook := context.AfterFunc(ctx, func() { timers.giveUp(context.Cause(ctx)) })
 	r := reply{Reply: c.line().Call(inner, &out.Outgoing), id: out.ID}
-	unhook()
-	c.s.pending.stop(timers)
-	r.asked = timers.asked
+	came := c.s.pending.stop(timers, &r)
 	if cause := context.Cause(inner); cause != nil {
 		// What a server answers to a cancellation is not the answer.
 		if r.Fault == nil {
@@ -81,7 +79,7 @@ func (c *connection) exchange(ctx context.Context, e era, out *outgoing, idle ti
 		}
 		r.Fault.EndBy(cause)
 		if r.Fault.Kind == wire.Timeout {
-			lookBack(c.line(), r.Fault, timers.came)
+			lookBack(c.line(), r.Fault, came)
 		}
 	}
 	return r
@@ -114,18 +112,30 @@ type pendingRequests struct {
 	// each request.
 	life context.Context
 	hard time.Duration
+	now  func() time.Time
 
 	mu sync.Mutex
 	// byToken are those that have a progress token, all is all of them.
 	byToken map[string]*requestTimers
-	all     map[*requestTimers]bool
+	all     []*requestTimers
 	// held counts what the user is being asked.
 	held int
+	// caller is the caller of nearly all requests, by the end of its context. It is watched
+	// until another caller comes when none of its requests is under way, which n counts.
+	caller   <-chan struct{}
+	n        int
+	unhooked func() bool
+	// spare are timers that are used again; none is any more once a request was given up, since
+	// that goes on behind the end of the request.
+	spare   []*requestTimers
+	givesUp bool
 }
 
-func newPendingRequests(life context.Context, hard time.Duration) *pendingRequests {
-	p := &pendingRequests{life: life, hard: hard, byToken: map[string]*requestTimers{}, all: map[*requestTimers]bool{}}
-	context.AfterFunc(life, p.giveUpAll)
+func newPendingRequests(life context.Context, hard time.Duration, now func() time.Time) *pendingRequests {
+	p := &pendingRequests{life: life, hard: hard, now: now, byToken: map[string]*requestTimers{}}
+	context.AfterFunc(life, func() {
+		p.giveUpAll(transport.ErrClosed, func(*requestTimers) bool { return true })
+	})
 	return p
 }
 
@@ -133,7 +143,7 @@ func newPendingRequests(life context.Context, hard time.Duration) *pendingReques
 func (p *pendingRequests) came(m transport.Diagnostic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for timers := range p.all {
+	for _, timers := range p.all {
 		timers.came = m
 	}
 }
@@ -141,17 +151,10 @@ func (p *pendingRequests) came(m transport.Diagnostic) {
 // A requestTimers is the pair of timers over one request: one that progress starts
 // anew, and one that nothing stops.
 type requestTimers struct {
-	token  string
-	period time.Duration
-	// progressed is that of the outgoing message.
-	progressed func()
-	// end is called at most once, with the first cause to give the request up.
-	end func(cause error)
-
+	watched
 	mu         sync.Mutex
 	idle, hard *time.Timer
-	last       float64
-	moved      bool
+	progress
 	// held counts what the user is being asked meanwhile.
 	held int
 	// over is set once the request has ended or is being given up, leaving once
@@ -162,79 +165,196 @@ type requestTimers struct {
 	// have been meant for the answer. They are guarded by the mutex of pendingRequests.
 	asked *unanswered
 	came  transport.Diagnostic
+	// place is its index among all.
+	place int
+	// caller is that of pendingRequests, as it is done; nil where the caller is another, which
+	// unhook does not watch any more.
+	caller <-chan struct{}
+	unhook func() bool
+}
+
+// A watched is the request that timers watch.
+type watched struct {
+	token string
+	// period is that without progress, most that of the whole request; now is the clock.
+	period, most time.Duration
+	now          func() time.Time
+	// begun and progressed are those of the outgoing message.
+	begun      func() bool
+	progressed func()
+	// end is called at most once, with the first cause to give the request up.
+	end func(cause error)
+}
+
+// progress is how far a request has come, if it has moved, and when it last did: the timer is not
+// set for each of many notifications, but where it fires too early.
+type progress struct {
+	last  float64
+	moved bool
+	at    time.Time
 }
 
 // start begins to watch a request. end is called once if it is given up.
-func (p *pendingRequests) start(out *outgoing, idle time.Duration, end func(error)) *requestTimers {
-	timers := &requestTimers{token: string(out.token), period: idle, end: end, progressed: out.progressed}
+func (p *pendingRequests) start(ctx context.Context, out *outgoing, idle time.Duration, end func(error)) *requestTimers {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	timers := p.timers()
 	timers.mu.Lock()
 	defer timers.mu.Unlock()
-	what := "no response"
-	if out.begun != nil {
-		what = "no acknowledgement"
-	}
-	hard := p.hard
+	timers.watched = watched{token: string(out.token), period: idle, most: p.hard, now: p.now, begun: out.begun, progressed: out.progressed, end: end}
 	if out.patient {
-		idle, hard = 0, 0
+		timers.period, timers.most = 0, 0
 	}
-	if idle > 0 {
-		timers.idle = time.AfterFunc(idle, func() {
-			if out.begun == nil || !out.begun() {
-				timers.giveUp(transport.TimeoutError{Flag: "--timeout", What: what, After: idle})
-			}
-		})
+	if out.begun != nil {
+		timers.most = 0
 	}
-	if hard > 0 && out.begun == nil {
-		timers.hard = time.AfterFunc(hard, func() {
-			timers.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: hard})
-		})
-	}
-	p.all[timers] = true
+	timers.place, timers.held = len(p.all), p.held
+	p.all = append(p.all, timers)
 	if timers.token != "" {
 		p.byToken[timers.token] = timers
 	}
-	if timers.held = p.held; timers.held > 0 && timers.idle != nil {
-		timers.idle.Stop()
+	if timers.held == 0 {
+		timers.arm(timers.period)
 	}
+	if timers.most > 0 && timers.hard == nil {
+		timers.hard = time.AfterFunc(timers.most, timers.hardEnds)
+	} else if timers.most > 0 {
+		timers.hard.Reset(timers.most)
+	}
+	p.watch(ctx, timers)
 	if p.life.Err() != nil {
-		go timers.giveUp(transport.ErrClosed)
+		p.giveUpSoon(timers, transport.ErrClosed)
 	}
 	return timers
 }
 
-// giveUpAll ends what is under way when the session is closed.
-func (p *pendingRequests) giveUpAll() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for timers := range p.all {
-		go timers.giveUp(transport.ErrClosed)
+// timers returns new ones, or some that are used again.
+func (p *pendingRequests) timers() *requestTimers {
+	last := len(p.spare) - 1
+	if last < 0 {
+		return &requestTimers{}
+	}
+	timers := p.spare[last]
+	p.spare = p.spare[:last]
+	return timers
+}
+
+// arm sets the idle timer, if there is to be one.
+func (timers *requestTimers) arm(after time.Duration) {
+	switch {
+	case timers.period <= 0:
+	case timers.idle == nil:
+		timers.idle = time.AfterFunc(after, timers.idleEnds)
+	default:
+		timers.idle.Reset(after)
 	}
 }
 
-// stop ends the watch. From then on nothing is cancelled any more, and
-// what is being cancelled has been (basic/utilities/cancellation: only requests
-// "believed to be still in-progress").
-func (p *pendingRequests) stop(timers *requestTimers) {
+func (timers *requestTimers) idleEnds() {
+	timers.mu.Lock()
+	goesOn := timers.over || timers.held > 0
+	if left := timers.period - timers.now().Sub(timers.progress.at); timers.moved && !goesOn && left > 0 {
+		goesOn = true
+		timers.arm(left)
+	}
+	timers.mu.Unlock()
+	if goesOn || timers.begun != nil && timers.begun() {
+		return
+	}
+	what := "no response"
+	if timers.begun != nil {
+		what = "no acknowledgement"
+	}
+	timers.giveUp(transport.TimeoutError{Flag: "--timeout", What: what, After: timers.period})
+}
+
+func (timers *requestTimers) hardEnds() {
+	timers.giveUp(transport.TimeoutError{Flag: "--max-time", What: "the call did not end", After: timers.most})
+}
+
+// watch gives a request up when the context of its caller ends.
+func (p *pendingRequests) watch(ctx context.Context, timers *requestTimers) {
+	done := ctx.Done()
+	if done == nil {
+		return
+	}
+	if p.n == 0 && p.caller != done {
+		if p.unhooked != nil {
+			p.unhooked()
+		}
+		p.caller = done
+		p.unhooked = context.AfterFunc(ctx, func() {
+			p.giveUpAll(context.Cause(ctx), func(timers *requestTimers) bool { return timers.caller == done })
+		})
+	}
+	if p.caller != done {
+		timers.unhook = context.AfterFunc(ctx, func() {
+			p.mu.Lock()
+			p.givesUp = true
+			p.mu.Unlock()
+			timers.giveUp(context.Cause(ctx))
+		})
+		return
+	}
+	timers.caller = done
+	p.n++
+	if ctx.Err() != nil {
+		p.giveUpSoon(timers, context.Cause(ctx))
+	}
+}
+
+// giveUpAll ends those of the requests under way.
+func (p *pendingRequests) giveUpAll(cause error, these func(*requestTimers) bool) {
 	p.mu.Lock()
-	delete(p.all, timers)
+	defer p.mu.Unlock()
+	for _, timers := range p.all {
+		if these(timers) {
+			p.giveUpSoon(timers, cause)
+		}
+	}
+}
+
+// giveUpSoon gives a request up where the mutex is held.
+func (p *pendingRequests) giveUpSoon(timers *requestTimers, cause error) {
+	p.givesUp = true
+	go timers.giveUp(cause)
+}
+
+// stop ends the watch, and notes on the reply what was asked meanwhile. From then on nothing is
+// cancelled any more, and what is being cancelled has been (basic/utilities/cancellation: only
+// requests "believed to be still in-progress").
+func (p *pendingRequests) stop(timers *requestTimers, r *reply) (came transport.Diagnostic) {
+	p.mu.Lock()
+	last := len(p.all) - 1
+	p.all[timers.place], p.all[last].place = p.all[last], timers.place
+	p.all = slices.Delete(p.all, last, last+1)
 	if p.byToken[timers.token] == timers {
 		delete(p.byToken, timers.token)
 	}
+	if timers.caller != nil {
+		p.n--
+	}
+	unhook := timers.unhook
 	p.mu.Unlock()
+	idle := unhook == nil || unhook()
 	timers.mu.Lock()
 	timers.over = true
 	for _, t := range []*time.Timer{timers.idle, timers.hard} {
-		if t != nil {
-			t.Stop()
-		}
+		idle = (t == nil || t.Stop()) && idle
 	}
 	leaving := timers.leaving
 	timers.mu.Unlock()
 	if leaving != nil {
 		<-leaving
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.asked, came = timers.asked, timers.came
+	if idle && leaving == nil && !p.givesUp { // nothing else knows of the timers
+		*timers = requestTimers{idle: timers.idle, hard: timers.hard}
+		p.spare = append(p.spare, timers)
+	}
+	return came
 }
 
 func (timers *requestTimers) giveUp(cause error) {
@@ -261,13 +381,15 @@ func (p *pendingRequests) progressed(m *wire.Message) (ours bool) {
 	value, err := strconv.ParseFloat(string(raw), 64)
 	p.mu.Lock()
 	timers := p.byToken[string(token)]
-	p.mu.Unlock()
+	advanced := func() {}
 	if timers != nil && err == nil {
 		timers.advance(value)
-		if timers.progressed != nil {
-			timers.progressed()
+		if timers.watched.progressed != nil {
+			advanced = timers.watched.progressed
 		}
 	}
+	p.mu.Unlock()
+	advanced()
 	return timers != nil
 }
 
@@ -277,8 +399,5 @@ func (timers *requestTimers) advance(value float64) {
 	if timers.over || timers.moved && value <= timers.last {
 		return
 	}
-	timers.moved, timers.last = true, value
-	if timers.idle != nil && timers.held == 0 {
-		timers.idle.Reset(timers.period)
-	}
+	timers.moved, timers.last, timers.progress.at = true, value, timers.now()
 }

@@ -120,7 +120,7 @@ type unanswered struct {
 func (p *pendingRequests) unanswered(u *unanswered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for timers := range p.all {
+	for _, timers := range p.all {
 		if timers.asked == nil {
 			timers.asked = u
 		}
@@ -170,7 +170,7 @@ func (p *pendingRequests) hold(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held += n
-	for timers := range p.all {
+	for _, timers := range p.all {
 		timers.hold(n)
 	}
 }
@@ -180,10 +180,11 @@ func (timers *requestTimers) hold(n int) {
 	defer timers.mu.Unlock()
 	timers.held += n
 	switch {
-	case timers.idle == nil || timers.over:
-	case timers.held > 0:
+	case timers.over:
+	case timers.held == 0:
+		timers.progress.at = timers.now()
+		timers.arm(timers.period)
+	case timers.idle != nil:
 		timers.idle.Stop()
-	default:
-		timers.idle.Reset(timers.period)
 	}
 }

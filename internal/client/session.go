@@ -198,7 +198,7 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.Tasks = Tasks{s}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.life, s.answers.life, s.answers.stop = life, life, stop
-	s.pending = newPendingRequests(s.life, opt.Limits.Hard)
+	s.pending = newPendingRequests(s.life, opt.Limits.Hard, opt.Now)
 	s.via = transport.NewConnector(transport.ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
 		Through: opt.Through, Clock: s.pending}, s.rec)
 	c, o := s.connect(ctx, opt.KnownRevision, opt.Resume, nil)

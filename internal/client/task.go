@@ -248,7 +248,7 @@ func (p *pendingRequests) follow(token json.RawMessage) (forget func()) {
 	if token == nil {
 		return func() {}
 	}
-	timers := &requestTimers{token: string(token)}
+	timers := &requestTimers{watched: watched{token: string(token), now: p.now}}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.byToken[timers.token] = timers
