@@ -19,7 +19,7 @@ func OrNull(raw json.RawMessage) json.RawMessage {
 // that hold none are given back as they are. In what is not JSON the line ends
 // become spaces.
 func OneLine(raw []byte) []byte {
-	if !bytes.ContainsAny(raw, "\r\n") {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw
 	}
 	if compact := Compact(raw); !bytes.ContainsAny(compact, "\r\n") {

@@ -32,9 +32,7 @@ func (j *judge) value(k *kind, i int) bool {
 	case k == nil || k.word == "any":
 		return true
 	case k.several != nil:
-		c := &checker{revision: j.revision}
-		c.value(k, t.Raw(i))
-		return len(c.found) == 0
+		return j.oneOf(k, i)
 	case k.items != nil:
 		return j.list(k, i)
 	case k.values != nil:
@@ -49,6 +47,20 @@ func (j *judge) value(k *kind, i int) bool {
 	default:
 		return k.holds(t.Raw(i))
 	}
+}
+
+// oneOf judges as checker.oneOf does. Where objects name their kind, one that names none is left
+// to it.
+func (j *judge) oneOf(k *kind, i int) bool {
+	there, name := k.union(j.revision)
+	for _, o := range there {
+		if (name == "" || o.word != "" || o.isNamed(name, j.revision)) && j.value(o, i) {
+			return true
+		}
+	}
+	c := &checker{revision: j.revision}
+	c.value(k, j.tape.Raw(i))
+	return len(c.found) == 0
 }
 
 func (j *judge) list(k *kind, i int) bool {

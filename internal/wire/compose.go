@@ -14,7 +14,8 @@ import (
 
 // ComposeRequest writes a request. params is left out where it is nil.
 func ComposeRequest(id json.RawMessage, method string, params json.RawMessage) []byte {
-	return appendCall(appendID(id), method, params)
+	b := make([]byte, 0, len(id)+len(method)+len(params)+80)
+	return appendCall(appendID(b, id), method, params)
 }
 
 // ComposeNotification writes a notification. params is left out where it is nil.
@@ -22,8 +23,8 @@ func ComposeNotification(method string, params json.RawMessage) []byte {
 	return appendCall([]byte(`{"jsonrpc":"2.0"`), method, params)
 }
 
-func appendID(id json.RawMessage) []byte {
-	return append([]byte(`{"jsonrpc":"2.0","id":`), jsonraw.OrNull(id)...)
+func appendID(b []byte, id json.RawMessage) []byte {
+	return append(append(b, `{"jsonrpc":"2.0","id":`...), jsonraw.OrNull(id)...)
 }
 
 func appendCall(b []byte, method string, params json.RawMessage) []byte {
@@ -38,14 +39,14 @@ func appendCall(b []byte, method string, params json.RawMessage) []byte {
 
 // ComposeResult writes the answer to a server's request.
 func ComposeResult(id, result json.RawMessage) []byte {
-	b := append(appendID(id), `,"result":`...)
+	b := append(appendID(nil, id), `,"result":`...)
 	b = append(b, jsonraw.OrNull(jsonraw.OneLine(result))...)
 	return append(b, '}')
 }
 
 // ComposeError writes the refusal of a server's request.
 func ComposeError(id json.RawMessage, code int64, message string) []byte {
-	b := append(appendID(id), `,"error":{"code":`...)
+	b := append(appendID(nil, id), `,"error":{"code":`...)
 	b = strconv.AppendInt(b, code, 10)
 	b = append(append(b, `,"message":`...), jsonraw.Quote(message)...)
 	return append(b, `}}`...)
