@@ -58,8 +58,14 @@ type Recorder struct {
 	unsettled unsettled
 	failed    error
 	told      bool
-	buf       []byte
+	composed
 	compressing
+}
+
+// composed are the lines that are not written yet, and what the latest event was.
+type composed struct {
+	buf    []byte
+	latest recurring
 }
 
 const (
@@ -230,7 +236,9 @@ func (r *Recorder) take() (frames []queuedFrame, texts [][]byte, lost int) {
 
 func (r *Recorder) frameLocked(c queuedFrame) {
 	f := c.Frame
-	if !c.safe {
+	recurs := !c.safe && r.latest.recurs(f, r.rec.Secrets)
+	if !c.safe && !recurs {
+		r.latest.keep(f, r.rec.Secrets)
 		f = r.rec.Secrets.Frame(f)
 	}
 	rotates := r.rec.Rotation.Bytes > 0
@@ -238,7 +246,9 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 		r.openLocked()
 	}
 	from := r.offset + int64(len(r.buf))
-	if len(f.Raw) < longFrame || r.mark != "" {
+	if recurs {
+		r.lineLocked(func(b []byte) []byte { return r.latest.appendLine(b, f) })
+	} else if len(f.Raw) < longFrame || r.mark != "" {
 		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')
