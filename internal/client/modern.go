@@ -83,7 +83,10 @@ func (e *modern) stamp(c *connection, call *Call, out *outgoing) {
 		marks = append(marks, jsonraw.Member{Name: "progressToken", Value: out.ID})
 	}
 	params := call.Params // without the marks
-	own, broken := jsonraw.Object(params)
+	own, broken := call.Members, (*jsonraw.SyntaxError)(nil)
+	if own == nil {
+		own, broken = jsonraw.Object(params)
+	}
 	if _, taken := own.Get("_meta"); call.Progress && !taken && broken == nil {
 		out.token = out.ID
 	}

@@ -164,6 +164,8 @@ type Call struct {
 	Method string
 	// Params are the caller's bytes; nil sends none.
 	Params json.RawMessage
+	// Members has the name where the caller composed Params, without _meta; nil has Params read.
+	Members jsonraw.Members
 	// Schema is the tool's inputSchema, from which header fields are mirrored.
 	Schema json.RawMessage
 	// ID replaces the session's own id, and may be any JSON.

@@ -65,12 +65,11 @@ func (c *Conn) Declares(capability string) (declared, known bool) {
 	if said == nil {
 		said = c.recalled
 	}
-	members, err := jsonraw.Object(said)
-	if err != nil {
-		return false, false
+	if jsonraw.First(said, capability) != nil {
+		return true, true
 	}
-	_, declared = members.Get(capability)
-	return declared, true
+	_, err := jsonraw.Object(said)
+	return false, err == nil
 }
 
 // Extension returns the settings with which the server declared an extension; nil where it did not.

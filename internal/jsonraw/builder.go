@@ -2,6 +2,7 @@ package jsonraw
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
@@ -14,18 +15,33 @@ func (o *Builder) Raw(name string, value json.RawMessage) {
 	if value == nil {
 		return
 	}
-	if len(o.b) > 0 {
-		o.b = append(o.b, ',')
-	}
-	o.b = append(appendQuote(o.b, name), ':')
+	o.name(name)
 	o.b = append(o.b, value...)
 }
 
+// Grow makes room for an object of so many bytes.
+func (o *Builder) Grow(n int) { o.b = slices.Grow(o.b, n) }
+
+func (o *Builder) name(name string) {
+	if len(o.b) == 0 {
+		o.b = append(o.b, '{')
+	} else {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(appendQuote(o.b, name), ':')
+}
+
 // Text adds a member with a string.
-func (o *Builder) Text(name, value string) { o.Raw(name, Quote(value)) }
+func (o *Builder) Text(name, value string) {
+	o.name(name)
+	o.b = appendQuote(o.b, value)
+}
 
 // Number adds a member with a number.
-func (o *Builder) Number(name string, value int64) { o.Raw(name, strconv.AppendInt(nil, value, 10)) }
+func (o *Builder) Number(name string, value int64) {
+	o.name(name)
+	o.b = strconv.AppendInt(o.b, value, 10)
+}
 
 // Bool adds a member with true or false.
 func (o *Builder) Bool(name string, value bool) { o.Raw(name, strconv.AppendBool(nil, value)) }
@@ -44,5 +60,10 @@ func (o *Builder) TextIfAny(name, value string) {
 	}
 }
 
-// Bytes gives the object.
-func (o *Builder) Bytes() []byte { return append(append([]byte{'{'}, o.b...), '}') }
+// Bytes ends the object and gives it. No member is added afterwards.
+func (o *Builder) Bytes() []byte {
+	if len(o.b) == 0 {
+		return []byte("{}")
+	}
+	return append(o.b, '}')
+}

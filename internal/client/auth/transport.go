@@ -200,7 +200,7 @@ func (g *Transport) renewLocked(ctx context.Context, t Token, refused bool) (Tok
 // judge says whether a response is a refusal that a token could change, and keeps
 // it. Any other 403 is policy, and no challenge (authorization, "Error Handling").
 func (g *Transport) judge(resp *http.Response, t Token, own bool) *Refusal {
-	fields := resp.Header.Values("WWW-Authenticate")
+	fields := resp.Header["Www-Authenticate"]
 	c, challenged := Wanted(ParseChallenges(fields))
 	short := resp.StatusCode == http.StatusForbidden && challenged && c.Params["error"] == "insufficient_scope"
 	if resp.StatusCode != http.StatusUnauthorized && !short {

@@ -141,7 +141,7 @@ func (e endpoint) request(ctx context.Context, method string, body []byte) (*htt
 		return http.NewRequestWithContext(ctx, method, e.url, nil)
 	}
 	req := e.blank.WithContext(ctx)
-	req.Header, req.ContentLength = make(http.Header, 16), int64(len(body))
+	req.Header, req.ContentLength = make(http.Header, 8), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return http1.NewBytes(body), nil }
 	req.Body = http1.NewBytes(body)
 	return req, nil
@@ -248,13 +248,16 @@ func (rt *roundTrip) record(kind wire.FrameKind, raw []byte) {
 	}
 }
 
+// factFields are the fields that a person may need, by their canonical names.
+var factFields = [...]string{"Location", "Retry-After", "Www-Authenticate", "Allow"}
+
 // facts keeps what a person may need of the response.
 func (rt *roundTrip) facts(body []byte) *wire.HTTPFacts {
 	resp := rt.resp
 	facts := &wire.HTTPFacts{Status: resp.StatusCode, URL: rt.shown,
 		ContentType: resp.Header.Get("Content-Type"), Body: body}
-	for _, name := range []string{"Location", "Retry-After", "Www-Authenticate", "Allow"} {
-		for _, value := range resp.Header.Values(name) {
+	for _, name := range factFields {
+		for _, value := range resp.Header[name] {
 			if name == "Location" {
 				value = redact.RedactURL(value)
 			}

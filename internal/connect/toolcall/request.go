@@ -41,13 +41,15 @@ func (o *Request) fill(schema *validate.Schema) bool {
 
 // ClientCall is what is asked of the server.
 func (o Request) ClientCall(tool *connect.Definition) client.Call {
+	var members jsonraw.Members
 	params := o.Params
 	if params == nil {
-		params = jsonraw.Append(json.RawMessage("{}"), jsonraw.Member{Name: "name", Value: jsonraw.Quote(o.Name)}, jsonraw.Member{Name: "arguments", Value: o.Arguments})
+		members = jsonraw.Members{{Name: "name", Value: jsonraw.Quote(o.Name)}, {Name: "arguments", Value: o.Arguments}}
+		params = jsonraw.Append(json.RawMessage("{}"), members...)
 	} else if o.Filled {
 		params = jsonraw.With(params, "arguments", o.Arguments)
 	}
-	call := client.Call{Method: "tools/call", Params: params, Progress: true}
+	call := client.Call{Method: "tools/call", Params: params, Members: members, Progress: true}
 	if tool != nil {
 		call.Schema = tool.InputSchema
 	}

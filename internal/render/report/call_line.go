@@ -20,6 +20,7 @@ import (
 // members are those of the error that --json writes.
 func CallLine(st term.Style, number int, echo []jsonraw.Member, o wire.Outcome, answered bool, took time.Duration) []byte {
 	j := &jsonraw.Builder{}
+	j.Grow(len(o.Result) + 96)
 	j.Number("line", int64(number))
 	for _, m := range echo {
 		j.Raw(m.Name, jsonraw.OneLine(m.Value))
