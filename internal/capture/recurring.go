@@ -33,7 +33,7 @@ func (r *recurring) recurs(f wire.Frame, s *redact.Secrets) bool {
 	to := len(f.Raw) - r.behind
 	return r.known && to > r.from && isCommon(f) && placeOf(f) == r.place &&
 		bytes.Equal(f.Raw[:r.from], r.raw[:r.from]) && bytes.Equal(f.Raw[to:], r.raw[len(r.raw)-r.behind:]) &&
-		isDigits(f.Raw[r.from:to]) && s.StaysPlain(f.Raw, r.from, to)
+		isDigits(f.Raw[r.from:to]) && redact.StaysPlain(s, f.Raw, r.from, to)
 }
 
 // appendLine appends the line of an event that recurs.
@@ -49,7 +49,7 @@ func (r *recurring) keep(f wire.Frame, s *redact.Secrets) {
 	if !isCommon(f) {
 		return
 	}
-	if placeOf(f) == r.place && len(r.raw) > 0 && r.compare(f.Raw) && s.IsPlain(f.Raw) && jsonraw.ValidUTF8(f.Raw) {
+	if placeOf(f) == r.place && len(r.raw) > 0 && r.compare(f.Raw) && redact.IsPlain(s, f.Raw) && jsonraw.ValidUTF8(f.Raw) {
 		r.known = true
 		f.Seq, f.Time = 0, time.Time{}
 		line, digits := AppendFrame(nil, f), len(f.Raw)-r.from-r.behind

@@ -10,11 +10,11 @@ import (
 // second look only at what may be one: a long run, an escape, a URL.
 
 // IsPlain reports a text in which Bytes certainly hides nothing.
-func (s *Secrets) IsPlain(raw []byte) bool { return !s.Withholds() && s.isPlain(raw) }
+func IsPlain(s *Secrets, raw []byte) bool { return !s.Withholds() && s.isPlain(raw) }
 
 // StaysPlain reports a text that IsPlain where the digits in raw[from:to] are others of a text that
 // is. What tells a secret but the digits themselves is a value that is known by now.
-func (s *Secrets) StaysPlain(raw []byte, from, to int) bool {
+func StaysPlain(s *Secrets, raw []byte, from, to int) bool {
 	if from == 0 || to == len(raw) || to-from >= shortestRun || isTokenByte(raw[from-1]) || isTokenByte(raw[to]) {
 		return false
 	}
