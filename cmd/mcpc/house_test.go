@@ -24,7 +24,7 @@ import (
 var floors = [][]string{
 	{"english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "spool", "sse", "tty"},
 	{"match", "mcp", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},
-	{"bench", "capture", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "telemetry", "validate"},
+	{"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "telemetry", "validate"},
 	{"connect", "live", "tui", "web"},
 	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
 		"cli/savedfile", "cli/share", "cli/signals", "cli/subscription", "cli/tracing"},

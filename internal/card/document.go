@@ -1,0 +1,278 @@
+// Package card reads documents that describe MCP servers (server cards, registry entries and AI
+// catalogs), and resolves what they describe to a URL or a command. Such a document was written
+// by others: it is advice, and nothing here runs, sends or reads anything.
+package card
+
+import (
+	"fmt"
+	"mime"
+	"regexp"
+	"strings"
+	"sync"
+
+	"mcpc/internal/jsonraw"
+)
+
+// The media types of documents.
+const (
+	CardType    = "application/mcp-server-card+json"
+	CatalogType = "application/ai-catalog+json"
+)
+
+// An Error says why a document, or one server in it, cannot be used.
+type Error struct {
+	Text string
+	// Refused is set where the document could be read, and mcpc does not do what it asks for.
+	Refused bool
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// malformed returns the error of a document that breaks its format.
+func malformed(format string, args ...any) *Error { return &Error{Text: fmt.Sprintf(format, args...)} }
+
+// refused returns the error of a document that asks for what mcpc does not do.
+func refused(format string, args ...any) *Error {
+	return &Error{Text: fmt.Sprintf(format, args...), Refused: true}
+}
+
+// A Document is what one file or answer holds: servers, or the entries of a catalog.
+type Document struct {
+	Servers []Server
+	// IsCatalog is set for an AI catalog. Entries are those that may lead to an MCP server;
+	// Skipped counts the others.
+	IsCatalog bool
+	Entries   []Entry
+	Skipped   int
+}
+
+// An Entry is an entry of an AI catalog. Exactly one of URL and Data is set.
+type Entry struct {
+	ID, Name, Version, URL string
+	Data                   []byte
+}
+
+// String names the entry for a list.
+func (e Entry) String() string {
+	return strings.Join(strings.Fields(e.ID+" "+e.Version+" "+e.Name+" "+e.URL), " ")
+}
+
+// A Server is a server that a document describes.
+type Server struct {
+	Name, Title, Version string
+	// Status and StatusMessage are the registry's: deprecated or deleted, or else "".
+	Status, StatusMessage string
+	// Choices are the ways to use the server, remote ones first.
+	Choices []Choice
+}
+
+// A Choice is one way to use a server: a remote endpoint or a package.
+type Choice struct {
+	// Remote is set for an endpoint.
+	Remote bool
+	// Revisions are the protocol revisions that the endpoint supports, as the card says.
+	Revisions []string
+
+	members jsonraw.Members
+	// equals is set where a named argument is one word, --flag=value.
+	equals bool
+	// isCard is set where a server card, which has no packages, names a package.
+	isCard bool
+}
+
+// officialMeta is the member of _meta in which the registry says what became of an entry.
+const officialMeta = "io.modelcontextprotocol.registry/official"
+
+// Parse reads a document. It is recognised by its members.
+func Parse(raw []byte) (Document, error) {
+	if bad := jsonraw.Valid(raw); bad != nil {
+		return Document{}, malformed("it is not JSON: %s", bad)
+	}
+	if name := jsonraw.DuplicateIn(raw); name != "" {
+		return Document{}, malformed("the member %s occurs twice", name)
+	}
+	top, bad := jsonraw.Object(raw)
+	if bad != nil {
+		return Document{}, malformed("it is not a JSON object")
+	}
+	servers, isList := top.Get("servers")
+	entries, isCatalog := top.Get("entries")
+	switch {
+	case isCatalog:
+		return parseCatalog(entries)
+	case isList:
+		return parseList(servers)
+	}
+	server, err := parseServer(top)
+	return Document{Servers: []Server{server}}, err
+}
+
+// parseCatalog reads the entries of an AI catalog. Entries of other types are skipped.
+func parseCatalog(raw []byte) (Document, error) {
+	doc := Document{IsCatalog: true}
+	items, bad := jsonraw.Array(raw)
+	if bad != nil {
+		return doc, malformed("the entries of the catalog are not a list")
+	}
+	for _, item := range items {
+		m, _ := jsonraw.Object(item)
+		if kind := mediaType(m.Text("type")); kind != CardType && kind != CatalogType {
+			doc.Skipped++
+			continue
+		}
+		data, inline := m.Get("data")
+		e := Entry{ID: m.Text("identifier"), Name: m.Text("displayName"), Version: m.Text("version"), URL: m.Text("url"), Data: data}
+		if inline == (e.URL != "") {
+			return doc, malformed("the catalog's entry %q must have either url or data", e.ID)
+		}
+		doc.Entries = append(doc.Entries, e)
+	}
+	return doc, nil
+}
+
+// mediaType returns a media type without its parameters.
+func mediaType(text string) string {
+	kind, _, _ := mime.ParseMediaType(text)
+	return kind
+}
+
+// parseList reads the answer of a registry to a search.
+func parseList(raw []byte) (doc Document, err error) {
+	items, bad := jsonraw.Array(raw)
+	if bad != nil {
+		return doc, malformed("servers is not a list")
+	}
+	for _, item := range items {
+		m, _ := jsonraw.Object(item)
+		server, err := parseServer(m)
+		if err != nil {
+			return doc, err
+		}
+		doc.Servers = append(doc.Servers, server)
+	}
+	if len(items) == 0 {
+		return doc, malformed("its list of servers is empty")
+	}
+	return doc, nil
+}
+
+// parseServer reads a server card or a registry entry, which may be the member "server" of what
+// a registry answers.
+func parseServer(m jsonraw.Members) (Server, error) {
+	outer := m
+	if inner, ok := m.Get("server"); ok {
+		m, _ = jsonraw.Object(inner)
+	}
+	detail, _ := jsonraw.Object(member(m, "versionDetail"))
+	s := Server{Name: m.Text("name"), Title: m.Text("title"), Version: m.Text("version"), Status: m.Text("status")}
+	if s.Version == "" {
+		s.Version = detail.Text("version")
+	}
+	meta, _ := jsonraw.Object(outer.Value("_meta"))
+	official, _ := jsonraw.Object(meta.Value(officialMeta))
+	if status := official.Text("status"); status != "" {
+		s.Status, s.StatusMessage = status, official.Text("statusMessage")
+	}
+	if s.Status == "active" {
+		s.Status = ""
+	}
+	if !isServerName(s.Name) {
+		return s, malformed("it is not a server card, a registry entry or an AI catalog: its name is not of the form NAMESPACE/NAME")
+	}
+	schema := m.Text("$schema")
+	isCard := strings.HasSuffix(schema, "/server-card.schema.json")
+	for _, list := range []string{"remotes", "packages"} {
+		items, bad := jsonraw.Array(jsonraw.OrNull(m.Value(list)))
+		if bad != nil && m.Value(list) != nil {
+			return s, malformed("%s is not a list", list)
+		}
+		for _, item := range items {
+			one, bad := jsonraw.Object(item)
+			if bad != nil {
+				return s, malformed("an item of %s is not an object", list)
+			}
+			c := Choice{Remote: list == "remotes", members: one, equals: joinsFlags(schema), isCard: isCard}
+			c.Revisions = texts(one.Value("supportedProtocolVersions"))
+			s.Choices = append(s.Choices, c)
+		}
+	}
+	if len(s.Choices) == 0 {
+		return s, malformed("%s has neither remotes nor packages", s.Name)
+	}
+	return s, nil
+}
+
+// longestName is that of a server's name.
+const longestName = 200
+
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`) })
+
+func isServerName(name string) bool {
+	return len(name) <= longestName && serverName().MatchString(name)
+}
+
+var schemaDate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`/(\d{4}-\d{2}-\d{2}|draft)/server\.schema\.json$`)
+})
+
+// joinsFlags reports whether named arguments are one word, --flag=value: since the schema of
+// 2025-12-11. Before it, and without a schema, they are two.
+func joinsFlags(schema string) bool {
+	found := schemaDate().FindStringSubmatch(schema)
+	return found != nil && found[1] >= "2025-12-11" // so is "draft"
+}
+
+// member returns a member by its name, or by the name in snake_case that files of before
+// September 2025 have.
+func member(m jsonraw.Members, name string) []byte {
+	if raw, ok := m.Get(name); ok {
+		return raw
+	}
+	var snake strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			snake.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		snake.WriteRune(r)
+	}
+	return m.Value(snake.String())
+}
+
+func text(m jsonraw.Members, name string) string {
+	s, _ := jsonraw.Text(member(m, name))
+	return s
+}
+
+// texts returns the strings of a list.
+func texts(raw []byte) (all []string) {
+	items, _ := jsonraw.Array(jsonraw.OrNull(raw))
+	for _, item := range items {
+		if s, ok := jsonraw.Text(item); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// objects returns the items of a list of objects.
+func objects(raw []byte) (all []jsonraw.Members, err error) {
+	if raw == nil {
+		return nil, nil
+	}
+	items, bad := jsonraw.Array(raw)
+	if bad != nil {
+		return nil, malformed("a list of arguments, variables or header fields is not a list")
+	}
+	if len(items) > mostArguments {
+		return nil, refused("it has a list of more than %d arguments, variables or header fields", mostArguments)
+	}
+	for _, item := range items {
+		m, bad := jsonraw.Object(item)
+		if bad != nil {
+			return nil, malformed("an argument, a variable or a header field is not an object")
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}

@@ -1,0 +1,224 @@
+package card
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcpc/internal/jsonraw"
+)
+
+// A packageKind is how packages of a registry type are run.
+type packageKind struct {
+	program             string
+	identifier, version func() *regexp.Regexp
+}
+
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+var packageKinds = map[string]packageKind{
+	"npm":   {"npx", pattern(`^(@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-zA-Z0-9._~-]*$`), pattern(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)},
+	"pypi":  {"uvx", pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`), pattern(`^(\d+!)?\d+(\.\d+)*([.-]?[a-z]+[.-]?\d*)*(\+[a-z0-9.]+)?$`)},
+	"nuget": {"dnx", pattern(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`), pattern(`^\d+(\.\d+){1,3}(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)},
+	"oci":   {"docker", pattern(`^[a-z0-9][a-zA-Z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?(@sha256:[0-9a-f]{64})?$`), pattern(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)},
+}
+
+// pkg makes the plan of a package.
+func (f *filler) pkg(c Choice) Plan {
+	m := c.members
+	kind := text(m, "registryType")
+	if kind == "" {
+		kind = text(m, "registryName")
+	}
+	by, known := packageKinds[kind]
+	identifier, version := m.Text("identifier"), m.Text("version")
+	if identifier == "" {
+		identifier = m.Text("name")
+	}
+	p := Plan{Kind: "stdio", Instructions: instructions(m)}
+	switch {
+	case c.isCard:
+		f.fail(refused("it is a server card, which describes remote servers only, and names the package %q", identifier))
+	case kind == "mcpb":
+		f.fail(bundleError(m, identifier))
+	case !known:
+		f.fail(refused("no program is known that runs packages of the type %q", kind))
+	case text(m, "fileSha256") != "":
+		f.fail(refused("its file must have a given SHA-256, and %s downloads the file itself, unchecked", by.program))
+	case !by.identifier().MatchString(identifier) || strings.Contains(identifier, ".."):
+		f.fail(refused("%q is not the name of a package of the type %s", identifier, kind))
+	case text(m, "runtimeHint") != "" && text(m, "runtimeHint") != by.program:
+		f.fail(refused("it names the program %q; packages of the type %s are run by %s only", text(m, "runtimeHint"), kind, by.program))
+	}
+	transport, _ := jsonraw.Object(m.Value("transport"))
+	if t := transport.Text("type"); t != "" && t != "stdio" {
+		f.fail(refused("the package is a server for %s at %s: start it yourself, then give mcpc that URL", t, transport.Text("url")))
+	}
+	if f.err != nil {
+		return p
+	}
+	if base := text(m, "registryBaseUrl"); base != "" && kind != "oci" {
+		p.Warnings = append(p.Warnings, "the package is of "+base+"; "+by.program+" gets it from its own registry")
+	}
+	if kind == "oci" {
+		identifier = f.image(identifier, version, text(m, "registryBaseUrl"))
+	} else if identifier += "@" + version; !by.version().MatchString(version) {
+		f.fail(refused("its version %q is not one exact version", version))
+	}
+	f.run(&p, c, by.program, identifier)
+	return p
+}
+
+// image returns the reference of an image with its tag or digest. In older files the version and
+// the host are apart.
+func (f *filler) image(identifier, version, base string) string {
+	first, rest, path := strings.Cut(identifier, "/")
+	if host := strings.TrimPrefix(base, "https://"); host != "" && !(path && strings.ContainsAny(first, ".:")) {
+		identifier = strings.TrimSuffix(host, "/") + "/" + identifier
+	} else if !path {
+		rest = first
+	}
+	if last := rest[strings.LastIndexByte(rest, '/')+1:]; !strings.ContainsAny(last, ":@") {
+		identifier += ":" + version
+	}
+	_, tag, _ := strings.Cut(identifier[strings.LastIndexByte(identifier, '/')+1:], ":")
+	if oci := packageKinds["oci"]; !oci.identifier().MatchString(identifier) || tag == "" || tag == "latest" {
+		f.fail(refused("the image %q has no exact tag or digest", identifier))
+	}
+	return identifier
+}
+
+// bundleError returns why a bundle is not run.
+func bundleError(m jsonraw.Members, identifier string) error {
+	sum := text(m, "fileSha256")
+	if !pattern(`^[a-f0-9]{64}$`)().MatchString(sum) {
+		return refused("the bundle %s has no SHA-256", identifier)
+	}
+	return refused("mcpc does not run bundles: download %s, compare its SHA-256 with %s, and install it in a program that does", identifier, sum)
+}
+
+// run writes the command line and the environment.
+func (f *filler) run(p *Plan, c Choice, program, pinned string) {
+	runtime := f.arguments(member(c.members, "runtimeArguments"), c.equals)
+	arguments := f.arguments(member(c.members, "packageArguments"), c.equals)
+	p.Env = f.settings(member(c.members, "environmentVariables"), "variable", unfitVariable)
+	for _, in := range f.refs {
+		if in.Secret && strings.Contains(strings.Join(arguments, "\n"), reference(in.ID)) {
+			p.Warnings = append(p.Warnings, "the secret "+in.ID+" is an argument of the command, which other processes can see")
+		}
+	}
+	if program == "docker" {
+		f.runImage(p, runtime, pinned, arguments)
+		return
+	}
+	p.Warnings = append(p.Warnings, f.checkRuntime(program, runtime)...)
+	runtime = slices.DeleteFunc(runtime, func(word string) bool { return word == "-y" || word == "--yes" })
+	p.Command = []string{program}
+	switch program {
+	case "npx": // without -y it would ask on stdin, which is the protocol's
+		p.Command = append(append(append(p.Command, "-y"), runtime...), pinned)
+	case "dnx":
+		p.Command = append(append(p.Command, runtime...), pinned, "--yes")
+		if len(arguments) > 0 {
+			p.Command = append(p.Command, "--")
+		}
+	default:
+		p.Command = append(append(p.Command, runtime...), pinned)
+	}
+	p.Command = append(p.Command, arguments...)
+}
+
+// runImage writes the command line of a container. A secret is passed by the environment of
+// docker: an argument is visible to other processes.
+func (f *filler) runImage(p *Plan, runtime []string, image string, arguments []string) {
+	if len(runtime) > 0 && runtime[0] == "run" {
+		runtime = runtime[1:]
+	}
+	p.Warnings = append(p.Warnings, f.checkRuntime("docker", runtime)...)
+	if f.err != nil {
+		return
+	}
+	p.Command = []string{"docker", "run", "-i", "--rm"}
+	var env []Setting
+	pass := func(name, value string) {
+		if strings.Contains(value, mark) {
+			if unfitVariable(name) {
+				f.fail(refused("mcpc does not set the variable %q for a card", name))
+			}
+			env = append(env, Setting{name, value})
+			p.Command = append(p.Command, "-e", name)
+		} else {
+			p.Command = append(p.Command, "-e", name+"="+value)
+		}
+	}
+	for i := 0; i < len(runtime); i++ {
+		word := runtime[i]
+		flag, value, joined := strings.Cut(word, "=")
+		if slices.Contains([]string{"-i", "--interactive", "--rm"}, word) {
+			continue
+		}
+		takes := runnerFlags["docker"][flag].takes
+		if takes && !joined {
+			i++
+			value = runtime[i]
+		}
+		name, set, given := strings.Cut(value, "=")
+		switch {
+		case (flag == "-e" || flag == "--env") && given:
+			pass(name, set)
+		case takes && !joined:
+			p.Command = append(p.Command, word, value)
+		default:
+			p.Command = append(p.Command, word)
+		}
+	}
+	for _, s := range p.Env {
+		pass(s.Name, s.Value)
+	}
+	p.Env = env
+	p.Command = append(append(p.Command, image), arguments...)
+}
+
+var variableName = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// What an unfit variable is called, or begins with; harmless are some of the latter.
+var (
+	unfitBegins = []string{"LD_", "DYLD_", "NODE_", "NPM_CONFIG_", "PYTHON", "UV_", "PIP_", "RUBY", "PERL5", "JAVA_TOOL", "GIT_", "DOTNET_", "NUGET_",
+		"DOCKER_", "BUILDKIT_", "XDG_", "OPENSSL_", "COREPACK_", "MCPC_"}
+	unfitNames = []string{"PATH", "BASH_ENV", "ENV", "SHELL", "IFS", "JDK_JAVA_OPTIONS", "HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+		"GCONV_PATH", "BROWSER", "EDITOR", "PAGER", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "COMSPEC", "PATHEXT", "SYSTEMROOT", "WINDIR", "TEMP", "TMP"}
+	harmless = []string{"NODE_ENV", "PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8"}
+)
+
+// unfitVariable reports a variable that has programs load other code, read other settings or use
+// another network.
+func unfitVariable(name string) bool {
+	upper := strings.ToUpper(name)
+	switch {
+	case !variableName().MatchString(name):
+		return true
+	case slices.Contains(harmless, upper):
+		return false
+	}
+	return strings.HasSuffix(upper, "_PROXY") || slices.Contains(unfitNames, upper) ||
+		slices.ContainsFunc(unfitBegins, func(begin string) bool { return strings.HasPrefix(upper, begin) })
+}
+
+// instructions are what the author wants done after the installation, as text.
+func instructions(m jsonraw.Members) (all []string) {
+	items, _ := objects(member(m, "postInstallInstructions"))
+	for _, one := range items {
+		line := one.Text("description")
+		if command := one.Text("command"); command != "" {
+			line += ": " + command
+		}
+		if string(one.Value("optional")) == "true" {
+			line += " (optional)"
+		}
+		all = append(all, line)
+	}
+	return all
+}
