@@ -139,7 +139,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	} else if len(r.Fields) == 0 {
 		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
 	}
-	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) { // it is not copied
+	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) || e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint { // it is not copied
 		return o
 	}
 	if err := keepChallenge(e, *r); err != nil && o.Kind != wire.LocalIO { // else the hint is of what has to be done first

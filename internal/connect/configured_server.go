@@ -3,8 +3,10 @@ package connect
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"mcpc/internal/client"
@@ -24,8 +26,8 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
 	}
 	now := host.StandingOf(c.Env.Trusts(c.Store), s)
-	c.Trusted = now == host.Confirmed
-	if !host.AsksFirst(s, now) {
+	c.Trusted = now == host.Confirmed || c.card != nil && c.card.Approved
+	if c.Trusted || !host.AsksFirst(s, now) {
 		return wire.Outcome{}
 	}
 	what := "is not trusted yet"
@@ -34,6 +36,11 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Where: s.ID(), Phase: "arguments", Text: fmt.Sprintf("server %q from %s %s", s.Name, c.Env.Tilde(s.File), what),
 		Hint: wire.Run("trust "+shellwords.Quote(s.ID())) + " shows and approves it"}
+	if s.Client.Name == target.CardClient.Name {
+		if refused.Hint = "--yes approves it without asking"; c.card == nil {
+			refused.Hint = wire.Run("init --experimental --card "+shellwords.Quote(s.File)) + " shows and approves it"
+		}
+	}
 	c.Env.UI.ShowServer(fmt.Sprintf("server %q from %s %s:", s.Name, s.Client.Title, what), s)
 	if !c.Env.UI.Interactive() {
 		return refused
@@ -66,6 +73,14 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 func FindOrigin(c *Conn, from *state.Origin) wire.Outcome {
 	gone := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, c.Env.Tilde(from.File)),
 		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
+	if from.Entry != "" {
+		servers := target.Servers(target.CardClient, from.File, from.Folder, json.RawMessage(from.Entry))
+		if len(servers) != 1 {
+			return gone
+		}
+		c.Origin = &servers[0]
+		return wire.Outcome{}
+	}
 	owner, ok := target.ClientNamed(from.Client)
 	if !ok {
 		return gone
@@ -84,11 +99,44 @@ func FindOrigin(c *Conn, from *state.Origin) wire.Outcome {
 }
 
 // originOf is what a session remembers of it.
-func originOf(s *target.Server) *state.Origin {
+func originOf(c *Conn) *state.Origin {
+	s := c.Origin
 	if s == nil {
 		return nil
 	}
-	return &state.Origin{Client: s.Client.Name, File: s.File, Folder: s.Folder, Name: s.Name}
+	from := &state.Origin{Client: s.Client.Name, File: s.File, Folder: s.Folder, Name: s.Name}
+	if c.card != nil {
+		from.Entry = string(c.card.Entry)
+	}
+	return from
+}
+
+// A CardServer is the server of a card, for Options.
+type CardServer struct {
+	// Entry is its configuration, as JSON, and File the card that it was made of; Folder is
+	// where a command runs.
+	Entry        json.RawMessage
+	File, Folder string
+	// Given are the values of secret inputs that were given on the command line.
+	Given map[string]string
+	// Approved is set where the user approved it on the command line.
+	Approved bool
+}
+
+// findCard settles that the server of a card is meant.
+func findCard(c *Conn, s *CardServer) wire.Outcome {
+	if store, err := state.Open(c.Env.State); err == nil {
+		c.Store = store
+		if remembered, err := store.Load(); err == nil {
+			c.names = remembered.Names()
+		}
+	}
+	out := FindOrigin(c, &state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)})
+	if out.Good() {
+		c.card = s
+		setTarget(c, target.Target{Kind: target.Known, Name: c.Origin.Name, Source: target.FromFlag})
+	}
+	return out
 }
 
 // SettleOrigin asks for consent and fills in what the file says. A draft of a request
@@ -98,7 +146,9 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 		return wire.Outcome{}
 	}
 	s := *c.Origin
-	c.Env.FromFile = s.ID()
+	if s.Client.Name != target.CardClient.Name {
+		c.Env.FromFile = s.ID()
+	}
 	c.Env.LearnServer(s) // before anything of it is shown
 	if !draft {
 		if out := consented(ctx, c); !out.Good() {
@@ -144,6 +194,10 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 // elsewhere is a secret from here on.
 func resolved(ctx context.Context, c *Conn) (target.Server, error) {
 	typed := map[string]string{}
+	if c.card != nil {
+		maps.Copy(typed, c.card.Given)
+		c.Env.Secrets.Learn(slices.Collect(maps.Values(typed))...)
+	}
 	s, err := c.Origin.Resolved(target.Lookup{
 		Home: cmp.Or(c.Env.Getenv("HOME"), c.Env.Getenv("USERPROFILE")),
 		Env: func(name string) (string, bool) {

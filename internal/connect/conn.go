@@ -48,8 +48,10 @@ type configured struct {
 	// settled is set then, and Trusted where the consent is remembered.
 	Origin           *target.Server
 	settled, Trusted bool
-	headers          []wire.Field
-	child            struct {
+	// card is what the server was made of, in the command that was given a card; else nil.
+	card    *CardServer
+	headers []wire.Field
+	child   struct {
 		env []string
 		dir string
 	}
@@ -104,6 +106,8 @@ type lifetime struct {
 type Options struct {
 	// Argv is a command to speak stdio with, nil to go by -s.
 	Argv []string
+	// Card is the server of a card in the place of Argv; nil is none.
+	Card *CardServer
 	// RequireServerInfo forces a request for serverInfo even where nothing depends on it.
 	RequireServerInfo bool
 	// SkipNegotiation sends without making sure of the revision.
@@ -162,7 +166,12 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	if how.FewLists {
 		c.Box.recentEnough = fewLists
 	}
-	o := Find(c, how.Argv)
+	var o wire.Outcome
+	if how.Card != nil {
+		o = findCard(c, how.Card)
+	} else {
+		o = Find(c, how.Argv)
+	}
 	if o.Good() && how.Remembers {
 		o = TryState(ctx, e)
 	}

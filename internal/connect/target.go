@@ -82,7 +82,7 @@ func setTarget(c *Conn, t target.Target) {
 		c.Where = t.Name
 	}
 	if c.Saved == nil {
-		c.OneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.Env.Auth.Account, From: originOf(c.Origin)}
+		c.OneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.Env.Auth.Account, From: originOf(c)}
 		if t.Kind == target.Demo {
 			c.OneOff.Endpoint = DemoEndpoint
 		}

@@ -82,6 +82,9 @@ type Origin struct {
 	// Folder is that of the project which the file was read for.
 	Folder string `json:"folder,omitempty"`
 	Name   string `json:"name"`
+	// Entry is the configuration that was made of a server card, as JSON, which then is not
+	// read again; secrets are references in it. Of a program's file it is "".
+	Entry string `json:"entry,omitempty"`
 }
 
 // An Answering holds the flags with which a session was told to answer what its

@@ -26,9 +26,14 @@ type Client struct {
 	bareURL Transport
 	// OwnDashes is set where a "--" in a command is taken for the client's own.
 	OwnDashes bool
-	// plainVariables is set where $NAME is a variable without any braces.
-	plainVariables bool
+	// plainVariables is set where $NAME is a variable without any braces, onlyInputs where
+	// ${input:ID} is the only variable.
+	plainVariables, onlyInputs bool
 }
+
+// CardClient has the place of a program for servers that cards describe. No file has its entries:
+// they are made of a card once the user has approved it, and a session keeps them.
+var CardClient = Client{Name: "card", Title: "a card", Member: codeServers, Project: true, onlyInputs: true}
 
 const (
 	vscode    = "$CONFIG/Code/User/"

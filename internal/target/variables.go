@@ -138,7 +138,7 @@ func (s Server) eachVariable(text string, f func(variable) (string, error)) (str
 		end := strings.IndexByte(text, '}')
 		bare := len(text) - len(strings.TrimLeft(text[1:], nameCharacters[:62]+"_"))
 		switch {
-		case strings.HasPrefix(text, "${") && end > 2:
+		case strings.HasPrefix(text, "${") && end > 2 && (!s.Client.onlyInputs || strings.HasPrefix(text, "${input:")):
 			put(variableIn(text[2:end], text[:end+1]))
 			text = text[end+1:]
 		case s.Client.plainVariables && isVariable(text[1:bare]):

@@ -120,7 +120,12 @@ func sessionsJSON(all []state.Session, current string, held map[string]*keepaliv
 	}
 	rows := []row{}
 	for _, s := range all {
-		rows = append(rows, row{s.Name, s.Name == current, redact.RedactURL(s.Endpoint), redact.RedactCommand(s.Command), s.Folder, s.From,
+		from := s.From
+		if from != nil && from.Entry != "" {
+			copied := *from
+			copied.Entry, from = "", &copied
+		}
+		rows = append(rows, row{s.Name, s.Name == current, redact.RedactURL(s.Endpoint), redact.RedactCommand(s.Command), s.Folder, from,
 			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})

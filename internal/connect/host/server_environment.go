@@ -48,8 +48,8 @@ func (e *Env) LearnValue(value string) {
 	}
 }
 
-// inputEnv is the variable that gives the value of an input without a prompt.
-func inputEnv(id string) string {
+// InputEnv is the variable that gives the value of an input without a prompt.
+func InputEnv(id string) string {
 	return EnvName("input-" + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r
@@ -60,10 +60,10 @@ func inputEnv(id string) string {
 
 // InputValue is what the variable or the person says.
 func (e *Env) InputValue(ctx context.Context, in target.Asked) (string, error) {
-	value := e.Getenv(inputEnv(in.ID))
+	value := e.Getenv(InputEnv(in.ID))
 	if value == "" {
 		if !e.UI.Interactive() {
-			return "", usage.New(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), wire.Hint(inputEnv(in.ID)+"=VALUE sets it"))
+			return "", usage.New(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), wire.Hint("set the variable "+InputEnv(in.ID)))
 		}
 		prompt := cmp.Or(in.Description, in.ID)
 		if len(in.Options) > 0 {

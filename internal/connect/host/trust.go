@@ -85,7 +85,11 @@ func ServerFacts(e *Env, s target.Server) (rows [][]string) {
 	add("variables from", s.EnvFile)
 	add("header fields", strings.Join(target.Names(s.Headers), ", "))
 	add("uses", strings.Join(s.Variables(), ", "))
-	add("config file", s.File)
+	if s.Client.Name == target.CardClient.Name {
+		add("card", s.File)
+	} else {
+		add("config file", s.File)
+	}
 	add("cannot be used", s.Problem)
 	return rows
 }
