@@ -236,6 +236,7 @@ var exampleFiles = map[string]string{
 	"token.json": `{"client_id":"x","access_token":"x","server":"https://mcp.example/mcp"}`,
 	"session.har": `{"log":{"version":"1.2","entries":[{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"POST","url":"http://127.0.0.1:1/mcp","headers":[],` +
 		`"postData":{"mimeType":"application/json","text":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"}},"response":{"status":200,"headers":[],"content":{}}}]}}`,
+	"server.json":  `{"name":"com.example/weather","version":"1.0.0","remotes":[{"type":"streamable-http","url":"https://mcp.example/mcp"}]}`,
 	"rules.txt":    "when method:tools/call do delay 2s\n",
 	"message.json": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	".mcp.json": `{"mcpServers":{"box":{"command":"mcpc","args":["demo","--stdio"]},"other":{"command":"mcpc","args":["demo","--stdio"]},

@@ -27,9 +27,15 @@ import (
 	"mcpc/internal/wire"
 )
 
+// initOptions are what `mcpc init` was asked.
+type initOptions struct {
+	name string
+	keep connect.Keeping
+	card cardOptions
+}
+
 func NewInit(f *cmdutil.Factory) *cobra.Command {
-	var name string
-	var keep connect.Keeping
+	var o initOptions
 	cmd := &cobra.Command{
 		Use:   "init [TARGET] [-- COMMAND...]",
 		Short: "open a session with a server and remember it",
@@ -40,49 +46,64 @@ stdio server follows --.
 
 A stdio server is started by each command, in the directory of init, and exits
 with it. --keep keeps it running, with its state, until mcpc close or until it
-has been idle for --idle.`,
+has been idle for --idle.
+
+--card takes the server from a server card, a registry entry (server.json) or an
+AI catalog, shows what would be reached or run, and asks. These formats are
+drafts, so that it needs --experimental (mcpc help targets).`,
 		Example: `  mcpc init demo
   mcpc init demo --as box --protocol ` + client.Revisions()[1] + `
   mcpc init demo --json
-  mcpc init --keep --as toggles -- mcpc demo --stdio`,
+  mcpc init --keep --as toggles -- mcpc demo --stdio
+  mcpc init --experimental --card server.json --dry-run`,
 		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteSessions(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if len(own) > 1 {
-				return usage.New("init takes one target", cmdutil.BehindDashes(f, "init", own))
-			}
-			if len(own) == 1 {
-				if err := cmdutil.GoTo(f, own[0], argv); err != nil {
-					return err
-				}
-			}
-			if err := keep.Check(); err != nil {
+			if err := o.check(f, own, argv); err != nil {
 				return err
 			}
-			if name != "" {
-				if err := target.ValidName(name); err != nil {
-					return err
-				}
+			if o.card.source != "" {
+				return initCard(cmd.Context(), f, o)
 			}
-			return runInit(cmd.Context(), f, argv, name, keep)
+			return runInit(cmd.Context(), f, o, connect.Options{Argv: argv}, nil)
 		},
 	}
-	cmd.Flags().StringVar(&name, "as", "", "session `name`")
-	cmdutil.AddKeepFlags(cmd.Flags(), &keep)
+	cmd.Flags().StringVar(&o.name, "as", "", "session `name`")
+	cmdutil.AddKeepFlags(cmd.Flags(), &o.keep)
+	o.card.flags(cmd.Flags())
 	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd
 }
 
-func runInit(ctx context.Context, f *cmdutil.Factory, argv []string, name string, keep connect.Keeping) error {
-	how := connect.Options{Argv: argv, RequireServerInfo: true, NoResume: true, Remembers: true}
-	if keep.On {
-		how.Keep = &keep
+func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
+	if len(own) > 1 {
+		return usage.New("init takes one target", cmdutil.BehindDashes(f, "init", own))
+	}
+	if err := o.card.check(f, len(own) > 0 || argv != nil); err != nil {
+		return err
+	}
+	if len(own) == 1 {
+		if err := cmdutil.GoTo(f, own[0], argv); err != nil {
+			return err
+		}
+	}
+	if err := o.keep.Check(); err != nil || o.name == "" {
+		return err
+	}
+	return target.ValidName(o.name)
+}
+
+// runInit opens the session. by is the server of a card, or nil.
+func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect.Options, by *described) error {
+	how.RequireServerInfo, how.NoResume, how.Remembers = true, true, true
+	if o.keep.On {
+		how.Keep = &o.keep
 	}
 	c, out := f.Open(ctx, how)
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if err := keepSession(ctx, c, name); err != nil {
+	if err := keepSession(ctx, c, o.name); err != nil {
 		return cmdutil.Exit(cmdutil.Afterwards(f, unkept(c, err)))
 	}
 	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
@@ -90,7 +111,12 @@ func runInit(ctx context.Context, f *cmdutil.Factory, argv []string, name string
 	}
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return introduce(c, w, st) }
-	return cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
+	err := cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
+	if by == nil {
+		return err
+	}
+	server, _ := jsonraw.Object(c.Info().ServerInfo)
+	return cmdutil.Join(err, by.compare(f, server.Text("name"), server.Text("version"), c.Revision()))
 }
 
 // keepSession remembers the conversation as a session and makes it the current one. A
@@ -173,7 +199,7 @@ func freeName(c *connect.Conn, st *state.State) string {
 
 func samePlace(a, b state.Session) bool {
 	if a.From != nil && b.From != nil {
-		return *a.From == *b.From && a.Account == b.Account
+		return a.From.File == b.From.File && a.From.Folder == b.From.Folder && a.From.Client == b.From.Client && a.From.Name == b.From.Name && a.Account == b.Account
 	}
 	return a.Endpoint == b.Endpoint && a.Account == b.Account && slices.Equal(a.Command, b.Command)
 }
