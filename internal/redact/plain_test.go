@@ -196,10 +196,10 @@ func TestOtherDigitsStayPlain(t *testing.T) {
 				for _, after := range []string{"2", "4711", "12345678", "123456789012345", "1234567890123456"} {
 					from := strings.IndexByte(text, '|')
 					first, next := []byte(strings.Replace(text, "|", before, 1)), []byte(strings.Replace(text, "|", after, 1))
-					if !IsPlain(s, first) || !StaysPlain(s, next, from, from+len(after)) {
+					if !IsPlain(&s, first) || !StaysPlain(&s, next, from, from+len(after)) {
 						continue
 					}
-					if stayed++; !IsPlain(s, next) {
+					if stayed++; !IsPlain(&s, next) {
 						t.Errorf("%s is plain, and %s is not", first, next)
 					}
 				}
