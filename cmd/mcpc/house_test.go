@@ -123,7 +123,6 @@ var largeTypes = map[string]string{
 	"internal/client/auth.Client":    "a client as it is stored",
 	"internal/client/auth.Request":   "the settings of a login",
 	"internal/client/auth.Token":     "a token as it is stored",
-	"internal/connect.Options":       "how a command connects, each member of its own",
 	"internal/connect/host.Settings": "the flags of all commands about a connection",
 	"internal/live/view.Row":         "a row as JSON",
 	"internal/live/view.Tool":        "a row of the Tools view as JSON",
