@@ -41,6 +41,10 @@ func TestSkillRules(t *testing.T) {
 			if n := s.asked("resources/"); n > 0 {
 				t.Errorf("%d files were read before one was wanted", n)
 			}
+			r.want(12, "were not confirmed", "export", "out")
+			if n := s.asked("resources/"); n > 0 {
+				t.Errorf("%d files were read before the export was confirmed", n)
+			}
 			r.want(0, "b", "read", "one", "b.md")
 			if n := s.asked("resources/read"); n != 1 {
 				t.Errorf("%d files were read for one", n)

@@ -86,15 +86,20 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	}
 	var all []export
 	for i := range entries {
-		x, out := prepared(ctx, c, &entries[i])
-		if !out.Good() {
-			return cmdutil.Exit(out)
+		x, err := placed(c, &entries[i])
+		if err != nil {
+			return cmdutil.Exit(refused(c, x.Entry, err))
 		}
 		all = append(all, x)
 	}
 	all = outermost(f, all)
 	if out := confirmed(ctx, f, c, dir, all, yes); !out.Good() {
 		return cmdutil.Exit(out)
+	}
+	for i := range all {
+		if out := all[i].read(ctx, c); !out.Good() {
+			return cmdutil.Exit(out)
+		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing to "+dir, usage.Bare(err)))
@@ -107,7 +112,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	for _, x := range all {
 		if err := x.write(root, c); err != nil {
 			out := usage.LocalIO("writing the skill "+x.Name, err)
-			if errors.Is(err, errForeign) {
+			if errors.Is(err, errForeign) || errors.Is(err, errLink) {
 				out.Kind = wire.Refused
 			}
 			return cmdutil.Exit(out)
@@ -118,8 +123,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	return cmdutil.Exit(broken)
 }
 
-// prepared verifies a skill, and that all of its paths can be written anywhere.
-func prepared(ctx context.Context, c *connect.Conn, e *skill.Entry) (x export, out wire.Outcome) {
+// placed is where a skill is written, if all paths of its entry can be written anywhere.
+func placed(c *connect.Conn, e *skill.Entry) (export, error) {
 	folder, err := e.Folder()
 	if err == nil {
 		err = e.Collision()
@@ -129,23 +134,24 @@ func prepared(ctx context.Context, c *connect.Conn, e *skill.Entry) (x export, o
 			err = bad
 		}
 	}
-	if err != nil {
-		return x, refused(c, e, err)
-	}
+	return export{Entry: e, folder: path.Join(label(c), folder)}, err
+}
+
+// read reads and verifies the files of the skill.
+func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 	v := verdict{}
-	files, out := verified(ctx, c, e, &v)
-	if !out.Good() {
-		return x, out
+	if x.content, out = verified(ctx, c, x.Entry, &v); !out.Good() {
+		return out
 	}
 	if len(v.Unlisted) > 0 {
-		return x, refused(c, e, errors.New("changed, needs approval again: not in its entry: "+strings.Join(v.Unlisted, ", ")))
+		return refused(c, x.Entry, errors.New("changed, needs approval again: not in its entry: "+strings.Join(v.Unlisted, ", ")))
 	}
-	for uri := range files {
-		if _, bad := e.Path(uri); bad != nil {
-			return x, refused(c, e, bad)
+	for uri := range x.content {
+		if _, bad := x.Path(uri); bad != nil {
+			return refused(c, x.Entry, bad)
 		}
 	}
-	return export{e, path.Join(label(c), folder), files}, wire.Outcome{}
+	return out
 }
 
 func refused(c *connect.Conn, e *skill.Entry, why error) wire.Outcome {
@@ -217,8 +223,34 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 // errForeign is the error of a folder that mcpc did not write.
 var errForeign = errors.New("there is a folder that mcpc did not write for this skill of this server")
 
+// errLink is the error of a path below the directory that leads through a link.
+var errLink = errors.New("it is no folder, and links are not followed")
+
+// straight fails if a folder above that of the skill is a link.
+func (x export) straight(root *os.Root) error {
+	for at, c := range x.folder {
+		if c != '/' {
+			continue
+		}
+		info, err := root.Lstat(x.folder[:at])
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s: %w", x.folder[:at], errLink)
+		}
+	}
+	return nil
+}
+
 // write puts the skill into its folder as a whole: beside it first, and then in its place.
 func (x export) write(root *os.Root, c *connect.Conn) error {
+	if err := x.straight(root); err != nil {
+		return err
+	}
 	old, err := x.before(root, c)
 	if err != nil {
 		return err
@@ -254,7 +286,10 @@ func (x export) write(root *os.Root, c *connect.Conn) error {
 		if err := root.Rename(x.folder, aside); err != nil {
 			return err
 		}
-		defer root.RemoveAll(aside)
+		if err := root.Rename(temp, x.folder); err != nil {
+			return errors.Join(err, root.Rename(aside, x.folder))
+		}
+		return root.RemoveAll(aside)
 	}
 	return root.Rename(temp, x.folder)
 }
