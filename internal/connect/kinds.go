@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/shape"
+	"mcpc/internal/skill"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/suggest"
@@ -27,7 +28,7 @@ type Kind struct {
 	One, Many string
 	// Method lists it, and key is the member of an entry that asks for it.
 	Method, Key string
-	// Capability is what a server declares that has it.
+	// Capability is what a server declares that has it: a capability or the id of an extension.
 	Capability string
 }
 
@@ -37,9 +38,10 @@ var Kinds = []Kind{
 	{"prompt", "prompts", "prompts/list", "name", "prompts"},
 	{"resource", "resources", "resources/list", "uri", "resources"},
 	{"template", "templates", "resources/templates/list", "uriTemplate", "resources"},
+	{"skill", "skills", "skills/list", "uri", skill.Extension},
 }
 
-var ToolKind, PromptKind, ResourceKind, TemplateKind = Kinds[0], Kinds[1], Kinds[2], Kinds[3]
+var ToolKind, PromptKind, ResourceKind, TemplateKind, SkillKind = Kinds[0], Kinds[1], Kinds[2], Kinds[3], Kinds[4]
 
 // KindNamed takes the singular and the plural: users need not remember which
 // command wants which.
@@ -58,14 +60,14 @@ func MethodsOf(kinds []Kind) []string {
 	return sliceutil.Map(kinds, func(k Kind) string { return k.Method })
 }
 
-// Declares reports whether the server declared a capability. known is false where
-// its capabilities are unknown.
+// Declares reports whether the server declared a capability, or an extension. known is false
+// where its capabilities are unknown.
 func (c *Conn) Declares(capability string) (declared, known bool) {
 	said := c.Info().Capabilities
 	if said == nil {
 		said = c.recalled
 	}
-	if jsonraw.First(said, capability) != nil {
+	if jsonraw.First(said, capability) != nil || jsonraw.First(jsonraw.First(said, "extensions"), capability) != nil {
 		return true, true
 	}
 	_, err := jsonraw.Object(said)
@@ -177,6 +179,8 @@ func checkShape(c *Conn, e *host.Env, revision, method string, m *wire.Message) 
 			_, bad = mcp.ParseResource(raw)
 		case TemplateKind.Method:
 			_, bad = mcp.ParseTemplate(raw)
+		case SkillKind.Method:
+			_, bad = mcp.ParseSkill(raw)
 		}
 		return bad != nil
 	}, revision, method, m)

@@ -136,6 +136,8 @@ func sortItems(c *Conn, k Kind, items []json.RawMessage, first int) (e Entries) 
 			e.Resources, bad = appended(e.Resources, raw, mcp.ParseResource)
 		case TemplateKind:
 			e.Resources, bad = appended(e.Resources, raw, mcp.ParseTemplate)
+		case SkillKind:
+			e.Resources, bad = appended(e.Resources, raw, mcp.ParseSkill)
 		}
 		if bad != nil {
 			e.leftOut = append(e.leftOut, LeftOut{Name: fmt.Sprintf("entry %d", first+i), Why: bad.Text})

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -61,6 +62,19 @@ func ParseResource(raw json.RawMessage) (Resource, *wire.Finding) { return parse
 // ParseTemplate does the same for an entry of resources/templates/list.
 func ParseTemplate(raw json.RawMessage) (Resource, *wire.Finding) {
 	return parseResource(raw, "uriTemplate")
+}
+
+// ParseSkill reads an entry of skills/list as the resource that its SKILL.md is, with the name and
+// the description of its front matter. It loads no skill.
+func ParseSkill(raw json.RawMessage) (Resource, *wire.Finding) {
+	r, bad := parseResource(raw, "uri")
+	if bad != nil {
+		bad.Text = strings.Replace(bad.Text, "resource", "skill", 1)
+		return r, bad
+	}
+	front, _ := jsonraw.Object(jsonraw.First(raw, "frontmatter"))
+	r.Name, r.Title, r.Description, r.MIMEType, r.Size = front.Text("name"), "", front.Text("description"), "", -1
+	return r, nil
 }
 
 func parseResource(raw json.RawMessage, uri string) (Resource, *wire.Finding) {

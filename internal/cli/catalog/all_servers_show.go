@@ -36,6 +36,8 @@ func textsOf(raw json.RawMessage) (texts []string) {
 	for _, name := range []string{"name", "title", "description", "uri", "uriTemplate"} {
 		texts = append(texts, m.Text(name))
 	}
+	front, _ := jsonraw.Object(m.Value("frontmatter")) // of a skill
+	texts = append(texts, front.Text("name"), front.Text("description"))
 	schema, _ := m.Get("inputSchema")
 	properties, _ := jsonraw.Object(jsonraw.First(schema, "properties"))
 	for _, p := range properties {

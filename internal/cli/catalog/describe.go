@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/skill"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -34,12 +35,12 @@ type describeOptions struct {
 func NewDescribe(f *cmdutil.Factory) *cobra.Command {
 	appInfo := false
 	cmd := &cobra.Command{
-		Use:   "describe [tool|prompt|resource|template] NAME [-- COMMAND...]",
-		Short: "show one tool, prompt, resource or template in full",
+		Use:   "describe [tool|prompt|resource|template|skill] NAME [-- COMMAND...]",
+		Short: "show one tool, prompt, resource, template or skill in full",
 		Long: `Show a tool's description, arguments and output, and an example call that works
 when pasted (VALUE stands for a value to fill in); or a prompt, a resource or a
-template by its URI. Without a kind NAME is a tool, or if it is a URI a resource
-or template. --json prints the definition unchanged.
+template by its URI, or a skill's entry. Without a kind NAME is a tool, or if it
+is a URI a resource or template. --json prints the definition unchanged.
 
 If a tool has a UI resource (MCP Apps), the resource is read, and what it
 declares is shown with the Content-Security-Policy that follows; it is never
@@ -82,7 +83,7 @@ func describeWhat(words []string) (o describeOptions, err error) {
 	case len(words) == 2:
 		k, ok := connect.KindNamed(words[0])
 		if !ok {
-			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), suggest.DidYouMean(wire.RunOnServer("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template"}, wire.RunOnServer("describe tool|prompt|resource|template NAME")))
+			return o, usage.New(fmt.Sprintf("unknown kind %q", words[0]), suggest.DidYouMean(wire.RunOnServer("describe %s "+shellwords.Quote(words[1])), words[0], []string{"tool", "prompt", "resource", "template", "skill"}, wire.RunOnServer("describe tool|prompt|resource|template|skill NAME")))
 		}
 		return describeOptions{kind: k, name: words[1]}, nil
 	case len(words) != 1:
@@ -195,7 +196,32 @@ func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string
 	return cmdutil.PrintLine(ctx, f, raw)
 }
 
+// describeSkill finds a skill by its URI, or by the name that no other has.
+func describeSkill(ctx context.Context, c *connect.Conn, name string) (described, wire.Outcome) {
+	list, out := c.Listed(ctx, connect.SkillKind, nil)
+	if !out.Good() {
+		return described{}, out
+	}
+	var fit []skill.Entry
+	var uris []string
+	for _, raw := range list.Items {
+		if e, _ := skill.Parse(raw); e.URI == name || e.Root == name || e.Name == name {
+			fit, uris = append(fit, e), append(uris, e.URI)
+		}
+	}
+	switch {
+	case len(fit) == 0:
+		return described{}, c.Unsent("skills/list", name, fmt.Sprintf("the server lists no skill %q", name), wire.RunOnServer("skills get URI")+" shows one that is not listed")
+	case len(fit) > 1:
+		return described{}, c.Unsent("skills/list", name, fmt.Sprintf("%d skills are called %s", len(fit), name), wire.Hint("use one of: "+strings.Join(uris, ", ")))
+	}
+	return described{fit[0].Raw, func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, fit[0]) }}, out
+}
+
 func describeEntry(ctx context.Context, c *connect.Conn, k connect.Kind, name string) (described, wire.Outcome) {
+	if k == connect.SkillKind {
+		return describeSkill(ctx, c, name)
+	}
 	raw, out := c.Entry(ctx, k, name)
 	if !out.Good() {
 		return described{}, out

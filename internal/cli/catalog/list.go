@@ -35,12 +35,13 @@ type listOptions struct {
 func NewList(f *cmdutil.Factory) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list [tools|prompts|resources|templates|all] [URL] [-- COMMAND...]",
-		Short: "list a server's tools, prompts, resources or templates",
+		Use:   "list [tools|prompts|resources|templates|skills|all] [URL] [-- COMMAND...]",
+		Short: "list a server's tools, prompts, resources, templates or skills",
 		Long: `List a server's tools: name, arguments as a signature, annotations and the first
 line of the description. Prompts are listed in the same way; resources and
-templates by URI, with name, type and size. All pages are fetched. In a pipe the
-output is one line per entry, with TABs between the columns.
+templates by URI, with name, type and size; skills by the URI of SKILL.md. All
+pages are fetched. In a pipe the output is one line per entry, with TABs between
+the columns.
 
 The annotations are hints of the server: ro is read-only, destr destructive,
 idem idempotent, open interacts with external systems, ui has a UI resource, app

@@ -16,10 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
+	"mcpc/internal/render"
 	"mcpc/internal/render/term"
 	"mcpc/internal/skill"
 	"mcpc/internal/usage"
@@ -43,6 +45,12 @@ A folder that mcpc did not write is not replaced. Beside SKILL.md the file
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
   mcpc -s demo skills export agent-skills skill://acme/refunds/SKILL.md -y`,
+		ValidArgsFunction: complete.BeforeDash(f, func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+			return complete.CompleteSkills(f, -1)(cmd, args[1:], typed)
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) == 0 {
@@ -205,7 +213,7 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 		}
 		open++
 		if !yes {
-			fmt.Fprintf(f.Stderr(), "%s: %s, from %s\n", term.Line(x.URI), filesOf(x.Entry), term.Line(c.Where))
+			fmt.Fprintf(f.Stderr(), "%s: %s, from %s\n", term.Line(x.URI), render.SkillFiles(x.Entry), term.Line(c.Where))
 			fmt.Fprintf(f.Stderr(), "  %s\n", term.Shortened(term.Line(x.Description), max(20, f.ErrStyle.Width-4)))
 		}
 	}

@@ -4,7 +4,6 @@ package skills
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -12,12 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render"
 	"mcpc/internal/render/term"
 	"mcpc/internal/skill"
 	"mcpc/internal/sliceutil"
@@ -68,6 +69,7 @@ not list: mcpc skills get URI.`,
 		Example: `  mcpc -s demo skills list
   mcpc -s demo skills list --jq '.skills[].uri'
   mcpc skills list -- mcpc demo --stdio`,
+		ValidArgsFunction: complete.BeforeDash(f, complete.Fixed()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 0 {
@@ -87,6 +89,7 @@ files. No file is read.`,
 		Example: `  mcpc -s demo skills get refunds
   mcpc -s demo skills get skill://acme/refunds/SKILL.md
   mcpc -s demo skills get refunds --jq '.resources[].uri'`,
+		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteSkills(f, 1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) != 1 {
@@ -100,7 +103,7 @@ files. No file is read.`,
 			if !out.Good() {
 				return cmdutil.Exit(out)
 			}
-			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(e.Raw, func(w io.Writer, st term.Style) error { return writeEntry(w, st, e) }))
+			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(e.Raw, func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, e) }))
 		},
 	}
 }
@@ -114,23 +117,11 @@ func open(ctx context.Context, f *cmdutil.Factory, argv []string) (*connect.Conn
 	return f.Open(ctx, connect.Options{Argv: argv, MultiCall: true, Extensions: []string{skill.Extension}})
 }
 
-// explained says of an answer that the method is unknown that the server declares no skills.
-func explained(c *connect.Conn, out wire.Outcome) wire.Outcome {
-	settings, known := connect.Extension(c, skill.Extension)
-	switch {
-	case client.UnknownMethod(out) && known && settings == nil:
-		out.Hint = "the server does not declare " + skill.Extension + "; " + wire.RunOnServer("info") + " shows what it declares"
-	case out.Good() && known && settings == nil:
-		c.Env.UI.Warn("the server did not declare " + skill.Extension + "; the request was sent anyway")
-	}
-	return out
-}
-
 // listed returns the entries of skills/list. One that cannot be loaded is told, and not among them:
 // broken is then the ending of a command that is about all of them.
 func listed(ctx context.Context, c *connect.Conn) (all []skill.Entry, list client.List, broken, out wire.Outcome) {
-	list, out = c.ListUntil(ctx, "skills/list", nil)
-	if out = explained(c, out); !out.Good() {
+	list, out = c.Listed(ctx, connect.SkillKind, nil)
+	if !out.Good() {
 		return nil, list, broken, out
 	}
 	names := map[string]int{}
@@ -159,7 +150,8 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 		if !strings.HasSuffix(word, "/SKILL.md") {
 			word = strings.TrimSuffix(word, "/") + "/SKILL.md"
 		}
-		out := explained(c, c.Do(ctx, client.Call{Method: "skills/get", Params: jsonraw.With(nil, "uri", jsonraw.Quote(word))}))
+		out := c.Do(ctx, client.Call{Method: "skills/get", Params: jsonraw.With(nil, "uri", jsonraw.Quote(word))})
+		out = c.ExplainUnsupported(out, skill.Extension)
 		if !out.Good() {
 			return skill.Entry{}, out
 		}
@@ -212,7 +204,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 		return cmdutil.Exit(out)
 	}
 	rows := sliceutil.Map(all, func(e skill.Entry) []string {
-		return []string{e.Name, filesOf(&e), standing(c, &e), e.URI, e.Description}
+		return []string{e.Name, render.SkillFiles(&e), standing(c, &e), e.URI, e.Description}
 	})
 	ans := cmdutil.Answer{Method: "skills/list", Result: jsonraw.With(nil, "skills", arguments.AsList(list.Items)), Messages: list.Pages}
 	ans.Human = func(w io.Writer, st term.Style) error {
@@ -222,18 +214,6 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 		f.Note("the server lists no skills; it may serve some that are named by their URI")
 	}
 	return cmdutil.Show(ctx, f, out, ans, "skills/list")
-}
-
-// filesOf says how many files a skill has, and how large they are.
-func filesOf(e *skill.Entry) string {
-	if e.Dynamic {
-		return "dynamic"
-	}
-	total := int64(0)
-	for _, file := range e.Files {
-		total += file.Size
-	}
-	return fmt.Sprintf("%d, %s", len(e.Files), term.Bytes(total))
 }
 
 // standing says whether the files of a skill are those that were approved.
@@ -246,26 +226,4 @@ func standing(c *connect.Conn, e *skill.Entry) string {
 		return "no longer: " + english.Plural(len(changes), "file") + " changed"
 	}
 	return "no"
-}
-
-func writeEntry(w io.Writer, st term.Style, e skill.Entry) error {
-	rows := [][]string{{"uri", e.URI}}
-	front, _ := jsonraw.Object(e.Front)
-	for _, m := range front {
-		rows = append(rows, []string{m.Name, shown(m.Value)})
-	}
-	rows = append(rows, []string{"files", filesOf(&e)})
-	if err := term.Facts(w, st, rows); err != nil || e.Dynamic {
-		return err
-	}
-	return term.Table(w, st, []string{"SIZE", "DIGEST", "FILE"}, sliceutil.Map(e.Files, func(f skill.File) []string {
-		return []string{term.Bytes(f.Size), f.Digest, strings.TrimPrefix(f.URI, e.Root+"/")}
-	}))
-}
-
-func shown(raw json.RawMessage) string {
-	if text, ok := jsonraw.Text(raw); ok {
-		return text
-	}
-	return string(raw)
 }

@@ -48,6 +48,9 @@ const mostPages = 50
 
 // declares reports a capability that the server declared.
 func (b *bench) declares(path ...string) bool {
+	if strings.Contains(path[0], "/") { // an extension
+		path = append([]string{"extensions"}, path...)
+	}
 	value := conv.Inside(b.capabilities, path...)
 	return value != nil && string(value) != "false" && string(value) != "null"
 }
@@ -91,6 +94,9 @@ func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
 // listOne fetches a list page by page; nothing is sent again.
 func (b *bench) listOne(ctx context.Context, s *session, method string) (items []json.RawMessage, out wire.Outcome) {
 	member, _ := conv.ListOf(method)
+	if member == "" { // of an extension
+		member, _, _ = strings.Cut(method, "/")
+	}
 	var params json.RawMessage
 	for range mostPages {
 		out = s.Do(ctx, client.Call{Method: method, Params: params, Once: true})

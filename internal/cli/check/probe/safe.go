@@ -79,7 +79,7 @@ func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
 
 func listsOfUndeclared(ctx context.Context, b *bench) (misses []miss) {
 	for _, k := range connect.Kinds {
-		if b.declares(k.Capability) || k.Method == connect.TemplateKind.Method {
+		if b.declares(k.Capability) || k == connect.TemplateKind || k == connect.SkillKind {
 			continue
 		}
 		if a := b.ask(ctx, k.Method, nil); a.code() != -32601 {

@@ -1,0 +1,62 @@
+package complete
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/connect"
+	"mcpc/internal/skill"
+	"mcpc/internal/sliceutil"
+)
+
+// skillsOf are the skills of the server that can be loaded, as it listed them last.
+func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
+	for _, entry := range entries(f, cmd, connect.SkillKind) {
+		if e, err := skill.Parse(entry.Raw); err == nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// CompleteSkills offers skills by their names, or by their URIs if several have the name: at most
+// this many, and any number if most is negative.
+func CompleteSkills(f *cmdutil.Factory, most int) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if most >= 0 && len(args) >= most {
+			return nil, NoFiles
+		}
+		all := skillsOf(f, cmd)
+		count := map[string]int{}
+		for _, e := range all {
+			count[e.Name]++
+		}
+		words := sliceutil.Map(all, func(e skill.Entry) string {
+			if count[e.Name] > 1 || strings.Contains(typed, ":") {
+				return e.URI
+			}
+			return e.Name
+		})
+		words = slices.DeleteFunc(Begin(words, typed), func(word string) bool { return slices.Contains(args, word) })
+		return words[:min(len(words), maxOffered)], NoFiles
+	}
+}
+
+// CompleteSkillFile offers a skill, and then the files that its entry lists.
+func CompleteSkillFile(f *cmdutil.Factory) Completer {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return CompleteSkills(f, 1)(cmd, args, typed)
+		}
+		var words []string
+		for _, e := range skillsOf(f, cmd) {
+			if len(args) == 1 && (e.Name == args[0] || e.URI == args[0]) {
+				words = append(words, sliceutil.Map(e.Files, func(file skill.File) string { return strings.TrimPrefix(file.URI, e.Root+"/") })...)
+			}
+		}
+		return Begin(words, typed), NoFiles
+	}
+}
