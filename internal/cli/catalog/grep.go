@@ -17,9 +17,9 @@ func NewGrep(f *cmdutil.Factory) *cobra.Command {
 		Use:   "grep WORD...",
 		Short: "search the tools, prompts, resources and skills of all known servers",
 		Long: `Search the tools, prompts, resources, templates and skills of all known servers:
-the sessions, and the servers of mcpc servers. An entry matches if it contains every
-WORD in its name, title, description, URI or argument names, ignoring case. No
-match is reported on stderr, with exit code 0.
+the sessions, and the servers of mcpc servers. An entry matches if it contains
+every WORD in its name, title, description, URI or argument names, ignoring
+case. No match is reported on stderr, with exit code 0.
 
 Servers that are disabled or not trusted are named and skipped. If servers fail,
 the exit code is the most severe one.`,

@@ -49,6 +49,7 @@ func AddKeepFlags(f *pflag.FlagSet, k *connect.Keeping) {
 
 // AddAnswering declares them on a command that talks to a server.
 func AddAnswering(f *Factory, flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
 	flags.StringArrayVar(&f.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
 	flags.BoolVar(&f.Answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
 	flags.BoolVar(&f.Answers.Decline, "decline", false, "decline every form and page")
@@ -56,5 +57,4 @@ func AddAnswering(f *Factory, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Answers.Sampling, "sampling", "", "`file` with the sampling result; - is the terminal or stdin")
 	flags.StringVar(&f.Answers.OnSampling, "on-sampling", "", "shell `command` that answers sampling (params on stdin)")
 	flags.StringArrayVar(&f.Answers.Roots, "root", nil, "`dir`ectory to offer as a root")
-	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
 }
