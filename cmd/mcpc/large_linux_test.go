@@ -26,6 +26,7 @@ const largeText = 12 << 20
 var (
 	largeLine   = strings.Repeat("what a worker did, said \"so\" and é\n", 1000)
 	largeQuoted = strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(largeLine)
+	largeSecret = `"result":{"_meta":{"password":"in a large answer"},`
 )
 
 // writeLarge writes a result in pieces, and calls at behind each tenth.
@@ -73,6 +74,8 @@ func newLargeServer(t *testing.T) *largeServer {
 			id = "77"
 		case has("broken"):
 			tail = `"}]]}`
+		case has("secret"):
+			head = largeSecret + head[len(`"result":{`):]
 		case has("error"):
 			head, tail = `"error":{"code":-32000,"message":"no","data":"`, `"}}`
 		}
@@ -117,12 +120,16 @@ func (s *largeServer) large(t *testing.T, state, kind string, more ...string) *e
 func TestLargeResults(t *testing.T) {
 	t.Parallel()
 	s := newLargeServer(t)
-	for _, kind := range []string{"length", "chunked", "gzip", "event"} {
+	for _, kind := range []string{"length", "chunked", "gzip", "event", "secret", "secret-event"} {
 		for _, flag := range []string{"--json", "--no-record", "--output=/dev/stdout"} {
 			want, json, length := sha256.New(), flag == "--json", largeText/len(largeQuoted)*len(largeLine)
 			if json {
 				length = largeText / len(largeQuoted) * len(largeQuoted)
-				writeLarge(want, `{"resultType":"complete","content":[{"type":"text","text":"`, "\"}]}\n", func(int) {})
+				head := "{"
+				if strings.HasPrefix(kind, "secret") {
+					head = largeSecret[len(`"result":`):]
+				}
+				writeLarge(want, head+`"resultType":"complete","content":[{"type":"text","text":"`, "\"}]}\n", func(int) {})
 			} else {
 				for range largeText / len(largeQuoted) {
 					_, _ = io.WriteString(want, largeLine)
@@ -172,13 +179,16 @@ func peakOf(t *testing.T, pid int) int {
 	return kB << 10
 }
 
-// nothingLeft checks that a run left no file but those of the state, and a recording that can
-// be read.
+// nothingLeft checks that a run left no file but those of the state, no secret in them, and a
+// recording that can be read.
 func nothingLeft(t *testing.T, state string, recorded bool) {
 	t.Helper()
 	_ = filepath.WalkDir(state, func(name string, d fs.DirEntry, _ error) error {
 		if strings.HasPrefix(d.Name(), ".mcpc-") {
 			t.Errorf("left behind: %s", name)
+		}
+		if text, _ := os.ReadFile(name); bytes.Contains(text, []byte("in a large answer")) {
+			t.Errorf("%s has the secret", name)
 		}
 		return nil
 	})

@@ -43,9 +43,12 @@ func secretMember(word []byte) bool {
 
 // An edit is bytes of which some are replaced, from the front to the end.
 type edit struct {
-	raw, out []byte
-	// done is how much of raw is in out.
+	raw []byte
+	// out is beside raw, done how much of raw is in it.
+	out  *spool.Buffer
 	done int
+	// failed is set where out could not be written.
+	failed error
 	// replaced is what was, in bytes of raw: the begin and the end of each place.
 	replaced [][2]int
 	// secrets are the values that were replaced, as they are to be learnt.
@@ -62,10 +65,10 @@ var byForm = [...]struct {
 // put replaces raw[from:to].
 func (e *edit) put(from, to int, shown string) {
 	if e.out == nil {
-		e.out = make([]byte, 0, len(e.raw)+len(e.raw)/16+64)
+		e.out = spool.Beside(e.raw, int64(len(e.raw)+len(e.raw)/16))
 	}
 	e.copyTo(from)
-	e.out = append(e.out, shown...)
+	e.write([]byte(shown))
 	e.done, e.replaced = to, append(e.replaced, [2]int{from, to})
 }
 
@@ -74,13 +77,24 @@ func (e *edit) result() ([]byte, int) {
 		return e.raw, 0
 	}
 	e.copyTo(len(e.raw))
-	return e.out, len(e.replaced)
+	safe, err := e.out.Bytes()
+	if e.failed != nil || err != nil { // the disk is full
+		e.out.Close()
+		return withheldText(e.raw), len(e.replaced)
+	}
+	return safe, len(e.replaced)
 }
 
 // copyTo copies what is not replaced before a place.
 func (e *edit) copyTo(at int) {
 	for piece := range spool.Pieces(e.raw[e.done:at]) {
-		e.out = append(e.out, piece...)
+		e.write(piece)
+	}
+}
+
+func (e *edit) write(p []byte) {
+	if e.failed == nil {
+		_, e.failed = e.out.Write(p)
 	}
 }
 

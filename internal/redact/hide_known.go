@@ -30,23 +30,25 @@ func (s *Secrets) slowBytes(raw []byte) (safe []byte, n int) {
 }
 
 func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
+	safe = raw
+	next := func(text []byte, more int) (found int) {
+		if n > 0 && more > 0 {
+			spool.Free(safe)
+		}
+		safe, n = text, n+more
+		return more
+	}
 	// What is known goes first, as a whole: a look for names may end within a value.
-	safe, n = s.hideKnown(raw, true)
+	next(s.hideKnown(raw, true))
 	before := valueCount(s)
-	more := 0
 	for _, look := range byForm {
 		e := look.hide(safe, s != nil && s.Variables)
 		s.Learn(e.secrets...)
-		safe, more = e.result()
-		tally(s, look.kind, more)
-		n += more
+		tally(s, look.kind, next(e.result()))
 	}
-	safe, more = hideTokens(safe)
-	tally(s, FoundToken, more)
-	n += more
+	tally(s, FoundToken, next(hideTokens(safe)))
 	if valueCount(s) > before { // what was learnt may stand elsewhere, too
-		safe, more = s.hideKnown(safe, false)
-		n += more
+		next(s.hideKnown(safe, false))
 	}
 	return safe, n
 }

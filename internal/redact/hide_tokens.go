@@ -59,10 +59,13 @@ func hideTokens(raw []byte) (safe []byte, n int) {
 		if there&(1<<i) == 0 {
 			continue
 		}
-		e, found := edit{raw: raw}, 0
+		e := edit{raw: raw}
 		eachToken(raw, begin, func(from, to int) { e.put(from, to, Redacted(string(raw[from:to]))) })
-		raw, found = e.result()
-		n += found
+		safe, found := e.result()
+		if n > 0 && found > 0 {
+			spool.Free(raw)
+		}
+		raw, n = safe, n+found
 	}
 	return raw, n
 }

@@ -24,6 +24,8 @@ var (
 type mapping struct {
 	start uintptr
 	bytes []byte
+	// dir has the file.
+	dir Dir
 	// notes are by their offset.
 	notes *sync.Map
 }
@@ -60,12 +62,29 @@ func Noted(p []byte) any {
 	return nil
 }
 
-func mapFile(f *os.File, size int) ([]byte, error) {
+// Beside returns a Buffer for what is made of p, of about size bytes: if p is of a file, in the
+// folder of that file, and else in memory.
+func Beside(p []byte, size int64) *Buffer {
+	m, _, _ := find(p)
+	return m.dir.New(size)
+}
+
+// Free gives the file and the memory of p back, if p is what Bytes returned of a Buffer in a file,
+// which must not be closed then. Of anything else nothing happens.
+func Free(p []byte) {
+	if m, at, ok := find(p); ok && at == 0 && len(p) == len(m.bytes) {
+		_ = unmap(m.bytes)
+	}
+}
+
+func mapFile(f *os.File, dir Dir, size int) ([]byte, error) {
 	mapped, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
 	}
-	change(func(all []mapping) []mapping { return append(all, mapping{addressOf(mapped), mapped, new(sync.Map)}) })
+	change(func(all []mapping) []mapping {
+		return append(all, mapping{addressOf(mapped), mapped, dir, new(sync.Map)})
+	})
 	return mapped, nil
 }
 

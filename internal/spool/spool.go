@@ -147,7 +147,7 @@ func (b *Buffer) Bytes() ([]byte, error) {
 	}
 	b.held = nil
 	var err error
-	if b.mapped, err = mapFile(b.file, int(b.written)); err != nil {
+	if b.mapped, err = mapFile(b.file, b.dir, int(b.written)); err != nil {
 		b.held = make([]byte, b.written)
 		if _, err := b.file.ReadAt(b.held, 0); err != nil {
 			return nil, &FileError{err}

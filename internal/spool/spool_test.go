@@ -125,6 +125,46 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// What is made of bytes in a file is kept beside them, and can be given back alone.
+func TestBeside(t *testing.T) {
+	for _, dir := range []Dir{"", Dir(t.TempDir())} {
+		want := random(Memory + 5)
+		first := dir.New(0)
+		if _, err := first.Write(want); err != nil {
+			t.Fatal(err)
+		}
+		all, err := first.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := Beside(all[10:], int64(len(want)))
+		if _, err := second.Write(want); err != nil {
+			t.Fatal(err)
+		}
+		if second.dir != dir || second.InFile() != first.InFile() {
+			t.Errorf("beside one in %q is one in %q, in a file: %t, %t", dir, second.dir, first.InFile(), second.InFile())
+		}
+		copied, err := second.Bytes()
+		if err != nil || !bytes.Equal(copied, want) {
+			t.Errorf("other bytes beside one in %q, or %v", dir, err)
+		}
+		Note(copied, "there")
+		Free(copied[1:])
+		if there := Noted(copied) != nil; there != first.InFile() {
+			t.Errorf("there once a part was freed: %t", there)
+		}
+		if Free(copied); Noted(copied) != nil {
+			t.Error("not freed")
+		}
+		if !bytes.Equal(all, want) {
+			t.Error("the first bytes were freed, too")
+		}
+		if err := first.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestIndex(t *testing.T) {
 	p := bytes.Repeat([]byte{'.'}, 2*Piece+100)
 	for _, place := range []int{0, 1, Piece - 2, Piece - 1, Piece, Piece + 1, 2*Piece - 1, 2 * Piece, len(p) - 3} {
