@@ -30,7 +30,7 @@ type block struct {
 	// text is that of a textBlock, unless it is long: then quoted is it, as a JSON string.
 	text   string
 	quoted json.RawMessage
-	// data is base64 text, mime its declared type.
+	// data is base64 text, or quoted is it where it is long; mime is its declared type.
 	data, mime string
 	// path leads to data, as --jq would write it.
 	path string
@@ -88,7 +88,7 @@ func (b *block) readText(m jsonraw.Members) bool {
 	return ok
 }
 
-// wholeText is the text of a textBlock.
+// wholeText is the text of a textBlock, or the base64 text of a long mediaBlock.
 func (b *block) wholeText() string {
 	if b.quoted != nil {
 		text, _ := jsonraw.Text(b.quoted)
@@ -112,10 +112,15 @@ func (b *block) isBlank() bool {
 
 func (b *block) readData(m jsonraw.Members, name string) {
 	raw, _ := m.Get(name)
-	if data, ok := jsonraw.Text(raw); ok {
-		b.kind, b.data, b.mime = mediaBlock, data, m.Text("mimeType")
-		b.path += "." + name
+	if len(raw) > spool.Memory && raw[0] == '"' {
+		b.quoted = raw
+	} else if data, ok := jsonraw.Text(raw); ok {
+		b.data = data
+	} else {
+		return
 	}
+	b.kind, b.mime = mediaBlock, m.Text("mimeType")
+	b.path += "." + name
 }
 
 func (b *block) readResource(m jsonraw.Members) {
@@ -194,9 +199,9 @@ func (p *resultWriter) media(b block) {
 // saveCommand is how the bytes of b are saved, or where they are no base64, the text
 // that was sent in their place.
 func (p *resultWriter) saveCommand(b block) string {
-	_, err := decodeBase64(b.data)
+	_, err := b.decoded()
 	switch {
-	case b.data == "":
+	case b.data == "" && b.quoted == nil:
 		return ""
 	case err != nil:
 		return "--jq '" + b.path + "' > FILE"

@@ -15,7 +15,7 @@ import (
 // where they differ, the pixels of an image or the seconds of a sound, the length. Only an image's header
 // is read, so that no picture can be too large.
 func describeMedia(b block) string {
-	data, err := decodeBase64(b.data)
+	data, err := b.decoded()
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s, %v", mediaName(b), err)
@@ -190,7 +190,10 @@ const mostPictures = 8
 // HasPictures says whether a result holds an image that could be drawn.
 func HasPictures(method string, result []byte) bool {
 	for _, b := range resultBlocks(method, result) {
-		if data, err := decodeBase64(b.data); b.kind == mediaBlock && err == nil && term.CanDraw(sniff(data)) {
+		if b.kind != mediaBlock {
+			continue
+		}
+		if data, err := b.decoded(); err == nil && term.CanDraw(sniff(data)) {
 			return true
 		}
 	}
@@ -200,7 +203,7 @@ func HasPictures(method string, result []byte) bool {
 // picture draws an image below its line. What is drawn is always what was decoded
 // and encoded here: no byte of a server's reaches the decoders of a terminal.
 func (p *resultWriter) picture(b block) {
-	data, err := decodeBase64(b.data)
+	data, err := b.decoded()
 	if p.err != nil || p.st.Canvas.By == term.NoPictures || !p.st.Pretty() || err != nil || !term.CanDraw(sniff(data)) {
 		return
 	}

@@ -24,7 +24,7 @@ func Payload(method string, result json.RawMessage) (write func(io.Writer) (what
 	case len(media) == 1:
 		data, err := decoded(media[0])
 		return func(w io.Writer) (string, error) {
-			_, err := w.Write(data)
+			_, err := spool.WriteAll(w, data)
 			return term.Line(describeMedia(media[0])), err
 		}, err
 	case len(media) > 1:
@@ -77,7 +77,7 @@ func Unsaved(method string, result json.RawMessage) string {
 }
 
 func decoded(b block) ([]byte, error) {
-	data, err := decodeBase64(b.data)
+	data, err := b.decoded()
 	if err != nil {
 		return nil, &PayloadError{true, fmt.Sprintf("decoding %s: %v", b.path, err), wire.Hint("--jq '" + b.path + "' prints the text unchanged")}
 	}

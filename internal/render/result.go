@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
+	"mcpc/internal/spool"
 )
 
 // Result writes the result of method for a reader: texts as texts, images by
@@ -225,7 +226,7 @@ func (p *resultWriter) file(b block) {
 	}
 	data, err := decoded(b)
 	if p.err = err; err == nil {
-		_, p.err = p.w.Write(data)
+		_, p.err = spool.WriteAll(p.w, data)
 	}
 }
 

@@ -1,0 +1,96 @@
+package render
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/spool"
+)
+
+// decoded gives the bytes of a mediaBlock. Those of a long one are kept in a file and decoded once
+// where its base64 text is in a file.
+func (b *block) decoded() ([]byte, error) {
+	if b.quoted == nil {
+		return decodeBase64(b.data)
+	}
+	text := b.quoted[1:]
+	if data, ok := spool.Noted(text).([]byte); ok {
+		return data, nil
+	}
+	data, err := decodeLong(b.quoted)
+	if err != nil { // in memory it may be possible, or it is known where the text is wrong
+		return decodeBase64(b.wholeText())
+	}
+	spool.Note(text, data)
+	return data, nil
+}
+
+// decodeLong decodes a JSON string as decodeBase64 does a text, in pieces. What it refuses
+// decodeBase64 may still take.
+func decodeLong(quoted []byte) ([]byte, error) {
+	out := spool.Beside(quoted, int64(len(quoted))/4*3)
+	d := base64Decoder{to: out}
+	for piece := range jsonraw.Unescaped(quoted) {
+		d.take(piece)
+	}
+	d.decode(len(d.text))
+	data, err := out.Bytes()
+	if err = errors.Join(d.err, err); err != nil {
+		out.Close()
+		return nil, err
+	}
+	return data, nil
+}
+
+// A base64Decoder decodes a text that comes in pieces.
+type base64Decoder struct {
+	to *spool.Buffer
+	// text is not decoded yet, data used again.
+	text, data []byte
+	// padded is set behind the first "=".
+	padded bool
+	err    error
+}
+
+// standard is the standard alphabet in the place of each byte of it and of that of URLs; 0 is a
+// line end, which is skipped. Any other byte stays, and is refused when it is decoded.
+var standard = func() (to [256]byte) {
+	for c := range to {
+		to[c] = byte(c)
+	}
+	to['-'], to['_'], to['\r'], to['\n'], to[0] = '+', '/', 0, 0, '!'
+	return to
+}()
+
+var errPadding = errors.New("text behind the padding")
+
+func (d *base64Decoder) take(piece []byte) {
+	if at := bytes.IndexByte(piece, '='); at >= 0 && !d.padded {
+		d.take(piece[:at])
+		d.padded, piece = true, piece[at:]
+	}
+	if d.padded {
+		if len(bytes.Trim(piece, "=")) > 0 {
+			d.err = errPadding
+		}
+		return
+	}
+	for _, c := range piece {
+		if c = standard[c]; c != 0 {
+			d.text = append(d.text, c)
+		}
+	}
+	d.decode(len(d.text) / 4 * 4)
+}
+
+// decode decodes so many bytes of the text.
+func (d *base64Decoder) decode(n int) {
+	if d.err == nil {
+		if d.data, d.err = base64.RawStdEncoding.AppendDecode(d.data[:0], d.text[:n]); d.err == nil {
+			_, d.err = d.to.Write(d.data)
+		}
+	}
+	d.text = d.text[:copy(d.text, d.text[n:])]
+}
