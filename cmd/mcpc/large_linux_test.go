@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ const largeText = 12 << 20
 var (
 	largeLine   = strings.Repeat("what a worker did, said \"so\" and é\n", 1000)
 	largeQuoted = strings.NewReplacer("\n", `\n`, `"`, `\"`).Replace(largeLine)
+	largeBlob   = "AbCdEf0123+/9876"
 	largeSecret = `"result":{"_meta":{"password":"in a large answer"},`
 )
 
@@ -74,6 +76,10 @@ func newLargeServer(t *testing.T) *largeServer {
 			id = "77"
 		case has("broken"):
 			tail = `"}]]}`
+		case has("blob"):
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"image","data":"%s"}]}}`, id, strings.Repeat(largeBlob, largeText/len(largeBlob)))
+			return
 		case has("secret"):
 			head = largeSecret + head[len(`"result":{`):]
 		case has("error"):
@@ -161,6 +167,36 @@ func TestLargeResults(t *testing.T) {
 			}
 			nothingLeft(t, state, flag != "--no-record")
 		}
+	}
+}
+
+// A large blob that is saved is what the server sent, and takes little memory.
+func TestLargeBlobs(t *testing.T) {
+	t.Parallel()
+	s := newLargeServer(t)
+	for _, flag := range []string{"--no-record", "--timeout=5m"} {
+		state := t.TempDir()
+		cmd := s.large(t, state, "blob", "--output=/dev/stdout", flag)
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, largeText/4*3)
+		if _, err := io.ReadFull(stdout, got[:len(got)-256<<10]); err != nil {
+			t.Fatal(err)
+		}
+		peak := peakOf(t, cmd.Process.Pid)
+		_, err = io.ReadFull(stdout, got[len(got)-256<<10:])
+		if ended := cmd.Wait(); err != nil || ended != nil || base64.StdEncoding.EncodeToString(got) != strings.Repeat(largeBlob, largeText/len(largeBlob)) {
+			t.Errorf("%s: %v, %v, or another blob", flag, err, ended)
+		}
+		if peak > 44<<20 {
+			t.Errorf("%s: a peak of %d MB", flag, peak>>20)
+		}
+		nothingLeft(t, state, flag != "--no-record")
 	}
 }
 

@@ -85,10 +85,7 @@ func beginsIn(raw []byte) (there uint32) {
 			from = last // behind what is in no run, or in one that is too short
 			continue
 		}
-		to := from + shortestToken
-		for to < len(raw) && isTokenByte(raw[to]) {
-			to++
-		}
+		to := tokenEnd(raw, from+shortestToken)
 		for i, begin := range tokenBegins {
 			if strings.HasSuffix(begin, " ") {
 				if bytes.HasSuffix(raw[:from], []byte(begin)) {
@@ -111,10 +108,7 @@ func eachToken(raw []byte, begin string, found func(from, to int)) {
 			return
 		}
 		body := from + len(begin)
-		at = body
-		for at < len(raw) && isTokenByte(raw[at]) {
-			at++
-		}
+		at = tokenEnd(raw, body)
 		if !isToken(begin, raw[body:at]) || !isApart(raw, from) && !isPlain(raw, from, begin, raw[body:at]) {
 			continue
 		}
@@ -128,10 +122,18 @@ func eachToken(raw []byte, begin string, found func(from, to int)) {
 // isToken: a JSON Web Token has three parts; without them it is JSON in base64, as
 // cursors are.
 func isToken(begin string, body []byte) bool {
-	if begin == "eyJ" && bytes.Count(body, []byte(".")) < 2 {
+	if begin == "eyJ" && spool.Index(body, ".", spool.Index(body, ".", 0)+1) >= len(body) {
 		return false
 	}
 	return len(body) >= shortestToken && bytes.ContainsAny(body, "0123456789")
+}
+
+// tokenEnd is where the token bytes end that go on at a place.
+func tokenEnd(raw []byte, at int) int {
+	for kept := at; at < len(raw) && isTokenByte(raw[at]); at++ {
+		kept = spool.Passed(raw, kept, at)
+	}
+	return at
 }
 
 func isTokenByte(c byte) bool { return classes[c]&tokenByte != 0 }
