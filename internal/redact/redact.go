@@ -10,14 +10,19 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
 
 // Redacted returns the placeholder for a secret: its length in bytes and the start of its
 // hash, so that two secrets can be told apart or seen to be one.
-func Redacted(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum[:2])
+func Redacted(secret string) string { return redactedBytes([]byte(secret)) }
+
+// redactedBytes is Redacted for a secret that may be a large text in a file.
+func redactedBytes(secret []byte) string {
+	sum := sha256.New()
+	_, _ = spool.WriteAll(sum, secret)
+	return fmt.Sprintf("••••(len %d, sha256:%x)", len(secret), sum.Sum(nil)[:2])
 }
 
 // inURL rewrites what Redacted returned with characters that a URL holds unescaped:

@@ -83,7 +83,7 @@ func withheldURL(raw string) string {
 func withheldText(raw []byte) []byte {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		return []byte(Redacted(string(raw)))
+		return []byte(redactedBytes(raw))
 	}
 	var safe []jsonraw.Member
 	for _, m := range members {
@@ -94,7 +94,7 @@ func withheldText(raw []byte) []byte {
 		case m.Name == "id" || m.Name == "method":
 			value = jsonraw.Quote(hide(text))
 		case slices.Contains([]string{"params", "result", "error"}, m.Name):
-			value = jsonraw.Quote(Redacted(string(value)))
+			value = jsonraw.Quote(redactedBytes(value))
 		default:
 			continue
 		}
