@@ -112,6 +112,7 @@ var largePackages = map[string]string{
 	"internal/client/auth":      "one file for each step and document of the authorization specification",
 	"internal/capture":          "one format, and the listing that needs all of it",
 	"internal/capture/forward":  "one way of a message through a proxy, over HTTP and over stdio, with its recording and its faults",
+	"internal/render":           "what a server sends as a person reads it: entries, lists and results are made of the same blocks",
 	"internal/redact":           "one search, whose looks for names, tokens, known values and encodings share how they read bytes",
 }
 
