@@ -62,7 +62,7 @@ staticcheck() {
 packages() {
 	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,connect/...,demo/...,http1,live/...,mock/...,otlp/...,render/term,sliceutil,tui/...,web/...,wire}
 	go test -race -short -timeout 20m -parallel 6 ./internal/{bench/...,capture/...,match,render/traffic,state,telemetry,validate}
-	go test -timeout 20m -parallel 6 ./internal/{bench/...,capture/...,codegen,diff/...,english,glossary,jsonraw,lineedit,lint/...,loopback,match/...,mcp,pause,question,redact,render/...,replay,sanitize,saved,shape,shellwords,skill,spool,sse,state,suggest,target,telemetry,tty,usage,validate/...,yaml} ./scripts
+	go test -timeout 20m -parallel 6 ./internal/{bench/...,capture/...,card,codegen,diff/...,english,glossary,jsonraw,lineedit,lint/...,loopback,match/...,mcp,pause,question,redact,render/...,replay,sanitize,saved,shape,shellwords,skill,spool,sse,state,suggest,target,telemetry,tty,usage,validate/...,yaml} ./scripts
 }
 
 # program tests the command as a process, without the race detector: it would watch the tests
