@@ -11,7 +11,7 @@ export const clean = s => typeof s !== 'string' || s.search(odd) < 0 ? s
 const cleanAll = c => Array.isArray(c) ? c.map(cleanAll) : clean(c);
 export const html = htm.bind((type, props, ...children) => {
   if (props) {
-    for (const name of ['title', 'aria-label', 'placeholder', 'label']) if (props[name]) props[name] = clean(props[name]);
+    for (const name of ['title', 'aria-label', 'placeholder', 'label']) props[name] &&= clean(props[name]);
     if (typeof props.class === 'string') props.class = props.class.replace(/[^\w -]/g, ''); // kinds and levels come from files
   }
   return h(type, props, ...children.map(cleanAll));
