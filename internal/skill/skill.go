@@ -138,6 +138,16 @@ func (e *Entry) File(uri string) (File, bool) {
 	return e.Files[i], true
 }
 
+// Inner are the skills in the folder of this one, as far as it lists them.
+func (e *Entry) Inner() (uris []string) {
+	for _, f := range e.Files {
+		if f.URI != e.URI && strings.HasSuffix(f.URI, main) {
+			uris = append(uris, f.URI)
+		}
+	}
+	return uris
+}
+
 // Resolve returns the URI of a file that is named as in a link of the skill: relative to its folder,
 // whatever file the link is in, or a URI. The error says why the file is not read.
 func (e *Entry) Resolve(name string) (uri string, err error) {
@@ -191,14 +201,21 @@ func (e *Entry) Verify(uri string, content []byte) error {
 	case uri != e.URI:
 		return nil
 	}
-	front, err := FrontMatter(content)
-	if err != nil {
-		return &Mismatch{uri, "front matter", "not readable (" + err.Error() + ")", jsonraw.Excerpt(e.Front, 200)}
-	}
-	if name, got, want, same := compare(front, e.Front); !same {
-		return &Mismatch{uri, "front matter", jsonraw.Excerpt(jsonraw.With(nil, name, got), 200), jsonraw.Excerpt(jsonraw.With(nil, name, want), 200)}
+	if got, want, same := CompareFront(content, e.Front); !same {
+		return &Mismatch{uri, "front matter", got, want}
 	}
 	return nil
+}
+
+// CompareFront compares the front matter of a SKILL.md with that of its entry; got and want are what
+// differs first.
+func CompareFront(content []byte, entry json.RawMessage) (got, want string, same bool) {
+	front, err := FrontMatter(content)
+	if err != nil {
+		return "not readable (" + err.Error() + ")", jsonraw.Excerpt(entry, 200), false
+	}
+	name, left, right, same := compare(front, entry)
+	return jsonraw.Excerpt(jsonraw.With(nil, name, left), 200), jsonraw.Excerpt(jsonraw.With(nil, name, right), 200), same
 }
 
 // mostFront bounds the front matter, in bytes.
@@ -209,14 +226,27 @@ const mostFront = 64 << 10
 func FrontMatter(content []byte) (json.RawMessage, error) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	rest, ok := bytes.CutPrefix(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")), []byte("---\n"))
-	front, _, ends := bytes.Cut(append([]byte("\n"), rest...), []byte("\n---"))
+	if !ok {
+		return nil, errors.New("there is none")
+	}
+	end, ends := 0, false
+	for line := range bytes.Lines(rest) {
+		// A line that only begins so does not end it: another program would read on.
+		if ends = string(bytes.TrimRight(line, " \t\n")) == "---"; ends {
+			break
+		}
+		end += len(line)
+	}
+	front := rest[:end]
 	switch {
-	case !ok || !ends:
+	case !ends:
 		return nil, errors.New("there is none")
 	case len(front) > mostFront:
 		return nil, errors.New("it is longer than 64 KiB")
+	case bytes.ContainsAny(front, "\r\u0085\u2028\u2029"):
+		return nil, errors.New("it has a character that only some programs take for the end of a line")
 	}
-	doc, err := yaml.Parse(append(front, '\n'))
+	doc, err := yaml.ParseCore(front)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,16 @@ func TestFrontMatter(t *testing.T) {
 		{"---\na: true\nb: null\nc: ~\nd: 1.50\n---\nrest", `{"a":true,"b":null,"c":null,"d":1.50}`},
 		{"\ufeff---\r\na: x\r\n---\r\n", `{"a":"x"}`},
 		{"---\na: |\n  ---\n  b\n---\n", `{"a":"---\nb\n"}`},
+		{"---\na: 014\nb: 0x10\nc: 1_000\nd: +.5\n<<: x\n---\n", `{"a":14,"b":16,"c":"1_000","d":0.5,"<<":"x"}`},
+		{"---\na: x\n--- \t\nb: y\n---\n", `{"a":"x"}`},
+		{"---\na: x\n---", `{"a":"x"}`},
+		// Another program reads on where a line only begins with three hyphens, or where it takes a character
+		// for the end of a line.
+		{"---\na: x\n---b: y\nc: z\n---\n", `{"a":"x","---b":"y","c":"z"}`},
+		{"---\na: x\n----\n", ""},
+		{"---\na: x\rb: y\n---\n", ""},
+		{"---\n# x\u2028b: y\n---\n", ""},
+		{"---\na: x\u0085b: y\n---\n", ""},
 		{"---\n---\n", ""},
 		{"---\n- a\n---\n", ""},
 		{"# none\n", ""},

@@ -81,7 +81,9 @@ const (
 
 // Parse reads one document. Errors are *Error; an empty text is null. The error of a
 // Document with Problems is the first of them, and the rest of it can be used.
-func Parse(text []byte) (Document, error) {
+func Parse(text []byte) (Document, error) { return parse(text, false) }
+
+func parse(text []byte, core bool) (Document, error) {
 	if !utf8.Valid(text) {
 		return Document{}, &Error{Place{1, 1}, "the text is not UTF-8"}
 	}
@@ -99,7 +101,7 @@ func Parse(text []byte) (Document, error) {
 	case err != io.EOF:
 		return Document{}, syntaxError(string(text), lines.lines, err)
 	}
-	r := reader{values: map[string]Place{}, names: map[string]Place{}}
+	r := reader{core: core, values: map[string]Place{}, names: map[string]Place{}}
 	if err := r.value(root.Content[0], "", 0); err != nil {
 		return Document{}, err
 	}
@@ -170,6 +172,7 @@ func (r *lineReader) Read(b []byte) (int, error) {
 
 // A reader writes nodes as JSON.
 type reader struct {
+	core          bool
 	b             []byte
 	values, names map[string]Place
 	count         int
@@ -207,7 +210,7 @@ func (r *reader) value(n *yaml.Node, pointer string, depth int) error {
 		r.b = append(r.b, ']')
 		return nil
 	}
-	raw, problem := scalar(n)
+	raw, problem := r.scalar(n)
 	if problem != "" {
 		r.bad(at, pointer, problem)
 		raw = json.RawMessage("null")
@@ -225,7 +228,7 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 		case name.Kind != yaml.ScalarNode:
 			r.bad(at, pointer, "a name must be a text")
 			continue
-		case name.Tag == "!!merge":
+		case name.Tag == "!!merge" && !r.core:
 			r.bad(at, pointer, "<< is not supported: write out the members")
 			continue
 		case seen[name.Value]:
@@ -248,12 +251,22 @@ func (r *reader) mapping(n *yaml.Node, pointer string, depth int) error {
 }
 
 // scalar is a value without parts as JSON, or what is wrong with it.
-func scalar(n *yaml.Node) (json.RawMessage, string) {
-	switch n.ShortTag() {
+func (r *reader) scalar(n *yaml.Node) (json.RawMessage, string) {
+	tag := n.ShortTag()
+	if r.core && n.Style == 0 && tag != "!!null" && tag != "!!bool" {
+		if raw, problem := coreScalar(n.Value); raw != nil || problem != "" {
+			return raw, problem
+		}
+		return jsonraw.Quote(n.Value), ""
+	}
+	switch tag {
 	case "!!null":
 		return json.RawMessage("null"), ""
 	case "!!bool":
-		return json.RawMessage(strings.ToLower(n.Value)), ""
+		if value := strings.ToLower(n.Value); value == "true" || value == "false" {
+			return json.RawMessage(value), ""
+		}
+		return nil, fmt.Sprintf("%s is neither true nor false", n.Value)
 	case "!!int", "!!float":
 		if jsonraw.Valid([]byte(n.Value)) == nil {
 			return json.RawMessage(n.Value), ""

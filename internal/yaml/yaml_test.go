@@ -32,6 +32,26 @@ func TestParseGivesJSON(t *testing.T) {
 	}
 }
 
+// The core schema of YAML 1.2: what other versions make numbers of are texts.
+func TestParseCore(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"014", "14"}, {"-007", "-7"}, {"+12", "12"}, {"00", "0"}, {"-0", "-0"}, {"08", "8"},
+		{"0x10", "16"}, {"0o14", "12"}, {"0xffffffffffffffffffff", "1208925819614629174706175"},
+		{".5", "0.5"}, {"-.5e-3", "-0.5e-3"}, {"5.", "5"}, {"5.e3", "5e3"}, {"1.50", "1.50"}, {"+1E+400", "1E+400"},
+		{"1_000", `"1_000"`}, {"0b11", `"0b11"`}, {"0o8", `"0o8"`}, {"+0x10", `"+0x10"`}, {"1:30", `"1:30"`}, {"2026-09-13", `"2026-09-13"`},
+		{"yes", `"yes"`}, {"True", "true"}, {"NULL", "null"}, {"~", "null"}, {"<<", `"<<"`}, {"'014'", `"014"`}, {"!!str 14", `"14"`},
+		{".inf", ""}, {"-.INF", ""}, {".NaN", ""}, {"!!int 014", ""}, {"!x 1", ""},
+	} {
+		d, err := ParseCore([]byte("a: " + c.text + "\n"))
+		if got := string(d.JSON); got != `{"a":`+c.want+`}` && c.want != "" || (err == nil) != (c.want != "") {
+			t.Errorf("%s: got %s %v, want %s", c.text, got, err, c.want)
+		}
+	}
+	if d, err := ParseCore([]byte("<<: {a: 1}\n")); err != nil || string(d.JSON) != `{"<<":{"a":1}}` {
+		t.Errorf("<< is no name: %s %v", d.JSON, err)
+	}
+}
+
 func TestParseSaysWhere(t *testing.T) {
 	bomb := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 9; i++ {
@@ -55,6 +75,7 @@ func TestParseSaysWhere(t *testing.T) {
 		{"{\n\t\"a\": 1,\n\t\"b\" 2\n}\n", "did not find expected ',' or '}'"},
 		{"a: b: c\n", "1:1: mapping values are not allowed"},
 		{"a: !!binary aGk=\n", "1:4: values of type !!binary"},
+		{"a: !!bool yes\n", "1:4: yes is neither true nor false"},
 		{"? [a, b]\n: c\n", "1:3: a name must be a text"},
 		{"a: \xff\n", "1:1: the text is not UTF-8"},
 		{strings.Repeat("[", 400) + strings.Repeat("]", 400), "too large"},

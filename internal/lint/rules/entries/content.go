@@ -132,11 +132,6 @@ func mirrored(e *conv.Event) {
 	e.FindAs(severity, "/content", e.Got("content"), "a text block with the JSON of structuredContent")
 }
 
-func sameJSON(a, b []byte) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
-}
-
 // sinceRev says since when a content block has been allowed; those of sampling are not.
 var sinceRev = map[string]conv.Rev{"text": conv.Unknown, "image": conv.Unknown, "resource": conv.Unknown, "audio": conv.R25m, "resource_link": conv.R25a}
 

@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
-	"mcpc/internal/yaml"
+	"mcpc/internal/skill"
 )
 
 const skillsExtension = "io.modelcontextprotocol/skills"
@@ -43,22 +43,22 @@ func declaresSkills(e *conv.Event) {
 	}
 }
 
-// A skill is an entry of skills/list or the one of skills/get.
-type skill struct {
+// A listedSkill is an entry of skills/list or the one of skills/get.
+type listedSkill struct {
 	jsonraw.Members
 	at, uri, name string
 	files         []json.RawMessage
 }
 
 // eachSkill hands on entries with the subject by which findings name them.
-func eachSkill(e *conv.Event, do func(*conv.Event, skill)) {
+func eachSkill(e *conv.Event, do func(*conv.Event, listedSkill)) {
 	items, at := []json.RawMessage{e.Raw("skill")}, "/skill"
 	if e.Method == "skills/list" {
 		items, _ = e.Message.ResultItems("skills")
 		at = ""
 	}
 	for i, item := range items[:min(len(items), check.MostNames)] {
-		s := skill{at: at}
+		s := listedSkill{at: at}
 		if at == "" {
 			s.at = "/skills/" + strconv.Itoa(i)
 		}
@@ -69,7 +69,7 @@ func eachSkill(e *conv.Event, do func(*conv.Event, skill)) {
 	}
 }
 
-func (s skill) find(e *conv.Event, pointer, got, want string) {
+func (s listedSkill) find(e *conv.Event, pointer, got, want string) {
 	e.Hit(conv.Hit{Subject: "skill " + s.uri, Item: s.at, Pointer: pointer, Got: got, Want: want})
 }
 
@@ -78,7 +78,7 @@ var skillName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 var digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 
-func skillEntry(e *conv.Event, s skill) {
+func skillEntry(e *conv.Event, s listedSkill) {
 	root, isFile := strings.CutSuffix(s.uri, "/SKILL.md")
 	last := root[strings.LastIndexByte(root, '/')+1:]
 	switch front := s.Value("frontmatter"); {
@@ -97,7 +97,7 @@ func skillEntry(e *conv.Event, s skill) {
 	}
 }
 
-func skillFiles(e *conv.Event, s skill, root string) {
+func skillFiles(e *conv.Event, s listedSkill, root string) {
 	seen := map[string]bool{}
 	for i, f := range s.files {
 		uri, at := conv.TextInside(f, "uri"), "/resources/"+strconv.Itoa(i)
@@ -121,7 +121,7 @@ func skillFiles(e *conv.Event, s skill, root string) {
 
 const mostFiles, mostSkillBytes = 512, 16 << 20
 
-func skillSize(e *conv.Event, s skill) {
+func skillSize(e *conv.Event, s listedSkill) {
 	total := int64(0)
 	for _, f := range s.files {
 		n, _ := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64)
@@ -139,7 +139,7 @@ type file struct {
 	front  json.RawMessage
 }
 
-func notesFiles(e *conv.Event, s skill) {
+func notesFiles(e *conv.Event, s listedSkill) {
 	all := conv.State[conv.Recent[string, file]](e.Conversation, "files of skills")
 	for _, f := range s.files {
 		known := file{digest: conv.TextInside(f, "digest"), size: -1}
@@ -183,25 +183,10 @@ func fileContent(e *conv.Event) {
 	case f.digest != "" && f.digest != got:
 		hit(got, f.digest+", as the manifest says")
 	case f.front != nil:
-		if front := frontMatter(data); front == nil || !sameJSON(front, f.front) {
-			hit("front matter "+conv.Show(front), conv.Show(f.front))
+		if got, want, same := skill.CompareFront(data, f.front); !same {
+			hit("front matter "+got, want)
 		}
 	}
-}
-
-// frontMatter is the YAML between the first two lines of three hyphens, as JSON; nil where
-// there is none.
-func frontMatter(text []byte) json.RawMessage {
-	rest, ok := bytes.CutPrefix(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("---\n"))
-	front, _, ends := bytes.Cut(rest, []byte("\n---"))
-	if !ok || !ends || len(front) > 64<<10 {
-		return nil
-	}
-	doc, err := yaml.Parse(front)
-	if err != nil {
-		return nil
-	}
-	return doc.JSON
 }
 
 // apps are the checks of MCP Apps (SEP-1865).

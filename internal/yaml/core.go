@@ -1,0 +1,48 @@
+package yaml
+
+import (
+	"encoding/json"
+	"math/big"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// ParseCore is Parse by the core schema of YAML 1.2, for documents that another program reads by it too:
+// 014 and +14 are 14 there, 0x10 is 16, .5 is 0.5, and 1_000 and << are texts.
+func ParseCore(text []byte) (Document, error) { return parse(text, true) }
+
+var (
+	coreInteger = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:0o[0-7]+|0x[0-9a-fA-F]+)$`) })
+	coreDecimal = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([-+]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([eE][-+]?[0-9]+)?$`)
+	})
+	coreNoNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`) })
+)
+
+// mostDigits bounds an integer that is converted, whose cost grows faster than its length.
+const mostDigits = 1000
+
+// coreScalar is a plain value that is neither null nor true or false, or what is wrong with it.
+func coreScalar(text string) (json.RawMessage, string) {
+	if coreInteger().MatchString(text) && len(text) <= mostDigits {
+		n, _ := new(big.Int).SetString(text, 0)
+		return json.RawMessage(n.String()), ""
+	}
+	if m := coreDecimal().FindStringSubmatch(text); m != nil {
+		number := strings.TrimPrefix(m[1], "+")
+		if whole := strings.TrimLeft(m[2], "0"); whole != "" {
+			number += whole
+		} else {
+			number += "0"
+		}
+		if fraction := m[3] + m[4]; fraction != "" {
+			number += "." + fraction
+		}
+		return json.RawMessage(number + m[5]), ""
+	}
+	if coreNoNumber().MatchString(text) {
+		return nil, text + " is not a JSON number"
+	}
+	return nil, ""
+}
