@@ -198,8 +198,13 @@ func TestSkillRules(t *testing.T) {
 		"22 a skill inside another is confirmed by itself": func(_ *testing.T, s *skillServer, r skillRun) {
 			s.oneSkill("skill://x/one/one", nil)
 			s.oneSkill(root, map[string]string{"one/SKILL.md": skillText})
+			r.want(12, "with the skill "+root+"/one/SKILL.md in it", "export", "out", root)
 			r.want(0, "saved", "export", "out", root, "--yes")
 			r.want(12, "were not confirmed", "export", "out2", "skill://x/one/one")
+			r.want(0, "\tno\t"+root+"/one/SKILL.md", "list")
+			s.entries = s.entries[:1]
+			s.oneSkill(root, nil) // which does not list the one in its folder
+			r.want(0, "does not list it", "export", "out", "--yes")
 		},
 		"23 a changed file revokes what was confirmed": func(_ *testing.T, s *skillServer, r skillRun) {
 			s.oneSkill(root, map[string]string{"a.md": "a", "b.md": "b"})

@@ -27,7 +27,8 @@ type skillServer struct {
 	folders           map[string][]any
 	directory         bool
 	methods           []string // with the uri, if there is one
-	endless           bool
+	endless           bool     // the list of skills
+	endlessFolders    bool
 	// none is set where the server has no skills.
 	none bool
 }
@@ -51,6 +52,23 @@ func (s *skillServer) oneSkill(root string, files map[string]string) map[string]
 	e := map[string]any{"uri": uri, "frontmatter": map[string]any{"name": "one", "description": "Does it."}, "resources": list}
 	s.entries = append(s.entries, e)
 	return e
+}
+
+// replaceMain is oneSkill with another SKILL.md, whose size and digest are right.
+func (s *skillServer) replaceMain(root, text string) {
+	s.oneSkill(root, nil)["resources"] = []any{skillFile(root+"/SKILL.md", text)}
+	s.content[root+"/SKILL.md"] = text
+}
+
+// endlessText is the content of a file that does not end.
+type endlessText struct{}
+
+func (endlessText) writeTo(w http.ResponseWriter, id json.RawMessage) {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"contents":[{"uri":"a","text":"`, id)
+	for piece := bytes.Repeat([]byte("x"), 1<<20); err == nil; {
+		_, err = w.Write(piece)
+	}
 }
 
 func startSkills(t *testing.T) (*skillServer, string) {
@@ -101,18 +119,32 @@ func (s *skillServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "resources/read":
 		one := map[string]any{"uri": m.Params.URI, "mimeType": "text/markdown"}
+		all := []any{one}
 		switch content := s.content[m.Params.URI].(type) {
 		case string:
 			one["text"] = content
 		case []byte:
 			one["blob"] = base64.StdEncoding.EncodeToString(content)
+		case []string:
+			all = nil
+			for _, text := range content {
+				all = append(all, map[string]any{"uri": m.Params.URI, "text": text})
+			}
+		case endlessText:
+			s.mu.Unlock()
+			defer s.mu.Lock()
+			content.writeTo(w, m.ID)
+			return
 		default:
 			missing = true
 		}
-		result["contents"] = []any{one}
+		result["contents"] = all
 	case "resources/directory/read":
 		children, ok := s.folders[m.Params.URI]
 		result["resources"], missing = append([]any{}, children...), !ok
+		if s.endlessFolders {
+			result["nextCursor"] = m.Params.Cursor + "x"
+		}
 	default:
 		missing = true
 	}
@@ -265,7 +297,30 @@ func TestHostileSkills(t *testing.T) {
 			s.oneSkill(root, nil)["resources"] = []any{skillFile(root+"/SKILL.md", text)}
 			s.content[root+"/SKILL.md"] = text
 		}, "front matter is not readable", 10},
-		{"two contents in one", func(s *skillServer) { delete(s.content, s.oneSkill(root, nil)["uri"].(string)) }, "unknown", 6},
+		{"deep front matter", func(s *skillServer) {
+			s.replaceMain(root, "---\nname: one\ndescription: Does it.\na: "+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+"\n---\n")
+		}, "front matter is not readable", 10},
+		{"huge number in front matter", func(s *skillServer) {
+			s.replaceMain(root, "---\nname: one\ndescription: Does it.\na: 1e999999999\n---\n")
+		}, "1e999999999", 10},
+		{"front matter that goes on", func(s *skillServer) {
+			s.replaceMain(root, "---\nname: one\ndescription: Does it.\n---x: 1\nallowed-tools: all\n---\n")
+		}, "the front matter is", 10},
+		{"front matter with another line end", func(s *skillServer) {
+			s.replaceMain(root, "---\nname: one\ndescription: Does it.\n# x\u2028allowed-tools: all\n---\n")
+		}, "take for the end of a line", 10},
+		{"file that is not there", func(s *skillServer) { delete(s.content, s.oneSkill(root, nil)["uri"].(string)) }, "unknown", 6},
+		{"two contents in one", func(s *skillServer) {
+			s.content[s.oneSkill(root, nil)["uri"].(string)] = []string{skillText, "more"}
+		}, "gave 2 contents", 10},
+		{"file without an end", func(s *skillServer) {
+			s.content[s.oneSkill(root, nil)["uri"].(string)] = endlessText{}
+		}, "limit", 8},
+		{"folder without an end", func(s *skillServer) {
+			s.oneSkill(root, nil)
+			s.directory, s.endless = true, false
+			s.folders[root], s.endlessFolders = []any{map[string]any{"uri": "skill://x/two/a.md"}}, true
+		}, "does not end", 10},
 		{"list without an end", func(s *skillServer) {
 			s.oneSkill(root, nil)
 			s.endless = true

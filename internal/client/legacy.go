@@ -79,7 +79,7 @@ func otherOffer(c *connection, offered string, o wire.Outcome) string {
 func (e *legacy) initialize(ctx context.Context, c *connection) wire.Outcome {
 	capabilities := c.s.opt.Capabilities
 	if !c.s.opt.Verbatim {
-		capabilities = withTasks(capabilities, e.offered)
+		capabilities = withExtensions(withTasks(capabilities, e.offered), c.s.opt.Extensions)
 	}
 	e.update(func(a *agreement) { *a = agreement{said: capabilities} })
 	params := `{"protocolVersion":` + string(jsonraw.Quote(e.offered)) + `,"capabilities":` + string(capabilities) +

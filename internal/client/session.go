@@ -58,8 +58,8 @@ type Options struct {
 	// Verbatim declares Capabilities as they are: of another client, without what this
 	// one adds.
 	Verbatim bool
-	// Extensions are ids of those that ask nothing of this run but to be declared with
-	// each request, in the era where that is how it is done.
+	// Extensions are ids of those that ask nothing of this run but to be declared: with each
+	// request, or when a session is opened. One that was opened without them is used as it is.
 	Extensions []string
 	// Asker answers what the server asks of what Capabilities offer; where it is
 	// nil, nothing is answered.

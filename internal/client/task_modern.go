@@ -30,16 +30,21 @@ func (e *modern) capabilitiesFor(call *Call, opt *Options) json.RawMessage {
 	if mayBeTask(call) {
 		ids = append(slices.Clone(ids), mcp.TasksExtension)
 	}
+	return withExtensions(opt.Capabilities, ids)
+}
+
+// withExtensions adds extensions that are not among the capabilities yet.
+func withExtensions(capabilities json.RawMessage, ids []string) json.RawMessage {
 	if len(ids) == 0 {
-		return opt.Capabilities
+		return capabilities
 	}
-	extensions := jsonraw.First(opt.Capabilities, "extensions")
+	extensions := jsonraw.First(capabilities, "extensions")
 	for _, id := range ids {
 		if jsonraw.First(extensions, id) == nil {
 			extensions = jsonraw.With(extensions, id, json.RawMessage("{}"))
 		}
 	}
-	return jsonraw.With(opt.Capabilities, "extensions", extensions)
+	return jsonraw.With(capabilities, "extensions", extensions)
 }
 
 // mayBeTask reports a call that may become a task, or is about one.

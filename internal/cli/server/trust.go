@@ -154,7 +154,7 @@ func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, na
 		f.Note(shown + " was not trusted")
 	}
 	if tools > 0 {
-		f.Note("forgot " + english.Plural(tools, "approved tool definition") + " of " + shown)
+		f.Note("forgot " + english.Plural(tools, "approved definition") + " of " + shown)
 	}
 	return nil
 }

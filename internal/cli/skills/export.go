@@ -166,14 +166,19 @@ func refused(c *connect.Conn, e *skill.Entry, why error) wire.Outcome {
 	return wire.Outcome{Kind: wire.Refused, Name: e.URI, Where: c.Where, Phase: "result", Reached: wire.Answered, Text: "the skill " + e.Name + " is refused: " + why.Error()}
 }
 
-// outermost leaves out skills that are in the folder of another one, which has their files.
+// outermost leaves out skills that are in the folder of another one, which lists their files too.
 func outermost(f *cmdutil.Factory, all []export) []export {
 	return slices.DeleteFunc(slices.Clone(all), func(x export) bool {
 		outer := slices.IndexFunc(all, func(o export) bool { return strings.HasPrefix(x.folder, o.folder+"/") })
-		if outer >= 0 {
-			f.Note("the files of " + x.Name + " are among those of " + all[outer].Name)
+		if outer < 0 {
+			return false
 		}
-		return outer >= 0
+		if slices.Contains(all[outer].Inner(), x.URI) {
+			f.Note("the files of " + x.Name + " are among those of " + all[outer].Name)
+		} else {
+			f.Warn("the skill " + x.Name + " is left out: it is in the folder of " + all[outer].Name + ", which does not list it")
+		}
+		return true
 	})
 }
 
@@ -215,6 +220,9 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 		if !yes {
 			fmt.Fprintf(f.Stderr(), "%s: %s, from %s\n", term.Line(x.URI), render.SkillFiles(x.Entry), term.Line(c.Where))
 			fmt.Fprintf(f.Stderr(), "  %s\n", term.Shortened(term.Line(x.Description), max(20, f.ErrStyle.Width-4)))
+			for _, inner := range x.Inner() {
+				fmt.Fprintf(f.Stderr(), "  with the skill %s in it\n", term.Line(inner))
+			}
 		}
 	}
 	if open == 0 || yes {

@@ -177,7 +177,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 			v.Problem = failed.Text
 		}
 		switch failed.Kind {
-		case wire.OK, wire.OutputInvalid, wire.RPCFailed:
+		case wire.OK, wire.OutputInvalid, wire.RPCFailed, wire.Refused:
 		default:
 			return cmdutil.Exit(failed)
 		}
@@ -263,13 +263,16 @@ func verified(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) 
 	return files, wire.Outcome{}
 }
 
-// mostFolders bounds the folders of a skill that are listed.
-const mostFolders = 256
+// mostFolders bounds the folders of a skill that are listed, mostPages the requests for it.
+const (
+	mostFolders = 256
+	mostPages   = 1024
+)
 
 // walk lists the files of a skill with resources/directory/read.
 func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string, out wire.Outcome) {
 	folders := []string{e.Root}
-	for i := 0; i < len(folders); i++ {
+	for i, pages := 0, 0; i < len(folders); i++ {
 		var cursor json.RawMessage
 		for {
 			params := jsonraw.With(nil, "uri", jsonraw.Quote(folders[i]))
@@ -293,8 +296,9 @@ func walk(ctx context.Context, c *connect.Conn, e *skill.Entry) (files []string,
 				}
 			}
 			next := jsonraw.First(out.Result, "nextCursor")
-			if len(files) > skill.MostFiles || len(folders) > mostFolders || next != nil && len(items) == 0 {
-				out.Kind, out.Text, out.Where = wire.OutputInvalid, fmt.Sprintf("the skill %s is not used: its folder has more than %d files", e.Name, skill.MostFiles), c.Where
+			if pages++; len(files) > skill.MostFiles || len(folders) > mostFolders || pages > mostPages {
+				out.Kind, out.Where = wire.OutputInvalid, c.Where
+				out.Text = fmt.Sprintf("the skill %s is not used: its folder has more than %d files or %d folders, or the list of them does not end", e.Name, skill.MostFiles, mostFolders)
 				out.Result, out.Message = nil, nil
 				return nil, out
 			}
