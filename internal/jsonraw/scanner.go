@@ -211,8 +211,11 @@ func (s *scanner) text() (escaped, ok bool) {
 	if !s.is('"') {
 		return false, false
 	}
-	raw, i := s.raw, s.at+1
-	begin, wide := i, false // where the piece begins that is read, and whether it is not ASCII alone
+	i, ended := s.shortText()
+	if ended {
+		return false, true
+	}
+	raw, begin, wide := s.raw, s.at+1, false // where the piece begins that is read, and whether it is not ASCII alone
 	unpaired := false
 	for {
 		end := max(i, min(len(raw), begin+spool.Piece))
@@ -265,6 +268,24 @@ func (s *scanner) text() (escaped, ok bool) {
 			return false, false
 		}
 	}
+}
+
+// shortText reads a string that is short, and of ASCII without escapes, as most are. Of another
+// it says how far it is so.
+func (s *scanner) shortText() (to int, ended bool) {
+	raw, i := s.raw, s.at+1
+	for ; len(raw)-i >= 8 && i-s.at <= 64; i += 8 {
+		odd := odd(binary.LittleEndian.Uint64(raw[i:])) & high
+		if odd == 0 {
+			continue
+		}
+		if i += bits.TrailingZeros64(odd) / 8; raw[i] != '"' {
+			break
+		}
+		s.at = i + 1
+		return s.at, true
+	}
+	return i, false
 }
 
 // lastRune is where the last character of a text begins, whole or not.
