@@ -163,8 +163,7 @@ func warning(s term.Style) string { return s.Ornament("!", "⚠ ") }
 // hiddenInJSON counts the hidden characters in all strings of a definition, since a
 // model reads all of them.
 func hiddenInJSON(raw json.RawMessage) int {
-	if sanitize.PlainBytes(raw) && !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\r`)) &&
-		!bytes.Contains(raw, []byte(`\b`)) && !bytes.Contains(raw, []byte(`\f`)) {
+	if sanitize.PlainBytes(raw) && plainEscapes(raw) {
 		return 0
 	}
 	n := 0
@@ -178,6 +177,21 @@ func hiddenInJSON(raw json.RawMessage) int {
 		if text, ok := token.(string); ok {
 			n += sanitize.Hidden(text)
 		}
+	}
+}
+
+// plainEscapes reports JSON without escapes for what may be hidden.
+func plainEscapes(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 || i+1 == len(raw) {
+			return true
+		}
+		switch raw[i+1] {
+		case 'u', 'r', 'b', 'f':
+			return false
+		}
+		raw = raw[i+2:]
 	}
 }
 

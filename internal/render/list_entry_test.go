@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/render/rendertest"
 	"mcpc/internal/render/schema"
 	"mcpc/internal/render/term"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/validate"
 )
 
@@ -239,4 +240,36 @@ func FuzzDescribe(f *testing.F) {
 			t.Fatalf("the example is %q", example)
 		}
 	})
+}
+
+// What is counted without a look at each string is what a look at each counts.
+func TestHiddenInJSON(t *testing.T) {
+	t.Parallel()
+	parts := []string{`a`, ` `, `é`, "\u200b", `\u200b`, `\u0061`, `\\`, `\\u200b`, `\"`, `\n`, `\t`, `\r`, `\r\n`, `\b`, `\f`, `\/`, "\x7f"}
+	hidden := 0
+	for _, one := range parts {
+		for _, two := range parts {
+			for _, three := range parts {
+				raw := []byte(`{"a":"` + one + two + `","k` + three + `":[1,"b"]}`)
+				want := 0
+				var texts map[string]any
+				if err := json.Unmarshal(raw, &texts); err != nil {
+					t.Fatal(err)
+				}
+				for name, value := range texts {
+					want += sanitize.Hidden(name)
+					if text, ok := value.(string); ok {
+						want += sanitize.Hidden(text)
+					}
+				}
+				if got := hiddenInJSON(raw); got != want {
+					t.Errorf("%s: %d, want %d", raw, got, want)
+				}
+				hidden += want
+			}
+		}
+	}
+	if hidden == 0 {
+		t.Error("nothing is hidden in any")
+	}
 }

@@ -3,6 +3,7 @@
 package sanitize
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strings"
@@ -122,6 +123,19 @@ func (s *writer) pass(text string, final bool) error {
 
 // PlainBytes reports printable ASCII and line feeds.
 func PlainBytes(raw []byte) bool {
+	for ; len(raw) >= 8; raw = raw[8:] {
+		// The highest bit of a byte is set where it is above ASCII, or below a blank, or DEL.
+		x := binary.LittleEndian.Uint64(raw)
+		if (x|^(x+0x60*each)|(x+each))&(0x80*each) != 0 && !plain(raw[:8]) {
+			return false
+		}
+	}
+	return plain(raw)
+}
+
+const each = 0x0101010101010101
+
+func plain(raw []byte) bool {
 	for _, b := range raw {
 		if b != '\n' && (b < 0x20 || b > 0x7e) {
 			return false

@@ -117,6 +117,11 @@ func surelyClean(definition []byte, others Others) bool {
 	if len(definition) > MaxText {
 		return false
 	}
+	return stemGrams().clearly(definition) || withoutStems(definition, others)
+}
+
+// withoutStems is surelyClean by one pass of the automaton.
+func withoutStems(definition []byte, others Others) bool {
 	a, state, blank, found := stemAutomaton(), uint16(0), false, stems(0)
 	for i := 0; i < len(definition); i++ {
 		c := definition[i]

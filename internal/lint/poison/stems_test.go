@@ -42,6 +42,9 @@ func FuzzSurelyClean(f *testing.F) {
 			for _, tool := range []string{`{"name":"a","description":` + quoted + `}`,
 				`{"name":"a","description":` + strings.ReplaceAll(quoted, "/", `\/`) + `,"inputSchema":{"properties":{` + quoted + `:{"default":` + quoted + `}}}}`} {
 				for _, others := range []Others{nil, others} {
+					if stemGrams().clearly([]byte(tool)) && !withoutStems([]byte(tool), others) {
+						t.Errorf("%s has a stem, or a hidden character", tool)
+					}
 					if marks := scan([]byte(tool), others); len(marks) > 0 && surelyClean([]byte(tool), others) {
 						t.Errorf("%s is surely clean, and has %v", tool, marks)
 					}
@@ -63,6 +66,9 @@ func TestSurelyClean(t *testing.T) {
 		if got := surelyClean([]byte(tool), nil); got != want {
 			t.Errorf("%s: %t", tool, got)
 		}
+	}
+	if !stemGrams().clearly([]byte(`{"name":"get-sum","description":"Returns the sum of two numbers.\nOverflow is an error: \"a\\b\"."}`)) {
+		t.Error("the quick way is never taken")
 	}
 	if surelyClean([]byte(`{"name":"a","description":"It must be a number."}`), OthersIn(names)) {
 		t.Error("an order about another tool is not looked for")
