@@ -44,6 +44,9 @@ type Rows interface {
 	Take(Entries)
 	// Empty forgets what was taken: the list starts again.
 	Empty()
+	// Special gives the names of those tools that were taken of which there may be something to
+	// tell: mcp.Names says which. Nothing is taken any more.
+	Special() []string
 }
 
 // Add lists one kind. tells is set where what cannot be used is left out, and told. Where several are asked for, one that the server declares

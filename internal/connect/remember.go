@@ -108,31 +108,18 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 type Items struct {
 	dir    spool.Dir
 	buffer *spool.Buffer
-	// large is set once the items are in a file, if there can be one.
-	large bool
-	err   error
+	err    error
 }
 
 // NewItems keeps a list of many items in a file in dir.
 func NewItems(dir spool.Dir) *Items { return &Items{dir: dir} }
 
-// fewBytes is how many bytes of items stay in memory.
-const fewBytes = 512 << 10
-
 // add returns where the item begins and ends.
 func (l *Items) add(item []byte) (at span) {
-	switch {
-	case l.err != nil:
-		return at
-	case l.buffer == nil:
-		l.buffer = l.dir.New(0)
-	default:
+	if l.buffer == nil {
+		l.buffer = l.dir.NewLong()
+	} else {
 		l.write([]byte(","))
-	}
-	if !l.large && l.buffer.Len()+int64(len(item)) > fewBytes {
-		few := l.buffer
-		l.buffer, l.large = l.dir.New(spool.Memory+1), true
-		_, l.err = few.WriteTo(l.buffer)
 	}
 	at.from = l.buffer.Len()
 	l.write(item)

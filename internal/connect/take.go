@@ -17,10 +17,9 @@ type taker struct {
 	keep  *keeper
 	pages int
 	first *wire.Message
-	// count is the number of entries that can be used, and names are those of such tools.
+	// count is the number of entries that can be used.
 	count   int
 	items   int
-	names   []string
 	leftOut []LeftOut
 	working sync.WaitGroup
 	// crash is a panic, which is the caller's.
@@ -56,8 +55,9 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 		return out, false
 	}
 	if how.Rows != nil {
-		tellConfusable(c, t.names)
-		l.tell(c, k, t.leftOut, t.names, out)
+		names := how.Rows.Special()
+		tellConfusable(c, names)
+		l.tell(c, k, t.leftOut, names, out)
 		l.Shown += t.count
 	} else {
 		l.Shown += list.Count
@@ -118,8 +118,5 @@ func (t *taker) read(p *client.Page) {
 	t.items += len(p.Items)
 	t.count += e.Count()
 	t.leftOut = append(t.leftOut, e.leftOut...)
-	for _, tool := range e.Tools {
-		t.names = append(t.names, tool.Name)
-	}
 	t.how.Rows.Take(e)
 }

@@ -20,24 +20,27 @@ type Rows struct {
 	long  bool
 	dir   spool.Dir
 	lines *spool.Buffer
-	// large is set once the lines are in a file, if there can be one.
-	large  bool
-	names  []string
-	warned map[int][]string
-	line   []byte
-	err    error
+	// tools are the names of the tools; special those that Names.Special returned, with their
+	// numbers, once whole is set.
+	tools   *mcp.Names
+	special []string
+	numbers []int
+	whole   bool
+	warned  map[int][]string
+	line    []byte
+	err     error
 }
 
 // NewRows returns Rows that keep many lines in a file in dir. With long, the descriptions are
 // written in full.
 func NewRows(st term.Style, long bool, dir spool.Dir) *Rows {
-	return &Rows{st: st, long: long, dir: dir, lines: dir.New(0), warned: map[int][]string{}}
+	return &Rows{st: st, long: long, dir: dir, lines: dir.NewLong(), tools: mcp.NewNames(dir), warned: map[int][]string{}}
 }
 
 // Tools takes tools.
 func (r *Rows) Tools(tools []mcp.Tool) {
 	for _, t := range tools {
-		r.names = append(r.names, t.Name)
+		r.tools.Add(t.Name)
 		r.add(toolEntry(r.st, t, r.long))
 	}
 }
@@ -63,12 +66,23 @@ func (r *Rows) Warn(i int, words []string) {
 	}
 }
 
-// Names are those of the tools that were taken.
-func (r *Rows) Names() []string { return r.names }
+// Taken is the number of tools that were taken.
+func (r *Rows) Taken() int { return r.tools.Count() }
+
+// Special gives the names of those tools that Names.Special returns. No tool can be taken any
+// more.
+func (r *Rows) Special() []string {
+	if !r.whole && r.err == nil {
+		r.whole = true
+		r.special, r.numbers, r.err = r.tools.Special()
+	}
+	return r.special
+}
 
 // Empty forgets what was taken.
 func (r *Rows) Empty() {
 	_ = r.lines.Close() // what was in it is not needed
+	r.tools.Empty()
 	*r = *NewRows(r.st, r.long, r.dir)
 }
 
@@ -96,14 +110,7 @@ func (r *Rows) add(e entry) {
 	r.write(append(r.line, '\n'))
 }
 
-// fewBytes is how many bytes of lines stay in memory.
-const fewBytes = 512 << 10
-
 func (r *Rows) write(line []byte) {
-	if few := r.lines; !r.large && few.Len() > fewBytes {
-		r.lines, r.large = r.dir.New(spool.Memory+1), true
-		_, r.err = few.WriteTo(r.lines)
-	}
 	if r.err == nil {
 		_, r.err = r.lines.Write(line)
 	}
@@ -112,10 +119,10 @@ func (r *Rows) write(line []byte) {
 // Write writes the lines. They can be written once.
 func (r *Rows) Write(w io.Writer) error {
 	defer r.Empty()
+	more := r.hints()
 	if r.err != nil {
 		return r.err
 	}
-	more := r.hints()
 	if len(more) == 0 {
 		_, err := r.lines.WriteTo(w)
 		return err
@@ -124,13 +131,14 @@ func (r *Rows) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	to, i := bufio.NewWriterSize(w, 64<<10), 0 // it keeps an error for the Flush
+	to, i, at, released := bufio.NewWriterSize(w, 64<<10), 0, 0, 0 // it keeps an error for the Flush
 	for line := range bytes.Lines(lines) {
+		at += len(line)
 		if hints := more[i]; hints != nil {
 			line = withHints(line, hints)
 		}
 		_, _ = to.Write(line)
-		spool.Release(line)
+		released = spool.Passed(lines, released, at)
 		i++
 	}
 	return to.Flush()
@@ -139,10 +147,15 @@ func (r *Rows) Write(w io.Writer) error {
 // hints are those that tools have because of others, by the numbers of the tools.
 func (r *Rows) hints() map[int][]string {
 	more := map[int][]string{}
-	index, like := indexes(r.names), mcp.Lookalikes(r.names)
-	for i, name := range r.names {
-		if hints := hintsAmong(r.st, name, like[i], r.warned[i], index[i]); hints != nil {
-			more[i] = hints
+	for i, warned := range r.warned {
+		more[i] = hintsAmong(r.st, "", "", warned, 0)
+	}
+	names := r.Special()
+	index, like := indexes(names), mcp.Lookalikes(names)
+	for i, name := range names {
+		number := r.numbers[i]
+		if hints := hintsAmong(r.st, name, like[i], r.warned[number], index[i]); hints != nil {
+			more[number] = hints
 		}
 	}
 	return more

@@ -23,7 +23,7 @@ type Dir string
 
 // New returns a Buffer for about size bytes; 0 is not known.
 func (d Dir) New(size int64) *Buffer {
-	b := &Buffer{dir: d, inMemory: d == "" || !mappable}
+	b := &Buffer{dir: d, inMemory: d == "" || !mappable, most: Memory}
 	if !b.inMemory && size > Memory {
 		b.spill()
 	}
@@ -31,6 +31,14 @@ func (d Dir) New(size int64) *Buffer {
 		size = Piece
 	}
 	b.held = make([]byte, 0, max(size, 0)+minRead)
+	return b
+}
+
+// NewLong returns a Buffer for what is in use besides others and may be long: less of it than
+// usual stays in memory.
+func (d Dir) NewLong() *Buffer {
+	b := d.New(0)
+	b.most = 512 << 10
 	return b
 }
 
@@ -42,6 +50,8 @@ type Buffer struct {
 	dir Dir
 	// inMemory is set where no file can be used.
 	inMemory bool
+	// most is how many bytes stay in memory where there is a file.
+	most int
 	// file has the first written bytes, held the rest; mapped all of them in the end.
 	file    *os.File
 	written int64
@@ -98,7 +108,7 @@ func (b *Buffer) room(n int) error {
 	if len(b.held)+n <= cap(b.held) {
 		return nil
 	}
-	if b.file == nil && !b.inMemory && len(b.held)+n > Memory {
+	if b.file == nil && !b.inMemory && len(b.held)+n > b.most {
 		b.spill()
 	}
 	if b.file != nil {
@@ -109,7 +119,7 @@ func (b *Buffer) room(n int) error {
 	// Large steps copy little; what is not written to takes no memory.
 	size := len(b.held) + max(n, 7*len(b.held))
 	if !b.inMemory {
-		size = min(size, Memory)
+		size = min(size, b.most)
 	}
 	b.held = append(make([]byte, 0, max(size, len(b.held)+n, Piece)), b.held...)
 	return nil

@@ -59,7 +59,9 @@ type rows struct {
 	// waiting are tools that can be judged once enough names of others are known, by their
 	// numbers.
 	waiting map[int]json.RawMessage
-	others  poison.Others
+	// first are the names of the first tools, of which others are those that can be told.
+	first  []string
+	others poison.Others
 }
 
 func newRows(st term.Style, long bool, dir spool.Dir) *rows {
@@ -68,7 +70,10 @@ func newRows(st term.Style, long bool, dir spool.Dir) *rows {
 
 // Take takes entries of one kind.
 func (r *rows) Take(e connect.Entries) {
-	first := len(r.Names())
+	first := r.Taken()
+	for _, tool := range e.Tools[:min(len(e.Tools), poison.MostNames-len(r.first))] {
+		r.first = append(r.first, tool.Name)
+	}
 	r.Tools(e.Tools)
 	r.Prompts(e.Prompts)
 	r.Resources(e.Resources)
@@ -81,7 +86,7 @@ func (r *rows) Take(e connect.Entries) {
 			r.Warn(first+i, suspicious(tool.Raw, r.others))
 		}
 	}
-	if len(r.Names()) >= poison.MostNames {
+	if len(r.first) == poison.MostNames {
 		r.judge()
 	}
 }
@@ -89,7 +94,7 @@ func (r *rows) Take(e connect.Entries) {
 // judge looks at the tools that are waiting.
 func (r *rows) judge() {
 	if r.others == nil {
-		r.others = append(poison.Others{}, poison.OthersIn(r.Names())...)
+		r.others = append(poison.Others{}, poison.OthersIn(r.first)...)
 	}
 	for i, tool := range r.waiting {
 		r.Warn(i, suspicious(tool, r.others))
@@ -101,7 +106,7 @@ func (r *rows) judge() {
 func (r *rows) Empty() {
 	r.Rows.Empty()
 	clear(r.waiting)
-	r.others = nil
+	r.first, r.others = nil, nil
 }
 
 func (r *rows) write(w io.Writer) error {
