@@ -85,7 +85,7 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 	if k.items != nil {
 		all, err = k.items.Bytes()
 	}
-	kept := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl}
+	kept := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl, Tools: k.entries[:0]}
 	for i, entry := range k.entries {
 		if times[entry.Name] > 1 {
 			continue

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,7 +215,7 @@ func FuzzTools(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(bytes.Join(parts, nil), "t0")
+	f.Add(bytes.Join(slices.Collect(parts), nil), "t0")
 	f.Add([]byte(`{"format":"mcpc-tools/1","index":9223372036854775807}`+"\n"), "")
 	f.Add([]byte(`{"format":"mcpc-tools/1","index":31,"index_crc":0}`+"\n9223372036854775807 00000000 \"a\"\n"), "a")
 	f.Fuzz(func(t *testing.T, file []byte, name string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,7 +39,7 @@ func (d *directory) read(name string, limit int64) ([]byte, error) {
 
 // saveCached writes one file of a cache, which is a subdirectory, and keeps the cache within
 // its bound.
-func (d *directory) saveCached(ctx context.Context, cache, key string, parts [][]byte, bound int) error {
+func (d *directory) saveCached(ctx context.Context, cache, key string, parts iter.Seq[[]byte], bound int) error {
 	unlock, err := d.lock(ctx)
 	if err != nil {
 		return err

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/natefinch/atomic"
@@ -153,7 +155,7 @@ const tmpSuffix = ".tmp"
 // name. That it has the name lasts once the directory is synced too. With nil it
 // survives a kill; after a power cut it may be lost or broken, so its reader has a
 // checksum.
-func replaceFile(path string, parts [][]byte, sync func(*os.File) error) error {
+func replaceFile(path string, parts iter.Seq[[]byte], sync func(*os.File) error) error {
 	tmp := path + tmpSuffix
 	_ = os.Remove(tmp)
 	err := writeNew(tmp, parts, sync)
@@ -167,7 +169,10 @@ func replaceFile(path string, parts [][]byte, sync func(*os.File) error) error {
 	return nil
 }
 
-func writeNew(path string, parts [][]byte, sync func(*os.File) error) error {
+// one is a file in one part.
+func one(raw []byte) iter.Seq[[]byte] { return slices.Values([][]byte{raw}) }
+
+func writeNew(path string, parts iter.Seq[[]byte], sync func(*os.File) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openSafely, 0o600)
 	if err != nil {
 		return err
@@ -177,11 +182,12 @@ func writeNew(path string, parts [][]byte, sync func(*os.File) error) error {
 		return err
 	}
 	w := bufio.NewWriterSize(f, 32<<10) // there may be two parts for each of many tools
-	for _, p := range parts {
+	var passed spool.Trail
+	for p := range parts {
 		if _, err := w.Write(p); err != nil {
 			return err
 		}
-		spool.Release(p)
+		passed.Pass(p)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -2,11 +2,14 @@ package state
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"strconv"
 	"time"
 
@@ -40,16 +43,15 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // encodeTools returns the pieces of a list's file; the definitions are not copied. Those of a
 // spool are read once for their checksums, and once when they are written.
-func encodeTools(list ToolList) ([][]byte, error) {
-	var index []byte
-	parts := make([][]byte, 2, 2+2*len(list.Tools))
-	newline := []byte("\n")
+func encodeTools(list ToolList) (iter.Seq[[]byte], error) {
+	index := make([]byte, 0, 48*len(list.Tools))
+	var passed spool.Trail
 	for _, t := range list.Tools {
 		index = strconv.AppendInt(index, int64(len(t.Raw)), 10)
-		index = fmt.Appendf(index, " %08x ", crc32.Checksum(t.Raw, castagnoli()))
+		sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(t.Raw, castagnoli()))
+		index = append(hex.AppendEncode(append(index, ' '), sum), ' ')
 		index = append(strconv.AppendQuote(index, t.Name), '\n')
-		spool.Release(t.Raw)
-		parts = append(parts, t.Raw, newline)
+		passed.Pass(t.Raw)
 	}
 	head, err := toolsHead{
 		Format: toolsFormat, FetchedAt: list.FetchedAt, TTLms: list.TTLms,
@@ -58,8 +60,13 @@ func encodeTools(list ToolList) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding a tool list: %w", err)
 	}
-	parts[0], parts[1] = head, index
-	return parts, nil
+	newline := []byte("\n")
+	return func(yield func([]byte) bool) {
+		more := yield(head) && yield(index)
+		for i := 0; more && i < len(list.Tools); i++ {
+			more = yield(list.Tools[i].Raw) && yield(newline)
+		}
+	}, nil
 }
 
 // toolsHead is the first line of a list's file.
