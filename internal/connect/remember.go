@@ -36,20 +36,20 @@ func newKeeper(c *Conn, k Kind) *keeper { return &keeper{c: c, k: k, off: !remem
 
 // add takes an entry that stays in memory.
 func (k *keeper) add(raw json.RawMessage) {
-	if name, ok := k.takes(raw); ok {
+	if name, ok := k.takes(raw, ""); ok {
 		k.entries = append(k.entries, state.Tool{Name: name, Raw: raw})
 	}
 }
 
-// addAt takes an entry that is kept in items.
-func (k *keeper) addAt(raw json.RawMessage, at span) {
-	if name, ok := k.takes(raw); ok {
+// addAt takes an entry that is kept in items. name is the one to request it by, if it is known.
+func (k *keeper) addAt(raw json.RawMessage, name string, at span) {
+	if name, ok := k.takes(raw, name); ok {
 		k.entries, k.places = append(k.entries, state.Tool{Name: name}), append(k.places, at)
 	}
 }
 
-// takes returns the name of an entry that is remembered.
-func (k *keeper) takes(raw json.RawMessage) (name string, ok bool) {
+// takes returns the name of an entry that is remembered, which may be known.
+func (k *keeper) takes(raw json.RawMessage, known string) (name string, ok bool) {
 	if k.off {
 		return "", false
 	}
@@ -63,6 +63,9 @@ func (k *keeper) takes(raw json.RawMessage) (name string, ok bool) {
 	if k.off {
 		k.entries, k.places = nil, nil
 		return "", false
+	}
+	if known != "" {
+		return known, true
 	}
 	return k.k.NameIn(raw)
 }

@@ -105,16 +105,24 @@ func (t *taker) empty() {
 
 // read takes the entries of a page apart.
 func (t *taker) read(p *client.Page) {
+	var e Entries
+	if t.how.Rows != nil {
+		e = sortItems(t.c, t.k, p.Items, t.items)
+	}
+	tools := e.Tools
 	for _, item := range p.Items {
 		if t.how.JSON == nil && t.keep.off {
 			break
 		}
-		t.keep.addAt(item, t.keep.items.add(item))
+		name := "" // of a tool that was read already
+		if len(tools) > 0 && &tools[0].Raw[0] == &item[0] {
+			name, tools = tools[0].Name, tools[1:]
+		}
+		t.keep.addAt(item, name, t.keep.items.add(item))
 	}
 	if t.how.Rows == nil {
 		return
 	}
-	e := sortItems(t.c, t.k, p.Items, t.items)
 	t.items += len(p.Items)
 	t.count += e.Count()
 	t.leftOut = append(t.leftOut, e.leftOut...)

@@ -106,6 +106,15 @@ func (t *Tape) Is(i int, word string) bool {
 	return nameOf(t.raw[n.From:n.To], true) == word
 }
 
+// Name gives what a text says that is a name.
+func (t *Tape) Name(i int) []byte {
+	n := t.nodes[i]
+	if n.Escaped {
+		return []byte(nameOf(t.raw[n.From:n.To], true))
+	}
+	return t.raw[n.From+1 : n.To-1]
+}
+
 // Member gives the number of the value of the first member of the object i with that name, or 0.
 func (t *Tape) Member(i int, name string) int {
 	if t.Kind(i) != '{' {

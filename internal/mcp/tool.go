@@ -52,48 +52,101 @@ func ParseTool(raw json.RawMessage) (Tool, *wire.Finding) {
 	if !tape.Read(raw) || tape.Kind(0) != '{' {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
-	e := entry{tape, 0}
-	t := Tool{Raw: raw, Name: e.text("name"), Title: e.text("title"), Description: e.text("description"),
-		InputSchema: e.raw("inputSchema"), OutputSchema: e.raw("outputSchema"), Meta: e.raw("_meta")}
+	e := entry{tape: tape}
+	e.find(0)
+	t := Tool{Raw: raw, Name: e.text(atName), Title: e.text(atTitle), Description: e.text(atDescription),
+		InputSchema: e.raw(atInputSchema), OutputSchema: e.raw(atOutputSchema), Meta: e.raw(atMeta)}
 	if t.Name == "" {
-		return Tool{}, lacking("tool", "name", e.raw("name"))
+		return Tool{}, lacking("tool", "name", e.raw(atName))
 	}
 	if len(t.InputSchema) == 0 || t.InputSchema[0] != '{' {
 		return Tool{}, badEntry("tool", "the tool %q has no inputSchema object", t.Name)
 	}
-	t.TaskSupport = e.in("execution").text("taskSupport")
 	t.UI, t.AppOnly = pageIn(t.Meta), AppOnly(t.Meta)
-	t.readAnnotations(e.in("annotations"))
+	if at := e.at[atExecution]; at > 0 {
+		if support := tape.Member(at, "taskSupport"); support > 0 {
+			t.TaskSupport, _ = jsonraw.Text(tape.Raw(support))
+		}
+	}
+	if at := e.at[atAnnotations]; at > 0 && tape.Kind(at) == '{' {
+		t.readAnnotations(e, at)
+	}
 	return t, nil
 }
 
-// An entry is an object on a tape; tape is nil for none.
+// An entry is an object on a tape. at has where the values of its known members stand, or 0.
 type entry struct {
 	tape *jsonraw.Tape
-	node int
+	at   [knownMembers]int
 }
 
-// in is the object under a name.
-func (e entry) in(name string) entry {
-	if e.tape != nil {
-		if at := e.tape.Member(e.node, name); at > 0 && e.tape.Kind(at) == '{' {
-			return entry{e.tape, at}
+// The members of a tool and of its annotations.
+const (
+	atOther = iota
+	atName
+	atTitle
+	atDescription
+	atInputSchema
+	atOutputSchema
+	atMeta
+	atExecution
+	atAnnotations
+	atReadOnly
+	atDestructive
+	atIdempotent
+	atOpenWorld
+	knownMembers
+)
+
+// find looks for the members of the object at a node. Of two with one name the first counts.
+func (e *entry) find(node int) {
+	e.at = [knownMembers]int{}
+	for at, end := node+1, e.tape.Next(node); at < end; at = e.tape.Next(at + 1) {
+		if m := memberOf(e.tape.Name(at)); e.at[m] == 0 {
+			e.at[m] = at + 1
 		}
 	}
-	return entry{}
 }
 
-func (e entry) raw(name string) json.RawMessage {
-	if e.tape != nil {
-		if at := e.tape.Member(e.node, name); at > 0 {
-			return e.tape.Raw(at)
-		}
+func memberOf(word []byte) int {
+	switch string(word) {
+	case "name":
+		return atName
+	case "title":
+		return atTitle
+	case "description":
+		return atDescription
+	case "inputSchema":
+		return atInputSchema
+	case "outputSchema":
+		return atOutputSchema
+	case "_meta":
+		return atMeta
+	case "execution":
+		return atExecution
+	case "annotations":
+		return atAnnotations
+	case "readOnlyHint":
+		return atReadOnly
+	case "destructiveHint":
+		return atDestructive
+	case "idempotentHint":
+		return atIdempotent
+	case "openWorldHint":
+		return atOpenWorld
+	}
+	return atOther
+}
+
+func (e *entry) raw(member int) json.RawMessage {
+	if at := e.at[member]; at > 0 {
+		return e.tape.Raw(at)
 	}
 	return nil
 }
 
-func (e entry) text(name string) string {
-	text, _ := jsonraw.Text(e.raw(name))
+func (e *entry) text(member int) string {
+	text, _ := jsonraw.Text(e.raw(member))
 	return text
 }
 
@@ -160,21 +213,14 @@ func badEntry(rule, format string, args ...any) *wire.Finding {
 
 // readAnnotations also gives the title its second place: the display name is
 // title, then annotations.title, then name.
-func (t *Tool) readAnnotations(hints entry) {
-	if hints.tape == nil {
-		return
-	}
-	t.Title = cmp.Or(t.Title, hints.text("title"))
-	t.Hints = Hints{
-		ReadOnly:    hint(hints, "readOnlyHint"),
-		Destructive: hint(hints, "destructiveHint"),
-		Idempotent:  hint(hints, "idempotentHint"),
-		OpenWorld:   hint(hints, "openWorldHint"),
-	}
+func (t *Tool) readAnnotations(e entry, node int) {
+	e.find(node)
+	t.Title = cmp.Or(t.Title, e.text(atTitle))
+	t.Hints = Hints{ReadOnly: e.hint(atReadOnly), Destructive: e.hint(atDestructive), Idempotent: e.hint(atIdempotent), OpenWorld: e.hint(atOpenWorld)}
 }
 
-func hint(hints entry, name string) *bool {
-	switch string(hints.raw(name)) {
+func (e *entry) hint(member int) *bool {
+	switch string(e.raw(member)) {
 	case "true":
 		return &declared
 	case "false":

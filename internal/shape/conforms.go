@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"slices"
 	"sync"
 
 	"mcpc/internal/jsonraw"
@@ -43,7 +42,7 @@ func (j *judge) value(k *kind, i int) bool {
 		}
 		return t.Kind(i) == '{'
 	case k.members != nil:
-		return t.Kind(i) == '{' && !slices.ContainsFunc(k.members, func(m member) bool { return m.in(j.revision) && !j.member(m, i) })
+		return t.Kind(i) == '{' && j.members(k, i)
 	default:
 		return k.holds(t.Raw(i))
 	}
@@ -76,8 +75,17 @@ func (j *judge) list(k *kind, i int) bool {
 	return k.most == 0 || n <= k.most
 }
 
+func (j *judge) members(k *kind, i int) bool {
+	for n := range k.members {
+		if m := &k.members[n]; m.in(j.revision) && !j.member(m, i) {
+			return false
+		}
+	}
+	return true
+}
+
 // member judges a member of the object i.
-func (j *judge) member(m member, i int) bool {
+func (j *judge) member(m *member, i int) bool {
 	if at := j.tape.Member(i, m.name); at > 0 {
 		return j.value(m.kind, at)
 	}
