@@ -114,23 +114,23 @@ func tellConfusable(c *Conn, names []string) {
 // sortTools parts entries of a list, which begin with the number first.
 func sortTools(c *Conn, items []json.RawMessage, first int) (good []mcp.Tool, leftOut []LeftOut) {
 	tools := make([]mcp.Tool, len(items))
-	problems := make([]LeftOut, len(items))
+	problems := make([]*LeftOut, len(items)) // few have one
 	sliceutil.Parallel(len(items), func(i int) {
 		tool, bad := mcp.ParseTool(items[i])
 		if bad != nil {
 			name, _ := jsonraw.Text(jsonraw.First(items[i], "name"))
-			problems[i] = LeftOut{fmt.Sprintf("entry %d", first+i), bad.Text, name}
+			problems[i] = &LeftOut{fmt.Sprintf("entry %d", first+i), bad.Text, name}
 		} else if problem := headerProblem(c, tool); problem != "" {
-			problems[i] = LeftOut{tool.Name, problem, tool.Name}
+			problems[i] = &LeftOut{tool.Name, problem, tool.Name}
 		}
 		tools[i] = tool
 	})
 	good = tools[:0]
 	for i, problem := range problems {
-		if problem.Why == "" {
+		if problem == nil {
 			good = append(good, tools[i])
 		} else {
-			leftOut = append(leftOut, problem)
+			leftOut = append(leftOut, *problem)
 		}
 	}
 	return good, leftOut

@@ -195,7 +195,8 @@ func Text(raw []byte) (string, bool) {
 		return nameOf(raw, false), true
 	}
 	// To the decoder an unpaired surrogate is an error like any other.
-	s, err := jsontext.AppendUnquote(nil, raw)
+	var room [512]byte // the text is copied once
+	s, err := jsontext.AppendUnquote(room[:0], raw)
 	if err != nil && Valid(raw) != nil {
 		return "", false
 	}
@@ -213,7 +214,7 @@ func Unquote(dst, quoted []byte) (_ []byte, ok bool) {
 // plainString reports bytes between quotes that stand for themselves.
 func plainString(inner []byte) bool {
 	ascii := true
-	for _, c := range inner {
+	for _, c := range inner[bareRun(inner):] {
 		if !bare[c] {
 			return false
 		}

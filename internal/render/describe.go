@@ -75,6 +75,7 @@ func writeHidden(s *term.Outline, n int) {
 
 // annotations are a tool's hints, in short where they are true, and in words.
 func annotations(h mcp.Hints) (short, words []string) {
+	short, words = make([]string, 0, 4), make([]string, 0, 4)
 	for _, hint := range []struct {
 		set            *bool
 		short, yes, no string

@@ -38,7 +38,7 @@ func (d Dir) New(size int64) *Buffer {
 // usual stays in memory.
 func (d Dir) NewLong() *Buffer {
 	b := d.New(0)
-	b.most = 512 << 10
+	b.most = Piece
 	return b
 }
 

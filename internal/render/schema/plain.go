@@ -37,6 +37,7 @@ func plainParameters(st term.Style, raw json.RawMessage, choices int) (all []Par
 	if properties == 0 {
 		return nil, ok
 	}
+	all = make([]Parameter, 0, 4)
 	var names [mostPlain]string
 	n := 0
 	for at, end := properties+1, t.Next(properties); at < end && ok; at = t.Next(at + 1) {

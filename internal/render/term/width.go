@@ -3,6 +3,7 @@ package term
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -79,7 +80,7 @@ func (s Style) MoreChars(n int) string {
 	if n == 1 {
 		return s.Ellipsis() + " +1 char"
 	}
-	return fmt.Sprintf("%s +%d chars", s.Ellipsis(), n)
+	return s.Ellipsis() + " +" + strconv.Itoa(n) + " chars"
 }
 
 // More says that n things are left out.
