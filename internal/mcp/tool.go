@@ -152,18 +152,16 @@ func (e *entry) text(member int) string {
 
 // ToolName returns the name of an entry of tools/list that ParseTool takes; false for any other.
 func ToolName(raw json.RawMessage) (name string, ok bool) {
-	named, callable, first := false, false, true
-	err := jsonraw.EachMember(raw, func(_ int, member string, from, to int) bool {
-		switch {
-		case member == "name" && !named:
-			named = true
-			name, _ = jsonraw.Text(raw[from:to])
-		case member == "inputSchema" && first:
-			first, callable = false, raw[from] == '{'
-		}
-		return true
-	})
-	return name, err == nil && callable && name != ""
+	tape := tapes.Get().(*jsonraw.Tape)
+	defer tapes.Put(tape)
+	if !tape.Read(raw) || tape.Kind(0) != '{' {
+		return "", false
+	}
+	e := entry{tape: tape}
+	e.find(0)
+	schema := e.raw(atInputSchema)
+	name = e.text(atName)
+	return name, name != "" && len(schema) > 0 && schema[0] == '{'
 }
 
 // IsToolName reports a name of 1 to 128 of the characters that the specification wants.

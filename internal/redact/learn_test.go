@@ -161,3 +161,17 @@ func TestURLOfACommandIsHiddenOnce(t *testing.T) {
 		t.Error("what is known is not held, or else what is not")
 	}
 }
+
+// A pattern alone, or a guess, is something to look for.
+func TestHoldsWithoutValues(t *testing.T) {
+	var none, pattern Secrets
+	guess := Secrets{Guess: GuessLikely}
+	pattern.Hide(regexp.MustCompile("CANARY[a-z0-9]+"))
+	text := []byte(`{"password":"CANARYzq5x"}`)
+	if none.Holds(text) || !pattern.Holds(text) || pattern.Holds([]byte("{}")) {
+		t.Error("what matches a pattern is not held, or else what does not")
+	}
+	if !guess.Holds([]byte(`{"text":"see `+randomText+`"}`)) || guess.Holds([]byte("{}")) {
+		t.Error("what is guessed is not held, or else what is not")
+	}
+}

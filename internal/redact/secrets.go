@@ -70,6 +70,9 @@ func (s *Secrets) Knows(value string) bool { return s.values.has(value) }
 
 // Holds reports whether a text has a known value in it.
 func (s *Secrets) Holds(raw []byte) bool {
+	if s == nil || s.Guess == GuessNone && s.values.areNone() {
+		return s.Withholds()
+	}
 	found, _ := s.sightings(raw, false)
 	return len(found) > 0 || s.Withholds()
 }

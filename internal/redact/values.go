@@ -57,6 +57,13 @@ func (k *knownValues) count() int {
 	return len(k.index.is)
 }
 
+// areNone reports that there is nothing to look for.
+func (k *knownValues) areNone() bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return len(k.index.is) == 0 && len(k.patterns) == 0
+}
+
 // overlap is how far behind a window a value may reach that begins in it.
 func (k *knownValues) overlap() int {
 	k.mu.RLock()

@@ -110,7 +110,8 @@ func change(edit func([]mapping) []mapping) {
 	}
 }
 
-func addressOf(p []byte) uintptr { return reflect.ValueOf(p).Pointer() }
+// addressOf takes no memory: a pointer is its own value.
+func addressOf(p []byte) uintptr { return reflect.ValueOf(&p[0]).Pointer() }
 
 // Release gives the memory of p back, which is read again from its file where it is needed
 // once more. Of what is not the bytes of a Buffer in a file nothing happens.
