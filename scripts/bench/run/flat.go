@@ -56,7 +56,36 @@ func (b *bench) flatness(ctx context.Context, only *regexp.Regexp) error {
 		}
 		b.stopServers()
 	}
-	return b.publish("flat", flatTable(list))
+	if err := b.publish("flat", flatTable(list)); err != nil {
+		return err
+	}
+	fmt.Printf("\nMemory is flat, within %.0f %%: %s\n", (flatLimit-1)*100, flatVerdict(list))
+	return nil
+}
+
+// flatVerdict sums the pairs up.
+func flatVerdict(list []*pair) string {
+	measured, flat := 0, 0
+	for _, p := range list {
+		if p.large.entries == nil {
+			continue
+		}
+		if measured++; p.times() <= flatLimit {
+			flat++
+		}
+	}
+	switch {
+	case measured == 0:
+		return unmeasured
+	case flat == measured:
+		return fmt.Sprintf("met, %d of %d", flat, len(list))
+	}
+	return fmt.Sprintf("not met, %d of %d", flat, measured)
+}
+
+// times is how many times the small answer's memory the large one takes.
+func (p *pair) times() float64 {
+	return median(p.large.entry("mcpc").peaks()) / median(p.small.entry("mcpc").peaks())
 }
 
 // enterAlone measures mcpc beside nothing.
@@ -76,9 +105,8 @@ func flatTable(list []*pair) []string {
 		verdict := unmeasured
 		if p.large.entries != nil {
 			small, large := p.small.entry("mcpc"), p.large.entry("mcpc")
-			times := median(large.peaks()) / median(small.peaks())
-			cells = fmt.Sprintf("| %.0f | %.0f | %.2f |", median(small.peaks()), median(large.peaks()), times)
-			verdict = met(times <= flatLimit)
+			cells = fmt.Sprintf("| %.0f | %.0f | %.2f |", median(small.peaks()), median(large.peaks()), p.times())
+			verdict = met(p.times() <= flatLimit)
 		}
 		lines = append(lines, fmt.Sprintf("| %s | %s | %s %s ≤ %.1f | %s |", p.name, p.sizes[0], p.sizes[1], cells, flatLimit, verdict))
 	}

@@ -64,6 +64,9 @@ func run(ctx context.Context, c config) error {
 	defer os.RemoveAll(dir)
 	b := &bench{config: c, dir: dir, urls: map[string]string{}, states: map[string]string{}, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}}
 	defer b.stopServers()
+	if err := b.install(); err != nil {
+		return err
+	}
 	if c.flat {
 		return b.flatness(ctx, only)
 	}
@@ -130,6 +133,9 @@ func (b *bench) measure(ctx context.Context, list []*row) error {
 	}
 	for round := range b.rounds {
 		for _, r := range list {
+			if r.most > 0 && round >= r.most {
+				continue
+			}
 			began := time.Now()
 			for i := range r.entries {
 				if err := r.entries[(i+round)%len(r.entries)].round(ctx, r); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -29,7 +30,8 @@ func newRecorder(target string) (*recorder, error) {
 	}
 	r := &recorder{}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host})
-	proxy.FlushInterval = -1 // events go on as they come
+	proxy.FlushInterval = -1                    // events go on as they come
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // a client need not wait for an answer
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		req.Body = io.NopCloser(bytes.NewReader(body))

@@ -70,20 +70,20 @@ const startKey = "version"
 // goalTable is the table of the goals: a line for each row, and no value where it was not
 // measured.
 func goalTable(list []*row) []string {
-	lines := []string{"| | ms | times | goal | peak MB | goal | requests | goal | verdict |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"}
+	lines := []string{"| | ms | times | goal | peak MB | goal | requests | goal | rounds | verdict |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"}
 	for _, r := range list {
-		g, cells, verdict := r.goal, [4]string{}, unmeasured
+		g, cells, verdict := r.goal, [5]string{}, unmeasured
 		if r.entries != nil {
 			cells, verdict = r.measured()
 		}
-		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s |", r.name, cells[0], cells[1], g.time(), cells[2],
-			most(g.mb, "%.0f"), cells[3], most(float64(g.requests), "%.0f"), verdict))
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", r.name, cells[0], cells[1], g.time(), cells[2],
+			most(g.mb, "%.0f"), cells[3], most(float64(g.requests), "%.0f"), cells[4], verdict))
 	}
 	return lines
 }
 
-// measured returns the cells with mcpc's time, ratio, memory and requests, and the verdict.
-func (r *row) measured() (cells [4]string, verdict string) {
+// measured returns the cells with mcpc's time, ratio, memory, requests and rounds, and the verdict.
+func (r *row) measured() (cells [5]string, verdict string) {
 	e, base := r.entry("mcpc"), r.entries[0]
 	if e.failed != "" {
 		return cells, "not met: " + e.failed
@@ -99,7 +99,7 @@ func (r *row) measured() (cells [4]string, verdict string) {
 	judge("time", took, milliseconds(g.took))
 	judge("memory", e.peak(), g.mb)
 	judge("requests", float64(e.requests), float64(g.requests))
-	cells = [4]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.1f", e.peak()), ""}
+	cells = [5]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.1f", e.peak()), "", fmt.Sprint(len(e.samples))}
 	if g.p99 {
 		judge("p99", p99(e, base), 1)
 		cells[1] += fmt.Sprintf(", p99 %.2f", p99(e, base))
