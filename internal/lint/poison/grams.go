@@ -95,7 +95,7 @@ func (g *grams) clearly(definition []byte) bool {
 	for i := 0; ; i += 4 {
 		i = min(i, n-8) // the last step may look at some bytes again
 		x := binary.LittleEndian.Uint64(definition[i:])
-		if (x|x+each)&high != 0 {
+		if (x|(x+each))&high != 0 {
 			return false
 		}
 		x |= small<<32 | small
