@@ -58,7 +58,7 @@ func writeTitle(s *term.Outline, name, title string) {
 
 func writeHints(s *term.Outline, tool mcp.Tool) {
 	s.Line(0, "")
-	_, words := annotations(tool.Hints)
+	words := annotations(tool.Hints)
 	if len(words) == 0 {
 		words = []string{"none (assume that it writes and may be destructive)"}
 	}
@@ -73,27 +73,44 @@ func writeHidden(s *term.Outline, n int) {
 	}
 }
 
-// annotations are a tool's hints, in short where they are true, and in words.
-func annotations(h mcp.Hints) (short, words []string) {
-	short, words = make([]string, 0, 4), make([]string, 0, 4)
-	for _, hint := range []struct {
-		set            *bool
-		short, yes, no string
-	}{
-		{h.ReadOnly, "ro", "read-only", "not read-only"},
-		{h.Destructive, "destr", "destructive", "not destructive"},
-		{h.Idempotent, "idem", "idempotent", "not idempotent"},
-		{h.OpenWorld, "open", "open world", "closed world"},
-	} {
-		switch {
-		case hint.set == nil:
-		case *hint.set:
-			short, words = append(short, hint.short), append(words, hint.yes)
-		default:
-			words = append(words, hint.no)
+// hintNames are the names of a tool's hints: in short where they are true, and in words.
+var hintNames = [...]struct{ short, yes, no string }{
+	{"ro", "read-only", "not read-only"},
+	{"destr", "destructive", "not destructive"},
+	{"idem", "idempotent", "not idempotent"},
+	{"open", "open world", "closed world"},
+}
+
+// hintValues are in the order of hintNames.
+func hintValues(h mcp.Hints) [len(hintNames)]*bool {
+	return [...]*bool{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld}
+}
+
+// shortHints names the hints that are true.
+func shortHints(h mcp.Hints) (short []string) {
+	for i, set := range hintValues(h) {
+		if set != nil && *set {
+			if short == nil {
+				short = make([]string, 0, len(hintNames))
+			}
+			short = append(short, hintNames[i].short)
 		}
 	}
-	return short, words
+	return short
+}
+
+// annotations are the hints that a tool declares, in words.
+func annotations(h mcp.Hints) (words []string) {
+	for i, set := range hintValues(h) {
+		switch {
+		case set == nil:
+		case *set:
+			words = append(words, hintNames[i].yes)
+		default:
+			words = append(words, hintNames[i].no)
+		}
+	}
+	return words
 }
 
 func writeSection(s *term.Outline, name string, raw json.RawMessage, empty string) {

@@ -130,7 +130,7 @@ func withDescription(s term.Style, e entry, description, title string) entry {
 // toolHints are a tool's declared annotations in short, and what a reader should
 // know before believing the rest.
 func toolHints(s term.Style, t mcp.Tool) []string {
-	hints, _ := annotations(t.Hints)
+	hints := shortHints(t.Hints)
 	if t.UI != "" {
 		hints = append(hints, "ui")
 	}
