@@ -15,6 +15,8 @@ const (
 	Memory = 4 << 20
 	// Piece is how much of a large value is worked on at once.
 	Piece = 256 << 10
+	// longPiece is what a Buffer of NewLong keeps in memory.
+	longPiece = 64 << 10
 )
 
 // A Dir makes Buffers whose files are in that folder, or where none can be made there in that
@@ -23,7 +25,7 @@ type Dir string
 
 // New returns a Buffer for about size bytes; 0 is not known.
 func (d Dir) New(size int64) *Buffer {
-	b := &Buffer{dir: d, inMemory: d == "" || !mappable, most: Memory}
+	b := &Buffer{dir: d, inMemory: d == "" || !mappable, most: Memory, piece: Piece}
 	if !b.inMemory && size > Memory {
 		b.spill()
 	}
@@ -38,7 +40,7 @@ func (d Dir) New(size int64) *Buffer {
 // usual stays in memory.
 func (d Dir) NewLong() *Buffer {
 	b := d.New(0)
-	b.most = Piece
+	b.most, b.piece = longPiece, longPiece
 	return b
 }
 
@@ -50,8 +52,9 @@ type Buffer struct {
 	dir Dir
 	// inMemory is set where no file can be used.
 	inMemory bool
-	// most is how many bytes stay in memory where there is a file.
-	most int
+	// most is how many bytes stay in memory before there is a file, and piece how many are written
+	// to it at once.
+	most, piece int
 	// file has the first written bytes, held the rest; mapped all of them in the end.
 	file    *os.File
 	written int64
@@ -113,7 +116,7 @@ func (b *Buffer) room(n int) error {
 	}
 	if b.file != nil {
 		_, err := b.toFile(b.held)
-		b.held = b.held[:0:min(cap(b.held), Piece)]
+		b.held = b.held[:0:min(cap(b.held), b.piece)]
 		return err
 	}
 	// Large steps copy little; what is not written to takes no memory.
@@ -121,7 +124,7 @@ func (b *Buffer) room(n int) error {
 	if !b.inMemory {
 		size = min(size, b.most)
 	}
-	b.held = append(make([]byte, 0, max(size, len(b.held)+n, Piece)), b.held...)
+	b.held = append(make([]byte, 0, max(size, len(b.held)+n, b.piece)), b.held...)
 	return nil
 }
 
