@@ -3,6 +3,8 @@ package connect
 import (
 	"context"
 	"encoding/json"
+	"iter"
+	"slices"
 
 	"mcpc/internal/spool"
 	"mcpc/internal/state"
@@ -22,11 +24,15 @@ type keeper struct {
 	// off is set where nothing is remembered, and forget where what was remembered before is
 	// forgotten, since the list has become too large.
 	off, forget bool
-	entries     []state.Tool
-	// places say where the entries are in items; where items is nil, each has its bytes.
+	size        int
+	// names are those of all entries, one behind the other: there are many. ends says where each
+	// ends.
+	names []byte
+	ends  []int32
+	// raws are the entries, or where items is not nil places where they are in it.
+	raws   []json.RawMessage
 	places []span
 	items  *Items
-	size   int
 }
 
 // A span is where the bytes of an entry are.
@@ -36,38 +42,42 @@ func newKeeper(c *Conn, k Kind) *keeper { return &keeper{c: c, k: k, off: !remem
 
 // add takes an entry that stays in memory.
 func (k *keeper) add(raw json.RawMessage) {
-	if name, ok := k.takes(raw, ""); ok {
-		k.entries = append(k.entries, state.Tool{Name: name, Raw: raw})
+	if k.takes(raw, "") {
+		k.raws = append(k.raws, raw)
 	}
 }
 
 // addAt takes an entry that is kept in items. name is the one to request it by, if it is known.
 func (k *keeper) addAt(raw json.RawMessage, name string, at span) {
-	if name, ok := k.takes(raw, name); ok {
-		k.entries, k.places = append(k.entries, state.Tool{Name: name}), append(k.places, at)
+	if k.takes(raw, name) {
+		k.places = append(k.places, at)
 	}
 }
 
-// takes returns the name of an entry that is remembered, which may be known.
-func (k *keeper) takes(raw json.RawMessage, known string) (name string, ok bool) {
+// takes reports an entry that is remembered, and keeps its name, which may be known.
+func (k *keeper) takes(raw json.RawMessage, name string) (ok bool) {
 	if k.off {
-		return "", false
+		return false
 	}
 	k.size += len(raw)
 	switch {
 	case k.c.Env.Secrets.Holds(raw): // a server may say again what it was sent
 		k.off = true
-	case len(k.entries) == mostRemembered || k.size > mostRememberedBytes:
+	case len(k.ends) == mostRemembered || k.size > mostRememberedBytes:
 		k.off, k.forget = true, true
 	}
 	if k.off {
-		k.entries, k.places = nil, nil
-		return "", false
+		k.names, k.ends, k.raws, k.places = nil, nil, nil, nil
+		return false
 	}
-	if known != "" {
-		return known, true
+	if name == "" {
+		if name, ok = k.k.NameIn(raw); !ok {
+			return false
+		}
 	}
-	return k.k.NameIn(raw)
+	k.names = append(k.names, name...)
+	k.ends = append(k.ends, int32(len(k.names)))
+	return true
 }
 
 // save remembers what was taken. Of two tools with one name none is called, so none is
@@ -79,31 +89,55 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 	if k.off {
 		return
 	}
-	times := make(map[string]int, len(k.entries))
-	for _, entry := range k.entries {
-		times[entry.Name]++
-	}
 	var all []byte
 	var err error
 	if k.items != nil {
 		all, err = k.items.Bytes()
 	}
-	kept := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl, Tools: k.entries[:0]}
-	for i, entry := range k.entries {
-		if times[entry.Name] > 1 {
-			continue
-		}
-		if k.items != nil && err == nil {
-			entry.Raw = all[k.places[i].from:k.places[i].to]
-		}
-		kept.Tools = append(kept.Tools, entry)
-	}
 	if err == nil {
-		err = k.c.Store.SaveTools(ctx, listKey(k.c, k.k), kept)
+		list := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl}
+		err = k.c.Store.SaveEach(ctx, listKey(k.c, k.k), list, len(k.ends), k.tools(all))
 	}
 	if err != nil && k.c.Env.Verbose > 0 {
 		k.c.Env.UI.Warn("the list of " + k.k.Many + " could not be cached: " + err.Error())
 	}
+}
+
+// tools are those whose name no other has; all are the bytes of items.
+func (k *keeper) tools(all []byte) iter.Seq[state.Tool] {
+	names, sorted := string(k.names), make([]string, 0, len(k.ends))
+	for i := range k.ends {
+		sorted = append(sorted, k.name(names, i))
+	}
+	slices.Sort(sorted) // a map takes more memory than all that is kept
+	twice := map[string]bool{}
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			twice[sorted[i]] = true
+		}
+	}
+	return func(yield func(state.Tool) bool) {
+		for i := range k.ends {
+			tool := state.Tool{Name: k.name(names, i)}
+			if k.items != nil {
+				tool.Raw = all[k.places[i].from:k.places[i].to]
+			} else {
+				tool.Raw = k.raws[i]
+			}
+			if !twice[tool.Name] && !yield(tool) {
+				return
+			}
+		}
+	}
+}
+
+// name is that of an entry, among all names.
+func (k *keeper) name(names string, i int) string {
+	from := int32(0)
+	if i > 0 {
+		from = k.ends[i-1]
+	}
+	return names[from:k.ends[i]]
 }
 
 // Items keeps the items of a list as they crossed, with a comma between them: a few in memory,

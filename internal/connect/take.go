@@ -28,7 +28,7 @@ type taker struct {
 
 // manyPages is from how many pages on a list is so long that the heap is kept small: pages are
 // garbage at once.
-const manyPages = 10
+const manyPages = 4
 
 // Take lists one kind as Add does, but keeps no page: how says what becomes of the entries.
 func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how Taking) (out wire.Outcome, left bool) {

@@ -211,7 +211,7 @@ func TestCachesAreBoundedInBytes(t *testing.T) {
 func FuzzTools(f *testing.F) {
 	list := oddTools()
 	list.Tools = list.Tools[:5] // large seeds make the fuzzer crawl
-	parts, err := encodeTools(list)
+	parts, err := encodeTools(list, len(list.Tools), slices.Values(list.Tools))
 	if err != nil {
 		f.Fatal(err)
 	}

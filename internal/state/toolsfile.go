@@ -43,10 +43,10 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // encodeTools returns the pieces of a list's file; the definitions are not copied. Those of a
 // spool are read once for their checksums, and once when they are written.
-func encodeTools(list ToolList) (iter.Seq[[]byte], error) {
-	index := make([]byte, 0, 48*len(list.Tools))
+func encodeTools(list ToolList, n int, tools iter.Seq[Tool]) (iter.Seq[[]byte], error) {
+	index := make([]byte, 0, 48*n)
 	var passed spool.Trail
-	for _, t := range list.Tools {
+	for t := range tools {
 		index = strconv.AppendInt(index, int64(len(t.Raw)), 10)
 		sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(t.Raw, castagnoli()))
 		index = append(hex.AppendEncode(append(index, ' '), sum), ' ')
@@ -62,9 +62,13 @@ func encodeTools(list ToolList) (iter.Seq[[]byte], error) {
 	}
 	newline := []byte("\n")
 	return func(yield func([]byte) bool) {
-		more := yield(head) && yield(index)
-		for i := 0; more && i < len(list.Tools); i++ {
-			more = yield(list.Tools[i].Raw) && yield(newline)
+		if !yield(head) || !yield(index) {
+			return
+		}
+		for t := range tools {
+			if !yield(t.Raw) || !yield(newline) {
+				return
+			}
 		}
 	}, nil
 }
