@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -31,13 +32,31 @@ type queuedFrame struct {
 	safe bool
 }
 
-func (c queuedFrame) weight() int { return len(c.Raw) + 200 }
+func (c queuedFrame) weight() int { return len(c.Raw) + lightest }
+
+// lightest is the weight of a frame without bytes.
+const lightest = 200
+
+// grown is waiting with room for one more frame: for a few, and then for as many as may wait. What
+// is not used of it takes no memory, and no smaller one is left for the collector.
+func (q *queue) grown() []queuedFrame {
+	if n := len(q.waiting); n == cap(q.waiting) {
+		room := mostFrames
+		if n > 0 {
+			room = max(n, mostUnwritten/lightest)
+		}
+		return slices.Grow(q.waiting, room)
+	}
+	return q.waiting
+}
 
 // hasRoom reports that a frame of so many bytes need not wait.
 func (q *queue) hasRoom(bytes int) bool {
 	most := mostWaiting
-	if q.frames >= mostFrames && q.onDisk == 0 {
-		most = mostBehind
+	if q.frames >= mostFrames {
+		if most = mostBehind; q.onDisk > 0 {
+			most = mostUnwritten
+		}
 	}
 	return q.frames == 0 || q.bytes+q.taken+bytes <= most
 }

@@ -34,7 +34,7 @@ type Recording struct {
 }
 
 // A Recorder writes frames to a capture, and never fails its caller. While frames
-// cross the disk is not waited for, unless mostWaiting bytes of them wait for it. Its
+// cross the disk is not waited for, unless many or large ones wait for it. Its
 // methods may be called from several goroutines. The file is made with the first
 // frame, beside whatever the caller does then. A nil Recorder keeps nothing.
 type Recorder struct {
@@ -72,14 +72,15 @@ const (
 	// writeWithin is how long a frame waits at most before it is written, so that a
 	// process that is killed or hangs leaves the evidence.
 	writeWithin = 50 * time.Millisecond
-	// writeFrom is how many bytes are worth a write of their own, mostWaiting how many may
-	// wait for a slow disk before the caller does. mostBehind is how many bytes of mostFrames
-	// or more wait while the disk is not slow, so that memory does not grow with the traffic:
-	// frames may come faster than lines are composed.
-	writeFrom   = 256 << 10
-	mostWaiting = 64 << 20
-	mostBehind  = 512 << 10
-	mostFrames  = 64
+	// writeFrom is how many bytes are worth a write of their own, mostWaiting how many of a few
+	// frames may wait before the caller does. Of mostFrames or more, mostBehind bytes may wait while
+	// lines are composed, and mostUnwritten while the disk is written to, so that memory does not
+	// grow with the traffic, which may be faster than both.
+	writeFrom     = 256 << 10
+	mostWaiting   = 64 << 20
+	mostBehind    = 512 << 10
+	mostUnwritten = 1 << 20
+	mostFrames    = 64
 	// mostAtOnce is how many frames are written before others that want the processor get it.
 	mostAtOnce = 16
 	// mostSpare is how many frames a queue has room for that is used again.
@@ -136,7 +137,7 @@ func (r *Recorder) add(c queuedFrame) {
 	}
 	before := r.bytes
 	c.Raw = r.copied(c.Raw)
-	r.waiting = append(r.waiting, c)
+	r.waiting = append(r.grown(), c)
 	r.bytes += c.weight()
 	r.frames++
 	r.soonLocked()

@@ -291,6 +291,8 @@ func TestQueueIsShort(t *testing.T) {
 		{mostFrames, mostBehind - 100, 0, 100, true},
 		{mostFrames, mostBehind, 0, 1, false},
 		{mostFrames, mostBehind, 1, 1, true},
+		{mostFrames, mostUnwritten, 1, 1, false},
+		{mostFrames - 1, mostUnwritten, 1, 1, true},
 		{1, mostWaiting, 1, 1, false},
 		{1, mostWaiting, 0, 1, false},
 	} {
