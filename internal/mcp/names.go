@@ -62,7 +62,8 @@ func (n *Names) Special() (names []string, numbers []int, err error) {
 	}
 	twice := map[uint64]bool{}
 	parts := uint64(n.count/atOnce + 1)
-	looks := make([]uint64, 0, n.count/int(parts)+1)
+	each := n.count / int(parts)
+	looks := make([]uint64, 0, each+each/16+64) // the parts are about as large as each other
 	for part := range parts {
 		looks = looks[:0]
 		for look := range eachName(all) {
