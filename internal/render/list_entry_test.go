@@ -244,7 +244,6 @@ func FuzzDescribe(f *testing.F) {
 
 // What is counted without a look at each string is what a look at each counts.
 func TestHiddenInJSON(t *testing.T) {
-	t.Parallel()
 	parts := []string{`a`, ` `, `é`, "\u200b", `\u200b`, `\u0061`, `\\`, `\\u200b`, `\"`, `\n`, `\t`, `\r`, `\r\n`, `\b`, `\f`, `\/`, "\x7f"}
 	hidden := 0
 	for _, one := range parts {

@@ -7,7 +7,6 @@ import (
 
 // Each byte at each place of texts of each length, beside others.
 func TestPlainBytes(t *testing.T) {
-	t.Parallel()
 	for _, filler := range []byte{' ', 'a', '~', '\n'} {
 		for length := 1; length <= 20; length++ {
 			for at := range length {
