@@ -96,7 +96,7 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 	}
 	if err == nil {
 		list := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl}
-		err = k.c.Store.SaveEach(ctx, listKey(k.c, k.k), list, len(k.ends), k.tools(all))
+		err = state.SaveEach(ctx, k.c.Store, listKey(k.c, k.k), list, len(k.ends), k.tools(all))
 	}
 	if err != nil && k.c.Env.Verbose > 0 {
 		k.c.Env.UI.Warn("the list of " + k.k.Many + " could not be cached: " + err.Error())

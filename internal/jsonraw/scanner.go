@@ -215,8 +215,8 @@ func (s *scanner) text() (escaped, ok bool) {
 	if ended {
 		return false, true
 	}
-	raw, begin, wide := s.raw, s.at+1, false // where the piece begins that is read, and whether it is not ASCII alone
-	unpaired := false
+	// Where the piece begins that is read, and whether it is not ASCII alone.
+	raw, begin, wide, unpaired := s.raw, s.at+1, false, false
 	for {
 		end := max(i, min(len(raw), begin+spool.Piece))
 		i += bareRun(raw[i:end])
@@ -262,9 +262,7 @@ func (s *scanner) text() (escaped, ok bool) {
 				size, unpaired = 6, true
 			}
 		}
-		i += size
-		escaped = true
-		if i > len(raw) {
+		if i, escaped = i+size, true; i > len(raw) {
 			return false, false
 		}
 	}

@@ -45,11 +45,11 @@ func (l ToolList) Until() time.Time {
 // SaveTools remembers a list, in place of the one before. The key is a
 // session's Key, or any text that names a server; only its hash is kept.
 func (s *Store) SaveTools(ctx context.Context, key string, list ToolList) error {
-	return s.SaveEach(ctx, key, list, len(list.Tools), slices.Values(list.Tools))
+	return SaveEach(ctx, s, key, list, len(list.Tools), slices.Values(list.Tools))
 }
 
 // SaveEach is SaveTools for tools that are not in the list: about n, which are asked for twice.
-func (s *Store) SaveEach(ctx context.Context, key string, list ToolList, n int, tools iter.Seq[Tool]) error {
+func SaveEach(ctx context.Context, s *Store, key string, list ToolList, n int, tools iter.Seq[Tool]) error {
 	parts, err := encodeTools(list, n, tools)
 	if err != nil {
 		return err
