@@ -1,11 +1,12 @@
 // Command raw sends the requests of a plan and copies the answers: the least
 // that a Go program can do for them.
 //
-//	raw [-times N] [-parallel N] [-cursor] [-read] URL PLAN
+//	raw [-times N] [-parallel N] [-cursor] [-read] [-spool] URL PLAN
 //
 // With -times the last request of the plan is sent N times, -parallel at a time, and the
 // answers are printed in the order of their arrival. With -cursor and -read it does not know
-// the cursors in advance: see reader.
+// the cursors in advance: see reader. With -spool it prints an answer once all of it has come,
+// and keeps it in a file until then.
 package main
 
 import (
@@ -21,14 +22,19 @@ import (
 	"mcpc/scripts/bench/plan"
 )
 
-// answers reads the answers, where they are not only copied.
-var answers *reader
+// answers reads the answers, where they are not only copied. spooled is set where they are copied
+// by way of a file.
+var (
+	answers *reader
+	spooled bool
+)
 
 func main() {
 	times := flag.Int("times", 1, "how often the last request is sent")
 	parallel := flag.Int("parallel", 1, "how many of them at a time")
 	cursor := flag.Bool("cursor", false, "read the cursors of the answers")
 	read := flag.Bool("read", false, "read the answers")
+	flag.BoolVar(&spooled, "spool", false, "print an answer once all of it has come")
 	flag.Parse()
 	if *read || *cursor {
 		answers = &reader{cursorOnly: *cursor}
@@ -128,10 +134,62 @@ func sendTo(to io.Writer, url string, r plan.Request) (session string, err error
 		return "", err
 	}
 	defer resp.Body.Close()
-	if answers != nil {
+	switch {
+	case answers != nil:
 		err = answers.read(to, resp)
-	} else {
+	case spooled:
+		err = spool(to, resp.Body)
+	default:
 		_, err = io.Copy(to, resp.Body)
 	}
 	return resp.Header.Get(plan.SessionField), err
+}
+
+// spool copies an answer by way of a file, and reads its quotes and backslashes, without which
+// it is not known whether it is whole. It needs as much memory for a long answer as for a short one.
+func spool(to io.Writer, body io.Reader) error {
+	f, err := os.CreateTemp("", "raw")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return err
+	}
+	text := &marks{}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(f, text)}, body, make([]byte, 64<<10)); err != nil {
+		return err
+	}
+	if text.quotes%2 != 0 {
+		return fmt.Errorf("the answer ends in a text")
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{f}, make([]byte, 64<<10))
+	return err
+}
+
+// marks counts the quotes that begin or end a text.
+type marks struct {
+	quotes  int
+	escaped bool // the next byte belongs to a backslash
+}
+
+func (m *marks) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		if m.escaped {
+			m.escaped, rest = false, rest[1:]
+			continue
+		}
+		plain := rest
+		if slash := bytes.IndexByte(rest, '\\'); slash >= 0 {
+			plain, m.escaped = rest[:slash], true
+			rest = rest[slash+1:]
+		} else {
+			rest = nil
+		}
+		m.quotes += bytes.Count(plain, []byte{'"'})
+	}
+	return len(p), nil
 }

@@ -70,20 +70,21 @@ const startKey = "version"
 // goalTable is the table of the goals: a line for each row, and no value where it was not
 // measured.
 func goalTable(list []*row) []string {
-	lines := []string{"| | ms | times | goal | peak MB | goal | requests | goal | rounds | verdict |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"}
+	lines := []string{"| | ms | times | floor | goal | peak MB | goal | requests | goal | rounds | verdict |", "|" + strings.Repeat(" --- |", 11)}
 	for _, r := range list {
-		g, cells, verdict := r.goal, [5]string{}, unmeasured
+		g, cells, verdict := r.goal, [6]string{}, unmeasured
 		if r.entries != nil {
 			cells, verdict = r.measured()
 		}
-		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", r.name, cells[0], cells[1], g.time(), cells[2],
+		lines = append(lines, fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |", r.name, cells[0], cells[1], cells[5], g.time(), cells[2],
 			most(g.mb, "%.0f"), cells[3], most(float64(g.requests), "%.0f"), cells[4], verdict))
 	}
 	return lines
 }
 
-// measured returns the cells with mcpc's time, ratio, memory, requests and rounds, and the verdict.
-func (r *row) measured() (cells [5]string, verdict string) {
+// measured returns the cells with mcpc's time, ratio, memory, requests and rounds and the ratio of
+// the floor, and the verdict.
+func (r *row) measured() (cells [6]string, verdict string) {
 	e, base := r.entry("mcpc"), r.entries[0]
 	if e.failed != "" {
 		return cells, "not met: " + e.failed
@@ -99,13 +100,16 @@ func (r *row) measured() (cells [5]string, verdict string) {
 	judge("time", took, milliseconds(g.took))
 	judge("memory", e.peak(), g.mb)
 	judge("requests", float64(e.requests), float64(g.requests))
-	cells = [5]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.1f", e.peak()), "", fmt.Sprint(len(e.samples))}
+	cells = [6]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.1f", e.peak()), "", fmt.Sprint(len(e.samples))}
 	if g.p99 {
 		judge("p99", p99(e, base), 1)
 		cells[1] += fmt.Sprintf(", p99 %.2f", p99(e, base))
 	}
 	if e.requests > 0 {
 		cells[3] = fmt.Sprint(e.requests)
+	}
+	if least := r.entry(r.floor); least != nil && least.failed == "" {
+		cells[5] = fmt.Sprintf("%.2f", median(ratios(least, base)))
 	}
 	if len(missed) > 0 {
 		return cells, "not met: " + strings.Join(missed, ", ")
@@ -147,10 +151,10 @@ func most(limit float64, format string) string {
 
 // peerTable has the other programs' times in multiples of mcpc's, with their peak memory.
 func peerTable(list []*row) []string {
-	columns := append([]string{"raw reader", "curl"}, peerNames...)
+	columns := append([]string{readsAll, "curl"}, peerNames...)
 	lines := []string{"| times mcpc's, and MB | " + strings.Join(columns, " | ") + " |", "| --- " + strings.Repeat("| --- ", len(columns)) + "|"}
 	for _, r := range list {
-		if r.peers == "" && !r.reader && !r.minimal && r.key != startKey {
+		if r.peers == "" && r.floor != readsAll && !r.minimal && r.key != startKey {
 			continue
 		}
 		line := "| " + r.name

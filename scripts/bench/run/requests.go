@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"mcpc/scripts/bench/plan"
 )
@@ -34,8 +35,8 @@ func enterRequests(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 		return b.plain(slices.Concat([]string{b.tool("raw")}, flags, []string{"{URL}", all})...)
 	}
 	entries := append([]*entry{{name: "raw", run: raw(r.raw...), requests: len(sent)}}, mcpc...)
-	if r.reader {
-		entries = append(entries, &entry{name: "raw reader", run: raw("-read"), requests: len(sent)})
+	if flag, does := strings.CutPrefix(r.floor, "raw "); does {
+		entries = append(entries, &entry{name: r.floor, run: raw(flag), requests: len(sent)})
 	}
 	if r.peers != "" || r.minimal {
 		entries = append(entries, &entry{name: "curl", run: b.curl(sent), requests: len(sent), limit: peerLimit, budget: peerBudget})

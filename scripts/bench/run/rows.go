@@ -37,10 +37,10 @@ type row struct {
 	// for a call, and not what mcpc sends.
 	raw     []string
 	minimal bool
-	// reader is set where a raw program that reads the answers takes part, and peers names
-	// the words of other projects' programs; "" is none.
-	reader bool
-	peers  string
+	// floor names a contender that does no more than what no program can leave out that does what
+	// mcpc does, and peers the words of other projects' programs; "" is none.
+	floor string
+	peers string
 	// least is how many bytes an answer has at least.
 	least int64
 	// most is in how many rounds it takes part, if that is fewer than there are: it takes long.
@@ -73,10 +73,17 @@ const (
 	asBefore    = "10 % over 23ce062b"
 )
 
+// The floors of rows.
+const (
+	readsAll        = "raw -read"
+	printsWhole     = "raw -spool"
+	startsValidator = "jsonschema alone"
+)
+
 // rows are the table of the goals.
 func rows() []*row {
 	return []*row{
-		{key: startKey, name: "`version`, beside `raw -h`", goal: goal{times: startBefore, words: asBefore}, enter: enterVersion},
+		{key: startKey, name: "`version`, beside `raw -h`", goal: goal{times: startBefore, words: asBefore}, enter: enterVersion, floor: startsValidator},
 		warmCall("warm-json", "`call` in a session, JSON arguments", goal{times: warmBefore, words: asBefore, requests: 1}, sumArguments),
 		warmCall("warm-words", "`call` in a session, `a=2 b=3`", goal{times: warmBefore, words: asBefore, requests: 1}, "a=2", "b=3"),
 		secondCall("second-2026", "second `call` of a URL, 2026-07-28", goal{requests: 1}),
@@ -116,19 +123,19 @@ func secondCall(key, name string, g goal, server ...string) *row {
 }
 
 func text(key, name string, bytes int, g goal, args ...string) *row {
-	return &row{key: key, name: name, goal: g, server: []string{"-text", fmt.Sprint(bytes)}, least: int64(bytes) * 9 / 10, most: slow(bytes >= gigabyte),
+	return &row{key: key, name: name, goal: g, server: []string{"-text", fmt.Sprint(bytes)}, least: int64(bytes) * 9 / 10, most: slow(bytes >= gigabyte), floor: printsWhole,
 		args: append([]string{"call", "get-sum", sumArguments, "--max-message-size", "0", "--no-record"}, args...)}
 }
 
 // tools is a list with 100 tools in a page.
 func tools(key, name string, n int, g goal, args ...string) *row {
 	return &row{key: key, name: name, goal: g, server: []string{"-tools", fmt.Sprint(n), "-pages", fmt.Sprint(n / 100)}, least: int64(n) * 50,
-		args: append([]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"}, args...), raw: []string{"-cursor"}, reader: true}
+		args: append([]string{"list", "--max-items", "0", "--max-pages", "0", "--no-record"}, args...), raw: []string{"-cursor"}, floor: readsAll}
 }
 
 func events(key, name string, n int, g goal) *row {
 	return &row{key: key, name: name, goal: g, server: []string{"-events", fmt.Sprint(n), "-sse"}, least: 2,
-		args: []string{"call", "get-sum", sumArguments, "--no-record"}, reader: true}
+		args: []string{"call", "get-sum", sumArguments, "--no-record"}, floor: readsAll}
 }
 
 func batch(parallel int, g goal) *row {

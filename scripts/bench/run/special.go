@@ -19,7 +19,7 @@ import (
 func enterVersion(_ context.Context, b *bench, _ *row) ([]*entry, error) {
 	entries := []*entry{{name: "raw -h", run: b.plain(b.tool("raw"), "-h")}}
 	entries = append(entries, b.clients(func(bin string) runner { return b.plain(bin, "version") })...)
-	entries = append(entries, &entry{name: "empty Go", run: b.plain(b.tool("empty"))}, &entry{name: "jsonschema alone", run: b.plain(b.tool("schemas"))},
+	entries = append(entries, &entry{name: "empty Go", run: b.plain(b.tool("empty"))}, &entry{name: startsValidator, run: b.plain(b.tool("schemas"))},
 		&entry{name: "curl", run: b.plain("curl", "--version")})
 	return append(entries, b.peers("version")...), nil
 }
