@@ -113,7 +113,7 @@ func (r request) resultStart(cacheable bool) string {
 	case !r.modern:
 		return `{`
 	case cacheable:
-		return `{"resultType":"complete","ttlMs":60000,"cacheScope":"private",`
+		return `{"resultType":"complete","ttlMs":3600000,"cacheScope":"private",`
 	}
 	return `{"resultType":"complete",`
 }
