@@ -193,7 +193,7 @@ func showApp(ctx context.Context, f *cmdutil.Factory, name string, argv []string
 	if err != nil {
 		return err
 	}
-	return cmdutil.PrintLine(ctx, f, raw)
+	return cmdutil.Show(ctx, f, out, cmdutil.Document(raw, func(w io.Writer, st term.Style) error { return render.JSONLine(w, st, raw) }), "resources/read")
 }
 
 // describeSkill finds a skill by its URI, or by the name that no other has.
