@@ -90,11 +90,12 @@ func IsURL(word string) bool {
 	return strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }
 
-// SplitDash parts the arguments at "--": what follows is a server's command.
+// SplitDash parts the arguments at "--": what follows is a server's command. Appending to own changes
+// no word of it.
 func SplitDash(cmd *cobra.Command, args []string) (own, argv []string) {
 	at := cmd.ArgsLenAtDash()
 	if at < 0 {
 		return args, nil
 	}
-	return args[:at], args[at:]
+	return args[:at:at], args[at:]
 }

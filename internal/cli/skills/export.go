@@ -35,13 +35,13 @@ func newExport(f *cmdutil.Factory) *cobra.Command {
 		Short: "write skills to a directory, after a confirmation",
 		Long: `Verify skills, of all that the server lists by default, and write them below
 DIR, each into a folder of its server: DIR/SERVER/PATH/SKILL.md. An agent that
-reads skills from DIR follows what they say, so the files are shown and have to
+reads skills from DIR follows what they say, so the skills are shown and have to
 be confirmed (or --yes). What was confirmed is remembered with the digest of
 each file: the same files are written again without a question, and files that
 changed are shown and have to be confirmed again. mcpc runs nothing of a skill.
 
 A folder that mcpc did not write is not replaced. Beside SKILL.md the file
-` + markName + ` says where the skill comes from.`,
+` + markName + ` says where the skill comes from. --json prints the folders.`,
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
   mcpc -s demo skills export agent-skills skill://acme/refunds/SKILL.md -y`,
@@ -83,6 +83,18 @@ type export struct {
 	content map[string][]byte
 }
 
+// exports is what skills export wrote, in the form of --json.
+type exports struct {
+	Skills []exported `json:"skills"`
+}
+
+type exported struct {
+	Name   string `json:"name"`
+	URI    string `json:"uri"`
+	Folder string `json:"folder"`
+	Files  int    `json:"files"`
+}
+
 func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv []string, yes bool) error {
 	c, out := open(ctx, f, argv)
 	if !out.Good() {
@@ -106,6 +118,9 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	}
 	for i := range all {
 		if out := all[i].read(ctx, c); !out.Good() {
+			if len(words) == 0 && (out.Kind == wire.Refused || out.Kind == wire.OutputInvalid) {
+				out.Hint = wire.RunOnServer("skills verify") + " checks all skills; " + wire.RunOnServer("skills export DIR NAME...") + " exports the ones that are named"
+			}
 			return cmdutil.Exit(out)
 		}
 	}
@@ -117,6 +132,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		return cmdutil.Exit(usage.LocalIO("writing to "+dir, usage.Bare(err)))
 	}
 	defer root.Close()
+	done := exports{Skills: []exported{}}
 	for _, x := range all {
 		if err := x.write(root, c); err != nil {
 			out := usage.LocalIO("writing the skill "+x.Name, err)
@@ -126,9 +142,16 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 			return cmdutil.Exit(out)
 		}
 		pin.ApproveSkill(ctx, c, x.Entry)
-		f.Note(fmt.Sprintf("%s of %s saved to %s", english.Plural(len(x.content), "file"), x.Name, filepath.Join(dir, filepath.FromSlash(x.folder))))
+		saved := exported{x.Name, x.URI, filepath.Join(dir, filepath.FromSlash(x.folder)), len(x.content)}
+		done.Skills = append(done.Skills, saved)
+		f.Note(fmt.Sprintf("%s of %s saved to %s", english.Plural(saved.Files, "file"), saved.Name, saved.Folder))
 	}
-	return cmdutil.Exit(broken)
+	var printed error
+	if cmdutil.OneDocument(f) {
+		raw, _ := json.Marshal(done)
+		printed = cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
+	}
+	return cmdutil.Join(printed, cmdutil.Exit(broken))
 }
 
 // placed is where a skill is written, if all paths of its entry can be written anywhere.
@@ -152,7 +175,7 @@ func (x *export) read(ctx context.Context, c *connect.Conn) (out wire.Outcome) {
 		return out
 	}
 	if len(v.Unlisted) > 0 {
-		return refused(c, x.Entry, errors.New("changed, needs approval again: not in its entry: "+strings.Join(v.Unlisted, ", ")))
+		return refused(c, x.Entry, errors.New(v.unlisted()))
 	}
 	for uri := range x.content {
 		if _, bad := x.Path(uri); bad != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -90,7 +91,7 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 		} else {
 			doc = jsonraw.With(doc, "blob", jsonraw.Quote(base64.StdEncoding.EncodeToString(content)))
 		}
-		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(doc, nil))
+		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(doc, nil), "resources/read")
 	}
 	if err := cmdutil.WriteOut(f, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -98,6 +99,7 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 	}); err != nil {
 		return cmdutil.Unwritten(f, "writing the file", usage.Bare(err))
 	}
+	cmdutil.Explained(ctx, f, "resources/read")
 	return nil
 }
 
@@ -156,6 +158,11 @@ type verdict struct {
 	Problem  string   `json:"problem,omitempty"`
 }
 
+// unlisted is the problem of a skill with files that its entry does not list.
+func (v verdict) unlisted() string {
+	return "its entry does not list " + strings.Join(v.Unlisted, ", ") + ": changed, needs approval again"
+}
+
 func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) error {
 	c, out := open(ctx, f, argv)
 	if !out.Good() {
@@ -174,7 +181,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 		if v.Files = len(files); failed.Good() {
 			v.OK = len(v.Unlisted) == 0
 		} else {
-			v.Problem = failed.Text
+			v.Problem = strings.TrimPrefix(failed.Text, "the skill "+e.Name+" is not used: ")
 		}
 		switch failed.Kind {
 		case wire.OK, wire.OutputInvalid, wire.RPCFailed, wire.Refused:
@@ -182,7 +189,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 			return cmdutil.Exit(failed)
 		}
 		if len(v.Unlisted) > 0 && failed.Good() {
-			v.Problem = "changed, needs approval again: not in its entry: " + strings.Join(v.Unlisted, ", ")
+			v.Problem = v.unlisted()
 			failed = wire.Outcome{Kind: wire.OutputInvalid, Method: "resources/directory/read", Name: e.URI, Where: c.Where, Reached: wire.Answered, Phase: "result", Text: "the skill " + e.Name + ": " + v.Problem}
 		}
 		if failed.Kind == wire.OutputInvalid {
@@ -201,6 +208,7 @@ func runVerify(ctx context.Context, f *cmdutil.Factory, words, argv []string) er
 	err = cmdutil.Print(ctx, f, cmdutil.Document(raw, func(w io.Writer, st term.Style) error {
 		return term.Table(w, st, []string{"RESULT", "NAME", "FILES", "URI", "PROBLEM"}, rows)
 	}))
+	cmdutil.Explained(ctx, f, "resources/read")
 	return cmdutil.Join(err, cmdutil.Exit(bad))
 }
 
@@ -216,7 +224,9 @@ func meant(ctx context.Context, c *connect.Conn, words []string) (all []skill.En
 		if !out.Good() {
 			return nil, broken, out
 		}
-		all = append(all, e)
+		if !slices.ContainsFunc(all, func(before skill.Entry) bool { return before.URI == e.URI }) {
+			all = append(all, e)
+		}
 	}
 	return all, broken, wire.Outcome{}
 }

@@ -103,7 +103,7 @@ files. No file is read.`,
 			if !out.Good() {
 				return cmdutil.Exit(out)
 			}
-			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(e.Raw, func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, e) }))
+			return cmdutil.Show(cmd.Context(), f, wire.Outcome{}, cmdutil.Document(e.Raw, func(w io.Writer, st term.Style) error { return render.DescribeSkill(w, st, e) }), "skills/list", "skills/get")
 		},
 	}
 }
@@ -151,6 +151,9 @@ func find(ctx context.Context, c *connect.Conn, word string) (skill.Entry, wire.
 			word = strings.TrimSuffix(word, "/") + "/SKILL.md"
 		}
 		out := c.Do(ctx, client.Call{Method: "skills/get", Params: jsonraw.With(nil, "uri", jsonraw.Quote(word))})
+		if out.Kind == wire.RPCFailed {
+			out.Hint = wire.RunOnServer("skills list") + " lists the skills; a file is named after its skill: " + wire.RunOnServer("skills read NAME FILE")
+		}
 		out = c.ExplainUnsupported(out, skill.Extension)
 		if !out.Good() {
 			return skill.Entry{}, out
