@@ -38,8 +38,10 @@ func TestGeneratedGoRuns(t *testing.T) {
 	const want = `The sum of 40 and 2.5 is 42.5.
 33 Cloudy
 tool_error 5 true This tool always fails.
+tool error: result.isError = true: This tool always fails.
 rpc_error 6 true -32000
 invalid_arguments 3 false
+invalid arguments: the arguments do not match the tool's inputSchema; the call was not sent: missing required member "b": /a must be number, got string
 refused 12 false
 transport 7 false
 `
@@ -89,10 +91,12 @@ func main() {
 	}
 	_, err = c.Fail(ctx, FailArgs{})
 	say(err)
+	fmt.Println(err)
 	_, err = c.RaiseProtocolError(ctx, RaiseProtocolErrorArgs{})
 	say(err)
 	_, err = c.Call(ctx, "get-sum", map[string]any{"a": "x"})
 	say(err)
+	fmt.Println(err)
 	_, err = c.ForgetEverything(ctx)
 	say(err)
 	c.Server = "http://127.0.0.1:1/mcp"

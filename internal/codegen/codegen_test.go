@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,5 +200,18 @@ func TestSchemasThatGrow(t *testing.T) {
 	tool, _ := mcp.ParseTool(json.RawMessage(`{"name":"x","inputSchema":` + schema + `}`))
 	if code, _ := Go(Source{Server: "x", Tools: []mcp.Tool{tool}}, "x"); len(code) > 2<<20 {
 		t.Errorf("%d bytes of code", len(code))
+	}
+}
+
+// The members of the TypeScript code that are assigned take undefined, as exactOptionalPropertyTypes of
+// tsc --init asks for.
+func TestTypeScriptOfExactOptionals(t *testing.T) {
+	code, _ := TypeScript(Source{Server: "x", Target: "demo"})
+	for _, line := range strings.Split(string(code), "\n") {
+		name, kind, optional := strings.Cut(strings.TrimSpace(line), "?: ")
+		ofResult := slices.Contains([]string{"text", "data", "mimeType", "uri", "resource", "structuredContent", "isError"}, name)
+		if optional && !ofResult && !strings.Contains(name, " ") && !strings.HasSuffix(kind, "| undefined;") {
+			t.Errorf("%s cannot be set to undefined", line)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 //go:embed client.sh.txt
@@ -17,8 +18,12 @@ var shClient string
 func Shell(s Source) (code []byte, left []LeftOut) {
 	all, left := s.wrappers()
 	var tools, list strings.Builder
+	width := 0
+	for _, w := range all {
+		width = max(width, min(utf8.RuneCountInString(oneLine(w.tool.Name)), 40))
+	}
 	for i, w := range all {
-		fmt.Fprintf(&list, "  %-24s %s\n", oneLine(w.tool.Name), shortened(oneLine(w.tool.Description), 100))
+		fmt.Fprintf(&list, "  %-*s  %s\n", width, oneLine(w.tool.Name), shortened(oneLine(w.tool.Description), 100))
 		fmt.Fprintf(&tools, "%s)\n  flags=flags_%d help=help_%d ;;\n", shText(w.tool.Name), i+1, i+1)
 	}
 	var g tsWriter
@@ -81,12 +86,14 @@ func (g *tsWriter) shTool(number int, w wrapper) {
 	g.line("  cat <<'END_OF_HELP'")
 	for _, line := range wrapped(oneLine(w.tool.Description), 78) {
 		if line != "" {
-			g.line(" %s", line)
+			// The indent keeps a line from ending the text.
+			g.line("  %s", line)
 		}
 	}
 	g.line("")
 	g.b.WriteString(help.String())
 	g.line("  --args JSON (all members as one object; @FILE reads a file)")
+	g.line("  -- FLAG... (flags of mcpc call, such as --json, --yes or --answer NAME=VALUE)")
 	g.line("END_OF_HELP")
 	g.line("}")
 }

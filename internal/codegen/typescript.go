@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,6 +113,9 @@ func (g *tsWriter) method(w wrapper) {
 	args, value := "", "{}"
 	if w.input != nil {
 		args, value = "args: "+tsType(w.input), "args"
+		if w.input.sort == object && !slices.ContainsFunc(w.input.fields, func(f field) bool { return f.required }) {
+			args += " = {}"
+		}
 	}
 	if w.output == nil {
 		g.line("  async %s(%s): Promise<Result> {", name, args)

@@ -70,6 +70,8 @@ secret. The same list of tools gives the same code.`,
 				return usage.New("choose one language: --go, --ts or --cli", wire.RunOnServer("codegen --go")+", --ts or --cli")
 			case o.types && o.cli:
 				return usage.New("a shell script has no types", "--types needs --go or --ts")
+			case !o.goCode && cmd.Flags().Changed("package"):
+				return usage.New("only Go code has a package name", "--package needs --go")
 			case f.JSON || f.Wire || f.Jq != "":
 				return usage.New("codegen prints code, not JSON", wire.RunOnServer("list --json")+" prints the definitions")
 			case !token.IsIdentifier(o.pkg) || o.pkg != strings.ToLower(o.pkg):
