@@ -30,7 +30,7 @@ func explainRule(ctx context.Context, f *cmdutil.Factory, word string) error {
 	r, ok := lint.Find(word)
 	if !ok {
 		if r, ok = lint.Find(strings.ToUpper(word)); !ok {
-			return unknownRule("", word)
+			return unknownRule(word)
 		}
 	}
 	raw, _ := jsonraw.Marshal(r)
@@ -73,7 +73,16 @@ func ruleWords() (words []string) {
 	return words
 }
 
-// unknownRule is the error for a word that names no rule; where says in what it stood.
-func unknownRule(where, word string) error {
-	return usage.New(suggest.OrMeant(where+"unknown rule "+word, word, ruleWords()), wire.Run("check --list-rules")+" lists the rules and --json their tags")
+// unknownRule is the error for a word that names no rule, or as a tag several.
+func unknownRule(word string) error {
+	var tagged []string
+	for _, r := range lint.Rules() {
+		if slices.Contains(r.Tags, word) {
+			tagged = append(tagged, r.ID)
+		}
+	}
+	if len(tagged) > 0 {
+		return usage.New(word+" is a tag of the rules "+strings.Join(tagged, ", "), wire.Run("check --explain "+tagged[0])+" explains one of them")
+	}
+	return usage.New(suggest.OrMeant("unknown rule "+word, word, ruleWords()), wire.Run("check --list-rules")+" lists the rules and --json their tags")
 }

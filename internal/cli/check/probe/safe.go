@@ -35,6 +35,7 @@ var safeProbes = []probe{
 	}, do: open},
 	{rules: []string{"L115"}, do: order},
 	{rules: []string{"L135", "L136", "L137"}, do: missingResource},
+	{rules: []string{"skills-content"}, when: func(b *bench) string { return absent(len(b.lists["skills"]) == 0, "it lists no skill") }, do: skillFiles},
 	{rules: []string{"L177"}, when: nothingToListenTo, do: acknowledged},
 	{rules: []string{"L150"}, when: func(b *bench) string {
 		return absent(!b.overHTTP() || !b.declares("tools"), "the server lists no tools over HTTP")
@@ -333,6 +334,21 @@ func missingResource(ctx context.Context, b *bench) (misses []miss) {
 			m := missed("L137", "a missing resource", a, "data.uri "+noResource)
 			m.pointer = "/error/data/uri"
 			misses = append(misses, m)
+		}
+	}
+	return misses
+}
+
+// mostSkills is of how many skills a file is read.
+const mostSkills = 20
+
+// skillFiles reads SKILL.md of the skills. The linter compares what comes with the entries.
+func skillFiles(ctx context.Context, b *bench) (misses []miss) {
+	all := b.lists["skills"]
+	for _, s := range all[:min(len(all), mostSkills)] {
+		uri, _ := jsonraw.Text(jsonraw.First(s, "uri"))
+		if a := b.ask(ctx, "resources/read", jsonraw.With(nil, "uri", jsonraw.Quote(uri))); !a.result() {
+			misses = append(misses, missed("skills-content", "skill "+uri, a, "the file"))
 		}
 	}
 	return misses

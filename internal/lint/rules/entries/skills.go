@@ -26,7 +26,7 @@ var skills = []check.Check{
 	}, Do: declaresSkills},
 	{ID: "skills-entry", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, skillEntry) }},
 	{ID: "skills-limits", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, skillSize) }},
-	{ID: "skills-content", Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, notesFiles) }},
+	{Kind: conv.OnResult, Methods: []string{"skills/list", "skills/get"}, Do: func(e *conv.Event) { eachSkill(e, notesFiles) }},
 	{ID: "skills-content", Kind: conv.OnContents, When: func(e *conv.Event) bool { return e.Method == "resources/read" && fileOf(e) != nil }, Do: fileContent},
 }
 
@@ -132,7 +132,7 @@ func skillSize(e *conv.Event, s listedSkill) {
 	}
 }
 
-// A file is what a manifest says of a file; front is set for SKILL.md.
+// A file is what an entry says of a file; front is set for SKILL.md.
 type file struct {
 	digest string
 	size   int64
@@ -162,7 +162,7 @@ func fileOf(e *conv.Event) *file {
 	return nil
 }
 
-// fileContent compares what was read with the manifest. Where a secret was taken out of
+// fileContent compares what was read with the entry. Where a secret was taken out of
 // the recording there is nothing to compare.
 func fileContent(e *conv.Event) {
 	f := fileOf(e)
@@ -179,9 +179,9 @@ func fileContent(e *conv.Event) {
 	}
 	switch got := "sha256:" + hex.EncodeToString(sum[:]); {
 	case f.size >= 0 && f.size != int64(len(data)):
-		hit(strconv.Itoa(len(data))+" bytes", strconv.FormatInt(f.size, 10)+" bytes, as the manifest says")
+		hit(strconv.Itoa(len(data))+" bytes", strconv.FormatInt(f.size, 10)+" bytes, as the entry says")
 	case f.digest != "" && f.digest != got:
-		hit(got, f.digest+", as the manifest says")
+		hit(got, f.digest+", as the entry says")
 	case f.front != nil:
 		if got, want, same := skill.CompareFront(data, f.front); !same {
 			hit("front matter "+got, want)
