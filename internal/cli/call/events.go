@@ -39,6 +39,7 @@ func follow(ctx context.Context, f *cmdutil.Factory) (*events, error) {
 	if f.JSON || f.Wire || f.Output != "" {
 		return nil, usage.New("--events writes JSON lines to standard output", "remove --json, --wire and -o")
 	}
+	f.Progress.Done() // the reader of the events has the progress, and may type the answers
 	e := &events{UI: f.Env.UI, f: f, ctx: ctx}
 	f.Env.UI, f.OnFailure = e, func(o wire.Outcome) {
 		if o.Kind != wire.ToolError { // the result says that
