@@ -100,7 +100,7 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
 	if out.Good() {
-		req, out = whatToLogInTo(ctx, f)
+		req, out = whatToLogInTo(ctx, f, "login https://…")
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -183,8 +183,8 @@ func paste(f *cmdutil.Factory) func(context.Context, *auth.Error) (string, error
 }
 
 // whatToLogInTo is the target, or without one the server whose challenge is kept.
-// Where none is kept the server is asked for one.
-func whatToLogInTo(ctx context.Context, f *cmdutil.Factory) (auth.Request, wire.Outcome) {
+// Where none is kept the server is asked for one. command is the one that names a server.
+func whatToLogInTo(ctx context.Context, f *cmdutil.Factory, command string) (auth.Request, wire.Outcome) {
 	tokens, err := f.Env.Tokens()
 	if err != nil {
 		return auth.Request{}, connect.StateFailed(err)
@@ -202,11 +202,11 @@ func whatToLogInTo(ctx context.Context, f *cmdutil.Factory) (auth.Request, wire.
 		return auth.Request{}, out
 	}
 	if c.Target.Source == target.FromDefault {
-		return auth.Request{}, usage.Outcome(usage.New("no server is given, and none has rejected a command since the last login", wire.Run("login https://…")))
+		return auth.Request{}, usage.Outcome(usage.New("no server is given, and none has rejected a command since the last login", wire.Run(command)))
 	}
 	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
 	if endpoint == "" || endpoint == connect.DemoEndpoint {
-		return auth.Request{}, usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run("login https://…")))
+		return auth.Request{}, usage.Outcome(usage.New("only HTTP servers use OAuth", wire.Run(command)))
 	}
 	if kept != nil && kept.Endpoint == endpoint {
 		return answering(f, *kept), wire.Outcome{}

@@ -34,7 +34,7 @@ access_token, refresh_token, token_type and scope, and with client_id,
 client_secret, expires_at (RFC 3339), server and issuer; client_id and one token
 are required. mcpc auth export writes such a file.
 
--s is the server, if the file does not name it. Its authorization server is
+-s is the server, and without it the file names it. Its authorization server is
 discovered as for mcpc login, and must be the file's issuer.`,
 		Example: `  mcpc auth import token.json
   mcpc auth import token.json -s https://mcp.example/mcp --account work
@@ -94,7 +94,7 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
 	if out.Good() {
-		req, out = whatToLogInTo(ctx, f)
+		req, out = whatToLogInTo(ctx, f, "auth import FILE -s https://…")
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -115,7 +115,11 @@ func runImport(ctx context.Context, f *cmdutil.Factory, name, where string) erro
 	case ctx.Err() != nil:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	case err != nil:
-		return cmdutil.Exit(loginFailed(err, redact.RedactURL(req.Endpoint)))
+		out := loginFailed(err, redact.RedactURL(req.Endpoint))
+		if failed, ok := errors.AsType[*auth.Error](err); ok && failed.Rule == auth.NotOffered {
+			out.Hint = "the token is of another authorization server: " + wire.Run("login") + " gets one of this server's"
+		}
+		return cmdutil.Exit(out)
 	}
 	return cmdutil.Show(ctx, f, wire.Outcome{}, tokenAnswer(f, t, store))
 }
