@@ -160,6 +160,9 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if flag := cmd.Flags().Lookup("output"); flag != nil && flag.Changed && f.Output == "" {
 		return usage.New("-o needs a file name", "without -o the result goes to stdout")
 	}
+	if f.Output == "-" {
+		return usage.New("-o - names no file", "without -o the result goes to stdout; -o /dev/stdout writes there what -o writes to a file")
+	}
 	if err := cmdutil.CheckCut(f); err != nil {
 		return err
 	}
