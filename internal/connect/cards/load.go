@@ -125,7 +125,7 @@ func (l *loader) source(ctx context.Context, source string) (raw []byte, from st
 func (l *loader) first(ctx context.Context, where string) (raw []byte, from string, out wire.Outcome) {
 	got, out := l.get(ctx, where)
 	if out.Good() && got.Status != http.StatusOK {
-		out = unusable(where, fmt.Sprintf("answered HTTP %d", got.Status), wire.Transport)
+		out = missing(where, fmt.Sprintf("the URL of the card answered HTTP %d", got.Status))
 	}
 	return got.Raw, got.URL, out
 }
@@ -144,13 +144,13 @@ func (l *loader) atHost(ctx context.Context, name string) (raw []byte, from stri
 		case got.Status == http.StatusNotFound, got.Status == http.StatusGone, !strings.Contains(got.Type, "json"):
 			continue // many sites answer every address with a page
 		case got.Status != http.StatusOK:
-			return nil, "", unusable(got.URL, fmt.Sprintf("answered HTTP %d", got.Status), wire.Transport)
+			return nil, "", missing(got.URL, fmt.Sprintf("the host answered HTTP %d", got.Status))
 		case i > 0:
 			l.env.UI.Warn(name + " has its card at " + path + ", which is outdated: the address is " + wellKnown[0])
 		}
 		return got.Raw, got.URL, wire.Outcome{}
 	}
-	return nil, "", unusable(name, "has no AI catalog and no server card at its well-known addresses", wire.Transport)
+	return nil, "", missing(name, "the host has no AI catalog and no server card at its well-known addresses")
 }
 
 // get fetches a URL once.
@@ -198,6 +198,13 @@ func unusable(from, text string, kind wire.Kind) wire.Outcome {
 		o.Hint = "it must be a server card, a registry entry or an AI catalog, of at most 1 MiB"
 	}
 	return o
+}
+
+// missing is the ending where an answer has no document.
+func missing(from, text string) wire.Outcome {
+	o := unusable(from, text, wire.Transport)
+	o.Reached, o.Hint = wire.Answered, "--card takes the URL of a card itself, a host that publishes one, or a file"
+	return o.As(wire.Before)
 }
 
 // Failed is the ending for an error of package card about the document at from.
@@ -252,7 +259,7 @@ func (l *loader) follow(ctx context.Context, raw []byte, from string, depth int)
 	}
 	got, out := l.get(ctx, e.URL)
 	if out.Good() && got.Status != http.StatusOK {
-		out = unusable(e.URL, fmt.Sprintf("answered HTTP %d", got.Status), wire.Transport)
+		out = missing(e.URL, fmt.Sprintf("the URL of the catalog's entry answered HTTP %d", got.Status))
 	}
 	if !out.Good() {
 		return f, out
