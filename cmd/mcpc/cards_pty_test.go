@@ -20,16 +20,16 @@ func TestACardIsAskedAboutAtATerminal(t *testing.T) {
 		return onTerminal(t, 100, w.env(), "sh", "-c", `cd "$0" && exec mcpc "$@"`, w.dir, "init", "--experimental", "--card", "server.json")
 	}
 	tm := open()
-	tm.await(`The city \(Oslo, Bergen\): $`)
+	tm.await(`city: The city \(Oslo, Bergen\): $`)
 	tm.typed("\x03")
 	tm.ends("SIGINT")
 	tm = open()
-	tm.await(`The city \(Oslo, Bergen\): $`)
+	tm.await(`city: The city \(Oslo, Bergen\): $`)
 	tm.typed("Rome\r")
 	tm.ends("2")
 	for _, answer := range []string{"\r", "n\r"} {
 		tm = open()
-		tm.await(`The city \(Oslo, Bergen\): $`)
+		tm.await(`city: The city \(Oslo, Bergen\): $`)
 		tm.typed("Oslo\r")
 		tm.await(`Run it\? \[y/N/always for exactly this\] $`)
 		tm.typed(answer)
@@ -41,11 +41,11 @@ func TestACardIsAskedAboutAtATerminal(t *testing.T) {
 		t.Fatalf("it ran %s", ran)
 	}
 	tm = open()
-	tm.await(`The city \(Oslo, Bergen\): $`)
+	tm.await(`city: The city \(Oslo, Bergen\): $`)
 	tm.typed("Bergen\r")
 	tm.await(`Run it\?`)
 	tm.typed("y\r")
-	tm.await(`The key: $`)
+	tm.await(`KEY: The key: $`)
 	tm.typed("CANARY-typed\r")
 	if out := tm.ends("0"); strings.Contains(out, "CANARY") {
 		t.Errorf("what is typed is shown:\n%q", out)

@@ -91,16 +91,16 @@ func TestInputsAreAskedFor(t *testing.T) {
 	m.mcpc("0", "trust", "box", "--yes")
 	m.mcpc("2", "-s", "box", "ping")
 	tm := m.at(80, "-s", "box", "ping")
-	tm.await(`The key: $`)
+	tm.await(`api-key: The key: $`)
 	tm.typed("CANARY-typed\r")
 	tm.await(`level \(low, high\) \[low\]: $`)
 	tm.typed("\r")
 	if out := tm.ends("0"); strings.Contains(out, "CANARY") {
 		t.Errorf("what is typed is shown:\n%q", out)
 	}
-	for prompt, before := range map[string]string{`The key: $`: "", `level .*: $`: "CANARY-typed\r"} {
+	for prompt, before := range map[string]string{`api-key: The key: $`: "", `level .*: $`: "CANARY-typed\r"} {
 		tm = m.at(80, "-s", "box", "ping")
-		tm.await(`The key: $`)
+		tm.await(`api-key: The key: $`)
 		tm.typed(before)
 		tm.await(prompt)
 		tm.typed("\x03")

@@ -65,7 +65,10 @@ func (e *Env) InputValue(ctx context.Context, in target.Asked) (string, error) {
 		if !e.UI.Interactive() {
 			return "", usage.New(fmt.Sprintf("%s must be entered when the server starts, and there is no terminal", in.ID), wire.Hint("set the variable "+InputEnv(in.ID)))
 		}
-		prompt := cmp.Or(in.Description, in.ID)
+		prompt := in.ID // a file may describe an input as anything
+		if in.Description != "" {
+			prompt += ": " + in.Description
+		}
 		if len(in.Options) > 0 {
 			prompt += " (" + strings.Join(in.Options, ", ") + ")"
 		}
