@@ -73,6 +73,7 @@ resource makes exit code 1.`,
 	}
 	cmdutil.AddIndex(f, cmd.Flags())
 	cmdutil.AddCut(f, cmd.Flags())
+	cmdutil.AddAnswering(f, cmd.Flags())
 	cmd.Flags().BoolVar(&appInfo, "app-info", false, "print a tool's UI resource (MCP Apps) as one JSON line")
 	return cmd
 }

@@ -86,6 +86,7 @@ secret. The same list of tools gives the same code.`,
 	flags.BoolVar(&o.cli, "cli", false, "write a command as a shell script")
 	flags.BoolVar(&o.types, "types", false, "write the types alone")
 	flags.StringVar(&o.pkg, "package", "tools", "Go package `name`")
+	cmdutil.AddAnswering(f, flags)
 	return cmd
 }
 
