@@ -124,8 +124,8 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	return cmdutil.Show(ctx, f, out, cmdutil.Document(found.raw, found.human), o.kind.Method)
 }
 
-// otherKind leads on to a prompt or a resource that has the name, where the server has
-// no tool of it.
+// otherKind leads on to a prompt, a resource or a skill that has the name, where the server
+// has no tool of it.
 func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hint {
 	if o.kind != connect.ToolKind {
 		return ""
@@ -136,6 +136,11 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 		}
 		if _, out := c.Entry(ctx, k, o.name); out.Good() {
 			return "there is a " + wire.Hint(k.One) + " of that name: " + wire.RunOnServer("describe "+k.One+" "+shellwords.Quote(o.name))
+		}
+	}
+	if settings, _ := connect.Extension(c, skill.Extension); settings != nil {
+		if _, out := describeSkill(ctx, c, o.name); out.Good() {
+			return "there is a skill of that name: " + wire.RunOnServer("describe skill "+shellwords.Quote(o.name))
 		}
 	}
 	return ""
