@@ -86,14 +86,14 @@ const officialMeta = "io.modelcontextprotocol.registry/official"
 // Parse reads a document. It is recognised by its members.
 func Parse(raw []byte) (Document, error) {
 	if bad := jsonraw.Valid(raw); bad != nil {
-		return Document{}, malformed("it is not JSON: %s", bad)
+		return Document{}, malformed("the document is not JSON: %s", bad)
 	}
 	if name := jsonraw.DuplicateIn(raw); name != "" {
 		return Document{}, malformed("the member %s occurs twice", name)
 	}
 	top, bad := jsonraw.Object(raw)
 	if bad != nil {
-		return Document{}, malformed("it is not a JSON object")
+		return Document{}, malformed("the document is not a JSON object")
 	}
 	servers, isList := top.Get("servers")
 	entries, isCatalog := top.Get("entries")
@@ -177,7 +177,7 @@ func parseServer(m jsonraw.Members) (Server, error) {
 		s.Status = ""
 	}
 	if !isServerName(s.Name) {
-		return s, malformed("it is not a server card, a registry entry or an AI catalog: its name is not of the form NAMESPACE/NAME")
+		return s, malformed("the document is not a server card, a registry entry or an AI catalog: its name is not of the form NAMESPACE/NAME")
 	}
 	schema := m.Text("$schema")
 	isCard := strings.HasSuffix(schema, "/server-card.schema.json")
