@@ -63,9 +63,10 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [-- COMMAND...]",
 		Short: "list the skills; no file is read",
-		Long: `List the skills with their descriptions, files and whether the files are those
-that were approved by mcpc skills export. A server may serve skills that it does
-not list: mcpc skills get URI.`,
+		Long: `List the skills: name, files and their size, whether the files are those that
+were approved by mcpc skills export, URI and description. A skill whose files
+are not listed is "dynamic", and confirmed each time. A server may serve skills
+that it does not list: mcpc skills get URI.`,
 		Example: `  mcpc -s demo skills list
   mcpc -s demo skills list --jq '.skills[].uri'
   mcpc skills list -- mcpc demo --stdio`,
@@ -219,8 +220,12 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	return cmdutil.Show(ctx, f, out, ans, "skills/list")
 }
 
-// standing says whether the files of a skill are those that were approved.
+// standing says whether the files of a skill are those that were approved. Those of a dynamic one are
+// confirmed each time.
 func standing(c *connect.Conn, e *skill.Entry) string {
+	if e.Dynamic {
+		return "each time"
+	}
 	now, changes := pin.Skill(c, e)
 	switch now {
 	case pin.Approved:
