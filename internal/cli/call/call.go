@@ -137,6 +137,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if stream != nil {
 		f.Record.About(out)
 		stream.result(out)
+		cmdutil.Explained(ctx, f, "tools/call")
 		return cmdutil.Join(cmdutil.StdoutError(f), cmdutil.Exit(out), o.saving.Add(f, c, o.Request, out))
 	}
 	ans := cmdutil.AnswerOf(out)

@@ -38,7 +38,7 @@ func (r *Answerer) elicitBy(ctx context.Context, q client.Asking, page bool) cli
 	}
 	bad := func(text string, findings []wire.Finding) client.Answer {
 		a := unfit(question.Form{}, "--on-elicit: "+text, findings)
-		a.Ending.Hint = `it writes {"action":"accept","content":{...}}, or "decline", or "cancel"`
+		a.Ending.Hint = `it writes {"action":"accept","content":{...}}, {"action":"decline"} or {"action":"cancel"}`
 		return a
 	}
 	members, err := jsonraw.Object(out)
