@@ -56,6 +56,7 @@ func TestFind(t *testing.T) {
 		{"6", "exit 6"}, {"exit 6", "exit 6"}, {"exit code 6", "exit 6"}, {"RPC_ERROR", "exit 6"}, {"130", "exit 128+n"}, {"exit 143", "exit 128+n"},
 		{"404", "http 404"}, {"http 201", "http 2xx"}, {"http 404", "http 404"}, {"HTTP status 404", "http 404"}, {"418", "http 4xx"}, {"http 599", "http 5xx"},
 		{"mcp-session-id:", "session"}, {"Mcp-Param-Region", "Mcp-Param"}, {"io.modelcontextprotocol/subscriptionId", "subscriptionId"},
+		{"io.modelcontextprotocol/skills", "skill"}, {"io.modelcontextprotocol/ui", "MCP Apps"}, {"io.modelcontextprotocol/tasks", "task"}, {"extensions", "extension"},
 		{"isError", "isError"}, {"input required", "input_required|exit 11"}, {"batch", "batch|batch"},
 		{"protocol error", "exit 6"}, {"protocol_error", "exit 6"}, {"Tool execution error", "exit 5"}, {"transport error", "exit 7"},
 		{"exit 99", ""}, {"http 700", ""}, {"99999999999999999999", ""}, {"", ""}, {"frobnicate", ""},
