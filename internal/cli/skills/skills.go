@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,8 +66,9 @@ func newList(f *cmdutil.Factory) *cobra.Command {
 		Short: "list the skills; no file is read",
 		Long: `List the skills: name, files and their size, whether the files are those that
 were approved by mcpc skills export, URI and description. A skill whose files
-are not listed is "dynamic", and confirmed each time. A server may serve skills
-that it does not list: mcpc skills get URI.`,
+are not listed is "dynamic", and confirmed each time. Terminals of less than 100
+columns show no URI if the names differ. A server may serve skills that it does
+not list: mcpc skills get URI.`,
 		Example: `  mcpc -s demo skills list
   mcpc -s demo skills list --jq '.skills[].uri'
   mcpc skills list -- mcpc demo --stdio`,
@@ -212,7 +214,15 @@ func runList(ctx context.Context, f *cmdutil.Factory, argv []string) error {
 	})
 	ans := cmdutil.Answer{Method: "skills/list", Result: jsonraw.With(nil, "skills", arguments.AsList(list.Items)), Messages: list.Pages}
 	ans.Human = func(w io.Writer, st term.Style) error {
-		return term.Table(w, st, []string{"NAME", "FILES", "APPROVED", "URI", "DESCRIPTION"}, rows)
+		head, names := []string{"NAME", "FILES", "APPROVED", "URI", "DESCRIPTION"}, map[string]bool{}
+		for _, row := range rows {
+			names[row[0]] = true
+		}
+		if !st.Terminal || st.Columns() >= 100 || len(names) < len(rows) {
+			return term.Table(w, st, head, rows)
+		}
+		without := func(row []string) []string { return slices.Concat(row[:3], row[4:]) } // the URI
+		return term.Table(w, st, without(head), sliceutil.Map(rows, without))
 	}
 	if len(list.Items) == 0 {
 		f.Note("the server lists no skills; it may serve some that are named by their URI")
