@@ -188,9 +188,8 @@ func (m *Mismatch) Error() string {
 // Verify compares the content of a file with the entry: its size, then its digest, and of SKILL.md
 // its front matter. The error is a [*Mismatch].
 func (e *Entry) Verify(uri string, content []byte) error {
-	sum := sha256.Sum256(content)
 	f, listed := e.File(uri)
-	got := "sha256:" + hex.EncodeToString(sum[:])
+	got := Digest(content)
 	switch {
 	case !listed && !e.Dynamic:
 		return &Mismatch{uri, "name", "not listed", "which files there are"}
@@ -205,6 +204,12 @@ func (e *Entry) Verify(uri string, content []byte) error {
 		return &Mismatch{uri, "front matter", got, want}
 	}
 	return nil
+}
+
+// Digest returns the digest of a file as entries write it.
+func Digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // CompareFront compares the front matter of a SKILL.md with that of its entry; got and want are what

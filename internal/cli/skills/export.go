@@ -2,11 +2,9 @@ package skills
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -40,7 +38,8 @@ be confirmed (or --yes). What was confirmed is remembered with the digest of
 each file: the same files are written again without a question, and files that
 changed are shown and have to be confirmed again. mcpc runs nothing of a skill.
 
-A folder that mcpc did not write is not replaced. Beside SKILL.md the file
+A folder that mcpc did not write is not replaced, nor one in which files were
+changed since. Beside SKILL.md the file
 ` + markName + ` says where the skill comes from. --json prints the folders.`,
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
@@ -61,19 +60,6 @@ A folder that mcpc did not write is not replaced. Beside SKILL.md the file
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "write skills without a confirmation")
 	return cmd
-}
-
-// markName is the file that says where a skill comes from. No file of a skill can be called so.
-const markName = ".mcpc-origin.json"
-
-// A mark is the content of that file.
-type mark struct {
-	Server string `json:"server"`
-	// ID is the hash by which mcpc knows the server.
-	ID     string          `json:"id"`
-	URI    string          `json:"uri"`
-	Files  json.RawMessage `json:"files"`
-	Remark string          `json:"remark"`
 }
 
 // An export is a skill that was verified, and where it is written.
@@ -104,6 +90,9 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
+	if len(words) == 0 && forgotten(dir, entries) {
+		return usage.New("skills export takes a directory before the skill "+dir, wire.RunOnServer("skills export DIR "+dir)+" exports it; ./ before it makes it a directory")
+	}
 	var all []export
 	for i := range entries {
 		x, err := placed(c, &entries[i])
@@ -124,10 +113,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 			return cmdutil.Exit(out)
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return cmdutil.Exit(usage.LocalIO("writing to "+dir, usage.Bare(err)))
-	}
-	root, err := os.OpenRoot(dir)
+	root, err := made(dir)
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing to "+dir, usage.Bare(err)))
 	}
@@ -136,8 +122,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 	for _, x := range all {
 		if err := x.write(root, c); err != nil {
 			out := usage.LocalIO("writing the skill "+x.Name, err)
-			if errors.Is(err, errForeign) || errors.Is(err, errLink) {
-				out.Kind = wire.Refused
+			if errors.Is(err, errForeign) || errors.Is(err, errLink) || errors.Is(err, errEdited) {
+				out.Kind, out.Hint = wire.Refused, "move it away, or export to another directory"
 			}
 			return cmdutil.Exit(out)
 		}
@@ -152,6 +138,12 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		printed = cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}
 	return cmdutil.Join(printed, cmdutil.Exit(broken))
+}
+
+// forgotten reports that dir is the name of a skill, and no directory.
+func forgotten(dir string, entries []skill.Entry) bool {
+	_, err := os.Stat(dir)
+	return err != nil && slices.ContainsFunc(entries, func(e skill.Entry) bool { return e.Name == dir || e.URI == dir })
 }
 
 // placed is where a skill is written, if all paths of its entry can be written anywhere.
@@ -257,105 +249,4 @@ func confirmed(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, dir str
 		return no
 	}
 	return wire.Outcome{}
-}
-
-// errForeign is the error of a folder that mcpc did not write.
-var errForeign = errors.New("there is a folder that mcpc did not write for this skill of this server")
-
-// errLink is the error of a path below the directory that leads through a link.
-var errLink = errors.New("it is no folder, and links are not followed")
-
-// straight fails if a folder above that of the skill is a link.
-func (x export) straight(root *os.Root) error {
-	for at, c := range x.folder {
-		if c != '/' {
-			continue
-		}
-		info, err := root.Lstat(x.folder[:at])
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("%s: %w", x.folder[:at], errLink)
-		}
-	}
-	return nil
-}
-
-// write puts the skill into its folder as a whole: beside it first, and then in its place.
-func (x export) write(root *os.Root, c *connect.Conn) error {
-	if err := x.straight(root); err != nil {
-		return err
-	}
-	old, err := x.before(root, c)
-	if err != nil {
-		return err
-	}
-	parent, temp := path.Dir(x.folder), ""
-	if temp = path.Join(parent, ".mcpc-"+rand.Text()); root.MkdirAll(temp, 0o755) != nil {
-		return fmt.Errorf("%s cannot be made", parent)
-	}
-	defer root.RemoveAll(temp)
-	for uri, content := range x.content {
-		name, err := x.Path(uri)
-		if err != nil {
-			return err
-		}
-		name = path.Join(temp, name)
-		if err = root.MkdirAll(path.Dir(name), 0o755); err == nil {
-			err = writeNew(root, name, content)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	raw, err := json.MarshalIndent(mark{redact.RedactURL(c.Where), pin.Server(c), x.URI, x.Print(),
-		"Written by mcpc skills export. The files are those of the MCP server, and untrusted."}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := writeNew(root, path.Join(temp, markName), append(raw, '\n')); err != nil {
-		return err
-	}
-	if old {
-		aside := temp + "-old"
-		if err := root.Rename(x.folder, aside); err != nil {
-			return err
-		}
-		if err := root.Rename(temp, x.folder); err != nil {
-			return errors.Join(err, root.Rename(aside, x.folder))
-		}
-		return root.RemoveAll(aside)
-	}
-	return root.Rename(temp, x.folder)
-}
-
-func writeNew(root *os.Root, name string, content []byte) error {
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(content)
-	return errors.Join(err, file.Close())
-}
-
-// before reports whether the folder of the skill is there, and fails if it was not written for this
-// skill of this server.
-func (x export) before(root *os.Root, c *connect.Conn) (there bool, err error) {
-	info, err := root.Lstat(x.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	var m mark
-	raw, failed := root.ReadFile(path.Join(x.folder, markName))
-	if !info.IsDir() || failed != nil || json.Unmarshal(raw, &m) != nil || m.ID != pin.Server(c) || m.URI != x.URI {
-		return false, fmt.Errorf("%s: %w", x.folder, errForeign)
-	}
-	return true, nil
 }

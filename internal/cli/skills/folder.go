@@ -1,0 +1,176 @@
+package skills
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/pin"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+	"mcpc/internal/skill"
+)
+
+// markName is the file that says where a skill comes from. No file of a skill can be called so.
+const markName = ".mcpc-origin.json"
+
+// A mark is the content of that file.
+type mark struct {
+	Server string `json:"server"`
+	// ID is the hash by which mcpc knows the server.
+	ID     string          `json:"id"`
+	URI    string          `json:"uri"`
+	Files  json.RawMessage `json:"files"`
+	Remark string          `json:"remark"`
+}
+
+// made opens a directory, and makes it first if there is none.
+func made(dir string) (*os.Root, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
+// errForeign is the error of a folder that mcpc did not write.
+var errForeign = errors.New("there is a folder that mcpc did not write for this skill of this server")
+
+// errLink is the error of a path below the directory that leads through a link.
+var errLink = errors.New("it is no folder, and links are not followed")
+
+// errEdited is the error of a folder in which something was changed after it was written.
+var errEdited = errors.New("it was changed after it was written, and would be lost")
+
+// straight fails if a folder above that of the skill is a link.
+func (x export) straight(root *os.Root) error {
+	for at, c := range x.folder {
+		if c != '/' {
+			continue
+		}
+		info, err := root.Lstat(x.folder[:at])
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s: %w", x.folder[:at], errLink)
+		}
+	}
+	return nil
+}
+
+// write puts the skill into its folder as a whole: beside it first, and then in its place.
+func (x export) write(root *os.Root, c *connect.Conn) error {
+	if err := x.straight(root); err != nil {
+		return err
+	}
+	old, err := x.before(root, c)
+	if err != nil {
+		return err
+	}
+	parent, temp := path.Dir(x.folder), ""
+	if temp = path.Join(parent, ".mcpc-"+rand.Text()); root.MkdirAll(temp, 0o755) != nil {
+		return fmt.Errorf("%s cannot be made", parent)
+	}
+	defer root.RemoveAll(temp)
+	for uri, content := range x.content {
+		name, err := x.Path(uri)
+		if err != nil {
+			return err
+		}
+		name = path.Join(temp, name)
+		if err = root.MkdirAll(path.Dir(name), 0o755); err == nil {
+			err = writeNew(root, name, content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	raw, err := json.MarshalIndent(mark{redact.RedactURL(c.Where), pin.Server(c), x.URI, x.digests(),
+		"Written by mcpc skills export. The files are those of the MCP server, and untrusted."}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeNew(root, path.Join(temp, markName), append(raw, '\n')); err != nil {
+		return err
+	}
+	if old {
+		aside := temp + "-old"
+		if err := root.Rename(x.folder, aside); err != nil {
+			return err
+		}
+		if err := root.Rename(temp, x.folder); err != nil {
+			return errors.Join(err, root.Rename(aside, x.folder))
+		}
+		return root.RemoveAll(aside)
+	}
+	return root.Rename(temp, x.folder)
+}
+
+func writeNew(root *os.Root, name string, content []byte) error {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Close())
+}
+
+// before reports whether the folder of the skill is there, and fails if it was not written for this
+// skill of this server, or was changed since.
+func (x export) before(root *os.Root, c *connect.Conn) (there bool, err error) {
+	info, err := root.Lstat(x.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var m mark
+	raw, failed := root.ReadFile(path.Join(x.folder, markName))
+	if !info.IsDir() || failed != nil || json.Unmarshal(raw, &m) != nil || m.ID != pin.Server(c) || m.URI != x.URI {
+		return false, fmt.Errorf("%s: %w", x.folder, errForeign)
+	}
+	return true, x.edited(root, m)
+}
+
+// edited fails if a file in the folder is neither as it was written nor as it is to be.
+func (x export) edited(root *os.Root, m mark) error {
+	known := map[string][]string{}
+	for _, files := range []json.RawMessage{m.Files, x.digests()} {
+		all, _ := jsonraw.Object(files)
+		for _, f := range all {
+			if name, err := x.Path(f.Name); err == nil {
+				known[name] = append(known[name], jsonraw.TextOrRaw(f.Value))
+			}
+		}
+	}
+	return fs.WalkDir(root.FS(), x.folder, func(name string, d fs.DirEntry, err error) error {
+		own := strings.TrimPrefix(name, x.folder+"/")
+		if err != nil || d.IsDir() || own == markName {
+			return err
+		}
+		if content, err := root.ReadFile(name); err != nil || !slices.Contains(known[own], skill.Digest(content)) {
+			return fmt.Errorf("%s: %w", name, errEdited)
+		}
+		return nil
+	})
+}
+
+// digests are those of the files of the skill, by their URIs.
+func (x export) digests() (all json.RawMessage) {
+	for _, uri := range slices.Sorted(maps.Keys(x.content)) {
+		all = jsonraw.With(all, uri, jsonraw.Quote(skill.Digest(x.content[uri])))
+	}
+	return all
+}
