@@ -23,7 +23,7 @@ import (
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
 	{"english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "spool", "sse", "tty"},
-	{"match", "mcp", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},
+	{"match", "mcp", "mcpserver", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},
 	{"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "telemetry", "validate"},
 	{"connect", "live", "tui", "web"},
 	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
@@ -92,7 +92,7 @@ var eraFiles = []string{
 	"internal/client/task_legacy.go", "internal/client/task_modern.go",
 	"internal/client/auth/era.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/lint/conv/era.go", "internal/mock/behavior.go",
-	"internal/mock/playback/bridge/era.go",
+	"internal/mcpserver/bridge/era.go",
 }
 
 const (

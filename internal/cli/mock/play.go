@@ -25,7 +25,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/mock/playback"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"

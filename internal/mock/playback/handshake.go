@@ -6,7 +6,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 

@@ -51,7 +51,7 @@ const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 func TestALargeAnswerToAnArrayIsAStream(t *testing.T) {
 	_, url := served(t, opening+`
 	> {"id":2,"method":"tools/list"}
-	< {"id":2,"result":{"tools":[{"name":"`+strings.Repeat("x", mostReplies/4)+`"}]}}`, nil)
+	< {"id":2,"result":{"tools":[{"name":"`+strings.Repeat("x", 2<<20)+`"}]}}`, nil)
 	_, _, _, id := post(t, url, initialize)
 	for n, want := range map[int]string{2: "application/json", 9: "text/event-stream"} {
 		items := make([]string, n)

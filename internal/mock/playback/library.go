@@ -12,7 +12,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 

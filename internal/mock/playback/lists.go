@@ -7,7 +7,8 @@ import (
 
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func (y *play) noteLastPage(result json.RawMessage) {
 
 // endOfList answers the request for a page that follows the last recorded one with an empty page; nil is for
 // other requests.
-func (p *Player) endOfList(c client, m *wire.Message) []byte {
+func (p *Player) endOfList(c mcpserver.Caller, m *wire.Message) []byte {
 	cursor := jsonraw.First(m.Params, "cursor")
 	p.library.mu.RLock()
 	recorded, given := p.library.pages[pageAt{m.Method, jsonraw.TextOrRaw(cursor)}]
@@ -39,7 +40,7 @@ func (p *Player) endOfList(c client, m *wire.Message) []byte {
 		return nil
 	}
 	p.tally.once("the recording has no further page of " + shown([]byte(m.Method)) + ": the list ends there")
-	return wire.ComposeResult(m.ID, bridge.Result(c.stateless, false, m.Method, fmt.Appendf(nil, `{%q:[]}`, listMembers[m.Method])))
+	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, fmt.Appendf(nil, `{%q:[]}`, listMembers[m.Method])))
 }
 
 // listMembers are the members that have the entries.
@@ -61,7 +62,7 @@ var seenLists = map[string]struct {
 }
 
 // listOfSeen answers a list that was not recorded with what the recorded requests name; nil where they name nothing.
-func (p *Player) listOfSeen(c client, m *wire.Message) []byte {
+func (p *Player) listOfSeen(c mcpserver.Caller, m *wire.Message) []byte {
 	kind, known := seenLists[m.Method]
 	if !known || jsonraw.First(m.Params, "cursor") != nil || p.library.knows(m.Method) {
 		return nil
@@ -75,7 +76,7 @@ func (p *Player) listOfSeen(c client, m *wire.Message) []byte {
 		entries[i] = kind.entry(jsonraw.Quote(name))
 	}
 	p.tally.once(fmt.Sprintf("%s was not recorded: it has the %s of the recorded %s requests", m.Method, english.Plural(len(names), "name"), kind.by))
-	result := bridge.Result(c.stateless, false, m.Method, fmt.Appendf(nil, `{%q:[%s]}`, listMembers[m.Method], strings.Join(entries, ",")))
+	result := bridge.Result(c.Stateless, false, m.Method, fmt.Appendf(nil, `{%q:[%s]}`, listMembers[m.Method], strings.Join(entries, ",")))
 	return wire.ComposeResult(m.ID, result)
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mcpc/internal/match"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver/bridge"
 )
 
 // A list that was recorded up to its first page ends there, and one that was not recorded has what was called.

@@ -8,40 +8,16 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/mcp"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
 
-// A client is what is known of the sender of one request.
-type client struct {
-	stateless    bool
-	revision     string
-	capabilities json.RawMessage
-	// level is that of the log messages it wants: "" is none in the modern era, all in the legacy one.
-	level string
-	// session is the conversation; nil for modern requests over HTTP.
-	session *session
-	// over is closed when no more comes from the client; nil where only the request's context says so.
-	over <-chan struct{}
-}
-
-// declares reports a capability of the client; "" is one that every client has.
-func (c client) declares(names ...string) bool {
-	value := c.capabilities
-	for _, name := range names {
-		if name == "" {
-			return true
-		}
-		value = jsonraw.First(value, name)
-	}
-	return value != nil
-}
-
 // A play is one exchange that is played for a live request.
 type play struct {
 	p      *Player
-	c      client
+	c      mcpserver.Caller
 	live   *wire.Message
 	number int
 	x      Recorded
@@ -52,7 +28,7 @@ type play struct {
 }
 
 // open reads an exchange for a request.
-func (p *Player) open(n int, c client, m *wire.Message) (*play, error) {
+func (p *Player) open(n int, c mcpserver.Caller, m *wire.Message) (*play, error) {
 	x := p.library.exchange(n)
 	e, err := x.Load()
 	if err != nil {
@@ -73,7 +49,7 @@ func (y *play) waits() bool {
 		return true
 	}
 	for _, s := range y.steps {
-		if s.note != nil || s.asks != nil && !y.c.stateless {
+		if s.note != nil || s.asks != nil && !y.c.Stateless {
 			return true
 		}
 	}
@@ -119,7 +95,7 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 	if y.x.Cancelled {
 		select {
 		case <-ctx.Done():
-		case <-y.c.over:
+		case <-y.c.Over:
 		}
 		return nil
 	}
@@ -128,7 +104,7 @@ func (y *play) run(ctx context.Context, from int, send func([]byte)) []byte {
 }
 
 func (y *play) fail(code int64, text string, data json.RawMessage) []byte {
-	return composeError(y.live.ID, failure(code, text, data))
+	return mcpserver.ComposeError(y.live.ID, mcpserver.Failure(code, text, data))
 }
 
 // notify sends a notification with the handles of the live request.
@@ -142,17 +118,17 @@ func (y *play) notify(s step) {
 		}
 		params = jsonraw.With(params, "progressToken", token)
 	case m.Method == "notifications/message":
-		if y.c.level == "" && y.c.stateless || y.c.level != "" && !bridge.Loud(params, y.c.level) {
+		if y.c.Level == "" && y.c.Stateless || y.c.Level != "" && !bridge.Loud(params, y.c.Level) {
 			return
 		}
-	case y.c.stateless && aboutServer(m.Method):
-		y.p.hub.publish(m)
+	case y.c.Stateless && aboutServer(m.Method):
+		y.p.hub.Publish(m)
 		return
-	case y.c.stateless:
+	case y.c.Stateless:
 		return
-	case s.guessed && y.c.session != nil && aboutServer(m.Method):
-		if y.c.session.wants(m) {
-			y.c.session.push(y.bound(wire.ComposeNotification(m.Method, params)))
+	case s.guessed && y.c.Session != nil && aboutServer(m.Method):
+		if y.c.Session.Wants(m) {
+			y.c.Session.Push(y.bound(wire.ComposeNotification(m.Method, params)))
 		}
 		return
 	}
@@ -177,7 +153,7 @@ func (y *play) bound(raw []byte) []byte {
 func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool) {
 	asks := y.askable(s)
 	for _, a := range asks {
-		if name := bridge.ClientCapability(a.method); !y.c.declares(name) {
+		if name := bridge.ClientCapability(a.method); !y.c.Declares(name) {
 			return y.unasked(a, name), true
 		}
 	}
@@ -185,13 +161,13 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 		return nil, false
 	}
 	s.asks = asks
-	if y.c.stateless {
+	if y.c.Stateless {
 		return y.askInRound(s, at)
 	}
 	waiting := make([]chan *wire.Message, len(s.asks))
 	for i, a := range s.asks {
 		var raw []byte
-		raw, waiting[i] = y.c.session.ask(a.method, bridge.Question(false, a.method, a.params))
+		raw, waiting[i] = y.c.Session.Ask(a.method, bridge.Question(false, a.method, a.params))
 		y.send(raw)
 	}
 	for i, a := range s.asks {
@@ -204,7 +180,7 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 			y.p.tally.compareAnswer("#"+y.x.Number, a, got)
 		case <-ctx.Done():
 			return nil, true
-		case <-y.c.over:
+		case <-y.c.Over:
 			return nil, true
 		}
 	}
@@ -218,7 +194,7 @@ func (y *play) askable(s step) (all []*ask) {
 	for _, a := range s.asks {
 		name := bridge.ClientCapability(a.method)
 		apart := name == "roots" && s.guessed
-		unable := apart && !y.c.declares(name) || y.c.stateless && (name == "" || a.late || apart)
+		unable := apart && !y.c.Declares(name) || y.c.Stateless && (name == "" || a.late || apart)
 		if unable && s.round == nil {
 			y.p.tally.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording is not played: it has no counterpart for this client")
 			continue
@@ -231,7 +207,7 @@ func (y *play) askable(s step) (all []*ask) {
 // unasked answers a client that cannot be asked what the recorded one was.
 func (y *play) unasked(a *ask, capability string) []byte {
 	y.p.tally.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording has no counterpart for this client")
-	if capability == "" || !y.c.stateless {
+	if capability == "" || !y.c.Stateless {
 		return y.fail(-32603, "the recorded server sent "+shown([]byte(a.method))+", which this client cannot answer", nil)
 	}
 	required := jsonraw.With(nil, "requiredCapabilities", jsonraw.With(nil, capability, json.RawMessage("{}")))
@@ -294,20 +270,20 @@ func (y *play) end(m *wire.Message) []byte {
 		}
 	}
 	if m.Error != nil {
-		return composeError(y.live.ID, bridge.Error(y.c.stateless, y.recordedModern(), y.live.Method, m.Error.Raw))
+		return mcpserver.ComposeError(y.live.ID, bridge.Error(y.c.Stateless, y.recordedModern(), y.live.Method, m.Error.Raw))
 	}
 	y.noteLastPage(m.Result)
-	result := bridge.Result(y.c.stateless, y.recordedModern(), y.live.Method, m.Result)
+	result := bridge.Result(y.c.Stateless, y.recordedModern(), y.live.Method, m.Result)
 	if y.task != nil {
-		result, _ = y.task.binder.ToIs(match.Comparison{Part: match.Result, Method: y.live.Method, WasRevision: y.x.Revision, IsRevision: y.c.revision}, result)
+		result, _ = y.task.binder.ToIs(match.Comparison{Part: match.Result, Method: y.live.Method, WasRevision: y.x.Revision, IsRevision: y.c.Revision}, result)
 	}
 	return wire.ComposeResult(y.live.ID, result)
 }
 
 // takesTasks reports whether the client knows tasks as the recorded server made them.
 func (y *play) takesTasks() bool {
-	if y.c.stateless {
-		return y.recordedModern() && y.c.declares("extensions", mcp.TasksExtension)
+	if y.c.Stateless {
+		return y.recordedModern() && y.c.Declares("extensions", mcp.TasksExtension)
 	}
 	return !y.recordedModern() && jsonraw.First(y.live.Params, "task") != nil
 }

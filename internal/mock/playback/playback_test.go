@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"mcpc/internal/match"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/wire"
 )
@@ -523,22 +524,22 @@ func TestRequestsThatAClientDoesNotAnswer(t *testing.T) {
 		> {"id":2,"method":"tools/list"}
 		< {"id":2,"result":{"tools":[]}}`)), nil)
 	pushed := 0
-	s := newSession(t.Context(), "s", func([]byte) { pushed++ })
-	defer s.end()
-	s.opened("2025-06-18", []byte(`{"capabilities":{"roots":{}}}`))
+	s := mcpserver.NewSession(t.Context(), "s", func([]byte) { pushed++ })
+	defer s.End()
+	s.Opened("2025-06-18", []byte(`{"capabilities":{"roots":{}}}`))
 	u := Unrequested{Message: wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`))}
 	for i := range mostAsked {
-		_, _ = s.ask("roots/list", nil)
-		if s.unanswered() != i+1 {
-			t.Fatal(s.unanswered())
+		_, _ = s.Ask("roots/list", nil)
+		if s.Unanswered() != i+1 {
+			t.Fatal(s.Unanswered())
 		}
 	}
 	p.askApart(u, s)
 	if pushed > 0 || !said.has("too many requests without an answer") {
 		t.Errorf("%d pushed: %q", pushed, said.lines)
 	}
-	s.answered(&wire.Message{ID: []byte("1")})
-	s.end()
+	s.Answered(&wire.Message{ID: []byte("1")})
+	s.End()
 	if p.askApart(u, s); pushed != 1 {
 		t.Errorf("%d pushed", pushed)
 	}
@@ -574,7 +575,7 @@ func TestANotificationIsFollowedByAPause(t *testing.T) {
 		want [2]time.Duration
 	}{{pace.Pace{}, [2]time.Duration{0, noteGap}}, {pace.Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
 		p, _ := player(t, recorded, func(o *Options) { o.Pace = c.pace })
-		y, err := p.open(0, client{}, nil)
+		y, err := p.open(0, mcpserver.Caller{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

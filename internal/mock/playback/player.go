@@ -3,12 +3,15 @@ package playback
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"strings"
 	"time"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/wire"
 )
@@ -83,7 +86,8 @@ type Player struct {
 	tally     *tally
 	handshake handshake
 	tasks     *tasks
-	hub       hub
+	hub       mcpserver.Hub
+	server    *mcpserver.Server
 	after     map[int][]Unrequested
 }
 
@@ -109,11 +113,26 @@ func New(r Recording, o Options) (*Player, error) {
 			return nil, err
 		}
 	}
+	p.server = mcpserver.New(p, mcpserver.Options{Name: "mcpc mock", Eras: o.Eras, SessionID: o.SessionID, MostSessions: mostSessions,
+		Dropped: func() { t.once("messages were left out: the client does not read its GET stream") }})
 	p.handshake.complete(l.all)
 	if p.handshake.invented {
 		t.once("no handshake was recorded: the server's capabilities are taken from the recorded methods")
 	}
 	return p, nil
+}
+
+// mostSessions is how many sessions are kept.
+const mostSessions = 1000
+
+// Handler plays over Streamable HTTP, at whatever path it is mounted on, until ctx is done. Only requests
+// from this machine are accepted.
+func (p *Player) Handler(ctx context.Context) http.Handler { return p.server.Handler(ctx) }
+
+// Stdio plays to one client over a pipe, one message per line, until in ends or ctx is done. The error is that
+// of reading.
+func (p *Player) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return p.server.Stdio(ctx, in, out)
 }
 
 // what names a request in reports.
@@ -138,5 +157,5 @@ func (p *Player) miss(m *wire.Message, near []match.Near) []byte {
 	if capability := bridge.ServerCapability(m.Method); !p.library.knows(m.Method) && (capability == "" || !p.handshake.declares(capability)) {
 		code, text = -32601, "Method not found"
 	}
-	return composeError(m.ID, failure(code, text, jsonraw.With(nil, "nearest", jsonraw.List(items))))
+	return mcpserver.ComposeError(m.ID, mcpserver.Failure(code, text, jsonraw.With(nil, "nearest", jsonraw.List(items))))
 }

@@ -6,49 +6,36 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
-// A job is how one request is answered.
-type job struct {
-	// run gives the response, nil where none is to be sent; send sends what comes before it.
-	run func(ctx context.Context, send func([]byte)) []byte
-	// waits is set where run takes time or needs the client.
-	waits bool
-	// after is what is done when the response was sent; it may be nil.
-	after func()
-}
-
-func replying(raw []byte) job {
-	return job{run: func(context.Context, func([]byte)) []byte { return raw }}
-}
-
-// prepare decides how a request is answered. Requests that are prepared in order get recorded answers in
+// Prepare decides how a request is answered. Requests that are prepared in order get recorded answers in
 // order, whatever the order in which they run.
-func (p *Player) prepare(c client, m *wire.Message) job {
+func (p *Player) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	switch m.Method {
 	case "initialize":
 		return p.initialize(c, m)
 	case "server/discover":
-		if c.stateless && p.o.Eras.Stateless() {
-			return replying(wire.ComposeResult(m.ID, p.openModern()))
+		if c.Stateless && p.o.Eras.Stateless() {
+			return mcpserver.Replying(wire.ComposeResult(m.ID, p.openModern()))
 		}
-		return replying(wire.ComposeError(m.ID, -32601, "Method not found"))
+		return mcpserver.Replying(wire.ComposeError(m.ID, -32601, "Method not found"))
 	case "subscriptions/listen":
-		if c.stateless {
-			return job{waits: true, run: func(ctx context.Context, send func([]byte)) []byte {
-				return p.listen(ctx, c, m, send)
+		if c.Stateless {
+			return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
+				return p.hub.Listen(ctx, c, m, send, p.handshake.declares, func() { p.sendApart(p.after[-1], c) })
 			}}
 		}
 	}
-	if state := jsonraw.First(m.Params, "requestState"); c.stateless && (state != nil || jsonraw.First(m.Params, "inputResponses") != nil) && taskOf(m) == "" {
+	if state := jsonraw.First(m.Params, "requestState"); c.Stateless && (state != nil || jsonraw.First(m.Params, "inputResponses") != nil) && taskOf(m) == "" {
 		return p.nextRound(c, m, jsonraw.TextOrRaw(state))
 	}
 	if id := taskOf(m); id != "" {
 		return p.taskRequest(c, m, id)
 	}
-	n, near := p.library.find(c.revision, m)
+	n, near := p.library.find(c.Revision, m)
 	if n < 0 {
 		return p.unrecorded(c, m, near)
 	}
@@ -56,30 +43,28 @@ func (p *Player) prepare(c client, m *wire.Message) job {
 	return p.playing(n, c, m, 0, nil)
 }
 
-// initialize opens the conversation, or refuses to.
-func (p *Player) initialize(c client, m *wire.Message) job {
-	asked := jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion"))
-	if c.session == nil {
-		return replying(composeError(m.ID, p.otherVersion(asked)))
+// Notified sends what the recorded server sent of its own accord before the first request.
+func (p *Player) Notified(c mcpserver.Caller, m *wire.Message) {
+	if m.Method == "notifications/initialized" {
+		p.sendApart(p.after[-1], c)
 	}
-	revision := bridge.Negotiated(asked)
-	c.session.opened(revision, m.Params)
-	return replying(wire.ComposeResult(m.ID, p.openLegacy(revision)))
 }
 
-// otherVersion is the error for a revision that is not served.
-func (p *Player) otherVersion(asked string) json.RawMessage {
-	supported := jsonraw.ListOf(p.o.Eras.Revisions(), func(v string) []byte { return jsonraw.Quote(v) })
-	data := jsonraw.With(jsonraw.With(nil, "supported", supported), "requested", jsonraw.Quote(asked))
-	return failure(-32022, "Unsupported protocol version", data)
+// initialize opens the conversation, or refuses to.
+func (p *Player) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
+	revision, refused := p.server.Opens(c, m)
+	if refused != nil {
+		return mcpserver.Replying(refused)
+	}
+	return mcpserver.Replying(wire.ComposeResult(m.ID, p.openLegacy(revision)))
 }
 
 // playing plays an exchange from a step on.
-func (p *Player) playing(n int, c client, m *wire.Message, from int, about *task) job {
+func (p *Player) playing(n int, c mcpserver.Caller, m *wire.Message, from int, about *task) mcpserver.Job {
 	y, err := p.open(n, c, m)
 	if err != nil {
 		p.tally.once("the recording cannot be read any more: " + err.Error())
-		return replying(composeError(m.ID, failure(-32603, "the recording cannot be read", nil)))
+		return mcpserver.Replying(mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, "the recording cannot be read", nil)))
 	}
 	if from > 0 && !y.resumed(from) {
 		return p.unrecorded(c, m, nil)
@@ -88,32 +73,32 @@ func (p *Player) playing(n int, c client, m *wire.Message, from int, about *task
 		p.tally.hit(n)
 	}
 	y.task = about
-	return job{waits: y.waits(), after: func() { p.sendApart(y.after, c) },
-		run: func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, from, send) }}
+	return mcpserver.Job{Waits: y.waits(), After: func() { p.sendApart(y.after, c) },
+		Run: func(ctx context.Context, send func([]byte)) []byte { return y.run(ctx, from, send) }}
 }
 
 // nextRound goes on with a request whose last response asked for input.
-func (p *Player) nextRound(c client, m *wire.Message, state string) job {
+func (p *Player) nextRound(c mcpserver.Caller, m *wire.Message, state string) mcpserver.Job {
 	number, step, ok := p.library.roundOf(state)
 	if !ok {
-		return replying(composeError(m.ID, failure(-32602, "unknown requestState", nil)))
+		return mcpserver.Replying(mcpserver.ComposeError(m.ID, mcpserver.Failure(-32602, "unknown requestState", nil)))
 	}
 	return p.playing(number, c, m, step, nil)
 }
 
 // taskRequest answers a request about a task.
-func (p *Player) taskRequest(c client, m *wire.Message, id string) job {
+func (p *Player) taskRequest(c mcpserver.Caller, m *wire.Message, id string) mcpserver.Job {
 	t := p.tasks.task(id)
 	n := -1
 	if t != nil {
 		n = p.tasks.exchangeFor(t, m.Method)
 	}
-	if n < 0 || bridge.StandsAlone(p.library.exchange(n).Revision) != c.stateless {
-		return replying(p.miss(m, nil))
+	if n < 0 || bridge.StandsAlone(p.library.exchange(n).Revision) != c.Stateless {
+		return mcpserver.Replying(p.miss(m, nil))
 	}
 	x := p.library.exchange(n)
 	p.tally.learn(m.Raw)
-	if r := p.library.compare(match.Request{Revision: c.revision, Method: m.Method, Params: m.Params}, n); !r.Same() {
+	if r := p.library.compare(match.Request{Revision: c.Revision, Method: m.Method, Params: m.Params}, n); !r.Same() {
 		d := r.Differences[0]
 		p.tally.differed("#" + x.Number + " " + p.tally.what(m) + " at " + shown([]byte(d.Pointer)) + ": recorded " + p.tally.value(d.Pointer, d.Was) + ", live " + p.tally.value(d.Pointer, d.Is))
 	}
@@ -121,25 +106,25 @@ func (p *Player) taskRequest(c client, m *wire.Message, id string) job {
 }
 
 // noted keeps what the client sets for its session.
-func (p *Player) noted(c client, m *wire.Message) {
-	if c.session == nil {
+func (p *Player) noted(c mcpserver.Caller, m *wire.Message) {
+	if c.Session == nil {
 		return
 	}
 	switch m.Method {
 	case "logging/setLevel":
-		c.session.setLevel(jsonraw.TextOrRaw(jsonraw.First(m.Params, "level")))
+		c.Session.SetLevel(jsonraw.TextOrRaw(jsonraw.First(m.Params, "level")))
 	case "resources/subscribe", "resources/unsubscribe":
-		c.session.subscribe(jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri")), m.Method == "resources/subscribe")
+		c.Session.Subscribe(jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri")), m.Method == "resources/subscribe")
 	}
 }
 
 // unrecorded answers a request that the recording does not have: what has an obvious answer gets it.
-func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
+func (p *Player) unrecorded(c mcpserver.Caller, m *wire.Message, near []match.Near) mcpserver.Job {
 	obvious := m.Method == "ping" || m.Method == "logging/setLevel" && p.handshake.declares("logging") ||
 		(m.Method == "resources/subscribe" || m.Method == "resources/unsubscribe") && p.handshake.declares("resources", "subscribe")
-	if obvious && !c.stateless {
+	if obvious && !c.Stateless {
 		p.noted(c, m)
-		return replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
+		return mcpserver.Replying(wire.ComposeResult(m.ID, json.RawMessage("{}")))
 	}
 	p.tally.learn(m.Raw)
 	if p.o.Nearest && len(near) > 0 && near[0].Distance < 2 {
@@ -150,17 +135,17 @@ func (p *Player) unrecorded(c client, m *wire.Message, near []match.Near) job {
 	if p.o.Pass != nil {
 		return p.passing(c, m, near)
 	}
-	for _, complete := range []func(client, *wire.Message) []byte{p.endOfList, p.listOfSeen} {
+	for _, complete := range []func(mcpserver.Caller, *wire.Message) []byte{p.endOfList, p.listOfSeen} {
 		if list := complete(c, m); list != nil {
-			return replying(list)
+			return mcpserver.Replying(list)
 		}
 	}
-	return replying(p.miss(m, near))
+	return mcpserver.Replying(p.miss(m, near))
 }
 
 // passing asks a real server, and takes its answer in, so that the next time the request hits.
-func (p *Player) passing(c client, m *wire.Message, near []match.Near) job {
-	return job{waits: true, run: func(ctx context.Context, send func([]byte)) []byte {
+func (p *Player) passing(c mcpserver.Caller, m *wire.Message, near []match.Near) mcpserver.Job {
+	return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		got, revision, err := p.o.Pass(ctx, m.Method, plainParams(m.Params))
 		if err != nil {
 			p.tally.once("not passed on: " + p.tally.text([]byte(err.Error())))
@@ -168,7 +153,7 @@ func (p *Player) passing(c client, m *wire.Message, near []match.Near) job {
 		}
 		p.tally.missed("passed on: " + p.tally.what(m))
 		n := p.library.learn(m, got, revision)
-		return p.playing(n, c, m, 0, nil).run(ctx, send)
+		return p.playing(n, c, m, 0, nil).Run(ctx, send)
 	}}
 }
 

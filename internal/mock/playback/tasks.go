@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
+	"mcpc/internal/mcpserver"
 	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/wire"
 )
@@ -171,7 +172,7 @@ func (t *tasks) endOf(was string) (m *wire.Message, n int) {
 			return wire.ParseMessage(wire.ComposeResult(json.RawMessage("0"), result)), n
 		}
 		if failed := jsonraw.First(got.Result, "error"); failed != nil {
-			return wire.ParseMessage(composeError(json.RawMessage("0"), failed)), n
+			return wire.ParseMessage(mcpserver.ComposeError(json.RawMessage("0"), failed)), n
 		}
 	}
 	return nil, -1

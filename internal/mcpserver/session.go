@@ -1,4 +1,4 @@
-package playback
+package mcpserver
 
 import (
 	"context"
@@ -8,21 +8,21 @@ import (
 	"sync"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
 // mostPushed is how many messages wait for a client that does not read its stream.
 const mostPushed = 1024
 
-// A session is a conversation: one that initialize opened, or a pipe.
-type session struct {
+// A Session is a conversation: one that initialize opened, or a pipe.
+type Session struct {
 	id, revision string
-	// push sends a message that belongs to no request; it does not block.
-	push func(raw []byte)
+	// Push sends a message that belongs to no request; it does not block.
+	Push func(raw []byte)
 	// over is done when the session has ended.
 	over context.Context
-	end  context.CancelFunc
+	End  context.CancelFunc
 
 	mu           sync.Mutex
 	capabilities json.RawMessage // the client's
@@ -33,21 +33,22 @@ type session struct {
 	running      map[string]context.CancelFunc // requests that can be cancelled, by id
 }
 
-func newSession(ctx context.Context, id string, push func([]byte)) *session {
-	s := &session{id: id, push: push, subscribed: map[string]bool{}, waiting: map[string]chan *wire.Message{}, running: map[string]context.CancelFunc{}}
-	s.over, s.end = context.WithCancel(ctx)
+// NewSession returns a session that ends with ctx, or when End is called.
+func NewSession(ctx context.Context, id string, push func([]byte)) *Session {
+	s := &Session{id: id, Push: push, subscribed: map[string]bool{}, waiting: map[string]chan *wire.Message{}, running: map[string]context.CancelFunc{}}
+	s.over, s.End = context.WithCancel(ctx)
 	return s
 }
 
-// opened takes in what the client said in initialize.
-func (s *session) opened(revision string, params json.RawMessage) {
+// Opened takes in what the client said in initialize.
+func (s *Session) Opened(revision string, params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision, s.capabilities = revision, jsonraw.First(params, "capabilities")
 }
 
-// ask prepares a request to the client: its message, and a channel for the answer.
-func (s *session) ask(method string, params json.RawMessage) ([]byte, chan *wire.Message) {
+// Ask prepares a request to the client: its message, and a channel for the answer.
+func (s *Session) Ask(method string, params json.RawMessage) ([]byte, chan *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -57,15 +58,15 @@ func (s *session) ask(method string, params json.RawMessage) ([]byte, chan *wire
 	return wire.ComposeRequest(json.RawMessage(id), method, params), answer
 }
 
-// unanswered is how many requests wait for the client.
-func (s *session) unanswered() int {
+// Unanswered is how many requests wait for the client.
+func (s *Session) Unanswered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.waiting)
 }
 
-// answered takes an answer of the client to the play that waits for it.
-func (s *session) answered(m *wire.Message) {
+// Answered takes an answer of the client to what waits for it.
+func (s *Session) Answered(m *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if waits := s.waiting[string(m.ID)]; waits != nil {
@@ -75,7 +76,7 @@ func (s *session) answered(m *wire.Message) {
 }
 
 // begin makes a context for a request, which notifications/cancelled ends.
-func (s *session) begin(ctx context.Context, id json.RawMessage) (context.Context, func()) {
+func (s *Session) begin(ctx context.Context, id json.RawMessage) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
 	s.running[string(id)] = cancel
@@ -89,7 +90,7 @@ func (s *session) begin(ctx context.Context, id json.RawMessage) (context.Contex
 }
 
 // told takes in a notification of the client.
-func (s *session) told(m *wire.Message) {
+func (s *Session) told(m *wire.Message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
@@ -101,8 +102,8 @@ func (s *session) told(m *wire.Message) {
 	}
 }
 
-// subscribe notes a subscription of the legacy era, or its end.
-func (s *session) subscribe(uri string, on bool) {
+// Subscribe notes a subscription to a resource, or its end.
+func (s *Session) Subscribe(uri string, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if on && len(s.subscribed) < mostPushed {
@@ -112,8 +113,8 @@ func (s *session) subscribe(uri string, on bool) {
 	}
 }
 
-// wants reports whether a notification that belongs to no request is for this client.
-func (s *session) wants(m *wire.Message) bool {
+// Wants reports whether a notification that belongs to no request is for this client.
+func (s *Session) Wants(m *wire.Message) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch m.Method {
@@ -135,15 +136,19 @@ func covers(subscribed map[string]bool, uri string) bool {
 	return false
 }
 
-// client is the sender of a legacy request in the session.
-func (s *session) client() client {
+// Caller is the sender of a request in the session.
+func (s *Session) Caller() Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return client{revision: s.revision, capabilities: s.capabilities, level: s.level, session: s, over: s.over.Done()}
+	return Caller{Revision: s.revision, Capabilities: s.capabilities, Level: s.level, Session: s, Over: s.over.Done()}
 }
 
-func (s *session) setLevel(level string) {
+// SetLevel notes from which level on the client wants log messages.
+func (s *Session) SetLevel(level string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.level = level
 }
+
+// OnEnd calls f, in a goroutine of its own, when the session has ended.
+func (s *Session) OnEnd(f func()) { context.AfterFunc(s.over, f) }

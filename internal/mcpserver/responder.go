@@ -1,4 +1,4 @@
-package playback
+package mcpserver
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 // response, else an event stream.
 type responder struct {
 	w http.ResponseWriter
-	// modern maps errors to statuses; batch collects the responses of an array.
+	// stateless maps errors to statuses; batch collects the responses of an array.
 	stateless, batch bool
 
 	mu      sync.Mutex
@@ -98,7 +98,7 @@ func (o *responder) json(raw []byte) {
 	_, _ = o.w.Write(raw)
 }
 
-// status is that of a response in the modern era.
+// status is that of a response where requests stand alone.
 func (o *responder) status(raw []byte) int {
 	m := wire.ParseMessage(raw)
 	if !o.stateless || m.Error == nil {

@@ -1,4 +1,4 @@
-package playback
+package mcpserver
 
 import (
 	"bufio"
@@ -16,19 +16,18 @@ import (
 // MaxMessage is how many bytes a message of a client may have.
 const MaxMessage = 64 << 20
 
-// Stdio plays to one client over a pipe, one message per line, until in ends or ctx is done. The error is that
+// Stdio serves one client over a pipe, one message per line, until in ends or ctx is done. The error is that
 // of reading.
-func (p *Player) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	var writing sync.Mutex
 	write := func(raw []byte) {
 		writing.Lock()
 		defer writing.Unlock()
 		_, _ = out.Write(append(jsonraw.OneLine(raw), '\n')) // a client that has gone ends in as well
 	}
-	s := newSession(ctx, "", write)
-	pipe := &pipe{p: p, s: s, write: write}
+	pipe := &pipe{Server: s, s: NewSession(ctx, "", write), write: write}
 	defer pipe.running.Wait()
-	defer s.end()
+	defer pipe.s.End()
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(lines)
@@ -60,8 +59,8 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 
 // A pipe is the client of Stdio.
 type pipe struct {
-	p       *Player
-	s       *session
+	*Server
+	s       *Session
 	write   func([]byte)
 	running sync.WaitGroup
 }
@@ -76,42 +75,42 @@ func (q *pipe) take(ctx context.Context, m *wire.Message) {
 		q.request(ctx, m)
 	case wire.Notification:
 		q.s.told(m)
-		if m.Method == "notifications/initialized" && q.p.o.Eras.Sessions() {
-			q.p.sendApart(q.p.after[-1], q.s.client())
+		if q.Eras.Sessions() {
+			q.h.Notified(q.s.Caller(), m)
 		}
 	case wire.Response, wire.ErrorResponse:
-		q.s.answered(m)
+		q.s.Answered(m)
 	default:
 		q.write(wire.ComposeError(m.ID, -32600, "Invalid Request"))
 	}
 }
 
-// client is who sent a message: in the modern era each says so itself.
-func (q *pipe) client(m *wire.Message) client {
-	if q.p.o.Eras.Stateless() && isModern(m) {
-		c := modernClient(m)
-		c.over = q.s.over.Done()
+// caller is the sender of a request: one that stands alone says so itself.
+func (q *pipe) caller(m *wire.Message) Caller {
+	if q.Eras.Stateless() && standsAlone(m) {
+		c := callerOf(m)
+		c.Over = q.s.over.Done()
 		return c
 	}
-	return q.s.client()
+	return q.s.Caller()
 }
 
 func (q *pipe) request(ctx context.Context, m *wire.Message) {
-	c := q.client(m)
-	if failed := q.p.refusal(c, m); failed != nil {
-		q.write(composeError(m.ID, failed))
+	c := q.caller(m)
+	if failed := q.refusal(c, m); failed != nil {
+		q.write(ComposeError(m.ID, failed))
 		return
 	}
-	todo := q.p.prepare(c, m)
+	todo := q.h.Prepare(c, m)
 	run := func(ctx context.Context) {
-		if reply := todo.run(ctx, q.write); reply != nil {
+		if reply := todo.Run(ctx, q.write); reply != nil {
 			q.write(reply)
 		}
-		if todo.after != nil {
-			todo.after()
+		if todo.After != nil {
+			todo.After()
 		}
 	}
-	if !todo.waits {
+	if !todo.Waits {
 		run(ctx)
 		return
 	}

@@ -1,4 +1,4 @@
-package playback
+package mcpserver
 
 import (
 	"context"
@@ -14,16 +14,14 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/loopback"
-	"mcpc/internal/mock/playback/bridge"
+	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
-// mostSessions is how many sessions are kept; the oldest one ends when there are more.
-const mostSessions = 1000
-
-// An endpoint plays over Streamable HTTP.
+// An endpoint serves over Streamable HTTP.
 type endpoint struct {
-	p   *Player
+	*Server
 	ctx context.Context
 
 	mu       sync.Mutex
@@ -32,28 +30,34 @@ type endpoint struct {
 }
 
 type httpSession struct {
-	*session
+	*Session
 	pushed chan []byte
 }
 
-// Handler plays over Streamable HTTP, at whatever path it is mounted on, until ctx is done. Only requests
+// Handler serves over Streamable HTTP, at whatever path it is mounted on, until ctx is done. Only requests
 // from this machine are accepted.
-func (p *Player) Handler(ctx context.Context) http.Handler {
-	e := &endpoint{p: p, ctx: ctx, sessions: map[string]*httpSession{}}
+func (s *Server) Handler(ctx context.Context) http.Handler {
+	e := &endpoint{Server: s, ctx: ctx, sessions: map[string]*httpSession{}}
 	return http.HandlerFunc(e.serve)
 }
 
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if reason := loopback.Reject(r.Host, r.Header); reason != "" {
-		http.Error(w, "mcpc mock: "+reason, http.StatusForbidden)
+		http.Error(w, e.Name+": "+reason, http.StatusForbidden)
 		return
+	}
+	if e.Admit != nil {
+		if status, reason := e.Admit(r); status != 0 {
+			http.Error(w, e.Name+": "+reason, status)
+			return
+		}
 	}
 	switch {
 	case r.Method == http.MethodPost:
 		e.post(w, r)
-	case r.Method == http.MethodGet && e.p.o.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodGet && e.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
 		e.stream(w, r)
-	case r.Method == http.MethodDelete && e.p.o.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
+	case r.Method == http.MethodDelete && e.Eras.Sessions() && r.Header.Get("Mcp-Session-Id") != "":
 		if s := e.session(w, r); s != nil {
 			e.drop(s.id)
 			w.WriteHeader(http.StatusOK)
@@ -69,26 +73,26 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	switch {
 	case !strings.EqualFold(strings.TrimSpace(kind), "application/json"):
-		refuse(w, http.StatusUnsupportedMediaType, nil, failure(-32600, "Content-Type must be application/json", nil))
+		refuse(w, http.StatusUnsupportedMediaType, nil, Failure(-32600, "Content-Type must be application/json", nil))
 		return
 	case !strings.Contains(accept, "*/*") && (!strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream")):
-		refuse(w, http.StatusNotAcceptable, nil, failure(-32600, "Accept must list application/json and text/event-stream", nil))
+		refuse(w, http.StatusNotAcceptable, nil, Failure(-32600, "Accept must list application/json and text/event-stream", nil))
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			refuse(w, http.StatusRequestEntityTooLarge, nil, failure(-32600, "the message is too large", nil))
+			refuse(w, http.StatusRequestEntityTooLarge, nil, Failure(-32600, "the message is too large", nil))
 		}
 		return
 	}
 	m := wire.ParseMessage(body)
 	switch {
 	case jsonraw.Valid(body) != nil:
-		refuse(w, http.StatusBadRequest, nil, failure(-32700, "Parse error", nil))
+		refuse(w, http.StatusBadRequest, nil, Failure(-32700, "Parse error", nil))
 	case m.Kind == wire.Invalid:
-		refuse(w, http.StatusBadRequest, m.ID, failure(-32600, "Invalid Request", nil))
-	case e.p.o.Eras.Stateless() && (isModern(m) || r.Header.Get("Mcp-Method") != "" || bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.p.o.Eras.Sessions():
+		refuse(w, http.StatusBadRequest, m.ID, Failure(-32600, "Invalid Request", nil))
+	case e.Eras.Stateless() && (standsAlone(m) || r.Header.Get("Mcp-Method") != "" || bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.Eras.Sessions():
 		e.stateless(w, r, m)
 	default:
 		e.inSession(w, r, m)
@@ -99,7 +103,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, status int, id, failed json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(composeError(id, failed))
+	_, _ = w.Write(ComposeError(id, failed))
 }
 
 func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Message) {
@@ -108,26 +112,26 @@ func (e *endpoint) stateless(w http.ResponseWriter, r *http.Request, m *wire.Mes
 		return
 	}
 	if m.Kind != wire.Request {
-		refuse(w, http.StatusBadRequest, nil, failure(-32600, "one request per POST", nil))
+		refuse(w, http.StatusBadRequest, nil, Failure(-32600, "one request per POST", nil))
 		return
 	}
-	c := modernClient(m)
-	failed := e.p.refusal(c, m)
-	if m.Method == "initialize" && !e.p.o.Eras.Sessions() {
-		failed = e.p.otherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
-	} else if wrong := wrongHeader(r.Header, c, m); wrong != "" && c.revision != "" {
-		failed = failure(-32020, wrong, nil)
+	c := callerOf(m)
+	failed := e.refusal(c, m)
+	if m.Method == "initialize" && !e.Eras.Sessions() {
+		failed = e.OtherVersion(jsonraw.TextOrRaw(jsonraw.First(m.Params, "protocolVersion")))
+	} else if wrong := wrongHeader(r.Header, c, m); wrong != "" && c.Revision != "" {
+		failed = Failure(-32020, wrong, nil)
 	}
 	if failed != nil {
 		refuse(w, http.StatusBadRequest, m.ID, failed)
 		return
 	}
 	o := &responder{w: w, stateless: true}
-	e.answer(r.Context(), o, e.p.prepare(c, m))
+	e.answer(r.Context(), o, e.h.Prepare(c, m))
 }
 
-// wrongHeader says which header field of a modern request is not what its body says.
-func wrongHeader(h http.Header, c client, m *wire.Message) string {
+// wrongHeader says which header field of a request that stands alone is not what its body says.
+func wrongHeader(h http.Header, c Caller, m *wire.Message) string {
 	name := ""
 	switch m.Method {
 	case "tools/call", "prompts/get":
@@ -137,10 +141,10 @@ func wrongHeader(h http.Header, c client, m *wire.Message) string {
 	case "tasks/get", "tasks/update", "tasks/cancel":
 		name = "taskId"
 	}
-	want := []struct{ field, value string }{{"Mcp-Protocol-Version", c.revision}, {"Mcp-Method", m.Method}}
+	want := []struct{ field, value string }{{"Mcp-Protocol-Version", c.Revision}, {"Mcp-Method", m.Method}}
 	for _, f := range want {
 		if got := h.Values(f.field); len(got) != 1 || got[0] != f.value {
-			return f.field + " is not " + shown([]byte(f.value))
+			return f.field + " is not " + sanitize.Line(jsonraw.Excerpt([]byte(f.value), mostShown), sanitize.Signs)
 		}
 	}
 	if name == "" {
@@ -152,6 +156,9 @@ func wrongHeader(h http.Header, c client, m *wire.Message) string {
 	}
 	return ""
 }
+
+// mostShown is how many bytes of a header field an error has.
+const mostShown = 200
 
 // decoded reads the value of a header field that may be in base 64.
 func decoded(value string) string {
@@ -171,7 +178,7 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 	if m.Kind == wire.Request && m.Method == "initialize" {
 		s := e.begin()
 		w.Header().Set("Mcp-Session-Id", s.id)
-		e.answer(r.Context(), &responder{w: w}, e.p.prepare(client{session: s.session}, m))
+		e.answer(r.Context(), &responder{w: w}, e.h.Prepare(Caller{Session: s.Session}, m))
 		return
 	}
 	s := e.session(w, r)
@@ -180,27 +187,25 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 	}
 	items := []*wire.Message{m}
 	if m.Kind == wire.Batch {
-		if s.client().revision != bridge.BatchRevision {
-			refuse(w, http.StatusBadRequest, nil, failure(-32600, "one message per POST", nil))
+		if s.Caller().Revision != bridge.BatchRevision {
+			refuse(w, http.StatusBadRequest, nil, Failure(-32600, "one message per POST", nil))
 			return
 		}
 		items = m.Items
 	}
 	o := &responder{w: w, batch: m.Kind == wire.Batch}
 	for _, item := range items {
-		c := s.client()
+		c := s.Caller()
 		switch item.Kind {
 		case wire.Request:
 			ctx, done := s.begin(r.Context(), item.ID)
-			e.answer(ctx, o, e.p.prepare(c, item))
+			e.answer(ctx, o, e.h.Prepare(c, item))
 			done()
 		case wire.Notification:
 			s.told(item)
-			if item.Method == "notifications/initialized" {
-				e.p.sendApart(e.p.after[-1], c)
-			}
+			e.h.Notified(c, item)
 		default:
-			s.answered(item)
+			s.Answered(item)
 		}
 	}
 	o.finish()
@@ -210,22 +215,22 @@ func (e *endpoint) inSession(w http.ResponseWriter, r *http.Request, m *wire.Mes
 func (e *endpoint) begin() *httpSession {
 	pushed := make(chan []byte, mostPushed)
 	s := &httpSession{pushed: pushed}
-	s.session = newSession(e.ctx, e.p.o.SessionID(), func(raw []byte) {
+	s.Session = NewSession(e.ctx, e.SessionID(), func(raw []byte) {
 		select {
 		case pushed <- raw:
 		default:
-			e.p.tally.once("messages were left out: the client does not read its GET stream")
+			e.Dropped()
 		}
 	})
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.sessions[s.id] = s
 	e.order = append(e.order, s.id)
-	if len(e.order) > mostSessions {
+	if len(e.order) > e.MostSessions {
 		oldest := e.sessions[e.order[0]]
 		delete(e.sessions, e.order[0])
 		e.order = e.order[1:]
-		oldest.end()
+		oldest.End()
 	}
 	return s
 }
@@ -234,7 +239,7 @@ func (e *endpoint) drop(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if s := e.sessions[id]; s != nil {
-		s.end()
+		s.End()
 		delete(e.sessions, id)
 		e.order = slices.DeleteFunc(e.order, func(one string) bool { return one == id })
 	}
@@ -245,15 +250,18 @@ func (e *endpoint) session(w http.ResponseWriter, r *http.Request) *httpSession 
 	id := r.Header.Get("Mcp-Session-Id")
 	e.mu.Lock()
 	s := e.sessions[id]
+	if s != nil { // it is the last one that was used
+		e.order = append(slices.DeleteFunc(e.order, func(one string) bool { return one == id }), id)
+	}
 	e.mu.Unlock()
 	version := r.Header.Get("Mcp-Protocol-Version")
 	switch {
 	case id == "":
-		refuse(w, http.StatusBadRequest, nil, failure(-32000, "Bad Request: Mcp-Session-Id header is required", nil))
+		refuse(w, http.StatusBadRequest, nil, Failure(-32000, "Bad Request: Mcp-Session-Id header is required", nil))
 	case s == nil:
-		refuse(w, http.StatusNotFound, nil, failure(-32001, "Session not found", nil))
+		refuse(w, http.StatusNotFound, nil, Failure(-32001, "Session not found", nil))
 	case version != "" && !slices.Contains(bridge.LegacyRevisions, version):
-		refuse(w, http.StatusBadRequest, nil, failure(-32000, "Bad Request: Unsupported protocol version", nil))
+		refuse(w, http.StatusBadRequest, nil, Failure(-32000, "Bad Request: Unsupported protocol version", nil))
 	default:
 		return s
 	}
@@ -281,15 +289,15 @@ func (e *endpoint) stream(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer runs a job and writes what it gives.
-func (e *endpoint) answer(ctx context.Context, o *responder, todo job) {
+func (e *endpoint) answer(ctx context.Context, o *responder, todo Job) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(e.ctx, cancel)
 	defer stop()
-	if reply := todo.run(ctx, o.send); reply != nil {
+	if reply := todo.Run(ctx, o.send); reply != nil {
 		o.reply(reply)
 	}
-	if todo.after != nil {
-		todo.after()
+	if todo.After != nil {
+		todo.After()
 	}
 }

@@ -1,0 +1,111 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
+	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/wire"
+)
+
+// A Hub has the subscriptions that are open, of clients whose requests stand alone. The zero value has none.
+type Hub struct {
+	mu   sync.Mutex
+	open map[*listener]bool
+}
+
+// A listener is one subscriptions/listen.
+type listener struct {
+	id json.RawMessage
+	// kinds are the notifications that it gets, uris and tasks those of which resource or task.
+	kinds       map[string]bool
+	uris, tasks map[string]bool
+	send        func(raw []byte)
+}
+
+// listKinds are the members of a filter, their notifications and the capabilities that they need.
+var listKinds = []struct{ member, method, capability string }{
+	{"toolsListChanged", "notifications/tools/list_changed", "tools"},
+	{"promptsListChanged", "notifications/prompts/list_changed", "prompts"},
+	{"resourcesListChanged", "notifications/resources/list_changed", "resources"},
+}
+
+// Listen acknowledges a subscription to what the server declares, calls begun, and serves it until ctx is done, which
+// is not answered, or the client has gone.
+func (h *Hub) Listen(ctx context.Context, c Caller, m *wire.Message, send func([]byte), declares func(names ...string) bool, begun func()) []byte {
+	asked := jsonraw.First(m.Params, "notifications")
+	l := &listener{id: m.ID, kinds: map[string]bool{}, send: send}
+	granted := json.RawMessage("{}")
+	for _, k := range listKinds {
+		if string(jsonraw.First(asked, k.member)) == "true" && declares(k.capability, "listChanged") {
+			l.kinds[k.method] = true
+			granted = jsonraw.With(granted, k.member, json.RawMessage("true"))
+		}
+	}
+	if uris := jsonraw.First(asked, "resourceSubscriptions"); uris != nil && declares("resources", "subscribe") {
+		l.uris = words(uris)
+		granted = jsonraw.With(granted, "resourceSubscriptions", uris)
+	}
+	if ids := jsonraw.First(asked, "taskIds"); ids != nil && declares("extensions", mcp.TasksExtension) {
+		l.tasks = words(ids)
+		granted = jsonraw.With(granted, "taskIds", ids)
+	}
+	params := bridge.WithMeta(jsonraw.With(nil, "notifications", granted), bridge.MetaSubscription, m.ID)
+	send(wire.ComposeNotification("notifications/subscriptions/acknowledged", params))
+	h.add(l)
+	begun()
+	select {
+	case <-ctx.Done():
+	case <-c.Over:
+	}
+	h.mu.Lock()
+	delete(h.open, l)
+	h.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return wire.ComposeResult(m.ID, bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
+}
+
+func (h *Hub) add(l *listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open == nil {
+		h.open = map[*listener]bool{}
+	}
+	h.open[l] = true
+}
+
+func words(list json.RawMessage) map[string]bool {
+	all := map[string]bool{}
+	items, _ := jsonraw.ArrayUpTo(list, jsonraw.MaxParts)
+	for _, item := range items {
+		all[jsonraw.TextOrRaw(item)] = true
+	}
+	return all
+}
+
+// Publish sends a notification to the subscriptions that asked for it.
+func (h *Hub) Publish(m *wire.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.open {
+		if !l.wants(m) {
+			continue
+		}
+		l.send(wire.ComposeNotification(m.Method, bridge.WithMeta(jsonraw.OrEmpty(m.Params), bridge.MetaSubscription, l.id)))
+	}
+}
+
+func (l *listener) wants(m *wire.Message) bool {
+	switch m.Method {
+	case "notifications/resources/updated":
+		return covers(l.uris, jsonraw.TextOrRaw(jsonraw.First(m.Params, "uri")))
+	case "notifications/tasks":
+		return l.tasks[jsonraw.TextOrRaw(jsonraw.First(m.Params, "taskId"))]
+	}
+	return l.kinds[m.Method]
+}
