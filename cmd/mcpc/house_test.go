@@ -26,10 +26,10 @@ var floors = [][]string{
 	{"match", "mcp", "mcpserver", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},
 	{"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "telemetry", "validate"},
 	{"connect", "live", "tui", "web"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/faulty", "cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
+	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/everyserver", "cli/faulty", "cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
 		"cli/savedfile", "cli/share", "cli/signals", "cli/subscription", "cli/tracing"},
 	{"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/fault", "cli/help", "cli/inspect", "cli/mock", "cli/proxy", "cli/replay", "cli/request", "cli/run",
-		"cli/server", "cli/session", "cli/shell", "cli/skills", "cli/task", "cli/traffic", "cli/watch"},
+		"cli/serve", "cli/server", "cli/session", "cli/shell", "cli/skills", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
 }
 

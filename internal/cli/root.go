@@ -26,6 +26,7 @@ import (
 	"mcpc/internal/cli/replay"
 	"mcpc/internal/cli/request"
 	"mcpc/internal/cli/run"
+	"mcpc/internal/cli/serve"
 	"mcpc/internal/cli/server"
 	"mcpc/internal/cli/session"
 	"mcpc/internal/cli/shell"
@@ -50,7 +51,7 @@ func commandGroups() []cmdutil.Group {
 		}},
 		{Head: "Many servers and calls", Commands: []cmdutil.Maker{
 			cmdutil.Command("servers", server.NewServers, cmdutil.Local), cmdutil.Command("trust", server.NewTrust, cmdutil.Local), cmdutil.Command("grep", catalog.NewGrep, cmdutil.Local), cmdutil.Command("batch", batch.NewBatch, cmdutil.Asks),
-			cmdutil.Command("run", run.NewRun, cmdutil.Local), cmdutil.Command("shell", shell.NewShell, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("codegen", codegen.NewCodegen, cmdutil.Alone),
+			cmdutil.Command("run", run.NewRun, cmdutil.Local), cmdutil.Command("serve", serve.New, cmdutil.Local), cmdutil.Command("shell", shell.NewShell, cmdutil.Asks|cmdutil.Alone), cmdutil.Command("codegen", codegen.NewCodegen, cmdutil.Alone),
 		}},
 		{Head: "Recorded traffic", Commands: []cmdutil.Maker{
 			cmdutil.Command("log", traffic.NewLog, cmdutil.Local|cmdutil.InShell), cmdutil.Command("show", traffic.NewShow, cmdutil.Local|cmdutil.InShell), cmdutil.Command("stats", traffic.NewStats, cmdutil.Local|cmdutil.InShell),

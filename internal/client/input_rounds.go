@@ -62,7 +62,7 @@ func (r *round) rounds(ctx context.Context, o wire.Outcome) wire.Outcome {
 func (r *round) mayGoOn() bool {
 	call := r.call
 	own := jsonraw.First(call.Params, "inputResponses") != nil || jsonraw.First(call.Params, "requestState") != nil
-	return !own && !call.Bare && call.ID == nil && (!call.Once || r.s.opt.Asker != nil)
+	return !own && !call.OneRound && !call.Bare && call.ID == nil && (!call.Once || r.s.opt.Asker != nil)
 }
 
 // A round is the request as the user meant it, and what is known of the rounds

@@ -181,6 +181,8 @@ type Call struct {
 	Task *TaskWish
 	// Once forbids sending it a second time whatever happened.
 	Once bool
+	// OneRound returns what the server asks for in place of a result, and does not answer it.
+	OneRound bool
 	// inSession is set where the params are good in this conversation only, as a
 	// cursor is.
 	inSession bool

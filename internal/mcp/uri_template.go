@@ -136,6 +136,27 @@ func (t URITemplate) Variables() (names []string) {
 	return names
 }
 
+// MayGive reports whether a URI has the literals of the template in their order, so that some values may give it.
+func (t URITemplate) MayGive(uri string) bool {
+	if len(t.parts) == 1 && t.parts[0].literal != "" {
+		return uri == t.parts[0].literal
+	}
+	for i, p := range t.parts {
+		switch at := strings.Index(uri, p.literal); {
+		case p.literal == "" && i == len(t.parts)-1:
+			return true
+		case p.literal == "":
+		case i == 0 && at != 0, at < 0:
+			return false
+		case i == len(t.parts)-1:
+			return strings.HasSuffix(uri, p.literal)
+		default:
+			uri = uri[at+len(p.literal):]
+		}
+	}
+	return uri == ""
+}
+
 // Expand puts the values into the template. A value is a string, a number or a
 // boolean, an array of them, or an object of them; null and empty composites are
 // as if they were not there.

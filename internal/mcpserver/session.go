@@ -58,6 +58,13 @@ func (s *Session) Ask(method string, params json.RawMessage) ([]byte, chan *wire
 	return wire.ComposeRequest(json.RawMessage(id), method, params), answer
 }
 
+// Forget takes back a request to the client: an answer is not waited for any more.
+func (s *Session) Forget(id json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.waiting, string(id))
+}
+
 // Unanswered is how many requests wait for the client.
 func (s *Session) Unanswered() int {
 	s.mu.Lock()
@@ -111,6 +118,13 @@ func (s *Session) Subscribe(uri string, on bool) {
 	} else {
 		delete(s.subscribed, uri)
 	}
+}
+
+// Subscribes reports that the client subscribed to the resource.
+func (s *Session) Subscribes(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.subscribed[uri]
 }
 
 // Wants reports whether a notification that belongs to no request is for this client.

@@ -103,7 +103,7 @@ func directions() []string { return []string{wire.Sent.String(), wire.Received.S
 
 // hasSecret reports that a secret with this hash was taken out of a line.
 func hasSecret(hash, line string) bool {
-	return slices.ContainsFunc(redact.HashesIn(line), func(h string) bool { return matchGlob(hash, h) })
+	return slices.ContainsFunc(redact.HashesIn(line), func(h string) bool { return MatchGlob(hash, h) })
 }
 
 // channels are the names of the endings.

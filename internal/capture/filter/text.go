@@ -139,9 +139,9 @@ func rarest(small []byte) int {
 	return best
 }
 
-// matchGlob reports whether text is what glob describes, in any case: * stands
+// MatchGlob reports whether text is what glob describes, in any case: * stands
 // for any characters, ? for one.
-func matchGlob(glob, text string) bool {
+func MatchGlob(glob, text string) bool {
 	g, t := []rune(strings.ToLower(glob)), []rune(strings.ToLower(text))
 	star, mark := -1, 0
 	i, j := 0, 0

@@ -34,7 +34,7 @@ func (f *field) value(op string, a atom, now time.Time, j Judge) (value, error) 
 }
 
 func (f *field) textValue(a atom) (value, error) {
-	test := func(text string) bool { return matchGlob(a.text, text) }
+	test := func(text string) bool { return MatchGlob(a.text, text) }
 	if a.quoted {
 		test = func(text string) bool { return strings.EqualFold(a.text, text) }
 	}
@@ -49,7 +49,7 @@ func (f *field) textValue(a atom) (value, error) {
 
 // judgedValue compares with the words for the findings about a row.
 func (f *field) judgedValue(a atom, j Judge) (value, error) {
-	test := func(word string) bool { return matchGlob(a.text, word) }
+	test := func(word string) bool { return MatchGlob(a.text, word) }
 	if j != nil && !slices.ContainsFunc(j.Words(), test) {
 		return nil, &Error{Word: a.text, Known: j.Words(), Text: fmt.Sprintf("%s has no value %q: use a rule, a tag or a severity of mcpc check", f.name, a.text)}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/prompt"
+	"mcpc/internal/cli/everyserver"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -24,8 +24,6 @@ import (
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
-	"mcpc/internal/state"
-	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -65,9 +63,7 @@ func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string)
 
 // Surveyed is one server and the result of its survey.
 type Surveyed struct {
-	ID, title, file string
-	// also are servers that are the same, and were not asked again.
-	also  []string
+	*everyserver.Server
 	lists []connect.Sorted
 	Out   wire.Outcome
 	said  string // on standard error
@@ -75,7 +71,8 @@ type Surveyed struct {
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
 func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
-	asked, unasked := whomToAsk(f)
+	all, unasked := everyserver.Known(f)
+	asked := sliceutil.Map(all, func(s *everyserver.Server) *Surveyed { return &Surveyed{Server: s} })
 	host.TuneGC(&f.Env, false)
 	f.Talking.Store(true) // a Ctrl-C ends the conversations in order
 	defer f.Talking.Store(false)
@@ -88,7 +85,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 			fmt.Fprint(f.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+f.ErrStyle.Line(s.ID)+": ", 1))
 		}
 	}
-	tellUnasked(f, unasked)
+	everyserver.Tell(f, unasked)
 	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st term.Style) error {
 		if o.bill {
 			return billOfServers(asked).write(w, st)
@@ -134,57 +131,6 @@ func inVain(words []string, answered int) string {
 	return ": no entry of " + english.Plural(answered, "server") + " holds " + strings.Join(sliceutil.Map(words, strconv.Quote), " and ")
 }
 
-// An unasked server, and why it is.
-type unasked struct{ id, why string }
-
-// The reasons, in the order in which they are told.
-const (
-	neverConfirmed = "not trusted"
-	isDisabled     = "disabled"
-	isUnusable     = "unusable"
-)
-
-// whomToAsk are the sessions, and the servers of other programs that may be asked
-// without a question. Of several that are the same one is asked.
-func whomToAsk(f *cmdutil.Factory) (asked []*Surveyed, left []unasked) {
-	var trusts []state.Trust
-	origins := map[string]string{}
-	if store, st, err := f.Env.LoadState(); err != nil {
-		f.Warn("sessions are omitted: " + err.Error())
-	} else {
-		trusts = f.Env.Trusts(store)
-		for _, name := range st.Names() {
-			s, _ := st.Session(name)
-			asked = append(asked, &Surveyed{ID: name, title: "session"})
-			if s.From != nil {
-				origins[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
-			}
-		}
-	}
-	firsts := map[string]*Surveyed{}
-	var same []target.Server
-	for _, s := range f.Env.ConfiguredServers() {
-		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
-		switch {
-		case s.Problem != "":
-			left = append(left, unasked{s.ID(), isUnusable})
-		case s.Disabled:
-			left = append(left, unasked{s.ID(), isDisabled})
-		case host.AsksFirst(s, host.StandingOf(trusts, s)):
-			left = append(left, unasked{s.ID(), neverConfirmed})
-		case origins[s.ID()+"\n"+s.File] != "": // its session is asked
-		case i >= 0:
-			first := firsts[same[i].ID()]
-			first.also = append(first.also, s.ID())
-		default:
-			same = append(same, s)
-			firsts[s.ID()] = &Surveyed{ID: s.ID(), title: s.Client.Title, file: s.File}
-			asked = append(asked, firsts[s.ID()])
-		}
-	}
-	return asked, left
-}
-
 // askAll asks them, so many at once, and shows how many answered.
 func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Surveyed) {
 	var mu sync.Mutex
@@ -218,7 +164,7 @@ func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Sur
 // cannot prompt the user and has no token that was meant for one server.
 func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var said bytes.Buffer
-	b := withoutPrompts(f, &said, s.ID)
+	b := everyserver.WithoutPrompts(f, &said, s.ID)
 	defer func() {
 		if crash := recover(); crash != nil {
 			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
@@ -253,25 +199,4 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 			return
 		}
 	}
-}
-
-// withoutPrompts returns a Factory for one server: it has the flags of f, has no prompts, and
-// shares no connection with it.
-func withoutPrompts(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
-	b := f.Separate()
-	b.Known, b.Ballast = f.Known, []byte{}
-	b.Getenv = func(name string) string {
-		if name == "MCPC_TOKEN" || name == host.EnvName("server") {
-			return ""
-		}
-		return f.Getenv(name)
-	}
-	b.Server, b.ServerGiven, b.NoInput = id, true, true
-	b.JSON, b.Wire, b.Jq, b.Output, b.Explain, b.Verbose = false, false, "", "", false, 0
-	b.Auth.NoPrompt, b.Auth.Account = true, ""
-	b.OutStyle, b.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
-	b.Typist = &prompt.Typist{In: strings.NewReader("")}
-	b.Progress = term.NewProgress(said, b.ErrStyle, f.Now)
-	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to
-	return b
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/everyserver"
 	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -60,8 +61,8 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 			if len(o.kinds) > 1 {
 				part.Heading, part.Prefix = name+" "+l.Many, name+"\t"+l.One
 			}
-			if len(s.also) > 0 {
-				part.Heading += st.Line(" (the same as " + strings.Join(s.also, ", ") + ")")
+			if len(s.Also) > 0 {
+				part.Heading += st.Line(" (the same as " + strings.Join(s.Also, ", ") + ")")
 			}
 			part.Write = func(w io.Writer) error { return listing.WriteEntries(l.Entries, w, st, l.Kind, o.long) }
 			parts = append(parts, part)
@@ -72,7 +73,7 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 
 // surveyJSON has each server with its lists, whose entries are the server's own bytes,
 // or with the bill of its tools.
-func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
+func surveyJSON(all []*Surveyed, left []everyserver.Unasked, bills bool) json.RawMessage {
 	var rows []json.RawMessage
 	text := func(row json.RawMessage, name, value string) json.RawMessage {
 		if value == "" {
@@ -81,9 +82,9 @@ func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
 		return jsonraw.With(row, name, jsonraw.Quote(value))
 	}
 	for _, s := range all {
-		row := text(text(text(nil, "id", s.ID), "from", s.title), "file", s.file)
-		if len(s.also) > 0 {
-			also, _ := json.Marshal(s.also)
+		row := text(text(text(nil, "id", s.ID), "from", s.Title), "file", s.File)
+		if len(s.Also) > 0 {
+			also, _ := json.Marshal(s.Also)
 			row = jsonraw.With(row, "same", also)
 		}
 		if !s.Out.Good() {
@@ -101,7 +102,7 @@ func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
 		rows = append(rows, row)
 	}
 	for _, u := range left {
-		rows = append(rows, text(text(nil, "id", u.id), "notAsked", u.why))
+		rows = append(rows, text(text(nil, "id", u.ID), "notAsked", u.Why))
 	}
 	if !bills {
 		return jsonraw.With(nil, "servers", arguments.AsList(rows))
@@ -112,34 +113,14 @@ func surveyJSON(all []*Surveyed, left []unasked, bills bool) json.RawMessage {
 	return raw
 }
 
-// tellUnasked names those that were left out.
-func tellUnasked(f *cmdutil.Factory, all []unasked) {
-	for _, why := range []string{neverConfirmed, isDisabled, isUnusable} {
-		var ids []string
-		for _, u := range all {
-			if u.why == why {
-				ids = append(ids, u.id)
-			}
-		}
-		if len(ids) == 0 {
-			continue
-		}
-		text := "skipped because " + why + ": " + strings.Join(ids, ", ")
-		if why == neverConfirmed {
-			text += " (mcpc trust NAME approves one)"
-		}
-		f.Note(text)
-	}
-}
-
 // EndingOfAll tells of each failure, and is the worst of them; told is set where there
 // is no more to say than that. That only servers were known which wait for a yes is no
 // success.
-func EndingOfAll(ctx context.Context, f *cmdutil.Factory, asked []*Surveyed, left []unasked) (worst wire.Outcome, told bool) {
+func EndingOfAll(ctx context.Context, f *cmdutil.Factory, asked []*Surveyed, left []everyserver.Unasked) (worst wire.Outcome, told bool) {
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
 	}
-	waiting := slices.ContainsFunc(left, func(u unasked) bool { return u.why == neverConfirmed })
+	waiting := slices.ContainsFunc(left, func(u everyserver.Unasked) bool { return u.Why == everyserver.NotTrusted })
 	if len(asked) == 0 && waiting {
 		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: wire.Run("trust NAME") + " approves one"}, false
 	}

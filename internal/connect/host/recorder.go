@@ -42,6 +42,8 @@ type Recording struct {
 	Many bool
 	// about is the outcome that EndRecording writes for a command that ends well.
 	about wire.Outcome
+	// Lasts is set where the command may run for days: a recording in the ring then continues in the next file.
+	Lasts bool
 	// Resent names the exchange that the command issues again.
 	Resent string
 	// mark tells the run from others in a file of the user's, own is the recording once it
@@ -76,7 +78,7 @@ func (e *Env) StartRecording(where, by string, command []string) {
 			return // without a home there is no place, as there is none for the state
 		}
 		e.Record.Ring, e.Record.mark, place, most = ring, "", ring.Create, e.Record.Most
-		if by != capture.ByCommand { // what may run for days
+		if by != capture.ByCommand || e.Record.Lasts {
 			turn = capture.DefaultRotation(ring)
 		}
 	}

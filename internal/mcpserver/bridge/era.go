@@ -143,14 +143,22 @@ func WithMeta(object json.RawMessage, name string, value json.RawMessage) json.R
 	return jsonraw.With(object, "_meta", jsonraw.With(jsonraw.First(object, "_meta"), name, value))
 }
 
+// Plain are params without what belongs to one request of one client.
+func Plain(params json.RawMessage) json.RawMessage {
+	for _, name := range []string{MetaVersion, MetaCapabilities, MetaClient, MetaLogLevel, "progressToken"} {
+		params = WithoutMeta(params, name)
+	}
+	return params
+}
+
 // Question gives the params of a server's request to a client of an era: a page has an id in the legacy
-// one only.
-func Question(stateless bool, method string, params json.RawMessage) json.RawMessage {
+// one only, which is id where the server gave none.
+func Question(stateless bool, method string, params json.RawMessage, id string) json.RawMessage {
 	if stateless && method == "elicitation/create" {
 		return jsonraw.Without(params, "elicitationId")
 	}
 	if !stateless && jsonraw.TextOrRaw(jsonraw.First(params, "mode")) == "url" && jsonraw.First(params, "elicitationId") == nil {
-		return jsonraw.With(params, "elicitationId", json.RawMessage(`"mock"`))
+		return jsonraw.With(params, "elicitationId", jsonraw.Quote(id))
 	}
 	return params
 }
@@ -166,6 +174,11 @@ func ClientCapability(method string) string {
 		return "roots"
 	}
 	return ""
+}
+
+// AsksForInput reports a result that is no answer but asks for input.
+func AsksForInput(result json.RawMessage) bool {
+	return jsonraw.TextOrRaw(jsonraw.First(result, "resultType")) == "input_required"
 }
 
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}

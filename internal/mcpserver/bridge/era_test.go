@@ -48,7 +48,7 @@ func TestQuestion(t *testing.T) {
 		{false, `{"mode":"url","elicitationId":"e"}`, `{"mode":"url","elicitationId":"e"}`},
 		{false, `{"message":"m"}`, `{"message":"m"}`},
 	} {
-		if got := string(Question(c.stateless, "elicitation/create", []byte(c.params))); got != c.want {
+		if got := string(Question(c.stateless, "elicitation/create", []byte(c.params), "mock")); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.params, got, c.want)
 		}
 	}

@@ -167,7 +167,7 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 	waiting := make([]chan *wire.Message, len(s.asks))
 	for i, a := range s.asks {
 		var raw []byte
-		raw, waiting[i] = y.c.Session.Ask(a.method, bridge.Question(false, a.method, a.params))
+		raw, waiting[i] = y.c.Session.Ask(a.method, bridge.Question(false, a.method, a.params, "mock"))
 		y.send(raw)
 	}
 	for i, a := range s.asks {
@@ -232,7 +232,7 @@ func (y *play) askInRound(s step, at int) ([]byte, bool) {
 	for _, a := range s.asks {
 		var one jsonraw.Builder
 		one.Text("method", a.method)
-		one.Raw("params", bridge.Question(true, a.method, a.params))
+		one.Raw("params", bridge.Question(true, a.method, a.params, "mock"))
 		requests.Raw(a.key, one.Bytes())
 	}
 	var b jsonraw.Builder

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -81,7 +82,7 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 		s.open = false
 	case m.Kind == wire.Request:
 		s.asks(m, wait, f.Time, guessed)
-	case m.Kind == wire.Response && asksForInput(m.Result):
+	case m.Kind == wire.Response && bridge.AsksForInput(m.Result):
 		s.steps = append(s.steps, step{wait: wait, at: f.Time, asks: asksIn(m.Result), round: m.Result})
 		s.open = false
 	case last && (m.Kind == wire.Response || m.Kind == wire.ErrorResponse):
@@ -121,11 +122,6 @@ func (s *scriptWriter) answered(m *wire.Message) {
 			a.result = value
 		}
 	}
-}
-
-// asksForInput reports a modern result that is a round.
-func asksForInput(result json.RawMessage) bool {
-	return jsonraw.TextOrRaw(jsonraw.First(result, "resultType")) == "input_required"
 }
 
 func asksIn(result json.RawMessage) []*ask {

@@ -146,7 +146,7 @@ func (p *Player) unrecorded(c mcpserver.Caller, m *wire.Message, near []match.Ne
 // passing asks a real server, and takes its answer in, so that the next time the request hits.
 func (p *Player) passing(c mcpserver.Caller, m *wire.Message, near []match.Near) mcpserver.Job {
 	return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
-		got, revision, err := p.o.Pass(ctx, m.Method, plainParams(m.Params))
+		got, revision, err := p.o.Pass(ctx, m.Method, bridge.Plain(m.Params))
 		if err != nil {
 			p.tally.once("not passed on: " + p.tally.text([]byte(err.Error())))
 			return p.miss(m, near)
@@ -155,12 +155,4 @@ func (p *Player) passing(c mcpserver.Caller, m *wire.Message, near []match.Near)
 		n := p.library.learn(m, got, revision)
 		return p.playing(n, c, m, 0, nil).Run(ctx, send)
 	}}
-}
-
-// plainParams are params without what belongs to one request of one client.
-func plainParams(params json.RawMessage) json.RawMessage {
-	for _, name := range []string{bridge.MetaVersion, bridge.MetaCapabilities, bridge.MetaClient, bridge.MetaLogLevel, "progressToken"} {
-		params = bridge.WithoutMeta(params, name)
-	}
-	return params
 }

@@ -1,0 +1,135 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"sync"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/everyserver"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/gateway"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/diff"
+	"mcpc/internal/target"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// A named is a server, and the name that it is to have.
+type named struct{ name, id string }
+
+// membersOf are the servers that are served. Nothing is started.
+func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, error) {
+	servers := known(f, o.all)
+	for _, word := range args {
+		s := parted(word)
+		if out := exists(f, s.id); !out.Good() {
+			return nil, cmdutil.Exit(out)
+		}
+		servers = append(servers, s)
+	}
+	names, seen := make([]string, len(servers)), map[string]bool{}
+	for i, s := range servers {
+		names[i] = s.name
+		if seen[s.name] {
+			return nil, usage.New(fmt.Sprintf("two servers are named %q", s.name), "NAME=SERVER gives another name")
+		}
+		seen[s.name] = true
+	}
+	members := make([]gateway.Member, len(servers))
+	for i, prefix := range gateway.Prefixes(names) {
+		members[i] = gateway.Member{Name: prefix, ID: servers[i].id, Env: func() (*host.Env, func()) { return invocation(f, prefix, servers[i].id) }}
+	}
+	return members, nil
+}
+
+// known are all servers that need no question, by their own names where these differ.
+func known(f *cmdutil.Factory, all bool) (servers []named) {
+	if !all {
+		return nil
+	}
+	asked, left := everyserver.Known(f)
+	everyserver.Tell(f, left)
+	times := map[string]int{}
+	for _, s := range asked {
+		times[s.Name]++
+	}
+	for _, s := range asked {
+		name := s.Name
+		if times[name] > 1 {
+			name = s.ID
+		}
+		servers = append(servers, named{name, s.ID})
+	}
+	if len(servers) == 0 {
+		f.Note("no known servers, so the lists are empty: " + f.HintText(wire.Run("servers")+" lists them"))
+	}
+	return servers
+}
+
+// parted reads [NAME=]SERVER. A URL without a name is called by its host.
+func parted(word string) named {
+	if name, id, ok := strings.Cut(word, "="); ok && target.ValidName(name) == nil {
+		return named{name, id}
+	}
+	if u, err := url.Parse(word); err == nil && strings.Contains(word, "://") && u.Host != "" {
+		return named{u.Host, word}
+	}
+	if i := strings.LastIndexByte(word, ':'); i >= 0 && !strings.ContainsAny(word, "/.") {
+		return named{word[i+1:], word} // CLIENT:NAME
+	}
+	return named{word, word}
+}
+
+// exists reports a word that names no server.
+func exists(f *cmdutil.Factory, id string) wire.Outcome {
+	g := f.Invocation()
+	g.Server, g.ServerGiven = id, true
+	return connect.Find(&connect.Conn{Env: &g.Env}, nil)
+}
+
+// invocation is that of one connection to a server, and what ends its recording.
+func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
+	said := &lines{to: f.Stderr(), name: f.ErrStyle.Line(name)}
+	b := everyserver.WithoutPrompts(f, said, id)
+	b.UI = quiet{b}
+	b.Record.Lasts = true
+	return &b.Env, func() { b.Env.EndRecording(wire.Outcome{}, 0) }
+}
+
+// quiet is the UI of a server that is served: what is shown to a user who is asked is not shown.
+type quiet struct{ *cmdutil.Factory }
+
+func (quiet) ShowServer(string, target.Server)  {}
+func (quiet) ShowChanges(string, []diff.Change) {}
+func (quiet) Interactive() bool                 { return false }
+func (quiet) CanAsk() bool                      { return false }
+
+// lines puts the name of a server into each line of standard error that is about it.
+type lines struct {
+	to   io.Writer
+	name string
+	mu   sync.Mutex
+	rest []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		l.rest = rest
+		text := strings.Replace(string(line), "mcpc: ", "mcpc: "+l.name+": ", 1)
+		if _, err := io.WriteString(l.to, text+"\n"); err != nil {
+			return 0, err
+		}
+	}
+}

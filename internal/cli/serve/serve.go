@@ -1,0 +1,178 @@
+// Package serve has the command serve.
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect/gateway"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/usage"
+	"mcpc/internal/wire"
+)
+
+// options are what `mcpc serve` was asked.
+type options struct {
+	all, noPrefix   bool
+	allow, deny     []string
+	http, tokenFile string
+}
+
+// New makes the command.
+func New(f *cmdutil.Factory) *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "serve [NAME=]SERVER... | --all",
+		Short: "serve several servers to an agent as one",
+		Long: `Serve the tools, prompts and resources of several servers as one MCP server,
+over stdio or HTTP, in every revision on both sides. A SERVER is what -s takes;
+--all takes the sessions and all configured servers that are trusted.
+
+Tools and prompts are called NAME__TOOL: only letters, digits, _ and -, at most
+64 characters; other names are shortened, with a hash. NAME is the server's name
+unless another one is given. Everything else that a server sends stays as it is.
+Questions of the servers go to the client whose request they belong to.
+
+--allow and --deny compare patterns (* and ?) with NAME/TOOL. Tools that are
+no longer what was approved by a call are left out. A server that cannot be
+reached does not stop the others: it is tried again, and the client is told when
+it is back. No question is asked at the terminal, so that servers have to be
+trusted (mcpc trust) and logged in (mcpc login) before.
+
+Over stdio the command ends with exit code 0 when the client closes the input.`,
+		Example: `  mcpc serve demo
+  mcpc list -- mcpc serve demo
+  mcpc call one__get-sum a=1 b=2 -- mcpc serve one=demo two=demo
+  mcpc list -- mcpc serve demo --deny 'demo/get-*'
+  mcpc serve demo --http 127.0.0.1:3001`,
+		ValidArgsFunction: complete.CompleteServer(f),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(f, args); err != nil {
+				return err
+			}
+			if flags := cmd.Flags(); !flags.Changed("timeout") {
+				f.Limits.Idle = idle
+			}
+			if !cmd.Flags().Changed("max-time") {
+				f.Limits.Hard = -1
+			}
+			return run(cmd.Context(), f, o, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.all, "all", false, "serve all sessions and trusted servers")
+	flags.StringArrayVar(&o.allow, "allow", nil, "serve only tools that fit this `pattern`, of NAME/TOOL")
+	flags.StringArrayVar(&o.deny, "deny", nil, "do not serve tools that fit this `pattern`, of NAME/TOOL")
+	flags.BoolVar(&o.noPrefix, "no-prefix", false, "leave the names of tools and prompts as they are")
+	flags.StringVar(&o.http, "http", "", "serve over HTTP at this `addr`ess, loopback only: [HOST:]PORT; port 0: a free one")
+	flags.StringVar(&o.tokenFile, "client-token-file", "", "--http: `file` with the bearer token that clients have to send")
+	return cmd
+}
+
+// idle is how long a server may be silent while a request runs, as --timeout: an agent has limits of its own.
+const idle = 10 * time.Minute
+
+// check refuses what makes no sense for several servers.
+func (o *options) check(f *cmdutil.Factory, args []string) error {
+	switch {
+	case f.Shell != nil:
+		return usage.New("the shell uses one server", wire.Run("serve")+", in another terminal")
+	case f.ServerGiven:
+		return usage.New("serve takes servers as arguments, not with -s", "mcpc serve "+wire.Hint(f.Server))
+	case o.all && len(args) > 0:
+		return usage.New("--all and the names of servers exclude each other", "")
+	case !o.all && len(args) == 0:
+		return usage.New("serve needs a server", wire.Run("serve --all")+" serves all known servers; "+wire.Run("servers")+" lists them")
+	case len(f.Headers) > 0 || len(f.HeaderFiles) > 0 || f.Auth.TokenFile != "":
+		return usage.New("header fields and tokens would be sent to every server", "use them with "+wire.Run("init")+", and serve the session")
+	case o.tokenFile != "" && o.http == "":
+		return usage.New("--client-token-file needs --http", "over stdio the client is the program that started mcpc")
+	}
+	return nil
+}
+
+// run serves until the client or the user ends it.
+func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) error {
+	members, err := membersOf(f, o, args)
+	if err != nil {
+		return err
+	}
+	admit, err := o.admit(f)
+	if err != nil {
+		return err
+	}
+	g := gateway.New(gateway.Options{Members: members, Plain: o.noPrefix, Allow: o.allow, Deny: o.deny, Version: f.Version, Token: rand.Text, Now: f.Now,
+		Tell: func(text string) { f.Note(f.ErrStyle.Line(text)) }, Admit: admit})
+	f.Talking.Store(true)
+	defer g.Close()
+	if o.http != "" {
+		return serveHTTP(ctx, f, g, o.http)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- g.Stdio(ctx, f.In, f.Out) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return cmdutil.Exit(usage.LocalIO("the client", err))
+		}
+		return nil
+	case <-ctx.Done(): // no signal interrupts a read
+		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+	}
+}
+
+// admit gives what refuses HTTP requests without the token; nil where none is needed.
+func (o *options) admit(f *cmdutil.Factory) (func(*http.Request) (int, string), error) {
+	if o.tokenFile == "" {
+		return nil, nil
+	}
+	raw, err := f.ReadFile(o.tokenFile, host.MostSecret)
+	if err != nil {
+		return nil, usage.NotRead("--client-token-file "+o.tokenFile, err, "")
+	}
+	token := strings.TrimSpace(string(raw))
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, usage.New("--client-token-file "+o.tokenFile+": not a token", "the file must contain the token on one line, and nothing else")
+	}
+	f.Secrets.Learn(token)
+	return func(r *http.Request) (int, string) {
+		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !bearer || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+			return http.StatusUnauthorized, "the bearer token is missing or wrong"
+		}
+		return 0, ""
+	}, nil
+}
+
+func serveHTTP(ctx context.Context, f *cmdutil.Factory, g *gateway.Gateway, address string) error {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		address = "127.0.0.1:" + address
+	}
+	listener, out := cmdutil.ListenLoopback(address)
+	if !out.Good() {
+		out.Text = strings.Replace(out.Text, "--listen", "--http", 1)
+		out.Hint = wire.Hint(strings.Replace(string(out.Hint), "--listen", "--http", 1))
+		return cmdutil.Exit(out)
+	}
+	f.Note(fmt.Sprintf("listening on http://%s/mcp; Ctrl-C stops", listener.Addr()))
+	server := &http.Server{Handler: g.Handler(ctx), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	stop := context.AfterFunc(ctx, func() { server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return cmdutil.Exit(usage.LocalIO("serving", err))
+	}
+	return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
+}

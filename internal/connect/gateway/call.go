@@ -1,0 +1,219 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/wire"
+)
+
+// A call is one request of a client on its way to a server.
+type call struct {
+	l      *link
+	c      mcpserver.Caller
+	number int64
+	// own is the progress token towards the server, level that of the log messages that the client wants.
+	own, level string
+	// asked has the questions of a server for a client whose requests stand alone.
+	asked chan *question
+	ended chan wire.Outcome
+	stop  context.CancelFunc
+
+	mu sync.Mutex
+	// out sends to the client before the response; nil while the client has no request open for it.
+	out   func([]byte)
+	token json.RawMessage // the client's progress token
+}
+
+var numbers atomic.Int64
+
+// send sends a message before the response; false where that is not possible now.
+func (c *call) send(raw []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out == nil {
+		return false
+	}
+	c.out(raw)
+	return true
+}
+
+// belongsTo sets the request of the client in which the call goes on; nil is none.
+func (c *call) belongsTo(m *wire.Message, send func([]byte)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out, c.token = send, nil
+	if m != nil {
+		c.token = jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken")
+	}
+}
+
+// progress passes on a notification of progress with the client's token.
+func (c *call) progress(params json.RawMessage) {
+	c.mu.Lock()
+	token := c.token
+	c.mu.Unlock()
+	if token != nil {
+		c.send(wire.ComposeNotification("notifications/progress", jsonraw.With(params, "progressToken", token)))
+	}
+}
+
+// mayAsk are the requests whose servers may ask the client something.
+var mayAsk = map[string]bool{"tools/call": true, "prompts/get": true, "resources/read": true}
+
+// answer answers a request that is not about the session.
+func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
+	if s := g.resumed(m); s != nil {
+		return s.goOn(ctx, m, send)
+	}
+	p, release, ok := g.peerFor(c, mayAsk[m.Method])
+	if !ok {
+		return wire.ComposeError(m.ID, -32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", mostPeers))
+	}
+	later := false
+	defer func() {
+		if !later {
+			release()
+		}
+	}()
+	p.connectAll()
+	params := jsonraw.Without(jsonraw.OrEmpty(bridge.Plain(m.Params)), "task")
+	refused := func(code int64, text string) []byte { return wire.ComposeError(m.ID, code, text) }
+	switch m.Method {
+	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		return p.list(ctx, m)
+	case "tools/call":
+		later = true
+		return p.callTool(ctx, c, m, params, send, release)
+	case "prompts/get":
+		l, name := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
+		if l == nil {
+			return refused(-32602, name)
+		}
+		later = true
+		return p.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(name)), nil, send, release)
+	case "resources/read":
+		l, why := p.resource(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "uri")))
+		if l == nil {
+			return refused(-32602, why)
+		}
+		later = true
+		return p.forward(ctx, l, c, m, params, nil, send, release)
+	case "completion/complete":
+		l, params, why := p.completes(ctx, params)
+		if l == nil {
+			return refused(-32602, why)
+		}
+		return p.forward(ctx, l, c, m, params, nil, send, release)
+	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
+		if !c.Stateless {
+			return p.settle(ctx, m, params)
+		}
+	case "subscriptions/listen":
+		if c.Stateless {
+			return p.listen(ctx, c, m, send)
+		}
+	}
+	return refused(-32601, "Method not found")
+}
+
+// callTool calls a tool.
+func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message, params json.RawMessage, send func([]byte), release func()) []byte {
+	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
+	l, t, why := p.tool(ctx, shown)
+	if l == nil {
+		defer release()
+		return mcpserver.ComposeError(m.ID, why)
+	}
+	if conn := l.current(); conn != nil {
+		t.approve(ctx, conn)
+	}
+	params = jsonraw.With(params, "name", jsonraw.Quote(t.name))
+	return p.forward(ctx, l, c, m, params, t.schema, send, release)
+}
+
+// forward sends a request to a server, and gives the response for the client. release is called when the call has
+// ended, which may be behind the response: that may ask the client something.
+func (p *peer) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire.Message, params, schema json.RawMessage, send func([]byte), release func()) []byte {
+	conn, out := l.connected(ctx)
+	if conn == nil {
+		release()
+		return mcpserver.ComposeError(m.ID, l.failure(out))
+	}
+	k := &call{l: l, c: c, number: numbers.Add(1), level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
+	k.own = fmt.Sprintf("mcpc-%d", k.number)
+	k.belongsTo(m, send)
+	life, stop := context.WithCancel(p.life)
+	k.stop = stop
+	l.mu.Lock()
+	l.calls[k] = true
+	l.mu.Unlock()
+	go func() {
+		defer release()
+		defer stop()
+		out := conn.Do(withCall(life, k), k.toServer(conn, m, params, schema))
+		l.mu.Lock()
+		delete(l.calls, k)
+		l.mu.Unlock()
+		k.ended <- out
+	}()
+	return k.wait(ctx, m)
+}
+
+// toServer is the request as the server gets it. What a client and a server of one era ask each other goes through
+// as it is; else the questions become those of the client's era.
+func (c *call) toServer(conn *connect.Conn, m *wire.Message, params, schema json.RawMessage) client.Call {
+	alone := client.Stateless(conn.Revision())
+	if c.token != nil {
+		params = bridge.WithMeta(params, "progressToken", jsonraw.Quote(c.own))
+	}
+	if alone && c.level != "" {
+		params = bridge.WithMeta(params, bridge.MetaLogLevel, jsonraw.Quote(c.level))
+	}
+	return client.Call{Method: m.Method, Params: params, Schema: schema, OneRound: alone == c.c.Stateless}
+}
+
+// wait waits for the end of the call, or for a question to a client that is asked in the response.
+func (c *call) wait(ctx context.Context, m *wire.Message) []byte {
+	defer c.belongsTo(nil, nil)
+	select {
+	case out := <-c.ended:
+		return c.response(m, out)
+	case q := <-c.asked:
+		return c.suspend(m, q)
+	case <-ctx.Done():
+		c.stop()
+		return nil
+	}
+}
+
+// response is the response to a client whose request ended so.
+func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
+	got, method := out.Message, m.Method
+	alone := false
+	if conn := c.l.current(); conn != nil {
+		alone = client.Stateless(conn.Revision())
+	}
+	switch {
+	case got != nil && got.Kind == wire.Response && (c.c.Stateless || !bridge.AsksForInput(got.Result)):
+		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, alone, method, got.Result))
+	case got != nil && got.Kind == wire.ErrorResponse:
+		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, alone, method, got.Error.Raw))
+	}
+	return mcpserver.ComposeError(m.ID, c.l.failure(out))
+}
+
+type callKey struct{}
+
+// withCall gives a context the call for which it is, for questions.
+func withCall(ctx context.Context, c *call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}

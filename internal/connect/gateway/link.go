@@ -1,0 +1,268 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/wire"
+)
+
+// A link is the connection of a peer to one server, once there is one.
+type link struct {
+	*Member
+	p *peer
+
+	mu   sync.Mutex
+	env  *host.Env
+	done func() // what Env returned
+	conn *connect.Conn
+	// dialing is closed when the attempt under way has ended; nil where none is.
+	dialing chan struct{}
+	// failed is how the last attempt ended, again when the next one may begin, and pause how long that was.
+	failed wire.Outcome
+	again  time.Time
+	pause  time.Duration
+	// told is what was told of it.
+	told string
+	// missed is set where a list was given without this server.
+	missed bool
+	closed bool
+	// calls are those under way, watched the resources that are subscribed to.
+	calls   map[*call]bool
+	watched map[string]*watching
+	listed  tables
+}
+
+func (l *link) current() *connect.Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn
+}
+
+// attempt begins to connect, where there is no connection and it is time to try. It gives the channel that is closed
+// when the attempt under way has ended; nil where none is.
+func (l *link) attempt() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.dialing != nil:
+		return l.dialing
+	case l.conn != nil || l.closed || l.p.g.Now().Before(l.again):
+		return nil
+	}
+	done := make(chan struct{})
+	l.dialing = done
+	if l.env == nil {
+		l.env, l.done = l.Env()
+	}
+	go l.dial(done)
+	return done
+}
+
+// connected gives the connection, and waits for an attempt to connect until ctx is done.
+func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
+	if under := l.attempt(); under != nil {
+		select {
+		case <-under:
+		case <-ctx.Done():
+			return nil, wire.Outcome{Kind: wire.Timeout, Text: "the connection is not there yet"}
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn, l.failed
+}
+
+// dial connects.
+func (l *link) dial(done chan struct{}) {
+	ctx, stop := context.WithTimeout(l.p.life, dialTime)
+	defer stop()
+	c, out := connect.Dial(ctx, l.env, connect.Options{NoResume: true, MultiCall: true, RequireServerInfo: true, Unjudged: true, OnNotification: l.notified,
+		As: &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.renewed}})
+	if !out.Good() {
+		_ = c.Close(ctx)
+		out = connect.Explain(l.env, out)
+	}
+	l.mu.Lock()
+	closed, missed := l.closed, l.missed
+	l.dialing, l.failed = nil, out
+	if out.Good() && !closed {
+		l.conn, l.pause, l.missed = c, 0, false
+		l.p.g.said.forget(l.told)
+	} else {
+		l.pause = min(max(2*l.pause, firstPause), longestPause)
+		l.again = l.p.g.Now().Add(l.pause)
+	}
+	l.mu.Unlock()
+	close(done)
+	switch {
+	case !out.Good() && l.p.life.Err() == nil:
+		l.tell(out)
+	case closed && out.Good():
+		_ = c.Close(context.Background())
+	case out.Good():
+		l.setLevel(c)
+		go l.listen(c)
+		if missed {
+			l.p.g.Tell(l.Name + " is connected")
+			l.changed("")
+		}
+	}
+}
+
+// tell tells of a failure, once.
+func (l *link) tell(out wire.Outcome) {
+	text := l.Name + " is left out: " + l.env.Secrets.Text(out.Text)
+	if out.Hint != "" {
+		text += " (" + l.env.UI.HintText(out.Hint) + ")"
+	}
+	l.mu.Lock()
+	l.told = text
+	l.mu.Unlock()
+	l.p.g.once(text)
+}
+
+// listen has the server tell of changes, where that has to be asked for: on the line of a session over stdio they
+// come anyway.
+func (l *link) listen(c *connect.Conn) {
+	if !client.Stateless(c.Revision()) && c.Transport() == transport.Stdio {
+		return
+	}
+	filter := client.SubscriptionFilter{Tools: c.Offers("tools", "listChanged"), Prompts: c.Offers("prompts", "listChanged"), Resources: c.Offers("resources", "listChanged")}
+	if filter.Tools || filter.Prompts || filter.Resources {
+		began := false
+		c.Listen(l.p.life, client.ListenRequest{SubscriptionFilter: filter, Began: func(client.SubscriptionFilter) {
+			if began { // something may have been missed
+				l.changed("")
+			}
+			began = true
+		}})
+	}
+}
+
+// listChanges are the notifications about lists.
+var listChanges = []string{"notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed"}
+
+// changed tells the client that a list has changed; "" is all of them.
+func (l *link) changed(method string) {
+	for _, one := range listChanges {
+		if one == method || method == "" {
+			l.p.push(&wire.Message{Kind: wire.Notification, Method: one})
+		}
+	}
+}
+
+// renewed is called when the connection was opened anew.
+func (l *link) renewed(why string) {
+	l.p.g.Tell(l.Name + ": " + why)
+	if c := l.current(); c != nil {
+		go l.setLevel(c)
+	}
+	l.changed("")
+}
+
+// setLevel asks for log messages, where that is a request of its own.
+func (l *link) setLevel(c *connect.Conn) {
+	if l.p.session == nil || client.Stateless(c.Revision()) {
+		return
+	}
+	if level := l.p.session.Caller().Level; level != "" && c.Offers("logging", "") {
+		c.Do(l.p.life, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
+	}
+}
+
+// notified takes a notification of the server.
+func (l *link) notified(m *wire.Message) {
+	switch m.Method {
+	case "notifications/progress":
+		token := jsonraw.TextOrRaw(jsonraw.First(m.Params, "progressToken"))
+		if c := l.callOf(func(c *call) bool { return c.own == token }); c != nil {
+			c.progress(m.Params)
+		}
+	case "notifications/message":
+		l.logged(m)
+	case "notifications/resources/updated", "notifications/elicitation/complete":
+		l.p.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: bridge.WithoutMeta(m.Params, bridge.MetaSubscription)})
+	default:
+		l.changed(m.Method)
+	}
+}
+
+// logged passes on a log message, whose logger gets the name of the server. Requests that stand alone get those of
+// the one request that asked for them.
+func (l *link) logged(m *wire.Message) {
+	logger := l.Name
+	if own, ok := jsonraw.Text(jsonraw.First(m.Params, "logger")); ok {
+		logger += "/" + own
+	}
+	params := jsonraw.With(bridge.WithoutMeta(m.Params, bridge.MetaSubscription), "logger", jsonraw.Quote(logger))
+	if l.p.session != nil {
+		l.p.push(&wire.Message{Kind: wire.Notification, Method: m.Method, Params: params})
+		return
+	}
+	var asked []*call
+	l.mu.Lock()
+	for c := range l.calls {
+		if c.level != "" {
+			asked = append(asked, c)
+		}
+	}
+	l.mu.Unlock()
+	if len(asked) == 1 && bridge.Loud(params, asked[0].level) {
+		asked[0].send(wire.ComposeNotification(m.Method, params))
+	}
+}
+
+// callOf gives a call that is under way, the one that began last where several fit; nil where none does.
+func (l *link) callOf(fits func(*call) bool) (newest *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.calls {
+		if fits(c) && (newest == nil || c.number > newest.number) {
+			newest = c
+		}
+	}
+	return newest
+}
+
+// failure is the error for a request that the server did not answer.
+func (l *link) failure(out wire.Outcome) json.RawMessage {
+	text := out.Text
+	if l.env != nil {
+		text = l.env.Secrets.Text(text)
+	}
+	var data jsonraw.Builder
+	data.Text("server", l.Name)
+	data.Text("kind", string(out.Kind))
+	return mcpserver.Failure(-32603, "server "+l.Name+": "+text, data.Bytes())
+}
+
+// close closes the connection and ends the recording of it.
+func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	under := l.dialing
+	l.mu.Unlock()
+	if under != nil {
+		<-under
+	}
+	l.mu.Lock()
+	c, done := l.conn, l.done
+	l.conn = nil
+	l.mu.Unlock()
+	if c != nil {
+		_ = c.Close(context.Background())
+	}
+	if done != nil {
+		done()
+	}
+}

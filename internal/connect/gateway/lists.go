@@ -1,0 +1,331 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/pin"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/wire"
+)
+
+// tables are what a server listed last, by the names that clients use. A table that is nil was not fetched yet.
+type tables struct {
+	tools     map[string]*tool
+	prompts   map[string]string
+	resources map[string]bool
+	templates []template
+}
+
+// A tool is what is known of one.
+type tool struct {
+	name   string // at the server
+	schema json.RawMessage
+	// definition is what is compared with what was approved.
+	definition *connect.Definition
+	// refused says why it is not served; "" where it is.
+	refused string
+}
+
+// approve remembers the definition of a tool that is called, as every call does.
+func (t *tool) approve(ctx context.Context, c *connect.Conn) { pin.Approve(ctx, c, t.definition) }
+
+// A template is a list's uriTemplate.
+type template struct {
+	text   string
+	parsed mcp.URITemplate
+}
+
+// kindOf is what a method lists.
+func kindOf(method string) connect.Kind {
+	for _, k := range connect.Kinds {
+		if k.Method == method {
+			return k
+		}
+	}
+	return connect.Kind{}
+}
+
+// list answers a list: all servers are asked at once, and their entries come in the order of the command line.
+func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
+	if jsonraw.First(m.Params, "cursor") != nil {
+		return wire.ComposeError(m.ID, -32602, "unknown cursor: the list has one page")
+	}
+	k := kindOf(m.Method)
+	lists, whole := make([][]json.RawMessage, len(p.links)), make([]bool, len(p.links))
+	var all sync.WaitGroup
+	for i, l := range p.links {
+		all.Go(func() { lists[i], whole[i] = l.list(ctx, k) })
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	items, failed := p.merge(k, lists)
+	if failed != "" {
+		return wire.ComposeError(m.ID, -32603, failed)
+	}
+	if k == connect.ToolKind && allTrue(whole) {
+		p.g.warnUnused()
+	}
+	member := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources", "template": "resourceTemplates"}[k.One]
+	result := jsonraw.With(nil, member, jsonraw.List(items))
+	return wire.ComposeResult(m.ID, bridge.Result(p.session == nil, false, m.Method, result))
+}
+
+func allTrue(all []bool) bool {
+	for _, one := range all {
+		if !one {
+			return false
+		}
+	}
+	return true
+}
+
+// merge joins the lists. Of resources with one URI the first is listed; names without prefixes must differ.
+func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.RawMessage, failed string) {
+	from := map[string]string{}
+	for i, list := range lists {
+		name := p.links[i].Name
+		for _, raw := range list {
+			key, _ := jsonraw.Text(jsonraw.First(raw, k.Key))
+			first, taken := from[key]
+			switch {
+			case !taken:
+				from[key] = name
+			case first == name:
+				continue
+			case k == connect.ResourceKind || k == connect.TemplateKind:
+				p.g.once(fmt.Sprintf("%s and %s both list the %s %s: that of %s is served", first, name, k.One, key, first))
+				continue
+			default:
+				return nil, fmt.Sprintf("%s and %s both list the %s %s, and the names have no prefixes", first, name, k.One, key)
+			}
+			items = append(items, raw)
+		}
+	}
+	return items, ""
+}
+
+// list gives the entries of one server as clients see them, and keeps by which names they are asked for. whole is
+// false where the server did not answer.
+func (l *link) list(ctx context.Context, k connect.Kind) (items []json.RawMessage, whole bool) {
+	ctx, stop := context.WithTimeout(ctx, listTime)
+	defer stop()
+	waiting, enough := context.WithTimeout(ctx, connectTime)
+	conn, out := l.connected(waiting)
+	enough()
+	if conn == nil {
+		l.miss(out)
+		return nil, false
+	}
+	if declared, known := conn.Declares(k.Capability); known && !declared {
+		l.keep(ctx, conn, k, nil)
+		return nil, true
+	}
+	list, out := conn.ListUntil(ctx, k.Method, nil)
+	switch {
+	case client.UnknownMethod(out):
+	case !out.Good():
+		l.miss(out)
+		return nil, false
+	}
+	return l.keep(ctx, conn, k, list.Items), true
+}
+
+// miss notes that the server is missing in a list.
+func (l *link) miss(out wire.Outcome) {
+	if l.p.life.Err() != nil {
+		return
+	}
+	l.mu.Lock()
+	l.missed = true
+	l.mu.Unlock()
+	l.tell(connect.Explain(l.env, out))
+}
+
+// keep makes the table of a list, and gives the entries as clients see them.
+func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, items []json.RawMessage) (shown []json.RawMessage) {
+	var made tables
+	switch k {
+	case connect.ToolKind:
+		made.tools, shown = l.keepTools(ctx, conn, items)
+	case connect.PromptKind:
+		made.prompts = map[string]string{}
+		for _, raw := range items {
+			prompt, bad := mcp.ParsePrompt(raw)
+			if bad != nil {
+				l.leftOut(bad)
+				continue
+			}
+			name := shownName(l.prefix(), prompt.Name, func(name string) bool { _, taken := made.prompts[name]; return taken })
+			made.prompts[name] = prompt.Name
+			shown = append(shown, renamed(raw, prompt.Name, name))
+		}
+	case connect.ResourceKind:
+		made.resources = map[string]bool{}
+		for _, raw := range items {
+			if r, bad := mcp.ParseResource(raw); bad == nil {
+				made.resources[r.URI] = true
+				shown = append(shown, raw)
+			} else {
+				l.leftOut(bad)
+			}
+		}
+	case connect.TemplateKind:
+		made.templates = []template{}
+		for _, raw := range items {
+			r, bad := mcp.ParseTemplate(raw)
+			if bad != nil {
+				l.leftOut(bad)
+				continue
+			}
+			parsed, _ := mcp.ParseURITemplate(r.URI)
+			made.templates = append(made.templates, template{r.URI, parsed})
+			shown = append(shown, raw)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listed.take(made)
+	return shown
+}
+
+// take replaces the table that was made.
+func (t *tables) take(made tables) {
+	switch {
+	case made.tools != nil:
+		t.tools = made.tools
+	case made.prompts != nil:
+		t.prompts = made.prompts
+	case made.resources != nil:
+		t.resources = made.resources
+	case made.templates != nil:
+		t.templates = made.templates
+	}
+}
+
+// keepTools makes the table of tools. One that is denied, or is no longer what was approved, is not shown.
+func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.RawMessage) (made map[string]*tool, shown []json.RawMessage) {
+	made = map[string]*tool{}
+	for _, raw := range items {
+		parsed, bad := mcp.ParseTool(raw)
+		if bad != nil {
+			l.leftOut(bad)
+			continue
+		}
+		t := &tool{name: parsed.Name, schema: parsed.InputSchema, definition: &connect.Definition{Tool: parsed, Fresh: true}}
+		name := shownName(l.prefix(), parsed.Name, func(name string) bool { return made[name] != nil })
+		made[name] = t
+		switch {
+		case !l.p.g.serves(l.Member, parsed.Name):
+			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
+		case pin.Check(ctx, conn, t.definition) == pin.Changed:
+			t.refused = "its definition changed since it was approved; to approve it, call it with mcpc -s " + l.ID + " call " + parsed.Name
+			l.p.g.once(l.Name + "/" + parsed.Name + " is left out: " + t.refused)
+		default:
+			shown = append(shown, renamed(raw, parsed.Name, name))
+		}
+	}
+	return made, shown
+}
+
+// leftOut tells of an entry that no client can use.
+func (l *link) leftOut(bad *wire.Finding) {
+	l.p.g.once(l.Name + ": an entry of a list is left out: " + bad.Text)
+}
+
+// prefix is that of the names.
+func (l *link) prefix() string {
+	if l.p.g.Plain {
+		return ""
+	}
+	return l.Name
+}
+
+// renamed is an entry with another name and otherwise the server's bytes.
+func renamed(raw json.RawMessage, name, shown string) json.RawMessage {
+	if name == shown {
+		return raw
+	}
+	return jsonraw.With(raw, "name", jsonraw.Quote(shown))
+}
+
+// named gives the server of a name that clients use. look looks it up in what the server listed last; where it is
+// not there the server is asked for its list once more.
+func (p *peer) named(ctx context.Context, k connect.Kind, shown string, look func(*tables) bool) (l *link, found bool, down *link) {
+	prefix, _, _ := strings.Cut(shown, separator)
+	for _, fresh := range []bool{false, true} {
+		for _, l := range p.links {
+			if !p.g.Plain && l.Name != prefix {
+				continue
+			}
+			if fresh {
+				if _, whole := l.list(ctx, k); !whole {
+					down = l
+				}
+			}
+			l.mu.Lock()
+			found := look(&l.listed)
+			l.mu.Unlock()
+			if found {
+				return l, true, nil
+			}
+		}
+	}
+	return nil, false, down
+}
+
+// tool finds a tool; why is the error where there is none that may be called.
+func (p *peer) tool(ctx context.Context, shown string) (_ *link, t *tool, why json.RawMessage) {
+	l, found, down := p.named(ctx, connect.ToolKind, shown, func(listed *tables) bool {
+		t = listed.tools[shown]
+		return t != nil
+	})
+	switch {
+	case down != nil:
+		return nil, nil, down.unreached(ctx)
+	case !found:
+		return nil, nil, mcpserver.Failure(-32602, "Unknown tool: "+shown, nil)
+	case t.refused != "":
+		return nil, nil, mcpserver.Failure(-32602, "the tool "+shown+" is not served: "+t.refused, nil)
+	}
+	return l, t, nil
+}
+
+// unreached is the error of a request to a server that did not answer.
+func (l *link) unreached(ctx context.Context) json.RawMessage {
+	l.mu.Lock()
+	out := l.failed
+	l.mu.Unlock()
+	if out.Good() {
+		out.Kind, out.Text = wire.Transport, "it did not answer with its list"
+	}
+	if ctx.Err() != nil {
+		out.Kind, out.Text = wire.Signal, "the request was cancelled"
+	}
+	return l.failure(out)
+}
+
+// prompt finds a prompt and its name at the server; without a server the text says why.
+func (p *peer) prompt(ctx context.Context, shown string) (l *link, name string) {
+	l, found, down := p.named(ctx, connect.PromptKind, shown, func(listed *tables) (ok bool) {
+		name, ok = listed.prompts[shown]
+		return ok
+	})
+	switch {
+	case down != nil:
+		return nil, "the server " + down.Name + " did not answer"
+	case !found:
+		return nil, "Unknown prompt: " + shown
+	}
+	return l, name
+}

@@ -1,0 +1,165 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"mcpc/internal/client"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/wire"
+)
+
+// A question is what a server asks a client whose requests stand alone.
+type question struct {
+	method string
+	params json.RawMessage
+	answer chan json.RawMessage // of size 1
+	// gone is done when nothing waits for the answer any more.
+	gone context.Context
+}
+
+// ask is the client.Asker of the connection. Without an answer the server gets the one of a client that has none.
+func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
+	ctx, stop := context.WithTimeout(ctx, answerTime)
+	defer stop()
+	of, _ := ctx.Value(callKey{}).(*call)
+	if of == nil { // a request of the server: over a line that several calls share it names none
+		of = l.callOf(func(*call) bool { return true })
+	}
+	var result json.RawMessage
+	if l.p.session != nil {
+		result = l.askSession(ctx, q, of)
+	} else if of != nil {
+		result = of.askAlone(ctx, q)
+	}
+	return client.Answer{Result: result}
+}
+
+// askSession asks by a request, next to what the call of the client gets, if that is open.
+func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.RawMessage {
+	select {
+	case <-l.p.ready:
+	case <-ctx.Done():
+		return nil
+	}
+	session := l.p.session
+	raw, answer := session.Ask(q.Method, bridge.Question(false, q.Method, q.Params, l.p.g.Token()))
+	id := wire.ParseMessage(raw).ID
+	defer session.Forget(id)
+	if of == nil || !of.send(raw) {
+		session.Push(raw)
+	}
+	select {
+	case got := <-answer:
+		return got.Result
+	case <-ctx.Done():
+		params := jsonraw.With(jsonraw.With(nil, "requestId", id), "reason", jsonraw.Quote("the server no longer waits for it"))
+		session.Push(wire.ComposeNotification("notifications/cancelled", params))
+	case <-l.p.life.Done():
+	}
+	return nil
+}
+
+// askAlone asks in the response to the request of the client, which comes back with the answer.
+func (c *call) askAlone(ctx context.Context, q client.Asking) json.RawMessage {
+	one := &question{method: q.Method, params: bridge.Question(true, q.Method, q.Params, ""), answer: make(chan json.RawMessage, 1), gone: ctx}
+	select {
+	case c.asked <- one:
+	case <-ctx.Done():
+		return nil
+	case <-c.l.p.life.Done():
+		return nil
+	}
+	select {
+	case result := <-one.answer:
+		return result
+	case <-ctx.Done():
+		c.stop() // its client does not come back
+	case <-c.l.p.life.Done():
+	}
+	return nil
+}
+
+// A suspension is a call that waits for its client to come back with the answer.
+type suspension struct {
+	call *call
+	q    *question
+	// asks is what the request has to be again.
+	asks []byte
+}
+
+// answerKey is the only member of inputRequests.
+const (
+	answerKey   = "question"
+	statePrefix = "mcpc-serve-"
+)
+
+// suspend gives the response that asks the client.
+func (c *call) suspend(m *wire.Message, q *question) []byte {
+	g := c.l.p.g
+	state := statePrefix + g.Token()
+	g.mu.Lock()
+	room := len(g.suspended) < mostSuspended
+	if room {
+		g.suspended[state] = &suspension{c, q, asked(m)}
+	}
+	g.mu.Unlock()
+	if !room {
+		c.stop()
+		return wire.ComposeError(m.ID, -32603, "too many calls wait for answers of their clients")
+	}
+	context.AfterFunc(q.gone, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.suspended, state)
+	})
+	var one, b jsonraw.Builder
+	one.Text("method", q.method)
+	one.Raw("params", q.params)
+	b.Text("resultType", "input_required")
+	b.Raw("inputRequests", jsonraw.With(nil, answerKey, one.Bytes()))
+	b.Text("requestState", state)
+	return wire.ComposeResult(m.ID, b.Bytes())
+}
+
+// asked are the method and the params of a request, without what differs when the client comes back with it.
+func asked(m *wire.Message) []byte {
+	params := jsonraw.OrEmpty(m.Params)
+	for _, name := range []string{"_meta", "inputResponses", "requestState"} {
+		params = jsonraw.Without(params, name)
+	}
+	return append([]byte(m.Method+"\n"), jsonraw.Compact(params)...)
+}
+
+// resumed gives the suspended call with which a client comes back; nil where the request is another.
+func (g *Gateway) resumed(m *wire.Message) *suspension {
+	state, _ := jsonraw.Text(jsonraw.First(m.Params, "requestState"))
+	if !strings.HasPrefix(state, statePrefix) {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.suspended[state]
+	if s == nil || !bytes.Equal(s.asks, asked(m)) {
+		return &suspension{}
+	}
+	delete(g.suspended, state)
+	return s
+}
+
+// goOn goes on with the call. Where the answer is missing, the client is asked again.
+func (s *suspension) goOn(ctx context.Context, m *wire.Message, send func([]byte)) []byte {
+	if s.call == nil {
+		return wire.ComposeError(m.ID, -32602, "unknown requestState: its call has ended, or it belongs to another request")
+	}
+	answer := jsonraw.First(jsonraw.First(m.Params, "inputResponses"), answerKey)
+	if answer == nil {
+		return s.call.suspend(m, s.q)
+	}
+	s.call.belongsTo(m, send)
+	s.q.answer <- answer
+	return s.call.wait(ctx, m)
+}

@@ -1,0 +1,217 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcpserver"
+	"mcpc/internal/wire"
+)
+
+// resource finds the server of a URI: the first that listed it, else the first with a template for it, else the only
+// one that has resources. Without a server the text says why.
+func (p *peer) resource(ctx context.Context, uri string) (*link, string) {
+	for _, fresh := range []bool{false, true} {
+		if fresh {
+			p.fetch(ctx)
+		}
+		listed := func(t *tables) bool { return t.resources[uri] }
+		templated := func(t *tables) bool {
+			return slices.ContainsFunc(t.templates, func(one template) bool { return one.text == uri || one.parsed.MayGive(uri) })
+		}
+		for _, fits := range []func(*tables) bool{listed, templated} {
+			if l := p.linkWith(fits); l != nil {
+				return l, ""
+			}
+		}
+	}
+	var candidates []*link
+	var names []string
+	for _, l := range p.links {
+		if c := l.current(); c != nil && c.Offers("resources", "") {
+			candidates, names = append(candidates, l), append(names, l.Name)
+		}
+	}
+	switch len(candidates) {
+	case 0:
+		return nil, "no server that is connected has resources"
+	case 1:
+		return candidates[0], ""
+	}
+	return nil, "no server lists the resource " + uri + " or a template for it; it may be of " + strings.Join(names, ", ")
+}
+
+// linkWith gives the first server whose tables fit.
+func (p *peer) linkWith(fits func(*tables) bool) *link {
+	for _, l := range p.links {
+		l.mu.Lock()
+		found := fits(&l.listed)
+		l.mu.Unlock()
+		if found {
+			return l
+		}
+	}
+	return nil
+}
+
+// fetch asks all servers for their resources and templates.
+func (p *peer) fetch(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, l := range p.links {
+		for _, k := range []connect.Kind{connect.ResourceKind, connect.TemplateKind} {
+			all.Go(func() { l.list(ctx, k) })
+		}
+	}
+	all.Wait()
+}
+
+// completes finds the server of a completion, and gives the params for it.
+func (p *peer) completes(ctx context.Context, params json.RawMessage) (*link, json.RawMessage, string) {
+	ref := jsonraw.First(params, "ref")
+	if uri, ok := jsonraw.Text(jsonraw.First(ref, "uri")); ok {
+		l, why := p.resource(ctx, uri)
+		return l, params, why
+	}
+	l, name := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
+	if l == nil {
+		return nil, nil, name
+	}
+	return l, jsonraw.With(params, "ref", jsonraw.With(ref, "name", jsonraw.Quote(name))), ""
+}
+
+// mostWatched is how many resources of one server a client may watch.
+const mostWatched = 256
+
+// A watching is the subscription to a resource at its server, for so many subscriptions of clients.
+type watching struct {
+	stop  context.CancelFunc
+	users int
+}
+
+// watch has the server tell of a resource until unwatch is called, and gives the error where it does not.
+func (l *link) watch(ctx context.Context, uri string) json.RawMessage {
+	conn, out := l.connected(ctx)
+	if conn == nil {
+		return l.failure(out)
+	}
+	l.mu.Lock()
+	if one := l.watched[uri]; one != nil {
+		one.users++
+		l.mu.Unlock()
+		return nil
+	}
+	if len(l.watched) >= mostWatched {
+		l.mu.Unlock()
+		return mcpserver.Failure(-32603, "too many subscriptions", nil)
+	}
+	life, stop := context.WithCancel(l.p.life)
+	one := &watching{stop, 1}
+	l.watched[uri] = one
+	l.mu.Unlock()
+	began, ended := make(chan client.SubscriptionFilter, 1), make(chan wire.Outcome, 1)
+	go func() {
+		defer stop()
+		ended <- conn.Listen(life, client.ListenRequest{SubscriptionFilter: client.SubscriptionFilter{URIs: []string{uri}}, Began: func(agreed client.SubscriptionFilter) {
+			select {
+			case began <- agreed:
+			default: // it began again
+			}
+		}})
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.watched[uri] == one {
+			delete(l.watched, uri)
+		}
+	}()
+	select {
+	case agreed := <-began:
+		if slices.Contains(agreed.URIs, uri) {
+			return nil
+		}
+		out = wire.Outcome{Kind: wire.RPCFailed, Text: "it does not tell of changes of " + uri}
+	case out = <-ended:
+	case <-ctx.Done():
+		out = wire.Outcome{Kind: wire.Signal, Text: "the request was cancelled"}
+	}
+	l.unwatch(uri)
+	return l.failure(out)
+}
+
+// unwatch ends what watch began, where it was the last one.
+func (l *link) unwatch(uri string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one := l.watched[uri]
+	if one == nil {
+		return
+	}
+	if one.users--; one.users == 0 {
+		delete(l.watched, uri)
+		one.stop()
+	}
+}
+
+// settle answers what a client sets for its session.
+func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
+	if m.Method == "logging/setLevel" {
+		p.session.SetLevel(jsonraw.TextOrRaw(jsonraw.First(params, "level")))
+		for _, l := range p.links {
+			if c := l.current(); c != nil {
+				go l.setLevel(c)
+			}
+		}
+		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
+	}
+	uri := jsonraw.TextOrRaw(jsonraw.First(params, "uri"))
+	if m.Method == "resources/unsubscribe" {
+		p.session.Subscribe(uri, false)
+		for _, l := range p.links {
+			l.unwatch(uri)
+		}
+		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
+	}
+	l, why := p.resource(ctx, uri)
+	if l == nil {
+		return wire.ComposeError(m.ID, -32602, why)
+	}
+	if p.session.Subscribes(uri) {
+		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
+	}
+	p.session.Subscribe(uri, true)
+	if failed := l.watch(ctx, uri); failed != nil {
+		p.session.Subscribe(uri, false)
+		return mcpserver.ComposeError(m.ID, failed)
+	}
+	return wire.ComposeResult(m.ID, json.RawMessage("{}"))
+}
+
+// listen serves a subscriptions/listen. A resource of which its server does not tell is told about, and left out.
+func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, send func([]byte)) []byte {
+	uris, _ := jsonraw.ArrayUpTo(jsonraw.First(jsonraw.First(m.Params, "notifications"), "resourceSubscriptions"), mostWatched)
+	watched := map[string]*link{}
+	defer func() {
+		for uri, l := range watched {
+			l.unwatch(uri)
+		}
+	}()
+	return p.g.hub.Listen(ctx, c, m, send, declares, func() {
+		for _, raw := range uris {
+			uri := jsonraw.TextOrRaw(raw)
+			l, _ := p.resource(ctx, uri)
+			if l == nil || watched[uri] != nil {
+				continue
+			}
+			if failed := l.watch(ctx, uri); failed != nil {
+				p.g.once(l.Name + ": " + jsonraw.TextOrRaw(jsonraw.First(failed, "message")))
+				continue
+			}
+			watched[uri] = l
+		}
+	})
+}
