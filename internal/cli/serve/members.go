@@ -71,9 +71,12 @@ func known(f *cmdutil.Factory, all bool) (servers []named) {
 	return servers
 }
 
+// nameCharacters are those of a NAME. A URL has others before its first =.
+const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
 // parted reads [NAME=]SERVER. A URL without a name is called by its host.
 func parted(word string) named {
-	if name, id, ok := strings.Cut(word, "="); ok && target.ValidName(name) == nil {
+	if name, id, ok := strings.Cut(word, "="); ok && strings.Trim(name, nameCharacters) == "" && name != "" {
 		return named{name, id}
 	}
 	if u, err := url.Parse(word); err == nil && strings.Contains(word, "://") && u.Host != "" {
