@@ -171,7 +171,7 @@ func runExample(t *testing.T, line string) {
 	dir := exampleDir(t)
 	env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
 	line = strings.NewReplacer("127.0.0.1:3001", "127.0.0.1:0", "127.0.0.1:3002", "127.0.0.1:0").Replace(line)
-	if strings.Contains(line, "--listen") || strings.HasPrefix(line, "mcpc proxy") || strings.Contains(line, "inspect --web") {
+	if strings.Contains(line, "--listen") || strings.Contains(line, "--http ") || strings.HasPrefix(line, "mcpc proxy") || strings.Contains(line, "inspect --web") {
 		serveExample(t, dir, env, line)
 		return
 	}

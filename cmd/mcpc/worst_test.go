@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
+	"mcpc/internal/cli/everyserver"
 	"mcpc/internal/connect"
 	"mcpc/internal/wire"
 )
@@ -71,7 +72,7 @@ func TestWorstServerDecides(t *testing.T) {
 	cmdutil.SettleStyles(f)
 	for i, one := range severities {
 		for j, other := range severities {
-			asked := []*catalog.Surveyed{{ID: "one", Out: wire.Outcome{Kind: one}}, {ID: "other", Out: wire.Outcome{Kind: other}}}
+			asked := []*catalog.Surveyed{{Server: &everyserver.Server{ID: "one"}, Out: wire.Outcome{Kind: one}}, {Server: &everyserver.Server{ID: "other"}, Out: wire.Outcome{Kind: other}}}
 			if out, _ := catalog.EndingOfAll(t.Context(), f, asked, nil); out.Kind != severities[min(i, j)] {
 				t.Errorf("%q and %q end in %q, want %q", one, other, out.Kind, severities[min(i, j)])
 			}

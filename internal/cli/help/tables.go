@@ -73,6 +73,7 @@ var SeeAlso = map[string]string{
 	"replay":        "resend, mock, diff, log",
 	"resend":        "log, export, call",
 	"run":           "call, export, help exit-codes, help scripting",
+	"serve":         "servers, trust, codegen, help agents",
 	"servers":       "trust, init, help targets",
 	"shell":         "batch, run, help arguments",
 	"sessions":      "init, close, sessions use",

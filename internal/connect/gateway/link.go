@@ -25,21 +25,26 @@ type link struct {
 	env  *host.Env
 	done func() // what Env returned
 	conn *connect.Conn
+	attempts
+	// calls are those under way, watched the resources that are subscribed to.
+	calls   map[*call]bool
+	watched map[string]*watching
+	listed  tables
+}
+
+// attempts are those to connect.
+type attempts struct {
 	// dialing is closed when the attempt under way has ended; nil where none is.
 	dialing chan struct{}
 	// failed is how the last attempt ended, again when the next one may begin, and pause how long that was.
 	failed wire.Outcome
 	again  time.Time
 	pause  time.Duration
-	// told is what was told of it.
+	// told is what the user was told of it.
 	told string
 	// missed is set where a list was given without this server.
 	missed bool
 	closed bool
-	// calls are those under way, watched the resources that are subscribed to.
-	calls   map[*call]bool
-	watched map[string]*watching
-	listed  tables
 }
 
 func (l *link) current() *connect.Conn {

@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/capture/filter"
 )
 
-// longestName is how long a name may be for the interfaces of models; separator stands behind the name of the server.
+// longestName is how long a name may be for the interfaces of models; separator follows the name of the server.
 const (
 	longestName   = 64
 	longestPrefix = 24

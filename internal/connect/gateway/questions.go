@@ -56,7 +56,7 @@ func (l *link) askSession(ctx context.Context, q client.Asking, of *call) json.R
 	case got := <-answer:
 		return got.Result
 	case <-ctx.Done():
-		params := jsonraw.With(jsonraw.With(nil, "requestId", id), "reason", jsonraw.Quote("the server no longer waits for it"))
+		params := jsonraw.With(jsonraw.With(nil, "requestId", id), "reason", jsonraw.Quote("the server withdrew the request"))
 		session.Push(wire.ComposeNotification("notifications/cancelled", params))
 	case <-l.p.life.Done():
 	}
