@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
@@ -328,5 +327,3 @@ func TestEndOfInput(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, s.said)
 	}
 }
-
-var _ = http.StatusOK

@@ -1,0 +1,199 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/demo"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// The bytes of definitions and results stay, but for the name.
+func TestBytesStay(t *testing.T) {
+	const definition = `{ "title":"T\u00e9","name":"%s","inputSchema":{"type":"object","properties":{"n":{"maximum":1.000e2}}},"_meta":{"z":12345678901234567890.10,"a":1},"annotations":{"readOnlyHint":true } }`
+	const result = `{ "structuredContent":{"n":1.50e1,"z":null,"a":[]},"content":[{"type":"resource_link","uri":"x:\u002fy","name":"r"}],"_meta":{"own":10.0} }`
+	url := answering(t, map[string]string{
+		"tools/list": `{"result":{"tools":[` + fmt.Sprintf(definition, "t") + `]}}`, "tools/call": `{"result":` + result + `}`,
+		"prompts/get": `{"error":{ "data":{"n":1.0},"message":"m\u00e9","code":-32050 }}`, "prompts/list": `{"result":{"prompts":[{"name":"p"}]}}`,
+	})
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		u := serve(t, "one="+url).open(revision, "", everything)
+		list := u.do("tools/list", `{}`)
+		if want := fmt.Sprintf(definition, "one__t"); !strings.Contains(string(list.Message.Raw), want) {
+			t.Errorf("%s: %s", revision, list.Message.Raw)
+		}
+		got := u.do("tools/call", `{"name":"one__t","arguments":{"n":1.0}}`)
+		want := result
+		if client.Stateless(revision) {
+			want = strings.TrimSuffix(result, " }") // resultType is added at the end
+		}
+		if !strings.Contains(string(got.Message.Raw), want) {
+			t.Errorf("%s: %s", revision, got.Message.Raw)
+		}
+		if e := u.do("prompts/get", `{"name":"one__p"}`).RPC(); e == nil || string(e.Raw) != `{ "data":{"n":1.0},"message":"m\u00e9","code":-32050 }` {
+			t.Errorf("%s: %+v", revision, e)
+		}
+	}
+}
+
+// answering is a server of 2025-06-18 over HTTP whose responses are these, by method.
+func answering(t *testing.T, responses map[string]string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var raw json.RawMessage
+		_ = json.NewDecoder(r.Body).Decode(&raw)
+		m := wire.ParseMessage(raw)
+		response := responses[m.Method]
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		case m.Kind != wire.Request:
+			w.WriteHeader(http.StatusAccepted)
+			return
+		case m.Method == "initialize":
+			response = `{"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}}`
+		case response == "":
+			response = `{"error":{"code":-32601,"message":"Method not found"}}`
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s`, m.ID, strings.TrimPrefix(response, "{"))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// One server that is down does not stop the others, its calls fail with the cause, and the client is told when it is back.
+func TestAServerThatIsDown(t *testing.T) {
+	var up, down http.Handler = demo.Handler(demo.Options{Now: time.Now}), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	now := make(chan http.Handler, 1)
+	now <- down
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := <-now
+		now <- h
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s := serve(t, "demo", "web="+server.URL)
+	u := s.open("2025-11-25", "", `{}`)
+	if tools := u.tools(); len(tools) == 0 || strings.Contains(strings.Join(tools, " "), "web__") {
+		t.Errorf("%q", tools)
+	}
+	s.said.match(t, `web is left out: .*503`)
+	out := u.do("tools/call", `{"name":"web__echo","arguments":{"message":"x"}}`)
+	if e := out.RPC(); e == nil || e.Code != -32603 || !strings.Contains(e.Message, "503") || jsonraw.TextOrRaw(jsonraw.First(e.Data, "server")) != "web" {
+		t.Errorf("%+v", e)
+	}
+	<-now
+	now <- up
+	told := make(chan bool)
+	go func() {
+		u.note("notifications/tools/list_changed")
+		close(told)
+	}()
+	for waiting := true; waiting; { // each request tries again, where it is time
+		u.do("ping", `{}`)
+		u.do("prompts/list", `{}`)
+		select {
+		case <-told:
+			waiting = false
+		default:
+		}
+	}
+	if got := u.call("web__echo", `{"message":"back"}`); !strings.Contains(got, "back") {
+		t.Error(got)
+	}
+	if text := s.said.String(); strings.Count(text, "web is left out") != 1 {
+		t.Error(text)
+	}
+}
+
+// A tool that is denied is neither listed nor called; a pattern without a match is told.
+func TestAllowAndDeny(t *testing.T) {
+	s := serve(t, "demo", "two=demo", "--allow", "demo/get-*", "--allow", "two/echo", "--deny", "*/GET-env", "--deny", "nothing*")
+	u := s.open("2026-07-28", "", `{}`)
+	for _, name := range u.tools() {
+		if !strings.HasPrefix(name, "demo__get-") && name != "two__echo" || name == "demo__get-env" {
+			t.Errorf("%s is listed", name)
+		}
+	}
+	for name, denied := range map[string]bool{"demo__get-env": true, "two__get-sum": true, "demo__echo": true, "two__echo": false, "demo__get-sum": false} {
+		got := u.call(name, `{"message":"x","a":1,"b":2}`)
+		if strings.Contains(got, "is not served") != denied {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	s.said.match(t, `--deny nothing\* matches no tool`)
+	if text := s.said.String(); strings.Contains(text, "GET-env matches") {
+		t.Error(text)
+	}
+}
+
+// Without prefixes a name is the server's, and one that two servers have is an error of the list.
+func TestNamesWithoutPrefixes(t *testing.T) {
+	u := serve(t, "demo", "--no-prefix").open("2025-06-18", "", `{}`)
+	if got := u.call("get-sum", `{"a":1,"b":2}`); !strings.Contains(got, "is 3") {
+		t.Error(got)
+	}
+	u = serve(t, "demo", "two=demo", "--no-prefix").open("2025-06-18", "", `{}`)
+	if out := u.do("tools/list", `{}`); out.RPC() == nil || !strings.Contains(out.Text, "demo and two both list the tool") {
+		t.Errorf("%s", out.Text)
+	}
+}
+
+// Each way to call it wrongly ends with exit code 2, before anything is served.
+func TestUsage(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("a b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"serve needs a server": {}, `no server is named "nowhere"`: {"nowhere"}, "two servers are named": {"demo", "demo"},
+		"exclude each other": {"--all", "demo"}, "--client-token-file needs --http": {"demo", "--client-token-file", token},
+		"not a token": {"demo", "--http", "0", "--client-token-file", token}, "sent to every server": {"demo", "-H", "A: b"}, "takes servers as arguments": {"-s", "demo"},
+	} {
+		s := serve(t, args...)
+		s.said.match(t, want)
+		if code := s.ends(); code != 2 {
+			t.Errorf("%q: exit code %d", args, code)
+		}
+	}
+	s := serve(t, "demo", "--http", "192.0.2.1:0")
+	s.said.match(t, "must be loopback")
+	if code := s.ends(); code != 12 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Over HTTP the token is demanded.
+func TestClientToken(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("secret-token-1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, "demo", "--http", "127.0.0.1:0", "--client-token-file", token).said.match(t, `listening on (\S+);`)[1]
+	for given, want := range map[string]int{"": 401, "Bearer secret-token-2": 401, "secret-token-1": 401, "Bearer secret-token-1": 200} {
+		req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": {given}}
+		got, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode != want {
+			t.Errorf("%q: %d, want %d", given, got.StatusCode, want)
+		}
+	}
+}
