@@ -60,24 +60,23 @@ func (g *Gateway) open(s *mcpserver.Session) {
 	old := g.sessions[s]
 	g.sessions[s] = p
 	g.mu.Unlock()
-	if old != nil { // the client initialized again
+	switch {
+	case old != nil: // the client initialized again
 		g.closing.Go(old.close)
-	} else {
-		s.OnEnd(func() {
-			g.mu.Lock()
-			p := g.sessions[s]
-			delete(g.sessions, s)
-			if p != nil {
-				g.closing.Add(1)
-			}
-			g.mu.Unlock()
-			if p != nil {
-				defer g.closing.Done()
-				p.close()
-			}
-		})
+	case !g.pipe: // over stdio requests under way may end: see Close
+		s.OnEnd(func() { g.drop(s) })
 	}
 	p.connectAll()
+}
+
+// drop closes the peer of a session that has ended.
+func (g *Gateway) drop(s *mcpserver.Session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p := g.sessions[s]; p != nil {
+		delete(g.sessions, s)
+		g.closing.Go(p.close)
+	}
 }
 
 func (g *Gateway) sessionOf(c mcpserver.Caller) *peer {
