@@ -159,6 +159,7 @@ func (p *peer) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire
 	go func() {
 		defer release()
 		defer stop()
+		l.setLevel(life, conn, k.level)
 		out := conn.Do(withCall(life, k), k.toServer(conn, m, params, schema))
 		l.mu.Lock()
 		delete(l.calls, k)

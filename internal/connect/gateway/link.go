@@ -30,6 +30,7 @@ type link struct {
 	calls   map[*call]bool
 	watched map[string]*watching
 	listed  tables
+	level   string // of the log messages that the server was asked for
 }
 
 // attempts are those to connect.
@@ -115,7 +116,7 @@ func (l *link) dial(done chan struct{}) {
 	case closed && out.Good():
 		_ = c.Close(context.Background())
 	case out.Good():
-		l.setLevel(c)
+		l.setLevel(l.p.life, c, l.sessionLevel())
 		go l.listen(c)
 		if missed {
 			l.p.g.Tell(l.Name + " is connected")
@@ -169,20 +170,36 @@ func (l *link) changed(method string) {
 // renewed is called when the connection was opened anew.
 func (l *link) renewed(why string) {
 	l.p.g.Tell(l.Name + ": " + why)
-	if c := l.current(); c != nil {
-		go l.setLevel(c)
+	l.mu.Lock()
+	c := l.conn
+	l.level = ""
+	l.mu.Unlock()
+	if c != nil {
+		go l.setLevel(l.p.life, c, l.sessionLevel())
 	}
 	l.changed("")
 }
 
-// setLevel asks for log messages, where that is a request of its own.
-func (l *link) setLevel(c *connect.Conn) {
-	if l.p.session == nil || client.Stateless(c.Revision()) {
+// setLevel asks for log messages from a level on, where that is a request of its own and was not asked for last.
+func (l *link) setLevel(ctx context.Context, c *connect.Conn, level string) {
+	if level == "" || client.Stateless(c.Revision()) || !c.Offers("logging", "") {
 		return
 	}
-	if level := l.p.session.Caller().Level; level != "" && c.Offers("logging", "") {
-		c.Do(l.p.life, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
+	l.mu.Lock()
+	same := l.level == level
+	l.level = level
+	l.mu.Unlock()
+	if !same {
+		c.Do(ctx, client.Call{Method: "logging/setLevel", Params: jsonraw.With(nil, "level", jsonraw.Quote(level))})
 	}
+}
+
+// sessionLevel is the level of the client's session; "" where it has none.
+func (l *link) sessionLevel() string {
+	if l.p.session == nil {
+		return ""
+	}
+	return l.p.session.Caller().Level
 }
 
 // notified takes a notification of the server.

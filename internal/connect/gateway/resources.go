@@ -161,11 +161,15 @@ func (l *link) unwatch(uri string) {
 func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
 	if m.Method == "logging/setLevel" {
 		p.session.SetLevel(jsonraw.TextOrRaw(jsonraw.First(params, "level")))
+		ctx, stop := context.WithTimeout(ctx, connectTime)
+		defer stop()
+		var all sync.WaitGroup
 		for _, l := range p.links {
 			if c := l.current(); c != nil {
-				go l.setLevel(c)
+				all.Go(func() { l.setLevel(ctx, c, l.sessionLevel()) })
 			}
 		}
+		all.Wait()
 		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	}
 	uri := jsonraw.TextOrRaw(jsonraw.First(params, "uri"))
