@@ -109,3 +109,21 @@ func TestURITemplateVariables(t *testing.T) {
 		t.Errorf("got %q and error %v", got, err)
 	}
 }
+
+func TestMayGive(t *testing.T) {
+	for _, c := range []struct {
+		template, uri string
+		want          bool
+	}{
+		{"a:b", "a:b", true}, {"a:b", "a:bb", false}, {"a:b", "a:b:a:b", false}, {"a:{x}", "a:1", true}, {"a:{x}", "b:1", false}, {"a:{x}", "xa:1", false},
+		{"{x}", "any", true}, {"{x}:z", "1:z", true}, {"{x}:z", "1:zz", false}, {"a:{x}/b/{y}", "a:1/b/2", true}, {"a:{x}/b/{y}", "a:1/2", false}, {"a:{x}/b", "a:1/b/b", true}, {"", "", true}, {"", "a", false},
+	} {
+		parsed, err := ParseURITemplate(c.template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parsed.MayGive(c.uri); got != c.want {
+			t.Errorf("%q, %q: %v", c.template, c.uri, got)
+		}
+	}
+}

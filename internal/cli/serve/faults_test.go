@@ -197,3 +197,38 @@ func TestClientToken(t *testing.T) {
 		}
 	}
 }
+
+// Errors of the gateway's own are those of the client's revision.
+func TestErrors(t *testing.T) {
+	for revision, missing := range map[string]int64{"2025-11-25": -32002, "2026-07-28": -32602} {
+		u := serve(t, "demo", "two=demo").open(revision, "", `{}`)
+		level := `{"level":"loud"}`
+		if client.Stateless(revision) {
+			level = `{"_meta":{"io.modelcontextprotocol/logLevel":"loud"}}`
+		}
+		for request, want := range map[string]int64{
+			"tools/call " + `{"name":"demo__none"}`: -32602, "prompts/get " + `{"name":"demo__none"}`: -32602, "resources/read " + `{"uri":"none:x"}`: missing,
+			"tools/list " + `{"cursor":"x"}`: -32602, "none/none {}": -32601, map[bool]string{false: "logging/setLevel ", true: "tools/list "}[client.Stateless(revision)] + level: -32602,
+		} {
+			method, params, _ := strings.Cut(request, " ")
+			if e := u.do(method, params).RPC(); e == nil || e.Code != want {
+				t.Errorf("%s, %s: %+v, want %d", revision, request, e, want)
+			}
+		}
+		if e := u.do("resources/read", `{"uri":"none:x"}`).RPC(); !strings.HasSuffix(e.Message, "it may be of demo, two") {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// Completions go to the server of the prompt or the template.
+func TestCompletion(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		u := serve(t, "demo", "two=demo").open(revision, "", `{}`)
+		for _, ref := range []string{`{"type":"ref/prompt","name":"two__completable-prompt"},"argument":{"name":"department","value":"E"}`, `{"type":"ref/resource","uri":"demo://resource/dynamic/text/{resourceId}"},"argument":{"name":"resourceId","value":"1"}`} {
+			if out := u.do("completion/complete", `{"ref":`+ref+`}`); !out.Good() || !strings.Contains(string(out.Result), `"values":["`) {
+				t.Errorf("%s: %s %s %s", revision, ref, out.Text, out.Result)
+			}
+		}
+	}
+}

@@ -83,6 +83,20 @@ func TestRequestState(t *testing.T) {
 	}
 }
 
+// The rounds of a server of the client's era go through as they are.
+func TestRoundsPassThrough(t *testing.T) {
+	s := serve(t, "demo", "--protocol", "2026-07-28", "--http", "0")
+	p := poster{t, s.said.match(t, `listening on (\S+);`)[1]}
+	if m := p.call("demo__trigger-elicitation-request", ""); !strings.Contains(string(m.Result), `"requestState":"the-state-of-the-demo"`) {
+		t.Errorf("%s", m.Raw)
+	}
+	state := jsonraw.First(p.call("demo__order-tea", "").Result, "requestState")
+	m := p.call("demo__order-tea", `,"requestState":`+string(state)+`,"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`)
+	if members, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests")); len(members) != 2 {
+		t.Errorf("%s", m.Raw)
+	}
+}
+
 // Questions in parallel reach the clients whose calls asked them.
 func TestQuestionsInParallel(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {

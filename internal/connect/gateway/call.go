@@ -78,6 +78,10 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	if !ok {
 		return wire.ComposeError(m.ID, -32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", mostPeers))
 	}
+	if c.Stateless && c.Level != "" && !bridge.IsLogLevel(c.Level) {
+		release()
+		return wire.ComposeError(m.ID, -32602, "unknown log level: "+c.Level)
+	}
 	later := false
 	defer func() {
 		if !later {
@@ -103,7 +107,8 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	case "resources/read":
 		l, why := p.resource(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "uri")))
 		if l == nil {
-			return refused(-32602, why)
+			data := jsonraw.With(nil, "uri", jsonraw.First(params, "uri"))
+			return mcpserver.ComposeError(m.ID, mcpserver.Failure(bridge.NoResource(c.Stateless), why, data))
 		}
 		later = true
 		return p.forward(ctx, l, c, m, params, nil, send, release)
@@ -161,6 +166,9 @@ func (p *peer) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire
 		defer stop()
 		l.setLevel(life, conn, k.level)
 		out := conn.Do(withCall(life, k), k.toServer(conn, m, params, schema))
+		if client.HeaderMismatch(out) { // it was refused unread: the definition is out of date
+			out = conn.Do(withCall(life, k), k.toServer(conn, m, params, l.freshSchema(life, jsonraw.TextOrRaw(jsonraw.First(m.Params, "name")))))
+		}
 		l.mu.Lock()
 		delete(l.calls, k)
 		l.mu.Unlock()

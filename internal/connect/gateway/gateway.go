@@ -81,6 +81,7 @@ type Gateway struct {
 	sessions  map[*mcpserver.Session]*peer
 	alone     []*peer // of requests that stand alone
 	closing   sync.WaitGroup
+	closed    bool // no peer is made any more
 	suspended map[string]*suspension
 }
 
@@ -106,6 +107,7 @@ func (g *Gateway) Handler(ctx context.Context) http.Handler { return g.server.Ha
 // Close closes the connections to all servers, and waits until that is done.
 func (g *Gateway) Close() {
 	g.mu.Lock()
+	g.closed = true
 	all := g.alone
 	g.alone = nil
 	for s, p := range g.sessions {

@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/pin"
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver"
@@ -78,7 +79,10 @@ func (p *peer) list(ctx context.Context, m *wire.Message) []byte {
 	}
 	member := map[string]string{"tool": "tools", "prompt": "prompts", "resource": "resources", "template": "resourceTemplates"}[k.One]
 	result := jsonraw.With(nil, member, jsonraw.List(items))
-	return wire.ComposeResult(m.ID, bridge.Result(p.session == nil, false, m.Method, result))
+	if p.session == nil {
+		result = bridge.WithMeta(bridge.Result(true, false, m.Method, result), bridge.MetaServer, p.g.identity())
+	}
+	return wire.ComposeResult(m.ID, result)
 }
 
 func allTrue(all []bool) bool {
@@ -94,22 +98,23 @@ func allTrue(all []bool) bool {
 func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.RawMessage, failed string) {
 	from := map[string]string{}
 	for i, list := range lists {
-		name := p.links[i].Name
+		name, twice := p.links[i].Name, map[string]int{}
 		for _, raw := range list {
 			key, _ := jsonraw.Text(jsonraw.First(raw, k.Key))
 			first, taken := from[key]
 			switch {
 			case !taken:
 				from[key] = name
+				items = append(items, raw)
 			case first == name:
-				continue
 			case k == connect.ResourceKind || k == connect.TemplateKind:
-				p.g.once(fmt.Sprintf("%s and %s both list the %s %s: that of %s is served", first, name, k.One, key, first))
-				continue
+				twice[first]++
 			default:
 				return nil, fmt.Sprintf("%s and %s both list the %s %s, and the names have no prefixes", first, name, k.One, key)
 			}
-			items = append(items, raw)
+		}
+		for first, n := range twice {
+			p.g.once(fmt.Sprintf("%s lists %s that %s lists too: read from %s", name, english.Plural(n, k.One), first, first))
 		}
 	}
 	return items, ""
@@ -299,6 +304,17 @@ func (p *peer) tool(ctx context.Context, shown string) (_ *link, t *tool, why js
 		return nil, nil, mcpserver.Failure(-32602, "the tool "+shown+" is not served: "+t.refused, nil)
 	}
 	return l, t, nil
+}
+
+// freshSchema is the inputSchema of a tool in a new list; nil where there is none.
+func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
+	l.list(ctx, connect.ToolKind)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.listed.tools[shown]; t != nil {
+		return t.schema
+	}
+	return nil
 }
 
 // unreached is the error of a request to a server that did not answer.

@@ -57,6 +57,10 @@ func offered(theirs json.RawMessage) json.RawMessage {
 func (g *Gateway) open(s *mcpserver.Session) {
 	p := g.newPeer(s, offered(s.Caller().Capabilities))
 	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return
+	}
 	old := g.sessions[s]
 	g.sessions[s] = p
 	g.mu.Unlock()
@@ -102,7 +106,7 @@ func (g *Gateway) peerFor(c mcpserver.Caller, alone bool) (p *peer, release func
 			return one, g.releasing(one, alone), true
 		}
 	}
-	if len(g.alone) >= mostPeers && !g.evict() {
+	if g.closed || len(g.alone) >= mostPeers && !g.evict() {
 		return nil, nil, false
 	}
 	p = g.newPeer(nil, capabilities)

@@ -122,6 +122,7 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 	b.Text("resultType", "input_required")
 	b.Raw("inputRequests", jsonraw.With(nil, answerKey, one.Bytes()))
 	b.Text("requestState", state)
+	b.Raw("_meta", jsonraw.With(nil, bridge.MetaServer, g.identity()))
 	return wire.ComposeResult(m.ID, b.Bytes())
 }
 

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcpserver"
+	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
 
@@ -160,7 +161,11 @@ func (l *link) unwatch(uri string) {
 // settle answers what a client sets for its session.
 func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessage) []byte {
 	if m.Method == "logging/setLevel" {
-		p.session.SetLevel(jsonraw.TextOrRaw(jsonraw.First(params, "level")))
+		level := jsonraw.TextOrRaw(jsonraw.First(params, "level"))
+		if !bridge.IsLogLevel(level) {
+			return wire.ComposeError(m.ID, -32602, "unknown log level: "+level)
+		}
+		p.session.SetLevel(level)
 		ctx, stop := context.WithTimeout(ctx, connectTime)
 		defer stop()
 		var all sync.WaitGroup

@@ -117,6 +117,14 @@ func Result(stateless, recordedModern bool, method string, result json.RawMessag
 	return WithoutMeta(result, MetaServer)
 }
 
+// NoResource is the code of the error for a resource that is not there.
+func NoResource(stateless bool) int64 {
+	if stateless {
+		return -32602
+	}
+	return -32002
+}
+
 // Error is Result for an error. Only a missing resource has another code.
 func Error(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
 	if stateless && !recordedModern && method == "resources/read" && string(jsonraw.First(failed, "code")) == "-32002" {
@@ -182,6 +190,9 @@ func AsksForInput(result json.RawMessage) bool {
 }
 
 var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// IsLogLevel reports a level of log messages.
+func IsLogLevel(level string) bool { return slices.Contains(logLevels, level) }
 
 // Loud reports whether a log message is at or above a level.
 func Loud(params json.RawMessage, level string) bool {
