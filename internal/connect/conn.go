@@ -121,6 +121,8 @@ type Options struct {
 	Draft bool
 	// Keep lets the server live on; nil does not.
 	Keep *Keeping
+	// KeepRevision opens a conversation of its own in the revision of the remembered one.
+	KeepRevision bool
 	// UseKept asks a server that is held where another would be started.
 	UseKept bool
 	// MultiCall is set for a conversation of many calls, none of which is waited for by name.
@@ -263,7 +265,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	switch {
 	case how.NoResume && !(how.UseKept && c.IsKept() && resumes(c)):
 		opt.Server.Transport, c.Passing = "", true
-		if how.UseKept && c.Saved != nil {
+		if (how.UseKept || how.KeepRevision && c.Env.Protocol == "") && c.Saved != nil {
 			opt.KnownRevision = c.Saved.Revision // a session is described in the revision that it uses
 		}
 		if how.Keep != nil {

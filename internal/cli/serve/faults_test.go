@@ -13,7 +13,6 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/demo"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -90,7 +89,10 @@ func TestAServerThatIsDown(t *testing.T) {
 	}
 	s.said.match(t, `web is left out: .*503`)
 	out := u.do("tools/call", `{"name":"web__echo","arguments":{"message":"x"}}`)
-	if e := out.RPC(); e == nil || e.Code != -32603 || !strings.Contains(e.Message, "503") || jsonraw.TextOrRaw(jsonraw.First(e.Data, "server")) != "web" {
+	if out.Kind != wire.ToolError || !strings.Contains(string(out.Result), "server web: ") || !strings.Contains(string(out.Result), "503") {
+		t.Errorf("%s: %s", out.Kind, out.Result)
+	}
+	if e := u.do("prompts/get", `{"name":"web__simple-prompt"}`).RPC(); e == nil || e.Code != -32602 || !strings.Contains(e.Message, "web did not answer") {
 		t.Errorf("%+v", e)
 	}
 	<-now

@@ -133,16 +133,22 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 // callTool calls a tool.
 func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message, params json.RawMessage, send func([]byte), release func()) []byte {
 	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
-	l, t, why := p.tool(ctx, shown)
-	if l == nil {
-		defer release()
-		return mcpserver.ComposeError(m.ID, why)
+	l, t, down := p.tool(ctx, shown)
+	switch {
+	case down != nil:
+		release()
+		return down.failure(c, m, down.unreached(ctx))
+	case l == nil:
+		release()
+		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+shown)
+	case t.refused != "":
+		release()
+		return toolFailure(c, m, "the tool "+shown+" is not served: "+t.refused)
 	}
 	if conn := l.current(); conn != nil {
 		t.approve(ctx, conn)
 	}
-	params = jsonraw.With(params, "name", jsonraw.Quote(t.name))
-	return p.forward(ctx, l, c, m, params, t.schema, send, release)
+	return p.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.name)), t.schema, send, release)
 }
 
 // forward sends a request to a server, and gives the response for the client. release is called when the call has
@@ -151,7 +157,7 @@ func (p *peer) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire
 	conn, out := l.connected(ctx)
 	if conn == nil {
 		release()
-		return mcpserver.ComposeError(m.ID, l.failure(out))
+		return l.failure(c, m, out)
 	}
 	k := &call{l: l, c: c, number: numbers.Add(1), level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
 	k.own = fmt.Sprintf("mcpc-%d", k.number)
@@ -217,7 +223,7 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	case got != nil && got.Kind == wire.ErrorResponse:
 		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, alone, method, got.Error.Raw))
 	}
-	return mcpserver.ComposeError(m.ID, c.l.failure(out))
+	return c.l.failure(c.c, m, out)
 }
 
 type callKey struct{}

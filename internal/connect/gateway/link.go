@@ -92,7 +92,7 @@ func (l *link) connected(ctx context.Context) (*connect.Conn, wire.Outcome) {
 func (l *link) dial(done chan struct{}) {
 	ctx, stop := context.WithTimeout(l.p.life, dialTime)
 	defer stop()
-	c, out := connect.Dial(ctx, l.env, connect.Options{NoResume: true, MultiCall: true, RequireServerInfo: true, Unjudged: true, OnNotification: l.notified,
+	c, out := connect.Dial(ctx, l.env, connect.Options{NoResume: true, KeepRevision: true, MultiCall: true, RequireServerInfo: true, Unjudged: true, OnNotification: l.notified,
 		As: &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.renewed}})
 	if !out.Good() {
 		_ = c.Close(ctx)
@@ -256,16 +256,28 @@ func (l *link) callOf(fits func(*call) bool) (newest *call) {
 	return newest
 }
 
-// failure is the error for a request that the server did not answer.
-func (l *link) failure(out wire.Outcome) json.RawMessage {
+// failure is the response to a request that the server did not answer. That of a tool's call is a result: agents show
+// their models the text of a result, and of an error often nothing.
+func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []byte {
 	text := out.Text
 	if l.env != nil {
 		text = l.env.Secrets.Text(text)
 	}
+	text = "server " + l.Name + ": " + text
+	if m.Method == "tools/call" {
+		return toolFailure(c, m, text)
+	}
 	var data jsonraw.Builder
 	data.Text("server", l.Name)
 	data.Text("kind", string(out.Kind))
-	return mcpserver.Failure(-32603, "server "+l.Name+": "+text, data.Bytes())
+	return mcpserver.ComposeError(m.ID, mcpserver.Failure(-32603, text, data.Bytes()))
+}
+
+// toolFailure is the result of a call that failed before a server answered it.
+func toolFailure(c mcpserver.Caller, m *wire.Message, text string) []byte {
+	block := jsonraw.With(jsonraw.With(nil, "type", jsonraw.Quote("text")), "text", jsonraw.Quote(text))
+	result := jsonraw.With(jsonraw.With(nil, "content", jsonraw.List([]json.RawMessage{block})), "isError", json.RawMessage("true"))
+	return wire.ComposeResult(m.ID, bridge.Result(c.Stateless, false, m.Method, result))
 }
 
 // close closes the connection and ends the recording of it.

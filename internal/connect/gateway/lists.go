@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
-	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/wire"
 )
@@ -289,21 +288,13 @@ func (p *peer) named(ctx context.Context, k connect.Kind, shown string, look fun
 	return nil, false, down
 }
 
-// tool finds a tool; why is the error where there is none that may be called.
-func (p *peer) tool(ctx context.Context, shown string) (_ *link, t *tool, why json.RawMessage) {
-	l, found, down := p.named(ctx, connect.ToolKind, shown, func(listed *tables) bool {
+// tool finds a tool. Without one, down is the server that may have it and did not answer, if there is one.
+func (p *peer) tool(ctx context.Context, shown string) (l *link, t *tool, down *link) {
+	l, _, down = p.named(ctx, connect.ToolKind, shown, func(listed *tables) bool {
 		t = listed.tools[shown]
 		return t != nil
 	})
-	switch {
-	case down != nil:
-		return nil, nil, down.unreached(ctx)
-	case !found:
-		return nil, nil, mcpserver.Failure(-32602, "Unknown tool: "+shown, nil)
-	case t.refused != "":
-		return nil, nil, mcpserver.Failure(-32602, "the tool "+shown+" is not served: "+t.refused, nil)
-	}
-	return l, t, nil
+	return l, t, down
 }
 
 // freshSchema is the inputSchema of a tool in a new list; nil where there is none.
@@ -317,18 +308,17 @@ func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
 	return nil
 }
 
-// unreached is the error of a request to a server that did not answer.
-func (l *link) unreached(ctx context.Context) json.RawMessage {
+// unreached says why the server did not answer.
+func (l *link) unreached(ctx context.Context) wire.Outcome {
 	l.mu.Lock()
-	out := l.failed
-	l.mu.Unlock()
-	if out.Good() {
-		out.Kind, out.Text = wire.Transport, "it did not answer with its list"
+	defer l.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return wire.Outcome{Kind: wire.Signal, Text: "the request was cancelled"}
+	case l.failed.Good():
+		return wire.Outcome{Kind: wire.Transport, Text: "it did not answer with its list"}
 	}
-	if ctx.Err() != nil {
-		out.Kind, out.Text = wire.Signal, "the request was cancelled"
-	}
-	return l.failure(out)
+	return l.failed
 }
 
 // prompt finds a prompt and its name at the server; without a server the text says why.

@@ -95,21 +95,21 @@ type watching struct {
 	users int
 }
 
-// watch has the server tell of a resource until unwatch is called, and gives the error where it does not.
-func (l *link) watch(ctx context.Context, uri string) json.RawMessage {
+// watch has the server tell of a resource until unwatch is called.
+func (l *link) watch(ctx context.Context, uri string) wire.Outcome {
 	conn, out := l.connected(ctx)
 	if conn == nil {
-		return l.failure(out)
+		return out
 	}
 	l.mu.Lock()
 	if one := l.watched[uri]; one != nil {
 		one.users++
 		l.mu.Unlock()
-		return nil
+		return wire.Outcome{}
 	}
 	if len(l.watched) >= mostWatched {
 		l.mu.Unlock()
-		return mcpserver.Failure(-32603, "too many subscriptions", nil)
+		return wire.Outcome{Kind: wire.Refused, Text: "too many subscriptions"}
 	}
 	life, stop := context.WithCancel(l.p.life)
 	one := &watching{stop, 1}
@@ -133,7 +133,7 @@ func (l *link) watch(ctx context.Context, uri string) json.RawMessage {
 	select {
 	case agreed := <-began:
 		if slices.Contains(agreed.URIs, uri) {
-			return nil
+			return wire.Outcome{}
 		}
 		out = wire.Outcome{Kind: wire.RPCFailed, Text: "it does not tell of changes of " + uri}
 	case out = <-ended:
@@ -141,7 +141,7 @@ func (l *link) watch(ctx context.Context, uri string) json.RawMessage {
 		out = wire.Outcome{Kind: wire.Signal, Text: "the request was cancelled"}
 	}
 	l.unwatch(uri)
-	return l.failure(out)
+	return out
 }
 
 // unwatch ends what watch began, where it was the last one.
@@ -193,9 +193,9 @@ func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessa
 		return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 	}
 	p.session.Subscribe(uri, true)
-	if failed := l.watch(ctx, uri); failed != nil {
+	if out := l.watch(ctx, uri); !out.Good() {
 		p.session.Subscribe(uri, false)
-		return mcpserver.ComposeError(m.ID, failed)
+		return l.failure(mcpserver.Caller{}, m, out)
 	}
 	return wire.ComposeResult(m.ID, json.RawMessage("{}"))
 }
@@ -216,8 +216,8 @@ func (p *peer) listen(ctx context.Context, c mcpserver.Caller, m *wire.Message, 
 			if l == nil || watched[uri] != nil {
 				continue
 			}
-			if failed := l.watch(ctx, uri); failed != nil {
-				p.g.once(l.Name + ": " + jsonraw.TextOrRaw(jsonraw.First(failed, "message")))
+			if out := l.watch(ctx, uri); !out.Good() {
+				p.g.once(l.Name + ": " + l.env.Secrets.Text(out.Text))
 				continue
 			}
 			watched[uri] = l
