@@ -57,13 +57,12 @@ func offered(theirs json.RawMessage) json.RawMessage {
 func (g *Gateway) open(s *mcpserver.Session) {
 	p := g.newPeer(s, offered(s.Caller().Capabilities))
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.closed {
-		g.mu.Unlock()
 		return
 	}
 	old := g.sessions[s]
 	g.sessions[s] = p
-	g.mu.Unlock()
 	switch {
 	case old != nil: // the client initialized again
 		g.closing.Go(old.close)
