@@ -74,50 +74,40 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	if s := g.resumed(m); s != nil {
 		return s.goOn(ctx, m, send)
 	}
-	p, release, ok := g.peerFor(c, mayAsk[m.Method])
-	if !ok {
-		return wire.ComposeError(m.ID, -32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", mostPeers))
-	}
+	refused := func(code int64, text string) []byte { return wire.ComposeError(m.ID, code, text) }
 	if c.Stateless && c.Level != "" && !bridge.IsLogLevel(c.Level) {
-		release()
-		return wire.ComposeError(m.ID, -32602, "unknown log level: "+c.Level)
+		return refused(-32602, "unknown log level: "+c.Level)
 	}
-	later := false
-	defer func() {
-		if !later {
-			release()
-		}
-	}()
+	p := g.peerFor(c)
+	if p == nil {
+		return refused(-32603, fmt.Sprintf("mcpc serve has no session for this request, or %d clients already", mostPeers))
+	}
 	p.connectAll()
 	params := jsonraw.Without(jsonraw.OrEmpty(bridge.Plain(m.Params)), "task")
-	refused := func(code int64, text string) []byte { return wire.ComposeError(m.ID, code, text) }
 	switch m.Method {
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		return p.list(ctx, m)
 	case "tools/call":
-		later = true
-		return p.callTool(ctx, c, m, params, send, release)
+		return p.callTool(ctx, c, m, params, send)
 	case "prompts/get":
 		l, name := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
 		if l == nil {
 			return refused(-32602, name)
 		}
-		later = true
-		return p.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(name)), nil, send, release)
+		return g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(name)), nil, send)
 	case "resources/read":
 		l, why := p.resource(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "uri")))
 		if l == nil {
 			data := jsonraw.With(nil, "uri", jsonraw.First(params, "uri"))
 			return mcpserver.ComposeError(m.ID, mcpserver.Failure(bridge.NoResource(c.Stateless), why, data))
 		}
-		later = true
-		return p.forward(ctx, l, c, m, params, nil, send, release)
+		return g.forward(ctx, l, c, m, params, nil, send)
 	case "completion/complete":
 		l, params, why := p.completes(ctx, params)
 		if l == nil {
 			return refused(-32602, why)
 		}
-		return p.forward(ctx, l, c, m, params, nil, send, release)
+		return g.forward(ctx, l, c, m, params, nil, send)
 	case "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
 		if !c.Stateless {
 			return p.settle(ctx, m, params)
@@ -131,30 +121,36 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 }
 
 // callTool calls a tool.
-func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message, params json.RawMessage, send func([]byte), release func()) []byte {
+func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message, params json.RawMessage, send func([]byte)) []byte {
 	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
 	l, t, down := p.tool(ctx, shown)
 	switch {
 	case down != nil:
-		release()
 		return down.failure(c, m, down.unreached(ctx))
 	case l == nil:
-		release()
 		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+shown)
 	case t.refused != "":
-		release()
 		return toolFailure(c, m, "the tool "+shown+" is not served: "+t.refused)
 	}
 	if conn := l.current(); conn != nil {
 		t.approve(ctx, conn)
 	}
-	return p.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.name)), t.schema, send, release)
+	return p.g.forward(ctx, l, c, m, jsonraw.With(params, "name", jsonraw.Quote(t.name)), t.schema, send)
 }
 
-// forward sends a request to a server, and gives the response for the client. release is called when the call has
-// ended, which may be behind the response: that may ask the client something.
-func (p *peer) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire.Message, params, schema json.RawMessage, send func([]byte), release func()) []byte {
+// forward sends a request to a server, and gives the response for the client, which may ask something before the call
+// has ended.
+func (g *Gateway) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire.Message, params, schema json.RawMessage, send func([]byte)) []byte {
 	conn, out := l.connected(ctx)
+	release := func() {}
+	if conn != nil && c.Stateless && !g.pipe && mayAsk[m.Method] && client.MayAsk(l.p.capabilities) && !client.Stateless(conn.Revision()) {
+		leased, free := g.lease(l)
+		if leased == nil {
+			return l.failure(c, m, wire.Outcome{Kind: wire.Refused, Text: fmt.Sprintf("%d calls are under way already", mostPeers)})
+		}
+		l, release = leased, free
+		conn, out = l.connected(ctx)
+	}
 	if conn == nil {
 		release()
 		return l.failure(c, m, out)
@@ -162,7 +158,7 @@ func (p *peer) forward(ctx context.Context, l *link, c mcpserver.Caller, m *wire
 	k := &call{l: l, c: c, number: numbers.Add(1), level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
 	k.own = fmt.Sprintf("mcpc-%d", k.number)
 	k.belongsTo(m, send)
-	life, stop := context.WithCancel(p.life)
+	life, stop := context.WithCancel(l.p.life)
 	k.stop = stop
 	l.mu.Lock()
 	l.calls[k] = true

@@ -3,8 +3,8 @@
 //
 // A peer is one client, with a connection of its own to each server. The requests of a session, and all those over
 // stdio with the same capabilities, are of one peer. Requests over HTTP that stand alone name no client: they share
-// peers by their capabilities, and one that a server may ask something has a peer to itself while it runs, so that
-// no question reaches another client.
+// peers by their capabilities, and a call of a server that asks by requests of its own has its connection to itself,
+// so that no question reaches another client.
 package gateway
 
 import (
@@ -210,9 +210,8 @@ func (g *Gateway) initialize(c mcpserver.Caller, m *wire.Message) mcpserver.Job 
 
 // discover answers server/discover, and begins to connect to the servers.
 func (g *Gateway) discover(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
-	if p, release, ok := g.peerFor(c, false); ok {
+	if p := g.peerFor(c); p != nil {
 		p.connectAll()
-		release()
 	}
 	var b jsonraw.Builder
 	b.Text("resultType", "complete")

@@ -20,6 +20,8 @@ import (
 type link struct {
 	*Member
 	p *peer
+	// leased is set while one call has the link to itself. It belongs to the mutex of the gateway.
+	leased bool
 
 	mu   sync.Mutex
 	env  *host.Env

@@ -3,9 +3,9 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
-	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
@@ -26,8 +26,6 @@ type peer struct {
 	// ready is closed once the client can be sent messages of its session.
 	ready   chan struct{}
 	isReady sync.Once
-	// busy is set while one request has the peer to itself. It belongs to the mutex of the gateway.
-	busy bool
 }
 
 func (g *Gateway) newPeer(session *mcpserver.Session, capabilities json.RawMessage) *peer {
@@ -88,49 +86,63 @@ func (g *Gateway) sessionOf(c mcpserver.Caller) *peer {
 	return g.sessions[c.Session]
 }
 
-// peerFor gives the peer of a request, and what is to be called when the request is done with it. alone is set for a
-// request that a server may ask something. ok is false where there are too many.
-func (g *Gateway) peerFor(c mcpserver.Caller, alone bool) (p *peer, release func(), ok bool) {
+// peerFor gives the peer of a request; nil where there are too many.
+func (g *Gateway) peerFor(c mcpserver.Caller) *peer {
 	if !c.Stateless {
-		p := g.sessionOf(c)
-		return p, func() {}, p != nil
+		return g.sessionOf(c)
 	}
 	capabilities := offered(c.Capabilities)
-	alone = alone && !g.pipe && client.MayAsk(capabilities)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, one := range g.alone {
-		if string(one.capabilities) == string(capabilities) && !(alone && one.busy) {
-			one.busy = one.busy || alone
-			return one, g.releasing(one, alone), true
+	for _, p := range g.alone {
+		if string(p.capabilities) == string(capabilities) {
+			return p
 		}
 	}
-	if g.closed || len(g.alone) >= mostPeers && !g.evict() {
-		return nil, nil, false
-	}
-	p = g.newPeer(nil, capabilities)
-	p.busy = alone
-	p.begun()
-	g.alone = append(g.alone, p)
-	return p, g.releasing(p, alone), true
+	return g.addAlone(capabilities)
 }
 
-// releasing gives the function that releases a peer.
-func (g *Gateway) releasing(p *peer, alone bool) func() {
-	return sync.OnceFunc(func() {
-		if alone {
+// lease gives a connection to the server of l that no other call uses until release is called: a server that asks by
+// requests of its own does not say for which call. It gives nil where there are too many.
+func (g *Gateway) lease(l *link) (_ *link, release func()) {
+	at := slices.Index(l.p.links, l)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	take := func(one *link) (*link, func()) {
+		one.leased = true
+		return one, func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			p.busy = false
+			one.leased = false
 		}
-	})
+	}
+	for _, p := range g.alone {
+		if one := p.links[at]; !one.leased && string(p.capabilities) == string(l.p.capabilities) {
+			return take(one)
+		}
+	}
+	if p := g.addAlone(l.p.capabilities); p != nil {
+		return take(p.links[at])
+	}
+	return nil, nil
+}
+
+// addAlone adds a peer of requests that stand alone; nil where there are too many. The caller holds mu.
+func (g *Gateway) addAlone(capabilities json.RawMessage) *peer {
+	if g.closed || len(g.alone) >= mostPeers && !g.evict() {
+		return nil
+	}
+	p := g.newPeer(nil, capabilities)
+	p.begun()
+	g.alone = append(g.alone, p)
+	return p
 }
 
 // evict closes a peer that is not in use; false where there is none. The caller holds mu.
 func (g *Gateway) evict() bool {
 	for i, p := range g.alone {
-		if !p.busy && !p.inUse() {
-			g.alone = append(g.alone[:i:i], g.alone[i+1:]...)
+		if !p.inUse() {
+			g.alone = slices.Delete(g.alone, i, i+1)
 			g.closing.Go(p.close)
 			return true
 		}
@@ -138,11 +150,11 @@ func (g *Gateway) evict() bool {
 	return false
 }
 
-// inUse reports requests under way, and resources that are watched.
+// inUse reports requests under way, and resources that are watched. The caller holds the mutex of the gateway.
 func (p *peer) inUse() bool {
 	for _, l := range p.links {
 		l.mu.Lock()
-		used := len(l.calls)+len(l.watched) > 0
+		used := l.leased || len(l.calls)+len(l.watched) > 0
 		l.mu.Unlock()
 		if used {
 			return true
