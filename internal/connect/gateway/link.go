@@ -96,7 +96,10 @@ func (l *link) dial(done chan struct{}) {
 	defer stop()
 	c, out := connect.Dial(ctx, l.env, connect.Options{NoResume: true, KeepRevision: true, MultiCall: true, RequireServerInfo: true, Unjudged: true, OnNotification: l.notified,
 		As: &connect.Stand{Capabilities: l.p.capabilities, Asker: l.ask, Renewed: l.renewed}})
-	if !out.Good() {
+	if out.Good() {
+		l.setLevel(ctx, c, l.p.level())
+		l.listen(ctx, c)
+	} else {
 		_ = c.Close(ctx)
 		out = connect.Explain(l.env, out)
 	}
@@ -111,19 +114,17 @@ func (l *link) dial(done chan struct{}) {
 		l.again = l.p.g.Now().Add(l.pause)
 	}
 	l.mu.Unlock()
+	if closed && out.Good() { // close waits for it
+		_ = c.Close(context.Background())
+	}
 	close(done)
 	switch {
-	case !out.Good() && l.p.life.Err() == nil:
+	case closed:
+	case !out.Good():
 		l.tell(out)
-	case closed && out.Good():
-		_ = c.Close(context.Background())
-	case out.Good():
-		l.setLevel(l.p.life, c, l.sessionLevel())
-		go l.listen(c)
-		if missed {
-			l.p.g.Tell(l.Name + " is connected")
-			l.changed("")
-		}
+	case missed:
+		l.p.g.Tell(l.Name + " is connected")
+		l.changed("")
 	}
 }
 
@@ -140,20 +141,31 @@ func (l *link) tell(out wire.Outcome) {
 }
 
 // listen has the server tell of changes, where that has to be asked for: on the line of a session over stdio they
-// come anyway.
-func (l *link) listen(c *connect.Conn) {
-	if !client.Stateless(c.Revision()) && c.Transport() == transport.Stdio {
+// come anyway. It waits until the server agreed, or does not, so that no change of a list that follows is missed.
+func (l *link) listen(ctx context.Context, c *connect.Conn) {
+	filter := client.SubscriptionFilter{Tools: c.Offers("tools", "listChanged"), Prompts: c.Offers("prompts", "listChanged"), Resources: c.Offers("resources", "listChanged")}
+	pipe := !client.Stateless(c.Revision()) && c.Transport() == transport.Stdio
+	if pipe || !filter.Tools && !filter.Prompts && !filter.Resources {
 		return
 	}
-	filter := client.SubscriptionFilter{Tools: c.Offers("tools", "listChanged"), Prompts: c.Offers("prompts", "listChanged"), Resources: c.Offers("resources", "listChanged")}
-	if filter.Tools || filter.Prompts || filter.Resources {
-		began := false
+	settled := make(chan struct{})
+	settle := sync.OnceFunc(func() { close(settled) })
+	began := false
+	go func() {
+		defer settle()
 		c.Listen(l.p.life, client.ListenRequest{SubscriptionFilter: filter, Began: func(client.SubscriptionFilter) {
 			if began { // something may have been missed
 				l.changed("")
 			}
 			began = true
+			settle()
 		}})
+	}()
+	ctx, stop := context.WithTimeout(ctx, connectTime)
+	defer stop()
+	select {
+	case <-settled:
+	case <-ctx.Done():
 	}
 }
 
@@ -177,7 +189,7 @@ func (l *link) renewed(why string) {
 	l.level = ""
 	l.mu.Unlock()
 	if c != nil {
-		go l.setLevel(l.p.life, c, l.sessionLevel())
+		go l.setLevel(l.p.life, c, l.p.level())
 	}
 	l.changed("")
 }
@@ -196,12 +208,12 @@ func (l *link) setLevel(ctx context.Context, c *connect.Conn, level string) {
 	}
 }
 
-// sessionLevel is the level of the client's session; "" where it has none.
-func (l *link) sessionLevel() string {
-	if l.p.session == nil {
+// level is that of the client's session; "" where it has none.
+func (p *peer) level() string {
+	if p.session == nil {
 		return ""
 	}
-	return l.p.session.Caller().Level
+	return p.session.Caller().Level
 }
 
 // notified takes a notification of the server.

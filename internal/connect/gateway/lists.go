@@ -170,7 +170,7 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 				l.leftOut(bad)
 				continue
 			}
-			name := shownName(l.prefix(), prompt.Name, func(name string) bool { _, taken := made.prompts[name]; return taken })
+			name := shownName(l.p.g.prefix(l.Member), prompt.Name, func(name string) bool { _, taken := made.prompts[name]; return taken })
 			made.prompts[name] = prompt.Name
 			shown = append(shown, renamed(raw, prompt.Name, name))
 		}
@@ -227,7 +227,7 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 			continue
 		}
 		t := &tool{name: parsed.Name, schema: parsed.InputSchema, definition: &connect.Definition{Tool: parsed, Fresh: true}}
-		name := shownName(l.prefix(), parsed.Name, func(name string) bool { return made[name] != nil })
+		name := shownName(l.p.g.prefix(l.Member), parsed.Name, func(name string) bool { return made[name] != nil })
 		made[name] = t
 		switch {
 		case !l.p.g.serves(l.Member, parsed.Name):
@@ -247,12 +247,12 @@ func (l *link) leftOut(bad *wire.Finding) {
 	l.p.g.once(l.Name + ": an entry of a list is left out: " + bad.Text)
 }
 
-// prefix is that of the names.
-func (l *link) prefix() string {
-	if l.p.g.Plain {
+// prefix is that of the names of a server.
+func (g *Gateway) prefix(m *Member) string {
+	if g.Plain {
 		return ""
 	}
-	return l.Name
+	return m.Name
 }
 
 // renamed is an entry with another name and otherwise the server's bytes.

@@ -171,7 +171,7 @@ func (p *peer) settle(ctx context.Context, m *wire.Message, params json.RawMessa
 		var all sync.WaitGroup
 		for _, l := range p.links {
 			if c := l.current(); c != nil {
-				all.Go(func() { l.setLevel(ctx, c, l.sessionLevel()) })
+				all.Go(func() { l.setLevel(ctx, c, p.level()) })
 			}
 		}
 		all.Wait()
