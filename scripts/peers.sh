@@ -21,7 +21,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source_dir=$root/scripts/peers
 peers_dir=$root/.peers
 
-npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients ts-auth inspector reports page)
+npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients ts-auth inspector reports page agents)
 go_modules=(go-sdk mcp-go pingme go-client otel k6 fleet)
 
 main() {
