@@ -23,7 +23,8 @@ type listener struct {
 	// kinds are the notifications that it gets, uris and tasks those of which resource or task.
 	kinds       map[string]bool
 	uris, tasks map[string]bool
-	send        func(raw []byte)
+	// pushed has what is to be sent: a client that does not read must not stop the server that tells.
+	pushed chan []byte
 }
 
 // listKinds are the members of a filter, their notifications and the capabilities that they need.
@@ -37,7 +38,7 @@ var listKinds = []struct{ member, method, capability string }{
 // is not answered, or the client has gone.
 func (h *Hub) Listen(ctx context.Context, c Caller, m *wire.Message, send func([]byte), declares func(names ...string) bool, begun func()) []byte {
 	asked := jsonraw.First(m.Params, "notifications")
-	l := &listener{id: m.ID, kinds: map[string]bool{}, send: send}
+	l := &listener{id: m.ID, kinds: map[string]bool{}, pushed: make(chan []byte, mostPushed)}
 	granted := json.RawMessage("{}")
 	for _, k := range listKinds {
 		if string(jsonraw.First(asked, k.member)) == "true" && declares(k.capability, "listChanged") {
@@ -57,15 +58,24 @@ func (h *Hub) Listen(ctx context.Context, c Caller, m *wire.Message, send func([
 	send(wire.ComposeNotification("notifications/subscriptions/acknowledged", params))
 	h.add(l)
 	begun()
-	select {
-	case <-ctx.Done():
-	case <-c.Over:
+	for over := false; !over; {
+		select {
+		case raw := <-l.pushed:
+			send(raw)
+		case <-ctx.Done():
+			over = true
+		case <-c.Over:
+			over = true
+		}
 	}
 	h.mu.Lock()
 	delete(h.open, l)
 	h.mu.Unlock()
 	if ctx.Err() != nil {
 		return nil
+	}
+	for len(l.pushed) > 0 {
+		send(<-l.pushed)
 	}
 	return wire.ComposeResult(m.ID, bridge.WithMeta(json.RawMessage(`{"resultType":"complete"}`), bridge.MetaSubscription, m.ID))
 }
@@ -96,7 +106,10 @@ func (h *Hub) Publish(m *wire.Message) {
 		if !l.wants(m) {
 			continue
 		}
-		l.send(wire.ComposeNotification(m.Method, bridge.WithMeta(jsonraw.OrEmpty(m.Params), bridge.MetaSubscription, l.id)))
+		select {
+		case l.pushed <- wire.ComposeNotification(m.Method, bridge.WithMeta(jsonraw.OrEmpty(m.Params), bridge.MetaSubscription, l.id)):
+		default: // the client does not read
+		}
 	}
 }
 

@@ -20,6 +20,8 @@ type call struct {
 	l      *link
 	c      mcpserver.Caller
 	number int64
+	// asks is set where the server may ask the client something.
+	asks bool
 	// own is the progress token towards the server, level that of the log messages that the client wants.
 	own, level string
 	// asked has the questions of a server for a client whose requests stand alone.
@@ -155,7 +157,7 @@ func (g *Gateway) forward(ctx context.Context, l *link, c mcpserver.Caller, m *w
 		release()
 		return l.failure(c, m, out)
 	}
-	k := &call{l: l, c: c, number: numbers.Add(1), level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
+	k := &call{l: l, c: c, number: numbers.Add(1), asks: mayAsk[m.Method], level: c.Level, asked: make(chan *question), ended: make(chan wire.Outcome, 1)}
 	k.own = fmt.Sprintf("mcpc-%d", k.number)
 	k.belongsTo(m, send)
 	life, stop := context.WithCancel(l.p.life)

@@ -141,8 +141,39 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 	return mcpserver.Job{Waits: true, Run: func(ctx context.Context, send func([]byte)) []byte {
 		ctx, stop := whileThere(ctx, c)
 		defer stop()
+		if c.Stateless && !g.pipe {
+			queued, end := g.queue(send)
+			defer end()
+			send = queued
+		}
 		return g.answer(ctx, c, m, send)
 	}}
+}
+
+// mostQueued is how many messages before a response wait for a client that does not read them.
+const mostQueued = 1024
+
+// queue gives a send that does not wait for the client, because other clients use the connections that it would hold
+// up, and a function that waits until all is sent.
+func (g *Gateway) queue(send func([]byte)) (queued func([]byte), end func()) {
+	waiting, sent := make(chan []byte, mostQueued), make(chan struct{})
+	go func() {
+		defer close(sent)
+		for raw := range waiting {
+			send(raw)
+		}
+	}()
+	queued = func(raw []byte) {
+		select {
+		case waiting <- raw:
+		default:
+			g.once("messages were left out: the client does not read the stream of its request")
+		}
+	}
+	return queued, func() {
+		close(waiting)
+		<-sent
+	}
 }
 
 // whileThere ends a context a moment after the client has gone.

@@ -248,12 +248,12 @@ func (l *link) logged(m *wire.Message) {
 	var asked []*call
 	l.mu.Lock()
 	for c := range l.calls {
-		if c.level != "" {
+		if c.level != "" || !l.p.g.pipe { // over HTTP the other may be of another client, and the message about it
 			asked = append(asked, c)
 		}
 	}
 	l.mu.Unlock()
-	if len(asked) == 1 && bridge.Loud(params, asked[0].level) {
+	if len(asked) == 1 && asked[0].level != "" && bridge.Loud(params, asked[0].level) {
 		asked[0].send(wire.ComposeNotification(m.Method, params))
 	}
 }

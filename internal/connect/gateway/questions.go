@@ -1,8 +1,8 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"strings"
 
@@ -27,7 +27,7 @@ func (l *link) ask(ctx context.Context, q client.Asking) client.Answer {
 	defer stop()
 	of, _ := ctx.Value(callKey{}).(*call)
 	if of == nil { // a request of the server: over a line that several calls share it names none
-		of = l.callOf(func(*call) bool { return true })
+		of = l.callOf(func(c *call) bool { return c.asks })
 	}
 	var result json.RawMessage
 	if l.p.session != nil {
@@ -87,8 +87,8 @@ func (c *call) askAlone(ctx context.Context, q client.Asking) json.RawMessage {
 type suspension struct {
 	call *call
 	q    *question
-	// asks is what the request has to be again.
-	asks []byte
+	// asks is the hash of what the request has to be again.
+	asks [sha256.Size]byte
 }
 
 // answerKey is the only member of inputRequests.
@@ -126,13 +126,13 @@ func (c *call) suspend(m *wire.Message, q *question) []byte {
 	return wire.ComposeResult(m.ID, b.Bytes())
 }
 
-// asked are the method and the params of a request, without what differs when the client comes back with it.
-func asked(m *wire.Message) []byte {
+// asked is the hash of the method and the params of a request, without what differs when the client comes back with it.
+func asked(m *wire.Message) [sha256.Size]byte {
 	params := jsonraw.OrEmpty(m.Params)
 	for _, name := range []string{"_meta", "inputResponses", "requestState"} {
 		params = jsonraw.Without(params, name)
 	}
-	return append([]byte(m.Method+"\n"), jsonraw.Compact(params)...)
+	return sha256.Sum256(append([]byte(m.Method+"\n"), jsonraw.Compact(params)...))
 }
 
 // resumed gives the suspended call with which a client comes back; nil where the request is another.
@@ -144,7 +144,7 @@ func (g *Gateway) resumed(m *wire.Message) *suspension {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.suspended[state]
-	if s == nil || !bytes.Equal(s.asks, asked(m)) {
+	if s == nil || s.asks != asked(m) {
 		return &suspension{}
 	}
 	delete(g.suspended, state)

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"testing"
+
+	"mcpc/internal/client"
+	"mcpc/internal/wire"
+)
+
+// A question that names no request is of a call that may be asked, though a completion began later, perhaps of another client.
+func TestAQuestionIsNotOfACompletion(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	l := &link{p: &peer{life: ctx}}
+	tool := &call{l: l, number: 1, asks: true, asked: make(chan *question)}
+	completion := &call{l: l, number: 2, asked: make(chan *question)}
+	l.calls = map[*call]bool{tool: true, completion: true}
+	answered := make(chan client.Answer)
+	go func() {
+		answered <- l.ask(ctx, client.Asking{Method: "elicitation/create", Params: json.RawMessage(`{"message":"m"}`)})
+	}()
+	select {
+	case q := <-tool.asked:
+		q.answer <- json.RawMessage(`{"action":"decline"}`)
+	case <-completion.asked:
+		t.Fatal("the completion was asked")
+	}
+	if got := <-answered; string(got.Result) != `{"action":"decline"}` {
+		t.Errorf("%s", got.Result)
+	}
+}
+
+// A log message is not passed on where it may be about the call of another client.
+func TestALogMessageIsNotOfAnotherClient(t *testing.T) {
+	for _, c := range []struct{ pipe, other, want bool }{{false, false, true}, {false, true, false}, {true, true, true}} {
+		l := &link{Member: &Member{Name: "one"}, p: &peer{g: &Gateway{pipe: c.pipe}}}
+		got := false
+		asks := &call{level: "info"}
+		asks.belongsTo(nil, func([]byte) { got = true })
+		l.calls = map[*call]bool{asks: true}
+		if c.other {
+			l.calls[&call{}] = true
+		}
+		l.logged(&wire.Message{Method: "notifications/message", Params: json.RawMessage(`{"level":"error","data":"d"}`)})
+		if got != c.want {
+			t.Errorf("%+v: passed on: %t", c, got)
+		}
+	}
+}
+
+// A client that does not read does not hold up what sends to it, and gets what was kept, in order.
+func TestAClientThatDoesNotRead(t *testing.T) {
+	said := 0
+	g := New(Options{Tell: func(string) { said++ }})
+	reads, got := make(chan bool), []string{}
+	queued, end := g.queue(func(raw []byte) {
+		<-reads
+		got = append(got, string(raw))
+	})
+	for i := range 2 * mostQueued {
+		queued([]byte(strconv.Itoa(i)))
+	}
+	close(reads)
+	end()
+	if len(got) < mostQueued || len(got) > mostQueued+1 || !slices.IsSortedFunc(got, byNumber) {
+		t.Errorf("%d messages", len(got))
+	}
+	if said != 1 {
+		t.Errorf("told %d times", said)
+	}
+}
+
+func byNumber(a, b string) int {
+	x, _ := strconv.Atoi(a)
+	y, _ := strconv.Atoi(b)
+	return x - y
+}

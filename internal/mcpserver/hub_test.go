@@ -1,0 +1,40 @@
+package mcpserver
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// A client that does not read its subscription does not hold up those who publish.
+func TestASubscriberThatDoesNotRead(t *testing.T) {
+	var h Hub
+	ctx, leave := context.WithCancel(t.Context())
+	reads, begun, ended := make(chan bool), make(chan bool), make(chan bool)
+	over := make(chan struct{})
+	n := 0
+	send := func(raw []byte) {
+		if strings.Contains(string(raw), "list_changed") {
+			<-reads
+			n++
+		}
+	}
+	m := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`))
+	go func() {
+		defer close(ended)
+		h.Listen(ctx, Caller{Stateless: true, Over: over}, m, send, func(...string) bool { return true }, func() { close(begun) })
+	}()
+	<-begun
+	for range 2 * mostPushed {
+		h.Publish(&wire.Message{Kind: wire.Notification, Method: "notifications/tools/list_changed"})
+	}
+	close(over)
+	close(reads)
+	<-ended
+	leave()
+	if n < mostPushed || n > mostPushed+1 {
+		t.Errorf("%d messages", n)
+	}
+}
