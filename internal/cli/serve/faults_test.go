@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/cli"
 	"mcpc/internal/client"
 	"mcpc/internal/demo"
 	"mcpc/internal/wire"
@@ -232,5 +233,50 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("%s: %s %s %s", revision, ref, out.Text, out.Result)
 			}
 		}
+	}
+}
+
+// Of entries with one name the first is served, however many there are, and it is told once.
+func TestOneNameManyTimes(t *testing.T) {
+	tools := strings.Repeat(`{"name":"t","inputSchema":{"type":"object"},"description":"other"},{"name":7},`, 20000)
+	url := answering(t, map[string]string{"tools/list": `{"result":{"tools":[{"name":"t","inputSchema":{"type":"object"},"description":"first"},` + strings.TrimSuffix(tools, ",") + `]}}`,
+		"prompts/list": `{"result":{"prompts":[` + strings.TrimSuffix(strings.Repeat(`{"name":"p"},`, 20000), ",") + `]}}`})
+	s := serve(t, "one="+url)
+	u := s.open("2025-06-18", "", `{}`)
+	list := u.do("tools/list", `{}`)
+	if got := string(list.Result); strings.Count(got, `"one__t`) != 1 || !strings.Contains(got, "first") || strings.Contains(got, "other") {
+		t.Errorf("%.300s", got)
+	}
+	if got := u.names("prompts/list", "prompts", "name"); len(got) != 1 || got[0] != "one__p" {
+		t.Errorf("%.300q", got)
+	}
+	s.said.match(t, "one lists the prompt p more than once")
+	if text := s.said.String(); strings.Count(text, "one lists the tool t more than once") != 1 || strings.Count(text, "is left out") != 1 {
+		t.Errorf("%.600s", text)
+	}
+}
+
+// What another mcpc serve started ends at once: each could start the next, without an end.
+func TestStartedByAnotherOne(t *testing.T) {
+	text := ""
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	errs, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer errs.Close()
+	f := cli.New(null, null, errs)
+	env := map[string]string{"HOME": t.TempDir(), "MCPC_SERVING": "1"}
+	f.Getenv, f.Environ, f.Now, f.Version = func(name string) string { return env[name] }, func() []string { return nil }, time.Now, "1.2.3"
+	code, _ := cli.Run(f, []string{"serve", "demo"}, nil)
+	if raw, err := os.ReadFile(errs.Name()); err == nil {
+		text = string(raw)
+	}
+	if code != 2 || !strings.Contains(text, "started by another mcpc serve") {
+		t.Errorf("exit code %d: %s", code, text)
 	}
 }

@@ -164,10 +164,14 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 		made.tools, shown = l.keepTools(ctx, conn, items)
 	case connect.PromptKind:
 		made.prompts = map[string]string{}
+		seen := map[string]bool{}
 		for _, raw := range items {
 			prompt, bad := mcp.ParsePrompt(raw)
 			if bad != nil {
 				l.leftOut(bad)
+				continue
+			}
+			if !l.first(seen, k, prompt.Name) {
 				continue
 			}
 			name := shownName(l.p.g.prefix(l.Member), prompt.Name, func(name string) bool { _, taken := made.prompts[name]; return taken })
@@ -220,10 +224,14 @@ func (t *tables) take(made tables) {
 // keepTools makes the table of tools. One that is denied, or is no longer what was approved, is not shown.
 func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.RawMessage) (made map[string]*tool, shown []json.RawMessage) {
 	made = map[string]*tool{}
+	seen := map[string]bool{}
 	for _, raw := range items {
 		parsed, bad := mcp.ParseTool(raw)
 		if bad != nil {
 			l.leftOut(bad)
+			continue
+		}
+		if !l.first(seen, connect.ToolKind, parsed.Name) {
 			continue
 		}
 		t := &tool{name: parsed.Name, schema: parsed.InputSchema, definition: &connect.Definition{Tool: parsed, Fresh: true}}
@@ -242,9 +250,23 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 	return made, shown
 }
 
-// leftOut tells of an entry that no client can use.
+// leftOut tells of the first entry of the server that no client can use.
 func (l *link) leftOut(bad *wire.Finding) {
-	l.p.g.once(l.Name + ": an entry of a list is left out: " + bad.Text)
+	if l.p.g.said.first(l.Name + " entry") {
+		l.p.g.Tell(l.Name + ": an entry of a list is left out: " + bad.Text)
+	}
+}
+
+// first reports that a list had no entry of this name before: the server cannot tell entries of one name apart.
+func (l *link) first(seen map[string]bool, k connect.Kind, name string) bool {
+	if seen[name] {
+		if l.p.g.said.first(l.Name + " twice " + k.One) {
+			l.p.g.Tell(l.Name + " lists the " + k.One + " " + name + " more than once: the first is served")
+		}
+		return false
+	}
+	seen[name] = true
+	return true
 }
 
 // prefix is that of the names of a server.
