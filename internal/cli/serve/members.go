@@ -95,12 +95,16 @@ func exists(f *cmdutil.Factory, id string) wire.Outcome {
 	return connect.Find(&connect.Conn{Env: &g.Env}, nil)
 }
 
+// serving is the variable by which mcpc serve knows that another one started it.
+const serving = "MCPC_SERVING"
+
 // invocation is that of one connection to a server, and what ends its recording.
 func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
 	said := &lines{to: f.Stderr(), name: f.ErrStyle.Line(name)}
 	b := everyserver.WithoutPrompts(f, said, id)
 	b.UI = quiet{b}
 	b.Record.Lasts = true
+	b.Mark = serving + "=1"
 	return &b.Env, func() { b.Env.EndRecording(wire.Outcome{}, 0) }
 }
 

@@ -92,6 +92,8 @@ func (o *options) check(f *cmdutil.Factory, args []string) error {
 		return usage.New("the shell uses one server", wire.Run("serve")+", in another terminal")
 	case f.ServerGiven:
 		return usage.New("serve takes servers as arguments, not with -s", "mcpc serve "+wire.Hint(f.Server))
+	case f.Getenv(serving) != "": // with the entry of an agent among the servers of --all, each would start the next
+		return usage.New("mcpc serve was started by another mcpc serve", "give the other one the servers of this one")
 	case o.all && len(args) > 0:
 		return usage.New("--all and the names of servers exclude each other", "")
 	case !o.all && len(args) == 0:

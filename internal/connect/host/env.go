@@ -33,6 +33,8 @@ type Env struct {
 	UI      UI
 	Getenv  func(string) string
 	Environ func() []string
+	// Mark is a variable, NAME=VALUE, that the processes of all servers get; "" is none.
+	Mark    string
 	Now     func() time.Time
 	Version string
 	// Args are those of the command, without the name of the program.
