@@ -65,7 +65,7 @@ func TestRequestState(t *testing.T) {
 	}
 	for name, got := range map[string]*wire.Message{
 		"another request": p.call("demo__order-tea", answer(state)), "another state": p.call("demo__trigger-elicitation-request", answer(state+"x")),
-		"a guess": p.call("demo__trigger-elicitation-request", answer("mcpc-serve-")),
+		"a guess": p.call("demo__trigger-elicitation-request", answer(state[:strings.LastIndexByte(state, '-')+1])),
 	} {
 		if got.Error == nil || got.Error.Code != -32602 {
 			t.Errorf("%s: %s", name, got.Raw)
@@ -197,5 +197,17 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 	if n := len(two.tools()); n != before {
 		t.Errorf("the other session has %d tools, then %d", before, n)
+	}
+}
+
+// The requestState of an mcpc serve behind this one goes through.
+func TestRequestStateOfAnotherOne(t *testing.T) {
+	inner := serve(t, "demo", "--protocol", "2025-11-25", "--http", "0").said.match(t, `listening on (\S+);`)[1]
+	p := poster{t, serve(t, "in="+inner, "--http", "0").said.match(t, `listening on (\S+);`)[1]}
+	const tool = "in__demo__trigger-elicitation-request"
+	state := jsonraw.First(p.call(tool, "").Result, "requestState")
+	got := p.call(tool, fmt.Sprintf(`,"requestState":%s,"inputResponses":{"question":{"action":"decline"}}`, state))
+	if !strings.Contains(string(got.Result), "declin") {
+		t.Errorf("%s", got.Raw)
 	}
 }

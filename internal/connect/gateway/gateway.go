@@ -72,6 +72,8 @@ type Gateway struct {
 	Options
 	server *mcpserver.Server
 	hub    mcpserver.Hub
+	// states begins each requestState, and no other: a server may be mcpc serve too.
+	states string
 	// pipe is set where the only client is that of Stdio.
 	pipe     bool
 	said     once
@@ -87,7 +89,7 @@ type Gateway struct {
 
 // New returns a Gateway.
 func New(o Options) *Gateway {
-	g := &Gateway{Options: o, sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}}
+	g := &Gateway{Options: o, states: o.Token() + "-", sessions: map[*mcpserver.Session]*peer{}, suspended: map[string]*suspension{}}
 	g.patterns.used = map[string]bool{}
 	g.server = mcpserver.New(g, mcpserver.Options{Name: "mcpc serve", Eras: bridge.BothEras, SessionID: o.Token, MostSessions: mostPeers, Admit: o.Admit,
 		Dropped: func() { g.once("messages were left out: the client does not read its GET stream") }})

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -55,7 +56,7 @@ func TestALogMessageIsNotOfAnotherClient(t *testing.T) {
 // A client that does not read does not hold up what sends to it, and gets what was kept, in order.
 func TestAClientThatDoesNotRead(t *testing.T) {
 	said := 0
-	g := New(Options{Tell: func(string) { said++ }})
+	g := New(Options{Token: rand.Text, Tell: func(string) { said++ }})
 	reads, got := make(chan bool), []string{}
 	queued, end := g.queue(func(raw []byte) {
 		<-reads

@@ -92,15 +92,12 @@ type suspension struct {
 }
 
 // answerKey is the only member of inputRequests.
-const (
-	answerKey   = "question"
-	statePrefix = "mcpc-serve-"
-)
+const answerKey = "question"
 
 // suspend gives the response that asks the client.
 func (c *call) suspend(m *wire.Message, q *question) []byte {
 	g := c.l.p.g
-	state := statePrefix + g.Token()
+	state := g.states + g.Token()
 	g.mu.Lock()
 	room := len(g.suspended) < mostSuspended
 	if room {
@@ -138,7 +135,7 @@ func asked(m *wire.Message) [sha256.Size]byte {
 // resumed gives the suspended call with which a client comes back; nil where the request is another.
 func (g *Gateway) resumed(m *wire.Message) *suspension {
 	state, _ := jsonraw.Text(jsonraw.First(m.Params, "requestState"))
-	if !strings.HasPrefix(state, statePrefix) {
+	if !strings.HasPrefix(state, g.states) {
 		return nil
 	}
 	g.mu.Lock()
