@@ -135,6 +135,9 @@ func TestAllowAndDeny(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	if e := u.do("tools/call", `{"name":"two__echo","Name":"get-env"}`).RPC(); e == nil || !strings.Contains(e.Message, "Name beside name") {
+		t.Errorf("%+v", e)
+	}
 	s.said.match(t, `--deny nothing\* matches no tool`)
 	if text := s.said.String(); strings.Contains(text, "GET-env matches") {
 		t.Error(text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -122,8 +123,23 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	return refused(-32601, "Method not found")
 }
 
+// otherName gives a member that some servers read as the name, without regard to case: it would be another tool than
+// the one that is allowed. "" is none.
+func otherName(params json.RawMessage) string {
+	members, _ := jsonraw.Object(params)
+	for _, m := range members {
+		if m.Name != "name" && strings.EqualFold(m.Name, "name") {
+			return m.Name
+		}
+	}
+	return ""
+}
+
 // callTool calls a tool.
 func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message, params json.RawMessage, send func([]byte)) []byte {
+	if other := otherName(params); other != "" {
+		return wire.ComposeError(m.ID, -32602, "params has "+other+" beside name")
+	}
 	shown := jsonraw.TextOrRaw(jsonraw.First(params, "name"))
 	l, t, down := p.tool(ctx, shown)
 	switch {
