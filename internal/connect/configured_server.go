@@ -236,7 +236,13 @@ func unresolved(ctx context.Context, c *Conn, err error) wire.Outcome {
 // serverIn puts the server of a file into the client's options.
 func serverIn(c *Conn, opt *client.Options) {
 	if len(opt.Server.Command) > 0 {
-		opt.Server.Env, opt.Server.Dir = c.Env.Marked(c.child.env), c.child.dir
+		opt.Server.Env, opt.Server.Dir = c.child.env, c.child.dir
+		if mark := c.Env.Mark; mark != "" {
+			if c.child.env == nil { // it gets mcpc's own
+				opt.Server.Env = c.Env.Environ()
+			}
+			opt.Server.Env = append(slices.Clip(opt.Server.Env), mark)
+		}
 	}
 }
 

@@ -168,10 +168,10 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 		for _, raw := range items {
 			prompt, bad := mcp.ParsePrompt(raw)
 			if bad != nil {
-				l.leftOut(bad)
+				leftOut(l, bad)
 				continue
 			}
-			if !l.first(seen, k, prompt.Name) {
+			if !first(l, seen, k, prompt.Name) {
 				continue
 			}
 			name := shownName(l.p.g.prefix(l.Member), prompt.Name, func(name string) bool { _, taken := made.prompts[name]; return taken })
@@ -185,7 +185,7 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 				made.resources[r.URI] = true
 				shown = append(shown, raw)
 			} else {
-				l.leftOut(bad)
+				leftOut(l, bad)
 			}
 		}
 	case connect.TemplateKind:
@@ -193,7 +193,7 @@ func (l *link) keep(ctx context.Context, conn *connect.Conn, k connect.Kind, ite
 		for _, raw := range items {
 			r, bad := mcp.ParseTemplate(raw)
 			if bad != nil {
-				l.leftOut(bad)
+				leftOut(l, bad)
 				continue
 			}
 			parsed, _ := mcp.ParseURITemplate(r.URI)
@@ -228,10 +228,10 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 	for _, raw := range items {
 		parsed, bad := mcp.ParseTool(raw)
 		if bad != nil {
-			l.leftOut(bad)
+			leftOut(l, bad)
 			continue
 		}
-		if !l.first(seen, connect.ToolKind, parsed.Name) {
+		if !first(l, seen, connect.ToolKind, parsed.Name) {
 			continue
 		}
 		t := &tool{name: parsed.Name, schema: parsed.InputSchema, definition: &connect.Definition{Tool: parsed, Fresh: true}}
@@ -251,14 +251,14 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 }
 
 // leftOut tells of the first entry of the server that no client can use.
-func (l *link) leftOut(bad *wire.Finding) {
+func leftOut(l *link, bad *wire.Finding) {
 	if l.p.g.said.first(l.Name + " entry") {
 		l.p.g.Tell(l.Name + ": an entry of a list is left out: " + bad.Text)
 	}
 }
 
 // first reports that a list had no entry of this name before: the server cannot tell entries of one name apart.
-func (l *link) first(seen map[string]bool, k connect.Kind, name string) bool {
+func first(l *link, seen map[string]bool, k connect.Kind, name string) bool {
 	if seen[name] {
 		if l.p.g.said.first(l.Name + " twice " + k.One) {
 			l.p.g.Tell(l.Name + " lists the " + k.One + " " + name + " more than once: the first is served")

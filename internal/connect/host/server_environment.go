@@ -142,17 +142,6 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 	return all, nil
 }
 
-// Marked is the environment of a server's process, nil for mcpc's own, with the variable that all get.
-func (e *Env) Marked(environ []string) []string {
-	if e.Mark == "" {
-		return environ
-	}
-	if environ == nil {
-		environ = e.Environ()
-	}
-	return append(environ, e.Mark)
-}
-
 // Dotenv reads lines of NAME=VALUE, as editors do: quotes and an "export" before
 // them are taken away, and nothing in a value is a variable.
 func Dotenv(text string) (all []target.Setting) {
