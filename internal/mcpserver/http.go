@@ -48,6 +48,9 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if e.Admit != nil {
 		if status, reason := e.Admit(r); status != 0 {
+			if status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
 			http.Error(w, e.Name+": "+reason, status)
 			return
 		}

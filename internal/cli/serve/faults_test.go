@@ -187,7 +187,7 @@ func TestClientToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := serve(t, "demo", "--http", "127.0.0.1:0", "--client-token-file", token).said.match(t, `listening on (\S+);`)[1]
-	for given, want := range map[string]int{"": 401, "Bearer secret-token-2": 401, "secret-token-1": 401, "Bearer secret-token-1": 200} {
+	for given, want := range map[string]int{"": 401, "Bearer secret-token-2": 401, "secret-token-1": 401, "Bearer secret-token-1": 200, "bearer secret-token-1": 200} {
 		req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}`))
 		if err != nil {
 			t.Fatal(err)
@@ -198,8 +198,8 @@ func TestClientToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		got.Body.Close()
-		if got.StatusCode != want {
-			t.Errorf("%q: %d, want %d", given, got.StatusCode, want)
+		if asks := got.Header.Get("WWW-Authenticate"); got.StatusCode != want || (asks == "Bearer") != (want == 401) {
+			t.Errorf("%q: %d, want %d; WWW-Authenticate %q", given, got.StatusCode, want, asks)
 		}
 	}
 }

@@ -151,8 +151,8 @@ func (o *options) admit(f *cmdutil.Factory) (func(*http.Request) (int, string), 
 	}
 	f.Secrets.Learn(token)
 	return func(r *http.Request) (int, string) {
-		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !bearer || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
 			return http.StatusUnauthorized, "the bearer token is missing or wrong"
 		}
 		return 0, ""
