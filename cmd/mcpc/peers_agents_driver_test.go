@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -144,7 +145,7 @@ func (a *agent) wantResult(name string, want ...string) {
 func (a *agent) wantFailure(name string) {
 	a.t.Helper()
 	server, _, _ := strings.Cut(name, "__")
-	if text := strings.Join(a.turn.Results[a.toolName(name)], ""); !strings.Contains(text, "server "+server+": ") {
+	if text := strings.Join(a.turn.Results[a.toolName(name)], ""); !strings.Contains(text, "the server "+strconv.Quote(server)+": ") {
 		a.t.Errorf("%s of a killed server gave the agent %q", name, text)
 	}
 }

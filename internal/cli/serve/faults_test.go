@@ -90,7 +90,7 @@ func TestAServerThatIsDown(t *testing.T) {
 	}
 	s.said.match(t, `web is left out: .*503`)
 	out := u.do("tools/call", `{"name":"web__echo","arguments":{"message":"x"}}`)
-	if out.Kind != wire.ToolError || !strings.Contains(string(out.Result), "server web: ") || !strings.Contains(string(out.Result), "503") {
+	if out.Kind != wire.ToolError || !strings.Contains(string(out.Result), `the server \"web\": `) || !strings.Contains(string(out.Result), "503") {
 		t.Errorf("%s: %s", out.Kind, out.Result)
 	}
 	if e := u.do("prompts/get", `{"name":"web__simple-prompt"}`).RPC(); e == nil || e.Code != -32602 || !strings.Contains(e.Message, "web did not answer") {
@@ -122,7 +122,7 @@ func TestAServerThatIsDown(t *testing.T) {
 
 // A tool that is denied is neither listed nor called; a pattern without a match is told.
 func TestAllowAndDeny(t *testing.T) {
-	s := serve(t, "demo", "two=demo", "--allow", "demo/get-*", "--allow", "two/echo", "--deny", "*/GET-env", "--deny", "nothing*")
+	s := serve(t, "demo", "two=demo", "--allow", "demo/get-*", "--allow", "two/echo", "--deny", "*/GET-env", "--deny", "two/nothing*")
 	u := s.open("2026-07-28", "", `{}`)
 	for _, name := range u.tools() {
 		if !strings.HasPrefix(name, "demo__get-") && name != "two__echo" || name == "demo__get-env" {
@@ -138,7 +138,7 @@ func TestAllowAndDeny(t *testing.T) {
 	if e := u.do("tools/call", `{"name":"two__echo","Name":"get-env"}`).RPC(); e == nil || !strings.Contains(e.Message, "Name beside name") {
 		t.Errorf("%+v", e)
 	}
-	s.said.match(t, `--deny nothing\* matches no tool`)
+	s.said.match(t, `--deny two/nothing\* matches no tool`)
 	if text := s.said.String(); strings.Contains(text, "GET-env matches") {
 		t.Error(text)
 	}

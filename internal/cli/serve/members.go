@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
+	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/everyserver"
 	"mcpc/internal/connect"
@@ -35,16 +37,44 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	names, seen := make([]string, len(servers)), map[string]bool{}
 	for i, s := range servers {
 		names[i] = s.name
-		if seen[s.name] {
+		if seen[strings.ToLower(s.name)] { // patterns do not tell upper from lower case
 			return nil, usage.New(fmt.Sprintf("two servers are named %q", s.name), "NAME=SERVER gives another name")
 		}
-		seen[s.name] = true
+		seen[strings.ToLower(s.name)] = true
 	}
 	members := make([]gateway.Member, len(servers))
 	for i, prefix := range gateway.Prefixes(names) {
-		members[i] = gateway.Member{Name: prefix, ID: servers[i].id, Env: func() (*host.Env, func()) { return invocation(f, prefix, servers[i].id) }}
+		if prefix != names[i] && !o.noPrefix {
+			f.Note(f.ErrStyle.Line(fmt.Sprintf("%s is served as %s", names[i], prefix)))
+		}
+		members[i] = gateway.Member{Name: prefix, Given: names[i], ID: servers[i].id, Env: func() (*host.Env, func()) { return invocation(f, prefix, servers[i].id) }}
 	}
 	return members, nil
+}
+
+// checkPatterns refuses a pattern that can fit no tool of the servers on the command line. Those of --all are others
+// at another time.
+func (o *options) checkPatterns(members []gateway.Member) error {
+	for _, flag := range []struct {
+		name     string
+		patterns []string
+	}{{"--allow", o.allow}, {"--deny", o.deny}} {
+		for _, pattern := range flag.patterns {
+			server, _, parted := strings.Cut(pattern, "/")
+			fits := func(m gateway.Member) bool {
+				return filter.MatchGlob(server, m.Name) || filter.MatchGlob(server, m.Given)
+			}
+			if parted && (o.all || slices.ContainsFunc(members, fits)) {
+				continue
+			}
+			example := "NAME"
+			if len(members) > 0 {
+				example = members[0].Given
+			}
+			return usage.New(fmt.Sprintf("%s %q fits no server", flag.name, pattern), wire.Hint("a pattern is compared with NAME/TOOL, as in "+example+"/*"))
+		}
+	}
+	return nil
 }
 
 // known are all servers that need no question, by their own names where these differ.

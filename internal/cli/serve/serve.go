@@ -112,6 +112,9 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 	if err != nil {
 		return err
 	}
+	if err := o.checkPatterns(members); err != nil {
+		return err
+	}
 	admit, err := o.admit(f)
 	if err != nil {
 		return err

@@ -25,8 +25,9 @@ import (
 
 // A Member is a server behind the gateway.
 type Member struct {
-	// Name is the prefix of what it lists, ID what the user calls it.
-	Name, ID string
+	// Name is the prefix of what it lists, Given the name of which that was made, and ID what the user
+	// calls the server.
+	Name, Given, ID string
 	// Env returns what one connection to it uses, and what is to be called when that is closed.
 	Env func() (env *host.Env, end func())
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -277,7 +278,7 @@ func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []
 	if l.env != nil {
 		text = l.env.Secrets.Text(text)
 	}
-	text = "server " + l.Name + ": " + text
+	text = fmt.Sprintf("the server %q: %s", l.Name, text)
 	if m.Method == "tools/call" {
 		return toolFailure(c, m, text)
 	}

@@ -93,7 +93,8 @@ func allTrue(all []bool) bool {
 	return true
 }
 
-// merge joins the lists. Of resources with one URI the first is listed; names without prefixes must differ.
+// merge joins the lists. Of resources with one URI, and of prompts with one name, the first is listed; tools without
+// prefixes must differ.
 func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.RawMessage, failed string) {
 	from := map[string]string{}
 	for i, list := range lists {
@@ -106,10 +107,10 @@ func (p *peer) merge(k connect.Kind, lists [][]json.RawMessage) (items []json.Ra
 				from[key] = name
 				items = append(items, raw)
 			case first == name:
-			case k == connect.ResourceKind || k == connect.TemplateKind:
-				twice[first]++
+			case k == connect.ToolKind:
+				return nil, fmt.Sprintf("%s and %s both list the tool %s: mcpc serve needs --deny for one of them, or no --no-prefix", first, name, key)
 			default:
-				return nil, fmt.Sprintf("%s and %s both list the %s %s, and the names have no prefixes", first, name, k.One, key)
+				twice[first]++
 			}
 		}
 		for first, n := range twice {
@@ -241,8 +242,9 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 		case !l.p.g.serves(l.Member, parsed.Name):
 			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
-			t.refused = "its definition changed since it was approved; to approve it, call it with mcpc -s " + l.ID + " call " + parsed.Name
-			l.p.g.once(l.Name + "/" + parsed.Name + " is left out: " + t.refused)
+			t.refused = "its definition changed since it was approved, and the user has not approved the new one"
+			l.p.g.once(fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (mcpc -s %s call %s shows the change; with --yes it approves it and calls the tool)",
+				l.Name, parsed.Name, l.ID, parsed.Name))
 		default:
 			shown = append(shown, renamed(raw, parsed.Name, name))
 		}

@@ -88,7 +88,7 @@ type patterns struct {
 func (g *Gateway) serves(m *Member, tool string) bool {
 	fits := func(all []string) (any bool) {
 		for _, pattern := range all {
-			if filter.MatchGlob(pattern, m.Name+"/"+tool) {
+			if filter.MatchGlob(pattern, m.Name+"/"+tool) || filter.MatchGlob(pattern, m.Given+"/"+tool) {
 				any = true
 				g.patterns.mu.Lock()
 				g.patterns.used[pattern] = true
