@@ -118,9 +118,15 @@ func serveLines(habit string) {
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[],"x":%q}}`+"\n", m.ID, strings.Repeat("0123456789abcdef", 15<<16))
 				continue
 			}
+			if habit == "is-silent" {
+				continue
+			}
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`+"\n", m.ID)
-			if habit == "exits-after-call" {
+			switch habit {
+			case "exits-after-call":
 				return
+			case "answers-once":
+				habit = "is-silent"
 			}
 		case "env":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"env":%q}}`+"\n", m.ID, strings.Join(os.Environ(), " "))

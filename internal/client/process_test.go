@@ -301,7 +301,7 @@ func TestProcessHalfOpen(t *testing.T) {
 // A process may take longer for its first answer than for others.
 func TestProcessMayStartSlowly(t *testing.T) {
 	t.Parallel()
-	s, o := started(t, "good", func(opt *Options) {
+	s, o := started(t, "answers-once", func(opt *Options) {
 		opt.Protocol, opt.SkipDiscover, opt.Limits.Idle, opt.Limits.Start = rev2607, true, time.Nanosecond, patience
 	})
 	if !o.Good() {
