@@ -17,7 +17,7 @@ type httpOnly struct {
 
 // addToHTTPOnly gives a frame to the request without a request of JSON-RPC on whose stream it
 // crossed; placed is what the frame was to exchanges.
-func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p peeked, at span, places []wire.Place) {
+func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p *peeked, at span, places []wire.Place) {
 	b := x.httpOnly[f.Stream]
 	if b == nil {
 		return
@@ -39,7 +39,7 @@ func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p peeked, at span,
 	case wire.Head:
 		place.Role, b.status = wire.Heads, f.HTTP.Status
 	}
-	b.row.apply(placed{line: at, frame: f, Place: place, conn: x.conns[f.Conn]})
+	b.row.apply(&placed{line: at, frame: f, Place: place, conn: x.conns[f.Conn]})
 	if f.Kind != wire.Closed {
 		return
 	}
@@ -47,7 +47,7 @@ func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p peeked, at span,
 	// 405 is how a server says that it has no such stream, or ends no session (2025-11-25
 	// basic/transports, "Listening for Messages from the Server").
 	if b.row.unanswered && b.status != http.StatusMethodNotAllowed {
-		x.touch(x.list(b.row))
+		x.touch(x.list(*b.row))
 	}
 }
 
@@ -63,7 +63,7 @@ func (x *index) beginHTTPOnly(f *wire.Frame, at span) {
 	row := x.rowAt(f.Time)
 	row.Method, row.Target, row.Era, row.Revision, row.httpOnly = f.HTTP.Method, c.target, c.era, c.revision, true
 	x.httpOnly[f.Stream] = &httpOnly{row: &row}
-	row.apply(placed{line: at, frame: f, Place: wire.Place{Role: wire.Heads}, conn: c})
+	row.apply(&placed{line: at, frame: f, Place: wire.Place{Role: wire.Heads}, conn: c})
 }
 
 // httpOnlyExchange is what wire.Fold makes of other frames: the head takes the place of the

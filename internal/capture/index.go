@@ -19,8 +19,6 @@ type index struct {
 	at     int
 	folder wire.Correlator
 	ownRows
-	// asked are rows of a command by the id of their last request as it is written.
-	asked recentRows
 	// conns are what is known of each conversation of this run.
 	conns map[int]*conn
 	// exchanges are the rows of the folder's exchanges, bares the requests that are none,
@@ -109,10 +107,7 @@ func (x *index) touch(r *Row) {
 	}
 }
 
-func (x *index) newRow(at time.Time) *Row {
-	r := x.rowAt(at)
-	return x.list(&r)
-}
+func (x *index) newRow(at time.Time) *Row { return x.list(x.rowAt(at)) }
 
 // rowAt makes a row that is not listed yet.
 func (x *index) rowAt(at time.Time) Row {
@@ -121,19 +116,18 @@ func (x *index) rowAt(at time.Time) Row {
 }
 
 // list adds a row, and returns where it is from then on.
-func (x *index) list(r *Row) *Row {
-	r.Index = x.capture.count + 1
-	if r.Run > 0 {
+func (x *index) list(row Row) *Row {
+	r := x.capture.add(row)
+	if r.Index = r.nth + 1; r.Run > 0 {
 		r.Index = len(x.rows) + 1
 	}
-	r = x.capture.add(r)
 	x.rows = append(x.rows, int32(r.nth))
 	return r
 }
 
 // frame gives a frame to the rows it belongs to. The frame's bytes are in m, or
 // were peeked at.
-func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
+func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 	c := x.conns[f.Conn]
 	if c == nil {
 		c = x.capture.newConn()
@@ -142,7 +136,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
 		c.headed(f.HTTP)
 	}
-	places := x.folder.Add(at.at, f, p.traits)
+	places := x.folder.Add(at.at, f, &p.traits)
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
 		x.held.hold(f, at, p.size)
 	}
@@ -152,16 +146,18 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 			x.exchanges = append(x.exchanges, int32(x.begun(f, place).nth))
 		}
 		row := x.capture.at(int(x.exchanges[place.Exchange]))
-		part := placed{line: at, frame: f, message: m, peeked: p, Place: place, conn: c}
+		part := &placed{line: at, frame: f, message: m, peeked: p, size: p.size, Place: place, conn: c}
 		if place.Ref != at.at {
 			was := x.held.by[place.Ref]
 			if was.frame == nil {
 				continue
 			}
-			part.line, part.frame, part.message, part.peeked = was.line, was.frame, nil, peeked{size: was.size}
+			part.line, part.frame, part.message, part.peeked, part.size = was.line, was.frame, nil, &noneRead, was.size
 		}
 		if place.Item >= 0 {
-			part.message, part.peeked.traits = m.Items[place.Item], p.traits.Items[place.Item]
+			item := *p
+			item.traits = p.traits.Items[place.Item]
+			part.message, part.peeked = m.Items[place.Item], &item
 		}
 		if place.Role == wire.Concerns {
 			own.within(row, place)
@@ -172,9 +168,6 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p peeked, at span) {
 		x.probed(row, part)
 		x.touch(row)
 		x.note(row, place.Role)
-		if place.Role <= wire.Continues && x.head.By == ByCommand && f.Dir == wire.Sent {
-			x.asked.put(string(part.message.ID), row)
-		}
 		if handshake[row.Method] {
 			x.opening = row.Open()
 		}
@@ -251,12 +244,17 @@ type placed struct {
 	frame *wire.Frame
 	// message is nil where the frame has none or was only peeked at.
 	message *wire.Message
-	peeked  peeked
-	conn    *conn
+	peeked  *peeked
+	// size is how many bytes crossed.
+	size int
+	conn *conn
 }
 
+// noneRead is what is known of a frame without a message.
+var noneRead peeked
+
 // apply folds one frame into the row.
-func (r *Row) apply(p placed) {
+func (r *Row) apply(p *placed) {
 	if p.Role == wire.Begins {
 		return // it has a place of its own
 	}
@@ -274,7 +272,7 @@ func (r *Row) apply(p placed) {
 	}
 	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
 	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
-		r.count(p.frame.Dir, p.peeked.size)
+		r.count(p.frame.Dir, p.size)
 	}
 	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
 		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time)-r.Held)
@@ -282,7 +280,7 @@ func (r *Row) apply(p placed) {
 }
 
 // fold does with a frame what its role asks for.
-func (r *Row) fold(p placed) {
+func (r *Row) fold(p *placed) {
 	switch p.Role {
 	case wire.Asks:
 		r.asked(p)
@@ -341,7 +339,7 @@ func (r *Row) count(dir wire.Direction, size int) {
 
 // asked notes what the request is. Where requests stand alone each one says which
 // revision it speaks.
-func (r *Row) asked(p placed) {
+func (r *Row) asked(p *placed) {
 	r.Method, r.Name = p.message.Method, nameIn(p.message)
 	if r.ID = string(p.message.ID); strings.HasPrefix(r.ID, `"`) {
 		r.ID, _ = jsonraw.Text(p.message.ID)

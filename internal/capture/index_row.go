@@ -70,11 +70,11 @@ func (x *index) end(e *End, at span) {
 
 // givenUp gives an exchange the ending that its caller reported.
 func (x *index) givenUp(e *End, at span) {
-	nth, there := x.asked.get(string(e.ID))
+	exchange, there := x.folder.Sent(e.ID)
 	if !there {
 		return
 	}
-	row := x.capture.at(nth)
+	row := x.capture.at(int(x.exchanges[exchange]))
 	row.endAs(e)
 	row.lines.add(newRowLine(at, wire.Place{Item: -1})) // so that it is copied with the frames
 	x.touch(row)
@@ -116,7 +116,7 @@ var handshake = map[string]bool{"initialize": true, "server/discover": true, "lo
 // Opens reports a request that opens a conversation, as clients send it by themselves.
 func (r *Row) Opens() bool { return handshake[r.Method] }
 
-func (r *Row) answered(p placed) {
+func (r *Row) answered(p *placed) {
 	m, fault := p.message, r.resultFault(p)
 	r.unanswered = false
 	switch {
@@ -161,7 +161,7 @@ func inputRequestsIn(m *wire.Message) int {
 
 // accompanied counts what came on the way. Bytes that are no message end an
 // exchange that has no better ending.
-func (r *Row) accompanied(p placed) {
+func (r *Row) accompanied(p *placed) {
 	if p.frame.Dir == wire.Sent {
 		return
 	}
@@ -243,7 +243,7 @@ func (r *Row) heldBack(f *wire.Frame) {
 }
 
 // concerned counts what the server asked on the way, and what may belong to the request.
-func (r *Row) concerned(p placed) {
+func (r *Row) concerned(p *placed) {
 	switch kind := p.peeked.traits.Kind; {
 	case p.frame.Dir == wire.Sent:
 	case p.Guess:

@@ -29,7 +29,7 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 		r.Method = head.Method
 	}
 	if m != nil {
-		r.asked(placed{message: m, conn: &c})
+		r.asked(&placed{message: m, conn: &c})
 	}
 	l.put(target, key, c)
 	return r
@@ -41,7 +41,7 @@ func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := *r.conn
-	if who := r.serverIn(placed{message: m}); who != (implementation{}) {
+	if who := r.serverIn(&placed{message: m}); who != (implementation{}) {
 		c.server = who
 		l.put(r.Target, key, c)
 	}

@@ -47,7 +47,7 @@ func implementationIn(raw json.RawMessage) implementation {
 
 // serverIn is what the result says of the server: in its _meta, or where a conversation is
 // opened in itself.
-func (r *Row) serverIn(p placed) implementation {
+func (r *Row) serverIn(p *placed) implementation {
 	if p.message == nil {
 		meta, ok := jsonraw.Unquote(nil, slices.Concat([]byte(`"`), p.peeked.meta, []byte(`"`)))
 		if !ok || len(meta) == 0 {

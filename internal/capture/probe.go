@@ -27,7 +27,7 @@ type probes struct {
 
 // probed settles a row as a probe where the frame that it took makes it one, and those
 // before it of which that says that they were.
-func (x *index) probed(r *Row, p placed) {
+func (x *index) probed(r *Row, p *placed) {
 	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.told {
 		return
 	}

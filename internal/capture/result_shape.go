@@ -26,7 +26,7 @@ var arrays = map[string]string{
 const batchesUntil = "2025-06"
 
 // resultFault says why a response is no answer that a client may take, or nothing.
-func (r *Row) resultFault(p placed) string {
+func (r *Row) resultFault(p *placed) string {
 	m := p.message
 	switch result := m == nil || m.Kind == wire.Response; {
 	case r.foreign != "" && r.Status/100 == 2 && p.frame.Kind == wire.Body:

@@ -87,12 +87,13 @@ var (
 )
 
 // add appends a row, and returns where it is from then on.
-func (s *rowStore) add(r *Row) *Row {
+func (s *rowStore) add(r Row) *Row {
 	r.nth = s.count
-	defer func() { s.count++ }()
+	defer func() { s.count++ }() // a page with fewer rows may be unpacked first
 	if s.all != nil {
-		s.all = append(s.all, r)
-		return r
+		own := r
+		s.all = append(s.all, &own)
+		return &own
 	}
 	if r.nth%pageRows == 0 {
 		p := &page{rows: make([]*Row, 0, pageRows), block: s.room(), first: r.nth}
@@ -101,7 +102,7 @@ func (s *rowStore) add(r *Row) *Row {
 	p := s.pages[r.nth/pageRows]
 	s.unpack(p)
 	own := &p.block[r.nth%pageRows]
-	*own = *r
+	*own = r
 	p.rows = append(p.rows, own)
 	return own
 }
@@ -327,23 +328,4 @@ func (x *index) each() iter.Seq[*Row] {
 			}
 		}
 	}
-}
-
-// recentRows are the numbers of rows by what names them. Those that were put there long ago are
-// forgotten.
-type recentRows struct{ young, old map[string]int32 }
-
-func (r *recentRows) put(name string, row *Row) {
-	if r.young == nil || len(r.young) > mostHeads {
-		r.young, r.old = map[string]int32{}, r.young
-	}
-	r.young[name] = int32(row.nth)
-}
-
-func (r *recentRows) get(name string) (nth int, there bool) {
-	n, there := r.young[name]
-	if !there {
-		n, there = r.old[name]
-	}
-	return int(n), there
 }

@@ -50,7 +50,7 @@ func (s *scanner) looked(l *batchLine) error {
 	if !l.quick || !s.begun || s.index == nil || s.index.finished || s.index.opening && l.message == nil && l.frame.Kind != wire.Head {
 		return s.line(l.raw, at)
 	}
-	s.index.frame(&l.frame, l.message, l.peeked, at)
+	s.index.frame(&l.frame, l.message, &l.peeked, at)
 	return nil
 }
 
@@ -115,11 +115,12 @@ func (s *scanner) frame(f *wire.Frame, at span) {
 		f.HTTP = &wire.HTTPHead{}
 	}
 	if f.Kind != wire.Body && f.Kind != wire.Event {
-		s.index.frame(f, nil, peeked{size: f.Bytes()}, at)
+		s.index.frame(f, nil, &peeked{size: f.Bytes()}, at)
 		return
 	}
 	m := &wire.Message{}
-	s.index.frame(f, m, read(m, f), at)
+	p := read(m, f)
+	s.index.frame(f, m, &p, at)
 }
 
 // markBegins is how a line begins that says whose it is.

@@ -14,6 +14,9 @@ func IsNumber(raw json.RawMessage) bool {
 // PlainNumber writes a JSON number as its digits and a power of ten, without
 // zeros at either end: 7, 7.0 and 70e-1 are 7e0. Nothing is rounded.
 func PlainNumber(number string) string {
+	if whole, ok := plainWhole(number); ok {
+		return whole
+	}
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	digits, negative := strings.CutPrefix(digits, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")
@@ -35,6 +38,28 @@ func PlainNumber(number string) string {
 		trimmed = "-" + trimmed
 	}
 	return trimmed + "e" + strconv.FormatInt(power, 10)
+}
+
+// plainWhole is PlainNumber for what most numbers are: whole and above zero, with few digits.
+func plainWhole(number string) (plain string, ok bool) {
+	const most = 20
+	if len(number) == 0 || len(number) > most || number[0] < '1' {
+		return "", false
+	}
+	zeros := 0
+	for i := range len(number) {
+		switch c := number[i]; {
+		case c == '0':
+			zeros++
+		case c < '0' || c > '9':
+			return "", false
+		default:
+			zeros = 0
+		}
+	}
+	var room [most + 3]byte
+	b := append(append(room[:0], number[:len(number)-zeros]...), 'e')
+	return string(strconv.AppendInt(b, int64(zeros), 10)), true
 }
 
 // Float reads a JSON number; NaN and the infinities are none.

@@ -23,7 +23,7 @@ func (o *oracle) add(ref int64, f *wire.Frame) {
 	if f.Kind == wire.Body || f.Kind == wire.Event && f.SSE.MayCarry() {
 		t = wire.ParseMessage(f.Raw).Traits()
 	}
-	for _, p := range o.correlator.Add(ref, f, t) {
+	for _, p := range o.correlator.Add(ref, f, &t) {
 		switch p.Role {
 		case wire.Asks:
 			o.requests++

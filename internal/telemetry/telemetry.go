@@ -106,7 +106,7 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 		c.session = hashIn(string(f.Raw), c.session)
 	}
 	var own *exchange
-	for _, place := range b.correlator.Add(ref, &f, t) {
+	for _, place := range b.correlator.Add(ref, &f, &t) {
 		p := placed{Place: place, ref: ref, frame: &f, message: m, traits: t, conn: c}
 		if place.Item >= 0 {
 			p.message, p.traits = m.Items[place.Item], t.Items[place.Item]

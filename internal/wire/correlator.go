@@ -66,7 +66,7 @@ func (f *Correlator) Remember(conns int) { f.conns.least = conns }
 // Add places one frame. Traits are those of its message; they are not looked at
 // where the frame holds none. Frames that belong to no exchange have no place,
 // those with a batch may have several. They are good until the next frame is added.
-func (f *Correlator) Add(ref int64, frame *Frame, t Traits) []Place {
+func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	c := f.conns.get(frame.Conn)
 	if c == nil {
 		c = &connState{count: &f.count}
@@ -83,6 +83,20 @@ func (f *Correlator) Add(ref int64, frame *Frame, t Traits) []Place {
 		c.beside(ref, frame)
 	}
 	return c.places
+}
+
+// Sent is the exchange whose last request the client sent with this id; the one that began last
+// where several conversations have one.
+func (f *Correlator) Sent(id []byte) (exchange int, there bool) {
+	key := idKey(id)
+	for _, conns := range []map[int]*connState{f.conns.old, f.conns.young} {
+		for _, c := range conns {
+			if t := c.sent.byID.get(key); t != nil && t.number >= exchange {
+				exchange, there = t.number, true
+			}
+		}
+	}
+	return exchange, there
 }
 
 // A thread is what is known of one exchange, or of a stream or a pipe on which messages
@@ -192,12 +206,12 @@ func (c *connState) heldBack(ref int64, frame *Frame, stream *thread) {
 	}
 }
 
-func (c *connState) message(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) message(ref int64, frame *Frame, m *Traits, item int) {
 	c.bookmark(frame)
 	switch {
 	case m.Kind == Batch:
 		for i := range m.Items {
-			c.message(ref, frame, m.Items[i], i)
+			c.message(ref, frame, &m.Items[i], i)
 		}
 	case m.Kind == Request && frame.Dir == Sent:
 		c.request(ref, frame, m, item)
@@ -214,7 +228,7 @@ func (c *connState) message(ref int64, frame *Frame, m Traits, item int) {
 	}
 }
 
-func (c *connState) request(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
 	role := Repeats
 	t := c.sent.byID.get(m.ID)
 	if t == nil || !t.open || t.sum != m.Sum {
@@ -239,7 +253,7 @@ func (c *connState) request(ref int64, frame *Frame, m Traits, item int) {
 
 // sentAgain finds the exchange whose request failed on the way and is sent again
 // under a new id.
-func (c *connState) sentAgain(m Traits) *thread {
+func (c *connState) sentAgain(m *Traits) *thread {
 	t := c.failed.get(m.Asks)
 	if t == nil || !t.failed || !t.open {
 		return nil
@@ -273,7 +287,7 @@ func (c *connState) tie(t *thread, frame *Frame) {
 // that id: clients that send each request by itself may number them all alike. What
 // comes where nothing was asked answers nothing: a server's requests have ids as well,
 // and some servers answer the answers to them.
-func (c *connState) response(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) response(ref int64, frame *Frame, m *Traits, item int) {
 	if c.carriers.get(frame.Stream) != nil {
 		c.other(ref, frame, m, item)
 		return
@@ -315,7 +329,7 @@ func (c *connState) only(stream int) *thread {
 
 // other gives a message that is neither a request nor an answer to the exchange that
 // it names, or else to that of its stream.
-func (c *connState) other(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
 	if m.Blank || m.Kind == Invalid && !m.Reply && !c.answered(frame) {
 		c.beside(ref, frame) // an event that says nothing but its id, bytes that are no message
 		return
@@ -350,7 +364,7 @@ func (t *Traits) namesNothing() bool {
 }
 
 // named is the exchange that a message names; nil where it names none.
-func (c *connState) named(frame *Frame, m Traits) *thread {
+func (c *connState) named(frame *Frame, m *Traits) *thread {
 	of := &c.sent
 	if frame.Dir == Sent && (m.Reply || m.Progress != "") || frame.Dir == Received && m.Cancels != "" {
 		of = &c.asked

@@ -58,7 +58,7 @@ func Fold(frames []Frame) (all []*Exchange) {
 			m = ParseMessage(frames[i].Raw)
 			t = m.Traits()
 		}
-		for _, p := range folder.Add(int64(i), &frames[i], t) {
+		for _, p := range folder.Add(int64(i), &frames[i], &t) {
 			if p.Role == Asks || p.Role == Begins {
 				all = append(all, &Exchange{})
 			}

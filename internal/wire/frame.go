@@ -177,12 +177,14 @@ func (f Frame) Bytes() int {
 
 // ParseDirection reads what Direction.String writes; false for any other text.
 func ParseDirection(text string) (Direction, bool) {
-	return Direction(max(slices.Index(directions[:], text), 0)), slices.Contains(directions[:], text)
+	at := slices.Index(directions[:], text)
+	return Direction(max(at, 0)), at >= 0
 }
 
 // ParseFrameKind reads what FrameKind.String writes; false for any other text.
 func ParseFrameKind(text string) (FrameKind, bool) {
-	return FrameKind(max(slices.Index(frameKinds[:], text), 0)), slices.Contains(frameKinds[:], text)
+	at := slices.Index(frameKinds[:], text)
+	return FrameKind(max(at, 0)), at >= 0
 }
 
 // A Tap is called with every frame, in order, while it crosses. It must be quick and

@@ -10,7 +10,7 @@ import (
 type requests struct{ byID, byToken recent[string, *thread] }
 
 // put remembers a request by what m, its message, says.
-func (r *requests) put(t *thread, m Traits) {
+func (r *requests) put(t *thread, m *Traits) {
 	r.byID.put(m.ID, t)
 	if t.token = m.Token; m.Token != "" {
 		r.byToken.put(m.Token, t)
@@ -77,7 +77,7 @@ type rounds []*thread
 const mostRounds = 1000
 
 // add remembers an exchange by the state that m, its response, handed out.
-func (r *rounds) add(t *thread, m Traits) {
+func (r *rounds) add(t *thread, m *Traits) {
 	if len(*r) < mostRounds {
 		t.state = m.State
 		*r = append(*r, t)
@@ -87,7 +87,7 @@ func (r *rounds) add(t *thread, m Traits) {
 // take removes and returns the exchange that m continues, the newest if there are several:
 // m is the same request again and gives back the state that the server handed out, or at
 // least answers where it asked. A server may hand out the same state for all its tools.
-func (r *rounds) take(m Traits) *thread {
+func (r *rounds) take(m *Traits) *thread {
 	if m.State == "" && !m.Answers {
 		return nil
 	}

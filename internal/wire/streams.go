@@ -82,7 +82,7 @@ func (c *connState) answered(f *Frame) bool {
 }
 
 // question is a request of the server's.
-func (c *connState) question(ref int64, frame *Frame, m Traits, item int) {
+func (c *connState) question(ref int64, frame *Frame, m *Traits, item int) {
 	t := &thread{number: *c.count, subject: subject{m.Method, m.Name}, id: m.ID, open: true}
 	*c.count++
 	if t.parent = c.streams.get(frame.Stream); t.parent == nil || t.parent.apart {

@@ -78,7 +78,9 @@ func (t *Traits) request(m *Message) {
 	take := func(is string, value []byte) {
 		switch {
 		case is == "_meta" && !meta:
-			token, meta = jsonraw.First(value, "progressToken"), true
+			if meta = true; mayName(value, "progressToken") {
+				token = jsonraw.First(value, "progressToken")
+			}
 		case is == "name" && name == nil:
 			name = value
 		case is == "uri" && uri == nil:
@@ -109,21 +111,30 @@ func (t *Traits) request(m *Message) {
 	t.Asks = asks(m, token)
 }
 
+// mayName reports an object in which a member may have that name, which may be escaped. It takes
+// less time than to read the object.
+func mayName(object []byte, name string) bool {
+	return bytes.Contains(object, []byte(name)) || bytes.IndexByte(object, '\\') >= 0
+}
+
 // asks is the hash of a request without its progress token.
 func asks(m *Message, token []byte) uint64 {
-	var h maphash.Hash
-	h.SetSeed(sumSeed)
-	_, _ = h.WriteString(m.Method)
-	_ = h.WriteByte(' ')
-	rest := m.Params
+	return maphash.String(sumSeed, m.Method)*31 + sumWithout(m.Params, token)
+}
+
+// sumWithout is the hash of the parameters of a request without its progress token.
+func sumWithout(params, token []byte) uint64 {
 	if token != nil {
-		if before, behind, there := bytes.Cut(rest, append([]byte(`"progressToken":`), token...)); there {
+		var room [64]byte
+		if before, behind, there := bytes.Cut(params, append(append(room[:0], `"progressToken":`...), token...)); there {
+			var h maphash.Hash
+			h.SetSeed(sumSeed)
 			_, _ = h.Write(before)
-			rest = behind
+			_, _ = h.Write(behind)
+			return h.Sum64()
 		}
 	}
-	_, _ = h.Write(rest)
-	return h.Sum64()
+	return maphash.Bytes(sumSeed, params)
 }
 
 func keyInside(raw []byte, names ...string) string {
