@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"mcpc/internal/jsonraw"
@@ -18,8 +19,14 @@ type batch struct {
 	messages []*wire.Message
 	used     int
 	looked   chan struct{}
-	// heads are those that requests had, by what the line has of them.
-	heads map[string]*wire.HTTPHead
+	// heads are those that requests had, by what the line has of them; statuses are those of
+	// responses of which nothing else is known.
+	heads    map[string]*wire.HTTPHead
+	statuses map[int]*wire.HTTPHead
+	// second is the date and time of the last line, as RFC 3339 has them without a fraction and a
+	// zone, and unix what they are.
+	second string
+	unix   int64
 }
 
 // A batchLine is a line, or why there is none.
@@ -77,7 +84,9 @@ func (part *reading) next() *batch {
 func (part *reading) fill(b *batch) {
 	r := part.lines
 	part.alone = false
-	clear(b.lines) // so that a long line is not kept
+	if n := len(b.lines); n > 0 {
+		b.lines[n-1] = batchLine{} // so that a long line is not kept
+	}
 	if cap(b.texts) > keepBuffer {
 		b.texts, b.messages = nil, nil
 	}
@@ -90,9 +99,17 @@ func (part *reading) fill(b *batch) {
 			b.raw = append(b.raw, raw...)
 			raw = b.raw[from:len(b.raw):len(b.raw)]
 		}
-		b.lines = append(b.lines, batchLine{raw: raw, err: err, at: at, behind: r.offset, number: r.line, whole: r.whole, skipped: part.skipped})
+		l := b.line()
+		l.raw, l.err, l.at, l.behind, l.number, l.whole, l.skipped = raw, err, at, r.offset, r.line, r.whole, part.skipped
 		part.skipped = nil
 	}
+}
+
+// line is one line more. What was learned of another one may be set.
+func (b *batch) line() *batchLine {
+	n := len(b.lines)
+	b.lines = slices.Grow(b.lines, 1)[:n+1]
+	return &b.lines[n]
 }
 
 // look looks at the lines.
@@ -100,6 +117,7 @@ func (b *batch) look() {
 	defer close(b.looked)
 	for i := range b.lines {
 		if l := &b.lines[i]; l.err == nil {
+			l.quickLine = quickLine{}
 			l.quick = b.quick(l)
 		}
 	}
@@ -114,7 +132,7 @@ func (b *batch) quick(l *batchLine) bool {
 		return false
 	}
 	f := &l.frame
-	rest, ok := quickFrame(f, members)
+	rest, ok := b.quickFrame(f, members)
 	if !ok || len(rest) < 2 || !bytes.HasSuffix(rest, []byte("}")) {
 		return false
 	}
@@ -187,7 +205,7 @@ func (b *batch) quickHead(f *wire.Frame, rest []byte) bool {
 		return f.HTTP != nil
 	}
 	_, text, ok := bytes.Cut(rest[:min(len(rest), 60)], []byte(`","status":`))
-	if !ok || !bytes.HasPrefix(rest, []byte(`,"http":{"proto":"`)) {
+	if _, begins := cutText(rest, `,"http":{"proto":"`); !ok || !begins {
 		return false
 	}
 	status, _, ok := quickNumber(text)
@@ -197,8 +215,16 @@ func (b *batch) quickHead(f *wire.Frame, rest []byte) bool {
 	if !ok || !plain && foreignType(string(kind)) != "" {
 		return false
 	}
-	if f.HTTP = (&wire.HTTPHead{Status: status}); !plain && isEventStream(string(kind)) {
-		f.HTTP.Fields = eventStream
+	if !plain && isEventStream(string(kind)) {
+		f.HTTP = &wire.HTTPHead{Status: status, Fields: eventStream}
+		return true
+	}
+	if f.HTTP = b.statuses[status]; f.HTTP == nil {
+		if b.statuses == nil || len(b.statuses) >= mostHeadsAlike {
+			b.statuses = map[int]*wire.HTTPHead{}
+		}
+		f.HTTP = &wire.HTTPHead{Status: status}
+		b.statuses[status] = f.HTTP
 	}
 	return true
 }
@@ -224,8 +250,8 @@ func (b *batch) headLike(rest []byte) *wire.HTTPHead {
 }
 
 // quickFrame reads the members that begin each frame, and gives the others.
-func quickFrame(f *wire.Frame, members []byte) (rest []byte, ok bool) {
-	rest, ok = bytes.CutPrefix(members, []byte(`"seq":`))
+func (b *batch) quickFrame(f *wire.Frame, members []byte) (rest []byte, ok bool) {
+	rest, ok = cutText(members, `"seq":`)
 	if !ok {
 		return nil, false
 	}
@@ -233,9 +259,7 @@ func quickFrame(f *wire.Frame, members []byte) (rest []byte, ok bool) {
 	f.Seq = uint64(seq)
 	var word []byte
 	if word, rest, ok = quickWord(rest, `,"time":"`, ok); ok {
-		var err error
-		f.Time, err = time.Parse(time.RFC3339Nano, string(word))
-		ok = err == nil
+		f.Time, ok = b.quickTime(word)
 	}
 	if word, rest, ok = quickWord(rest, `,"dir":"`, ok); ok {
 		f.Dir, ok = wire.ParseDirection(string(word))
@@ -243,24 +267,59 @@ func quickFrame(f *wire.Frame, members []byte) (rest []byte, ok bool) {
 	if word, rest, ok = quickWord(rest, `,"kind":"`, ok); ok {
 		f.Kind, ok = wire.ParseFrameKind(string(word))
 	}
-	for _, member := range []struct {
-		begins string
-		value  *int
-	}{{`,"stream":`, &f.Stream}, {`,"conn":`, &f.Conn}} {
-		if text, there := bytes.CutPrefix(rest, []byte(member.begins)); there && ok {
-			*member.value, rest, ok = quickNumber(text)
-		}
+	if text, there := cutText(rest, `,"stream":`); there && ok {
+		f.Stream, rest, ok = quickNumber(text)
+	}
+	if text, there := cutText(rest, `,"conn":`); there && ok {
+		f.Conn, rest, ok = quickNumber(text)
 	}
 	return rest, ok
 }
 
+// quickTime reads a time. The lines of a second differ in the fraction alone.
+func (b *batch) quickTime(text []byte) (t time.Time, ok bool) {
+	const seconds = len("2006-01-02T15:04:05")
+	nanos, scale := 0, 1_000_000_000
+	for i := seconds + 1; i < len(text)-1; i++ {
+		c := text[i]
+		if scale /= 10; c < '0' || c > '9' || scale == 0 {
+			return slowTime(text)
+		}
+		nanos += int(c-'0') * scale
+	}
+	if n := len(text); n < seconds+1 || text[n-1] != 'Z' || n > seconds+1 && (text[seconds] != '.' || n == seconds+2) {
+		return slowTime(text)
+	}
+	if string(text[:seconds]) != b.second {
+		if t, ok = slowTime(append(text[:seconds:seconds], 'Z')); !ok {
+			return t, false
+		}
+		b.second, b.unix = string(text[:seconds]), t.Unix()
+	}
+	return time.Unix(b.unix, int64(nanos)).UTC(), true
+}
+
+func slowTime(text []byte) (t time.Time, ok bool) {
+	t, err := time.Parse(time.RFC3339Nano, string(text))
+	return t, err == nil
+}
+
+// cutText is bytes.CutPrefix.
+func cutText(text []byte, prefix string) (rest []byte, ok bool) {
+	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
+
 // quickWord reads a member whose text has no quotes.
 func quickWord(text []byte, begins string, before bool) (word, rest []byte, ok bool) {
-	text, ok = bytes.CutPrefix(text, []byte(begins))
-	if !ok || !before {
+	text, ok = cutText(text, begins)
+	end := bytes.IndexByte(text, '"')
+	if !ok || !before || end < 0 {
 		return nil, text, false
 	}
-	return bytes.Cut(text, []byte(`"`))
+	return text[:end], text[end+1:], true
 }
 
 // quickNumber reads a whole number of at most 17 digits, as JSON allows it.

@@ -92,7 +92,7 @@ const mostMarked = 1000
 // indexOf is that of the run whose lines have a mark: without one the last that began,
 // nil where there is none.
 func (c *Capture) indexOf(mark string) *index {
-	if mark == "" {
+	if mark == "" || c.index != nil && c.index.head.In == mark {
 		return c.index
 	}
 	return c.marked[mark]
@@ -351,8 +351,8 @@ func (r *Row) asked(p *placed) {
 		who, _ := params.Get("clientInfo")
 		p.conn.client = implementationIn(who)
 	}
-	if who := jsonraw.First(meta, metaPrefix+"clientInfo"); who != nil && p.conn.client == (implementation{}) {
-		p.conn.client = implementationIn(who)
+	if p.conn.client == (implementation{}) {
+		p.conn.client = implementationIn(jsonraw.First(meta, metaPrefix+"clientInfo"))
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(meta, metaVersion)); ok {
 		p.conn.revision, p.conn.era = version, "modern"
@@ -374,7 +374,10 @@ func nameIn(m *wire.Message) string {
 			return text
 		}
 	}
-	ref, _ := params.Get("ref")
+	ref, there := params.Get("ref")
+	if !there {
+		return ""
+	}
 	members, _ := jsonraw.Object(ref)
 	return cmp.Or(members.Text("name"), members.Text("uri"))
 }

@@ -41,6 +41,9 @@ type implementation struct{ name, version string }
 func (i implementation) String() string { return strings.TrimSpace(i.name + " " + i.version) }
 
 func implementationIn(raw json.RawMessage) implementation {
+	if raw == nil {
+		return implementation{}
+	}
 	members, _ := jsonraw.Object(raw)
 	return implementation{members.Text("name"), members.Text("version")}
 }

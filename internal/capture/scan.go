@@ -129,12 +129,19 @@ const markBegins = `{"in":"`
 // cutMark takes apart whose a line says that it is, nil where it does not, and the
 // members behind that.
 func cutMark(raw []byte) (mark, members []byte, ok bool) {
-	text, marked := bytes.CutPrefix(raw, []byte(markBegins))
+	text, marked := cutText(raw, markBegins)
 	if !marked {
-		members, ok = bytes.CutPrefix(raw, []byte("{"))
+		members, ok = cutText(raw, "{")
 		return nil, members, ok
 	}
-	mark, members, ok = bytes.Cut(text, []byte(`",`))
-	plain := !bytes.ContainsFunc(mark, func(c rune) bool { return c < '0' || c > 'z' || c == '\\' })
-	return mark, members, ok && plain
+	end := bytes.IndexByte(text, '"')
+	if end < 0 || end+1 == len(text) || text[end+1] != ',' {
+		return nil, nil, false
+	}
+	for _, c := range text[:end] {
+		if c < '0' || c > 'z' || c == '\\' {
+			return nil, nil, false
+		}
+	}
+	return text[:end], text[end+2:], true
 }

@@ -207,6 +207,9 @@ func Text(raw []byte) (string, bool) {
 // does. ok is false where quoted is no such string, or has an unpaired surrogate, which
 // is appended as U+FFFD.
 func Unquote(dst, quoted []byte) (_ []byte, ok bool) {
+	if text, ok := quickUnquote(dst, quoted); ok {
+		return text, true
+	}
 	dst, err := jsontext.AppendUnquote(dst, quoted)
 	return dst, err == nil
 }

@@ -22,8 +22,10 @@ func (r *recent[K, V]) put(key K, v V) {
 	if r.young == nil {
 		r.young = map[K]V{}
 	}
-	if _, stands := r.young[key]; !stands && len(r.young) >= cmp.Or(r.least, generation) {
-		r.old, r.young = r.young, map[K]V{}
+	if len(r.young) >= cmp.Or(r.least, generation) {
+		if _, stands := r.young[key]; !stands {
+			r.old, r.young = r.young, map[K]V{}
+		}
 	}
 	r.young[key] = v
 }
