@@ -17,6 +17,10 @@ type codec struct {
 	// known are the texts that were written, in their order and by what they are.
 	texts []string
 	known map[string]uint64
+	// guessed are the numbers of the texts of a row, of which the next one mostly has the same, and
+	// next is which comes next.
+	guessed []uint64
+	next    int
 	// once is texts that were seldom written twice, one behind the other.
 	once string
 	seen []byte
@@ -86,12 +90,7 @@ func (c *codec) flags(all ...*bool) {
 // text is one that many rows have.
 func (c *codec) text(s *string) {
 	if c.writing {
-		at, there := c.known[*s]
-		if !there {
-			at = uint64(len(c.texts))
-			c.known[*s], c.texts = at, append(c.texts, *s)
-		}
-		c.body = binary.AppendUvarint(c.body, at)
+		c.body = binary.AppendUvarint(c.body, c.number(*s))
 		return
 	}
 	at, size := binary.Uvarint(c.body)
@@ -100,6 +99,24 @@ func (c *codec) text(s *string) {
 		return
 	}
 	*s, c.body = c.texts[at], c.body[size:]
+}
+
+// number is that of a text that is written.
+func (c *codec) number(s string) uint64 {
+	if c.next++; c.next > len(c.guessed) {
+		c.guessed = append(c.guessed, 0)
+	}
+	guess := &c.guessed[c.next-1]
+	if *guess < uint64(len(c.texts)) && c.texts[*guess] == s {
+		return *guess
+	}
+	at, there := c.known[s]
+	if !there {
+		at = uint64(len(c.texts))
+		c.known[s], c.texts = at, append(c.texts, s)
+	}
+	*guess = at
+	return at
 }
 
 // single is a text of which each row has another.
@@ -165,6 +182,13 @@ func (c *codec) findings(all *[]wire.Finding) {
 			c.text(s)
 		}
 	}
+}
+
+// reset makes a codec write anew.
+func (c *codec) reset() {
+	clear(c.known)
+	clear(c.texts)
+	*c = codec{writing: true, known: c.known, texts: c.texts[:0], guessed: c.guessed[:0], body: c.body[:0], seen: c.seen[:0]}
 }
 
 // pack is all that was written, the texts first.

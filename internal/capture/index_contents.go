@@ -101,38 +101,55 @@ func (c *codec) conns(of *Capture) {
 	}
 }
 
+// A packing is the memory in which pages are packed one after the other.
+type packing struct {
+	codec codec
+	// sample is that of a row, samples are all of a page, numbered, and own is what is a row's own.
+	sample, samples, own []byte
+	numbers              map[string]int
+}
+
+func (s *packing) reset() {
+	if s.numbers == nil {
+		s.numbers, s.codec.known = map[string]int{}, map[string]uint64{}
+	}
+	clear(s.numbers)
+	s.codec.reset()
+	s.samples, s.own = s.samples[:0], s.own[:0]
+}
+
 // pack packs the rows of a page: what of each is its own, by samples of the rest.
 func (s *rowStore) pack(p *page) {
-	c := &codec{writing: true, known: map[string]uint64{}}
-	known := map[string]int{}
-	var samples, own []byte
+	s.packing.reset()
+	m, c := &s.packing, &s.packing.codec
+	body := c.body
 	p.from, p.to = -1, 0
 	p.least, p.most = measures{math.MaxInt64, math.MaxInt64, math.MaxInt64, math.MaxInt64}, measures{math.MinInt64, math.MinInt64, math.MinInt64, math.MinInt64}
 	for _, r := range p.rows {
 		p.measure(r)
-		c.body = c.body[:0]
+		c.body, c.next = m.sample[:0], 0
 		c.sample(r, s)
-		n, there := known[string(c.body)]
+		m.sample = c.body
+		n, there := m.numbers[string(m.sample)]
 		if !there {
-			n = len(known)
-			known[string(c.body)] = n
-			samples = append(samples, c.body...)
+			n = len(m.numbers)
+			m.numbers[string(m.sample)] = n
+			m.samples = append(m.samples, m.sample...)
 		}
-		c.body = own
+		c.body = m.own
 		num(c, &n)
 		c.own(r, s)
-		own = c.body
-		c.body = nil
+		m.own = c.body
 		for l := range r.lines.all() {
 			if p.to = max(p.to, l.at+int64(l.length)); p.from < 0 || l.at < p.from {
 				p.from = l.at
 			}
 		}
 	}
-	c.body = nil
-	n := len(known)
+	c.body = body
+	n := len(m.numbers)
 	num(c, &n)
-	c.body = slices.Concat(c.body, samples, own)
+	c.body = append(append(c.body, m.samples...), m.own...)
 	p.rows, p.from = nil, max(p.from, 0)
 	s.store(p, c.pack())
 }

@@ -24,7 +24,8 @@ type rowStore struct {
 	// blocks are the memory of pages that are packed now, to be used again.
 	blocks [][]Row
 	// conns are the conversations, by their number less 1.
-	conns []*conn
+	conns   []*conn
+	packing packing
 	pageFile
 }
 

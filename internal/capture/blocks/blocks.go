@@ -17,6 +17,10 @@ const (
 	Size    = 64 << 10
 	overlap = 256
 
+	// longest is how much of a text is sought: with it a character by its number that begins in
+	// the text has at least three bytes in the block and the overlap.
+	longest = overlap - 8
+
 	mostBits  = 15 // a filter has at most 1<<mostBits bits
 	leastBits = 9
 )
@@ -24,16 +28,15 @@ const (
 // A filter has the groups of a block by their hash: a byte for each is written faster than a
 // bit.
 type filter struct {
-	seen  [1 << mostBits]byte
-	small [256]byte
-	bits  [1 << mostBits / 8]byte
+	seen [1 << mostBits]byte
+	bits [1 << mostBits / 8]byte
 }
 
 // Write writes the filters of size bytes of r.
 func Write(w io.Writer, r io.ReaderAt, size int64) error {
 	out := bufio.NewWriterSize(w, Size)
 	buf := make([]byte, Size+overlap)
-	f := filter{small: smallLetters()}
+	f := filter{}
 	for at := int64(0); at < size; at += Size {
 		part := buf[:min(int64(len(buf)), size-at)]
 		if n, err := r.ReadAt(part, at); n < len(part) {
@@ -47,12 +50,12 @@ func Write(w io.Writer, r io.ReaderAt, size int64) error {
 // write writes the filter of a block: how many bits it has as a power of two, and these. It
 // is made smaller as long as at most half of the bits are set; 0 bits stand for all.
 func (f *filter) write(out *bufio.Writer, block []byte) {
-	if spelledOtherwise(block) {
+	clear(f.seen[:])
+	f.add(block)
+	if f.spelledOtherwise(block) {
 		out.WriteByte(0)
 		return
 	}
-	clear(f.seen[:])
-	f.add(block)
 	size, part := mostBits, f.pack()
 	for size > leastBits && 4*ones(part) <= 8*len(part) {
 		half := len(part) / 2
@@ -75,10 +78,21 @@ func (f *filter) pack() []byte {
 }
 
 // spelledOtherwise reports bytes in base64, or characters by their number: such a block may
-// hold anything.
-func spelledOtherwise(block []byte) bool {
-	return bytes.Contains(block, []byte(`"raw64":`)) || SpelledByNumber(block)
+// hold anything. The groups of the block say whether one has to look.
+func (f *filter) spelledOtherwise(block []byte) bool {
+	if f.has("raw") && f.has("aw6") && bytes.Contains(block, []byte(`"raw64":`)) {
+		return true
+	}
+	for _, c := range "0123456789abcdef" {
+		if f.has(`\u` + string(c)) {
+			return SpelledByNumber(block)
+		}
+	}
+	return false
 }
+
+// has reports whether a group in small letters may stand in the block.
+func (f *filter) has(group string) bool { return f.seen[hash(groupOf([]byte(group)))] == 1 }
 
 // SpelledByNumber reports an escape such as \u0061. A backslash of the message itself has
 // another before it.
@@ -106,27 +120,36 @@ func ones(part []byte) (n int) {
 	return n
 }
 
-// smallLetters are the bytes with capital letters made small, as case makes no difference.
-func smallLetters() (t [256]byte) {
-	for i := range t {
-		if t[i] = byte(i); i >= 'A' && i <= 'Z' {
-			t[i] += 'a' - 'A'
-		}
-	}
-	return t
+// small is eight bytes with capital letters made small, as case makes no difference.
+func small(x uint64) uint64 {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	low := x &^ high
+	fromA, behindZ := low+(0x80-'A')*each, low+(0x7f-'Z')*each // have the highest bit of a byte set
+	return x | (fromA&^behindZ&^x&high)>>2
 }
 
-// hash is that of three bytes in the low bits of a number.
-func hash(group uint32) uint32 { return (group & 0xffffff * 0x9e3779b1) >> (32 - mostBits) }
+// groupOf is the first three bytes of a text.
+func groupOf(text []byte) uint32 { return uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 }
 
+// hash is that of three bytes in the low bits of a number.
+func hash(group uint32) uint32 { return (group & 0xffffff * 0x165667b1) >> (32 - mostBits) }
+
+// add notes the groups of a block, six with each eight bytes.
 func (f *filter) add(block []byte) {
-	if len(block) < 3 {
-		return
+	for ; len(block) >= 8; block = block[6:] {
+		x := small(binary.LittleEndian.Uint64(block))
+		f.seen[hash(uint32(x))] = 1
+		f.seen[hash(uint32(x>>8))] = 1
+		f.seen[hash(uint32(x>>16))] = 1
+		f.seen[hash(uint32(x>>24))] = 1
+		f.seen[hash(uint32(x>>32))] = 1
+		f.seen[hash(uint32(x>>40))] = 1
 	}
-	group := uint32(f.small[block[0]])<<8 | uint32(f.small[block[1]])
-	for _, b := range block[2:] {
-		group = group<<8 | uint32(f.small[b])
-		f.seen[hash(group)&(1<<mostBits-1)] = 1
+	var last [8]byte
+	copy(last[:], block)
+	binary.LittleEndian.PutUint64(last[:], small(binary.LittleEndian.Uint64(last[:])))
+	for i := range max(len(block)-2, 0) {
+		f.seen[hash(groupOf(last[i:]))] = 1
 	}
 }
 
@@ -139,13 +162,17 @@ func Seek(texts [][]byte) *Sought {
 	if len(texts) == 0 {
 		return nil
 	}
-	small := smallLetters()
 	for _, text := range texts {
-		text = text[:min(len(text), overlap)]
+		text = bytes.Clone(text[:min(len(text), longest)])
+		for i, b := range text {
+			if b >= 'A' && b <= 'Z' {
+				text[i] += 'a' - 'A'
+			}
+		}
 		var hashes []uint32
 		for i := 0; i+3 <= len(text); i++ {
 			if a, b, c := text[i], text[i+1], text[i+2]; plain(a) && plain(b) && plain(c) {
-				hashes = append(hashes, hash(uint32(small[a])<<16|uint32(small[b])<<8|uint32(small[c])))
+				hashes = append(hashes, hash(groupOf(text[i:])))
 			}
 		}
 		if hashes == nil {

@@ -94,6 +94,31 @@ func TestWhatIsSpelledOtherwiseMayBeAnything(t *testing.T) {
 	}
 }
 
+// The groups of a block are those that a loop over its bytes finds.
+func TestGroups(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	for range 2000 {
+		block := make([]byte, random.IntN(40))
+		for i := range block {
+			block[i] = byte(random.IntN(256))
+		}
+		var got, want filter
+		got.add(block)
+		lower := func(b byte) byte {
+			if b >= 'A' && b <= 'Z' {
+				b += 'a' - 'A'
+			}
+			return b
+		}
+		for i := 0; i+3 <= len(block); i++ {
+			want.seen[hash(groupOf([]byte{lower(block[i]), lower(block[i+1]), lower(block[i+2])}))] = 1
+		}
+		if got.seen != want.seen {
+			t.Fatalf("%q", block)
+		}
+	}
+}
+
 func TestSeek(t *testing.T) {
 	for _, c := range []struct {
 		texts []string
