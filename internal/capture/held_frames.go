@@ -23,10 +23,12 @@ func (h *heldFrames) hold(f *wire.Frame, at span, size int) {
 	if len(h.by) > mostHeads {
 		clear(h.by)
 	}
-	bare := &wire.Frame{}
-	if n := len(h.free); n > 0 {
-		bare, h.free = h.free[n-1], h.free[:n-1]
+	if len(h.free) == 0 {
+		h.free = append(h.free, &wire.Frame{})
 	}
+	last := len(h.free) - 1
+	bare := h.free[last]
+	h.free = h.free[:last]
 	*bare = *f // whose memory is used again
 	bare.Raw = nil
 	h.by[at.at] = heldFrame{at, bare, size}

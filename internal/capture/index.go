@@ -91,11 +91,11 @@ const mostMarked = 1000
 
 // indexOf is that of the run whose lines have a mark: without one the last that began,
 // nil where there is none.
-func (c *Capture) indexOf(mark string) *index {
-	if mark == "" || c.index != nil && c.index.head.In == mark {
+func (c *Capture) indexOf(mark []byte) *index {
+	if len(mark) == 0 || c.index != nil && c.index.head.In == string(mark) {
 		return c.index
 	}
-	return c.marked[mark]
+	return c.marked[string(mark)]
 }
 
 // mostHeads bounds the heads that nothing follows.

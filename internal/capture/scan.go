@@ -46,7 +46,7 @@ func (s *scanner) orNone() error {
 func (s *scanner) looked(l *batchLine) error {
 	at := span{l.at, int(l.behind - l.at)}
 	s.number, s.whole = l.number, l.whole
-	s.index = s.capture.indexOf(string(l.mark))
+	s.index = s.capture.indexOf(l.mark)
 	if !l.quick || !s.begun || s.index == nil || s.index.finished || s.index.opening && l.message == nil && l.frame.Kind != wire.Head {
 		return s.line(l.raw, at)
 	}
@@ -57,7 +57,7 @@ func (s *scanner) looked(l *batchLine) error {
 func (s *scanner) line(raw []byte, at span) error {
 	c := s.capture
 	line, err := parseLong(raw)
-	s.index = c.indexOf(line.In)
+	s.index = c.indexOf([]byte(line.In))
 	var version *VersionError
 	switch {
 	case errors.As(err, &version):

@@ -30,6 +30,8 @@ const (
 type filter struct {
 	seen [1 << mostBits]byte
 	bits [1 << mostBits / 8]byte
+	// escapes is set where a backslash stands before a u or U.
+	escapes bool
 }
 
 // Write writes the filters of size bytes of r.
@@ -80,15 +82,10 @@ func (f *filter) pack() []byte {
 // spelledOtherwise reports bytes in base64, or characters by their number: such a block may
 // hold anything. The groups of the block say whether one has to look.
 func (f *filter) spelledOtherwise(block []byte) bool {
-	if f.has("raw") && f.has("aw6") && bytes.Contains(block, []byte(`"raw64":`)) {
+	if f.has("raw") && f.has("aw6") && f.has("w64") && f.has(`64"`) && bytes.Contains(block, []byte(`"raw64":`)) {
 		return true
 	}
-	for _, c := range "0123456789abcdef" {
-		if f.has(`\u` + string(c)) {
-			return SpelledByNumber(block)
-		}
-	}
-	return false
+	return f.escapes && SpelledByNumber(block)
 }
 
 // has reports whether a group in small letters may stand in the block.
@@ -120,13 +117,17 @@ func ones(part []byte) (n int) {
 	return n
 }
 
+const each, high = 0x0101010101010101, 0x8080808080808080
+
 // small is eight bytes with capital letters made small, as case makes no difference.
 func small(x uint64) uint64 {
-	const each, high = 0x0101010101010101, 0x8080808080808080
 	low := x &^ high
 	fromA, behindZ := low+(0x80-'A')*each, low+(0x7f-'Z')*each // have the highest bit of a byte set
 	return x | (fromA&^behindZ&^x&high)>>2
 }
+
+// zeroBytes is 0 where none of eight bytes is.
+func zeroBytes(x uint64) uint64 { return (x - each) &^ x & high }
 
 // groupOf is the first three bytes of a text.
 func groupOf(text []byte) uint32 { return uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 }
@@ -136,8 +137,11 @@ func hash(group uint32) uint32 { return (group & 0xffffff * 0x165667b1) >> (32 -
 
 // add notes the groups of a block, six with each eight bytes.
 func (f *filter) add(block []byte) {
+	f.escapes = bytes.Contains(block[max(len(block)-8, 0):], []byte(`\u`)) // which the loop does not see
+	numbers := uint64(0)
 	for ; len(block) >= 8; block = block[6:] {
 		x := small(binary.LittleEndian.Uint64(block))
+		numbers |= zeroBytes((x ^ '\\'*each) | (x>>8 ^ 'u'*each))
 		f.seen[hash(uint32(x))] = 1
 		f.seen[hash(uint32(x>>8))] = 1
 		f.seen[hash(uint32(x>>16))] = 1
@@ -145,6 +149,7 @@ func (f *filter) add(block []byte) {
 		f.seen[hash(uint32(x>>32))] = 1
 		f.seen[hash(uint32(x>>40))] = 1
 	}
+	f.escapes = f.escapes || numbers != 0
 	var last [8]byte
 	copy(last[:], block)
 	binary.LittleEndian.PutUint64(last[:], small(binary.LittleEndian.Uint64(last[:])))
