@@ -62,6 +62,9 @@ func (r *lineReader) rawLine() (raw []byte, at int64, err error) {
 		case err != nil:
 			return nil, at, err
 		}
+		if n := len(raw); n > 2 && raw[0] == '{' && raw[n-2] == '}' && raw[n-1] == '\n' { // as nearly all are
+			return raw[:n-1], at, nil
+		}
 		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
 			return raw, at, nil
 		}

@@ -46,8 +46,8 @@ func (l *rowLines) add(line rowLine) {
 	}
 	at := line.at
 	if len(*l) > 0 {
-		first, _ := l.next(0, 0)
-		at -= first.at
+		first, _ := binary.Varint((*l)[1:])
+		at -= first
 	}
 	if *l == nil {
 		*l = make(rowLines, 0, usualLines)

@@ -6,6 +6,9 @@ package wire
 type Correlator struct {
 	conns recent[int, *connState]
 	count int
+	// last is the conversation of the last frame, and lastConn its number.
+	last     *connState
+	lastConn int
 }
 
 // A Role is what a frame is to its exchange.
@@ -67,11 +70,14 @@ func (f *Correlator) Remember(conns int) { f.conns.least = conns }
 // where the frame holds none. Frames that belong to no exchange have no place,
 // those with a batch may have several. They are good until the next frame is added.
 func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
-	c := f.conns.get(frame.Conn)
-	if c == nil {
-		c = &connState{count: &f.count}
+	c := f.last
+	if c == nil || f.lastConn != frame.Conn {
+		if c = f.conns.get(frame.Conn); c == nil {
+			c = &connState{count: &f.count}
+		}
+		f.conns.put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
+		f.last, f.lastConn = c, frame.Conn
 	}
-	f.conns.put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
 	c.places = c.places[:0]
 	switch {
 	case frame.Kind == Head:

@@ -24,11 +24,11 @@ func (m *Message) namesNone() bool {
 // idKey is the same for two ids that are the same value of the same type,
 // however they were written.
 func idKey(id json.RawMessage) string {
-	if text, ok := jsonraw.Text(id); ok {
-		return string(jsonraw.Quote(text))
-	}
 	if jsonraw.IsNumber(id) {
 		return jsonraw.PlainNumber(string(id))
+	}
+	if text, ok := jsonraw.Text(id); ok {
+		return string(jsonraw.Quote(text))
 	}
 	return string(id)
 }

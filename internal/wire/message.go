@@ -76,9 +76,7 @@ func ParseMessage(raw []byte) *Message {
 
 // Parse is ParseMessage in the place of a message that is not used any more.
 func (m *Message) Parse(raw []byte) {
-	lists, at := m.noted.Lists[:0], m.noted.At[:0]
 	*m = Message{Raw: raw}
-	m.noted.Lists, m.noted.At = lists, at
 	text := bytes.TrimPrefix(raw, []byte(sse.ByteOrderMark))
 	if len(text) < len(raw) {
 		m.warn("bom", "a byte order mark before the JSON")

@@ -119,22 +119,13 @@ func mayName(object []byte, name string) bool {
 
 // asks is the hash of a request without its progress token.
 func asks(m *Message, token []byte) uint64 {
-	return maphash.String(sumSeed, m.Method)*31 + sumWithout(m.Params, token)
-}
-
-// sumWithout is the hash of the parameters of a request without its progress token.
-func sumWithout(params, token []byte) uint64 {
+	before, behind := []byte(m.Params), []byte(nil)
 	if token != nil {
 		var room [64]byte
-		if before, behind, there := bytes.Cut(params, append(append(room[:0], `"progressToken":`...), token...)); there {
-			var h maphash.Hash
-			h.SetSeed(sumSeed)
-			_, _ = h.Write(before)
-			_, _ = h.Write(behind)
-			return h.Sum64()
-		}
+		before, behind, _ = bytes.Cut(before, append(append(room[:0], `"progressToken":`...), token...))
 	}
-	return maphash.Bytes(sumSeed, params)
+	sum := maphash.String(sumSeed, m.Method)
+	return (sum*31+maphash.Bytes(sumSeed, before))*31 + maphash.Bytes(sumSeed, behind)
 }
 
 func keyInside(raw []byte, names ...string) string {
