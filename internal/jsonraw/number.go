@@ -17,6 +17,11 @@ func PlainNumber(number string) string {
 	if whole, ok := plainWhole(number); ok {
 		return whole
 	}
+	return plainAny(number)
+}
+
+// plainAny is PlainNumber for every number.
+func plainAny(number string) string {
 	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
 	digits, negative := strings.CutPrefix(digits, "-")
 	whole, fraction, _ := strings.Cut(digits, ".")

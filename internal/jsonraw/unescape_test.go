@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mcpc/internal/spool"
 )
 
@@ -31,6 +33,30 @@ func FuzzUnescaped(f *testing.F) {
 			if got.String() != want {
 				t.Fatalf("%q in pieces of %d reads %q, want %q", quoted, size, got.String(), want)
 			}
+		}
+	})
+}
+
+// What is unquoted quickly is what jsontext makes of it, behind what is there already.
+func FuzzUnquote(f *testing.F) {
+	for _, quoted := range []string{`""`, `"`, ``, `"a"`, `"12345678"`, `"1234567\""`, `"12345678\u00e9"`, `"{\"a\":\"b\\n\"}"`, `"äöü 12345678 äöü"`, "\"1234567\x80\"", "\"\n\"", `"\x"`, `"\"`, `"a"b"`, `"\ud800"`} {
+		f.Add([]byte(quoted))
+	}
+	f.Fuzz(func(t *testing.T, quoted []byte) {
+		want, err := jsontext.AppendUnquote([]byte("before"), quoted)
+		got, ok := quickUnquote([]byte("before"), quoted)
+		switch {
+		case ok && (err != nil || !bytes.Equal(got, want)):
+			t.Fatalf("%q reads %q, want %q, %v", quoted, got, want, err)
+		case !ok && err == nil && !bytes.Contains(quoted, []byte(`\u`)):
+			t.Fatalf("%q is left to jsontext", quoted)
+		}
+		if there, ok := Unquote(bytes.Clone(quoted)[:0], quoted); ok != (err == nil) || ok && string(there) != string(want[len("before"):]) {
+			t.Fatalf("%q reads %q, want %q", quoted, there, want)
+		}
+		place := bytes.Clone(quoted)
+		if there, ok := Unquote(place[:0], place); ok != (err == nil) || ok && string(there) != string(want[len("before"):]) {
+			t.Fatalf("%q reads %q in its own place, want %q", quoted, there, want)
 		}
 	})
 }

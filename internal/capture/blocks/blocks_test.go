@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -115,6 +116,23 @@ func TestGroups(t *testing.T) {
 		}
 		if got.seen != want.seen {
 			t.Fatalf("%q", block)
+		}
+	}
+}
+
+// Whether anything is spelled otherwise is seen wherever in the block it stands.
+func TestSpelledOtherwise(t *testing.T) {
+	for _, text := range []string{`\u00e9`, `\\u00e9`, `\\\u00e9`, `\U`, `u\`, `\u`, `"raw64":`, `\"raw64\":`, `"raw64"`} {
+		for at := range 40 {
+			for behind := range 12 {
+				block := []byte(strings.Repeat("x", at) + text + strings.Repeat("y", behind))
+				var f filter
+				f.add(block)
+				want := bytes.Contains(block, []byte(`"raw64":`)) || SpelledByNumber(block)
+				if got := f.spelledOtherwise(block); got != want {
+					t.Fatalf("%s: %v", block, got)
+				}
+			}
 		}
 	}
 }
