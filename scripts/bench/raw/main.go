@@ -2,11 +2,12 @@
 // that a Go program can do for them.
 //
 //	raw [-times N] [-parallel N] [-cursor] [-read] [-spool] URL PLAN
+//	raw -capture FILE
 //
 // With -times the last request of the plan is sent N times, -parallel at a time, and the
 // answers are printed in the order of their arrival. With -cursor and -read it does not know
 // the cursors in advance: see reader. With -spool it prints an answer once all of it has come,
-// and keeps it in a file until then.
+// and keeps it in a file until then. With -capture it lists a capture: see listCapture.
 package main
 
 import (
@@ -35,7 +36,15 @@ func main() {
 	cursor := flag.Bool("cursor", false, "read the cursors of the answers")
 	read := flag.Bool("read", false, "read the answers")
 	flag.BoolVar(&spooled, "spool", false, "print an answer once all of it has come")
+	capture := flag.String("capture", "", "list this capture")
 	flag.Parse()
+	if *capture != "" {
+		if err := listCapture(*capture); err != nil {
+			fmt.Fprintln(os.Stderr, "raw:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *read || *cursor {
 		answers = &reader{cursorOnly: *cursor}
 	}

@@ -76,6 +76,9 @@ func enterCapture(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	}
 	args := strings.Split(strings.ReplaceAll(strings.Join(r.args, "\t"), "{FILE}", file), "\t")
 	entries := []*entry{{name: "grep -c", run: b.plain("grep", "-c", "needle", file), quiet: true}}
+	if r.floor == listsCapture {
+		entries = append(entries, &entry{name: listsCapture, run: b.plain(b.tool("raw"), "-capture", file), quiet: true})
+	}
 	return append(entries, b.clients(func(bin string) runner { return b.client(bin, r.remembers, args...) })...), nil
 }
 
