@@ -24,7 +24,10 @@ func (r *recent[K, V]) put(key K, v V) {
 	}
 	if len(r.young) >= cmp.Or(r.least, generation) {
 		if _, stands := r.young[key]; !stands {
-			r.old, r.young = r.young, map[K]V{}
+			clear(r.old) // whose memory is used again
+			if r.old, r.young = r.young, r.old; r.young == nil {
+				r.young = map[K]V{}
+			}
 		}
 	}
 	r.young[key] = v
