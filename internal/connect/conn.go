@@ -32,7 +32,8 @@ type Conn struct {
 	// Where names the server for the user: a URL, a command, a session.
 	Where string
 	Store *state.Store // nil where no state can be kept
-	// Saved is the remembered session, or nil; OneOff is then the server to dial.
+	// Saved is the remembered session, or nil; OneOff is then the server to dial. Once the
+	// conversation is open Saves sets it.
 	Saved, OneOff  *state.Session
 	Fields         []wire.Field        // the header fields that the user set
 	OnNotification func(*wire.Message) // nil where only answers matter

@@ -185,10 +185,25 @@ func ForgetTools(c *Conn) {
 	c.Forget(ToolKind)
 }
 
+// Forget drops the remembered list of a kind. A notification may ask for it at any time.
 func (c *Conn) Forget(k Kind) {
-	if remembers(c, k) {
-		_ = c.Store.DropTools(listKey(c, k))
+	c.Mu.Lock()
+	known, key := remembers(c, k), ""
+	if known {
+		key = listKey(c, k)
 	}
+	c.Mu.Unlock()
+	if known {
+		_ = c.Store.DropTools(key)
+	}
+}
+
+// Saves sets the session as which the connection is remembered from now on. Notifications may
+// come meanwhile.
+func (c *Conn) Saves(s *state.Session) {
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.Saved, c.Passing = s, false
 }
 
 // remembers reports that lists of a kind are kept for the commands that follow: all of a

@@ -154,7 +154,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		old = before.Held
 		kept := st.Put(place)
 		st.SetCurrent(kept.Name)
-		c.Saved, c.Passing = &kept, false
+		c.Saves(&kept)
 		return nil
 	})
 	if err != nil {
