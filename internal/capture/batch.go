@@ -283,15 +283,15 @@ func (b *batch) quickTime(text []byte) (t time.Time, ok bool) {
 	for i := seconds + 1; i < len(text)-1; i++ {
 		c := text[i]
 		if scale /= 10; c < '0' || c > '9' || scale == 0 {
-			return slowTime(text)
+			return parseTime(text)
 		}
 		nanos += int(c-'0') * scale
 	}
 	if n := len(text); n < seconds+1 || text[n-1] != 'Z' || n > seconds+1 && (text[seconds] != '.' || n == seconds+2) {
-		return slowTime(text)
+		return parseTime(text)
 	}
 	if string(text[:seconds]) != b.second {
-		if t, ok = slowTime(append(text[:seconds:seconds], 'Z')); !ok {
+		if t, ok = parseTime(append(text[:seconds:seconds], 'Z')); !ok {
 			return t, false
 		}
 		b.second, b.unix = string(text[:seconds]), t.Unix()
@@ -299,7 +299,7 @@ func (b *batch) quickTime(text []byte) (t time.Time, ok bool) {
 	return time.Unix(b.unix, int64(nanos)).UTC(), true
 }
 
-func slowTime(text []byte) (t time.Time, ok bool) {
+func parseTime(text []byte) (t time.Time, ok bool) {
 	t, err := time.Parse(time.RFC3339Nano, string(text))
 	return t, err == nil
 }

@@ -17,9 +17,9 @@ type codec struct {
 	// known are the texts that were written, in their order and by what they are.
 	texts []string
 	known map[string]uint64
-	// guessed are the numbers of the texts of a row, of which the next one mostly has the same, and
-	// next is which comes next.
-	guessed []uint64
+	// guessed are the numbers of the first texts of a row, of which the next row mostly has the same,
+	// and next counts those of this row.
+	guessed [16]uint64
 	next    int
 	// once is texts that were seldom written twice, one behind the other.
 	once string
@@ -103,11 +103,8 @@ func (c *codec) text(s *string) {
 
 // number is that of a text that is written.
 func (c *codec) number(s string) uint64 {
-	if c.next++; c.next > len(c.guessed) {
-		c.guessed = append(c.guessed, 0)
-	}
-	guess := &c.guessed[c.next-1]
-	if *guess < uint64(len(c.texts)) && c.texts[*guess] == s {
+	guess := &c.guessed[min(c.next, len(c.guessed)-1)]
+	if c.next++; *guess < uint64(len(c.texts)) && c.texts[*guess] == s {
 		return *guess
 	}
 	at, there := c.known[s]
@@ -188,7 +185,7 @@ func (c *codec) findings(all *[]wire.Finding) {
 func (c *codec) reset() {
 	clear(c.known)
 	clear(c.texts)
-	*c = codec{writing: true, known: c.known, texts: c.texts[:0], guessed: c.guessed[:0], body: c.body[:0], seen: c.seen[:0]}
+	*c = codec{writing: true, known: c.known, texts: c.texts[:0], body: c.body[:0], seen: c.seen[:0]}
 }
 
 // pack is all that was written, the texts first.
