@@ -253,6 +253,17 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 	}
 }
 
+// A batch may be answered with an array as well as with a stream.
+func TestABatchIsAnsweredWithAnArray(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{nil, {"--json-answers"}} {
+		demo := serving(t, append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
+		if verdicts, report := checked(t, builtBinary(t), demo.url, "--negative --era 2025-03-26"); verdicts["L008"] != "pass" {
+			t.Errorf("%q: got %s\n%.1500s", flags, verdicts["L008"], report)
+		}
+	}
+}
+
 // These need other servers than one at a URL of this machine.
 func TestProbesOfOtherServers(t *testing.T) {
 	binary := builtBinary(t)

@@ -219,6 +219,14 @@ func (a answer) code() int64 {
 // result reports a result.
 func (a answer) result() bool { return a.Message != nil && a.Message.Kind == wire.Response }
 
+// results counts the results of an array that has nothing else.
+func (a answer) results() int {
+	if a.Message == nil || slices.ContainsFunc(a.Message.Items, func(m *wire.Message) bool { return m.Kind != wire.Response }) {
+		return 0
+	}
+	return len(a.Message.Items)
+}
+
 // lost reports an answer that says nothing about a rule: the connection broke, or nothing
 // more may be sent.
 func (a answer) lost() bool {
