@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -109,4 +110,65 @@ func TestHeadsOfNothingAreRead(t *testing.T) {
 		}
 		c.Close()
 	}
+}
+
+// largeResult are the lines of a request, and of a result that has one member and is only peeked at.
+func largeResult(method, member string) string {
+	request := AppendFrame(nil, wire.Frame{Seq: 1, Time: noon, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"%s"}`, method)})
+	return string(AppendFrame(request, wire.Frame{Seq: 2, Time: noon, Dir: wire.Received,
+		Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"%s":["%s"]}}`, member, strings.Repeat("x", peekFrom))}))
+}
+
+// Lines that begin as a Recorder writes them have the rows of lines that begin otherwise, whatever
+// follows.
+func FuzzLinesReadQuickly(f *testing.F) {
+	head := string(AppendHead(nil, Head{Started: noon, In: "a"}))
+	for _, lines := range []string{
+		string(asks(1)),
+		string(Marked(asks(2), "a")) + string(Marked(asks(3), "b")),
+		`{"in":"a","seq":1,"time":"2026-11-21T12:00:00.5Z","dir":"received","kind":"event","stream":1,"sse":{"event":"","id":"7"},"raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"isError\":true}}"}`,
+		`{"in":"a","seq":1,"time":"2026-11-21T12:00:00,5Z","dir":"sent","kind":"body","raw":"{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"tools\\u002fcall\",\"params\":{\"name\":\"é\"}}"}`,
+		`{"in":"a","seq":3,"time":"2026-11-21T12:00:00Z","dir":"received","kind":"head","stream":1,"http":{"proto":"HTTP/1.1","status":202,"fields":[["Content-Type","text/html"]]}}`,
+		`{"in":"a\u0062","seq":4,"time":"2026-11-21T12:00:00Z","dir":"sent","kind":"body","raw64":"e30="}` + "\n{\"in\":\"a\",\"end\":{\"exit\":9,\"id\":10,\"kind\":\"timeout\"}}",
+		`{"seq":5,"dir":"received","kind":"event","stream":1}`,
+		largeResult("tools/list", "resources"), largeResult("tools/list", "tools"), largeResult("tools/call", "task"), largeResult("tools/call", "tools"),
+	} {
+		f.Add([]byte(lines))
+	}
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		if len(lines) > 20_000 {
+			return
+		}
+		rows := func(lines []byte) (all []string) {
+			path := filepath.Join(t.TempDir(), "x.jsonl")
+			put(t, path, slices.Concat([]byte(head), lines, []byte("\n")))
+			c, err := Open(path)
+			if err != nil {
+				return []string{err.Error()}
+			}
+			defer c.Close()
+			for _, r := range c.Rows() {
+				r.lines = nil // they stand elsewhere
+				all = append(all, fmt.Sprint(rowText(r), r.Client(), r.Server(), r.Session()))
+			}
+			for _, f := range c.Findings() {
+				all = append(all, f.Rule)
+			}
+			return all
+		}
+		var otherwise []byte
+		for line := range bytes.Lines(lines) {
+			parsed, err := parseLine(bytes.TrimSpace(line))
+			if f := parsed.Frame; err != nil || f != nil && len(f.Raw) >= peekFrom/2 && jsonraw.Valid(f.Raw) != nil {
+				return // what is damaged may look whole to the quick reader
+			}
+			if rest, ok := bytes.CutPrefix(line, []byte("{")); ok {
+				line = append([]byte("{ "), rest...)
+			}
+			otherwise = append(otherwise, line...)
+		}
+		if diff := cmp.Diff(rows(otherwise), rows(lines)); diff != "" {
+			t.Errorf("%q (-otherwise +quickly):\n%s", lines, diff)
+		}
+	})
 }

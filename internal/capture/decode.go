@@ -107,6 +107,9 @@ func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 			_ = json.Unmarshal(raw, f.Held)
 		}
 	}
+	if f.Kind == wire.Event && f.SSE == nil { // no Recorder writes one
+		f.SSE = &sse.Facts{}
+	}
 	return f, parseRaw(f, m)
 }
 

@@ -13,8 +13,10 @@ type peeked struct {
 	size   int
 	// toolError is set where isError is true.
 	toolError bool
-	// meta is the result's _meta, escaped as in the capture, of what was only peeked at.
+	// meta is the result's _meta, escaped as in the capture, of what was only peeked at, and has
+	// which of the members are there by which its shape is judged.
 	meta []byte
+	has  shapeMembers
 }
 
 // peek looks at a large response as a capture has it, within a JSON string, without taking
@@ -34,7 +36,7 @@ func peek(escaped []byte) (p peeked, ok bool) {
 	if m.Kind != wire.Response {
 		return peeked{}, false
 	}
-	return peeked{traits: m.Traits(), size: len(escaped) - s.escapes, toolError: s.toolError, meta: s.meta}, true
+	return peeked{traits: m.Traits(), size: len(escaped) - s.escapes, toolError: s.toolError, meta: s.meta, has: s.has}, true
 }
 
 // A peeker walks through escaped JSON.
@@ -48,6 +50,7 @@ type peeker struct {
 	versioned, result, toolError bool
 	seen                         int // of isError
 	meta                         []byte
+	has                          shapeMembers
 }
 
 func (s *peeker) skipSpace() {
@@ -141,6 +144,7 @@ func (s *peeker) object() bool {
 }
 
 func (s *peeker) inResult(name []byte) bool {
+	s.has.note(name)
 	switch string(name) {
 	case "isError":
 		if s.seen++; s.seen > 1 {

@@ -35,7 +35,9 @@ func (r *Row) resultFault(p *placed) string {
 		return "the response is in an array"
 	case p.peeked.traits.NoID && result:
 		return "the response has no id"
-	case m == nil || !result:
+	case m == nil:
+		return r.peekedFault(p.peeked.has)
+	case !result:
 		return ""
 	}
 	result, err := m.ResultMembers()
@@ -46,6 +48,39 @@ func (r *Row) resultFault(p *placed) string {
 		return r.shapeFault(result)
 	}
 	return ""
+}
+
+// shapeNames are the members of results by which their shape is judged.
+var shapeNames = []string{"structuredContent", "task", "content", "contents", "messages", "tools", "prompts", "resources", "resourceTemplates"}
+
+// shapeMembers are the shapeNames that a result has.
+type shapeMembers uint16
+
+func (s *shapeMembers) note(name []byte) {
+	if i := slices.Index(shapeNames, string(name)); i >= 0 {
+		*s |= 1 << i
+	}
+}
+
+func (s shapeMembers) have(name string) bool { return s&(1<<slices.Index(shapeNames, name)) != 0 }
+
+// peekedFault is shapeFault for a result that was only peeked at: of such a one the members that
+// have to be arrays are.
+func (r *Row) peekedFault(has shapeMembers) string {
+	name := arrays[r.Method]
+	if name == "" || has.have(name) || has.have("structuredContent") || has.have("task") {
+		return ""
+	}
+	return r.missing(name)
+}
+
+// missing says of a result that it has not the member that it needs.
+func (r *Row) missing(name string) string {
+	if r.Method == "tools/call" {
+		r.Findings = append(r.Findings, wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})
+		return ""
+	}
+	return "the result of " + r.Method + " has no " + name
 }
 
 // shapeFault judges a complete result by what every revision asks of it. Without any
@@ -60,10 +95,8 @@ func (r *Row) shapeFault(result jsonraw.Members) string {
 	case name == "" || structured || task:
 	case tool && !slices.Contains([]string{"", "true", "false", "null"}, string(flag)):
 		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
-	case !there && tool:
-		r.Findings = append(r.Findings, wire.Finding{Rule: "content", Level: wire.Error, Text: "the result of the tool call has no content"})
 	case !there:
-		return "the result of " + r.Method + " has no " + name
+		return r.missing(name)
 	case value[0] != '[':
 		return "in the result of " + r.Method + " " + name + " is not an array: " + jsonraw.Excerpt(value, 40)
 	}
