@@ -33,7 +33,7 @@ type Conn struct {
 	Where string
 	Store *state.Store // nil where no state can be kept
 	// Saved is the remembered session, or nil; OneOff is then the server to dial. Once the
-	// conversation is open Saves sets it.
+	// conversation is open SaveAs sets it.
 	Saved, OneOff  *state.Session
 	Fields         []wire.Field        // the header fields that the user set
 	OnNotification func(*wire.Message) // nil where only answers matter

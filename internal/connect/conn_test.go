@@ -28,7 +28,7 @@ func TestNotificationWhileASessionIsSaved(t *testing.T) {
 	c := &Conn{Env: &host.Env{Shared: &host.Shared{}}, Store: store, OneOff: &state.Session{Endpoint: DemoEndpoint}}
 	var server sync.WaitGroup
 	server.Go(func() { ForgetTools(c) })
-	c.Saves(&state.Session{Key: "of a session"})
+	SaveAs(c, &state.Session{Key: "of a session"})
 	server.Wait()
 	if c.Saved.Key != "of a session" || c.Passing {
 		t.Errorf("%+v", c.Saved)

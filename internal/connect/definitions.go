@@ -198,9 +198,9 @@ func (c *Conn) Forget(k Kind) {
 	}
 }
 
-// Saves sets the session as which the connection is remembered from now on. Notifications may
+// SaveAs sets the session as which the connection is remembered from now on. Notifications may
 // come meanwhile.
-func (c *Conn) Saves(s *state.Session) {
+func SaveAs(c *Conn, s *state.Session) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	c.Saved, c.Passing = s, false

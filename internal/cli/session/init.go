@@ -154,7 +154,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		old = before.Held
 		kept := st.Put(place)
 		st.SetCurrent(kept.Name)
-		c.Saves(&kept)
+		connect.SaveAs(c, &kept)
 		return nil
 	})
 	if err != nil {

@@ -216,15 +216,10 @@ func (a answer) code() int64 {
 	return a.Message.Error.Code
 }
 
-// result reports a result.
-func (a answer) result() bool { return a.Message != nil && a.Message.Kind == wire.Response }
-
-// results counts the results of an array that has nothing else.
-func (a answer) results() int {
-	if a.Message == nil || slices.ContainsFunc(a.Message.Items, func(m *wire.Message) bool { return m.Kind != wire.Response }) {
-		return 0
-	}
-	return len(a.Message.Items)
+// result reports a result, or an array of those of a batch of two.
+func (a answer) result() bool {
+	m, is := a.Message, wire.Response
+	return m != nil && (m.Kind == is || len(m.Items) == 2 && m.Items[0].Kind == is && m.Items[1].Kind == is)
 }
 
 // lost reports an answer that says nothing about a rule: the connection broke, or nothing

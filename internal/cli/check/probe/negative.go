@@ -76,7 +76,7 @@ var singles = []single{
 	}, want: badHeader},
 	{id: "L008", subject: "a batch of two", ask: func(b *bench) ask {
 		return ask{raw: fmt.Appendf(nil, "[%s,%s]", b.compose("ping", nil), b.compose("ping", nil))}
-	}, want: want{statuses: []int{http.StatusOK}, result: true, results: 2, text: "both results"}},
+	}, want: want{statuses: []int{http.StatusOK}, result: true, text: "both results"}},
 	{id: "L012", subject: "unreadable JSON", ask: func(b *bench) ask {
 		return ask{raw: []byte("{"), edits: b.marks("tools/list")}
 	}, want: want{codes: []int64{-32700}, statuses: []int{http.StatusBadRequest}, text: "error -32700"}},

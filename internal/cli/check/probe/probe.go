@@ -230,8 +230,6 @@ type want struct {
 	codes    []int64
 	result   bool
 	statuses []int
-	// results is how many results an array may have instead of the result; 0 where none may come.
-	results int
 	// other is the severity where an error with another code came, and with toolError where
 	// a tool reported one; "" is that of the rule.
 	other     conv.Severity
@@ -244,7 +242,7 @@ func (w want) met(a answer) bool {
 	if len(w.statuses) > 0 && a.status() != 0 && !slices.Contains(w.statuses, a.status()) {
 		return false
 	}
-	return w.result && a.result() || w.results > 0 && a.results() == w.results || slices.Contains(w.codes, a.code()) && a.code() != 0 || !w.result && len(w.codes) == 0 && a.HTTP != nil
+	return w.result && a.result() || slices.Contains(w.codes, a.code()) && a.code() != 0 || !w.result && len(w.codes) == 0 && a.HTTP != nil
 }
 
 func (s single) probe() probe {
