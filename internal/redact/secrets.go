@@ -130,16 +130,7 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 		}
 	}
 	if f.HTTP != nil {
-		head := *f.HTTP
-		if head.URL = RedactURL(s.text(head.URL)); strings.Contains(head.URL, marks[0]) {
-			head.URL = hiddenIn().ReplaceAllStringFunc(head.URL, inURL)
-		}
-		head.Fields = slices.Clone(head.Fields)
-		for i, field := range head.Fields {
-			head.Fields[i] = s.field(field)
-		}
-		head.Method = s.text(head.Method)
-		f.HTTP = &head
+		f.HTTP = s.head(f.HTTP, s.plainTexts(f.HTTP))
 	}
 	if f.Close != nil && f.Close.Text != "" {
 		end := *f.Close
@@ -169,6 +160,79 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 		f.SSE = &facts
 	}
 	return f
+}
+
+// Bits of plainTexts. That of the field i is firstField<<i.
+const (
+	urlIsPlain uint64 = 1 << iota
+	methodIsPlain
+	firstField
+)
+
+// mostFields is how many fields have a bit.
+const mostFields = 62
+
+// head is a head without its secrets, which may be h itself; plain is of plainTexts, and counts as
+// long as nothing is learnt.
+func (s *Secrets) head(h *wire.HTTPHead, plain uint64) *wire.HTTPHead {
+	known, safe, changed := valueCount(s), *h, false
+	if plain&urlIsPlain == 0 {
+		if safe.URL = RedactURL(s.text(h.URL)); strings.Contains(safe.URL, marks[0]) {
+			safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, inURL)
+		}
+		changed = true
+	}
+	learnt := changed && valueCount(s) != known
+	for i, field := range h.Fields {
+		if !learnt && plain&(firstField<<i) != 0 {
+			continue
+		}
+		if &safe.Fields[0] == &h.Fields[0] {
+			safe.Fields = slices.Clone(h.Fields)
+		}
+		safe.Fields[i], changed = s.field(field), true
+		learnt = learnt || valueCount(s) != known
+	}
+	if learnt || plain&methodIsPlain == 0 {
+		safe.Method, changed = s.text(h.Method), true
+	}
+	if !changed {
+		return h
+	}
+	return &safe
+}
+
+// plainTexts tells, in one look at all texts of a head, those in which there certainly is nothing
+// secret. A line end keeps them apart.
+func (s *Secrets) plainTexts(h *wire.HTTPHead) (plain uint64) {
+	texts := make([]byte, 0, 512)
+	add := func(text string) bool {
+		from := len(texts)
+		texts = append(append(texts, text...), '\n')
+		// These depend on where a text begins or ends, or take a second look.
+		return text == "" || text[0] < 0xFE && !strings.Contains(text, "&") && !hasLongRun(texts[from:])
+	}
+	if !strings.ContainsAny(h.URL, "@=•") && add(h.URL) {
+		plain |= urlIsPlain
+	} else {
+		texts = texts[:0]
+	}
+	if from := len(texts); add(h.Method) {
+		plain |= methodIsPlain
+	} else {
+		texts = texts[:from]
+	}
+	for i, f := range h.Fields[:min(len(h.Fields), mostFields)] {
+		if from := len(texts); RedactField(f) == f && inURL(f.Name) == f.Name && add(f.Name) && add(f.Value) {
+			plain |= firstField << i
+		} else {
+			texts = texts[:from]
+		}
+	}
+	if !s.isPlain(texts) {
+		return 0
+	}
+	return plain
 }
 
 func (s *Secrets) field(f wire.Field) wire.Field {
