@@ -31,9 +31,9 @@ type exchange struct {
 }
 
 const (
-	// mostInline is how many bytes of a body are written before the response is read: no more
-	// than a socket takes whether its other side reads or not.
-	mostInline = 16 << 10
+	// MostInline is how many bytes of a body in memory are written before the response is read: no
+	// more than a socket takes whether its other side reads or not.
+	MostInline = 16 << 10
 	// writeGrace is how long a write that is not done when the response has ended may take,
 	// before the connection is closed, and how long a response may take after a failed write.
 	writeGrace = 50 * time.Millisecond
@@ -73,7 +73,8 @@ func (x *exchange) roundTrip(limit int64) (*http.Response, error) {
 // write writes the request; what is not certain to be written at once is written by a goroutine,
 // because the server may answer before it reads it.
 func (x *exchange) write() error {
-	if !hasBody(x.req) || x.req.GetBody != nil && x.req.ContentLength > 0 && x.req.ContentLength <= mostInline {
+	_, bytes := x.req.Body.(*Bytes)
+	if !hasBody(x.req) || (bytes || x.req.GetBody != nil) && x.req.ContentLength > 0 && x.req.ContentLength <= MostInline {
 		return x.writeAll()
 	}
 	x.written = make(chan error, 1)

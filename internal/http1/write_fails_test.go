@@ -33,7 +33,7 @@ func TestWriteFails(t *testing.T) {
 			t.Cleanup(func() { conn.Close() })
 		}
 	}()
-	for _, length := range []int{3, 2 * mostInline} { // written by the caller, and by a goroutine
+	for _, length := range []int{3, 2 * MostInline} { // written by the caller, and by a goroutine
 		transport := New(&http.Transport{IdleConnTimeout: time.Minute, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 			return mute{conn}, err

@@ -40,8 +40,8 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byt
 	}
 }
 
-// whole calls take with all of a stream, once it has ended.
-func (s *halfStream) whole(src io.Reader, fragment bool, take func(raw []byte)) {
+// readWhole calls take with all of a stream that is decoded, once it has ended.
+func (s *halfStream) readWhole(src io.Reader, fragment bool, take func(raw []byte)) {
 	raw, err := io.ReadAll(io.LimitReader(src, mostMessage+1))
 	switch {
 	case len(raw) > mostMessage:
@@ -68,17 +68,10 @@ func (s *halfStream) eachEvent(src io.Reader, fragment bool, take func(sse.Event
 	}
 }
 
-// decoded undoes a Content-Encoding; false where it is not known. What was forwarded is not
-// touched by that.
-func decoded(src io.Reader, encoding string) (io.Reader, bool) {
-	switch encoding {
-	case "", "identity":
-		return src, true
-	case "gzip", "x-gzip":
-		return &gzipBody{src: src}, true
-	}
-	return src, false
-}
+// isPlain and isZipped tell the values of Content-Encoding that are known. What was forwarded is
+// not touched where one is undone.
+func isPlain(encoding string) bool  { return encoding == "" || encoding == "identity" }
+func isZipped(encoding string) bool { return encoding == "gzip" || encoding == "x-gzip" }
 
 // gzipBody looks at the first bytes only at the first Read.
 type gzipBody struct {

@@ -99,9 +99,11 @@ func (e *endpoints) put(uri string, to *destination) {
 // mayName reports a stream that may begin with an endpoint event (2024-11-05
 // basic/transports, "HTTP with SSE").
 func (d *destination) mayName(req *http.Request, resp *http.Response) bool {
+	if req.Method != http.MethodGet || req.Header.Get("Mcp-Session-Id") != "" {
+		return false
+	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return req.Method == http.MethodGet && req.Header.Get("Mcp-Session-Id") == "" && kind == "text/event-stream" &&
-		resp.StatusCode == http.StatusOK && resp.ContentLength < 0 && contentEncoding(resp.Header) == ""
+	return kind == "text/event-stream" && resp.StatusCode == http.StatusOK && resp.ContentLength < 0 && contentEncoding(resp.Header) == ""
 }
 
 // An endpointBody is a stream whose first event may name an endpoint. A client

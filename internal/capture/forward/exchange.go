@@ -26,9 +26,8 @@ type exchange struct {
 	stream int
 	// uri is what the server is asked for, as the event that names an endpoint would
 	// write it, client the address of the client.
-	uri, client string
-	request     *halfStream
-	response    *halfStream
+	uri, client       string
+	request, response halfStream
 
 	conn int
 	// alone is set where nothing in its head ties the request to others.
@@ -55,11 +54,8 @@ type conversation struct {
 
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1)), uri: req.URL.RequestURI(), client: req.RemoteAddr}
-	x.request, x.response = &halfStream{w: p.Watcher}, &halfStream{w: p.Watcher}
-	encoding := contentEncoding(req.Header)
-	x.request.read = func(src io.Reader, fragment bool) {
-		x.readWhole(x.request, src, encoding, fragment, x.seeRequest)
-	}
+	x.request.w, x.response.w = p.Watcher, p.Watcher
+	x.readWhole(&x.request, contentEncoding(req.Header), x.seeRequest)
 	head := &wire.HTTPHead{Method: req.Method, URL: p.named(req.URL), Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
 	if req.Host != "" && req.Header.Get("Host") == "" {
 		head.Fields = slices.Insert(head.Fields, 0, wire.Field{Name: "Host", Value: req.Host})
@@ -94,18 +90,21 @@ func contentEncoding(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
 }
 
-// readWhole reads a body that is one message. One in an encoding that is not known is not a
-// message, and withheld: secrets cannot be found in it.
-func (x *exchange) readWhole(s *halfStream, src io.Reader, encoding string, fragment bool, see func(wire.FrameKind, []byte)) {
-	plain, known := decoded(src, encoding)
-	s.whole(plain, fragment, func(raw []byte) {
-		if !known {
+// readWhole lets a half-stream read a body that is one message. One in an encoding that is not
+// known is not a message, and withheld: secrets cannot be found in it.
+func (x *exchange) readWhole(s *halfStream, encoding string, see func(wire.FrameKind, []byte)) {
+	message := func(raw []byte) { see(wire.Body, raw) }
+	switch {
+	case isPlain(encoding):
+		s.whole = message
+	case isZipped(encoding):
+		s.read = func(src io.Reader, fragment bool) { s.readWhole(&gzipBody{src: src}, fragment, message) }
+	default:
+		s.whole = func(raw []byte) {
 			x.unread = true
 			see(wire.Noise, raw)
-			return
 		}
-		see(wire.Body, raw)
-	})
+	}
 }
 
 func (x *exchange) seeHead(head *wire.HTTPHead) {
@@ -178,13 +177,15 @@ func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {
 			x.p.conns.put(connKey{x.target, bySession, id}, x.conn, x.client)
 		}
 		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: head})
+		if kind != "text/event-stream" || !isPlain(encoding) && !isZipped(encoding) {
+			x.readWhole(&x.response, encoding, x.seeAnswer)
+			return
+		}
 		x.response.read = func(src io.Reader, fragment bool) {
-			plain, known := decoded(src, encoding)
-			if known && kind == "text/event-stream" {
-				x.response.eachEvent(plain, fragment, x.seeEvent)
-				return
+			if isZipped(encoding) {
+				src = &gzipBody{src: src}
 			}
-			x.readWhole(x.response, src, encoding, fragment, x.seeAnswer)
+			x.response.eachEvent(src, fragment, x.seeEvent)
 		}
 	})
 }
@@ -242,11 +243,14 @@ func (x *exchange) remember(raw []byte) {
 }
 
 // ended tells how it ended, and who saw to that.
-func (x *exchange) ended(by wire.Direction, how, text string) {
-	x.p.Watcher.do(func() {
+func (x *exchange) ended(by wire.Direction, how, text string) { x.endedBehind(nil, by, how, text) }
+
+// endedBehind is ended for an exchange whose last bytes are those.
+func (x *exchange) endedBehind(last []byte, by wire.Direction, how, text string) {
+	x.p.Watcher.add(chunk{to: &x.response, bytes: last, do: func() {
 		x.seeSent()
 		x.broken = how != "end"
 		x.response.finish()
 		x.frame(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
-	})
+	}})
 }

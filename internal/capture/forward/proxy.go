@@ -8,7 +8,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
 	"slices"
@@ -115,7 +114,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		}
 		p.busy.RLock()
 		defer p.busy.RUnlock()
-		forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), destinationKey{}, to)))
+		forward.ServeHTTP(w, r.WithContext(&passage{Context: r.Context(), to: to, watch: stopwatch{now: p.Watcher.o.Now}}))
 	})
 }
 
@@ -131,11 +130,30 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
 
-type destinationKey struct{}
+// A passage is the context of a request on its way: it knows where that goes, and takes the time.
+type passage struct {
+	context.Context
+	to    *destination
+	watch stopwatch
+}
+
+type passageKey struct{}
+
+func (p *passage) Value(key any) any {
+	switch key.(type) {
+	case passageKey:
+		return p
+	case http1.ObserverKey:
+		return &p.watch
+	}
+	return p.Context.Value(key)
+}
+
+func passageOf(ctx context.Context) *passage { return ctx.Value(passageKey{}).(*passage) }
 
 // rewrite undoes what ReverseProxy does beyond its duty, and names the server.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
-	to := r.In.Context().Value(destinationKey{}).(*destination)
+	to := passageOf(r.In.Context()).to
 	if r.Out.URL = to.url; !p.KeepHost {
 		r.Out.Host = ""
 	}
@@ -171,8 +189,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil || errors.Is(err, errCut) {
 		panic(http.ErrAbortHandler) // the client has disconnected
 	}
-	to := r.Context().Value(destinationKey{}).(*destination)
-	plainError(w, http.StatusBadGateway, to.url.Host+": "+err.Error())
+	plainError(w, http.StatusBadGateway, passageOf(r.Context()).to.url.Host+": "+err.Error())
 }
 
 // Wait waits until no request is under way. Nothing is served any more then.
@@ -180,16 +197,18 @@ func (p *Proxy) Wait() { p.busy.Lock() }
 
 // RoundTrip forwards one request and lets the Watcher see it.
 func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
-	to := req.Context().Value(destinationKey{}).(*destination)
-	x := p.newExchange(to.target, req)
+	passage := passageOf(req.Context())
+	x := p.newExchange(passage.to.target, req)
 	body := &requestBody{body: req.Body, x: x}
-	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = body
-	} else {
+	if req.Body == nil || req.Body == http.NoBody {
 		p.Watcher.do(func() { x.seeRequest(wire.Body, nil) })
+	} else if whole := body.atOnce(req); whole != nil {
+		req.Body = http1.NewBytes(whole)
+	} else {
+		req.Body = body
 	}
-	watch := &stopwatch{now: p.Watcher.o.Now}
-	resp, err := p.send(x, req.WithContext(httptrace.WithClientTrace(req.Context(), watch.trace())))
+	passage.watch.start()
+	resp, err := p.send(x, req)
 	if err != nil {
 		if req.Body == body && req.Context().Err() == nil {
 			body.unsent()
@@ -197,13 +216,13 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 		x.fail(req.Context(), err)
 		return nil, err
 	}
-	x.answered(resp, watch.timing())
+	x.answered(resp, passage.watch.timing())
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return resp, nil // what follows is no HTTP
 	}
 	resp.Body = &responseBody{ReadCloser: resp.Body, ctx: req.Context(), x: x}
-	if to.mayName(req, resp) {
-		resp.Body = &endpointBody{ReadCloser: resp.Body, p: p, to: to}
+	if passage.to.mayName(req, resp) {
+		resp.Body = &endpointBody{ReadCloser: resp.Body, p: p, to: passage.to}
 	}
 	return resp, nil
 }
@@ -222,6 +241,9 @@ type requestBody struct {
 	body io.Reader // http.Server closes it
 	x    *exchange
 
+	// ahead are bytes that were read before the rest, and failed is the error behind them.
+	ahead  []byte
+	failed error
 	// mu keeps the transport from reading what unsent reads.
 	mu           sync.Mutex
 	read, closed bool
@@ -244,12 +266,41 @@ func (b *requestBody) readLocked(to []byte) (int, error) {
 		return 0, io.EOF
 	}
 	b.read = true
-	n, err := b.body.Read(to)
-	b.x.request.write(to[:n])
+	n, err := b.next(to)
 	if b.ended = errors.Is(err, io.EOF); b.ended {
-		b.x.request.end()
+		b.x.request.writeLast(to[:n], false)
+	} else {
+		b.x.request.write(to[:n])
 	}
 	return n, err
+}
+
+func (b *requestBody) next(to []byte) (int, error) {
+	if len(b.ahead) == 0 && b.failed == nil {
+		return b.body.Read(to)
+	}
+	n := copy(to, b.ahead)
+	if b.ahead = b.ahead[n:]; len(b.ahead) > 0 {
+		return n, nil
+	}
+	return n, b.failed
+}
+
+// atOnce returns a short body that is there as a whole, as nearly all are, and nil for any other,
+// which is then read as it comes. Of a request that waits for leave nothing is read here.
+func (b *requestBody) atOnce(req *http.Request) []byte {
+	if req.ContentLength <= 0 || req.ContentLength > http1.MostInline || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
+		return nil
+	}
+	whole := make([]byte, req.ContentLength)
+	n, err := b.body.Read(whole)
+	if n < len(whole) || err != nil && !errors.Is(err, io.EOF) {
+		b.ahead, b.failed = whole[:n], err
+		return nil
+	}
+	b.read, b.ended = true, true
+	b.x.request.writeLast(whole, true)
+	return whole
 }
 
 // Close is called by the transport, which sends nothing more of it.
@@ -286,13 +337,13 @@ type responseBody struct {
 
 func (b *responseBody) Read(to []byte) (int, error) {
 	n, err := b.ReadCloser.Read(to)
-	b.x.response.write(to[:n])
-	switch {
-	case err == nil || b.ended:
-	case errors.Is(err, io.EOF):
+	if !b.ended && errors.Is(err, io.EOF) {
 		b.ended = true
-		b.x.ended(wire.Received, "end", "")
-	default:
+		b.x.endedBehind(to[:n], wire.Received, "end", "")
+		return n, err
+	}
+	b.x.response.write(to[:n])
+	if !b.ended && err != nil {
 		b.ended = true
 		b.x.fail(b.ctx, err)
 	}

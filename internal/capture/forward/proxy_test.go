@@ -623,7 +623,7 @@ func TestProxyReadsNoBodyBehindItsEnd(t *testing.T) {
 	w := NewWatcher(Options{Tap: func(wire.Frame) {}, Now: time.Now})
 	defer w.Close()
 	calls := 0
-	body := &requestBody{x: &exchange{request: &halfStream{w: w}}, body: readerFunc(func(to []byte) (int, error) {
+	body := &requestBody{x: &exchange{request: halfStream{w: w}}, body: readerFunc(func(to []byte) (int, error) {
 		if calls++; calls > 1 {
 			return 0, http.ErrBodyReadAfterClose
 		}

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -56,14 +57,15 @@ const (
 	mostHeld    = 256 << 20
 )
 
-// A chunk is bytes of one half-stream, or something to do between them.
+// A chunk is bytes of one half-stream, and something to do behind them. Each may be missing.
 type chunk struct {
 	at    time.Time
 	to    *halfStream
 	bytes []byte
-	// gap is set where bytes before these were left out.
-	gap bool
-	do  func()
+	// gap is set where bytes before these were left out, own where the caller uses the bytes no
+	// more, so that they need not be copied.
+	gap, own bool
+	do       func()
 }
 
 // mostSpare is how many chunks a queue has room for that is used again.
@@ -102,7 +104,7 @@ func (w *Watcher) rouse() {
 // do calls f in its turn, on the goroutine that makes frames.
 func (w *Watcher) do(f func()) { w.add(chunk{do: f}) }
 
-// add takes a chunk or leaves it out; it never waits. The bytes are copied.
+// add takes a chunk or leaves it out; it never waits.
 func (w *Watcher) add(p chunk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,9 +116,14 @@ func (w *Watcher) add(p chunk) {
 		if p.to != nil {
 			p.to.gap = true
 		}
-		return
+		if p.do == nil || w.bytes > w.o.Waiting {
+			return
+		}
+		p.to, p.bytes = nil, nil
 	}
-	p.at, p.bytes = w.o.Now(), append([]byte(nil), p.bytes...)
+	if p.at = w.o.Now(); !p.own {
+		p.bytes = bytes.Clone(p.bytes)
+	}
 	if p.to != nil {
 		p.gap, p.to.gap = p.to.gap, false
 	}
@@ -154,10 +161,11 @@ func (w *Watcher) work() {
 func (w *Watcher) take(pieces []chunk) {
 	for i, p := range pieces {
 		w.at = p.at
+		if p.to != nil {
+			p.to.take(p)
+		}
 		if p.do != nil {
 			p.do()
-		} else {
-			p.to.take(p)
 		}
 		w.mu.Lock()
 		w.bytes -= len(p.bytes) + weight
@@ -182,7 +190,7 @@ func (w *Watcher) frame(f wire.Frame) {
 }
 
 // A halfStream is what crosses in one direction of one stream, taken apart by a
-// function that reads it.
+// function that reads it, or kept as a whole.
 type halfStream struct {
 	w *Watcher
 	// gap is set where bytes were left out since the last chunk; Watcher.mu guards it.
@@ -192,8 +200,13 @@ type halfStream struct {
 	// the first thing that it finds is a fragment.
 	read func(src io.Reader, fragment bool)
 	pump *pump
-	held int
-	over bool
+	// whole is called with all of a stream at its end, where there is any and nothing was left
+	// out; until then body has it. spoiled is set where something was.
+	whole   func(raw []byte)
+	body    []byte
+	spoiled bool
+	held    int
+	over    bool
 }
 
 // errGap is how a stream ends of which something was left out.
@@ -209,9 +222,18 @@ func (s *halfStream) write(b []byte) {
 // end says that nothing more comes.
 func (s *halfStream) end() { s.w.do(s.finish) }
 
+// writeLast is write and end; own says that the caller uses b no more.
+func (s *halfStream) writeLast(b []byte, own bool) {
+	s.w.add(chunk{to: s, bytes: b, own: own, do: s.finish})
+}
+
 // take runs on the Watcher's goroutine, as all that follows.
 func (s *halfStream) take(p chunk) {
-	if s.over || s.read == nil {
+	if s.over || s.read == nil && s.whole == nil {
+		return
+	}
+	if s.whole != nil {
+		s.collect(p)
 		return
 	}
 	fragment := p.gap
@@ -224,7 +246,23 @@ func (s *halfStream) take(p chunk) {
 	s.pump.push(p.bytes)
 }
 
-// finish lets read see the end.
+// collect keeps what is a message at its end.
+func (s *halfStream) collect(p chunk) {
+	tooLong := len(s.body)+len(p.bytes) > mostMessage
+	if tooLong && !s.spoiled && !p.gap {
+		s.w.tell(1)
+	}
+	if s.spoiled = s.spoiled || tooLong || p.gap || !s.hold(len(p.bytes)); s.spoiled {
+		s.body = nil
+		s.release()
+	} else if s.body == nil {
+		s.body = p.bytes
+	} else {
+		s.body = append(s.body, p.bytes...)
+	}
+}
+
+// finish lets read see the end, or gives all there is to whole.
 func (s *halfStream) finish() {
 	if s.over {
 		return
@@ -232,6 +270,11 @@ func (s *halfStream) finish() {
 	s.over = true
 	if s.pump != nil {
 		s.stop(io.EOF)
+	}
+	if raw := s.body; len(raw) > 0 {
+		s.body = nil
+		s.release()
+		s.whole(raw)
 	}
 }
 
