@@ -34,16 +34,17 @@ type queuedFrame struct {
 
 func (c queuedFrame) weight() int { return len(c.Raw) + lightest }
 
-// lightest is the weight of a frame without bytes.
-const lightest = 200
+// lightest is the weight of a frame without bytes, usualFrames about how many small frames wait until
+// they are written.
+const lightest, usualFrames = 200, 1000
 
-// grown is waiting with room for one more frame: for a few, and then for as many as may wait. What
-// is not used of it takes no memory, and no smaller one is left for the collector.
+// grown is waiting with room for one more frame: for a few, then for as many as are mostly written
+// at once, and then for twice as many each time.
 func (q *queue) grown() []queuedFrame {
 	if n := len(q.waiting); n == cap(q.waiting) {
 		room := mostFrames
 		if n > 0 {
-			room = max(n, mostUnwritten/lightest)
+			room = max(n, usualFrames)
 		}
 		return slices.Grow(q.waiting, room)
 	}

@@ -24,8 +24,9 @@ type unsettled struct {
 	before, last int
 	// all is set where a conversation went on behind what looked like its end.
 	all bool
-	// message is used again.
+	// message is used again, and so is what conversations had that have come to their end.
 	message wire.Message
+	spare   []*unsettledConn
 }
 
 // An unsettledConn is a conversation with lines that the next part may begin with.
@@ -51,7 +52,7 @@ const (
 
 // begin begins the next part.
 func (u *unsettled) begin(beginning int64) {
-	*u = unsettled{conns: map[int]*unsettledConn{}, beginning: beginning, before: u.last, last: u.last}
+	*u = unsettled{conns: map[int]*unsettledConn{}, beginning: beginning, before: u.last, last: u.last, spare: u.spare}
 }
 
 // add notes the line of a frame.
@@ -65,7 +66,7 @@ func (u *unsettled) add(f *wire.Frame, at span) {
 		u.all, u.conns = true, nil
 		return
 	case !there:
-		c = &unsettledConn{stream: f.Stream}
+		c = u.newConn(f.Stream)
 		if f.Conn > u.before {
 			c.next = stepRequestHead
 		}
@@ -77,8 +78,25 @@ func (u *unsettled) add(f *wire.Frame, at span) {
 		c.lines = append(c.lines, at)
 	}
 	if c.next = u.after(c, f); c.next == stepDone {
-		u.conns[f.Conn] = nil
+		if u.conns[f.Conn] = nil; cap(c.lines) <= mostSpareLines {
+			u.spare = append(u.spare, c)
+		}
 	}
+}
+
+// mostSpareLines is how many lines a conversation has room for that is used again.
+const mostSpareLines = 64
+
+// newConn is a conversation on a stream, without lines.
+func (u *unsettled) newConn(stream int) *unsettledConn {
+	last := len(u.spare) - 1
+	if last < 0 {
+		return &unsettledConn{stream: stream}
+	}
+	c := u.spare[last]
+	u.spare = u.spare[:last]
+	*c = unsettledConn{lines: c.lines[:0], stream: stream}
+	return c
 }
 
 // after is the step that follows a frame in its conversation.

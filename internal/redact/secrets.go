@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"mcpc/internal/jsonraw"
@@ -130,7 +131,7 @@ func (s *Secrets) frame(f wire.Frame) wire.Frame {
 		}
 	}
 	if f.HTTP != nil {
-		f.HTTP = s.head(f.HTTP, s.plainTexts(f.HTTP))
+		f.HTTP = hideInHead(s, f.HTTP, plainTexts(s, f.HTTP))
 	}
 	if f.Close != nil && f.Close.Text != "" {
 		end := *f.Close
@@ -172,40 +173,49 @@ const (
 // mostFields is how many fields have a bit.
 const mostFields = 62
 
-// head is a head without its secrets, which may be h itself; plain is of plainTexts, and counts as
-// long as nothing is learnt.
-func (s *Secrets) head(h *wire.HTTPHead, plain uint64) *wire.HTTPHead {
-	known, safe, changed := valueCount(s), *h, false
+// mostRoom is how long the texts of a head are at most whose room is used again.
+const mostRoom = 4 << 10
+
+// hideInHead returns a head without its secrets, which may be h itself; plain is of plainTexts, and
+// counts as long as nothing is learnt.
+func hideInHead(s *Secrets, h *wire.HTTPHead, plain uint64) *wire.HTTPHead {
+	if all := firstField<<len(h.Fields) - 1; len(h.Fields) <= mostFields && plain == all {
+		return h
+	}
+	known, learnt, safe := valueCount(s), false, *h
 	if plain&urlIsPlain == 0 {
 		if safe.URL = RedactURL(s.text(h.URL)); strings.Contains(safe.URL, marks[0]) {
 			safe.URL = hiddenIn().ReplaceAllStringFunc(safe.URL, inURL)
 		}
-		changed = true
+		learnt = valueCount(s) != known
 	}
-	learnt := changed && valueCount(s) != known
+	safe.Fields = slices.Clone(h.Fields)
 	for i, field := range h.Fields {
-		if !learnt && plain&(firstField<<i) != 0 {
-			continue
+		if learnt || plain&(firstField<<i) == 0 {
+			safe.Fields[i] = s.field(field)
+			learnt = learnt || valueCount(s) != known
 		}
-		if &safe.Fields[0] == &h.Fields[0] {
-			safe.Fields = slices.Clone(h.Fields)
-		}
-		safe.Fields[i], changed = s.field(field), true
-		learnt = learnt || valueCount(s) != known
 	}
 	if learnt || plain&methodIsPlain == 0 {
-		safe.Method, changed = s.text(h.Method), true
-	}
-	if !changed {
-		return h
+		safe.Method = s.text(h.Method)
 	}
 	return &safe
 }
 
+// textRooms are used again for the texts of a head.
+var textRooms = sync.Pool{New: func() any { return new([]byte) }}
+
 // plainTexts tells, in one look at all texts of a head, those in which there certainly is nothing
 // secret. A line end keeps them apart.
-func (s *Secrets) plainTexts(h *wire.HTTPHead) (plain uint64) {
-	texts := make([]byte, 0, 512)
+func plainTexts(s *Secrets, h *wire.HTTPHead) (plain uint64) {
+	room := textRooms.Get().(*[]byte)
+	texts := (*room)[:0]
+	defer func() {
+		if cap(texts) <= mostRoom {
+			*room = texts
+			textRooms.Put(room)
+		}
+	}()
 	add := func(text string) bool {
 		from := len(texts)
 		texts = append(append(texts, text...), '\n')

@@ -67,7 +67,8 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 // Write compresses a text. Each frame is decompressed again and compared, because the caller may
 // delete the text then.
 func Write(w io.Writer, r io.Reader) error {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(frameSize),
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return err
 	}
