@@ -20,7 +20,7 @@ type Draft struct {
 func Compose(opt Options, m Memory, call Call) (Draft, error) {
 	s := &Session{opt: opt.withDefaults()}
 	s.Tasks = Tasks{s}
-	c := &connection{s: s, asked: transport.NewRecentIDs()}
+	c := &connection{s: s}
 	e := eraFor(&m)
 	c.is.era, s.current = e, c
 	out := &outgoing{Outgoing: transport.Outgoing{ID: s.nextID(), Method: call.Method}}

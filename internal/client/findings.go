@@ -146,7 +146,7 @@ func (fs *findings) complain(rule, text string) {
 // was concluded from the silence.
 func (c *connection) orphan(id json.RawMessage) {
 	c.mu.Lock()
-	givenUp, known := c.asked.Lookup(string(id))
+	givenUp, known := c.asked.Lookup(id)
 	probe := givenUp && string(id) == c.probe
 	c.mu.Unlock()
 	if probe {
@@ -171,6 +171,6 @@ func (c *connection) noteAsked(out *outgoing, givenUp bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if out.ID != nil {
-		c.asked.Put(string(out.ID), givenUp)
+		c.asked.Put(out.ID, givenUp)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -62,6 +63,14 @@ func (m Members) Words(name string) map[string]bool {
 // Duplicate names the first member that stands twice, if there is one: "" is a
 // name like any other.
 func (m Members) Duplicate() (name string, twice bool) {
+	if len(m) <= 8 {
+		for i := range m {
+			if slices.ContainsFunc(m[:i], func(o Member) bool { return o.Name == m[i].Name }) {
+				return m[i].Name, true
+			}
+		}
+		return "", false
+	}
 	seen := make(map[string]bool, len(m))
 	for i := range m {
 		if seen[m[i].Name] {

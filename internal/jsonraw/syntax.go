@@ -47,7 +47,7 @@ func nameOf(quoted []byte, escaped bool) string {
 const usual = `jsonrpc id method params result error code message data _meta
 	progressToken progress total level logger resultType nextCursor ttlMs cacheScope tools name title description
 	inputSchema outputSchema annotations readOnlyHint destructiveHint idempotentHint openWorldHint
-	type properties required content text isError structuredContent
+	type properties required content text isError structuredContent complete
 	notifications/progress notifications/message arguments tools/call
 	capabilities version protocolVersion serverInfo clientInfo uri contents messages initialize
 	io.modelcontextprotocol/clientInfo io.modelcontextprotocol/clientCapabilities

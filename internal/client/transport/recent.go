@@ -39,6 +39,80 @@ func (r *RecentIDs) Put(id string, mark bool) {
 	}
 }
 
+// AskedIDs remembers the latest ids of requests, each with a mark. A bit is enough for those that
+// are numbers, which are mostly counted up. The zero value remembers nothing yet.
+type AskedIDs struct {
+	others        *RecentIDs
+	last          int64 // the highest number
+	known, marked [mostNumbers / 64]uint64
+}
+
+// mostNumbers is how far below the last one a number is remembered.
+const mostNumbers = 160 * 64
+
+// Lookup gives the mark of an id, and whether the id is known.
+func (a *AskedIDs) Lookup(id []byte) (mark, known bool) {
+	n, ok := numberOf(id)
+	switch {
+	case !ok && a.others == nil:
+		return false, false
+	case !ok:
+		return a.others.Lookup(string(id))
+	case n > a.last || n <= a.last-mostNumbers:
+		return false, false
+	}
+	at, bit := n%mostNumbers/64, uint64(1)<<(n%64)
+	return a.marked[at]&bit != 0, a.known[at]&bit != 0
+}
+
+// Put remembers an id, or changes its mark.
+func (a *AskedIDs) Put(id []byte, mark bool) {
+	n, ok := numberOf(id)
+	if !ok {
+		if a.others == nil {
+			a.others = NewRecentIDs()
+		}
+		a.others.Put(string(id), mark)
+		return
+	}
+	if n-a.last >= mostNumbers {
+		*a = AskedIDs{others: a.others, last: n}
+	}
+	for a.last < n { // the bits were those of others
+		a.last++
+		a.set(a.last, false, false)
+	}
+	if n > a.last-mostNumbers {
+		a.set(n, true, mark)
+	}
+}
+
+func (a *AskedIDs) set(n int64, known, mark bool) {
+	at, bit := n%mostNumbers/64, uint64(1)<<(n%64)
+	a.known[at] &^= bit
+	a.marked[at] &^= bit
+	if known {
+		a.known[at] |= bit
+	}
+	if mark {
+		a.marked[at] |= bit
+	}
+}
+
+// numberOf reads a number as ids are counted.
+func numberOf(id []byte) (n int64, ok bool) {
+	if len(id) == 0 || len(id) > 18 || id[0] == '0' && len(id) > 1 {
+		return 0, false
+	}
+	for _, c := range id {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return n, true
+}
+
 // begin readies the cursor for the events of one more connection.
 func (p *streamPosition) begin() {
 	switch p.dropped = nil; {

@@ -1,0 +1,41 @@
+package transport
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// What is remembered of ids is what a map of all of them has, as far as the latest ones go.
+func TestAskedIDsAreThoseOfAMap(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 9))
+	for range 20 {
+		var asked AskedIDs
+		all, next, last := map[string]bool{}, r.Int64N(1_000_000), int64(0)
+		ids := []string{`"a"`, `""`, "-1", "01", "1.5", "1e3", "9999999999999999999", "0"}
+		for range 3000 {
+			id := ids[r.IntN(len(ids))]
+			if r.IntN(20) > 0 {
+				if next += r.Int64N(3); r.IntN(500) == 0 {
+					next += r.Int64N(30_000)
+				}
+				n := max(0, next-r.Int64N(8))
+				id, last = fmt.Sprint(n), max(last, n)
+			}
+			ids = append(ids, id)
+			mark := r.IntN(4) == 0
+			asked.Put([]byte(id), mark)
+			all[id] = mark
+		}
+		for _, id := range slices.Concat(ids, []string{`"b"`, fmt.Sprint(last + 1), fmt.Sprint(last + mostNumbers), "12345678901234567"}) {
+			wantMark, want := all[id]
+			if n, ok := numberOf([]byte(id)); ok && n <= last-mostNumbers {
+				wantMark, want = false, false
+			}
+			if mark, known := asked.Lookup([]byte(id)); mark != wantMark || known != want {
+				t.Fatalf("%s: %t, %t; want %t, %t", id, mark, known, wantMark, want)
+			}
+		}
+	}
+}
