@@ -36,7 +36,7 @@ func (c queuedFrame) weight() int { return len(c.Raw) + lightest }
 
 // lightest is the weight of a frame without bytes, usualFrames about how many small frames wait until
 // they are written.
-const lightest, usualFrames = 200, 1000
+const lightest, usualFrames = 200, 448
 
 // grown is waiting with room for one more frame: for a few, then for as many as are mostly written
 // at once, and then for twice as many each time.

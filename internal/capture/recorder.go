@@ -76,15 +76,16 @@ const (
 	// frames may wait before the caller does. Of mostFrames or more, mostBehind bytes may wait while
 	// lines are composed, and mostUnwritten while the disk is written to, so that memory does not
 	// grow with the traffic, which may be faster than both.
-	writeFrom     = 256 << 10
+	writeFrom     = 32 << 10
 	mostWaiting   = 64 << 20
-	mostBehind    = 512 << 10
-	mostUnwritten = 1 << 20
+	mostBehind    = 128 << 10
+	mostUnwritten = 256 << 10
 	mostFrames    = 64
 	// mostAtOnce is how many frames are written before others that want the processor get it.
 	mostAtOnce = 16
-	// mostSpare is how many frames a queue has room for that is used again.
-	mostSpare = 16 << 10
+	// mostSpare is how many frames a queue has room for that is used again, mostSpareBytes how many
+	// bytes the lines have room for that is.
+	mostSpare, mostSpareBytes = 16 << 10, 1 << 20
 	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
 	pieceLength = 192 << 10
 )
@@ -291,7 +292,7 @@ func (r *Recorder) writeLocked() {
 		r.size += int64(len(r.buf))
 		r.offset += int64(len(r.buf))
 	}
-	if r.buf = r.buf[:0]; cap(r.buf) > 4*writeFrom {
+	if r.buf = r.buf[:0]; cap(r.buf) > mostSpareBytes {
 		r.buf = nil
 	}
 	r.tellLocked()

@@ -16,8 +16,10 @@ import (
 // HTTP response, of which nothing is repeated. Rows of different conversations do not depend on
 // each other, so that these lines give what the whole part would.
 type unsettled struct {
-	// conns are the conversations of the part, nil where one has come to its end.
+	// conns are the conversations of the part that have not come to their end, done has a bit for
+	// each that has, by its number behind before.
 	conns map[int]*unsettledConn
+	done  []uint64
 	// beginning is how many bytes the head has, with what was repeated from the part before.
 	beginning int64
 	// before is the highest number of a conversation in the parts before, last in this one as well.
@@ -52,7 +54,7 @@ const (
 
 // begin begins the next part.
 func (u *unsettled) begin(beginning int64) {
-	*u = unsettled{conns: map[int]*unsettledConn{}, beginning: beginning, before: u.last, last: u.last, spare: u.spare}
+	*u = unsettled{conns: map[int]*unsettledConn{}, beginning: beginning, before: u.last, last: u.last, spare: u.spare, done: u.done[:0]}
 }
 
 // add notes the line of a frame.
@@ -62,7 +64,7 @@ func (u *unsettled) add(f *wire.Frame, at span) {
 	}
 	c, there := u.conns[f.Conn]
 	switch {
-	case there && c == nil:
+	case !there && u.isDone(f.Conn):
 		u.all, u.conns = true, nil
 		return
 	case !there:
@@ -78,10 +80,26 @@ func (u *unsettled) add(f *wire.Frame, at span) {
 		c.lines = append(c.lines, at)
 	}
 	if c.next = u.after(c, f); c.next == stepDone {
-		if u.conns[f.Conn] = nil; cap(c.lines) <= mostSpareLines {
+		delete(u.conns, f.Conn)
+		u.setDone(f.Conn)
+		if cap(c.lines) <= mostSpareLines {
 			u.spare = append(u.spare, c)
 		}
 	}
+}
+
+func (u *unsettled) isDone(conn int) bool {
+	at := conn - u.before
+	return at >= 0 && at/64 < len(u.done) && u.done[at/64]&(1<<(at%64)) != 0
+}
+
+// setDone notes the end of a conversation that began in this part.
+func (u *unsettled) setDone(conn int) {
+	at := conn - u.before
+	for at/64 >= len(u.done) {
+		u.done = append(u.done, 0)
+	}
+	u.done[at/64] |= 1 << (at % 64)
 }
 
 // mostSpareLines is how many lines a conversation has room for that is used again.
@@ -145,9 +163,7 @@ func (u *unsettled) lines() []span {
 	}
 	all := []span{{0, int(u.beginning)}}
 	for _, c := range u.conns {
-		if c != nil {
-			all = append(all, c.lines...)
-		}
+		all = append(all, c.lines...)
 	}
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.at, b.at) })
 	return all

@@ -87,6 +87,7 @@ func (p *Proxy) Handler(connect time.Duration) http.Handler {
 		TLSClientConfig:       p.TLS,
 		DisableCompression:    true,
 		MaxIdleConnsPerHost:   256,
+		WriteBufferSize:       2 << 10, // a head and a short body
 		IdleConnTimeout:       idleTime,
 		ExpectContinueTimeout: time.Second,
 	}, p.Watcher.o.Now)
