@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -199,73 +198,39 @@ func (s *scanner) value() bool {
 	}
 }
 
-// A longText is what is noted of a long string in a file, so that it is read once.
-type longText struct {
-	length            int
-	escaped, unpaired bool
-}
-
 // text reads a string. Unless it is escaped, the bytes between its quotes are its
 // value.
 func (s *scanner) text() (escaped, ok bool) {
 	if !s.is('"') {
 		return false, false
 	}
-	i, ended := s.shortText()
+	at, ended := s.shortText()
 	if ended {
 		return false, true
 	}
-	// Where the piece begins that is read, and whether it is not ASCII alone.
-	raw, begin, wide, unpaired := s.raw, s.at+1, false, false
-	for {
-		end := max(i, min(len(raw), begin+spool.Piece))
-		i += bareRun(raw[i:end])
-		for i < end && bare[raw[i]] {
-			wide = wide || raw[i] >= utf8.RuneSelf
-			i++
-		}
-		if i == end && end < len(raw) {
-			if known, ok := spool.Noted(raw[s.at:]).(longText); ok && begin == s.at+1 && s.at+known.length <= len(raw) {
-				s.at += known.length
-				s.unpaired = s.unpaired || known.unpaired
-				return known.escaped, true
-			}
-			cut := lastRune(raw[:i+1])
-			if wide && !utf8.Valid(raw[begin:cut]) {
-				return false, false
-			}
-			spool.Release(raw[begin:cut])
-			begin, wide = cut, cut < i
-			continue
-		}
-		switch {
-		case i == len(raw) || raw[i] < ' ':
-			return false, false
-		case raw[i] == '"':
-			if wide && !utf8.Valid(raw[begin:i]) {
-				return false, false
-			}
-			if begin > s.at+1 {
-				spool.Note(raw[s.at:], longText{i + 1 - s.at, escaped, unpaired})
-			}
-			s.at, s.unpaired = i+1, s.unpaired || unpaired
-			return escaped, true
-		}
-		size := 2
-		switch raw[min(i+1, len(raw)-1)] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		default:
-			if _, size = EscapedCharacter(raw[i:]); size == 0 {
-				if _, ok := EscapedRune(raw[i:]); !ok {
-					return false, false
-				}
-				size, unpaired = 6, true
-			}
-		}
-		if i, escaped = i+size, true; i > len(raw) {
+	raw, pieces, t := s.raw, 0, textReader{}
+	for !ended {
+		to := min(len(raw), at+spool.Piece)
+		n, end, ok := t.read(raw[at:to], to == len(raw))
+		if !ok {
 			return false, false
 		}
+		if at, ended = at+n, end; ended {
+			break
+		}
+		if known, ok := spool.Noted(raw[s.at:]).(longText); ok && pieces == 0 && s.at+known.length <= len(raw) {
+			s.at += known.length
+			s.unpaired = s.unpaired || known.unpaired
+			return known.escaped, true
+		}
+		spool.Release(raw[at-n : at])
+		pieces++
 	}
+	if pieces > 0 {
+		spool.Note(raw[s.at:], longText{at - s.at, t.escaped, t.unpaired})
+	}
+	s.at, s.unpaired = at, s.unpaired || t.unpaired
+	return t.escaped, true
 }
 
 // shortText reads a string that is short, and of ASCII without escapes, as most are. Of another
@@ -284,15 +249,6 @@ func (s *scanner) shortText() (to int, ended bool) {
 		return s.at, true
 	}
 	return i, false
-}
-
-// lastRune is where the last character of a text begins, whole or not.
-func lastRune(text []byte) int {
-	at := len(text) - 1
-	for at > len(text)-utf8.UTFMax && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return at
 }
 
 // bare are the bytes that stand for themselves in a string.

@@ -12,15 +12,14 @@ import (
 )
 
 // Unescaped gives what the valid JSON string quoted says, in pieces that are valid until the
-// next one. As in Text, an unpaired surrogate reads U+FFFD.
+// next one, which another goroutine makes meanwhile. As in Text, an unpaired surrogate reads U+FFFD.
 func Unescaped(quoted []byte) iter.Seq[[]byte] { return unescaped(quoted, spool.Piece) }
 
 func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		rest := quoted[1 : len(quoted)-1]
-		kept := rest // from where on it is in memory
-		piece := make([]byte, 0, min(size, len(rest))+utf8.UTFMax)
-		for len(rest) > 0 {
+	rest := quoted[1 : len(quoted)-1]
+	return spool.Ahead(size+utf8.UTFMax, func(piece []byte) []byte {
+		before := rest
+		for len(rest) > 0 && len(piece) < size {
 			near := rest[:min(len(rest), size-len(piece))]
 			plain := bytes.IndexByte(near, '\\')
 			if plain < 0 {
@@ -30,16 +29,10 @@ func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 			if plain < len(near) {
 				piece, rest = appendUnescaped(piece, rest)
 			}
-			if len(piece) < size && len(rest) > 0 {
-				continue
-			}
-			if !yield(piece) {
-				return
-			}
-			spool.Release(kept[:len(kept)-len(rest)])
-			piece, kept = piece[:0], rest
 		}
-	}
+		spool.Release(before[:len(before)-len(rest)])
+		return piece
+	})
 }
 
 // appendUnescaped appends what the escape says with which raw begins, and gives what follows it.

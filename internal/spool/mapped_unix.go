@@ -3,6 +3,7 @@
 package spool
 
 import (
+	"errors"
 	"os"
 	"reflect"
 	"slices"
@@ -24,6 +25,7 @@ var (
 type mapping struct {
 	start uintptr
 	bytes []byte
+	file  *os.File
 	// dir has the file.
 	dir Dir
 	// notes are by their offset.
@@ -77,23 +79,30 @@ func Free(p []byte) {
 	}
 }
 
+// mapFile maps f, which unmap closes.
 func mapFile(f *os.File, dir Dir, size int) ([]byte, error) {
 	mapped, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, err
 	}
 	change(func(all []mapping) []mapping {
-		return append(all, mapping{addressOf(mapped), mapped, dir, new(sync.Map)})
+		return append(all, mapping{addressOf(mapped), mapped, f, dir, new(sync.Map)})
 	})
 	return mapped, nil
 }
 
 func unmap(mapped []byte) error {
 	start := addressOf(mapped)
+	var closed error
 	change(func(all []mapping) []mapping {
-		return slices.DeleteFunc(all, func(m mapping) bool { return m.start == start })
+		return slices.DeleteFunc(all, func(m mapping) bool {
+			if m.start == start {
+				closed = m.file.Close()
+			}
+			return m.start == start
+		})
 	})
-	return unix.Munmap(mapped)
+	return errors.Join(closed, unix.Munmap(mapped))
 }
 
 // change replaces mappings by a changed copy.

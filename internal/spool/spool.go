@@ -17,6 +17,8 @@ const (
 	Piece = 256 << 10
 	// longPiece is what a Buffer of NewLong keeps in memory.
 	longPiece = 64 << 10
+	// piecesAhead is how many pieces of Ahead there are at a time.
+	piecesAhead = 3
 )
 
 // A Dir makes Buffers whose files are in that folder, or where none can be made there in that
@@ -49,7 +51,12 @@ func (d Dir) NewLong() *Buffer {
 // however the process ends. A caller must Close it, unless the slice that Bytes returns is used
 // until the process ends.
 type Buffer struct {
+	// Watch makes what watches the file, if there is one; nil where nothing does.
+	Watch func() Watcher
+
 	dir Dir
+	// watcher is told what is in the file.
+	watcher Watcher
 	// inMemory is set where no file can be used.
 	inMemory bool
 	// most is how many bytes stay in memory before there is a file, and piece how many are written
@@ -60,6 +67,14 @@ type Buffer struct {
 	written int64
 	held    []byte
 	mapped  []byte
+}
+
+// A Watcher reads what comes while it is written to a file, so that less of it has to be read
+// again.
+type Watcher interface {
+	io.Writer
+	// Note is called once with all that was written, in the mapped file, of which it may Note things.
+	Note(all []byte)
 }
 
 // minRead is how much room a read has at least.
@@ -89,6 +104,10 @@ func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 		if err := b.room(minRead); err != nil {
 			return n, err
 		}
+		if b.file != nil {
+			more, err := b.readOn(src)
+			return n + more, err
+		}
 		read, err := src.Read(b.held[len(b.held):cap(b.held)])
 		b.held = b.held[:len(b.held)+read]
 		n += int64(read)
@@ -98,6 +117,31 @@ func (b *Buffer) ReadFrom(src io.Reader) (n int64, err error) {
 			return n, err
 		}
 	}
+}
+
+// readOn reads the rest of src into the file.
+func (b *Buffer) readOn(src io.Reader) (n int64, err error) {
+	if _, err := b.toFile(b.held); err != nil {
+		return 0, err
+	}
+	b.held = nil
+	for p := range Ahead(b.piece, func(p []byte) []byte {
+		for len(p) < cap(p) && err == nil {
+			var more int
+			more, err = src.Read(p[len(p):cap(p)])
+			p = p[:len(p)+more]
+		}
+		return p
+	}) {
+		n += int64(len(p))
+		if _, err := b.toFile(p); err != nil {
+			return n, err
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
 }
 
 // A FileError is that of the file of a Buffer: its disk is full, for instance.
@@ -132,7 +176,9 @@ func (b *Buffer) room(n int) error {
 func (b *Buffer) spill() {
 	for _, dir := range []string{string(b.dir), os.TempDir()} {
 		if f, err := createUnnamed(dir); err == nil {
-			b.file = f
+			if b.file = f; b.Watch != nil {
+				b.watcher = b.Watch()
+			}
 			return
 		}
 	}
@@ -144,6 +190,9 @@ func (b *Buffer) toFile(p []byte) (int, error) {
 	b.written += int64(n)
 	if err != nil {
 		return n, &FileError{err}
+	}
+	if b.watcher != nil {
+		_, _ = b.watcher.Write(p)
 	}
 	return n, nil
 }
@@ -166,9 +215,11 @@ func (b *Buffer) Bytes() ([]byte, error) {
 			return nil, &FileError{err}
 		}
 		b.written = 0
+		b.file.Close()
+	} else if b.watcher != nil {
+		b.watcher.Note(b.mapped)
 	}
-	b.file.Close() // a mapping keeps what was in it
-	b.file = nil
+	b.file = nil // the mapping's own
 	return b.whole(), nil
 }
 
@@ -213,6 +264,38 @@ func Pieces(p []byte) iter.Seq[[]byte] {
 				return
 			}
 			Release(piece)
+		}
+	}
+}
+
+// Ahead gives pieces of that size, which are valid until the next one: fill appends the next to
+// the empty p, or nothing after the last. It does so in a goroutine of its own, while the caller
+// uses the one before; the goroutine has ended when the loop has.
+func Ahead(size int, fill func(p []byte) []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		free, full := make(chan []byte, piecesAhead), make(chan []byte, piecesAhead)
+		for range piecesAhead {
+			free <- make([]byte, 0, size)
+		}
+		go func() {
+			defer close(full)
+			for p := range free {
+				if p = fill(p); len(p) == 0 {
+					return
+				}
+				full <- p
+			}
+		}()
+		for p := range full {
+			if !yield(p) {
+				break
+			}
+			free <- p[:0]
+		}
+		close(free)
+		for range free {
+		}
+		for range full {
 		}
 	}
 }

@@ -4,8 +4,10 @@ package sse
 import (
 	"bytes"
 	"io"
+	"math"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 )
 
@@ -248,26 +250,44 @@ func (r *Reader) fill() {
 
 // fillSpool reads to the end of a long line, which begins with rest, into a file.
 func (r *Reader) fillSpool(rest []byte) {
-	line, err := r.Spool.New(0), error(nil)
-	if _, err = line.Write(rest); err == nil {
-		piece := make([]byte, spool.Piece)
-		for r.err == nil && err == nil && (r.limit <= 0 || line.Len() <= r.limit+64) {
-			r.scanned = int(line.Len())
-			n := 0
-			n, r.err = r.src.Read(piece)
-			if _, err = line.Write(piece[:n]); lineEnd(piece[:n]) >= 0 {
-				break
-			}
-		}
+	line := r.Spool.New(int64(len(rest)))
+	line.Watch = jsonraw.WatchLongTexts
+	from := &lineReader{r: r, left: math.MaxInt64}
+	if r.limit > 0 {
+		from.left = r.limit + 64 - int64(len(rest))
+	}
+	_, err := line.Write(rest)
+	if err == nil {
+		_, err = line.ReadFrom(from)
 	}
 	if err == nil {
 		r.buf, err = line.Bytes()
 	}
+	r.start, r.from, r.held, r.scanned = 0, 0, 1, len(rest)+from.passed // a block in a file is not used again
 	if err != nil {
 		line.Close()
-		r.buf, r.err = nil, err
+		r.buf, r.scanned, r.err = nil, 0, err
 	}
-	r.start, r.from, r.held = 0, 0, 1 // a block in a file is not used again
+}
+
+// A lineReader reads on to the first piece with a line end, or where the line is too long.
+type lineReader struct {
+	r    *Reader
+	left int64
+	// passed is how much was read before the last piece.
+	passed, last int
+	ended        bool
+}
+
+func (l *lineReader) Read(p []byte) (n int, err error) {
+	if l.ended || l.r.err != nil || l.left < 0 {
+		return 0, io.EOF // the reader returns its own error later
+	}
+	n, l.r.err = l.r.src.Read(p)
+	l.passed, l.last = l.passed+l.last, n
+	l.left -= int64(n)
+	l.ended = lineEnd(p[:n]) >= 0
+	return n, nil
 }
 
 // blockFor grows in large steps: what is copied on the way to a large event

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -167,6 +168,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	}
 	// The server states the length, so that only so much of it is believed.
 	buffer := t.Spool.New(min(max(rt.resp.ContentLength, 0), 256<<20))
+	buffer.Watch = jsonraw.WatchLongTexts
 	_, failed := buffer.ReadFrom(src)
 	body, err := buffer.Bytes()
 	if _, isFile := errors.AsType[*spool.FileError](cmp.Or(failed, err)); isFile {

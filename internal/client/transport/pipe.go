@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/client/closed"
 	"mcpc/internal/client/process"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
@@ -190,6 +191,7 @@ func (p *Pipe) giveUp(f *Fault) {
 // the caller.
 func (p *Pipe) readLine(lines *bufio.Reader) ([]byte, error) {
 	line := p.spool.New(0)
+	line.Watch = jsonraw.WatchLongTexts
 	for {
 		part, err := lines.ReadSlice('\n')
 		if _, err := line.Write(part); err != nil {
