@@ -122,6 +122,9 @@ func (s *largeServer) large(t *testing.T, state, kind string, more ...string) *e
 	return cmd
 }
 
+// leftOver is more than a pipe holds.
+const leftOver = 2 << 20
+
 // Large results come out as they are, however they came, and take little memory.
 func TestLargeResults(t *testing.T) {
 	t.Parallel()
@@ -151,8 +154,8 @@ func TestLargeResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := sha256.New()
-			// More is left than a pipe holds, so that the process is still there.
-			if _, err := io.CopyN(got, stdout, int64(length-256<<10)); err != nil {
+			// The process is still there: not all that is left fits into the pipe.
+			if _, err := io.CopyN(got, stdout, int64(length-leftOver)); err != nil {
 				t.Fatal(err)
 			}
 			peak := peakOf(t, cmd.Process.Pid)
@@ -185,11 +188,11 @@ func TestLargeBlobs(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]byte, largeText/4*3)
-		if _, err := io.ReadFull(stdout, got[:len(got)-256<<10]); err != nil {
+		if _, err := io.ReadFull(stdout, got[:len(got)-leftOver]); err != nil {
 			t.Fatal(err)
 		}
 		peak := peakOf(t, cmd.Process.Pid)
-		_, err = io.ReadFull(stdout, got[len(got)-256<<10:])
+		_, err = io.ReadFull(stdout, got[len(got)-leftOver:])
 		if ended := cmd.Wait(); err != nil || ended != nil || base64.StdEncoding.EncodeToString(got) != strings.Repeat(largeBlob, largeText/len(largeBlob)) {
 			t.Errorf("%s: %v, %v, or another blob", flag, err, ended)
 		}

@@ -17,7 +17,7 @@ func Unescaped(quoted []byte) iter.Seq[[]byte] { return unescaped(quoted, spool.
 
 func unescaped(quoted []byte, size int) iter.Seq[[]byte] {
 	rest := quoted[1 : len(quoted)-1]
-	return spool.Ahead(size+utf8.UTFMax, func(piece []byte) []byte {
+	return spool.Ahead(make([]byte, 2*(size+utf8.UTFMax)), func(piece []byte) []byte {
 		before := rest
 		for len(rest) > 0 && len(piece) < size {
 			near := rest[:min(len(rest), size-len(piece))]

@@ -3,6 +3,7 @@ package spool
 import (
 	"io"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,39 +12,51 @@ import (
 // pipe: it need not be in memory then.
 func To(w io.Writer) io.Writer {
 	if f, ok := w.(*os.File); ok {
-		return sender{f}
+		if to, err := f.SyscallConn(); err == nil {
+			return &sender{f: f, to: to}
+		}
 	}
 	return w
 }
 
-// sent is the length from which a slice is sent.
-const sent = 16 << 10
+const (
+	// sent is the length from which a slice is sent.
+	sent = 16 << 10
+	// pipeSize is how much a pipe holds for which much is written, where it may: the writer and the
+	// reader wait for each other less often.
+	pipeSize = 1 << 20
+)
 
-type sender struct{ to *os.File }
+type sender struct {
+	f  *os.File
+	to syscall.RawConn
+	// long is set once much was written.
+	long bool
+}
 
-func (s sender) Write(p []byte) (n int, err error) {
+func (s *sender) Write(p []byte) (n int, err error) {
 	if len(p) >= sent {
+		if !s.long {
+			s.long = true
+			_ = s.to.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+		}
 		if m, at, ok := find(p); ok {
 			n = s.send(m.file, int64(at), len(p))
 		}
 	}
 	if n < len(p) {
 		var more int
-		more, err = s.to.Write(p[n:])
+		more, err = s.f.Write(p[n:])
 		n += more
 	}
 	return n, err
 }
 
 // send sends some of a file, as far as that is possible: why no more shows the next Write.
-func (s sender) send(from *os.File, at int64, size int) (n int) {
-	to, err := s.to.SyscallConn()
-	if err != nil {
-		return 0
-	}
+func (s *sender) send(from *os.File, at int64, size int) (n int) {
 	for failed := error(nil); n < size && failed == nil; {
 		sent := 0
-		err := to.Write(func(fd uintptr) (ready bool) {
+		err := s.to.Write(func(fd uintptr) (ready bool) {
 			sent, failed = unix.Sendfile(int(fd), int(from.Fd()), &at, size-n)
 			return failed != unix.EAGAIN
 		})

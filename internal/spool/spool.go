@@ -17,8 +17,6 @@ const (
 	Piece = 256 << 10
 	// longPiece is what a Buffer of NewLong keeps in memory.
 	longPiece = 64 << 10
-	// piecesAhead is how many pieces of Ahead there are at a time.
-	piecesAhead = 3
 )
 
 // A Dir makes Buffers whose files are in that folder, or where none can be made there in that
@@ -124,22 +122,26 @@ func (b *Buffer) readOn(src io.Reader) (n int64, err error) {
 	if _, err := b.toFile(b.held); err != nil {
 		return 0, err
 	}
-	b.held = nil
-	for p := range Ahead(b.piece, func(p []byte) []byte {
-		for len(p) < cap(p) && err == nil {
-			var more int
-			more, err = src.Read(p[len(p):cap(p)])
+	room := b.held[:cap(b.held)]
+	if b.held = nil; len(room) < 2*b.piece {
+		room = make([]byte, 2*b.piece)
+	}
+	var ended error // of src; the goroutine's until the loop has ended
+	for p := range Ahead(room[:2*b.piece], func(p []byte) []byte {
+		for len(p) < cap(p) && ended == nil {
+			more := 0
+			more, ended = src.Read(p[len(p):cap(p)])
 			p = p[:len(p)+more]
 		}
 		return p
 	}) {
 		n += int64(len(p))
-		if _, err := b.toFile(p); err != nil {
-			return n, err
+		if _, err = b.toFile(p); err != nil {
+			break
 		}
 	}
-	if err == io.EOF {
-		err = nil
+	if err == nil && ended != io.EOF {
+		err = ended
 	}
 	return n, err
 }
@@ -160,7 +162,7 @@ func (b *Buffer) room(n int) error {
 	}
 	if b.file != nil {
 		_, err := b.toFile(b.held)
-		b.held = b.held[:0:min(cap(b.held), b.piece)]
+		b.held = b.held[:0:min(cap(b.held), 2*b.piece)]
 		return err
 	}
 	// Large steps copy little; what is not written to takes no memory.
@@ -268,15 +270,15 @@ func Pieces(p []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Ahead gives pieces of that size, which are valid until the next one: fill appends the next to
-// the empty p, or nothing after the last. It does so in a goroutine of its own, while the caller
-// uses the one before; the goroutine has ended when the loop has.
-func Ahead(size int, fill func(p []byte) []byte) iter.Seq[[]byte] {
+// Ahead gives pieces, each of which is valid until the next one: fill appends the next to the
+// empty p, or nothing after the last. It does so in a goroutine of its own, while the caller uses
+// the piece before; the goroutine has ended when the loop has. Both pieces are in room.
+func Ahead(room []byte, fill func(p []byte) []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		free, full := make(chan []byte, piecesAhead), make(chan []byte, piecesAhead)
-		for range piecesAhead {
-			free <- make([]byte, 0, size)
-		}
+		free, full := make(chan []byte, 2), make(chan []byte, 2)
+		half := len(room) / 2
+		free <- room[:0:half]
+		free <- room[half:half:len(room)]
 		go func() {
 			defer close(full)
 			for p := range free {

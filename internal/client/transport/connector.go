@@ -91,7 +91,7 @@ func (c *Connector) newWires(opt ConnectorOptions) *http1.Transport {
 		MaxResponseHeaderBytes: 4 * maxHeader,
 		MaxIdleConnsPerHost:    256, // requests in parallel: what is not kept is dialed again
 		IdleConnTimeout:        idleTime,
-		ReadBufferSize:         32 << 10,
+		ReadBufferSize:         8 << 10,
 	}, c.rec.Now)
 }
 
