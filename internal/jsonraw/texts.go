@@ -9,7 +9,7 @@ import (
 	"mcpc/internal/spool"
 )
 
-// A textReader reads what stands between the quotes of a string, in pieces.
+// A textReader reads the inside of a string in pieces.
 type textReader struct{ escaped, unpaired bool }
 
 // read reads p, which begins within the string: as far as the closing quote, and ended is set
@@ -127,7 +127,7 @@ type LongTexts struct {
 	text      textReader
 	// held is what was not read of the last piece.
 	held []byte
-	// broken is set once a text is none: this is no JSON.
+	// broken is set once a text is not valid, so that nothing more is found.
 	broken bool
 	found  map[int]longText
 }
