@@ -22,7 +22,7 @@ func To(w io.Writer) io.Writer {
 const (
 	// sent is the length from which a slice is sent.
 	sent = 16 << 10
-	// pipeSize is how much a pipe holds for which much is written, where it may: the writer and the
+	// pipeSize is how much a pipe holds into which a file is sent, where it may: the writer and the
 	// reader wait for each other less often.
 	pipeSize = 1 << 20
 )
@@ -30,17 +30,17 @@ const (
 type sender struct {
 	f  *os.File
 	to syscall.RawConn
-	// long is set once much was written.
-	long bool
+	// sends is set once something was sent.
+	sends bool
 }
 
 func (s *sender) Write(p []byte) (n int, err error) {
 	if len(p) >= sent {
-		if !s.long {
-			s.long = true
-			_ = s.to.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
-		}
 		if m, at, ok := find(p); ok {
+			if !s.sends {
+				s.sends = true
+				_ = s.to.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeSize) })
+			}
 			n = s.send(m.file, int64(at), len(p))
 		}
 	}
