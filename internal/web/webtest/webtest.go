@@ -3,6 +3,7 @@
 package webtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,11 +47,12 @@ func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // its last processes write for a moment yet
+	t.Cleanup(func() {
 		if socket, err := os.Readlink(filepath.Join(profile, "SingletonSocket")); err == nil {
 			_ = os.RemoveAll(filepath.Dir(socket)) // a folder of its own, which is left by one that was killed
 		}
-		for end := time.Now().Add(patience); os.RemoveAll(profile) != nil && time.Now().Before(end); {
+		// Its last processes write for a moment yet, and make a folder again that was removed.
+		for end := time.Now().Add(patience); (isUsed(profile) || os.RemoveAll(profile) != nil) && time.Now().Before(end); {
 			_ = pause.For(context.Background(), 50*time.Millisecond)
 		}
 	})
@@ -65,6 +67,15 @@ func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 		t.Fatalf("chromium does not start: %v", err)
 	}
 	return &Browser{ctx}
+}
+
+// isUsed reports a process whose command line names a folder, as those of a Chromium do.
+func isUsed(folder string) bool {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(lines, func(name string) bool {
+		line, err := os.ReadFile(name)
+		return err == nil && bytes.Contains(line, []byte(folder))
+	})
 }
 
 // A Page is a tab, and what was seen of it.
