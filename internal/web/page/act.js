@@ -168,7 +168,7 @@ function EditCall({ dialog }) {
   const [d, setD] = useState(null);
   const [warned, setWarned] = useState(false);
   useEffect(() => { if (kind === 'edit') data.get('row', { key }).then(setD, fail); }, []);
-  useEffect(() => { if (kind === 'try') setTool(tools.find(t => tool ? t.name === tool.name && t.target === tool.target : r && r.method === 'tools/call' && t.name === r.name && t.target === r.target) || tool); }, [tools.length]);
+  useEffect(() => { if (kind === 'try') setTool(was => tools.find(t => was ? t.name === was.name && t.target === was.target : r && r.method === 'tools/call' && t.name === r.name && t.target === r.target) || was); }, [tools.length]);
   const message = d && d.request ? tryParse(d.request.text).value : null;
   const asCall = message && message.params && message.params.arguments, schema = kind === 'try' ? tool && tool.inputSchema : asCall ? d.inputSchema : null;
   useEffect(() => {
