@@ -56,25 +56,25 @@ func listCapture(name string) error {
 	return err
 }
 
-// eachPiece gives a file in pieces of whole lines.
+// eachPiece calls take with each piece of a file, which has whole lines.
 func eachPiece(file io.Reader, take func(piece []byte) error) error {
-	const size = 256 << 10
-	r := bufio.NewReaderSize(file, size)
+	r := bufio.NewReader(file)
 	for {
-		piece := make([]byte, size)
+		piece := make([]byte, 256<<10)
 		n, err := io.ReadFull(r, piece)
-		if n == 0 {
-			return nil
+		if piece = piece[:n]; err == nil {
+			var rest []byte
+			rest, err = r.ReadBytes('\n')
+			piece = append(piece, rest...)
 		}
-		rest, behind := r.ReadBytes('\n')
-		if err := take(append(piece[:n], rest...)); err != nil {
+		if err := take(piece); err != nil {
 			return err
 		}
-		if err != nil || behind != nil {
-			if behind != nil && !errors.Is(behind, io.EOF) {
-				return behind
-			}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			return nil
+		case err != nil:
+			return err
 		}
 	}
 }
