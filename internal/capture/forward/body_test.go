@@ -68,6 +68,27 @@ func TestWholeBodiesAreThoseThatAreRead(t *testing.T) {
 	bodiesAreAlike(t, []chunk{{bytes: half}, {bytes: half}, {bytes: half[:1]}})
 }
 
+// A body of which the last bytes were left out is not taken for all of it.
+func TestBodyWithoutItsLastBytes(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		lost, leave := 0, make(chan bool)
+		w := NewWatcher(Options{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
+		s := &halfStream{w: w}
+		take := func(raw []byte) { t.Errorf("%q is no body", raw) }
+		if s.whole = take; !keeps {
+			s.whole, s.read = nil, func(src io.Reader, fragment bool) { s.readWhole(src, fragment, take) }
+		}
+		w.do(func() { <-leave })
+		s.write([]byte("{"))
+		s.writeLast(make([]byte, 10_000), false)
+		close(leave)
+		w.Close()
+		if lost != 1 || !s.over {
+			t.Errorf("kept %t: %d lost, over %t", keeps, lost, s.over)
+		}
+	}
+}
+
 func bodiesAreAlike(t *testing.T, chunks []chunk) {
 	t.Helper()
 	var got [2]string

@@ -119,7 +119,7 @@ func (w *Watcher) add(p chunk) {
 		if p.do == nil || w.bytes > w.o.Waiting {
 			return
 		}
-		p.to, p.bytes = nil, nil
+		p.bytes = nil // the gap is told with what to do behind it
 	}
 	if p.at = w.o.Now(); !p.own {
 		p.bytes = bytes.Clone(p.bytes)
