@@ -2,6 +2,7 @@ package capture
 
 import (
 	"cmp"
+	"maps"
 	"mime"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func (r *Row) resultFault(p *placed) string {
 }
 
 // shapeNames are the members of results by which their shape is judged.
-var shapeNames = []string{"structuredContent", "task", "content", "contents", "messages", "tools", "prompts", "resources", "resourceTemplates"}
+var shapeNames = append([]string{"structuredContent", "task"}, slices.Sorted(maps.Values(arrays))...)
 
 // shapeMembers are the shapeNames that a result has.
 type shapeMembers uint16
