@@ -68,7 +68,7 @@ func TestWholeBodiesAreThoseThatAreRead(t *testing.T) {
 	bodiesAreAlike(t, []chunk{{bytes: half}, {bytes: half}, {bytes: half[:1]}})
 }
 
-// A body of which the last bytes were left out is not taken for all of it.
+// A body of which the last bytes were left out is reported as lost, and its first bytes are not recorded as a message.
 func TestBodyWithoutItsLastBytes(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		lost, leave := 0, make(chan bool)
