@@ -317,6 +317,8 @@ func TestQueueCountsWhatWaits(t *testing.T) {
 	if err := r.Close(); err != nil || disk.lines != 50_001 {
 		t.Errorf("%d lines: %v", disk.lines, err)
 	}
+	r.mu.Lock() // a timer may still run Flush
+	defer r.mu.Unlock()
 	if r.frames != 0 || r.bytes != 0 || r.taken != 0 || r.onDisk != 0 {
 		t.Errorf("%d frames wait, %d and %d bytes, %d times for the disk", r.frames, r.bytes, r.taken, r.onDisk)
 	}
