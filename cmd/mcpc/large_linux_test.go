@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// largeText is the size of the text in a large result: at four tenths it no longer fits into the
+// largeText is the size of the text in a large result: at one tenth it no longer fits into the
 // memory for it.
 const largeText = 12 << 20
 
@@ -165,7 +165,7 @@ func TestLargeResults(t *testing.T) {
 			if err := cmd.Wait(); err != nil || !bytes.Equal(got.Sum(nil), want.Sum(nil)) {
 				t.Errorf("%s %s: %v, or another result", kind, flag, err)
 			}
-			if peak > 44<<20 {
+			if peak > 40<<20 {
 				t.Errorf("%s %s: a peak of %d MB", kind, flag, peak>>20)
 			}
 			nothingLeft(t, state, flag != "--no-record")
@@ -196,7 +196,7 @@ func TestLargeBlobs(t *testing.T) {
 		if ended := cmd.Wait(); err != nil || ended != nil || base64.StdEncoding.EncodeToString(got) != strings.Repeat(largeBlob, largeText/len(largeBlob)) {
 			t.Errorf("%s: %v, %v, or another blob", flag, err, ended)
 		}
-		if peak > 44<<20 {
+		if peak > 40<<20 {
 			t.Errorf("%s: a peak of %d MB", flag, peak>>20)
 		}
 		nothingLeft(t, state, flag != "--no-record")

@@ -12,7 +12,7 @@ import (
 
 const (
 	// Memory is how many bytes a Buffer keeps in memory before the rest goes to a file.
-	Memory = 4 << 20
+	Memory = 1 << 20
 	// Piece is how much of a large value is worked on at once.
 	Piece = 256 << 10
 	// longPiece is what a Buffer of NewLong keeps in memory.

@@ -297,6 +297,9 @@ func (r *Reader) blockFor(rest int) int {
 		return eventBlock
 	}
 	size := 8*rest + eventBlock
+	if r.Spool != "" {
+		size = min(size, spool.Memory+eventRoom)
+	}
 	if r.limit > 0 {
 		size = min(size, int(r.limit)+2*eventBlock)
 	}
