@@ -135,6 +135,10 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		got = ending(exit.ProcessState)
 	}
 	if got != args[0] {
+		for name := range worldOf(ts).background {
+			text, _ := os.ReadFile(ts.MkAbs(name + ".err"))
+			ts.Logf("standard error of %s:\n%s", name, text)
+		}
 		ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), got, args[0])
 	}
 }
