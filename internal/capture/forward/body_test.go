@@ -112,3 +112,33 @@ func bodiesAreAlike(t *testing.T, chunks []chunk) {
 		t.Fatalf("kept: %s; read: %s; of %d chunks", got[0], got[1], len(chunks))
 	}
 }
+
+// A stream whose end was left out with its last bytes is not recorded as a message.
+func TestStreamWithoutItsEnd(t *testing.T) {
+	for _, how := range []string{"kept", "read", "line"} {
+		lost, leave, left := 0, make(chan bool), make(chan bool)
+		w := NewWatcher(Options{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
+		s := &halfStream{w: w}
+		take := func(raw []byte) { t.Errorf("%s: %q is no message", how, raw) }
+		switch how {
+		case "kept":
+			s.whole = take
+		case "read":
+			s.read = func(src io.Reader, fragment bool) { s.readWhole(src, fragment, take) }
+		case "line":
+			s.read = func(src io.Reader, fragment bool) { s.eachLine(src, fragment, take) }
+		}
+		w.do(func() { <-leave })
+		s.write([]byte("{"))
+		w.do(func() { close(left) })
+		w.add(chunk{bytes: make([]byte, w.o.Waiting-w.bytes)}) // so that nothing has room any more
+		s.writeLast([]byte("}"), false)
+		close(leave)
+		<-left
+		w.add(chunk{do: s.finish}) // as seeSent does
+		w.Close()
+		if lost != 1 || !s.over {
+			t.Errorf("%s: %d lost, over %t", how, lost, s.over)
+		}
+	}
+}

@@ -132,6 +132,13 @@ func (w *Watcher) add(p chunk) {
 	w.rouse()
 }
 
+// leftOut reports that bytes of a half-stream were left out since its last chunk.
+func (w *Watcher) leftOut(s *halfStream) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return s.gap
+}
+
 func (w *Watcher) work() {
 	defer close(w.done)
 	for {
@@ -262,19 +269,26 @@ func (s *halfStream) collect(p chunk) {
 	}
 }
 
-// finish lets read see the end, or gives all there is to whole.
+// finish lets read see the end, or gives all there is to whole. Of bytes that were left out since
+// the last chunk no chunk tells.
 func (s *halfStream) finish() {
 	if s.over {
 		return
 	}
 	s.over = true
+	end := io.EOF
+	if s.w.leftOut(s) {
+		end = errGap
+	}
 	if s.pump != nil {
-		s.stop(io.EOF)
+		s.stop(end)
 	}
 	if raw := s.body; len(raw) > 0 {
 		s.body = nil
 		s.release()
-		s.whole(raw)
+		if end == io.EOF {
+			s.whole(raw)
+		}
 	}
 }
 
