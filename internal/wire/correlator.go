@@ -9,6 +9,8 @@ type Correlator struct {
 	// last is the conversation of the last frame, and lastConn its number.
 	last     *connState
 	lastConn int
+	// sent are the exchanges of the client's requests by id, once Sent was called.
+	sent *recent[string, int]
 }
 
 // A Role is what a frame is to its exchange.
@@ -88,21 +90,10 @@ func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 		c.bookmark(frame)
 		c.beside(ref, frame)
 	}
-	return c.places
-}
-
-// Sent is the exchange whose last request the client sent with this id; the one that began last
-// where several conversations have one.
-func (f *Correlator) Sent(id []byte) (exchange int, there bool) {
-	key := idKey(id)
-	for _, conns := range []map[int]*connState{f.conns.old, f.conns.young} {
-		for _, c := range conns {
-			if t := c.sent.byID.get(key); t != nil && t.number >= exchange {
-				exchange, there = t.number, true
-			}
-		}
+	if f.sent != nil && frame.Dir == Sent {
+		f.noteSent(t, c.places)
 	}
-	return exchange, there
+	return c.places
 }
 
 // A thread is what is known of one exchange, or of a stream or a pipe on which messages

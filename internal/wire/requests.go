@@ -17,6 +17,42 @@ func (r *requests) put(t *thread, m *Traits) {
 	}
 }
 
+// Sent is the exchange of the last request that the client sent with this id. The first call looks
+// through all conversations, where the exchange that began last counts.
+func (f *Correlator) Sent(id []byte) (exchange int, there bool) {
+	if f.sent == nil {
+		numbers := map[string]int{}
+		for _, conns := range []map[int]*connState{f.conns.old, f.conns.young} {
+			for _, c := range conns {
+				for _, threads := range []map[string]*thread{c.sent.byID.old, c.sent.byID.young} {
+					for id, t := range threads {
+						numbers[id] = max(numbers[id], t.number)
+					}
+				}
+			}
+		}
+		f.sent = &recent[string, int]{}
+		for _, id := range slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) }) {
+			f.sent.put(id, numbers[id]+1)
+		}
+	}
+	number := f.sent.get(idKey(id))
+	return number - 1, number > 0
+}
+
+// noteSent notes the requests of a frame for Sent: their numbers from 1.
+func (f *Correlator) noteSent(t *Traits, places []Place) {
+	for _, p := range places {
+		switch {
+		case p.Role > Continues:
+		case p.Item < 0:
+			f.sent.put(t.ID, p.Exchange+1)
+		default:
+			f.sent.put(t.Items[p.Item].ID, p.Exchange+1)
+		}
+	}
+}
+
 // unanswered are the requests of the client that wait for their response.
 type unanswered struct {
 	all map[*thread]struct{}
