@@ -40,51 +40,50 @@ func (r *RecentIDs) Put(id string, mark bool) {
 }
 
 // AskedIDs remembers the latest ids of requests, each with a mark. A bit is enough for those that
-// are numbers, which are mostly counted up. The zero value remembers nothing yet.
+// are numbers and counted up; one far from them is the user's own. The zero value remembers nothing
+// yet.
 type AskedIDs struct {
 	others        *RecentIDs
-	last          int64 // the highest number
+	counts        bool
+	last          int64 // the highest number that has a bit, once counts is set
 	known, marked [mostNumbers / 64]uint64
 }
 
-// mostNumbers is how far below the last one a number is remembered.
+// mostNumbers is how far from the last one a number has a bit.
 const mostNumbers = 160 * 64
 
 // Lookup gives the mark of an id, and whether the id is known.
 func (a *AskedIDs) Lookup(id []byte) (mark, known bool) {
-	n, ok := numberOf(id)
-	switch {
-	case !ok && a.others == nil:
-		return false, false
-	case !ok:
-		return a.others.Lookup(string(id))
-	case n > a.last || n <= a.last-mostNumbers:
+	if n, ok := numberOf(id); ok && n <= a.last && n > a.last-mostNumbers {
+		at, bit := n%mostNumbers/64, uint64(1)<<(n%64)
+		if a.known[at]&bit != 0 {
+			return a.marked[at]&bit != 0, true
+		}
+	}
+	if a.others == nil {
 		return false, false
 	}
-	at, bit := n%mostNumbers/64, uint64(1)<<(n%64)
-	return a.marked[at]&bit != 0, a.known[at]&bit != 0
+	return a.others.Lookup(string(id))
 }
 
 // Put remembers an id, or changes its mark.
 func (a *AskedIDs) Put(id []byte, mark bool) {
 	n, ok := numberOf(id)
-	if !ok {
+	if ok && !a.counts {
+		a.counts, a.last = true, n
+	}
+	if !ok || n <= a.last-mostNumbers || n >= a.last+mostNumbers {
 		if a.others == nil {
 			a.others = NewRecentIDs()
 		}
 		a.others.Put(string(id), mark)
 		return
 	}
-	if n-a.last >= mostNumbers {
-		*a = AskedIDs{others: a.others, last: n}
-	}
 	for a.last < n { // the bits were those of others
 		a.last++
 		a.set(a.last, false, false)
 	}
-	if n > a.last-mostNumbers {
-		a.set(n, true, mark)
-	}
+	a.set(n, true, mark)
 }
 
 func (a *AskedIDs) set(n int64, known, mark bool) {
