@@ -281,8 +281,11 @@ func (g *Gateway) instructions() string {
 	return text + ". The name of a tool or prompt begins with that of its server and __."
 }
 
-// once tells something that is not told again.
+// once tells something that is not told again. It returns when that is told, by whichever call: what follows, as the
+// response to a client or the end of the process, does not come before it.
 func (g *Gateway) once(text string) {
+	g.said.telling.Lock()
+	defer g.said.telling.Unlock()
 	if g.said.first(text) {
 		g.Tell(text)
 	}
@@ -290,8 +293,9 @@ func (g *Gateway) once(text string) {
 
 // once remembers texts, up to a limit.
 type once struct {
-	mu   sync.Mutex
-	told map[string]bool
+	telling sync.Mutex
+	mu      sync.Mutex
+	told    map[string]bool
 }
 
 const mostTold = 1000

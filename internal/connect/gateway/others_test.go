@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"mcpc/internal/client"
@@ -79,4 +82,24 @@ func byNumber(a, b string) int {
 	x, _ := strconv.Atoi(a)
 	y, _ := strconv.Atoi(b)
 	return x - y
+}
+
+// What is told once is told when each call has returned, also one that did not tell it itself.
+func TestOnce(t *testing.T) {
+	var told atomic.Int32
+	g := &Gateway{Options: Options{Tell: func(string) {
+		for range 1000 {
+			runtime.Gosched()
+		}
+		told.Add(1)
+	}}}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			if g.once("left out"); told.Load() != 1 {
+				t.Errorf("told %d times", told.Load())
+			}
+		})
+	}
+	all.Wait()
 }
