@@ -91,6 +91,7 @@ install() {
     flock 9
   fi
   GOWORK=off CGO_ENABLED=0 go -C "$source_dir" build -trimpath -o "$bench_dir/bin/" ./...
+  GOWORK=off CGO_ENABLED=0 go -C "$source_dir" build -trimpath -tags schemas -o "$bench_dir/bin/raw-schemas" ./raw
   GOWORK=off CGO_ENABLED=0 go -C "$source_dir/mcptools" build -trimpath -o "$bench_dir/bin/mcptools" github.com/f/mcptools/cmd/mcptools
   if [[ -n $with_node ]] && ! has_packages; then
     rm -f "$bench_dir/.stamp"

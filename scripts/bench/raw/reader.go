@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 
 	"mcpc/scripts/bench/plan"
 )
@@ -18,7 +19,9 @@ import (
 // cursor, and copies the page.
 type reader struct {
 	cursorOnly bool
-	cursor     string
+
+	mu     sync.Mutex
+	cursor string
 	// progress is the last that was told.
 	progress float64
 }
@@ -26,6 +29,8 @@ type reader struct {
 // check sees to it that the cursor which the plan sends is the one that was read.
 func (a *reader) check(r plan.Request) error {
 	var asked struct{ Params struct{ Cursor string } }
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if json.Unmarshal([]byte(r.Body), &asked) == nil && asked.Params.Cursor != a.cursor {
 		return fmt.Errorf("the plan asks for the page %q, and the cursor was %q", asked.Params.Cursor, a.cursor)
 	}
@@ -91,6 +96,8 @@ func (a *reader) take(to io.Writer, raw []byte) (answered bool, err error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return false, err
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if m.Result == nil {
 		a.progress = max(a.progress, m.Params.Progress)
 		return false, nil

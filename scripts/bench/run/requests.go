@@ -31,12 +31,14 @@ func enterRequests(ctx context.Context, b *bench, r *row) ([]*entry, error) {
 	if err := plan.Save(all, printed(sent)); err != nil {
 		return nil, err
 	}
-	raw := func(flags ...string) runner {
-		return b.plain(slices.Concat([]string{b.tool("raw")}, flags, []string{"{URL}", all})...)
+	raw := func(tool string, flags ...string) runner {
+		return b.plain(slices.Concat([]string{b.tool(tool)}, flags, []string{"{URL}", all})...)
 	}
-	entries := append([]*entry{{name: "raw", run: raw(r.raw...), requests: len(sent)}}, mcpc...)
+	entries := append([]*entry{{name: "raw", run: raw("raw", r.raw...), requests: len(sent)}}, mcpc...)
 	if flag, does := strings.CutPrefix(r.floor, "raw "); does {
-		entries = append(entries, &entry{name: r.floor, run: raw(flag), requests: len(sent)})
+		entries = append(entries, &entry{name: r.floor, run: raw("raw", flag), requests: len(sent)})
+	} else if r.floor == startsAndSends {
+		entries = append(entries, &entry{name: r.floor, run: raw("raw-schemas"), requests: len(sent)})
 	}
 	if r.peers != "" || r.minimal {
 		entries = append(entries, &entry{name: "curl", run: b.curl(sent), requests: len(sent), limit: peerLimit, budget: peerBudget})

@@ -78,6 +78,7 @@ const (
 	readsAll        = "raw -read"
 	printsWhole     = "raw -spool"
 	startsValidator = "jsonschema alone"
+	startsAndSends  = "jsonschema, raw"
 	listsCapture    = "raw -capture"
 )
 
@@ -116,11 +117,11 @@ func rows() []*row {
 }
 
 func warmCall(key, name string, g goal, args ...string) *row {
-	return &row{key: key, name: name, goal: g, args: append([]string{"call", "get-sum"}, args...), remembers: session, minimal: true, least: 2}
+	return &row{key: key, name: name, goal: g, args: append([]string{"call", "get-sum"}, args...), remembers: session, minimal: true, least: 2, floor: startsAndSends}
 }
 
 func secondCall(key, name string, g goal, server ...string) *row {
-	return &row{key: key, name: name, goal: g, server: server, args: []string{"call", "get-sum", sumArguments}, remembers: called, minimal: true, least: 2, peers: "call"}
+	return &row{key: key, name: name, goal: g, server: server, args: []string{"call", "get-sum", sumArguments}, remembers: called, minimal: true, least: 2, peers: "call", floor: startsAndSends}
 }
 
 func text(key, name string, bytes int, g goal, args ...string) *row {
@@ -140,7 +141,7 @@ func events(key, name string, n int, g goal) *row {
 }
 
 func batch(parallel int, g goal) *row {
-	return &row{key: fmt.Sprintf("batch-%d", parallel), name: fmt.Sprintf("`batch`, %d at a time", parallel), goal: g, enter: enterBatch(parallel), least: 90 * batchCalls}
+	return &row{key: fmt.Sprintf("batch-%d", parallel), name: fmt.Sprintf("`batch`, %d at a time", parallel), goal: g, enter: enterBatch(parallel), least: 50 * batchCalls, floor: readsAll}
 }
 
 func firstLook(key, name string, g goal, args ...string) *row {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,9 +38,11 @@ func enterBatch(parallel int) func(context.Context, *bench, *row) ([]*entry, err
 			return nil, err
 		}
 		times, users := strconv.Itoa(batchCalls), strconv.Itoa(parallel)
-		entries := []*entry{{name: "raw", run: b.plain(b.tool("raw"), "-times", times, "-parallel", users, "{URL}", sent)}}
-		entries = append(entries, b.clients(func(bin string) runner { return b.client(bin, nothing, "batch", calls, "--parallel", users) })...)
-		return entries, nil
+		raw := func(flags ...string) runner {
+			return b.plain(slices.Concat([]string{b.tool("raw")}, flags, []string{"-times", times, "-parallel", users, "{URL}", sent})...)
+		}
+		entries := append([]*entry{{name: "raw", run: raw()}}, b.clients(func(bin string) runner { return b.client(bin, nothing, "batch", calls, "--parallel", users) })...)
+		return append(entries, &entry{name: readsAll, run: raw("-read")}), nil
 	}
 }
 
