@@ -141,7 +141,7 @@ func events(key, name string, n int, g goal) *row {
 }
 
 func batch(parallel int, g goal) *row {
-	return &row{key: fmt.Sprintf("batch-%d", parallel), name: fmt.Sprintf("`batch`, %d at a time", parallel), goal: g, enter: enterBatch(parallel), least: 50 * batchCalls, floor: readsAll}
+	return &row{key: fmt.Sprintf("batch-%d", parallel), name: fmt.Sprintf("`batch`, %d at a time", parallel), goal: g, enter: enterBatch(parallel), least: 20 * batchCalls, floor: readsAll}
 }
 
 func firstLook(key, name string, g goal, args ...string) *row {
