@@ -291,7 +291,8 @@ func (l *lineReader) Read(p []byte) (n int, err error) {
 }
 
 // blockFor grows in large steps: what is copied on the way to a large event
-// stays behind as garbage, and what is not written to takes no memory.
+// stays behind as garbage, and what is not written to takes no memory. A line that may go to a file
+// gets no more than stays in memory.
 func (r *Reader) blockFor(rest int) int {
 	if rest < eventRoom {
 		return eventBlock
