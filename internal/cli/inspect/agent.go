@@ -78,6 +78,9 @@ func (a *reading) tools() []demo.Reading {
 			if err := json.Unmarshal(raw, &q); err != nil {
 				return "", nil, err
 			}
+			if err := a.loaded(ctx); err != nil {
+				return "", nil, told(err)
+			}
 			text, structured, err := do(ctx, q)
 			if err != nil {
 				return "", nil, told(err)
@@ -165,6 +168,14 @@ func (a *reading) query(q asked, more ...string) (view.Query, error) {
 		filters = append(filters, "("+text+")")
 	}
 	return view.Query{Filter: strings.Join(filters, " "), Sort: q.Sort, Talk: q.Conversation, From: q.From, Count: q.Count}, nil
+}
+
+// loaded waits until the recordings that were there are read, which an answer must not lack.
+func (a *reading) loaded(ctx context.Context) error {
+	for s := a.v.Status(); s.Loading && ctx.Err() == nil; s = a.v.Status() {
+		a.v.Wait(ctx, s.Seq)
+	}
+	return ctx.Err()
 }
 
 // searched are the rows of a query, once all bodies are searched.

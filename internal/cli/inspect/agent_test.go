@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type rows struct {
 	fitting  int
 	asked    []view.Query
 	searches int // answers that are not complete yet
+	loads    int // changes until all is loaded
 	detail   view.Detail
 }
 
@@ -36,9 +38,19 @@ func (r *rows) Rows(_ context.Context, q view.Query) (view.Page, error) {
 	return view.Page{Rows: fitting[min(q.From, len(fitting)):], From: q.From, Total: len(fitting)}, nil
 }
 
-func (r *rows) Wait(context.Context, uint64) uint64 { return 0 }
+func (r *rows) Wait(context.Context, uint64) uint64 {
+	r.loads--
+	return 0
+}
+
+func (r *rows) Status() (s view.Status) {
+	s.Loading = r.loads > 0
+	return s
+}
 
 func (r *rows) Detail(context.Context, string) (view.Detail, error) { return r.detail, nil }
+
+func (r *rows) Tools(context.Context, view.Query) ([]view.Tool, error) { return nil, nil }
 
 func (r *rows) Conversations() []view.Conversation {
 	return []view.Conversation{{ID: "1.0"}, {ID: "2.0"}}
@@ -131,6 +143,22 @@ func bounded(t *testing.T, result func() (string, json.RawMessage, error)) {
 	for _, part := range []string{text, string(raw)} {
 		if strings.ContainsAny(part, "\x1b\u009b\u202e\U000e0041") {
 			t.Errorf("raw characters: %.300q", part)
+		}
+	}
+}
+
+// No tool answers before the recordings that were there are read, unless the request ends before.
+func TestAgentWaitsForTheRecordings(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for i, tool := range agentOf(&rows{}, "").tools() {
+		r := &rows{loads: 2}
+		tool = agentOf(r, "").tools()[i]
+		if _, _, err := tool.Call(ended, json.RawMessage("{}")); !strings.Contains(fmt.Sprint(err), context.Canceled.Error()) || r.loads != 2 {
+			t.Errorf("%s: %v", tool.Name, err)
+		}
+		if _, _, _ = tool.Call(t.Context(), json.RawMessage("{}")); r.loads > 0 {
+			t.Errorf("%s does not wait", tool.Name)
 		}
 	}
 }
