@@ -170,25 +170,6 @@ func (a *reading) query(q asked, more ...string) (view.Query, error) {
 	return view.Query{Filter: strings.Join(filters, " "), Sort: q.Sort, Talk: q.Conversation, From: q.From, Count: q.Count}, nil
 }
 
-// loaded waits until the recordings that were there are read, which an answer must not lack.
-func (a *reading) loaded(ctx context.Context) error {
-	for s := a.v.Status(); s.Loading && ctx.Err() == nil; s = a.v.Status() {
-		a.v.Wait(ctx, s.Seq)
-	}
-	return ctx.Err()
-}
-
-// searched are the rows of a query, once all bodies are searched.
-func (a *reading) searched(ctx context.Context, query view.Query) (view.Page, error) {
-	for {
-		found, err := a.v.Rows(ctx, query)
-		if err != nil || found.Pending == 0 || ctx.Err() != nil {
-			return found, cmp.Or(err, ctx.Err())
-		}
-		a.v.Wait(ctx, found.Seq)
-	}
-}
-
 // A page is a result: lines, and the entries behind them. What does not fit is left out whole.
 type page struct {
 	name  string // of the entries
