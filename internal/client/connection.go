@@ -55,6 +55,8 @@ type connectionState struct {
 	// probed is the answer to a probe that refuted an earlier run's word: the next
 	// conversation begins with it. It is nil elsewhere.
 	probed *reply
+	// noise is what came before the responses that opened the conversation and is not a message.
+	noise []byte
 	// sent is when the last request was sent.
 	sent time.Time
 }
@@ -65,6 +67,9 @@ func (s *Session) connect(ctx context.Context, known string, resume *Memory, pro
 	c := &connection{s: s, guarded: guarded[connectionState]{is: connectionState{probed: probed}}, findings: findings{report: s.opt.Found, once: &s.reported}}
 	began := s.opt.Now()
 	o := negotiation{c}.open(ctx, known, resume)
+	if o.Good() {
+		rejectNoise(c, c.now().noise, &o)
+	}
 	if !o.Good() && o.ID != nil {
 		began = c.now().sent // of the request that failed, not of a probe before it
 	}
@@ -256,8 +261,10 @@ func (c *connection) Receive(m *wire.Message) (free bool) {
 		f := wire.Finding{Rule: "message", Level: wire.Warning, Text: "received an invalid JSON-RPC message: " + m.Problem()}
 		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
 			f.Level = wire.Info
+			c.Finding(f)
+			return false
 		}
-		c.Finding(f)
+		c.Repeated(f, "messages received are not valid JSON-RPC")
 	}
 	return false
 }

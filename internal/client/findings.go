@@ -99,7 +99,9 @@ func (r *onceRules) isFirst(rule string) bool {
 func (fs *findings) startedAgain() {
 	fs.counting.Lock()
 	defer fs.counting.Unlock()
-	fs.repeated.anew(transport.NoiseSummary)
+	for _, what := range []string{transport.NoiseSummary, transport.TextSummary, transport.GluedSummary} {
+		fs.repeated.anew(what)
+	}
 }
 
 func (fs *findings) Repeated(f wire.Finding, what string) {

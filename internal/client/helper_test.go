@@ -183,6 +183,9 @@ func serveMemory() {
 			fmt.Println(`{"jsonrpc":"2.0","id":"q2","method":"roots/list"}`)
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"lost"}}`)
+		case "beside-text":
+			fmt.Print("ready ")
+			result(string(m.ID), "{}")
 		case "tell":
 			fmt.Fprintln(os.Stderr, "told")
 			result(string(m.ID), "{}")

@@ -221,6 +221,25 @@ func TestHeldRoutes(t *testing.T) {
 	b.Close(context.Background(), false)
 }
 
+// A response beside text on its line goes to the command that made the request, and ends it.
+func TestHeldRoutesBesideText(t *testing.T) {
+	t.Parallel()
+	hs := holdServer(t, "remembers", nil)
+	hs.keep()
+	var found []string
+	other := hs.another(func(o *Options) { o.Found = func(f wire.Finding) { found = append(found, f.Text) } })
+	s := hs.another()
+	ask(t, s, "beside-text", "{}")
+	s.Close(context.Background(), false)
+	ask(t, other, "add", `{"n":1}`)
+	other.Close(context.Background(), false)
+	if len(found) > 0 {
+		t.Errorf("another command was told: %q", found)
+	}
+	unused(t, hs)
+	cancelledAt(t, hs.another(), "")
+}
+
 // cancelledAt waits until the server was told that all of these are given up, or had
 // their answers, in whatever order.
 func cancelledAt(t *testing.T, s *Session, want string) {

@@ -38,7 +38,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		if e != nil {
 			o.Kind, o.Text = e.settle(call, m)
 			checkShape(c, e, call.Method, &o)
-			checkNoise(c, r.Noise, &o)
+			checkNoise(c, r, &o)
 		}
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", transport.Mismatch(m, nil)
@@ -63,8 +63,8 @@ func (c *connection) markFound(m *wire.Message) {
 			}
 		}
 	}
-	if m != nil && transport.HasByteOrderMark(m.Raw) {
-		c.found(wire.Warning, "bom", "the response begins with a byte order mark, which JSON does not allow")
+	if m != nil && transport.HasByteOrderMark(m.Raw) && c.line().Name() != transport.Stdio { // which reports its lines
+		c.complain("bom", "the response begins with a byte order mark, which JSON does not allow")
 	}
 }
 

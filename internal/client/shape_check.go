@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcpc/internal/client/transport"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -34,18 +35,47 @@ func checkShape(c *connection, e era, method string, o *wire.Outcome) {
 
 func (o *Options) isStrict() bool { return o.Strict != nil && o.Strict() }
 
-// checkNoise takes no result before which there was a line that is not a message, where that
-// is Strict: the line is the evidence, and not the result.
-func checkNoise(c *connection, line []byte, o *wire.Outcome) {
-	if line == nil || !c.s.opt.isStrict() || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+// checkNoise rejects a good result with Strict if the server sent something before it that is
+// not a message: that is the evidence, and not the result. On a line that lasts, the result of
+// an opening is judged with the whole opening, which otherwise would be tried again.
+func checkNoise(c *connection, r reply, o *wire.Outcome) {
+	noise := r.Noise
+	if noise == nil && transport.HasByteOrderMark(r.Message.Raw) {
+		noise = r.Message.Raw
+	}
+	if noise == nil || !c.s.opt.isStrict() {
 		return
 	}
-	o.Message, o.Kind, o.Text = nil, wire.BadResponse, "the server wrote a non-JSON-RPC line to its stdout"
-	o.Hint = "over stdio, write logs to stderr: stdout is for messages only"
-	o.Findings = []wire.Finding{{Rule: "stdout_noise", Level: wire.Error, Text: fmt.Sprintf("%q", jsonraw.Excerpt(line, maxNoiseShown))}}
+	if c.line().Gone() != nil && transport.IsOpening(o.Method) {
+		c.update(func(f *connectionState) { f.noise = noise })
+		return
+	}
+	rejectNoise(c, noise, o)
 }
 
-// maxNoiseShown is how much is shown of a line on stdout that is not JSON-RPC.
+// rejectNoise makes a good outcome a bad response because of noise.
+func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
+	if noise == nil || o.Kind != wire.OK && o.Kind != wire.ToolError && o.Kind != wire.InputRequired {
+		return
+	}
+	rule := "stream_noise"
+	switch {
+	case c.line().Name() == transport.Stdio:
+		rule = "stdout_noise"
+		o.Text = "the server wrote a non-JSON-RPC line to its stdout"
+		o.Hint = "over stdio, write logs to stderr: stdout is for messages only"
+	case transport.HasByteOrderMark(noise):
+		rule = "bom"
+		o.Text = "the response begins with a byte order mark"
+	default:
+		o.Text = "the server sent an event that is not JSON-RPC"
+		o.Hint = `on an event stream, send a comment to keep the connection alive: a line that begins with ":"`
+	}
+	o.Message, o.Kind = nil, wire.BadResponse
+	o.Findings = []wire.Finding{{Rule: rule, Level: wire.Error, Text: fmt.Sprintf("%q", jsonraw.Excerpt(noise, maxNoiseShown))}}
+}
+
+// maxNoiseShown is how many bytes are shown of what is not JSON-RPC.
 const maxNoiseShown = 80
 
 // checkUnasked holds a notification or a request against its shape, and tells of it once

@@ -5,6 +5,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
@@ -54,7 +55,7 @@ func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 }
 
 func found(c *Conn, e *host.Env, f wire.Finding) {
-	if f.Rule == client.RuleShape && !firstOf(c, f) {
+	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !firstOf(c, f) {
 		return
 	}
 	if f.Level > wire.Info || e.Verbose > 0 {

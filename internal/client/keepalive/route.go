@@ -282,9 +282,19 @@ func (s *supervisor) route(line []byte) {
 	}
 }
 
-// receiversLocked are the users that a message is for; an array is for those of its items.
+// receiversLocked are the users that a message is for; an array or a line with several is for
+// those of its items.
 func (r *routing) receiversLocked(m *wire.Message) (to []*user) {
 	switch m.Kind {
+	case wire.Invalid:
+		items := r.messagesLocked(m.Raw)
+		if len(items) == 0 {
+			break
+		}
+		for _, item := range items {
+			to = append(to, r.receiversLocked(item)...)
+		}
+		return slices.DeleteFunc(slices.Clone(r.users), func(u *user) bool { return !slices.Contains(to, u) })
 	case wire.Notification:
 		return r.concernedLocked(m)
 	case wire.Request: // in an array
@@ -296,6 +306,17 @@ func (r *routing) receiversLocked(m *wire.Message) (to []*user) {
 		return slices.DeleteFunc(slices.Clone(r.users), func(u *user) bool { return !slices.Contains(to, u) })
 	}
 	return r.ownerLocked(m)
+}
+
+// messagesLocked are the messages that users find in a line that is not one message.
+func (r *routing) messagesLocked(line []byte) (items []*wire.Message) {
+	parts := transport.SplitLine(line, func(m *wire.Message) bool { return r.pending[string(m.ID)] != nil && m.Answers(m.ID) })
+	for _, part := range parts {
+		if part.Message != nil {
+			items = append(items, part.Message)
+		}
+	}
+	return items
 }
 
 // ownerLocked is the user whose request m answers; none where that user has gone. A response

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -107,6 +108,10 @@ func (g *GetStream) reopen(ctx context.Context, at *streamPosition, attempt int)
 	return nil, attempt, cutFault(ctx, 0, ctx.Err())
 }
 
+// RuleGetNoise is the rule of a finding about an event on a GET stream that is not JSON. No
+// response comes after it that could be rejected.
+const RuleGetNoise = "get_stream_noise"
+
 // deliver passes on what comes. No response belongs here. The stream was alive if it
 // brought a message or stood for a while.
 func (g *GetStream) deliver(ctx context.Context, rt *roundTrip, at *streamPosition) (alive bool, f *Fault) {
@@ -114,9 +119,13 @@ func (g *GetStream) deliver(ctx context.Context, rt *roundTrip, at *streamPositi
 	f = g.line.each(ctx, rt, at, func(ev sse.Event) bool {
 		if ev.IsMessage() {
 			alive = true
-			if m := wire.ParseMessage(ev.Data); isReply(m) {
+			switch m := wire.ParseMessage(ev.Data); {
+			case isReply(m):
 				strayed(g.line.inbox, m)
-			} else {
+			case m.Kind == wire.Invalid && !isJSON(ev.Data):
+				text := fmt.Sprintf("an event on the GET stream is not JSON%s, ignored: %q", strangeness(m), jsonraw.Excerpt(m.Raw, maxShown))
+				g.line.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Level: wire.Warning, Text: text}, "events on the GET stream are not JSON, ignored")
+			default:
 				g.line.inbox.Receive(m)
 			}
 		}

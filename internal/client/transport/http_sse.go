@@ -40,6 +40,7 @@ func OpenHTTPSSE(ctx context.Context, t *HTTP) (Transport, *Fault) {
 	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	s := &httpSSE{router: newRouter(t.inbox), http: t, lasting: lasting, cancel: func() { cancel(nil) }}
+	s.whole = true
 	var f *Fault
 	if s.trip, f = t.roundTrip(lasting, http.MethodGet, &Outgoing{}); f == nil {
 		f = s.readEndpoint()
@@ -92,7 +93,15 @@ func (t *httpSSE) readEndpoint() *Fault {
 			}
 			return f
 		}
-		if ev.HasData {
+		m := wire.ParseMessage(ev.Data)
+		switch {
+		case !ev.HasData:
+		case !ev.MayCarry():
+			foreignEvent(t.inbox, ev)
+		case m.Kind == wire.Invalid && !isJSON(ev.Data):
+			t.ignore(ev.Data)
+			ignoreEvent(t.inbox, m)
+		default:
 			return badContent("the stream does not begin with an endpoint event", ev.Data)
 		}
 	}
@@ -218,9 +227,31 @@ func (t *httpSSE) readAll() {
 		}
 		t.trip.recordEvent(ev)
 		if ev.IsMessage() {
-			t.deliver(wire.ParseMessage(ev.Data))
+			t.take(wire.ParseMessage(ev.Data))
 		} else {
 			foreignEvent(t.inbox, ev)
 		}
+	}
+}
+
+// take takes a message event.
+func (t *httpSSE) take(m *wire.Message) {
+	isAnswer := func(out *Outgoing) bool {
+		return claims(m, out.ID, true) || out.AnyReply && isJSON(m.Raw)
+	}
+	if m.Kind != wire.Invalid || t.isWaiting(isAnswer) {
+		if HasByteOrderMark(m.Raw) {
+			t.ignore(m.Raw)
+		}
+		t.deliver(m)
+		return
+	}
+	if string(m.Raw) != "{}" {
+		t.ignore(m.Raw)
+	}
+	if isJSON(m.Raw) {
+		t.inbox.Receive(m)
+	} else {
+		ignoreEvent(t.inbox, m)
 	}
 }

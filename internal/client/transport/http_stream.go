@@ -30,6 +30,8 @@ type streamPosition struct {
 	moved bool
 	// stray is the latest response to something else.
 	stray *wire.Message
+	// noise is the first event that was not JSON-RPC, or the beginning of it.
+	noise []byte
 	// dropped is the beginning of what came in this attempt and was no event.
 	dropped []byte
 	// messages parses the events, and free reports that the message of the latest one is not
@@ -136,10 +138,17 @@ func (t *HTTP) follow(ctx context.Context, rt *roundTrip, out *Outgoing, at *str
 		return answered
 	})
 	if f != nil {
-		return Reply{Fault: at.unanswered(f, out), HTTP: rt.facts(at.dropped)}
+		f = at.unanswered(f, out)
+		if out.AnyReply && f.raw != nil { // bytes that are not a message are a reply, too
+			return Reply{Message: wire.ParseMessage(f.raw), HTTP: rt.facts(nil)}
+		}
+		return Reply{Fault: f, HTTP: rt.facts(at.dropped)}
 	}
 	rt.drain()
-	r.HTTP = rt.facts(nil)
+	if out.AnyReply && at.noise != nil && !bytes.Equal(at.noise, r.Message.Raw) {
+		ignoreEvent(t.inbox, wire.ParseMessage(at.noise))
+	}
+	r.HTTP, r.Noise = rt.facts(nil), at.noise
 	return r
 }
 
@@ -217,16 +226,45 @@ func (p *streamPosition) explain(f *Fault, unended bool) {
 	}
 }
 
-// unanswered is how a stream ended on which no answer came. Where it brought a
-// response to something else and cannot be picked up again, that one was meant.
+// unanswered returns why a stream brought no response. If it cannot be resumed, a response to
+// something else was meant for one, or else an event that is not JSON.
 func (p *streamPosition) unanswered(f *Fault, out *Outgoing) *Fault {
 	ended := f.Kind == wire.Transport && f.Err == nil
-	if p.stray == nil || p.id != "" || !ended {
+	switch {
+	case p.id != "" || !ended:
 		return f
+	case p.stray != nil:
+		wrong := noAnswerTo(out, p.stray)
+		p.stray = nil
+		return wrong
+	case p.noise != nil && !isJSON(p.noise):
+		return noMessageIn(wire.ParseMessage(p.noise))
 	}
-	wrong := noAnswerTo(out, p.stray)
-	p.stray = nil
-	return wrong
+	return f
+}
+
+// keepNoise keeps the first event that is not JSON-RPC, or the beginning of it. Some servers
+// bring priming events back as {}.
+func (p *streamPosition) keepNoise(m *wire.Message) {
+	if p.noise == nil && string(m.Raw) != "{}" {
+		p.noise = bytes.Clone(m.Raw[:min(len(m.Raw), mostDropped)])
+	}
+}
+
+// noMessageIn is the fault of an event in place of a response.
+func noMessageIn(m *wire.Message) *Fault {
+	return badContent("an event contains no JSON-RPC message: "+m.Problem(), m.Raw)
+}
+
+// ignoreEvent reports an event that is not JSON, as some servers send to keep a connection
+// alive. That is their fault and no reason to stop.
+func ignoreEvent(in Inbox, m *wire.Message) {
+	text := fmt.Sprintf("an event on the stream is not JSON%s, ignored: %q", strangeness(m), jsonraw.Excerpt(m.Raw, maxShown))
+	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: text}, "events on the stream are not JSON, ignored")
+	if isMeant(m.Raw) {
+		in.Diagnose(Diagnostic{"in the meantime an event was received that is not JSON" + strangeness(m),
+			"if that event was the response, no other will follow; -vvv shows its bytes"})
+	}
 }
 
 // strayed tells of a response to something else on a stream that can be picked up
@@ -252,12 +290,21 @@ func foreignEvent(in Inbox, ev sse.Event) {
 // answerIn takes one event; ok where it ends the request.
 func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Reply, ok bool) {
 	m := at.messages.Parse(ev.Data)
+	if m.Kind == wire.Invalid {
+		if !out.AnyReply && claims(m, out.ID, true) {
+			return Failed(noMessageIn(m)), true
+		}
+		at.keepNoise(m)
+		if !isJSON(ev.Data) {
+			if !out.AnyReply { // which may have no other reply
+				ignoreEvent(t.inbox, m)
+			}
+			return Reply{}, false
+		}
+	}
 	if out.AnyReply {
 		ok = m.Kind != wire.Notification && m.Kind != wire.Request
 		return Reply{Message: m}, ok
-	}
-	if m.Kind == wire.Invalid && (!isJSON(ev.Data) || claims(m, out.ID)) {
-		return Failed(badContent("an event contains no JSON-RPC message: "+m.Problem(), ev.Data)), true
 	}
 	if m.Kind == wire.Batch && !out.Batches {
 		if holds(m, out.ID) {

@@ -51,9 +51,9 @@ func NoID(m *wire.Message) bool { return m.ID == nil || string(m.ID) == "null" }
 // claims reports a broken answer to the request: nothing better will come. One
 // that has neither a result nor an error must at least look like JSON-RPC, as a
 // line of some logger does not. One that is not JSON must have its id before the
-// place where it breaks; if it only ends too early the rest may stand in the next
-// line.
-func claims(m *wire.Message, id json.RawMessage) bool {
+// place where it breaks; if it only ends too early and is not whole, the rest may be in
+// the next line.
+func claims(m *wire.Message, id json.RawMessage, whole bool) bool {
 	if m.Kind != wire.Invalid || len(id) == 0 {
 		return false
 	}
@@ -66,7 +66,7 @@ func claims(m *wire.Message, id json.RawMessage) bool {
 		return false
 	}
 	if err != nil { // a request's method may stand behind that place
-		return int(err.Offset) < len(m.Raw) && !bytes.Contains(m.Raw, []byte(`"method"`))
+		return (whole || int(err.Offset) < len(m.Raw)) && !bytes.Contains(m.Raw, []byte(`"method"`))
 	}
 	_, called := members.Get("method")
 	return !called

@@ -220,9 +220,19 @@ func (p *Pipe) take(line []byte) *Fault {
 			Text: "the command echoes its input",
 			Hint: "check that it is an MCP server; a terminal in between also echoes: use docker run -i and ssh without -t"}
 	}
-	if m.Kind != wire.Invalid && !HasByteOrderMark(line) || p.isAwaited(m) {
+	if m.Kind == wire.Invalid && p.noise.multiline == nil {
+		if parts := SplitLine(line, p.isAnswer); parts != nil {
+			p.takeParts(line, parts)
+			return nil
+		}
+	}
+	if m.Kind != wire.Invalid || p.isAwaited(m) {
 		p.noise.multiline = nil
 		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
+		if HasByteOrderMark(line) {
+			p.ignore(line)
+			p.inbox.Repeated(wire.Finding{Rule: "bom", Level: wire.Warning, Text: byteOrderMarkText}, byteOrderMarkSummary)
+		}
 		p.deliver(m)
 		return nil
 	}
@@ -236,7 +246,31 @@ func (p *Pipe) isEcho(line []byte) bool {
 	return p.isWaiting(func(out *Outgoing) bool { return bytes.Equal(out.Raw, line) && !out.AnyReply })
 }
 
+// takeParts takes a line with messages that a line end should separate from each other or
+// from text. It records the line as its parts, so that the messages can be found.
+func (p *Pipe) takeParts(line []byte, parts []LinePart) {
+	p.ignore(line)
+	p.reportParts(parts)
+	for _, part := range parts {
+		kind := wire.Body
+		if part.Message == nil {
+			kind = wire.Noise
+		}
+		p.rec.Body(wire.Received, kind, 0, part.Raw, nil)
+	}
+	for _, part := range parts {
+		if part.Message != nil {
+			p.deliver(part.Message)
+		}
+	}
+}
+
+// isAnswer reports a response to an open request, also a broken one.
+func (p *Pipe) isAnswer(m *wire.Message) bool {
+	return p.isWaiting(func(out *Outgoing) bool { return m.Answers(out.ID) || claims(m, out.ID, false) })
+}
+
 // isAwaited reports JSON that is not a message and still answers an open request.
 func (p *Pipe) isAwaited(m *wire.Message) bool {
-	return p.isWaiting(func(out *Outgoing) bool { return claims(m, out.ID) || out.AnyReply && isJSON(m.Raw) })
+	return p.isWaiting(func(out *Outgoing) bool { return claims(m, out.ID, false) || out.AnyReply && isJSON(m.Raw) })
 }

@@ -13,6 +13,8 @@ import (
 // Over stdio and over HTTP+SSE all answers come on one line, in any order.
 type router struct {
 	inbox Inbox
+	// whole is set if a message that ends too early is not continued.
+	whole bool
 	// done is closed when nothing can come any more; ended says why.
 	done  chan struct{}
 	ended *Fault
@@ -89,15 +91,25 @@ func (r *router) deliver(m *wire.Message) {
 	}
 }
 
-// replyTo is the reply with m. The answers that open a conversation leave the noise to the
-// next one: what follows a failed opening asks again.
+// ignore keeps the first line or event since the last answer that is not a message.
+func (r *router) ignore(noise []byte) {
+	if r.noiseLine == nil {
+		r.noiseLine = noise
+	}
+}
+
+// replyTo returns the reply with m and the noise before it. The responses that open a
+// conversation leave the noise to the next one, since an opening may fail and be tried again.
 func (r *router) replyTo(w *waiter, m *wire.Message) Reply {
-	answer := Reply{Message: m}
-	if w.out.Method != "initialize" && w.out.Method != "server/discover" {
-		answer.Noise, r.noiseLine = r.noiseLine, nil
+	answer := Reply{Message: m, Noise: r.noiseLine}
+	if !IsOpening(w.out.Method) {
+		r.noiseLine = nil
 	}
 	return answer
 }
+
+// IsOpening reports a method that opens a conversation.
+func IsOpening(method string) bool { return method == "initialize" || method == "server/discover" }
 
 // deliverItems takes an array apart. One that answers no request is left whole.
 func (r *router) deliverItems(m *wire.Message) {
@@ -129,7 +141,7 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 	}
 	for _, fits := range []func(*Outgoing) bool{
 		func(out *Outgoing) bool {
-			return m.Answers(out.ID) || claims(m, out.ID) || !out.Batches && holds(m, out.ID)
+			return m.Answers(out.ID) || claims(m, out.ID, r.whole) || !out.Batches && holds(m, out.ID)
 		},
 		func(*Outgoing) bool { return len(r.waiting) == 1 && m.Kind == wire.ErrorResponse && NoID(m) },
 		func(out *Outgoing) bool {

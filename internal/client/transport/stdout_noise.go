@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 
 	"mcpc/internal/jsonraw"
@@ -13,8 +14,17 @@ import (
 // mcpc stops believing that it speaks MCP at all.
 const maxNoise = 1000
 
-// NoiseSummary is how many such lines are called together.
-const NoiseSummary = "non-JSON-RPC lines on the server's stdout, ignored"
+// The summaries of several lines that are not one message each.
+const (
+	NoiseSummary = "non-JSON-RPC lines on the server's stdout, ignored"
+	TextSummary  = "lines on the server's stdout have text beside the response; the text was ignored"
+	GluedSummary = "lines on the server's stdout have several messages"
+)
+
+const (
+	byteOrderMarkText    = "a line on the server's stdout begins with a byte order mark, which JSON does not allow"
+	byteOrderMarkSummary = "lines on the server's stdout begin with a byte order mark"
+)
 
 // stdoutNoise is what stands on a server's standard output and is not a message: a
 // banner, a log, or a message in several lines.
@@ -27,9 +37,7 @@ type stdoutNoise struct {
 // standard output, which is their fault and no reason to stop.
 func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	line, why := m.Raw, strangeness(m)
-	if p.noiseLine == nil {
-		p.noiseLine = line
-	}
+	p.ignore(line)
 	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, jsonraw.Excerpt(line, maxShown))}, NoiseSummary)
@@ -48,6 +56,22 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 		p.failMultiline(whole)
 	}
 	return nil
+}
+
+// reportParts reports a line that has messages and something else.
+func (p *Pipe) reportParts(parts []LinePart) {
+	i := slices.IndexFunc(parts, func(part LinePart) bool { return part.Message == nil })
+	if i < 0 {
+		p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
+			"%d messages on one line of the server's stdout; a server must end each with a newline", len(parts))}, GluedSummary)
+		return
+	}
+	where := "before"
+	if i > 0 {
+		where = "after"
+	}
+	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
+		"text %s the response on its line of the server's stdout, ignored: %q", where, jsonraw.Excerpt(parts[i].Raw, maxShown))}, TextSummary)
 }
 
 // gather puts together what looks like one value over many lines, and gives it
@@ -121,8 +145,7 @@ func (p *Pipe) failMultiline(s *multilineJSON) {
 	}
 }
 
-// HasByteOrderMark reports a byte order mark, which makes a line no message: nothing but
-// MCP messages may stand on standard output.
+// HasByteOrderMark reports a byte order mark before a message.
 func HasByteOrderMark(line []byte) bool { return bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")) }
 
 // isUTF16 reports a byte order mark of UTF-16, or text in which every second
