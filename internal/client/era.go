@@ -89,8 +89,9 @@ type era interface {
 	// judge says what a reply means for the conversation. It is untried where
 	// it rests on an earlier run's word and nothing was answered yet.
 	judge(r reply, untried bool) sessionState
-	// alive asks the server whether it still knows a doubtful conversation.
-	alive(ctx context.Context, c *connection) bool
+	// alive asks the server whether it still knows a doubtful conversation. refusal is the
+	// reply that made it doubtful, or nil; untried is that of judge.
+	alive(ctx context.Context, c *connection, refusal *reply, untried bool) bool
 	// cancel tells the server that the client abandoned the request.
 	cancel(c *connection, out *outgoing)
 	// taskOffer says how calls become tasks, taskIn reads the task that a result of

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -262,8 +263,8 @@ func answerRequest(ctx context.Context, c *connection, m *wire.Message, raw []by
 
 // judge: "404 Not Found" to a request that carried a session id ends the session
 // (basic/transports, "Session Management"), unless the server answers the very
-// request. Some servers say 400 and name no request: on the first request of a
-// conversation that an earlier run opened that may mean the same.
+// request. Some servers, those made from the TypeScript SDK's example among them, say 400 and
+// name no request: that may mean the same.
 func (e *legacy) judge(r reply, untried bool) sessionState {
 	switch {
 	case untried && modernEvidence(r.Message):
@@ -272,7 +273,7 @@ func (e *legacy) judge(r reply, untried bool) sessionState {
 		return valid
 	case e.sessionID() != "" && r.HTTP.Status == http.StatusNotFound:
 		return notFound(r.Message)
-	case untried && namesNoRequest(r):
+	case (untried || e.sessionID() != "") && (namesNoRequest(r) || e.sessionID() != "" && refusesForOwnReason(r)):
 		return suspect
 	}
 	return valid
@@ -287,10 +288,21 @@ func notFound(m *wire.Message) sessionState {
 		return expired
 	case slices.Contains([]int64{-32601, -32602, codeInternal, codeNoResource}, m.Error.Code):
 		return valid
-	case m.Error.Code == -32600 || -32099 <= m.Error.Code && m.Error.Code <= -32000:
+	case isOwnCode(m.Error.Code):
 		return expired
 	}
 	return suspect
+}
+
+// isOwnCode reports an error code with which servers refuse a session: -32600 or a code of the
+// server's own.
+func isOwnCode(code int64) bool {
+	return code == -32600 || -32099 <= code && code <= -32000 && code != codeNoResource
+}
+
+// refusesForOwnReason reports a refusal by the request's id that may be about the session.
+func refusesForOwnReason(r reply) bool {
+	return transport.IsRefusal(r.HTTP.Status) && r.Message != nil && r.Message.Error != nil && isOwnCode(r.Message.Error.Code)
 }
 
 // codeNoResource was "resource not found" up to 2025-11-25.
@@ -301,10 +313,32 @@ func namesNoRequest(r reply) bool {
 	return transport.IsRefusal(r.HTTP.Status) && (r.Message == nil || transport.NoID(r.Message))
 }
 
-// alive asks with a ping: whatever answers it by its id knows the session.
-func (e *legacy) alive(ctx context.Context, c *connection) bool {
+// alive asks with a ping: a server that answers it by its id knows the session. A server that
+// does not know the session refuses all requests alike. In a session that has been answered, a
+// ping that is refused in another way than the request means that each refusal is about its
+// own request.
+func (e *legacy) alive(ctx context.Context, c *connection, refusal *reply, untried bool) bool {
 	r := c.request(ctx, e, &Call{Method: "ping"}, c.s.opt.Limits.Idle)
-	return r.Message != nil && !transport.NoID(r.Message) && !modernEvidence(r.Message)
+	isRefused := r.HTTP != nil && r.HTTP.Status/100 != 2
+	switch {
+	case modernEvidence(r.Message) || refusal != nil && isRefused && sameRefusal(*refusal, r):
+		return false
+	case isRefused && !untried:
+		return true
+	}
+	return r.Message != nil && !transport.NoID(r.Message)
+}
+
+// sameRefusal reports whether two requests were refused with the same status, and the same
+// error or body.
+func sameRefusal(a, b reply) bool {
+	if a.HTTP == nil || a.HTTP.Status != b.HTTP.Status {
+		return false
+	}
+	if a.Message != nil && b.Message != nil && a.Message.Error != nil && b.Message.Error != nil {
+		return a.Message.Error.Code == b.Message.Error.Code && a.Message.Error.Message == b.Message.Error.Message
+	}
+	return bytes.Equal(a.HTTP.Body, b.HTTP.Body)
 }
 
 // cancel sends notifications/cancelled. (initialize, which must never be

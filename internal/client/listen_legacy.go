@@ -65,9 +65,8 @@ func (e *legacy) request(ctx context.Context, c *connection, sub *subscription, 
 	return o, next
 }
 
-// streamClosed says what became of the stream on which nothing can come any more. "404
-// Not Found" means a session that is over, or a server that never had such a
-// stream: it is asked.
+// streamClosed says what became of the stream on which nothing can come any more. A refusal
+// may mean a session that is over: then the server is asked.
 func (e *legacy) streamClosed(ctx context.Context, c *connection, ear *transport.GetStream) (wire.Outcome, retryAction) {
 	f := ear.Refusal
 	if f == nil { // another has opened the conversation anew
@@ -80,11 +79,24 @@ func (e *legacy) streamClosed(ctx context.Context, c *connection, ear *transport
 	if f.Status == http.StatusConflict {
 		o.Hint = "use a session with its own stream: " + wire.Run("listen -s URL")
 	}
-	if f.Status == http.StatusNotFound && e.sessionID() != "" && !e.alive(ctx, c) && ctx.Err() == nil {
+	if e.mayBeLost(c, ear) && !e.alive(ctx, c, nil, true) && ctx.Err() == nil {
 		o.Text = "the server no longer knows this session"
 		return o, reconnect
 	}
 	return o, noRetry
+}
+
+// mayBeLost reports whether the stream may have been refused because of the session. Servers
+// without such a stream refuse it, too, but not if it was open before.
+func (e *legacy) mayBeLost(c *connection, ear *transport.GetStream) bool {
+	status := ear.Refusal.Status
+	switch {
+	case e.sessionID() == "" || !transport.IsRefusal(status) || status == http.StatusConflict:
+		return false
+	case status == http.StatusNotFound:
+		return true
+	}
+	return ear.WasOpen() || status != http.StatusMethodNotAllowed && c.now().untried
 }
 
 // unsubscribe leaves the server as it was found, as far as that takes no time.

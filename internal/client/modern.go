@@ -270,7 +270,7 @@ func (e *modern) judge(r reply, untried bool) sessionState {
 
 // alive asks server/discover: a server that lists the revision speaks it. Any other
 // answer is the one that the next conversation begins with.
-func (e *modern) alive(ctx context.Context, c *connection) bool {
+func (e *modern) alive(ctx context.Context, c *connection, _ *reply, _ bool) bool {
 	r := c.request(ctx, e, &Call{Method: "server/discover"}, c.s.opt.Limits.Idle)
 	found := judgeProbe(r, false)
 	if found.kind == speaksModern && found.revision == e.version {

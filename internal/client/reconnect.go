@@ -108,7 +108,7 @@ func (c *connection) retryAction(ctx context.Context, call *Call, r reply, untri
 	case expired:
 		return reconnect
 	case suspect:
-		if !c.era().alive(ctx, c) && ctx.Err() == nil {
+		if !c.era().alive(ctx, c, &r, untried) && ctx.Err() == nil {
 			return reconnect
 		}
 		c.update(func(f *connectionState) { f.untried = false })

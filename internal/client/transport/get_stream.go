@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/client/closed"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -61,6 +62,9 @@ func (g *GetStream) WaitOpen(ctx context.Context) {
 	case <-ctx.Done():
 	}
 }
+
+// WasOpen reports whether the server has opened the stream.
+func (g *GetStream) WasOpen() bool { return closed.Now(g.opened) }
 
 // Close closes the stream. It is safe on none.
 func (g *GetStream) Close() {
