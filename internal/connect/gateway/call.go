@@ -234,7 +234,7 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	switch {
 	case got != nil && got.Kind == wire.Response && (c.c.Stateless || !bridge.AsksForInput(got.Result)):
 		return wire.ComposeResult(m.ID, bridge.Result(c.c.Stateless, alone, method, got.Result))
-	case got != nil && got.Kind == wire.ErrorResponse:
+	case got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport: // which is about the session
 		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, alone, method, got.Error.Raw))
 	}
 	return c.l.failure(c.c, m, out)
