@@ -30,8 +30,10 @@ type streamPosition struct {
 	moved bool
 	// stray is the latest response to something else.
 	stray *wire.Message
-	// noise is the first event that was not JSON-RPC, or the beginning of it.
-	noise []byte
+	// noise is the first event that was not JSON-RPC, or the beginning of it. Servers number
+	// messages and not what keeps a connection alive: numbered is set if one was numbered.
+	noise    []byte
+	numbered bool
 	// dropped is the beginning of what came in this attempt and was no event.
 	dropped []byte
 	// messages parses the events, and free reports that the message of the latest one is not
@@ -227,11 +229,12 @@ func (p *streamPosition) explain(f *Fault, unended bool) {
 }
 
 // unanswered returns why a stream brought no response. If it cannot be resumed, a response to
-// something else was meant for one, or else an event that is not JSON.
+// something else was meant for one, or else an event that is not JSON. A numbered one is a
+// broken message, after which resuming brings no better one.
 func (p *streamPosition) unanswered(f *Fault, out *Outgoing) *Fault {
 	ended := f.Kind == wire.Transport && f.Err == nil
 	switch {
-	case p.id != "" || !ended:
+	case !ended || p.id != "" && !p.numbered:
 		return f
 	case p.stray != nil:
 		wrong := noAnswerTo(out, p.stray)
@@ -295,6 +298,7 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 			return Failed(noMessageIn(m)), true
 		}
 		at.keepNoise(m)
+		at.numbered = at.numbered || ev.ID != nil && !isJSON(ev.Data)
 		if !isJSON(ev.Data) {
 			if !out.AnyReply { // which may have no other reply
 				ignoreEvent(t.inbox, m)
