@@ -226,17 +226,19 @@ func (p *policy) apply(r *verdict.Report) {
 			r.Findings[i].Severity = severity
 		}
 	}
-	isKnown := func(f verdict.Finding) bool {
-		return !p.options.update && slices.ContainsFunc(p.known, func(k knownFinding) bool { return k.Fingerprint == f.Fingerprint })
+	known, found := map[string]bool{}, map[string]bool{}
+	for _, k := range p.known {
+		known[k.Fingerprint] = !p.options.update
 	}
+	isKnown := func(f verdict.Finding) bool { return known[f.Fingerprint] }
 	for _, f := range r.Findings {
+		found[f.Fingerprint] = true
 		if isKnown(f) {
 			r.Known = append(r.Known, f)
 		}
 	}
 	for _, k := range p.known {
-		found := slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool { return f.Fingerprint == k.Fingerprint })
-		if !found && judged[k.Rule] && !p.options.update {
+		if !found[k.Fingerprint] && judged[k.Rule] && !p.options.update {
 			r.Stale = append(r.Stale, k.Fingerprint)
 		}
 	}

@@ -26,12 +26,12 @@ func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.S
 
 // A Recording has the rows by which evidence is named: those of the run with index Base in
 // their capture and of the runs after it. Repeat makes the command that sends the request of
-// a row again, and Revision is that by which a probe was judged; both may be nil, and so may
-// the row.
+// the evidence again; words is RequestWords of its row. Revision is that by which a probe was
+// judged. Both may be nil.
 type Recording struct {
 	Rows     []*capture.Row
 	Base     int
-	Repeat   func(at conv.Spot, row *capture.Row) string
+	Repeat   func(at conv.Spot, words string) string
 	Revision func(at conv.Spot) string
 }
 
@@ -42,6 +42,7 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 			Title: j.Rule.Title, Source: j.Rule.Page(j.Rule.To), Fix: j.Rule.Fix, Tags: j.Rule.Tags})
 	}
 	at := rec.locate(report.Findings)
+	words := map[*capture.Row]string{nil: ""} // many findings may have the same row: it is read once
 	for _, f := range report.Findings {
 		finding := judged.Finding(f)
 		for i, e := range f.Evidence {
@@ -61,7 +62,10 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 				finding.Revisions = append(finding.Revisions, revision)
 			}
 			if i == 0 && rec.Repeat != nil {
-				finding.Repeat = rec.Repeat(spotOf(e), row)
+				if _, known := words[row]; !known {
+					words[row] = RequestWords(row)
+				}
+				finding.Repeat = rec.Repeat(spotOf(e), words[row])
 			}
 		}
 		r.Findings = append(r.Findings, finding)
@@ -124,10 +128,10 @@ func Own(f *cmdutil.Factory) (c *capture.Capture, name string) {
 	return c, name
 }
 
-// Words are those of the mcpc command that sends the request of a row again; "" where none
-// does. The row may be nil.
-func Words(row *capture.Row) string {
-	if row == nil || capture.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
+// RequestWords returns the words of the mcpc command that sends the request of a row again,
+// or "" if no command does. It reads the exchange.
+func RequestWords(row *capture.Row) string {
+	if capture.ByServer(row) || strings.HasPrefix(row.Method, "(") || row.Method == "" {
 		return ""
 	}
 	words := "raw " + shellwords.Quote(row.Method)

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/cli/check/evidence"
 	"mcpc/internal/cli/check/ladder"
 	"mcpc/internal/cli/check/sending"
@@ -328,10 +327,9 @@ func (j *judge) finish() *verdict.Report {
 	return r
 }
 
-// repeat is the command that sends the request of a finding again: that of a probe, else one
-// for the request of the row.
-func (j *judge) repeat(at conv.Spot, row *capture.Row) string {
-	words := evidence.Words(row)
+// repeat returns the command that sends the request of a finding again: that of a probe, else
+// the command with the words for the row of the evidence.
+func (j *judge) repeat(at conv.Spot, words string) string {
 	if a, probed := j.asked[at]; probed {
 		words = a.words
 	}
