@@ -263,6 +263,9 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 		_, _ = io.WriteString(w.out, term.Line(text)+"\n")
 	}
 	files := w.files(out)
+	if end := w.ending(out); !end.Good() && end.Kind != wire.CheckFailed {
+		files = files.WithholdSARIF(w.f)
+	}
 	err := files.Write()
 	switch stdout := files.OnStdout(); {
 	case stdout != nil:

@@ -16,6 +16,8 @@ import (
 type File struct {
 	Flag, Name string
 	Write      func(w io.Writer) error
+	// Withheld is set for a report that is not written.
+	Withheld bool
 }
 
 // Files are the reports of one command.
@@ -49,6 +51,19 @@ func (files Files) OnStdout() *File {
 	return nil
 }
 
+// WithholdSARIF keeps the SARIF report of a judgement that is not whole from being written, and
+// says so. GitHub closes each alert that a new file does not have: findings that were not
+// looked for would read as fixed.
+func (files Files) WithholdSARIF(f *cmdutil.Factory) Files {
+	for i := range files {
+		if file := &files[i]; file.Flag == "--sarif" && file.Name != "" {
+			file.Withheld = true
+			f.Note("no SARIF report was written: without all findings it would read as if the others were fixed")
+		}
+	}
+	return files
+}
+
 // Writable refuses files that cannot be written, before anything is sent.
 func (files Files) Writable() wire.Outcome {
 	for _, file := range files {
@@ -64,13 +79,16 @@ func (files Files) Writable() wire.Outcome {
 
 // Print writes the report that goes to standard output.
 func (file File) Print(f *cmdutil.Factory) error {
+	if file.Withheld {
+		return nil
+	}
 	return cmp.Or(file.Write(f.Stdout()), cmdutil.StdoutError(f))
 }
 
 // Write writes the reports with a file of their own.
 func (files Files) Write() error {
 	for _, file := range files {
-		if file.Name == "" || file.Name == "-" {
+		if file.Name == "" || file.Name == "-" || file.Withheld {
 			continue
 		}
 		if _, err := outfile.ReplaceBy(file.Name, file.Write); err != nil {

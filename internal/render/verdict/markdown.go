@@ -39,6 +39,9 @@ func MarkdownCode(text string) string {
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## mcpc %s: %s\n\n%s\n", r.Command, MarkdownCode(r.Target), r.Summary())
+	if r.Incomplete != "" {
+		fmt.Fprintf(&b, "\n**incomplete:** %s\n", MarkdownCode(r.Incomplete))
+	}
 	rows := func(head string, n int, row func(i int) []string) {
 		if n > 0 {
 			fmt.Fprintf(&b, "\n| %s |\n|%s\n", head, strings.Repeat(" --- |", strings.Count(head, "|")+1))
@@ -60,6 +63,9 @@ func (r *Report) Markdown(w io.Writer) error {
 		got := ""
 		if len(f.Evidence) > 0 {
 			got = f.Evidence[0].Got
+			if stderr := strings.TrimSpace(f.Evidence[0].Stderr); stderr != "" {
+				got += "; stderr: " + stderr
+			}
 		}
 		return []string{f.Severity, f.Rule, MarkdownCode(f.Subject), markdownText(f.Title), MarkdownCode(got), markdownText(f.Fix)}
 	})
@@ -96,7 +102,7 @@ func (r *Report) Badge(w io.Writer) error {
 	switch {
 	case r.Count(Error) > 0:
 		value = english.Plural(r.Count(Error), "error")
-	case r.failed() != "":
+	case r.Unfinished() != "":
 		value = "not judged"
 	case r.Count(Warn) > 0:
 		value = english.Plural(r.Count(Warn), "warning")

@@ -3,17 +3,23 @@ package verdict
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"mcpc/internal/render/term"
 )
 
 // The form is SARIF 2.1.0 with these objects only: one run, its driver with the rules that
-// have findings, a result for each finding, and whether the server could be judged.
+// have findings, a result for each finding, and whether the server could be judged. It keeps to
+// what GitHub accepts: each result has a relative path, a line and a fingerprint, and each
+// server a category of its own, so that the report of one leaves the alerts of others alone.
 
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
@@ -25,6 +31,10 @@ type sarifRun struct {
 	Tool struct {
 		Driver sarifDriver `json:"driver"`
 	} `json:"tool"`
+	// Automation has the category, which ends with a slash.
+	Automation struct {
+		ID string `json:"id"`
+	} `json:"automationDetails"`
 	Invocations []sarifInvocation `json:"invocations"`
 	Results     []sarifResult     `json:"results"`
 }
@@ -48,6 +58,7 @@ type sarifDriver struct {
 type sarifRule struct {
 	ID      string       `json:"id"`
 	Short   sarifMessage `json:"shortDescription"`
+	Full    sarifMessage `json:"fullDescription"`
 	Help    sarifMessage `json:"help"`
 	Default struct {
 		Level string `json:"level"`
@@ -69,6 +80,9 @@ type sarifResult struct {
 	Message      sarifMessage      `json:"message"`
 	Locations    []sarifLocation   `json:"locations"`
 	Fingerprints map[string]string `json:"partialFingerprints"`
+	Properties   struct {
+		Server string `json:"server,omitempty"`
+	} `json:"properties"`
 }
 
 type sarifLocation struct {
@@ -76,7 +90,7 @@ type sarifLocation struct {
 		Artifact struct {
 			URI string `json:"uri"`
 		} `json:"artifactLocation"`
-		Region *sarifRegion `json:"region,omitempty"`
+		Region sarifRegion `json:"region"`
 	} `json:"physicalLocation"`
 	Logical []sarifName `json:"logicalLocations,omitempty"`
 }
@@ -92,9 +106,9 @@ type sarifName struct {
 // sarifLevels are the levels of severities.
 var sarifLevels = map[string]string{Error: "error", Warn: "warning", Info: "note"}
 
-// SARIF writes the findings as SARIF 2.1.0. source is a file of the server and text what it
-// contains: a finding about a tool is placed at the line with the tool's name. Without a
-// source the place is the server.
+// SARIF writes the findings as SARIF 2.1.0. source is a file of the server, by its path in the
+// repository, and text what it contains: a finding about a tool is placed at the line with the
+// tool's name. Without a source the place is a path that names the server.
 func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "mcpc " + r.Command, Version: r.Version, Rules: []sarifRule{}}
@@ -104,16 +118,22 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 			indexes[f.Rule] = len(run.Tool.Driver.Rules)
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r.rule(f.Rule)))
 		}
-		at := sarifLocation{Logical: []sarifName{{term.Line(strings.TrimSpace(r.Target + " " + f.Subject))}}}
-		if at.Physical.Artifact.URI = uriOf(r.Target); source != "" {
-			at.Physical.Artifact.URI = uriOf(source)
-			at.Physical.Region = &sarifRegion{max(1, lineOf(text, f.Subject))}
+		server := cmp.Or(f.Server, r.Target)
+		at := sarifLocation{Logical: []sarifName{{term.Line(strings.TrimSpace(server + " " + f.Subject))}}}
+		at.Physical.Artifact.URI = serverPath(server)
+		at.Physical.Region = sarifRegion{1}
+		if source != "" {
+			at.Physical.Artifact.URI = fileURI(source)
+			at.Physical.Region = sarifRegion{max(1, lineOf(text, f.Subject))}
 		}
-		run.Results = append(run.Results, sarifResult{RuleID: f.Rule, RuleIndex: indexes[f.Rule], Level: sarifLevels[f.Severity],
-			Message: sarifMessage{Text: term.Block(f.text())}, Locations: []sarifLocation{at}, Fingerprints: map[string]string{"mcpc/v1": term.Line(f.Fingerprint)}})
+		result := sarifResult{RuleID: f.Rule, RuleIndex: indexes[f.Rule], Level: sarifLevels[f.Severity],
+			Message: sarifMessage{Text: term.Block(f.text())}, Locations: []sarifLocation{at}, Fingerprints: fingerprints(f)}
+		result.Properties.Server = term.Line(server)
+		run.Results = append(run.Results, result)
 	}
+	run.Automation.ID = run.Tool.Driver.Name + "/" + serverPath(r.Target) + "/"
 	invocation := sarifInvocation{Successful: true}
-	if why := r.failed(); why != "" {
+	if why := r.Unfinished(); why != "" {
 		invocation = sarifInvocation{Notifications: []sarifNotification{{"error", sarifMessage{Text: term.Block(why)}}}}
 	}
 	run.Invocations = []sarifInvocation{invocation}
@@ -124,18 +144,50 @@ func (r *Report) SARIF(w io.Writer, source string, text []byte) error {
 }
 
 func sarifRuleOf(rule Rule) sarifRule {
-	s := sarifRule{ID: rule.ID, Short: sarifMessage{Text: rule.Title}}
+	title := cmp.Or(rule.Title, rule.ID)
+	s := sarifRule{ID: rule.ID, Short: sarifMessage{Text: title}, Full: sarifMessage{Text: title}}
 	s.Help = sarifMessage{Text: rule.Fix + "\n" + rule.Source, Markdown: fmt.Sprintf("%s\n\nFix: %s\n\nSource: %s", markdownText(rule.Title), markdownText(rule.Fix), markdownText(rule.Source))}
 	s.Default.Level, s.Properties.Tags = cmp.Or(sarifLevels[rule.Severity], "warning"), rule.Tags
 	return s
 }
 
-// uriOf is a server or a file as a URI: a URL as it is, anything else escaped.
-func uriOf(target string) string {
-	if u, err := url.Parse(target); err == nil && u.Host != "" {
-		return u.String()
+// fingerprints returns what identifies a finding from one report to the next. GitHub reads
+// primaryLocationLineHash only: without it all findings of a rule at a place would be one.
+func fingerprints(f Finding) map[string]string {
+	sum := sha256.Sum256([]byte(f.Fingerprint))
+	return map[string]string{"mcpc/v1": term.Line(f.Fingerprint), "primaryLocationLineHash": hex.EncodeToString(sum[:8]) + ":1"}
+}
+
+// serverPath returns a relative path that names a server, as a URI: HOST/mcp for a URL,
+// HOST_PORT/mcp if it has a port, else the words of the command. GitHub refuses a file with
+// an absolute URI, and a colon in the first segment would make it one.
+func serverPath(server string) string {
+	name := server
+	if u, err := url.Parse(server); err == nil && u.Host != "" {
+		name = u.Host + path.Clean("/"+u.Path)
 	}
-	return (&url.URL{Path: target}).EscapedPath()
+	name = strings.NewReplacer(":", "_", "[", "", "]", "", "\\", "/").Replace(term.Line(name))
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	return escapedPath(cmp.Or(name, "server"))
+}
+
+// fileURI returns a file as a URI: a relative path, or file: if it is not below the directory
+// that its path starts in.
+func fileURI(name string) string {
+	name = filepath.ToSlash(filepath.Clean(name))
+	if filepath.IsAbs(name) {
+		return "file:///" + strings.TrimPrefix(escapedPath(name), "/")
+	}
+	return escapedPath(name)
+}
+
+// escapedPath escapes the segments of a path.
+func escapedPath(name string) string {
+	segments := strings.Split(name, "/")
+	for i, segment := range segments {
+		segments[i] = strings.ReplaceAll(url.PathEscape(segment), ":", "%3A")
+	}
+	return strings.Join(segments, "/")
 }
 
 // lineOf is the line of a text with a subject's name in quotes; 0 where there is none.

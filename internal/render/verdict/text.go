@@ -29,6 +29,9 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 		about = append(about, "evidence in "+r.Recording)
 	}
 	t.line(0, st.Line(strings.Join(about, ", ")))
+	if r.Incomplete != "" {
+		t.line(0, st.Strong("incomplete: "+st.Line(r.Incomplete)))
+	}
 	t.ladder(r.Ladder)
 	t.findings(r.Findings)
 	t.hosts(r.Hosts)
@@ -137,11 +140,18 @@ func (t *text) finding(f Finding) {
 		place += " (" + strings.Join(f.Revisions, ", ") + ")"
 	}
 	t.line(indent, t.st.Line(place))
-	for _, row := range [][2]string{{"got", e.Got}, {"want", e.Want}, {"see", e.see()}, {"again", f.Repeat}} {
-		if row[1] != "" {
-			t.line(indent+2, term.Pad(row[0], 5)+"  "+t.st.Line(row[1]))
+	row := func(name, value string) {
+		if value != "" {
+			t.line(indent+2, term.Pad(name, 5)+"  "+t.st.Line(value))
 		}
 	}
+	row("got", e.Got)
+	for line := range strings.Lines(strings.TrimSpace(e.Stderr)) {
+		row("", "| "+strings.TrimRight(line, "\r\n"))
+	}
+	row("want", e.Want)
+	row("see", e.see())
+	row("again", f.Repeat)
 }
 
 // see is the command that shows the evidence.

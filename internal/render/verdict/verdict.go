@@ -51,6 +51,8 @@ type Report struct {
 	Known []Finding `json:"known,omitempty"`
 	Stale []string  `json:"stale,omitempty"`
 	Notes []string  `json:"notes,omitempty"`
+	// Incomplete says why the judgement ended early; "" if it did not.
+	Incomplete string `json:"incomplete,omitempty"`
 }
 
 // A Rung is one step of the way to a server: its name, its State, what was found, and what to
@@ -77,6 +79,8 @@ type Finding struct {
 	Severity string `json:"severity"`
 	Title    string `json:"title"`
 	Subject  string `json:"subject,omitempty"`
+	// Server is the server that broke the rule, where a report is about several.
+	Server string `json:"server,omitempty"`
 	// Revisions are those in which it was found.
 	Revisions []string   `json:"revisions,omitempty"`
 	Evidence  []Evidence `json:"evidence"`
@@ -97,6 +101,8 @@ type Evidence struct {
 	Pointer  string `json:"pointer,omitempty"`
 	Got      string `json:"got,omitempty"`
 	Want     string `json:"want,omitempty"`
+	// Stderr is the end of what the server wrote to standard error before it exited there.
+	Stderr string `json:"stderr,omitempty"`
 }
 
 // A Rule is an obligation of a server, and the verdict on it: a severity, Pass,
@@ -203,6 +209,7 @@ func (f *Finding) text() string {
 	for _, e := range f.Evidence[:min(1, len(f.Evidence))] {
 		add("at", strings.TrimSpace(e.Exchange+" "+e.Pointer))
 		add("got", e.Got)
+		add("stderr", strings.TrimSpace(e.Stderr))
 		add("want", e.Want)
 	}
 	add("revisions", strings.Join(f.Revisions, ", "))
@@ -212,12 +219,13 @@ func (f *Finding) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// failed says at which step the server could not be reached or used; "" where it was judged.
-func (r *Report) failed() string {
+// Unfinished says why the server was not judged as a whole: the step at which it could not be
+// reached or used, or why the judgement ended early. It returns "" for a whole judgement.
+func (r *Report) Unfinished() string {
 	for _, rung := range r.Ladder {
 		if rung.State == Failed {
 			return rung.Name + ": " + rung.Text
 		}
 	}
-	return ""
+	return r.Incomplete
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -104,18 +105,18 @@ func TestJudge(t *testing.T) {
 // that it allows.
 const sarifSchema = `{"$ref":"#/$defs/log","$defs":{
 "log":{"type":"object","additionalProperties":false,"required":["version","runs"],"properties":{"$schema":{"type":"string"},"version":{"enum":["2.1.0"]},"runs":{"type":"array","items":{"$ref":"#/$defs/run"}}}},
-"run":{"type":"object","additionalProperties":false,"required":["tool"],"properties":{"tool":{"$ref":"#/$defs/tool"},"results":{"type":"array","items":{"$ref":"#/$defs/result"}},"invocations":{"type":"array","items":{"$ref":"#/$defs/invocation"}}}},
+"run":{"type":"object","additionalProperties":false,"required":["tool"],"properties":{"automationDetails":{"type":"object","additionalProperties":false,"required":["id"],"properties":{"id":{"type":"string"}}},"tool":{"$ref":"#/$defs/tool"},"results":{"type":"array","items":{"$ref":"#/$defs/result"}},"invocations":{"type":"array","items":{"$ref":"#/$defs/invocation"}}}},
 "invocation":{"type":"object","additionalProperties":false,"required":["executionSuccessful"],"properties":{"executionSuccessful":{"type":"boolean"},"toolExecutionNotifications":{"type":"array","items":{"$ref":"#/$defs/notification"}}}},
 "notification":{"type":"object","additionalProperties":false,"required":["message"],"properties":{"message":{"$ref":"#/$defs/text"},"level":{"enum":["none","note","warning","error"]}}},
 "tool":{"type":"object","additionalProperties":false,"required":["driver"],"properties":{"driver":{"$ref":"#/$defs/component"}}},
 "component":{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string"},"version":{"type":"string"},"rules":{"type":"array","uniqueItems":true,"items":{"$ref":"#/$defs/descriptor"}}}},
-"descriptor":{"type":"object","additionalProperties":false,"required":["id"],"properties":{"id":{"type":"string"},"shortDescription":{"$ref":"#/$defs/text"},"help":{"$ref":"#/$defs/text"},
+"descriptor":{"type":"object","additionalProperties":false,"required":["id"],"properties":{"id":{"type":"string"},"shortDescription":{"$ref":"#/$defs/text"},"fullDescription":{"$ref":"#/$defs/text"},"help":{"$ref":"#/$defs/text"},
   "defaultConfiguration":{"type":"object","additionalProperties":false,"properties":{"level":{"$ref":"#/$defs/level"}}},
   "properties":{"type":"object","properties":{"tags":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}}},
 "text":{"type":"object","additionalProperties":false,"required":["text"],"properties":{"text":{"type":"string"},"markdown":{"type":"string"}}},
 "level":{"enum":["none","note","warning","error"]},
 "result":{"type":"object","additionalProperties":false,"required":["message"],"properties":{"ruleId":{"type":"string"},"ruleIndex":{"type":"integer","minimum":-1},"level":{"$ref":"#/$defs/level"},
-  "message":{"$ref":"#/$defs/text"},"locations":{"type":"array","items":{"$ref":"#/$defs/location"}},"partialFingerprints":{"type":"object","additionalProperties":{"type":"string"}}}},
+  "message":{"$ref":"#/$defs/text"},"locations":{"type":"array","items":{"$ref":"#/$defs/location"}},"partialFingerprints":{"type":"object","additionalProperties":{"type":"string"}},"properties":{"type":"object","properties":{"tags":{"type":"array"}}}}},
 "location":{"type":"object","additionalProperties":false,"properties":{
   "physicalLocation":{"type":"object","additionalProperties":false,"properties":{"artifactLocation":{"type":"object","additionalProperties":false,"properties":{"uri":{"type":"string","format":"uri-reference"}}},
     "region":{"type":"object","additionalProperties":false,"properties":{"startLine":{"type":"integer","minimum":1}}}}},
@@ -148,6 +149,113 @@ func TestSARIFKeepsToItsSchema(t *testing.T) {
 	}
 }
 
+// TestSARIFIsAsGitHubTakesIt checks what GitHub refuses a file for, or needs to tell alerts
+// apart: relative paths as places, a line, texts of rules, and one fingerprint for each finding.
+func TestSARIFIsAsGitHubTakesIt(t *testing.T) {
+	for _, c := range []struct{ target, source, want, category string }{
+		{"https://x.example/mcp", "", "x.example/mcp", "x.example/mcp"},
+		{"http://localhost:3001/mcp?key=1#x", "", "localhost_3001/mcp", "localhost_3001/mcp"},
+		{"http://[::1]:3001/a/../../b c/", "", "__1_3001/b%20c", "__1_3001/b%20c"},
+		{"https://x.example", "", "x.example", "x.example"},
+		{"https://x.example/100%25/ü", "", "x.example/100%25/%C3%BC", "x.example/100%25/%C3%BC"},
+		{"node my server.js", "", "node%20my%20server.js", "node%20my%20server.js"},
+		{"/usr/bin/node ../x.js", "", "usr/bin/node%20../x.js", "usr/bin/node%20../x.js"},
+		{`C:\bin\x.exe`, "", "C_/bin/x.exe", "C_/bin/x.exe"},
+		{"npx mcp-remote https://x.example/mcp", "", "npx%20mcp-remote%20https_/x.example/mcp", "npx%20mcp-remote%20https_/x.example/mcp"},
+		{"demo", "", "demo", "demo"},
+		{"", "", "server", "server"},
+		{"https://x.example/mcp", "./src/my server.ts", "src/my%20server.ts", "x.example/mcp"},
+		{"https://x.example/mcp", "a:b.ts", "a%3Ab.ts", "x.example/mcp"},
+		{"https://x.example/mcp", "/home/x/server.ts", "file:///home/x/server.ts", "x.example/mcp"},
+	} {
+		r := sample()
+		r.Target = c.target
+		log := readSARIF(t, r, c.source)
+		seen := map[string]bool{}
+		for _, result := range log.Results {
+			place := result.Locations[0].Physical
+			uri, err := url.Parse(place.Artifact.URI)
+			if err != nil || place.Artifact.URI != c.want || place.Region.StartLine < 1 {
+				t.Errorf("%q: %+v, not %s, %v", c.target, place, c.want, err)
+			}
+			if uri != nil && c.source == "" && (uri.IsAbs() || uri.Host != "" || strings.HasPrefix(uri.Path, "/")) {
+				t.Errorf("%q: %s is not relative", c.target, place.Artifact.URI)
+			}
+			if result.Properties.Server != c.target {
+				t.Errorf("%q: the server is %q", c.target, result.Properties.Server)
+			}
+			seen[result.RuleID+" "+result.Fingerprints["primaryLocationLineHash"]] = true
+		}
+		if len(seen) != len(log.Results) || len(seen) == 0 {
+			t.Errorf("%q: %d fingerprints for %d results", c.target, len(seen), len(log.Results))
+		}
+		if want := "mcpc check/" + c.category + "/"; log.Automation.ID != want {
+			t.Errorf("%q: the category is %q, not %q", c.target, log.Automation.ID, want)
+		}
+		for _, rule := range log.Tool.Driver.Rules {
+			if rule.Short.Text == "" || rule.Full.Text == "" || rule.Help.Text == "" {
+				t.Errorf("%+v", rule)
+			}
+		}
+	}
+}
+
+// TestSARIFNamesTheServerOfAFinding is about recordings of several servers.
+func TestSARIFNamesTheServerOfAFinding(t *testing.T) {
+	r := sample()
+	r.Findings[0].Server = "https://other.example/mcp"
+	log := readSARIF(t, r, "")
+	for i, want := range []string{"other.example/mcp", "x.example/mcp"} {
+		if got := log.Results[i].Locations[0].Physical.Artifact.URI; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// A sarifRun is what a reader needs of a run.
+type sarifRun struct {
+	Tool struct {
+		Driver struct {
+			Rules []struct {
+				ID    string
+				Short struct{ Text string } `json:"shortDescription"`
+				Full  struct{ Text string } `json:"fullDescription"`
+				Help  struct{ Text string } `json:"help"`
+			} `json:"rules"`
+		} `json:"driver"`
+	} `json:"tool"`
+	Automation struct{ ID string } `json:"automationDetails"`
+	Results    []struct {
+		RuleID       string                  `json:"ruleId"`
+		RuleIndex    int                     `json:"ruleIndex"`
+		Fingerprints map[string]string       `json:"partialFingerprints"`
+		Properties   struct{ Server string } `json:"properties"`
+		Locations    []struct {
+			Physical struct {
+				Artifact struct{ URI string }    `json:"artifactLocation"`
+				Region   struct{ StartLine int } `json:"region"`
+			} `json:"physicalLocation"`
+		} `json:"locations"`
+	} `json:"results"`
+}
+
+// readSARIF returns the only run of a report.
+func readSARIF(t *testing.T, r *verdict.Report, source string) sarifRun {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.SARIF(&b, source, []byte("a\nb\ntool(\"a\")\n")); err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 {
+		t.Fatal(err, b.String())
+	}
+	return log.Runs[0]
+}
+
 // A JUnit reader and a SARIF reader find what they need.
 func TestReaders(t *testing.T) {
 	var b bytes.Buffer
@@ -165,41 +273,20 @@ func TestReaders(t *testing.T) {
 	if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || suites.Tests != 9 || len(suites.Suite.Cases) != 9 || suites.Failures != 2 {
 		t.Errorf("%v %+v", err, suites)
 	}
-	b.Reset()
-	text := []byte("a\nb\ntool(\"a\")\n")
-	_ = sample().SARIF(&b, "server.ts", text)
-	var log struct {
-		Version string `json:"version"`
-		Runs    []struct {
-			Tool struct {
-				Driver struct {
-					Rules []struct{ ID string } `json:"rules"`
-				} `json:"driver"`
-			} `json:"tool"`
-			Results []struct {
-				RuleID    string `json:"ruleId"`
-				RuleIndex int    `json:"ruleIndex"`
-				Locations []struct {
-					Physical struct {
-						Artifact struct{ URI string }    `json:"artifactLocation"`
-						Region   struct{ StartLine int } `json:"region"`
-					} `json:"physicalLocation"`
-				} `json:"locations"`
-			} `json:"results"`
-		} `json:"runs"`
-	}
-	if err := json.Unmarshal(b.Bytes(), &log); err != nil || log.Version != "2.1.0" || len(log.Runs) != 1 {
-		t.Fatal(err, b.String())
-	}
-	for _, result := range log.Runs[0].Results {
-		if log.Runs[0].Tool.Driver.Rules[result.RuleIndex].ID != result.RuleID || result.Locations[0].Physical.Artifact.URI != "server.ts" {
+	run := readSARIF(t, sample(), "server.ts")
+	n := 0
+	for _, result := range run.Results {
+		if run.Tool.Driver.Rules[result.RuleIndex].ID != result.RuleID || result.Locations[0].Physical.Artifact.URI != "server.ts" {
 			t.Errorf("%+v", result)
 		}
+		if result.RuleID == "L106" {
+			n++
+		}
 	}
-	if line := log.Runs[0].Results[0].Locations[0].Physical.Region.StartLine; line != 3 {
+	if line := run.Results[0].Locations[0].Physical.Region.StartLine; line != 3 {
 		t.Errorf("line %d", line)
 	}
-	if strings.Count(b.String(), `"ruleId": "L106"`) != 6 {
-		t.Error(b.String())
+	if n != 6 {
+		t.Errorf("%d results of L106", n)
 	}
 }
