@@ -213,6 +213,7 @@ var probeCases = []struct {
 	{"L188", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, `"tasks/get"`).without("Mcp-Name: mcpc-other")}, nil},
 	{"L189", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, "Mcp-Name: mcpc-other", `"tasks/get"`)}, nil},
 	{"L193", "--era legacy --negative --call t", oldTaskServer(reply(`{`+taskFields+`,"ttl":60000}`, `"tasks/cancel"`)), oldTaskServer(refusal(200, -32602, "", `"tasks/cancel"`))},
+	{"tool-answers", "--era legacy --call get-env", []override{{when: []string{"get-env"}, status: 502, body: "the tool is gone"}}, nil},
 	{"L197", "protected", []override{document(resourceAt, `{"resource":"https://other.example/mcp","authorization_servers":["$BASE"]}`)}, nil},
 	{"L198", "protected", []override{document(resourceAt, `{"resource":"$BASE","authorization_servers":["$BASE"]}`)}, nil},
 	{"L199", "protected", []override{document(resourceAt, resource+`,"scopes_supported":["offline_access"]}`)}, nil},

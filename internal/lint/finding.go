@@ -37,6 +37,8 @@ type Evidence struct {
 	Pointer string `json:"pointer,omitempty"`
 	Got     string `json:"got,omitempty"`
 	Want    string `json:"want,omitempty"`
+	// Stderr is the end of what a server wrote to standard error before it exited there.
+	Stderr string `json:"stderr,omitempty"`
 }
 
 const (

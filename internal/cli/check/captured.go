@@ -1,16 +1,20 @@
 package check
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/check/evidence"
+	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/lint"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/usage"
@@ -19,7 +23,7 @@ import (
 
 // judgeCapture judges recorded traffic: a whole capture, or one exchange of it by what its
 // run shows.
-func judgeCapture(f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcome) {
+func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcome) {
 	c, out := recorded.Open(f, word)
 	if !out.Good() {
 		return nil, out
@@ -27,7 +31,7 @@ func judgeCapture(f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcom
 	defer c.Close()
 	recorded.Warn(f, c.Capture)
 	cmdutil.HideIn(f, c.Capture)
-	rows, judge := c.Rows(), func() (lint.Report, error) { return judged.Capture(c.Capture) }
+	rows, judge := c.Rows(), func() (lint.Report, error) { return judged.Capture(ctx, c.Capture) }
 	if c.NamesOne() {
 		row, out := c.Row()
 		if !out.Good() {
@@ -36,11 +40,13 @@ func judgeCapture(f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcom
 		rows, judge = []*capture.Row{row}, func() (lint.Report, error) { return judged.Row(row) }
 	}
 	report, err := judge()
-	if err != nil {
+	late, isLate := errors.AsType[transport.TimeoutError](err)
+	if err != nil && !isLate {
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
-	r := &verdict.Report{Target: targetOf(c.Capture), Recording: c.Path, Lacks: []string{"check a server"}}
-	rec := evidence.Recording{Rows: rows}
+	targets := targetsOf(c.Capture)
+	r := &verdict.Report{Target: joined(targets), Recording: c.Path, Lacks: []string{"check a server"}}
+	rec := evidence.Recording{Rows: rows, Several: len(targets) > 1}
 	rec.Fill(r, report)
 	r.Hosts = evidence.Hosts(rec.Tools())
 	for _, revision := range client.Revisions() {
@@ -48,17 +54,25 @@ func judgeCapture(f *cmdutil.Factory, word string) (*verdict.Report, wire.Outcom
 			r.Revisions = append(r.Revisions, revision)
 		}
 	}
+	if isLate {
+		r.Incomplete = late.Error()
+		return r, sending.Late(late)
+	}
 	return r, wire.Outcome{}
 }
 
-// targetOf names the servers of a capture.
-func targetOf(c *capture.Capture) string {
-	var names []string
+// targetsOf returns the servers of a capture, each once.
+func targetsOf(c *capture.Capture) (names []string) {
 	for _, h := range c.Heads {
 		if h.Target != "" && !slices.Contains(names, h.Target) {
 			names = append(names, h.Target)
 		}
 	}
+	return names
+}
+
+// joined names servers in a line.
+func joined(names []string) string {
 	if len(names) > 3 {
 		names = append(names[:3], fmt.Sprintf("and %d more", len(names)-3))
 	}

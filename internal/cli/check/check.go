@@ -60,7 +60,9 @@ and --call-read-only tool calls, --deep all of them. A CAPTURE is a file, the
 number of a run, 42.3, or "last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
-server could not be judged.`,
+server could not be judged, or not as a whole: 9 if --max-time ended the check, 7
+if a request ended the server for good. Then no SARIF file is written: it would
+read as if all else was fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif
@@ -139,12 +141,14 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput, f.Record.Many = true, true // what asks a person is no check
+	judging, stop := sending.Limit(ctx, f.Limits.Hard)
+	defer stop()
 	var r *verdict.Report
 	var out wire.Outcome
 	if o.capture != "" {
-		r, out = judgeCapture(f, o.capture)
+		r, out = judgeCapture(judging, f, o.capture)
 	} else {
-		r, out = probe.Judge(ctx, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(), Tools: judged.Tools, Options: o.probes})
+		r, out = probe.Judge(judging, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(), Tools: judged.Tools, Options: o.probes})
 	}
 	if r == nil {
 		return cmdutil.Exit(out)
@@ -152,7 +156,11 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	r.Command, r.Version = "check", f.Version
 	p.apply(r)
 	redact.Within(&f.Secrets, r)
-	err = cmdutil.Join(o.reports.print(ctx, f, r), o.reports.write(r))
+	files := o.reports.files(r)
+	if r.Unfinished() != "" {
+		files = files.WithholdSARIF(f)
+	}
+	err = cmdutil.Join(printReport(ctx, f, r, files), files.Write())
 	if out.Good() {
 		err = cmdutil.Join(err, p.saveBaseline(f, r))
 	}

@@ -3,6 +3,8 @@ package check
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -17,7 +19,9 @@ import (
 type reportOptions struct {
 	sarif, junit, markdown, badge string
 	source                        string
-	// sourceText is what the file of --source contains.
+	// sourcePath is the file of --source as seen from the working directory, or as a whole path
+	// if it is outside of that; sourceText is what it contains.
+	sourcePath string
 	sourceText []byte
 }
 
@@ -29,10 +33,27 @@ func (o *reportOptions) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&o.source, "source", "", "source `file` of the server, for the lines in SARIF")
 }
 
+// pathInFolder returns a path relative to the working directory, which in CI is the repository,
+// or the whole path of a file outside of that.
+func pathInFolder(name string) string {
+	whole, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return whole
+	}
+	if inside, err := filepath.Rel(folder, whole); err == nil && filepath.IsLocal(inside) {
+		return inside
+	}
+	return whole
+}
+
 // files are the forms of a report; before there is one r is nil.
 func (o *reportOptions) files(r *verdict.Report) reportfile.Files {
 	return reportfile.Files{
-		{Flag: "--sarif", Name: o.sarif, Write: func(w io.Writer) error { return r.SARIF(w, o.source, o.sourceText) }},
+		{Flag: "--sarif", Name: o.sarif, Write: func(w io.Writer) error { return r.SARIF(w, o.sourcePath, o.sourceText) }},
 		{Flag: "--junit", Name: o.junit, Write: func(w io.Writer) error { return r.JUnit(w) }},
 		{Flag: "--markdown", Name: o.markdown, Write: func(w io.Writer) error { return r.Markdown(w) }},
 		{Flag: "--badge", Name: o.badge, Write: func(w io.Writer) error { return r.Badge(w) }},
@@ -50,15 +71,16 @@ func (o *reportOptions) writable(f *cmdutil.Factory) wire.Outcome {
 		if o.sourceText, err = f.ReadFile(o.source, mostPolicy); err != nil {
 			return usage.Outcome(usage.NotRead("--source "+o.source, err, ""))
 		}
+		o.sourcePath = pathInFolder(o.source)
 	}
 	return o.files(nil).Writable()
 }
 
-// print writes the report for a person or as JSON: to standard error where another report
+// printReport writes the report for a person or as JSON: to standard error where another report
 // goes to standard output.
-func (o *reportOptions) print(ctx context.Context, f *cmdutil.Factory, r *verdict.Report) error {
+func printReport(ctx context.Context, f *cmdutil.Factory, r *verdict.Report, files reportfile.Files) error {
 	f.Progress.Done()
-	if file := o.files(r).OnStdout(); file != nil {
+	if file := files.OnStdout(); file != nil {
 		_ = r.Text(f.Stderr(), f.ErrStyle)
 		return file.Print(f)
 	}
@@ -67,6 +89,3 @@ func (o *reportOptions) print(ctx context.Context, f *cmdutil.Factory, r *verdic
 	}
 	return cmdutil.Print(ctx, f, cmdutil.Answer{Human: r.Text})
 }
-
-// write writes the files.
-func (o *reportOptions) write(r *verdict.Report) error { return o.files(r).Write() }

@@ -1,6 +1,7 @@
 package judged
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -108,9 +109,9 @@ func (j *Findings) index(c *capture.Capture) *indexed {
 	switch {
 	case x.failed != nil:
 	case !j.Live || allEnded(c):
-		x.failed = x.reader.close()
+		x.failed = x.reader.close(context.Background())
 	case x.reader.frames.Behind():
-		x.failed = x.reader.read()
+		x.failed = x.reader.read(context.Background())
 	}
 	return x
 }

@@ -3,6 +3,7 @@
 package judged
 
 import (
+	"context"
 	"errors"
 
 	"mcpc/internal/capture"
@@ -37,10 +38,11 @@ func Conn(run, conn int) int { return run<<runShift + conn }
 // InRun is the run and the number in it of a connection that Conn numbered.
 func InRun(conn int) (run, number int) { return conn >> runShift, conn & (1<<runShift - 1) }
 
-// Capture judges a capture. What did not come is judged in runs that have their end.
-func Capture(c *capture.Capture) (lint.Report, error) {
+// Capture judges a capture. What did not come is judged in runs that have their end. If the
+// context ends, the report has what was found so far, and the error is the context's cause.
+func Capture(ctx context.Context, c *capture.Capture) (lint.Report, error) {
 	r := newReader(c, nil)
-	err := r.close()
+	err := r.close(ctx)
 	return r.linter.Report(), err
 }
 
@@ -64,7 +66,7 @@ func Row(row *capture.Row) (lint.Report, error) {
 		}
 	})
 	r.run = row.RunIndex()
-	err := r.close()
+	err := r.close(context.Background())
 	report := r.linter.Report()
 	report.Findings = findings
 	r.linter.Sort(report.Findings)
@@ -77,7 +79,7 @@ func Finding(f lint.Finding) verdict.Finding {
 		Fix: f.Fix, Fingerprint: f.Fingerprint}
 	for _, e := range f.Evidence {
 		_, conn := InRun(e.Conn)
-		out.Evidence = append(out.Evidence, verdict.Evidence{Run: e.Run, Conn: conn, Seq: e.Seq, Pointer: e.Pointer, Got: e.Got, Want: e.Want})
+		out.Evidence = append(out.Evidence, verdict.Evidence{Run: e.Run, Conn: conn, Seq: e.Seq, Pointer: e.Pointer, Got: e.Got, Want: e.Want, Stderr: e.Stderr})
 	}
 	return out
 }
@@ -132,8 +134,11 @@ func (r *reader) place(f lint.Finding) {
 func spotOf(e lint.Evidence) conv.Spot { return conv.Spot{Conn: e.Conn, Seq: e.Seq} }
 
 // read judges what was recorded since it was called last.
-func (r *reader) read() error {
+func (r *reader) read(ctx context.Context) error {
 	return r.frames.Each(func(at capture.FramePlace, f wire.Frame) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if r.run >= 0 && at.Run != r.run {
 			return nil
 		}
@@ -145,12 +150,12 @@ func (r *reader) read() error {
 }
 
 // close judges what is left, and what only the end shows.
-func (r *reader) close() error {
+func (r *reader) close(ctx context.Context) error {
 	if r.closed {
 		return nil
 	}
 	r.closed = true
-	if err := r.read(); err != nil {
+	if err := r.read(ctx); err != nil {
 		return err
 	}
 	r.now, r.at = conv.Spot{}, -1

@@ -109,7 +109,7 @@ func TestFindingsOfRows(t *testing.T) {
 				t.Errorf("ended %v: %s: %+v", ended, row.Method, report.Findings)
 			}
 		}
-		if report, err := Capture(c); err != nil || slices.ContainsFunc(report.Findings, func(f lint.Finding) bool { return f.Rule == "client-cursor" }) != ended {
+		if report, err := Capture(t.Context(), c); err != nil || slices.ContainsFunc(report.Findings, func(f lint.Finding) bool { return f.Rule == "client-cursor" }) != ended {
 			t.Error(ended, err)
 		}
 	}

@@ -33,6 +33,8 @@ type Recording struct {
 	Base     int
 	Repeat   func(at conv.Spot, words string) string
 	Revision func(at conv.Spot) string
+	// Several is set if the rows are of several servers: each finding names its own.
+	Several bool
 }
 
 // Fill writes what the linter found into a report.
@@ -57,6 +59,9 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 					out.Exchange = row.Path() + "#" + row.Number()
 				}
 				revision = cmp.Or(revision, row.Revision)
+				if rec.Several && finding.Server == "" {
+					finding.Server = row.Head().Target
+				}
 			}
 			if slices.Contains(client.Revisions(), revision) && !slices.Contains(finding.Revisions, revision) {
 				finding.Revisions = append(finding.Revisions, revision)

@@ -53,7 +53,7 @@ func listing(t *testing.T, tools int) *capture.Capture {
 // evidence.
 func filled(t *testing.T, c *capture.Capture) (findings []verdict.Finding, allocated uint64) {
 	t.Helper()
-	report, err := judged.Capture(c)
+	report, err := judged.Capture(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

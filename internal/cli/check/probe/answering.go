@@ -203,11 +203,11 @@ func publicLists(ctx context.Context, b *bench) (misses []miss) {
 	}
 	defer other.Close(context.WithoutCancel(ctx), true)
 	theirs := client.Call{Method: "tools/list", Once: true}
-	a := answer{other.Do(ctx, theirs), b.lastOf(other)}
+	a := answer{Outcome: other.Do(ctx, theirs), at: b.lastOf(other)}
 	if !a.result() {
 		return []miss{{id: "L150", skip: true, got: "needs a second user: without a token nothing is listed"}}
 	}
-	ours := answer{b.clean.Do(ctx, theirs), b.lastOf(b.clean)}
+	ours := b.do(ctx, theirs, theirs.Method)
 	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))
 	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.result() && string(x) != string(y) {
 		m := missed("L150", "tools/list", a, "the list that is public: "+jsonraw.Excerpt(x, 120))

@@ -147,6 +147,37 @@ func (b *bench) muted(ctx context.Context) (*session, wire.Outcome) {
 	return s, out
 }
 
+// revive opens the conversations again after a connection broke during a request, and reports
+// whether the server answers on them. If it does not, nothing more is sent.
+func (b *bench) revive(ctx context.Context, during string) bool {
+	if ctx.Err() != nil || b.polite.Stopped() != "" {
+		return true
+	}
+	if now := (answer{Outcome: b.ping(ctx, b.clean)}); !now.broke() {
+		return true
+	}
+	s, out := b.again(ctx, b.clean, false)
+	if out.Good() { // which a revision without a handshake says before anything was sent
+		if first := (answer{Outcome: b.ping(ctx, s)}); first.broke() {
+			out = first.Outcome
+		}
+	}
+	if ctx.Err() != nil {
+		return true
+	}
+	if !out.Good() {
+		if s.Session != nil {
+			s.Close(context.WithoutCancel(ctx), true)
+		}
+		out.Text = "the server ended during " + during + " and does not answer any more: " + out.Text
+		b.gone = out
+		return false
+	}
+	b.clean.Close(context.WithoutCancel(ctx), true)
+	b.clean = s
+	return true
+}
+
 // ping sends a request that every server answers.
 func (b *bench) ping(ctx context.Context, s *session) wire.Outcome {
 	return s.Do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true})
@@ -194,10 +225,12 @@ type ask struct {
 	bare   bool
 }
 
-// An answer is what came for an ask.
+// An answer is what came for an ask. gone is set if the server could not be reached again after
+// it.
 type answer struct {
 	wire.Outcome
-	at conv.Spot
+	at   conv.Spot
+	gone bool
 }
 
 // status is that of HTTP; 0 over stdio, and where no response came.
@@ -222,10 +255,25 @@ func (a answer) result() bool {
 	return m != nil && (m.Kind == is || len(m.Items) == 2 && m.Items[0].Kind == is && m.Items[1].Kind == is)
 }
 
-// lost reports an answer that says nothing about a rule: the connection broke, or nothing
-// more may be sent.
-func (a answer) lost() bool {
+// broke reports that the connection broke before an answer, or that nothing was sent.
+func (a answer) broke() bool {
 	return a.Message == nil && a.HTTP == nil && a.Kind != wire.Timeout
+}
+
+// exited reports that the request ended the server: its process exited, or it could not be
+// reached again.
+func (a answer) exited() bool { return a.gone || a.Process != nil && a.Process.Ended != "" }
+
+// lost reports an answer that says nothing about a rule: the connection broke although the
+// server goes on, or nothing more may be sent.
+func (a answer) lost() bool { return a.broke() && !a.exited() }
+
+// stderr returns the end of what a server that exited wrote to standard error.
+func (a answer) stderr() string {
+	if a.Process == nil || !a.exited() {
+		return ""
+	}
+	return a.Process.Stderr
 }
 
 // String says what came, for findings.
@@ -259,7 +307,7 @@ func (b *bench) compose(method string, params json.RawMessage) []byte {
 func (b *bench) send(ctx context.Context, q ask) answer {
 	s, out := b.muted(ctx)
 	if !out.Good() {
-		return answer{out, b.lastOf(s)}
+		return answer{Outcome: out, at: b.lastOf(s)}
 	}
 	raw := q.raw
 	if raw == nil && q.verb == "" {
@@ -270,9 +318,12 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 	} else {
 		out = s.Raw(ctx, raw, q.bare)
 	}
-	a := answer{out, b.lastOf(s)}
-	if a.lost() || a.Kind == wire.Timeout && (b.overHTTP() || b.ping(ctx, s).Message == nil) {
+	a := answer{Outcome: out, at: b.lastOf(s)}
+	if a.broke() || a.Kind == wire.Timeout && (b.overHTTP() || b.ping(ctx, s).Message == nil) {
 		s.broken = out.Text
+	}
+	if a.broke() {
+		a.gone = !b.revive(ctx, cmp.Or(q.method, "a probe"))
 	}
 	return b.noted(a, q, b.clean.Revision())
 }

@@ -31,11 +31,11 @@ var callProbes = []probe{
 	{rules: []string{"L193"}, do: endedTask},
 }
 
-// A calledTool is a tool that was called, and what came.
+// A calledTool is a tool that was called with its answer, and the answer to the ping after it.
 type calledTool struct {
 	sending.Call
-	schema json.RawMessage
-	answer answer
+	schema        json.RawMessage
+	answer, after answer
 }
 
 // callTools calls the tools: those of --call with their arguments, and with --call-read-only
@@ -51,11 +51,15 @@ func callTools(ctx context.Context, b *bench) {
 			calls = []sending.Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
 		for _, c := range calls {
-			if b.budget() != "" {
+			if b.budget() != "" || ctx.Err() != nil {
 				return
 			}
-			out := b.clean.Do(ctx, client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true})
-			b.called = append(b.called, calledTool{c, schema, answer{out, b.lastOf(b.clean)}})
+			a := b.do(ctx, client.Call{Method: "tools/call", Params: c.Params(), Schema: schema, Once: true}, "tools/call "+name)
+			called := calledTool{Call: c, schema: schema, answer: a}
+			if a.Message != nil && ctx.Err() == nil { // a server may also exit after it answered
+				called.after = b.do(ctx, client.Call{Method: client.PingMethod(b.clean.Revision()), Once: true}, "tools/call "+name)
+			}
+			b.called = append(b.called, called)
 		}
 	}
 	for _, c := range b.o.Calls {
@@ -64,6 +68,25 @@ func callTools(ctx context.Context, b *bench) {
 		}
 	}
 }
+
+// answers is judged first, by the calls that were made: it is not repeated.
+var answers = probe{rules: []string{"tool-answers"}, once: true, when: noCalls, do: func(_ context.Context, b *bench) (misses []miss) {
+	for _, c := range b.called {
+		a, want := c.answer, "a result, with isError true if the tool failed"
+		unanswered := a.Kind == wire.Transport || a.Kind == wire.Timeout
+		if !unanswered && c.after.exited() {
+			a, want = c.after, "an answer to "+c.after.Method+" after the call"
+			unanswered = true
+		}
+		if !unanswered {
+			continue
+		}
+		m := missed("tool-answers", "tool "+c.Name, a, want)
+		m.skip = b.polite.Stopped() != "" && !a.exited()
+		misses = append(misses, m)
+	}
+	return misses
+}}
 
 // call asks to call a tool with other arguments, and header fields that fit them.
 func (c calledTool) call(args json.RawMessage) ask {

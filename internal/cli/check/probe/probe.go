@@ -16,13 +16,16 @@ import (
 // it may be nil. A probe that could not find out skips the rule.
 type probe struct {
 	rules []string
-	when  func(b *bench) string
-	do    func(ctx context.Context, b *bench) []miss
+	// once is set for a probe that judges what was sent before: repeating it shows nothing new.
+	once bool
+	when func(b *bench) string
+	do   func(ctx context.Context, b *bench) []miss
 }
 
 // A miss is a rule, by its id, that a probe found broken, or where skip is set could not judge.
 type miss struct {
 	id, subject, pointer, got, want string
+	stderr                          string
 	// severity is "" for that of the rule.
 	severity conv.Severity
 	at       conv.Spot
@@ -31,7 +34,7 @@ type miss struct {
 
 // missed is the miss of a rule by an answer.
 func missed(rule, subject string, a answer, want string) miss {
-	return miss{id: rule, subject: subject, got: a.String(), want: want, at: a.at, skip: a.lost()}
+	return miss{id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.lost()}
 }
 
 // same reports two misses of the same rule in the same way.
@@ -44,7 +47,7 @@ func probes() (all []probe) {
 	for _, s := range singles {
 		all = append(all, s.probe())
 	}
-	return slices.Concat(all, safeProbes, negativeProbes, callProbes)
+	return slices.Concat([]probe{answers}, all, safeProbes, negativeProbes, callProbes)
 }
 
 // gate says why a rule does not hold for the server in this revision, "" where it does.
@@ -74,12 +77,10 @@ func (b *bench) probe(ctx context.Context) {
 	if b.overHTTP() && b.polite.Facts().Asked {
 		b.judgeAuth(ctx, b.clean, b.rev)
 	}
-	if callTools(ctx, b); ctx.Err() != nil {
-		return
-	}
+	callTools(ctx, b)
 	for _, p := range probes() {
-		if ctx.Err() != nil {
-			return
+		if b.over(ctx) != "" && !p.once {
+			break
 		}
 		if rules := toJudge(b, p.rules, made); len(rules) > 0 {
 			b.judgeBy(ctx, p, rules)
@@ -96,7 +97,7 @@ func (b *bench) probe(ctx context.Context) {
 		if why != "" {
 			b.linter.Exempt(r.ID, why)
 		} else if !slices.Contains(b.o.Off, r.ID) {
-			b.linter.Skip(r.ID, cmp.Or(unmade[r.ID], "check has no probe for it"))
+			b.linter.Skip(r.ID, cmp.Or(b.over(ctx), unmade[r.ID], "check has no probe for it"))
 		}
 	}
 }
@@ -128,13 +129,19 @@ func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
 			return
 		}
 	}
-	if why := b.budget(); why != "" {
+	if why := b.budget(); why != "" && !p.once {
 		each(func(id string) { b.linter.Skip(id, why) })
 		return
 	}
 	misses := p.do(ctx, b)
-	misses = stable(ctx, b, p, misses)
+	if !p.once {
+		misses = stable(ctx, b, p, misses)
+	}
 	why := b.budget()
+	if ctx.Err() != nil {
+		each(func(id string) { b.linter.Skip(id, b.over(ctx)) })
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	each(func(id string) {
@@ -160,8 +167,19 @@ func (b *bench) judgeBy(ctx context.Context, p probe, rules []string) {
 	})
 }
 
+// over says why the judgement ended early, "" while it goes on.
+func (b *bench) over(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return context.Cause(ctx).Error()
+	}
+	return b.gone.Text
+}
+
 // budget says why no more may be sent, "" where more may.
 func (b *bench) budget() string {
+	if !b.gone.Good() {
+		return b.gone.Text
+	}
 	if most := b.o.MaxRequests; most > 0 && b.requests() >= most {
 		return fmt.Sprintf("--max-requests %d was reached", most)
 	}
@@ -214,7 +232,7 @@ func findingOf(m miss, rev conv.Rev) lint.Finding {
 	}
 	return lint.Finding{Rule: r.ID, Severity: cmp.Or(m.severity, r.Severity), Title: r.Title, Source: r.Page(rev), Fix: r.Fix, Subject: m.subject, Times: 1,
 		Fingerprint: strings.TrimSpace(r.ID + " " + m.subject + " " + m.pointer),
-		Evidence:    []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""), Want: m.want}}}
+		Evidence:    []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""), Want: m.want, Stderr: m.stderr}}}
 }
 
 // A single is a probe of one request: the id of a rule, what it asks, and what has to come.

@@ -60,9 +60,18 @@ func absent(condition bool, why string) string {
 	return ""
 }
 
+// do makes a call on the conversation that the linter reads, and opens that again if it broke.
+func (b *bench) do(ctx context.Context, c client.Call, during string) answer {
+	a := answer{Outcome: b.clean.Do(ctx, c), at: b.lastOf(b.clean)}
+	if a.broke() {
+		a.gone = !b.revive(ctx, during)
+	}
+	return a
+}
+
 // ask sends a request on the conversation that the linter reads, once.
 func (b *bench) ask(ctx context.Context, method string, params json.RawMessage) answer {
-	return answer{b.clean.Do(ctx, client.Call{Method: method, Params: params, Once: true}), b.lastOf(b.clean)}
+	return b.do(ctx, client.Call{Method: method, Params: params, Once: true}, method)
 }
 
 func listsOfDeclared(ctx context.Context, b *bench) (misses []miss) {
@@ -230,11 +239,11 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 	b.mu.Unlock()
 	s, out := b.open(ctx, b.clean.c, opt, conn, tap)
 	if !out.Good() {
-		return answer{out, b.lastOf(s)}
+		return answer{Outcome: out, at: b.lastOf(s)}
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
 	out = s.Raw(ctx, raw, true)
-	return b.noted(answer{out, b.lastOf(s)}, ask{raw: raw, bare: true}, opt.KnownRevision)
+	return b.noted(answer{Outcome: out, at: b.lastOf(s)}, ask{raw: raw, bare: true}, opt.KnownRevision)
 }
 
 func ping(ctx context.Context, b *bench) []miss {
@@ -255,7 +264,7 @@ func sessionless(b *bench) string {
 func uninitialized(ctx context.Context, b *bench) []miss {
 	raw := wire.ComposeRequest(json.RawMessage("1"), "tools/list", nil)
 	a := b.uninitialized(ctx, raw)
-	if a.result() || a.lost() {
+	if a.result() || a.broke() {
 		return []miss{missed("L034", "tools/list before initialize", a, "an error")}
 	}
 	return nil
@@ -305,7 +314,7 @@ func notification(ctx context.Context, b *bench) []miss {
 
 func order(ctx context.Context, b *bench) []miss {
 	items, out := b.listOne(ctx, b.clean, "tools/list")
-	a := answer{out, b.lastOf(b.clean)}
+	a := answer{Outcome: out, at: b.lastOf(b.clean)}
 	if !out.Good() {
 		return []miss{{id: "L115", skip: true, got: a.String()}}
 	}
@@ -373,7 +382,7 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 		Resources: b.declares("resources", "listChanged")}
 	out := b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter, Patience: probeTime,
 		Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
-	a := answer{out, b.lastOf(b.clean)}
+	a := answer{Outcome: out, at: b.lastOf(b.clean)}
 	if began {
 		return nil
 	}

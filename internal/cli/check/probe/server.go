@@ -7,6 +7,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/check"
@@ -42,6 +44,9 @@ type judge struct {
 	walk *walk
 	// refused is the ending where the server could not be judged.
 	refused wire.Outcome
+	// gone is why the server does not answer any more after a request ended it; the zero value
+	// while it answers.
+	gone wire.Outcome
 	// unlisted are the tools of --call that the server does not list.
 	unlisted []string
 
@@ -156,7 +161,17 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	if j.refused.Good() && len(j.unlisted) > 0 {
 		j.refused = usage.Outcome(usage.New("--call: the server lists no tool "+joined(slices.Compact(j.unlisted)...), wire.RunOnServer("list")+" shows them"))
 	}
-	return j.finish(), j.refused
+	if late, ok := errors.AsType[transport.TimeoutError](context.Cause(ctx)); ok {
+		j.refused = sending.Late(late)
+	}
+	r := j.finish()
+	switch {
+	case ctx.Err() != nil:
+		r.Incomplete = context.Cause(ctx).Error()
+	case !j.gone.Good():
+		r.Incomplete = j.gone.Text
+	}
+	return r, j.refused
 }
 
 // dial opens a conversation. The session is nil where nothing was sent.
@@ -290,6 +305,7 @@ func (j *judge) pass(ctx context.Context, s *session, out wire.Outcome) wire.Out
 	}
 	if out.Good() {
 		b.probe(ctx)
+		out = j.gone
 	}
 	b.close(ctx)
 	return out

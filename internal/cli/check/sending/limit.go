@@ -1,0 +1,26 @@
+package sending
+
+import (
+	"context"
+	"time"
+
+	"mcpc/internal/client/transport"
+	"mcpc/internal/wire"
+)
+
+// Limit returns a context that ends with the time limit of the user for the whole check, by
+// --max-time; 0 is none.
+func Limit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit,
+		transport.TimeoutError{Flag: "--max-time", What: "the check did not end", After: limit})
+}
+
+// Late returns the outcome of a check that its time limit ended.
+func Late(limit transport.TimeoutError) wire.Outcome {
+	return wire.Outcome{Kind: wire.Timeout, Reached: wire.Answered, Phase: "result",
+		Text: limit.Error() + ": the report has what was found so far",
+		Hint: wire.Hint(limit.Flag + " TIME waits longer")}
+}
