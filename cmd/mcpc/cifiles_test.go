@@ -29,7 +29,8 @@ func TestCIFiles(t *testing.T) {
 		steps   func(t *testing.T, raw []byte) (skipped, run, kept []string)
 		skipped []string
 	}{
-		"github-actions.yml": {githubSteps, []string{"actions/checkout@v4", "actions/setup-go@v5", "Install mcpc", "actions/upload-artifact@v4"}},
+		"github-actions.yml": {githubSteps, []string{"actions/checkout@v4", "actions/setup-go@v5", "Install mcpc",
+			"github/codeql-action/upload-sarif@v4", "actions/upload-artifact@v4"}},
 		"gitlab-ci.yml": {gitlabSteps, []string{`git clone --depth 1 --branch "$MCPC_VERSION" "$MCPC_REPOSITORY" /tmp/mcpc`,
 			"(cd /tmp/mcpc; go install ./cmd/mcpc)"}},
 	} {
@@ -78,7 +79,10 @@ func githubSteps(t *testing.T, raw []byte) (skipped, run, kept []string) {
 			Smoke struct {
 				Steps []struct {
 					Name, Uses, Run string
-					With            struct{ Path string }
+					With            struct {
+						Path  string
+						SARIF string `json:"sarif_file"`
+					}
 				}
 			}
 		}
@@ -90,7 +94,7 @@ func githubSteps(t *testing.T, raw []byte) (skipped, run, kept []string) {
 		switch {
 		case s.Uses != "":
 			skipped = append(skipped, s.Uses)
-			kept = append(kept, strings.Fields(s.With.Path)...)
+			kept = append(kept, strings.Fields(s.With.Path+" "+s.With.SARIF)...)
 		case s.Name == "Install mcpc":
 			skipped = append(skipped, s.Name)
 		default:

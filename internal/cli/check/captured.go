@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
-	"mcpc/internal/client/transport"
 	"mcpc/internal/lint"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/usage"
@@ -40,8 +38,8 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 		rows, judge = []*capture.Row{row}, func() (lint.Report, error) { return judged.Row(row) }
 	}
 	report, err := judge()
-	late, isLate := errors.AsType[transport.TimeoutError](err)
-	if err != nil && !isLate {
+	cause := context.Cause(ctx)
+	if err != nil && cause == nil {
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
 	targets := targetsOf(c.Capture)
@@ -54,9 +52,9 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 			r.Revisions = append(r.Revisions, revision)
 		}
 	}
-	if isLate {
-		r.Incomplete = late.Error()
-		return r, sending.Late(late)
+	if err != nil {
+		r.Incomplete = cause.Error()
+		return r, sending.Ended(cause)
 	}
 	return r, wire.Outcome{}
 }

@@ -174,15 +174,21 @@ func ending(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
 		return out
 	}
 	n := 0
+	rules := map[string]bool{}
 	for _, f := range r.Findings {
 		if failOn != "never" && verdict.Weight(f.Severity) >= verdict.Weight(failOn) {
 			n++
+			rules[f.Rule] = true
 		}
 	}
 	if n == 0 {
 		return wire.Outcome{}
 	}
+	text := english.Plural(n, "finding")
+	if len(rules) < n { // the summary counts rules
+		text += " of " + english.Plural(len(rules), "rule")
+	}
 	first := r.Findings[0].Rule
-	return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Text: english.Plural(n, "finding") + " at or above " + failOn,
+	return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Text: text + " at or above " + failOn,
 		Hint: wire.Run("check --explain "+first) + " explains a rule"}
 }

@@ -7,7 +7,6 @@ package probe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
-	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/check"
@@ -161,13 +159,14 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	if j.refused.Good() && len(j.unlisted) > 0 {
 		j.refused = usage.Outcome(usage.New("--call: the server lists no tool "+joined(slices.Compact(j.unlisted)...), wire.RunOnServer("list")+" shows them"))
 	}
-	if late, ok := errors.AsType[transport.TimeoutError](context.Cause(ctx)); ok {
-		j.refused = sending.Late(late)
+	cause := context.Cause(ctx)
+	if cause != nil {
+		j.refused = sending.Ended(cause)
 	}
 	r := j.finish()
 	switch {
-	case ctx.Err() != nil:
-		r.Incomplete = context.Cause(ctx).Error()
+	case cause != nil:
+		r.Incomplete = cause.Error()
 	case !j.gone.Good():
 		r.Incomplete = j.gone.Text
 	}

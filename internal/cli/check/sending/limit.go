@@ -2,6 +2,7 @@ package sending
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"mcpc/internal/client/transport"
@@ -18,9 +19,14 @@ func Limit(ctx context.Context, limit time.Duration) (context.Context, context.C
 		transport.TimeoutError{Flag: "--max-time", What: "the check did not end", After: limit})
 }
 
-// Late returns the outcome of a check that its time limit ended.
-func Late(limit transport.TimeoutError) wire.Outcome {
-	return wire.Outcome{Kind: wire.Timeout, Reached: wire.Answered, Phase: "result",
+// Ended returns the outcome of a check whose context ended for a cause: its time limit, or a
+// signal.
+func Ended(cause error) wire.Outcome {
+	limit, timedOut := errors.AsType[transport.TimeoutError](cause)
+	if !timedOut {
+		return wire.Outcome{Kind: wire.Signal, Phase: "result", Text: "interrupted", Err: cause}
+	}
+	return wire.Outcome{Kind: wire.Timeout, Reached: wire.Answered, Phase: "result", Err: cause,
 		Text: limit.Error() + ": the report has what was found so far",
 		Hint: wire.Hint(limit.Flag + " TIME waits longer")}
 }
