@@ -2,6 +2,7 @@ package share
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -22,7 +23,8 @@ func Crossing(rows []*capture.Row) []*capture.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(row *capture.Row) bool { return row.Kinds == 0 })
 }
 
-// As writes exchanges of a capture in a format, but no bundle.
+// As writes exchanges of a capture in a format, but no bundle. A format that it does not know
+// is an error.
 func As(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	switch format {
 	case "har":
@@ -35,16 +37,24 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows
 		return reports(f, w, c, rows)
 	case "mock-script":
 		return mockscript.Write(w, rows, recorded.ServerInfoIn)
-	}
-	add, script := recorded.AddCurl, &traffic.Script{}
-	if format == "mcpc" {
-		add = recorded.AddLine
+	case "curl":
+		return commands(f, w, c, rows, &traffic.Script{}, recorded.AddCurl)
+	case "mcpc":
+		script := &traffic.Script{}
 		if some := unopened(rows); len(some) > 0 && len(some) < len(rows) {
 			rows = some
 			script.Comment("handshakes are omitted: each command does its own handshake")
 			script.Space()
 		}
+		return commands(f, w, c, rows, script, recorded.AddLine)
 	}
+	return fmt.Errorf("unknown format %q", format)
+}
+
+// commands writes a script that sends the requests of exchanges. An exchange that has no
+// command is a comment, or the error if it is the only one.
+func commands(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row, script *traffic.Script,
+	add func(*traffic.Script, recorded.Request) error) error {
 	for i, row := range rows {
 		if i > 0 {
 			script.Space()
