@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/match/jsonvalue"
-	"mcpc/internal/sliceutil"
 )
 
 // The limits of what a Binder knows at a time, beyond which it forgets the oldest, and the
@@ -27,6 +26,9 @@ type Binding struct {
 	Part Part
 	// Select gives the JSON pointers of the handles in a value; Path.Select is one.
 	Select func(raw json.RawMessage) []string
+	// Named is set for handles that are replaced wherever the data of a request has them: as a
+	// whole value, as a segment of a URI, and if they are long as a word of a text.
+	Named bool
 }
 
 // A Binder knows which handle of a recording is which one of the present run: JSON-RPC ids,
@@ -41,6 +43,10 @@ type Binder struct {
 	pairs     []pair // the oldest first
 	bytes     int
 	forgotten int
+	// missing are recorded handles of Bindings, by kind and token, that have no counterpart;
+	// differ and used are the kinds of Bindings whose handles changed, and were put into a request.
+	missing      map[[2]string]bool
+	differ, used map[string]bool
 	// most and mostBytes are mostHandles and mostHandleBytes.
 	most, mostBytes int
 }
@@ -48,8 +54,9 @@ type Binder struct {
 // handles have the value for a handle by its kind and token, and for a long text by the
 // text alone.
 type handles struct {
-	of  map[[2]string]bound
-	any map[string]bound
+	of    map[[2]string]bound
+	any   map[string]bound
+	named namedHandles
 }
 
 // A bound value was learnt from the pair with that number.
@@ -63,13 +70,15 @@ type pair struct {
 	number        int
 	kind, was, is string
 	bytes         int
+	named         bool
 }
 
 // NewBinder makes a Binder without handles.
 func NewBinder(bindings ...Binding) *Binder {
-	b := &Binder{bindings: bindings, most: mostHandles, mostBytes: mostHandleBytes}
+	b := &Binder{bindings: bindings, most: mostHandles, mostBytes: mostHandleBytes,
+		missing: map[[2]string]bool{}, differ: map[string]bool{}, used: map[string]bool{}}
 	for _, h := range []*handles{&b.toIs, &b.toWas} {
-		*h = handles{map[[2]string]bound{}, map[string]bound{}}
+		*h = handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}}
 	}
 	return b
 }
@@ -88,17 +97,20 @@ func (b *Binder) Bind(kind string, was, is json.RawMessage) {
 	wasNode, err := jsonvalue.Parse(was)
 	isNode, other := jsonvalue.Parse(is)
 	if err == nil && other == nil {
-		b.learn(kind, wasNode, isNode)
+		b.learn(kind, wasNode, isNode, false)
 	}
 }
 
-// Learn learns the handles in a recorded part of a message and the present one. Of c count
-// Part, Method and the revisions.
+// Learn learns the handles in a recorded part of a message and the present one, nil if there
+// is none. Of c count Part, Method and the revisions.
 func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 	wasNode, err := jsonvalue.Parse(was)
 	isNode, other := jsonvalue.Parse(is)
-	if err != nil || other != nil {
+	if err != nil {
 		return
+	}
+	if is == nil || other != nil {
+		isNode = &jsonvalue.Node{}
 	}
 	b.learnFrom(wasNode, isNode, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
 	for _, binding := range b.bindings {
@@ -106,8 +118,13 @@ func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 			continue
 		}
 		for _, pointer := range binding.Select(was) {
-			if from, to := wasNode.Find(pointer), isNode.Find(pointer); from != nil && to != nil {
-				b.learn(binding.Kind, from, to)
+			from, to := wasNode.Find(pointer), isNode.Find(pointer)
+			switch {
+			case from == nil:
+			case to == nil || !to.IsLeaf():
+				b.miss(binding, from)
+			default:
+				b.learn(binding.Kind, from, to, binding.Named && isHandle(from) && isHandle(to))
 			}
 		}
 	}
@@ -115,7 +132,7 @@ func (b *Binder) Learn(c Comparison, was, is json.RawMessage) {
 
 func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
 	if kind := on.rule().handle(); kind != "" {
-		b.learn(kind, was, is)
+		b.learn(kind, was, is, false)
 	}
 	if len(on) == 0 || was.Kind != is.Kind {
 		return
@@ -132,13 +149,17 @@ func (b *Binder) learnFrom(was, is *jsonvalue.Node, on branches) {
 	}
 }
 
-func (b *Binder) learn(kind string, was, is *jsonvalue.Node) {
+func (b *Binder) learn(kind string, was, is *jsonvalue.Node, named bool) {
 	if !was.IsLeaf() || !is.IsLeaf() {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := pair{b.forgotten + len(b.pairs), kind, token(was), token(is), len(was.Raw) + len(is.Raw)}
+	p := pair{b.forgotten + len(b.pairs), kind, token(was), token(is), len(was.Raw) + len(is.Raw), named}
+	delete(b.missing, [2]string{kind, p.was})
+	if p.was != p.is {
+		b.differ[kind] = true
+	}
 	b.toIs.put(p, p.was, is.Raw)
 	b.toWas.put(p, p.is, was.Raw)
 	b.pairs = append(b.pairs, p)
@@ -160,6 +181,9 @@ func (h handles) put(p pair, from string, to json.RawMessage) {
 	if text, long := longText(from); long {
 		h.any[text] = value
 	}
+	if p.named {
+		h.named[from] = namedHandle{value, p.kind}
+	}
 }
 
 // forget removes what was learnt from a pair and from no later one.
@@ -169,6 +193,9 @@ func (h handles) forget(p pair, from string) {
 	}
 	if text, long := longText(from); long && h.any[text].pair == p.number {
 		delete(h.any, text)
+	}
+	if p.named && h.named[from].pair == p.number {
+		delete(h.named, from)
 	}
 }
 
@@ -196,7 +223,11 @@ func (b *Binder) ToWas(c Comparison, raw json.RawMessage) (json.RawMessage, int)
 type replacing struct {
 	*handles
 	bound map[*jsonvalue.Node]string // kinds, of Bindings
+	// data are the values of a request in which named handles are replaced.
+	data  map[*jsonvalue.Node]bool
 	edits []replacement
+	// kinds are those of the handles that were put in.
+	kinds []string
 }
 
 type replacement struct {
@@ -209,7 +240,12 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json
 	if raw == nil || err != nil {
 		return raw, 0
 	}
-	r := replacing{handles: with, bound: map[*jsonvalue.Node]string{}}
+	r := replacing{handles: with, bound: map[*jsonvalue.Node]string{}, data: map[*jsonvalue.Node]bool{}}
+	if c.Part == Params && with == &b.toIs {
+		for _, kid := range n.Kids {
+			r.data[kid] = slices.Contains(dataMembers, kid.Name)
+		}
+	}
 	for _, binding := range b.bindings {
 		if binding.Part != c.Part {
 			continue
@@ -222,22 +258,20 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json
 	}
 	b.mu.Lock()
 	r.walk(n, compile(nil, c.Part, c.Method, "", c.WasRevision, c.IsRevision))
+	if with == &b.toIs {
+		for _, kind := range r.kinds {
+			b.used[kind] = true
+		}
+	}
 	b.mu.Unlock()
-	if len(r.edits) == 0 {
-		return raw, 0
-	}
-	sliceutil.Sort(r.edits, func(a, b replacement) int { return a.at.At - b.at.At })
-	var out json.RawMessage
-	done := 0
-	for _, e := range r.edits {
-		out = append(append(out, raw[done:e.at.At]...), e.new...)
-		done = e.at.At + len(e.at.Raw)
-	}
-	return append(out, raw[done:]...), len(r.edits)
+	return edited(raw, r.edits), len(r.edits)
 }
 
 func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	for i, kid := range n.Kids {
+		if r.data[n] {
+			r.data[kid] = true
+		}
 		if n.Kind == jsonvalue.Object {
 			r.walk(kid, on.member(kid.Name))
 		} else {
@@ -247,16 +281,24 @@ func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	if !n.IsLeaf() {
 		return
 	}
-	kind, isHandle := r.bound[n]
-	if !isHandle {
+	kind, isBound := r.bound[n]
+	if !isBound {
 		kind = on.rule().handle()
-		isHandle = kind != ""
+		isBound = kind != ""
 	}
 	to, known := r.of[[2]string{kind, token(n)}]
-	if known = known && isHandle; !known && n.Kind == jsonvalue.String {
-		to, known = r.any[n.Text]
+	known = known && isBound
+	value, kinds := to.value, []string{kind}
+	if !known && r.data[n] {
+		value, kinds = r.named.inRequest(n)
+		known = value != nil
 	}
-	if known && !bytes.Equal(to.value, n.Raw) {
-		r.edits = append(r.edits, replacement{n, to.value})
+	if !known && n.Kind == jsonvalue.String {
+		to, known = r.any[n.Text]
+		value, kinds = to.value, nil
+	}
+	if known && !bytes.Equal(value, n.Raw) {
+		r.edits = append(r.edits, replacement{n, value})
+		r.kinds = append(r.kinds, kinds...)
 	}
 }

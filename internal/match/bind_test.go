@@ -120,9 +120,9 @@ func TestBindings(t *testing.T) {
 		return p.Select
 	}
 	b := NewBinder(
-		Binding{"order", Result, path(".structuredContent.id")},
-		Binding{"order", Params, path(".arguments.orders[]")},
-		Binding{"item", Result, path(".structuredContent.items[].id")})
+		Binding{Kind: "order", Part: Result, Select: path(".structuredContent.id")},
+		Binding{Kind: "order", Part: Params, Select: path(".arguments.orders[]")},
+		Binding{Kind: "item", Part: Result, Select: path(".structuredContent.items[].id")})
 	b.Learn(of(Result, "tools/call"), json.RawMessage(`{"structuredContent":{"id":5,"items":[{"id":"item-one"},{"id":"b"}]}}`),
 		json.RawMessage(`{"structuredContent":{"id":105,"items":[{"id":"item-two"}]}}`))
 	raw := json.RawMessage(`{"name":"ship","arguments":{"orders":[5,6],"n":5,"item":"item-one","b":"b"}}`)

@@ -42,12 +42,15 @@ func (p *player) issue(ctx context.Context, row *capture.Row, x *wire.Exchange) 
 		it.Why = p.against(row, m, x)
 	}
 	if it.Why != "" {
+		p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, result(x))
 		return it
 	}
+	it.lacks = p.binder.Lacks(params, asked)
 	call := client.Call{Method: row.Method, Params: asked, Once: true, Progress: jsonraw.First(jsonraw.First(m.Params, "_meta"), "progressToken") != nil, Task: p.task(m, x)}
 	call.Params, _ = p.binder.ToIs(params, call.Params)
 	if row.Method == "tools/call" {
 		if it, stop := p.tool(ctx, it, &call, x); stop {
+			p.binder.Miss(match.Comparison{Part: match.Result, Method: row.Method}, result(x))
 			return it
 		}
 	}
@@ -71,7 +74,7 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	row := it.row
 	c := match.Comparison{Part: match.Result, Method: row.Method, Name: row.Name, WasRevision: row.Revision, IsRevision: p.c.Revision(), Rules: p.judge.Rules}
 	p.binder.Learn(c, result(x), result(now))
-	present, bound := p.is(now, out, c)
+	present, bound := p.is(now, out, c, result(x))
 	if ends(row, out) {
 		p.gone.CompareAndSwap(nil, &out)
 	}
@@ -83,7 +86,7 @@ func (p *player) compared(it item, x, now *wire.Exchange, out wire.Outcome) item
 	if it.Verdict == replay.Missing || present.Exchange == nil && it.Verdict.Fails() {
 		it.Why = out.Text
 	}
-	if it.Verdict == replay.Worse && hasHandle(wire.ParseMessage(x.Request.Raw)) {
+	if m := wire.ParseMessage(x.Request.Raw); it.Verdict == replay.Worse && (hasHandle(m) || it.lacks) {
 		it.Verdict, it.Why = replay.Unmatched, "the recorded handle was sent, because no answer gave another one"
 	}
 	return it

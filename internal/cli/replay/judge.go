@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,12 +56,20 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 		extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Ignore}})
 	}
 	for _, text := range o.match.bind {
-		path, err := jsonvalue.ParsePath(text)
+		from, to, err := parseBind(text)
 		if err != nil {
 			return j, badPath("--bind", text, err)
 		}
-		extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: path, Matcher: match.Matcher{Kind: match.Bound, Arg: text}})
-		j.bindings = append(j.bindings, match.Binding{Kind: text, Part: match.Result, Select: path.Select})
+		kind := from.String()
+		if again := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result }); again < 0 {
+			extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: from, Matcher: match.Matcher{Kind: match.Bound, Arg: kind}})
+			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Result, Select: from.Select, Named: to == nil})
+		} else if to == nil {
+			j.bindings[again].Named = true
+		}
+		if to != nil {
+			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Params, Select: to.Select})
+		}
 	}
 	j.Rules.Sections = append(j.Rules.Sections, extra)
 	if o.match.maxSlowdown != "" {
@@ -71,6 +80,27 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 		j.MaxSlowdown = n
 	}
 	return j, nil
+}
+
+// parseBind reads the value of --bind: a path of results, and after "=" one of the params of
+// later requests, nil if there is none.
+func parseBind(text string) (from, to jsonvalue.Path, err error) {
+	from, err = jsonvalue.ParsePath(text)
+	if err == nil {
+		return from, nil, nil
+	}
+	for at := range len(text) { // a quoted name may have a "="
+		if text[at] != '=' {
+			continue
+		}
+		before, bad := jsonvalue.ParsePath(text[:at])
+		if bad != nil {
+			continue
+		}
+		to, err = jsonvalue.ParsePath(text[at+1:])
+		return before, to, err
+	}
+	return nil, nil, err
 }
 
 // unmet names the matchers for which no exchange had a value. Those of a file may be for exchanges

@@ -25,6 +25,8 @@ type item struct {
 	replay.Report
 	// Why says why it was not sent, or what else a reader has to know.
 	Why string
+	// lacks is set if a handle of --bind was sent as it was recorded: no answer gave another one.
+	lacks bool
 	// took is how long the present answer took.
 	took time.Duration
 	// result is the present one with the recorded handles, for --learn.
@@ -77,6 +79,9 @@ func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, jud
 		f.Note("replaying to " + f.Secrets.Text(c.Label()) + ", " + c.Revision())
 	}
 	p.all(ctx, take)
+	for _, path := range p.binder.Unused() {
+		f.Note("--bind " + path + ": no later request has its value; --bind '" + path + "=.arguments.NAME' says where it is")
+	}
 	if gone := p.gone.Load(); gone != nil {
 		return c, *gone
 	}
@@ -165,11 +170,12 @@ func was(row *capture.Row, x *wire.Exchange) replay.Side {
 }
 
 // is is the present side, with the recorded handles in its result, and how many there were.
-func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison) (s replay.Side, bound int) {
+// recorded is the recorded result.
+func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison, recorded json.RawMessage) (s replay.Side, bound int) {
 	s = replay.Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
 	if x != nil && x.Response.Raw != nil {
 		if m := wire.ParseMessage(x.Response.Raw); m.Result != nil {
-			s.Result, bound = p.binder.ToWas(c, m.Result)
+			s.Result, bound = p.binder.ToRecorded(c, recorded, m.Result)
 		}
 	}
 	return s, bound

@@ -1,0 +1,233 @@
+package match
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/sliceutil"
+)
+
+// dataMembers are the members of params with data of the caller, in which a named handle is
+// replaced: not the name of a tool.
+var dataMembers = []string{"arguments", "argument", "context", "uri"}
+
+// isHandle reports whether a value can be told from others of its kind: a boolean cannot.
+func isHandle(n *jsonvalue.Node) bool {
+	return n.Kind == jsonvalue.String && n.Text != "" || n.Kind == jsonvalue.Number
+}
+
+// miss notes the recorded handles of a Binding for which the present run has none.
+func (b *Binder) miss(binding Binding, was *jsonvalue.Node) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if was.IsLeaf() && isHandle(was) && len(b.missing) < b.most {
+		b.missing[[2]string{binding.Kind, token(was)}] = true
+	}
+}
+
+// Miss notes that a recorded part of a message has no counterpart in the present run: its
+// request was not sent, or not answered.
+func (b *Binder) Miss(c Comparison, was json.RawMessage) { b.Learn(c, was, nil) }
+
+// Lacks reports whether a recorded part has a handle of a Binding for which the present run
+// has none, so that the recorded one is sent.
+func (b *Binder) Lacks(c Comparison, raw json.RawMessage) bool {
+	n, err := jsonvalue.Parse(raw)
+	if err != nil {
+		return false
+	}
+	for _, binding := range b.bindings {
+		if binding.Part != c.Part {
+			continue
+		}
+		for _, pointer := range binding.Select(raw) {
+			if at := n.Find(pointer); at != nil && at.IsLeaf() && b.lacks(binding.Kind, at) {
+				return true
+			}
+		}
+	}
+	for _, kid := range n.Kids {
+		if c.Part == Params && slices.Contains(dataMembers, kid.Name) && b.lacksIn(kid) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacksIn reports whether a value has a named handle without a counterpart.
+func (b *Binder) lacksIn(n *jsonvalue.Node) bool {
+	if !n.IsLeaf() {
+		return slices.ContainsFunc(n.Kids, b.lacksIn)
+	}
+	return slices.ContainsFunc(b.bindings, func(binding Binding) bool { return binding.Named && b.lacks(binding.Kind, n) })
+}
+
+func (b *Binder) lacks(kind string, n *jsonvalue.Node) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.missing[[2]string{kind, token(n)}]
+}
+
+// Unused returns the kinds of Bindings whose handles differ from the recorded ones and were put
+// into no request.
+func (b *Binder) Unused() (kinds []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, binding := range b.bindings {
+		if b.differ[binding.Kind] && !b.used[binding.Kind] && !slices.Contains(kinds, binding.Kind) {
+			kinds = append(kinds, binding.Kind)
+		}
+	}
+	return kinds
+}
+
+// ToRecorded gives a present part of a message with the recorded handles, as ToWas does. A
+// value or a text with a named handle becomes the recorded one if it differs by that alone, so
+// that a short handle such as 7 changes nothing else.
+func (b *Binder) ToRecorded(c Comparison, was, raw json.RawMessage) (json.RawMessage, int) {
+	out, count := b.ToWas(c, raw)
+	if !slices.ContainsFunc(b.bindings, func(binding Binding) bool { return binding.Named }) {
+		return out, count
+	}
+	wasNode, err := jsonvalue.Parse(was)
+	isNode, other := jsonvalue.Parse(out)
+	if err != nil || other != nil {
+		return out, count
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	edits := b.recorded(wasNode, isNode, nil)
+	return edited(out, edits), count + len(edits)
+}
+
+// recorded appends the replacements of the values that differ by named handles alone.
+func (b *Binder) recorded(was, is *jsonvalue.Node, edits []replacement) []replacement {
+	if is.IsLeaf() && was.IsLeaf() {
+		if token(was) != token(is) && b.toWas.named.differsBy(was, is) {
+			edits = append(edits, replacement{is, was.Raw})
+		}
+		return edits
+	}
+	if was.Kind != is.Kind {
+		return edits
+	}
+	for i, kid := range was.Kids {
+		switch {
+		case was.Kind == jsonvalue.Object:
+			if other := is.Member(kid.Name); other != nil {
+				edits = b.recorded(kid, other, edits)
+			}
+		case i < len(is.Kids):
+			edits = b.recorded(kid, is.Kids[i], edits)
+		}
+	}
+	return edits
+}
+
+// edited returns a value with replacements.
+func edited(raw json.RawMessage, edits []replacement) json.RawMessage {
+	if len(edits) == 0 {
+		return raw
+	}
+	sliceutil.Sort(edits, func(a, b replacement) int { return a.at.At - b.at.At })
+	var out json.RawMessage
+	done := 0
+	for _, e := range edits {
+		out = append(append(out, raw[done:e.at.At]...), e.new...)
+		done = e.at.At + len(e.at.Raw)
+	}
+	return append(out, raw[done:]...)
+}
+
+// namedHandles have the value for a named handle by its token.
+type namedHandles map[string]namedHandle
+
+// A namedHandle is the value for a handle, and the kind of its Binding.
+type namedHandle struct {
+	bound
+	kind string
+}
+
+// text returns what stands for the handle in a longer text.
+func (h namedHandle) text() string {
+	if text, ok := jsonraw.Text(h.value); ok {
+		return text
+	}
+	return string(h.value)
+}
+
+// word returns the handle that a word of a text is: a string, or a whole number.
+func (h namedHandles) word(word string) (namedHandle, bool) {
+	to, known := h[string(jsonvalue.String)+word]
+	isNumber := word != "" && word[0] >= '0' && word[0] <= '9' && jsonraw.Valid([]byte(word)) == nil
+	if isNumber && !known {
+		to, known = h[string(jsonvalue.Number)+jsonvalue.Decimal(word)]
+	}
+	return to, known
+}
+
+// differsBy reports whether putting the handles into a value gives another one.
+func (h namedHandles) differsBy(want, n *jsonvalue.Node) bool {
+	if to, known := h[token(n)]; known {
+		if node, err := jsonvalue.Parse(to.value); err == nil && token(node) == token(want) {
+			return true
+		}
+	}
+	if n.Kind != jsonvalue.String || want.Kind != jsonvalue.String {
+		return false
+	}
+	text, _ := h.inText(n.Text, func(namedHandle, string, bool) bool { return true })
+	return text == want.Text
+}
+
+// inRequest returns what replaces a value of a request, and the kind of the handle in it; nil
+// if nothing does.
+func (h namedHandles) inRequest(n *jsonvalue.Node) (json.RawMessage, []string) {
+	if to, known := h[token(n)]; known {
+		return to.value, []string{to.kind}
+	}
+	if n.Kind != jsonvalue.String {
+		return nil, nil
+	}
+	isURI := strings.Contains(n.Text, "://")
+	text, kinds := h.inText(n.Text, func(_ namedHandle, word string, whole bool) bool {
+		return isURI && whole || utf8.RuneCountInString(word) >= shortestHandle
+	})
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	return jsonraw.Quote(text), kinds
+}
+
+// inText puts handles into a text whose words they are, as far as it may be, and returns their
+// kinds. A word is whole if it is a whole segment of a URI.
+func (h namedHandles) inText(text string, may func(to namedHandle, word string, whole bool) bool) (string, []string) {
+	var out strings.Builder
+	var kinds []string
+	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }
+	ends := func(rest string) bool { return rest == "" || strings.ContainsRune("/?#&=", rune(rest[0])) }
+	for at := 0; at < len(text); {
+		length := strings.IndexFunc(text[at:], func(r rune) bool { return !isWord(r) })
+		if length < 0 {
+			length = len(text) - at
+		}
+		word := text[at : at+length]
+		to, known := h.word(word)
+		whole := at > 0 && strings.ContainsRune("/?#&=", rune(text[at-1])) && ends(text[at+length:])
+		if known && length > 0 && may(to, word, whole) {
+			word = to.text()
+			kinds = append(kinds, to.kind)
+		}
+		out.WriteString(word)
+		at += length
+		_, size := utf8.DecodeRuneInString(text[at:])
+		out.WriteString(text[at : at+size])
+		at += size
+	}
+	return out.String(), kinds
+}
