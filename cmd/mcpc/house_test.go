@@ -22,7 +22,7 @@ import (
 // floors are the packages below internal/ from the bottom up. A package imports packages of
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
-	{"english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "spool", "sse", "tty"},
+	{"compress", "english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "spool", "sse", "tty"},
 	{"match", "mcp", "mcpserver", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},
 	{"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "telemetry", "validate"},
 	{"connect", "live", "tui", "web"},

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcpc/internal/capture/packed"
+	"mcpc/internal/compress/packed"
 	"mcpc/internal/wire"
 )
 

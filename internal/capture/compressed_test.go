@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpc/internal/capture/packed"
+	"mcpc/internal/compress/packed"
 	"mcpc/internal/wire"
 )
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 
 	"mcpc/internal/capture/blocks"
-	"mcpc/internal/capture/packed"
+	"mcpc/internal/compress/packed"
 )
 
 // What was read of a large file that has come to its end is kept in an index, so that it

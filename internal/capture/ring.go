@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"mcpc/internal/capture/packed"
+	"mcpc/internal/compress/packed"
 	"mcpc/internal/sliceutil"
 )
 

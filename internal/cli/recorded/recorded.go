@@ -19,9 +19,9 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
-	"mcpc/internal/capture/packed"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
+	"mcpc/internal/compress/packed"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"

@@ -13,11 +13,11 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
-	"mcpc/internal/capture/packed"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client/auth"
+	"mcpc/internal/compress/packed"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/english"

@@ -1,0 +1,206 @@
+// Package compress undoes the content codings of HTTP: gzip, deflate, br and zstd (RFC 9110, section 8.4;
+// RFC 7932; RFC 9659).
+package compress
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// maxCodings is how many codings of one body are undone.
+	maxCodings = 4
+	// maxWindow is the largest window that zstd may have as a content coding (RFC 9659, section 3).
+	maxWindow = 8 << 20
+	// freeSize is how many bytes any body may become, and maxRatio how many times as long as it was one that becomes
+	// longer. gzip reaches 1,032.
+	freeSize = 64 << 20
+	maxRatio = 2000
+	// maxDrained is how many bytes are read after the end of a body, so that its connection can be used again.
+	maxDrained = 64 << 10
+)
+
+// An UnknownError is the error of a coding that is not known.
+type UnknownError struct{ Coding string }
+
+func (e *UnknownError) Error() string { return "the content coding " + e.Coding + " is not supported" }
+
+// A DamagedError is the error of bytes that are not what Coding says, or that end too early.
+type DamagedError struct {
+	Coding string
+	Err    error
+}
+
+func (e *DamagedError) Error() string {
+	if errors.Is(e.Err, io.ErrUnexpectedEOF) {
+		return "the body ends before its " + e.Coding + " data do"
+	}
+	return "the body is declared as " + e.Coding + ", but is not"
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// A GrowsError is the error of a body that becomes too large.
+type GrowsError struct{ Coding string }
+
+func (e *GrowsError) Error() string {
+	return fmt.Sprintf("the body grows more than %d times when its %s is undone", maxRatio, e.Coding)
+}
+
+// Codings returns the content codings that a header declares, in the order in which they were applied and without
+// identity, in lower case. It returns nil if there are none.
+func Codings(h http.Header) []string { return Split(strings.Join(h.Values("Content-Encoding"), ",")) }
+
+// Split returns the codings that the value of a Content-Encoding field lists, as Codings does.
+func Split(field string) (codings []string) {
+	for name := range strings.SplitSeq(field, ",") {
+		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		case "", "identity":
+		case "x-gzip":
+			codings = append(codings, "gzip")
+		default:
+			codings = append(codings, name)
+		}
+	}
+	return codings
+}
+
+// Check returns an UnknownError if NewReader cannot undo all codings, and nil if it can.
+func Check(codings []string) error {
+	for _, name := range codings {
+		if decoders[name] == nil {
+			return &UnknownError{name}
+		}
+	}
+	if len(codings) > maxCodings {
+		return &UnknownError{strings.Join(codings, ", ")}
+	}
+	return nil
+}
+
+// NewReader returns a reader of src without its codings, or src if there are none. It reads nothing until its first
+// Read, needs no more of src than the encoder had flushed to give what was flushed, and an empty body stays empty.
+// An error of src is returned as it is. The reader stops with an error if the bytes become too many. Its caller calls
+// Check first; an unknown coding is the error of each Read.
+func NewReader(src io.Reader, codings []string) io.Reader {
+	if err := Check(codings); err != nil {
+		return failing{err}
+	}
+	for i := len(codings) - 1; i >= 0; i-- {
+		src = &reader{src: source{r: src}, coding: codings[i]}
+	}
+	return src
+}
+
+// Decode returns a body without its codings, of which it returns at most limit+1 bytes. With an error it returns what
+// could be decoded. It returns body itself if there are none.
+func Decode(body []byte, codings []string, limit int) ([]byte, error) {
+	if len(codings) == 0 {
+		return body, nil
+	}
+	return io.ReadAll(io.LimitReader(NewReader(bytes.NewReader(body), codings), int64(limit)+1))
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// decoders begin to decode. They may read the head of the body, which has at least one byte.
+var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
+	"gzip": func(src *bufio.Reader) (io.Reader, error) { return gzip.NewReader(src) },
+	"br":   func(src *bufio.Reader) (io.Reader, error) { return brotli.NewReader(src), nil },
+	"zstd": func(src *bufio.Reader) (io.Reader, error) {
+		return zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	},
+	"deflate": inflate,
+}
+
+// inflate begins to decode deflate: in the zlib format, or, as some servers send it, without its header (RFC 9110,
+// section 8.4.1.2).
+func inflate(src *bufio.Reader) (io.Reader, error) {
+	head, err := src.Peek(2)
+	if err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
+		return zlib.NewReader(src)
+	}
+	return flate.NewReader(src), nil
+}
+
+// A reader undoes one coding.
+type reader struct {
+	src     source
+	coding  string
+	decoder io.Reader
+	given   int64
+	err     error
+}
+
+func (r *reader) Read(to []byte) (int, error) {
+	if r.err != nil || len(to) == 0 {
+		return 0, r.err
+	}
+	n, err := 0, error(nil)
+	if r.decoder == nil {
+		err = r.begin()
+	}
+	for err == nil && n == 0 {
+		n, err = r.decoder.Read(to)
+	}
+	if r.given += int64(n); err == nil && r.given > freeSize && r.given/maxRatio > r.src.read {
+		err = &GrowsError{r.coding}
+	}
+	r.err = r.meaning(err)
+	return n, r.err
+}
+
+func (r *reader) begin() error {
+	src := bufio.NewReader(&r.src)
+	if _, err := src.Peek(1); err != nil {
+		return err // also the end of an empty body
+	}
+	decoder, err := decoders[r.coding](src)
+	r.decoder = decoder
+	return err
+}
+
+// meaning returns the error of the source if that failed, and says of others what they are about.
+func (r *reader) meaning(err error) error {
+	if _, grows := errors.AsType[*GrowsError](err); err == nil || grows {
+		return err
+	}
+	if r.src.err != nil && r.src.err != io.EOF {
+		return r.src.err
+	}
+	if err == io.EOF {
+		_, _ = io.CopyN(io.Discard, &r.src, maxDrained)
+		return io.EOF
+	}
+	return &DamagedError{r.coding, err}
+}
+
+// A source counts what is read, and keeps the error with which it ended.
+type source struct {
+	r    io.Reader
+	read int64
+	err  error
+}
+
+func (s *source) Read(to []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.r.Read(to)
+	s.read += int64(n)
+	s.err = err
+	return n, err
+}
