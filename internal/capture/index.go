@@ -316,6 +316,8 @@ func (r *Row) fold(p *placed) {
 		}
 	case wire.Surrounds:
 		switch {
+		case p.frame.Unread != "":
+			r.unreadable(p.frame)
 		case p.frame.Kind == wire.Closed && p.frame.Close != nil:
 			r.closed(p.frame, p.conn)
 		case p.frame.Held != nil:

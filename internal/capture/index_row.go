@@ -294,6 +294,14 @@ func reasonIn(m *wire.Message) string {
 	return params.Text("reason")
 }
 
+// unreadable ends a row whose response could not be decoded, unless HTTP said already that it failed. An answer may
+// still come, on another stream.
+func (r *Row) unreadable(f *wire.Frame) {
+	if r.Open() && f.Dir != r.Dir || r.Open() && r.httpOnly {
+		r.Channel, r.Exit, r.Text, r.unanswered = ChannelUnreadable, -1, f.Unread, true
+	}
+}
+
 // over ends the row of a stream or pipe on which nothing comes any more.
 func (r *Row) over() {
 	if r.Apart && r.Open() {

@@ -38,7 +38,8 @@ type Row struct {
 	ID string
 	// Channel is a wire.Kind by its name, "ok", "open" where no answer came, "cancelled"
 	// where it was no longer awaited, of which Cancel says more (it is nil elsewhere), or
-	// "probe" where an older server said that it is one.
+	// "probe" where an older server said that it is one, or "unreadable" if the recorder could not decode the
+	// response.
 	Channel string
 	Cancel  *Cancel
 	// Exit is the exit status that the channel has, and that of the process where
@@ -123,6 +124,9 @@ const (
 	ChannelOpen      = "open"
 	ChannelCancelled = "cancelled"
 	ChannelProbe     = "probe"
+	// ChannelUnreadable is for a body in a content coding that the recorder cannot undo: how the exchange ended is not
+	// known, which is no failure.
+	ChannelUnreadable = "unreadable"
 )
 
 // A Cancel is how a request was given up.
@@ -235,7 +239,7 @@ func (r *Row) Open() bool { return r.Channel == ChannelOpen }
 // has the one that was asked for.
 func (r *Row) Failed() bool {
 	switch r.Channel {
-	case ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe:
+	case ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe, ChannelUnreadable:
 		return false
 	}
 	return true

@@ -44,9 +44,9 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	if errors.Is(e.Err, io.ErrUnexpectedEOF) {
-		return "the body ends before its " + e.Coding + " data do"
+		return "the compressed body is truncated (" + e.Coding + ")"
 	}
-	return "the body is declared as " + e.Coding + ", but is not"
+	return "the body is declared as " + e.Coding + ", but is not " + e.Coding
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -55,7 +55,15 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 type GrowsError struct{ Coding string }
 
 func (e *GrowsError) Error() string {
-	return fmt.Sprintf("the body grows more than %d times when its %s is undone", maxRatio, e.Coding)
+	return fmt.Sprintf("the compressed body grows more than %d times (%s)", maxRatio, e.Coding)
+}
+
+// IsUnreadable reports whether an error is one of the bytes' coding, and not one of their source.
+func IsUnreadable(err error) bool {
+	_, unknown := errors.AsType[*UnknownError](err)
+	_, damaged := errors.AsType[*DamagedError](err)
+	_, grows := errors.AsType[*GrowsError](err)
+	return unknown || damaged || grows
 }
 
 // Codings returns the content codings that a header declares, in the order in which they were applied and without

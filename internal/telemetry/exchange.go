@@ -279,6 +279,8 @@ func (b *Builder) broke(e *exchange, f *wire.Frame) {
 // beside is for frames that hold no message.
 func (b *Builder) beside(e *exchange, f *wire.Frame) {
 	switch {
+	case f.Unread != "" && f.Dir != e.dir:
+		b.fails(e, ending{at: f.Time, incomplete: true}, 0)
 	case f.Close != nil && f.Close.How == "cut":
 		b.event(e, f.Time, eventCut)
 		b.broke(e, f)

@@ -70,11 +70,13 @@ type Frame struct {
 	// Hidden is how many secrets were taken out of Raw, and Size how many bytes
 	// crossed; Size is 0 where that is len(Raw).
 	Hidden, Size int
-	HTTP         *HTTPHead
-	SSE          *sse.Facts
-	Close        *CloseFacts
-	Fault        *FaultFacts
-	Held         *HeldFacts
+	// Unread is the reason for which a body could not be decoded, "" elsewhere. Its bytes are withheld then.
+	Unread string
+	HTTP   *HTTPHead
+	SSE    *sse.Facts
+	Close  *CloseFacts
+	Fault  *FaultFacts
+	Held   *HeldFacts
 }
 
 // An HTTPHead is the head of an HTTP request (Method and URL set) or of a

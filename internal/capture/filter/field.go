@@ -108,7 +108,7 @@ func hasSecret(hash, line string) bool {
 
 // channels are the names of the endings.
 func channels() []string {
-	names := []string{capture.ChannelOK, capture.ChannelOpen, capture.ChannelCancelled, capture.ChannelProbe}
+	names := []string{capture.ChannelOK, capture.ChannelOpen, capture.ChannelCancelled, capture.ChannelProbe, capture.ChannelUnreadable}
 	for _, e := range wire.Endings {
 		if e.Kind != wire.OK {
 			names = append(names, string(e.Kind))
@@ -145,6 +145,7 @@ var isTraits = []trait{
 	{"cancelled", func(r *capture.Row) bool { return r.Cancel != nil }},
 	{"late", func(r *capture.Row) bool { return r.Cancel != nil && r.Cancel.Late }},
 	{"probe", func(r *capture.Row) bool { return r.Channel == capture.ChannelProbe }},
+	{capture.ChannelUnreadable, func(r *capture.Row) bool { return r.Channel == capture.ChannelUnreadable }},
 	{"orphan", func(r *capture.Row) bool { return r.Orphan }},
 	{"held", func(r *capture.Row) bool { return r.Kinds.Has(wire.Held) }},
 	{"edited", func(r *capture.Row) bool { return r.Edited }},

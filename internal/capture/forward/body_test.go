@@ -3,7 +3,6 @@ package forward
 import (
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -53,69 +52,24 @@ func TestProxyForwardsTheHeadOfAShortBody(t *testing.T) {
 	}
 }
 
-// What is kept as a whole is what is read to its end: all of it, where nothing was left out.
-func TestWholeBodiesAreThoseThatAreRead(t *testing.T) {
-	r := rand.New(rand.NewPCG(21, 8))
-	for range 2000 {
-		var chunks []chunk
-		for range r.IntN(5) {
-			chunks = append(chunks, chunk{bytes: []byte(strings.Repeat("x", r.IntN(3))), gap: r.IntN(8) == 0})
-		}
-		bodiesAreAlike(t, chunks)
-	}
-	half := make([]byte, mostMessage/2+1)
-	bodiesAreAlike(t, []chunk{{bytes: half[:mostMessage/2]}, {bytes: half[:mostMessage/2]}})
-	bodiesAreAlike(t, []chunk{{bytes: half}, {bytes: half}, {bytes: half[:1]}})
-}
-
 // A body of which the last bytes were left out is reported as lost, and its first bytes are not recorded as a message.
 func TestBodyWithoutItsLastBytes(t *testing.T) {
-	for _, keeps := range []bool{true, false} {
-		lost, leave := 0, make(chan bool)
-		w := NewWatcher(Options{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
-		s := &halfStream{w: w}
-		take := func(raw []byte) { t.Errorf("%q is no body", raw) }
-		if s.whole = take; !keeps {
-			s.whole, s.read = nil, func(src io.Reader, fragment bool) { s.readWhole(src, fragment, take) }
-		}
-		w.do(func() { <-leave })
-		s.write([]byte("{"))
-		s.writeLast(make([]byte, 10_000), false)
-		close(leave)
-		w.Close()
-		if lost != 1 || !s.over {
-			t.Errorf("kept %t: %d lost, over %t", keeps, lost, s.over)
-		}
-	}
-}
-
-func bodiesAreAlike(t *testing.T, chunks []chunk) {
-	t.Helper()
-	var got [2]string
-	for i := range got {
-		lost := 0
-		w := NewWatcher(Options{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }})
-		s := &halfStream{w: w}
-		body := "none"
-		take := func(raw []byte) { body = fmt.Sprint(len(raw)) }
-		if s.whole = take; i > 0 {
-			s.whole, s.read = nil, func(src io.Reader, fragment bool) { s.readWhole(src, fragment, take) }
-		}
-		for _, c := range chunks {
-			s.take(c)
-		}
-		s.finish()
-		w.Close()
-		got[i] = fmt.Sprintf("%s, %d lost, %d held", body, lost, w.held)
-	}
-	if got[0] != got[1] {
-		t.Fatalf("kept: %s; read: %s; of %d chunks", got[0], got[1], len(chunks))
+	lost, leave := 0, make(chan bool)
+	w := NewWatcher(Options{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
+	s := &halfStream{w: w, whole: func(raw []byte) { t.Errorf("%q is no body", raw) }}
+	w.do(func() { <-leave })
+	s.write([]byte("{"))
+	s.writeLast(make([]byte, 10_000), false)
+	close(leave)
+	w.Close()
+	if lost != 1 || !s.over {
+		t.Errorf("%d lost, over %t", lost, s.over)
 	}
 }
 
 // A stream whose end was left out with its last bytes is not recorded as a message.
 func TestStreamWithoutItsEnd(t *testing.T) {
-	for _, how := range []string{"kept", "read", "line"} {
+	for _, how := range []string{"kept", "line"} {
 		lost, leave, left := 0, make(chan bool), make(chan bool)
 		w := NewWatcher(Options{Tap: func(wire.Frame) {}, Now: time.Now, Lost: func(n int) { lost += n }, Waiting: 10_000})
 		s := &halfStream{w: w}
@@ -123,8 +77,6 @@ func TestStreamWithoutItsEnd(t *testing.T) {
 		switch how {
 		case "kept":
 			s.whole = take
-		case "read":
-			s.read = func(src io.Reader, fragment bool) { s.readWhole(src, fragment, take) }
 		case "line":
 			s.read = func(src io.Reader, fragment bool) { s.eachLine(src, fragment, take) }
 		}

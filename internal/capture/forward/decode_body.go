@@ -3,7 +3,6 @@ package forward
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 
@@ -40,19 +39,8 @@ func (s *halfStream) eachLine(src io.Reader, fragment bool, take func(line []byt
 	}
 }
 
-// readWhole calls take with all of a stream that is decoded, once it has ended.
-func (s *halfStream) readWhole(src io.Reader, fragment bool, take func(raw []byte)) {
-	raw, err := io.ReadAll(io.LimitReader(src, mostMessage+1))
-	switch {
-	case len(raw) > mostMessage:
-		s.w.tell(1)
-	case len(raw) > 0 && !fragment && err == nil:
-		take(raw)
-	}
-}
-
-// eachEvent calls take for every server-sent event.
-func (s *halfStream) eachEvent(src io.Reader, fragment bool, take func(sse.Event)) {
+// eachEvent calls take for every server-sent event, and returns the error with which the stream ended.
+func (s *halfStream) eachEvent(src io.Reader, fragment bool, take func(sse.Event)) error {
 	for events := sse.NewReader(src, mostMessage); ; fragment = false {
 		ev, err := events.Next()
 		if _, ok := errors.AsType[sse.TooLargeError](err); ok {
@@ -62,28 +50,22 @@ func (s *halfStream) eachEvent(src io.Reader, fragment bool, take func(sse.Event
 			take(ev)
 		}
 		if err != nil {
-			return
+			return err
 		}
 		s.release()
 	}
 }
 
-// isPlain and isZipped tell the values of Content-Encoding that are known. What was forwarded is
-// not touched where one is undone.
-func isPlain(encoding string) bool  { return encoding == "" || encoding == "identity" }
-func isZipped(encoding string) bool { return encoding == "gzip" || encoding == "x-gzip" }
-
-// gzipBody looks at the first bytes only at the first Read.
-type gzipBody struct {
-	src    io.Reader
-	reader *gzip.Reader
+// A heldReader counts decoded bytes as those that are held, as pump does for others.
+type heldReader struct {
+	src io.Reader
+	s   *halfStream
 }
 
-func (g *gzipBody) Read(b []byte) (n int, err error) {
-	if g.reader == nil {
-		if g.reader, err = gzip.NewReader(g.src); err != nil {
-			return 0, err
-		}
+func (r heldReader) Read(to []byte) (int, error) {
+	n, err := r.src.Read(to)
+	if !r.s.hold(n) {
+		return 0, errGap
 	}
-	return g.reader.Read(b)
+	return n, err
 }

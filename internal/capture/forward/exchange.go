@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/hold"
+	"mcpc/internal/compress"
 	"mcpc/internal/redact"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -40,8 +40,6 @@ type exchange struct {
 	// broken is set where the response did not come to its end: what there is of its
 	// body is not a message.
 	broken bool
-	// unread is set where a body has an encoding that is not known.
-	unread bool
 	conversation
 }
 
@@ -55,7 +53,7 @@ type conversation struct {
 func (p *Proxy) newExchange(target int, req *http.Request) *exchange {
 	x := &exchange{p: p, target: target, stream: int(p.streams.Add(1)), uri: req.URL.RequestURI(), client: req.RemoteAddr}
 	x.request.w, x.response.w = p.Watcher, p.Watcher
-	x.readWhole(&x.request, contentEncoding(req.Header), x.seeRequest)
+	x.readWhole(&x.request, compress.Codings(req.Header), x.seeRequest)
 	head := &wire.HTTPHead{Method: req.Method, URL: p.named(req.URL), Proto: "HTTP/1.1", Fields: fieldsOf(req.Header)}
 	if req.Host != "" && req.Header.Get("Host") == "" {
 		head.Fields = slices.Insert(head.Fields, 0, wire.Field{Name: "Host", Value: req.Host})
@@ -86,25 +84,33 @@ func fieldsOf(h http.Header) (fields []wire.Field) {
 	return fields
 }
 
-func contentEncoding(h http.Header) string {
-	return strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
-}
-
-// readWhole lets a half-stream read a body that is one message. One in an encoding that is not
-// known is not a message, and withheld: secrets cannot be found in it.
-func (x *exchange) readWhole(s *halfStream, encoding string, see func(wire.FrameKind, []byte)) {
-	message := func(raw []byte) { see(wire.Body, raw) }
-	switch {
-	case isPlain(encoding):
-		s.whole = message
-	case isZipped(encoding):
-		s.read = func(src io.Reader, fragment bool) { s.readWhole(&gzipBody{src: src}, fragment, message) }
-	default:
-		s.whole = func(raw []byte) {
-			x.unread = true
-			see(wire.Noise, raw)
+// readWhole lets a half-stream read a body that is one message. see gets a Body frame, or a Noise frame if the
+// body's codings cannot be undone.
+func (x *exchange) readWhole(s *halfStream, codings []string, see func(wire.Frame)) {
+	s.whole = func(raw []byte) {
+		text, err := compress.Decode(raw, codings, mostMessage)
+		switch {
+		case len(text) > mostMessage:
+			s.w.tell(1)
+		case err == nil, x.broken && len(text) > 0:
+			see(wire.Frame{Kind: wire.Body, Raw: text})
+		case !x.broken:
+			see(x.unreadable(raw, err))
 		}
 	}
+}
+
+// unreadable returns the frame of a body that could not be decoded, and reports the reason. Secrets cannot be found in
+// such bytes, so that they are withheld.
+func (x *exchange) unreadable(raw []byte, reason error) wire.Frame {
+	if unread := x.p.Watcher.o.Unread; unread != nil {
+		unread(reason)
+	}
+	f := wire.Frame{Kind: wire.Noise, Raw: []byte{}, Unread: reason.Error()}
+	if len(raw) > 0 {
+		f.Raw, f.Size, f.Hidden = []byte(redact.Redacted(string(raw))), len(raw), 1
+	}
+	return f
 }
 
 func (x *exchange) seeHead(head *wire.HTTPHead) {
@@ -113,20 +119,21 @@ func (x *exchange) seeHead(head *wire.HTTPHead) {
 	x.alone = x.conn == 0
 }
 
-// seeRequest takes the body of the request, or none where it has none. One that is on its own is
+// seeRequest takes the body of the request; its Raw is nil if there is none. One that is on its own is
 // only read where it may give back a state; mostly its answer is not of interest either.
-func (x *exchange) seeRequest(kind wire.FrameKind, raw []byte) {
+func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
-	if kind == wire.Body && raw != nil && x.alone {
-		if x.body = raw; len(raw) > capture.MostCopied || mayGiveBack(raw) {
-			t = wire.ParseMessage(raw).Traits()
+	if f.Kind == wire.Body && f.Raw != nil && x.alone {
+		if x.body = f.Raw; len(f.Raw) > capture.MostCopied || mayGiveBack(f.Raw) {
+			t = wire.ParseMessage(f.Raw).Traits()
 			x.body = nil
 		}
 	}
 	x.asked = asked(t)
 	x.settle(t)
-	if raw != nil {
-		x.frame(wire.Frame{Dir: wire.Sent, Kind: kind, Raw: raw})
+	if f.Raw != nil {
+		f.Dir = wire.Sent
+		x.frame(f)
 	}
 }
 
@@ -153,9 +160,6 @@ func (x *exchange) settle(t wire.Traits) {
 
 func (x *exchange) frame(f wire.Frame) {
 	f.Stream, f.Conn = x.stream, x.conn
-	if x.unread && f.Kind == wire.Noise {
-		f.Raw, f.Size, f.Hidden = []byte(redact.Redacted(string(f.Raw))), len(f.Raw), 1
-	}
 	if f.HTTP != nil && f.HTTP.Field("Mcp-Session-Id") != "" {
 		x.session = f.HTTP.Field("Mcp-Session-Id")
 	}
@@ -170,24 +174,35 @@ func (x *exchange) server() string { return x.p.servers[x.target] }
 func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {
 	head := &wire.HTTPHead{Status: resp.StatusCode, Proto: resp.Proto, Fields: fieldsOf(resp.Header), Timing: timing}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	encoding := contentEncoding(resp.Header)
+	codings := compress.Codings(resp.Header)
 	x.p.Watcher.do(func() {
 		x.seeSent()
 		if id := head.Field("Mcp-Session-Id"); id != "" {
 			x.p.conns.put(connKey{x.target, bySession, id}, x.conn, x.client)
 		}
 		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: head})
-		if kind != "text/event-stream" || !isPlain(encoding) && !isZipped(encoding) {
-			x.readWhole(&x.response, encoding, x.seeAnswer)
+		if kind != "text/event-stream" {
+			x.readWhole(&x.response, codings, x.seeAnswer)
 			return
 		}
-		x.response.read = func(src io.Reader, fragment bool) {
-			if isZipped(encoding) {
-				src = &gzipBody{src: src}
-			}
-			x.response.eachEvent(src, fragment, x.seeEvent)
+		if err := compress.Check(codings); err != nil {
+			x.seeAnswer(x.unreadable(nil, err))
+			return
 		}
+		x.response.read = func(src io.Reader, fragment bool) { x.readEvents(src, codings, fragment) }
 	})
+}
+
+// readEvents reads the events of a response as they come.
+func (x *exchange) readEvents(src io.Reader, codings []string, fragment bool) {
+	s := &x.response
+	if len(codings) > 0 {
+		src = heldReader{compress.NewReader(src, codings), s}
+	}
+	err := s.eachEvent(src, fragment, x.seeEvent)
+	if len(codings) > 0 && !x.broken && !fragment && compress.IsUnreadable(err) {
+		x.seeAnswer(x.unreadable(nil, err))
+	}
 }
 
 // seeSent hands on what of the request has not been yet: once there is a response
@@ -197,12 +212,12 @@ func (x *exchange) seeSent() {
 	x.settle(wire.Traits{})
 }
 
-func (x *exchange) seeAnswer(kind wire.FrameKind, raw []byte) {
-	if x.broken {
-		kind = wire.Noise
+func (x *exchange) seeAnswer(f wire.Frame) {
+	if f.Dir = wire.Received; x.broken {
+		f.Kind = wire.Noise
 	}
-	x.remember(raw)
-	x.frame(wire.Frame{Dir: wire.Received, Kind: kind, Raw: raw})
+	x.remember(f.Raw)
+	x.frame(f)
 }
 
 func (x *exchange) seeEvent(ev sse.Event) {

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/fault"
+	"mcpc/internal/compress"
 	"mcpc/internal/pause"
 	"mcpc/internal/wire"
 )
@@ -132,7 +133,8 @@ func (f *faulted) read() (whole bool, err error) {
 		}
 	}
 	f.crossing.Session = f.req.Header.Get("Mcp-Session-Id")
-	if m := wire.ParseMessage(raw); len(raw) > 0 && m.Kind != wire.Batch && m.Kind != wire.Invalid {
+	text, unread := compress.Decode(raw, compress.Codings(f.req.Header), mostMessage)
+	if m := wire.ParseMessage(text); unread == nil && len(text) > 0 && len(text) <= mostMessage && m.Kind != wire.Batch && m.Kind != wire.Invalid {
 		f.crossing.Message = m
 	}
 	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.named(f.req.URL), Fields: fieldsOf(f.req.Header)}
@@ -163,6 +165,7 @@ func (f *faulted) edit() {
 }
 
 func (f *faulted) setBody(is []byte) {
+	f.req.Header.Del("Content-Encoding")
 	f.req.Body, f.req.ContentLength = io.NopCloser(bytes.NewReader(is)), int64(len(is))
 }
 
@@ -239,8 +242,12 @@ func (f *faulted) forward() (*http.Response, error) {
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	session := cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
-	stream := kind == "text/event-stream" && contentEncoding(resp.Header) == ""
 	judging := f.crossing.Row != nil || f.p.judging()
+	if f.fired != nil || f.p.Desk.Active() || judging && kind == "text/event-stream" {
+		uncompress(resp)
+	}
+	codings := compress.Codings(resp.Header)
+	stream := kind == "text/event-stream" && len(codings) == 0
 	if stream && (judging || resp.ContentLength < 0) {
 		resp.Body = newEventBody(&faultyEvents{f: f, src: resp.Body, session: session}, resp.Body)
 	}
@@ -265,6 +272,19 @@ func (f *faulted) forward() (*http.Response, error) {
 		f.idle()
 	}
 	return resp, nil
+}
+
+// uncompress undoes the codings of a response whose messages may be changed, if all are known. Otherwise it passes as
+// it is. The client accepts a response without a coding in any case (RFC 9110, section 12.5.3).
+func uncompress(resp *http.Response) {
+	codings := compress.Codings(resp.Header)
+	if len(codings) == 0 || compress.Check(codings) != nil {
+		return
+	}
+	resp.Body = body{compress.NewReader(resp.Body, codings), resp.Body}
+	resp.ContentLength = -1
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
 }
 
 // head does what comes before the head of the response, and to it.
@@ -292,14 +312,16 @@ func (f *faulted) head(resp *http.Response) error {
 // at where it may say what the server calls itself.
 func (f *faulted) whole(resp *http.Response, session string) error {
 	d := f.fired
-	opens := f.crossing.Message != nil && f.crossing.Message.Method == "initialize" && contentEncoding(resp.Header) == ""
-	holds := f.p.Desk.Active() && contentEncoding(resp.Header) == "" && strings.Contains(resp.Header.Get("Content-Type"), "json")
+	codings := compress.Codings(resp.Header)
+	opens := f.crossing.Message != nil && f.crossing.Message.Method == "initialize" && compress.Check(codings) == nil
+	holds := f.p.Desk.Active() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
 	if d == nil && !opens && !holds {
 		return nil
 	}
 	raw, again, err := readAhead(resp.Body)
 	resp.Body = again
-	m := wire.ParseMessage(raw)
+	text, _ := compress.Decode(raw, codings, mostMessage)
+	m := wire.ParseMessage(text)
 	f.answered(m, session)
 	if holds && err == nil && len(raw) <= mostMessage {
 		if raw, err = f.holdResponse(resp, m, session); err != nil {
@@ -309,6 +331,7 @@ func (f *faulted) whole(resp *http.Response, session string) error {
 	if d == nil || err != nil || len(raw) == 0 || len(raw) > mostMessage {
 		return nil
 	}
+	readable := len(codings) == 0
 	switch {
 	case d.Name == "drop response":
 		f.note(wire.Received, "")
@@ -320,7 +343,7 @@ func (f *faulted) whole(resp *http.Response, session string) error {
 		f.note(wire.Received, "the response was no event stream: nothing was changed")
 		return nil
 	}
-	if out, done := d.Message(raw); done {
+	if out, done := d.Message(raw); done && readable {
 		f.note(wire.Received, "")
 		setBody(resp, bytes.Join(out, nil))
 	}

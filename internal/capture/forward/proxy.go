@@ -29,7 +29,7 @@ import (
 // Watcher see what crosses. What it reads it writes at once; it adds, takes away
 // and mends nothing but what HTTP demands of a proxy (RFC 9110, section 7.6) and
 // the address in a first event of the old transport, see endpoint.go. It follows
-// no redirect and asks for no compression. Header fields keep their names and
+// no redirect and asks for no compression; what is compressed passes as it is, and a copy is decoded. Header fields keep their names and
 // values, but not the order of different ones.
 //
 // Authorization is forwarded: the client means it for the server behind the proxy, which
@@ -202,7 +202,7 @@ func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 	x := p.newExchange(passage.to.target, req)
 	body := &requestBody{body: req.Body, x: x}
 	if req.Body == nil || req.Body == http.NoBody {
-		p.Watcher.do(func() { x.seeRequest(wire.Body, nil) })
+		p.Watcher.do(func() { x.seeRequest(wire.Frame{}) })
 	} else if whole := body.atOnce(req); whole != nil {
 		req.Body = http1.NewBytes(whole)
 	} else {

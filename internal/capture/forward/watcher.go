@@ -45,7 +45,9 @@ type Options struct {
 	Tap wire.Tap
 	// Lost is given how many chunks were left out; it may be nil.
 	Lost func(n int)
-	Now  func() time.Time
+	// Unread is given the reason for which a body could not be decoded; it may be nil.
+	Unread func(reason error)
+	Now    func() time.Time
 	// Waiting is how many bytes may wait; 0 is 64 MiB.
 	Waiting int
 }

@@ -3,7 +3,6 @@ package transport
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpc/internal/compress"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
 	"mcpc/internal/usage"
@@ -197,48 +197,12 @@ func notKept(err error) *Fault {
 		Hint: "free space on the disk, or use one that has it with --state DIR"}
 }
 
-// decoded undoes a Content-Encoding. None is asked for, but there are servers
-// and proxies that compress all the same; one layer of gzip is undone.
+// decoded undoes the codings of a response. None is asked for, but there are servers and proxies that compress all the
+// same.
 func decoded(resp *http.Response) (io.Reader, *Fault) {
-	encodings := resp.Header.Values("Content-Encoding")
-	switch encoding := strings.ToLower(strings.Join(encodings, ", ")); encoding {
-	case "", "identity":
-		return resp.Body, nil
-	case "gzip", "x-gzip":
-		return &gunzip{src: resp.Body}, nil
-	default:
-		return nil, badContent("the response has the encoding "+encoding+", which was not requested", nil)
+	codings := compress.Codings(resp.Header)
+	if err := compress.Check(codings); err != nil {
+		return nil, badContent("the response has the encoding "+strings.Join(codings, ", ")+", which mcpc cannot decode", nil)
 	}
-}
-
-// gunzip begins to decode with the first read, so that an empty body is empty
-// and opening a stream does not block until its first event.
-type gunzip struct {
-	src io.Reader
-	// ended is set when the body came to its proper end: what is missing then
-	// was never sent.
-	ended bool
-	z     *gzip.Reader
-}
-
-func (g *gunzip) Read(p []byte) (n int, err error) {
-	if g.z == nil {
-		g.z, err = gzip.NewReader(noticingEnd{g})
-	}
-	if err == nil {
-		n, err = g.z.Read(p)
-	}
-	if err == io.ErrUnexpectedEOF && g.ended {
-		err = gzip.ErrChecksum
-	}
-	return n, err
-}
-
-// noticingEnd reads the source of a gunzip.
-type noticingEnd struct{ *gunzip }
-
-func (g noticingEnd) Read(p []byte) (int, error) {
-	n, err := g.src.Read(p)
-	g.ended = g.ended || err == io.EOF
-	return n, err
+	return compress.NewReader(resp.Body, codings), nil
 }

@@ -2,8 +2,6 @@ package transport
 
 import (
 	"cmp"
-	"compress/flate"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"mcpc/internal/client/network"
+	"mcpc/internal/compress"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -236,19 +235,14 @@ func cutFault(ctx context.Context, n int64, err error) *Fault {
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
 		f.Text, f.Err = cause.Error(), cause
-	case isBadGzip(err):
-		f.Kind, f.Reached, f.Text = wire.BadResponse, wire.Answered, "the response is declared as gzip, but is not gzip"
+	case compress.IsUnreadable(err):
+		f.Kind, f.Reached, f.Text = wire.BadResponse, wire.Answered, err.Error()
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		f.Text = fmt.Sprintf("the response was cut off after %d bytes", n)
 	default:
 		f.Text = fmt.Sprintf("the response was cut off after %d bytes: %s", n, withoutURL(err))
 	}
 	return f
-}
-
-func isBadGzip(err error) bool {
-	var corrupt flate.CorruptInputError
-	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)
 }
 
 // IsRefusal reports any 4xx but those that speak of authorization or load.

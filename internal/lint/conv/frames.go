@@ -32,7 +32,10 @@ func (c *Conversation) Add(f wire.Frame) {
 	case wire.Head:
 		c.head(&f, s)
 	case wire.Noise:
-		if f.Dir == wire.Received && s == nil {
+		switch {
+		case f.Unread != "" && s != nil:
+			s.Open = 0 // what it answered is not known
+		case f.Dir == wire.Received && s == nil:
 			c.lines.add(f)
 		}
 	case wire.Closed:

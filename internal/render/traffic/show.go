@@ -236,7 +236,10 @@ func (v *exchangeWriter) events(x *wire.Exchange) {
 			text += "id " + excerptLine(v.st, []byte(*f.SSE.ID), 60)
 		}
 		name := f.Kind.String()
-		if f.Kind == wire.Noise {
+		switch {
+		case f.Unread != "":
+			name, text = f.Dir.String()+" body", fmt.Sprintf("not readable: %s (%d bytes)", v.st.Line(f.Unread), f.Size)
+		case f.Kind == wire.Noise:
 			name = "stdout, not JSON-RPC"
 		}
 		v.line("  " + name + ": " + text)

@@ -111,6 +111,10 @@ func (v *verbose) noiseLocked(f wire.Frame) {
 	if f.Stream == 0 {
 		what += " on standard output"
 	}
+	if f.Unread != "" {
+		v.line(v.mark(), "body not readable: "+v.st.Line(f.Unread))
+		return
+	}
 	if v.level < 3 {
 		v.line(v.mark(), what+": "+v.st.Line(v.st.Excerpt(f.Raw, 500)))
 		return

@@ -91,11 +91,23 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 	case f.Close == nil || f.Close.How == "cancelled" || x.Response.Raw != nil && f.Seq > x.Response.Seq:
 		return false
 	case f.Close.How == "end":
-		return x.Request.Raw != nil && f.Close.By == wire.Received && !slices.ContainsFunc(x.Between, func(m wire.Frame) bool {
+		return x.Request.Raw != nil && f.Close.By == wire.Received && !isWholeBody(f, x) && !slices.ContainsFunc(x.Between, func(m wire.Frame) bool {
 			return m.Stream == f.Stream && m.Dir == wire.Received && wire.ParseMessage(m.Raw).Traits().Reply // of a round
 		})
 	}
 	return true
+}
+
+// isWholeBody reports whether the stream that a frame closes was an HTTP response of another type than events, or a
+// failure: its end is the end of its body.
+func isWholeBody(f wire.Frame, x *wire.Exchange) bool {
+	return slices.ContainsFunc(x.Heads, func(h wire.Frame) bool {
+		if h.Stream != f.Stream || h.HTTP == nil || h.HTTP.Status == 0 {
+			return false
+		}
+		kind := strings.ToLower(strings.TrimSpace(h.HTTP.Field("Content-Type")))
+		return h.HTTP.Status >= 300 || kind != "" && !strings.HasPrefix(kind, "text/event-stream")
+	})
 }
 
 // refused reports the end of a stream for which there was no connection.
