@@ -165,6 +165,8 @@ type readEntry struct {
 	Timings  timings   `json:"timings"`
 	Events   []event   `json:"_eventSourceMessages"`
 	Facts    *mcpFacts `json:"_mcp"`
+	// unreadRequest and unreadResponse are the reasons for which a body could not be decoded.
+	unreadRequest, unreadResponse error
 }
 
 // An importer writes entries as frames.
@@ -197,7 +199,12 @@ func (x *importer) entry(raw json.RawMessage) error {
 		x.Unreadable++
 		return nil
 	}
-	sent, received := textOf(e.Request.Post), e.Response.Content.bytes()
+	var sent []byte
+	if post := e.Request.Post; post != nil {
+		sent, e.unreadRequest = bodyOf(post.Text, post.Encoding, e.Request.Headers)
+	}
+	received, unread := bodyOf(e.Response.Content.Text, e.Response.Content.Encoding, e.Response.Headers)
+	e.unreadResponse = unread
 	if !x.isMCP(&e, sent, received) {
 		x.Other++
 		return nil
@@ -315,13 +322,17 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	}
 	head, end := e.times()
 	add(wire.Sent, wire.Head, e.Started, wire.Frame{HTTP: &wire.HTTPHead{Method: e.Request.Method, URL: e.Request.URL, Proto: e.Request.HTTPVersion, Fields: fieldsOf(e.Request.Headers)}})
-	if e.Request.Post != nil {
+	if e.unreadRequest != nil {
+		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, Unread: e.unreadRequest.Error()})
+	} else if e.Request.Post != nil {
 		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent})
 	}
 	if e.Response.Status > 0 {
 		add(wire.Received, wire.Head, head, wire.Frame{HTTP: &wire.HTTPHead{Status: e.Response.Status, Proto: e.Response.HTTPVersion, Fields: fieldsOf(e.Response.Headers)}})
 	}
 	switch {
+	case e.unreadResponse != nil:
+		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Unread: e.unreadResponse.Error()})
 	case isStream(e):
 		events := eventsOf(e, received, head, end)
 		for _, f := range events {
@@ -331,6 +342,7 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 		add(wire.Received, wire.Body, end, wire.Frame{Raw: received})
 	case e.Response.Content.Size > 0:
 		x.Bodies++
+		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: e.Response.Content.Size, Unread: "the archive does not have the body"})
 	}
 	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 || how != "" {
 		if !slices.Contains([]string{"cut", "cancelled"}, how) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/compress"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -156,15 +157,25 @@ func linesOf(text []byte) [][]byte {
 	return bytes.Split(text, []byte("\n"))
 }
 
-// textOf is the body of a request.
-func textOf(p *postData) []byte {
-	if p == nil {
-		return nil
+// bodyOf returns a request's or a response's body. Most programs write it decoded, some in base64 as it was sent: with
+// the codings that its header fields declare. unread is the reason for which such a body cannot be decoded.
+func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
+	raw = decoded(text, encoding)
+	if encoding != "base64" || jsonraw.ValidUTF8(raw) {
+		return raw, nil
 	}
-	return decoded(p.Text, p.Encoding)
+	var codings []string
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, "Content-Encoding") {
+			codings = append(codings, compress.Split(f.Value)...)
+		}
+	}
+	plain, err := compress.Decode(raw, codings, mostPart)
+	if err != nil {
+		return nil, err
+	}
+	return plain, nil
 }
-
-func (c content) bytes() []byte { return decoded(c.Text, c.Encoding) }
 
 func decoded(text, encoding string) []byte {
 	if encoding == "base64" {

@@ -2,6 +2,7 @@ package har
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,6 +90,15 @@ func entryText(url, fields, sent, mime, received, more string) string {
 		`},"redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"blocked":null,"dns":-1,"send":0,"wait":3.5,"receive":1}` + more + `}`
 }
 
+// brotliResult is a response to request 1 in brotli, in base64.
+const brotliResult = "G0wAAATKbalffoYaP1UxabGJdcwNLgGISrMsoxUHh9wCysL0u5JvPf9tzIiGuCfpYo6TSN/qmYAxwcgaqNqgFaNWFQ=="
+
+// compressedEntry is an entry with a response body in base64, as some programs write a body that they have not decoded.
+func compressedEntry(coding, sent, received string) string {
+	entry := entryText(`"https://mcp.example/mcp"`, "", sent, "application/json", `"`+received+`","encoding":"base64"`, "")
+	return strings.Replace(entry, `"httpVersion":"h2","headers":[],"cookies":[],"content"`, `"httpVersion":"h2","headers":[{"name":"content-type","value":"application/json"},{"name":"content-encoding","value":"`+coding+`"}],"cookies":[],"content"`, 1)
+}
+
 func archive(entries ...string) string {
 	return "\xEF\xBB\xBF" + `{"log":{"version":"1.2","pages":[{"x":{}}],"entries":[` + strings.Join(entries, ",") + `],"comment":""},"x":1}`
 }
@@ -109,7 +119,11 @@ func TestArchivesOfBrowsers(t *testing.T) {
 		"others":        {archive(entryText(`"https://mcp.example/app.js"`, "", `""`, "text/javascript", `"x"`, ""), call), []string{"tools/call x ok 200"}, Imported{Entries: 1, Other: 1}},
 		"a stream":      {archive(entryText(url, "", sent, "text/event-stream", events, "")), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
 		"listed events": {archive(entryText(url, "", sent, "text/event-stream", `""`, listed)), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
-		"no body":       {archive(entryText(url, "", sent, "application/json", `""`, "")), []string{"tools/call x bad_response 200"}, Imported{Entries: 1, Bodies: 1}},
+		"no body":       {archive(entryText(url, "", sent, "application/json", `""`, "")), []string{"tools/call x unreadable 200"}, Imported{Entries: 1, Bodies: 1}},
+		"compressed":    {archive(compressedEntry("br", sent, brotliResult)), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
+		"decompressed":  {archive(compressedEntry("br", sent, base64.StdEncoding.EncodeToString([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[],"é":1}}`)))), []string{"tools/call x ok 200"}, Imported{Entries: 1}},
+		"other coding":  {archive(compressedEntry("lzma", sent, brotliResult)), []string{"tools/call x unreadable 200"}, Imported{Entries: 1}},
+		"damaged":       {archive(compressedEntry("gzip", sent, brotliResult)), []string{"tools/call x unreadable 200"}, Imported{Entries: 1}},
 		"not an entry":  {archive(`7`, `{"request":7}`, call), []string{"tools/call x ok 200"}, Imported{Entries: 1, Unreadable: 2}},
 		"nothing":       {archive(), nil, Imported{}},
 	} {

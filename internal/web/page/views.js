@@ -185,7 +185,7 @@ export function Time({ data }) {
         const levels = Math.min(12, Math.max(0, ...l.bars.map(x => x.level)) + 1);
         return html`<div class="lane" key=${l.talk}><h3>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h3>
           <svg role="listbox" aria-label=${l.title} ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
-            const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
+            const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe', 'unreadable'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
             return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[tone(row)]}`} class=${`span ${tone(row)} ${x.key === S.row ? 'on' : ''}`}
               onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${took((end - start) / 1000)}</title>
               <rect x=${left} y=${y + 2} width=${wide + '%'} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
