@@ -93,6 +93,8 @@ func parseFrame(m jsonraw.Members) (*wire.Frame, error) {
 			f.Hidden = int(integer(raw))
 		case "size":
 			f.Size = int(integer(raw))
+		case "again":
+			f.Again, _ = jsonraw.Text(raw)
 		case "unread":
 			f.Unread, _ = jsonraw.Text(raw)
 		case "http":

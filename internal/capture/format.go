@@ -178,6 +178,7 @@ func appendFacts(b []byte, f wire.Frame) []byte {
 	b = appendInt(b, "hidden", int64(f.Hidden))
 	b = appendInt(b, "size", int64(f.Size))
 	b = appendText(b, "unread", f.Unread)
+	b = appendText(b, "again", f.Again)
 	return b
 }
 

@@ -25,7 +25,7 @@ func rowsOf(t *testing.T, c *Capture) (rows []string) {
 			t.Errorf("%s: %v", row.Number(), err)
 		}
 		plain := *row
-		plain.capture, plain.lines, plain.conn, plain.Within, plain.Guesses, plain.Cancel = nil, nil, nil, nil, nil, nil
+		plain.capture, plain.lines, plain.conn, plain.Within, plain.SameAs, plain.Guesses, plain.Cancel = nil, nil, nil, nil, nil, nil, nil
 		rows = append(rows, fmt.Sprintf("%s: %+v, %d frames, %+v, %s, %s, %s", rowText(row), plain, len(frames), row.Cancel, row.Client(), row.Server(), row.Session()))
 	}
 	return rows

@@ -159,6 +159,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 			item.traits = p.traits.Items[place.Item]
 			part.message, part.peeked = m.Items[place.Item], &item
 		}
+		if place.Same > 0 {
+			row.SameAs = x.capture.at(int(x.exchanges[place.Same-1])).named()
+		}
 		if place.Role == wire.Concerns {
 			own.within(row, place)
 		} else {

@@ -271,13 +271,16 @@ func (c *codec) cancel(r *Row) {
 // relations are the other rows that a row names. As long as not all rows are unpacked, they
 // are only as much of those as names them.
 func (c *codec) relations(r *Row, s *rowStore) {
-	related := r.Within != nil || r.Guesses != nil
+	related := r.Within != nil || r.SameAs != nil || r.Guesses != nil
 	if c.flags(&related); !related || c.err != nil {
 		return
 	}
-	within := r.Within != nil
-	if c.flags(&within); within {
+	within, same := r.Within != nil, r.SameAs != nil
+	if c.flags(&within, &same); within {
 		c.other(&r.Within, s)
+	}
+	if same {
+		c.other(&r.SameAs, s)
 	}
 	if n := c.count(len(r.Guesses), 3); !c.writing && n > 0 {
 		r.Guesses = make([]*Row, n)
@@ -295,6 +298,6 @@ func (c *codec) other(r **Row, s *rowStore) {
 	c.within(&other.nth, s.count-1)
 	num(c, &other.Index)
 	if c.within(&other.head, len(s.owner.Heads)-1); c.err == nil {
-		other.Run = s.owner.Heads[other.head].Run
+		other.Run, other.By = s.owner.Heads[other.head].Run, s.owner.Heads[other.head].By
 	}
 }

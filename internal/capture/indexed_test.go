@@ -37,7 +37,7 @@ func allOf(t *testing.T, c *Capture) (all []string) {
 	var whole bytes.Buffer
 	for _, row := range c.Rows() {
 		plain := *row
-		plain.capture, plain.conn, plain.Within, plain.Guesses, plain.Cancel, plain.Findings = nil, nil, nil, nil, nil, nil
+		plain.capture, plain.conn, plain.Within, plain.SameAs, plain.Guesses, plain.Cancel, plain.Findings = nil, nil, nil, nil, nil, nil, nil
 		exchange, err := row.Exchange()
 		add("%s: %#v %+v %+v nil %v %s %v %s %s %s %v %s\n%s %v", row.Number(), plain, row.Cancel, row.Findings, row.Findings == nil, row.Remarks(),
 			row.Within != nil, row.Client(), row.Server(), row.Session(), row.HasConn(), row.ClientName()+row.ServerName(), asJSON(exchange), err)
@@ -238,7 +238,7 @@ func TestIndexHasTheSameRows(t *testing.T) {
 
 // All members of a Row are in an index, or are of no use when its run is over.
 func TestIndexKnowsAllOfARow(t *testing.T) {
-	has := "Run Index Own Time Target Dir Apart Guesses Within Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent nth Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable streamed foreign Held Waiting Edited"
+	has := "Run Index Own Time Target Dir Apart Guesses Within SameAs Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent nth Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable streamed foreign Held Waiting Edited"
 	for field := range reflect.TypeFor[Row]().Fields() {
 		if !strings.Contains(" "+has+" ", " "+field.Name+" ") {
 			t.Errorf("%s has no place in the index", field.Name)

@@ -31,6 +31,9 @@ type Row struct {
 	// Within is the request on whose stream the server asked; with Guess set, the only one
 	// that waited for its answer then. It is nil elsewhere.
 	Within *Row
+	// SameAs names an earlier request for the same, which failed on the way; nil elsewhere. It has only what its Number
+	// takes, so that a client that tries for ever does not keep all its rows in memory.
+	SameAs *Row
 	// Method is as it crossed; Name is the tool, prompt, URI, task or cursor that
 	// it is about, or "".
 	Method, Name string
@@ -204,6 +207,9 @@ func (r *Row) Remarks() string {
 	case r.Dir == wire.Received && !r.Apart:
 		parts = append(parts, "sent by the server")
 	}
+	if r.SameAs != nil {
+		parts = append(parts, "same request as "+r.SameAs.Number())
+	}
 	if r.Cancel != nil && r.Cancel.Late {
 		parts = append(parts, "answered late")
 	}
@@ -328,6 +334,9 @@ func (r *Row) Number() string {
 	}
 	return strconv.Itoa(r.Run) + "." + strconv.Itoa(r.Index)
 }
+
+// named returns as much of the row as its Number takes.
+func (r *Row) named() *Row { return &Row{Run: r.Run, Index: r.Index, By: r.By, capture: r.capture, nth: r.nth, head: r.head} }
 
 // Path is the file in which the row stands.
 func (r *Row) Path() string { return r.capture.Path }

@@ -267,7 +267,7 @@ func (p Page) Select(fits func(*Row) bool) (some []*Row) {
 }
 
 // Samples are rows with all that the rows of the page have, but their own Time, ID, Duration,
-// First, Sent, Received, Guesses and Within; more than one where rows differ in the rest. They
+// First, Sent, Received, Guesses, Within and SameAs; more than one where rows differ in the rest. They
 // are nil where that is not known without looking at the rows.
 func (p Page) Samples() []Row {
 	if p.rows != nil {

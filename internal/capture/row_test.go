@@ -74,6 +74,9 @@ func scripted(line string, i int) wire.Frame {
 	case "event":
 		id, data, _ := strings.Cut(more, " ")
 		f.Kind, f.SSE, f.Raw = wire.Event, &sse.Facts{ID: &id}, []byte(data)
+	case "again":
+		id, raw, _ := strings.Cut(more, " ")
+		f.Again, f.Raw = id, []byte(raw)
 	default:
 		f.Raw = []byte(rest)
 	}
@@ -86,6 +89,9 @@ const aCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x
 // rowText is what the tests look at.
 func rowText(r *Row) string {
 	mark, cancel := "", ""
+	if r.SameAs != nil {
+		mark = "same as " + r.SameAs.Number() + " "
+	}
 	if r.Within != nil {
 		mark = "in " + r.Within.Number() + " "
 		if r.Guess {
@@ -160,11 +166,17 @@ func TestRowsAreFolded(t *testing.T) {
 		"retried under a new id": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1,"_meta":{"progressToken":1}}}`, `<1 status 503`, `<1 busy`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"a","params":{"x":2}}`, `<2 status 500`,
-			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"a","params":{"x":1,"_meta":{"progressToken":3}}}`, `<3 status 200`, `<3 closed cut`,
+			`>3 post`, `>3 again 1 {"jsonrpc":"2.0","id":3,"method":"a","params":{"x":1,"_meta":{"progressToken":3}}}`, `<3 status 200`, `<3 closed cut`,
 			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"a","params":{"x":2}}`, `<4 status 200`, `<4 {"jsonrpc":"2.0","id":4,"result":{}}`,
-			`>5 post`, `>5 {"jsonrpc":"2.0","id":5,"method":"a","params":{"x":1,"_meta":{"progressToken":5}}}`, `<5 status 200`, `<5 {"jsonrpc":"2.0","id":5,"result":{}}`,
+			`>5 post`, `>5 again 3 {"jsonrpc":"2.0","id":5,"method":"a","params":{"x":1,"_meta":{"progressToken":5}}}`, `<5 status 200`, `<5 {"jsonrpc":"2.0","id":5,"result":{}}`,
 			`>6 post`, `>6 {"jsonrpc":"2.0","id":6,"method":"a","params":{"x":1,"_meta":{"progressToken":6}}}`},
 			[]string{"42.1 a  ok 0 17ms 200 2 retries, 1 connection error", "42.2 a  transport 7 1ms 500", "42.3 a  ok 0 2ms 200", "42.4 a  open -1 0s 0"}},
+		"the same under other ids": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1,"_meta":{"progressToken":1}}}`, `<1 status 503`, `<1 closed end`,
+			`>2 post`, `>2 {"jsonrpc":"2.0","id":2,"method":"a","params":{"x":1,"_meta":{"progressToken":2}}}`, `<2 closed cut dial tcp: refused`,
+			`>3 post`, `>3 {"jsonrpc":"2.0","id":3,"method":"a","params":{"x":1,"_meta":{"progressToken":3}}}`, `<3 status 200`, `<3 {"jsonrpc":"2.0","id":3,"result":{}}`, `<3 closed end`,
+			`>4 post`, `>4 {"jsonrpc":"2.0","id":4,"method":"a","params":{"x":1}}`, `<4 status 200`, `<4 {"jsonrpc":"2.0","id":4,"result":{}}`},
+			[]string{"42.1 a  transport 7 2ms 503", "same as 42.1 42.2 a  transport 7 1ms 0 1 connection error", "same as 42.2 42.3 a  ok 0 2ms 200", "42.4 a  ok 0 2ms 200"}},
 		"a revision that was tried first": {[]string{
 			`>0 {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
 			`<0 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`,

@@ -23,8 +23,9 @@ func (e *modern) listen(ctx context.Context, c *connection, sub *subscription) (
 	filter, _ := json.Marshal(sub.SubscriptionFilter)
 	call := &Call{Method: "subscriptions/listen", ID: c.s.nextID(),
 		Params: jsonraw.With(nil, "notifications", filter), begun: func() bool { return sub.now().begun }}
+	again := sub.now().id
 	sub.update(func(t *subscriptionState) { t.id, t.leave, t.begun = call.ID, leave, false })
-	r := c.request(ctx, e, call, sub.patience(c.s.opt.Limits.Idle))
+	r := c.requestAgain(ctx, e, call, sub.patience(c.s.opt.Limits.Idle), again)
 	o := c.outcome(e, call, r)
 	switch {
 	case context.Cause(ctx) == errServerEnds:

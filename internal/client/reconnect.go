@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"mcpc/internal/client/closed"
@@ -25,9 +26,11 @@ func (s *Session) do(ctx context.Context, call *Call) (o wire.Outcome, renewed b
 		renewed = true
 	}
 	left := false
+	var again json.RawMessage
 	for sent := 1; ; sent++ {
 		e, untried := c.era(), c.now().untried
-		r := c.request(ctx, e, call, s.opt.Limits.Idle)
+		r := c.requestAgain(ctx, e, call, s.opt.Limits.Idle, again)
+		again = r.id
 		left = left || r.Fault == nil || r.Fault.Reached != wire.Unsent
 		next := noRetry
 		if !call.Bare && ctx.Err() == nil && sent <= maxAgain {

@@ -20,6 +20,7 @@ import (
 //	conn N               the number of the conversation
 //	with FIELD: VALUE    a field of the next head
 //	> JSON               the client sends a message; over HTTP in a POST of its own
+//	again ID             the next message is the request ID sent again by mcpc itself
 //	get | delete         an HTTP request without a message
 //	head STATUS TYPE     the head of the response
 //	< JSON               the server sends a message: an event in an event stream
@@ -37,6 +38,7 @@ type transcript struct {
 	http    bool
 	events  map[int]bool
 	fields  []wire.Field
+	again   string
 	streams int
 	stream  int
 	conn    int
@@ -108,7 +110,10 @@ func (p *transcript) step(word, rest string) (steps []step, err error) {
 		if p.http {
 			request("POST")
 		}
-		add(wire.Frame{Kind: wire.Body, Raw: []byte(rest)})
+		add(wire.Frame{Kind: wire.Body, Raw: []byte(rest), Again: p.again})
+		p.again = ""
+	case "again":
+		p.again = rest
 	case "get", "delete":
 		request(strings.ToUpper(word))
 	case "head":

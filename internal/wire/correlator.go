@@ -62,6 +62,8 @@ type Place struct {
 	// Guess is set on what Concerns a request for no other reason than that it was the
 	// only one that waited for its answer.
 	Guess bool
+	// Same is set on what Asks the same as a request that failed before it: the number of that Exchange, counted from 1.
+	Same int
 }
 
 // Remember bounds the conversations that the Correlator remembers: at least so many, and at most
@@ -119,10 +121,8 @@ type thread struct {
 	id   string
 	sum  uint64
 	open bool
-	// asks is the same in a request that is sent again under another id, and
-	// failed is set where there is a reason to.
-	asks   uint64
-	failed bool
+	// asks is the same in another request for the same.
+	asks uint64
 	// state is what came with a question, token what names the progress.
 	state, token string
 }
@@ -226,40 +226,56 @@ func (c *connState) message(ref int64, frame *Frame, m *Traits, item int) {
 }
 
 func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
-	role := Repeats
+	role, same := Repeats, 0
 	t := c.sent.byID.get(m.ID)
 	if t == nil || !t.open || t.sum != m.Sum {
-		if t = c.sentAgain(m); t != nil {
-		} else if t = c.rounds.take(m); t != nil {
-			role = Continues
-		} else {
-			t, role = &thread{number: *c.count, subject: subject{m.Method, m.Name}}, Asks
-			*c.count++
-			c.latest = t
-		}
+		t = c.sentAgain(frame.Again, item)
+	}
+	if t == nil {
+		t, role = c.rounds.take(m), Continues
+	}
+	if t == nil {
+		t, role, same = &thread{number: *c.count, subject: subject{m.Method, m.Name}}, Asks, c.failedBefore(m)
+		*c.count++
+		c.latest = t
 	}
 	if m.Method == "initialize" {
 		c.opening = t
 	}
-	t.id, t.sum, t.open, t.asks, t.failed, t.accepted = m.ID, m.Sum, true, m.Asks, false, false
+	t.id, t.sum, t.open, t.asks, t.accepted = m.ID, m.Sum, true, m.Asks, false
 	c.sent.put(t, m)
 	c.unanswered.add(t)
 	c.place(t, role, ref, item)
+	if same > 0 {
+		c.places[len(c.places)-1].Same = same
+	}
 	c.tie(t, frame)
 }
 
-// sentAgain finds the exchange whose request failed on the way and is sent again
-// under a new id.
-func (c *connState) sentAgain(m *Traits) *thread {
-	t := c.failed.get(m.Asks)
-	if t == nil || !t.failed || !t.open {
+// sentAgain returns the exchange whose request the recorder says is sent again under a new id; nil if none is. What
+// another client sends under a new id is another request, also if it asks the same.
+func (c *connState) sentAgain(again string, item int) *thread {
+	if again == "" || item >= 0 {
 		return nil
 	}
-	c.failed.drop(m.Asks)
-	if c.sent.byID.get(t.id) == t {
-		c.sent.byID.drop(t.id)
+	t := c.sent.byID.get(idKey([]byte(again)))
+	if t == nil || !t.open {
+		return nil
 	}
+	c.failed.drop(t.asks)
+	c.sent.byID.drop(t.id)
 	return t
+}
+
+// failedBefore returns the number, counted from 1, of the last exchange that asked the same and failed on the way; 0 if
+// there is none. It is returned once.
+func (c *connState) failedBefore(m *Traits) int {
+	t := c.failed.get(m.Asks)
+	if t == nil || !t.open {
+		return 0
+	}
+	c.failed.drop(m.Asks)
+	return t.number + 1
 }
 
 // tie remembers by what else the frames that follow are known to be t's.

@@ -34,6 +34,15 @@ func transcript(text string) (frames []Frame) {
 			f.Kind, f.SSE, f.Raw = Event, &sse.Facts{ID: &id}, []byte(data)
 		case "closed":
 			f.Kind = Closed
+			if after != "" {
+				f.Close = &CloseFacts{How: after}
+			}
+		case "status":
+			f.Kind, f.HTTP = Head, &HTTPHead{}
+			_, _ = fmt.Sscan(after, &f.HTTP.Status)
+		case "again":
+			id, raw, _ := strings.Cut(after, " ")
+			f.Again, f.Raw = id, []byte(raw)
 		default:
 			f.Raw = []byte(rest)
 		}
@@ -219,6 +228,21 @@ func TestFold(t *testing.T) {
 			> 2 {"id":1,"method":"a"}
 			< 2 head
 			< 2 {"id":1,"result":{}}`, []string{"2 → 7, between 5, heads 1 3 4 6"}},
+		{"the same under another id", `
+			> 1 {"id":1,"method":"a","params":{"x":1}}
+			< 1 status 503
+			> 2 {"id":2,"method":"a","params":{"x":1}}
+			< 2 closed cut
+			> 3 {"id":3,"method":"a","params":{"x":1}}
+			< 3 {"id":3,"result":{}}`, []string{"1 → 0, heads 2", "3 → 0", "5 → 6"}},
+		{"sent again by mcpc under another id", `
+			> 1 {"id":1,"method":"a","params":{"x":1}}
+			< 1 status 503
+			> 2 again 1 {"id":2,"method":"a","params":{"x":2}}
+			< 2 closed cut
+			> 3 again 2 {"id":3,"method":"a","params":{"x":3}}
+			< 3 {"id":3,"result":{}}
+			> 4 again 3 {"id":4,"method":"a","params":{"x":3}}`, []string{"1 → 6, between 3 5, heads 2", "7 → 0"}},
 		{"a resumed stream", `
 			> 1 head
 			> 1 {"id":1,"method":"a"}
@@ -363,6 +387,34 @@ func TestFold(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRequestsAreLinkedToFailedOnes has one request three times, of which two fail, and then once more.
+func TestRequestsAreLinkedToFailedOnes(t *testing.T) {
+	var f Correlator
+	var got []int
+	for i, frame := range transcript(`
+		> 1 {"id":1,"method":"a"}
+		< 1 status 503
+		> 2 {"id":2,"method":"a"}
+		< 2 closed cut
+		> 3 {"id":3,"method":"b"}
+		> 4 {"id":4,"method":"a"}
+		< 4 {"id":4,"result":{}}
+		> 5 {"id":5,"method":"a"}`) {
+		var traits Traits
+		if frame.Kind == Body {
+			traits = ParseMessage(frame.Raw).Traits()
+		}
+		for _, p := range f.Add(int64(i), &frame, &traits) {
+			if p.Role == Asks {
+				got = append(got, p.Same)
+			}
+		}
+	}
+	if diff := cmp.Diff([]int{0, 1, 0, 2, 0}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -72,6 +72,8 @@ type Frame struct {
 	Hidden, Size int
 	// Unread is the reason for which a body could not be decoded, "" elsewhere. Its bytes are withheld then.
 	Unread string
+	// Again is the id, as JSON, of the request that mcpc's own client sends again with this one; "" elsewhere.
+	Again string
 	HTTP   *HTTPHead
 	SSE    *sse.Facts
 	Close  *CloseFacts

@@ -54,9 +54,9 @@ func (c *connState) responseHead(ref int64, h *Frame) {
 // that it has forgotten the session.
 var askedAgain = []int{404, 408, 429, 502, 503, 504}
 
+// fails remembers a request without an answer, so that the next one that asks the same is linked to it.
 func (c *connState) fails(t *thread) {
-	if t.open {
-		t.failed = true
+	if t.open && t.number != unlisted {
 		c.failed.put(t.asks, t)
 	}
 }

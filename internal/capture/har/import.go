@@ -191,6 +191,8 @@ type run struct {
 	stream int
 	// lines are the notifications over stdio, by their hash.
 	lines map[[sha256.Size]byte]int
+	// asked are the ids of the requests of exchanges, by their number in the recording that was exported.
+	asked map[string]string
 }
 
 func (x *importer) entry(raw json.RawMessage) error {
@@ -295,7 +297,7 @@ func (x *importer) runOf(target, by string, at time.Time) (*run, error) {
 		return r, nil
 	}
 	x.marks++
-	r = &run{mark: markOf(x.marks), conns: map[string]int{}, lines: map[[sha256.Size]byte]int{}}
+	r = &run{mark: markOf(x.marks), conns: map[string]int{}, lines: map[[sha256.Size]byte]int{}, asked: map[string]string{}}
 	x.runs[by+target] = r
 	_, err := x.w.Write(capture.AppendHead(nil, capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), In: r.mark, By: by}))
 	return r, err
@@ -325,7 +327,7 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	if e.unreadRequest != nil {
 		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, Unread: e.unreadRequest.Error()})
 	} else if e.Request.Post != nil {
-		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent})
+		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent, Again: r.again(e, sent)})
 	}
 	if e.Response.Status > 0 {
 		add(wire.Received, wire.Head, head, wire.Frame{HTTP: &wire.HTTPHead{Status: e.Response.Status, Proto: e.Response.HTTPVersion, Fields: fieldsOf(e.Response.Headers)}})

@@ -43,6 +43,20 @@ func (r *run) conn(e *readEntry, opens bool) int {
 	return r.conns[key]
 }
 
+// again returns the id of the request that an entry sends again: an entry before it is of the same exchange. It returns
+// "" if there is none.
+func (r *run) again(e *readEntry, sent []byte) string {
+	m := wire.ParseMessage(sent)
+	if e.Facts == nil || e.Facts.Exchange == "" || m.Kind != wire.Request {
+		return ""
+	}
+	again := r.asked[e.Facts.Exchange]
+	if len(r.asked) < mostNoted {
+		r.asked[e.Facts.Exchange] = string(m.ID)
+	}
+	return again
+}
+
 // times are when the response began and when it ended.
 func (e *readEntry) times() (head, end time.Time) {
 	t := e.Timings

@@ -27,6 +27,7 @@ type Line struct {
 	Dir           string     `json:"dir"`
 	Parent        string     `json:"parent,omitempty"`
 	Guess         []string   `json:"guess,omitempty"`
+	SameAs        string     `json:"sameAs,omitempty"`
 	FirstByte     float64    `json:"firstByte,omitempty"`
 	Conn          int        `json:"conn,omitempty"`
 	Client        string     `json:"client,omitempty"`
@@ -66,6 +67,9 @@ func LineOf(r *capture.Row) Line {
 	}
 	if c := r.Cancel; c != nil {
 		out.Cancelled = &cancelOut{c.Who(), c.Why, c.After.Seconds(), c.Late}
+	}
+	if r.SameAs != nil {
+		out.SameAs = r.SameAs.Number()
 	}
 	switch {
 	case r.Within == nil:

@@ -116,7 +116,7 @@ func headless(rt *roundTrip, f *Fault) Reply {
 func (t *HTTP) roundTrip(ctx context.Context, method string, out *Outgoing) (*roundTrip, *Fault) {
 	rt := &roundTrip{via: t.via, shown: t.shown, stream: t.rec.nextStream(), clock: t.rec.Now, crossing: out.Crossing}
 	if method == http.MethodPost {
-		rt.body = out.Raw
+		rt.body, rt.again = out.Raw, out.Again
 	}
 	req, err := t.request(rt.traced(ctx), method, rt.body)
 	if err != nil {

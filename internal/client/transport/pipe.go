@@ -96,7 +96,7 @@ func (p *Pipe) Send(ctx context.Context, out *Outgoing) Reply {
 		<-p.writing
 		return p.overFault(wire.Unsent)
 	}
-	p.rec.Body(wire.Sent, wire.Body, 0, out.Raw, nil)
+	p.rec.Sent(0, out.Raw, out.Again)
 	n, wrote := 0, make(chan error, 1)
 	go func() {
 		written, err := p.out.Write(append(append(make([]byte, 0, len(out.Raw)+1), out.Raw...), '\n'))

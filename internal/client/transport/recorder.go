@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -54,6 +55,11 @@ func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw
 		raw = []byte{} // a body without bytes is one all the same
 	}
 	r.frame(wire.Frame{Dir: dir, Kind: kind, Stream: stream, Raw: raw[:len(raw):len(raw)], SSE: sse})
+}
+
+// Sent records a message of the client; again is the id of the request that it sends again, nil if it sends none.
+func (r *Recorder) Sent(stream int, raw []byte, again json.RawMessage) {
+	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)], Again: string(again)})
 }
 
 func (r *Recorder) request(stream int, req *http.Request) {

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -32,7 +33,7 @@ func (t recordedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		t.rec.request(rt.stream, req)
 	}
 	if rt.body != nil {
-		t.rec.Body(wire.Sent, wire.Body, rt.stream, rt.body, nil)
+		t.rec.Sent(rt.stream, rt.body, rt.again)
 	}
 	if rt.crossing != nil {
 		req = req.WithContext(httptrace.WithClientTrace(req.Context(), rt.crossing))
@@ -72,6 +73,8 @@ type roundTrip struct {
 	shown string
 	// body is what a POST carries.
 	body []byte
+	// again is the id of the request that this one sends again, or nil.
+	again json.RawMessage
 	// sent counts how often it left.
 	sent int
 	// recorded is set where the recorder takes its head.

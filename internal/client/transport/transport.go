@@ -50,6 +50,8 @@ type Outgoing struct {
 	// ID is nil for a message to which no response belongs.
 	ID     json.RawMessage
 	Method string
+	// Again is the id of the request that this one sends again; nil if it sends none. The recording has it.
+	Again json.RawMessage
 	// Fields are the era's HTTP header fields; stdio has no place for them.
 	Fields []wire.Field
 	// Resumable allows a cut stream to be picked up with Last-Event-ID.
