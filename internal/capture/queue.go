@@ -18,12 +18,14 @@ type queue struct {
 	texts, empty   [][]byte // what copies of the waiting frames' bytes stand in, and what is used again
 	bytes, taken   int
 	frames         int
-	onDisk         int
-	kept           int64 // bytes, since the beginning
-	lost           int
-	timer          *time.Timer
-	begun          bool
-	closed         bool
+	// unwritten counts the frames that are not in the file yet, also those of which the line is composed.
+	unwritten int
+	onDisk    int
+	kept      int64 // bytes, since the beginning
+	lost      int
+	timer     *time.Timer
+	begun     bool
+	closed    bool
 }
 
 // A queuedFrame frame is safe where its secrets are hidden already.

@@ -141,6 +141,7 @@ func (r *Recorder) add(c queuedFrame) {
 	r.waiting = append(r.grown(), c)
 	r.bytes += c.weight()
 	r.frames++
+	r.unwritten++
 	r.soonLocked()
 	if before < writeFrom && r.bytes >= writeFrom {
 		r.timer.Reset(0)
@@ -200,8 +201,26 @@ func (r *Recorder) Flush() {
 	r.flushLocked()
 }
 
+// mostAwaited is how many bytes WriteWaiting waits for. The result of a larger message is shown while it is written.
+const mostAwaited = 8 << 20
+
+// WriteWaiting writes the frames that wait, if there are any. It is called before a result is shown to a user, so that
+// what was shown is in the recording, whatever ends the process then.
+func (r *Recorder) WriteWaiting() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	awaits := r.unwritten > 0 && r.bytes+r.taken <= mostAwaited
+	r.mu.Unlock()
+	if awaits {
+		r.Flush()
+	}
+}
+
 func (r *Recorder) flushLocked() {
 	frames, texts, lost := r.take()
+	taken := len(frames)
 	done, bytes := 0, 0
 	for i, c := range frames {
 		if r.failed == nil {
@@ -221,6 +240,9 @@ func (r *Recorder) flushLocked() {
 		r.lineLocked(func(b []byte) []byte { return fmt.Appendf(b, "{\"lost\":%d}\n", lost) })
 	}
 	r.writeLocked()
+	r.mu.Lock()
+	r.unwritten -= taken
+	r.mu.Unlock()
 }
 
 // take returns and removes the waiting frames, with what their bytes stand in.

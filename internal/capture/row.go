@@ -336,7 +336,9 @@ func (r *Row) Number() string {
 }
 
 // named returns as much of the row as its Number takes.
-func (r *Row) named() *Row { return &Row{Run: r.Run, Index: r.Index, By: r.By, capture: r.capture, nth: r.nth, head: r.head} }
+func (r *Row) named() *Row {
+	return &Row{Run: r.Run, Index: r.Index, By: r.By, capture: r.capture, nth: r.nth, head: r.head}
+}
 
 // Path is the file in which the row stands.
 func (r *Row) Path() string { return r.capture.Path }

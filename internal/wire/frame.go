@@ -74,11 +74,11 @@ type Frame struct {
 	Unread string
 	// Again is the id, as JSON, of the request that mcpc's own client sends again with this one; "" elsewhere.
 	Again string
-	HTTP   *HTTPHead
-	SSE    *sse.Facts
-	Close  *CloseFacts
-	Fault  *FaultFacts
-	Held   *HeldFacts
+	HTTP  *HTTPHead
+	SSE   *sse.Facts
+	Close *CloseFacts
+	Fault *FaultFacts
+	Held  *HeldFacts
 }
 
 // An HTTPHead is the head of an HTTP request (Method and URL set) or of a

@@ -204,14 +204,15 @@ func StdoutClosed(f *Factory) error {
 // UnreadEvery is how often a command that waits looks whether it is still read.
 const UnreadEvery = 200 * time.Millisecond
 
-// answerWriter notes that the answer could not be written: a full disk must not
-// look like success, and a reader that went away ends the command quietly.
+// answerWriter writes the answer, once the recording has the frames that it was made of. It notes that the answer could
+// not be written: a full disk must not look like success, and a reader that went away ends the command quietly.
 type answerWriter struct {
 	f *Factory
 	w io.Writer
 }
 
 func (w *answerWriter) Write(b []byte) (int, error) {
+	w.f.Record.WriteWaiting()
 	n, err := w.w.Write(b)
 	switch {
 	case err == nil:

@@ -140,6 +140,7 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 		return err
 	}
 	what := ""
+	f.Record.WriteWaiting()
 	n, err := outfile.ReplaceBy(f.Output, func(w io.Writer) (err error) {
 		what, err = save(w)
 		return err
@@ -255,6 +256,7 @@ func OneDocument(f *Factory) bool { return f.JSON || f.Wire || f.Jq != "" }
 func WriteOut(f *Factory, write func(io.Writer) error) error {
 	f.Progress.Done()
 	if f.Output != "" {
+		f.Record.WriteWaiting()
 		n, err := outfile.ReplaceBy(f.Output, write)
 		if err == nil {
 			f.Note(fmt.Sprintf("%d bytes saved to %s", n, f.Output))

@@ -44,6 +44,7 @@ func paged(f *Factory, text []byte) bool {
 	if argv == nil || f.OutStyle.Rows(text) < f.OutStyle.Height {
 		return false
 	}
+	f.Record.WriteWaiting()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), f.Out, f.Err
 	cmd.Env = f.Environ()
