@@ -31,6 +31,14 @@ func rowsOf(t *testing.T, c *Capture) (rows []string) {
 	return rows
 }
 
+// keysOf returns the keys of the rows of a capture.
+func keysOf(c *Capture) (keys []RowKey) {
+	for _, row := range c.Rows() {
+		keys = append(keys, row.Key())
+	}
+	return keys
+}
+
 // A capture is the same whether it is read at once or wherever its recorder stopped
 // between two writes, and a line is read once although it was whole but for its end.
 func TestCaptureGrowsByAnyByte(t *testing.T) {
@@ -80,6 +88,9 @@ func TestCaptureGrowsByAnyByte(t *testing.T) {
 		}
 		if diff := cmp.Diff(rowsOf(t, whole), rowsOf(t, growing)); diff != "" {
 			t.Errorf("%s (-at once +growing):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(keysOf(whole), keysOf(growing)); diff != "" {
+			t.Errorf("%s, keys (-at once +growing):\n%s", name, diff)
 		}
 		growing.Close()
 		whole.Close()

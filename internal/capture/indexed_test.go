@@ -35,7 +35,12 @@ func allOf(t *testing.T, c *Capture) (all []string) {
 		}
 	}
 	var whole bytes.Buffer
+	keys := map[RowKey]bool{}
 	for _, row := range c.Rows() {
+		if add("%+v", row.Key()); keys[row.Key()] {
+			t.Errorf("%s: two rows have the key %+v", c.Path, row.Key())
+		}
+		keys[row.Key()] = true
 		plain := *row
 		plain.capture, plain.conn, plain.Within, plain.SameAs, plain.Guesses, plain.Cancel, plain.Findings = nil, nil, nil, nil, nil, nil, nil
 		exchange, err := row.Exchange()

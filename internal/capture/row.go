@@ -346,6 +346,27 @@ func (r *Row) Path() string { return r.capture.Path }
 // Head is that of the run in which the row stands.
 func (r *Row) Head() Head { return r.capture.Heads[r.head] }
 
+// A RowKey identifies a row in a Ring or a file. It stays the same while the recording grows, and it is the
+// same in every reader, whether that reads on, reads the file anew or takes the rows from an index.
+type RowKey struct {
+	// Run is the number of the run, 0 in a file that is no run.
+	Run int
+	// Offset is where the line of the row's first frame begins in its file; for a row without frames it is
+	// the offset of its run's head.
+	Offset int64
+	// Item is the position of the message in its batch, -1 outside a batch.
+	Item int
+}
+
+// Key returns the identity of the row.
+func (r *Row) Key() RowKey {
+	if len(r.lines) == 0 {
+		return RowKey{Run: r.Run, Offset: r.capture.heads[r.head].at, Item: -1}
+	}
+	first, _ := r.lines.next(0, 0)
+	return RowKey{Run: r.Run, Offset: first.at, Item: int(first.item)}
+}
+
 // A RunID identifies a run of a capture that is open.
 type RunID struct {
 	capture *Capture
