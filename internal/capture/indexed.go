@@ -141,13 +141,21 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 	}
 	coded := unpack(contents)
 	if coded.contents(c, nil); coded.err != nil || c.offset != head.Offset || len(c.Heads) == 0 {
-		c.restart()
+		c.forget()
 		return false
 	}
 	c.pageFile.path = x.indexPath
 	c.unsaid = true
 	c.useFilters(&head)
 	return true
+}
+
+// forget forgets what was read from a damaged index.
+func (c *Capture) forget() {
+	fresh := newCapture(c.Path)
+	c.pages, c.count, c.conns = nil, 0, nil
+	c.Heads, c.findings, c.heads, c.ends, c.over = nil, nil, nil, fresh.ends, nil
+	c.index, c.marked, c.progress = nil, fresh.marked, progress{}
 }
 
 // openIndex opens an index where it is a plain file, and no link to one, and reads its head.

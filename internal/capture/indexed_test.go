@@ -579,3 +579,57 @@ func TestLateLineOfAFinishedRun(t *testing.T) {
 		t.Errorf("%v, %d rows, %+v", err, c.Count(), c.Row(3))
 	}
 }
+
+// A capture that is read again, because a run of its index continues, keeps the rows that it gave: between two steps
+// each is as it was, and then as in the whole file.
+func TestReadingAgainKeepsTheRows(t *testing.T) {
+	smallPages(t, 4, 1)
+	again := 0
+	for name, lines := range samples(t) {
+		ends := bytes.SplitAfter(lines, []byte("\n"))
+		path := filepath.Join(t.TempDir(), "000001.jsonl")
+		part := bytes.Join(ends[:max(1, len(ends)/2)], nil)
+		put(t, path, part)
+		_ = os.Chtimes(path, longAgo, longAgo)
+		if _, err := Open(path); err != nil || len(part) == len(lines) {
+			continue
+		}
+		opened(t, path, "", false)
+		c := opened(t, path, "", true)
+		rows, _, err := c.ReadOn(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = slices.Clone(rows)
+		keys := keysOf(c)
+		put(t, path, lines)
+		for more := true; more; {
+			if _, more, err = c.ReadOn(300); err != nil {
+				t.Fatal(err)
+			}
+			if c.again != nil {
+				again++
+			}
+			for i, row := range rows {
+				if row != c.Row(i+1) || row.Key() != keys[i] {
+					t.Fatalf("%s: row %d, %+v, is another one: %+v", name, i+1, keys[i], row.Key())
+				}
+				if _, err := row.Frames(); err != nil || row.Head().By != row.By {
+					t.Fatalf("%s: row %d: %v, %+v", name, i+1, err, row.Head())
+				}
+			}
+		}
+		whole, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(allOf(t, whole), allOf(t, c)); diff != "" {
+			t.Errorf("%s (-whole +read again): %s", name, diff)
+		}
+		whole.Close()
+		c.Close()
+	}
+	if again < 5 {
+		t.Errorf("%d steps of reading again", again)
+	}
+}

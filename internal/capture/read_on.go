@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math"
+	"slices"
 
 	"mcpc/internal/wire"
 )
@@ -17,6 +19,8 @@ type progress struct {
 	torn   bool
 	// reading is what reads on in steps; nil between two readings.
 	reading *reading
+	// again reads the capture a second time, from its beginning; nil most of the time.
+	again *Capture
 	// ended are runs that ended and are not finished, endedRows how many exchanges they have. With
 	// lasting set runs are not finished.
 	ended     []*index
@@ -27,8 +31,8 @@ type progress struct {
 // mostEndedRows is how many exchanges are remembered of runs that ended.
 const mostEndedRows = 20_000
 
-// finishOld finishes runs that ended before this one: all is read anew if a line of one of them
-// follows after all.
+// finishOld finishes runs that ended before this one: the capture is read again from its beginning if a line of
+// one of them follows after all.
 func (x *index) finishOld() {
 	c := x.capture
 	if x.head.In == "" || c.lasting {
@@ -96,17 +100,22 @@ func (c *Capture) ReadOn(most int) (changed []*Row, more bool, err error) {
 
 // readOn reads on as ReadOn does.
 func (c *Capture) readOn(most int) (more bool, err error) {
+	if c.again != nil {
+		return c.readAgain(most)
+	}
 	if c.reading == nil {
 		if c.reading, err = newReading(c); err != nil {
 			return false, err
 		}
 	}
-	if more, err = c.reading.readOn(c, most); !more {
+	more, err = c.reading.readOn(c, most)
+	if !more {
 		c.stop()
 	}
 	if errors.Is(err, errFinished) {
-		c.restart()
-		return c.readOn(most)
+		c.again = newCapture(c.Path)
+		c.again.held, c.again.lasting = c.held, true
+		return c.readAgain(most)
 	}
 	if !more && err == nil {
 		c.writer.write(c)
@@ -118,15 +127,84 @@ func (c *Capture) readOn(most int) (more bool, err error) {
 // index, or ended a while before.
 var errFinished = errors.New("the run goes on")
 
-// restart forgets all that was read: it is read anew, without an index.
-func (c *Capture) restart() {
-	fresh := newCapture(c.Path)
+// readAgain reads the capture from its beginning, without an index. Until that has come as far as the first
+// reading, the rows of the first reading stay as they are.
+func (c *Capture) readAgain(most int) (more bool, err error) {
+	more, err = c.again.readOn(most)
+	if err != nil {
+		c.again.stop()
+		c.again = nil
+		return false, err
+	}
+	if !more || c.again.offset >= c.offset {
+		c.takeFrom(c.again)
+	}
+	return more, nil
+}
+
+// takeFrom makes the capture what another reading of the same file made of it. Rows that were given out stay where
+// they are: each gets the contents that the other reading gave the row with its key.
+func (c *Capture) takeFrom(again *Capture) {
+	given := c.all
 	c.writer.giveUp(c)
 	c.release()
-	c.pages, c.count, c.all, c.unpacked, c.conns = nil, 0, nil, nil, nil
-	c.Heads, c.findings, c.heads, c.ends, c.over, c.changed = nil, nil, nil, fresh.ends, nil, nil
-	c.index, c.marked, c.progress = nil, fresh.marked, progress{lasting: true}
-	c.useFilters(nil)
+	if given != nil {
+		again.placeRows(given)
+	}
+	for _, p := range again.Pages() {
+		for _, r := range p.rows {
+			r.movedTo(c)
+		}
+	}
+	indexes := append(slices.Collect(maps.Values(again.marked)), again.ended...)
+	if again.index != nil {
+		indexes = append(indexes, again.index)
+	}
+	for _, x := range indexes {
+		x.capture = c
+		for _, request := range x.httpOnly {
+			request.row.capture = c
+		}
+	}
+	if again.reading != nil {
+		again.reading.scan.capture = c
+	}
+	c.pages, c.count, c.all, c.unpacked, c.blocks, c.conns = again.pages, again.count, again.all, again.unpacked, nil, again.conns
+	c.Heads, c.findings, c.heads, c.ends, c.over = again.Heads, again.findings, again.heads, again.ends, again.over
+	c.index, c.marked, c.progress, c.changed = again.index, again.marked, again.progress, nil
+	if c.secrets != nil {
+		c.Hide(c.secrets)
+	}
+}
+
+// placeRows puts each row where the row with its key is among others, in their order.
+func (s *rowStore) placeRows(others []*Row) {
+	rows := s.Rows()
+	for i, r := range rows {
+		if i < len(others) && others[i].Key() == r.Key() {
+			*others[i] = *r
+			rows[i] = others[i]
+		}
+	}
+	for _, r := range rows {
+		if r.Within != nil {
+			r.Within = rows[r.Within.nth]
+		}
+		for i, other := range r.Guesses {
+			r.Guesses[i] = rows[other.nth]
+		}
+	}
+}
+
+// movedTo notes that another Capture has the row.
+func (r *Row) movedTo(c *Capture) {
+	r.capture = c
+	if r.Within != nil {
+		r.Within.capture = c
+	}
+	for _, other := range r.Guesses {
+		other.capture = c
+	}
 }
 
 func newReading(c *Capture) (*reading, error) {
@@ -143,6 +221,10 @@ func newReading(c *Capture) (*reading, error) {
 
 // stop ends the reading.
 func (p *progress) stop() {
+	if p.again != nil {
+		p.again.stop()
+		p.again = nil
+	}
 	if p.reading != nil {
 		p.reading.file.Close()
 		p.reading = nil
