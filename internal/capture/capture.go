@@ -30,6 +30,9 @@ type Capture struct {
 	ends  map[int]span
 	// over are the runs of which no answer comes any more, by the index of the head.
 	over []bool
+	// runs are the numbers of its runs, repeated the heads whose run has the number of one before,
+	// by the index of the head.
+	runs, repeated map[int]bool
 	// index is of the run that began last, marked of those whose lines say whose they are.
 	index  *index
 	marked map[string]*index
@@ -85,8 +88,21 @@ func Open(path string) (*Capture, error) {
 	return c, nil
 }
 
+// noteRepeated notes whether the last head has the number of a run before.
+func (c *Capture) noteRepeated() {
+	head := len(c.Heads) - 1
+	run := c.Heads[head].Run
+	if run == 0 {
+		return
+	}
+	if c.runs[run] {
+		c.repeated[head] = true
+	}
+	c.runs[run] = true
+}
+
 func newCapture(path string) *Capture {
-	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}, runs: map[int]bool{}, repeated: map[int]bool{}}
 	c.owner = c
 	return c
 }

@@ -81,6 +81,7 @@ func (c *Capture) begin(h Head, at span) {
 	c.index = &index{capture: c, head: h, at: len(c.Heads), repeating: h.After > 0,
 		ownRows: ownRows{waiting: map[int32]struct{}{}}, conns: map[int]*conn{}, held: heldFrames{by: map[int64]heldFrame{}}, httpOnly: map[int]*httpOnly{}, probes: probes{newer: map[string]bool{}}}
 	c.Heads, c.heads, c.over = append(c.Heads, h), append(c.heads, at), append(c.over, false)
+	c.noteRepeated()
 	if h.In != "" {
 		c.marked[h.In] = c.index
 	}

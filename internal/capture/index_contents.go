@@ -74,6 +74,7 @@ func (c *codec) runs(of *Capture) {
 		}
 		x.capture, x.at, x.finished = of, i, true
 		of.Heads, of.heads, of.over = append(of.Heads, x.head), append(of.heads, at), append(of.over, over)
+		of.noteRepeated()
 		if ended {
 			of.ends[i] = end
 		}

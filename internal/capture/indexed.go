@@ -155,6 +155,7 @@ func (c *Capture) forget() {
 	fresh := newCapture(c.Path)
 	c.pages, c.count, c.conns = nil, 0, nil
 	c.Heads, c.findings, c.heads, c.ends, c.over = nil, nil, nil, fresh.ends, nil
+	c.runs, c.repeated = fresh.runs, fresh.repeated
 	c.index, c.marked, c.progress = nil, fresh.marked, progress{}
 }
 

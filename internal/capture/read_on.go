@@ -171,6 +171,7 @@ func (c *Capture) takeFrom(again *Capture) {
 	}
 	c.pages, c.count, c.all, c.unpacked, c.blocks, c.conns = again.pages, again.count, again.all, again.unpacked, nil, again.conns
 	c.Heads, c.findings, c.heads, c.ends, c.over = again.Heads, again.findings, again.heads, again.ends, again.over
+	c.runs, c.repeated = again.runs, again.repeated
 	c.index, c.marked, c.progress, c.changed = again.index, again.marked, again.progress, nil
 	if c.secrets != nil {
 		c.Hide(c.secrets)

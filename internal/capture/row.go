@@ -326,13 +326,24 @@ func (s Kinds) Has(k wire.FrameKind) bool { return s&(1<<k) != 0 }
 // no run it is "3".
 func (r *Row) Number() string {
 	_, ended := r.capture.ends[r.head]
+	run, index := r.Numbers()
 	switch {
-	case r.Run == 0:
-		return strconv.Itoa(r.Index)
-	case r.Index == 1 && r.capture.count == 1 && (ended || r.By == ByCommand):
-		return strconv.Itoa(r.Run)
+	case run == 0:
+		return strconv.Itoa(index)
+	case index == 1 && r.capture.count == 1 && (ended || r.By == ByCommand):
+		return strconv.Itoa(run)
 	}
-	return strconv.Itoa(r.Run) + "." + strconv.Itoa(r.Index)
+	return strconv.Itoa(run) + "." + strconv.Itoa(index)
+}
+
+// Numbers returns the Run and the Index of the row. If a file has several runs of one number, as two
+// exports put together have, the rows of all but the first run get 0 and are counted from the
+// beginning of the file, so that no two rows have the same numbers.
+func (r *Row) Numbers() (run, index int) {
+	if r.Run > 0 && r.capture.repeated[r.head] {
+		return 0, r.nth + 1
+	}
+	return r.Run, r.Index
 }
 
 // named returns as much of the row as its Number takes.

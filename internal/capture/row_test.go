@@ -502,3 +502,49 @@ func TestRowsOfDeadServers(t *testing.T) {
 		}
 	}
 }
+
+// No two rows of a file have the same numbers, however it is read.
+func TestNumbersOfRowsAreUnique(t *testing.T) {
+	call := func(id int) wire.Frame {
+		return wire.Frame{Seq: uint64(id), Time: noon, Conn: 1, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id)}
+	}
+	var lines []byte
+	for _, run := range []int{7, 0, 8, 7, 0} {
+		lines = AppendHead(lines, Head{Started: noon, By: ByTap, Run: run})
+		lines = AppendFrame(AppendFrame(lines, call(1)), call(2))
+	}
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	put(t, path, lines)
+	const want = "7.1 7.2 3 4 8.1 8.2 7 8 9 10"
+	for name, open := range map[string]func() (*Capture, error){
+		"at once": func() (*Capture, error) { return Open(path) },
+		"indexed": func() (*Capture, error) {
+			c, err := openIndexed(path, "", 0) // writes the index
+			if err != nil {
+				return nil, err
+			}
+			c.Close()
+			return openIndexed(path, "", 0)
+		},
+		"in steps": func() (*Capture, error) {
+			c, err := Begin(path)
+			for more := true; more && err == nil; {
+				_, more, err = c.ReadOn(1)
+			}
+			return c, err
+		},
+	} {
+		c, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var numbers []string
+		for _, r := range c.Rows() {
+			numbers = append(numbers, r.Number())
+		}
+		c.Close()
+		if got := strings.Join(numbers, " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
