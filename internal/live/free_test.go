@@ -50,7 +50,7 @@ func TestDroppedRowsAreFreed(t *testing.T) {
 	}
 	same(t, s)
 	for _, x := range s.queries.kept {
-		if behind := x.rows[len(x.rows):cap(x.rows)]; slices.ContainsFunc(behind, func(r *capture.Row) bool { return r != nil }) {
+		if behind := x.found[len(x.found):cap(x.found)]; slices.ContainsFunc(behind, func(e *entry) bool { return e != nil }) {
 			t.Errorf("%+v holds rows that are not found any more", x.question)
 		}
 	}

@@ -2,104 +2,171 @@ package live
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
+	"time"
 
 	"mcpc/internal/capture"
 )
 
-// kept are the rows of a Store.
-type kept struct {
-	// rows are in the order of their times; by has them by key.
-	rows    []*capture.Row
-	by      map[Key]*capture.Row
-	dropped int
-	lost    int
+// An entry is a kept row. Lists hold entries and no rows: if a recording is read again, the entry gets
+// the row that has its key then. All fields but row stay as they are, and row changes under the
+// lock of the Store alone.
+type entry struct {
+	key  Key
+	time time.Time
+	talk Talk
+	row  *capture.Row
 }
 
-func newKept() kept { return kept{by: map[Key]*capture.Row{}} }
+// kept are the rows of a Store.
+type kept struct {
+	// most is how many are kept, the newest; 0 is all.
+	most int
+	// entries are in the order of their times; by has them by key.
+	entries []*entry
+	by      map[Key]*entry
+	// leftOut are the rows that are not kept because there are more than most.
+	leftOut keySet
+}
 
-func (k *kept) has(r *capture.Row) bool { return k.by[KeyOf(r)] == r }
+func newKept(most int) kept { return kept{most: most, by: map[Key]*entry{}, leftOut: keySet{}} }
 
-// change takes up rows that are new or have changed, and gives those that are not kept any
-// more: another part of the recording has them, or there are more than most, where most is
-// not 0.
-func (k *kept) change(rows []*capture.Row, most int) (out []*capture.Row) {
-	if len(k.by) == 0 {
-		k.by = make(map[Key]*capture.Row, len(rows))
-	}
-	in := make([]*capture.Row, 0, len(rows))
+// has reports whether an entry is still kept.
+func (k *kept) has(e *entry) bool { return k.by[e.key] == e }
+
+// holds reports whether the row is that of an entry.
+func (k *kept) holds(r *capture.Row) bool {
+	e := k.by[KeyOf(r)]
+	return e != nil && e.row == r
+}
+
+// change takes rows that are new or have changed, or that were read again. It returns their entries,
+// and those that are not kept any more: because another part of the recording has the row, because
+// it has another time or conversation than before and so another entry, or because there are more than most.
+func (k *kept) change(rows []*capture.Row) (changed, out []*entry) {
+	in := make([]*entry, 0, len(rows))
 	for _, r := range rows {
 		key := KeyOf(r)
-		switch there := k.by[key]; {
-		case there == r && r.Elsewhere:
-			delete(k.by, key)
-			out = append(out, r)
-		case there != nil && there != r && there.Capture() == r.Capture() && !r.Elsewhere: // it was read anew
-			out = append(out, there)
-			fallthrough
-		case there == nil && !r.Elsewhere:
-			k.by[key] = r
-			in = append(in, r)
+		e := k.by[key]
+		if r.Elsewhere {
+			k.leftOut.remove(key)
+			if e != nil {
+				delete(k.by, key)
+				out = append(out, e)
+			}
+			continue
 		}
+		if e == nil && k.leftOut.has(key) {
+			continue
+		}
+		talk := TalkOf(r)
+		if e != nil && (e.talk != talk || !e.time.Equal(r.Time)) {
+			out = append(out, e)
+			e = nil
+		}
+		if e == nil {
+			e = &entry{key: key, time: r.Time, talk: talk}
+			k.by[key] = e
+			in = append(in, e)
+		}
+		e.row = r
+		changed = append(changed, e)
 	}
 	if len(out) > 0 {
-		k.rows = slices.DeleteFunc(k.rows, func(r *capture.Row) bool { return !k.has(r) })
+		k.entries = slices.DeleteFunc(k.entries, func(e *entry) bool { return !k.has(e) })
 	}
 	slices.SortFunc(in, byTime)
-	k.rows = merge(k.rows, in, byTime)
-	if most == 0 || len(k.rows) <= most+most/100 { // not one by one
-		return out
+	k.entries = merge(k.entries, in, byTime)
+	return changed, append(out, k.trim()...)
+}
+
+// trim leaves out the oldest entries beyond most, and returns them.
+func (k *kept) trim() (old []*entry) {
+	if k.most == 0 || len(k.entries) <= k.most {
+		return nil
 	}
-	old := k.rows[:len(k.rows)-most]
-	for _, r := range old {
-		delete(k.by, KeyOf(r))
+	old = slices.Clone(k.entries[:len(k.entries)-k.most])
+	k.entries = slices.Clone(k.entries[len(old):])
+	for _, e := range old {
+		delete(k.by, e.key)
+		k.leftOut.add(e.key)
 	}
-	k.dropped += len(old)
-	out = append(out, old...)
-	k.rows = slices.Clone(k.rows[len(old):])
 	var last *capture.Capture
-	for _, r := range old {
-		if c := r.Capture(); c != last && c.Ended() {
-			c.Settle(k.has)
+	for _, e := range old {
+		if c := e.row.Capture(); c != last && c.Ended() {
+			c.Settle(k.holds)
 			last = c
 		}
 	}
-	return out
+	return old
 }
 
-// gone removes the rows of a file, and gives them.
-func (k *kept) gone(path string) (out []*capture.Row) {
-	k.rows = slices.DeleteFunc(k.rows, func(r *capture.Row) bool {
-		if r.Path() != path {
+// deleted forgets the rows of a run whose file was deleted, and returns their entries.
+func (k *kept) deleted(run int) (out []*entry) {
+	delete(k.leftOut, run)
+	k.entries = slices.DeleteFunc(k.entries, func(e *entry) bool {
+		if e.key.Run != run {
 			return false
 		}
-		delete(k.by, KeyOf(r))
-		out = append(out, r)
+		delete(k.by, e.key)
+		out = append(out, e)
 		return true
 	})
-	k.dropped += len(out)
 	return out
 }
 
-// byTime orders rows as the table of the log does.
-func byTime(x, y *capture.Row) int {
-	return cmp.Or(x.Time.Compare(y.Time), x.Run-y.Run, x.Index-y.Index)
+// A keySet is a set of keys: by run, a bit for each index.
+type keySet map[int][]uint64
+
+func (s keySet) has(k Key) bool {
+	set := s[k.Run]
+	return k.Index/64 < len(set) && set[k.Index/64]&(1<<(k.Index%64)) != 0
 }
 
-// merge puts rows into others; both are in order.
-func merge(rows, in []*capture.Row, order func(x, y *capture.Row) int) []*capture.Row {
-	i, j := len(rows)-1, len(in)-1
-	rows = append(rows, in...)
-	for at := len(rows) - 1; j >= 0; at-- {
-		if i >= 0 && order(rows[i], in[j]) > 0 {
-			rows[at] = rows[i]
+func (s keySet) add(k Key) {
+	set := s[k.Run]
+	for k.Index/64 >= len(set) {
+		set = append(set, 0)
+	}
+	set[k.Index/64] |= 1 << (k.Index % 64)
+	s[k.Run] = set
+}
+
+func (s keySet) remove(k Key) {
+	if s.has(k) {
+		s[k.Run][k.Index/64] &^= 1 << (k.Index % 64)
+	}
+}
+
+func (s keySet) count() (n int) {
+	for _, set := range s {
+		for _, word := range set {
+			n += bits.OnesCount64(word)
+		}
+	}
+	return n
+}
+
+// byTime orders entries as the table of the log does.
+func byTime(x, y *entry) int {
+	return cmp.Or(x.time.Compare(y.time), x.key.Run-y.key.Run, x.key.Index-y.key.Index)
+}
+
+// merge puts entries into others; both are in order.
+func merge(entries, in []*entry, order func(x, y *entry) int) []*entry {
+	i, j := len(entries)-1, len(in)-1
+	entries = append(entries, in...)
+	for at := len(entries) - 1; j >= 0; at-- {
+		if i >= 0 && order(entries[i], in[j]) > 0 {
+			entries[at] = entries[i]
 			i--
 		} else {
-			rows[at] = in[j]
+			entries[at] = in[j]
 			j--
 		}
 	}
-	return rows
+	return entries
 }
 
 // Look calls look with the rows of keys, nil for one that is not kept any more. The rows must
@@ -109,7 +176,10 @@ func (s *Store) Look(keys []Key, look func(i int, r *capture.Row)) {
 	defer s.mu.RUnlock()
 	var read resting
 	for i, key := range keys {
-		r := s.kept.by[key]
+		var r *capture.Row
+		if e := s.kept.by[key]; e != nil {
+			r = e.row
+		}
 		look(i, r)
 		read.on(r)
 	}

@@ -74,20 +74,22 @@ func marksIn(raw []byte) (all []mark) {
 }
 
 // seen notes which of the rows are marked.
-func (m *marks) seen(rows []*capture.Row) {
+func (m *marks) seen(changed []*entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.of) == 0 {
+	if len(m.of) == 0 && len(m.by) == 0 {
 		return
 	}
 	var last capture.RunID
-	var of map[int]mark
-	for _, r := range rows {
-		if id := r.RunID(); id != last {
-			last, of = id, m.of[recording(r)]
+	var run string
+	for _, e := range changed {
+		if id := e.row.RunID(); id != last {
+			last, run = id, recording(e.row)
 		}
-		if x, there := of[r.Index]; there {
-			m.by[KeyOf(r)] = x
+		if x, there := m.of[run][e.row.Index]; there {
+			m.by[e.key] = x
+		} else if m.by[e.key].Of != run { // the mark of a recording that had this key before
+			delete(m.by, e.key)
 		}
 	}
 }
@@ -103,12 +105,12 @@ func recording(r *capture.Row) string {
 // of the file.
 func (s *Store) Mark(key Key, set bool, note string) error {
 	s.mu.RLock()
-	r := s.kept.by[key]
-	if r == nil {
+	e := s.kept.by[key]
+	if e == nil {
 		s.mu.RUnlock()
 		return ErrGone
 	}
-	x := mark{recording(r), r.Index, set, strings.ToValidUTF8(note[:min(len(note), mostNote)], "")}
+	x := mark{recording(e.row), e.row.Index, set, strings.ToValidUTF8(note[:min(len(note), mostNote)], "")}
 	s.mu.RUnlock()
 	if s.o.Marks != nil {
 		err := s.o.Marks.Update(s.ctx, func(old []byte) ([]byte, error) {

@@ -37,18 +37,18 @@ type query struct {
 
 	mu    sync.Mutex
 	asked time.Time
-	order func(x, y *capture.Row) int
-	// rows are those found, in their order, and keys theirs, of which callers may have
+	order func(x, y *entry) int
+	// found are the entries that fit, in their order, and keys theirs, of which callers may have
 	// a part: it is appended to, else made anew.
-	rows []*capture.Row
-	keys []Key
-	// growing are those of rows that waited when they were put in order by how long they took.
-	growing []*capture.Row
-	// fresh are the rows that are new or have changed since, todo those to search, the
-	// newest last, and decided those of which it is known whether they fit, but for rows.
-	fresh   map[*capture.Row]bool
-	todo    []*capture.Row
-	decided map[*capture.Row]bool
+	found []*entry
+	keys  []Key
+	// growing are those of found that waited when they were put in order by how long they took.
+	growing []*entry
+	// fresh are the entries that are new or have changed since, todo those to search, the
+	// newest last, and decided those of which it is known whether they fit, but for found.
+	fresh   map[*entry]bool
+	todo    []*entry
+	decided map[*entry]bool
 	// under is how many are searched now, searching is set while goroutines do.
 	under     int
 	searching bool
@@ -94,9 +94,9 @@ func (q *queries) get(s *Store, ask question) (*query, error) {
 	return x, nil
 }
 
-// change notes the rows that changed in all answers. One that no call asks for is let go before
+// change notes the entries that changed in all answers. One that no call asks for is let go before
 // it holds many rows.
-func (q *queries) change(now time.Time, count int, rows, out []*capture.Row) {
+func (q *queries) change(now time.Time, count int, changed, out []*entry) {
 	q.kept = slices.DeleteFunc(q.kept, func(x *query) bool {
 		return len(x.fresh) > 1000+count/4 && now.Sub(x.asked) > abandonAfter
 	})
@@ -104,8 +104,8 @@ func (q *queries) change(now time.Time, count int, rows, out []*capture.Row) {
 		if x.fresh == nil {
 			continue // nothing was asked yet
 		}
-		for _, r := range slices.Concat(rows, out) {
-			x.fresh[r] = true
+		for _, e := range slices.Concat(changed, out) {
+			x.fresh[e] = true
 		}
 	}
 }
@@ -166,12 +166,12 @@ func (s *Store) Each(q Query, look func(r *capture.Row) bool) error {
 // atATime is how many rows are looked at before rows may change again.
 const atATime = 100
 
-// fits reports whether a row is one of those; what cannot be read is none.
-func (x *query) fits(r *capture.Row) bool {
-	if x.talk != (Talk{}) && TalkOf(r) != x.talk {
+// fits reports whether the query selects an entry. A row that cannot be read does not fit.
+func (x *query) fits(e *entry) bool {
+	if x.talk != (Talk{}) && e.talk != x.talk {
 		return false
 	}
-	fits, err := x.filter.Match(r)
+	fits, err := x.filter.Match(e.row)
 	return fits && err == nil
 }
 
@@ -181,51 +181,51 @@ func (x *query) update(ctx context.Context, s *Store) {
 	deep := x.filter.Deep()
 	switch {
 	case x.fresh != nil:
-		for r := range x.fresh {
+		for e := range x.fresh {
 			switch {
-			case !s.kept.has(r):
-				x.decided[r] = false
+			case !s.kept.has(e):
+				x.decided[e] = false
 			case deep:
-				x.todo = append(x.todo, r)
+				x.todo = append(x.todo, e)
 			default:
-				x.decided[r] = x.fits(r)
+				x.decided[e] = x.fits(e)
 			}
 		}
 		clear(x.fresh)
 	case deep:
-		x.todo = slices.Clone(s.kept.rows)
+		x.todo = slices.Clone(s.kept.entries)
 	default:
-		for _, r := range s.kept.rows {
-			if x.fits(r) {
-				x.rows = append(x.rows, r)
+		for _, e := range s.kept.entries {
+			if x.fits(e) {
+				x.found = append(x.found, e)
 			}
 		}
 		if x.sort != "" && x.sort != "time" {
-			slices.SortFunc(x.rows, x.order)
+			slices.SortFunc(x.found, x.order)
 		}
-		x.keys = make([]Key, len(x.rows))
-		for i, r := range x.rows {
-			x.keys[i] = KeyOf(r)
+		x.keys = make([]Key, len(x.found))
+		for i, e := range x.found {
+			x.keys[i] = e.key
 		}
 	}
 	if x.fresh == nil {
-		x.fresh, x.decided = map[*capture.Row]bool{}, map[*capture.Row]bool{}
+		x.fresh, x.decided = map[*entry]bool{}, map[*entry]bool{}
 	}
 	var read resting
 	for ctx.Err() == nil && len(x.todo) > 0 {
-		r := x.next()
-		x.decided[r] = s.kept.has(r) && x.fits(r)
-		read.on(r)
+		e := x.next()
+		x.decided[e] = s.kept.has(e) && x.fits(e)
+		read.on(e.row)
 	}
 	read.on(nil)
-	for _, r := range x.growing {
-		if _, is := x.decided[r]; !is && s.kept.has(r) {
-			x.decided[r] = true
+	for _, e := range x.growing {
+		if _, is := x.decided[e]; !is && s.kept.has(e) {
+			x.decided[e] = true
 		}
 	}
 	x.patch()
 	if strings.TrimPrefix(x.sort, "-") == "took" {
-		x.growing = slices.DeleteFunc(slices.Clone(x.rows), func(r *capture.Row) bool { return !r.Waits() })
+		x.growing = slices.DeleteFunc(slices.Clone(x.found), func(e *entry) bool { return !e.row.Waits() })
 	}
 	if len(x.todo) > 0 && !x.searching && s.ctx.Err() == nil {
 		x.searching = true
@@ -235,52 +235,52 @@ func (x *query) update(ctx context.Context, s *Store) {
 	}
 }
 
-// next is the newest row that is to be searched.
-func (x *query) next() *capture.Row {
-	r := x.todo[len(x.todo)-1]
+// next takes the newest entry that is to be searched.
+func (x *query) next() *entry {
+	e := x.todo[len(x.todo)-1]
 	x.todo[len(x.todo)-1] = nil
 	x.todo = x.todo[:len(x.todo)-1]
-	return r
+	return e
 }
 
-// patch puts what was decided into the rows that were found.
+// patch puts what was decided into the entries that were found.
 func (x *query) patch() {
 	if len(x.decided) == 0 {
 		return
 	}
-	var in []*capture.Row
-	var oldest *capture.Row
-	for r, fits := range x.decided {
+	var in []*entry
+	var oldest *entry
+	for e, fits := range x.decided {
 		if fits {
-			in = append(in, r)
+			in = append(in, e)
 		}
-		if oldest == nil || byTime(r, oldest) < 0 {
-			oldest = r
+		if oldest == nil || byTime(e, oldest) < 0 {
+			oldest = e
 		}
 	}
 	slices.SortFunc(in, x.order)
 	from := 0
 	if x.sort == "" || x.sort == "time" {
-		from, _ = slices.BinarySearchFunc(x.rows, oldest, byTime)
+		from, _ = slices.BinarySearchFunc(x.found, oldest, byTime)
 	}
-	tail := slices.DeleteFunc(slices.Clone(x.rows[from:]), func(r *capture.Row) bool {
-		_, is := x.decided[r]
+	tail := slices.DeleteFunc(slices.Clone(x.found[from:]), func(e *entry) bool {
+		_, is := x.decided[e]
 		return is
 	})
 	tail = merge(tail, in, x.order)
-	before := x.rows
-	x.rows = append(x.rows[:from], tail...)
-	clear(before[min(len(x.rows), len(before)):]) // a row holds all of its recording
+	before := x.found
+	x.found = append(x.found[:from], tail...)
+	clear(before[min(len(x.found), len(before)):]) // a row holds all of its recording
 	clear(x.decided)
 	same := from
-	for same < len(x.keys) && same < len(x.rows) && x.keys[same] == KeyOf(x.rows[same]) {
+	for same < len(x.keys) && same < len(x.found) && x.keys[same] == x.found[same].key {
 		same++
 	}
 	if same < len(x.keys) {
 		x.keys = slices.Clone(x.keys[:same])
 	}
-	for _, r := range x.rows[same:] {
-		x.keys = append(x.keys, KeyOf(r))
+	for _, e := range x.found[same:] {
+		x.keys = append(x.keys, e.key)
 	}
 }
 
@@ -306,14 +306,14 @@ func (x *query) step(s *Store, read *resting) (more bool) {
 		}
 		return false
 	}
-	r := x.next()
+	e := x.next()
 	x.under++
 	x.mu.Unlock()
-	fits := s.kept.has(r) && x.fits(r)
-	read.on(r)
+	fits := s.kept.has(e) && x.fits(e)
+	read.on(e.row)
 	x.mu.Lock()
 	x.under--
-	x.decided[r] = fits
+	x.decided[e] = fits
 	tell := now.Sub(x.raised) >= tellEvery
 	if tell {
 		x.raised = now
@@ -338,10 +338,17 @@ func (x *query) lasting(r *capture.Row) time.Duration {
 }
 
 // orderOf is the order of a sort key.
-func (x *query) orderOf(sort string) (func(a, b *capture.Row) int, error) {
+func (x *query) orderOf(sort string) (func(a, b *entry) int, error) {
 	name, down := strings.CutPrefix(sort, "-")
+	if name == "" || name == "time" {
+		return func(a, b *entry) int {
+			if down {
+				return byTime(b, a)
+			}
+			return byTime(a, b)
+		}, nil
+	}
 	order := map[string]func(a, b *capture.Row) int{
-		"": byTime, "time": byTime,
 		"took":    func(a, b *capture.Row) int { return cmp.Compare(x.lasting(a), x.lasting(b)) },
 		"size":    func(a, b *capture.Row) int { return cmp.Compare(a.Size(), b.Size()) },
 		"first":   func(a, b *capture.Row) int { return cmp.Compare(a.First, b.First) },
@@ -354,8 +361,8 @@ func (x *query) orderOf(sort string) (func(a, b *capture.Row) int, error) {
 	if order == nil {
 		return nil, fmt.Errorf("%w %q", ErrSort, sort)
 	}
-	return func(a, b *capture.Row) int {
-		by := order(a, b)
+	return func(a, b *entry) int {
+		by := order(a.row, b.row)
 		if down {
 			by = -by
 		}

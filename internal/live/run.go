@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/wire"
 )
 
 // A Store keeps the rows of recordings while they grow. Its methods may be called by several
@@ -14,6 +18,9 @@ type Store struct {
 	o    Options
 	tail *Tail
 
+	// room is set if rows that were left out may be kept again. Only the goroutine that reads
+	// uses it.
+	room bool
 	// mu guards the rows, which change under it alone.
 	mu       sync.RWMutex
 	kept     kept
@@ -21,7 +28,7 @@ type Store struct {
 	queries  queries
 	marks    marks
 	loading  bool
-	warnings []string
+	notes    notes
 
 	signal
 	ctx  context.Context
@@ -56,9 +63,7 @@ func New(o Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		var changed Changed
-		changed.add(&file{}, c)
-		s.apply(changed)
+		s.take(c)
 	}
 	first := make(chan struct{})
 	s.all.Go(func() { s.run(first) })
@@ -70,7 +75,8 @@ func New(o Options) (*Store, error) {
 }
 
 func newStore(o Options, tail *Tail) *Store {
-	s := &Store{o: o, tail: tail, kept: newKept(), talks: talks{all: map[Talk]*talk{}}, loading: true}
+	s := &Store{o: o, tail: tail, kept: newKept(o.Most), talks: talks{all: map[Talk]*talk{}}, loading: true}
+	s.notes.lost = map[string]int{}
 	s.marks.read(o.Marks)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
@@ -91,7 +97,7 @@ func (s *Store) run(first chan struct{}) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	read := 0
-	for s.tail.Left() > 0 && s.ctx.Err() == nil {
+	for s.left() {
 		read += s.older(firstRows - read)
 		if (read >= firstRows || s.o.Path != "") && first != nil {
 			close(first)
@@ -119,8 +125,25 @@ func (s *Store) run(first chan struct{}) {
 			return
 		case <-ticker.C:
 			s.tail.Step(&s.mu, s.apply)
+			for s.left() {
+				s.older(0)
+			}
 		}
 	}
+}
+
+// left reports whether recordings are left to read. If rows were left out and there is room for them
+// now, because a newer recording was deleted, all recordings are.
+func (s *Store) left() bool {
+	if s.room {
+		s.room = false
+		if s.tail.Again() == nil {
+			s.mu.Lock()
+			s.kept.leftOut, s.notes.unread = keySet{}, 0
+			s.mu.Unlock()
+		}
+	}
+	return s.tail.Left() > 0 && s.ctx.Err() == nil
 }
 
 // atLeast is how many rows of small recordings are taken up together.
@@ -128,56 +151,135 @@ const atLeast = 500
 
 // older reads recordings until they have so many rows, or a few more.
 func (s *Store) older(rows int) (read int) {
-	var changed Changed
-	for len(changed.Rows) < max(rows, atLeast) && s.ctx.Err() == nil {
+	var all []*capture.Capture
+	for read < max(rows, atLeast) && s.ctx.Err() == nil {
 		c, written, err := s.tail.Older()
 		if err != nil {
-			changed.Warnings = append(changed.Warnings, err.Error())
+			s.warn(err)
 			continue
 		}
 		if c == nil {
 			break
 		}
 		if s.full(written) {
-			changed.Warnings = append(changed.Warnings,
-				fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", s.tail.Left()+1, s.o.Most))
-			s.tail.Skip()
+			s.skip(s.tail.Left() + 1)
 			break
 		}
-		changed.add(&file{}, c)
+		all = append(all, c)
+		read += len(c.Rows())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.apply(changed)
-	return len(changed.Rows)
+	s.take(all...)
+	return read
 }
 
 // full reports that a recording that was written last at this time has no row to be kept.
 func (s *Store) full(written time.Time) bool {
-	rows := s.kept.rows
-	return s.o.Most > 0 && len(rows) >= s.o.Most && written.Before(rows[0].Time)
+	entries := s.kept.entries
+	return s.o.Most > 0 && len(entries) >= s.o.Most && written.Before(entries[0].time)
+}
+
+// skip leaves out the recordings that are not read yet.
+func (s *Store) skip(recordings int) {
+	s.tail.Skip()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes.unread = recordings
+}
+
+func (s *Store) warn(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes.add("", err.Error())
+}
+
+// take takes recordings as a whole.
+func (s *Store) take(all ...*capture.Capture) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []*capture.Row
+	for _, c := range all {
+		s.notes.forget(c.Path)
+		s.notes.take(c.Path, leftOut(c))
+		rows = append(rows, c.Rows()...)
+	}
+	s.applyRows(rows)
 }
 
 // apply takes up what has changed. It is called under the lock.
 func (s *Store) apply(c Changed) {
-	s.warnings = append(s.warnings, c.Warnings[:min(len(c.Warnings), mostWarnings-len(s.warnings))]...)
-	s.kept.lost += c.Lost
-	out := s.kept.change(c.Rows, s.o.Most)
 	if c.Gone != "" {
-		out = s.kept.gone(c.Gone)
+		s.notes.forget(c.Gone)
+		if out := s.kept.deleted(c.Run); len(out) > 0 {
+			s.room = s.notes.unread > 0 || len(s.kept.leftOut) > 0
+			s.changed(nil, out)
+		}
+		s.raise()
+		return
 	}
-	s.marks.seen(c.Rows)
-	s.talks.change(&s.kept, c.Rows, out)
-	s.queries.change(s.o.Now(), len(s.kept.rows), c.Rows, out)
+	for _, text := range c.Warnings {
+		s.notes.add(c.Path, text)
+	}
+	s.notes.lost[c.Path] += c.Lost
+	s.applyRows(c.Rows)
+}
+
+func (s *Store) applyRows(rows []*capture.Row) {
+	s.changed(s.kept.change(rows))
 	s.raise()
+}
+
+// changed tells all that keep entries which have changed, and which are not kept any more.
+func (s *Store) changed(changed, out []*entry) {
+	s.marks.seen(changed)
+	s.talks.change(&s.kept, changed, out)
+	s.queries.change(s.o.Now(), len(s.kept.entries), changed, out)
+}
+
+// notes are about recordings or lines that cannot be read, by the path of the recording.
+type notes struct {
+	warnings []warning
+	lost     map[string]int
+	// unread is how many older recordings were not read because enough rows are kept.
+	unread int
+}
+
+type warning struct{ path, text string }
+
+// add notes a warning once.
+func (n *notes) add(path, text string) {
+	w := warning{path, text}
+	if len(n.warnings) < mostWarnings && !slices.Contains(n.warnings, w) {
+		n.warnings = append(n.warnings, w)
+	}
+}
+
+func (n *notes) forget(path string) {
+	n.warnings = slices.DeleteFunc(n.warnings, func(w warning) bool { return w.path == path })
+	delete(n.lost, path)
+}
+
+// take notes the findings about a recording.
+func (n *notes) take(path string, findings []wire.Finding) {
+	for _, f := range findings {
+		n.add(path, path+": "+f.Text)
+	}
+	n.lost[path] += capture.Lost(findings)
 }
 
 // Status is what is known of the whole.
 func (s *Store) Status() Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	st := Status{Seq: s.now(), Rows: len(s.kept.rows), Dropped: s.kept.dropped, Loading: s.loading, Lost: s.kept.lost,
-		Warnings: append([]string(nil), s.warnings...)}
+	st := Status{Seq: s.now(), Rows: len(s.kept.entries), Dropped: s.kept.leftOut.count(), Loading: s.loading}
+	for _, lost := range s.notes.lost {
+		st.Lost += lost
+	}
+	for _, w := range s.notes.warnings {
+		st.Warnings = append(st.Warnings, w.text)
+	}
+	if n := s.notes.unread; n > 0 {
+		st.Warnings = append(st.Warnings, fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", n, s.o.Most))
+	}
 	s.talks.mu.Lock()
 	defer s.talks.mu.Unlock()
 	for _, t := range s.talks.all {

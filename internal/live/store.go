@@ -11,7 +11,7 @@ import (
 
 // A Key names a row of a Store: the number of its run, 0 in files that are no run, and the
 // number of the row in it, from 1. Unlike capture.Row.Number it does not change as the
-// recording grows.
+// recording grows, and a row has the same Key if its recording is read again.
 type Key struct{ Run, Index int }
 
 // String is "42.3", in a file "3".
@@ -34,7 +34,10 @@ func ParseKey(text string) (k Key, ok bool) {
 }
 
 // KeyOf is the key of a row.
-func KeyOf(r *capture.Row) Key { return Key{r.Run, r.Index} }
+func KeyOf(r *capture.Row) Key {
+	run, index := r.Numbers()
+	return Key{run, index}
+}
 
 // A Talk names a conversation: the run and the connection in it. In a file that is no run
 // Run counts the heads from 1 downwards: -1, -2.
@@ -89,7 +92,8 @@ type Found struct {
 type Status struct {
 	// Seq counts the changes.
 	Seq uint64 `json:"seq"`
-	// Rows are those kept, Dropped those left out because there were too many.
+	// Rows are those kept, Dropped the older ones of recordings that were read, left out because
+	// there are too many.
 	Rows    int `json:"rows"`
 	Dropped int `json:"dropped,omitempty"`
 	// Loading is set until all that was there has been read.

@@ -57,20 +57,17 @@ type file struct {
 
 // A Changed is what a step of a Tail found.
 type Changed struct {
-	// Rows are those that are new or have changed.
+	// Path is that of the recording; "" if it was deleted.
+	Path string
+	// Rows are those that are new or have changed, or that were read again.
 	Rows []*capture.Row
-	// Gone is the path of a recording that was deleted; "" elsewhere.
+	// Gone is the path of a recording that was deleted, Run the number of its run; "" elsewhere.
 	Gone string
+	Run  int
 	// Warnings are about recordings or lines that cannot be read, Lost is how many frames
 	// recorders left out.
 	Warnings []string
 	Lost     int
-}
-
-// add adds all of a recording.
-func (c *Changed) add(f *file, all *capture.Capture) {
-	c.Rows = append(c.Rows, all.Rows()...)
-	c.missing(f, all)
 }
 
 // missing adds what is said of a recording since the last call for its file.
@@ -111,13 +108,10 @@ func NewTail(o Options) (*Tail, error) {
 		t.older = []capture.Run{{Path: o.Path}}
 		return t, nil
 	}
-	runs, err := o.Ring.Runs()
+	runs, err := byChange(o.Ring)
 	if err != nil {
 		return nil, err
 	}
-	sliceutil.Sort(runs, func(x, y capture.Run) int {
-		return cmp.Or(x.Modified.Compare(y.Modified), x.Number-y.Number)
-	})
 	t.older = runs
 	for _, run := range runs {
 		t.last = max(t.last, run.Number)
@@ -167,6 +161,29 @@ func (t *Tail) Left() int {
 		}
 	}
 	return left
+}
+
+// Again has Older begin again with the newest recording of the ring.
+func (t *Tail) Again() error {
+	runs, err := byChange(t.o.Ring)
+	if err != nil {
+		return err
+	}
+	t.older = runs
+	clear(t.carried)
+	return nil
+}
+
+// byChange returns the runs of a ring, the one that was changed last at the end.
+func byChange(ring *capture.Ring) ([]capture.Run, error) {
+	runs, err := ring.Runs()
+	if err != nil {
+		return nil, err
+	}
+	sliceutil.Sort(runs, func(x, y capture.Run) int {
+		return cmp.Or(x.Modified.Compare(y.Modified), x.Number-y.Number)
+	})
+	return runs, nil
 }
 
 // Skip leaves the recordings out that Older has not opened.
@@ -281,11 +298,11 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 			if t.o.Path == "" && c.Ended() {
 				c.Settle(nil)
 			}
-			return Changed{Rows: rows}
+			return Changed{Path: c.Path, Rows: rows}
 		})
 	}
-	for _, path := range gone {
-		give(func() Changed { return Changed{Gone: path} })
+	for _, f := range gone {
+		give(func() Changed { return Changed{Gone: f.path, Run: f.run} })
 	}
 }
 
@@ -301,25 +318,30 @@ func (t *Tail) newestFirst() (files []*file) {
 	return files
 }
 
-// list looks for recordings that are new, and gives the paths of those that are gone.
-func (t *Tail) list() (gone []string) {
+// list begins to follow new recordings, and returns those that were deleted. It ignores errors: the
+// next call tries again.
+func (t *Tail) list() (gone []*file) {
 	if t.o.Path != "" {
 		return nil
 	}
 	now := t.o.Now()
+	modified := time.Time{} // of a folder that is not there, or not any more
 	info, err := os.Stat(t.o.Ring.Dir())
-	if err != nil {
+	switch {
+	case err == nil:
+		modified = info.ModTime()
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil
 	}
 	_, next := os.Lstat(t.o.Ring.Path(t.last + 1)) // a clock may not tell two changes apart
-	if next != nil && info.ModTime().Equal(t.modified) && now.Sub(t.listed) < relist && !now.Before(t.listed) {
+	if next != nil && modified.Equal(t.modified) && now.Sub(t.listed) < relist && !now.Before(t.listed) {
 		return nil
 	}
 	numbers, err := t.o.Ring.Numbers()
 	if err != nil {
 		return nil
 	}
-	t.modified, t.listed = info.ModTime(), now
+	t.modified, t.listed = modified, now
 	there := make(map[int]bool, len(numbers))
 	for _, n := range numbers {
 		t.last = max(t.last, n)
@@ -332,7 +354,7 @@ func (t *Tail) list() (gone []string) {
 		if !there[n] {
 			delete(t.files, n)
 			delete(t.growing, n)
-			gone = append(gone, f.path)
+			gone = append(gone, f)
 		}
 	}
 	return gone
@@ -353,11 +375,12 @@ func (t *Tail) longer(f *file) bool {
 
 // opened opens a recording that was not open, which needs no lock.
 func (t *Tail) opened(f *file) (*capture.Capture, func(*file) Changed) {
-	var changed Changed
+	changed := Changed{Path: f.path}
 	c, err := t.open(f)
 	switch {
 	case err == nil:
-		changed.add(f, c)
+		changed.Rows = c.Rows()
+		changed.missing(f, c)
 	case !f.told && !errors.Is(err, capture.ErrNoCapture) && !errors.Is(err, fs.ErrNotExist):
 		f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
 	}
@@ -365,10 +388,13 @@ func (t *Tail) opened(f *file) (*capture.Capture, func(*file) Changed) {
 }
 
 // readOn reads what was added to a recording.
-func (t *Tail) readOn(f *file) (changed Changed) {
+func (t *Tail) readOn(f *file) Changed {
+	changed := Changed{Path: f.path}
 	var err error
-	if changed.Rows, f.more, err = f.capture.ReadOn(stepBytes); err != nil {
-		if f.more = false; !f.told {
+	changed.Rows, f.more, err = f.capture.ReadOn(stepBytes)
+	if err != nil {
+		f.more = false
+		if !f.told {
 			f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
 		}
 	}

@@ -39,46 +39,48 @@ type talks struct {
 
 // A talk is a conversation and its rows.
 type talk struct {
-	rows []*capture.Row
-	doc  Conversation
-	// counted is set while doc is that of the rows, other where it has a request that is no
+	// entries are in the order of their times.
+	entries []*entry
+	doc     Conversation
+	// counted is set while doc is that of the entries, other if it has a request that is no
 	// handshake.
 	counted, other bool
 }
 
-// change takes up rows that are new or have changed, and those that are not kept any more.
-func (t *talks) change(k *kept, rows, out []*capture.Row) {
-	in := map[*talk][]*capture.Row{}
-	for _, r := range rows {
-		if !k.has(r) {
+// change takes the entries that are new or have changed, and those that are not kept any more.
+func (t *talks) change(k *kept, changed, out []*entry) {
+	less := map[*talk]bool{}
+	for _, e := range out {
+		if x := t.all[e.talk]; x != nil {
+			less[x] = true
+		}
+	}
+	for x := range less {
+		x.counted = false
+		x.entries = slices.DeleteFunc(x.entries, func(e *entry) bool { return !k.has(e) })
+	}
+	more := map[*talk][]*entry{}
+	for _, e := range changed {
+		if !k.has(e) {
 			continue
 		}
-		id := TalkOf(r)
-		x := t.all[id]
+		x := t.all[e.talk]
 		if x == nil {
-			x = &talk{doc: Conversation{Talk: id}}
-			t.all[id] = x
+			x = &talk{doc: Conversation{Talk: e.talk}}
+			t.all[e.talk] = x
 		}
 		x.counted = false
-		if _, there := slices.BinarySearchFunc(x.rows, r, byTime); !there {
-			in[x] = append(in[x], r)
+		if _, there := slices.BinarySearchFunc(x.entries, e, byTime); !there {
+			more[x] = append(more[x], e)
 		}
 	}
-	for x, more := range in {
-		slices.SortFunc(more, byTime)
-		x.rows = merge(x.rows, slices.Compact(more), byTime)
+	for x, in := range more {
+		slices.SortFunc(in, byTime)
+		x.entries = merge(x.entries, slices.Compact(in), byTime)
 	}
-	less := map[Talk]bool{}
-	for _, r := range out {
-		less[TalkOf(r)] = true
-	}
-	for id := range less {
-		if x := t.all[id]; x != nil {
-			x.counted = false
-			x.rows = slices.DeleteFunc(x.rows, func(r *capture.Row) bool { return !k.has(r) })
-			if len(x.rows) == 0 {
-				delete(t.all, id)
-			}
+	for x := range less {
+		if len(x.entries) == 0 {
+			delete(t.all, x.doc.Talk)
 		}
 	}
 }
@@ -88,11 +90,12 @@ func (x *talk) count() {
 	if x.counted {
 		return
 	}
-	first, last := x.rows[0], x.rows[len(x.rows)-1]
+	first, last := x.entries[0].row, x.entries[len(x.entries)-1].row
 	d := Conversation{Talk: x.doc.Talk, Client: last.Client(), Server: last.Server(), Target: last.Target, By: last.By,
-		Began: first.Time, Rows: len(x.rows), Over: last.RunOver()}
+		Began: first.Time, Rows: len(x.entries), Over: last.RunOver()}
 	x.counted, x.other = true, false
-	for _, r := range x.rows {
+	for _, e := range x.entries {
+		r := e.row
 		if r.Open() {
 			d.Open++
 		}

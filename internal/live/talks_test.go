@@ -36,8 +36,8 @@ func TestConversationHasRowsOfAnyOrderOnce(t *testing.T) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, x := range s.talks.all {
-		if len(x.rows) != rows || !slices.IsSortedFunc(x.rows, byTime) {
-			t.Errorf("%d rows, in order %v", len(x.rows), slices.IsSortedFunc(x.rows, byTime))
+		if len(x.entries) != rows || !slices.IsSortedFunc(x.entries, byTime) {
+			t.Errorf("%d rows, in order %v", len(x.entries), slices.IsSortedFunc(x.entries, byTime))
 		}
 	}
 }
