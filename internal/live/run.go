@@ -46,9 +46,44 @@ const (
 	mostWarnings = 100
 )
 
-// New reads a file, or what came last in a Ring, and reads on until it is closed. Errors are
+// New reads a file, or what was recorded last in a Ring, and reads on until it is closed. Errors are
 // those of the file or of the Ring's folder.
 func New(o Options) (*Store, error) {
+	s, err := begin(o)
+	if err != nil {
+		return nil, err
+	}
+	first := make(chan struct{})
+	s.all.Go(func() { s.run(first) })
+	select {
+	case <-first:
+	case <-time.After(firstWait):
+	}
+	return s, nil
+}
+
+// NewStepped is New for a test, which decides when the Store reads on: when it calls Step. The Store
+// has read all that there is.
+func NewStepped(o Options) (*Store, error) {
+	s, err := begin(o)
+	if err != nil {
+		return nil, err
+	}
+	s.readAll()
+	s.loading = false
+	return s, nil
+}
+
+// Step reads all that was added since the last call, and notices deleted recordings. It is for a
+// Store of NewStepped.
+func (s *Store) Step() {
+	s.tail.listed = time.Time{}
+	s.tail.Step(&s.mu, s.apply)
+	s.readAll()
+}
+
+// begin makes a Store that has read the beginning of a file, or nothing of a Ring.
+func begin(o Options) (*Store, error) {
 	if o.Path == "" {
 		o.Most = cmp.Or(o.Most, mostRows)
 	}
@@ -65,13 +100,17 @@ func New(o Options) (*Store, error) {
 		}
 		s.take(c)
 	}
-	first := make(chan struct{})
-	s.all.Go(func() { s.run(first) })
-	select {
-	case <-first:
-	case <-time.After(firstWait):
-	}
 	return s, nil
+}
+
+// readAll reads all that is left.
+func (s *Store) readAll() {
+	for s.left() {
+		s.older(0)
+		if s.o.Path != "" {
+			s.tail.Step(&s.mu, s.apply)
+		}
+	}
 }
 
 func newStore(o Options, tail *Tail) *Store {
@@ -125,15 +164,13 @@ func (s *Store) run(first chan struct{}) {
 			return
 		case <-ticker.C:
 			s.tail.Step(&s.mu, s.apply)
-			for s.left() {
-				s.older(0)
-			}
+			s.readAll()
 		}
 	}
 }
 
-// left reports whether recordings are left to read. If rows were left out and there is room for them
-// now, because a newer recording was deleted, all recordings are.
+// left reports whether recordings are left to read: all of them if rows were left out and there is
+// room for them now, because a newer recording was deleted, or rows are in another part of one.
 func (s *Store) left() bool {
 	if s.room {
 		s.room = false
@@ -209,10 +246,7 @@ func (s *Store) take(all ...*capture.Capture) {
 func (s *Store) apply(c Changed) {
 	if c.Gone != "" {
 		s.notes.forget(c.Gone)
-		if out := s.kept.deleted(c.Run); len(out) > 0 {
-			s.room = s.notes.unread > 0 || len(s.kept.leftOut) > 0
-			s.changed(nil, out)
-		}
+		s.changed(nil, s.kept.deleted(c.Run))
 		s.raise()
 		return
 	}
@@ -230,6 +264,7 @@ func (s *Store) applyRows(rows []*capture.Row) {
 
 // changed tells all that keep entries which have changed, and which are not kept any more.
 func (s *Store) changed(changed, out []*entry) {
+	s.room = len(s.kept.entries) < s.o.Most && (s.notes.unread > 0 || s.kept.leftOut.count() > 0)
 	s.marks.seen(changed)
 	s.talks.change(&s.kept, changed, out)
 	s.queries.change(s.o.Now(), len(s.kept.entries), changed, out)

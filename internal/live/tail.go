@@ -64,6 +64,8 @@ type Changed struct {
 	// Gone is the path of a recording that was deleted, Run the number of its run; "" elsewhere.
 	Gone string
 	Run  int
+	// Ended is set if a run came to its end.
+	Ended bool
 	// Warnings are about recordings or lines that cannot be read, Lost is how many frames
 	// recorders left out.
 	Warnings []string
@@ -272,7 +274,7 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		lock.Lock()
 		defer lock.Unlock()
 		changed := read()
-		if changed.Rows != nil || changed.Warnings != nil || changed.Gone != "" {
+		if changed.Rows != nil || changed.Ended || changed.Warnings != nil || changed.Gone != "" {
 			apply(changed)
 		}
 		return changed.Rows != nil
@@ -390,6 +392,7 @@ func (t *Tail) opened(f *file) (*capture.Capture, func(*file) Changed) {
 // readOn reads what was added to a recording.
 func (t *Tail) readOn(f *file) Changed {
 	changed := Changed{Path: f.path}
+	ended := f.capture.Ended()
 	var err error
 	changed.Rows, f.more, err = f.capture.ReadOn(stepBytes)
 	if err != nil {
@@ -398,6 +401,7 @@ func (t *Tail) readOn(f *file) Changed {
 			f.told, changed.Warnings = true, []string{f.path + ": " + err.Error()}
 		}
 	}
+	changed.Ended = f.capture.Ended() && !ended
 	t.hide(f, changed.Rows)
 	changed.missing(f, f.capture)
 	t.release(f)

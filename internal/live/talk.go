@@ -87,12 +87,13 @@ func (t *talks) change(k *kept, changed, out []*entry) {
 
 // count brings the document up to date.
 func (x *talk) count() {
+	first, last := x.entries[0].row, x.entries[len(x.entries)-1].row
+	x.doc.Over = last.RunOver() // which changes without a change of a row
 	if x.counted {
 		return
 	}
-	first, last := x.entries[0].row, x.entries[len(x.entries)-1].row
 	d := Conversation{Talk: x.doc.Talk, Client: last.Client(), Server: last.Server(), Target: last.Target, By: last.By,
-		Began: first.Time, Rows: len(x.entries), Over: last.RunOver()}
+		Began: first.Time, Rows: len(x.entries), Over: x.doc.Over}
 	x.counted, x.other = true, false
 	for _, e := range x.entries {
 		r := e.row

@@ -1,0 +1,179 @@
+package livetest_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/live"
+	"mcpc/internal/live/livetest"
+	"mcpc/internal/wire"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// A recorder records calls in conversations, of which one or two are open most of the time.
+type recorder struct {
+	*capture.Recorder
+	clock *time.Time
+	seq   uint64
+	ids   int
+	open  []call
+}
+
+type call struct{ conn, id int }
+
+func begin(ring *capture.Ring, clock *time.Time, by string, bytes int64) *recorder {
+	r := &recorder{clock: clock}
+	r.Recorder = capture.NewRecorder(capture.Recording{Open: ring.Create, Rotation: capture.Rotation{Ring: ring, Bytes: bytes, Files: 4},
+		Head: capture.Head{Mcpc: "0", Started: *clock, Target: "t", By: by}})
+	return r
+}
+
+func (r *recorder) cross(conn int, dir wire.Direction, format string, args ...any) {
+	r.seq++
+	*r.clock = r.clock.Add(time.Millisecond)
+	r.Tap(wire.Frame{Seq: r.seq, Time: *r.clock, Conn: conn, Dir: dir, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0",`+format+`}`, args...)})
+}
+
+// ask sends a call, and answers it unless it is to stay open.
+func (r *recorder) ask(conn int, fill int, answer bool) {
+	r.ids++
+	r.cross(conn, wire.Sent, `"id":%d,"method":"tools/call","params":{"name":"tool-%d","arguments":{"fill":"%s"}}`, r.ids, r.ids%7, strings.Repeat("x", fill))
+	r.open = append(r.open, call{conn, r.ids})
+	if answer {
+		r.answer(len(r.open) - 1)
+	}
+}
+
+func (r *recorder) answer(i int) {
+	c := r.open[i]
+	r.open = append(r.open[:i], r.open[i+1:]...)
+	r.cross(c.conn, wire.Received, `"id":%d,"result":{"content":[],"isError":%t}`, c.id, c.id%10 == 9)
+}
+
+// record crosses some calls, and answers some that are open.
+func (r *recorder) record(random *rand.Rand, calls, fill int) {
+	for range calls {
+		for len(r.open) > 2 || len(r.open) > 0 && random.IntN(4) == 0 {
+			r.answer(random.IntN(len(r.open)))
+		}
+		r.ask(1+random.IntN(3), fill, random.IntN(8) > 0)
+	}
+	r.Flush()
+}
+
+// index opens all runs as another command does, which writes indexes of those that rest.
+func index(t *testing.T, ring *capture.Ring) {
+	t.Helper()
+	runs, err := ring.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range runs {
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(run.Path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		c, err := capture.OpenIndexed(run.Path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+}
+
+// remove deletes a run with its index, as pruning does.
+func remove(t *testing.T, ring *capture.Ring, random *rand.Rand) {
+	t.Helper()
+	runs, err := ring.Runs()
+	if err != nil || len(runs) == 0 {
+		return
+	}
+	run := runs[random.IntN(len(runs))]
+	os.Remove(strings.TrimSuffix(strings.TrimSuffix(run.Path, ".zst"), ".jsonl") + ".idx")
+	if err := os.Remove(run.Path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func compare(t *testing.T, s *live.Store, dir string, most int, what string) {
+	t.Helper()
+	s.Step()
+	got, want := livetest.Shown(t, s), livetest.Fresh(t, dir, most)
+	got.Counts.Dropped, want.Counts.Dropped = 0, 0 // a fresh view leaves out whole recordings
+	if text := livetest.Difference(got, want); text != "" {
+		t.Fatalf("%s: the view shows (+), a fresh one (-):\n%s", what, text)
+	}
+}
+
+// Whatever becomes of the recordings, a view shows after each step what a fresh one shows.
+func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
+	for seed := range seeds() {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 38))
+			ring := capture.NewRing(t.TempDir())
+			most, fill := []int{0, 60, 250}[seed%3], []int{10, 3000}[seed%2]
+			clock := noon
+			var recorders []*recorder
+			defer func() {
+				for _, r := range recorders {
+					r.Close()
+				}
+			}()
+			more := func() {
+				by := []string{capture.ByTap, capture.ByProxy, capture.ByCommand}[random.IntN(3)]
+				r := begin(ring, &clock, by, []int64{64 << 10, 400 << 10}[random.IntN(2)])
+				recorders = append(recorders, r)
+				r.record(random, 1+random.IntN(20), fill)
+			}
+			more()
+			s := livetest.Open(t, ring.Dir(), most)
+			compare(t, s, ring.Dir(), most, "at first")
+			for step := range 40 {
+				what := ""
+				switch n := random.IntN(12); {
+				case n == 0 || len(recorders) == 0:
+					what = "another recorder"
+					more()
+				case n < 3:
+					what = "index"
+					index(t, ring)
+				case n == 3:
+					what = "deleted"
+					remove(t, ring, random)
+				case n == 4:
+					what = "compressed"
+					runs, err := ring.Runs()
+					if err != nil {
+						t.Fatal(err)
+					}
+					ring.CompressEnded(runs, time.Now().Add(time.Hour))
+				case n == 5:
+					what = "ended"
+					i := random.IntN(len(recorders))
+					recorders[i].End(capture.End{Time: clock})
+					recorders[i].Close()
+					recorders = append(recorders[:i], recorders[i+1:]...)
+				default:
+					what = "calls"
+					recorders[random.IntN(len(recorders))].record(random, 1+random.IntN(60), fill)
+				}
+				compare(t, s, ring.Dir(), most, fmt.Sprintf("step %d, %s", step, what))
+			}
+		})
+	}
+}
+
+// seeds is how many schedules are tried: MCPC_SCHEDULES, or a few.
+func seeds() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("MCPC_SCHEDULES"), 10, 32); err == nil {
+		return n
+	}
+	return 12
+}
