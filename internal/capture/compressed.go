@@ -141,6 +141,9 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 		return false, err
 	}
 	defer plain.Close()
+	if lockAlone(plain) != nil {
+		return false, nil // its recorder may write behind the end
+	}
 	info, err := plain.Stat()
 	if err != nil || info.Size() < compressFrom || info.Size() > packed.MostText || !ended(plain, info.Size()) {
 		return false, err

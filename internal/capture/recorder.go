@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -188,6 +189,26 @@ func (r *Recorder) openLocked() {
 	})
 }
 
+// deletedLocked reports whether the file has no name any more: what is written to it would be lost.
+func (r *Recorder) deletedLocked() bool {
+	f, ok := r.file.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular() && hasNoName(info)
+}
+
+// beginAnewLocked begins another file for a recording whose file was deleted.
+func (r *Recorder) beginAnewLocked() {
+	r.file.Close()
+	r.file = nil
+	r.parts = nil // runs that are made now may get their numbers
+	r.size = 0
+	r.openLocked()
+	r.unsettled.all = true // the lines that wait to be written are in it too
+}
+
 // beginFile notes how many bytes a new file begins with.
 func (r *Recorder) beginFile(bytes int64) {
 	r.offset = bytes
@@ -310,7 +331,14 @@ func (r *Recorder) writeLocked() {
 		r.openLocked()
 	}
 	if len(r.buf) > 0 && r.failed == nil {
-		r.onDiskWhile(func() { _, r.failed = r.file.Write(r.buf) })
+		r.onDiskWhile(func() {
+			if r.deletedLocked() {
+				r.beginAnewLocked()
+			}
+			if r.failed == nil {
+				_, r.failed = r.file.Write(r.buf)
+			}
+		})
 		r.size += int64(len(r.buf))
 		r.offset += int64(len(r.buf))
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +64,7 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 		if _, err := os.Lstat(r.Path(n) + packed.Extension); err == nil { // the counter is behind
 			continue
 		}
-		f, err := os.OpenFile(r.Path(n), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+		f, err := os.OpenFile(r.Path(n), os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600) // Windows locks no file that is only written
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if err := os.MkdirAll(r.dir, 0o700); err != nil {
@@ -74,6 +75,7 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 		case err != nil:
 			return nil, 0, err
 		default:
+			_ = lockShared(f) // some file systems have no locks
 			r.count(n)
 			return f, n, nil
 		}
@@ -216,9 +218,8 @@ func (r *Ring) removeStray(runs []Run, now time.Time) {
 	}
 }
 
-// Prune removes the oldest runs beyond the limits, but never one that was written
-// to in the last minute, because it may not have come to its end. It gives the
-// runs that it removed.
+// Prune removes the oldest runs beyond the limits. It keeps a run whose recorder has its file open, and one that was
+// written to in the last minute, for file systems without locks. It returns the runs that it removed.
 func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	runs, err := r.Runs()
 	if err != nil {
@@ -238,13 +239,36 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 		if !over || age < time.Minute {
 			continue
 		}
-		if failed := r.remove(run.Number); failed != nil {
+		done, failed := r.removeEnded(run)
+		if failed != nil {
 			err = failed
-			continue
 		}
-		removed = append(removed, run)
+		if done {
+			removed = append(removed, run)
+		}
 	}
 	return removed, err
+}
+
+// removeEnded removes a run unless its recorder has its file open; done reports that it did.
+func (r *Ring) removeEnded(run Run) (done bool, err error) {
+	f, err := openPlain(run.Path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) { // another process removed or compressed it
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if lockAlone(f) != nil {
+		f.Close()
+		return false, nil
+	}
+	if runtime.GOOS == "windows" { // it deletes no file that is open
+		f.Close()
+	}
+	err = r.remove(run.Number)
+	f.Close()
+	return err == nil, err
 }
 
 // File is the Opener of one file that the user named: it is made, or the run is
