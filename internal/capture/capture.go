@@ -196,7 +196,7 @@ func inOrder(lines []span) []span {
 // eachLine reads lines from the file, with their line feeds; raw is good during
 // the call only.
 func (c *Capture) eachLine(lines []span, look func(raw []byte) error) error {
-	f, err := c.opened(c.Path)
+	f, err := c.opened()
 	if err != nil {
 		return err
 	}
@@ -231,21 +231,26 @@ func roomFor(length int) []byte {
 	return make([]byte, length)
 }
 
-func (o *openFile) opened(path string) (io.ReaderAt, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.held == nil && o.file == nil {
-		f, err := openLines(path)
+// opened returns the open file; the caller calls looked afterwards.
+func (c *Capture) opened() (io.ReaderAt, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil && c.file == nil {
+		f, err := openLines(c.Path)
 		if err != nil {
 			return nil, err
 		}
-		o.file = f
+		if err := c.verify(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		c.file = f
 	}
-	o.users++
-	if o.held != nil {
-		return o.held, nil
+	c.users++
+	if c.held != nil {
+		return c.held, nil
 	}
-	return o.file, nil
+	return c.file, nil
 }
 
 // Copy writes the lines of some of its rows as they stand in the file: a capture
@@ -286,6 +291,9 @@ func (c *Capture) StreamBefore(r *Row, request wire.Frame) (*wire.HTTPHead, erro
 		return nil, err
 	}
 	defer f.Close()
+	if err := c.verify(f); err != nil {
+		return nil, err
+	}
 	var head *wire.HTTPHead
 	lines, run, mark := newLineReader(f), -1, r.Head().In
 	for {

@@ -44,6 +44,9 @@ func (r *FrameReader) Each(look func(at FramePlace, f wire.Frame) error) error {
 		return err
 	}
 	defer f.Close()
+	if err := r.capture.verify(f); err != nil {
+		return err
+	}
 	lines := newLineReader(f)
 	lines.offset = r.offset
 	for r.Behind() {

@@ -173,7 +173,8 @@ const leastSample = 18
 // decode reads the rows of a page that is packed. In an index that is not as it was written
 // there may be wrong ones.
 func (s *rowStore) decode(p *page, into []Row) int {
-	c := unpack(s.load(p))
+	packed := s.load(p)
+	c := unpack(packed)
 	samples := c.samples(s)
 	if len(samples) == 0 {
 		c.fail()
@@ -185,6 +186,10 @@ func (s *rowStore) decode(p *page, into []Row) int {
 		c.within(&sample, len(samples)-1)
 		*r = samples[sample]
 		r.nth, r.Index = p.first+i, p.first+i+r.Index
+		if packed == nil { // the recording and its index were deleted or replaced
+			r.Elsewhere = true
+			continue
+		}
 		if r.Findings = slices.Clip(r.Findings); r.Cancel != nil {
 			own := *r.Cancel
 			r.Cancel = &own

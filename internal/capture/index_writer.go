@@ -25,6 +25,8 @@ type indexWriter struct {
 	// made has the filters; they come by filters when all are made, or none where that failed.
 	made    stopped
 	filters chan []byte
+	// file is the one that the filters are of.
+	file fs.FileInfo
 }
 
 // beginIndex begins to write the index of a file that is a capture and rests. Where that
@@ -34,7 +36,7 @@ func (c *Capture) beginIndex(info fs.FileInfo, dir string) {
 	if err != nil {
 		return
 	}
-	w := &indexWriter{dir: dir, filters: make(chan []byte, 1),
+	w := &indexWriter{dir: dir, filters: make(chan []byte, 1), file: infoOf(file),
 		head: indexHead{Magic: indexMagic, Size: info.Size(), Modified: info.ModTime().UnixNano()}}
 	if isCapture(file) && w.make(c.indexPath) == nil {
 		if now, err := w.temp.Stat(); err == nil && rests(file, info, now.ModTime()) {
@@ -134,7 +136,7 @@ func (w *indexWriter) write(c *Capture) {
 		return
 	}
 	pages, filters := c.packAll(), <-w.filters
-	if c.altered || c.index == nil || len(filters) == 0 || w.finish(c, pages, filters) != nil {
+	if c.altered || c.index == nil || len(filters) == 0 || !os.SameFile(w.file, c.readFrom) || w.finish(c, pages, filters) != nil {
 		w.giveUp(c)
 		return
 	}
@@ -156,9 +158,7 @@ func (w *indexWriter) finish(c *Capture, pages []*page, filters []byte) (err err
 	coded := &codec{writing: true, known: map[string]uint64{}}
 	coded.contents(c, pages)
 	contents := coded.pack()
-	if w.head.Sum, err = sumBefore(c, c.offset); err != nil {
-		return err
-	}
+	w.head.Sum = c.mark.sum
 	w.head.Offset, w.head.Filters, w.head.Contents = c.offset, int64(len(filters)), int64(len(contents))
 	w.head.FiltersSum = crc32.Checksum(filters, castagnoli())
 	w.head.ContentsSum = w.head.sumContents(contents)

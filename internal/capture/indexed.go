@@ -128,11 +128,20 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 		return false
 	}
 	defer f.Close()
-	switch sum, err := sumBefore(c, head.Offset); {
-	case head.Size > info.Size() || head.Offset > info.Size(),
-		head.Size == info.Size() && head.Modified != info.ModTime().UnixNano(),
-		head.Contents > info.Size()+indexFrom,
-		err != nil || sum != head.Sum:
+	if head.Size > info.Size() || head.Offset > info.Size() ||
+		head.Size == info.Size() && head.Modified != info.ModTime().UnixNano() ||
+		head.Contents > info.Size()+indexFrom {
+		return false
+	}
+	mark := contentMark{head.Offset, head.Sum}
+	lines, err := c.from(0)
+	if err != nil {
+		return false
+	}
+	c.readFrom = infoOf(lines)
+	same := mark.isOf(lines)
+	lines.Close()
+	if !same {
 		return false
 	}
 	contents := make([]byte, head.Contents)
@@ -144,6 +153,7 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 		c.forget()
 		return false
 	}
+	c.mark = mark
 	c.pageFile.path = x.indexPath
 	c.unsaid = true
 	c.useFilters(&head)
@@ -208,24 +218,6 @@ func (h indexHead) sumContents(contents []byte) uint32 {
 	var head bytes.Buffer
 	_ = binary.Write(&head, binary.LittleEndian, h)
 	return crc32.Update(crc32.Checksum(head.Bytes(), castagnoli()), castagnoli(), contents)
-}
-
-// sumBefore is the hash of the beginning of the file and of what is before an offset.
-func sumBefore(c *Capture, offset int64) (sum [sha256.Size]byte, err error) {
-	f, err := c.from(0)
-	if err != nil {
-		return sum, err
-	}
-	defer f.Close()
-	part := make([]byte, min(offset, indexSumOf))
-	h := sha256.New()
-	for _, at := range []int64{0, offset - int64(len(part))} {
-		if _, err := f.ReadAt(part, at); err != nil {
-			return sum, err
-		}
-		h.Write(part)
-	}
-	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
 // useFilters sets which filters there are from now on.

@@ -47,6 +47,7 @@ func (s *rowStore) mend() {
 	s.mended = true
 	again := newCapture(s.owner.Path)
 	again.held = s.owner.held
+	again.mark = s.owner.mark
 	_, _ = again.readOn(int(s.owner.offset))
 	again.stop()
 	for i, p := range again.packAll() {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -21,6 +22,9 @@ type progress struct {
 	reading *reading
 	// again reads the capture a second time, from its beginning; nil most of the time.
 	again *Capture
+	// readFrom is the file that was opened last to read on, and mark is of what was read of it.
+	readFrom fs.FileInfo
+	mark     contentMark
 	// ended are runs that ended and are not finished, endedRows how many exchanges they have. With
 	// lasting set runs are not finished.
 	ended     []*index
@@ -109,12 +113,17 @@ func (c *Capture) readOn(most int) (more bool, err error) {
 		}
 	}
 	more, err = c.reading.readOn(c, most)
+	if !more && err == nil {
+		c.mark, _ = markOf(c.reading.file, c.offset) // what cannot be read is not compared
+	}
 	if !more {
 		c.stop()
 	}
 	if errors.Is(err, errFinished) {
 		c.again = newCapture(c.Path)
-		c.again.held, c.again.lasting = c.held, true
+		c.again.held = c.held
+		c.again.lasting = true
+		c.again.mark = c.mark
 		return c.readAgain(most)
 	}
 	if !more && err == nil {
@@ -136,8 +145,12 @@ func (c *Capture) readAgain(most int) (more bool, err error) {
 		c.again = nil
 		return false, err
 	}
-	if !more || c.again.offset >= c.offset {
+	switch {
+	case c.again.offset >= c.offset:
 		c.takeFrom(c.again)
+	case !more:
+		c.again = nil
+		return false, ErrReplaced
 	}
 	return more, nil
 }
@@ -213,6 +226,11 @@ func newReading(c *Capture) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.mark.offset > 0 && !c.mark.isOf(f) {
+		f.Close()
+		return nil, ErrReplaced
+	}
+	c.readFrom = infoOf(f)
 	r := newLineReader(f)
 	r.offset, r.line = c.offset, c.line
 	part := &reading{file: f, lines: r, scan: scanner{capture: c, begun: len(c.Heads) > 0}, batch: &batch{}, behind: c.offset}
