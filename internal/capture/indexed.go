@@ -133,7 +133,7 @@ func (x *indexing) readIndex(c *Capture, info fs.FileInfo) bool {
 		head.Contents > info.Size()+indexFrom {
 		return false
 	}
-	mark := contentMark{head.Offset, head.Sum}
+	mark := ContentMark{head.Offset, head.Sum}
 	lines, err := c.from(0)
 	if err != nil {
 		return false

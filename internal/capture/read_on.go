@@ -24,7 +24,7 @@ type progress struct {
 	again *Capture
 	// readFrom is the file that was opened last to read on, and mark is of what was read of it.
 	readFrom fs.FileInfo
-	mark     contentMark
+	mark     ContentMark
 	// ended are runs that ended and are not finished, endedRows how many exchanges they have. With
 	// lasting set runs are not finished.
 	ended     []*index

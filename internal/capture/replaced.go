@@ -6,15 +6,17 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"mcpc/internal/capture/packed"
 )
 
 // ErrReplaced is the error of a recording that is another one than the one that was read: its file was replaced,
 // cut or written anew, or its run's number was given to another run.
 var ErrReplaced = errors.New("the recording was replaced by another one")
 
-// A contentMark tells a file that grew, or was compressed, from another file in its place. Its zero value is of a
+// A ContentMark tells a file that grew, or was compressed, from another file in its place. Its zero value is of a
 // file of which nothing was read to the end yet.
-type contentMark struct {
+type ContentMark struct {
 	// offset is as far as the file was read.
 	offset int64
 	// sum is the hash of the beginning of the file and of what is before the offset.
@@ -22,25 +24,65 @@ type contentMark struct {
 }
 
 // markOf returns the mark of a file that was read as far as an offset.
-func markOf(f io.ReaderAt, offset int64) (contentMark, error) {
+func markOf(f io.ReaderAt, offset int64) (ContentMark, error) {
 	part := make([]byte, min(offset, markedBytes))
 	h := sha256.New()
 	for _, at := range []int64{0, offset - int64(len(part))} {
 		if _, err := f.ReadAt(part, at); err != nil {
-			return contentMark{}, err
+			return ContentMark{}, err
 		}
 		h.Write(part)
 	}
-	return contentMark{offset, [sha256.Size]byte(h.Sum(nil))}, nil
+	return ContentMark{offset, [sha256.Size]byte(h.Sum(nil))}, nil
 }
 
 // markedBytes is how many bytes a mark has of the beginning and of the end.
 const markedBytes = 4 << 10
 
 // isOf reports whether a file has what the marked one had.
-func (m contentMark) isOf(f io.ReaderAt) bool {
+func (m ContentMark) isOf(f io.ReaderAt) bool {
 	now, err := markOf(f, m.offset)
 	return err == nil && now == m
+}
+
+// Mark returns the mark of what was read of the capture.
+func (c *Capture) Mark() ContentMark { return c.mark }
+
+// Compare reports whether a capture is the one that has the mark, and whether it has grown since.
+func (m ContentMark) Compare(path string) (same, grown bool) {
+	f, err := openLines(path)
+	if err != nil {
+		return false, false
+	}
+	defer f.Close()
+	if !m.isOf(f) {
+		return false, false
+	}
+	n, _ := f.ReadAt(make([]byte, 1), m.offset)
+	return true, n > 0
+}
+
+// A FileState is what the system says of the file of a capture, without looking into it. The zero value is of no file.
+type FileState struct{ info fs.FileInfo }
+
+// StateOf returns the state of a file, or of what it was compressed to.
+func StateOf(path string) FileState {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		info, err = os.Stat(path + packed.Extension)
+	}
+	if err != nil {
+		return FileState{}
+	}
+	return FileState{info}
+}
+
+// Exists reports whether there is a file.
+func (s FileState) Exists() bool { return s.info != nil }
+
+// Same reports whether nothing was written to the file since, and it is no other file.
+func (s FileState) Same(now FileState) bool {
+	return s.info != nil && now.info != nil && os.SameFile(s.info, now.info) && s.info.Size() == now.info.Size() && s.info.ModTime().Equal(now.info.ModTime())
 }
 
 // infoOf returns what the system knows of the file of open lines; nil if it knows nothing.

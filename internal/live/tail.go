@@ -27,7 +27,9 @@ type Tail struct {
 	// listed is when the folder was read, modified what its time of change was then, and
 	// last the largest number in it.
 	listed, modified time.Time
-	last             int
+	// compared is when the files that are not read on were compared with what was read of them.
+	compared time.Time
+	last     int
 	// steps counts the calls of Step.
 	steps int
 	// gradual is set where a large file is begun by Older, and read on by Step.
@@ -42,7 +44,10 @@ type file struct {
 	path string
 	// capture is nil where the head is not written yet, and where nothing more comes.
 	capture *capture.Capture
-	size    int64
+	// state is that of the file when it was read last, mark says what was read of a recording to which
+	// nothing is added any more.
+	state capture.FileState
+	mark  capture.ContentMark
 	// more is set while a part of it is not read yet.
 	more bool
 	// grew is the step that found it longer, less than 0 for one that is old.
@@ -129,7 +134,7 @@ func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
 	for len(t.older) > 0 {
 		run := t.older[len(t.older)-1]
 		t.older = t.older[:len(t.older)-1]
-		f := &file{run: run.Number, path: run.Path, size: run.Bytes, grew: -quietFrom}
+		f := &file{run: run.Number, path: run.Path, grew: -quietFrom}
 		t.files[run.Number] = f
 		c, err = t.open(f)
 		if run.Number > 0 && errors.Is(err, fs.ErrNotExist) {
@@ -201,6 +206,7 @@ func (t *Tail) Close() {
 }
 
 func (t *Tail) open(f *file) (c *capture.Capture, err error) {
+	f.state = capture.StateOf(f.path)
 	switch {
 	case t.o.Path == "":
 		c, err = capture.OpenIndexed(f.path, "")
@@ -261,6 +267,7 @@ func (t *Tail) release(f *file) {
 	f.capture.Close()
 	if f.capture.Bundled() || t.o.Path == "" && f.capture.Ended() {
 		delete(t.growing, f.run)
+		f.mark = f.capture.Mark()
 		f.capture = nil
 	}
 }
@@ -279,6 +286,9 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 		}
 		return changed.Rows != nil
 	}
+	for _, f := range gone {
+		give(func() Changed { return Changed{Gone: f.path, Run: f.run} })
+	}
 	var grew []*capture.Capture
 	for _, f := range t.newestFirst() {
 		if !t.longer(f) {
@@ -292,6 +302,12 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 			if give(func() Changed { return read(f) }) {
 				grew = append(grew, c)
 			}
+			if f.capture == nil && c != nil && t.growing[f.run] == f { // it was replaced
+				if c, read = t.opened(f); give(func() Changed { return read(f) }) {
+					grew = append(grew, c)
+				}
+				read = t.readOn
+			}
 		}
 	}
 	for _, c := range grew {
@@ -302,9 +318,6 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 			}
 			return Changed{Path: c.Path, Rows: rows}
 		})
-	}
-	for _, f := range gone {
-		give(func() Changed { return Changed{Gone: f.path, Run: f.run} })
 	}
 }
 
@@ -343,6 +356,7 @@ func (t *Tail) list() (gone []*file) {
 	if err != nil {
 		return nil
 	}
+	compare := now.Sub(t.compared) >= relist || now.Before(t.compared) || t.listed.IsZero()
 	t.modified, t.listed = modified, now
 	there := make(map[int]bool, len(numbers))
 	for _, n := range numbers {
@@ -352,26 +366,56 @@ func (t *Tail) list() (gone []*file) {
 			t.files[n], t.growing[n] = f, f
 		}
 	}
+	if compare {
+		t.compared = now
+	}
 	for n, f := range t.files {
-		if !there[n] {
-			delete(t.files, n)
-			delete(t.growing, n)
-			gone = append(gone, f)
+		if there[n] && (!compare || !t.another(f)) {
+			continue
+		}
+		delete(t.files, n)
+		delete(t.growing, n)
+		gone = append(gone, f)
+		if there[n] {
+			f := &file{run: n, path: t.o.Ring.Path(n), grew: t.steps}
+			t.files[n], t.growing[n] = f, f
 		}
 	}
 	return gone
 }
 
-// longer reports whether something was added to a recording.
+// another reports whether another recording is in the place of one that was read to its end. If something was added
+// to it instead, it is read once more.
+func (t *Tail) another(f *file) bool {
+	if t.growing[f.run] == f || !f.state.Exists() {
+		return false
+	}
+	state := capture.StateOf(f.path)
+	if !state.Exists() || state.Same(f.state) {
+		return false
+	}
+	same, grown := f.mark.Compare(f.path)
+	if same && !grown { // it was compressed
+		f.state = state
+	}
+	if grown {
+		f.state = capture.FileState{}
+		t.growing[f.run] = f
+	}
+	return !same
+}
+
+// longer reports whether something was added to a recording, or another one is in its place.
 func (t *Tail) longer(f *file) bool {
 	if f.more {
 		return true
 	}
-	info, err := capture.Stat(f.path)
-	if err != nil || info.Size() == f.size {
+	state := capture.StateOf(f.path)
+	if !state.Exists() || state.Same(f.state) {
 		return false
 	}
-	f.size, f.grew = info.Size(), t.steps
+	f.state = state
+	f.grew = t.steps
 	return true
 }
 
@@ -395,6 +439,9 @@ func (t *Tail) readOn(f *file) Changed {
 	ended := f.capture.Ended()
 	var err error
 	changed.Rows, f.more, err = f.capture.ReadOn(stepBytes)
+	if errors.Is(err, capture.ErrReplaced) {
+		return t.replaced(f)
+	}
 	if err != nil {
 		f.more = false
 		if !f.told {
@@ -406,6 +453,14 @@ func (t *Tail) readOn(f *file) Changed {
 	changed.missing(f, f.capture)
 	t.release(f)
 	return changed
+}
+
+// replaced forgets what was read of a recording in whose place another one is now, which is opened next.
+func (t *Tail) replaced(f *file) Changed {
+	f.capture.Close()
+	t.o.Given = nil
+	*f = file{run: f.run, path: f.path, grew: t.steps}
+	return Changed{Gone: f.path, Run: f.run}
 }
 
 // agree settles what two parts of a recording both have while its recorder is between them:
