@@ -3,6 +3,7 @@ package english
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -11,6 +12,15 @@ func Plural(n int, one string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// Thousands writes a number with a comma between each three digits.
+func Thousands(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 // Ago is a time as a person remembers it.

@@ -114,7 +114,7 @@ func (s *Store) readAll() {
 }
 
 func newStore(o Options, tail *Tail) *Store {
-	s := &Store{o: o, tail: tail, kept: newKept(o.Most), talks: talks{all: map[Talk]*talk{}}, loading: true}
+	s := &Store{o: o, tail: tail, kept: newKept(o.Most), talks: talks{all: map[Talk]*talk{}, leftOut: map[Talk]int{}}, loading: true}
 	s.notes.lost = map[string]int{}
 	s.marks.read(o.Marks)
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -176,7 +176,9 @@ func (s *Store) left() bool {
 		s.room = false
 		if s.tail.Again() == nil {
 			s.mu.Lock()
-			s.kept.leftOut, s.notes.unread = keySet{}, 0
+			s.kept.leftOut = keySet{}
+			s.talks.leftOut = map[Talk]int{}
+			s.notes.unread = 0
 			s.mu.Unlock()
 		}
 	}
@@ -246,6 +248,7 @@ func (s *Store) take(all ...*capture.Capture) {
 func (s *Store) apply(c Changed) {
 	if c.Gone != "" {
 		s.notes.forget(c.Gone)
+		s.talks.deleted(c.Run)
 		s.changed(nil, s.kept.deleted(c.Run))
 		s.raise()
 		return
@@ -305,7 +308,7 @@ func (n *notes) take(path string, findings []wire.Finding) {
 func (s *Store) Status() Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	st := Status{Seq: s.now(), Rows: len(s.kept.entries), Dropped: s.kept.leftOut.count(), Loading: s.loading}
+	st := Status{Seq: s.now(), Rows: len(s.kept.entries), Most: s.kept.most, Dropped: s.kept.leftOut.count(), Loading: s.loading}
 	for _, lost := range s.notes.lost {
 		st.Lost += lost
 	}

@@ -96,6 +96,8 @@ type Status struct {
 	// there are too many.
 	Rows    int `json:"rows"`
 	Dropped int `json:"dropped,omitempty"`
+	// Most is how many rows are kept; 0 is all.
+	Most int `json:"most,omitempty"`
 	// Loading is set until all that was there has been read.
 	Loading bool `json:"loading,omitempty"`
 	Open    int  `json:"open"`

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"sync"
 
@@ -35,6 +36,41 @@ type talks struct {
 	// mu guards what is counted, all else is guarded by that of the Store.
 	mu  sync.Mutex
 	all map[Talk]*talk
+	// leftOut are conversations of which all rows are left out, with the run of the last one.
+	leftOut map[Talk]int
+}
+
+// mostTalksLeftOut is how many conversations are remembered of which all rows are left out.
+const mostTalksLeftOut = 100_000
+
+// An Absence says why a conversation has no rows.
+type Absence int
+
+const (
+	// Kept is not absent.
+	Kept Absence = iota
+	// LeftOut is older than the rows that are kept.
+	LeftOut
+	// Unread may be in an older recording that was not read.
+	Unread
+	// Unknown is in no recording, or not any more.
+	Unknown
+)
+
+// Absent reports why a conversation has no rows.
+func (s *Store) Absent(t Talk) Absence {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.talks.all[t] != nil {
+		return Kept
+	}
+	if _, is := s.talks.leftOut[t]; is {
+		return LeftOut
+	}
+	if s.loading || s.notes.unread > 0 {
+		return Unread
+	}
+	return Unknown
 }
 
 // A talk is a conversation and its rows.
@@ -68,6 +104,7 @@ func (t *talks) change(k *kept, changed, out []*entry) {
 		if x == nil {
 			x = &talk{doc: Conversation{Talk: e.talk}}
 			t.all[e.talk] = x
+			delete(t.leftOut, e.talk)
 		}
 		x.counted = false
 		if _, there := slices.BinarySearchFunc(x.entries, e, byTime); !there {
@@ -83,6 +120,16 @@ func (t *talks) change(k *kept, changed, out []*entry) {
 			delete(t.all, x.doc.Talk)
 		}
 	}
+	for _, e := range out {
+		if t.all[e.talk] == nil && k.leftOut.has(e.key) && len(t.leftOut) < mostTalksLeftOut {
+			t.leftOut[e.talk] = e.key.Run
+		}
+	}
+}
+
+// deleted forgets conversations that were left out, if their recording was deleted.
+func (t *talks) deleted(run int) {
+	maps.DeleteFunc(t.leftOut, func(_ Talk, of int) bool { return of == run })
 }
 
 // count brings the document up to date.

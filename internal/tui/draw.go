@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
 	"mcpc/internal/tui/paint"
-	"mcpc/internal/tui/sheet"
 )
 
 type drawn = cells.Drawn
@@ -197,7 +197,7 @@ func drawCounts(m *model, short bool) (line cells.Line) {
 		case short:
 			add(r, sign+strconv.Itoa(n))
 		default:
-			add(r, sign+sheet.Thousands(n)+" "+text)
+			add(r, sign+english.Thousands(n)+" "+text)
 		}
 	}
 	if m.wide() {

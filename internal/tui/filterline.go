@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/lists"
@@ -168,7 +169,7 @@ func drawWords(m *model, w, h int) (lines []drawn) {
 		word := q.words[i]
 		count := ""
 		if word.Count > 0 {
-			count = sheet.Thousands(word.Count)
+			count = english.Thousands(word.Count)
 		}
 		width := min(w-4, 44)
 		line := cells.Line{cells.Blank(3), cells.Fit(paint.Plain, word.Text, width-8), cells.Right(paint.Faint, count, 8)}

@@ -31,6 +31,7 @@ type reader struct {
 	asked   []view.Query
 	pending int
 	hint    string
+	absent  string
 }
 
 func at(seconds float64) time.Time {
@@ -155,7 +156,7 @@ func (r *reader) page(q view.Query) ([]view.Block, view.Page, error) {
 	for n := from; n < min(from+q.Count, total); n++ {
 		part = append(part, block(n))
 	}
-	return part, view.Page{From: from, Total: total, Pending: r.pending, Seq: r.seq}, nil
+	return part, view.Page{From: from, Total: total, Pending: r.pending, Seq: r.seq, Absent: r.absent}, nil
 }
 
 func (r *reader) Rows(_ context.Context, q view.Query) (view.Page, error) {

@@ -134,6 +134,10 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head = "reading…"
 	case m.query.pending > 0:
 		head = "searching, " + sheet.Counted(m.query.pending, "row", "rows") + " left"
+	case l.Absent != "":
+		head, hint = l.Absent, "C shows everything"
+	case shownTalk(m) != "" && current(m) == nil:
+		head, hint = "no row of this conversation is kept", "C shows everything"
 	case m.query.only != nil:
 		head, hint = "the exchange is not kept any more", "o shows all again"
 	case m.status.Hint != "" && m.query.tried == m.opt.Filter:

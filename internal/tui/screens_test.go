@@ -89,6 +89,34 @@ func TestHostileText(t *testing.T) {
 	})
 }
 
+// A conversation of which no row is kept any more is not called unrecorded.
+func TestConversationThatIsLeftOut(t *testing.T) {
+	r := newReader()
+	play(t, 120, 24, r, nil, func(p *player) {
+		p.keys("tab", "tab")
+		p.m.talks.Chosen = "42.1"
+		p.shows("initialize")
+		r.mu.Lock()
+		r.blocks, r.talks, r.absent = nil, r.talks[1:], "this conversation is older than the 50,000 rows kept"
+		r.mu.Unlock()
+		for _, key := range []string{"1", "2"} {
+			p.keys(key)
+			p.m.talks.Chosen = "42.1"
+			r.announce()
+			p.keys("g")
+			p.shows("this conversation is older than the 50,000 rows kept", "C shows everything")
+		}
+		for _, key := range []string{"3", "4", "5", "6"} {
+			p.keys(key)
+			r.announce()
+			p.keys("g")
+			if strings.Contains(p.screen(), "nothing recorded yet") {
+				t.Errorf("view %s: %s", key, p.screen())
+			}
+		}
+	})
+}
+
 // Without recordings the view says what to do.
 func TestEmpty(t *testing.T) {
 	r := newReader()

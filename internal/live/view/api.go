@@ -75,6 +75,8 @@ type Page struct {
 	Total   int    `json:"total"`
 	Pending int    `json:"pending,omitempty"`
 	Seq     uint64 `json:"seq"`
+	// Absent says why the conversation of the query has no rows; "" if it has some.
+	Absent string `json:"absent,omitempty"`
 }
 
 // A Conversation is an entry of the list of conversations.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/english"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/talk"
 	"mcpc/internal/wire"
@@ -47,7 +48,7 @@ func (v *Views) Rows(ctx context.Context, q Query) (Page, error) {
 func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, error) {
 	in, ok := q.query()
 	if !ok {
-		return Page{Rows: []Row{}}, nil, nil
+		return Page{Rows: []Row{}, Absent: v.absent(live.Talk{})}, nil, nil
 	}
 	found, err := v.store.Find(ctx, in)
 	if err != nil {
@@ -63,7 +64,25 @@ func (v *Views) page(ctx context.Context, q Query, most int) (Page, []live.Key, 
 	}
 	from = min(from, total)
 	to := min(total, from+min(count, most))
-	return Page{From: from, Total: total, Pending: found.Pending, Seq: found.Seq}, found.Keys[from:to], nil
+	page := Page{From: from, Total: total, Pending: found.Pending, Seq: found.Seq}
+	if total == 0 && q.Talk != "" {
+		page.Absent = v.absent(in.Talk)
+	}
+	return page, found.Keys[from:to], nil
+}
+
+// absent says why a conversation has no rows, "" if it has some.
+func (v *Views) absent(t live.Talk) string {
+	older := "older than the " + english.Thousands(v.store.Status().Most) + " rows kept"
+	switch v.store.Absent(t) {
+	case live.LeftOut:
+		return "this conversation is " + older
+	case live.Unread:
+		return "this conversation is not read: it is " + older + ", or its recording was deleted"
+	case live.Unknown:
+		return "no recording has this conversation: it was deleted, or there never was one"
+	}
+	return ""
 }
 
 // A maker makes Rows at one moment.

@@ -19,6 +19,7 @@ type Store interface {
 	Look(keys []live.Key, look func(i int, r *capture.Row))
 	Each(q live.Query, look func(r *capture.Row) bool) error
 	Conversations() []live.Conversation
+	Absent(t live.Talk) live.Absence
 	Status() live.Status
 	Wait(ctx context.Context, after uint64) uint64
 }

@@ -41,6 +41,8 @@ type List struct {
 	Loaded bool
 	Sort   string
 	Window Window
+	// Absent says why the conversation that is shown has no rows; "" if it has some.
+	Absent string
 
 	items []Item
 	from  int
@@ -80,6 +82,8 @@ func (l *List) Fold() {
 // A Part is what a Reader gave for a list.
 type Part struct {
 	Pending int
+	// Absent says why the conversation that was asked for has no rows; "" if it has some.
+	Absent string
 	items   []Item
 	from    int
 	total   int
@@ -92,7 +96,7 @@ func (l *List) Take(p Part) {
 	if it := l.Selected(); it != nil {
 		key = it.Key
 	}
-	l.items, l.from, l.Total, l.Loaded = p.items, p.from, p.total, true
+	l.items, l.from, l.Total, l.Loaded, l.Absent = p.items, p.from, p.total, true, p.Absent
 	switch it := l.Selected(); {
 	case l.Follow:
 		l.Sel = max(0, l.Total-1)
@@ -143,14 +147,14 @@ func Load(ctx context.Context, r view.Reader, n int, q view.Query, window Window
 		for _, b := range blocks {
 			p.items = append(p.items, Item{Key: b.Row.Key, Row: b.Row, Lines: b.Lines})
 		}
-		p.from, p.total, p.Pending = page.From, page.Total, page.Pending
+		p.from, p.total, p.Pending, p.Absent = page.From, page.Total, page.Pending, page.Absent
 		return p, err
 	case Table:
 		page, err := r.Rows(ctx, q)
 		for _, row := range page.Rows {
 			p.items = append(p.items, Item{Key: row.Key, Row: row})
 		}
-		p.from, p.total, p.Pending = page.From, page.Total, page.Pending
+		p.from, p.total, p.Pending, p.Absent = page.From, page.Total, page.Pending, page.Absent
 		return p, err
 	case Time:
 		lanes, err := r.Lanes(ctx, q, window.From, window.To)

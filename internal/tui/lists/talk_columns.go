@@ -3,10 +3,10 @@ package lists
 import (
 	"slices"
 
+	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
-	"mcpc/internal/tui/sheet"
 )
 
 // talkColumns are the widths of the list of conversations. A column without room is 0 wide.
@@ -32,9 +32,9 @@ func talkColumnsOf(all []view.Conversation, sum *view.Conversation, w int) (c ta
 		title = max(title, 2+cells.Of(paint.Plain, text).Width())
 		revision = max(revision, cells.Of(paint.Plain, all[i].Revision).Width())
 	}
-	c.rows, c.failed = 1+len(sheet.Thousands(sum.Rows)), 0
+	c.rows, c.failed = 1+len(english.Thousands(sum.Rows)), 0
 	if sum.Failed > 0 {
-		c.failed = 2 + len(sheet.Thousands(sum.Failed))
+		c.failed = 2 + len(english.Thousands(sum.Failed))
 	}
 	rows, failed := max(c.rows, 2+len("rows")), max(c.failed, 2+len("failed"))
 	if w-rows-failed-timeWidth-1 >= title {
@@ -63,9 +63,9 @@ func (c *talkColumns) head() cells.Line {
 func (c *talkColumns) entry(title, began string, talk *view.Conversation, role paint.Role) cells.Line {
 	failed := ""
 	if talk.Failed > 0 {
-		failed = "!" + sheet.Thousands(talk.Failed)
+		failed = "!" + english.Thousands(talk.Failed)
 	}
-	return c.line(cells.Fit(role, title, c.title), began, talk.Revision, cells.Right(paint.Bad, failed, c.failed), cells.Right(paint.Faint, sheet.Thousands(talk.Rows), c.rows))
+	return c.line(cells.Fit(role, title, c.title), began, talk.Revision, cells.Right(paint.Bad, failed, c.failed), cells.Right(paint.Faint, english.Thousands(talk.Rows), c.rows))
 }
 
 func (c *talkColumns) line(title cells.Span, began, revision string, failed, rows cells.Span) cells.Line {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
@@ -163,7 +164,7 @@ const lowTalks = 14
 func aboutTalk(clock sheet.Clock, c *view.Conversation) []drawn {
 	counts := cells.Of(paint.Faint, "  "+sheet.Counted(c.Rows, "row", "rows"))
 	if c.Failed > 0 {
-		counts = append(counts, cells.Text(paint.Bad, ", "+sheet.Thousands(c.Failed)+" failed"))
+		counts = append(counts, cells.Text(paint.Bad, ", "+english.Thousands(c.Failed)+" failed"))
 	}
 	return []drawn{{Line: cells.Of(paint.Faint, "  "+clock.At(c.Began)+"  "+c.Revision)}, {Line: counts}}
 }

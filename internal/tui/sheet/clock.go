@@ -2,9 +2,9 @@ package sheet
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
+	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
@@ -110,19 +110,10 @@ func (c Clock) Took(r *view.Row) cells.Span {
 // Took is a duration for a column.
 func Took(seconds float64) string { return term.Duration(Duration(seconds)) }
 
-// Thousands writes a number with a comma between groups of three digits.
-func Thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
 // Counted writes a number with the word for what is counted.
 func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%s %s", Thousands(n), many)
+	return fmt.Sprintf("%s %s", english.Thousands(n), many)
 }

@@ -6,6 +6,7 @@ package sheet
 import (
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/tui/cells"
 	"mcpc/internal/tui/paint"
@@ -58,7 +59,7 @@ func (d *Detail) Tabs(w int, active bool) (line cells.Line) {
 	name := func(i int) string {
 		text := TabNames[i]
 		if i == TabFindings && d.Doc != nil && len(d.Doc.Findings) > 0 {
-			text += " " + Thousands(len(d.Doc.Findings))
+			text += " " + english.Thousands(len(d.Doc.Findings))
 		}
 		return " " + text + " "
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tui/cells"
@@ -103,7 +104,7 @@ func streamCell(clock Clock, s *view.Stream, head string) cells.Span {
 	case "server":
 		return cells.Text(paint.Plain, s.Server)
 	case "events":
-		return cells.Text(paint.Plain, Thousands(s.Events))
+		return cells.Text(paint.Plain, english.Thousands(s.Events))
 	case "last id":
 		return cells.Text(paint.Faint, s.LastID)
 	case "silent":

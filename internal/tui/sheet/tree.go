@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
@@ -92,7 +93,7 @@ func (t *tree) branch(pointer string, head cells.Line, raw json.RawMessage, n in
 	case n == 0:
 		t.add(pointer, append(head, cells.Text(paint.Faint, open+shut)), raw, false)
 	case t.folds[pointer]:
-		t.add(pointer, append(head, cells.Text(paint.Faint, "▸ "+open+" "+Thousands(n)+" "+shut)), raw, true)
+		t.add(pointer, append(head, cells.Text(paint.Faint, "▸ "+open+" "+english.Thousands(n)+" "+shut)), raw, true)
 	default:
 		t.add(pointer, append(head, cells.Text(paint.Faint, "▾ "+open)), raw, true)
 		inside()

@@ -25,6 +25,8 @@ export const S = { view: 'talk', filter: '', sort: '', talk: '', only: '', row: 
 // talkOf is the conversation that is shown. The one that the page began with is for the Talk
 // without a filter: a filter, or a list of tools, is about all that is recorded.
 export const talkOf = () => S.first && (S.filter || S.only || S.view !== 'talk') ? '' : S.talk;
+// orAbsent is a text for an empty list, which says so if no row of the conversation is kept any more.
+export const orAbsent = text => talkOf() && S.conversations.length && !S.conversations.some(c => c.id === talkOf()) ? 'No row of this conversation is kept. C shows everything.' : text;
 // follows is true while the newest is shown: the list is in the order of time.
 export const follows = () => S.follow && !(S.sort && S.view === 'table');
 let draw = () => {};

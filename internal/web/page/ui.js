@@ -47,6 +47,7 @@ export class Source {
     this.fetch({ from, count: Math.max(part, Math.min(200, b - from)) }, this.busy.signal).then(p => {
       if (this.loaded && p.total < this.total) { this.items.clear(); this.heights.clear(); }
       this.total = p.total;
+      this.absent = p.absent && `${p.absent[0].toUpperCase()}${p.absent.slice(1)}. C shows everything.`;
       this.pending = p.pending;
       this.when = performance.now();
       p.items.forEach((x, i) => this.put(p.from + i, x));
@@ -156,7 +157,7 @@ export class List extends Component {
         aria-sort=${c.sort && sort && sort.replace('-', '') === c.sort ? (sort[0] === '-' ? 'descending' : 'ascending') : undefined}>
         ${c.sort && onSort ? html`<button class="plain" onClick=${() => onSort(sort === c.sort ? '-' + c.sort : sort === '-' + c.sort ? '' : ['took', 'size', 'first'].includes(c.sort) ? '-' + c.sort : c.sort)}>${c.head}${
           sort === c.sort ? ' ▲' : sort === '-' + c.sort ? ' ▼' : ''}</button>` : c.head}</div>`)}</div>`}
-      ${src.loaded && !src.total && html`<p class="empty">${S.lost || empty}</p>`}
+      ${src.loaded && !src.total && html`<p class="empty">${S.lost || src.absent || empty}</p>`}
       <div class="gap" ref=${px({ height: upper * rowHeight })}></div>${rows.map(row)}<div class="gap" ref=${px({ height: Math.max(0, src.before(src.total) - last) * rowHeight })}></div></div>`;
   }
 }

@@ -1,6 +1,6 @@
 // The six views, each of what fits the filter, and the detail of one exchange.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs';
-import { html, S, set, follows, talkOf, fail, fine, clock, took, size, many, secondsOf, unversioned, quote, px, query, what, tryParse } from './lib.js';
+import { html, S, set, follows, talkOf, orAbsent, fail, fine, clock, took, size, many, secondsOf, unversioned, quote, px, query, what, tryParse } from './lib.js';
 import { List, Source, Bar, Tree, Markdown, nav, rowHeight, tone, signs, toneWords, phaseWords } from './ui.js';
 import { openMenu, onlyLike, tryTool, Actions } from './act.js';
 
@@ -117,7 +117,7 @@ function Docs({ data, name, label, cols, keyOf, more, empty, rowClass }) {
   const item = (docs || []).find(d => keyOf(d) === chosen) || (docs || [])[0], at = item ? keyOf(item) : '';
   nav.item = item;
   return html`<div class="docs"><${List} main src=${src} cols=${cols} cls=${name} label=${label} sel=${at} onSel=${(k, d) => { setAt(k); const row = d.lastRow || d.row || (d.rows || [])[0]; if (row) set({ row, picked: null }); }}
-    empty=${docs ? empty : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
+    empty=${docs ? orAbsent(empty) : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
     ${item && html`<section class="about" aria-label="Selected">${more(item)}</section>`}</div>`;
 }
 
@@ -195,7 +195,7 @@ export function Time({ data }) {
               })}
               <text x=${left} dx="4" y=${y + 14}>${signs[tone(row)] === '·' ? '' : signs[tone(row)] + ' '}${wide > 6 ? x.label.slice(0, Math.floor(wide * 1.4)) : ''}</text></g>`;
           })}</svg></div>`;
-      }) : html`<p class="empty">${S.lost || (read ? 'Nothing in this time.' : 'Reading…')}</p>`}</div></div>`;
+      }) : html`<p class="empty">${S.lost || (read ? orAbsent('Nothing in this time.') : 'Reading…')}</p>`}</div></div>`;
 }
 
 // Detail shows one exchange in tabs.
