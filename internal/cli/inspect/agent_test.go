@@ -25,7 +25,10 @@ type rows struct {
 
 func (r *rows) Rows(_ context.Context, q view.Query) (view.Page, error) {
 	r.asked = append(r.asked, q)
-	if r.searches > 0 {
+	if q.Talk == "9.9" {
+		return view.Page{Absent: "no recording has this conversation"}, nil
+	}
+	if r.searches > 0 && q.Filter != "" {
 		r.searches--
 		return view.Page{Pending: 1}, nil
 	}
@@ -45,6 +48,7 @@ func (r *rows) Wait(context.Context, uint64) uint64 {
 
 func (r *rows) Status() (s view.Status) {
 	s.Loading = r.loads > 0
+	s.Rows = len(r.all)
 	return s
 }
 
@@ -57,7 +61,7 @@ func (r *rows) Conversations() []view.Conversation {
 }
 
 func agentOf(r *rows, filter string) *reading {
-	return &reading{v: r, filter: filter, now: func() time.Time { return time.Unix(0, 0) }}
+	return &reading{v: r, filter: filter, now: func() time.Time { return time.Unix(0, 0) }, limit: time.Hour}
 }
 
 func TestAgentStaysWithinTheFilterOfTheCommandLine(t *testing.T) {
@@ -159,6 +163,71 @@ func TestAgentWaitsForTheRecordings(t *testing.T) {
 		}
 		if _, _, _ = tool.Call(t.Context(), json.RawMessage("{}")); r.loads > 0 {
 			t.Errorf("%s does not wait", tool.Name)
+		}
+	}
+}
+
+// answer calls a tool, and returns its text and its JSON.
+func answer(t *testing.T, a *reading, name, arguments string) (text string, structured map[string]any, err error) {
+	t.Helper()
+	for _, tool := range a.tools() {
+		if tool.Name != name {
+			continue
+		}
+		text, raw, err := tool.Call(t.Context(), json.RawMessage(arguments))
+		if err == nil {
+			err = json.Unmarshal(raw, &structured)
+		}
+		return text, structured, err
+	}
+	t.Fatalf("no tool %s", name)
+	return "", nil, nil
+}
+
+// What is not searched to its end says so in the text and in the JSON, and gives no total.
+func TestAgentSaysWhatItDidNotSearch(t *testing.T) {
+	all := []view.Row{{Key: "1.1", Talk: "1.0"}, {Key: "2.1", Talk: "2.0"}}
+	for _, name := range []string{"find", "findings", "stats", "tools", "conversations"} {
+		const arguments = `{"filter":"body:x","count":50}`
+		a := agentOf(&rows{all: all, fitting: 2, searches: 1 << 30}, "name:echo")
+		a.limit = 0
+		text, structured, err := answer(t, a, name, arguments)
+		if _, total := structured["total"]; err != nil || total || structured["complete"] != false || structured["searched"] != 1.0 || structured["of"] != 2.0 {
+			t.Errorf("%s: %v %v", name, structured, err)
+		}
+		if !strings.Contains(text, "NOT COMPLETE") || !strings.Contains(text, "1 of 2 exchanges searched") || strings.Contains(text, "No ") {
+			t.Errorf("%s: %s", name, text)
+		}
+		a = agentOf(&rows{all: all, fitting: 0, searches: 3}, "name:echo")
+		text, structured, err = answer(t, a, name, arguments)
+		if err != nil || structured["complete"] != true || structured["total"] != 0.0 || !strings.Contains(text, "No ") {
+			t.Errorf("%s: %v %v %s", name, structured, err, text)
+		}
+		if structured["within"] != "name:echo" || !strings.Contains(text, "name:echo") {
+			t.Errorf("%s does not tell the filter of the command line: %v, %s", name, structured, text)
+		}
+		a = agentOf(&rows{all: all, fitting: 2, loads: 1 << 30}, "")
+		a.limit = 0
+		text, structured, err = answer(t, a, name, `{"count":50}`)
+		if _, total := structured["total"]; err != nil || total || structured["complete"] != false || structured["loading"] != true || !strings.Contains(text, "still being read") {
+			t.Errorf("%s: %v %v %s", name, structured, err, text)
+		}
+	}
+	a := agentOf(&rows{all: all, fitting: 2, searches: 1 << 30}, "name:echo")
+	a.limit = 0
+	if _, _, err := answer(t, a, "show", `{"key":"1.1"}`); err == nil || !strings.Contains(err.Error(), "not searched yet") {
+		t.Errorf("show: %v", err)
+	}
+	if text := agentOf(&rows{}, "name:echo").instructions(); !strings.Contains(text, "name:echo") {
+		t.Errorf("the instructions do not tell the filter: %s", text)
+	}
+}
+
+func TestAgentDoesNotKnowAConversation(t *testing.T) {
+	for _, name := range []string{"find", "findings", "stats", "tools"} {
+		text, structured, err := answer(t, agentOf(&rows{}, ""), name, `{"conversation":"9.9"}`)
+		if err == nil || !strings.Contains(err.Error(), "no recording has this conversation; conversations lists ids") {
+			t.Errorf("%s: %s %v %v", name, text, structured, err)
 		}
 	}
 }

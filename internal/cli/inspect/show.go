@@ -1,9 +1,9 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -64,6 +64,9 @@ func (a *reading) show(ctx context.Context, q asked) (string, json.RawMessage, e
 		return "", nil, err
 	}
 	d, err := a.v.Detail(ctx, q.Key)
+	if errors.Is(err, view.ErrGone) && a.v.Status().Loading {
+		err = errors.New("no exchange has this key so far, and the recordings are still being read; ask again")
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -91,12 +94,23 @@ func (a *reading) within(ctx context.Context, key string) error {
 	if a.filter == "" {
 		return nil
 	}
-	found, err := a.searched(ctx, view.Query{Filter: a.filter, Only: []string{key}, Count: 1})
-	if err == nil && found.Total == 0 {
-		err = view.ErrGone
+	found, err := view.Searched(ctx, a.v, view.Query{Filter: a.filter, Only: []string{key}, Count: 1})
+	switch {
+	case err != nil || found.Total > 0:
+		return err
+	case found.Pending > 0:
+		return errUnsearched
 	}
-	return err
+	return errBeside
 }
+
+var (
+	// errUnsearched is the error for an exchange of which it is not known yet whether it fits the
+	// filter of the command line.
+	errUnsearched = errors.New("the exchange is not searched yet; ask again")
+	// errBeside is the error for a key of no exchange that fits the filter of the command line.
+	errBeside = fmt.Errorf("%w within the filter of the command line", view.ErrGone)
+)
 
 // body is a piece of a body.
 func (a *reading) body(ctx context.Context, q asked, b *view.Body) (*piece, error) {
@@ -183,21 +197,9 @@ func (s shown) text() string {
 	return b.String()
 }
 
-// loaded waits until the recordings that were there are read, which an answer must not lack.
-func (a *reading) loaded(ctx context.Context) error {
+// loaded waits until the recordings that were there are read, which an answer should not lack.
+func (a *reading) loaded(ctx context.Context) {
 	for s := a.v.Status(); s.Loading && ctx.Err() == nil; s = a.v.Status() {
 		a.v.Wait(ctx, s.Seq)
-	}
-	return ctx.Err()
-}
-
-// searched are the rows of a query, once all bodies are searched.
-func (a *reading) searched(ctx context.Context, query view.Query) (view.Page, error) {
-	for {
-		found, err := a.v.Rows(ctx, query)
-		if err != nil || found.Pending == 0 || ctx.Err() != nil {
-			return found, cmp.Or(err, ctx.Err())
-		}
-		a.v.Wait(ctx, found.Seq)
 	}
 }

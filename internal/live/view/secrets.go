@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -28,8 +29,12 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 		q.Filter = "(" + q.Filter + ") "
 	}
 	q.Filter, q.Sort, q.From, q.Count = q.Filter+"secret:*", "", -mostSearched, mostSearched
-	_, keys, err := v.page(ctx, q, mostSearched)
-	if err != nil {
+	page, keys, err := v.page(ctx, q, mostSearched)
+	for err == nil && page.Pending > 0 && ctx.Err() == nil { // a list of some would say that there are no others
+		v.store.Wait(ctx, page.Seq)
+		page, keys, err = v.page(ctx, q, mostSearched)
+	}
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	f := &secretFinder{found: map[string]*Secret{}}

@@ -33,7 +33,7 @@ function useSource(data, name, sort, keyOf, linesOf) {
 
 // rowProps are those that the lists of exchanges have in common.
 const rowProps = data => ({
-  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.filter || S.only || talkOf() ? `Nothing fits${talkOf() ? ' in this conversation' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
+  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.pending ? `Searching, ${many(S.pending, 'body', 'bodies')} left.` : S.filter || S.only || talkOf() ? `Nothing fits${talkOf() ? ' in this conversation' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
   follow: follows() && !S.paused && !S.status.file,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
   onOpen: () => set({ detail: true }),

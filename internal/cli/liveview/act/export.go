@@ -200,26 +200,17 @@ func exportBundle(ctx context.Context, g *cmdutil.Factory, c *capture.Capture, o
 
 // meant are the keys of the rows of an export, and the notes of those that are marked.
 func (a *exporter) meant(ctx context.Context, e view.Export) (keys []live.Key, notes string, err error) {
-	q := e.Query
-	for q.From, q.Count = 0, 1000; ; {
-		page, err := a.Reader.Rows(ctx, q)
-		if err != nil {
-			return nil, "", err
+	_, err = view.EachRow(ctx, a.Reader, e.Query, func(row view.Row) {
+		key, ok := live.ParseKey(row.Key)
+		if !ok || e.Marked && !row.Mark {
+			return
 		}
-		for _, row := range page.Rows {
-			key, ok := live.ParseKey(row.Key)
-			if !ok || e.Marked && !row.Mark {
-				continue
-			}
-			keys = append(keys, key)
-			if row.Mark {
-				notes += strings.TrimSpace("* "+row.Key+" "+row.Note) + "\n"
-			}
+		keys = append(keys, key)
+		if row.Mark {
+			notes += strings.TrimSpace("* "+row.Key+" "+row.Note) + "\n"
 		}
-		if q.From += len(page.Rows); len(page.Rows) == 0 || q.From >= page.Total {
-			return keys, notes, nil
-		}
-	}
+	})
+	return keys, notes, cmp.Or(err, ctx.Err())
 }
 
 // copied is a capture of its own with the exchanges of these keys, and with context those without which
