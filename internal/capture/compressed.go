@@ -166,6 +166,9 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	if err := os.Rename(temp.Name(), path+packed.Extension); err != nil {
 		return false, err
 	}
+	if now, err := os.Lstat(path); err != nil || !os.SameFile(now, info) {
+		return false, os.Remove(path + packed.Extension) // the run was replaced, or deleted, meanwhile
+	}
 	if dir, err := os.Open(r.dir); err == nil { // the name is on the disk before the other is gone
 		_ = dir.Sync()
 		dir.Close()
