@@ -59,7 +59,7 @@ func allOf(t *testing.T, c *Capture) (all []string) {
 		add("copy: %v", err)
 	}
 	add("%s", whole.Bytes())
-	carried := map[int]bool{}
+	carried := Carried{}
 	c.Agree(carried)
 	for _, row := range c.Rows() {
 		add("%v", row.Elsewhere)
@@ -539,7 +539,7 @@ func FuzzIndex(f *testing.F) {
 			_ = row.Head()
 		}
 		c.Main()
-		c.Agree(map[int]bool{})
+		c.Agree(Carried{})
 		_ = c.Findings()
 	})
 }

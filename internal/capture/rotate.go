@@ -198,23 +198,38 @@ func (x *index) carried() {
 	}
 }
 
+// Carried are the parts of recordings that go on in another part, and whether that has all that is repeated in it.
+type Carried map[partID]bool
+
+// A partID tells a part from another recording with the same number.
+type partID struct {
+	run     int
+	started int64
+}
+
 // Agree settles which of two parts has what is open at a rotation while their recorder is
 // between them: the newer one, which has to be read first, if that was all there then.
-// carried are the runs from which those that were read go on, and whether it was.
-func (c *Capture) Agree(carried map[int]bool) {
+// carried are the parts from which those that were read go on.
+func (c *Capture) Agree(carried Carried) {
 	x := c.index
 	if x == nil {
 		return
 	}
-	if there, turned := carried[x.head.Run]; turned {
+	started := x.head.Started.UnixNano()
+	if there, turned := carried[partID{x.head.Run, started}]; turned {
 		for _, row := range x.unfinished() {
 			c.altered = c.altered || row.Elsewhere != there
 			row.Elsewhere = there
 		}
 	}
 	if x.head.After > 0 {
-		carried[x.head.After] = !x.repeating
+		carried[partID{x.head.After, started}] = !x.repeating
 	}
+}
+
+// Forget forgets a run that was deleted or replaced, which went on from another one: 0 is from none.
+func (all Carried) Forget(run, after int) {
+	maps.DeleteFunc(all, func(id partID, _ bool) bool { return id.run == run || id.run == after })
 }
 
 // next notes that the run goes on in another one: so does what is open.

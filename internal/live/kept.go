@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"time"
@@ -102,11 +103,11 @@ func (k *kept) trim() (old []*entry) {
 	return old
 }
 
-// deleted forgets the rows of a run whose file was deleted, and returns their entries.
-func (k *kept) deleted(run int) (out []*entry) {
-	delete(k.leftOut, run)
+// deleted forgets the rows of a recording that was deleted or replaced, and returns their entries.
+func (k *kept) deleted(of func(Key) bool) (out []*entry) {
+	maps.DeleteFunc(k.leftOut, func(run int, _ []uint64) bool { return of(Key{Run: run}) })
 	k.entries = slices.DeleteFunc(k.entries, func(e *entry) bool {
-		if e.key.Run != run {
+		if !of(e.key) {
 			return false
 		}
 		delete(k.by, e.key)

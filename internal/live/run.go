@@ -249,7 +249,7 @@ func (s *Store) apply(c Changed) {
 	if c.Gone != "" {
 		s.notes.forget(c.Gone)
 		s.talks.deleted(c.Run)
-		s.changed(nil, s.kept.deleted(c.Run))
+		s.changed(nil, s.kept.deleted(func(k Key) bool { return s.o.Path != "" || k.Run == c.Run }))
 		s.raise()
 		return
 	}

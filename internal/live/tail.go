@@ -35,7 +35,7 @@ type Tail struct {
 	// gradual is set where a large file is begun by Older, and read on by Step.
 	gradual bool
 	// carried is for Capture.Agree: the newest are opened first.
-	carried map[int]bool
+	carried capture.Carried
 }
 
 // A file is a recording that may grow.
@@ -58,6 +58,8 @@ type file struct {
 	findings int
 	// heads is how many runs it had when what is secret was hidden.
 	heads int
+	// after is the run from which this one goes on; 0 is none.
+	after int
 }
 
 // A Changed is what a step of a Tail found.
@@ -110,7 +112,7 @@ const (
 
 // NewTail lists what there is; the errors are those of the folder. Nothing is opened yet.
 func NewTail(o Options) (*Tail, error) {
-	t := &Tail{o: o, files: map[int]*file{}, growing: map[int]*file{}, carried: map[int]bool{}}
+	t := &Tail{o: o, files: map[int]*file{}, growing: map[int]*file{}, carried: capture.Carried{}}
 	if o.Path != "" {
 		t.older = []capture.Run{{Path: o.Path}}
 		return t, nil
@@ -122,7 +124,7 @@ func NewTail(o Options) (*Tail, error) {
 	t.older = runs
 	for _, run := range runs {
 		t.last = max(t.last, run.Number)
-		t.files[run.Number] = &file{run: run.Number, path: run.Path}
+		t.files[run.Number] = &file{run: run.Number, path: o.Ring.Path(run.Number)}
 	}
 	return t, nil
 }
@@ -135,6 +137,9 @@ func (t *Tail) Older() (c *capture.Capture, written time.Time, err error) {
 		run := t.older[len(t.older)-1]
 		t.older = t.older[:len(t.older)-1]
 		f := &file{run: run.Number, path: run.Path, grew: -quietFrom}
+		if t.o.Path == "" {
+			f.path = t.o.Ring.Path(run.Number) // it may be compressed, or replaced by one that is not
+		}
 		t.files[run.Number] = f
 		c, err = t.open(f)
 		if run.Number > 0 && errors.Is(err, fs.ErrNotExist) {
@@ -193,8 +198,15 @@ func byChange(ring *capture.Ring) ([]capture.Run, error) {
 	return runs, nil
 }
 
-// Skip leaves the recordings out that Older has not opened.
-func (t *Tail) Skip() { t.older = nil }
+// Skip leaves the recordings out that Older has not opened. One that changes later is read.
+func (t *Tail) Skip() {
+	for _, run := range t.older {
+		if f := t.files[run.Number]; f != nil {
+			f.state = capture.StateOf(f.path)
+		}
+	}
+	t.older = nil
+}
 
 // Close gives back what is open.
 func (t *Tail) Close() {
@@ -221,6 +233,9 @@ func (t *Tail) open(f *file) (c *capture.Capture, err error) {
 		return nil, err
 	}
 	f.capture = c
+	if n := len(c.Heads); n > 0 {
+		f.after = c.Heads[n-1].After
+	}
 	t.hide(f, nil)
 	t.growing[f.run] = f
 	t.release(f)
@@ -375,6 +390,7 @@ func (t *Tail) list() (gone []*file) {
 		}
 		delete(t.files, n)
 		delete(t.growing, n)
+		t.carried.Forget(n, f.after)
 		gone = append(gone, f)
 		if there[n] {
 			f := &file{run: n, path: t.o.Ring.Path(n), grew: t.steps}
@@ -458,6 +474,7 @@ func (t *Tail) readOn(f *file) Changed {
 // replaced forgets what was read of a recording in whose place another one is now, which is opened next.
 func (t *Tail) replaced(f *file) Changed {
 	f.capture.Close()
+	t.carried.Forget(f.run, f.after)
 	t.o.Given = nil
 	*f = file{run: f.run, path: f.path, grew: t.steps}
 	return Changed{Gone: f.path, Run: f.run}

@@ -43,7 +43,7 @@ func rows(ctx context.Context, f *cmdutil.Factory, path string, s selection, mos
 // captures goes through a file, or where path is "" through the ring, as recorded.NewestFirst.
 func captures(f *cmdutil.Factory, path string, look func(c *capture.Capture, written time.Time) (more bool)) wire.Outcome {
 	if path == "" {
-		carried := map[int]bool{}
+		carried := capture.Carried{}
 		return recorded.NewestFirst(f, func(c *capture.Capture, written time.Time) (more bool) {
 			c.Agree(carried)
 			return look(c, written)
