@@ -28,10 +28,12 @@ type follower struct {
 	columns []term.Column
 	grid    *term.Grid
 	// waiting are the rows that are not given yet, given those that are, whether they fitted
-	// or not, as long as more of them may come.
-	waiting, given map[*capture.Row]bool
-	// hung are the exchanges that were given without an end.
-	hung map[hanging]bool
+	// or not, as long as more of them may come. Of a run that ended all rows are given as far
+	// as the offset in ended.
+	waiting, given map[capture.RowKey]*capture.Row
+	ended          map[int]int64
+	// hung are the exchanges that were given without an end, cancelled those that were given as cancelled.
+	hung, cancelled map[hanging]bool
 }
 
 // A hanging exchange is the same where a recording goes on in another file.
@@ -40,8 +42,13 @@ type hanging struct {
 	at                     int64
 }
 
+func hangingOf(row *capture.Row) hanging {
+	return hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
+}
+
 func newFollower(a *cmdutil.Factory, o logOptions, fits func(*capture.Row) bool) *follower {
-	return &follower{a: a, o: o, fits: fits, waiting: map[*capture.Row]bool{}, given: map[*capture.Row]bool{}, hung: map[hanging]bool{}}
+	return &follower{a: a, o: o, fits: fits, hung: map[hanging]bool{}, cancelled: map[hanging]bool{},
+		waiting: map[capture.RowKey]*capture.Row{}, given: map[capture.RowKey]*capture.Row{}, ended: map[int]int64{}}
 }
 
 const (
@@ -107,7 +114,7 @@ func (f *follower) first(ctx context.Context) ([]*capture.Row, wire.Outcome) {
 			}
 			f.take(c.Rows())
 			list.add(written, func() []*capture.Row {
-				return lastFitting(slices.Concat(f.ended(c.Rows(), nil), f.hangs(c.Rows()), f.forsaken(c)), f.fits, f.o.count)
+				return lastFitting(slices.Concat(f.thatEnded(c.Rows(), nil), f.hangs(c.Rows()), f.forsaken(c)), f.fits, f.o.count)
 			})
 			c.Close()
 		}
@@ -127,47 +134,73 @@ func (f *follower) begin(ctx context.Context, rows []*capture.Row) error {
 
 // news gives the rows that came to their end since the last look.
 func (f *follower) news() []*capture.Row {
-	touched := map[*capture.Row]bool{}
+	touched := map[capture.RowKey]bool{}
 	f.tail.Step(new(sync.Mutex), func(c live.Changed) { // there is no other goroutine
-		f.take(c.Rows)
-		for _, row := range c.Rows {
-			touched[row] = true
-		}
 		if c.Gone != "" {
-			gone := func(row *capture.Row, _ bool) bool { return row.Path() == c.Gone }
+			gone := func(_ capture.RowKey, row *capture.Row) bool { return row.Path() == c.Gone }
 			maps.DeleteFunc(f.waiting, gone)
 			maps.DeleteFunc(f.given, gone)
+			delete(f.ended, c.Run)
+		}
+		f.take(c.Rows)
+		for _, row := range c.Rows {
+			touched[row.Key()] = true
 		}
 	})
-	waiting := slices.Collect(maps.Keys(f.waiting))
-	rows := lastFitting(append(f.ended(waiting, touched), f.hangs(waiting)...), f.fits, 0)
+	waiting := slices.Collect(maps.Values(f.waiting))
+	rows := lastFitting(append(f.thatEnded(waiting, touched), f.hangs(waiting)...), f.fits, 0)
 	if f.o.file == "" {
-		maps.DeleteFunc(f.given, func(row *capture.Row, _ bool) bool { return row.RunOver() })
+		f.forgetEnded()
 	}
 	return rows
 }
 
-// take notes rows that are new.
+// forgetEnded keeps of runs that ended how far their rows are given, and not the rows.
+func (f *follower) forgetEnded() {
+	maps.DeleteFunc(f.given, func(key capture.RowKey, row *capture.Row) bool {
+		if !row.RunOver() {
+			return false
+		}
+		f.ended[key.Run] = max(f.ended[key.Run], key.Offset)
+		return true
+	})
+}
+
+// take notes rows that are new, or were read again.
 func (f *follower) take(rows []*capture.Row) {
 	for _, row := range rows {
-		if !f.given[row] {
-			f.waiting[row] = true
+		key := row.Key()
+		end, over := f.ended[key.Run]
+		switch {
+		case over && key.Offset <= end:
+		case f.given[key] != nil:
+			f.given[key] = row
+		default:
+			f.waiting[key] = row
 		}
 	}
 }
 
-// ended gives those of the rows that came to their end. touched are those that changed since the
+// thatEnded returns the rows that came to their end. touched are those that changed since the
 // last look; nil is all.
-func (f *follower) ended(waiting []*capture.Row, touched map[*capture.Row]bool) (rows []*capture.Row) {
+func (f *follower) thatEnded(waiting []*capture.Row, touched map[capture.RowKey]bool) (rows []*capture.Row) {
 	for _, row := range waiting {
-		rests := touched != nil && !touched[row] || f.a.Now().Sub(row.LastFrame()) > atRest
-		if row.Repeated && row.Cancel != nil && !row.Cancel.Late {
+		key := row.Key()
+		rests := touched != nil && !touched[key] || f.a.Now().Sub(row.LastFrame()) > atRest
+		cancelled := row.Cancel != nil && !row.Cancel.Late && !row.Elsewhere
+		if cancelled && row.Repeated && f.cancelled[hangingOf(row)] {
 			continue // it was given where it was cancelled
 		}
-		if f.waiting[row] && (row.RunOver() || !row.Open() && rests) {
-			delete(f.waiting, row)
-			f.given[row] = true
+		if f.waiting[key] != nil && (row.RunOver() || !row.Open() && rests) {
+			delete(f.waiting, key)
+			f.given[key] = row
+			if row.Open() && f.hung[hangingOf(row)] {
+				continue
+			}
 			rows = append(rows, row)
+			if cancelled {
+				f.cancelled[hangingOf(row)] = true
+			}
 		}
 	}
 	return rows
@@ -176,7 +209,7 @@ func (f *follower) ended(waiting []*capture.Row, touched map[*capture.Row]bool) 
 // hangs returns those of the rows that have waited for a response for over a second, each once.
 func (f *follower) hangs(waiting []*capture.Row) (rows []*capture.Row) {
 	for _, row := range waiting {
-		is := hanging{row.By, row.Target, row.Method, row.ID, row.Time.UnixNano()}
+		is := hangingOf(row)
 		if row.Apart || !row.Unended() || f.hung[is] || f.a.Now().Sub(row.Time) <= hangsFrom {
 			continue
 		}
