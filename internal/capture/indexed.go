@@ -57,11 +57,11 @@ var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 7}
 
 var indexHeadSize = int64(binary.Size(indexHead{}))
 
+// indexFrom is how many bytes a file must have to be worth an index. Tests have a smaller one.
+var indexFrom int64 = 256 << 10
+
 const (
-	// indexFrom is how many bytes a file must have to be worth an index.
-	indexFrom       = 256 << 10
 	indexExtension  = ".idx"
-	indexSumOf      = 4 << 10
 	mostIndexes     = 64 // in a folder, and
 	mostIndexesSize = 512 << 20
 )

@@ -1,0 +1,19 @@
+package capture
+
+// Sizes say from how many bytes on a file is indexed or compressed, how many rows a page has, and about how many bytes
+// are read together.
+type Sizes struct {
+	IndexFrom, CompressFrom int64
+	PageRows, BatchBytes    int
+}
+
+// SetSizes sets the sizes for the whole process and returns those before. It is for tests of other packages, which
+// read small files as if they were large, and may not be called while captures are open.
+func SetSizes(s Sizes) (before Sizes) {
+	before = Sizes{indexFrom, compressFrom, pageRows, batchBytes}
+	indexFrom = s.IndexFrom
+	compressFrom = s.CompressFrom
+	pageRows = s.PageRows
+	batchBytes = s.BatchBytes
+	return before
+}
