@@ -37,7 +37,7 @@ func (s *Secrets) Find(raw []byte) []Found {
 	all := known(false)
 	for _, look := range byForm {
 		e := look.hide(raw, s.Variables)
-		s.Learn(e.secrets...)
+		s.learnEdit(e)
 		for _, at := range e.replaced {
 			all = append(all, Found{From: at[0], To: at[1], Kind: look.kind})
 		}

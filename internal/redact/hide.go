@@ -51,8 +51,8 @@ type edit struct {
 	failed error
 	// replaced is what was, in bytes of raw: the begin and the end of each place.
 	replaced [][2]int
-	// secrets are the values that were replaced, as they are to be learnt.
-	secrets []string
+	// secrets are the values that were replaced, as they are to be learnt, and linked those of URLs.
+	secrets, linked []string
 }
 
 // byForm finds secrets by how they look: in a form, in a URL, behind a name. Variables is
@@ -375,7 +375,7 @@ func hideURLs(raw []byte, _ bool) edit {
 			link := string(raw[from:to])
 			if safe := RedactURL(link); safe != link {
 				e.put(from, to, safe)
-				e.secrets = append(e.secrets, urlSecrets(link, 3)...)
+				e.linked = append(e.linked, urlSecrets(link, 3)...)
 			}
 		}
 		at = to

@@ -43,7 +43,7 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 	before := valueCount(s)
 	for _, look := range byForm {
 		e := look.hide(safe, s != nil && s.Variables)
-		s.Learn(e.secrets...)
+		s.learnEdit(e)
 		tally(s, look.kind, next(e.result()))
 	}
 	tally(s, FoundToken, next(hideTokens(safe)))
@@ -206,11 +206,17 @@ func (l *lookout) learnFrom(raw []byte) {
 // learnFrom learns what Bytes would hide in a text for its name or its form.
 func (s *Secrets) learnFrom(text []byte) {
 	for _, look := range byForm {
-		s.Learn(look.hide(text, s.Variables).secrets...)
+		s.learnEdit(look.hide(text, s.Variables))
 	}
 	for _, begin := range tokenBegins {
 		eachToken(text, begin, func(from, to int) { s.Learn(string(text[from:to])) })
 	}
+}
+
+// learnEdit notes the values that an edit replaced.
+func (s *Secrets) learnEdit(e edit) {
+	s.Learn(e.secrets...)
+	s.learnLinked(e.linked)
 }
 
 // merged joins sightings that overlap, in the order in which they stand. The longest of

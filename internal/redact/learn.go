@@ -53,7 +53,57 @@ func basicSecrets(scheme, credentials string) []string {
 
 // LearnURL notes the user information and the secret parameters of a URL, and of the
 // URLs in its parameters.
-func (s *Secrets) LearnURL(raw string) { s.Learn(urlSecrets(raw, 3)...) }
+//
+// A value that is a word, such as a password "postgres", is a secret in URLs alone: elsewhere it cannot
+// be told from the word.
+func (s *Secrets) LearnURL(raw string) { s.learnLinked(urlSecrets(raw, 3)) }
+
+// learnLinked notes values that were found in a URL.
+func (s *Secrets) learnLinked(values []string) {
+	if s == nil {
+		return
+	}
+	for _, value := range values {
+		if isWord(value) {
+			s.values.addLinked(value)
+		} else {
+			s.Learn(value)
+		}
+	}
+}
+
+// longestWord is how long a word is at most, and longestCluster how many consonants it has in a row.
+const (
+	longestWord    = 16
+	longestCluster = 4
+)
+
+// isWord reports a value that is as a person would write it in any text: letters in one case, or with one
+// capital at the begin, that can be spoken, perhaps with a number of up to two digits at the end.
+func isWord(value string) bool {
+	letters := strings.TrimRight(value, "0123456789")
+	if len(letters) < 3 || len(value)-len(letters) > 2 || len(value) > longestWord {
+		return false
+	}
+	vowels, cluster := 0, 0
+	for i, c := range []byte(letters) {
+		switch {
+		case !isLetter(c), i > 0 && isUpper(c) != isUpper(letters[1]), i > 0 && isUpper(c) && !isUpper(letters[0]):
+			return false
+		case strings.IndexByte("aeiouy", c|0x20) >= 0:
+			vowels++
+			cluster = 0
+		default:
+			cluster++
+		}
+		if cluster > longestCluster {
+			return false
+		}
+	}
+	return 5*vowels >= len(letters)
+}
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
 // urlSecrets returns what LearnURL notes; levels is as in redactURL.
 func urlSecrets(raw string, levels int) (all []string) {
@@ -61,11 +111,7 @@ func urlSecrets(raw string, levels int) (all []string) {
 		return nil
 	}
 	if u, err := url.Parse(raw); err == nil {
-		if password, ok := u.User.Password(); ok {
-			all = append(all, password)
-		} else {
-			all = append(all, u.User.Username())
-		}
+		all = append(all, userSecret(u))
 	} else if _, rest, ok := strings.Cut(raw, "//"); ok { // its password holds what it may not hold
 		user := rest[:max(0, strings.LastIndexByte(rest, '@'))]
 		_, password, _ := strings.Cut(user, ":")

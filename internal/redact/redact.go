@@ -226,11 +226,33 @@ func redactURL(raw string, levels int) string {
 	if err != nil || u.Opaque != "" {
 		return redactBroken(raw, start, levels)
 	}
-	if u.User != nil {
+	if userSecret(u) != "" {
 		end := start + strings.IndexAny(raw[start:]+"/", "/?#")
 		raw = raw[:start] + "redacted" + raw[strings.LastIndexByte(raw[:end], '@'):]
 	}
 	return redactParams(raw, levels)
+}
+
+// userSecret returns what is secret in the user information of a URL: the password, or the name alone
+// in a URL of HTTP, where it is often a token. Elsewhere, as in postgres://postgres@host/db, a name
+// without a password is "" since it is no secret.
+func userSecret(u *url.URL) string {
+	password, _ := u.User.Password()
+	if password == "" && isHTTP(u.Scheme) {
+		return u.User.Username()
+	}
+	return password
+}
+
+// isHTTP reports the scheme of a URL that is requested by HTTP, also by git or as a WebSocket. Without
+// a scheme it may be one.
+func isHTTP(scheme string) bool {
+	for _, name := range []string{"", "http", "https", "ws", "wss"} {
+		if scheme == name || name != "" && strings.HasSuffix(scheme, "+"+name) {
+			return true
+		}
+	}
+	return false
 }
 
 // redactBroken works on the text of a URL that url.Parse cannot take apart: often

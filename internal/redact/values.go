@@ -1,9 +1,13 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"regexp"
+	"strings"
 	"sync"
+
+	"mcpc/internal/spool"
 )
 
 // knownValues are the values that are secret wherever they stand, and the user's own
@@ -12,6 +16,8 @@ type knownValues struct {
 	mu       sync.RWMutex
 	index    known
 	patterns []*regexp.Regexp
+	// linked are words that are secret in URLs alone.
+	linked map[string]bool
 	// most replaces mostKnown in tests.
 	most int
 }
@@ -45,6 +51,23 @@ func (k *knownValues) addPattern(pattern *regexp.Regexp) {
 	k.patterns = append(k.patterns, pattern)
 }
 
+// addLinked notes a word that is secret in URLs.
+func (k *knownValues) addLinked(value string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.linked[value] || len(k.linked) == mostLinked {
+		return
+	}
+	if k.linked == nil {
+		k.linked = map[string]bool{}
+	}
+	k.linked[strings.Clone(value)] = true
+}
+
+// mostLinked bounds the words that are looked for in URLs. Where they stand as they are, URLs are hidden
+// without that.
+const mostLinked = 1000
+
 func (k *knownValues) has(value string) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -54,14 +77,14 @@ func (k *knownValues) has(value string) bool {
 func (k *knownValues) count() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return len(k.index.is)
+	return len(k.index.is) + len(k.linked)
 }
 
 // areNone reports that there is nothing to look for.
 func (k *knownValues) areNone() bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	return len(k.index.is) == 0 && len(k.patterns) == 0
+	return len(k.index.is) == 0 && len(k.patterns) == 0 && len(k.linked) == 0
 }
 
 // overlap is how far behind a window a value may reach that begins in it.
@@ -95,6 +118,13 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	k.index.scan(raw, func(from, to int, value string) { all = append(all, sighting{from, to, value, FoundKnown}) })
+	if len(k.linked) > 0 {
+		eachLinkPart(raw, func(from, to int) {
+			if value := unescaped(string(raw[from:to])); k.linked[value] {
+				all = append(all, sighting{from, to, value, FoundURL})
+			}
+		})
+	}
 	for _, pattern := range k.patterns {
 		for _, at := range pattern.FindAllIndex(raw, -1) {
 			if at[1] > at[0] {
@@ -103,4 +133,37 @@ func (k *knownValues) appendSightings(all []sighting, raw []byte) []sighting {
 		}
 	}
 	return all
+}
+
+// eachLinkPart calls found for the parts of URLs in a text that may be secret: the name and the password
+// of the user, and the values of parameters.
+func eachLinkPart(raw []byte, found func(from, to int)) {
+	for at := 0; ; {
+		begin := spool.Index(raw, "://", at)
+		if begin == len(raw) {
+			return
+		}
+		begin += len("://")
+		end := begin
+		for end < len(raw) && classes[raw[end]]&linkEnd == 0 {
+			end++
+		}
+		host := begin + strings.IndexAny(string(raw[begin:end])+"/", "/?#")
+		if user := bytes.LastIndexByte(raw[begin:host], '@'); user >= 0 {
+			name, _, _ := bytes.Cut(raw[begin:begin+user], []byte(":"))
+			found(begin, begin+len(name))
+			found(min(begin+len(name)+1, begin+user), begin+user)
+		}
+		for i := host; i < end; i++ {
+			if raw[i] != '=' {
+				continue
+			}
+			to := i + 1
+			for to < end && strings.IndexByte(paramBegins, raw[to]) < 0 {
+				to++
+			}
+			found(i+1, to)
+		}
+		at = end
+	}
 }
