@@ -1,6 +1,8 @@
 package jsonraw
 
 import (
+	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -12,4 +14,29 @@ func Pointer(at string, names ...string) string {
 		at += "/" + pointerEscaper.Replace(name)
 	}
 	return at
+}
+
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+
+// At returns the value at a JSON pointer; ok is false if there is none.
+func At(raw []byte, pointer string) (value json.RawMessage, ok bool) {
+	value = raw
+	for pointer != "" {
+		name, rest, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+		if pointer = rest; pointer != "" {
+			pointer = "/" + rest
+		}
+		items, err := Array(value)
+		if err != nil {
+			value = First(value, pointerUnescaper.Replace(name))
+		} else if at, err := strconv.Atoi(name); err == nil && at >= 0 && at < len(items) {
+			value = items[at]
+		} else {
+			value = nil
+		}
+		if value == nil {
+			return nil, false
+		}
+	}
+	return value, true
 }

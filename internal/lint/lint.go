@@ -8,10 +8,13 @@ package lint
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/rules"
+	"mcpc/internal/redact"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -30,6 +33,10 @@ type Options struct {
 	// again has the same Fingerprint. An entry of a list that is read again unchanged is
 	// judged once.
 	Found func(Finding)
+	// Hide returns bytes without their secrets: with it frames are read as they crossed, and what findings
+	// quote is hidden. It is nil for a recording, whose frames lack the secrets already: what was hidden
+	// there is not known, and is no finding.
+	Hide func(raw []byte) []byte
 	// Ended says whether all of a connection was recorded. Where it was not, what did not
 	// come is not judged. nil means that all were.
 	Ended func(conn int) bool
@@ -151,6 +158,7 @@ func (l *Linter) conversation(f *wire.Frame) *opened {
 		l.end(l.open[0])
 	}
 	c := &opened{Conversation: conv.New(l.judge), server: server}
+	c.Hide = l.options.Hide
 	l.open = append(l.open, c)
 	return c
 }
@@ -228,12 +236,41 @@ func (l *Linter) hit(h conv.Hit) {
 	if b.check.Yields && slices.ContainsFunc(l.broken, func(p broken) bool { return p.covers(at) }) {
 		return
 	}
+	if l.isUnknown(e, h, at) {
+		t.lacks = "it is about what was hidden in the recording"
+		return
+	}
+	h.Got, h.Want = l.hidden(h.Got), l.hidden(h.Want)
 	severity := cmp.Or(h.Severity, l.rules[b.rule].Severity)
 	l.broken = append(l.broken, broken{at, severity == conv.Error || h.Pointer != ""})
 	found := t.add(&l.rules[b.rule], l.options.Run, e, h)
 	if l.options.Found != nil {
 		l.options.Found(found)
 	}
+}
+
+// isUnknown reports a hit about a value of a recording in which something was hidden: the value at the
+// hit's place in the message, or the text that it quotes.
+func (l *Linter) isUnknown(e *conv.Event, h conv.Hit, at string) bool {
+	if l.options.Hide != nil || h.AboutHidden {
+		return false
+	}
+	if !strings.ContainsAny(h.Got, "{[") && redact.IsUnknown(h.Got) {
+		return true
+	}
+	if e.Frame == nil || e.Frame.Hidden == 0 || e.Message == nil || h.Pointer == "" {
+		return false
+	}
+	value, ok := jsonraw.At(e.Message.Raw, at)
+	return ok && redact.IsUnknown(string(value))
+}
+
+// hidden returns a text of a finding without its secrets.
+func (l *Linter) hidden(text string) string {
+	if l.options.Hide == nil || text == "" {
+		return text
+	}
+	return string(l.options.Hide([]byte(text)))
 }
 
 // broken is a place where a rule was broken; whole if all inside of it is covered by that:

@@ -228,7 +228,7 @@ func redactURL(raw string, levels int) string {
 	}
 	if userSecret(u) != "" {
 		end := start + strings.IndexAny(raw[start:]+"/", "/?#")
-		raw = raw[:start] + "redacted" + raw[strings.LastIndexByte(raw[:end], '@'):]
+		raw = raw[:start] + userMark + raw[strings.LastIndexByte(raw[:end], '@'):]
 	}
 	return redactParams(raw, levels)
 }
@@ -261,10 +261,10 @@ func isHTTP(scheme string) bool {
 func redactBroken(raw string, start, levels int) string {
 	safe := redactParams(raw, levels)
 	if strings.Count(safe, "@") < strings.Count(raw, "@") {
-		return raw[:start] + "redacted"
+		return raw[:start] + userMark
 	}
 	if at := strings.LastIndexByte(safe, '@'); at >= start {
-		return raw[:start] + "redacted" + safe[at:]
+		return raw[:start] + userMark + safe[at:]
 	}
 	return safe
 }
@@ -334,6 +334,47 @@ func HiddenIn(text string) [][]int {
 		return nil // most texts have none, and the pattern is slow
 	}
 	return hiddenIn().FindAllStringIndex(text, -1)
+}
+
+// userMark stands in a URL for its user information: it tells neither a length nor a hash.
+const userMark = "redacted"
+
+// UnknownIn returns where a text has no longer what was sent: the places of HiddenIn, and hidden user
+// information of URLs.
+func UnknownIn(text string) [][]int {
+	all := HiddenIn(text)
+	for at := 0; ; {
+		next := strings.Index(text[at:], "//"+userMark+"@")
+		if next < 0 {
+			break
+		}
+		from := at + next + len("//")
+		at = from + len(userMark)
+		all = append(all, []int{from, at})
+	}
+	slices.SortFunc(all, func(a, b []int) int { return a[0] - b[0] })
+	return all
+}
+
+// IsUnknown reports a text in which something was hidden.
+func IsUnknown(text string) bool { return len(UnknownIn(text)) > 0 }
+
+// WithWords returns a text with a word in each place in which something was hidden, the same for the same
+// secret. It serves where the text itself must be plausible, as a name.
+func WithWords(raw []byte) []byte {
+	at := HiddenIn(string(raw))
+	if len(at) == 0 {
+		return raw
+	}
+	var b []byte
+	done := 0
+	for _, place := range at {
+		b = append(b, raw[done:place[0]]...)
+		b = append(b, 'x')
+		b = append(b, HashesIn(string(raw[place[0]:place[1]]))[0]...)
+		done = place[1]
+	}
+	return append(b, raw[done:]...)
 }
 
 // HashesIn are those of all secrets that were taken out of a text.

@@ -49,6 +49,8 @@ type Conversation struct {
 	LastSent wire.MessageKind
 	// Now is the time of the last frame.
 	Now time.Time
+	// Hide returns bytes without their secrets, for findings. It is nil if the frames have none.
+	Hide func(raw []byte) []byte
 
 	// asked is the revision that the client offered last.
 	asked  Rev

@@ -73,6 +73,8 @@ type Hit struct {
 	Item string
 	// Root is set where Pointer counts from the whole message, not from the event's value.
 	Root bool
+	// AboutHidden is set where what was hidden is what broke the rule.
+	AboutHidden bool
 	// Spot is the frame, its zero value that of the event.
 	Spot Spot
 }
@@ -134,9 +136,17 @@ func (e *Event) Text(names ...string) string {
 }
 
 // Got shows what stands under a path of names: its bytes, or "missing".
-func (e *Event) Got(names ...string) string { return Show(e.Raw(names...)) }
+func (e *Event) Got(names ...string) string { return e.Show(e.Raw(names...)) }
 
-// Show is an excerpt of a value, "missing" for nil.
+// Show returns an excerpt of a value for a finding, "missing" for nil. Secrets are hidden before it is cut.
+func (e *Event) Show(raw []byte) string {
+	if raw != nil && e.Hide != nil {
+		raw = e.Hide(raw)
+	}
+	return Show(raw)
+}
+
+// Show returns an excerpt of a value that has no secrets, "missing" for nil.
 func Show(raw []byte) string {
 	if raw == nil {
 		return "missing"

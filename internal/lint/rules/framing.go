@@ -19,9 +19,9 @@ var framing = []check.Check{
 	{ID: "L004", Kind: conv.OnMessage, When: hasID, Do: idType},
 	{ID: "L005", Kind: conv.OnMessage, When: isReply, Do: errorMembers},
 	{ID: "L006", Kind: conv.OnReply, Do: unanswered},
-	{ID: "L007", Kind: conv.OnBatch, Do: func(e *conv.Event) { e.Find("", conv.Show(e.Message.Raw), "single messages") }},
+	{ID: "L007", Kind: conv.OnBatch, Do: func(e *conv.Event) { e.Find("", e.Show(e.Message.Raw), "single messages") }},
 	{ID: "L009", Kind: conv.OnMessage, Do: strictJSON},
-	{ID: "L009", Kind: conv.OnNoise, When: brokenMessage, Do: func(e *conv.Event) { e.Find("", conv.Show(e.Value), "JSON in UTF-8") }},
+	{ID: "L009", Kind: conv.OnNoise, When: brokenMessage, Do: func(e *conv.Event) { e.Find("", e.Show(e.Value), "JSON in UTF-8") }},
 	{ID: "L017", Kind: conv.OnMessage, Do: metaKeys},
 	{ID: "L017", Kind: conv.OnTool, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
 	{ID: "L017", Kind: conv.OnContent, Do: func(e *conv.Event) { keysOf(e, "/_meta", e.Raw("_meta")) }},
@@ -48,13 +48,13 @@ func envelope(e *conv.Event) {
 	switch p := problem(e, "not_object", "jsonrpc", "empty_batch", "nested_batch", "trailing", "syntax", "depth", "shape", "method", "params"); {
 	case p == nil, p.Rule == "shape" && !hasMethod(e), notANumber(e.Message.Raw):
 	default:
-		e.Hit(conv.Hit{Root: true, Subject: "message", Got: p.Text + ": " + conv.Show(e.Message.Raw), Want: `an object with "jsonrpc":"2.0"`})
+		e.Hit(conv.Hit{Root: true, Subject: "message", Got: p.Text + ": " + e.Show(e.Message.Raw), Want: `an object with "jsonrpc":"2.0"`})
 	}
 }
 
 func oneOfTwo(e *conv.Event) {
 	if problem(e, "shape") != nil {
-		e.Hit(conv.Hit{Root: true, Subject: "response", Got: conv.Show(e.Message.Raw), Want: `"result" or "error"`})
+		e.Hit(conv.Hit{Root: true, Subject: "response", Got: e.Show(e.Message.Raw), Want: `"result" or "error"`})
 	}
 }
 
@@ -64,7 +64,7 @@ func named(e *conv.Event) bool {
 }
 
 func knownID(e *conv.Event) {
-	id := conv.Show(e.Message.ID)
+	id := e.Show(e.Message.ID)
 	switch call := e.Call; {
 	case call == nil && e.NearMiss(e.Message.ID) != nil:
 		want := string(e.NearMiss(e.Message.ID).ID)
@@ -87,7 +87,7 @@ func idType(e *conv.Event) {
 	if string(e.Message.ID) == "null" && e.Message.Error != nil && e.Rev < conv.R25b {
 		severity = conv.Warn
 	}
-	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: "message", Got: "id " + conv.Show(e.Message.ID), Want: "a string or an integer"})
+	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: "message", Got: "id " + e.Show(e.Message.ID), Want: "a string or an integer"})
 }
 
 func errorMembers(e *conv.Event) {
@@ -110,7 +110,7 @@ func toNotification(e *conv.Event) bool {
 
 func unanswered(e *conv.Event) {
 	if toNotification(e) {
-		e.Hit(conv.Hit{Root: true, Subject: "notification", Got: conv.Show(e.Message.Raw), Want: "no response"})
+		e.Hit(conv.Hit{Root: true, Subject: "notification", Got: e.Show(e.Message.Raw), Want: "no response"})
 	}
 }
 
@@ -131,7 +131,7 @@ func strictJSON(e *conv.Event) {
 		return
 	}
 	if notANumber(m.Raw) {
-		e.Hit(conv.Hit{Root: true, Subject: "message", Got: conv.Show(m.Raw), Want: "a number, or null"})
+		e.Hit(conv.Hit{Root: true, Subject: "message", Got: e.Show(m.Raw), Want: "a number, or null"})
 		return
 	}
 	if p := problem(e, "duplicate_member"); p != nil {
@@ -161,9 +161,9 @@ func keysOf(e *conv.Event, at string, meta []byte) {
 		}
 		switch {
 		case prefixed && !labels(prefix) || !keyName(name, prefixed):
-			e.Find(jsonraw.Pointer(at, m.Name), "key "+conv.Show([]byte(m.Name)), "prefix/name, of letters, digits and hyphens")
+			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "prefix/name, of letters, digits and hyphens")
 		case prefixed && reserved(prefix, e.Rev) && !(prefix+"/" == conv.MetaPrefix && slices.Contains(protocolKeys, name)):
-			e.Find(jsonraw.Pointer(at, m.Name), "key "+conv.Show([]byte(m.Name)), "a prefix that is not reserved for MCP")
+			e.Find(jsonraw.Pointer(at, m.Name), "key "+e.Show([]byte(m.Name)), "a prefix that is not reserved for MCP")
 		}
 	}
 }
@@ -214,7 +214,7 @@ func traceContext(e *conv.Event) {
 	for name, good := range map[string]func(string) bool{"traceparent": traceparent, "tracestate": pairs, "baggage": pairs} {
 		raw := e.Raw("_meta", name)
 		if text, ok := jsonraw.Text(raw); raw != nil && (!ok || !good(text)) {
-			e.Find("/_meta/"+name, conv.Show(raw), "a W3C "+name)
+			e.Find("/_meta/"+name, e.Show(raw), "a W3C "+name)
 		}
 	}
 }

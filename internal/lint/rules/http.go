@@ -17,7 +17,7 @@ var httpChecks = []check.Check{
 	{ID: "L059", Kind: conv.OnError, When: bare(ownCodes...), Do: status(400)},
 	{ID: "L060", Kind: conv.OnError, When: func(e *conv.Event) bool { return e.Call != nil }, Do: func(e *conv.Event) {
 		if e.Message.ID == nil || string(e.Message.ID) == "null" {
-			e.Hit(conv.Hit{Root: true, Subject: "error", Pointer: "/id", Got: "id " + conv.Show(e.Message.ID), Want: "id " + string(e.Call.ID)})
+			e.Hit(conv.Hit{Root: true, Subject: "error", Pointer: "/id", Got: "id " + e.Show(e.Message.ID), Want: "id " + string(e.Call.ID)})
 		}
 	}},
 	{ID: "L072", Kind: conv.OnReply, When: onStream, Do: func(e *conv.Event) {
@@ -29,7 +29,7 @@ var httpChecks = []check.Check{
 	{ID: "L075", Kind: conv.OnNotice, When: func(e *conv.Event) bool { return e.Stream != nil && e.Stream.Call != nil }, Do: related},
 	{ID: "L076", Kind: conv.OnEvent, When: answered, Do: func(e *conv.Event) {
 		if len(e.Frame.Raw) > 0 && e.Frame.SSE.MayCarry() {
-			e.Hit(conv.Hit{Root: true, Subject: e.Stream.Call.Method, Got: "after the response: " + conv.Show(e.Frame.Raw), Want: "the end of the stream"})
+			e.Hit(conv.Hit{Root: true, Subject: e.Stream.Call.Method, Got: "after the response: " + e.Show(e.Frame.Raw), Want: "the end of the stream"})
 		}
 	}},
 	{ID: "L076", Kind: conv.OnClose, When: answered, Do: func(e *conv.Event) {

@@ -79,7 +79,7 @@ func freshID(e *conv.Event) {
 	used := conv.State[conv.Recent[string, uint64]](e.Conversation, "server ids")
 	key := conv.Key(e.Message.ID)
 	if _, again := used.Get(key); again {
-		e.Hit(conv.Hit{Root: true, Subject: "request", Pointer: "/id", Got: "id " + conv.Show(e.Message.ID) + " again", Want: "an id that was not used in the session"})
+		e.Hit(conv.Hit{Root: true, Subject: "request", Pointer: "/id", Got: "id " + e.Show(e.Message.ID) + " again", Want: "an id that was not used in the session"})
 	}
 	used.Put(key, e.Frame.Seq)
 }
@@ -130,7 +130,7 @@ func capsOf(e *conv.Event) jsonraw.Members {
 func capabilityObjects(e *conv.Event) {
 	for _, m := range capsOf(e) {
 		if !conv.IsObject(m.Value) {
-			e.Find(jsonraw.Pointer("/capabilities", m.Name), conv.Show(m.Value), "an object")
+			e.Find(jsonraw.Pointer("/capabilities", m.Name), e.Show(m.Value), "an object")
 		}
 	}
 }
@@ -141,9 +141,9 @@ func extensionIDs(e *conv.Event) {
 		prefix, name, ok := cutPrefix(m.Name)
 		switch at := jsonraw.Pointer("/capabilities/extensions", m.Name); {
 		case !ok || !labels(prefix) || !keyName(name, true) || name == "":
-			e.Find(at, conv.Show([]byte(m.Name)), "prefix/name")
+			e.Find(at, e.Show([]byte(m.Name)), "prefix/name")
 		case !conv.IsObject(m.Value):
-			e.Find(at, conv.Show(m.Value), "an object")
+			e.Find(at, e.Show(m.Value), "an object")
 		}
 	}
 }

@@ -74,7 +74,7 @@ func pages(e *conv.Event) {
 
 func cacheMembers(e *conv.Event) {
 	if ttl := e.Raw("ttlMs"); conv.TypeOf(ttl) != "integer" || ttl[0] == '-' {
-		e.Find("/ttlMs", conv.Show(ttl), "an integer of at least 0")
+		e.Find("/ttlMs", e.Show(ttl), "an integer of at least 0")
 	}
 	if scope := e.Text("cacheScope"); scope != "public" && scope != "private" {
 		e.Find("/cacheScope", e.Got("cacheScope"), `"public" or "private"`)
@@ -149,7 +149,7 @@ func cursorGiven(e *conv.Event) {
 		*left = cursorsLeft{}
 	}
 	if cursor := e.Raw("nextCursor"); conv.TypeOf(cursor) == "string" && len(*left) < mostCursors {
-		(*left)[e.Method+string(cursor)] = cursorSeen{e.Method, conv.Show(cursor), e.Spot()}
+		(*left)[e.Method+string(cursor)] = cursorSeen{e.Method, e.Show(cursor), e.Spot()}
 	}
 }
 

@@ -45,7 +45,8 @@ var notices = []check.Check{
 			return
 		}
 		if e.Frame.Hidden > 0 && len(redact.HiddenIn(string(e.Raw("data")))) > 0 {
-			e.FindAs(conv.Warn, "/data", "a secret, or a session id, hidden in the recording", "no credentials")
+			e.Hit(conv.Hit{Severity: conv.Warn, Pointer: "/data", AboutHidden: true,
+				Got: "a secret, or a session id, hidden in the recording", Want: "no credentials"})
 		}
 	}},
 	{ID: "L178", Kind: conv.OnNotice, When: onListen, Do: tagged},
@@ -69,7 +70,7 @@ func activeToken(e *conv.Event) {
 	switch {
 	case call == nil && !e.Opened:
 	case call == nil:
-		e.Find("/progressToken", "token "+conv.Show(raw)+" of no request", "the token of a request")
+		e.Find("/progressToken", "token "+e.Show(raw)+" of no request", "the token of a request")
 	case call.Answers > 0 && !has(e, "tasks", call.Token):
 		e.Find("/progressToken", "progress after the response", "progress before it")
 	}
@@ -206,7 +207,7 @@ func tagged(e *conv.Event) {
 		want = string(call.ID)
 	}
 	if id == nil || call == nil || conv.Key(id) != conv.Key(call.ID) {
-		e.Find("/_meta/io.modelcontextprotocol~1subscriptionId", conv.Show(id), want)
+		e.Find("/_meta/io.modelcontextprotocol~1subscriptionId", e.Show(id), want)
 	}
 }
 
@@ -224,7 +225,7 @@ func withinFilter(e *conv.Event) {
 		honoured, _ := jsonraw.Object(e.Raw("notifications"))
 		for _, m := range honoured {
 			if string(m.Value) != "false" && !asksFor(filter, m.Name) || !subset(m.Value, filter.Value(m.Name)) {
-				e.Find(jsonraw.Pointer("/notifications", m.Name), conv.Show(m.Value), "what was asked for: "+conv.Show(filter.Value(m.Name)))
+				e.Find(jsonraw.Pointer("/notifications", m.Name), e.Show(m.Value), "what was asked for: "+e.Show(filter.Value(m.Name)))
 			}
 		}
 		return

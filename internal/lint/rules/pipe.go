@@ -11,11 +11,11 @@ import (
 var pipe = []check.Check{
 	{ID: "L019", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
 	{ID: "L019", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return !e.Flag && !brokenMessage(e) }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Subject: "stdout", Got: conv.Show(e.Value), Want: "a JSON-RPC message"})
+		e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value), Want: "a JSON-RPC message"})
 	}},
 	{ID: "L020", Kind: conv.OnMessage, Do: func(*conv.Event) {}},
 	{ID: "L020", Kind: conv.OnNoise, When: func(e *conv.Event) bool { return e.Flag }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Subject: "stdout", Got: conv.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"})
+		e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"})
 	}},
 	{ID: "L021", Kind: conv.OnMessage, Do: noRequest},
 	{ID: "L023", Kind: conv.OnMessage, Do: func(e *conv.Event) { *conv.State[bool](e.Conversation, "answered first") = true }},
@@ -32,7 +32,7 @@ var pipe = []check.Check{
 
 func noRequest(e *conv.Event) {
 	if e.Message.Kind == wire.Request {
-		e.Hit(conv.Hit{Root: true, Subject: e.Message.Method, Got: conv.Show(e.Message.Raw), Want: "a response or a notification"})
+		e.Hit(conv.Hit{Root: true, Subject: e.Message.Method, Got: e.Show(e.Message.Raw), Want: "a response or a notification"})
 	}
 }
 
@@ -59,7 +59,7 @@ func afterCancel(e *conv.Event) {
 	if e.Rev < conv.R26 {
 		severity = conv.Warn
 	}
-	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: e.Call.Method, Got: conv.Show(e.Message.Raw),
+	e.Hit(conv.Hit{Root: true, Severity: severity, Subject: e.Call.Method, Got: e.Show(e.Message.Raw),
 		Want: "nothing more for the request with id " + string(e.Call.ID)})
 }
 

@@ -96,9 +96,9 @@ func bareRequest(e *conv.Event, at string, ask json.RawMessage) {
 	method := conv.TextInside(ask, "method")
 	switch {
 	case !slices.Contains(askable, method):
-		e.Find(at+"/method", conv.Show(conv.Inside(ask, "method")), strings.Join(askable, ", "))
+		e.Find(at+"/method", e.Show(conv.Inside(ask, "method")), strings.Join(askable, ", "))
 	case conv.Inside(ask, "jsonrpc") != nil || conv.Inside(ask, "id") != nil:
-		e.FindAs(conv.Warn, at, conv.Show(ask), "method and params only")
+		e.FindAs(conv.Warn, at, e.Show(ask), "method and params only")
 	}
 }
 
@@ -127,7 +127,7 @@ func stateText(e *conv.Event) {
 			return
 		}
 	}
-	e.Find("/requestState", conv.Show(plain), "a signed or encrypted text")
+	e.Find("/requestState", e.Show(plain), "a signed or encrypted text")
 }
 
 func isURL(e *conv.Event) bool { return e.Text("mode") == "url" }
@@ -146,7 +146,7 @@ var formTypes = map[string][]string{
 func flatForm(e *conv.Event) {
 	form := e.Raw("requestedSchema")
 	if conv.TextInside(form, "type") != "object" {
-		e.Find("/requestedSchema", conv.Show(form), `"type":"object"`)
+		e.Find("/requestedSchema", e.Show(form), `"type":"object"`)
 		return
 	}
 	fields, _ := jsonraw.Object(conv.Inside(form, "properties"))
@@ -156,7 +156,7 @@ func flatForm(e *conv.Event) {
 		allowed, ok := formTypes[kind]
 		switch {
 		case !ok || kind == "array" && !choices(f.Value, e.Rev):
-			e.Find(at, conv.Show(f.Value), "a string, number, boolean or enum")
+			e.Find(at, e.Show(f.Value), "a string, number, boolean or enum")
 			continue
 		}
 		members, _ := jsonraw.Object(f.Value)
@@ -232,7 +232,7 @@ func personalURL(e *conv.Event) {
 				continue
 			}
 			if email || slices.Contains(loginParams, name) && value != "" || len(value) > longToken && !strings.ContainsAny(value, " /") {
-				e.Find("/url", "parameter "+name+"="+jsonraw.Excerpt([]byte(value), 40), "a URL that says nothing of the user")
+				e.Find("/url", "parameter "+name+"="+e.Show([]byte(value)), "a URL that says nothing of the user")
 				return
 			}
 		}
@@ -246,7 +246,7 @@ func urlsRequired(e *conv.Event) {
 	}
 	for i, one := range all {
 		if conv.TextInside(one, "mode") != "url" || conv.TextInside(one, "elicitationId") == "" {
-			e.Find("/data/elicitations/"+strconv.Itoa(i), conv.Show(one), "mode url, with an elicitationId")
+			e.Find("/data/elicitations/"+strconv.Itoa(i), e.Show(one), "mode url, with an elicitationId")
 		}
 	}
 }
@@ -294,7 +294,7 @@ func toolResults(e *conv.Event) {
 		case len(answers) > 0 && others > 0:
 			e.Find(at, "tool_result beside other content", "tool_result only")
 		case !slices.Equal(open, answers):
-			e.Find(at, "results for "+conv.Show([]byte(strings.Join(answers, ", "))), "results for "+strings.Join(open, ", "))
+			e.Find(at, "results for "+e.Show([]byte(strings.Join(answers, ", "))), "results for "+strings.Join(open, ", "))
 		}
 		open = uses
 	}

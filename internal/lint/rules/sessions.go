@@ -19,12 +19,12 @@ var sessions = []check.Check{
 	{ID: "L088", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: func(e *conv.Event) {
 		id := e.Stream.Response.Field("Mcp-Session-Id")
 		if strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {
-			header(e, "Mcp-Session-Id: "+id, "characters from ! to ~")
+			header(e, sessionField(e, id), "characters from ! to ~")
 		}
 	}},
 	{ID: "L089", Kind: conv.OnResult, Methods: []string{"initialize"}, When: hasSession, Do: predictable},
 	{ID: "L096", Kind: conv.OnReply, When: func(e *conv.Event) bool { return e.Stream.IsGet() && !resumes(e.Stream) }, Do: func(e *conv.Event) {
-		e.Hit(conv.Hit{Root: true, Subject: "GET stream", Got: "a response: " + conv.Show(e.Message.Raw), Want: "requests and notifications only"})
+		e.Hit(conv.Hit{Root: true, Subject: "GET stream", Got: "a response: " + e.Show(e.Message.Raw), Want: "requests and notifications only"})
 	}},
 	{ID: "L097", Kind: conv.OnMessage, When: func(e *conv.Event) bool { return e.Stream.Session() != "" && !resumes(e.Stream) }, Do: twice},
 	{ID: "L098", Kind: conv.OnEvent, When: func(e *conv.Event) bool {
@@ -70,18 +70,29 @@ func hasSession(e *conv.Event) bool {
 	return id != "" && len(redact.HiddenIn(id)) == 0
 }
 
-const shortestSession = 16
+const (
+	shortestSession = 16
+	sessionName     = "Mcp-Session-Id: "
+)
+
+// sessionField returns the header field of a session id as a finding quotes it: the id is a secret.
+func sessionField(e *conv.Event, id string) string {
+	if e.Hide != nil {
+		id = redact.Redacted(id)
+	}
+	return sessionName + id
+}
 
 func predictable(e *conv.Event) {
 	id := e.Stream.Response.Field("Mcp-Session-Id")
 	before := conv.State[string](e.Conversation, "session id")
 	switch {
 	case len(id) < shortestSession:
-		header(e, "Mcp-Session-Id: "+id, "at least "+strconv.Itoa(shortestSession)+" characters")
+		header(e, sessionField(e, id), "at least "+strconv.Itoa(shortestSession)+" characters")
 	case strings.Trim(id, "0123456789") == "":
-		header(e, "Mcp-Session-Id: "+id, "more than digits")
+		header(e, sessionField(e, id), "more than digits")
 	case consecutive(*before, id):
-		header(e, "Mcp-Session-Id: "+id+" after "+*before, "ids that cannot be guessed")
+		header(e, sessionField(e, id)+" after "+strings.TrimPrefix(sessionField(e, *before), sessionName), "ids that cannot be guessed")
 	}
 	*before = id
 }
@@ -120,7 +131,7 @@ func twice(e *conv.Event) {
 	seen := conv.State[conv.Recent[uint64, place]](e.Conversation, "messages of streams")
 	key := conv.Sum(e.Stream.Session(), m.Raw)
 	if p, again := seen.Get(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
-		e.Hit(conv.Hit{Root: true, Subject: "message", Got: "on two streams: " + conv.Show(m.Raw), Want: "on one stream"})
+		e.Hit(conv.Hit{Root: true, Subject: "message", Got: "on two streams: " + e.Show(m.Raw), Want: "on one stream"})
 	}
 	seen.Put(key, place{e.Stream.Number, e.Frame.Time})
 }
@@ -154,7 +165,7 @@ func endpointURL(e *conv.Event) {
 	u, err := base.Parse(string(e.Frame.Raw))
 	switch {
 	case err != nil:
-		e.Hit(conv.Hit{Root: true, Subject: "endpoint", Got: conv.Show(e.Frame.Raw), Want: "a URL"})
+		e.Hit(conv.Hit{Root: true, Subject: "endpoint", Got: e.Show(e.Frame.Raw), Want: "a URL"})
 	case unreachable(u.Hostname()) || !sameOrigin(base, u):
 		e.Hit(conv.Hit{Root: true, Subject: "endpoint", Got: u.String(), Want: "a URL of " + base.Scheme + "://" + base.Host})
 	}

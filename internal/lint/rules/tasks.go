@@ -15,7 +15,7 @@ var tasks = []check.Check{
 	{ID: "L183", Kind: conv.OnResult, Methods: []string{"tools/call"}, When: func(e *conv.Event) bool { return e.Text("resultType") == "task" }, Do: createdTask},
 	{ID: "L185", Kind: conv.OnResult, Methods: taskMethods, Do: func(e *conv.Event) {
 		if kind := e.Raw("resultType"); kind != nil && e.Text("resultType") != "complete" {
-			e.Find("/resultType", conv.Show(kind), `"complete"`)
+			e.Find("/resultType", e.Show(kind), `"complete"`)
 		}
 	}},
 	{ID: "L186", Kind: conv.OnResult, Methods: []string{"tasks/get"}, Do: func(e *conv.Event) {
@@ -40,7 +40,7 @@ var tasks = []check.Check{
 
 func createdTask(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) {
-		e.Find("", conv.Show(e.Value), "the members of the task in the result itself")
+		e.Find("", e.Show(e.Value), "the members of the task in the result itself")
 		return
 	}
 	for _, name := range []string{"taskId", "status", "createdAt", "lastUpdatedAt"} {
@@ -135,13 +135,13 @@ func transitions(e *conv.Event) {
 	before, known := seen.Get(id)
 	switch {
 	case !check.IsOneOf(status, "working", "input_required", "completed", "failed", "cancelled"):
-		e.Find(at+"/status", conv.Show(conv.Inside(task, "status")), "working, input_required, completed, failed or cancelled")
+		e.Find(at+"/status", e.Show(conv.Inside(task, "status")), "working, input_required, completed, failed or cancelled")
 	case at != "" && status != "working":
 		e.Find(at+"/status", status, "working at first")
 	case known && check.IsOneOf(before, ended...) && status != before:
 		e.Find(at+"/status", status+" after "+before, before)
 	case conv.TextInside(task, "createdAt") == "":
-		e.Find(at+"/createdAt", conv.Show(conv.Inside(task, "createdAt")), "a time")
+		e.Find(at+"/createdAt", e.Show(conv.Inside(task, "createdAt")), "a time")
 	}
 	seen.Put(id, status)
 }

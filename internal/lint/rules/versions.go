@@ -31,7 +31,7 @@ func serverInfo(e *conv.Event) {
 	case e.Method == "server/discover" && e.Raw("serverInfo") != nil:
 		e.FindAs(conv.Info, "/serverInfo", "serverInfo outside of _meta", "io.modelcontextprotocol/serverInfo in _meta")
 	default:
-		e.Hit(conv.Hit{Subject: "results", Pointer: "/_meta", Got: conv.Show(e.Raw("_meta")), Want: "io.modelcontextprotocol/serverInfo"})
+		e.Hit(conv.Hit{Subject: "results", Pointer: "/_meta", Got: e.Show(e.Raw("_meta")), Want: "io.modelcontextprotocol/serverInfo"})
 	}
 }
 

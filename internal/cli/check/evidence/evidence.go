@@ -17,8 +17,10 @@ import (
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/hosts"
+	"mcpc/internal/redact"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
 
@@ -162,8 +164,11 @@ func Hosts(tools []json.RawMessage) *verdict.Hosts {
 	for _, h := range hosts.All() {
 		out.Hosts = append(out.Hosts, verdict.Host{ID: h.ID, Title: h.Title, Date: h.Date, Source: h.Source})
 	}
-	for _, row := range hosts.Matrix(tools) {
-		tool := verdict.HostTool{Tool: row.Tool}
+	plain := sliceutil.Map(tools, func(tool json.RawMessage) json.RawMessage {
+		return redact.WithWords(tool) // a host may accept what was hidden
+	})
+	for i, row := range hosts.Matrix(plain) {
+		tool := verdict.HostTool{Tool: conv.TextInside(tools[i], "name")}
 		for _, c := range row.Cells {
 			cell := verdict.HostCell{Host: c.Host, Verdict: string(c.Verdict)}
 			for _, p := range c.Problems {

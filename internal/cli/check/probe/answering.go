@@ -203,14 +203,14 @@ func publicLists(ctx context.Context, b *bench) (misses []miss) {
 	}
 	defer other.Close(context.WithoutCancel(ctx), true)
 	theirs := client.Call{Method: "tools/list", Once: true}
-	a := answer{Outcome: other.Do(ctx, theirs), at: b.lastOf(other)}
+	a := b.answerOf(other.Do(ctx, theirs), other)
 	if !a.result() {
 		return []miss{{id: "L150", skip: true, got: "needs a second user: without a token nothing is listed"}}
 	}
 	ours := b.do(ctx, theirs, theirs.Method)
 	scope, _ := jsonraw.Text(jsonraw.First(ours.Result, "cacheScope"))
 	if x, y := jsonraw.First(ours.Result, "tools"), jsonraw.First(a.Result, "tools"); scope == "public" && ours.result() && string(x) != string(y) {
-		m := missed("L150", "tools/list", a, "the list that is public: "+jsonraw.Excerpt(x, 120))
+		m := missed("L150", "tools/list", a, "the list that is public: "+a.excerpt(x))
 		m.pointer = "/result/tools"
 		misses = append(misses, m)
 	}

@@ -225,13 +225,23 @@ type ask struct {
 	bare   bool
 }
 
-// An answer is what came for an ask. gone is set if the server could not be reached again after
-// it.
+// An answer is what came for an ask.
 type answer struct {
 	wire.Outcome
-	at   conv.Spot
+	at conv.Spot
+	// gone is set if the server could not be reached again after the ask.
 	gone bool
+	// hide returns bytes without their secrets.
+	hide func(raw []byte) []byte
 }
+
+// answerOf returns what came last on a connection.
+func (b *bench) answerOf(out wire.Outcome, s *session) answer {
+	return answer{Outcome: out, at: b.lastOf(s), hide: hidesIn(b.f)}
+}
+
+// excerpt returns the begin of bytes for a finding, without secrets.
+func (a answer) excerpt(raw []byte) string { return jsonraw.Excerpt(a.hide(bytes.TrimSpace(raw)), 120) }
 
 // status is that of HTTP; 0 over stdio, and where no response came.
 func (a answer) status() int {
@@ -286,11 +296,11 @@ func (a answer) String() string {
 	case a.code() != 0:
 		parts = append(parts, fmt.Sprintf("error %d %q", a.code(), a.Message.Error.Message))
 	case a.result():
-		parts = append(parts, "result "+jsonraw.Excerpt(a.Message.Result, 120))
+		parts = append(parts, "result "+a.excerpt(a.Message.Result))
 	case a.Message != nil && len(a.Message.Raw) > 0:
-		parts = append(parts, jsonraw.Excerpt(bytes.TrimSpace(a.Message.Raw), 120))
+		parts = append(parts, a.excerpt(a.Message.Raw))
 	case a.HTTP != nil && len(a.HTTP.Body) > 0:
-		parts = append(parts, jsonraw.Excerpt(bytes.TrimSpace(a.HTTP.Body), 120))
+		parts = append(parts, a.excerpt(a.HTTP.Body))
 	case a.HTTP == nil:
 		parts = append(parts, a.Text)
 	}
@@ -307,7 +317,7 @@ func (b *bench) compose(method string, params json.RawMessage) []byte {
 func (b *bench) send(ctx context.Context, q ask) answer {
 	s, out := b.muted(ctx)
 	if !out.Good() {
-		return answer{Outcome: out, at: b.lastOf(s)}
+		return b.answerOf(out, s)
 	}
 	raw := q.raw
 	if raw == nil && q.verb == "" {
@@ -318,7 +328,7 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 	} else {
 		out = s.Raw(ctx, raw, q.bare)
 	}
-	a := answer{Outcome: out, at: b.lastOf(s)}
+	a := b.answerOf(out, s)
 	if a.broke() || a.Kind == wire.Timeout && (b.overHTTP() || b.ping(ctx, s).Message == nil) {
 		s.broken = out.Text
 	}

@@ -62,7 +62,7 @@ func absent(condition bool, why string) string {
 
 // do makes a call on the conversation that the linter reads, and opens that again if it broke.
 func (b *bench) do(ctx context.Context, c client.Call, during string) answer {
-	a := answer{Outcome: b.clean.Do(ctx, c), at: b.lastOf(b.clean)}
+	a := b.answerOf(b.clean.Do(ctx, c), b.clean)
 	if a.broke() {
 		a.gone = !b.revive(ctx, during)
 	}
@@ -239,11 +239,11 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 	b.mu.Unlock()
 	s, out := b.open(ctx, b.clean.c, opt, conn, tap)
 	if !out.Good() {
-		return answer{Outcome: out, at: b.lastOf(s)}
+		return b.answerOf(out, s)
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
 	out = s.Raw(ctx, raw, true)
-	return b.noted(answer{Outcome: out, at: b.lastOf(s)}, ask{raw: raw, bare: true}, opt.KnownRevision)
+	return b.noted(b.answerOf(out, s), ask{raw: raw, bare: true}, opt.KnownRevision)
 }
 
 func ping(ctx context.Context, b *bench) []miss {
@@ -314,7 +314,7 @@ func notification(ctx context.Context, b *bench) []miss {
 
 func order(ctx context.Context, b *bench) []miss {
 	items, out := b.listOne(ctx, b.clean, "tools/list")
-	a := answer{Outcome: out, at: b.lastOf(b.clean)}
+	a := b.answerOf(out, b.clean)
 	if !out.Good() {
 		return []miss{{id: "L115", skip: true, got: a.String()}}
 	}
@@ -382,7 +382,7 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 		Resources: b.declares("resources", "listChanged")}
 	out := b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter, Patience: probeTime,
 		Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
-	a := answer{Outcome: out, at: b.lastOf(b.clean)}
+	a := b.answerOf(out, b.clean)
 	if began {
 		return nil
 	}

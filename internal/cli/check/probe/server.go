@@ -131,7 +131,7 @@ type Request struct {
 // the server is not known. An outcome that is not good says why it could not be judged.
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
-	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools}),
+	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f)}),
 		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}}
 	defer f.StartSpinner()()
 	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
@@ -173,6 +173,14 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	return r, j.refused
 }
 
+// hidesIn returns what hides secrets in texts that are quoted.
+func hidesIn(f *cmdutil.Factory) func(raw []byte) []byte {
+	return func(raw []byte) []byte {
+		safe, _ := f.Secrets.Bytes(raw)
+		return safe
+	}
+}
+
 // dial opens a conversation. The session is nil where nothing was sent.
 func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	c := &connect.Conn{Env: &j.f.Env}
@@ -206,7 +214,8 @@ func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, c
 	s.opt.Tap = func(f wire.Frame) {
 		tap(f)
 		f.Conn = conn
-		j.tap(j.f.Secrets.Frame(f))
+		j.f.Secrets.Frame(f) // learns what it hides, for the report
+		j.tap(f)
 	}
 	session, out := client.Open(ctx, s.opt)
 	s.Session = session

@@ -40,7 +40,7 @@ var content = []check.Check{
 			e.Find("/uri", e.Got("uri"), "a URI")
 		}
 		if (e.Raw("text") == nil) == (e.Raw("blob") == nil) {
-			e.Find("", conv.Show(e.Value), "either text or blob")
+			e.Find("", e.Show(e.Value), "either text or blob")
 		}
 	}},
 	{ID: "L134", Kind: conv.OnContent, When: annotated, Do: annotations},
@@ -176,18 +176,18 @@ func annotated(e *conv.Event) bool { return e.Raw("annotations") != nil }
 func annotations(e *conv.Event) {
 	if raw := e.Raw("annotations", "priority"); raw != nil {
 		if p, err := strconv.ParseFloat(string(raw), 64); err != nil || p < 0 || p > 1 {
-			e.Find("/annotations/priority", conv.Show(raw), "a number from 0 to 1")
+			e.Find("/annotations/priority", e.Show(raw), "a number from 0 to 1")
 		}
 	}
 	if raw := e.Raw("annotations", "audience"); raw != nil {
 		roles, err := jsonraw.Array(raw)
 		if err != nil || slices.ContainsFunc(roles, func(r json.RawMessage) bool { return string(r) != `"user"` && string(r) != `"assistant"` }) {
-			e.Find("/annotations/audience", conv.Show(raw), `an array of "user" and "assistant"`)
+			e.Find("/annotations/audience", e.Show(raw), `an array of "user" and "assistant"`)
 		}
 	}
 	if raw := e.Raw("annotations", "lastModified"); raw != nil {
 		if text, _ := jsonraw.Text(raw); !iso8601(text) {
-			e.Find("/annotations/lastModified", conv.Show(raw), "an ISO 8601 time")
+			e.Find("/annotations/lastModified", e.Show(raw), "an ISO 8601 time")
 		}
 	}
 }
@@ -218,10 +218,10 @@ func promptMessages(e *conv.Event) {
 	for i, m := range messages {
 		at := "/messages/" + strconv.Itoa(i)
 		if role := conv.TextInside(m, "role"); role != "user" && role != "assistant" {
-			e.Find(at+"/role", conv.Show(conv.Inside(m, "role")), `"user" or "assistant"`)
+			e.Find(at+"/role", e.Show(conv.Inside(m, "role")), `"user" or "assistant"`)
 		}
 		if block := conv.Inside(m, "content"); !conv.IsObject(block) {
-			e.Find(at+"/content", conv.Show(block), "one content block")
+			e.Find(at+"/content", e.Show(block), "one content block")
 		}
 	}
 }

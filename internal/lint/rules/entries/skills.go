@@ -35,7 +35,7 @@ func declaresSkills(e *conv.Event) {
 	at := jsonraw.Pointer("/capabilities/extensions", skillsExtension)
 	for _, m := range settings {
 		if m.Name != "directoryRead" || conv.TypeOf(m.Value) != "boolean" {
-			e.Find(jsonraw.Pointer(at, m.Name), m.Name+": "+conv.Show(m.Value), "{} or {\"directoryRead\":true}")
+			e.Find(jsonraw.Pointer(at, m.Name), m.Name+": "+e.Show(m.Value), "{} or {\"directoryRead\":true}")
 		}
 	}
 	if e.Raw("capabilities", "resources") == nil {
@@ -83,15 +83,15 @@ func skillEntry(e *conv.Event, s listedSkill) {
 	last := root[strings.LastIndexByte(root, '/')+1:]
 	switch front := s.Value("frontmatter"); {
 	case !isFile || !isURI(s.uri):
-		s.find(e, "/uri", conv.Show(s.Value("uri")), "the URI of its SKILL.md")
+		s.find(e, "/uri", e.Show(s.Value("uri")), "the URI of its SKILL.md")
 	case !skillName().MatchString(s.name) || strings.Contains(s.name, "--"):
-		s.find(e, "/frontmatter/name", conv.Show(conv.Inside(front, "name")), "1 to 64 of a-z 0-9 and single hyphens")
+		s.find(e, "/frontmatter/name", e.Show(conv.Inside(front, "name")), "1 to 64 of a-z 0-9 and single hyphens")
 	case conv.TextInside(front, "description") == "":
-		s.find(e, "/frontmatter/description", conv.Show(conv.Inside(front, "description")), "a text")
+		s.find(e, "/frontmatter/description", e.Show(conv.Inside(front, "description")), "a text")
 	case last != s.name:
 		s.find(e, "/uri", "the segment "+last, "the name "+s.name)
 	case !conv.IsArray(s.Value("resources")) && s.Text("resources") != "dynamic":
-		s.find(e, "/resources", conv.Show(s.Value("resources")), `an array, or "dynamic"`)
+		s.find(e, "/resources", e.Show(s.Value("resources")), `an array, or "dynamic"`)
 	case conv.IsArray(s.Value("resources")):
 		skillFiles(e, s, root)
 	}
@@ -104,13 +104,13 @@ func skillFiles(e *conv.Event, s listedSkill, root string) {
 		size := conv.Inside(f, "size")
 		switch {
 		case !strings.HasPrefix(uri, root+"/"):
-			s.find(e, at+"/uri", conv.Show(conv.Inside(f, "uri")), "a file below "+root)
+			s.find(e, at+"/uri", e.Show(conv.Inside(f, "uri")), "a file below "+root)
 		case seen[uri]:
 			s.find(e, at+"/uri", uri+" again", "each file once")
 		case !digest().MatchString(conv.TextInside(f, "digest")):
-			s.find(e, at+"/digest", conv.Show(conv.Inside(f, "digest")), "sha256: and 64 digits of 0-9 a-f")
+			s.find(e, at+"/digest", e.Show(conv.Inside(f, "digest")), "sha256: and 64 digits of 0-9 a-f")
 		case conv.TypeOf(size) != "integer" || size[0] == '-':
-			s.find(e, at+"/size", conv.Show(size), "the number of bytes")
+			s.find(e, at+"/size", e.Show(size), "the number of bytes")
 		}
 		seen[uri] = true
 	}
@@ -199,7 +199,7 @@ var apps = []check.Check{
 		case uri == nil && e.Raw("_meta", "ui/resourceUri") != nil:
 			e.FindAs(conv.Info, "/_meta/ui~1resourceUri", "ui/resourceUri", "_meta.ui.resourceUri")
 		case uri != nil && !strings.HasPrefix(e.Text("_meta", "ui", "resourceUri"), "ui://"):
-			e.Find("/_meta/ui/resourceUri", conv.Show(uri), "a URI that begins with ui://")
+			e.Find("/_meta/ui/resourceUri", e.Show(uri), "a URI that begins with ui://")
 		}
 	}},
 	{ID: "apps-page", Kind: conv.OnContents, When: func(e *conv.Event) bool { return strings.HasPrefix(e.Text("uri"), "ui://") }, Do: func(e *conv.Event) {

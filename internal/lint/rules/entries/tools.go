@@ -17,15 +17,15 @@ var tools = []check.Check{
 	{ID: "L106", Kind: conv.OnTool, Do: func(e *conv.Event) {
 		switch s := e.Raw("inputSchema"); {
 		case !conv.IsObject(s):
-			e.Find("/inputSchema", conv.Show(s), "an object")
+			e.Find("/inputSchema", e.Show(s), "an object")
 		case conv.TextInside(s, "type") != "object":
-			e.Find("/inputSchema/type", conv.Show(conv.Inside(s, "type")), `"object"`)
+			e.Find("/inputSchema/type", e.Show(conv.Inside(s, "type")), `"object"`)
 		}
 	}},
 	{ID: "L108", Kind: conv.OnTool, Do: eachSchema(dialect)},
 	{ID: "L109", Kind: conv.OnTool, When: hasOutput, Do: func(e *conv.Event) {
 		if conv.TextInside(e.Raw("outputSchema"), "type") != "object" {
-			e.Find("/outputSchema/type", conv.Show(conv.Inside(e.Raw("outputSchema"), "type")), `"object"`)
+			e.Find("/outputSchema/type", e.Show(conv.Inside(e.Raw("outputSchema"), "type")), `"object"`)
 		}
 	}},
 	{ID: "L110", Kind: conv.OnTool, Do: eachSchema(refs(true, "a definition in the same schema"))},
@@ -105,7 +105,7 @@ var dialects = []string{"https://json-schema.org/draft/2020-12/schema", "http://
 func dialect(e *conv.Event, w walked) {
 	raw := w.tree.Nodes[0].Members.Value("$schema")
 	if text, _ := jsonraw.Text(raw); raw != nil && !slices.Contains(dialects, strings.TrimSuffix(text, "#")) {
-		e.Find(w.at+"/$schema", conv.Show(raw), dialects[0])
+		e.Find(w.at+"/$schema", e.Show(raw), dialects[0])
 	}
 }
 
@@ -194,7 +194,7 @@ func headerParams(e *conv.Event) {
 		}
 		used[strings.ToLower(name)] = true
 		if want != "" {
-			e.FindAs(severity, "/inputSchema"+n.At+"/x-mcp-header", conv.Show(raw)+" at "+n.At, want)
+			e.FindAs(severity, "/inputSchema"+n.At+"/x-mcp-header", e.Show(raw)+" at "+n.At, want)
 		}
 	}
 }
@@ -265,9 +265,9 @@ func taskSupport(e *conv.Event) {
 	raw := e.Raw("execution", "taskSupport")
 	switch text, _ := jsonraw.Text(raw); {
 	case text != "forbidden" && text != "optional" && text != "required":
-		e.Find("/execution/taskSupport", conv.Show(raw), "forbidden, optional or required")
+		e.Find("/execution/taskSupport", e.Show(raw), "forbidden, optional or required")
 	case text != "forbidden" && e.Server.Declared && !e.Server.Has("tasks", "requests", "tools", "call"):
-		e.Find("/execution/taskSupport", conv.Show(raw), "the capability tasks.requests.tools.call")
+		e.Find("/execution/taskSupport", e.Show(raw), "the capability tasks.requests.tools.call")
 	}
 }
 
