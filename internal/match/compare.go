@@ -36,6 +36,19 @@ type Comparison struct {
 	// LengthOnly says that the secrets of the present run are others than the recorded ones:
 	// a hidden secret matches each of its length. Without it only the same one matches.
 	LengthOnly bool
+	// HiddenUnknown says that what is hidden on one side is not known: any value in its place matches.
+	HiddenUnknown bool
+}
+
+// least returns the least fit of a hidden value that matches.
+func (c Comparison) least() hidden.Fit {
+	switch {
+	case c.HiddenUnknown:
+		return hidden.ByPlace
+	case c.LengthOnly:
+		return hidden.ByLength
+	}
+	return hidden.ByHash
 }
 
 // How says in which way two values differ; for a matcher that does not accept them it is the
@@ -114,7 +127,7 @@ func Compare(was, is json.RawMessage, c Comparison) Report {
 	if name == "" && c.Part == Params {
 		name = NameOf(c.Method, was)
 	}
-	return compareNodes(a, b, compile(c.Rules, c.Part, c.Method, name, c.WasRevision, c.IsRevision), c.LengthOnly)
+	return compareNodes(a, b, compile(c.Rules, c.Part, c.Method, name, c.WasRevision, c.IsRevision), c.least())
 }
 
 // absent compares parts of which at least one is missing.
@@ -134,7 +147,7 @@ func compareBytes(was, is json.RawMessage, a, b *jsonvalue.Node) Report {
 	if bytes.Equal(was, is) {
 		return Report{}
 	}
-	r := compareNodes(a, b, nil, false)
+	r := compareNodes(a, b, nil, hidden.ByHash)
 	r.Counts, r.Notes = nil, nil
 	if r.Same() {
 		r.Differences = []Difference{{Path: ".", Was: was, Is: is, How: Spelled}}
@@ -142,8 +155,9 @@ func compareBytes(was, is json.RawMessage, a, b *jsonvalue.Node) Report {
 	return r
 }
 
-func compareNodes(was, is *jsonvalue.Node, on branches, lengthOnly bool) Report {
-	c := comparer{lengthOnly: lengthOnly}
+// compareNodes compares two values; least is the least fit of a hidden value that matches.
+func compareNodes(was, is *jsonvalue.Node, on branches, least hidden.Fit) Report {
+	c := comparer{least: least}
 	c.pair(was, is, nil, on)
 	c.Distance = min(1, c.cost/float64(max(was.Leaves, is.Leaves)))
 	return c.Report
@@ -152,9 +166,9 @@ func compareNodes(was, is *jsonvalue.Node, on branches, lengthOnly bool) Report 
 // A comparer walks two values side by side.
 type comparer struct {
 	Report
-	lengthOnly bool
-	cost       float64
-	listed     int
+	least  hidden.Fit
+	cost   float64
+	listed int
 }
 
 // A frame is the place of a value: a member, or an item by its indexes on both sides.
@@ -271,12 +285,15 @@ func (c *comparer) judge(was, is *jsonvalue.Node, at *frame, rule *Rule) {
 
 // leaf compares values that differ and have no part in common.
 func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
-	switch hidden.Compare(was, is, c.lengthOnly) {
-	case hidden.ByHash:
+	switch fit := hidden.Compare(was, is); {
+	case fit == hidden.ByHash:
 		c.pass(at, ByHash, nil)
 		return
-	case hidden.ByLength:
+	case fit == hidden.ByLength && c.least <= fit:
 		c.pass(at, ByLength, nil)
+		return
+	case c.least == hidden.ByPlace && hidden.Unknown(was, is):
+		c.pass(at, ByPlace, nil)
 		return
 	}
 	cost := float64(max(was.Leaves, is.Leaves))
@@ -290,27 +307,31 @@ func (c *comparer) leaf(was, is *jsonvalue.Node, at *frame, how How) {
 }
 
 func (c *comparer) members(was, is *jsonvalue.Node, at *frame, on branches) {
+	left, right := was.Kids, is.Kids
+	if c.least == hidden.ByPlace {
+		left, right = hidden.Names(left, right)
+	}
 	i, j := 0, 0
-	for i < len(was.Kids) || j < len(is.Kids) {
+	for i < len(left) || j < len(right) {
 		order := 0
 		switch {
-		case i == len(was.Kids):
+		case i == len(left):
 			order = 1
-		case j == len(is.Kids):
+		case j == len(right):
 			order = -1
 		default:
-			order = jsonvalue.CompareNames(was.Kids[i].Name, is.Kids[j].Name)
+			order = jsonvalue.CompareNames(left[i].Name, right[j].Name)
 		}
 		switch {
 		case order < 0:
-			c.lone(was.Kids[i], nil, &frame{up: at, name: was.Kids[i].Name}, on)
+			c.lone(left[i], nil, &frame{up: at, name: left[i].Name}, on)
 			i++
 		case order > 0:
-			c.lone(nil, is.Kids[j], &frame{up: at, name: is.Kids[j].Name}, on)
+			c.lone(nil, right[j], &frame{up: at, name: right[j].Name}, on)
 			j++
 		default:
-			name := was.Kids[i].Name
-			c.pair(was.Kids[i], is.Kids[j], &frame{up: at, name: name}, on.member(name))
+			name := left[i].Name
+			c.pair(left[i], right[j], &frame{up: at, name: name}, on.member(name))
 			i, j = i+1, j+1
 		}
 	}

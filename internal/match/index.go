@@ -184,7 +184,7 @@ func (s *search) compare(candidate int32) (Report, int) {
 		return Compare(was.Params, s.live.Params, Comparison{Part: Params, Method: was.Method, Bytes: true}), len(was.Params)
 	}
 	on := s.x.compiled(s.live.Method, s.id.name, was.Revision, s.live.Revision)
-	return compareNodes(recorded, s.id.params, on, s.x.options.LengthOnly), len(was.Params)
+	return compareNodes(recorded, s.id.params, on, Comparison{LengthOnly: s.x.options.LengthOnly}.least()), len(was.Params)
 }
 
 // sameKey takes the candidates with the same key. A key is a hash, and says nothing of what

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/hidden"
 	"mcpc/internal/match/jsonvalue"
 	"mcpc/internal/sliceutil"
 )
@@ -36,7 +37,7 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 		return nil, nil
 	}
 	on := compile(c.Rules, c.Part, c.Method, c.Name, c.WasRevision, c.IsRevision)
-	p := proposer{lengthOnly: c.LengthOnly}
+	p := proposer{least: c.least()}
 	var rules []Rule
 	for _, proposal := range p.visit(nodes, on, 0) {
 		slices.Reverse(proposal.path)
@@ -45,7 +46,7 @@ func Propose(values []json.RawMessage, c Comparison) ([]Rule, error) {
 	return rules, nil
 }
 
-type proposer struct{ lengthOnly bool }
+type proposer struct{ least hidden.Fit }
 
 // A proposal is a matcher and a path, whose last step is first.
 type proposal struct {
@@ -87,7 +88,7 @@ func (p *proposer) passes(first, n *jsonvalue.Node, on branches) bool {
 	if on.kind() == "" && len(first.Kids)+len(n.Kids) > 0 {
 		return false // its parts are looked at one by one
 	}
-	return compareNodes(first, n, on, p.lengthOnly).Same()
+	return compareNodes(first, n, on, p.least).Same()
 }
 
 func (p *proposer) hollow(all []*jsonvalue.Node, on branches) bool {

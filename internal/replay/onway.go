@@ -67,7 +67,7 @@ func Questions(x *wire.Exchange) (all []Question) {
 func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 	anytime := func(q Question) bool { return q.Method == "roots/list" }
 	a, b := slices.DeleteFunc(Questions(was.Exchange), anytime), slices.DeleteFunc(Questions(is.Exchange), anytime)
-	c.Part, c.Name = match.Params, ""
+	c.Part, c.Name, c.HiddenUnknown = match.Params, "", true
 	for i := range max(len(a), len(b)) {
 		switch {
 		case i >= len(a):

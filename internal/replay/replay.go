@@ -206,10 +206,10 @@ func (r *Report) answers(a, b answer, c match.Comparison, level Level) {
 		r.add("error", match.Compare(number(a.err.Code), number(b.err.Code), match.Comparison{}), level)
 	case level == Status || a.ending == string(wire.InputRequired): // what the server requests is compared on its own
 	case a.err != nil && b.err != nil:
-		c.Part = match.Error
+		c.Part, c.HiddenUnknown = match.Error, true
 		r.add("error", match.Compare(a.err.Raw, b.err.Raw, c), level)
 	default:
-		c.Part = match.Result
+		c.Part, c.HiddenUnknown = match.Result, true
 		r.add("", match.Compare(a.result, b.result, c), level)
 	}
 }

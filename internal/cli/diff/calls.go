@@ -140,7 +140,7 @@ func compareAnswers(was, is answeredCall) (changes []diff.Change) {
 		return nil
 	}
 	found := match.Compare(was.result, is.result, match.Comparison{Part: match.Result, Method: is.Method,
-		Name: match.NameOf(is.Method, is.Params), WasRevision: was.Revision, IsRevision: is.Revision})
+		Name: match.NameOf(is.Method, is.Params), WasRevision: was.Revision, IsRevision: is.Revision, HiddenUnknown: true})
 	for i, d := range found.Differences {
 		if i == mostOfCall {
 			more := len(found.Differences) - i + found.More

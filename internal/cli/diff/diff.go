@@ -185,6 +185,7 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		return err
 	}
 	agreeOnRevisions(&a, &b)
+	alignHidden(&a, &b)
 	calls, compared, err := shared(f, a, b, o.judge.only)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (l *loader) live(ctx context.Context, w word) (side, error) {
 		f.Server, f.ServerGiven = w.text, true
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: w.argv, RequireServerInfo: true, NoResume: true, UseKept: true})
-	s := side{name: cmp.Or(shownName(w.text), c.Where), probed: true}
+	s := side{name: cmp.Or(shownName(w.text), c.Where), probed: true, live: true}
 	if out.Good() {
 		opening(&s.Snapshot, out.Result)
 		describe(&s.Snapshot, c)
@@ -51,7 +51,7 @@ func listAll(ctx context.Context, c *connect.Conn, s *diff.Snapshot) wire.Outcom
 
 // describe takes what the server said of itself when the connection was opened.
 func describe(s *diff.Snapshot, c *connect.Conn) {
-	info := connect.SafeInfo(c.Env, c.Info())
+	info := c.Info()
 	s.Implementation, s.Capabilities = info.ServerInfo, info.Capabilities
 	s.Instructions = json.RawMessage("null")
 	if info.Instructions != "" {

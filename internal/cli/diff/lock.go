@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
@@ -15,6 +17,7 @@ import (
 	"mcpc/internal/diff/report"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -44,11 +47,11 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if s.Tools == nil && s.Prompts == nil && s.Resources == nil {
 		return usage.New(s.name+" has no list of tools, prompts or resources to lock", "name a server, or a recording of mcpc list all")
 	}
-	raw := lockfile.Write(s.Snapshot)
-	if f.Secrets.Holds(raw) {
-		return cmdutil.Exit(wire.Outcome{Kind: wire.Refused, Phase: "output", Text: "the server's definitions contain a secret that was sent to it, so " + name + " was not written",
-			Hint: wire.RunOnServer("list --json") + " shows them"})
+	hidden, out := hideSecrets(f, &s, name)
+	if !out.Good() {
+		return cmdutil.Exit(out)
 	}
+	raw := lockfile.Write(s.Snapshot)
 	r := report.Report{A: name, B: s.name}
 	if before != nil {
 		if err := sameServer(name, before.Snapshot, s); err != nil {
@@ -59,11 +62,15 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 			return nil
 		}
 		agreeOnRevisions(before, &s)
+		alignHidden(before, &s)
 		r.Changes = diff.Compare(before.Snapshot, s.Snapshot, pin.Options())
 		r.Tools, r.Sum = diff.Grown(before.Snapshot, s.Snapshot)
 	}
 	if err := outfile.ReplaceFile(name, raw); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+name, usage.Bare(err)))
+	}
+	if hidden > 0 {
+		f.Warn("secrets are hidden in " + english.Plural(hidden, "place") + " of " + name + ", which is not compared there")
 	}
 	if before == nil {
 		f.Note("wrote " + name + ": " + counted(s.Snapshot))
@@ -71,6 +78,42 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	}
 	f.Note("replaced " + name + ": " + r.Summary())
 	return o.finish(ctx, f, r, name)
+}
+
+// hideSecrets hides the secrets in what a server declares, which is to be written to a file, and returns
+// in how many places. A server whose definitions have placeholders of its own is refused: those would
+// never be compared.
+func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire.Outcome) {
+	refused := func(text string) wire.Outcome {
+		return wire.Outcome{Kind: wire.Refused, Phase: "output", Text: text + ", so " + name + " was not written",
+			Hint: wire.RunOnServer("list --json") + " shows them"}
+	}
+	if f.Secrets.Withholds() {
+		return 0, refused("more secrets were sent than can be recognized in the server's definitions")
+	}
+	hide := func(raw *json.RawMessage) {
+		if s.live && redact.IsUnknown(string(*raw)) {
+			out = refused("the server's definitions have text like a hidden secret")
+		}
+		safe, n := f.Secrets.Bytes(*raw)
+		if hidden += n; n > 0 && jsonraw.Valid(safe) != nil {
+			out = refused("the server's definitions contain a secret that cannot be hidden in JSON")
+		}
+		*raw = safe
+	}
+	for _, part := range []*json.RawMessage{&s.Implementation, &s.Capabilities, &s.Instructions} {
+		hide(part)
+	}
+	for _, k := range lists {
+		entries := slices.Clone(*k.in(&s.Snapshot))
+		for i := range entries {
+			hide(&entries[i])
+		}
+		if entries != nil {
+			*k.in(&s.Snapshot) = entries
+		}
+	}
+	return hidden, out
 }
 
 // existingLock reads the lock file that would be replaced; nil where there is none. A file that

@@ -56,19 +56,19 @@ func (l *loader) recording(w word) (side, error) {
 	return r.s, nil
 }
 
-// A listKind is a request whose result is a list of entries, in a member of that name; part is
-// its name in parts.
+// A listKind is a request whose result is a list of entries, in a member of that name; key is the member
+// that names an entry, and part the list's name in parts.
 type listKind struct {
 	connect.Kind
-	member, part string
-	in           func(*diff.Snapshot) *[]json.RawMessage
+	member, key, part string
+	in                func(*diff.Snapshot) *[]json.RawMessage
 }
 
 var lists = []listKind{
-	{connect.ToolKind, "tools", "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
-	{connect.PromptKind, "prompts", "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
-	{connect.ResourceKind, "resources", "resources", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
-	{connect.TemplateKind, "resourceTemplates", "resource templates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
+	{connect.ToolKind, "tools", "name", "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
+	{connect.PromptKind, "prompts", "name", "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
+	{connect.ResourceKind, "resources", "uri", "resources", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
+	{connect.TemplateKind, "resourceTemplates", "uriTemplate", "resource templates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
 }
 
 // callMethods are the requests whose results two recordings are compared in.

@@ -3,6 +3,7 @@ package diff
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/lockfile"
+	"mcpc/internal/match/hidden"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -34,6 +36,8 @@ type side struct {
 	// probed is set where a client looked for revisions without a handshake, so that Revisions
 	// lacks none of them.
 	probed bool
+	// live is set for a server that was asked: what it declares is as it was sent.
+	live bool
 	// partial are the parts of which a recording has only some pages.
 	partial map[string]bool
 	// calls are those of a recording.
@@ -209,6 +213,28 @@ func fromGit(ctx context.Context, text string) (path string, raw []byte, err err
 		return "", nil, usage.New("git has no "+object+": "+strings.TrimPrefix(reason, "fatal: "), "git log -- "+wire.Hint(path)+" shows its commits")
 	}
 	return path, raw, nil
+}
+
+// alignHidden hides on both sides what was hidden in a recording or a lock file: what stood there is not
+// known, so it is no difference.
+func alignHidden(a, b *side) {
+	if a.live && b.live {
+		return
+	}
+	for _, k := range lists {
+		was, is := k.in(&a.Snapshot), k.in(&b.Snapshot)
+		if *was != nil && *is != nil {
+			*was, *is = hidden.Lists(*was, *is, k.key)
+		}
+	}
+	for _, of := range []func(*diff.Snapshot) *json.RawMessage{
+		func(s *diff.Snapshot) *json.RawMessage { return &s.Implementation },
+		func(s *diff.Snapshot) *json.RawMessage { return &s.Capabilities },
+		func(s *diff.Snapshot) *json.RawMessage { return &s.Instructions },
+	} {
+		was, is := of(&a.Snapshot), of(&b.Snapshot)
+		*was, *is = hidden.Align(*was, *is)
+	}
 }
 
 // shownName is how a server is named in the report.

@@ -142,7 +142,7 @@ func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 	for _, row := range rows {
 		found := 0
 		mayHold, err := row.AnyLine(func(line []byte) bool {
-			return bytes.Contains(line, []byte("••••(len")) || capture.SpelledOtherwise(line)
+			return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) || capture.SpelledOtherwise(line)
 		})
 		if err != nil || !mayHold {
 			if err != nil {
@@ -151,7 +151,7 @@ func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 			continue
 		}
 		err = row.EachFrame(func(f wire.Frame) error {
-			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && len(redact.HiddenIn(string(f.Raw))) > 0 {
+			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && redact.IsUnknown(string(f.Raw)) {
 				found++
 			}
 			return nil

@@ -78,7 +78,7 @@ func finds(f *cmdutil.Factory, name string) bool {
 // HiddenIn refuses to send the placeholder of a secret.
 func HiddenIn(hint wire.Hint, texts ...string) wire.Outcome {
 	for _, text := range texts {
-		if len(redact.HiddenIn(text)) > 0 {
+		if redact.IsUnknown(text) {
 			return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "it contains a secret that was not recorded, so it cannot be sent",
 				Hint: hint}
 		}

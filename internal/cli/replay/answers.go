@@ -54,7 +54,7 @@ func (a *answers) begin(row *capture.Row, x *wire.Exchange) (hidden bool, err er
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open[row] = all
-	return slices.ContainsFunc(all, func(q *question) bool { return len(redact.HiddenIn(string(q.Answer))) > 0 }), nil
+	return slices.ContainsFunc(all, func(q *question) bool { return redact.IsUnknown(string(q.Answer)) }), nil
 }
 
 // recorded reads the requests of the server's own that came during a row, and their answers.
@@ -85,7 +85,7 @@ func (a *answers) answer(_ context.Context, q client.Asking) client.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	found := a.find(q)
-	if found == nil || found.Answer == nil || len(redact.HiddenIn(string(found.Answer))) > 0 {
+	if found == nil || found.Answer == nil || redact.IsUnknown(string(found.Answer)) {
 		if q.Method == "roots/list" && q.Key == "" {
 			// A server may ask for the roots at any time, so this ends no request: it gets an error.
 			return client.Answer{}

@@ -36,7 +36,7 @@ func (p *player) issue(ctx context.Context, row *capture.Row, x *wire.Exchange) 
 	switch {
 	case err != nil:
 		it.Why = "it cannot be read: " + err.Error()
-	case hidden || len(redact.HiddenIn(string(asked))) > 0:
+	case hidden || redact.IsUnknown(string(asked)):
 		it.Why = "it has a secret that was not recorded"
 	default:
 		it.Why = p.against(row, m, x)

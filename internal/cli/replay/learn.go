@@ -193,7 +193,7 @@ func (l *learner) leave(row *capture.Row, was json.RawMessage, rules *match.Rule
 		add(path, " differs from the recording: no matcher is for that")
 	}
 	c := a.part
-	c.Rules = rules
+	c.Rules, c.HiddenUnknown = rules, true
 	for _, is := range a.results {
 		if was == nil {
 			return // there was an error, or no answer

@@ -4,6 +4,7 @@ package hidden
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,9 @@ type mark struct {
 // markOf reads what redact.HiddenIn found: the length follows "len" and one character, and
 // the hash ends before the closing bracket, which is escaped in old URLs.
 func markOf(text string) mark {
+	if !strings.Contains(text, "sha256") { // of the user information of a URL
+		return mark{length: -1}
+	}
 	_, digits, _ := strings.Cut(text, "len")
 	digits = digits[1:]
 	length, _ := strconv.Atoi(digits[:strings.IndexAny(digits, ",%")])
@@ -35,18 +39,18 @@ func markOf(text string) mark {
 // A Fit says how two values are the same of which one has placeholders.
 type Fit int
 
-// The fits, the surer one is larger.
+// The fits, the surer one is larger. ByPlace is for any text in the place of a secret.
 const (
 	None Fit = iota
+	ByPlace
 	ByLength
 	ByHash
 )
 
 // fitHidden compares a text with one that has placeholders, either of which may be the
-// recorded one. The text between the placeholders must be equal. With lengthOnly a
-// secret of the same length will do: the present secrets are known to be others.
-func fitHidden(hidden, text string, lengthOnly bool) Fit {
-	places := redact.HiddenIn(hidden)
+// recorded one. The text between the placeholders must be equal.
+func fitHidden(hidden, text string) Fit {
+	places := redact.UnknownIn(hidden)
 	if len(places) == 0 || len(places) > mostMarks {
 		return None
 	}
@@ -55,7 +59,7 @@ func fitHidden(hidden, text string, lengthOnly bool) Fit {
 		return None
 	}
 	marks := map[int]int{} // where placeholders of the other text begin and end
-	for _, place := range redact.HiddenIn(text) {
+	for _, place := range redact.UnknownIn(text) {
 		marks[place[0]] = place[1]
 	}
 	at, worst := len(begin), ByHash
@@ -69,7 +73,7 @@ func fitHidden(hidden, text string, lengthOnly bool) Fit {
 		if length < 0 {
 			return None
 		}
-		worst = min(worst, m.fits(text[at:at+length], lengthOnly))
+		worst = min(worst, m.fits(text[at:at+length]))
 		at += length + len(after)
 	}
 	return worst
@@ -86,7 +90,7 @@ func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 		return -1
 	case hidden > 0 && strings.HasPrefix(text[hidden:], after):
 		return hidden
-	case m.length <= len(text) && strings.HasPrefix(text[m.length:], after):
+	case m.length >= 0 && m.length <= len(text) && strings.HasPrefix(text[m.length:], after):
 		return m.length
 	case after == "":
 		return -1
@@ -96,9 +100,9 @@ func (m mark) lengthIn(text string, hidden int, after string, last bool) int {
 
 // fits compares a placeholder with a text, in each of the spellings that it may have been
 // taken from: in JSON within a JSON string, and in a URL.
-func (m mark) fits(text string, lengthOnly bool) Fit {
+func (m mark) fits(text string) Fit {
 	if places := redact.HiddenIn(text); len(places) == 1 && places[0][0] == 0 && places[0][1] == len(text) {
-		return m.like(markOf(text), lengthOnly)
+		return m.like(markOf(text))
 	}
 	spellings := []string{text}
 	add := func(spelling string, ok bool) {
@@ -114,21 +118,21 @@ func (m mark) fits(text string, lengthOnly bool) Fit {
 		plain, err := unescape(text)
 		add(plain, err == nil)
 	}
-	best := None
+	best := ByPlace
 	for _, spelling := range spellings {
-		best = max(best, m.like(markOf(redact.Redacted(spelling)), lengthOnly))
+		best = max(best, m.like(markOf(redact.Redacted(spelling))))
 	}
 	return best
 }
 
-func (m mark) like(other mark, lengthOnly bool) Fit {
+func (m mark) like(other mark) Fit {
 	switch {
 	case m == other:
 		return ByHash
-	case m.length == other.length && lengthOnly:
+	case m.length == other.length:
 		return ByLength
 	}
-	return None
+	return ByPlace
 }
 
 // hiddenText is the text that a placeholder may be compared with: a number is hidden as a
@@ -147,16 +151,51 @@ func Comparable(was, is *jsonvalue.Node) bool {
 }
 
 // Compare compares two values of which one has a placeholder of a secret.
-func Compare(was, is *jsonvalue.Node, lengthOnly bool) Fit {
+func Compare(was, is *jsonvalue.Node) Fit {
 	best := None
 	if !Comparable(was, is) {
 		return best
 	}
 	if was.Hidden {
-		best = fitHidden(was.Text, hiddenText(is), lengthOnly)
+		best = fitHidden(was.Text, hiddenText(is))
 	}
 	if is.Hidden {
-		best = max(best, fitHidden(is.Text, hiddenText(was), lengthOnly))
+		best = max(best, fitHidden(is.Text, hiddenText(was)))
 	}
 	return best
+}
+
+// Names returns the members of two objects, sorted by name. Where a name on one side has placeholders,
+// the member on the other side that it fits has the same name.
+func Names(was, is []*jsonvalue.Node) (_, _ []*jsonvalue.Node) {
+	rename := func(all, others []*jsonvalue.Node) []*jsonvalue.Node {
+		renamed := all
+		for _, other := range others {
+			if !redact.IsUnknown(other.Name) || hasName(all, other.Name) {
+				continue
+			}
+			for i, n := range renamed {
+				if hasName(others, n.Name) || fitHidden(other.Name, n.Name) == None {
+					continue
+				}
+				if &renamed[0] == &all[0] {
+					renamed = slices.Clone(all)
+				}
+				named := *n
+				named.Name = other.Name
+				renamed[i] = &named
+				break
+			}
+		}
+		if len(all) > 0 && &renamed[0] != &all[0] {
+			slices.SortStableFunc(renamed, func(a, b *jsonvalue.Node) int { return jsonvalue.CompareNames(a.Name, b.Name) })
+		}
+		return renamed
+	}
+	is = rename(is, was)
+	return rename(was, is), is
+}
+
+func hasName(all []*jsonvalue.Node, name string) bool {
+	return slices.ContainsFunc(all, func(n *jsonvalue.Node) bool { return n.Name == name })
 }

@@ -283,7 +283,7 @@ func appendText(b []byte, text string) []byte {
 
 // mayHide reports whether a text has a placeholder of a secret in it.
 func mayHide(text string) bool {
-	return strings.Contains(text, "sha256") && len(redact.HiddenIn(text)) > 0
+	return (strings.Contains(text, "sha256") || strings.Contains(text, "//")) && redact.IsUnknown(text)
 }
 
 // Alike is the share of two texts that they have in common at both ends.

@@ -107,7 +107,7 @@ func (t *tally) compareAnswer(where string, a *ask, got *wire.Message) {
 		return
 	}
 	t.learn(is)
-	r := match.Compare(was, is, match.Comparison{Part: part, Method: a.method})
+	r := match.Compare(was, is, match.Comparison{Part: part, Method: a.method, HiddenUnknown: true})
 	if r.Same() {
 		return
 	}

@@ -1,0 +1,190 @@
+package hidden
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/redact"
+)
+
+// Align returns two values in which what was hidden on one side is hidden on both, so that a comparison
+// finds no difference there. Values in which nothing was hidden are returned as they are.
+func Align(was, is json.RawMessage) (_, _ json.RawMessage) {
+	if !redact.IsUnknown(string(was)) && !redact.IsUnknown(string(is)) {
+		return was, is
+	}
+	a, wasErr := jsonvalue.Parse(was)
+	b, isErr := jsonvalue.Parse(is)
+	if wasErr != nil || isErr != nil {
+		return was, is
+	}
+	return align(a, b)
+}
+
+func align(was, is *jsonvalue.Node) (a, b json.RawMessage) {
+	if !redact.IsUnknown(string(was.Raw)) && !redact.IsUnknown(string(is.Raw)) {
+		return was.Raw, is.Raw
+	}
+	switch {
+	case was.Kind == jsonvalue.Object && is.Kind == jsonvalue.Object:
+		return alignMembers(Names(was.Kids, is.Kids))
+	case was.Kind == jsonvalue.Array && is.Kind == jsonvalue.Array:
+		return alignItems(was.Kids, is.Kids)
+	case Unknown(was, is) && was.Hidden:
+		return was.Raw, was.Raw
+	case Unknown(was, is):
+		return is.Raw, is.Raw
+	}
+	return was.Raw, is.Raw
+}
+
+// alignMembers aligns the members of two objects, which are sorted by name.
+func alignMembers(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
+	var before, after jsonraw.Members
+	add := func(to *jsonraw.Members, name string, value json.RawMessage) {
+		*to = append(*to, jsonraw.Member{Name: name, Value: value})
+	}
+	i, j := 0, 0
+	for i < len(was) || j < len(is) {
+		switch {
+		case j == len(is) || i < len(was) && jsonvalue.CompareNames(was[i].Name, is[j].Name) < 0:
+			add(&before, was[i].Name, was[i].Raw)
+			i++
+		case i == len(was) || jsonvalue.CompareNames(was[i].Name, is[j].Name) > 0:
+			add(&after, is[j].Name, is[j].Raw)
+			j++
+		default:
+			x, y := align(was[i], is[j])
+			add(&before, was[i].Name, x)
+			add(&after, is[j].Name, y)
+			i++
+			j++
+		}
+	}
+	empty := json.RawMessage("{}")
+	return jsonraw.Append(empty, before...), jsonraw.Append(empty, after...)
+}
+
+// alignItems aligns the items of two lists by their places.
+func alignItems(was, is []*jsonvalue.Node) (a, b json.RawMessage) {
+	var before, after []json.RawMessage
+	for i := range max(len(was), len(is)) {
+		switch {
+		case i >= len(is):
+			before = append(before, was[i].Raw)
+		case i >= len(was):
+			after = append(after, is[i].Raw)
+		default:
+			x, y := align(was[i], is[i])
+			before = append(before, x)
+			after = append(after, y)
+		}
+	}
+	raw := func(item json.RawMessage) json.RawMessage { return item }
+	return jsonraw.ListOf(before, raw), jsonraw.ListOf(after, raw)
+}
+
+// Unknown reports two values that cannot be compared since one has placeholders, with the same text
+// around them on the other side. A value that was hidden as a whole may have been of any type.
+func Unknown(was, is *jsonvalue.Node) bool {
+	return Compare(was, is) != None || isWhole(was) || isWhole(is)
+}
+
+// isWhole reports a text that is one placeholder.
+func isWhole(n *jsonvalue.Node) bool {
+	if !n.Hidden || n.Kind != jsonvalue.String {
+		return false
+	}
+	at := redact.HiddenIn(n.Text)
+	return len(at) == 1 && at[0][0] == 0 && at[0][1] == len(n.Text)
+}
+
+// Lists returns two lists of entries with the member key as their name, in which what was hidden on one
+// side is hidden on both.
+func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
+	hides := func(raw json.RawMessage) bool { return redact.IsUnknown(string(raw)) }
+	if !anyOf(was, hides) && !anyOf(is, hides) {
+		return was, is
+	}
+	before := append([]json.RawMessage{}, was...)
+	after := append([]json.RawMessage{}, is...)
+	names := func(all []json.RawMessage) map[string]int {
+		at := map[string]int{}
+		for i, raw := range all {
+			if name, ok := jsonraw.Text(jsonraw.First(raw, key)); ok {
+				if _, there := at[name]; !there {
+					at[name] = i
+				}
+			}
+		}
+		return at
+	}
+	left, right := names(before), names(after)
+	used := map[int]bool{}
+	for name := range left {
+		if at, there := right[name]; there {
+			used[at] = true
+		}
+	}
+	for i, raw := range before {
+		name, ok := jsonraw.Text(jsonraw.First(raw, key))
+		if !ok || left[name] != i {
+			continue
+		}
+		at, there := right[name]
+		for j := 0; !there && j < len(after); j++ {
+			other, _ := jsonraw.Text(jsonraw.First(after[j], key))
+			if !used[j] && fitEither(name, other) {
+				at, there = j, true
+			}
+		}
+		if there {
+			used[at] = true
+			before[i], after[at] = Align(raw, after[at])
+		}
+	}
+	return before, after
+}
+
+func fitEither(was, is string) bool {
+	return fitHidden(was, is) != None || fitHidden(is, was) != None
+}
+
+func anyOf(all []json.RawMessage, is func(json.RawMessage) bool) bool {
+	for _, raw := range all {
+		if is(raw) {
+			return true
+		}
+	}
+	return false
+}
+
+// Places returns the JSON pointers of the values in which something was hidden; "" is the value itself.
+func Places(raw json.RawMessage) (pointers []string) {
+	n, err := jsonvalue.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	var visit func(n *jsonvalue.Node, at string)
+	visit = func(n *jsonvalue.Node, at string) {
+		for i, kid := range n.Kids {
+			name := kid.Name
+			if n.Kind == jsonvalue.Array {
+				name = strconv.Itoa(i)
+			}
+			below := jsonraw.Pointer(at, name)
+			if redact.IsUnknown(kid.Name) {
+				pointers = append(pointers, below)
+			} else {
+				visit(kid, below)
+			}
+		}
+		if len(n.Kids) == 0 && n.Hidden {
+			pointers = append(pointers, at)
+		}
+	}
+	visit(n, "")
+	return pointers
+}
