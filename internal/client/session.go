@@ -222,8 +222,20 @@ func (s *Session) Revision() string { return s.connection().revision() }
 // Why says in a few words how the revision was found.
 func (s *Session) Why() string { return s.connection().now().why }
 
-// Info is what the server said of itself; empty where it was not asked.
-func (s *Session) Info() Info { return s.connection().now().info }
+// Info returns what the server said of itself; it is empty if the server was not asked.
+func (s *Session) Info() Info {
+	info := s.connection().now().info
+	kept, _ := s.Keepalive()
+	opening, err := jsonraw.Object(kept.Opening)
+	if err != nil {
+		return info
+	}
+	// What was remembered lacks secrets.
+	info.ServerInfo = opening.Value("serverInfo")
+	info.Capabilities = opening.Value("capabilities")
+	info.Instructions = opening.Text("instructions")
+	return info
+}
 
 // Transport names the transport in use.
 func (s *Session) Transport() transport.Name { return s.connection().line().Name() }

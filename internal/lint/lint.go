@@ -262,7 +262,10 @@ func (l *Linter) isUnknown(e *conv.Event, h conv.Hit, at string) bool {
 		return false
 	}
 	value, ok := jsonraw.At(e.Message.Raw, at)
-	return ok && redact.IsUnknown(string(value))
+	if !ok || (conv.IsObject(value) || conv.IsArray(value)) && !strings.Contains(at, "/structuredContent") && !strings.Contains(at, "Schema") {
+		return false // it is about the members, of which few are hidden
+	}
+	return redact.IsUnknown(string(value))
 }
 
 // hidden returns a text of a finding without its secrets.

@@ -35,7 +35,7 @@ var countTexts = []struct {
 	{Time, "matched as a time"}, {UUID, "matched as a uuid"}, {Unordered, "in another order"},
 	{Bound, "bound"}, {Normalised, "normalised"},
 	{ByHash, "matched a redacted value"}, {ByLength, "matched a redacted value by its length"},
-	{ByPlace, "not compared since it was redacted"},
+	{ByPlace, "redacted and not compared"},
 }
 
 // String is a summary, as "3 values ignored, 1 bound"; "" where there is nothing to say.

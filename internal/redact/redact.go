@@ -362,16 +362,24 @@ func IsUnknown(text string) bool { return len(UnknownIn(text)) > 0 }
 // WithWords returns a text with a word in each place in which something was hidden, the same for the same
 // secret. It serves where the text itself must be plausible, as a name.
 func WithWords(raw []byte) []byte {
-	at := HiddenIn(string(raw))
-	if len(at) == 0 {
+	return replaced(raw, HiddenIn(string(raw)), func(mark string) string { return "x" + HashesIn(mark)[0] })
+}
+
+// Blank returns a text with the same mark in each place in which something was hidden, whatever it was.
+func Blank(raw []byte) []byte {
+	return replaced(raw, UnknownIn(string(raw)), func(string) string { return "••••" })
+}
+
+// replaced returns a text with other words in some places; itself if there are none.
+func replaced(raw []byte, places [][]int, by func(mark string) string) []byte {
+	if len(places) == 0 {
 		return raw
 	}
 	var b []byte
 	done := 0
-	for _, place := range at {
+	for _, place := range places {
 		b = append(b, raw[done:place[0]]...)
-		b = append(b, 'x')
-		b = append(b, HashesIn(string(raw[place[0]:place[1]]))[0]...)
+		b = append(b, by(string(raw[place[0]:place[1]]))...)
 		done = place[1]
 	}
 	return append(b, raw[done:]...)

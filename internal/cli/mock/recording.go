@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/match/hidden"
 	"mcpc/internal/mock/playback"
 	"mcpc/internal/redact"
 	"mcpc/internal/sliceutil"
@@ -137,10 +138,11 @@ func messagesApart(row *capture.Row) (all []apartMessage, err error) {
 	return all, err
 }
 
-// hiddenIn says how many of the messages that would be served hold hidden values, and in which exchanges.
+// hiddenIn returns how many of the messages that would be served hold hidden values, and the first place in
+// each exchange. Notifications do not count: a client shows them, and does nothing with their values.
 func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 	for _, row := range rows {
-		found := 0
+		found, first := 0, ""
 		mayHold, err := row.AnyLine(func(line []byte) bool {
 			return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) || capture.SpelledOtherwise(line)
 		})
@@ -151,7 +153,11 @@ func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 			continue
 		}
 		err = row.EachFrame(func(f wire.Frame) error {
-			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && redact.IsUnknown(string(f.Raw)) {
+			if f.Dir == wire.Received && (f.Kind == wire.Body || f.Kind == wire.Event) && redact.IsUnknown(string(f.Raw)) &&
+				wire.ParseMessage(f.Raw).Kind != wire.Notification {
+				if places := hidden.Places(f.Raw); found == 0 && len(places) > 0 {
+					first = " at " + places[0]
+				}
 				found++
 			}
 			return nil
@@ -160,7 +166,7 @@ func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 			return 0, nil, err
 		}
 		if n += found; found > 0 {
-			where = append(where, "#"+row.Number())
+			where = append(where, "#"+row.Number()+first)
 		}
 	}
 	return n, where, nil

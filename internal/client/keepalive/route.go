@@ -33,6 +33,8 @@ type routing struct {
 	// the server to answer questions. A question says not on whose account it is asked,
 	// so then only one command at a time has requests under way.
 	initialized, asks bool
+	// opening is the result of initialize.
+	opening json.RawMessage
 	// questions are the server's requests that came while no user was connected.
 	questions []*wire.Message
 	// changed holds, by method, the last list_changed notification for tools and prompts,
@@ -52,8 +54,8 @@ type pendingRequest struct {
 	token string
 	// number is when it came, among the others.
 	number int
-	// lasting must not be cancelled, cancelled was.
-	lasting, cancelled bool
+	// lasting must not be cancelled, cancelled was; opens is set for initialize.
+	lasting, cancelled, opens bool
 }
 
 func newRouting() routing {
@@ -164,7 +166,7 @@ func (r *routing) askLocked(u *user, m *wire.Message) {
 	if m.Method == "initialize" {
 		offered := jsonraw.First(m.Params, "capabilities")
 		r.asks = jsonraw.First(offered, "elicitation") != nil || jsonraw.First(offered, "sampling") != nil
-		r.initialized, a.lasting = true, true
+		r.initialized, a.lasting, a.opens = true, true, true
 	}
 	r.pending[string(m.ID)] = a
 }
@@ -324,6 +326,9 @@ func (r *routing) messagesLocked(line []byte) (items []*wire.Message) {
 func (r *routing) ownerLocked(m *wire.Message) []*user {
 	if a := r.pending[string(m.ID)]; a != nil && len(m.ID) > 0 {
 		delete(r.pending, string(m.ID))
+		if a.opens && m.Kind == wire.Response {
+			r.opening = jsonraw.Compact(m.Result)
+		}
 		r.turn.Broadcast()
 		return []*user{a.by}
 	}

@@ -68,6 +68,9 @@ type Status struct {
 	Left time.Duration `json:"left"`
 	// Users counts the commands that speak with the server.
 	Users int `json:"users"`
+	// Opening is the result of initialize as the server sent it; nil without a handshake. What is stored of
+	// a session lacks the secrets that a server repeats.
+	Opening json.RawMessage `json:"opening,omitempty"`
 }
 
 // A ending says why nothing can come from the server any more.

@@ -136,7 +136,7 @@ func (s *supervisor) join(conn net.Conn, opener bool) {
 		return
 	}
 	hello := Status{Format: format, PID: os.Getpid(), Server: s.child.PID(), Since: s.since,
-		Idle: s.Idle, Left: s.leftLocked(), Users: len(s.users)}
+		Idle: s.Idle, Left: s.leftLocked(), Users: len(s.users), Opening: s.opening}
 	s.lines[u] = true
 	u.putLocked(markHello, jsonOf(hello))
 	s.writers.Go(func() { u.write(&s.mu) })

@@ -112,7 +112,11 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		c.Env.UI.ShowChanges(fmt.Sprintf("the tool %s of %s changed since it was approved (%s), and is too large for a comparison", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At)), nil)
 		return Changed
 	}
-	changes := diff.CompareTool(old.Definition, definition, Options())
+	was, is := old.Definition, definition
+	if !redact.IsUnknown(string(tool.Raw)) { // else the server's own text may look like what was hidden
+		was, is = redact.Blank(was), redact.Blank(is)
+	}
+	changes := diff.CompareTool(was, is, Options())
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
