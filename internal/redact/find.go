@@ -17,12 +17,13 @@ type Found struct {
 type FoundKind string
 
 // The kinds of what is found: a known value, a parameter or the user information of a
-// URL or a form, what is named like a secret, and what looks like a token.
+// URL or a form, what is named like a secret, what looks like a token, and a private key.
 const (
 	FoundKnown FoundKind = "known"
 	FoundURL   FoundKind = "url"
 	FoundName  FoundKind = "name"
 	FoundToken FoundKind = "token"
+	FoundKey   FoundKind = "key"
 )
 
 // Find gives where in a text there are secrets, apart and in order: what Bytes would hide.
@@ -41,9 +42,6 @@ func (s *Secrets) Find(raw []byte) []Found {
 		for _, at := range e.replaced {
 			all = append(all, Found{From: at[0], To: at[1], Kind: look.kind})
 		}
-	}
-	for _, begin := range tokenBegins {
-		eachToken(raw, begin, func(from, to int) { all = append(all, Found{From: from, To: to, Kind: FoundToken}) })
 	}
 	return joined(append(all, known(true)...)) // what was learnt by its name may stand elsewhere, too
 }

@@ -19,7 +19,7 @@ type Guess int
 const (
 	// GuessNone hides what Secrets always hides.
 	GuessNone Guess = iota
-	// GuessLikely also hides private keys and what looks like a random secret.
+	// GuessLikely also hides what looks like a random secret.
 	GuessLikely
 	// GuessStrict also hides what names a person or a machine: e-mail addresses, the
 	// names of home directories and IPv4 addresses, but those that mean the own machine.
@@ -28,18 +28,15 @@ const (
 
 // The kinds of what is guessed.
 const (
-	FoundKey    FoundKind = "key"
 	FoundRandom FoundKind = "random"
 	FoundMail   FoundKind = "email"
 	FoundHome   FoundKind = "home"
 	FoundIP     FoundKind = "address"
 )
 
-// guessPatterns are those of private keys, which a text within a JSON string has with its
-// escapes undone, and of what GuessStrict hides.
+// guessPatterns are those of what GuessStrict hides.
 var guessPatterns = sync.OnceValue(func() []guessPattern {
 	return []guessPattern{
-		{FoundKey, GuessLikely, "-----BEGIN", regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:-?[^-\\"])*(?:-----END [A-Z0-9 ]*-----|"|$)`)},
 		{FoundMail, GuessStrict, "@", regexp.MustCompile(`[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)},
 		{FoundHome, GuessStrict, "", regexp.MustCompile(`(?:/home/|/Users/|\\Users\\)[^/\\\s"':,;]+`)},
 		{FoundIP, GuessStrict, ".", regexp.MustCompile(`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`)},
@@ -64,7 +61,7 @@ func appendGuesses(all []sighting, raw []byte, level Guess) []sighting {
 			continue
 		}
 		for _, at := range p.pattern.FindAllIndex(raw, -1) {
-			text := strings.TrimSuffix(string(raw[at[0]:at[1]]), `"`) // which ends a key that was cut
+			text := string(raw[at[0]:at[1]])
 			if p.kind == FoundIP && (isOwnAddress(text) || at[0] > 0 && raw[at[0]-1] == '.' || at[1] < len(raw) && raw[at[1]] == '.') {
 				continue
 			}

@@ -55,12 +55,13 @@ type edit struct {
 	secrets, linked []string
 }
 
-// byForm finds secrets by how they look: in a form, in a URL, behind a name. Variables is
-// as in Secrets.
+// byForm finds secrets by how they look: private keys, in a form, in a URL, after a name, tokens of
+// well-known services. It is the one list for all that is recorded, exported and checked. Variables is as in
+// Secrets.
 var byForm = [...]struct {
 	kind FoundKind
 	hide func(raw []byte, variables bool) edit
-}{{FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideNamed}}
+}{{FoundKey, hideKeys}, {FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideNamed}, {FoundToken, hideTokens}}
 
 // put replaces raw[from:to].
 func (e *edit) put(from, to int, shown string) {
@@ -277,7 +278,7 @@ func wordAt(raw []byte, at int, assigned bool, quote string) []span {
 		end++
 	}
 	word := string(raw[at:end])
-	if beginsHidden(word) {
+	if beginsHidden(word) || strings.HasPrefix(word, "-----BEGIN") { // which goes on after a blank
 		return nil
 	}
 	if authSchemes[strings.ToLower(word)] && end < len(raw) && raw[end] == ' ' {

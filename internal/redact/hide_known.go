@@ -46,7 +46,6 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		s.learnEdit(e)
 		tally(s, look.kind, next(e.result()))
 	}
-	tally(s, FoundToken, next(hideTokens(safe)))
 	if valueCount(s) > before { // what was learnt may stand elsewhere, too
 		next(s.hideKnown(safe, false))
 	}
@@ -207,9 +206,6 @@ func (l *lookout) learnFrom(raw []byte) {
 func (s *Secrets) learnFrom(text []byte) {
 	for _, look := range byForm {
 		s.learnEdit(look.hide(text, s.Variables))
-	}
-	for _, begin := range tokenBegins {
-		eachToken(text, begin, func(from, to int) { s.Learn(string(text[from:to])) })
 	}
 }
 

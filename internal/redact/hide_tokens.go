@@ -2,7 +2,6 @@ package redact
 
 import (
 	"bytes"
-	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/spool"
@@ -45,35 +44,32 @@ var classes = func() (of [256]class) {
 
 func isNameByte(c byte) bool { return classes[c]&nameByte != 0 }
 
-// tokenBegins are how tokens of well-known services begin, and the word before a
-// credential in prose.
-var tokenBegins = []string{"Bearer ", "bearer ", "sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-",
-	"xoxb-", "xoxp-", "AKIA", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
-
-// shortestToken is how many characters must follow.
+// shortestToken is how many characters follow the begin of a token, unless its form says more.
 const shortestToken = 16
 
-func hideTokens(raw []byte) (safe []byte, n int) {
-	there := beginsIn(raw)
-	for i, begin := range tokenBegins {
-		if there&(1<<i) == 0 {
-			continue
-		}
-		e := edit{raw: raw}
-		eachToken(raw, begin, func(from, to int) { e.put(from, to, Redacted(string(raw[from:to]))) })
-		safe, found := e.result()
-		if n > 0 && found > 0 {
-			spool.Free(raw)
-		}
-		raw, n = safe, n+found
-	}
-	return raw, n
+// hideTokens hides the tokens of well-known services.
+func hideTokens(raw []byte, _ bool) edit {
+	e := edit{raw: raw}
+	eachToken(raw, func(from, to int) bool {
+		e.put(from, to, Redacted(string(raw[from:to])))
+		e.secrets = append(e.secrets, string(raw[from:to]))
+		return true
+	})
+	return e
 }
 
-// beginsIn tells with which of tokenBegins a token in raw begins, as bits. A token
-// is a whole run of its bytes, so that every 16th byte shows whether one can be
-// there.
-func beginsIn(raw []byte) (there uint32) {
+// hasToken reports that hideTokens hides something.
+func hasToken(raw []byte) (found bool) {
+	eachToken(raw, func(int, int) bool {
+		found = true
+		return false
+	})
+	return found
+}
+
+// eachToken calls found for the tokens in a text, in order, until it returns false. A token is a run of
+// token bytes, or the rest of one, so that every 16th byte shows whether one can be there.
+func eachToken(raw []byte, found func(from, to int) bool) {
 	kept := 0
 	for from := 0; from+shortestToken <= len(raw); {
 		kept = spool.Passed(raw, kept, from)
@@ -82,50 +78,43 @@ func beginsIn(raw []byte) (there uint32) {
 			last--
 		}
 		if last > from {
-			from = last // behind what is in no run, or in one that is too short
+			from = last // after bytes that are in no run, or in one that is too short
 			continue
 		}
 		to := tokenEnd(raw, from+shortestToken)
-		for i, begin := range tokenBegins {
-			if strings.HasSuffix(begin, " ") {
-				if bytes.HasSuffix(raw[:from], []byte(begin)) {
-					there |= 1 << i
-				}
-			} else if bytes.HasPrefix(raw[from:to], []byte(begin)) && isToken(begin, raw[from+len(begin):to]) {
-				there |= 1 << i
-			}
-		}
-		there |= gluedIn(raw, from, to)
-		from = to
-	}
-	return there
-}
-
-func eachToken(raw []byte, begin string, found func(from, to int)) {
-	for at := 0; ; {
-		from := spool.Index(raw, begin, at)
-		if from == len(raw) {
+		if at := tokenIn(raw, from, to); at < to && !found(at, to) {
 			return
 		}
-		body := from + len(begin)
-		at = tokenEnd(raw, body)
-		if !isToken(begin, raw[body:at]) || !isApart(raw, from) && !isPlain(raw, from, begin, raw[body:at]) {
-			continue
-		}
-		if strings.HasSuffix(begin, " ") {
-			from = body
-		}
-		found(from, at)
+		from = to
 	}
 }
 
-// isToken: a JSON Web Token has three parts; without them it is JSON in base64, as
-// cursors are.
-func isToken(begin string, body []byte) bool {
-	if begin == "eyJ" && spool.Index(body, ".", spool.Index(body, ".", 0)+1) >= len(body) {
-		return false
+// tokenIn returns where in the run raw[from:to] a token begins that ends with it; to if none does.
+func tokenIn(raw []byte, from, to int) int {
+	if bytes.HasSuffix(raw[:from], []byte("Bearer ")) || bytes.HasSuffix(raw[:from], []byte("bearer ")) {
+		if hasDigit(raw[from:to]) {
+			return from
+		}
 	}
-	return len(body) >= shortestToken && bytes.ContainsAny(body, "0123456789")
+	last := to - shortestToken
+	for at := from; at <= last; at++ {
+		if at > from+mostGlued { // only an assignment parts a token from a longer name
+			equals := bytes.IndexByte(raw[at-1:to], '=')
+			if at += equals; equals < 0 || at > last {
+				break
+			}
+		}
+		for _, f := range formsBy()[raw[at]] {
+			body := at + len(f.begin)
+			if body < to && string(raw[at:body]) == f.begin && f.fits(raw[body:to]) && (isApart(raw, at) || f.mayBeGlued(raw, at, raw[body:to])) {
+				if f.keepsBegin {
+					return body
+				}
+				return at
+			}
+		}
+	}
+	return to
 }
 
 // tokenEnd is where the token bytes end that go on at a place.

@@ -18,25 +18,6 @@ const (
 	longestJWT   = 16 << 10
 )
 
-// gluedIn tells with which of tokenBegins a token begins within the run raw[from:to], as
-// beginsIn does.
-func gluedIn(raw []byte, from, to int) (there uint32) {
-	last := min(to-shortestToken, from+mostGlued)
-	for at := from + 1; at <= last; at++ {
-		switch raw[at] { // the first letters of tokenBegins
-		case 's', 'g', 'x', 'A', 'e', 'h', 'n', 'p':
-		default:
-			continue
-		}
-		for i, begin := range tokenBegins {
-			if begin[0] == raw[at] && bytes.HasPrefix(raw[at:to], []byte(begin)) {
-				there |= 1 << i
-			}
-		}
-	}
-	return there
-}
-
 // isApart reports a place at which a word begins: behind what is a part of none, behind
 // a "=", and behind what is escaped in JSON or in a URL.
 func isApart(raw []byte, at int) bool {
@@ -55,28 +36,26 @@ func areHex(digits []byte) bool {
 	return !slices.ContainsFunc(digits, func(c byte) bool { return hexValues[c] == 255 })
 }
 
-// isPlain reports a token that is known for one although it is glued to a word: there is
-// little before it, and it looks like those of its service.
-func isPlain(raw []byte, at int, begin string, body []byte) bool {
-	if strings.HasSuffix(begin, " ") {
-		return true // there is a blank before what follows
-	}
+// mayBeGlued reports a token that is one although it is glued to a word: there is little before it, and it
+// looks like those of its service.
+func (f tokenForm) mayBeGlued(raw []byte, at int, body []byte) bool {
 	before := 0
 	for at-before > 0 && isTokenByte(raw[at-before-1]) {
 		if before++; before > mostGlued {
 			return false
 		}
 	}
-	if begin == "eyJ" {
+	if f.begin == "eyJ" {
 		return len(body) <= longestJWT
 	}
-	if len(body) > longestGlued {
+	if f.apart || len(body) > longestGlued {
 		return false
 	}
+	if f.of != nil {
+		return true // its characters were looked at
+	}
 	k := makeupOf(body)
-	switch begin {
-	case "AKIA": // 16 capitals and digits
-		return len(body) == 16 && k.lower == 0 && k.other == 0
+	switch f.begin {
 	case "sk-":
 		return isPlainKey(raw[at-1], body, k)
 	case "hf_", "npm_": // letters and digits, at least 30 of them

@@ -1,0 +1,123 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+
+	"mcpc/internal/spool"
+)
+
+const (
+	// keyWord is in each private key that is written as text (RFC 7468, RFC 4880).
+	keyWord = "PRIVATE"
+	// longestKey is how many bytes a key has, and shortestKeyLine how many characters of base64 in a row
+	// tell it from a text about keys.
+	longestKey      = 64 << 10
+	shortestKeyLine = 12
+	// longestKeyName is how long the words before PRIVATE KEY are.
+	longestKeyName = 40
+)
+
+// keyEscapes are the line ends of a key in strings, one and two levels deep.
+var keyEscapes = strings.NewReplacer(`\\r`, "", `\\n`, "\n", `\r`, "", `\n`, "\n", "\r", "")
+
+// hideKeys hides private keys: from -----BEGIN to -----END, with line ends of any kind between, or to the
+// end of the text or the string where a key was cut.
+func hideKeys(raw []byte, _ bool) edit {
+	e := edit{raw: raw}
+	for at := 0; ; {
+		word := spool.Index(raw, keyWord, at)
+		if word == len(raw) {
+			return e
+		}
+		at = word + len(keyWord)
+		from, ok := keyBegin(raw[:word], e.done)
+		if !ok {
+			continue
+		}
+		to := keyEnd(raw, at)
+		if to == 0 {
+			continue
+		}
+		plain := keyEscapes.Replace(string(raw[from:to]))
+		e.put(from, to, Redacted(plain))
+		e.secrets = append(e.secrets, plain)
+		at = to
+	}
+}
+
+// keyBegin returns where the key begins whose first line goes on with PRIVATE after before, not before done.
+func keyBegin(before []byte, done int) (from int, ok bool) {
+	near := max(done, len(before)-longestKeyName)
+	at := bytes.LastIndex(before[near:], []byte("BEGIN"))
+	if at < 0 {
+		return 0, false
+	}
+	from = near + at
+	for _, c := range before[from+len("BEGIN"):] {
+		if c != ' ' && c != '+' && !capitals[c] {
+			return 0, false
+		}
+	}
+	if from > done && (before[from-1] == ' ' || before[from-1] == '+') {
+		from-- // SSH2 has a blank after the dashes
+	}
+	dashes := from
+	for dashes > done && before[dashes-1] == '-' {
+		dashes--
+	}
+	return dashes, from-dashes >= 4
+}
+
+// keyEnd returns where a key ends of whose first line at is after PRIVATE; 0 if it is none.
+func keyEnd(raw []byte, at int) int {
+	line := raw[at:min(len(raw), at+longestKeyName)]
+	dashes := bytes.Index(line, []byte("----"))
+	if dashes < 0 {
+		return 0
+	}
+	switch strings.ReplaceAll(strings.TrimRight(string(line[:dashes]), " +"), "+", " ") {
+	case " KEY", " KEY BLOCK":
+	default:
+		return 0
+	}
+	body := at + dashes
+	for body < len(raw) && raw[body] == '-' {
+		body++
+	}
+	rest := raw[body:min(len(raw), body+longestKey)]
+	size := len(rest)
+	if quote := bytes.IndexAny(rest, `"'`); quote >= 0 {
+		size = len(bytes.TrimRight(rest[:quote], `\`))
+	}
+	if end := bytes.Index(rest, []byte("-END")); end >= 0 && end < size {
+		after := end + len("-END")
+		for after < len(rest) && (capitals[rest[after]] || rest[after] == ' ' || rest[after] == '+') {
+			after++
+		}
+		for after < len(rest) && rest[after] == '-' {
+			after++
+		}
+		size = after
+	}
+	if !bytes.Contains(rest[:size], []byte("ENCRYPTED")) && !holdsKeyLine(rest[:size]) {
+		return 0
+	}
+	return body + size
+}
+
+// holdsKeyLine reports a run of base64 that a key has.
+func holdsKeyLine(body []byte) bool {
+	run := 0
+	for _, c := range body {
+		if c != '-' && c != '_' && base64Values[c] < 64 {
+			run++
+		} else {
+			run = 0
+		}
+		if run >= shortestKeyLine {
+			return true
+		}
+	}
+	return false
+}

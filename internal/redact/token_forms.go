@@ -1,0 +1,209 @@
+package redact
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A tokenForm is how the tokens of a service look: a fixed begin, and at least so many characters of an
+// alphabet after it.
+type tokenForm struct {
+	begin string
+	least int
+	// of are the characters of the first least bytes after the begin; nil is for any characters of a
+	// token, with a digit among them.
+	of *[256]bool
+	// apart is set for a begin that words have as well: nothing may be glued to it.
+	apart bool
+	// keepsBegin is set for the place of a secret in a URL.
+	keepsBegin bool
+	// also is another condition, or nil.
+	also func(body []byte) bool
+}
+
+// The alphabets of tokens.
+var (
+	hexDigits = alphabet("0123456789abcdefABCDEF")
+	capitals  = alphabet("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+	alnum     = alphabet(lettersAndDigits)
+	wordBytes = alphabet(lettersAndDigits + "_-")
+	dotted    = alphabet(lettersAndDigits + "_-.")
+	base64Set = alphabet(lettersAndDigits + "+/=_-")
+)
+
+func alphabet(letters string) *[256]bool {
+	of := new([256]bool)
+	for _, c := range []byte(letters) {
+		of[c] = true
+	}
+	return of
+}
+
+// tokenTable has the forms by alphabet and length, each line the begins of one kind. It follows what the
+// services publish about their tokens.
+var tokenTable = []struct {
+	of     *[256]bool
+	least  int
+	begins string
+}{
+	// GitHub, GitLab, Bitbucket, Gitea's hosts, Sourcegraph, Atlassian.
+	{alnum, 30, "ghu_ ghr_"},
+	{wordBytes, 20, "gldt- glrt- glrtr- glptt- glft- glimt- gloas- glsoat- glffct- glwt- GR1348941"},
+	{wordBytes, 16, "glcbt-"},
+	{wordBytes, 50, "glagent-"},
+	{hexDigits, 40, "sgp_ bkua_ squ_ sqp_ sqa_ pul- sbp_ e2b_"},
+	{alnum, 32, "ATBB"},
+	{base64Set, 100, "ATATT3 ATCTT3"},
+	// Slack, Discord.
+	{wordBytes, 16, "xoxa- xoxo- xoxr- xoxs- xoxe- xoxc- xapp-"},
+	{base64Set, 16, "xoxd-"},
+	{dotted, 24, "xoxe."},
+	// Clouds.
+	{capitals, 16, "ASIA ABIA ACCA AKIA"},
+	{wordBytes, 28, "GOCSPX-"},
+	{dotted, 30, "ya29."},
+	{alnum, 20, "LTAI"},
+	{alnum, 32, "AKID"},
+	{alnum, 40, "AKLT"},
+	{hexDigits, 64, "dop_v1_ doo_v1_ dor_v1_"},
+	{hexDigits, 32, "dapi dose"},
+	{wordBytes, 56, "HRKU-AA"},
+	{wordBytes, 27, "dckr_pat_ dckr_oat_"},
+	{wordBytes, 43, "sha256~ CFPAT- fo1_"},
+	{base64Set, 100, "fm2_ fm1r_ fm1a_"},
+	{wordBytes, 30, "vercel_blob_rw_ rnd_ pscale_tkn_ pscale_pw_ pscale_oauth_ sb_secret_"},
+	{alnum, 24, "vcp_ vci_ vca_ vcr_ vck_"},
+	{alnum, 36, "nfp_ pnu_"},
+	{wordBytes, 16, "tskey-auth- tskey-api- tskey-client- tskey-scim- tskey-webhook-"},
+	{wordBytes, 35, "AQVN"},
+	{wordBytes, 40, "CCIPAT_ CCIPRJ_"},
+	// Secrets' own managers.
+	{base64Set, 90, "hvs. hvb. hvr."},
+	{alnum, 40, "dp.pt. dp.ct. dp.sa. dp.scim. dp.audit."},
+	{dotted, 40, "dp.st."},
+	{base64Set, 200, "ops_eyJ"},
+	{capitals, 58, "AGE-SECRET-KEY-1"},
+	// Models.
+	{alnum, 34, "api_org_"},
+	{alnum, 40, "sess- pplx- gsk_ r8_"},
+	{alnum, 70, "xai-"},
+	{wordBytes, 60, "nvapi-"},
+	{wordBytes, 40, "csk- pcsk_ jina_"},
+	{wordBytes, 36, "lsv2_pt_ lsv2_sk_"},
+	{wordBytes, 24, "tvly-"},
+	{hexDigits, 40, "sk_"},
+	// Payments.
+	{alnum, 16, "rk_live_ rk_test_ sk_prod_ rk_prod_"},
+	{base64Set, 24, "whsec_"},
+	{hexDigits, 32, "shpat_ shpca_ shppa_ shpss_ shptka_ FLWSECK- FLWSECK_TEST-"},
+	{wordBytes, 22, "sq0atp-"},
+	{wordBytes, 43, "sq0csp- duffel_live_ duffel_test_"},
+	{wordBytes, 60, "EAAAE"},
+	{alnum, 54, "EZAK EZTK"},
+	{hexDigits, 40, "shippo_live_ shippo_test_"},
+	// Mail and messages.
+	{dotted, 60, "SG."},
+	{hexDigits, 64, "xkeysib- xsmtpsib-"},
+	// Packages.
+	{hexDigits, 48, "rubygems_"},
+	{alnum, 60, "CLOJARS_"},
+	{alnum, 69, "AKCp"},
+	{alnum, 59, "cmVmd"},
+	// Work and watching.
+	{alnum, 40, "lin_api_ lin_oauth_ ntn_"},
+	{wordBytes, 40, "figd_ figo_"},
+	{hexDigits, 64, "sntryu_ rdme_xn8s9h s-s4t2ud- s-s4t2af-"},
+	{base64Set, 60, "sntrys_"},
+	{base64Set, 32, "glc_"},
+	{wordBytes, 41, "glsa_"},
+	{base64Set, 70, "eyJrIjoi"},
+	{capitals, 27, "NRAK- NRAA- NRBR-"},
+	{alnum, 32, "NRII-"},
+	{hexDigits, 19, "NRJS-"},
+	{dotted, 80, "dt0c01. dt0s01. dt0s16."},
+	{alphabetOf(hexDigits, "-"), 59, "PMAK-"},
+	{alnum, 58, "hcaik_"},
+	{wordBytes, 59, "tfp_"},
+	{wordBytes, 64, "rootly_ fio-u-"},
+	{alnum, 16, "sm_aat_ sm_pat_ sm_sat_"},
+	{hexDigits, 48, "tk-us-"},
+	{wordBytes, 100, "EAACEdEose0cBA"},
+}
+
+// oldForms have fewer conditions: their begins are those of many tokens, in several lengths.
+var oldForms = []string{"sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
+
+// otherForms are those that need more than an alphabet.
+var otherForms = []tokenForm{
+	{begin: "SK", least: 32, of: hexDigits, apart: true, also: isNotLonger(32)},
+	{begin: "key-", least: 32, of: alnum, apart: true, also: isNotLonger(32)},
+	{begin: "p8e-", least: 32, of: alnum, apart: true},
+	{begin: "fc-", least: 32, of: hexDigits, apart: true},
+	{begin: "secret_", least: 43, of: alnum, apart: true},
+	{begin: "ico-", least: 32, of: alnum, apart: true},
+	{begin: "1//0", least: 60, of: wordBytes, apart: true},
+	{begin: "pat", least: 79, of: dotted, apart: true, also: func(body []byte) bool {
+		return body[14] == '.' && areHex(body[15:79])
+	}},
+	{begin: "hooks.slack.com/services/", least: 30, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
+	{begin: "hooks.slack.com/workflows/", least: 30, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
+	{begin: "hooks.slack.com/triggers/", least: 30, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
+	{begin: "discord.com/api/webhooks/", least: 60, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
+	{begin: "discordapp.com/api/webhooks/", least: 60, of: alphabetOf(wordBytes, "/"), keepsBegin: true},
+}
+
+func alphabetOf(of *[256]bool, more string) *[256]bool {
+	all := *of
+	for _, c := range []byte(more) {
+		all[c] = true
+	}
+	return &all
+}
+
+// isNotLonger reports a body of n letters and digits that another character or nothing follows.
+func isNotLonger(n int) func(body []byte) bool {
+	return func(body []byte) bool { return len(body) == n || !alnum[body[n]] }
+}
+
+// formsBy returns the forms by the first byte of their begin, the longest begin first.
+var formsBy = sync.OnceValue(func() *[256][]tokenForm {
+	by := new([256][]tokenForm)
+	add := func(f tokenForm) { by[f.begin[0]] = append(by[f.begin[0]], f) }
+	for _, begin := range oldForms {
+		add(tokenForm{begin: begin, least: shortestToken})
+	}
+	for _, line := range tokenTable {
+		for begin := range strings.FieldsSeq(line.begins) {
+			add(tokenForm{begin: begin, least: line.least, of: line.of, apart: len(begin) < 4})
+		}
+	}
+	for _, f := range otherForms {
+		add(f)
+	}
+	for _, forms := range by {
+		slices.SortStableFunc(forms, func(a, b tokenForm) int { return len(b.begin) - len(a.begin) })
+	}
+	return by
+})
+
+// fits reports the rest of a run after the begin of a form. A JSON Web Token has three parts; without them
+// it is JSON in base64, as cursors are.
+func (f tokenForm) fits(body []byte) bool {
+	if len(body) < f.least {
+		return false
+	}
+	if f.of == nil {
+		return hasDigit(body) && (f.begin != "eyJ" || bytes.Count(body, []byte(".")) >= 2)
+	}
+	for _, c := range body[:f.least] {
+		if !f.of[c] {
+			return false
+		}
+	}
+	k := makeupOf(body[:f.least])
+	return (k.digit > 0 || k.upper > 0 && k.lower > 0) && (f.also == nil || f.also(body))
+}
+
+func hasDigit(text []byte) bool { return bytes.ContainsAny(text, "0123456789") }
