@@ -41,7 +41,7 @@ func hideKeys(raw []byte, _ bool) edit {
 		}
 		plain := keyEscapes.Replace(string(raw[from:to]))
 		e.put(from, to, Redacted(plain))
-		e.secrets = append(e.secrets, plain)
+		e.secrets = append(append(e.secrets, plain), keyLines(plain)...)
 		at = to
 	}
 }
@@ -104,6 +104,20 @@ func keyEnd(raw []byte, at int) int {
 		return 0
 	}
 	return body + size
+}
+
+// keyLineLength is how long the lines of a key are (RFC 7468, section 2).
+const keyLineLength = 64
+
+// keyLines returns the lines of a key as it is usually written: they may cross one by one.
+func keyLines(key string) (lines []string) {
+	for _, run := range strings.FieldsFunc(key, func(c rune) bool { return c > 127 || c == '-' || c == '_' || base64Values[c] == 255 }) {
+		for len(run) >= keyLineLength {
+			lines = append(lines, run[:keyLineLength])
+			run = run[keyLineLength:]
+		}
+	}
+	return lines
 }
 
 // holdsKeyLine reports a run of base64 that a key has.
