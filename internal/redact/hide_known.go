@@ -38,8 +38,12 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		safe, n = text, n+more
 		return more
 	}
-	// What is known goes first, as a whole: a look for names may end within a value.
-	next(s.hideKnown(raw, true))
+	// What is known goes first, as a whole: a look for names may end within a value. A private key has its
+	// own ends, and lines that are known.
+	keys := hideKeys(raw, false)
+	s.learnEdit(keys)
+	tally(s, FoundKey, next(keys.result()))
+	next(s.hideKnown(safe, true))
 	before := valueCount(s)
 	for _, look := range byForm {
 		e := look.hide(safe, s != nil && s.Variables)

@@ -18,8 +18,29 @@ const (
 	longestKeyName = 40
 )
 
-// keyEscapes are the line ends of a key in strings, one and two levels deep.
-var keyEscapes = strings.NewReplacer(`\\r`, "", `\\n`, "\n", `\r`, "", `\n`, "\n", "\r", "")
+// plainKey returns a key with its escaped line ends undone, however often they were escaped.
+func plainKey(text string) string {
+	if strings.Contains(text, "%") { // in a URL or a form; no key has one
+		text = unescaped(text)
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		from := i
+		for i < len(text) && text[i] == '\\' {
+			i++
+		}
+		switch {
+		case i == len(text):
+			return b.String()
+		case text[i] == '\r', i > from && text[i] == 'r':
+		case i > from && text[i] == 'n':
+			b.WriteByte('\n')
+		default:
+			b.WriteString(text[from : i+1])
+		}
+	}
+	return b.String()
+}
 
 // hideKeys hides private keys: from -----BEGIN to -----END, with line ends of any kind between, or to the
 // end of the text or the string where a key was cut.
@@ -39,7 +60,7 @@ func hideKeys(raw []byte, _ bool) edit {
 		if to == 0 {
 			continue
 		}
-		plain := keyEscapes.Replace(string(raw[from:to]))
+		plain := plainKey(string(raw[from:to]))
 		e.put(from, to, Redacted(plain))
 		e.secrets = append(append(e.secrets, plain), keyLines(plain)...)
 		at = to

@@ -69,13 +69,26 @@ func (s *Secrets) learn(value string) {
 // Knows reports whether a value is known as it is.
 func (s *Secrets) Knows(value string) bool { return s.values.has(value) }
 
-// Holds reports whether a text has a known value in it.
+// Holds reports whether a text has a known value, a private key or a token in it.
 func (s *Secrets) Holds(raw []byte) bool {
+	if s.Withholds() || holdsForm(raw) {
+		return true
+	}
 	if s == nil || s.Guess == GuessNone && s.values.areNone() {
-		return s.Withholds()
+		return false
 	}
 	found, _ := s.sightings(raw, false)
-	return len(found) > 0 || s.Withholds()
+	return len(found) > 0
+}
+
+// holdsForm reports a private key or a token in a text, or in a text within it.
+func holdsForm(raw []byte) bool {
+	has := func(text []byte) bool { return hasToken(text) || len(hideKeys(text, false).replaced) > 0 }
+	found := has(raw)
+	if !found && hasLongRun(raw) {
+		eachCoded(raw, func(text []byte, _ func(from, to int) (int, int)) { found = found || has(text) })
+	}
+	return found
 }
 
 // valueCount returns how many values are known.

@@ -105,18 +105,14 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 			old, same = p, true
 		}
 	}
-	if same && bytes.Equal(old.Definition, definition) {
+	if same && (bytes.Equal(old.Definition, definition) || differInSecrets(tool, old.Definition, definition)) {
 		return Approved
 	}
 	if bytes.HasPrefix(old.Definition, []byte(`"`)) || bytes.HasPrefix(definition, []byte(`"`)) {
 		c.Env.UI.ShowChanges(fmt.Sprintf("the tool %s of %s changed since it was approved (%s), and is too large for a comparison", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At)), nil)
 		return Changed
 	}
-	was, is := old.Definition, definition
-	if !redact.IsUnknown(string(tool.Raw)) { // else the server's own text may look like what was hidden
-		was, is = redact.Blank(was), redact.Blank(is)
-	}
-	changes := diff.CompareTool(was, is, Options())
+	changes := diff.CompareTool(old.Definition, definition, Options())
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
@@ -136,6 +132,12 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		note(ctx, c, old, worth)
 	}
 	return Approved
+}
+
+// differInSecrets reports two definitions, as they are kept, that differ in nothing but secrets of the
+// client's own, which the server repeats. A server whose text looks like a hidden secret does not.
+func differInSecrets(tool *connect.Definition, was, is json.RawMessage) bool {
+	return !redact.IsUnknown(string(tool.Raw)) && bytes.Equal(redact.Blank(was), redact.Blank(is))
 }
 
 // quiet are the rules of changes that do nothing to a caller: a header field has the argument
