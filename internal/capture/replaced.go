@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"mcpc/internal/capture/packed"
+	"mcpc/internal/compress/packed"
 )
 
 // ErrReplaced is the error of a recording that is another one than the one that was read: its file was replaced,

@@ -22,13 +22,13 @@ type Store struct {
 	// uses it.
 	room bool
 	// mu guards the rows, which change under it alone.
-	mu       sync.RWMutex
-	kept     kept
-	talks    talks
-	queries  queries
-	marks    marks
-	loading  bool
-	notes    notes
+	mu      sync.RWMutex
+	kept    kept
+	talks   talks
+	queries queries
+	marks   marks
+	loading bool
+	notes   notes
 
 	signal
 	ctx  context.Context

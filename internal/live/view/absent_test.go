@@ -62,7 +62,7 @@ func TestAbsentConversationSaysWhy(t *testing.T) {
 	record(2, 4)
 	s.Step()
 	check(v, "1.1", "", "") // one row is kept
-	record(3, 600) // so many are read before older recordings are looked at
+	record(3, 600)          // so many are read before older recordings are looked at
 	s.Step()
 	check(v, "1.1", "", leftOut)
 	check(v, "1.1", "name:none", leftOut)

@@ -84,9 +84,9 @@ type Part struct {
 	Pending int
 	// Absent says why the conversation that was asked for has no rows; "" if it has some.
 	Absent string
-	items   []Item
-	from    int
-	total   int
+	items  []Item
+	from   int
+	total  int
 }
 
 // Take puts a new part into the list. The selected exchange stays selected where its number
