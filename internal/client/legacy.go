@@ -273,7 +273,7 @@ func (e *legacy) judge(r reply, untried bool) sessionState {
 		return valid
 	case e.sessionID() != "" && r.HTTP.Status == http.StatusNotFound:
 		return notFound(r.Message)
-	case (untried || e.sessionID() != "") && (namesNoRequest(r) || e.sessionID() != "" && refusesForOwnReason(r)):
+	case (untried || e.sessionID() != "") && namesNoRequest(r), e.sessionID() != "" && mayRefuseSession(r):
 		return suspect
 	}
 	return valid
@@ -288,22 +288,20 @@ func notFound(m *wire.Message) sessionState {
 		return expired
 	case slices.Contains([]int64{-32601, -32602, codeInternal, codeNoResource}, m.Error.Code):
 		return valid
-	case isOwnCode(m.Error.Code):
+	case m.Error.Code == codeInvalidRequest || -32099 <= m.Error.Code && m.Error.Code <= -32000:
 		return expired
 	}
 	return suspect
 }
 
-// isOwnCode reports an error code with which servers refuse a session: -32600 or a code of the
-// server's own.
-func isOwnCode(code int64) bool {
-	return code == -32600 || -32099 <= code && code <= -32000 && code != codeNoResource
+// mayRefuseSession reports a refusal by the request's id that may be about the session.
+func mayRefuseSession(r reply) bool {
+	return transport.IsRefusal(r.HTTP.Status) && (meansNothing(r.Message) ||
+		r.Message != nil && r.Message.Error != nil && r.Message.Error.Code == codeInvalidRequest)
 }
 
-// refusesForOwnReason reports a refusal by the request's id that may be about the session.
-func refusesForOwnReason(r reply) bool {
-	return transport.IsRefusal(r.HTTP.Status) && r.Message != nil && r.Message.Error != nil && isOwnCode(r.Message.Error.Code)
-}
+// codeInvalidRequest is JSON-RPC's "invalid request".
+const codeInvalidRequest = -32600
 
 // codeNoResource was "resource not found" up to 2025-11-25.
 const codeNoResource = -32002

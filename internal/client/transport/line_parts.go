@@ -116,9 +116,10 @@ func (s *lineSplitter) text(to int) {
 // objectSize returns the size of what begins with a brace and is not JSON, up to the brace
 // that closes it. Returns 0 if none does.
 func objectSize(text []byte) int {
-	var s multilineJSON
+	var open bracketDepth
 	for i, c := range text {
-		if s.add(c); s.depth == 0 {
+		open.add(c)
+		if open.depth == 0 {
 			return i + 1
 		}
 	}

@@ -107,9 +107,9 @@ func (n *stdoutNoise) gather(line []byte, limit MaxSize) *multilineJSON {
 type multilineJSON struct {
 	raw []byte
 	// mended is raw with those line ends escaped.
-	mended          []byte
-	lines, depth    int
-	inText, escaped bool
+	mended []byte
+	lines  int
+	bracketDepth
 }
 
 func (s *multilineJSON) add(c byte) {
@@ -119,17 +119,27 @@ func (s *multilineJSON) add(c byte) {
 		return
 	}
 	s.mended = append(s.mended, c)
+	s.bracketDepth.add(c)
+}
+
+// A bracketDepth counts the open brackets of what looks like JSON.
+type bracketDepth struct {
+	depth           int
+	inText, escaped bool
+}
+
+func (d *bracketDepth) add(c byte) {
 	switch {
-	case s.escaped:
-		s.escaped = false
-	case s.inText:
-		s.escaped, s.inText = c == '\\', c != '"'
+	case d.escaped:
+		d.escaped = false
+	case d.inText:
+		d.escaped, d.inText = c == '\\', c != '"'
 	case c == '"':
-		s.inText = true
+		d.inText = true
 	case c == '{' || c == '[':
-		s.depth++
+		d.depth++
 	case c == '}' || c == ']':
-		s.depth--
+		d.depth--
 	}
 }
 
