@@ -72,7 +72,8 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 		o.Hint = `on an event stream, send a comment to keep the connection alive: a line that begins with ":"`
 	}
 	o.Message, o.Kind = nil, wire.BadResponse
-	o.Findings = []wire.Finding{{Rule: rule, Level: wire.Error, Text: fmt.Sprintf("%q", jsonraw.Excerpt(noise, maxNoiseShown))}}
+	shown := fmt.Sprintf("%q", jsonraw.Excerpt(noise, maxNoiseShown))
+	o.Findings = []wire.Finding{{Rule: rule, Level: wire.Error, Text: shown}}
 }
 
 // maxNoiseShown is how many bytes are shown of what is not JSON-RPC.

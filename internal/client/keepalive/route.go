@@ -312,7 +312,9 @@ func (r *routing) receiversLocked(m *wire.Message) (to []*user) {
 
 // messagesLocked are the messages that users find in a line that is not one message.
 func (r *routing) messagesLocked(line []byte) (items []*wire.Message) {
-	parts := transport.SplitLine(line, func(m *wire.Message) bool { return r.pending[string(m.ID)] != nil && m.Answers(m.ID) })
+	parts := transport.SplitLine(line, func(m *wire.Message) bool {
+		return r.pending[string(m.ID)] != nil && m.Answers(m.ID)
+	})
 	for _, part := range parts {
 		if part.Message != nil {
 			items = append(items, part.Message)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mcpc/internal/client/closed"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -127,8 +126,9 @@ func (g *GetStream) deliver(ctx context.Context, rt *roundTrip, at *streamPositi
 			case isReply(m):
 				strayed(g.line.inbox, m)
 			case m.Kind == wire.Invalid && !isJSON(ev.Data):
-				text := fmt.Sprintf("an event on the GET stream is not JSON%s, ignored: %q", strangeness(m), jsonraw.Excerpt(m.Raw, maxShown))
-				g.line.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Level: wire.Warning, Text: text}, "events on the GET stream are not JSON, ignored")
+				text := "an event on the GET stream is not JSON" + ignored(m)
+				g.line.inbox.Repeated(wire.Finding{Rule: RuleGetNoise, Level: wire.Warning, Text: text},
+					"events on the GET stream are not JSON, ignored")
 			default:
 				g.line.inbox.Receive(m)
 			}

@@ -30,8 +30,8 @@ type streamPosition struct {
 	moved bool
 	// stray is the latest response to something else.
 	stray *wire.Message
-	// noise is the first event that was not JSON-RPC, or the beginning of it. Servers number
-	// messages and not what keeps a connection alive: numbered is set if one was numbered.
+	// noise is the first event that was not JSON-RPC. Servers number messages and not what keeps
+	// a connection alive: numbered is set if an event that is not JSON was numbered.
 	noise    []byte
 	numbered bool
 	// dropped is the beginning of what came in this attempt and was no event.
@@ -246,11 +246,11 @@ func (p *streamPosition) unanswered(f *Fault, out *Outgoing) *Fault {
 	return f
 }
 
-// keepNoise keeps the first event that is not JSON-RPC, or the beginning of it. Some servers
-// bring priming events back as {}.
+// keepNoise keeps the first event that is not JSON-RPC. Some servers bring priming events back
+// as {}.
 func (p *streamPosition) keepNoise(m *wire.Message) {
 	if p.noise == nil && string(m.Raw) != "{}" {
-		p.noise = bytes.Clone(m.Raw[:min(len(m.Raw), mostDropped)])
+		p.noise = m.Raw
 	}
 }
 
@@ -262,12 +262,17 @@ func noMessageIn(m *wire.Message) *Fault {
 // ignoreEvent reports an event that is not JSON, as some servers send to keep a connection
 // alive. That is their fault and no reason to stop.
 func ignoreEvent(in Inbox, m *wire.Message) {
-	text := fmt.Sprintf("an event on the stream is not JSON%s, ignored: %q", strangeness(m), jsonraw.Excerpt(m.Raw, maxShown))
-	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: text}, "events on the stream are not JSON, ignored")
+	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: "an event on the stream is not JSON" + ignored(m)},
+		"events on the stream are not JSON, ignored")
 	if isMeant(m.Raw) {
 		in.Diagnose(Diagnostic{"in the meantime an event was received that is not JSON" + strangeness(m),
 			"if that event was the response, no other will follow; -vvv shows its bytes"})
 	}
+}
+
+// ignored says what was ignored, and what it looks like.
+func ignored(m *wire.Message) string {
+	return fmt.Sprintf("%s, ignored: %q", strangeness(m), jsonraw.Excerpt(m.Raw, maxShown))
 }
 
 // strayed tells of a response to something else on a stream that can be picked up

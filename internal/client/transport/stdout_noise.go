@@ -70,8 +70,9 @@ func (p *Pipe) reportParts(parts []LinePart) {
 	if i > 0 {
 		where = "after"
 	}
-	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
-		"text %s the response on its line of the server's stdout, ignored: %q", where, jsonraw.Excerpt(parts[i].Raw, maxShown))}, TextSummary)
+	text := fmt.Sprintf("text %s the response on its line of the server's stdout, ignored: %q",
+		where, jsonraw.Excerpt(parts[i].Raw, maxShown))
+	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: text}, TextSummary)
 }
 
 // gather puts together what looks like one value over many lines, and gives it
@@ -155,7 +156,7 @@ func (p *Pipe) failMultiline(s *multilineJSON) {
 	}
 }
 
-// HasByteOrderMark reports a byte order mark before a message.
+// HasByteOrderMark reports whether a line begins with a byte order mark.
 func HasByteOrderMark(line []byte) bool { return bytes.HasPrefix(line, []byte("\xEF\xBB\xBF")) }
 
 // isUTF16 reports a byte order mark of UTF-16, or text in which every second
