@@ -60,9 +60,9 @@ and --call-read-only tool calls, --deep all of them. A CAPTURE is a file, the
 number of a run, 42.3, or "last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
-server could not be judged, or not as a whole: 9 if --max-time ended the check, 7
-if a request ended the server for good. Then no SARIF file is written: it would
-read as if all else was fixed.`,
+server could not be judged, or not as a whole: 9 if --max-time ended the check,
+7 if a request ended the server for good. Then no SARIF file is written: all
+other findings would read as fixed.`,
 		Example: `  mcpc check demo
   mcpc check demo --era both --json
   mcpc check demo --fail-on warn --sarif check.sarif
