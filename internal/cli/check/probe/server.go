@@ -140,6 +140,9 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	for i, pin := range all {
 		f.Protocol = pin
 		s, out := j.dial(ctx)
+		if s == nil && ctx.Err() != nil {
+			break
+		}
 		if out.Kind == wire.Usage || s == nil {
 			return nil, out
 		}
