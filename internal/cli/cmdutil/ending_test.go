@@ -1,8 +1,11 @@
 package cmdutil
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +124,32 @@ func TestEndWithALostAnswer(t *testing.T) {
 			t.Errorf("%s: the next command ends with %q", c.name, e.Outcome.Text)
 		}
 	}
+}
+
+// TestTheRecordingHasTheFramesOfAnAnswer reads standard output while it is written.
+func TestTheRecordingHasTheFramesOfAnAnswer(t *testing.T) {
+	f, _ := testFactory(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	f.Out, f.RecordTo = w, filepath.Join(t.TempDir(), "calls.jsonl")
+	f.StartRecording("demo", capture.ByCommand, nil)
+	go func() {
+		for n := range 20 {
+			f.Record.Tap(wire.Frame{Dir: wire.Received, Raw: fmt.Appendf(nil, "answer %d.", n)})
+			_, _ = fmt.Fprintf(f.Stdout(), "answer %d.\n", n)
+		}
+		w.Close()
+	}()
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if recorded, err := os.ReadFile(f.RecordTo); err != nil || !bytes.Contains(recorded, lines.Bytes()) {
+			t.Errorf("the recording does not have %q (%v)", lines.Text(), err)
+		}
+	}
+	_ = f.Record.Close()
 }
 
 // The recording has its end before telemetry is sent: a signal may end the process while that waits.
