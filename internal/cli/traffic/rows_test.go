@@ -18,6 +18,8 @@ import (
 	"mcpc/internal/wire"
 )
 
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
 // A folder of recordings in which commands come and go while a proxy records: times
 // are seconds of one minute, and a row is "method asked answered", answered "-" where
 // it was not.
@@ -29,7 +31,7 @@ func recordings(t *testing.T, runs ...[]string) *cmdutil.Factory {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	minute := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	minute := noon
 	for i, run := range runs {
 		number := i + 1
 		b := capture.AppendHead(nil, capture.Head{Mcpc: "0", Started: minute, Target: "t", Run: number, By: run[0]})
@@ -108,7 +110,7 @@ func TestRowsAreListedOnceAtATurn(t *testing.T) {
 		}
 		lines := slices.Collect(bytes.Lines(old))
 		grow(t, part(1), []byte(c.old))
-		grow(t, part(2), capture.AppendHead(nil, capture.Head{Run: 2, After: 1, By: capture.ByProxy}))
+		grow(t, part(2), capture.AppendHead(nil, capture.Head{Started: noon, Run: 2, After: 1, By: capture.ByProxy}))
 		grow(t, part(2), append(lines[len(lines)-1], c.next...))
 		rows, out := rows(context.Background(), f, "", selection{func(*capture.Row) bool { return true }, func(capture.Page) bool { return true }}, 0)
 		if got := inWords(rows); got != c.want || !out.Good() {
