@@ -178,7 +178,8 @@ func (s *rowStore) decode(p *page, into []Row) int {
 	samples := c.samples(s)
 	if len(samples) == 0 {
 		c.fail()
-		samples = []Row{{capture: s.owner, Exit: -1}}
+		// The index and the recording were deleted: no list has these rows.
+		samples = []Row{{capture: s.owner, Exit: -1, Elsewhere: true}}
 	}
 	n := min(pageRows, s.count-p.first)
 	for i := range into[:n] {

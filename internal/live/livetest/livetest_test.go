@@ -259,3 +259,30 @@ func TestLeftOutRowsAreCountedOnce(t *testing.T) {
 		}
 	}
 }
+
+// A run that is deleted with its index while it is opened has no rows.
+func TestRunThatIsDeletedWhileItIsOpened(t *testing.T) {
+	ring, clock := capture.NewRing(t.TempDir()), noon
+	indexed(t, ring, &clock)
+	path := ring.Path(1)
+	c, err := capture.OpenIndexed(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, strings.TrimSuffix(path, ".jsonl") + ".idx"} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer c.Close()
+	for _, p := range c.Pages() {
+		for _, r := range p.Select(func(r *capture.Row) bool { return !r.Elsewhere }) {
+			t.Fatalf("a page has a row of %v", r.Time)
+		}
+	}
+	for _, r := range c.Rows() {
+		if !r.Elsewhere {
+			t.Fatalf("a row of %v", r.Time)
+		}
+	}
+}
