@@ -237,3 +237,43 @@ func TestHiddenInWhatGrows(t *testing.T) {
 		}
 	})
 }
+
+// What is hidden stays so in the heads and the rows of a recording that is read again.
+func TestHiddenInWhatIsReadAgain(t *testing.T) {
+	ring := capture.NewRing(t.TempDir())
+	head := capture.Head{Started: noon, Target: "https://acme/mcp", By: capture.ByProxy, Run: 1}
+	write(t, ring.Path(1), calls(head, 0, 900))
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(ring.Path(1), old, old); err != nil {
+		t.Fatal(err)
+	}
+	c, err := capture.OpenIndexed(ring.Path(1), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if names, _ := filepath.Glob(filepath.Join(ring.Dir(), "*.idx")); len(names) != 1 {
+		t.Fatalf("the indexes are %v", names)
+	}
+	secrets := &redact.Secrets{}
+	secrets.Hide(regexp.MustCompile("acme"))
+	secrets.Hide(regexp.MustCompile("tool-3"))
+	s, err := NewStepped(Options{Ring: ring, Now: time.Now, Hide: func(c *capture.Capture) { c.Hide(secrets) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	write(t, ring.Path(1), calls(head, 900, 20)) // which makes all be read again
+	s.Step()
+	rows := 0
+	if err := s.Each(Query{}, func(r *capture.Row) bool {
+		rows++
+		if text := r.Target + r.Head().Target + r.Name; strings.Contains(text, "acme") || strings.Contains(text, "tool-3") {
+			t.Errorf("%v: %s, head %s, %s", KeyOf(r), r.Target, r.Head().Target, r.Name)
+			return false
+		}
+		return true
+	}); err != nil || rows != 920 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
