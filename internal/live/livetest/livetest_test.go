@@ -135,7 +135,7 @@ func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
 			}
 			more()
 			views := []*live.Store{livetest.Open(t, ring.Dir(), most), livetest.Open(t, ring.Dir(), most)}
-			for step := range 40 {
+			for step := range 25 {
 				what := ""
 				switch n := random.IntN(14); {
 				case n == 0 || len(recorders) == 0:
@@ -181,7 +181,7 @@ func seeds() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("MCPC_SCHEDULES"), 10, 32); err == nil {
 		return n
 	}
-	return 8
+	return 6
 }
 
 // indexed makes a recording of three conversations that is large enough for an index, has one, and has
