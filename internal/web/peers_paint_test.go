@@ -249,3 +249,40 @@ func TestPeerTimeIsRead(t *testing.T) {
 	close(r.lanes)
 	p.Await(`document.querySelector('.times .empty').textContent === 'Nothing in this time.'`)
 }
+
+// absent is a Reader that has no row of a conversation any more.
+type absent struct{ *dummy }
+
+const older = "this conversation is older than the 50,000 rows kept"
+
+func (a absent) Rows(ctx context.Context, q view.Query) (view.Page, error) {
+	if q.Talk == "9.9" {
+		return view.Page{Rows: []view.Row{}, Absent: older}, nil
+	}
+	return a.dummy.Rows(ctx, q)
+}
+
+func (a absent) Talk(ctx context.Context, q view.Query) ([]view.Block, view.Page, error) {
+	if q.Talk == "9.9" {
+		return nil, view.Page{Rows: []view.Row{}, Absent: older}, nil
+	}
+	return a.dummy.Talk(ctx, q)
+}
+
+func (a absent) Streams(ctx context.Context, q view.Query) ([]view.Stream, error) {
+	if q.Talk == "9.9" {
+		return nil, nil
+	}
+	return a.dummy.Streams(ctx, q)
+}
+
+// TestPeerAbsentConversation holds: a conversation of which no row is kept is not called unrecorded.
+func TestPeerAbsentConversation(t *testing.T) {
+	p, _ := open(t, webtest.Start(t), absent{newDummy()}, nil)
+	for _, name := range []string{"talk", "table"} {
+		p.Eval(`void (location.hash = 'v=`+name+`&c=9.9')`, nil)
+		p.Await(`(document.querySelector('.empty') || {}).textContent === 'This conversation is older than the 50,000 rows kept. C shows everything.'`)
+	}
+	p.Eval(`void (location.hash = 'v=streams&c=9.9')`, nil)
+	p.Await(`(document.querySelector('.empty') || {}).textContent === 'No row of this conversation is kept. C shows everything.'`)
+}
