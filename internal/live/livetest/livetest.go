@@ -22,11 +22,14 @@ type View struct {
 	Counts struct{ Rows, Open, Failed, Dropped, Lost int }
 }
 
+// now is the clock of the views; Step looks at all files whatever it says.
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
 // Open opens the recordings of a folder as a view does that keeps at most so many rows, 0 for as many as
 // usual. It reads on when Step is called.
 func Open(t testing.TB, dir string, most int) *live.Store {
 	t.Helper()
-	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: capture.Open, Now: time.Now})
+	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: capture.Open, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +40,7 @@ func Open(t testing.TB, dir string, most int) *live.Store {
 // Fresh is what a view shows that opens the recordings of a folder now.
 func Fresh(t testing.TB, dir string, most int) View {
 	t.Helper()
-	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: capture.Open, Now: time.Now})
+	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: capture.Open, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
