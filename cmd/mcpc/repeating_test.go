@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// repeating is a server on standard input and output that repeats a word in all that it declares and returns:
+// the variable DB_PASSWORD, or the user or the password of the URL that is its argument.
+func repeating() {
+	word, place := os.Getenv("DB_PASSWORD"), "postgres://app:WORD@h/t"
+	if len(os.Args) > 1 {
+		u, err := url.Parse(os.Args[1])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		password, ok := u.User.Password()
+		if word = password; !ok {
+			word, place = u.User.Username(), "postgres://WORD@h/t"
+		}
+	}
+	quoted := func(form string) string { return string(jsonraw.Quote(strings.ReplaceAll(form, "WORD", word))) }
+	results := map[string]string{
+		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":` + quoted("WORD-mcp") + `,"version":"1"},"instructions":` + quoted("use WORD") + `}`,
+		"ping":       `{}`,
+		"tools/list": `{"tools":[{"name":` + quoted("WORD_query") + `,"title":"Query","description":` + quoted("Runs SQL on WORD") + `,"annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{` +
+			`"sql":{"type":"string","description":"SQL"},` + quoted("WORD_schema") + `:{"type":"string","description":"x","enum":["a",` + quoted("WORD") + `]}},"required":["sql"]},` +
+			`"outputSchema":{"type":"object","properties":{"at":{"type":"string","enum":[` + quoted("WORD") + `]}}}}]}`,
+		"resources/list":           `{"resources":[{"uri":` + quoted(place) + `,"name":"t"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[]}`,
+		"tools/call":               `{"content":[{"type":"text","text":` + quoted("rows of WORD from "+place) + `}],"structuredContent":{"at":` + quoted("WORD") + `}}`,
+	}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		m := wire.ParseMessage(in.Bytes())
+		switch result, ok := results[m.Method]; {
+		case m.Kind != wire.Request:
+		case ok:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		default:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)
+		}
+	}
+}
