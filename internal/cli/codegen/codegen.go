@@ -118,6 +118,9 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	for _, l := range append(sliceutil.Map(all.LeftOut, asLeftOut), left...) {
 		f.Warn(l.Name + " is omitted: " + l.Why)
 	}
+	if f.Secrets.Holds(code) {
+		f.Warn("the server's definitions have a secret, which is in the code: look at it before you share it")
+	}
 	if err := cmdutil.WriteOut(f, func(w io.Writer) error {
 		_, err := w.Write(code)
 		return err
