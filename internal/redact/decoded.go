@@ -172,6 +172,10 @@ func undoneInString(text, raw []byte) (_ []byte, size int) {
 		if c, ok := jsonraw.HexByte(raw[2:]); ok {
 			return append(text, c), 4
 		}
+	case raw[1] == 'u' && len(raw) > 2 && raw[2] == '{':
+		return undoneCodePoint(text, raw)
+	case '0' <= raw[1] && raw[1] <= '3' && len(raw) >= 4 && isOctal(raw[2]) && isOctal(raw[3]):
+		return append(text, (raw[1]-'0')<<6|(raw[2]-'0')<<3|(raw[3]-'0')), 4
 	case raw[1] == 'u':
 		if r, size := jsonraw.EscapedCharacter(raw); size > 0 {
 			return utf8.AppendRune(text, r), size
@@ -179,6 +183,27 @@ func undoneInString(text, raw []byte) (_ []byte, size int) {
 	}
 	return text, 0
 }
+
+// longestCodePoint is how many digits \u{10FFFF} has.
+const longestCodePoint = 6
+
+// undoneCodePoint appends the character of an escape \u{61}.
+func undoneCodePoint(text, raw []byte) (_ []byte, size int) {
+	r := rune(0)
+	for i := len(`\u{`); i < len(raw) && i <= len(`\u{`)+longestCodePoint; i++ {
+		switch digit := hexValues[raw[i]]; {
+		case raw[i] == '}' && i > len(`\u{`):
+			return utf8.AppendRune(text, r), i + 1
+		case digit == 255:
+			return text, 0
+		default:
+			r = r<<4 | rune(digit)
+		}
+	}
+	return text, 0
+}
+
+func isOctal(c byte) bool { return '0' <= c && c <= '7' }
 
 // isEscaped reports that a text has escapes that may hide a secret. The quotes and line
 // ends of a text within JSON do not, unless such characters stand in a known value: of
@@ -198,6 +223,8 @@ func (k *known) isEscaped(raw []byte) bool {
 			break
 		}
 		switch c := raw[i]; {
+		case c == 'u' && i+1 < len(raw) && raw[i+1] == '{', '0' <= c && c <= '3' && i+2 < len(raw) && isOctal(raw[i+1]) && isOctal(raw[i+2]):
+			return true
 		case c == 'u':
 			if r, ok := jsonraw.EscapedRune(raw[i-1:]); ok && (r < utf8.RuneSelf || k.wide) {
 				return true

@@ -61,7 +61,7 @@ type edit struct {
 var byForm = [...]struct {
 	kind FoundKind
 	hide func(raw []byte, variables bool) edit
-}{{FoundKey, hideKeys}, {FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideNamed}, {FoundToken, hideTokens}}
+}{{FoundKey, hideKeys}, {FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideCurl}, {FoundName, hideNamed}, {FoundToken, hideTokens}}
 
 // put replaces raw[from:to].
 func (e *edit) put(from, to int, shown string) {
