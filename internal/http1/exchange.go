@@ -106,10 +106,14 @@ func (x *exchange) writeAll() error {
 	if err, done := x.writeQuick(); done {
 		return err
 	}
-	if err := writtenOf(x.req, x.observer).Write(x.c.out); err != nil {
-		return err
+	err := writtenBy(x.req, x.trace, x.observer).Write(x.c.out)
+	if err == nil {
+		err = x.c.out.Flush()
 	}
-	return x.c.out.Flush()
+	if x.trace != nil && x.trace.WroteRequest != nil {
+		x.trace.WroteRequest(httptrace.WroteRequestInfo{Err: err})
+	}
+	return err
 }
 
 // readHead reads responses up to the final one.

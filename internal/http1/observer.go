@@ -48,8 +48,20 @@ func withTrace(ctx context.Context) context.Context {
 // observed is a request whose Observer is told by net/http.
 func observed(req *http.Request) *http.Request { return req.WithContext(withTrace(req.Context())) }
 
-// writtenOf is a request of which an Observer is told that it was written.
-func writtenOf(req *http.Request, o Observer) *http.Request {
-	trace := &httptrace.ClientTrace{WroteHeaders: o.WroteHeaders}
-	return forStd(req).WithContext(httptrace.WithClientTrace(req.Context(), trace))
+// writtenBy returns a request whose Write calls the hooks of a trace, which may be nil, and of an
+// Observer, but not WroteRequest: what Write has written may still be in a buffer.
+func writtenBy(req *http.Request, trace *httptrace.ClientTrace, o Observer) *http.Request {
+	hooks := httptrace.ClientTrace{}
+	if trace != nil {
+		hooks = *trace
+	}
+	wroteHeaders := hooks.WroteHeaders
+	hooks.WroteHeaders = func() {
+		o.WroteHeaders()
+		if wroteHeaders != nil {
+			wroteHeaders()
+		}
+	}
+	hooks.WroteRequest = nil
+	return forStd(req).WithContext(httptrace.WithClientTrace(context.Background(), &hooks)) // Write uses nothing else of it
 }
