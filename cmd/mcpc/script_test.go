@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -254,6 +255,9 @@ func serverNamed(ts *testscript.TestScript, name string) *server {
 		ts.Setenv(name, s.url("/mcp"))
 		ts.Setenv(name+"_old", s.url("/sse"))
 		ts.Setenv(name+"_address", s.listener.Addr().String())
+		_, port, err := net.SplitHostPort(s.listener.Addr().String())
+		ts.Check(err)
+		ts.Setenv(name+"_port", port)
 	}
 	servers[name].stop()
 	return servers[name]

@@ -8,6 +8,7 @@ import (
 	changes "mcpc/internal/diff/report"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
+	"mcpc/internal/wire"
 )
 
 // changeColors are the SGR parameters of the spans of a report of changes.
@@ -36,11 +37,15 @@ func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 
 // ShowChanges shows what changed in the definition of a tool that was approved: once in a
 // command of many calls.
-func (f *Factory) ShowChanges(headline string, all []diff.Change) {
+func (f *Factory) ShowChanges(level wire.Level, headline string, all []diff.Change) {
 	if f.Repeats.Again(headline) {
 		return
 	}
-	failure.Warn(f.Stderr(), f.ErrStyle, f.Secrets.Text(headline))
+	if level == wire.Info {
+		f.Note(headline)
+	} else {
+		failure.Warn(f.Stderr(), f.ErrStyle, f.Secrets.Text(headline))
+	}
 	for _, c := range all {
 		lines := append([]changes.Line{{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}}, changes.Unified(c)...)
 		for i, l := range lines {

@@ -141,10 +141,16 @@ func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
 // quiet is the UI of a server that is served: what is shown to a user who is asked is not shown.
 type quiet struct{ *cmdutil.Factory }
 
-func (quiet) ShowServer(string, target.Server)  {}
-func (quiet) ShowChanges(string, []diff.Change) {}
-func (quiet) Interactive() bool                 { return false }
-func (quiet) CanAsk() bool                      { return false }
+func (quiet) ShowServer(string, target.Server) {}
+func (quiet) Interactive() bool                { return false }
+func (quiet) CanAsk() bool                     { return false }
+
+// ShowChanges shows what is noted. What the user is asked about is left out with a line of its own.
+func (q quiet) ShowChanges(level wire.Level, headline string, changes []diff.Change) {
+	if level == wire.Info {
+		q.Factory.ShowChanges(level, headline, changes)
+	}
+}
 
 // lines puts the name of a server into each line of standard error that is about it.
 type lines struct {

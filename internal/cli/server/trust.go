@@ -4,15 +4,21 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/pin"
+	"mcpc/internal/diff/lockfile"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
@@ -38,8 +44,11 @@ command, the names of variables, the directory, the file), ask for approval, and
 remember it by a hash. Commands from such files, and everything from a project's
 file, run only when approved; a change needs a new approval.
 
+mcpc.lock.json as NAME approves the lock file of that path, by its hash: a tool
+that changed is then called without a question if the file has it as it is now.
+
 Several servers are approved one by one, and none if a NAME is unknown. Without
-a NAME the trusted servers are listed. --revoke withdraws approvals, and forgets
+a NAME what is trusted is listed. --revoke withdraws approvals, and forgets
 the tools of a server (a NAME, a session, a URL) that were approved by a call:
 the next call approves them as they are then.`,
 		Example: `  mcpc trust other --yes
@@ -74,7 +83,14 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err erro
 		return err
 	}
 	var servers []target.Server
+	var locks []*pin.Lock
 	for _, name := range o.names {
+		if filepath.Base(name) == lockfile.Name {
+			l, bad := readLock(f, name)
+			locks = append(locks, l)
+			err = cmdutil.Join(err, bad)
+			continue
+		}
 		s, out := trustable(f, name)
 		servers = append(servers, s)
 		err = cmdutil.Join(err, cmdutil.Exit(out))
@@ -84,7 +100,50 @@ func trustAll(ctx context.Context, f *cmdutil.Factory, o trustOptions) (err erro
 			err = cmdutil.Join(err, trustOne(ctx, f, store, s, o.yes))
 		}
 	}
+	for _, l := range locks {
+		if err == nil || cmdutil.KindOf(err) == wire.Refused {
+			err = cmdutil.Join(err, trustLock(ctx, f, store, l, o.yes))
+		}
+	}
 	return err
+}
+
+// readLock reads the lock file that is to be confirmed.
+func readLock(f *cmdutil.Factory, path string) (*pin.Lock, error) {
+	l, err := pin.ReadLock(&f.Env, path)
+	if failed, ok := errors.AsType[*lockfile.Error](err); ok {
+		return nil, usage.New(path+" cannot be used: "+failed.Text, wire.Hint(failed.Hint))
+	}
+	if err != nil {
+		return nil, usage.NotRead(path, err, "")
+	}
+	return l, nil
+}
+
+// mostNamed is how many tools of a lock file are named.
+const mostNamed = 20
+
+// trustLock shows what a lock file holds, and remembers the file by its hash after a yes.
+func trustLock(ctx context.Context, f *cmdutil.Factory, store *state.Store, l *pin.Lock, yes bool) error {
+	names := sliceutil.Map(l.Tools, func(raw json.RawMessage) string {
+		name, _ := jsonraw.Text(jsonraw.First(raw, "name"))
+		return f.ErrStyle.Line(name)
+	})
+	path := f.Env.Tilde(l.Path)
+	shown := names[:min(len(names), mostNamed)]
+	if len(shown) < len(names) {
+		shown = append(slices.Clone(shown), "…")
+	}
+	f.Note(path + " has " + english.Plural(len(names), "tool") + ": " + strings.Join(shown, ", "))
+	question := "Trust exactly this file? Its tools may then replace those that you approved."
+	if out := approved(ctx, f, path, question, yes); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	if err := l.Confirm(ctx, &f.Env, store); err != nil {
+		return cmdutil.Exit(connect.StateFailed(err))
+	}
+	f.Note(path + " is trusted as it is now")
+	return nil
 }
 
 // trustable is the one server of that name, if it can be used.
@@ -109,22 +168,33 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 	if err := cmdutil.WriteServer(f, w, st, s); err != nil {
 		return cmdutil.StdoutError(f)
 	}
-	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not approved: " + s.ID(), Hint: "--yes remembers it without asking"}
-	switch {
-	case yes:
-	case !f.Interactive():
-		return cmdutil.Exit(refused)
-	case !f.Ask(ctx, "Trust exactly this?"):
-		if refused.Text, refused.Hint = s.ID()+" was not approved", ""; ctx.Err() != nil {
-			refused = wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
-		}
-		return cmdutil.Exit(refused)
+	if out := approved(ctx, f, s.ID(), "Trust exactly this?", yes); !out.Good() {
+		return cmdutil.Exit(out)
 	}
 	if err := f.Env.Trust(ctx, store, s); err != nil {
 		return cmdutil.Exit(connect.StateFailed(err))
 	}
 	f.Note(s.ID() + " is trusted as configured in " + f.Env.Tilde(s.File))
 	return nil
+}
+
+// approved asks whether what was shown is trusted, unless the user said yes already.
+func approved(ctx context.Context, f *cmdutil.Factory, what, question string, yes bool) wire.Outcome {
+	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments"}
+	switch {
+	case yes:
+		return wire.Outcome{}
+	case !f.Interactive():
+		refused.Text = "not approved: " + what
+		refused.Hint = "--yes remembers it without asking"
+	case f.Ask(ctx, question):
+		return wire.Outcome{}
+	case ctx.Err() != nil:
+		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
+	default:
+		refused.Text = what + " was not approved"
+	}
+	return refused
 }
 
 // revokeTrust forgets a server by either of its names, also one that is gone.
@@ -138,6 +208,9 @@ func revokeTrust(ctx context.Context, f *cmdutil.Factory, store *state.Store, na
 		}
 	}
 	ids = append(ids, name)
+	if filepath.Base(name) == lockfile.Name {
+		ids = append(ids, lockfile.Name)
+	}
 	n, err := store.Trusts().Drop(ctx, func(t state.Trust) bool { return slices.Contains(ids, t.Server) })
 	tools := 0
 	if err == nil {

@@ -137,8 +137,9 @@ type UI interface {
 	MeantByPath(text string) (what string, hint wire.Hint)
 	// ShowServer shows what a configuration says of a server that has to be confirmed.
 	ShowServer(headline string, s target.Server)
-	// ShowChanges shows what changed in the definition of a tool that was approved.
-	ShowChanges(headline string, changes []diff.Change)
+	// ShowChanges shows what changed in the definition of a tool that was approved: as a note
+	// (wire.Info), or before the user is asked (wire.Warning).
+	ShowChanges(level wire.Level, headline string, changes []diff.Change)
 	// OfferLogin offers to log in where a server asks for it, and reports whether that
 	// was done.
 	OfferLogin(ctx context.Context, r auth.Refusal) (bool, error)

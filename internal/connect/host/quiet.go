@@ -54,7 +54,7 @@ func (Quiet) MeantByPath(string) (string, wire.Hint) { return "", "" }
 
 func (Quiet) ShowServer(string, target.Server) {}
 
-func (Quiet) ShowChanges(string, []diff.Change) {}
+func (Quiet) ShowChanges(wire.Level, string, []diff.Change) {}
 
 func (Quiet) TypedLine(context.Context, string, bool) (string, error) { return "", errQuiet }
 

@@ -6,12 +6,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
+	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/lockfile"
@@ -20,13 +20,15 @@ import (
 	"mcpc/internal/lint/poison"
 	"mcpc/internal/redact"
 	"mcpc/internal/state"
+	"mcpc/internal/wire"
 )
 
 // A Standing is what is known of a definition: whether it is the approved one.
 type Standing int32
 
-// The standings. New is a tool that was never called, and Changed one that has to be approved
-// again: its changes were shown.
+// The standings. A New definition is approved by a call: its tool was never called, or it is of the
+// user's own server, and its changes were noted. A Changed one has to be confirmed: its changes were
+// shown.
 const (
 	Unknown Standing = iota
 	New
@@ -34,12 +36,10 @@ const (
 	Changed
 )
 
-// mostLock bounds the lock file that is looked at, in bytes.
-const mostLock = 64 << 20
-
 // Check compares a definition with the one that was approved, and shows what changed: once for
 // each definition that a connection has. Only order, titles and harmless words may change
-// silently; a harmless change of a schema or an annotation is a note.
+// silently; a harmless change of a schema or an annotation is a note, and of the user's own server
+// any change that adds no text for a model.
 func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Standing {
 	if tool == nil || c.Store == nil || c.Env.Index > 0 {
 		return Approved // nothing is remembered
@@ -88,6 +88,9 @@ func kept(c *connect.Conn, tool *connect.Definition) json.RawMessage {
 func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, definition json.RawMessage) Standing {
 	pins, err := c.Store.Pins(key(c)).Of(tool.Name)
 	if err != nil {
+		if r := c.Env.Record.Recorder; r != nil {
+			r.Flush() // the recording may fail for the same reason: its warning always comes first
+		}
 		c.Env.UI.Warn("the approved definitions cannot be read: " + err.Error())
 		return Approved
 	}
@@ -108,9 +111,9 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if same && (bytes.Equal(old.Definition, definition) || differInSecrets(tool, old.Definition, definition)) {
 		return Approved
 	}
+	headline := fmt.Sprintf("the tool %s of %s changed since it was approved (%s)", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At))
 	if bytes.HasPrefix(old.Definition, []byte(`"`)) || bytes.HasPrefix(definition, []byte(`"`)) {
-		c.Env.UI.ShowChanges(fmt.Sprintf("the tool %s of %s changed since it was approved (%s), and is too large for a comparison", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At)), nil)
-		return Changed
+		return changed(c, tool, headline+", and is too large for a comparison", nil, isMarked(tool))
 	}
 	changes := diff.CompareTool(old.Definition, definition, Options())
 	if !same { // another revision of the protocol has other members
@@ -120,12 +123,8 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	// Annotations that declare less turn mcpc's own confirmation off.
 	risky := diff.Failing(worth, diff.Risky) > 0 || slices.ContainsFunc(worth, func(ch diff.Change) bool { return ch.Rule == "annotation-safer" })
 	switch {
-	case risky && locked(c, tool):
-		c.Env.UI.Note(tool.Name + " changed since it was approved; " + lockfile.Name + " has it as it is now")
-		return New
 	case risky:
-		c.Env.UI.ShowChanges(fmt.Sprintf("the tool %s of %s changed since it was approved (%s):", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At)), worth)
-		return Changed
+		return changed(c, tool, headline+":", worth, slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] }))
 	case !same:
 		return New
 	case len(worth) > 0:
@@ -138,6 +137,36 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 // client's own, which the server repeats. A server whose text looks like a hidden secret does not.
 func differInSecrets(tool *connect.Definition, was, is json.RawMessage) bool {
 	return !redact.IsUnknown(string(tool.Raw)) && bytes.Equal(redact.Blank(was), redact.Blank(is))
+}
+
+// forModel are the rules of changes that add text which is addressed to a model.
+var forModel = map[string]bool{"poison-hidden": true, "poison-instruction": true, "poison-secret": true, "poison-text": true}
+
+// isMarked reports whether a definition has text that is addressed to a model.
+func isMarked(tool *connect.Definition) bool {
+	return slices.ContainsFunc(poison.Scan(tool.Raw, nil), func(m poison.Mark) bool { return m.Kind != poison.Size })
+}
+
+// changed shows the changes of a tool, and returns its standing: the user's own server may change,
+// unless the new text is marked, and so may a tool that a confirmed lock file has as it is now.
+func changed(c *connect.Conn, tool *connect.Definition, headline string, changes []diff.Change, marked bool) Standing {
+	if isOwn(c) && !marked {
+		c.Env.UI.ShowChanges(wire.Info, headline, changes)
+		return New
+	}
+	if lock := LockWith(c, tool); lock != nil && lock.IsConfirmed(c.Env, c.Store) {
+		c.Env.UI.Note(tool.Name + " changed since it was approved; " + lockfile.Name + " has it as it is now")
+		return New
+	}
+	c.Env.UI.ShowChanges(wire.Warning, headline, changes)
+	return Changed
+}
+
+// isOwn reports whether the user started the server, or it listens on this machine, and no other
+// program's configuration names it.
+func isOwn(c *connect.Conn) bool {
+	place := cmp.Or(c.Saved, c.OneOff)
+	return c.Origin == nil && (len(place.Command) > 0 || place.Endpoint == connect.DemoEndpoint || auth.IsLocal(place.Endpoint))
 }
 
 // quiet are the rules of changes that do nothing to a caller: a header field has the argument
@@ -157,28 +186,6 @@ func note(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Ch
 		c.Env.UI.Note(old.Tool + " has harmless changes: " + strings.Join(texts, "; "))
 		save(ctx, c, old)
 	}
-}
-
-// locked reports that the lock file in the current folder has the tool as it is now: the user
-// committed it.
-func locked(c *connect.Conn, tool *connect.Definition) bool {
-	if info, err := os.Stat(lockfile.Name); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	raw, err := c.Env.ReadFile(lockfile.Name, mostLock)
-	if err != nil {
-		return false
-	}
-	snapshot, err := lockfile.Parse(raw)
-	if failed, ok := errors.AsType[*lockfile.Error](err); ok {
-		c.Env.UI.Warn(lockfile.Name + " was not used: " + failed.Text)
-		return false
-	}
-	is := lockfile.Hash(tool.Raw)
-	return slices.ContainsFunc(snapshot.Tools, func(entry json.RawMessage) bool {
-		name, _ := jsonraw.Text(jsonraw.First(entry, "name"))
-		return name == tool.Name && lockfile.Hash(entry) == is
-	})
 }
 
 // key names the server whose tools are remembered: the same for a session and for a URL or a

@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/pin"
+	"mcpc/internal/diff/lockfile"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
@@ -37,19 +38,23 @@ func unchanged(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	if pin.Check(ctx, c, tool) != pin.Changed || o.Yes || c.Env.Confirm == "never" || c.Env.UI.Interactive() {
 		return wire.Outcome{}
 	}
-	return unconfirmed(c, o, whyChanged)
+	return unconfirmed(c, o, whyChanged, pin.LockWith(c, tool))
 }
 
 // whyChanged says why a tool that is no longer what was approved is asked about.
 const whyChanged = "changed since it was approved"
 
-// unconfirmed is a call that was not sent for want of a confirmation.
-func unconfirmed(c *connect.Conn, o Request, why string) wire.Outcome {
+// unconfirmed returns the outcome of a call that was not sent for want of a confirmation. lock is the
+// lock file that has a changed tool as it is now, or nil.
+func unconfirmed(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.Outcome {
 	refused := wire.Outcome{Kind: wire.Refused, Method: "tools/call", Name: o.Name, Where: c.Where, Phase: "arguments",
 		Text: fmt.Sprintf("the tool %q %s, and the call was not confirmed", o.Name, why),
 		Hint: "--yes calls it without a confirmation"}
 	if why == whyChanged {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"
+		if lock != nil {
+			refused.Hint += "; " + wire.Run("trust "+lockfile.Name+" --yes") + " confirms that file, which has the tool as it is now"
+		}
 	}
 	if c.Origin != nil && !c.Trusted {
 		refused.Hint += "; " + wire.Run("trust "+shellwords.Quote(c.Origin.ID())) + " trusts the server"
@@ -63,13 +68,15 @@ func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 		return wire.Outcome{}
 	}
 	why, always := whyConfirm(c, tool)
+	var lock *pin.Lock
 	if changed && c.Env.Confirm != "never" {
 		why = whyChanged
+		lock = pin.LockWith(c, tool)
 	}
 	if why == "" {
 		return wire.Outcome{}
 	}
-	refused := unconfirmed(c, o, why)
+	refused := unconfirmed(c, o, why, lock)
 	if !c.Env.UI.Interactive() {
 		return refused
 	}
@@ -79,10 +86,17 @@ func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	}
 	question := fmt.Sprintf("%s of %s %s. %s with %s?", o.Name, c.Where, why, action, c.Env.Secrets.Text(jsonraw.Excerpt(jsonraw.Compact(o.Arguments), 400)))
 	offered := ""
-	if always {
+	switch {
+	case lock != nil:
+		offered = "/always for all tools of this " + lockfile.Name
+	case always:
 		offered = "/always for exactly this tool"
 	}
 	switch answer := c.Env.UI.AskAlways(ctx, question, offered); {
+	case answer == "always" && lock != nil:
+		if err := lock.Confirm(ctx, c.Env, c.Store); err != nil {
+			c.Env.UI.Warn("it could not be stored: " + err.Error())
+		}
 	case answer == "always" && always:
 		trustTool(ctx, c, tool)
 	case answer == "yes":
