@@ -107,21 +107,24 @@ func (s *tallied) awaitDelete(t *testing.T) {
 const newest = "2026-07-28"
 
 // A call sends no more than it needs, in each era: the first and the second time, with the
-// credentials of another user, whose definitions it must not use, and in a session.
+// credentials of another user, whose definitions it must not use, and in a session. A definition is
+// fresh for its ttlMs, else for 5 minutes; it is fetched again with --fresh.
 func TestRequestsOfCalls(t *testing.T) {
 	t.Parallel()
 	const begin, list, call, end = "initialize notifications/initialized", "tools/list tools/list", "tools/call", "DELETE"
+	const whole = list + " tools/list" // in a session the list is remembered, so that all pages are fetched
 	words := func(words ...string) string { return strings.Join(words, " ") }
 	for name, c := range map[string]struct {
-		older                            bool
-		ttl                              string
-		first, second, fast, other, warm string
+		older                      bool
+		ttl                        string
+		first, second, again, warm string
 	}{
-		"newest":        {false, "", words("server/discover", list, call), call, call, words(list, call), call},
-		"older":         {true, "", words("server/discover", begin, list, call, end), words(begin, call, end), words(begin, call, end), words(begin, list, call, end), call},
-		"newest, ttl 0": {false, `"ttlMs":0`, words("server/discover", list, call), words(list, call), call, words(list, call), words(list, "tools/list", call)},
-		"older, no ttl": {true, `"other":1`, words("server/discover", begin, list, call, end), words(begin, call, end), words(begin, call, end), words(begin, list, call, end), words(list, "tools/list", call)},
-		"older, ttl 0":  {true, `"ttlMs":0`, words("server/discover", begin, list, call, end), words(begin, list, call, end), words(begin, call, end), words(begin, list, call, end), words(list, "tools/list", call)},
+		"newest":         {false, "", words("server/discover", list, call), call, words(list, call), call},
+		"older":          {true, "", words("server/discover", begin, list, call, end), words(begin, call, end), words(begin, list, call, end), call},
+		"newest, no ttl": {false, `"other":1`, words("server/discover", list, call), call, words(list, call), call},
+		"older, no ttl":  {true, `"other":1`, words("server/discover", begin, list, call, end), words(begin, call, end), words(begin, list, call, end), call},
+		"newest, ttl 0":  {false, `"ttlMs":0`, words("server/discover", list, call), words(list, call), words(list, call), words(whole, call)},
+		"older, ttl 0":   {true, `"ttlMs":0`, words("server/discover", begin, list, call, end), words(begin, list, call, end), words(begin, list, call, end), words(whole, call)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -136,9 +139,11 @@ func TestRequestsOfCalls(t *testing.T) {
 			}{
 				{"first call", cold, c.first},
 				{"second call", cold, c.second},
-				{"call without confirmation", append([]string{"--confirm=never"}, cold...), c.fast},
-				{"call of one user", as("one"), c.other},
-				{"call of another user", as("two"), c.other},
+				{"call with --fresh", append(slices.Clone(cold), "--fresh"), c.again},
+				{"call after it", cold, c.second},
+				{"call without confirmation", append([]string{"--confirm=never"}, cold...), c.second},
+				{"call of one user", as("one"), c.again},
+				{"call of another user", as("two"), c.again},
 				{"second call of one user", as("one"), c.second},
 			} {
 				m.run(step.args...)
@@ -147,13 +152,24 @@ func TestRequestsOfCalls(t *testing.T) {
 				}
 			}
 			m.run("init", url, "--as", "kept")
-			m.run("-s", "kept", "call", "get-sum", "a=1", "b=2")
+			warm := []string{"-s", "kept", "call", "get-sum", "a=1", "b=2"}
+			m.run(warm...)
 			s.mu.Lock()
 			s.asked = nil
 			s.mu.Unlock()
-			m.run("-s", "kept", "call", "get-sum", "a=1", "b=2")
-			if got := s.take(t); got != c.warm {
-				t.Errorf("warm call: the server was asked %s, want %s", got, c.warm)
+			for _, step := range []struct {
+				what string
+				args []string
+				want string
+			}{
+				{"warm call", warm, c.warm},
+				{"warm call again", warm, c.warm},
+				{"warm call with --fresh", append(slices.Clone(warm), "--fresh"), words(whole, call)},
+			} {
+				m.run(step.args...)
+				if got := s.take(t); got != step.want {
+					t.Errorf("%s: the server was asked %s, want %s", step.what, got, step.want)
+				}
 			}
 		})
 	}

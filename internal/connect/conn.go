@@ -164,7 +164,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	host.TuneGC(e, how.MultiCall)
 	c := &Conn{Env: e, OnNotification: how.OnNotification}
 	if how.MultiCall {
-		c.Box = &toolbox{}
+		c.Box = &toolbox{opened: e.Now()}
 	}
 	if how.FewLists {
 		c.Box.recentEnough = fewLists

@@ -29,6 +29,7 @@ func Unique(tools []mcp.Tool) (some []mcp.Tool) {
 // that each is fetched and compiled once. It is emptied when the server tells of
 // a change. A nil one keeps nothing.
 type toolbox struct {
+	opened time.Time // when the connection was
 	// fetching is held while the server is asked, so that many calls ask once.
 	fetching sync.Mutex
 
@@ -37,7 +38,10 @@ type toolbox struct {
 	// whole is the list of that time, or nil.
 	whole   *Catalogue
 	fetched time.Time
-	// recentEnough is how long such a list counts as a fresh one; 0 for one call only.
+	// until is when whole is stale.
+	until time.Time
+	// recentEnough is how long a list is not fetched again, whatever its ttlMs is and whatever it
+	// lacks; 0 for one call only.
 	recentEnough time.Duration
 }
 
@@ -75,14 +79,28 @@ func (b *toolbox) fill(all Catalogue, now time.Time) {
 	if b == nil {
 		return
 	}
-	until := state.ToolList{FetchedAt: now, TTLms: all.TTL}.Until()
+	until := state.ToolList{FetchedAt: now, TTLms: all.TTL}.FreshUntil()
+	if !now.Before(until) {
+		until = now.Add(b.recentEnough)
+	}
 	tools := make(map[string]*Definition, len(all.Tools))
 	for _, tool := range Unique(all.Tools) {
 		tools[tool.Name] = &Definition{Tool: tool, Fresh: true, Until: until}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tools, b.whole, b.fetched = tools, &all, now
+	b.tools = tools
+	b.whole = &all
+	b.fetched = now
+	b.until = until
+}
+
+// listed drops the definitions of a connection that has listed its tools for the user: the user knows
+// newer ones.
+func (c *Conn) listed(k Kind) {
+	if k == ToolKind {
+		c.Box.empty()
+	}
 }
 
 func (b *toolbox) empty() {
@@ -98,10 +116,7 @@ func (b *toolbox) empty() {
 func (b *toolbox) recent(now time.Time) *Catalogue {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if b.whole == nil || now.Sub(b.fetched) > b.recentEnough {
-		return nil
-	}
-	if until := (state.ToolList{FetchedAt: b.fetched, TTLms: b.whole.TTL}).Until(); !until.IsZero() && !now.Before(until) {
+	if b.whole == nil || now.Sub(b.fetched) > b.recentEnough || !now.Before(b.until) {
 		return nil
 	}
 	return b.whole

@@ -28,10 +28,10 @@ import (
 type Definition struct {
 	mcp.Tool
 	Fresh bool
-	// Until is the time until which the server promised that it holds; zero for no promise.
+	// Until is the time until which it may be used without asking the server.
 	Until time.Time
-	// assumed is the time until which it is believed where the revision has no promises.
-	assumed time.Time
+	// fetched is when an earlier list of it was fetched, zero if it is of no such list.
+	fetched time.Time
 	// Input and output are its schemas.
 	Input, Output compiled
 	// Pin is what package pin found of it in this run.
@@ -185,6 +185,13 @@ func ForgetTools(c *Conn) {
 	c.Forget(ToolKind)
 }
 
+// ForgetLists drops the remembered lists that requests are checked with, so that they are fetched
+// again.
+func ForgetLists(c *Conn) {
+	ForgetTools(c)
+	c.Forget(PromptKind)
+}
+
 // Forget drops the remembered list of a kind. A notification may ask for it at any time.
 func (c *Conn) Forget(k Kind) {
 	c.Mu.Lock()
@@ -206,83 +213,87 @@ func SaveAs(c *Conn, s *state.Session) {
 	c.Saved, c.Passing = s, false
 }
 
-// remembers reports that lists of a kind are kept for the commands that follow: all of a
-// session, and the tools of a server without one.
+// remembers reports whether lists of a kind are kept for later commands: all of a session, and
+// the tools and prompts of a server without one.
 func remembers(c *Conn, k Kind) bool {
-	return c.Store != nil && (c.Saved != nil || k == ToolKind)
+	return c.Store != nil && (c.Saved != nil || k == ToolKind || k == PromptKind)
 }
 
-// Remembered gives the definition that an earlier run or call kept. It is used to check
-// arguments before they are sent, to ask before a destructive tool is called, and for the
-// header fields. It is never shown to the user, and after the time that the server promised it
-// is fetched anew; Holds says whether a call may be sent by it.
+// Remembered returns a definition that may be used without asking the server: of a list that is
+// still fresh, fetched by this connection or, unless the server is listed first, by an earlier
+// command. Returns nil if there is none. It is used to check arguments before they are sent, to ask
+// before a destructive tool is called, and for the header fields; it is never shown to the user.
 func (c *Conn) Remembered(name string) *Definition {
 	if c.Env.Index > 0 {
 		return nil // it was chosen from a list, and is looked for in one
 	}
-	if tool := c.Box.tool(name); tool != nil {
-		return tool
+	tool := c.Box.tool(name)
+	if tool == nil && !c.StartsServer() {
+		tool = c.LastKnown(name)
+		if tool != nil && c.Box != nil {
+			tool.Fresh = !tool.fetched.Before(c.Box.opened)
+		}
 	}
-	tool := c.RememberedOffline(name)
-	if tool == nil || headerProblem(c, tool.Tool) != "" {
+	if tool == nil || !c.Env.Now().Before(tool.Until) || headerProblem(c, tool.Tool) != "" {
 		return nil
 	}
 	return c.Box.keep(tool)
 }
 
-// Holds reports that a call may be sent by the definition without a new list: for the time that
-// the server promised, for assumedFor without a session if the revision has no such promise, for a
-// moment in a connection that asks for few lists, and where the user wants no confirmation.
-// Otherwise the tool may have changed silently.
-func (d *Definition) Holds(c *Conn) bool {
-	if c.Env.Confirm == "never" {
-		return true
-	}
-	if d.Until.IsZero() {
-		if !client.Stateless(c.Revision()) && c.Env.Now().Before(d.assumed) {
-			return true
-		}
-		return d.Fresh && c.Box != nil && c.Box.recent(c.Env.Now()) != nil
-	}
-	return c.Env.Now().Before(d.Until)
+// StartsServer reports whether the command starts the server as a process of its own, in contrast to
+// a server that is reached over HTTP or kept by an earlier command. Such a server is listed first: its
+// author may have edited it a moment ago.
+func (c *Conn) StartsServer() bool {
+	place := cmp.Or(c.Saved, c.OneOff)
+	return len(place.Command) > 0 && (!c.IsKept() || c.Passing)
 }
 
-// RememberedOffline is Remembered for a caller without a conversation.
-func (c *Conn) RememberedOffline(name string) *Definition {
+// JustFetched reports whether the connection fetched a definition so recently that it does not fetch
+// it again when a call fails.
+func (c *Conn) JustFetched(tool *Definition) bool {
+	return tool.Fresh && (c.Box == nil || c.Box.recent(c.Env.Now()) != nil)
+}
+
+// Doubt makes the next call fetch the definition of a tool again if a call failed that was made by a
+// definition of an earlier command. tool is nil if the call was sent without a definition.
+func (c *Conn) Doubt(tool *Definition) {
+	if tool != nil && !tool.Fresh {
+		ForgetTools(c)
+	}
+}
+
+// LastKnown returns the definition that the last list of the server had, which may be stale, or nil.
+func (c *Conn) LastKnown(name string) *Definition {
 	raw, list := c.cached(ToolKind, name)
 	tool, bad := mcp.ParseTool(raw)
 	if raw == nil || bad != nil {
 		return nil
 	}
-	d := &Definition{Tool: tool, Until: list.Until()}
-	if list.TTLms == nil && c.Saved == nil {
-		d.assumed = list.FetchedAt.Add(assumedFor)
-	}
-	return d
+	return &Definition{Tool: tool, Until: list.FreshUntil(), fetched: list.FetchedAt}
 }
 
-// assumedFor is how long a call without a session may be sent by a remembered definition of a server
-// whose revision (before 2026-07-28) has no ttlMs, by which it could say so.
-const assumedFor = 5 * time.Minute
-
-// CachedEntry is an entry of a remembered list that is still believed, or nil.
-func (c *Conn) CachedEntry(k Kind, name string) json.RawMessage {
-	raw, _ := c.cached(k, name)
+// RememberedEntry returns an entry of a list that may be used without asking the server, or nil.
+func (c *Conn) RememberedEntry(k Kind, name string) json.RawMessage {
+	raw, list := c.cached(k, name)
+	if raw == nil || c.StartsServer() || !c.Env.Now().Before(list.FreshUntil()) {
+		return nil
+	}
 	return raw
 }
 
-// cached is such an entry, and what is known of its list; nil where that is no longer believed.
-func (c *Conn) cached(k Kind, name string) (raw json.RawMessage, list *state.ToolList) {
+// cached returns an entry of the last list and that list without its entries. The entry is nil if
+// none is known or if it is older than rememberFor.
+func (c *Conn) cached(k Kind, name string) (json.RawMessage, *state.ToolList) {
 	if !remembers(c, k) {
-		return nil, list
+		return nil, nil
 	}
 	entry, list, err := c.Store.Tool(listKey(c, k), name)
 	if err != nil || entry == nil {
-		return nil, list
+		return nil, nil
 	}
 	age := c.Env.Now().Sub(list.FetchedAt)
-	if until := list.Until(); age < 0 || age > rememberFor || !until.IsZero() && !c.Env.Now().Before(until) {
-		return nil, list
+	if age < 0 || age > rememberFor {
+		return nil, nil
 	}
 	return entry.Raw, list
 }
@@ -382,7 +393,7 @@ func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage,
 	}
 	enough := func(items []json.RawMessage) bool { return found(items, k.Key) != nil }
 	if c.Saved != nil && k == PromptKind {
-		enough = nil // the list will be remembered
+		enough = nil // the whole list will be remembered
 	}
 	list, out := c.Listed(ctx, k, enough)
 	if !out.Good() {

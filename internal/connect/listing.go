@@ -70,6 +70,7 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool)
 	} else {
 		l.Shown += len(list.Items)
 	}
+	c.listed(k)
 	l.Lists = append(l.Lists, s)
 	l.Messages = append(l.Messages, list.Pages...)
 	return out, false

@@ -90,8 +90,7 @@ func strictly(c *Conn) (out wire.Outcome) {
 
 func renewed(c *Conn, e *host.Env, why string) {
 	c.changed = true
-	ForgetTools(c)
-	c.Forget(PromptKind)
+	ForgetLists(c)
 	e.UI.Note(why)
 }
 

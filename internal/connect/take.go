@@ -46,6 +46,7 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 	if out.Good() && list.Whole {
 		t.keep.save(ctx, list.TTL)
 	}
+	c.listed(k)
 	c.tellsLeftOut.Store(false)
 	if several && client.UnknownMethod(out) {
 		tellOmitted(c, k)

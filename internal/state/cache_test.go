@@ -113,17 +113,17 @@ func TestBrokenToolsFile(t *testing.T) {
 	}
 }
 
-func TestUntil(t *testing.T) {
+func TestFreshUntil(t *testing.T) {
 	ms := func(n int64) *int64 { return &n }
 	at := day(0)
 	for _, c := range []struct {
 		ttl  *int64
 		want time.Time
 	}{
-		{nil, time.Time{}}, {ms(0), time.Time{}}, {ms(-1), time.Time{}},
+		{nil, at.Add(5 * time.Minute)}, {ms(0), at}, {ms(-1), at},
 		{ms(1000), at.Add(time.Second)}, {ms(1 << 62), at.Add(math.MaxInt64 / time.Millisecond * time.Millisecond)},
 	} {
-		if got := (ToolList{FetchedAt: at, TTLms: c.ttl}).Until(); !got.Equal(c.want) {
+		if got := (ToolList{FetchedAt: at, TTLms: c.ttl}).FreshUntil(); !got.Equal(c.want) {
 			t.Errorf("ttl %v: %v, want %v", c.ttl, got, c.want)
 		}
 	}

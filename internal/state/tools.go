@@ -32,14 +32,18 @@ type Tool struct {
 	Raw []byte
 }
 
-// Until is the time until which the server promised that the list holds (2026-07-28
-// server/utilities/caching: "0 or absent is stale at once"); zero where it promised nothing.
-func (l ToolList) Until() time.Time {
-	if l.TTLms == nil || *l.TTLms <= 0 {
-		return time.Time{}
+// assumedTTL is how long a list is fresh if the server gave no ttlMs.
+const assumedTTL = 5 * time.Minute
+
+// FreshUntil returns the time until which the list may be used without asking the server: for its
+// ttlMs, else for assumedTTL. A ttlMs of 0 or less means that the list was stale when it arrived
+// (2026-07-28 server/utilities/caching).
+func (l ToolList) FreshUntil() time.Time {
+	if l.TTLms == nil {
+		return l.FetchedAt.Add(assumedTTL)
 	}
 	const most = math.MaxInt64 / int64(time.Millisecond)
-	return l.FetchedAt.Add(time.Duration(min(*l.TTLms, most)) * time.Millisecond)
+	return l.FetchedAt.Add(time.Duration(min(max(*l.TTLms, 0), most)) * time.Millisecond)
 }
 
 // SaveTools remembers a list, in place of the one before. The key is a

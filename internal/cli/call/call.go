@@ -101,6 +101,7 @@ func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *st
 	flags.BoolVar(&o.offline, "offline", false, "with --dry-run or --curl: do not request the tool's definition")
 	flags.BoolVar(&o.NoValidate, "no-validate", false, "do not validate arguments and result")
 	cmdutil.AddIndex(f, flags)
+	cmdutil.AddFresh(f, flags)
 	cmdutil.AddCut(f, flags)
 	flags.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
 	flags.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")

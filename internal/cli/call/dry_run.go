@@ -46,14 +46,17 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 	if o.curl && opt.Server.URL == "" {
 		return usage.New("--curl needs an HTTP server", "--dry-run prints the message")
 	}
-	tool := c.RememberedOffline(o.Name)
-	if f.Index > 0 && !o.offline {
-		tool = nil // it is chosen from a fresh list
+	tool := c.LastKnown(o.Name)
+	if !o.offline && (f.Index > 0 || f.Fresh || c.StartsServer() || tool != nil && !f.Now().Before(tool.Until)) {
+		tool = nil // the call would fetch it
 	}
 	if tool != nil || o.offline {
 		out = checkedOffline(c, tool, &o.Request)
 	}
-	asked := !o.offline && (tool == nil && wantsDefinition(opt, o) || tool != nil && !out.Good())
+	asked := !o.offline && tool == nil && wantsDefinition(opt, o)
+	if !o.offline && tool != nil && (!out.Good() || toolcall.Unlisted(tool, &o.Request)) {
+		asked = true
+	}
 	if asked {
 		tool, out, err = definitionFor(ctx, f, o.argv, c, &opt, &o.Request)
 	} else if tool == nil && !o.offline {

@@ -13,6 +13,11 @@ func AddIndex(f *Factory, flags *pflag.FlagSet) {
 	flags.IntVar(&f.Index, "index", 0, "which of several tools with the same name, from 1")
 }
 
+// AddFresh declares --fresh on a command that checks its requests with the server's lists.
+func AddFresh(f *Factory, flags *pflag.FlagSet) {
+	flags.BoolVar(&f.Fresh, "fresh", false, "fetch definitions again, whatever is cached")
+}
+
 // AnsweringFlags are those of mcpc help answering, where a command has them.
 func AnsweringFlags(cmd *cobra.Command) (answers []*pflag.Flag) {
 	for _, name := range []string{"answer", "answer-defaults", "decline", "on-elicit", "sampling", "on-sampling", "root"} {

@@ -148,6 +148,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	if f.Shell != nil {
 		c, o := f.Shell.Lend(f, how)
 		f.conn = c
+		f.forgetLists(c, o)
 		return c, o
 	}
 	if o := outfile.Writable(f.Output); !o.Good() {
@@ -158,10 +159,18 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 	c, o := connect.Dial(ctx, &f.Env, how)
 	c.StopTicking = stop
 	f.conn = c
+	f.forgetLists(c, o)
 	if !o.Good() && c.Dialed {
 		Explained(ctx, f)
 	}
 	return c, o
+}
+
+// forgetLists does what --fresh says of an open connection.
+func (f *Factory) forgetLists(c *connect.Conn, opened wire.Outcome) {
+	if f.Fresh && opened.Good() {
+		connect.ForgetLists(c)
+	}
 }
 
 // Close closes a connection of a command that goes on without it.

@@ -52,7 +52,7 @@ func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire
 	given, _ := params.Get("arguments")
 	name := params.Text("name")
 	tool := c.Remembered(name)
-	if tool == nil || !tool.Holds(c) {
+	if tool == nil {
 		var out wire.Outcome
 		if tool, out = c.Define(ctx, name); !out.Good() && out.Kind != wire.InvalidArguments {
 			return out.As(wire.Before)
@@ -66,7 +66,7 @@ func Send(ctx context.Context, c *connect.Conn, call client.Call, yes bool) wire
 	}
 	out := c.Do(ctx, call)
 	if out.Good() && tool != nil {
-		return toolcall.CheckResult(c, tool, out)
+		return toolcall.JudgeResult(ctx, c, tool, out)
 	}
 	return out
 }

@@ -47,6 +47,7 @@ that.`,
 		},
 	}
 	cmd.Flags().BoolVar(&o.NoValidate, "no-validate", false, "do not check the arguments")
+	cmdutil.AddFresh(f, cmd.Flags())
 	cmdutil.AddCut(f, cmd.Flags())
 	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd

@@ -99,6 +99,7 @@ code is that of the first error.`,
 	flags.BoolVar(&o.list, "list", false, "list the steps without running them")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
 	o.trace.AddFlags(flags)
+	cmdutil.AddFresh(f, flags)
 	cmdutil.AddAnswering(f, flags)
 	return cmd
 }

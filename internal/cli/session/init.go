@@ -160,6 +160,7 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 	if err != nil {
 		return err
 	}
+	connect.ForgetLists(c) // another server may run under the name by now
 	connect.StopKept(ctx, c.Env, old)
 	err = c.Keep()
 	if c.Saved.Held != nil && replaced(c) {

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -54,6 +55,9 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	out := ended.Outcome
 	f.Env.GaveUp(out, ended.ExitCode())
 	cmdutil.FailureJSON(f, out)
+	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed {
+		connect.ForgetTools(s.c) // the server may have changed while the user typed
+	}
 	if cmdutil.MoreSevere(s.worst.Kind, out.Kind) != s.worst.Kind {
 		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}
 	}

@@ -85,6 +85,7 @@ batch. At a terminal it is 0.`,
 		},
 	}
 	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "stop a script at the first line that fails")
+	cmdutil.AddFresh(f, cmd.Flags())
 	cmdutil.AddAnswering(f, cmd.Flags())
 	return cmd
 }

@@ -169,8 +169,8 @@ func left(c *connect.Conn, task client.Task, kept state.Task) string {
 func fetched(f *cmdutil.Factory, once bool) func(context.Context, *connect.Conn, state.Task) error {
 	return func(ctx context.Context, c *connect.Conn, kept state.Task) error {
 		out := toolcall.AwaitTask(ctx, c, client.Task{ID: kept.ID}, kept, once)
-		if tool := c.Remembered(kept.Tool); out.Good() && tool != nil {
-			out = toolcall.CheckResult(c, tool, out)
+		if tool := c.LastKnown(kept.Tool); out.Good() && tool != nil {
+			out = toolcall.JudgeResult(ctx, c, tool, out)
 		}
 		return cmdutil.Show(ctx, f, out, cmdutil.AnswerOf(out), "tasks/get", "tasks/result", "tasks/update")
 	}

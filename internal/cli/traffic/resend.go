@@ -53,6 +53,7 @@ The new exchange is recorded with the number of the old one.`,
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
 	cmdutil.AddCut(f, flags)
+	cmdutil.AddFresh(f, flags)
 	cmdutil.AddAnswering(f, flags)
 	return cmd
 }

@@ -107,6 +107,9 @@ type Reading struct {
 	Findings []wire.Finding
 	// Warnings and notes are for a person.
 	Warnings, notes []string
+	// Unlisted is set if a word names a part of an argument that the schema does not list although
+	// it lists others.
+	Unlisted bool
 	// doubtful are the words that the notes are about.
 	doubtful []Word
 }
@@ -220,6 +223,7 @@ func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.E
 // that it forbids is a finding of the check that follows.
 func (r *Reading) unknown(w Word, at int, place validate.Expected) {
 	names := place.Names()
+	r.Unlisted = r.Unlisted || len(names) > 0 && !slices.Contains(names, w.Path[at].Name)
 	if len(names) == 0 || place.Closed() || slices.Contains(names, w.Path[at].Name) {
 		return
 	}

@@ -45,10 +45,12 @@ type Settings struct {
 	AccountTyped bool
 	NoInput      bool
 	Confirm      string
-	Answers      Answers
-	Network      NetworkFlags
-	Index        int
-	Strict       bool
+	// Fresh is set if no list that an earlier command fetched is used.
+	Fresh   bool
+	Answers Answers
+	Network NetworkFlags
+	Index   int
+	Strict  bool
 }
 
 // Fields are the header fields of the user's, of --header-file and of -H.

@@ -49,16 +49,17 @@ func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *co
 	return call, tool, askForTask(c, &call, tool, *o)
 }
 
-// checked gets the tool's definition and holds the arguments against it. What a
-// remembered definition forbids is held against a fresh one before it is
-// refused.
+// checked gets the tool's definition and checks the arguments against it. Before a remembered
+// definition rejects arguments, or if it does not list one of them, a new one is fetched.
 func checked(ctx context.Context, c *connect.Conn, o *Request) (*connect.Definition, wire.Outcome) {
 	tool := c.Remembered(o.Name)
-	holds := tool != nil && tool.Holds(c)
-	if o.NoValidate && (holds || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
-		return tool, Unchecked(c, tool, o)
+	if o.NoValidate && (tool != nil || !needsDefinition(c) && o.Task == 0 && len(o.Given.Words) == 0) {
+		out := Unchecked(c, tool, o)
+		if tool == nil || !Unlisted(tool, o) {
+			return tool, out
+		}
 	}
-	if holds && CheckArguments(c, tool, o).Good() {
+	if tool != nil && CheckArguments(c, tool, o).Good() && !Unlisted(tool, o) {
 		return tool, wire.Outcome{}
 	}
 	tool, out := c.DefineOnce(ctx, o.Name)
@@ -89,6 +90,26 @@ func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outco
 	}
 	o.Reading = o.Given.Read(schema, true)
 	return misfit(c, o, o.Findings, hint)
+}
+
+// Unlisted reports whether the arguments have one that the definition does not list although it
+// lists arguments: the server may have added it since.
+func Unlisted(tool *connect.Definition, o *Request) bool {
+	if o.Unlisted {
+		return true
+	}
+	schema, _, err := tool.Input.Of(tool.InputSchema)
+	if err != nil || jsonraw.First(tool.InputSchema, "properties") == nil {
+		return false
+	}
+	root := schema.Expected()
+	listed := root.Names()
+	takesAny := string(jsonraw.First(tool.InputSchema, "additionalProperties")) == "true"
+	given, _ := jsonraw.Object(o.Arguments)
+	return slices.ContainsFunc(given, func(m jsonraw.Member) bool {
+		_, described := schema.Member(root, m.Name)
+		return !slices.Contains(listed, m.Name) && (!described || takesAny)
+	})
 }
 
 // needsDefinition: the header fields of a request are made from the tool's
@@ -182,7 +203,7 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 		return refused, nil
 	}
 	out := c.Do(ctx, call)
-	if client.HeaderMismatch(out) && tool != nil && !tool.Fresh {
+	if client.HeaderMismatch(out) && tool != nil && !c.JustFetched(tool) {
 		fresh, again := c.Define(ctx, o.Name)
 		if again.Good() && pin.Check(ctx, c, fresh) == pin.Changed {
 			again = Confirmed(ctx, c, fresh, o)
@@ -193,7 +214,7 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 		tool, call.Schema = fresh, fresh.InputSchema
 		out = c.Do(ctx, call)
 	}
-	if client.DeniesTool(out) && tool != nil && (tool.Fresh || !denied(ctx, c, &out, o.Name)) {
+	if client.DeniesTool(out) && tool != nil && (c.JustFetched(tool) || !denied(ctx, c, &out, o.Name)) {
 		describes(&out, "describe "+shellwords.Quote(o.Name))
 	}
 	c.WarnUndeclared(out, connect.ToolKind.Capability)
@@ -205,28 +226,26 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 	case o.Task != 0 && out.Good():
 		c.Env.UI.Note("the server returned the result at once, without a task")
 	}
-	if tool == nil || tool.Fresh {
-		return judgeResult(c, tool, o, out), nil
+	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed && !client.DeniesTool(out) {
+		c.Doubt(tool) // the server may have changed, and some report unknown tools in this way
 	}
-	judged := judgeResult(c, tool, o, out)
-	if judged.Kind == wire.OutputInvalid { // by what may be true no more
-		if fresh, again := c.Define(ctx, o.Name); again.Good() {
-			judged = judgeResult(c, fresh, o, out)
-		}
+	if !out.Good() || tool == nil || o.NoValidate {
+		return out, nil
 	}
-	rpc := out.RPC()
-	if c.Saved == nil && c.Box == nil && (out.Kind == wire.ToolError || rpc != nil && rpc.Code == -32602) {
-		c.Forget(connect.ToolKind) // another program may stand there by now
-	}
-	return judged, nil
+	return JudgeResult(ctx, c, tool, out), nil
 }
 
-// judgeResult is the ending by the tool's definition, where the outcome is good.
-func judgeResult(c *connect.Conn, tool *connect.Definition, o Request, out wire.Outcome) wire.Outcome {
-	if !out.Good() || tool == nil || o.NoValidate {
-		return out
+// JudgeResult checks a good result against the tool's definition, and against a new one before a
+// remembered one rejects it.
+func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition, out wire.Outcome) wire.Outcome {
+	judged := CheckResult(c, tool, out)
+	if judged.Kind != wire.OutputInvalid || c.JustFetched(tool) {
+		return judged
 	}
-	return CheckResult(c, tool, out)
+	if fresh, again := c.Define(ctx, tool.Name); again.Good() {
+		return CheckResult(c, fresh, out)
+	}
+	return judged
 }
 
 // describes leads from an error about its params to the definition of what the server

@@ -54,7 +54,7 @@ func GetPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) wire.Outco
 // checkPrompt holds the arguments against the prompt's definition, the remembered one if
 // they fit that, else a fresh one.
 func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembered bool, out wire.Outcome) {
-	if raw := c.CachedEntry(connect.PromptKind, o.Name); raw != nil {
+	if raw := c.RememberedEntry(connect.PromptKind, o.Name); raw != nil {
 		if out, unlisted := fitsPrompt(c, raw, o); out.Good() && len(unlisted) == 0 {
 			return true, out
 		}
