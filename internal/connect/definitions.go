@@ -256,10 +256,25 @@ func (c *Conn) JustFetched(tool *Definition) bool {
 
 // Doubt makes the next call fetch the definition of a tool again if a call failed that was made by a
 // definition of an earlier command. tool is nil if the call was sent without a definition.
-func (c *Conn) Doubt(tool *Definition) {
+func (c *Conn) Doubt(ctx context.Context, tool *Definition) {
 	if tool != nil && !tool.Fresh {
-		ForgetTools(c)
+		ExpireTools(ctx, c)
 	}
+}
+
+// ExpireTools makes the remembered list of tools stale. The completion of command lines still uses it.
+func ExpireTools(ctx context.Context, c *Conn) {
+	c.Box.empty()
+	if !remembers(c, ToolKind) {
+		return
+	}
+	key := listKey(c, ToolKind)
+	list, err := c.Store.Tools(key)
+	if err != nil || list == nil {
+		return
+	}
+	list.TTLms = new(int64)
+	_ = c.Store.SaveTools(ctx, key, *list) // if that fails, the list is used until it is stale
 }
 
 // LastKnown returns the definition that the last list of the server had, which may be stale, or nil.

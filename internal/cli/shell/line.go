@@ -56,7 +56,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	f.Env.GaveUp(out, ended.ExitCode())
 	cmdutil.FailureJSON(f, out)
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed {
-		connect.ForgetTools(s.c) // the server may have changed while the user typed
+		connect.ExpireTools(ctx, s.c) // the server may have changed while the user typed
 	}
 	if cmdutil.MoreSevere(s.worst.Kind, out.Kind) != s.worst.Kind {
 		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}

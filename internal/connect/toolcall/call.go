@@ -227,7 +227,7 @@ func callTool(ctx context.Context, c *connect.Conn, tool *connect.Definition, o 
 		c.Env.UI.Note("the server returned the result at once, without a task")
 	}
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed && !client.DeniesTool(out) {
-		c.Doubt(tool) // the server may have changed, and some report unknown tools in this way
+		c.Doubt(ctx, tool) // the server may have changed, and some report unknown tools in this way
 	}
 	if !out.Good() || tool == nil || o.NoValidate {
 		return out, nil
