@@ -115,6 +115,18 @@ var stories = []struct{ name, capture, cut, why string }{
 20 < 3 200 text/event-stream
 100 < 3 cut unexpected EOF
 `, "cut by the server; never resumed: the answer is lost", "80 ms of 100 ms after the server's first byte"},
+	{"a whole 503", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 503 text/plain
+21 < 3 end
+`, "", "10 ms of 21 ms waiting for the server's first byte"},
+	{"a whole answer that is no JSON-RPC", `
+0 > 3 POST
+0 > 3 ` + slowCall + `
+20 < 3 200 application/json
+21 < 3 end
+`, "", "10 ms of 21 ms waiting for the server's first byte"},
 	{"ended early", `
 0 > 3 POST
 0 > 3 ` + slowCall + `
