@@ -130,7 +130,7 @@ const hasFinding = "finding"
 
 var hasTraits = []trait{
 	{hasFinding, func(r *capture.Row) bool { return len(r.Findings) > 0 }},
-	{"retry", func(r *capture.Row) bool { return r.Notes.Retries > 0 }},
+	{"retry", func(r *capture.Row) bool { return r.Notes.Retries > 0 || r.SameAs != nil }},
 	{"resume", func(r *capture.Row) bool { return r.Notes.Resumed > 0 }},
 	{"round", func(r *capture.Row) bool { return r.Notes.Rounds > 0 }},
 	{"notification", func(r *capture.Row) bool { return r.Notes.Notifications > 0 }},

@@ -152,6 +152,9 @@ func notes(r *capture.Row) string {
 	if r.Cancel != nil && r.Cancel.Late {
 		text = strings.TrimSuffix("answered late, "+text, ", ")
 	}
+	if r.SameAs != nil {
+		text = strings.TrimSuffix("same request as "+r.SameAs.Number()+", "+text, ", ")
+	}
 	return text
 }
 
