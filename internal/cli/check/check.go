@@ -148,7 +148,8 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if o.capture != "" {
 		r, out = judgeCapture(judging, f, o.capture)
 	} else {
-		r, out = probe.Judge(judging, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(), Tools: judged.Tools, Options: o.probes})
+		r, out = probe.Judge(judging, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(),
+			Tools: judged.Tools, Options: o.probes})
 	}
 	if r == nil {
 		return cmdutil.Exit(out)
@@ -189,6 +190,7 @@ func ending(r *verdict.Report, failOn string, out wire.Outcome) wire.Outcome {
 		text += " of " + english.Plural(len(rules), "rule")
 	}
 	first := r.Findings[0].Rule
-	return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Text: text + " at or above " + failOn,
+	return wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result",
+		Text: text + " at or above " + failOn,
 		Hint: wire.Run("check --explain "+first) + " explains a rule"}
 }

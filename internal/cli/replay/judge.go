@@ -61,8 +61,10 @@ func (o *options) judge(f *cmdutil.Factory) (j judgement, err error) {
 			return j, badPath("--bind", text, err)
 		}
 		kind := from.String()
-		if again := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result }); again < 0 {
-			extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: from, Matcher: match.Matcher{Kind: match.Bound, Arg: kind}})
+		again := slices.IndexFunc(j.bindings, func(b match.Binding) bool { return b.Kind == kind && b.Part == match.Result })
+		if again < 0 {
+			extra.Rules = append(extra.Rules, match.Rule{Part: match.Result, Path: from,
+				Matcher: match.Matcher{Kind: match.Bound, Arg: kind}})
 			j.bindings = append(j.bindings, match.Binding{Kind: kind, Part: match.Result, Select: from.Select, Named: to == nil})
 		} else if to == nil {
 			j.bindings[again].Named = true

@@ -171,7 +171,8 @@ func was(row *capture.Row, x *wire.Exchange) replay.Side {
 
 // is is the present side, with the recorded handles in its result, and how many there were.
 // recorded is the recorded result.
-func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison, recorded json.RawMessage) (s replay.Side, bound int) {
+func (p *player) is(x *wire.Exchange, out wire.Outcome, c match.Comparison,
+	recorded json.RawMessage) (s replay.Side, bound int) {
 	s = replay.Side{Exchange: x, Revision: p.c.Revision(), Failed: out.Kind, Took: out.Took}
 	if x != nil && x.Response.Raw != nil {
 		if m := wire.ParseMessage(x.Response.Raw); m.Result != nil {

@@ -121,7 +121,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags.StringVar(&o.match.level, "match", "strict", "how to compare `values`: strict, or exact for the bytes")
 	flags.StringVar(&o.match.file, "match-file", "", "`file` of matchers, *.mcpc-match.yaml")
 	flags.StringArrayVar(&o.match.ignore, "ignore", nil, "ignore the values at a `path` of each result")
-	flags.StringArrayVar(&o.match.bind, "bind", nil, "the value at a `path` of a result is a handle for later requests; FROM=TO: at that path of their params")
+	flags.StringArrayVar(&o.match.bind, "bind", nil,
+		"the value at a `path` of a result is a handle for later requests; FROM=TO: at that path of their params")
 	flags.StringVar(&o.match.compare, "compare", "result", "`part` to compare: result, schema (members and types) or status")
 	flags.BoolVar(&o.match.inOrder, "strict-notifications", false, "compare number and order of the notifications")
 	flags.StringVar(&o.match.maxSlowdown, "max-slowdown", "", "fail if an answer takes so many `times` as long as recorded, e.g. 2x")

@@ -47,8 +47,8 @@ type junitText struct {
 }
 
 // JUnit writes a test case for each step of the ladder and each rule, and a failed one for a
-// judgement that ended early: errors and failed steps are failures, other findings stand in the output of their case, and rules that were not run
-// or do not apply are skipped.
+// judgement that ended early: errors and failed steps are failures, other findings stand in the
+// output of their case, and rules that were not run or do not apply are skipped.
 func (r *Report) JUnit(w io.Writer) error {
 	s := junitSuite{Name: term.Line(r.Target)}
 	for _, rung := range r.Ladder {
@@ -62,7 +62,8 @@ func (r *Report) JUnit(w io.Writer) error {
 		s.add(c)
 	}
 	if r.Incomplete != "" {
-		s.add(junitCase{Name: "complete", Class: s.Name, Failure: &junitText{Message: term.Line(r.Incomplete), Type: "incomplete"}})
+		s.add(junitCase{Name: "complete", Class: s.Name,
+			Failure: &junitText{Message: term.Line(r.Incomplete), Type: "incomplete"}})
 	}
 	for _, rule := range r.Rules {
 		c := junitCase{Name: rule.ID + " " + term.Line(rule.Title), Class: s.Name}

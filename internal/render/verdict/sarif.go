@@ -155,7 +155,10 @@ func sarifRuleOf(rule Rule) sarifRule {
 // primaryLocationLineHash only: without it all findings of a rule at a place would be one.
 func fingerprints(f Finding) map[string]string {
 	sum := sha256.Sum256([]byte(f.Fingerprint))
-	return map[string]string{"mcpc/v1": term.Line(f.Fingerprint), "primaryLocationLineHash": hex.EncodeToString(sum[:8]) + ":1"}
+	return map[string]string{
+		"mcpc/v1":                 term.Line(f.Fingerprint),
+		"primaryLocationLineHash": hex.EncodeToString(sum[:8]) + ":1",
+	}
 }
 
 // serverPath returns a relative path that names a server, as a URI: HOST/mcp for a URL,

@@ -73,7 +73,10 @@ func callTools(ctx context.Context, b *bench) {
 }
 
 // answers is judged first, by the calls that were made: it is not repeated.
-var answers = probe{rules: []string{"tool-answers"}, once: true, when: noCalls, do: func(_ context.Context, b *bench) (misses []miss) {
+var answers = probe{rules: []string{"tool-answers"}, once: true, when: noCalls, do: unansweredCalls}
+
+// unansweredCalls finds the calls that were not answered, or that ended the server after that.
+func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 	for _, c := range b.called {
 		a, want := c.answer, "a result, with isError true if the tool failed"
 		unanswered := a.Kind == wire.Transport || a.Kind == wire.Timeout
@@ -89,7 +92,7 @@ var answers = probe{rules: []string{"tool-answers"}, once: true, when: noCalls, 
 		misses = append(misses, m)
 	}
 	return misses
-}}
+}
 
 // call asks to call a tool with other arguments, and header fields that fit them.
 func (c calledTool) call(args json.RawMessage) ask {
