@@ -88,7 +88,7 @@ func (k *kept) trim() (old []*entry) {
 		return nil
 	}
 	old = slices.Clone(k.entries[:len(k.entries)-k.most])
-	k.entries = slices.Clone(k.entries[len(old):])
+	k.entries = withoutFirst(k.entries, len(old))
 	for _, e := range old {
 		delete(k.by, e.key)
 		k.leftOut.add(e.key)
@@ -101,6 +101,12 @@ func (k *kept) trim() (old []*entry) {
 		}
 	}
 	return old
+}
+
+// withoutFirst returns a list without its first n entries, which it no longer holds in memory.
+func withoutFirst(entries []*entry, n int) []*entry {
+	clear(entries[:n])
+	return entries[n:]
 }
 
 // deleted forgets the rows of a recording that was deleted or replaced, and returns their entries.

@@ -248,6 +248,23 @@ func (x *query) patch() {
 	if len(x.decided) == 0 {
 		return
 	}
+	inTime := x.sort == "" || x.sort == "time"
+	if inTime { // mostly only the oldest ones are removed
+		n := 0
+		for n < len(x.found) {
+			fits, is := x.decided[x.found[n]]
+			if !is || fits {
+				break
+			}
+			delete(x.decided, x.found[n])
+			n++
+		}
+		x.found = withoutFirst(x.found, n)
+		x.keys = x.keys[n:]
+		if len(x.decided) == 0 {
+			return
+		}
+	}
 	var in []*entry
 	var oldest *entry
 	for e, fits := range x.decided {
@@ -260,7 +277,7 @@ func (x *query) patch() {
 	}
 	slices.SortFunc(in, x.order)
 	from := 0
-	if x.sort == "" || x.sort == "time" {
+	if inTime {
 		from, _ = slices.BinarySearchFunc(x.found, oldest, byTime)
 	}
 	tail := slices.DeleteFunc(slices.Clone(x.found[from:]), func(e *entry) bool {

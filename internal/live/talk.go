@@ -85,15 +85,22 @@ type talk struct {
 
 // change takes the entries that are new or have changed, and those that are not kept any more.
 func (t *talks) change(k *kept, changed, out []*entry) {
-	less := map[*talk]bool{}
+	less := map[*talk]int{}
 	for _, e := range out {
 		if x := t.all[e.talk]; x != nil {
-			less[x] = true
+			less[x]++
 		}
 	}
-	for x := range less {
+	for x, removed := range less {
 		x.counted = false
-		x.entries = slices.DeleteFunc(x.entries, func(e *entry) bool { return !k.has(e) })
+		first := slices.IndexFunc(x.entries, k.has)
+		if first < 0 {
+			first = len(x.entries)
+		}
+		x.entries = withoutFirst(x.entries, first)
+		if first < removed { // mostly only the oldest ones are removed
+			x.entries = slices.DeleteFunc(x.entries, func(e *entry) bool { return !k.has(e) })
+		}
 	}
 	more := map[*talk][]*entry{}
 	for _, e := range changed {
