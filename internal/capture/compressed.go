@@ -156,7 +156,10 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	if err = packed.Write(temp, &stoppable{plain, stop}); err == nil {
 		err = temp.Sync()
 	}
-	err = errors.Join(err, temp.Close(), plain.Close(), os.Chtimes(temp.Name(), info.ModTime(), info.ModTime()))
+	if runtime.GOOS == "windows" { // it deletes no file that is open; elsewhere the lock lasts as long as it has its name
+		err = errors.Join(err, plain.Close())
+	}
+	err = errors.Join(err, temp.Close(), os.Chtimes(temp.Name(), info.ModTime(), info.ModTime()))
 	if err != nil {
 		return false, err
 	}
@@ -166,8 +169,11 @@ func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	if err := os.Rename(temp.Name(), path+packed.Extension); err != nil {
 		return false, err
 	}
-	if now, err := os.Lstat(path); err != nil || !os.SameFile(now, info) {
-		return false, os.Remove(path + packed.Extension) // the run was replaced, or deleted, meanwhile
+	switch now, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist): // another process compressed it as well
+		return false, nil
+	case err == nil && !os.SameFile(now, info): // the run was replaced
+		return false, os.Remove(path + packed.Extension)
 	}
 	if dir, err := os.Open(r.dir); err == nil { // the name is on the disk before the other is gone
 		_ = dir.Sync()

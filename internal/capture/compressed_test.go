@@ -2,7 +2,9 @@ package capture
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -362,5 +364,32 @@ func TestDamagedCompressedCapture(t *testing.T) {
 	put(t, path, lines)
 	if _, err := Open(path); err == nil {
 		t.Error("a plain file with the name of a compressed one is read")
+	}
+}
+
+// A run that several processes compress at the same time is there all the time, and in the end compressed.
+func TestCompressedByManyAtOnce(t *testing.T) {
+	defer func(n int64) { compressFrom = n }(compressFrom)
+	compressFrom = 1
+	for range 40 {
+		ring := NewRing(t.TempDir())
+		put(t, ring.Path(1), append(pings("a", 40), AppendEnd(nil, End{Time: noon})...))
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				for range 3 {
+					if _, err := ring.compress(1, nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
+						t.Error(err)
+					}
+					if c, err := Open(ring.Path(1)); err != nil || c.Count() != 40 {
+						t.Errorf("while it is compressed: %v", err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if _, err := os.Stat(ring.Path(1) + packed.Extension); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
