@@ -31,17 +31,17 @@ import (
 // Over random schedules of record, index, rotate, prune, compress, delete, replace and reopen, with several recorders
 // and views, every reader has the exchanges of the request frames that are in the files: each once, none that is not
 // there, and all readers the same of each. MCPC_SCHEDULES is how many schedules are tried, MCPC_SCHEDULE the seed of
-// one.
+// the first, or of the only one.
 func TestEveryReaderHasTheRequestsOfTheFiles(t *testing.T) {
 	// A part of a recording that rotates is smaller than what is compressed: its recorder compresses on the side.
 	before := capture.SetSizes(capture.Sizes{IndexFrom: 1500, CompressFrom: 5 << 10, PageRows: 4, BatchBytes: 1 << 10})
 	defer capture.SetSizes(before)
-	from, count := uint64(0), uint64(40)
-	if n, err := strconv.ParseUint(os.Getenv("MCPC_SCHEDULES"), 10, 32); err == nil {
-		count = n
-	}
+	from, count := uint64(0), uint64(30)
 	if n, err := strconv.ParseUint(os.Getenv("MCPC_SCHEDULE"), 10, 32); err == nil {
 		from, count = n, 1
+	}
+	if n, err := strconv.ParseUint(os.Getenv("MCPC_SCHEDULES"), 10, 32); err == nil {
+		count = n
 	}
 	for seed := from; seed < from+count; seed++ {
 		t.Run(fmt.Sprintf("schedule %d", seed), func(t *testing.T) { runSchedule(t, seed) })
