@@ -241,7 +241,13 @@ func (b *bench) answerOf(out wire.Outcome, s *session) answer {
 }
 
 // excerpt returns the begin of bytes for a finding, without secrets.
-func (a answer) excerpt(raw []byte) string { return jsonraw.Excerpt(a.hide(bytes.TrimSpace(raw)), 120) }
+func (a answer) excerpt(raw []byte) string {
+	raw = bytes.TrimSpace(raw)
+	if a.hide != nil {
+		raw = a.hide(raw)
+	}
+	return jsonraw.Excerpt(raw, 120)
+}
 
 // status is that of HTTP; 0 over stdio, and where no response came.
 func (a answer) status() int {
