@@ -82,7 +82,8 @@ func (s FileState) Exists() bool { return s.info != nil }
 
 // Same reports whether nothing was written to the file since, and it is no other file.
 func (s FileState) Same(now FileState) bool {
-	return s.info != nil && now.info != nil && os.SameFile(s.info, now.info) && s.info.Size() == now.info.Size() && s.info.ModTime().Equal(now.info.ModTime())
+	return s.info != nil && now.info != nil && os.SameFile(s.info, now.info) &&
+		s.info.Size() == now.info.Size() && s.info.ModTime().Equal(now.info.ModTime())
 }
 
 // infoOf returns what the system knows of the file of open lines; nil if it knows nothing.

@@ -64,7 +64,8 @@ func (r *Ring) Create() (io.WriteCloser, int, error) {
 		if _, err := os.Lstat(r.Path(n) + packed.Extension); err == nil { // the counter is behind
 			continue
 		}
-		f, err := os.OpenFile(r.Path(n), os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600) // Windows locks no file that is only written
+		// Windows locks no file that is open for writing alone.
+		f, err := os.OpenFile(r.Path(n), os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			if err := os.MkdirAll(r.dir, 0o700); err != nil {
