@@ -232,7 +232,7 @@ func findingOf(m miss, rev conv.Rev) lint.Finding {
 	}
 	return lint.Finding{Rule: r.ID, Severity: cmp.Or(m.severity, r.Severity), Title: r.Title, Source: r.Page(rev), Fix: r.Fix, Subject: m.subject, Times: 1,
 		Fingerprint: strings.TrimSpace(r.ID + " " + m.subject + " " + m.pointer),
-		Evidence:    []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""),
+		Evidence: []lint.Evidence{{Conn: m.at.Conn, Seq: m.at.Seq, Pointer: m.pointer, Got: strings.ToValidUTF8(got, ""),
 			Want: m.want, Stderr: m.stderr}}}
 }
 
