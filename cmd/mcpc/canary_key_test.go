@@ -68,8 +68,7 @@ func privateKeys(t *testing.T) (all []string) {
 	return all
 }
 
-// keyForms write a key in the six forms in which it stands in messages. The first two are as it is, which
-// is escaped in JSON.
+// keyForms write a key in six forms. The first two write it as it is; encoding it in JSON escapes its line ends.
 var keyForms = []func(key string) string{
 	func(key string) string { return key },
 	func(key string) string { return strings.ReplaceAll(key, "\n", "\r\n") },

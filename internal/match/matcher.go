@@ -35,7 +35,7 @@ const (
 	Normalised Kind = "normalised" // a number in another spelling, {} for nothing
 	ByHash     Kind = "hash"       // a secret that is hidden on one side has the same hash
 	ByLength   Kind = "length"     // a secret that is hidden on one side has the same length
-	ByPlace    Kind = "unknown"    // a secret is hidden on one side: what stands there is not known
+	ByPlace    Kind = "unknown"    // a secret is hidden on one side: its value is unknown
 )
 
 // matcherWords are the words with which the text of a matcher begins.

@@ -99,8 +99,9 @@ func tokenIn(raw []byte, from, to int) int {
 	last := to - shortestToken
 	for at := from; at <= last; at++ {
 		if at > from+mostGlued { // only an assignment parts a token from a longer name
-			equals := bytes.IndexByte(raw[at-1:to], '=')
-			if at += equals; equals < 0 || at > last {
+			equals := spool.Index(raw[:to], "=", at-1)
+			at = equals + 1
+			if at > last {
 				break
 			}
 		}

@@ -336,7 +336,7 @@ func HiddenIn(text string) [][]int {
 	return hiddenIn().FindAllStringIndex(text, -1)
 }
 
-// userMark stands in a URL for its user information: it tells neither a length nor a hash.
+// userMark replaces the user information of a URL. It shows neither its length nor its hash.
 const userMark = "redacted"
 
 // UnknownIn returns where a text has no longer what was sent: the places of HiddenIn, and hidden user

@@ -59,7 +59,7 @@ type lineSplitter struct {
 }
 
 // split finds the messages. It looks into no object, whether that is JSON, looks like it, or
-// does not end: what is nested there may be anybody's data.
+// does not end: a message nested there may be data.
 func (s *lineSplitter) split(isAwaited func(*wire.Message) bool) {
 	notJSON := 0
 	for at := 0; notJSON < maxNotJSON; {
