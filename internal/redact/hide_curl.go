@@ -20,22 +20,42 @@ var curlUser = sync.OnceValue(func() *regexp.Regexp {
 func hideCurl(raw []byte, _ bool) edit {
 	e := edit{raw: raw}
 	for at := 0; ; {
-		from := spool.Index(raw, "curl", at)
+		from := spool.Index(raw, curlWord, at)
 		if from == len(raw) {
 			return e
 		}
-		at = from + len("curl")
-		line, _, _ := bytes.Cut(raw[at:min(len(raw), at+longestCurl)], []byte("\n\n"))
-		if next := bytes.Index(line, []byte("curl ")); next >= 0 {
-			line = line[:next]
-		}
-		for _, found := range curlUser().FindAllSubmatchIndex(line, -1) {
-			secret := string(line[found[2]:found[3]])
-			if isHidden(secret) || beginsHidden(secret) || at+found[2] < e.done {
+		from += len(curlWord)
+		at = curlEnd(raw, from)
+		for _, found := range curlUser().FindAllSubmatchIndex(raw[from:at], -1) {
+			secret := string(raw[from+found[2] : from+found[3]])
+			if isHidden(secret) || beginsHidden(secret) {
 				continue
 			}
-			e.put(at+found[2], at+found[3], Redacted(secret))
+			e.put(from+found[2], from+found[3], Redacted(secret))
 			e.secrets = append(e.secrets, secret)
 		}
+	}
+}
+
+// curlWord begins a command of curl.
+const curlWord = "curl"
+
+// curlEnd returns where the commands of curl end of which the first one's name ends at from: at a blank line, or
+// longestCurl after the last name. Commands that overlap are looked at together, so that no byte is looked at
+// twice.
+func curlEnd(raw []byte, from int) int {
+	for {
+		end := min(len(raw), from+longestCurl)
+		next := bytes.Index(raw[from:end], []byte(curlWord))
+		if next >= 0 {
+			end = from + next
+		}
+		if blank := bytes.Index(raw[from:end], []byte("\n\n")); blank >= 0 {
+			return from + blank
+		}
+		if next < 0 {
+			return end
+		}
+		from = end + len(curlWord)
 	}
 }

@@ -97,6 +97,7 @@ func tokenIn(raw []byte, from, to int) int {
 		}
 	}
 	last := to - shortestToken
+	ends := runEnds{run: raw[from:to]}
 	for at := from; at <= last; at++ {
 		if at > from+mostGlued { // only an assignment parts a token from a longer name
 			equals := spool.Index(raw[:to], "=", at-1)
@@ -107,7 +108,10 @@ func tokenIn(raw []byte, from, to int) int {
 		}
 		for _, f := range formsBy()[raw[at]] {
 			body := at + len(f.begin)
-			if body < to && string(raw[at:body]) == f.begin && f.fits(raw[body:to]) && (isApart(raw, at) || f.mayBeGlued(raw, at, raw[body:to])) {
+			if body >= to || string(raw[at:body]) != f.begin || !f.fits(raw[body:to], &ends) {
+				continue
+			}
+			if isApart(raw, at) || f.mayBeGlued(raw, at, raw[body:to]) {
 				if f.keepsBegin {
 					return body
 				}

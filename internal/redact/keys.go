@@ -107,6 +107,7 @@ func keyEnd(raw []byte, at int) int {
 		body++
 	}
 	rest := raw[body:min(len(raw), body+longestKey)]
+	rest = rest[:nextKey(rest)]
 	size := len(rest)
 	if quote := bytes.IndexAny(rest, `"'`); quote >= 0 {
 		size = len(bytes.TrimRight(rest[:quote], `\`))
@@ -125,6 +126,25 @@ func keyEnd(raw []byte, at int) int {
 		return 0
 	}
 	return body + size
+}
+
+// nextKey returns where another key begins after the first line of one; len(rest) if none does. No key has a key in
+// it, and without this each of many first lines would be followed by a search of longestKey bytes.
+func nextKey(rest []byte) int {
+	for at := 0; ; {
+		dashes := bytes.Index(rest[at:], []byte("----"))
+		if dashes < 0 {
+			return len(rest)
+		}
+		from := at + dashes
+		at = from
+		for at < len(rest) && rest[at] == '-' {
+			at++
+		}
+		if bytes.HasPrefix(bytes.TrimLeft(rest[at:min(len(rest), at+len(" BEGIN"))], " +"), []byte("BEGIN")) {
+			return from
+		}
+	}
 }
 
 // keyLineLength is how long the lines of a key are (RFC 7468, section 2).

@@ -188,14 +188,15 @@ var formsBy = sync.OnceValue(func() *[256][]tokenForm {
 	return by
 })
 
-// fits reports the rest of a run after the begin of a form. A JSON Web Token has three parts; without them
-// it is JSON in base64, as cursors are.
-func (f tokenForm) fits(body []byte) bool {
+// fits reports whether the rest of a run after the begin of a form is that of a token; ends are those of
+// the run. A JSON Web Token has three parts; without them it is JSON in base64, as cursors are.
+func (f tokenForm) fits(body []byte, ends *runEnds) bool {
 	if len(body) < f.least {
 		return false
 	}
 	if f.of == nil {
-		return hasDigit(body) && (f.begin != "eyJ" || bytes.Count(body, []byte(".")) >= 2)
+		ends.find()
+		return len(body) >= ends.digit && (f.begin != "eyJ" || len(body) >= ends.dots)
 	}
 	for _, c := range body[:f.least] {
 		if !f.of[c] {
@@ -204,6 +205,25 @@ func (f tokenForm) fits(body []byte) bool {
 	}
 	k := makeupOf(body[:f.least])
 	return (k.digit > 0 || k.upper > 0 && k.lower > 0) && (f.also == nil || f.also(body))
+}
+
+// runEnds are the shortest ends of a run of token bytes with a digit, and with two dots. They are looked for
+// once: a token may begin at many places of a run, and each would search the whole rest of it.
+type runEnds struct {
+	run   []byte
+	found bool
+	// digit and dots are the lengths of the ends, more than that of the run if there is none.
+	digit, dots int
+}
+
+func (e *runEnds) find() {
+	if e.found {
+		return
+	}
+	e.found = true
+	e.digit = len(e.run) - bytes.LastIndexAny(e.run, "0123456789")
+	dot := max(0, bytes.LastIndexByte(e.run, '.'))
+	e.dots = len(e.run) - bytes.LastIndexByte(e.run[:dot], '.')
 }
 
 func hasDigit(text []byte) bool { return bytes.ContainsAny(text, "0123456789") }
