@@ -136,14 +136,11 @@ func (r *Ring) CompressEnded(runs []Run, now time.Time) {
 // the same: each writes a file of its own.
 func (r *Ring) compress(run int, stop *atomic.Bool) (done bool, err error) {
 	path := r.Path(run)
-	plain, err := openPlain(path, os.O_RDONLY)
-	if err != nil {
-		return false, err
+	plain, err := openEnded(path)
+	if plain == nil {
+		return false, err // its recorder may write after the end
 	}
 	defer plain.Close()
-	if lockAlone(plain) != nil {
-		return false, nil // its recorder may write behind the end
-	}
 	info, err := plain.Stat()
 	if err != nil || info.Size() < compressFrom || info.Size() > packed.MostText || !ended(plain, info.Size()) {
 		return false, err

@@ -3,6 +3,7 @@
 package capture
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -11,8 +12,11 @@ import (
 // lockShared locks an open file for its recorder until it is closed. The lock ends with the process, however that ends.
 func lockShared(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) }
 
-// lockAlone locks an open file that no recorder has open; the error is that of a file that a recorder writes to.
-func lockAlone(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+// lockAlone locks an open file unless a recorder has locked it, which it reports. A file system that has no locks is no
+// reason to keep a recording for ever.
+func lockAlone(f *os.File) (isHeld bool) {
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
 
 // hasNoName reports whether an open file was deleted.
 func hasNoName(info fs.FileInfo) bool {

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"os"
@@ -11,8 +12,12 @@ import (
 // lockShared locks an open file for its recorder until it is closed. The lock ends with the process, however that ends.
 func lockShared(f *os.File) error { return lockByte(f, 0) }
 
-// lockAlone locks an open file that no recorder has open; the error is that of a file that a recorder writes to.
-func lockAlone(f *os.File) error { return lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK) }
+// lockAlone locks an open file unless a recorder has locked it, which it reports. A file system that has no locks is no
+// reason to keep a recording for ever.
+func lockAlone(f *os.File) (isHeld bool) {
+	err := lockByte(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
+	return errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING)
+}
 
 // lockByte locks a byte that no recording reaches: a lock keeps others from reading and writing what it covers.
 func lockByte(f *os.File, how uint32) error {

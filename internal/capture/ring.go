@@ -253,16 +253,12 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 
 // removeEnded removes a run unless its recorder has its file open; done reports that it did.
 func (r *Ring) removeEnded(run Run) (done bool, err error) {
-	f, err := openPlain(run.Path, os.O_RDONLY)
+	f, err := openEnded(run.Path)
 	if errors.Is(err, fs.ErrNotExist) { // another process removed or compressed it
 		return false, nil
 	}
-	if err != nil {
+	if f == nil {
 		return false, err
-	}
-	if lockAlone(f) != nil {
-		f.Close()
-		return false, nil
 	}
 	if runtime.GOOS == "windows" { // it deletes no file that is open
 		f.Close()
@@ -270,6 +266,23 @@ func (r *Ring) removeEnded(run Run) (done bool, err error) {
 	err = r.remove(run.Number)
 	f.Close()
 	return err == nil, err
+}
+
+// openEnded opens the file of a run and locks it, so that no other process compresses or removes it meanwhile. The file
+// is nil, without an error, if its recorder has it open.
+func openEnded(path string) (*os.File, error) {
+	f, err := openPlain(path, os.O_RDWR) // over NFS no other file can be locked
+	if errors.Is(err, fs.ErrPermission) {
+		f, err = openPlain(path, os.O_RDONLY)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if lockAlone(f) {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
 }
 
 // File is the Opener of one file that the user named: it is made, or the run is

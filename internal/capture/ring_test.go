@@ -183,3 +183,26 @@ func TestRecorderOfADeletedFile(t *testing.T) {
 func ping(id int) wire.Frame {
 	return wire.Frame{Seq: uint64(id), Time: noon.Add(time.Duration(id) * time.Second), Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id)}
 }
+
+// A file counts as held if another one has locked it, and not if it cannot be locked: on a file system without locks
+// runs are pruned and compressed, too.
+func TestFileThatCannotBeLockedIsNotHeld(t *testing.T) {
+	ring := NewRing(t.TempDir())
+	recorder, n, err := ring.Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer recorder.Close()
+	f, err := openPlain(ring.Path(n), os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !lockAlone(f) {
+		t.Error("the file that a recorder has open is not held")
+	}
+	f.Close() // which cannot be locked
+	if lockAlone(f) {
+		t.Error("a file that cannot be locked is held")
+	}
+}
