@@ -72,8 +72,11 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	return x.Imported, cmp.Or(err, x.w.Flush())
 }
 
-// mostPart bounds an entry, and any other part of an archive, in bytes: each is in memory.
-const mostPart = 256 << 20
+// mostPart bounds an entry, a decoded body, and any other part of an archive, in bytes: each is in memory. Tests have a
+// smaller one.
+var mostPart = 256 << 20
+
+var errLargeBody = errors.New("the decoded body is too large")
 
 // A partReader reads an archive of which no part is larger than most bytes.
 type partReader struct {

@@ -188,6 +188,9 @@ func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(plain) > mostPart {
+		return nil, errLargeBody
+	}
 	return plain, nil
 }
 

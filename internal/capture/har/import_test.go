@@ -204,3 +204,21 @@ func FuzzImport(f *testing.F) {
 		}
 	})
 }
+
+// A body that is too large when it is decoded is not readable, and not cut.
+func TestDecodedBodyIsNotCut(t *testing.T) {
+	defer func(n int) { mostPart = n }(mostPart)
+	fields := []pair{{Name: "Content-Encoding", Value: "br"}}
+	whole, err := bodyOf(brotliResult, "base64", fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mostPart = len(whole)
+	if again, err := bodyOf(brotliResult, "base64", fields); err != nil || !bytes.Equal(again, whole) {
+		t.Errorf("%q, %v", again, err)
+	}
+	mostPart = len(whole) - 1
+	if cut, err := bodyOf(brotliResult, "base64", fields); cut != nil || !errors.Is(err, errLargeBody) {
+		t.Errorf("%q, %v", cut, err)
+	}
+}
