@@ -20,19 +20,19 @@ var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
 // At returns the value at a JSON pointer; ok is false if there is none.
 func At(raw []byte, pointer string) (value json.RawMessage, ok bool) {
+	if pointer == "" {
+		return raw, true
+	}
 	value = raw
-	for pointer != "" {
-		name, rest, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
-		if pointer = rest; pointer != "" {
-			pointer = "/" + rest
-		}
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		name := pointerUnescaper.Replace(part)
 		items, err := Array(value)
 		if err != nil {
-			value = First(value, pointerUnescaper.Replace(name))
-		} else if at, err := strconv.Atoi(name); err == nil && at >= 0 && at < len(items) {
-			value = items[at]
+			value = First(value, name)
+		} else if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(items) {
+			value = items[i]
 		} else {
-			value = nil
+			return nil, false
 		}
 		if value == nil {
 			return nil, false

@@ -2,9 +2,7 @@ package web
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -45,19 +43,7 @@ func attach(w http.ResponseWriter, name string) {
 
 // imageAt draws the image that stands as base64, or as a data URL, at a JSON pointer.
 func imageAt(body []byte, pointer string) ([]byte, error) {
-	value := json.RawMessage(body)
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
-		if items, err := jsonraw.Array(value); err == nil {
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(items) {
-				return nil, refusal{text: "it is not there"}
-			}
-			value = items[i]
-			continue
-		}
-		value = jsonraw.First(value, name)
-	}
+	value, _ := jsonraw.At(body, pointer)
 	text, ok := jsonraw.Text(value)
 	if !ok {
 		return nil, refusal{text: "it is not there"}
