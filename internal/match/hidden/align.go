@@ -2,6 +2,7 @@ package hidden
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"mcpc/internal/jsonraw"
@@ -105,42 +106,28 @@ func isWhole(n *jsonvalue.Node) bool {
 // side is hidden on both.
 func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
 	hides := func(raw json.RawMessage) bool { return redact.IsUnknown(string(raw)) }
-	if !anyOf(was, hides) && !anyOf(is, hides) {
+	if !slices.ContainsFunc(was, hides) && !slices.ContainsFunc(is, hides) {
 		return was, is
 	}
-	before := append([]json.RawMessage{}, was...)
-	after := append([]json.RawMessage{}, is...)
-	names := func(all []json.RawMessage) map[string]int {
-		at := map[string]int{}
-		for i, raw := range all {
-			if name, ok := jsonraw.Text(jsonraw.First(raw, key)); ok {
-				if _, there := at[name]; !there {
-					at[name] = i
-				}
-			}
-		}
-		return at
-	}
-	left, right := names(before), names(after)
+	before := slices.Clone(was)
+	after := slices.Clone(is)
+	left, right := namesOf(before, key), namesOf(after, key)
 	used := map[int]bool{}
-	for name := range left {
-		if at, there := right[name]; there {
+	for name := range left.first {
+		if at, there := right.first[name]; there {
 			used[at] = true
 		}
 	}
 	for i, raw := range before {
-		name, ok := jsonraw.Text(jsonraw.First(raw, key))
-		if !ok || left[name] != i {
+		name := left.names[i]
+		if first, ok := left.first[name]; !ok || first != i {
 			continue
 		}
-		at, there := right[name]
-		for j := 0; !there && j < len(after); j++ {
-			other, _ := jsonraw.Text(jsonraw.First(after[j], key))
-			if !used[j] && fitEither(name, other) {
-				at, there = j, true
-			}
+		at, there := right.first[name]
+		if !there {
+			at = right.fitting(name, used)
 		}
-		if there {
+		if at >= 0 {
 			used[at] = true
 			before[i], after[at] = Align(raw, after[at])
 		}
@@ -148,17 +135,50 @@ func Lists(was, is []json.RawMessage, key string) (_, _ []json.RawMessage) {
 	return before, after
 }
 
-func fitEither(was, is string) bool {
-	return fitHidden(was, is) != None || fitHidden(is, was) != None
+// entryNames are the names of the entries of a list, "" for an entry without one.
+type entryNames struct {
+	names []string
+	// first are the places of the first entries with a name, hidden those of which something was hidden in the name.
+	first  map[string]int
+	hidden []int
 }
 
-func anyOf(all []json.RawMessage, is func(json.RawMessage) bool) bool {
-	for _, raw := range all {
-		if is(raw) {
-			return true
+func namesOf(all []json.RawMessage, key string) entryNames {
+	n := entryNames{names: make([]string, len(all)), first: map[string]int{}}
+	for i, raw := range all {
+		name, ok := jsonraw.Text(jsonraw.First(raw, key))
+		n.names[i] = name
+		if _, there := n.first[name]; ok && !there {
+			n.first[name] = i
+		}
+		if redact.IsUnknown(name) {
+			n.hidden = append(n.hidden, i)
 		}
 	}
-	return false
+	return n
+}
+
+// fitting returns the place of the first entry that is not used and whose name fits another one, of which one has a
+// placeholder; -1 if there is none.
+func (n entryNames) fitting(name string, used map[int]bool) int {
+	if !redact.IsUnknown(name) {
+		for _, i := range n.hidden {
+			if !used[i] && fitHidden(n.names[i], name) != None {
+				return i
+			}
+		}
+		return -1
+	}
+	for i, other := range n.names {
+		if !used[i] && fitEither(name, other) {
+			return i
+		}
+	}
+	return -1
+}
+
+func fitEither(was, is string) bool {
+	return fitHidden(was, is) != None || fitHidden(is, was) != None
 }
 
 // Places returns the JSON pointers of the values in which something was hidden; "" is the value itself.
