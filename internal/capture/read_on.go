@@ -216,6 +216,9 @@ func (r *Row) movedTo(c *Capture) {
 	if r.Within != nil {
 		r.Within.capture = c
 	}
+	if r.SameAs != nil {
+		r.SameAs.capture = c
+	}
 	for _, other := range r.Guesses {
 		other.capture = c
 	}
