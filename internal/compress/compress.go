@@ -73,7 +73,8 @@ func Codings(h http.Header) []string { return Split(strings.Join(h.Values("Conte
 // Split returns the codings that the value of a Content-Encoding field lists, as Codings does.
 func Split(field string) (codings []string) {
 	for name := range strings.SplitSeq(field, ",") {
-		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		name = strings.ToLower(strings.TrimSpace(name))
+		switch name {
 		case "", "identity":
 		case "x-gzip":
 			codings = append(codings, "gzip")

@@ -318,7 +318,8 @@ func (t *Tail) Step(lock sync.Locker, apply func(Changed)) {
 				grew = append(grew, c)
 			}
 			if f.capture == nil && c != nil && t.growing[f.run] == f { // it was replaced
-				if c, read = t.opened(f); give(func() Changed { return read(f) }) {
+				c, read = t.opened(f)
+				if give(func() Changed { return read(f) }) {
 					grew = append(grew, c)
 				}
 				read = t.readOn

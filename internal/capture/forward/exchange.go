@@ -124,7 +124,8 @@ func (x *exchange) seeHead(head *wire.HTTPHead) {
 func (x *exchange) seeRequest(f wire.Frame) {
 	var t wire.Traits
 	if f.Kind == wire.Body && f.Raw != nil && x.alone {
-		if x.body = f.Raw; len(f.Raw) > capture.MostCopied || mayGiveBack(f.Raw) {
+		x.body = f.Raw
+		if len(f.Raw) > capture.MostCopied || mayGiveBack(f.Raw) {
 			t = wire.ParseMessage(f.Raw).Traits()
 			x.body = nil
 		}
@@ -213,7 +214,8 @@ func (x *exchange) seeSent() {
 }
 
 func (x *exchange) seeAnswer(f wire.Frame) {
-	if f.Dir = wire.Received; x.broken {
+	f.Dir = wire.Received
+	if x.broken {
 		f.Kind = wire.Noise
 	}
 	x.remember(f.Raw)

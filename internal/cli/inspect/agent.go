@@ -97,7 +97,10 @@ func (a *reading) tools() []demo.Reading {
 			defer cancel()
 			a.loaded(limited)
 			text, structured, err := do(limited, q)
-			if err = cmp.Or(ctx.Err(), err); err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			if err != nil {
 				return "", nil, told(err)
 			}
 			return text, structured, nil
@@ -322,7 +325,8 @@ func (a *reading) conversations(ctx context.Context, q asked) (*page, error) {
 	if a.filter != "" {
 		within := map[string]bool{}
 		var err error
-		if pending, err = a.eachRow(ctx, asked{}, func(r view.Row) { within[r.Talk] = true }); err != nil {
+		pending, err = a.eachRow(ctx, asked{}, func(r view.Row) { within[r.Talk] = true })
+		if err != nil {
 			return nil, err
 		}
 		all = slices.DeleteFunc(all, func(c view.Conversation) bool { return !within[c.ID] })

@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -34,8 +33,11 @@ func (v *Views) Secrets(ctx context.Context, q Query) ([]Secret, error) {
 		v.store.Wait(ctx, page.Seq)
 		page, keys, err = v.page(ctx, q, mostSearched)
 	}
-	if err = cmp.Or(err, ctx.Err()); err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	f := &secretFinder{found: map[string]*Secret{}}
 	for part := range slices.Chunk(keys, someRows) {
