@@ -1,6 +1,7 @@
-// Package livetest compares what a view shows: one that reads on while recordings change, and one that
-// reads them for the first time.
-package livetest
+package live_test
+
+// These functions compare what a view shows that reads on while recordings change with one that reads them for the
+// first time.
 
 import (
 	"context"
@@ -13,8 +14,8 @@ import (
 	"mcpc/internal/live"
 )
 
-// A View is what a view shows.
-type View struct {
+// A shownView is what a view shows.
+type shownView struct {
 	// Rows are the exchanges in their order, Talks the conversations, the oldest first: a line of text each.
 	Rows, Talks []string
 	// Counts are the rows, how many are open, failed, and left out because there are too many, and how
@@ -25,9 +26,9 @@ type View struct {
 // now is the clock of the views; Step looks at all files whatever it says.
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// Open opens the recordings of a folder as a view does that keeps at most so many rows, 0 for as many as
+// openView opens the recordings of a folder as a view does that keeps at most so many rows, 0 for as many as
 // usual. It reads on when Step is called.
-func Open(t testing.TB, dir string, most int) *live.Store {
+func openView(t testing.TB, dir string, most int) *live.Store {
 	t.Helper()
 	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: capture.Open, Now: func() time.Time { return now }})
 	if err != nil {
@@ -37,19 +38,19 @@ func Open(t testing.TB, dir string, most int) *live.Store {
 	return s
 }
 
-// Fresh is what a view shows that opens the recordings of a folder now.
-func Fresh(t testing.TB, dir string, most int) View {
+// fresh is what a view shows that opens the recordings of a folder now.
+func fresh(t testing.TB, dir string, most int) shownView {
 	t.Helper()
 	s, err := live.NewStepped(live.Options{Ring: capture.NewRing(dir), Most: most, Open: capture.Open, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	return Shown(t, s)
+	return shown(t, s)
 }
 
-// Shown is what a view shows.
-func Shown(t testing.TB, s *live.Store) (v View) {
+// shown is what a view shows.
+func shown(t testing.TB, s *live.Store) (v shownView) {
 	t.Helper()
 	found, err := s.Find(context.Background(), live.Query{})
 	if err != nil {
@@ -73,8 +74,8 @@ func Shown(t testing.TB, s *live.Store) (v View) {
 	return v
 }
 
-// Difference says how two views differ, "" if they do not.
-func Difference(got, want View) (text string) {
+// difference says how two views differ, "" if they do not.
+func difference(got, want shownView) (text string) {
 	for _, list := range []struct{ got, want []string }{{got.Rows, want.Rows}, {got.Talks, want.Talks}} {
 		if slices.Equal(list.got, list.want) {
 			continue

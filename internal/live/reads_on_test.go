@@ -1,4 +1,4 @@
-package livetest_test
+package live_test
 
 import (
 	"fmt"
@@ -13,7 +13,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/live"
-	"mcpc/internal/live/livetest"
 	"mcpc/internal/wire"
 )
 
@@ -107,8 +106,8 @@ func remove(t *testing.T, ring *capture.Ring, random *rand.Rand) {
 func compare(t *testing.T, s *live.Store, dir string, most int, what string) {
 	t.Helper()
 	s.Step()
-	got, want := livetest.Shown(t, s), livetest.Fresh(t, dir, most)
-	if text := livetest.Difference(got, want); text != "" {
+	got, want := shown(t, s), fresh(t, dir, most)
+	if text := difference(got, want); text != "" {
 		t.Fatalf("%s: the view shows (+), a fresh one (-):\n%s", what, text)
 	}
 }
@@ -134,7 +133,7 @@ func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
 				r.record(random, 1+random.IntN(20), fill)
 			}
 			more()
-			views := []*live.Store{livetest.Open(t, ring.Dir(), most), livetest.Open(t, ring.Dir(), most)}
+			views := []*live.Store{openView(t, ring.Dir(), most), openView(t, ring.Dir(), most)}
 			for step := range 25 {
 				what := ""
 				switch n := random.IntN(14); {
@@ -163,7 +162,7 @@ func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
 				case n < 8:
 					what = "another view" // which takes rows from the indexes
 					index(t, ring)
-					views[random.IntN(len(views))] = livetest.Open(t, ring.Dir(), most)
+					views[random.IntN(len(views))] = openView(t, ring.Dir(), most)
 				default:
 					what = "calls"
 					recorders[random.IntN(len(recorders))].record(random, 1+random.IntN(60), fill)
@@ -206,7 +205,7 @@ func indexed(t *testing.T, ring *capture.Ring, clock *time.Time) *recorder {
 func TestIndexedRunThatGrowsKeepsItsConversations(t *testing.T) {
 	ring, clock := capture.NewRing(t.TempDir()), noon
 	r := indexed(t, ring, &clock)
-	s := livetest.Open(t, ring.Dir(), 0)
+	s := openView(t, ring.Dir(), 0)
 	r.ask(4, 10, true)
 	r.Flush()
 	s.Step()
@@ -224,7 +223,7 @@ func TestIndexedRunThatGrowsKeepsItsConversations(t *testing.T) {
 func TestOpenCallOfAnIndexedRunGoesOnOnce(t *testing.T) {
 	ring, clock := capture.NewRing(t.TempDir()), noon
 	r := indexed(t, ring, &clock)
-	s := livetest.Open(t, ring.Dir(), 0)
+	s := openView(t, ring.Dir(), 0)
 	for range 80 { // beyond the part
 		r.ask(2, 3000, true)
 		r.Flush()
@@ -249,7 +248,7 @@ func TestOpenCallOfAnIndexedRunGoesOnOnce(t *testing.T) {
 func TestLeftOutRowsAreCountedOnce(t *testing.T) {
 	ring, clock := capture.NewRing(t.TempDir()), noon
 	r := indexed(t, ring, &clock)
-	s := livetest.Open(t, ring.Dir(), 40)
+	s := openView(t, ring.Dir(), 40)
 	for i := range 5 {
 		r.ask(4, 10, true)
 		r.Flush()
