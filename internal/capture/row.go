@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -127,10 +128,13 @@ const (
 	ChannelOpen      = "open"
 	ChannelCancelled = "cancelled"
 	ChannelProbe     = "probe"
-	// ChannelUnreadable is for a body in a content coding that the recorder cannot undo: how the exchange ended is not
-	// known, which is no failure.
+	// ChannelUnreadable is for a body that could not be decoded, or that an imported archive lacks: how the exchange
+	// ended is not known, which is no failure.
 	ChannelUnreadable = "unreadable"
 )
+
+// OtherChannels are the channels that no wire.Kind has; none of them is a failure.
+var OtherChannels = []string{ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe, ChannelUnreadable}
 
 // A Cancel is how a request was given up.
 type Cancel struct {
@@ -243,13 +247,7 @@ func (r *Row) Open() bool { return r.Channel == ChannelOpen }
 
 // Failed reports an ending that is not good. Who cancels wants no answer, and who probes
 // has the one that was asked for.
-func (r *Row) Failed() bool {
-	switch r.Channel {
-	case ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe, ChannelUnreadable:
-		return false
-	}
-	return true
-}
+func (r *Row) Failed() bool { return !slices.Contains(OtherChannels, r.Channel) }
 
 // LostAnswer reports that the stream ended on which the answer was to come.
 func (r *Row) LostAnswer() bool { return r.streamed && r.unanswered && r.Status == http.StatusOK }

@@ -108,7 +108,7 @@ func hasSecret(hash, line string) bool {
 
 // channels are the names of the endings.
 func channels() []string {
-	names := []string{capture.ChannelOK, capture.ChannelOpen, capture.ChannelCancelled, capture.ChannelProbe, capture.ChannelUnreadable}
+	names := slices.Clone(capture.OtherChannels)
 	for _, e := range wire.Endings {
 		if e.Kind != wire.OK {
 			names = append(names, string(e.Kind))

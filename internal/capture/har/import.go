@@ -251,7 +251,7 @@ func (x *importer) entry(raw json.RawMessage) error {
 
 // end writes how a command's request ended, where its messages do not say it.
 func (x *importer) end(r *run, facts *mcpFacts, request *wire.Message) error {
-	if request.ID == nil || slices.Contains([]string{capture.ChannelOK, capture.ChannelOpen, capture.ChannelCancelled, capture.ChannelProbe, capture.ChannelUnreadable}, facts.Channel) {
+	if request.ID == nil || slices.Contains(capture.OtherChannels, facts.Channel) {
 		return nil
 	}
 	end := capture.End{Exit: facts.Exit, ID: request.ID, Kind: wire.Kind(facts.Channel), Method: x.secrets.Text(facts.Method),
