@@ -30,8 +30,8 @@ type Capture struct {
 	ends  map[int]span
 	// over are the runs of which no answer comes any more, by the index of the head.
 	over []bool
-	// runs are the numbers of its runs, repeated the heads whose run has the number of one before,
-	// by the index of the head.
+	// runs are the numbers of its runs, repeated the indexes of the heads of a run with the number of an
+	// earlier one.
 	runs, repeated map[int]bool
 	// index is of the run that began last, marked of those whose lines say whose they are.
 	index  *index
@@ -102,7 +102,9 @@ func (c *Capture) noteRepeated() {
 }
 
 func newCapture(path string) *Capture {
-	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}, runs: map[int]bool{}, repeated: map[int]bool{}}
+	c := &Capture{Path: path, ends: map[int]span{}, marked: map[string]*index{}}
+	c.runs = map[int]bool{}
+	c.repeated = map[int]bool{}
 	c.owner = c
 	return c
 }

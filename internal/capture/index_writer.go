@@ -25,7 +25,7 @@ type indexWriter struct {
 	// made has the filters; they come by filters when all are made, or none where that failed.
 	made    stopped
 	filters chan []byte
-	// file is the one that the filters are of.
+	// file is the recording from which the filters are made.
 	file fs.FileInfo
 }
 
@@ -136,7 +136,8 @@ func (w *indexWriter) write(c *Capture) {
 		return
 	}
 	pages, filters := c.packAll(), <-w.filters
-	if c.altered || c.index == nil || len(filters) == 0 || !os.SameFile(w.file, c.readFrom) || w.finish(c, pages, filters) != nil {
+	isWhole := !c.altered && c.index != nil && len(filters) > 0 && os.SameFile(w.file, c.readFrom)
+	if !isWhole || w.finish(c, pages, filters) != nil {
 		w.giveUp(c)
 		return
 	}

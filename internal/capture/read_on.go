@@ -182,10 +182,13 @@ func (c *Capture) takeFrom(again *Capture) {
 	if again.reading != nil {
 		again.reading.scan.capture = c
 	}
-	c.pages, c.count, c.all, c.unpacked, c.blocks, c.conns = again.pages, again.count, again.all, again.unpacked, nil, again.conns
+	c.pages, c.count = again.pages, again.count
+	c.all, c.unpacked, c.blocks = again.all, again.unpacked, nil
+	c.conns = again.conns
 	c.Heads, c.findings, c.heads, c.ends, c.over = again.Heads, again.findings, again.heads, again.ends, again.over
 	c.runs, c.repeated = again.runs, again.repeated
-	c.index, c.marked, c.progress, c.changed = again.index, again.marked, again.progress, nil
+	c.index, c.marked = again.index, again.marked
+	c.progress, c.changed = again.progress, nil
 	if c.secrets != nil {
 		c.Hide(c.secrets)
 	}

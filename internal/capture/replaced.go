@@ -10,12 +10,12 @@ import (
 	"mcpc/internal/compress/packed"
 )
 
-// ErrReplaced is the error of a recording that is another one than the one that was read: its file was replaced,
-// cut or written anew, or its run's number was given to another run.
+// ErrReplaced is the error of a recording that changed otherwise than by growing since it was read: its file was
+// replaced, cut or rewritten, or another run got its number.
 var ErrReplaced = errors.New("the recording was replaced by another one")
 
-// A ContentMark tells a file that grew, or was compressed, from another file in its place. Its zero value is of a
-// file of which nothing was read to the end yet.
+// A ContentMark tells a file that grew, or was compressed, from another file in its place. The zero value is the mark
+// of a file that was not read to its end yet.
 type ContentMark struct {
 	// offset is as far as the file was read.
 	offset int64

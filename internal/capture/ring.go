@@ -251,7 +251,7 @@ func (r *Ring) Prune(limits Limits, now time.Time) (removed []Run, err error) {
 	return removed, err
 }
 
-// removeEnded removes a run unless its recorder has its file open; done reports that it did.
+// removeEnded removes a run unless its recorder has its file open, and reports whether it removed it.
 func (r *Ring) removeEnded(run Run) (done bool, err error) {
 	f, err := openEnded(run.Path)
 	if errors.Is(err, fs.ErrNotExist) { // another process removed or compressed it

@@ -162,8 +162,10 @@ func (c *connection) request(ctx context.Context, e era, call *Call, idle time.D
 }
 
 // requestAgain is request for a call that was sent before with the id again, or nil.
-func (c *connection) requestAgain(ctx context.Context, e era, call *Call, idle time.Duration, again json.RawMessage) reply {
-	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method, Again: again}, begun: call.begun, patient: call.patient, progressed: call.Progressed}
+func (c *connection) requestAgain(ctx context.Context, e era, call *Call, idle time.Duration,
+	again json.RawMessage) reply {
+	out := &outgoing{Outgoing: transport.Outgoing{ID: call.ID, Method: call.Method, Again: again},
+		begun: call.begun, patient: call.patient, progressed: call.Progressed}
 	if out.ID == nil {
 		out.ID = c.s.nextID()
 	}

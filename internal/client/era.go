@@ -90,7 +90,7 @@ type era interface {
 	// it rests on an earlier run's word and nothing was answered yet.
 	judge(r reply, untried bool) sessionState
 	// alive asks the server whether it still knows a doubtful conversation. refusal is the
-	// reply that made it doubtful, or nil; untried is that of judge.
+	// reply that made it doubtful, or nil; untried is as for judge.
 	alive(ctx context.Context, c *connection, refusal *reply, untried bool) bool
 	// cancel tells the server that the client abandoned the request.
 	cancel(c *connection, out *outgoing)

@@ -130,7 +130,8 @@ var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
 	"gzip": func(src *bufio.Reader) (io.Reader, error) { return gzip.NewReader(src) },
 	"br":   func(src *bufio.Reader) (io.Reader, error) { return brotli.NewReader(src), nil },
 	"zstd": func(src *bufio.Reader) (io.Reader, error) {
-		return zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		return zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 	},
 	"deflate": inflate,
 }

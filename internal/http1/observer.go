@@ -63,5 +63,6 @@ func writtenBy(req *http.Request, trace *httptrace.ClientTrace, o Observer) *htt
 		}
 	}
 	hooks.WroteRequest = nil
-	return forStd(req).WithContext(httptrace.WithClientTrace(context.Background(), &hooks)) // Write uses nothing else of it
+	ctx := httptrace.WithClientTrace(context.Background(), &hooks) // Write uses nothing else of a context
+	return forStd(req).WithContext(ctx)
 }

@@ -262,8 +262,12 @@ func (l *Linter) isUnknown(e *conv.Event, h conv.Hit, at string) bool {
 		return false
 	}
 	value, ok := jsonraw.At(e.Message.Raw, at)
-	if !ok || (conv.IsObject(value) || conv.IsArray(value)) && !strings.Contains(at, "/structuredContent") && !strings.Contains(at, "Schema") {
-		return false // it is about the members, of which few are hidden
+	if !ok {
+		return false
+	}
+	isWhole := strings.Contains(at, "/structuredContent") || strings.Contains(at, "Schema")
+	if (conv.IsObject(value) || conv.IsArray(value)) && !isWhole {
+		return false // the hit is about the members, and few members are hidden
 	}
 	return redact.IsUnknown(string(value))
 }

@@ -38,14 +38,14 @@ type query struct {
 	mu    sync.Mutex
 	asked time.Time
 	order func(x, y *entry) int
-	// found are the entries that fit, in their order, and keys theirs, of which callers may have
-	// a part: it is appended to, else made anew.
+	// found are the entries that fit, in their order, and keys are their keys. Callers may have a part of
+	// keys: a change appends to it, or makes a new slice.
 	found []*entry
 	keys  []Key
-	// growing are those of found that waited when they were put in order by how long they took.
+	// growing are the entries in found that still waited when found was sorted by how long they took.
 	growing []*entry
 	// fresh are the entries that are new or have changed since, todo those to search, the
-	// newest last, and decided those of which it is known whether they fit, but for found.
+	// newest last, and decided says of entries whether they fit, until found is changed by it.
 	fresh   map[*entry]bool
 	todo    []*entry
 	decided map[*entry]bool

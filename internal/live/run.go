@@ -114,7 +114,9 @@ func (s *Store) readAll() {
 }
 
 func newStore(o Options, tail *Tail) *Store {
-	s := &Store{o: o, tail: tail, kept: newKept(o.Most), talks: talks{all: map[Talk]*talk{}, leftOut: map[Talk]int{}}, loading: true}
+	s := &Store{o: o, tail: tail, kept: newKept(o.Most), loading: true}
+	s.talks.all = map[Talk]*talk{}
+	s.talks.leftOut = map[Talk]int{}
 	s.notes.lost = map[string]int{}
 	s.marks.read(o.Marks)
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -308,7 +310,8 @@ func (n *notes) take(path string, findings []wire.Finding) {
 func (s *Store) Status() Status {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	st := Status{Seq: s.now(), Rows: len(s.kept.entries), Most: s.kept.most, Dropped: s.kept.leftOut.count(), Loading: s.loading}
+	st := Status{Seq: s.now(), Rows: len(s.kept.entries), Most: s.kept.most, Dropped: s.kept.leftOut.count(),
+		Loading: s.loading}
 	for _, lost := range s.notes.lost {
 		st.Lost += lost
 	}
@@ -316,7 +319,8 @@ func (s *Store) Status() Status {
 		st.Warnings = append(st.Warnings, w.text)
 	}
 	if n := s.notes.unread; n > 0 {
-		st.Warnings = append(st.Warnings, fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", n, s.o.Most))
+		st.Warnings = append(st.Warnings,
+			fmt.Sprintf("%d older recordings are not shown, at most %d exchanges are kept", n, s.o.Most))
 	}
 	s.talks.mu.Lock()
 	defer s.talks.mu.Unlock()

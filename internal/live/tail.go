@@ -64,7 +64,7 @@ type file struct {
 
 // A Changed is what a step of a Tail found.
 type Changed struct {
-	// Path is that of the recording; "" if it was deleted.
+	// Path is the path of the recording; "" if it was deleted.
 	Path string
 	// Rows are those that are new or have changed, or that were read again.
 	Rows []*capture.Row
@@ -186,7 +186,7 @@ func (t *Tail) Again() error {
 	return nil
 }
 
-// byChange returns the runs of a ring, the one that was changed last at the end.
+// byChange returns the runs of a ring by their time of change, the oldest first.
 func byChange(ring *capture.Ring) ([]capture.Run, error) {
 	runs, err := ring.Runs()
 	if err != nil {
@@ -401,8 +401,8 @@ func (t *Tail) list() (gone []*file) {
 	return gone
 }
 
-// another reports whether another recording is in the place of one that was read to its end. If something was added
-// to it instead, it is read once more.
+// another reports whether a recording that was read to its end was replaced by another one. If something was added to
+// it instead, it is read once more.
 func (t *Tail) another(f *file) bool {
 	if t.growing[f.run] == f || !f.state.Exists() {
 		return false
@@ -472,7 +472,7 @@ func (t *Tail) readOn(f *file) Changed {
 	return changed
 }
 
-// replaced forgets what was read of a recording in whose place another one is now, which is opened next.
+// replaced forgets what was read of a recording that was replaced by another one, which Step opens next.
 func (t *Tail) replaced(f *file) Changed {
 	f.capture.Close()
 	t.carried.Forget(f.run, f.after)

@@ -36,11 +36,11 @@ type talks struct {
 	// mu guards what is counted, all else is guarded by that of the Store.
 	mu  sync.Mutex
 	all map[Talk]*talk
-	// leftOut are conversations of which all rows are left out, with the run of the last one.
+	// leftOut are the conversations without a kept row, with the run of their last row.
 	leftOut map[Talk]int
 }
 
-// mostTalksLeftOut is how many conversations are remembered of which all rows are left out.
+// mostTalksLeftOut bounds leftOut.
 const mostTalksLeftOut = 100_000
 
 // An Absence says why a conversation has no rows.

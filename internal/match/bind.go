@@ -43,8 +43,9 @@ type Binder struct {
 	pairs     []pair // the oldest first
 	bytes     int
 	forgotten int
-	// missing are recorded handles of Bindings, by kind and token, that have no counterpart;
-	// differ and used are the kinds of Bindings whose handles changed, and were put into a request.
+	// missing are the recorded handles of Bindings, by kind and token, that have no counterpart.
+	// differ are the kinds of Bindings with a handle that differs from the recorded one, used the
+	// kinds with a handle that was put into a request.
 	missing      map[[2]string]bool
 	differ, used map[string]bool
 	// most and mostBytes are mostHandles and mostHandleBytes.

@@ -223,7 +223,8 @@ func (k *known) isEscaped(raw []byte) bool {
 			break
 		}
 		switch c := raw[i]; {
-		case c == 'u' && i+1 < len(raw) && raw[i+1] == '{', '0' <= c && c <= '3' && i+2 < len(raw) && isOctal(raw[i+1]) && isOctal(raw[i+2]):
+		case c == 'u' && i+1 < len(raw) && raw[i+1] == '{',
+			'0' <= c && c <= '3' && i+2 < len(raw) && isOctal(raw[i+1]) && isOctal(raw[i+2]):
 			return true
 		case c == 'u':
 			if r, ok := jsonraw.EscapedRune(raw[i-1:]); ok && (r < utf8.RuneSelf || k.wide) {

@@ -34,7 +34,7 @@ const (
 	FoundIP     FoundKind = "address"
 )
 
-// guessPatterns are those of what GuessStrict hides.
+// guessPatterns match what GuessStrict hides.
 var guessPatterns = sync.OnceValue(func() []guessPattern {
 	return []guessPattern{
 		{FoundMail, GuessStrict, "@", regexp.MustCompile(`[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)},

@@ -51,7 +51,7 @@ type edit struct {
 	failed error
 	// replaced is what was, in bytes of raw: the begin and the end of each place.
 	replaced [][2]int
-	// secrets are the values that were replaced, as they are to be learnt, and linked those of URLs.
+	// secrets are the values that were replaced, as they are to be learnt, and linked the values in URLs.
 	secrets, linked []string
 }
 
@@ -61,7 +61,10 @@ type edit struct {
 var byForm = [...]struct {
 	kind FoundKind
 	hide func(raw []byte, variables bool) edit
-}{{FoundKey, hideKeys}, {FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideCurl}, {FoundName, hideNamed}, {FoundToken, hideTokens}}
+}{
+	{FoundKey, hideKeys}, {FoundURL, hideForm}, {FoundURL, hideURLs}, {FoundName, hideCurl}, {FoundName, hideNamed},
+	{FoundToken, hideTokens},
+}
 
 // put replaces raw[from:to].
 func (e *edit) put(from, to int, shown string) {

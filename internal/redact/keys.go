@@ -67,7 +67,7 @@ func hideKeys(raw []byte, _ bool) edit {
 	}
 }
 
-// keyBegin returns where the key begins whose first line goes on with PRIVATE after before, not before done.
+// keyBegin returns where a key begins, at done or later: before is the text up to the word PRIVATE of its first line.
 func keyBegin(before []byte, done int) (from int, ok bool) {
 	near := max(done, len(before)-longestKeyName)
 	at := bytes.LastIndex(before[near:], []byte("BEGIN"))
@@ -90,7 +90,7 @@ func keyBegin(before []byte, done int) (from int, ok bool) {
 	return dashes, from-dashes >= 4
 }
 
-// keyEnd returns where a key ends of whose first line at is after PRIVATE; 0 if it is none.
+// keyEnd returns where a key ends: at is after the word PRIVATE of its first line. It returns 0 if there is no key.
 func keyEnd(raw []byte, at int) int {
 	line := raw[at:min(len(raw), at+longestKeyName)]
 	dashes := bytes.Index(line, []byte("----"))
@@ -152,7 +152,8 @@ const keyLineLength = 64
 
 // keyLines returns the lines of a key as it is usually written: they may cross one by one.
 func keyLines(key string) (lines []string) {
-	for _, run := range strings.FieldsFunc(key, func(c rune) bool { return c > 127 || c == '-' || c == '_' || base64Values[c] == 255 }) {
+	isOther := func(c rune) bool { return c > 127 || c == '-' || c == '_' || base64Values[c] == 255 }
+	for _, run := range strings.FieldsFunc(key, isOther) {
 		for len(run) >= keyLineLength {
 			lines = append(lines, run[:keyLineLength])
 			run = run[keyLineLength:]

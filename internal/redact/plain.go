@@ -64,7 +64,9 @@ func isPlainWindow(s *Secrets, raw []byte, goesOn bool) bool {
 		return false
 	case bytes.IndexByte(raw, '&') >= 0 && len(hideForm(raw, false).replaced) > 0:
 		return false
-	case hasLongRun(raw) && (hasToken(raw) || holdsCoded(raw)), bytes.Contains(raw, []byte(keyWord)), bytes.Contains(raw, []byte("curl")):
+	case bytes.Contains(raw, []byte(keyWord)), bytes.Contains(raw, []byte(curlWord)):
+		return false
+	case hasLongRun(raw) && (hasToken(raw) || holdsCoded(raw)):
 		return false
 	}
 	return s == nil || s.values.hasNone(raw)

@@ -133,7 +133,8 @@ var tokenTable = []struct {
 }
 
 // oldForms have fewer conditions: their begins are those of many tokens, in several lengths.
-var oldForms = []string{"sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
+var oldForms = []string{"sk-", "sk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-",
+	"xoxp-", "AIza", "eyJ", "hf_", "npm_", "pypi-"}
 
 // otherForms are those that need more than an alphabet.
 var otherForms = []tokenForm{

@@ -104,7 +104,8 @@ func (d *destination) mayName(req *http.Request, resp *http.Response) bool {
 		return false
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return kind == "text/event-stream" && resp.StatusCode == http.StatusOK && resp.ContentLength < 0 && len(compress.Codings(resp.Header)) == 0
+	isStream := kind == "text/event-stream" && resp.StatusCode == http.StatusOK && resp.ContentLength < 0
+	return isStream && len(compress.Codings(resp.Header)) == 0
 }
 
 // An endpointBody is a stream whose first event may name an endpoint. A client

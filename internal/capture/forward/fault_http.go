@@ -134,8 +134,11 @@ func (f *faulted) read() (whole bool, err error) {
 	}
 	f.crossing.Session = f.req.Header.Get("Mcp-Session-Id")
 	text, unread := compress.Decode(raw, compress.Codings(f.req.Header), mostMessage)
-	if m := wire.ParseMessage(text); unread == nil && len(text) > 0 && len(text) <= mostMessage && m.Kind != wire.Batch && m.Kind != wire.Invalid {
-		f.crossing.Message = m
+	if unread == nil && len(text) > 0 && len(text) <= mostMessage {
+		m := wire.ParseMessage(text)
+		if m.Kind != wire.Batch && m.Kind != wire.Invalid {
+			f.crossing.Message = m
+		}
 	}
 	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.named(f.req.URL), Fields: fieldsOf(f.req.Header)}
 	f.crossing.Row = f.p.row(f.target(), f.crossing.Session, wire.Sent, head, f.crossing.Message)

@@ -29,8 +29,9 @@ import (
 // Watcher see what crosses. What it reads it writes at once; it adds, takes away
 // and mends nothing but what HTTP demands of a proxy (RFC 9110, section 7.6) and
 // the address in a first event of the old transport, see endpoint.go. It follows
-// no redirect and asks for no compression; what is compressed passes as it is, and a copy is decoded. Header fields keep their names and
-// values, but not the order of different ones.
+// no redirect and asks for no compression; a compressed body passes as it is, and a
+// copy of it is decoded. Header fields keep their names and values, but not the order of
+// different ones.
 //
 // Authorization is forwarded: the client means it for the server behind the proxy, which
 // sends it nowhere else.

@@ -300,7 +300,8 @@ func (x *importer) runOf(target, by string, at time.Time) (*run, error) {
 		return r, nil
 	}
 	x.marks++
-	r = &run{mark: markOf(x.marks), conns: map[string]int{}, lines: map[[sha256.Size]byte]int{}, asked: map[string]string{}}
+	r = &run{mark: markOf(x.marks), conns: map[string]int{}, lines: map[[sha256.Size]byte]int{}}
+	r.asked = map[string]string{}
 	x.runs[by+target] = r
 	_, err := x.w.Write(capture.AppendHead(nil, capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), In: r.mark, By: by}))
 	return r, err
@@ -347,7 +348,8 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 		add(wire.Received, wire.Body, end, wire.Frame{Raw: received})
 	case e.Response.Content.Size > 0:
 		x.Bodies++
-		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: e.Response.Content.Size, Unread: "the archive does not have the body"})
+		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: e.Response.Content.Size,
+			Unread: "the archive does not have the body"})
 	}
 	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 || how != "" {
 		if !slices.Contains([]string{"cut", "cancelled"}, how) {

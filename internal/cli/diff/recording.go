@@ -67,8 +67,10 @@ type listKind struct {
 var lists = []listKind{
 	{connect.ToolKind, "tools", "name", "tools", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Tools }},
 	{connect.PromptKind, "prompts", "name", "prompts", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Prompts }},
-	{connect.ResourceKind, "resources", "uri", "resources", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
-	{connect.TemplateKind, "resourceTemplates", "uriTemplate", "resource templates", func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
+	{connect.ResourceKind, "resources", "uri", "resources",
+		func(s *diff.Snapshot) *[]json.RawMessage { return &s.Resources }},
+	{connect.TemplateKind, "resourceTemplates", "uriTemplate", "resource templates",
+		func(s *diff.Snapshot) *[]json.RawMessage { return &s.Templates }},
 }
 
 // callMethods are the requests whose results two recordings are compared in.

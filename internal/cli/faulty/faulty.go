@@ -213,7 +213,8 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 	var warned sync.Once
 	watching.Unread = func(reason error) {
 		warned.Do(func() {
-			f.Warn("a body was passed on unchanged, but the recording cannot have it: " + reason.Error() + "; log is:unreadable lists such exchanges")
+			f.Warn("a body was passed on unchanged, but the recording cannot have it: " + reason.Error() +
+				"; log is:unreadable lists such exchanges")
 		})
 	}
 	return forward.NewWatcher(watching)

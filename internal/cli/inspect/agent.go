@@ -50,7 +50,8 @@ func (a *reading) instructions() string {
 func agent(ctx context.Context, f *cmdutil.Factory, v *liveview.View, filters string) error {
 	a := &reading{v: v, filter: filters, now: f.Now, limit: mostSearching}
 	f.Talking.Store(true)
-	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version, Instructions: a.instructions(), Tools: a.tools()})
+	err := demo.ServeReader(ctx, f.In, f.Out, demo.Reader{Name: "mcpc-inspect", Title: "mcpc inspect", Version: f.Version,
+		Instructions: a.instructions(), Tools: a.tools()})
 	switch {
 	case ctx.Err() != nil:
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
@@ -203,7 +204,7 @@ type page struct {
 	size        int
 	from, total int
 	full        bool
-	// filter is that of the command line.
+	// filter is the filter of the command line.
 	filter string
 	// loading is set while recordings are still read, pending is how many of rows are not searched.
 	loading       bool

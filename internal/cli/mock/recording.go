@@ -144,7 +144,8 @@ func hiddenIn(rows []*capture.Row) (n int, where []string, err error) {
 	for _, row := range rows {
 		found, first := 0, ""
 		mayHold, err := row.AnyLine(func(line []byte) bool {
-			return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) || capture.SpelledOtherwise(line)
+			return bytes.Contains(line, []byte("••••(len")) || bytes.Contains(line, []byte("//redacted@")) ||
+				capture.SpelledOtherwise(line)
 		})
 		if err != nil || !mayHold {
 			if err != nil {

@@ -284,8 +284,8 @@ func (s *supervisor) route(line []byte) {
 	}
 }
 
-// receiversLocked are the users that a message is for; an array or a line with several is for
-// those of its items.
+// receiversLocked returns the users that a message is for. An array, or a line with several
+// messages, is for the users of each of them.
 func (r *routing) receiversLocked(m *wire.Message) (to []*user) {
 	switch m.Kind {
 	case wire.Invalid:
@@ -310,7 +310,7 @@ func (r *routing) receiversLocked(m *wire.Message) (to []*user) {
 	return r.ownerLocked(m)
 }
 
-// messagesLocked are the messages that users find in a line that is not one message.
+// messagesLocked returns the messages that users find in a line that is not one message.
 func (r *routing) messagesLocked(line []byte) (items []*wire.Message) {
 	parts := transport.SplitLine(line, func(m *wire.Message) bool {
 		return r.pending[string(m.ID)] != nil && m.Answers(m.ID)

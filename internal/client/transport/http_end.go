@@ -34,7 +34,8 @@ func (t *HTTP) DeleteSession(ctx context.Context, out *Outgoing, leave bool) {
 		ctx, left = context.WithCancelCause(ctx)
 		defer left(nil)
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, writeLimit, TimeoutError{What: "the request was not written", After: writeLimit})
+		ctx, stop = context.WithTimeoutCause(ctx, writeLimit,
+			TimeoutError{What: "the request was not written", After: writeLimit})
 		defer stop()
 		timer := time.AfterFunc(writeLimit, func() { left(errLeft) })
 		timer.Stop()

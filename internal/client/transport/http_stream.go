@@ -262,7 +262,8 @@ func noMessageIn(m *wire.Message) *Fault {
 // ignoreEvent reports an event that is not JSON, as some servers send to keep a connection
 // alive. That is their fault and no reason to stop.
 func ignoreEvent(in Inbox, m *wire.Message) {
-	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: "an event on the stream is not JSON" + ignored(m)},
+	text := "an event on the stream is not JSON" + ignored(m)
+	in.Repeated(wire.Finding{Rule: "stream_noise", Level: wire.Warning, Text: text},
 		"events on the stream are not JSON, ignored")
 	if isMeant(m.Raw) {
 		in.Diagnose(Diagnostic{"in the meantime an event was received that is not JSON" + strangeness(m),

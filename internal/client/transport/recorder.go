@@ -59,7 +59,8 @@ func (r *Recorder) Body(dir wire.Direction, kind wire.FrameKind, stream int, raw
 
 // Sent records a message of the client; again is the id of the request that it sends again, nil if it sends none.
 func (r *Recorder) Sent(stream int, raw []byte, again json.RawMessage) {
-	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)], Again: string(again)})
+	r.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Body, Stream: stream, Raw: raw[:len(raw):len(raw)],
+		Again: string(again)})
 }
 
 func (r *Recorder) request(stream int, req *http.Request) {

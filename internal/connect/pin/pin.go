@@ -111,7 +111,8 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if same && (bytes.Equal(old.Definition, definition) || differInSecrets(tool, old.Definition, definition)) {
 		return Approved
 	}
-	headline := fmt.Sprintf("the tool %s of %s changed since it was approved (%s)", tool.Name, c.Where, english.Ago(c.Env.Now(), old.At))
+	headline := fmt.Sprintf("the tool %s of %s changed since it was approved (%s)",
+		tool.Name, c.Where, english.Ago(c.Env.Now(), old.At))
 	if bytes.HasPrefix(old.Definition, []byte(`"`)) || bytes.HasPrefix(definition, []byte(`"`)) {
 		return changed(c, tool, headline+", and is too large for a comparison", nil, isMarked(tool))
 	}
@@ -124,7 +125,8 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	risky := diff.Failing(worth, diff.Risky) > 0 || slices.ContainsFunc(worth, func(ch diff.Change) bool { return ch.Rule == "annotation-safer" })
 	switch {
 	case risky:
-		return changed(c, tool, headline+":", worth, slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] }))
+		marked := slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] })
+		return changed(c, tool, headline+":", worth, marked)
 	case !same:
 		return New
 	case len(worth) > 0:
@@ -140,7 +142,9 @@ func differInSecrets(tool *connect.Definition, was, is json.RawMessage) bool {
 }
 
 // forModel are the rules of changes that add text which is addressed to a model.
-var forModel = map[string]bool{"poison-hidden": true, "poison-instruction": true, "poison-secret": true, "poison-text": true}
+var forModel = map[string]bool{
+	"poison-hidden": true, "poison-instruction": true, "poison-secret": true, "poison-text": true,
+}
 
 // isMarked reports whether a definition has text that is addressed to a model.
 func isMarked(tool *connect.Definition) bool {
@@ -166,7 +170,8 @@ func changed(c *connect.Conn, tool *connect.Definition, headline string, changes
 // program's configuration names it.
 func isOwn(c *connect.Conn) bool {
 	place := cmp.Or(c.Saved, c.OneOff)
-	return c.Origin == nil && (len(place.Command) > 0 || place.Endpoint == connect.DemoEndpoint || auth.IsLocal(place.Endpoint))
+	isHere := len(place.Command) > 0 || place.Endpoint == connect.DemoEndpoint || auth.IsLocal(place.Endpoint)
+	return c.Origin == nil && isHere
 }
 
 // quiet are the rules of changes that do nothing to a caller: a header field has the argument

@@ -53,7 +53,8 @@ func unconfirmed(c *connect.Conn, o Request, why string, lock *pin.Lock) wire.Ou
 	if why == whyChanged {
 		refused.Hint = "--yes approves the tool as it is now, and calls it"
 		if lock != nil {
-			refused.Hint += "; " + wire.Run("trust "+lockfile.Name+" --yes") + " confirms that file, which has the tool as it is now"
+			refused.Hint += "; " + wire.Run("trust "+lockfile.Name+" --yes") +
+				" confirms that file, which has the tool as it is now"
 		}
 	}
 	if c.Origin != nil && !c.Trusted {
