@@ -347,8 +347,7 @@ func remember(ctx context.Context, c *Conn, opt client.Options) {
 		Revision: c.Revision(), Transport: string(c.Transport()), Capabilities: SafeInfo(c.Env, c.Info()).Capabilities, At: c.Env.Now()})
 }
 
-// Close ends the conversation. A session that is not remembered is ended at the
-// server too; one that had to be opened anew is remembered as it now is.
+// Close ends the conversation. A session that is not remembered is ended at the server too.
 func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	if c.StopTicking != nil {
 		c.StopTicking()
@@ -357,11 +356,6 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	out := strictly(c)
 	if c.Session == nil || c.Lent {
 		return out
-	}
-	if c.Saved != nil && c.changed && !c.Passing {
-		if err := updateSaved(ctx, c); err != nil {
-			c.Env.UI.Warn("the new session could not be stored: " + err.Error())
-		}
 	}
 	if c.changed {
 		remember(ctx, c, client.Options{})

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"context"
 	"slices"
 
 	"mcpc/internal/capture"
@@ -88,10 +89,18 @@ func strictly(c *Conn) (out wire.Outcome) {
 	return out
 }
 
+// renewed reports that the session had to be opened again. It stores the new session at once: other commands use
+// it while this one runs.
 func renewed(c *Conn, e *host.Env, why string) {
 	c.changed = true
 	ForgetLists(c)
 	e.UI.Note(why)
+	if c.Saved == nil || c.Passing || c.Session == nil {
+		return
+	}
+	if err := updateSaved(context.Background(), c); err != nil {
+		e.UI.Warn("the new session could not be stored: " + err.Error())
+	}
 }
 
 const MostWarnings = 20
