@@ -93,7 +93,8 @@ func findManyCanaries(t *testing.T, where string, text []byte) {
 	t.Helper()
 	for _, form := range manyForms() {
 		if at := bytes.Index(text, form); at >= 0 {
-			t.Fatalf("%s holds %s: ...%s", where, form, text[max(0, at-80):min(len(text), at+40)])
+			t.Errorf("%s holds %s: ...%s", where, form, text[max(0, at-80):min(len(text), at+40)])
+			return
 		}
 	}
 }
@@ -220,13 +221,7 @@ func (b canaryBench) talk(args ...string) {
 // tap and a proxy, over HTTP and stdio: none is kept, shown or given away.
 func TestNoSpellingIsKeptOrShown(t *testing.T) {
 	b := canaryBench{t, t.TempDir()}
-	var values strings.Builder
-	for i := manyCanaries / 3; i < manyCanaries*2/3; i++ {
-		fmt.Fprintln(&values, manyCanary(i))
-	}
-	if err := os.WriteFile(filepath.Join(b.dir, "values"), []byte(values.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	b.writeValues()
 	url := leakingServer(t)
 	field := "X-Note: " + someSpelledAt(14, manyCanaries*2/3)
 	b.talk("shell", "-s", url, "-H", field)

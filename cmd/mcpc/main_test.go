@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") {
 		heed(os.Interrupt, syscall.SIGHUP)
 	}
-	programs := map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit, "leaking": leaking, "keyholder": keyHolder, "repeating": repeating, "viewing": viewing}
+	programs := map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit, "leaking": leaking, "declaring": declaring, "repeating": repeating, "viewing": viewing}
 	testscript.Main(m, programs)
 }
 

@@ -143,16 +143,19 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	} else {
 		cmdutil.NoteTyped(f, cmd.Flags())
 		f.Prepared = true
+		cmdutil.LearnEnvironment(f)
 		if err := cmdutil.FromEnvironment(cmd, f.Getenv); err != nil {
 			return err
 		}
 		f.ServerGiven = f.ServerGiven || cmd.Flags().Changed("server")
 		cmdutil.SettleStyles(f)
-		_, argv := cmdutil.SplitDash(cmd, args)
-		f.NameServer(argv)
 	}
 	if err := cmdutil.ReadRedactFile(f); err != nil {
 		return err
+	}
+	if f.Shell == nil {
+		_, argv := cmdutil.SplitDash(cmd, args)
+		f.NameServer(argv)
 	}
 	if err := cmdutil.Check(f); err != nil {
 		return err

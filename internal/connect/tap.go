@@ -42,20 +42,22 @@ func Tap(c *Conn) wire.Tap {
 			e.Trace.Tap(f)
 		}
 		watch := e.Watch.Load()
-		if watch == nil {
+		if watch == nil && !e.LearnsAtOnce {
 			recorder.Tap(f)
 			return
 		}
 		f = e.Secrets.Frame(f)
 		recorder.TapSafe(f)
-		(*watch)(f)
+		if watch != nil {
+			(*watch)(f)
+		}
 	}
 }
 
 // tapFull says that no frame is of use any more, so that none is made.
 func tapFull(e *host.Env) bool {
 	r := &e.Record
-	if e.Watch.Load() != nil || e.Trace.Tap != nil {
+	if e.Watch.Load() != nil || e.LearnsAtOnce || e.Trace.Tap != nil {
 		return false
 	}
 	if r.Recorder == nil {

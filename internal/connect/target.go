@@ -89,6 +89,7 @@ func setTarget(c *Conn, t target.Target) {
 	} else if c.Saved.Endpoint != "" && c.Saved.Endpoint != DemoEndpoint {
 		c.Where = t.Name + ", " + redact.RedactURL(c.Saved.Endpoint)
 	}
+	c.Where = c.Env.Secrets.Text(c.Where)
 }
 
 // CommandLine is a command as it may be shown.

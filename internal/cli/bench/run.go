@@ -58,6 +58,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	}
 	f.Progress.Done()
 	judge(d, o, aims)
+	f.Record.WriteWaiting() // which learns the secrets in the frames that wait
 	redact.Within(&f.Secrets, d)
 	show := reports{o, d}
 	return cmdutil.Join(cmdutil.Exit(interrupted(ctx)), show.print(context.WithoutCancel(ctx), f), show.write(), err, cmdutil.Exit(ending(d, aims)), closeOthers(ctx, aims))

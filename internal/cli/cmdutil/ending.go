@@ -112,6 +112,9 @@ func settle(ctx context.Context, f *Factory, err error) ExitError {
 	if e.Outcome = Signalled(ctx, e.Outcome); !e.Said {
 		e.Outcome = connect.Explain(&f.Env, e.Outcome)
 	}
+	if !e.Outcome.Good() {
+		hideHints(f)
+	}
 	e.Outcome = WithoutSecrets(f, e.Outcome)
 	if f.Shell != nil {
 		e.Outcome.Line = f.Shell.LineNumber()

@@ -40,8 +40,9 @@ type Factory struct {
 	Leave func(code int)
 
 	// typed are flags that the command of a hint needs too; nil is none.
-	typed    *hint.Flags
-	Prepared bool // typed is settled
+	typed      *hint.Flags
+	typedFlags []typedFlag
+	Prepared   bool // typed is settled
 	// redactions are the lines of --redact-file; nil before it was read.
 	redactions []redaction
 	// conn is the connection that End closes; nil where there is none.

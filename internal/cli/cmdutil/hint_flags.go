@@ -26,11 +26,34 @@ func (f *Factory) NameServer(argv []string) {
 	case f.ServerGiven && f.Server != "" && redact.RedactURL(f.Server) == f.Server:
 		aim.ServerFlag = "-s " + shellwords.Quote(f.Server)
 	}
-	if line := aim.Command(""); f.Secrets.Text(line) != line {
-		aim = hint.Context{}
-	}
 	aim.Flags = f.typed
 	f.OutStyle.Hints, f.ErrStyle.Hints = aim, aim
+	hideHints(f)
+}
+
+// hideHints takes out of the commands in hints what is known to be secret by now.
+func hideHints(f *Factory) {
+	holds := func(text string) bool { return f.Secrets.Text(text) != text }
+	if f.typed != nil && holds(f.typed.All+f.typed.Server) {
+		hidden := *f.typed
+		hidden.Server = ""
+		if holds(hidden.All) {
+			hidden.All = ""
+		}
+		for _, flag := range f.typedFlags {
+			word := typedWord(flag, &f.Secrets)
+			hidden.Server = strings.TrimPrefix(hidden.Server+" "+word, " ")
+		}
+		f.typed = &hidden
+	}
+	for _, aim := range []*hint.Context{&f.OutStyle.Hints, &f.ErrStyle.Hints} {
+		if aim.Flags != nil {
+			aim.Flags = f.typed
+		}
+		if holds(aim.ServerFlag + aim.ServerCommand) {
+			aim.ServerFlag, aim.ServerCommand = "", ""
+		}
+	}
 }
 
 // carriedFlags are flags of all commands that the command of a hint repeats, else it could
@@ -41,16 +64,20 @@ var carriedFlags = []string{"protocol", "header", "header-file", "account", "cac
 // variable is still set for the next command.
 func NoteTyped(f *Factory, flags *pflag.FlagSet) {
 	t := &hint.Flags{Commands: map[string]bool{}}
-	if f := flags.Lookup("state"); f != nil && f.Changed {
-		t.All = typedFlag(f)[0]
+	if flag := flags.Lookup("state"); flag != nil && flag.Changed {
+		t.All = typedWord(typedFlags(flag)[0], &f.Secrets)
 	}
 	flag := flags.Lookup("account")
 	f.AccountTyped = flag != nil && flag.Changed
+	f.typedFlags = nil
 	var there []string
 	for _, name := range carriedFlags {
-		if f := flags.Lookup(name); f != nil && f.Changed {
-			there = append(there, typedFlag(f)...)
+		if flag := flags.Lookup(name); flag != nil && flag.Changed {
+			f.typedFlags = append(f.typedFlags, typedFlags(flag)...)
 		}
+	}
+	for _, flag := range f.typedFlags {
+		there = append(there, typedWord(flag, &f.Secrets))
 	}
 	if t.Server = strings.Join(there, " "); t.All+t.Server == "" {
 		return
@@ -66,31 +93,42 @@ func NoteTyped(f *Factory, flags *pflag.FlagSet) {
 // SetHintFlags lets the hint of a command line that could not be read carry what was read.
 func SetHintFlags(f *Factory, flags *pflag.FlagSet) {
 	if !f.Prepared {
+		LearnEnvironment(f)
 		NoteTyped(f, flags)
 		f.ErrStyle.Hints.Flags = f.typed
 	}
 }
 
-// typedFlag is a flag as it was typed. A secret is named and not said: the shell puts it
-// there from a variable.
-func typedFlag(f *pflag.Flag) (words []string) {
+// A typedFlag is a flag as it was typed, with one of its values.
+type typedFlag struct {
+	name, value string
+	isSwitch    bool
+}
+
+func typedFlags(f *pflag.Flag) (all []typedFlag) {
 	for _, value := range FlagValues(f) {
-		word := " " + shellwords.Quote(value)
-		switch {
-		case f.Value.Type() == "bool":
-			word = ""
-		case f.Name == "header":
-			name, text, _ := strings.Cut(value, ":")
-			field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
-			if redact.RedactField(field) != field || new(redact.Secrets).Text(value) != value {
-				word = ` "` + name + ": $" + variableFor(name) + `"`
-			}
-		case redact.RedactURL(value) != value:
-			word = ` "$` + variableFor(f.Name) + `"`
-		}
-		words = append(words, "--"+f.Name+word)
+		all = append(all, typedFlag{f.Name, value, f.Value.Type() == "bool"})
 	}
-	return words
+	return all
+}
+
+// typedWord is a flag as text. A secret is named and not said: the shell puts it there from a variable.
+func typedWord(f typedFlag, s *redact.Secrets) string {
+	word := " " + shellwords.Quote(f.value)
+	hides := s.Text(f.value) != f.value
+	switch {
+	case f.isSwitch:
+		word = ""
+	case f.name == "header":
+		name, text, _ := strings.Cut(f.value, ":")
+		field := wire.Field{Name: name, Value: strings.TrimSpace(text)}
+		if redact.RedactField(field) != field || hides {
+			word = ` "` + name + ": $" + variableFor(name) + `"`
+		}
+	case redact.RedactURL(f.value) != f.value || hides:
+		word = ` "$` + variableFor(f.name) + `"`
+	}
+	return "--" + f.name + word
 }
 
 func FlagValues(f *pflag.Flag) []string {

@@ -14,6 +14,12 @@ import (
 // user's, and is not touched.
 func WithoutSecrets(f *Factory, o wire.Outcome) wire.Outcome {
 	s := &f.Secrets
+	if !o.Good() {
+		f.Record.WriteWaiting() // which learns the secrets in the frames that wait
+	}
+	if o.Message != nil {
+		s.Bytes(o.Message.Raw) // learns what it hides: the text repeats it
+	}
 	o.Text, o.Hint = s.Text(o.Text), wire.Hint(s.Text(string(o.Hint)))
 	o.Method, o.Name, o.Where = s.Text(o.Method), s.Text(o.Name), s.Text(o.Where)
 	if o.Process != nil {
@@ -54,12 +60,17 @@ func Withholding(f *Factory) {
 	failure.Warn(f.Stderr(), f.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
 }
 
-// HideIn hides in what a recording gives out what is known by now, and was perhaps not when
-// it was recorded.
-func HideIn(f *Factory, c *capture.Capture) {
+// LearnEnvironment makes the secrets of the environment known.
+func LearnEnvironment(f *Factory) {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
+}
+
+// HideIn hides in what a recording gives out what is known by now, and was perhaps not when
+// it was recorded.
+func HideIn(f *Factory, c *capture.Capture) {
+	LearnEnvironment(f)
 	c.Hide(&f.Secrets)
 }
 

@@ -79,6 +79,7 @@ It replaces the lock file of the same server only.`,
   mcpc diff demo -- mcpc demo --stdio`,
 		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.LearnsAtOnce = true
 			o.words, o.argv = cmdutil.SplitDash(cmd, args)
 			if err := o.check(f); err != nil {
 				return err

@@ -97,6 +97,7 @@ skipped; 4, 7, 8, 9: the server could not be asked.`,
   mcpc replay smoke.jsonl --to demo --ignore '.content[0].text'
   mcpc replay smoke.jsonl --to demo --learn 2 --write-match demo.mcpc-match.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.LearnsAtOnce = true
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
 				return usage.New("replay takes a recording: a file, the number of a run, or last", wire.Run("log")+" lists recordings")

@@ -69,6 +69,7 @@ code is that of the first error.`,
   mcpc run smoke.mcpc.yaml --list
   mcpc run smoke.mcpc.yaml -- mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.LearnsAtOnce = true
 			o.paths, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(o.paths) == 0 {
 				return usage.New("run takes files of saved calls, or directories", wire.Run("run .")+" runs all *.mcpc.yaml in this directory")

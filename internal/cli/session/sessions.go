@@ -64,8 +64,8 @@ func runSessions(ctx context.Context, f *cmdutil.Factory) error {
 	if len(all) == 0 {
 		f.Note("no sessions: mcpc init TARGET opens one")
 	}
-	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(sessionsJSON(all, st.Current(), held), func(w io.Writer, style term.Style) error {
-		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(all, st.Current(), store, f.Now())
+	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(sessionsJSON(f, all, st.Current(), held), func(w io.Writer, style term.Style) error {
+		head, rows := []string{"", "NAME", "SERVER", "PROTOCOL", "USED"}, sessionRows(f, all, st.Current(), store)
 		if slices.ContainsFunc(all, func(s state.Session) bool { return s.Held != nil }) {
 			head = append(head, "HELD")
 			for i, s := range all {
@@ -76,14 +76,14 @@ func runSessions(ctx context.Context, f *cmdutil.Factory) error {
 	}))
 }
 
-func sessionRows(all []state.Session, current string, store *state.Store, now time.Time) [][]string {
+func sessionRows(f *cmdutil.Factory, all []state.Session, current string, store *state.Store) [][]string {
 	var rows [][]string
 	for _, s := range all {
 		mark := ""
 		if s.Name == current {
 			mark = "*"
 		}
-		rows = append(rows, []string{mark, s.Name, placeOf(s), s.Revision, english.Ago(now, cmp.Or(store.LastUsed(s), s.OpenedAt))})
+		rows = append(rows, []string{mark, s.Name, f.Secrets.Text(placeOf(s)), s.Revision, english.Ago(f.Now(), cmp.Or(store.LastUsed(s), s.OpenedAt))})
 	}
 	return rows
 }
@@ -104,7 +104,7 @@ func placeOf(s state.Session) string {
 }
 
 // sessionsJSON is what a script reads; no member of it is a secret.
-func sessionsJSON(all []state.Session, current string, held map[string]*keepalive.Status) json.RawMessage {
+func sessionsJSON(f *cmdutil.Factory, all []state.Session, current string, held map[string]*keepalive.Status) json.RawMessage {
 	type row struct {
 		Name      string          `json:"name"`
 		Current   bool            `json:"current"`
@@ -125,7 +125,7 @@ func sessionsJSON(all []state.Session, current string, held map[string]*keepaliv
 			copied := *from
 			copied.Entry, from = "", &copied
 		}
-		rows = append(rows, row{s.Name, s.Name == current, redact.RedactURL(s.Endpoint), redact.RedactCommand(s.Command), s.Folder, from,
+		rows = append(rows, row{s.Name, s.Name == current, f.Secrets.Text(redact.RedactURL(s.Endpoint)), f.Secrets.Command(s.Command), s.Folder, from,
 			s.Transport, s.Revision, s.ServerInfo, s.OpenedAt, heldRowOf(s, held[s.Name])})
 	}
 	raw, _ := json.Marshal(map[string]any{"sessions": rows})

@@ -43,6 +43,10 @@ type Env struct {
 	// asked. Without an Asker, the server is offered nothing.
 	Asker func(env *Env, server Server, flags Answers, person bool) (client.Asker, error)
 	*Shared
+
+	// LearnsAtOnce is set where what the command says of the server goes to a file or a report: the secrets
+	// in a frame are known before anything reads it, and not only once it is recorded.
+	LearnsAtOnce bool
 }
 
 // Shared is what the invocations of a process have in common: secrets, recording, and what

@@ -228,7 +228,7 @@ func servers(c *connect.Conn) (names []string) {
 	case c.Saved == nil:
 		return []string{c.Where}
 	case c.Saved.Endpoint != "":
-		names = []string{redact.RedactURL(c.Saved.Endpoint)}
+		names = []string{c.Env.Secrets.Text(redact.RedactURL(c.Saved.Endpoint))}
 	}
 	return append(names, c.Saved.Name)
 }
