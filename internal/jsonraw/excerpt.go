@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// CutMark stands in an excerpt behind its last byte, before how many were left out.
+const CutMark = "… +"
+
 // Excerpt gives at most n bytes of raw, cut at a character, with the number of
 // bytes left out: what an error says of bytes that it cannot show whole.
 func Excerpt(raw []byte, n int) string {
@@ -15,7 +18,7 @@ func Excerpt(raw []byte, n int) string {
 	for cut > max(0, n-utf8.UTFMax) && !utf8.RuneStart(raw[cut]) {
 		cut--
 	}
-	return fmt.Sprintf("%s… +%d bytes", raw[:cut], len(raw)-cut)
+	return fmt.Sprintf("%s%s%d bytes", raw[:cut], CutMark, len(raw)-cut)
 }
 
 // RuneStart moves i back to where a character begins; in bytes that are no

@@ -39,10 +39,16 @@ func (s *Secrets) bytes(raw []byte) (safe []byte, n int) {
 		return more
 	}
 	// What is known goes first, as a whole: a look for names may end within a value. A private key has its
-	// own ends, and lines that are known.
+	// own ends, and lines that are known. A token is known as a whole, where a known value is its begin.
 	keys := hideKeys(raw, false)
 	s.learnEdit(keys)
 	tally(s, FoundKey, next(keys.result()))
+	if s != nil && !s.values.areNone() {
+		eachToken(safe, func(from, to int) bool {
+			s.Learn(string(bytes.TrimRight(safe[from:to], "."))) // which may end a sentence
+			return true
+		})
+	}
 	next(s.hideKnown(safe, true))
 	before := valueCount(s)
 	for _, look := range byForm {

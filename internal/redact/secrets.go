@@ -121,10 +121,36 @@ func (s *Secrets) Text(text string) string {
 
 func (s *Secrets) text(text string) string {
 	safe, n := s.Bytes([]byte(text))
-	if n == 0 {
+	if n > 0 {
+		text = string(safe)
+	}
+	return s.hideCut(text)
+}
+
+// Of the begin of a value that an excerpt cuts: how much of a text is looked at before the cut, and
+// how long a begin is hidden.
+const (
+	longestCut  = 512
+	shortestCut = 4
+)
+
+// hideCut hides the begin of a known value where an excerpt ends within the value.
+func (s *Secrets) hideCut(text string) string {
+	if s == nil {
 		return text
 	}
-	return string(safe)
+	for at := 0; ; {
+		cut := strings.Index(text[at:], jsonraw.CutMark)
+		if cut < 0 {
+			return text
+		}
+		at += cut
+		if value, n := s.values.begunIn(text[max(0, at-longestCut):at]); n > 0 {
+			safe := text[:at-n] + Redacted(value)
+			text, at = safe+text[at:], len(safe)
+		}
+		at += len(jsonraw.CutMark)
+	}
 }
 
 // Frame is f without its secrets. Where it has any the bytes are new ones; f's

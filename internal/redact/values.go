@@ -74,6 +74,29 @@ func (k *knownValues) has(value string) bool {
 	return k.index.is[value]
 }
 
+// begunIn returns the known value of which the begin ends a text, and how many bytes that is; 0 if none does.
+func (k *knownValues) begunIn(text string) (longest string, most int) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for value := range k.index.is {
+		for from := 0; len(value) > shortestCut; from++ {
+			next := strings.Index(text[from:], value[:shortestCut])
+			if next < 0 {
+				break
+			}
+			from += next
+			if !strings.HasPrefix(value, text[from:]) {
+				continue
+			}
+			if n := len(text) - from; n > most || n == most && value < longest {
+				longest, most = value, n
+			}
+			break
+		}
+	}
+	return longest, most
+}
+
 func (k *knownValues) count() int {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
