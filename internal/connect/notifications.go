@@ -49,8 +49,10 @@ func passing(c *Conn, e *host.Env, m *wire.Message) bool {
 // withoutSecrets is what may be shown of a notification: standard error is often kept.
 func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 	safe := slices.Clone(params)
-	for i, m := range safe {
-		safe[i].Value, _ = e.Secrets.Bytes(m.Value)
+	for range 2 { // what one member names is hidden in those before it, too
+		for i, m := range params {
+			safe[i].Value, _ = e.Secrets.Bytes(m.Value)
+		}
 	}
 	return safe
 }
@@ -60,7 +62,8 @@ func found(c *Conn, e *host.Env, f wire.Finding) {
 		return
 	}
 	if f.Level > wire.Info || e.Verbose > 0 {
-		e.UI.Warn(f.Text)
+		e.Record.WriteWaiting() // which learns the secrets in the frames that wait
+		e.UI.Warn(e.Secrets.Text(f.Text))
 	}
 }
 

@@ -94,6 +94,10 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 	if k.items != nil {
 		all, err = k.items.Bytes()
 	}
+	k.c.Env.Record.WriteWaiting() // which learns the secrets that stand behind an entry
+	if holds := k.c.Env.Secrets.Holds; holds(all) || slices.ContainsFunc(k.raws, func(raw json.RawMessage) bool { return holds(raw) }) {
+		return
+	}
 	if err == nil {
 		list := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl}
 		err = state.SaveEach(ctx, k.c.Store, listKey(k.c, k.k), list, len(k.ends), k.tools(all))

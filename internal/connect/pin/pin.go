@@ -76,6 +76,7 @@ const mostKept = 1 << 20
 // kept is a definition as it is remembered and compared: without the secrets that a server may
 // say again.
 func kept(c *connect.Conn, tool *connect.Definition) json.RawMessage {
+	c.Env.Record.WriteWaiting() // which learns the secrets in the frames that wait
 	definition, _ := c.Env.Secrets.Bytes(jsonraw.Compact(tool.Raw))
 	if len(definition) > mostKept {
 		return jsonraw.Quote(fmt.Sprintf("sha256:%x", sha256.Sum256(definition)))
