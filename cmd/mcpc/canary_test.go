@@ -161,7 +161,7 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 		t.Fatalf("the call never came: %s", said.String())
 	}
 	before := filesIn(t, traffic)
-	awaitTrue(t, func() bool { return filesIn(t, traffic) >= before && lastHolds(t, traffic, `"name\":\"hang\"`) })
+	awaitTrue(t, func() bool { return filesIn(t, traffic) >= before && lastHolds(t, traffic, `"tools/call\"`) })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if n := findCanariesIn(t, dir); n < 28 {
