@@ -79,7 +79,10 @@ func bareLab(t *testing.T, rules map[string]string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(home) })
+	t.Cleanup(func() {
+		awaitRecorders(t, home)
+		os.RemoveAll(home)
+	})
 	script, err := filepath.Abs(filepath.Join("testdata", "jobs.cjs"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +107,28 @@ func bareLab(t *testing.T, rules map[string]string) *lab {
 		l.proxies[r.name] = r.at
 	}
 	return l
+}
+
+// awaitRecorders waits until no recorder has a file open in the state directory: a tap ends after its client.
+func awaitRecorders(t *testing.T, state string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(state, "traffic", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			t.Error(err)
+		}
+		f.Close()
+	}
 }
 
 func (l *lab) job(name string) []string { return append(append([]string{}, l.tools...), name) }

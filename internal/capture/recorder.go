@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -189,14 +190,19 @@ func (r *Recorder) openLocked() {
 	})
 }
 
-// deletedLocked reports whether the file has no name any more: what is written to it would be lost.
+// deletedLocked reports whether the file has no name any more: what is written to it would be lost. It returns false
+// if the whole state directory is deleted as well: its user wants no recording then.
 func (r *Recorder) deletedLocked() bool {
 	f, ok := r.file.(*os.File)
 	if !ok {
 		return false
 	}
 	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular() && hasNoName(info)
+	if err != nil || !info.Mode().IsRegular() || !hasNoName(info) {
+		return false
+	}
+	_, err = os.Stat(filepath.Dir(filepath.Dir(f.Name())))
+	return err == nil
 }
 
 // beginAnewLocked begins another file for a recording whose file was deleted.

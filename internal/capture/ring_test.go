@@ -112,7 +112,30 @@ func TestLivingRunIsNotCompressed(t *testing.T) {
 	}
 }
 
-// What crosses behind the deletion of a recorder's file, or of its folder, is recorded in another one.
+// A recorder that still runs when the whole state directory is deleted does not make that again.
+func TestRecorderOfADeletedStateDirectory(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Log("it deletes no file that is open")
+		return
+	}
+	state := filepath.Join(t.TempDir(), "state")
+	ring := NewRing(filepath.Join(state, "traffic"))
+	r := NewRecorder(Recording{Open: ring.Create, Head: Head{Started: noon, By: ByTap}})
+	r.Tap(ping(1))
+	r.Flush()
+	if err := os.RemoveAll(state); err != nil {
+		t.Fatal(err)
+	}
+	r.Tap(ping(2))
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(state); !os.IsNotExist(err) {
+		t.Errorf("the state directory is there again: %v", err)
+	}
+}
+
+// What crosses after the deletion of a recorder's file, or of its folder, is recorded in another one.
 func TestRecorderOfADeletedFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("it deletes no file that is open")
