@@ -60,7 +60,7 @@ staticcheck() {
 # the processor time, so that packages with long tests are tested with it and -short, and
 # without it in full. A new package belongs to the first command or to the last.
 packages() {
-	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,connect/...,demo/...,http1,live/...,mcpserver/...,mock/...,otlp/...,render/term,sliceutil,spool,tui/...,web/...,wire}
+	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,compress/...,connect/...,demo/...,http1,live/...,mcpserver/...,mock/...,otlp/...,render/term,sliceutil,spool,tui/...,web/...,wire}
 	go test -race -short -timeout 20m -parallel 6 ./internal/{bench/...,capture/...,match,render/traffic,state,telemetry,validate}
 	go test -timeout 20m -parallel 6 ./internal/{bench/...,capture/...,card,codegen,diff/...,english,glossary,jsonraw,lineedit,lint/...,loopback,match/...,mcp,pause,question,redact,render/...,replay,sanitize,saved,shape,shellwords,skill,sse,state,suggest,target,telemetry,tty,usage,validate/...,yaml} ./scripts
 }

@@ -24,7 +24,7 @@ var commandsOf = map[string][]string{
 	"windows":     {"windows.sh"},
 	"release":     {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
 	"packages": {
-		"go test -race -timeout 20m -parallel 6 ./internal/cli/... ./internal/client/... ./internal/connect/... ./internal/demo/... ./internal/http1 ./internal/live/... ./internal/mcpserver/... ./internal/mock/... ./internal/otlp/... ./internal/render/term ./internal/sliceutil ./internal/spool ./internal/tui/... ./internal/web/... ./internal/wire",
+		"go test -race -timeout 20m -parallel 6 ./internal/cli/... ./internal/client/... ./internal/compress/... ./internal/connect/... ./internal/demo/... ./internal/http1 ./internal/live/... ./internal/mcpserver/... ./internal/mock/... ./internal/otlp/... ./internal/render/term ./internal/sliceutil ./internal/spool ./internal/tui/... ./internal/web/... ./internal/wire",
 		"go test -race -short -timeout 20m -parallel 6 ./internal/bench/... ./internal/capture/... ./internal/match ./internal/render/traffic ./internal/state ./internal/telemetry ./internal/validate",
 		"go test -timeout 20m -parallel 6 ./internal/bench/... ./internal/capture/... ./internal/card ./internal/codegen ./internal/diff/... ./internal/english ./internal/glossary ./internal/jsonraw ./internal/lineedit ./internal/lint/... ./internal/loopback ./internal/match/... ./internal/mcp ./internal/pause ./internal/question ./internal/redact ./internal/render/... ./internal/replay ./internal/sanitize ./internal/saved ./internal/shape ./internal/shellwords ./internal/skill ./internal/sse ./internal/state ./internal/suggest ./internal/target ./internal/telemetry ./internal/tty ./internal/usage ./internal/validate/... ./internal/yaml ./scripts",
 	},

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// CutMark stands in an excerpt behind its last byte, before how many were left out.
+// CutMark ends an excerpt; the number of bytes that were left out follows it.
 const CutMark = "… +"
 
 // Excerpt gives at most n bytes of raw, cut at a character, with the number of
