@@ -79,7 +79,7 @@ class App extends Component {
     this.asked = true;
     this.props.data.get('conversations').then(conversations => {
       const first = this.props.fresh && conversations.find(c => c.first);
-      set({ conversations, ...(first && !this.chosen ? { talk: first.id, first: true } : {}) });
+      set({ conversations, ...(first && !this.chosen && !S.talk ? { talk: first.id, first: true } : {}) });
       this.chosen = true;
     }, fail).finally(() => setTimeout(() => {
       this.asked = false;
