@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -18,7 +19,7 @@ import (
 
 // New is the app of one run of the program, with all commands. The caller settles what
 // it may know of the world.
-func New(in, out, err *os.File) *cmdutil.Factory {
+func New(in io.Reader, out, err io.Writer) *cmdutil.Factory {
 	f := cmdutil.New(in, out, err)
 	f.Groups, f.NewRoot, f.Asker = commandGroups, NewRoot, elicit.New
 	return f

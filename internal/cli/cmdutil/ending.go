@@ -198,7 +198,7 @@ var unread = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text:
 // StdoutClosed returns an error once the reader of standard output is gone. A command that waits
 // for more to print asks for it.
 func StdoutClosed(f *Factory) error {
-	if tty.Gone(f.Out) {
+	if tty.Gone(tty.File(f.Out)) {
 		return lose(f, unread)
 	}
 	return StdoutError(f)

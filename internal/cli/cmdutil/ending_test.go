@@ -52,24 +52,14 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// testFactory writes into files, and gives what standard error has.
+// testFactory returns a Factory on buffers, and what standard error has.
 func testFactory(t *testing.T) (f *Factory, stderr func() string) {
 	t.Helper()
-	open := func(name string) *os.File {
-		file, err := os.Create(filepath.Join(t.TempDir(), name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { file.Close() })
-		return file
-	}
-	f = New(os.Stdin, open("out"), open("err"))
+	var out, err bytes.Buffer
+	f = New(strings.NewReader(""), &out, &err)
 	f.UI, f.Now, f.Getenv = f, time.Now, func(string) string { return "" }
 	SettleStyles(f)
-	return f, func() string {
-		text, _ := os.ReadFile(f.Err.Name())
-		return string(text)
-	}
+	return f, err.String
 }
 
 func TestEnd(t *testing.T) {
@@ -109,7 +99,7 @@ func TestEndWithALostAnswer(t *testing.T) {
 		{"the command failed too", Exit(failed), 1},
 	} {
 		f, _ := testFactory(t)
-		f.Out.Close()
+		f.Out = closedFile(t)
 		if _, err := f.Stdout().Write([]byte("answer\n")); err == nil {
 			t.Fatal("a closed file was written to")
 		}
@@ -124,6 +114,16 @@ func TestEndWithALostAnswer(t *testing.T) {
 			t.Errorf("%s: the next command ends with %q", c.name, e.Outcome.Text)
 		}
 	}
+}
+
+func closedFile(t *testing.T) *os.File {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "closed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	return file
 }
 
 // TestTheRecordingHasTheFramesOfAnAnswer reads standard output while it is written.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -76,7 +75,7 @@ type process struct {
 }
 
 // New returns a Factory with the streams. The caller sets what else it may touch of the world.
-func New(in, out, err *os.File) *Factory {
+func New(in io.Reader, out, err io.Writer) *Factory {
 	f := &Factory{process: new(process)}
 	f.Shared, f.UI, f.Console = new(host.Shared), f, console.New(in, out, err, &f.Env)
 	return f

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
-	"os"
 	"sync/atomic"
 
 	"mcpc/internal/cli/prompt"
@@ -18,9 +17,11 @@ import (
 )
 
 // A Console has the standard streams of one invocation of a command, and how they may be
-// written to. Most of a host.UI are its methods.
+// written to. Most of a host.UI are its methods. In the program the streams are files, in
+// tests they may be buffers.
 type Console struct {
-	In, Out, Err       *os.File
+	In                 io.Reader
+	Out, Err           io.Writer
 	OutStyle, ErrStyle term.Style
 	// Progress is the one writer to standard error while a command runs.
 	Progress *term.Progress
@@ -37,7 +38,7 @@ type Console struct {
 }
 
 // New returns a Console with the streams, for a command with the settings and secrets of env.
-func New(in, out, err *os.File, env *host.Env) Console {
+func New(in io.Reader, out, err io.Writer, env *host.Env) Console {
 	return Console{In: in, Out: out, Err: err, Hidden: new(atomic.Bool), forms: new(int), env: env}
 }
 

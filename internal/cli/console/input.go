@@ -94,7 +94,7 @@ func (c *Console) TypedLine(ctx context.Context, prompt string, secret bool) (st
 	if secret {
 		c.Hidden.Store(true)
 		defer c.Hidden.Store(false)
-		show, err := tty.Hide(c.In)
+		show, err := tty.Hide(tty.File(c.In))
 		if err != nil {
 			return "", err
 		}

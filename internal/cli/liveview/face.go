@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/editor"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tty"
 	"mcpc/internal/tui"
 	"mcpc/internal/usage"
 	"mcpc/internal/web"
@@ -110,7 +111,7 @@ func (p Page) open(f *cmdutil.Factory, url string) {
 
 // Terminal shows the view at the terminal until the user leaves it.
 func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
-	o := tui.Options{Reader: v, Actor: v.Actor, In: f.In, Out: f.Out, NoColor: !f.OutStyle.Color, Now: f.Now, Filter: filter}
+	o := tui.Options{Reader: v, Actor: v.Actor, In: f.In, Out: tty.File(f.Out), NoColor: !f.OutStyle.Color, Now: f.Now, Filter: filter}
 	if editor.Usable(f) {
 		o.Edit = func(text string) (string, error) { return editor.Text(ctx, f, text) }
 	}

@@ -24,6 +24,7 @@ import (
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -187,8 +188,8 @@ func (t *tapping) feed() {
 	seen.Close()
 	t.left.Store(err == nil)
 	t.in.Close()
-	if err != nil {
-		t.a.In.Close()
+	if in := tty.File(t.a.In); in != nil && err != nil {
+		in.Close()
 	}
 }
 

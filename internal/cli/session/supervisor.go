@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/client/process"
+	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -27,11 +28,16 @@ func NewSupervisor(f *cmdutil.Factory) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			opener, err := net.FileConn(f.In)
-			if err != nil || socket == "" || len(own) > 0 || len(argv) == 0 {
-				return usage.New("hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND..."))
+			notByHand := usage.New("hold is started by mcpc init --keep", wire.Run("init --keep -- COMMAND..."))
+			in := tty.File(f.In)
+			if in == nil || socket == "" || len(own) > 0 || len(argv) == 0 {
+				return notByHand
 			}
-			_ = f.In.Close()
+			opener, err := net.FileConn(in)
+			if err != nil {
+				return notByHand
+			}
+			_ = in.Close()
 			hold(cmd.Context(), f, keepalive.Options{Command: process.Command{Args: argv}, Idle: max(0, idle), Socket: socket,
 				Message: f.Limits.WithDefaults().Message, Opener: opener, Now: f.Now})
 			return nil

@@ -34,18 +34,30 @@ type Style struct {
 	Hints hint.Context
 }
 
-// StyleFor decides the style of stream f. color is the --color flag: "auto",
+// A Screen is a stream of a test that is treated as a terminal.
+type Screen interface {
+	// Size returns its columns and lines.
+	Size() (width, height int)
+}
+
+// StyleFor decides the style of a standard stream. color is the --color flag: "auto",
 // "always" or "never"; getenv reads the environment. A flag beats the
 // environment: NO_COLOR, then CLICOLOR_FORCE, then TERM=dumb.
-func StyleFor(f *os.File, color string, getenv func(string) string) Style {
+func StyleFor(stream any, color string, getenv func(string) string) Style {
 	s := Style{Width: 80}
-	if f != nil {
-		s.Terminal = term.IsTerminal(int(f.Fd()))
-	}
-	if s.Terminal {
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			s.Width, s.Height = width, height
+	switch stream := stream.(type) {
+	case *os.File:
+		s.Terminal = stream != nil && term.IsTerminal(int(stream.Fd()))
+		if !s.Terminal {
+			break
 		}
+		if width, height, err := term.GetSize(int(stream.Fd())); err == nil && width > 0 {
+			s.Width = width
+			s.Height = height
+		}
+	case Screen:
+		s.Terminal = true
+		s.Width, s.Height = stream.Size()
 	}
 	s.Color = colorWanted(s.Terminal, color, getenv)
 	s.ASCII = asciiOnly(getenv)
