@@ -1,0 +1,139 @@
+package clitest
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpc/internal/cli"
+	"mcpc/internal/cli/signals"
+)
+
+// Main runs the tests of a package with the programs mcpc and visit in the PATH, and further ones by
+// their names. They are this test binary itself, and so are sh and bash: a machine may lack them.
+// These know no signals, no limits and no descriptors but the three standard streams.
+func Main(m *testing.M, programs map[string]func()) {
+	name := filepath.Base(os.Args[0])
+	programs = maps.Clone(programs)
+	if programs == nil {
+		programs = map[string]func(){}
+	}
+	programs["visit"] = visit
+	switch {
+	case name == "mcpc":
+		os.Exit(program())
+	case name == "sh" || name == "bash":
+		os.Exit(shellProgram(os.Args[1:]))
+	case programs[name] != nil:
+		programs[name]()
+		os.Exit(0)
+	}
+	heed(os.Interrupt, syscall.SIGHUP)
+	os.Exit(withPrograms(m, programs))
+}
+
+// shells is the directory of programs sh and bash that are this test binary.
+var shells string
+
+// RealPath returns the PATH without them, for scripts that need a real shell.
+func RealPath() string {
+	return strings.TrimPrefix(os.Getenv("PATH"), shells+string(os.PathListSeparator))
+}
+
+// LookPath returns the file of a program in a PATH.
+func LookPath(program, path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		name := filepath.Join(dir, program)
+		if info, err := os.Stat(name); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not installed: scripts/preflight.sh install", program)
+}
+
+// withPrograms runs the tests with links to the test binary at the head of the PATH.
+func withPrograms(m *testing.M, programs map[string]func()) int {
+	self, err := os.Executable()
+	if err != nil {
+		return failed(err)
+	}
+	dir, err := os.MkdirTemp("", "mcpc-programs")
+	if err != nil {
+		return failed(err)
+	}
+	defer os.RemoveAll(dir)
+	names := []string{"mcpc"}
+	for name := range programs {
+		names = append(names, name)
+	}
+	shells = filepath.Join(dir, "shells")
+	if err := os.Mkdir(shells, 0o700); err != nil {
+		return failed(err)
+	}
+	for _, name := range append(names, "shells/sh", "shells/bash") {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+			return failed(err)
+		}
+	}
+	os.Setenv("PATH", strings.Join([]string{shells, dir, os.Getenv("PATH")}, string(os.PathListSeparator)))
+	// Tests that run beside each other mostly wait: there are more of them than processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		return failed(err)
+	}
+	log.SetOutput(io.Discard) // net/http logs what a server sends unasked
+	return m.Run()
+}
+
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// program is main of cmd/mcpc.
+func program() int {
+	f := cli.New(os.Stdin, os.Stdout, os.Stderr)
+	f.Leave = os.Exit
+	f.Getenv = os.Getenv
+	f.Environ = os.Environ
+	f.Now = time.Now
+	f.Version = "0.1.0-dev"
+	log.SetOutput(io.Discard)
+	signals.CatchBrokenPipes()
+	caught := make(chan os.Signal, 4)
+	signal.Notify(caught, signals.Interrupts...)
+	code, died := cli.Run(f, os.Args[1:], caught)
+	if sig, ok := died.(syscall.Signal); ok {
+		signal.Reset()
+		signals.Raise(sig)
+		return 128 + int(sig)
+	}
+	return code
+}
+
+// heed undoes that a shell without job control ignores Ctrl-C, and nohup a hang-up, for what it starts in the
+// background: every process that a test starts would inherit it. The tests themselves still end by
+// Ctrl-C alone.
+func heed(sigs ...os.Signal) {
+	ignored := make(chan os.Signal, 1)
+	for _, sig := range sigs {
+		if signal.Ignored(sig) {
+			signal.Notify(ignored, sig)
+		}
+	}
+	go func() {
+		for sig := range ignored {
+			if sig == os.Interrupt {
+				os.Exit(130)
+			}
+		}
+	}()
+}

@@ -1,0 +1,126 @@
+// Package clitest runs mcpc in the process of a test: single command lines (Run), shell scripts
+// in which mcpc is a command (Shell), and testscript files (Scripts). A program named mcpc is in
+// the PATH too, for servers over stdio and for what only a process shows.
+package clitest
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcpc/internal/cli"
+	"mcpc/internal/render/term"
+)
+
+// A Run is one invocation of mcpc in this process. Relative names of files are relative to the
+// directory of the process: a test that uses them sets it with t.Chdir.
+type Run struct {
+	Args []string
+	// Env is the whole environment, as in exec.Cmd; of several values the last counts.
+	Env []string
+	// Stdin is empty if it is nil. A stream that implements term.Screen is a terminal.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Signals are what the program is sent while it runs.
+	Signals <-chan os.Signal
+}
+
+// Do runs the command and returns its exit code, or the signal that ended it with 128 and its
+// number, as a shell does.
+func (r Run) Do() int {
+	stdin := r.Stdin
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	stdout := &stream{to: r.Stdout}
+	stderr := &stream{to: r.Stderr}
+	defer stdout.end()
+	defer stderr.end()
+	f := cli.New(stdin, stdout.asIs(), stderr.asIs())
+	f.Getenv = r.getenv
+	f.Environ = func() []string { return slices.Clone(r.Env) }
+	f.Now = time.Now
+	f.Version = "0.1.0-dev"
+	f.Leave = func(int) { panic("clitest: a mock server that ends its process needs one of its own") }
+	code, died := cli.Run(f, r.Args, r.Signals)
+	if sig, ok := died.(syscall.Signal); ok {
+		return 128 + int(sig)
+	}
+	return code
+}
+
+func (r Run) getenv(name string) string {
+	for _, entry := range slices.Backward(r.Env) {
+		if key, value, _ := strings.Cut(entry, "="); key == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// A stream passes on what a command writes, until the command has ended: what is still at work
+// in its process then would end with it.
+type stream struct {
+	mu    sync.Mutex
+	to    io.Writer
+	ended bool
+}
+
+// asIs returns the file or the screen that is written to, which a command may ask about itself,
+// or else the stream.
+func (s *stream) asIs() io.Writer {
+	switch s.to.(type) {
+	case *os.File, term.Screen:
+		return s.to
+	}
+	return s
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended || s.to == nil {
+		return len(p), nil
+	}
+	return s.to.Write(p)
+}
+
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+}
+
+// An Output is what a command wrote and how it ended.
+type Output struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// MCPC runs a command line with a state directory of the test's own, and with further variables of the
+// environment.
+func MCPC(t *testing.T, env []string, args ...string) Output {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := Run{Args: args, Env: append(Env(t.TempDir()), env...), Stdout: &stdout, Stderr: &stderr}.Do()
+	return Output{stdout.String(), stderr.String(), code}
+}
+
+// Env returns an environment in which all of mcpc's files are in dir.
+func Env(dir string) []string {
+	return append(CleanEnv(), "HOME="+dir, "MCPC_STATE="+dir+"/state", "LC_ALL=C.UTF-8")
+}
+
+// CleanEnv returns the environment of this process without the variables that steer mcpc.
+func CleanEnv() []string {
+	steering := []string{"MCPC_", "NO_COLOR", "CLICOLOR", "CI=", "OTEL_", "TRACEPARENT=", "TRACESTATE=", "BAGGAGE="}
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		return slices.ContainsFunc(steering, func(prefix string) bool { return strings.HasPrefix(entry, prefix) })
+	})
+}

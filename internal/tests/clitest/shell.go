@@ -1,0 +1,135 @@
+package clitest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A Shell runs scripts of a POSIX shell, or bash, in this process. The commands mcpc, grep and sed
+// run in this process too; all others are programs.
+type Shell struct {
+	Dir            string
+	Env            []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Process has mcpc run as a program, with its own signals, streams and end.
+	Process bool
+}
+
+// Run runs a script and returns its exit code. Words are $0, $1 and so on.
+func (s Shell) Run(ctx context.Context, script string, words ...string) (int, error) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "script")
+	if err != nil {
+		return 0, err
+	}
+	if len(words) > 0 {
+		words = append([]string{"--"}, words[1:]...)
+	}
+	runner, err := interp.New(interp.Dir(s.Dir), interp.Env(expand.ListEnviron(s.Env...)), interp.Params(words...),
+		interp.StdIO(s.Stdin, shared(s.Stdout), shared(s.Stderr)), interp.ExecHandlers(s.commands))
+	if err != nil {
+		return 0, err
+	}
+	err = runner.Run(ctx, file)
+	if status, ok := errors.AsType[interp.ExitStatus](err); ok {
+		return int(status), nil
+	}
+	return 0, err
+}
+
+// shared returns a writer that the commands of a pipeline can share. A file is one.
+func shared(w io.Writer) io.Writer {
+	if file, ok := w.(*os.File); ok {
+		return file
+	}
+	return &stream{to: w}
+}
+
+// commands runs the commands that need no program.
+func (s Shell) commands(program interp.ExecHandlerFunc) interp.ExecHandlerFunc {
+	return func(ctx context.Context, args []string) error {
+		at := interp.HandlerCtx(ctx)
+		switch {
+		case args[0] == "mcpc" && !s.Process:
+			if err := s.enter(at.Dir); err != nil {
+				return err
+			}
+			return exitStatus(Run{Args: args[1:], Env: exported(at.Env), Stdin: at.Stdin, Stdout: at.Stdout, Stderr: at.Stderr}.Do())
+		case args[0] == "grep":
+			return exitStatus(textTool{at.Dir, at.Stdin, at.Stdout, at.Stderr}.grep(args[1:]))
+		case args[0] == "sed":
+			return exitStatus(textTool{at.Dir, at.Stdin, at.Stdout, at.Stderr}.sed(args[1:]))
+		}
+		return program(ctx, args)
+	}
+}
+
+// enter makes a directory that the script changed to the one of the process.
+func (s Shell) enter(dir string) error {
+	if dir == s.Dir {
+		return nil
+	}
+	return os.Chdir(dir)
+}
+
+func exitStatus(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return interp.ExitStatus(code)
+}
+
+// exported returns the variables that a program gets.
+func exported(env expand.Environ) []string {
+	values := map[string]string{}
+	env.Each(func(name string, v expand.Variable) bool {
+		delete(values, name)
+		if v.IsSet() && v.Exported {
+			values[name] = v.String()
+		}
+		return true
+	})
+	var entries []string
+	for name, value := range values {
+		entries = append(entries, name+"="+value)
+	}
+	slices.Sort(entries)
+	return entries
+}
+
+// shellProgram is main of sh: sh -c SCRIPT [WORD...], or sh FILE [WORD...].
+func shellProgram(args []string) int {
+	if len(args) == 0 {
+		return failed(errors.New("usage: sh -c SCRIPT, or sh FILE"))
+	}
+	script := ""
+	words := args
+	if args[0] == "-c" && len(args) > 1 {
+		script = args[1]
+		words = args[2:]
+	} else {
+		text, err := os.ReadFile(args[0])
+		if err != nil {
+			return failed(err)
+		}
+		script = string(text)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return failed(err)
+	}
+	shell := Shell{Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Process: true}
+	code, err := shell.Run(context.Background(), script, words...)
+	if err != nil {
+		return failed(err)
+	}
+	return code
+}

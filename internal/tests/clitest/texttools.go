@@ -1,0 +1,268 @@
+package clitest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The programs grep and sed, as far as the scripts of the tests use them: a machine may have Go, git
+// and coreutils alone.
+
+// A textTool is one run of grep or sed.
+type textTool struct {
+	dir            string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// grep knows the options a, c, e, E, F, h, i, l, m1, o, q, r, v and x. It returns 0 if a line was selected,
+// 1 if none was, 2 for an error.
+func (t textTool) grep(args []string) int {
+	flags := ""
+	var patterns []string
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") && len(args[0]) > 1 {
+		word := args[0]
+		args = args[1:]
+		switch {
+		case word == "--":
+		case strings.HasSuffix(word, "e") && len(args) > 0:
+			patterns = append(patterns, args[0])
+			args = args[1:]
+			flags += word[1 : len(word)-1]
+			continue
+		default:
+			flags += word[1:]
+			continue
+		}
+		break
+	}
+	if len(patterns) == 0 && len(args) > 0 {
+		patterns = args[:1]
+		args = args[1:]
+	}
+	if len(patterns) == 0 || strings.Trim(flags, "acEFhilm1oqrvx") != "" {
+		return t.fail("grep", fmt.Errorf("the tests' own grep does not know -%s", flags))
+	}
+	has := func(flag string) bool { return strings.Contains(flags, flag) }
+	for i, pattern := range patterns {
+		switch {
+		case has("F"):
+			patterns[i] = regexp.QuoteMeta(pattern)
+		case !has("E"):
+			patterns[i] = fromBasic(pattern)
+		}
+	}
+	pattern := strings.Join(patterns, "|")
+	if has("x") {
+		pattern = "^(?:" + pattern + ")$"
+	}
+	if has("i") {
+		pattern = "(?i)" + pattern
+	}
+	want, err := regexp.Compile(pattern)
+	if err != nil {
+		return t.fail("grep", err)
+	}
+	files, err := t.open(args, has("r"))
+	if err != nil {
+		return t.fail("grep", err)
+	}
+	found := false
+	for _, f := range files {
+		selected := 0
+		for line := range linesOf(f) {
+			line = strings.TrimSuffix(line, "\n")
+			if want.MatchString(line) == has("v") {
+				continue
+			}
+			selected++
+			if has("m1") && selected > 1 {
+				break
+			}
+			prefix := ""
+			if len(files) > 1 && !has("h") {
+				prefix = f.name + ":"
+			}
+			switch {
+			case has("q") || has("c") || has("l"):
+			case has("o"):
+				for _, part := range want.FindAllString(line, -1) {
+					fmt.Fprintln(t.stdout, prefix+part)
+				}
+			default:
+				fmt.Fprintln(t.stdout, prefix+line)
+			}
+		}
+		f.Close()
+		found = found || selected > 0
+		switch {
+		case has("l") && selected > 0:
+			fmt.Fprintln(t.stdout, f.name)
+		case has("c") && len(files) > 1:
+			fmt.Fprintf(t.stdout, "%s:%d\n", f.name, selected)
+		case has("c"):
+			fmt.Fprintln(t.stdout, selected)
+		}
+	}
+	if !found {
+		return 1
+	}
+	return 0
+}
+
+// sed knows -n with one command that prints one line (3p), and one substitution (s/A/B/ or s/A/B/g),
+// which with -i changes a file.
+func (t textTool) sed(args []string) int {
+	quiet := len(args) > 0 && args[0] == "-n"
+	inPlace := len(args) == 3 && args[0] == "-i"
+	if quiet || inPlace {
+		args = args[1:]
+	}
+	if len(args) == 0 || len(args[0]) < 2 {
+		return t.fail("sed", fmt.Errorf("no command"))
+	}
+	command := args[0]
+	files, err := t.open(args[1:], false)
+	if err != nil {
+		return t.fail("sed", err)
+	}
+	if number, ok := strings.CutSuffix(command, "p"); ok && quiet {
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return t.fail("sed", err)
+		}
+		for _, f := range files {
+			at := 0
+			for line := range linesOf(f) {
+				if at++; at == n {
+					io.WriteString(t.stdout, line)
+				}
+			}
+			f.Close()
+		}
+		return 0
+	}
+	parts := strings.Split(command[2:], command[1:2])
+	if quiet || command[0] != 's' || len(parts) != 3 || strings.Trim(parts[2], "g") != "" {
+		return t.fail("sed", fmt.Errorf("%q is no command that the tests' own sed knows", command))
+	}
+	old, err := regexp.Compile(fromBasic(parts[0]))
+	if err != nil {
+		return t.fail("sed", err)
+	}
+	replacement := regexp.MustCompile(`\\([0-9])`).ReplaceAllString(strings.ReplaceAll(parts[1], "$", "$$"), "$${$1}")
+	var changed bytes.Buffer
+	for _, f := range files {
+		for line := range linesOf(f) {
+			text, end := strings.CutSuffix(line, "\n")
+			if parts[2] == "g" {
+				text = old.ReplaceAllString(text, replacement)
+			} else if at := old.FindStringSubmatchIndex(text); at != nil {
+				text = text[:at[0]] + string(old.ExpandString(nil, replacement, text, at)) + text[at[1]:]
+			}
+			if end {
+				text += "\n"
+			}
+			changed.WriteString(text)
+		}
+		f.Close()
+	}
+	if !inPlace {
+		t.stdout.Write(changed.Bytes())
+		return 0
+	}
+	if err := os.WriteFile(filepath.Join(t.dir, args[1]), changed.Bytes(), 0o600); err != nil {
+		return t.fail("sed", err)
+	}
+	return 0
+}
+
+func (t textTool) fail(name string, err error) int {
+	fmt.Fprintf(t.stderr, "%s: %v\n", name, err)
+	return 2
+}
+
+// A namedInput is a file, or standard input.
+type namedInput struct {
+	name string
+	io.ReadCloser
+}
+
+// open opens files, and with deep those in directories; without names it returns standard input.
+func (t textTool) open(names []string, deep bool) ([]namedInput, error) {
+	if len(names) == 0 {
+		return []namedInput{{"-", io.NopCloser(t.stdin)}}, nil
+	}
+	var files []namedInput
+	for _, name := range names {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(t.dir, path)
+		}
+		err := filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() && deep {
+				return err
+			}
+			file, err := os.Open(at)
+			if err != nil {
+				return err
+			}
+			files = append(files, namedInput{name + strings.TrimPrefix(at, path), file})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// linesOf yields lines with their line ends.
+func linesOf(r io.Reader) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		lines := bufio.NewReader(r)
+		for {
+			line, err := lines.ReadString('\n')
+			if line != "" && !yield(line) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// fromBasic turns a basic regular expression into one of Go: \(, \{, \|, \+ and \? are operators,
+// and without the backslash they are characters.
+func fromBasic(pattern string) string {
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		switch {
+		case c == '\\' && i+1 < len(pattern) && strings.IndexByte("(){}|+?", pattern[i+1]) >= 0:
+			i++
+			b.WriteByte(pattern[i])
+		case c == '\\' && i+1 < len(pattern):
+			b.WriteString(pattern[i : i+2])
+			i++
+		case c == '[' && strings.IndexByte(pattern[min(i+2, len(pattern)):], ']') >= 0:
+			end := i + 2 + strings.IndexByte(pattern[i+2:], ']')
+			b.WriteString(strings.ReplaceAll(pattern[i:i+1]+strings.ReplaceAll(pattern[i+1:end], `\`, `\\`), `[[`, `[\[`) + "]")
+			i = end
+		case strings.IndexByte("(){}|+?", c) >= 0:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c == '*' && (i == 0 || b.String() == "^"):
+			b.WriteString(`\*`)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
