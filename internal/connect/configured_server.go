@@ -236,13 +236,15 @@ func unresolved(ctx context.Context, c *Conn, err error) wire.Outcome {
 // serverIn puts the server of a file into the client's options.
 func serverIn(c *Conn, opt *client.Options) {
 	if len(opt.Server.Command) > 0 {
-		opt.Server.Env, opt.Server.Dir = c.child.env, c.child.dir
-		if mark := c.Env.Mark; mark != "" {
-			if c.child.env == nil { // it gets mcpc's own
-				opt.Server.Env = c.Env.Environ()
-			}
-			opt.Server.Env = append(slices.Clip(opt.Server.Env), mark)
+		environ := c.child.env
+		if environ == nil && c.Env.Environ != nil {
+			environ = c.Env.Environ() // the server gets the environment of the command
 		}
+		if c.Env.Mark != "" {
+			environ = append(slices.Clip(environ), c.Env.Mark)
+		}
+		opt.Server.Env = environ
+		opt.Server.Dir = c.child.dir
 	}
 }
 
