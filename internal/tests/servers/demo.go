@@ -1,0 +1,41 @@
+package servers
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"mcpc/internal/demo"
+)
+
+// Demo returns the handler that `mcpc demo` with those flags serves: Streamable HTTP at /mcp and
+// HTTP+SSE at /sse, or with --auth a server that requires a token. Flags that concern the process
+// and not what is served are errors: --stdio, --listen, --fault and the like.
+func Demo(flags ...string) (http.Handler, error) {
+	options := demo.Options{Now: time.Now}
+	protected := false
+	for _, flag := range flags {
+		switch flag {
+		case "--stateless":
+			options.Stateless = true
+		case "--json-answers":
+			options.JSON = true
+		case "--broken-skills":
+			options.BrokenSkills = true
+		case "--conformance":
+			options.Conformance = true
+		case "--auth":
+			protected = true
+		default:
+			return nil, fmt.Errorf("the demo server of tests has no flag %q", flag)
+		}
+	}
+	streamable := demo.Handler(options)
+	if protected {
+		return demo.Protect(streamable, time.Now), nil
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", streamable)
+	mux.Handle("/sse", demo.SSEHandler(options))
+	return mux, nil
+}

@@ -1,0 +1,214 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"mcpc/internal/mock"
+	"mcpc/internal/wire"
+)
+
+// A Server is an address on the loopback interface at which tests start and stop servers. It keeps
+// its port while nothing is running there, because a port that is given back can belong to another
+// process a moment later. Connections are then closed at once.
+type Server struct {
+	listener net.Listener
+	log      *Log
+
+	// mu guards what is running.
+	mu      sync.Mutex
+	current *life
+	end     func()
+}
+
+// New returns a server at a free port, without anything running. What runs there later writes to
+// the file of that name. The caller must Close the server.
+func New(logName string) (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{listener: l, log: NewLog(logName), end: func() {}}
+	go s.accept()
+	return s, nil
+}
+
+// ForTest returns a server that is closed when the test ends.
+func ForTest(t testing.TB) *Server {
+	t.Helper()
+	s, err := New(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// URL returns the URL of a path: /mcp for Streamable HTTP, /sse for HTTP+SSE.
+func (s *Server) URL(path string) string { return "http://" + s.Address() + path }
+
+// Address returns the host and port.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Port returns the port.
+func (s *Server) Port() string { return strconv.Itoa(s.listener.Addr().(*net.TCPAddr).Port) }
+
+// Log returns the log of all servers that ran here.
+func (s *Server) Log() *Log { return s.log }
+
+// accept gives each connection to what is running, and closes it if nothing is.
+func (s *Server) accept() {
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		current := s.current
+		s.mu.Unlock()
+		if current == nil || !current.take(conn) {
+			conn.Close()
+		}
+	}
+}
+
+// start stops what is running and gives new connections to a life. end must end it and wait for it.
+func (s *Server) start(l *life, end func()) {
+	s.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = l
+	s.end = end
+}
+
+// Stop ends what is running. Its connections are closed.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	end := s.end
+	s.current = nil
+	s.end = func() {}
+	s.mu.Unlock()
+	end()
+}
+
+// Close stops what is running and gives the port back.
+func (s *Server) Close() error {
+	s.Stop()
+	return s.listener.Close()
+}
+
+// Play plays a script of package mock in place of what is running.
+func (s *Server) Play(text string) error {
+	script, err := mock.Parse(text)
+	if err != nil {
+		return err
+	}
+	l := s.newLife()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- script.HTTP(ctx, l, func(r mock.Request) { s.log.Request(r.Method, r.Header, r.Message) })
+	}()
+	s.start(l, func() {
+		cancel()
+		<-done
+	})
+	return nil
+}
+
+// Demo runs the demo server in place of what is running, as `mcpc demo` with those flags would.
+func (s *Server) Demo(flags ...string) error {
+	handler, err := Demo(flags...)
+	if err != nil {
+		return err
+	}
+	s.Serve(handler)
+	return nil
+}
+
+// Serve runs an HTTP handler in place of what is running. Each request is written to the log
+// before the handler sees it, and has the server's address as its host, whatever name the client
+// used.
+func (s *Server) Serve(handler http.Handler) {
+	l := s.newLife()
+	recording := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if l.isOver() {
+			panic(http.ErrAbortHandler) // accepted while the server was being closed
+		}
+		body, _ := io.ReadAll(r.Body)
+		s.log.Request(r.Method, r.Header, wire.ParseMessage(body))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Host = s.Address()
+		handler.ServeHTTP(w, r)
+	})
+	server := newHTTPServer(recording)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(l)
+	}()
+	s.start(l, func() {
+		_ = l.Close() // before the connections, so that none is accepted after them
+		server.Close()
+		<-done
+	})
+}
+
+// newHTTPServer returns a server that does not report what clients do wrong.
+func newHTTPServer(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)}
+}
+
+// A life is the listener of what runs at a server's address until it is stopped.
+type life struct {
+	net.Listener
+	conns chan net.Conn
+	over  chan struct{}
+	once  sync.Once
+}
+
+func (s *Server) newLife() *life {
+	return &life{Listener: s.listener, conns: make(chan net.Conn), over: make(chan struct{})}
+}
+
+// take gives it a connection, and reports false if it is over.
+func (l *life) take(conn net.Conn) bool {
+	select {
+	case l.conns <- conn:
+		return true
+	case <-l.over:
+		return false
+	}
+}
+
+func (l *life) isOver() bool {
+	select {
+	case <-l.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *life) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.conns:
+		return conn, nil
+	case <-l.over:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends the life. The address stays taken.
+func (l *life) Close() error {
+	l.once.Do(func() { close(l.over) })
+	return nil
+}
