@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/servers"
 )
 
 // Only an executed example is right. Every console block of the README and of
@@ -111,15 +112,11 @@ func tasksStandIn(t *testing.T) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newServer(filepath.Join(t.TempDir(), "tasks.log"))
-	if err != nil {
+	s := servers.ForTest(t)
+	if err := s.Play(string(text)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.stop(); s.listener.Close() })
-	if err := s.play(string(text)); err != nil {
-		t.Fatal(err)
-	}
-	return s.url("/mcp")
+	return s.URL("/mcp")
 }
 
 type step struct{ command, want string }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/servers"
 )
 
 // Whatever a server writes, in whatever place, is text: no terminal takes it for
@@ -62,7 +64,7 @@ func TestHostileOnATerminal(t *testing.T) {
 // fields.
 func TestHostileHTTPOnATerminal(t *testing.T) {
 	t.Parallel()
-	s := newTestServer(t)
+	s := servers.ForTest(t)
 	for _, c := range []struct{ ending, rule string }{
 		{"7", `on server/discover
     status 500 \x1b[2J
@@ -86,16 +88,16 @@ on tools/list
     send event: \x1b[2J\ndata: \x1b[2J\n\n
     send data: \x1b[2J\rEVIL\n\n`},
 	} {
-		if err := s.play(c.rule); err != nil {
+		if err := s.Play(c.rule); err != nil {
 			t.Fatal(err)
 		}
 		for _, flags := range [][]string{nil, {"-vvv", "--json"}, {"--explain"}} {
-			out := onTerminal(t, 80, []string{"MCPC_NO_AUTH_PROMPT=1"}, append([]string{"mcpc", "list", "-s", s.url("/mcp")}, flags...)...).ends(c.ending)
+			out := onTerminal(t, 80, []string{"MCPC_NO_AUTH_PROMPT=1"}, append([]string{"mcpc", "list", "-s", s.URL("/mcp")}, flags...)...).ends(c.ending)
 			if bad := forbidden(out); bad != "" {
 				t.Errorf("%s\n%q lets %s through:\n%q", c.rule, flags, bad, out)
 			}
 		}
-		s.stop()
+		s.Stop()
 	}
 }
 

@@ -31,12 +31,14 @@ var floors = [][]string{
 	{"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/fault", "cli/help", "cli/inspect", "cli/mock", "cli/proxy", "cli/replay", "cli/request", "cli/run",
 		"cli/serve", "cli/server", "cli/session", "cli/shell", "cli/skills", "cli/task", "cli/traffic", "cli/watch"},
 	{"cli"},
+	{"tests"},
 }
 
 // The floors with rules of their own.
 const (
 	subjectFloor = 2 // each package is one subject, and imports its own subpackages only
 	groupFloor   = 5 // the commands
+	testFloor    = 7 // what tests share: it may import anything, and only tests import it
 )
 
 // neverInConnect is what the library of connections does without.
@@ -168,6 +170,8 @@ func floorViolations(all []listed) (violations []string) {
 				report(p, imported, "wire has no sockets, no clock, no printing")
 			case subject == "connect" && slices.ContainsFunc(neverInConnect, func(never string) bool { return within(imported, never) }):
 				report(p, imported, "connect is a library without commands and output")
+			case to == testFloor && floor != testFloor:
+				report(p, imported, "only tests import it")
 			case floor < 0 || to < 0:
 			case to > floor:
 				report(p, imported, "it is of a higher floor")
@@ -188,6 +192,9 @@ func TestEveryModuleHasOneDoor(t *testing.T) {
 func doorViolations(all []listed) (violations []string) {
 	doors := map[string]string{}
 	for _, p := range all {
+		if floor, _ := floorOf(p.ImportPath); floor == testFloor {
+			continue
+		}
 		for _, imported := range p.Imports {
 			module := moduleOf(imported)
 			if module == "" {
@@ -224,11 +231,14 @@ func moduleOf(path string) string {
 	return strings.Join(parts[:min(3, len(parts))], "/")
 }
 
-// eachFile parses every file of the module that is no test.
+// eachFile parses every file of the program: no tests and nothing that only tests share.
 func eachFile(t *testing.T, look func(name string, fset *token.FileSet, file *ast.File)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	for _, p := range packages(t) {
+		if floor, _ := floorOf(p.ImportPath); floor == testFloor {
+			continue
+		}
 		for _, name := range p.GoFiles {
 			path := filepath.Join(p.Dir, name)
 			fset := token.NewFileSet()
@@ -384,9 +394,12 @@ func TestTheHouseRulesCanFail(t *testing.T) {
 		{ImportPath: "mcpc/internal/connect/toolcall", Imports: []string{"mcpc/internal/connect", "mcpc/internal/render/term", "mcpc/internal/cli/cmdutil"}},
 		{ImportPath: "mcpc/internal/cli/call", Imports: []string{"mcpc/internal/cli/cmdutil", "mcpc/internal/cli/run"}},
 		{ImportPath: "mcpc/internal/new"},
+		{ImportPath: "mcpc/internal/cli", Imports: []string{"mcpc/internal/tests/servers"}},
+		{ImportPath: "mcpc/cmd/mcpc", Imports: []string{"mcpc/internal/tests/servers"}},
+		{ImportPath: "mcpc/internal/tests/clitest", Imports: []string{"mcpc/internal/tests/servers", "mcpc/internal/cli"}},
 	})
-	if len(floor) != 7 {
-		t.Errorf("floors: got %q, want seven violations", floor)
+	if len(floor) != 9 {
+		t.Errorf("floors: got %q, want nine violations", floor)
 	}
 	small, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
 func f() { time.Sleep(1) }`, parser.SkipObjectResolution)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/servers"
 )
 
 // at runs mcpc on a terminal in the machine's project.
@@ -121,19 +123,15 @@ func TestASurveyShowsHowFarItIs(t *testing.T) {
 	if err := os.RemoveAll(m.home); err != nil {
 		t.Fatal(err)
 	}
-	servers := `{"mcpServers": {`
+	listed := `{"mcpServers": {`
 	for name, script := range map[string]string{"quick": "tool quickly\n", "slow": "tool slowly\non tools/list\n    hang\n"} {
-		s, err := newServer(filepath.Join(t.TempDir(), "log"))
-		if err != nil {
+		s := servers.ForTest(t)
+		if err := s.Play(script); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { s.stop(); s.listener.Close() })
-		if err := s.play(script); err != nil {
-			t.Fatal(err)
-		}
-		servers += `"` + name + `": {"url": "` + s.url("/mcp") + `"},`
+		listed += `"` + name + `": {"url": "` + s.URL("/mcp") + `"},`
 	}
-	m.write(filepath.Join(m.home, ".cursor", "mcp.json"), servers+"}}")
+	m.write(filepath.Join(m.home, ".cursor", "mcp.json"), listed+"}}")
 	tm := m.at(100, "list", "--all", "--no-record")
 	tm.await(`\[█+░+\]  1/2  50% .* cursor:slow`)
 	tm.typed("\x03")

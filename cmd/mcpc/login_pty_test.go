@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/demo"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/tests/servers"
 )
 
 // Logging in as a person at a terminal meets it.
@@ -111,22 +112,24 @@ func TestTerminalLoginByPasting(t *testing.T) {
 // Of several authorization servers a person picks one, once.
 func TestTerminalPicksAnIssuer(t *testing.T) {
 	t.Parallel()
-	p, several := newProtected(&logFile{name: filepath.Join(t.TempDir(), "log")}, nil), []string{"several"}
-	p.how.Store(&several)
+	p := servers.NewLogin(servers.NewLog(filepath.Join(t.TempDir(), "log")), nil)
 	t.Cleanup(func() { _ = p.Close() })
+	if err := p.Fail("several"); err != nil {
+		t.Fatal(err)
+	}
 	state := "MCPC_STATE=" + t.TempDir()
 	env := []string{"BROWSER=visit", state}
-	tm := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp")
+	tm := onTerminal(t, 80, env, "mcpc", "login", p.URL())
 	tm.await(`has several authorization servers:\r\n +1  http://127\.0\.0\.1:1\r\n +2  http://127.*\r\nWhich one\?> $`)
 	tm.typed("3\n")
 	tm.await(`type a number from 1 to 2\r\nWhich one\?> $`)
 	tm.typed("2\n")
 	tm.ends("0")
-	onTerminal(t, 80, env, "mcpc", "logout", p.URL+"/mcp").ends("0")
-	if out := onTerminal(t, 80, env, "mcpc", "login", p.URL+"/mcp").ends("0"); strings.Contains(out, "Which one?") {
+	onTerminal(t, 80, env, "mcpc", "logout", p.URL()).ends("0")
+	if out := onTerminal(t, 80, env, "mcpc", "login", p.URL()).ends("0"); strings.Contains(out, "Which one?") {
 		t.Errorf("asked again: %q", out)
 	}
-	tm = onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "login", p.URL+"/mcp")
+	tm = onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "login", p.URL())
 	tm.await(`Which one\?> $`)
 	tm.typed("\x04")
 	if out := tm.ends("4"); !strings.Contains(out, "use mcpc login --issuer URL") {

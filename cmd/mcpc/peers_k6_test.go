@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mcpc/internal/bench/k6"
+	"mcpc/internal/tests/servers"
 	"mcpc/internal/wire"
 )
 
@@ -94,12 +95,11 @@ func TestPeersK6RunsARecording(t *testing.T) {
 			t.Parallel()
 			var to *url.URL
 			if c.name == "demo" {
-				process, address, err := runDemo(nil)
-				if err != nil {
+				demo := servers.ForTest(t)
+				if err := demo.Demo(); err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
-				to = address
+				to, _ = url.Parse(demo.URL("/mcp"))
 			} else {
 				to, _ = url.Parse(peerNamed(t, c.name).start(t)[1])
 			}
@@ -182,11 +182,10 @@ func (l *scribe) wantSessions(t *testing.T) {
 // Thresholds are the plan's expectations: k6 ends with 99 where one does not hold.
 func TestPeersK6JudgesExpectations(t *testing.T) {
 	t.Parallel()
-	process, address, err := runDemo(nil)
-	if err != nil {
+	server := servers.ForTest(t)
+	if err := server.Demo(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
 	call := func(tool string) k6.Call {
 		return k6.Call{Method: "tools/call", Tool: tool, Params: json.RawMessage(`{"name":"` + tool + `","arguments":{"message":"hi"}}`)}
 	}
@@ -203,7 +202,7 @@ func TestPeersK6JudgesExpectations(t *testing.T) {
 		t.Run(strings.Join(c.expect, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			p := k6.Plan{Version: "1", URL: address.String(), Revision: "2025-11-25", Calls: c.calls, Users: 2, Duration: time.Second, Expect: c.expect}
+			p := k6.Plan{Version: "1", URL: server.URL("/mcp"), Revision: "2025-11-25", Calls: c.calls, Users: 2, Duration: time.Second, Expect: c.expect}
 			if _, err := k6.Write(dir, p); err != nil {
 				t.Fatal(err)
 			}

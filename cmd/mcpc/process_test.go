@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/state"
+	"mcpc/internal/tests/servers"
 	"mcpc/internal/wire"
 )
 
@@ -46,11 +47,11 @@ func TestManyProcessesShareASession(t *testing.T) {
 	// Built without the race detector, with which a process starts five times as
 	// slowly.
 	p := crowd{t: t, binary: builtBinary(t), state: t.TempDir()}
-	s := newTestServer(t)
-	if err := s.demo(); err != nil {
+	s := servers.ForTest(t)
+	if err := s.Demo(); err != nil {
 		t.Fatal(err)
 	}
-	open := func(name string) { p.mcpc("", "init", s.url("/mcp"), "--as", name, "--protocol", "2025-11-25") }
+	open := func(name string) { p.mcpc("", "init", s.URL("/mcp"), "--as", name, "--protocol", "2025-11-25") }
 	open("shared")
 	p.mcpc("", "-s", "shared", "list")
 	want := []string{"shared"}
@@ -72,7 +73,7 @@ func TestManyProcessesShareASession(t *testing.T) {
 		})
 	}
 	all.Wait()
-	seen := seenBy(t, s.log.name)
+	seen := seenBy(t, s.Log().Name())
 	if len(seen.calls) != users*calls || len(seen.callIDs) != users*calls {
 		t.Errorf("the server saw %d calls with %d ids, want %d", len(seen.calls), len(seen.callIDs), users*calls)
 	}

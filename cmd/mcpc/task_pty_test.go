@@ -8,20 +8,18 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/servers"
 )
 
 // A task at a terminal: its status is on the line of progress, Ctrl-C leaves it
 // running and says how to come back, and what it asks is asked.
 func TestTerminalTask(t *testing.T) {
-	s, err := newServer(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.stop(); s.listener.Close() })
+	s := servers.ForTest(t)
 	play := func(status string) {
 		t.Helper()
-		s.stop()
-		err := s.play(`capabilities {"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}
+		s.Stop()
+		err := s.Play(`capabilities {"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}
 tool slow
 on tools/call
     result {"resultType":"task","taskId":"t-1","status":"working","pollIntervalMs":100}
@@ -34,7 +32,7 @@ on tasks/update
 	}
 	play(`on tasks/get
     result {"taskId":"t-1","status":"working","statusMessage":"reading \u001b[2J","pollIntervalMs":100}`)
-	tm := onTerminal(t, 80, nil, "mcpc", "-s", s.url("/mcp"), "call", "slow")
+	tm := onTerminal(t, 80, nil, "mcpc", "-s", s.URL("/mcp"), "call", "slow")
 	tm.await(`task: reading`)
 	tm.typed("\x03")
 	out := tm.ends("SIGINT")
@@ -55,7 +53,7 @@ on tasks/get
 	if !regexp.MustCompile(`(?m)^done\r?$`).MatchString(strings.Join(shown(out), "\n")) {
 		t.Errorf("%q", out)
 	}
-	sent, err := os.ReadFile(s.log.name)
+	sent, err := os.ReadFile(s.Log().Name())
 	if err != nil || !strings.Contains(string(sent), "tasks/update") {
 		t.Errorf("%v\n%s", err, sent)
 	}

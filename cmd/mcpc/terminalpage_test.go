@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/servers"
 )
 
 var updateTerminal = flag.Bool("terminal", false, "write docs/terminal.md anew")
@@ -83,18 +85,17 @@ func progressSession(t *testing.T) string {
 }
 
 func listenSession(t *testing.T) string {
-	process, url, err := runDemo(nil)
-	if err != nil {
+	server := servers.ForTest(t)
+	if err := server.Demo(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
-	tm := onTerminal(t, 100, nil, "mcpc", "-s", url.String(), "listen", "--tools",
+	tm := onTerminal(t, 100, nil, "mcpc", "-s", server.URL("/mcp"), "listen", "--tools",
 		"--resource", "demo://resource/static/document/instructions.md", "--count", "2")
 	for _, step := range []struct{ shown, tool, arguments string }{
 		{"Ctrl-C stops", "touch-resource", "{}"}, {"updated", "change-list", `{"list":"tools"}`},
 	} {
 		tm.await(step.shown)
-		if out, err := exec.Command("mcpc", "--state", t.TempDir(), "-s", url.String(), "call", step.tool, step.arguments).CombinedOutput(); err != nil {
+		if out, err := exec.Command("mcpc", "--state", t.TempDir(), "-s", server.URL("/mcp"), "call", step.tool, step.arguments).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", step.tool, err, out)
 		}
 	}

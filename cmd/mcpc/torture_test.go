@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"mcpc/internal/state"
+	"mcpc/internal/tests/servers"
 	"mcpc/internal/wire"
 )
 
@@ -35,14 +36,14 @@ func TestTorture(t *testing.T) {
 	if err := os.WriteFile(play, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	legacy, modern, old := newTestServer(t), newTestServer(t), newTestServer(t)
-	for _, err := range []error{legacy.play(script), modern.play("tool echo\n"), old.demo()} {
+	legacy, modern, old := servers.ForTest(t), servers.ForTest(t), servers.ForTest(t)
+	for _, err := range []error{legacy.Play(script), modern.Play("tool echo\n"), old.Demo()} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	transports := map[string][]string{
-		"http": {legacy.url("/mcp")}, "modern": {modern.url("/mcp")}, "sse": {old.url("/sse")},
+		"http": {legacy.URL("/mcp")}, "modern": {modern.URL("/mcp")}, "sse": {old.URL("/sse")},
 		"stdio": {"--", server, "mock", "--stdio", "--script", play},
 	}
 	hit := &tally{calls: map[string]int{}}
