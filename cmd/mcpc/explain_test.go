@@ -16,6 +16,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/glossary"
 	"mcpc/internal/wire"
+	"mcpc/internal/tests/module"
 )
 
 // What mcpc can print is explained: the names of its findings are read out of the
@@ -24,7 +25,7 @@ import (
 func TestEveryRuleIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
 	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go", capture.RuleTorn: "internal/capture/capture.go"}
-	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+	module.EachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
 		for _, rule := range rulesIn(file) {
 			rules[rule] = name
 		}
@@ -105,7 +106,7 @@ func TestEveryCodeAndPhaseIsExplained(t *testing.T) {
 		}
 	}
 	codes, phases := 0, 0
-	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+	module.EachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.UnaryExpr:
@@ -198,7 +199,7 @@ func TestEveryWordOfTheLogIsExplained(t *testing.T) {
 
 func TestTheSearchForRulesCanFail(t *testing.T) {
 	rules := map[string]bool{}
-	eachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+	module.EachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
 		if name == "internal/wire/message.go" {
 			for _, r := range rulesIn(file) {
 				rules[r] = true

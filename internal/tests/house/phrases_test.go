@@ -1,31 +1,35 @@
-package main
+package house
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"mcpc/internal/tests/module"
 )
 
 // bannedPhrases are phrases that messages, help, documents and comments once had in place
 // of the usual terms. They match in any case, at word boundaries, over line breaks.
 var bannedPhrases = []string{
 	"said no", "for a model to read", "which channel", "channel failed", "channel fired", "server in the box",
-	"what crossed", "what has crossed", "who you are", "who asks", "told unasked", "tells unasked", "does everything wrong",
-	"stands between", "give recorded exchanges away", "gives recorded exchanges away", "look after", "looks after",
-	"go on at a server", "another program's configuration says", "never confirmed", "nobody confirmed",
-	"stands in", "stands behind", "stands beside", "stands here", "stands there", "asks first", "the server's word",
-	"so expect it to change", "it ended while", "is no message", "is no JSON", "is no number", "is no name", "is no URL",
-	"is no object", "is no array", "takes the steps", "hold what comes against", "not as expected", "authorities to believe",
-	"in a file of your own", "server's era", "the way to the server", "folded in", "asked wrongly", "that you brought",
-	"is not taken", "something came", "nothing came", "no longer waits", "had in mind", "is told of", "goes along", "go along",
-	"whoever", "whom", "somebody", "nobody", "anybody", "everybody", "what is more", "knows no", "nothing is known of", "no such task here",
+	"what crossed", "what has crossed", "who you are", "who asks", "told unasked", "tells unasked",
+	"does everything wrong", "stands between", "give recorded exchanges away", "gives recorded exchanges away",
+	"look after", "looks after", "go on at a server", "another program's configuration says", "never confirmed",
+	"nobody confirmed", "stands in", "stands behind", "stands beside", "stands here", "stands there", "asks first",
+	"the server's word", "so expect it to change", "it ended while", "is no message", "is no JSON", "is no number",
+	"is no name", "is no URL", "is no object", "is no array", "takes the steps", "hold what comes against",
+	"not as expected", "authorities to believe", "in a file of your own", "server's era", "the way to the server",
+	"folded in", "asked wrongly", "that you brought", "is not taken", "something came", "nothing came",
+	"no longer waits", "had in mind", "is told of", "goes along", "go along", "whoever", "whom", "somebody",
+	"nobody", "anybody", "everybody", "what is more", "knows no", "nothing is known of", "no such task here",
 	"has a word", "without a word", "of its own account", "comes of it", "came of it", "is of no use",
 }
 
@@ -45,7 +49,9 @@ func bannedIn(text string) []string { return bannedPattern().FindAllString(text,
 func bannedInPage(text string) []string { return bannedIn(codeInPage.ReplaceAllString(text, "")) }
 
 func TestBannedPhrasesAreFound(t *testing.T) {
-	for _, text := range []string{"the tool said no", "the tool SAID\n no", "Nobody confirmed it", "x stands in FILE", "it ended while connecting"} {
+	for _, text := range []string{
+		"the tool said no", "the tool SAID\n no", "Nobody confirmed it", "x stands in FILE", "it ended while connecting",
+	} {
 		if len(bannedIn(text)) == 0 || len(bannedInPage(text)) == 0 {
 			t.Errorf("not found: %q", text)
 		}
@@ -64,7 +70,7 @@ func TestBannedPhrasesAreFound(t *testing.T) {
 func eachSource(t *testing.T, see func(path string, set *token.FileSet, file *ast.File)) {
 	t.Helper()
 	for _, folder := range []string{"cmd", "internal", "scripts"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(module.Path(t, folder), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") {
 				return err
 			}
@@ -84,8 +90,9 @@ func eachSource(t *testing.T, see func(path string, set *token.FileSet, file *as
 // Strings of the program are its messages and its help.
 func TestStringsHaveNoBannedPhrase(t *testing.T) {
 	n := 0
+	scripts := module.Path(t, "scripts") + string(filepath.Separator)
 	eachSource(t, func(path string, set *token.FileSet, file *ast.File) {
-		if strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/scripts/") {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, scripts) {
 			return
 		}
 		ast.Inspect(file, func(node ast.Node) bool {
@@ -121,17 +128,20 @@ func TestCommentsHaveNoBannedPhrase(t *testing.T) {
 }
 
 func TestPagesHaveNoBannedPhrase(t *testing.T) {
-	root := filepath.Join("..", "..")
-	pages := []string{filepath.Join(root, "internal", "glossary", "words.txt")}
+	pages := []string{module.Path(t, "internal/glossary/words.txt")}
 	for _, glob := range []string{"*.md", "docs/*.md", "docs/ci/*"} {
-		found, _ := filepath.Glob(filepath.Join(root, glob))
+		found, _ := filepath.Glob(module.Path(t, glob))
 		if len(found) == 0 {
 			t.Fatalf("no %s", glob)
 		}
 		pages = append(pages, found...)
 	}
 	for _, page := range pages {
-		for _, phrase := range bannedInPage(read(t, page)) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, phrase := range bannedInPage(string(text)) {
 			t.Errorf("%s: %q", page, phrase)
 		}
 	}

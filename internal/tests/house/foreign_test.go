@@ -1,4 +1,4 @@
-package main
+package house
 
 import (
 	"go/ast"
@@ -10,16 +10,15 @@ import (
 	"testing"
 
 	goload "golang.org/x/tools/go/packages"
+
+	"mcpc/internal/tests/module"
 )
 
 // The program and its tests compile for systems on which scripts/check.sh runs nothing. Types
 // are checked from source, without the bodies of functions outside the module: compiling
 // everything takes twenty times as long. Windows is vetted, and its tests run under Wine.
 func TestCompilesElsewhere(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := module.Path(t, "")
 	for _, system := range []string{"darwin/arm64", "freebsd/amd64"} {
 		goos, goarch, _ := strings.Cut(system, "/")
 		for _, text := range compileErrors(t, root, goos, goarch) {

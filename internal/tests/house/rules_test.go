@@ -1,18 +1,15 @@
-package main
+package house
 
 import (
-	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"mcpc/internal/client"
+	"mcpc/internal/tests/module"
 )
 
 // The rules of the tree: which package may import which, where each third-party module
@@ -22,14 +19,27 @@ import (
 // floors are the packages below internal/ from the bottom up. A package imports packages of
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
-	{"compress", "english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords", "sliceutil", "spool", "sse", "tty"},
+	{
+		"compress", "english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords",
+		"sliceutil", "spool", "sse", "tty",
+	},
 	{"match", "mcp", "mcpserver", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},
-	{"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question", "render", "replay", "saved", "shape", "state", "target", "telemetry", "validate"},
+	{
+		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question",
+		"render", "replay", "saved", "shape", "state", "target", "telemetry", "validate",
+	},
 	{"connect", "live", "tui", "web"},
-	{"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/everyserver", "cli/faulty", "cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded", "cli/reportfile",
-		"cli/savedfile", "cli/share", "cli/signals", "cli/subscription", "cli/tracing"},
-	{"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff", "cli/fault", "cli/help", "cli/inspect", "cli/mock", "cli/proxy", "cli/replay", "cli/request", "cli/run",
-		"cli/serve", "cli/server", "cli/session", "cli/shell", "cli/skills", "cli/task", "cli/traffic", "cli/watch"},
+	{
+		"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/everyserver", "cli/faulty",
+		"cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded",
+		"cli/reportfile", "cli/savedfile", "cli/share", "cli/signals", "cli/subscription", "cli/tracing",
+	},
+	{
+		"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff",
+		"cli/fault", "cli/help", "cli/inspect", "cli/mock", "cli/proxy", "cli/replay", "cli/request", "cli/run",
+		"cli/serve", "cli/server", "cli/session", "cli/shell", "cli/skills", "cli/task", "cli/traffic",
+		"cli/watch",
+	},
 	{"cli"},
 	{"tests"},
 }
@@ -84,7 +94,7 @@ var timerFiles = []string{
 	"internal/state/files.go",                   // a lock that is kept too long
 	"internal/capture/recorder.go",              // writes in blocks
 	"internal/telemetry/live.go",                // looks at failed requests again while no frames come
-	"internal/pause/pause.go",                   // what takes time on purpose: fault rules, --latency, tools of the demo, ping --wait
+	"internal/pause/pause.go",                   // fault rules, --latency, tools of the demo, ping --wait
 }
 
 // eraFiles are the only files that may name an era or a revision.
@@ -95,36 +105,6 @@ var eraFiles = []string{
 	"internal/client/auth/era.go",
 	"internal/client/negotiate.go", "internal/demo/era.go", "internal/lint/conv/era.go", "internal/mock/behavior.go",
 	"internal/mcpserver/bridge/era.go",
-}
-
-type listed struct {
-	ImportPath string
-	Dir        string
-	GoFiles    []string
-	Imports    []string
-}
-
-// packages are those of the module, without their tests.
-func packages(t *testing.T) []listed {
-	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "mcpc/...")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []listed
-	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
-		var p listed
-		if err := d.Decode(&p); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
-	}
-	if len(all) < 8 {
-		t.Fatalf("only %d packages found", len(all))
-	}
-	return all
 }
 
 // within reports that a package is another one or below it.
@@ -148,14 +128,18 @@ func floorOf(path string) (floor int, subject string) {
 	return floor, subject
 }
 
+func isNeverInConnect(path string) bool {
+	return slices.ContainsFunc(neverInConnect, func(never string) bool { return within(path, never) })
+}
+
 func TestPackagesImportLowerFloors(t *testing.T) {
-	for _, v := range floorViolations(packages(t)) {
+	for _, v := range floorViolations(module.Packages(t)) {
 		t.Error(v)
 	}
 }
 
-func floorViolations(all []listed) (violations []string) {
-	report := func(p listed, imported, rule string) {
+func floorViolations(all []module.Package) (violations []string) {
+	report := func(p module.Package, imported, rule string) {
 		violations = append(violations, p.ImportPath+" imports "+imported+": "+rule)
 	}
 	for _, p := range all {
@@ -168,7 +152,7 @@ func floorViolations(all []listed) (violations []string) {
 			switch {
 			case subject == "wire" && slices.Contains(neverInWire, imported):
 				report(p, imported, "wire has no sockets, no clock, no printing")
-			case subject == "connect" && slices.ContainsFunc(neverInConnect, func(never string) bool { return within(imported, never) }):
+			case subject == "connect" && isNeverInConnect(imported):
 				report(p, imported, "connect is a library without commands and output")
 			case to == testFloor && floor != testFloor:
 				report(p, imported, "only tests import it")
@@ -184,12 +168,12 @@ func floorViolations(all []listed) (violations []string) {
 }
 
 func TestEveryModuleHasOneDoor(t *testing.T) {
-	for _, v := range doorViolations(packages(t)) {
+	for _, v := range doorViolations(module.Packages(t)) {
 		t.Error(v)
 	}
 }
 
-func doorViolations(all []listed) (violations []string) {
+func doorViolations(all []module.Package) (violations []string) {
 	doors := map[string]string{}
 	for _, p := range all {
 		if floor, _ := floorOf(p.ImportPath); floor == testFloor {
@@ -231,36 +215,8 @@ func moduleOf(path string) string {
 	return strings.Join(parts[:min(3, len(parts))], "/")
 }
 
-// eachFile parses every file of the program: no tests and nothing that only tests share.
-func eachFile(t *testing.T, look func(name string, fset *token.FileSet, file *ast.File)) {
-	t.Helper()
-	root := filepath.Join("..", "..")
-	for _, p := range packages(t) {
-		if floor, _ := floorOf(p.ImportPath); floor == testFloor {
-			continue
-		}
-		for _, name := range p.GoFiles {
-			path := filepath.Join(p.Dir, name)
-			fset := token.NewFileSet()
-			file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			absolute, err := filepath.Abs(root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			relative, err := filepath.Rel(absolute, path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			look(filepath.ToSlash(relative), fset, file)
-		}
-	}
-}
-
 func TestTheWorldIsTouchedInMainOnly(t *testing.T) {
-	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		if name == "cmd/mcpc/main.go" {
 			return
 		}
@@ -284,7 +240,7 @@ func usesOf(file *ast.File, names []string) (uses []string) {
 }
 
 func TestErasAreNamedInEraFilesOnly(t *testing.T) {
-	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		if slices.Contains(eraFiles, name) {
 			return
 		}
@@ -314,8 +270,9 @@ func eraWords(file *ast.File) (words []string) {
 }
 
 func TestTimersStandWhereTheyBelong(t *testing.T) {
-	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
-		if uses := usesOf(file, timers); len(uses) > 0 && strings.HasPrefix(name, "internal/") && !slices.Contains(timerFiles, name) {
+	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		uses := usesOf(file, timers)
+		if len(uses) > 0 && strings.HasPrefix(name, "internal/") && !slices.Contains(timerFiles, name) {
 			t.Errorf("%s uses %s: timerFiles lists what waits, and why", name, uses[0])
 		}
 	})
@@ -326,11 +283,14 @@ func TestTimersStandWhereTheyBelong(t *testing.T) {
 //
 // rules 121
 func TestServerInfoIsOnlyShown(t *testing.T) {
-	shows := []string{"internal/cli/bench/target.go", "internal/cli/catalog/info.go", "internal/cli/codegen/codegen.go", "internal/cli/diff/live.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
+	shows := []string{
+		"internal/cli/bench/target.go", "internal/cli/catalog/info.go", "internal/cli/codegen/codegen.go",
+		"internal/cli/diff/live.go", "internal/cli/session/init.go", "internal/cli/session/sessions.go",
 		"internal/connect/answers.go", "internal/connect/conn.go", "internal/connect/server_info.go",
-		"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go", "internal/client/session.go",
-		"internal/lint/rules/versions.go", "internal/state/session.go"}
-	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+		"internal/client/era.go", "internal/client/legacy.go", "internal/client/modern.go",
+		"internal/client/session.go", "internal/lint/rules/versions.go", "internal/state/session.go",
+	}
+	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		uses, judges := serverInfoUses(file)
 		if uses && !slices.Contains(shows, name) {
 			t.Errorf("%s uses what a server calls itself", name)
@@ -364,7 +324,7 @@ func serverInfoUses(file *ast.File) (uses, judges bool) {
 
 // What every start would pay for is made when it is first asked for.
 func TestNoRegularExpressionIsCompiledAtStart(t *testing.T) {
-	eachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
+	module.EachFile(t, func(name string, fset *token.FileSet, file *ast.File) {
 		if n := compiledAtStart(file); n > 0 {
 			t.Errorf("%s compiles %d regular expressions at each start: sync.OnceValue", name, n)
 		}
@@ -388,15 +348,21 @@ func compiledAtStart(file *ast.File) (n int) {
 
 // The rules above must be able to fail.
 func TestTheHouseRulesCanFail(t *testing.T) {
-	floor := floorViolations([]listed{
-		{ImportPath: "mcpc/internal/render", Imports: []string{"mcpc/internal/client", "mcpc/internal/render/term", "mcpc/internal/wire"}},
+	floor := floorViolations([]module.Package{
+		{ImportPath: "mcpc/internal/render", Imports: []string{
+			"mcpc/internal/client", "mcpc/internal/render/term", "mcpc/internal/wire",
+		}},
 		{ImportPath: "mcpc/internal/wire", Imports: []string{"net/http", "mcpc/internal/state"}},
-		{ImportPath: "mcpc/internal/connect/toolcall", Imports: []string{"mcpc/internal/connect", "mcpc/internal/render/term", "mcpc/internal/cli/cmdutil"}},
+		{ImportPath: "mcpc/internal/connect/toolcall", Imports: []string{
+			"mcpc/internal/connect", "mcpc/internal/render/term", "mcpc/internal/cli/cmdutil",
+		}},
 		{ImportPath: "mcpc/internal/cli/call", Imports: []string{"mcpc/internal/cli/cmdutil", "mcpc/internal/cli/run"}},
 		{ImportPath: "mcpc/internal/new"},
 		{ImportPath: "mcpc/internal/cli", Imports: []string{"mcpc/internal/tests/servers"}},
 		{ImportPath: "mcpc/cmd/mcpc", Imports: []string{"mcpc/internal/tests/servers"}},
-		{ImportPath: "mcpc/internal/tests/clitest", Imports: []string{"mcpc/internal/tests/servers", "mcpc/internal/cli"}},
+		{ImportPath: "mcpc/internal/tests/scripts", Imports: []string{
+			"mcpc/internal/tests/servers", "mcpc/internal/cli",
+		}},
 	})
 	if len(floor) != 9 {
 		t.Errorf("floors: got %q, want nine violations", floor)
@@ -409,7 +375,7 @@ func f() { time.Sleep(1) }`, parser.SkipObjectResolution)
 	if got := usesOf(small, timers); len(got) != 1 {
 		t.Errorf("timers: got %q, want one use", got)
 	}
-	doors := doorViolations([]listed{
+	doors := doorViolations([]module.Package{
 		{ImportPath: "mcpc/internal/render", Imports: []string{"github.com/a/b/v2/c"}},
 		{ImportPath: "mcpc/internal/state", Imports: []string{"github.com/a/b"}},
 	})
