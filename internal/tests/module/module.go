@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// root returns the directory of go.mod: the working directory, which go test sets to the directory
-// of the test's package, or the nearest one above it.
-var root = sync.OnceValues(func() (string, error) {
+// Root returns the directory of go.mod: the working directory, which go test sets to the directory
+// of the test's package, or the nearest one above it. The first call decides, so that a test can
+// change its working directory after it.
+var Root = sync.OnceValues(func() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -32,7 +33,7 @@ var root = sync.OnceValues(func() (string, error) {
 // slashes. "" names the root.
 func Path(t testing.TB, name string) string {
 	t.Helper()
-	dir, err := root()
+	dir, err := Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -163,8 +164,8 @@ func TestFrontsReachTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	dial := func(string, string) (net.Conn, error) { return net.Dial("unix", socket.Address()) }
-	wantTool(t, newClient(&http.Transport{Dial: dial}), "http://localhost/mcp", "echo")
+	dial := func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket.Address()) }
+	wantTool(t, newClient(&http.Transport{DialContext: dial}), "http://localhost/mcp", "echo")
 
 	socks, err := NewSOCKS(filepath.Join(dir, "socks.log"), s.URL("/mcp"))
 	if err != nil {

@@ -1,0 +1,47 @@
+package program
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A Home is a directory in which a test runs commands, with a home and a state of its own.
+type Home struct {
+	Dir string
+	// Env is the environment of the commands.
+	Env []string
+
+	t testing.TB
+}
+
+// HomeIn returns one in an existing directory, whose commands get the environment.
+func HomeIn(t testing.TB, dir string, env []string) *Home { return &Home{Dir: dir, Env: env, t: t} }
+
+// NewHome returns an empty one.
+func NewHome(t testing.TB) *Home {
+	t.Helper()
+	dir := t.TempDir()
+	env := append(CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	return HomeIn(t, dir, env)
+}
+
+// Run runs a command, and returns its standard output and how it ended.
+func (h *Home) Run(argv ...string) (stdout, ended string) {
+	h.t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = h.Dir
+	cmd.Env = h.Env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		h.t.Fatal(err)
+	}
+	ended = Ending(cmd.ProcessState)
+	if ended == "2" {
+		h.t.Logf("%q: %s", argv, stderr.String())
+	}
+	return string(out), ended
+}

@@ -1,0 +1,70 @@
+package servers
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"mcpc/internal/wire"
+)
+
+// A Received is an HTTP request that a Scribe received.
+type Received struct {
+	Method, URL string
+	Header      http.Header
+	Body        []byte
+}
+
+// A Scribe is a server that keeps every request in memory.
+type Scribe struct {
+	*httptest.Server
+
+	mu  sync.Mutex
+	all []Received
+}
+
+// NewScribe returns a server that answers with the handler. It is closed when the test ends.
+func NewScribe(t testing.TB, h http.Handler) *Scribe {
+	t.Helper()
+	s := &Scribe{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.mu.Lock()
+		s.all = append(s.all, Received{r.Method, r.URL.String(), r.Header.Clone(), body})
+		s.mu.Unlock()
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// All returns the requests in the order of their arrival.
+func (s *Scribe) All() []Received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// Last returns the last request with this method of JSON-RPC. The test fails if there is none.
+func (s *Scribe) Last(t testing.TB, method string) Received {
+	t.Helper()
+	for _, r := range slices.Backward(s.All()) {
+		if wire.ParseMessage(r.Body).Method == method {
+			return r
+		}
+	}
+	t.Fatalf("no %s was received", method)
+	return Received{}
+}
+
+// Forget removes the requests.
+func (s *Scribe) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = nil
+}
