@@ -7,26 +7,29 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/terminal"
 )
 
 // What a tool requires and the user did not give is asked for at a terminal, checked
 // while it is typed, and sent with the rest.
 func TestTerminalMissingArguments(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
-	tm.await(`get-sum needs more arguments(?s:.)*number> $`)
-	tm.typed("abc\n")
-	tm.await(`must be a number(?s:.)*number> $`)
-	tm.typed("\n")
-	tm.await(`required by the tool(?s:.)*number> $`)
-	tm.typed("9007199254740993\n")
-	if out := tm.ends("0"); !strings.Contains(out, "The sum of 1 and 9007199254740993 is ") {
+	tm := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
+	tm.Await(`get-sum needs more arguments(?s:.)*number> $`)
+	tm.Type("abc\n")
+	tm.Await(`must be a number(?s:.)*number> $`)
+	tm.Type("\n")
+	tm.Await(`required by the tool(?s:.)*number> $`)
+	tm.Type("9007199254740993\n")
+	if out := tm.Ends("0"); !strings.Contains(out, "The sum of 1 and 9007199254740993 is ") {
 		t.Errorf("%q", out)
 	}
-	tm = onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-structured-content", "--json")
-	tm.await(`2  Chicago(?s:.)*> $`)
-	tm.typed("2\n")
-	if out := tm.ends("0"); !strings.Contains(out, `"conditions"`) {
+	tm = terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "get-structured-content", "--json")
+	tm.Await(`2  Chicago(?s:.)*> $`)
+	tm.Type("2\n")
+	if out := tm.Ends("0"); !strings.Contains(out, `"conditions"`) {
 		t.Errorf("%q", out)
 	}
 }
@@ -35,15 +38,15 @@ func TestTerminalMissingArguments(t *testing.T) {
 func TestTerminalMissingArgumentsNotGiven(t *testing.T) {
 	t.Parallel()
 	const said = `missing required member "b"`
-	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
-	tm.await(`> $`)
-	tm.typed("\x04")
-	if out := tm.ends("3"); !strings.Contains(out, said) {
+	tm := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum", "a=1")
+	tm.Await(`> $`)
+	tm.Type("\x04")
+	if out := tm.Ends("3"); !strings.Contains(out, said) {
 		t.Errorf("%q", out)
 	}
 	for _, words := range [][]string{{"a=1", "--no-input"}, {"a=one"}} {
-		tm := onTerminal(t, 80, nil, append([]string{"mcpc", "-s", "demo", "call", "get-sum"}, words...)...)
-		if out := tm.ends("3"); strings.Contains(out, "needs more") {
+		tm := terminal.Start(t, 80, nil, append([]string{"mcpc", "-s", "demo", "call", "get-sum"}, words...)...)
+		if out := tm.Ends("3"); strings.Contains(out, "needs more") {
 			t.Errorf("%q: %q", words, out)
 		}
 	}
@@ -54,12 +57,12 @@ func TestTerminalMissingArgumentsNotGiven(t *testing.T) {
 func TestTerminalMissingArgumentsSignalled(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP} {
-		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum")
-		tm.await(`> $`)
-		if err := tm.cmd.Process.Signal(sig); err != nil {
+		tm := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "get-sum")
+		tm.Await(`> $`)
+		if err := tm.Cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		tm.ends(name)
+		tm.Ends(name)
 	}
 }
 
@@ -71,17 +74,17 @@ func TestTerminalMissingArgumentsOfOthers(t *testing.T) {
 tool x {"type":"object","properties":{"n\u001b[2J":{"type":"array","description":"\u001b]0;t\u0007"}},"required":["n\u001b[2J"]}
 tool y {"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"],"$defs":{"n":{"type":"integer"}}}
 `)
-	tm := onTerminal(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
-	tm.await(`JSON, such as \["example"\]> $`)
-	tm.typed("7\n")
-	tm.await(`must be array(?s:.)*JSON, such as \["example"\]> $`)
-	tm.typed("[7]\n")
-	if out := tm.ends("0"); strings.Contains(out, "\x1b[2J") || strings.Contains(out, "\x1b]0;") {
+	tm := terminal.Start(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
+	tm.Await(`JSON, such as \["example"\]> $`)
+	tm.Type("7\n")
+	tm.Await(`must be array(?s:.)*JSON, such as \["example"\]> $`)
+	tm.Type("[7]\n")
+	if out := tm.Ends("0"); strings.Contains(out, "\x1b[2J") || strings.Contains(out, "\x1b]0;") {
 		t.Errorf("%q", out)
 	}
-	awaitFile(t, log, `:\[7\]}`)
-	tm = onTerminal(t, 80, nil, "mcpc", "call", "y", "--", "spied", script, log)
-	if out := tm.ends("3"); !strings.Contains(out, `missing required member "n"`) {
+	program.AwaitFile(t, log, `:\[7\]}`)
+	tm = terminal.Start(t, 80, nil, "mcpc", "call", "y", "--", "spied", script, log)
+	if out := tm.Ends("3"); !strings.Contains(out, `missing required member "n"`) {
 		t.Errorf("%q", out)
 	}
 }

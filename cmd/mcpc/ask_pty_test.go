@@ -12,6 +12,8 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/terminal"
 )
 
 // What a server asks, as a user at a terminal sees it. Where CI is set mcpc does not
@@ -22,34 +24,34 @@ func TestTerminalAsked(t *testing.T) {
 	t.Parallel()
 	for _, revision := range client.Revisions()[:2] {
 		file := filepath.Join(t.TempDir(), "tea.mcpc.yaml")
-		tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea", "--save", file, "--expect-result")
-		tm.await(`mcpc demo server .* asks: \x1b\[1mWho\?`)
-		tm.await(`at least 1 character> $`)
-		tm.typed("Ada\n")
-		tm.await(`\[c\]ancel> $`)
-		tm.typed("send\n")
-		tm.await(`0 to 9 \[1\]> $`)
-		tm.typed("2\n")
-		tm.await(`sugar  2(?s:.)*\[c\]ancel> $`)
-		tm.typed("s\n")
-		tm.await(`\[mint\]> $`)
-		tm.typed("1\n")
-		tm.await(`tea  "green"(?s:.)*\[c\]ancel> $`)
-		tm.typed("s\n")
-		if out := tm.ends("0"); !strings.Contains(out, "Tea for Ada: green, sugar 2.") {
+		tm := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "--protocol", revision, "call", "order-tea", "--save", file, "--expect-result")
+		tm.Await(`mcpc demo server .* asks: \x1b\[1mWho\?`)
+		tm.Await(`at least 1 character> $`)
+		tm.Type("Ada\n")
+		tm.Await(`\[c\]ancel> $`)
+		tm.Type("send\n")
+		tm.Await(`0 to 9 \[1\]> $`)
+		tm.Type("2\n")
+		tm.Await(`sugar  2(?s:.)*\[c\]ancel> $`)
+		tm.Type("s\n")
+		tm.Await(`\[mint\]> $`)
+		tm.Type("1\n")
+		tm.Await(`tea  "green"(?s:.)*\[c\]ancel> $`)
+		tm.Type("s\n")
+		if out := tm.Ends("0"); !strings.Contains(out, "Tea for Ada: green, sugar 2.") {
 			t.Errorf("%s: %q", revision, out)
 		}
-		onTerminal(t, 80, nil, "mcpc", "run", file).ends("0") // what was typed is saved
+		terminal.Start(t, 80, nil, "mcpc", "run", file).Ends("0") // what was typed is saved
 	}
 }
 
 // Ctrl-D is a cancel, and the call goes on.
 func TestTerminalAskedAndCancelled(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 300, nil, "mcpc", "-s", "demo", "call", "trigger-elicitation-request", "--save", "x.mcpc.yaml")
-	tm.await(`> $`)
-	tm.typed("\x04")
-	out := tm.ends("0")
+	tm := terminal.Start(t, 300, nil, "mcpc", "-s", "demo", "call", "trigger-elicitation-request", "--save", "x.mcpc.yaml")
+	tm.Await(`> $`)
+	tm.Type("\x04")
+	out := tm.Ends("0")
 	for _, want := range []string{"cancelled the elicitation", "the file does not contain your answers"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q", out)
@@ -94,10 +96,10 @@ cat
 		if c.script == modern {
 			argv[4] = client.Revisions()[0]
 		}
-		tm := onTerminal(t, 300, nil, argv...)
-		tm.await(`> $`)
-		tm.typed(c.typed)
-		out := tm.ends("11")
+		tm := terminal.Start(t, 300, nil, argv...)
+		tm.Await(`> $`)
+		tm.Type(c.typed)
+		out := tm.Ends("11")
 		said, noted := strings.Index(out, "input required: "+c.want), strings.Index(out, `the server then returned the error -32603 "Internal error"`)
 		if said < 0 || c.noted != "" && noted < said {
 			t.Errorf("%v: %q", c, out)
@@ -134,7 +136,7 @@ done
 		piped := func(more ...string) string {
 			argv := list(more...)
 			cmd := exec.Command(argv[0], argv[1:]...)
-			cmd.Env = cleanEnv()
+			cmd.Env = program.CleanEnv()
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Errorf("%q: %v\n%s", argv, err, out)
@@ -145,7 +147,7 @@ done
 		if out := piped(); out != "x\t\t\t\n" {
 			t.Errorf("%q", out)
 		}
-		if out := onTerminal(t, 200, nil, list()...).ends("0"); !strings.Contains(out, " without "+says+" 1 tool (just now)") {
+		if out := terminal.Start(t, 200, nil, list()...).Ends("0"); !strings.Contains(out, " without "+says+" 1 tool (just now)") {
 			t.Errorf("%q", out)
 		}
 		for range 2 {
@@ -182,10 +184,10 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 		client.Revisions()[1]: events + "    wait 1ms\n",
 	} {
 		script, log := playFile(t, "speaks "+revision+"\ntool x\n\non tools/call\n"+play)
-		tm := onTerminal(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
-		tm.await(`\n\S*a\S*\r\n> $`)
-		tm.typed("\x03")
-		if out := tm.ends("SIGINT"); strings.Count(out, "asks:") != 1 {
+		tm := terminal.Start(t, 80, nil, "mcpc", "call", "x", "--", "spied", script, log)
+		tm.Await(`\n\S*a\S*\r\n> $`)
+		tm.Type("\x03")
+		if out := tm.Ends("SIGINT"); strings.Count(out, "asks:") != 1 {
 			t.Errorf("%s: %q", revision, out)
 		}
 	}
@@ -193,10 +195,10 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 		{"trigger-url-elicitation"}, {"trigger-sampling-request", `{"prompt":"Say hi"}`, "--sampling", "-"},
 		{"get-sum", "a=1"}, {"trigger-elicitation-request"},
 	} {
-		tm := onTerminal(t, 80, nil, append([]string{"mcpc", "-s", "demo", "call"}, words...)...)
-		tm.await(`> $`)
-		tm.typed("\x03")
-		if out := tm.ends("SIGINT"); strings.Contains(out, "hint:") {
+		tm := terminal.Start(t, 80, nil, append([]string{"mcpc", "-s", "demo", "call"}, words...)...)
+		tm.Await(`> $`)
+		tm.Type("\x03")
+		if out := tm.Ends("SIGINT"); strings.Contains(out, "hint:") {
 			t.Errorf("%q: %q", words, out)
 		}
 	}
@@ -209,38 +211,38 @@ func TestTerminalCtrlCAtAQuestion(t *testing.T) {
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
 	opened := filepath.Join(t.TempDir(), "opened")
-	browser := inPath(t, "#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+shellwords.Quote(opened)+"\n")
+	browser := program.InPath(t, "#!/bin/sh\nprintf '%s|' \"$#\" \"$@\" >"+shellwords.Quote(opened)+"\n")
 	if err := os.WriteFile(opened, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"http://safe.example.co.uk@evil.example.co.uk/$(id)?a=b&c"}`}
-	tm := onTerminal(t, 80, []string{"BROWSER=" + browser}, call...)
-	tm.await(`http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\r\n  domain: example\.co\.uk\r\n`)
-	tm.await(`warning:\S* the part before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
-	if read(t, opened) != "" {
+	tm := terminal.Start(t, 80, []string{"BROWSER=" + browser}, call...)
+	tm.Await(`http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\r\n  domain: example\.co\.uk\r\n`)
+	tm.Await(`warning:\S* the part before the @(?s:.)*not encrypted(?s:.)*\[c\]ancel> $`)
+	if program.Read(t, opened) != "" {
 		t.Error("it was opened before anybody agreed")
 	}
-	tm.typed("\n")
-	tm.typed("y\n")
-	tm.await(`Press Enter when you are done there, Ctrl-D to cancel> $`)
-	awaitFile(t, opened, `^1\|http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\|$`)
-	tm.typed("\n")
-	if out := tm.ends("0"); !strings.Contains(out, ": accept") {
+	tm.Type("\n")
+	tm.Type("y\n")
+	tm.Await(`Press Enter when you are done there, Ctrl-D to cancel> $`)
+	program.AwaitFile(t, opened, `^1\|http://safe\.example\.co\.uk@evil\.example\.co\.uk/\$\(id\)\?a=b&c\|$`)
+	tm.Type("\n")
+	if out := tm.Ends("0"); !strings.Contains(out, ": accept") {
 		t.Errorf("%q", out)
 	}
-	tm = onTerminal(t, 80, []string{"BROWSER=" + browser + "-not-there"}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation")
-	tm.await(`\[c\]ancel> $`)
-	tm.typed("no\n")
-	if out := tm.ends("0"); !strings.Contains(out, ": decline") {
+	tm = terminal.Start(t, 80, []string{"BROWSER=" + browser + "-not-there"}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation")
+	tm.Await(`\[c\]ancel> $`)
+	tm.Type("no\n")
+	if out := tm.Ends("0"); !strings.Contains(out, ": decline") {
 		t.Errorf("%q", out)
 	}
-	tm = onTerminal(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation",
+	tm = terminal.Start(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation",
 		`{"url":"https://xn--80ak6aa92e.example/"}`)
-	tm.await(`domain: xn--80ak6aa92e\.example\r\n(?s:.)*warning:\S* the host is in Punycode(?s:.)*\[c\]ancel> $`)
-	tm.typed("no\n")
-	tm.ends("0")
+	tm.Await(`domain: xn--80ak6aa92e\.example\r\n(?s:.)*warning:\S* the host is in Punycode(?s:.)*\[c\]ancel> $`)
+	tm.Type("no\n")
+	tm.Ends("0")
 	// What is no web page is declined without a prompt.
-	out := onTerminal(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"file:///etc/passwd"}`).ends("0")
+	out := terminal.Start(t, 80, []string{"BROWSER=" + browser}, "mcpc", "-s", "demo", "call", "trigger-url-elicitation", `{"url":"file:///etc/passwd"}`).Ends("0")
 	if !strings.Contains(out, "only http and https") || !strings.Contains(out, ": decline") {
 		t.Errorf("%q", out)
 	}
@@ -251,15 +253,15 @@ func TestTerminalPage(t *testing.T) {
 // rules 100
 func TestTerminalPageRequired(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, []string{"BROWSER=true"}, "mcpc", "-s", "demo", "--protocol", client.Revisions()[1], "call",
+	tm := terminal.Start(t, 80, []string{"BROWSER=true"}, "mcpc", "-s", "demo", "--protocol", client.Revisions()[1], "call",
 		"trigger-url-elicitation", `{"errorPath":true}`)
-	tm.await(`\[c\]ancel> $`)
-	tm.typed("y\n")
-	tm.await(`done there, Ctrl-D to cancel> $`)
-	tm.typed("\n")
-	tm.await(`done there(?s:.)*Open it\? .*\[c\]ancel> $`)
-	tm.typed("y\n")
-	if out := tm.ends("0"); !strings.Contains(out, ": accept") {
+	tm.Await(`\[c\]ancel> $`)
+	tm.Type("y\n")
+	tm.Await(`done there, Ctrl-D to cancel> $`)
+	tm.Type("\n")
+	tm.Await(`done there(?s:.)*Open it\? .*\[c\]ancel> $`)
+	tm.Type("y\n")
+	if out := tm.Ends("0"); !strings.Contains(out, ": accept") {
 		t.Errorf("%q", out)
 	}
 }
@@ -269,21 +271,21 @@ func TestTerminalSampling(t *testing.T) {
 	t.Parallel()
 	call := []string{"mcpc", "-s", "demo", "call", "trigger-sampling-request", `{"prompt":"Say hi","maxTokens":2}`, "--sampling", "-"}
 	for end, send := range map[string]string{".\n": "send\n", "\x04": "\n"} {
-		tm := onTerminal(t, 80, nil, call...)
-		tm.await(`user: .*Say hi\r\n  at most 2 tokens(?s:.)*> $`)
-		tm.typed("hi to you\n")
-		tm.await(`hi to you\r\n> $`)
-		tm.typed(end)
-		tm.await(`\[d\]ecline> $`)
-		tm.typed(send)
-		if out := tm.ends("0"); !strings.Contains(out, `"text": "hi to"`) || !strings.Contains(out, `"stopReason": "maxTokens"`) {
+		tm := terminal.Start(t, 80, nil, call...)
+		tm.Await(`user: .*Say hi\r\n  at most 2 tokens(?s:.)*> $`)
+		tm.Type("hi to you\n")
+		tm.Await(`hi to you\r\n> $`)
+		tm.Type(end)
+		tm.Await(`\[d\]ecline> $`)
+		tm.Type(send)
+		if out := tm.Ends("0"); !strings.Contains(out, `"text": "hi to"`) || !strings.Contains(out, `"stopReason": "maxTokens"`) {
 			t.Errorf("%q", out)
 		}
 	}
-	tm := onTerminal(t, 80, nil, call...)
-	tm.await(`Ctrl-C ends the command\.\r\n> $`)
-	tm.typed("\x04")
-	if out := tm.ends("11"); !strings.Contains(out, "sampling/createMessage was declined") {
+	tm := terminal.Start(t, 80, nil, call...)
+	tm.Await(`Ctrl-C ends the command\.\r\n> $`)
+	tm.Type("\x04")
+	if out := tm.Ends("11"); !strings.Contains(out, "sampling/createMessage was declined") {
 		t.Errorf("%q", out)
 	}
 }
@@ -292,7 +294,7 @@ func TestTerminalSampling(t *testing.T) {
 func TestTerminalNotAsked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ env, flag string }{{"CI=", "--no-input"}, {"CI=true", "--color=auto"}} {
-		out := onTerminal(t, 80, []string{c.env}, "mcpc", "-s", "demo", "call", "trigger-elicitation-request", c.flag).ends("6")
+		out := terminal.Start(t, 80, []string{c.env}, "mcpc", "-s", "demo", "call", "trigger-elicitation-request", c.flag).Ends("6")
 		if !strings.Contains(out, "-32021") {
 			t.Errorf("%v: %q", c, out)
 		}

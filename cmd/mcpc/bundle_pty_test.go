@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/terminal"
 )
 
 // Before a bundle is written a person sees what is left in it, and what --strict would hide.
@@ -13,11 +15,11 @@ func TestTerminalAsksForABundle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, to := filepath.Join(dir, "r.jsonl"), filepath.Join(dir, "b.mcpcz")
-	onTerminal(t, 80, nil, "mcpc", "-s", "demo", "--record", file, "call", "echo", "message=for jane@corp.example, 10.1.2.3: projectcodename-bluewhale").ends("0")
-	tm := onTerminal(t, 200, nil, "mcpc", "export", file, "--as", "bundle", "-o", to)
-	tm.await(`Write this bundle\?`)
-	tm.typed("n\n")
-	out := tm.ends("12")
+	terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "--record", file, "call", "echo", "message=for jane@corp.example, 10.1.2.3: projectcodename-bluewhale").Ends("0")
+	tm := terminal.Start(t, 200, nil, "mcpc", "export", file, "--as", "bundle", "-o", to)
+	tm.Await(`Write this bundle\?`)
+	tm.Type("n\n")
+	out := tm.Ends("12")
 	_, left, _ := strings.Cut(out, "The longest words that are left:")
 	for _, want := range []string{"  projectcodename-bluewhale\r\n", "without --strict: 3, e-mail addresses\r\n", "without --strict: 3, IPv4 addresses\r\n"} {
 		if !strings.Contains(left, want) {

@@ -148,8 +148,8 @@ func TestNoCanarySurvivesABundle(t *testing.T) {
 	all := bundleCanaries()
 	text, environ := leakyCapture(all)
 	b := newBench(t)
-	b.env = append(b.env, environ...)
-	file, out := filepath.Join(b.dir, "leaky.jsonl"), filepath.Join(b.dir, "bug.mcpcz")
+	b.Env = append(b.Env, environ...)
+	file, out := filepath.Join(b.Dir, "leaky.jsonl"), filepath.Join(b.Dir, "bug.mcpcz")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestNoCanarySurvivesABundle(t *testing.T) {
 			note += c.text + " and "
 		}
 	}
-	if _, ended := b.run("mcpc", "export", file, "--as", "bundle", "-o", out, "--yes", "--note", note); ended != "0" {
+	if _, ended := b.Run("mcpc", "export", file, "--as", "bundle", "-o", out, "--yes", "--note", note); ended != "0" {
 		t.Fatalf("ended with %s", ended)
 	}
 	members := membersOf(t, out)
@@ -179,15 +179,15 @@ func TestNoCanarySurvivesABundle(t *testing.T) {
 			}
 		}
 	}
-	if found, ended := b.run("mcpc", "export", "--check", out); ended != "0" {
+	if found, ended := b.Run("mcpc", "export", "--check", out); ended != "0" {
 		t.Errorf("--check ended with %s:\n%s", ended, found)
 	}
 	// Without the bundle's looks at values the same capture has some left: the test can fail.
-	if _, ended := b.run("mcpc", "export", "--check", file); ended != "1" {
+	if _, ended := b.Run("mcpc", "export", "--check", file); ended != "1" {
 		t.Errorf("--check of the recording ended with %s", ended)
 	}
 	for _, look := range [][]string{{"log", "--file", out}, {"show", out + "#1"}, {"stats", "--file", out}, {"check", out, "--fail-on", "never"}, {"diff", out, out}} {
-		if _, ended := b.run(append([]string{"mcpc"}, look...)...); ended != "0" {
+		if _, ended := b.Run(append([]string{"mcpc"}, look...)...); ended != "0" {
 			t.Errorf("%q ended with %s", look, ended)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/program"
 )
 
 // An earshot has the secrets that mcpc makes itself and that go no further than to an
@@ -127,7 +128,7 @@ func leakyLogin(t *testing.T, h *earshot) *httptest.Server {
 func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	t.Parallel()
 	h := &earshot{all: map[string]string{}}
-	binary, s, dir, c := builtBinary(t), leakyLogin(t, h), t.TempDir(), canaries
+	binary, s, dir, c := program.Built(t), leakyLogin(t, h), t.TempDir(), canaries
 	file := func(position string) string {
 		name := filepath.Join(t.TempDir(), "secret")
 		if err := os.WriteFile(name, []byte(c[position]), 0o600); err != nil {
@@ -139,7 +140,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	run := func(env string, args ...string) (code int) {
 		t.Helper()
 		cmd := exec.Command(binary, args...)
-		cmd.Env = append(cleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit", env)
+		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit", env)
 		said, _ := cmd.CombinedOutput()
 		h.find(t, strings.Join(args[:2], " "), said)
 		findCanaries(t, strings.Join(args[:2], " "), said)
@@ -170,8 +171,8 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 			if code := run("A=b", append(append([]string{"login", target, "--token-store", "file"}, way...), loud...)...); code != 0 {
 				t.Errorf("login %q %q ended with %d", way, loud, code)
 			}
-			if slices.Contains(way, "--dpop") != strings.Contains(read(t, kept), c["private key"]) {
-				t.Errorf("login %q kept %s", way, read(t, kept))
+			if slices.Contains(way, "--dpop") != strings.Contains(program.Read(t, kept), c["private key"]) {
+				t.Errorf("login %q kept %s", way, program.Read(t, kept))
 			}
 			// The token ends at once: this renews it.
 			if code := run("A=b", append([]string{"-s", target, "call", "echo", `{"message":"x"}`, "--explain"}, loud...)...); code != 0 {
@@ -189,7 +190,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	run("A=b", "export", "1", "--as", "curl")
 	run("A=b", "logout", target, "-vvv")
 	run("A=b", "login", target, "--token-store", "file", "--grant", "id-jag", "--json")
-	if text := read(t, kept); !strings.Contains(text, c["access token"]) || !strings.Contains(text, c["idp secret"]) {
+	if text := program.Read(t, kept); !strings.Contains(text, c["access token"]) || !strings.Contains(text, c["idp secret"]) {
 		t.Errorf("the file of the tokens holds none: %s", text)
 	}
 	if err := os.Remove(kept); err != nil {
@@ -204,7 +205,7 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			h.find(t, path, []byte(read(t, path)))
+			h.find(t, path, []byte(program.Read(t, path)))
 		}
 		return err
 	})

@@ -17,6 +17,7 @@ import (
 
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -284,7 +285,7 @@ func (b *reportBench) recorded() {
 // page asks the page of mcpc inspect.
 func (b *reportBench) page() {
 	b.Helper()
-	p := inspectWeb(&bench{t: b.T, dir: b.dir, env: b.command().Env})
+	p := inspectWeb(&bench{t: b.T, Home: program.HomeIn(b, b.dir, b.command().Env)})
 	for _, ask := range []string{"status", "rows?from=0&count=100", "talk", "conversations", "tools", "streams", "secrets", "lanes", "row?key=1.1", "row?key=1.2", "row?key=1.3"} {
 		b.find(b.T, "the page, asked for "+ask, p.send("GET", "/api/"+ask, ""))
 	}
@@ -350,11 +351,11 @@ func TestExportFindsKeys(t *testing.T) {
 	b := newBench(t)
 	keys := privateKeys(t)[:1]
 	for _, form := range keyForms {
-		name := filepath.Join(b.dir, "one")
+		name := filepath.Join(b.Dir, "one")
 		if err := os.WriteFile(name, []byte(form(keys[0])), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, _ := b.run("mcpc", "export", "--check", name)
+		out, _ := b.Run("mcpc", "export", "--check", name)
 		if findKeys(t, "the report", keys, []byte(out)); !strings.Contains(out, "one:1:1: ") {
 			t.Errorf("export --check of %.60q says %s", form(keys[0]), out)
 		}

@@ -21,6 +21,7 @@ import (
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -192,7 +193,7 @@ type canaryBench struct {
 
 func (b canaryBench) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+b.dir, "HOME="+b.dir, "MCPC_REDACT_FILE="+filepath.Join(b.dir, "values"))
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+b.dir, "HOME="+b.dir, "MCPC_REDACT_FILE="+filepath.Join(b.dir, "values"))
 	for i := range manyCanaries / 3 {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("C%d_TOKEN=%s", i, manyCanary(i)))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -117,7 +118,7 @@ func canaryServer(t *testing.T, hung chan<- bool) *httptest.Server {
 // disk afterwards, and a process that is killed in the middle of a call: what is
 // the answer stands on standard output, and nowhere else does a secret.
 func TestNoSecretIsKeptOrShown(t *testing.T) {
-	binary := builtBinary(t)
+	binary := program.Built(t)
 	hung := make(chan bool, 1)
 	s := canaryServer(t, hung)
 	c := canaries
@@ -126,7 +127,7 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	traffic := filepath.Join(dir, host.TrafficDir)
 	command := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(binary, args...)
-		cmd.Env = append(cleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])
+		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])
 		return cmd
 	}
 	stderrOf := func(args ...string) {
@@ -157,11 +158,11 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	}
 	select {
 	case <-hung:
-	case <-time.After(patience):
+	case <-time.After(program.Patience):
 		t.Fatalf("the call never came: %s", said.String())
 	}
 	before := filesIn(t, traffic)
-	awaitTrue(t, func() bool { return filesIn(t, traffic) >= before && lastHolds(t, traffic, `"tools/call\"`) })
+	program.AwaitTrue(t, func() bool { return filesIn(t, traffic) >= before && lastHolds(t, traffic, `"tools/call\"`) })
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if n := findCanariesIn(t, dir); n < 28 {
@@ -181,7 +182,7 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 		}
 	}
 	stderrOf(append([]string{"init"}, headers...)...)
-	if text := read(t, filepath.Join(dir, "state.json")); strings.Contains(text, c["own field"]) || !strings.Contains(text, "server_info") {
+	if text := program.Read(t, filepath.Join(dir, "state.json")); strings.Contains(text, c["own field"]) || !strings.Contains(text, "server_info") {
 		t.Errorf("the session is remembered as %s", text)
 	}
 }
@@ -205,13 +206,4 @@ func lastHolds(t *testing.T, dir, text string) bool {
 		t.Fatal(err)
 	}
 	return strings.Contains(string(raw), text)
-}
-
-func awaitTrue(t *testing.T, fits func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !fits(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it never came")
-		}
-	}
 }

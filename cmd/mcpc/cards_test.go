@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 
+	"mcpc/internal/tests/program"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -56,7 +58,7 @@ func (w *cardWorld) write(name, text string, mode os.FileMode) {
 }
 
 func (w *cardWorld) env() []string {
-	return append(cleanEnv(), "HOME="+w.dir, "MCPC_STATE="+filepath.Join(w.dir, "state"), "PATH="+filepath.Join(w.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return append(program.CleanEnv(), "HOME="+w.dir, "MCPC_STATE="+filepath.Join(w.dir, "state"), "PATH="+filepath.Join(w.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // mcpc runs a command line of mcpc, and returns what it printed and its exit code.

@@ -19,6 +19,7 @@ import (
 
 	"mcpc/internal/demo"
 	"mcpc/internal/lint"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -226,7 +227,7 @@ var probeCases = []struct {
 
 // Each probe finds the server that breaks its rule, and passes the one that keeps it.
 func TestProbesFindWhatIsBroken(t *testing.T) {
-	binary := builtBinary(t)
+	binary := program.Built(t)
 	for _, c := range probeCases {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
@@ -248,7 +249,7 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 		"not applicable": {discover},
 		"warn":           {discover, refusal(400, -32600, "", `"initialize"`)},
 	} {
-		if verdicts, report := checked(t, builtBinary(t), started(t, overridden(t, probedServers[""](), overrides)), "--negative --era modern"); verdicts["L052"] != want {
+		if verdicts, report := checked(t, program.Built(t), started(t, overridden(t, probedServers[""](), overrides)), "--negative --era modern"); verdicts["L052"] != want {
 			t.Errorf("got %s, want %s\n%.1500s", verdicts["L052"], want, report)
 		}
 	}
@@ -258,8 +259,8 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 func TestABatchIsAnsweredWithAnArray(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--json-answers"}} {
-		demo := serving(t, append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
-		if verdicts, report := checked(t, builtBinary(t), demo.url, "--negative --era 2025-03-26"); verdicts["L008"] != "pass" {
+		demo := program.Serve(t, nil, append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
+		if verdicts, report := checked(t, program.Built(t), demo.URL, "--negative --era 2025-03-26"); verdicts["L008"] != "pass" {
 			t.Errorf("%q: got %s\n%.1500s", flags, verdicts["L008"], report)
 		}
 	}
@@ -267,7 +268,7 @@ func TestABatchIsAnsweredWithAnArray(t *testing.T) {
 
 // These need other servers than one at a URL of this machine.
 func TestProbesOfOtherServers(t *testing.T) {
-	binary := builtBinary(t)
+	binary := program.Built(t)
 	good := probedServers[""]()
 	t.Run("L022", func(t *testing.T) {
 		t.Parallel()
@@ -405,7 +406,7 @@ func checked(t *testing.T, binary, target, flags string) (verdicts map[string]st
 	t.Helper()
 	args := append([]string{"check", "--json"}, strings.Fields(flags+" "+target)...)
 	cmd := exec.Command(binary, args...)
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+filepath.Join(t.TempDir(), "state"))
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+filepath.Join(t.TempDir(), "state"))
 	report, _ = cmd.Output() // the exit code depends on the severity
 	var r struct {
 		Rules    []struct{ Rule, Verdict string }

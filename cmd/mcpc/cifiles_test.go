@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mcpc/internal/tests/program"
 	"mcpc/internal/yaml"
 )
 
@@ -20,7 +21,7 @@ import (
 // smoke.mcpc.yaml and a committed lock file. Only the steps that need the network are left out, each by its name.
 func TestCIFiles(t *testing.T) {
 	t.Parallel()
-	readme := read(t, filepath.Join("..", "..", "README.md"))
+	readme := program.Read(t, filepath.Join("..", "..", "README.md"))
 	smoke := regexp.MustCompile("(?s)```yaml\n(# smoke.mcpc.yaml\n.*?)```").FindStringSubmatch(readme)
 	if smoke == nil {
 		t.Fatal("README.md has no smoke.mcpc.yaml")
@@ -36,7 +37,7 @@ func TestCIFiles(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			doc, err := yaml.Parse([]byte(read(t, filepath.Join("..", "..", "docs", "ci", file))))
+			doc, err := yaml.Parse([]byte(program.Read(t, filepath.Join("..", "..", "docs", "ci", file))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,13 +45,13 @@ func TestCIFiles(t *testing.T) {
 			if !slices.Equal(skipped, c.skipped) || len(run) == 0 {
 				t.Fatalf("left out %q, want %q; %d are run", skipped, c.skipped, len(run))
 			}
-			port, dir := freePort(t), t.TempDir()
+			port, dir := program.FreePort(t), t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "smoke.mcpc.yaml"), []byte(strings.ReplaceAll(smoke[1], "3001", port)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			for _, script := range append([]string{"mcpc diff --lock demo"}, run...) {
 				cmd := exec.Command("bash", "-e", "-c", strings.ReplaceAll(script, "3001", port))
-				cmd.Dir, cmd.Env = dir, append(cleanEnv(), "CI=true", "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
+				cmd.Dir, cmd.Env = dir, append(program.CleanEnv(), "CI=true", "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 				out, err := cmd.CombinedOutput()
 				t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }) // the server
@@ -58,7 +59,7 @@ func TestCIFiles(t *testing.T) {
 					t.Fatalf("%s\n%v\n%s", script, err, out)
 				}
 			}
-			if report := read(t, filepath.Join(dir, "report.xml")); strings.Count(report, "<testcase") != 2 || strings.Contains(report, "<failure") {
+			if report := program.Read(t, filepath.Join(dir, "report.xml")); strings.Count(report, "<testcase") != 2 || strings.Contains(report, "<failure") {
 				t.Errorf("report.xml:\n%s", report)
 			}
 			for _, name := range kept {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -210,7 +211,7 @@ type caller struct {
 func (c caller) run(args ...string) (stdout, stderr string) {
 	c.t.Helper()
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+c.state)
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+c.state)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

@@ -16,6 +16,8 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/cli/shell"
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/terminal"
 )
 
 // hostileTools is what a server may list: names that a shell would run, that act
@@ -45,7 +47,7 @@ on prompts/list
 func listedSession(t *testing.T, script string) (dir string, env []string) {
 	t.Helper()
 	dir = t.TempDir()
-	env = append(cleanEnv(), "HOME="+dir, "TMPDIR="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	env = append(program.CleanEnv(), "HOME="+dir, "TMPDIR="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
 	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -168,38 +170,38 @@ func TestShellsComplete(t *testing.T) {
 	for _, sh := range shells {
 		t.Run(sh.name, func(t *testing.T) {
 			t.Parallel()
-			mustHave(t, sh.name)
+			program.MustHave(t, sh.name)
 			dir, env := listedSession(t, script)
 			env = append(env, "PWD="+dir, "ZDOTDIR="+dir, "XDG_CONFIG_HOME=")
 			installs(t, sh.name, string(help), dir, env)
-			tm := onTerminal(t, 120, env, sh.start...)
-			tm.typed("cd " + dir + "; " + sh.setup + "\n")
-			tm.await(`\nready|ready\r\n`)
+			tm := terminal.Start(t, 120, env, sh.start...)
+			tm.Type("cd " + dir + "; " + sh.setup + "\n")
+			tm.Await(`\nready|ready\r\n`)
 			// The line that TAB has made is run by a function that shows its words.
 			show := "mcpc() { if [ \"$1\" = __complete -o \"$1\" = __completeNoDesc ]; then command mcpc \"$@\"; else printf '<%s>' \"$@\"; echo; fi; }\n"
 			if sh.name == "fish" {
 				show = "function mcpc; switch $argv[1]; case '__complete*'; command mcpc $argv; case '*'; printf '<%s>' $argv; echo; end; end\n"
 			}
-			tm.typed(show)
-			tm.typed("mcpc call weat\t")
-			tm.await("mcpc call weather(\x1b\\[1m)? ")
-			tm.typed("ci\tPa\tda\t3 \n")
-			tm.await(`<call><weather><city=Paris><days=3>`)
-			tm.typed("mcpc call weather city=N\t\n")
-			tm.await(`<call><weather><city=New York>`)
-			tm.typed("mcpc call '$(to\t'\n")
-			tm.await(`<call><\$\(to`)
+			tm.Type(show)
+			tm.Type("mcpc call weat\t")
+			tm.Await("mcpc call weather(\x1b\\[1m)? ")
+			tm.Type("ci\tPa\tda\t3 \n")
+			tm.Await(`<call><weather><city=Paris><days=3>`)
+			tm.Type("mcpc call weather city=N\t\n")
+			tm.Await(`<call><weather><city=New York>`)
+			tm.Type("mcpc call '$(to\t'\n")
+			tm.Await(`<call><\$\(to`)
 			// What is being typed is not run by TAB either.
-			tm.typed("mcpc call \"$(touch x)\" ci\t\x15mcpc call ';touch x;' ci\t\x15")
-			tm.typed("mcpc list --color nev\t\n")
-			tm.await(`<list><--color><never>`)
-			tm.typed("mcpc list --co\t")
+			tm.Type("mcpc call \"$(touch x)\" ci\t\x15mcpc call ';touch x;' ci\t\x15")
+			tm.Type("mcpc list --color nev\t\n")
+			tm.Await(`<list><--color><never>`)
+			tm.Type("mcpc list --co\t")
 			if sh.name == "bash" {
-				tm.typed("\t")
+				tm.Type("\t")
 			}
-			tm.await(`--count(?s:.*)--con`)
-			tm.typed("\x15exit\n")
-			tm.ends("0")
+			tm.Await(`--count(?s:.*)--con`)
+			tm.Type("\x15exit\n")
+			tm.Ends("0")
 			for _, name := range []string{"x", filepath.Join(dir, "x")} {
 				if _, err := os.Stat(name); err == nil {
 					t.Errorf("%s ran what a server called a tool", sh.name)
@@ -243,7 +245,7 @@ func TestCompletionScripts(t *testing.T) {
 		if check == nil {
 			continue
 		}
-		mustHave(t, check[0])
+		program.MustHave(t, check[0])
 		name := filepath.Join(t.TempDir(), "script")
 		if err := os.WriteFile(name, out, 0o600); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
 )
 
@@ -83,7 +84,7 @@ func runBlocks(t *testing.T, blocks [][]string) {
 	defer server.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	sh := newShell(t)
-	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t), freePort(t))
+	swap := standIns(strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/mcp", tasksStandIn(t), protectedStandIn(t), program.FreePort(t))
 	for _, block := range blocks {
 		if block[1] == "yaml" {
 			sh.write(t, swap.Replace(block[2]))
@@ -144,7 +145,7 @@ type sessionShell struct {
 func newShell(t *testing.T) *sessionShell {
 	t.Helper()
 	// mcpc is on the PATH: see TestMain.
-	env := append(cleanEnv(),
+	env := append(program.CleanEnv(),
 		"MCPC_STATE="+t.TempDir(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME=", "MCPC_SERVER=", "BROWSER=visit", "LC_ALL=C.UTF-8")
 	return &sessionShell{dir: t.TempDir(), env: env}
 }

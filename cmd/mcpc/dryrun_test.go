@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/program"
 )
 
 // An eavesdropper is the demo, and keeps what it was asked.
@@ -66,7 +67,7 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 	for _, revision := range []string{"", "2025-06-18"} {
 		var l eavesdropper
 		url, dir := l.start(t), t.TempDir()
-		env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
+		env := append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
 		run := func(line string) string {
 			t.Helper()
 			cmd := shellCommand(dir, env, line)
@@ -108,7 +109,7 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 				t.Errorf("%s was not shown", name)
 			}
 		}
-		mustHave(t, "curl")
+		program.MustHave(t, "curl")
 		if revision == "" {
 			run(command)
 			if _, again := l.call(); sansID(again) != sansID(raw) || again == raw {

@@ -15,8 +15,8 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/connect"
 	"mcpc/internal/glossary"
-	"mcpc/internal/wire"
 	"mcpc/internal/tests/module"
+	"mcpc/internal/wire"
 )
 
 // What mcpc can print is explained: the names of its findings are read out of the

@@ -9,6 +9,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/servers"
 )
 
 // Over HTTP+SSE the commands open a stream of their own, send the same bytes to the
@@ -23,23 +24,23 @@ func TestExportedCommandsOpenAStream(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := newScribe(t, demo.SSEHandler(demo.Options{}))
+			l := servers.NewScribe(t, demo.SSEHandler(demo.Options{}))
 			b := newBench(t)
 			path := strings.Replace(c.path, "/mcp", "/sse", 1)
-			said, _ := b.run(append([]string{"mcpc", "--wire", "-s", l.URL + path, "--protocol", oldest}, c.args...)...)
-			original := l.last(t, "tools/call")
+			said, _ := b.Run(append([]string{"mcpc", "--wire", "-s", l.URL + path, "--protocol", oldest}, c.args...)...)
+			original := l.Last(t, "tools/call")
 			script := b.export("curl")
 			if strings.Contains(script, firstSecret) || strings.Contains(script, secondSecret) {
 				t.Errorf("the script has a secret:\n%s", script)
 			}
 			b.withSecrets(script)
-			l.forget()
-			again, ended := b.run("timeout", "20", "sh", "-c", script)
+			l.Forget()
+			again, ended := b.Run("timeout", "20", "sh", "-c", script)
 			if ended != "0" || strings.TrimSpace(again) != strings.TrimSpace(said) {
 				t.Errorf("ended with %s and %q, want %q\n%s", ended, again, said, script)
 			}
-			if got := l.last(t, "tools/call"); string(got.body) != string(original.body) {
-				t.Errorf("sent\n%s\nwant\n%s", got.body, original.body)
+			if got := l.Last(t, "tools/call"); string(got.Body) != string(original.Body) {
+				t.Errorf("sent\n%s\nwant\n%s", got.Body, original.Body)
 			}
 		})
 	}
@@ -50,10 +51,10 @@ func TestExportedCommandsStayAtTheServer(t *testing.T) {
 	t.Parallel()
 	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was contacted") }))
 	t.Cleanup(foreign.Close)
-	l := newScribe(t, demo.SSEHandler(demo.Options{}))
+	l := servers.NewScribe(t, demo.SSEHandler(demo.Options{}))
 	b := newBench(t)
 	revisions := client.Revisions()
-	b.run("mcpc", "-s", l.URL+"/sse", "--protocol", revisions[len(revisions)-1], "call", "get-sum", `{"a":1,"b":2}`)
+	b.Run("mcpc", "-s", l.URL+"/sse", "--protocol", revisions[len(revisions)-1], "call", "get-sum", `{"a":1,"b":2}`)
 	script := b.export("curl")
 	hostile := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -62,7 +63,7 @@ func TestExportedCommandsStayAtTheServer(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(hostile.CloseClientConnections)
-	if _, ended := b.run("timeout", "20", "sh", "-c", strings.ReplaceAll(script, l.URL, hostile.URL)); ended != "1" {
+	if _, ended := b.Run("timeout", "20", "sh", "-c", strings.ReplaceAll(script, l.URL, hostile.URL)); ended != "1" {
 		t.Errorf("ended with %s\n%s", ended, script)
 	}
 }

@@ -3,21 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"mcpc/internal/client"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/servers"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -25,84 +22,17 @@ import (
 // What is exported does again what was recorded: the same bytes on the wire, the
 // same fields. The server writes down every request that it gets.
 
-type heard struct {
-	method, url string
-	header      http.Header
-	body        []byte
-}
-
-type scribe struct {
-	*httptest.Server
-	mu  sync.Mutex
-	all []heard
-}
-
-func newScribe(t *testing.T, h http.Handler) *scribe {
-	l := &scribe{}
-	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		l.mu.Lock()
-		l.all = append(l.all, heard{r.Method, r.URL.String(), r.Header.Clone(), body})
-		l.mu.Unlock()
-		h.ServeHTTP(w, r)
-	}))
-	t.Cleanup(l.Close)
-	return l
-}
-
-// last is the last request with this method of JSON-RPC.
-func (l *scribe) last(t *testing.T, method string) heard {
-	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := len(l.all) - 1; i >= 0; i-- {
-		if wire.ParseMessage(l.all[i].body).Method == method {
-			return l.all[i]
-		}
-	}
-	t.Fatalf("no %s came", method)
-	return heard{}
-}
-
-func (l *scribe) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all = nil
-}
-
 // A bench runs commands with one state.
 type bench struct {
-	t   *testing.T
-	dir string
-	env []string
+	*program.Home
+	t *testing.T
 }
 
-func newBench(t *testing.T) *bench {
-	dir := t.TempDir()
-	return &bench{t, dir, append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")}
-}
-
-// run gives standard output and how the command ended.
-func (b *bench) run(argv ...string) (stdout, ended string) {
-	b.t.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = b.dir, b.env
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if cmd.ProcessState == nil {
-		b.t.Fatal(err)
-	}
-	if ended = ending(cmd.ProcessState); ended == "2" {
-		b.t.Logf("%q: %s", argv, stderr.String())
-	}
-	return string(out), ended
-}
+func newBench(t *testing.T) *bench { return &bench{program.NewHome(t), t} }
 
 func (b *bench) export(form string) string {
 	b.t.Helper()
-	out, ended := b.run("mcpc", "export", "last", "--as", form)
+	out, ended := b.Run("mcpc", "export", "last", "--as", form)
 	if ended != "0" {
 		b.t.Fatalf("export --as %s ended with %s", form, ended)
 	}
@@ -140,7 +70,7 @@ func (b *bench) withSecrets(script string) {
 		if strings.Contains(script, "$"+name) != strings.Contains(script, "# Set "+name+" ") {
 			b.t.Errorf("%s stands in the script without being explained, or the other way round", name)
 		}
-		b.env = append(b.env, v)
+		b.Env = append(b.Env, v)
 	}
 }
 
@@ -151,14 +81,14 @@ func TestExportedCommandsSendTheSame(t *testing.T) {
 		for _, c := range exportedCalls {
 			t.Run(protocol+" "+c.name, func(t *testing.T) {
 				t.Parallel()
-				l := newScribe(t, demo.Handler(demo.Options{}))
+				l := servers.NewScribe(t, demo.Handler(demo.Options{}))
 				b := newBench(t)
 				large := `{"message":"` + strings.Repeat("x'é", 60_000) + `"}`
-				if err := os.WriteFile(filepath.Join(b.dir, "large.json"), []byte(large), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(b.Dir, "large.json"), []byte(large), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				_, ended := b.run(append([]string{"mcpc", "-s", l.URL + c.path, "--protocol", protocol}, c.args...)...)
-				original := l.last(t, "tools/call")
+				_, ended := b.Run(append([]string{"mcpc", "-s", l.URL + c.path, "--protocol", protocol}, c.args...)...)
+				original := l.Last(t, "tools/call")
 				for _, form := range []string{"curl", "mcpc"} {
 					script := b.export(form)
 					for _, secret := range []string{firstSecret, secondSecret} {
@@ -166,20 +96,20 @@ func TestExportedCommandsSendTheSame(t *testing.T) {
 							t.Errorf("the script has a secret:\n%s", script)
 						}
 					}
-					l.forget()
+					l.Forget()
 					b.withSecrets(script)
-					name := filepath.Join(b.dir, form+".sh")
+					name := filepath.Join(b.Dir, form+".sh")
 					if err := os.WriteFile(name, []byte(script), 0o600); err != nil {
 						t.Fatal(err)
 					}
-					_, again := b.run("sh", name)
-					got := l.last(t, "tools/call")
+					_, again := b.Run("sh", name)
+					got := l.Last(t, "tools/call")
 					if form == "curl" {
 						sameRequest(t, got, original)
 					} else if again != ended || asked(got) != asked(original) {
 						t.Errorf("ended with %s, want %s\ngot  %s\nwant %s", again, ended, asked(got), asked(original))
 					}
-					_ = os.RemoveAll(filepath.Join(b.dir, "state", host.TrafficDir, "000002.jsonl")) // so that last is still the first
+					_ = os.RemoveAll(filepath.Join(b.Dir, "state", host.TrafficDir, "000002.jsonl")) // so that last is still the first
 				}
 			})
 		}
@@ -188,35 +118,35 @@ func TestExportedCommandsSendTheSame(t *testing.T) {
 
 // sameRequest compares what two requests were, but for the id of the session, which
 // is another one.
-func sameRequest(t *testing.T, got, want heard) {
+func sameRequest(t *testing.T, got, want servers.Received) {
 	t.Helper()
-	if !bytes.Equal(got.body, want.body) {
-		t.Errorf("body:\ngot  %.300s\nwant %.300s", got.body, want.body)
+	if !bytes.Equal(got.Body, want.Body) {
+		t.Errorf("body:\ngot  %.300s\nwant %.300s", got.Body, want.Body)
 	}
-	if got.method != want.method || got.url != want.url {
-		t.Errorf("got %s %s, want %s %s", got.method, got.url, want.method, want.url)
+	if got.Method != want.Method || got.URL != want.URL {
+		t.Errorf("got %s %s, want %s %s", got.Method, got.URL, want.Method, want.URL)
 	}
 	const session = "Mcp-Session-Id"
-	if (got.header.Get(session) == "") != (want.header.Get(session) == "") {
-		t.Errorf("session: got %q, want %q", got.header.Get(session), want.header.Get(session))
+	if (got.Header.Get(session) == "") != (want.Header.Get(session) == "") {
+		t.Errorf("session: got %q, want %q", got.Header.Get(session), want.Header.Get(session))
 	}
-	got.header.Del(session)
-	want.header.Del(session)
-	for name := range want.header {
-		if !slices.Equal(got.header[name], want.header[name]) {
-			t.Errorf("%s: got %q, want %q", name, got.header[name], want.header[name])
+	got.Header.Del(session)
+	want.Header.Del(session)
+	for name := range want.Header {
+		if !slices.Equal(got.Header[name], want.Header[name]) {
+			t.Errorf("%s: got %q, want %q", name, got.Header[name], want.Header[name])
 		}
 	}
-	for name := range got.header {
-		if want.header[name] == nil {
-			t.Errorf("%s: %q was not there", name, got.header[name])
+	for name := range got.Header {
+		if want.Header[name] == nil {
+			t.Errorf("%s: %q was not there", name, got.Header[name])
 		}
 	}
 }
 
 // asked is what a tools/call asks, without what each client adds.
-func asked(h heard) string {
-	members, _ := wire.ParseMessage(h.body).ParamMembers()
+func asked(h servers.Received) string {
+	members, _ := wire.ParseMessage(h.Body).ParamMembers()
 	arguments, _ := members.Get("arguments")
 	return members.Text("name") + " " + string(jsonraw.Compact(arguments))
 }
@@ -248,13 +178,13 @@ func TestHARFitsItsSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newScribe(t, demo.Handler(demo.Options{}))
+	l := servers.NewScribe(t, demo.Handler(demo.Options{}))
 	for _, run := range [][]string{{"-s", l.URL + "/mcp?x=1&y=%C3%A9"}, {"-s", l.URL + "/sse", "--protocol", client.Revisions()[len(client.Revisions())-1]}, {"-s", "demo"},
 		{"-s", "http://127.0.0.1:1/mcp"}} {
-		_, _ = b.run(append([]string{"mcpc", "call", "get-sum", `{"a":1,"b":2}`, "--record", "own.jsonl"}, run...)...)
+		_, _ = b.Run(append([]string{"mcpc", "call", "get-sum", `{"a":1,"b":2}`, "--record", "own.jsonl"}, run...)...)
 	}
 	for _, file := range []string{path, "own.jsonl"} {
-		out, ended := b.run("mcpc", "export", file, "--as", "har")
+		out, ended := b.Run("mcpc", "export", file, "--as", "har")
 		findings, err := schema.Check([]byte(out))
 		if ended != "0" || err != nil || len(findings) > 0 {
 			t.Errorf("%s: ended with %s, %v, %v", file, ended, err, findings)

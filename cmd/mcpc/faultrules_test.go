@@ -13,11 +13,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"mcpc/internal/client"
+	"mcpc/internal/tests/program"
 )
 
 // A ruleCase is a rule for the one call whose message is its name, and how the call ends: over
@@ -95,67 +95,10 @@ func (c ruleCase) timeout(exit int) string {
 // faulted is a client on a state of its own.
 func faulted(t *testing.T, args ...string) (exit int, out string) {
 	t.Helper()
-	cmd := exec.Command(builtBinary(t), append([]string{"--state", t.TempDir(), "--no-record"}, args...)...)
-	cmd.Env = append(cleanEnv(), "LC_ALL=C.UTF-8")
+	cmd := exec.Command(program.Built(t), append([]string{"--state", t.TempDir(), "--no-record"}, args...)...)
+	cmd.Env = append(program.CleanEnv(), "LC_ALL=C.UTF-8")
 	text, _ := cmd.CombinedOutput()
 	return cmd.ProcessState.ExitCode(), string(text)
-}
-
-// A running is a command that serves until it is interrupted.
-type running struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	err *os.File
-	url string
-}
-
-func serving(t *testing.T, args ...string) *running { return servingWith(t, nil, args...) }
-
-// servingWith is serving with more variables.
-func servingWith(t *testing.T, env map[string]string, args ...string) *running {
-	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &running{t: t, cmd: exec.Command(builtBinary(t), append(args, "--state", t.TempDir())...), err: file}
-	r.cmd.Env, r.cmd.Stderr = append(cleanEnv(), "LC_ALL=C.UTF-8"), file
-	for name, value := range env {
-		r.cmd.Env = append(r.cmd.Env, name+"="+value)
-	}
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = r.cmd.Process.Kill()
-		_ = r.cmd.Wait()
-		file.Close()
-	})
-	listening := regexp.MustCompile(`listening on (http://[^ ;]+)`)
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if m := listening.FindStringSubmatch(r.stderr()); m != nil && strings.Contains(r.stderr(), "Ctrl-C") {
-			r.url = m[1]
-			return r
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not listening: %s", r.stderr())
-		}
-	}
-}
-
-func (r *running) stderr() string {
-	text, _ := os.ReadFile(r.err.Name())
-	return string(text)
-}
-
-// stop interrupts it and waits for its end.
-func (r *running) stop() string {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		r.t.Fatal(err)
-	}
-	_ = r.cmd.Wait()
-	return r.stderr()
 }
 
 // faultReport is what --fault-report writes.
@@ -186,11 +129,11 @@ func readReport(t *testing.T, name string) (r faultReport) {
 
 func TestEachFaultOverHTTP(t *testing.T) {
 	rules := faultRules(t, false, "when \"c-other\" do hang\nwhen method:initialize \"never\" do hang\n")
-	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	for _, revision := range eras() {
 		t.Run(revision, func(t *testing.T) {
 			report := filepath.Join(t.TempDir(), "report.json")
-			proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--fault", rules, "--fault-report", report)
+			proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--fault", rules, "--fault-report", report)
 			t.Run("cases", func(t *testing.T) {
 				for _, c := range ruleCases {
 					if c.http == notThere {
@@ -198,7 +141,7 @@ func TestEachFaultOverHTTP(t *testing.T) {
 					}
 					t.Run(c.name, func(t *testing.T) {
 						t.Parallel()
-						exit, out := faulted(t, "-s", proxy.url, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", c.timeout(c.http))
+						exit, out := faulted(t, "-s", proxy.URL, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", c.timeout(c.http))
 						want := c.http
 						if c.name == "headerrequest" && revision != eras()[0] {
 							want = 0 // only the newest revision looks at the field
@@ -209,7 +152,7 @@ func TestEachFaultOverHTTP(t *testing.T) {
 					})
 				}
 			})
-			text := proxy.stop()
+			text := proxy.Stop()
 			if !regexp.MustCompile(`never fired \(.*rules.txt, line \d+; its filter matched 0 messages\): when method:initialize "never" do hang`).MatchString(text) {
 				t.Errorf("the rule that never fired is not named: %s", text)
 			}
@@ -239,7 +182,7 @@ func TestEachFaultOverStdio(t *testing.T) {
 				t.Parallel()
 				report := filepath.Join(t.TempDir(), "report.json")
 				exit, out := faulted(t, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", c.timeout(c.stdio), "--",
-					builtBinary(t), "tap", "--no-record", "--fault", rules, "--fault-report", report, "--", builtBinary(t), "demo", "--stdio")
+					program.Built(t), "tap", "--no-record", "--fault", rules, "--fault-report", report, "--", program.Built(t), "demo", "--stdio")
 				if exit != c.stdio || !regexp.MustCompile(c.out).MatchString(out) {
 					t.Errorf("exit %d, want %d and %q:\n%s", exit, c.stdio, c.out, out)
 				}
@@ -263,11 +206,11 @@ func TestFaultsOfOwnServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{"demo": {"demo"}, "mock": {"mock", "--script", script}} {
-		s := serving(t, append(args, "--listen", "127.0.0.1:0", "--fault", rule)...)
-		if exit, out := faulted(t, "-s", s.url, "call", "echo", "message=hi"); exit != 5 || !strings.Contains(out, "no luck") {
+		s := program.Serve(t, nil, append(args, "--listen", "127.0.0.1:0", "--fault", rule)...)
+		if exit, out := faulted(t, "-s", s.URL, "call", "echo", "message=hi"); exit != 5 || !strings.Contains(out, "no luck") {
 			t.Errorf("%s over HTTP: exit %d: %s", name, exit, out)
 		}
-		own := slices.Concat([]string{"call", "echo", "message=hi", "--", builtBinary(t)}, args, []string{"--stdio", "--fault", rule, "--no-record"})
+		own := slices.Concat([]string{"call", "echo", "message=hi", "--", program.Built(t)}, args, []string{"--stdio", "--fault", rule, "--no-record"})
 		if exit, out := faulted(t, own...); exit != 5 || !strings.Contains(out, "no luck") {
 			t.Errorf("%s over stdio: exit %d: %s", name, exit, out)
 		}
@@ -280,7 +223,7 @@ func TestFaultsOfOwnServers(t *testing.T) {
 
 // TestAStrictServerAcceptsReplacedArguments replaces arguments that header fields repeat.
 func TestAStrictServerAcceptsReplacedArguments(t *testing.T) {
-	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	for action, want := range map[string]string{
 		`replace .params.arguments.region "us-2"`:               "us-2",
 		`replace .params.arguments.region "Zürich \"north\""`:   "Zürich",
@@ -291,32 +234,32 @@ func TestAStrictServerAcceptsReplacedArguments(t *testing.T) {
 		`replace .params.arguments {"region":"x","priority":1}`: "x",
 		`replace .params.name "get-tiny-image"`:                 "image",
 	} {
-		proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action)
-		call := []string{"-s", proxy.url, "call", "route-by-region", `{"region":"eu-1","priority":3,"dryRun":true}`}
+		proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action)
+		call := []string{"-s", proxy.URL, "call", "route-by-region", `{"region":"eu-1","priority":3,"dryRun":true}`}
 		if exit, out := faulted(t, call...); exit != 0 && !strings.Contains(action, "tiny") || strings.Contains(out, "HeaderMismatch") || !strings.Contains(out, want) {
 			t.Errorf("%s: exit %d: %s", action, exit, out)
 		}
-		proxy.stop()
-		proxy = serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action+" keep-headers")
+		proxy.Stop()
+		proxy = program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action+" keep-headers")
 		if exit, out := faulted(t, append([]string{"--protocol", eras()[0]}, call...)...); exit == 0 {
 			t.Errorf("%s keep-headers: the server accepted it: %s", action, out)
 		}
-		proxy.stop()
+		proxy.Stop()
 	}
 }
 
 // TestAClientThatRepeatsACallIsNamed has a client with a fault: it repeats every request whose
 // connection was lost.
 func TestAClientThatRepeatsACallIsNamed(t *testing.T) {
-	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	dir := t.TempDir()
 	record, report := filepath.Join(dir, "record.jsonl"), filepath.Join(dir, "report.json")
-	proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--record", record, "--fault-report", report,
+	proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--record", record, "--fault-report", report,
 		"--fault", "when method:tools/call #1 do cut after 0 bytes\nwhen name:get-sum #1 do cut after 0 bytes\nwhen name:fail #1 do cut after 0 bytes rst")
 	post := func(id int, method, name, params string) string {
 		for {
 			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`, id, method, params, eras()[0])
-			req, err := http.NewRequest(http.MethodPost, proxy.url, strings.NewReader(body))
+			req, err := http.NewRequest(http.MethodPost, proxy.URL, strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -346,7 +289,7 @@ func TestAClientThatRepeatsACallIsNamed(t *testing.T) {
 	}
 	post(2, "tools/call", "touch-resource", `"name":"touch-resource","arguments":{},`)
 	post(3, "tools/call", "get-sum", `"name":"get-sum","arguments":{"a":1,"b":2},`)
-	proxy.stop()
+	proxy.Stop()
 	r := readReport(t, report)
 	if len(r.Faults) != 2 || r.Bad != 1 || r.Faults[0].Did != "repeated" || !r.Faults[0].Bad || r.Faults[0].Name != "touch-resource" || r.Faults[1].Did != "retried" || r.Faults[1].Bad {
 		t.Errorf("got %+v", r)
@@ -370,8 +313,8 @@ func TestTheSameSeedRepeatsTheRun(t *testing.T) {
 		for i := range 30 {
 			in.WriteString(strings.Replace(lines, `"id":1`, fmt.Sprintf(`"id":%d`, i+1), 1))
 		}
-		cmd := exec.Command(builtBinary(t), "tap", "--no-record", "--fault", "when method:tools/call p=0.3 do rpc 1", "--fault-seed", seed, "--", builtBinary(t), "demo", "--stdio")
-		cmd.Env, cmd.Stdin = append(cleanEnv(), "MCPC_STATE="+t.TempDir()), &in
+		cmd := exec.Command(program.Built(t), "tap", "--no-record", "--fault", "when method:tools/call p=0.3 do rpc 1", "--fault-seed", seed, "--", program.Built(t), "demo", "--stdio")
+		cmd.Env, cmd.Stdin = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir()), &in
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v: %s", err, err.(*exec.ExitError).Stderr)
@@ -401,27 +344,19 @@ func TestASignalEndsTheWaitForLateResponses(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // where no signal can be sent
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	r := &running{t: t, cmd: exec.Command(builtBinary(t), "tap", "--state", t.TempDir(), "--no-record", "-v", "--fault", "when do delay 1h", "--", builtBinary(t), "demo", "--stdio"), err: file}
-	r.cmd.Env, r.cmd.Stderr, r.cmd.Stdin = cleanEnv(), file, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.cmd.Process.Kill() }()
-	for deadline := time.Now().Add(patience); !strings.Contains(r.stderr(), "fault: delay"); time.Sleep(5 * time.Millisecond) {
+	r := program.Start(t, func(cmd *exec.Cmd) {
+		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")
+	}, "tap", "--state", t.TempDir(), "--no-record", "-v", "--fault", "when do delay 1h", "--", program.Built(t), "demo", "--stdio")
+	for deadline := time.Now().Add(program.Patience); !strings.Contains(r.Stderr(), "fault: delay"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("no fault: %s", r.stderr())
+			t.Fatalf("no fault: %s", r.Stderr())
 		}
 	}
 	ended := make(chan string, 1)
-	go func() { ended <- r.stop() }()
+	go func() { ended <- r.Stop() }()
 	select {
 	case <-ended:
-	case <-time.After(patience):
+	case <-time.After(program.Patience):
 		t.Error("the tap waits for a response that is delayed")
 	}
 }
@@ -434,20 +369,20 @@ func TestRulesChangeMeanwhile(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "s")
-	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	if runtime.GOOS == "windows" {
-		if exit, out := faulted(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--control", socket); exit != 2 || !strings.Contains(out, "Windows") {
+		if exit, out := faulted(t, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--control", socket); exit != 2 || !strings.Contains(out, "Windows") {
 			t.Errorf("exit %d: %s", exit, out)
 		}
 		return
 	}
-	proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--control", socket)
+	proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--control", socket)
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the socket: %v %v", info, err)
 	}
 	call := func(want int) {
 		t.Helper()
-		if exit, out := faulted(t, "-s", proxy.url, "call", "echo", "message=hi"); exit != want {
+		if exit, out := faulted(t, "-s", proxy.URL, "call", "echo", "message=hi"); exit != want {
 			t.Errorf("exit %d, want %d: %s", exit, want, out)
 		}
 	}
@@ -472,13 +407,13 @@ func TestRulesChangeMeanwhile(t *testing.T) {
 	order(2, "fault remove takes", "remove", "x")
 	order(0, "no fault rules", "off")
 	call(0)
-	if exit, out := faulted(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--control", socket); exit != 2 || !strings.Contains(out, "another process listens") {
+	if exit, out := faulted(t, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--control", socket); exit != 2 || !strings.Contains(out, "another process listens") {
 		t.Errorf("exit %d: %s", exit, out)
 	}
 	if exit, out := faulted(t, "demo", "--listen", "127.0.0.1:0", "--control", filepath.Join(dir, "none", "s")); exit != 2 {
 		t.Errorf("exit %d: %s", exit, out)
 	}
-	proxy.stop()
+	proxy.Stop()
 	order(13, "control socket", "list")
 	if exit, out := faulted(t, "fault", "list"); exit != 2 || !strings.Contains(out, "--control is missing") {
 		t.Errorf("exit %d: %s", exit, out)

@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/tests/collector"
+	"mcpc/internal/tests/fleet"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/yaml"
 )
-
-func fleetFile(name string) string { return filepath.Join("..", "..", "docs", "fleet", name) }
 
 // A fleetProxy is the proxy that a file of docs/fleet starts: its words after mcpc, and its environment.
 type fleetProxy struct {
@@ -37,7 +38,7 @@ func unitProxy(t *testing.T) fleetProxy {
 		}
 		p.env[name] = value
 	}
-	lines := regexp.MustCompile(`(?m)^(Environment|ExecStart)=(.*)$`).FindAllStringSubmatch(read(t, fleetFile("mcpc-proxy@.service")), -1)
+	lines := regexp.MustCompile(`(?m)^(Environment|ExecStart)=(.*)$`).FindAllStringSubmatch(program.Read(t, fleet.File(t, "mcpc-proxy@.service")), -1)
 	for _, line := range lines {
 		words := strings.Fields(strings.NewReplacer("%i", "files", "%H", "host", "%S", t.TempDir()).Replace(line[2]))
 		if line[1] == "ExecStart" {
@@ -48,7 +49,7 @@ func unitProxy(t *testing.T) fleetProxy {
 			set(word)
 		}
 	}
-	for line := range strings.Lines(read(t, fleetFile("proxy.env"))) {
+	for line := range strings.Lines(program.Read(t, fleet.File(t, "proxy.env"))) {
 		if !strings.HasPrefix(line, "#") {
 			set(strings.TrimSpace(line))
 		}
@@ -62,7 +63,7 @@ func unitProxy(t *testing.T) fleetProxy {
 // fleetDocument reads the document of a YAML file that has a text.
 func fleetDocument(t *testing.T, file, has string, into any) {
 	t.Helper()
-	for text := range strings.SplitSeq(read(t, fleetFile(file)), "\n---\n") {
+	for text := range strings.SplitSeq(program.Read(t, fleet.File(t, file)), "\n---\n") {
 		if !strings.Contains(text, has) {
 			continue
 		}
@@ -149,61 +150,30 @@ func TestFleetProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, demo := collecting(t), serving(t, "demo", "--listen", "127.0.0.1:0")
+			c, demo := collector.Start(t), program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 			at := slices.Index(p.args, "--to") + 1
 			if !strings.HasSuffix(p.args[at], ":3001/mcp") || !strings.HasSuffix(p.env["OTEL_EXPORTER_OTLP_ENDPOINT"], ":4318") {
 				t.Fatalf("%v %v", p.args, p.env)
 			}
 			args := slices.Clone(p.args)
-			args[at], args[slices.Index(args, "--listen")+1] = demo.url, "127.0.0.1:0"
+			args[at], args[slices.Index(args, "--listen")+1] = demo.URL, "127.0.0.1:0"
 			env := maps.Clone(p.env)
-			env["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.url
-			proxy := servingWith(t, env, args...)
-			if exit, stdout, stderr := traced(t, nil, "-s", proxy.url, "call", "get-sum", "a=1", "b=2"); exit != 0 {
+			env["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
+			proxy := program.Serve(t, env, args...)
+			if exit, stdout, stderr := program.Run(t, nil, "-s", proxy.URL, "call", "get-sum", "a=1", "b=2"); exit != 0 {
 				t.Fatalf("%d %s%s", exit, stdout, stderr)
 			}
-			_ = proxy.cmd.Process.Signal(syscall.SIGTERM)
-			_ = proxy.cmd.Wait()
-			if status := proxy.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM || strings.Contains(proxy.stderr(), "warning") {
-				t.Errorf("ended by %v: %s", proxy.cmd.ProcessState, proxy.stderr())
+			_ = proxy.Cmd.Process.Signal(syscall.SIGTERM)
+			_ = proxy.Cmd.Wait()
+			if status := proxy.Cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM || strings.Contains(proxy.Stderr(), "warning") {
+				t.Errorf("ended by %v: %s", proxy.Cmd.ProcessState, proxy.Stderr())
 			}
-			c.named(t, "tools/call get-sum", serverKind)
-			if c.resource["service.name"] != "files" || c.resource["service.namespace"] != "mcp" || c.resource["deployment.environment.name"] != "production" {
-				t.Errorf("the resource is %v", c.resource)
+			c.Named(t, "tools/call get-sum", serverKind)
+			if c.Resource["service.name"] != "files" || c.Resource["service.namespace"] != "mcp" || c.Resource["deployment.environment.name"] != "production" {
+				t.Errorf("the resource is %v", c.Resource)
 			}
 		})
 	}
-}
-
-// A fleetPanel is what a dashboard asks.
-type fleetPanel struct {
-	ID      int
-	Title   string
-	Type    string
-	GridPos struct{ X, Y, W, H int }
-	Targets []struct{ Expr string }
-}
-
-// fleetDashboards are the panels of the dashboards by their files.
-func fleetDashboards(t *testing.T) map[string][]fleetPanel {
-	t.Helper()
-	files, err := filepath.Glob(fleetFile("grafana-*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no dashboards: %v", err)
-	}
-	all := map[string][]fleetPanel{}
-	for _, name := range files {
-		var dashboard struct {
-			UID           string
-			SchemaVersion int
-			Panels        []fleetPanel
-		}
-		if err := json.Unmarshal([]byte(read(t, name)), &dashboard); err != nil || dashboard.UID == "" || dashboard.SchemaVersion == 0 {
-			t.Fatalf("%s: %v, %+v", name, err, dashboard)
-		}
-		all[filepath.Base(name)] = dashboard.Panels
-	}
-	return all
 }
 
 // What the dashboards ask for are metrics and attributes of the convention, as Prometheus names
@@ -213,7 +183,7 @@ func TestFleetDashboards(t *testing.T) {
 	var convention struct {
 		Metrics map[string]struct{ Attributes map[string]string }
 	}
-	if err := json.Unmarshal([]byte(read(t, filepath.Join("..", "..", "internal", "telemetry", "testdata", "convention.json"))), &convention); err != nil {
+	if err := json.Unmarshal([]byte(program.Read(t, filepath.Join("..", "..", "internal", "telemetry", "testdata", "convention.json"))), &convention); err != nil {
 		t.Fatal(err)
 	}
 	known := []string{"le", "job", "instance", "service_name", "service_instance_id"}
@@ -226,7 +196,7 @@ func TestFleetDashboards(t *testing.T) {
 	}
 	known = append(known, "sum", "count", "by", "rate", "increase", "histogram_quantile", "or")
 	words := regexp.MustCompile(`"[^"]*"|\[[^]]*\]|[a-z][a-z_]*`)
-	for file, panels := range fleetDashboards(t) {
+	for file, panels := range fleet.Dashboards(t) {
 		ids, queries := map[int]bool{}, 0
 		for _, p := range panels {
 			if ids[p.ID] || p.GridPos.W == 0 || p.GridPos.X+p.GridPos.W > 24 {
@@ -256,15 +226,15 @@ func TestProxyReportsItsCollector(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(refusing.Close)
-	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
-	proxy := servingWith(t, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "1"}, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--otlp", refusing.URL)
-	if exit, stdout, stderr := traced(t, nil, "-s", proxy.url, "ping"); exit != 0 {
+	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	proxy := program.Serve(t, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "1"}, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--otlp", refusing.URL)
+	if exit, stdout, stderr := program.Run(t, nil, "-s", proxy.URL, "ping"); exit != 0 {
 		t.Fatalf("%d %s%s", exit, stdout, stderr)
 	}
 	const want = "mcpc: warning: telemetry: the collector accepts nothing: 127.0.0.1:"
-	for end := time.Now().Add(patience); !strings.Contains(proxy.stderr(), want); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(program.Patience); !strings.Contains(proxy.Stderr(), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not said: %s", proxy.stderr())
+			t.Fatalf("not said: %s", proxy.Stderr())
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/terminal"
 )
 
 // followedRow is a row of mcpc log --follow: its number, and its time or the date of the
@@ -16,16 +18,16 @@ var followedRow = regexp.MustCompile(`^\d+\.\d+ +(\d\d:\d\d:\d\d|\d\d-\d\d) `)
 // Under one head, rows keep to its columns also where they came later.
 func TestTerminalFollow(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, "mcpc", "log", "--follow")
-	tm.await(`TIME +BY +SERVER +WHAT`)
+	tm := terminal.Start(t, 80, nil, "mcpc", "log", "--follow")
+	tm.Await(`TIME +BY +SERVER +WHAT`)
 	for _, name := range []string{"echo", "get-structured-content"} {
 		call := exec.Command("mcpc", "-s", "demo", "call", name, "message=x", "--no-validate")
-		call.Env = tm.cmd.Env
+		call.Env = tm.Cmd.Env
 		_ = call.Run()
-		tm.await("call " + name[:4] + ".*\n")
+		tm.Await("call " + name[:4] + ".*\n")
 	}
-	tm.typed("\x03")
-	lines := shown(tm.ends("SIGINT"))
+	tm.Type("\x03")
+	lines := terminal.Shown(tm.Ends("SIGINT"))
 	at := strings.Index(lines[0], "CHANNEL")
 	var rows []string
 	for _, line := range lines[1:] {

@@ -21,6 +21,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/glossary"
+	"mcpc/internal/tests/program"
 )
 
 // What the help says is true: it fits a terminal, and its examples work.
@@ -169,7 +170,7 @@ func TestEveryExampleRuns(t *testing.T) {
 
 func runExample(t *testing.T, line string) {
 	dir := exampleDir(t)
-	env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	env := append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
 	line = strings.NewReplacer("127.0.0.1:3001", "127.0.0.1:0", "127.0.0.1:3002", "127.0.0.1:0").Replace(line)
 	if strings.Contains(line, "--listen") || strings.Contains(line, "--http ") || strings.HasPrefix(line, "mcpc proxy") || strings.Contains(line, "inspect --web") {
 		serveExample(t, dir, env, line)
@@ -192,7 +193,7 @@ func runExample(t *testing.T, line string) {
 			want = e.exit
 		}
 	}
-	if got := ending(cmd.ProcessState); got != want {
+	if got := program.Ending(cmd.ProcessState); got != want {
 		t.Errorf("%s\nended with %s, want %s\n%s", line, got, want, out)
 	}
 	if strings.Contains(line, "--keep") {
@@ -271,7 +272,7 @@ func shownFile(help string) (name, text string) {
 
 func exampleDir(t *testing.T) string {
 	t.Helper()
-	dir := shortDir(t) // an example holds a server
+	dir := program.ShortDir(t) // an example holds a server
 	files := maps.Clone(exampleFiles)
 	for _, c := range allCommands(t) {
 		if name, text := shownFile(c.Long); name != "" {
@@ -307,7 +308,7 @@ func serveExample(t *testing.T, dir string, env []string, line string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	stop := time.AfterFunc(program.Patience, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	said := untilSaid(output, listens)
 	_ = cmd.Process.Signal(os.Interrupt)
@@ -316,7 +317,7 @@ func serveExample(t *testing.T, dir string, env []string, line string) {
 	if strings.Contains(line, "--fail-on-miss") { // the end of a judgement
 		want = "0"
 	}
-	if got := ending(cmd.ProcessState); got != want || !strings.Contains(said, listens) {
+	if got := program.Ending(cmd.ProcessState); got != want || !strings.Contains(said, listens) {
 		t.Errorf("%s\nsaid %q and ended with %s", line, said, got)
 	}
 }
@@ -388,11 +389,11 @@ func TestUsageOfCommandsWithCommands(t *testing.T) {
 		}
 		groups++
 		cmd := exec.Command("mcpc", strings.Fields(c.CommandPath())[1:]...)
-		cmd.Env = append(cleanEnv(), "HOME="+t.TempDir(), "MCPC_SERVER=demo")
+		cmd.Env = append(program.CleanEnv(), "HOME="+t.TempDir(), "MCPC_SERVER=demo")
 		_ = cmd.Run()
-		want := map[string]string{"0": " [COMMAND]", "2": " COMMAND"}[ending(cmd.ProcessState)]
+		want := map[string]string{"0": " [COMMAND]", "2": " COMMAND"}[program.Ending(cmd.ProcessState)]
 		if line != c.CommandPath()+want || want == "" {
-			t.Errorf("%q, and without a command it ends with %s", line, ending(cmd.ProcessState))
+			t.Errorf("%q, and without a command it ends with %s", line, program.Ending(cmd.ProcessState))
 		}
 	}
 	if groups < 4 {

@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/live/control"
 	"mcpc/internal/state"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -57,7 +58,7 @@ func startTap(t *testing.T) (c *talker, home string, end func()) {
 	}
 	t.Cleanup(func() { os.RemoveAll(home) })
 	cmd := exec.Command("mcpc", "tap", "--", "mcpc", "demo", "--stdio")
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+home)
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+home)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestAViewIsKilledWhileItHolds(t *testing.T) {
 func logged(t *testing.T, home, filter string) string {
 	t.Helper()
 	cmd := exec.Command("mcpc", "log", filter, "--jsonl")
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+home)
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+home)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)

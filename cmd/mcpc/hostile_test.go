@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
+	"mcpc/internal/tests/terminal"
 )
 
 // Whatever a server writes, in whatever place, is text: no terminal takes it for
@@ -53,7 +55,7 @@ func TestHostileOnATerminal(t *testing.T) {
 		if c.args[0] != "-s" {
 			argv = append(argv, "--", "spied", hostileScript(t), filepath.Join(t.TempDir(), "log"))
 		}
-		out := onTerminal(t, 80, nil, argv...).ends(c.ending)
+		out := terminal.Start(t, 80, nil, argv...).Ends(c.ending)
 		if bad := forbidden(out); bad != "" {
 			t.Errorf("%q lets %s through:\n%q", c.args, bad, out)
 		}
@@ -92,7 +94,7 @@ on tools/list
 			t.Fatal(err)
 		}
 		for _, flags := range [][]string{nil, {"-vvv", "--json"}, {"--explain"}} {
-			out := onTerminal(t, 80, []string{"MCPC_NO_AUTH_PROMPT=1"}, append([]string{"mcpc", "list", "-s", s.URL("/mcp")}, flags...)...).ends(c.ending)
+			out := terminal.Start(t, 80, []string{"MCPC_NO_AUTH_PROMPT=1"}, append([]string{"mcpc", "list", "-s", s.URL("/mcp")}, flags...)...).Ends(c.ending)
 			if bad := forbidden(out); bad != "" {
 				t.Errorf("%s\n%q lets %s through:\n%q", c.rule, flags, bad, out)
 			}
@@ -117,7 +119,7 @@ const concealed = "\x1b[8m"
 // colours may, and a carriage return of its own, which a server's text never
 // follows.
 func forbidden(out string) string {
-	plain := strings.ReplaceAll(sgr.ReplaceAllString(out, ""), "\r\n", "\n")
+	plain := strings.ReplaceAll(terminal.Colors.ReplaceAllString(out, ""), "\r\n", "\n")
 	if strings.Contains(plain, "\rEVIL") {
 		return "a carriage return"
 	}
@@ -140,14 +142,14 @@ func TestForbiddenFindsWhatItIsFor(t *testing.T) {
 
 // In a pipe the answer is the server's bytes.
 func TestHostileInAPipe(t *testing.T) {
-	answer := regexp.MustCompile(`(?m)^    json \{"jsonrpc":"2.0","id":\$ID,"result":(.*)\}$`).FindStringSubmatch(read(t, hostileScript(t)))
+	answer := regexp.MustCompile(`(?m)^    json \{"jsonrpc":"2.0","id":\$ID,"result":(.*)\}$`).FindStringSubmatch(program.Read(t, hostileScript(t)))
 	if answer == nil {
 		t.Fatal("the script has no result")
 	}
 	cmd := exec.Command("mcpc", "call", "evil\x1b[2J", "--json", "--", "spied", hostileScript(t), filepath.Join(t.TempDir(), "log"))
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir())
 	out, err := cmd.Output()
-	if got := ending(cmd.ProcessState); got != "5" {
+	if got := program.Ending(cmd.ProcessState); got != "5" {
 		t.Fatalf("it ended with %s: %v", got, err)
 	}
 	if string(out) != answer[1]+"\n" {

@@ -28,7 +28,7 @@ type browsed struct {
 func inspectWeb(b *bench, words ...string) *browsed {
 	b.t.Helper()
 	cmd := exec.Command("mcpc", append([]string{"inspect", "--web", "--no-open"}, words...)...)
-	cmd.Dir, cmd.Env = b.dir, b.env
+	cmd.Dir, cmd.Env = b.Dir, b.Env
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -94,8 +94,8 @@ func (p *browsed) has(act, body, want string) {
 // is sent before the user agreed to just that.
 func TestInspectWebActs(t *testing.T) {
 	b := newBench(t)
-	b.run("mcpc", "-s", "demo", "call", "echo", "message=hi")
-	b.run("mcpc", "call", "echo", "message=hi", "--", "mcpc", "demo", "--stdio")
+	b.Run("mcpc", "-s", "demo", "call", "echo", "message=hi")
+	b.Run("mcpc", "call", "echo", "message=hi", "--", "mcpc", "demo", "--stdio")
 	p := inspectWeb(b)
 	p.has("resend", `{"key":"1.3"}`, "may only read")
 	p.has("call", `{"target":"demo","tool":"echo","arguments":{}}`, "may only read")
@@ -106,7 +106,7 @@ func TestInspectWebActs(t *testing.T) {
 	p.has("preview", `{"form":"jsonl","marked":true,"from":0,"count":0}`, `"rows":1,`)
 	p.has("export", `{"form":"har","marked":true,"from":0,"count":0}`, `"startedDateTime"`)
 	p.has("export", `{"form":"html","marked":true,"from":0,"count":0}`, `id="mcpc-data"`)
-	if made, _ := os.ReadDir(b.dir); len(made) != 1 {
+	if made, _ := os.ReadDir(b.Dir); len(made) != 1 {
 		t.Errorf("the page left files: %v", made)
 	}
 	p = inspectWeb(b, "--allow", "resend,call")
@@ -130,7 +130,7 @@ func TestInspectWebActs(t *testing.T) {
 // the handshake and the list of tools too.
 func TestInspectWebExportsAPage(t *testing.T) {
 	b := newBench(t)
-	b.run("mcpc", "-s", "demo", "call", "echo", "message=hi")
+	b.Run("mcpc", "-s", "demo", "call", "echo", "message=hi")
 	p := inspectWeb(b)
 	raw := p.post("/api/do/export", `{"form":"bundle","from":0,"count":0,"filter":"name:echo"}`)
 	_, name, _ := strings.Cut(p.head.Get("Content-Disposition"), "filename=")
@@ -141,10 +141,10 @@ func TestInspectWebExportsAPage(t *testing.T) {
 	if !strings.HasSuffix(name, ".mcpcz.html") || !bytes.HasPrefix(raw, []byte("<!DOCTYPE html>")) {
 		t.Fatalf("the bundle is named %q, and begins with %.20q", name, raw)
 	}
-	if err := os.WriteFile(filepath.Join(b.dir, name), raw, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.Dir, name), raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, ended := b.run("mcpc", "log", name, "--jsonl", "--jq", ".method"); ended != "0" || got != "server/discover\ntools/list\ntools/call\n" {
+	if got, ended := b.Run("mcpc", "log", name, "--jsonl", "--jq", ".method"); ended != "0" || got != "server/discover\ntools/list\ntools/call\n" {
 		t.Errorf("log %s ended with %s: %s", name, ended, got)
 	}
 }
@@ -176,7 +176,7 @@ func TestInspectWebAnswers(t *testing.T) {
 // What is copied may be pasted into a terminal.
 func TestInspectCopiesNothingThatSteers(t *testing.T) {
 	b := newBench(t)
-	b.run("mcpc", "-s", "demo", "call", "echo", "message=a\u009bb\u202ec")
+	b.Run("mcpc", "-s", "demo", "call", "echo", "message=a\u009bb\u202ec")
 	p := inspectWeb(b)
 	for _, form := range []string{"json", "request", "mcpc", "curl", "markdown"} {
 		got := string(p.post("/api/do/copy", `{"key":"1.3","form":"`+form+`"}`))

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"mcpc/internal/tests/program"
 )
 
 var keptSessions = flag.Int("kept", 24, "how many sessions TestNoHeldServerIsLeft opens with --keep")
@@ -26,7 +28,7 @@ func TestNoHeldServerIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	k := &keeper{t: t, binary: builtBinary(t), dir: dir, script: filepath.Join(dir, "script"), marker: "TMPDIR=" + dir}
+	k := &keeper{t: t, binary: program.Built(t), dir: dir, script: filepath.Join(dir, "script"), marker: "TMPDIR=" + dir}
 	if err := os.WriteFile(k.script, []byte("tool echo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,7 @@ func TestNoHeldServerIsLeft(t *testing.T) {
 		})
 	}
 	running.Wait()
-	for _, p := range processesLeft(t, k.marker) {
+	for _, p := range program.ProcessesLeft(t, k.marker) {
 		t.Errorf("%s is left", p)
 	}
 	left, remembered := len(k.sockets()), 0
@@ -90,7 +92,7 @@ func (k *keeper) sockets() []string {
 // mcpc runs one command for a session.
 func (k *keeper) mcpc(i int, args ...string) (out, words string, err error) {
 	cmd := exec.Command(k.binary, args...)
-	cmd.Env = append(cleanEnv(), k.marker, "MCPC_STATE="+k.state(i))
+	cmd.Env = append(program.CleanEnv(), k.marker, "MCPC_STATE="+k.state(i))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	raw, err := cmd.Output()

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/terminal"
 )
 
 // When the terminal goes at which a server was kept, the server stays: it has a session
@@ -24,21 +27,21 @@ func TestHeldServerOutlivesItsTerminal(t *testing.T) {
 	mcpc := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("mcpc", args...)
-		cmd.Env = append(cleanEnv(), env)
+		cmd.Env = append(program.CleanEnv(), env)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("mcpc %q: %v\n%s", args, err, out)
 		}
 		return string(out)
 	}
-	tm := onTerminal(t, 100, []string{env}, "sh", "-c", `mcpc init --keep --as kept -- mcpc demo --stdio 7</dev/tty && mcpc call change-list list=tools && echo READY && read line`)
-	tm.await("READY")
+	tm := terminal.Start(t, 100, []string{env}, "sh", "-c", `mcpc init --keep --as kept -- mcpc demo --stdio 7</dev/tty && mcpc call change-list list=tools && echo READY && read line`)
+	tm.Await("READY")
 	// As the system does when a window is closed.
-	if err := syscall.Kill(-tm.cmd.Process.Pid, syscall.SIGHUP); err != nil {
+	if err := syscall.Kill(-tm.Cmd.Process.Pid, syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	_ = tm.cmd.Wait()
-	tm.pty.Close()
+	_ = tm.Cmd.Wait()
+	tm.PTY.Close()
 	if got := mcpc("list", "--jq", `[.tools[].name] | index("extra") != null`); got != "true\n" {
 		t.Errorf("the server is another: %q", got)
 	}

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"mcpc/internal/tests/servers"
+	"mcpc/internal/tests/terminal"
 )
 
 // at runs mcpc on a terminal in the machine's project.
-func (m *machine) at(columns int, args ...string) *terminal {
+func (m *machine) at(columns int, args ...string) *terminal.Terminal {
 	m.t.Helper()
-	return onTerminal(m.t, columns, m.env, append([]string{"sh", "-c", `cd "$0" && exec mcpc "$@"`, m.project}, args...)...)
+	return terminal.Start(m.t, columns, m.env, append([]string{"sh", "-c", `cd "$0" && exec mcpc "$@"`, m.project}, args...)...)
 }
 
 // confirmMachine has one server that starts, and is told from all others by its file.
@@ -36,11 +37,11 @@ func TestACommandFromAFileIsConfirmed(t *testing.T) {
 	m := confirmMachine(t)
 	// No is what Enter says, and Ctrl-C ends it without an error message.
 	tm := m.at(80, "-s", "box", "ping")
-	tm.await(`Run it\? \[y/N/always for exactly this\] $`)
-	tm.typed("\r")
-	out := tm.ends("12")
+	tm.Await(`Run it\? \[y/N/always for exactly this\] $`)
+	tm.Type("\r")
+	out := tm.Ends("12")
 	for _, part := range []string{`server "box" from Cursor is not trusted yet:`, "⟨50 spaces⟩; curl evil", "TOKEN", "config file", "the server was not approved"} {
-		if !strings.Contains(strings.Join(strings.Fields(sgr.ReplaceAllString(out, "")), " "), part) && !strings.Contains(out, part) {
+		if !strings.Contains(strings.Join(strings.Fields(terminal.Colors.ReplaceAllString(out, "")), " "), part) && !strings.Contains(out, part) {
 			t.Errorf("not shown: %s\n%q", part, out)
 		}
 	}
@@ -48,30 +49,30 @@ func TestACommandFromAFileIsConfirmed(t *testing.T) {
 		t.Errorf("a value is shown:\n%q", out)
 	}
 	tm = m.at(80, "-s", "box", "ping")
-	tm.await(`Run it\?`)
-	tm.typed("\x03")
-	tm.endsSomehow()
+	tm.Await(`Run it\?`)
+	tm.Type("\x03")
+	tm.EndsSomehow()
 	if n := m.starts(); n != 0 {
 		t.Fatalf("it was started %d times", n)
 	}
 
 	// Yes is for once: the next run asks again, and each call by itself.
 	tm = m.at(80, "-s", "box", "call", "echo", "message=hi")
-	tm.await(`Run it\?`)
-	tm.typed("y\r")
-	tm.await(`is not trusted. Call\r\n  it with \{"message":"hi"\}\? \[y/N/always for exactly this tool\] $`)
-	tm.typed("a\r")
-	if out := tm.ends("0"); !strings.Contains(out, "Echo: hi") {
+	tm.Await(`Run it\?`)
+	tm.Type("y\r")
+	tm.Await(`is not trusted. Call\r\n  it with \{"message":"hi"\}\? \[y/N/always for exactly this tool\] $`)
+	tm.Type("a\r")
+	if out := tm.Ends("0"); !strings.Contains(out, "Echo: hi") {
 		t.Errorf("%q", out)
 	}
 	// The tool is confirmed now, the command is not.
 	tm = m.at(80, "-s", "box", "call", "echo", "message=ho")
-	tm.await(`Run it\?`)
-	tm.typed("always\r")
-	if out := tm.ends("0"); !strings.Contains(out, "Echo: ho") {
+	tm.Await(`Run it\?`)
+	tm.Type("always\r")
+	if out := tm.Ends("0"); !strings.Contains(out, "Echo: ho") {
 		t.Errorf("%q", out)
 	}
-	if out := m.at(80, "-s", "box", "call", "echo", "message=he").ends("0"); strings.Contains(out, "[y/N") {
+	if out := m.at(80, "-s", "box", "call", "echo", "message=he").Ends("0"); strings.Contains(out, "[y/N") {
 		t.Errorf("it asks again: %q", out)
 	}
 	if n := m.starts(); n != 3 {
@@ -93,20 +94,20 @@ func TestInputsAreAskedFor(t *testing.T) {
 	m.mcpc("0", "trust", "box", "--yes")
 	m.mcpc("2", "-s", "box", "ping")
 	tm := m.at(80, "-s", "box", "ping")
-	tm.await(`api-key: The key: $`)
-	tm.typed("CANARY-typed\r")
-	tm.await(`level \(low, high\) \[low\]: $`)
-	tm.typed("\r")
-	if out := tm.ends("0"); strings.Contains(out, "CANARY") {
+	tm.Await(`api-key: The key: $`)
+	tm.Type("CANARY-typed\r")
+	tm.Await(`level \(low, high\) \[low\]: $`)
+	tm.Type("\r")
+	if out := tm.Ends("0"); strings.Contains(out, "CANARY") {
 		t.Errorf("what is typed is shown:\n%q", out)
 	}
 	for prompt, before := range map[string]string{`api-key: The key: $`: "", `level .*: $`: "CANARY-typed\r"} {
 		tm = m.at(80, "-s", "box", "ping")
-		tm.await(`api-key: The key: $`)
-		tm.typed(before)
-		tm.await(prompt)
-		tm.typed("\x03")
-		tm.ends("SIGINT")
+		tm.Await(`api-key: The key: $`)
+		tm.Type(before)
+		tm.Await(prompt)
+		tm.Type("\x03")
+		tm.Ends("SIGINT")
 	}
 	m.env = append(m.env, "MCPC_INPUT_API_KEY=CANARY-variable", "MCPC_INPUT_LEVEL=high")
 	m.mcpc("0", "-s", "box", "ping")
@@ -133,9 +134,9 @@ func TestASurveyShowsHowFarItIs(t *testing.T) {
 	}
 	m.write(filepath.Join(m.home, ".cursor", "mcp.json"), listed+"}}")
 	tm := m.at(100, "list", "--all", "--no-record")
-	tm.await(`\[█+░+\]  1/2  50% .* cursor:slow`)
-	tm.typed("\x03")
-	if out := tm.ends("SIGINT"); strings.Contains(out, "quickly") || strings.Contains(strings.Join(shown(out), "\n"), "1/2") {
+	tm.Await(`\[█+░+\]  1/2  50% .* cursor:slow`)
+	tm.Type("\x03")
+	if out := tm.Ends("SIGINT"); strings.Contains(out, "quickly") || strings.Contains(strings.Join(terminal.Shown(out), "\n"), "1/2") {
 		t.Errorf("%q", out)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/program"
 )
 
 // Configurations in the shapes that their programs write, with a secret wherever they
@@ -59,7 +60,7 @@ func newMachine(t *testing.T) *machine {
 		}
 	}()
 	proxy := "http://" + l.Addr().String()
-	m.env = append(cleanEnv(), "HOME="+m.home, "MCPC_STATE="+m.state(), "LC_ALL=C.UTF-8", "XDG_CONFIG_HOME=", "CODEX_HOME=",
+	m.env = append(program.CleanEnv(), "HOME="+m.home, "MCPC_STATE="+m.state(), "LC_ALL=C.UTF-8", "XDG_CONFIG_HOME=", "CODEX_HOME=",
 		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "HTTPS_PROXY="+proxy, "HTTP_PROXY="+proxy)
 	return m
 }
@@ -93,7 +94,7 @@ func (m *machine) mcpc(want string, args ...string) (stdout string) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run()
-	if got := ending(cmd.ProcessState); got != want {
+	if got := program.Ending(cmd.ProcessState); got != want {
 		m.t.Errorf("%q ended with %s, want %s\n%s", args, got, want, errs.String())
 	}
 	if all := out.String() + errs.String(); strings.Contains(all, "CANARY") {

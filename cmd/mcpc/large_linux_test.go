@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mcpc/internal/tests/program"
 )
 
 // largeText is the size of the text in a large result: at one tenth it no longer fits into the
@@ -117,8 +119,8 @@ func newLargeServer(t *testing.T) *largeServer {
 func (s *largeServer) large(t *testing.T, state, kind string, more ...string) *exec.Cmd {
 	t.Helper()
 	argv := append([]string{"--state", state, "-s", s.URL + "/" + kind, "--max-message-size", "0", "call", "large"}, more...)
-	cmd := exec.Command(builtBinary(t), argv...)
-	cmd.Env = append(cleanEnv(), "TMPDIR="+t.TempDir())
+	cmd := exec.Command(program.Built(t), argv...)
+	cmd.Env = append(program.CleanEnv(), "TMPDIR="+t.TempDir())
 	return cmd
 }
 
@@ -231,7 +233,7 @@ func nothingLeft(t *testing.T, state string, recorded bool) {
 		}
 		return nil
 	})
-	out, err := exec.Command(builtBinary(t), "--state", state, "log").CombinedOutput()
+	out, err := exec.Command(program.Built(t), "--state", state, "log").CombinedOutput()
 	if err != nil || recorded && !strings.Contains(string(out), "tools/call") {
 		t.Errorf("the log: %v\n%s", err, out)
 	}
@@ -284,7 +286,7 @@ func TestLargeResultsThatAreEnded(t *testing.T) {
 			}
 			_ = cmd.Wait()
 			close(ended)
-			if got := ending(cmd.ProcessState); got != want || stdout.Len() > 0 {
+			if got := program.Ending(cmd.ProcessState); got != want || stdout.Len() > 0 {
 				t.Errorf("%v at %d tenths: %d bytes, ends with %s", sig, tenth, stdout.Len(), got)
 			}
 			nothingLeft(t, state, false)

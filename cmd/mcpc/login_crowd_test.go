@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/program"
 )
 
 // Many processes at once, with a token that is about to end and a refresh token that
@@ -20,7 +21,7 @@ import (
 //
 // authorization 60
 func TestCrowdRenewsOneByOne(t *testing.T) {
-	binary, dir := builtBinary(t), t.TempDir()
+	binary, dir := program.Built(t), t.TempDir()
 	var mu sync.Mutex
 	issued, reused, requests, good := 0, 0, 0, map[string]bool{}
 	mcp := demo.Handler(demo.Options{})
@@ -65,7 +66,7 @@ func TestCrowdRenewsOneByOne(t *testing.T) {
 	defer s.Close()
 	run := func(args ...string) {
 		cmd := exec.Command(binary, append(args, "-s", s.URL+"/mcp", "--no-record")...)
-		cmd.Env = append(cleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit")
+		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}

@@ -14,7 +14,9 @@ import (
 
 	"mcpc/internal/demo"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
+	"mcpc/internal/tests/terminal"
 )
 
 // Logging in as a person at a terminal meets it.
@@ -33,12 +35,12 @@ func newProtectedDemo(t *testing.T) string {
 func TestTerminalOffersToLogIn(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
-	tm := onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "call", "echo", `{"message":"x"}`)
-	tm.await(`requires authentication\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
-	tm.typed("y\n")
-	tm.await(`requires more scopes: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
-	tm.typed("y\n")
-	if out := tm.ends("0"); !strings.Contains(out, "Echo: x") || strings.Contains(out, "demo-access") {
+	tm := terminal.Start(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "call", "echo", `{"message":"x"}`)
+	tm.Await(`requires authentication\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
+	tm.Type("y\n")
+	tm.Await(`requires more scopes: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
+	tm.Type("y\n")
+	if out := tm.Ends("0"); !strings.Contains(out, "Echo: x") || strings.Contains(out, "demo-access") {
 		t.Errorf("%q", out)
 	}
 }
@@ -47,11 +49,11 @@ func TestTerminalOffersToLogIn(t *testing.T) {
 func TestTerminalOffersTheDeviceGrantAgain(t *testing.T) {
 	t.Parallel()
 	url, state := newProtectedDemo(t), "MCPC_STATE="+t.TempDir()
-	onTerminal(t, 80, []string{state}, "mcpc", "login", url, "--grant", "device").ends("0")
-	tm := onTerminal(t, 80, []string{state}, "mcpc", "-s", url, "call", "get-sum", "a=1", "b=2")
-	tm.await(`requires more scopes: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
-	tm.typed("y\n")
-	if out := tm.ends("0"); !strings.Contains(out, "DEMO-CODE") || !strings.Contains(out, "sum of 1 and 2 is 3") {
+	terminal.Start(t, 80, []string{state}, "mcpc", "login", url, "--grant", "device").Ends("0")
+	tm := terminal.Start(t, 80, []string{state}, "mcpc", "-s", url, "call", "get-sum", "a=1", "b=2")
+	tm.Await(`requires more scopes: mcp:call\.\r\nLog in now\? \[y\]es, \[n\]o> $`)
+	tm.Type("y\n")
+	if out := tm.Ends("0"); !strings.Contains(out, "DEMO-CODE") || !strings.Contains(out, "sum of 1 and 2 is 3") {
 		t.Errorf("%q", out)
 	}
 }
@@ -60,10 +62,10 @@ func TestTerminalLoginIsDeclined(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
 	for answer, ending := range map[string]string{"n\n": "4", "\x04": "4", "\x03": "SIGINT"} {
-		tm := onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "list")
-		tm.await(`Log in now\? \[y\]es, \[n\]o> $`)
-		tm.typed(answer)
-		if out := tm.ends(ending); strings.Contains(out, " mcpc login "+url+"\r\n") != (ending == "4") {
+		tm := terminal.Start(t, 80, []string{"BROWSER=visit"}, "mcpc", "-s", url, "list")
+		tm.Await(`Log in now\? \[y\]es, \[n\]o> $`)
+		tm.Type(answer)
+		if out := tm.Ends(ending); strings.Contains(out, " mcpc login "+url+"\r\n") != (ending == "4") {
 			t.Errorf("%q: %q", answer, out)
 		}
 	}
@@ -72,8 +74,8 @@ func TestTerminalLoginIsDeclined(t *testing.T) {
 func TestTerminalAsksNobodyWhoDoesNotWant(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
-	onTerminal(t, 80, nil, "mcpc", "-s", url, "list", "--no-auth-prompt").ends("4")
-	onTerminal(t, 80, []string{"CI=1"}, "mcpc", "-s", url, "list").ends("4")
+	terminal.Start(t, 80, nil, "mcpc", "-s", url, "list", "--no-auth-prompt").Ends("4")
+	terminal.Start(t, 80, []string{"CI=1"}, "mcpc", "-s", url, "list").Ends("4")
 }
 
 // Without a browser the address is shown, and the one that a browser elsewhere ends
@@ -83,11 +85,11 @@ func TestTerminalLoginByPasting(t *testing.T) {
 	t.Parallel()
 	url := newProtectedDemo(t)
 	opened := filepath.Join(t.TempDir(), "opened")
-	tm := onTerminal(t, 80, []string{"BROWSER=" + inPath(t, "#!/bin/sh\ntouch "+shellwords.Quote(opened)+"\n")}, "mcpc", "login", url, "--no-browser")
-	tm.await(`then paste the URL`)
-	shown := regexp.MustCompile(`(?s)log in here, in any browser:\s+(http.*?)\r\nmcpc: note`).FindStringSubmatch(sgr.ReplaceAllString(tm.output(), ""))
+	tm := terminal.Start(t, 80, []string{"BROWSER=" + program.InPath(t, "#!/bin/sh\ntouch "+shellwords.Quote(opened)+"\n")}, "mcpc", "login", url, "--no-browser")
+	tm.Await(`then paste the URL`)
+	shown := regexp.MustCompile(`(?s)log in here, in any browser:\s+(http.*?)\r\nmcpc: note`).FindStringSubmatch(terminal.Colors.ReplaceAllString(tm.Output(), ""))
 	if shown == nil {
-		t.Fatalf("no address: %q", tm.output())
+		t.Fatalf("no address: %q", tm.Output())
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Get(shown[1])
@@ -96,12 +98,12 @@ func TestTerminalLoginByPasting(t *testing.T) {
 	}
 	resp.Body.Close()
 	back := resp.Header.Get("Location")
-	tm.typed(back[1:] + "\n")
-	tm.await(`(?s)this is not the redirect URI.*paste it again; Ctrl-C cancels:\r\n`)
-	tm.typed(strings.Replace(back, "state=", "state=x", 1) + "\n")
-	tm.await(`(?s)this URL belongs to another login.*paste it again; Ctrl-C cancels:\r\n`)
-	tm.typed(" " + back + "\n")
-	if out := tm.ends("0"); !strings.Contains(out, "mcp:read") {
+	tm.Type(back[1:] + "\n")
+	tm.Await(`(?s)this is not the redirect URI.*paste it again; Ctrl-C cancels:\r\n`)
+	tm.Type(strings.Replace(back, "state=", "state=x", 1) + "\n")
+	tm.Await(`(?s)this URL belongs to another login.*paste it again; Ctrl-C cancels:\r\n`)
+	tm.Type(" " + back + "\n")
+	if out := tm.Ends("0"); !strings.Contains(out, "mcp:read") {
 		t.Errorf("%q", out)
 	}
 	if _, err := os.Stat(opened); err == nil {
@@ -119,20 +121,20 @@ func TestTerminalPicksAnIssuer(t *testing.T) {
 	}
 	state := "MCPC_STATE=" + t.TempDir()
 	env := []string{"BROWSER=visit", state}
-	tm := onTerminal(t, 80, env, "mcpc", "login", p.URL())
-	tm.await(`has several authorization servers:\r\n +1  http://127\.0\.0\.1:1\r\n +2  http://127.*\r\nWhich one\?> $`)
-	tm.typed("3\n")
-	tm.await(`type a number from 1 to 2\r\nWhich one\?> $`)
-	tm.typed("2\n")
-	tm.ends("0")
-	onTerminal(t, 80, env, "mcpc", "logout", p.URL()).ends("0")
-	if out := onTerminal(t, 80, env, "mcpc", "login", p.URL()).ends("0"); strings.Contains(out, "Which one?") {
+	tm := terminal.Start(t, 80, env, "mcpc", "login", p.URL())
+	tm.Await(`has several authorization servers:\r\n +1  http://127\.0\.0\.1:1\r\n +2  http://127.*\r\nWhich one\?> $`)
+	tm.Type("3\n")
+	tm.Await(`type a number from 1 to 2\r\nWhich one\?> $`)
+	tm.Type("2\n")
+	tm.Ends("0")
+	terminal.Start(t, 80, env, "mcpc", "logout", p.URL()).Ends("0")
+	if out := terminal.Start(t, 80, env, "mcpc", "login", p.URL()).Ends("0"); strings.Contains(out, "Which one?") {
 		t.Errorf("asked again: %q", out)
 	}
-	tm = onTerminal(t, 80, []string{"BROWSER=visit"}, "mcpc", "login", p.URL())
-	tm.await(`Which one\?> $`)
-	tm.typed("\x04")
-	if out := tm.ends("4"); !strings.Contains(out, "use mcpc login --issuer URL") {
+	tm = terminal.Start(t, 80, []string{"BROWSER=visit"}, "mcpc", "login", p.URL())
+	tm.Await(`Which one\?> $`)
+	tm.Type("\x04")
+	if out := tm.Ends("4"); !strings.Contains(out, "use mcpc login --issuer URL") {
 		t.Errorf("%q", out)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"mcpc/internal/tests/program"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -20,7 +22,7 @@ func TestMain(m *testing.M) {
 		heed(os.Interrupt, syscall.SIGHUP)
 	}
 	programs := map[string]func(){"mcpc": main, "crashing": crashing, "spied": spied, "visit": visit, "leaking": leaking, "declaring": declaring, "repeating": repeating, "viewing": viewing}
-	testscript.Main(m, programs)
+	testscript.Main(program.Tests{M: m}, programs)
 }
 
 // heed undoes what a shell without job control does to what it starts in the background,

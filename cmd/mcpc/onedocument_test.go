@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/program"
+
 	"github.com/spf13/cobra"
 )
 
@@ -67,7 +69,7 @@ func plainExample(c *cobra.Command) string {
 
 func printsOneDocument(t *testing.T, line string) {
 	dir := exampleDir(t)
-	env := append(cleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
+	env := append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
 	if out, err := shellCommand(dir, env, "mcpc init demo --as box && mcpc init demo --as other && mcpc call echo message=hi").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

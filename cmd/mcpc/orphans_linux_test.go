@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mcpc/internal/tests/program"
 )
 
 var orphanRuns = flag.Int("runs", 60, "how many runs TestNoRunLeavesAProcess makes")
@@ -20,7 +21,7 @@ var orphanRuns = flag.Int("runs", 60, "how many runs TestNoRunLeavesAProcess mak
 // runs are killed or interrupted, anywhere between their first instruction and
 // their last.
 func TestNoRunLeavesAProcess(t *testing.T) {
-	binary, runs := builtBinary(t), *orphanRuns
+	binary, runs := program.Built(t), *orphanRuns
 	if testing.Short() {
 		runs /= 2
 	}
@@ -53,7 +54,7 @@ func TestNoRunLeavesAProcess(t *testing.T) {
 			server := append(s.wrapper, binary, "mock", "--stdio", "--script", script)
 			o := orphanage{t: t, argv: append([]string{binary, "call", "echo", `{"a":1}`, "--"}, server...), marker: "TMPDIR=" + t.TempDir()}
 			o.all(s.runs, s.signals, s.within)
-			for _, p := range processesLeft(t, o.marker) {
+			for _, p := range program.ProcessesLeft(t, o.marker) {
 				t.Errorf("%s is left", p)
 			}
 		})
@@ -66,7 +67,7 @@ func TestNoSessionOutlivesItsServer(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Fatal("setsid is missing: it is in util-linux")
 	}
-	binary := builtBinary(t)
+	binary := program.Built(t)
 	for name, before := range map[string]string{
 		"beside the server":     "setsid sleep 600 & ",
 		"of a dead parent":      "(setsid sleep 600 >/dev/null 2>&1 &) ; ",
@@ -82,12 +83,12 @@ func TestNoSessionOutlivesItsServer(t *testing.T) {
 			}
 			marker := t.TempDir()
 			cmd := exec.Command(binary, "call", "echo", `{"a":1}`, "--", "sh", "-c", before+`"$@"`, "sh", binary, "mock", "--stdio", "--script", script)
-			cmd.Env = append(cleanEnv(), "TMPDIR="+marker, "MCPC_STATE="+filepath.Join(t.TempDir(), "state"))
+			cmd.Env = append(program.CleanEnv(), "TMPDIR="+marker, "MCPC_STATE="+filepath.Join(t.TempDir(), "state"))
 			out, err := cmd.CombinedOutput()
 			if good := name != "of a server that ends"; good && err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
-			for _, p := range processesWith(t, marker) { // at once
+			for _, p := range program.ProcessesWith(t, marker) { // at once
 				t.Errorf("%s is left", p)
 			}
 		})
@@ -132,7 +133,7 @@ func (o *orphanage) all(runs int, signals []syscall.Signal, within time.Duration
 // one is a run that gets a signal after a while, unless that is 0.
 func (o *orphanage) one(sig syscall.Signal, after time.Duration) {
 	cmd := exec.Command(o.argv[0], o.argv[1:]...)
-	cmd.Env = append(cleanEnv(), o.marker, "MCPC_STATE="+filepath.Join(o.t.TempDir(), "state"))
+	cmd.Env = append(program.CleanEnv(), o.marker, "MCPC_STATE="+filepath.Join(o.t.TempDir(), "state"))
 	var out, words bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &words
 	if err := cmd.Start(); err != nil {
@@ -144,42 +145,14 @@ func (o *orphanage) one(sig syscall.Signal, after time.Duration) {
 		_ = cmd.Process.Signal(sig)
 	}
 	_ = cmd.Wait()
-	ended := ending(cmd.ProcessState)
+	ended := program.Ending(cmd.ProcessState)
 	if sig == 0 && (ended != "0" || out.String() != "{\"a\":1}\n") {
 		o.t.Errorf("it ended with %s: %s%s", ended, out.String(), words.String())
 	}
-	if sig != 0 && ended != "0" && namedSignals[ended] != sig {
+	if sig != 0 && ended != "0" && program.Signals[ended] != sig {
 		o.t.Errorf("after %v it ended with %s: %s", sig, ended, words.String())
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.endings[ended]++
-}
-
-// processesLeft waits until no process is left that has the marker in its
-// environment, and gives those that stay.
-func processesLeft(t *testing.T, marker string) (left []string) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		left = processesWith(t, marker)
-		if len(left) == 0 || time.Now().After(deadline) {
-			return left
-		}
-	}
-}
-
-func processesWith(t *testing.T, marker string) (found []string) {
-	t.Helper()
-	names, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		environment, _ := os.ReadFile(filepath.Join(name, "environ"))
-		if bytes.Contains(environment, []byte(marker)) {
-			command, _ := os.ReadFile(filepath.Join(name, "cmdline"))
-			found = append(found, fmt.Sprintf("process %s %q", filepath.Base(name), command))
-		}
-	}
-	return found
 }

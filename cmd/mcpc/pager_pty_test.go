@@ -11,6 +11,8 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/terminal"
 )
 
 // What is longer than the screen, as a person meets it.
@@ -32,8 +34,8 @@ func TestTerminalManyTools(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []int{20, 40, 80, 132, 200} {
 		script, log := playFile(t, manyTools())
-		out := onTerminal(t, columns, nil, "mcpc", "list", "--", "spied", script, log).ends("0")
-		for _, line := range shown(out) {
+		out := terminal.Start(t, columns, nil, "mcpc", "list", "--", "spied", script, log).Ends("0")
+		for _, line := range terminal.Shown(out) {
 			if w := ansi.StringWidth(line); w > columns {
 				t.Errorf("at %d columns a line has %d: %q", columns, w, line)
 			}
@@ -50,7 +52,7 @@ func TestTerminalManyTools(t *testing.T) {
 // aPager writes a pager that shows the top, says how it was called, and ends with q.
 func aPager(t *testing.T, then string) string {
 	t.Helper()
-	return inPath(t, "#!/bin/sh\necho \"top of $# $1 LESS=$LESS\"\nhead -n 3\n"+then+"\n")
+	return program.InPath(t, "#!/bin/sh\necho \"top of $# $1 LESS=$LESS\"\nhead -n 3\n"+then+"\n")
 }
 
 const untilQ = "while read key </dev/tty; do [ \"$key\" = q ] && exit 0; done"
@@ -64,21 +66,21 @@ func TestTerminalPager(t *testing.T) {
 		"its own variable": {"MCPC_PAGER=" + pager + " -x", "PAGER=false"},
 		"everybody's":      {"PAGER=" + pager + " -x"},
 	} {
-		tm := onTerminal(t, 80, append(env, "MCPC_NO_PAGER=", "LESS=", "NO_COLOR=1"), list...)
-		tm.await(`(^|\r)top of 1 -x LESS=FRX\r\ntool-000`)
-		tm.typed("q\n")
-		if out := tm.ends("0"); strings.Contains(out, "tool-150") || strings.Contains(out, "mcpc:") {
+		tm := terminal.Start(t, 80, append(env, "MCPC_NO_PAGER=", "LESS=", "NO_COLOR=1"), list...)
+		tm.Await(`(^|\r)top of 1 -x LESS=FRX\r\ntool-000`)
+		tm.Type("q\n")
+		if out := tm.Ends("0"); strings.Contains(out, "tool-150") || strings.Contains(out, "mcpc:") {
 			t.Errorf("%s: %q", name, out)
 		}
 	}
 	// Ctrl-C is the pager's: this one does not mind.
 	stubborn := aPager(t, "trap 'echo got it' INT\necho ready\n"+untilQ+"\n"+untilQ)
-	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + stubborn, "MCPC_NO_PAGER=", "LESS=R"}, list...)
-	tm.await(`top of 0  LESS=R\r\n(?s:.*)ready\r\n`)
-	tm.typed("\x03")
-	tm.await(`got it\r\n`)
-	tm.typed("q\n")
-	tm.ends("0")
+	tm := terminal.Start(t, 80, []string{"MCPC_PAGER=" + stubborn, "MCPC_NO_PAGER=", "LESS=R"}, list...)
+	tm.Await(`top of 0  LESS=R\r\n(?s:.*)ready\r\n`)
+	tm.Type("\x03")
+	tm.Await(`got it\r\n`)
+	tm.Type("q\n")
+	tm.Ends("0")
 }
 
 // Where no pager can help, the answer is there all the same.
@@ -99,7 +101,7 @@ func TestTerminalWithoutPager(t *testing.T) {
 		"a pager that dies": {"MCPC_PAGER=" + aPager(t, "exit 3"), list + "; echo tool-199", "the pager "},
 	} {
 		env := []string{"MCPC_NO_PAGER=", c.env}
-		out := onTerminal(t, 80, env, mustHave(t, "bash"), "-c", c.command).ends("0")
+		out := terminal.Start(t, 80, env, program.MustHave(t, "bash"), "-c", c.command).Ends("0")
 		if !strings.Contains(out, "tool-199") || !strings.Contains(out, c.says) || strings.Contains(out, "top of") != (name == "a pager that dies") {
 			t.Errorf("%s: %.300q ... %q", name, out, out[max(0, len(out)-200):])
 		}
@@ -110,10 +112,10 @@ func TestTerminalWithoutPager(t *testing.T) {
 func TestTerminalPagerAndFailure(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, "tool fail\n\non tools/call\n    result {\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\""+strings.Repeat(`line\n`, 60)+"\"}]}\n")
-	tm := onTerminal(t, 80, []string{"MCPC_PAGER=" + aPager(t, untilQ), "MCPC_NO_PAGER=", "NO_COLOR=1"}, "mcpc", "call", "fail", "--", "spied", script, log)
-	tm.await(`line\r\nline\r\nline\r\n$`)
-	tm.typed("q\n")
-	if out := tm.ends("5"); !strings.Contains(out, "line\r\nq\r\nmcpc: tool error") {
+	tm := terminal.Start(t, 80, []string{"MCPC_PAGER=" + aPager(t, untilQ), "MCPC_NO_PAGER=", "NO_COLOR=1"}, "mcpc", "call", "fail", "--", "spied", script, log)
+	tm.Await(`line\r\nline\r\nline\r\n$`)
+	tm.Type("q\n")
+	if out := tm.Ends("5"); !strings.Contains(out, "line\r\nq\r\nmcpc: tool error") {
 		t.Errorf("%q", out)
 	}
 }
@@ -131,7 +133,7 @@ func TestTerminalPagerOfTexts(t *testing.T) {
 		sum + " --explain | cat": false, sum + " --explain 2>x; cat x": false, sum + " --explain --no-pager": false,
 	} {
 		env := []string{"MCPC_PAGER=" + aPager(t, ""), "MCPC_NO_PAGER=", "NO_COLOR=1"}
-		out := onTerminal(t, 80, env, mustHave(t, "bash"), "-c", line).ends("0")
+		out := terminal.Start(t, 80, env, program.MustHave(t, "bash"), "-c", line).Ends("0")
 		if strings.Contains(out, "top of 0") != paged || strings.Count(out, "\n") < 3 && line != sum {
 			t.Errorf("%s: it is not %v that a pager is used\n%s", line, paged, out)
 		}

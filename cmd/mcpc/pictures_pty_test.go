@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"mcpc/internal/client"
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/terminal"
 )
 
 // What a terminal says of itself, and what a person then sees of an image.
@@ -51,13 +53,13 @@ func TestTerminalPictures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := append([]string{"COLORTERM=", "SSH_CONNECTION=", "SSH_TTY=", "TERM_PROGRAM="}, c.env...)
-			tm := onTerminal(t, 80, env, append([]string{"mcpc", "-s", "demo", "call", "get-tiny-image"}, c.flags...)...)
+			tm := terminal.Start(t, 80, env, append([]string{"mcpc", "-s", "demo", "call", "get-tiny-image"}, c.flags...)...)
 			if c.reply != "" && c.reply != "-" {
-				tm.await(asking)
-				tm.typed(c.reply)
+				tm.Await(asking)
+				tm.Type(c.reply)
 			}
-			tm.await(c.shows)
-			if out := tm.ends("0"); strings.Contains(out, "\x1b[c") != (c.reply != "") {
+			tm.Await(c.shows)
+			if out := tm.Ends("0"); strings.Contains(out, "\x1b[c") != (c.reply != "") {
 				t.Errorf("that the terminal was asked is not %v: %q", c.reply != "", out)
 			}
 		})
@@ -71,7 +73,7 @@ func TestTerminalAskedForPicturesOnly(t *testing.T) {
 		"mcpc -s demo call get-tiny-image | cat", "mcpc -s demo call get-tiny-image -o x.png", "mcpc -s demo call get-sum a=1 b=2",
 		"mcpc -s demo list", "mcpc -s demo read demo://resource/static/document/features.md",
 	} {
-		if out := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", command).ends("0"); strings.Contains(out, "\x1b[c") || strings.Contains(out, "\x1b_") {
+		if out := terminal.Start(t, 80, nil, program.MustHave(t, "bash"), "-c", command).Ends("0"); strings.Contains(out, "\x1b[c") || strings.Contains(out, "\x1b_") {
 			t.Errorf("%s asked the terminal: %q", command, out)
 		}
 	}
@@ -92,11 +94,11 @@ func TestTerminalIsGivenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", "mcpc -s demo call get-tiny-image"+after)
-			tm.await(asking)
-			tm.typed(c.typed)
-			tm.await(`done\r\n$`)
-			out := tm.ends("0")
+			tm := terminal.Start(t, 80, nil, program.MustHave(t, "bash"), "-c", "mcpc -s demo call get-tiny-image"+after)
+			tm.Await(asking)
+			tm.Type(c.typed)
+			tm.Await(`done\r\n$`)
+			out := tm.Ends("0")
 			if !regexp.MustCompile(c.shows).MatchString(out) || strings.Contains(out, "mute\r\n") || strings.Contains(out, "raw\r\n") || strings.Contains(out, "something is left") {
 				t.Errorf("%q", out)
 			}
@@ -107,11 +109,11 @@ func TestTerminalIsGivenBack(t *testing.T) {
 // Ctrl-C is one while the terminal is asked, too.
 func TestTerminalAskedAndInterrupted(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", "trap : INT; mcpc -s demo call get-tiny-image"+after)
-	tm.await(asking)
-	tm.typed("\x03")
-	tm.await(`done\r\n$`)
-	if out := tm.ends("0"); !strings.Contains(out, "ended 130\r\n") || strings.Contains(out, "mute") || strings.Contains(out, "▀") {
+	tm := terminal.Start(t, 80, nil, program.MustHave(t, "bash"), "-c", "trap : INT; mcpc -s demo call get-tiny-image"+after)
+	tm.Await(asking)
+	tm.Type("\x03")
+	tm.Await(`done\r\n$`)
+	if out := tm.Ends("0"); !strings.Contains(out, "ended 130\r\n") || strings.Contains(out, "mute") || strings.Contains(out, "▀") {
 		t.Errorf("%q", out)
 	}
 }
@@ -120,14 +122,14 @@ func TestTerminalAskedAndInterrupted(t *testing.T) {
 // another's: it is not asked.
 func TestTerminalIsNotTaken(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", `echo now; read first; mcpc -s demo call get-tiny-image; read second; echo "then $second"`)
-	tm.await(`now\r\n`)
-	tm.typed("a line\nahead\n")
-	if out := tm.ends("0"); strings.Contains(out, "\x1b[c") || !strings.Contains(out, "▀") || !strings.Contains(out, "then ahead\r\n") {
+	tm := terminal.Start(t, 80, nil, program.MustHave(t, "bash"), "-c", `echo now; read first; mcpc -s demo call get-tiny-image; read second; echo "then $second"`)
+	tm.Await(`now\r\n`)
+	tm.Type("a line\nahead\n")
+	if out := tm.Ends("0"); strings.Contains(out, "\x1b[c") || !strings.Contains(out, "▀") || !strings.Contains(out, "then ahead\r\n") {
 		t.Errorf("typed ahead: %q", out)
 	}
-	tm = onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", `set -m; mcpc -s demo call get-tiny-image & wait $!; echo "ended $?"`)
-	if out := tm.ends("0"); strings.Contains(out, "\x1b[c") || !strings.Contains(out, "▀") || !strings.Contains(out, "ended 0\r\n") {
+	tm = terminal.Start(t, 80, nil, program.MustHave(t, "bash"), "-c", `set -m; mcpc -s demo call get-tiny-image & wait $!; echo "ended $?"`)
+	if out := tm.Ends("0"); strings.Contains(out, "\x1b[c") || !strings.Contains(out, "▀") || !strings.Contains(out, "ended 0\r\n") {
 		t.Errorf("in the background: %q", out)
 	}
 }
@@ -164,7 +166,7 @@ on tools/call
     result {"content":[{"type":"text","text":"# A\n\n**b** ![c](URL)"},{"type":"resource_link","uri":"URL","name":"d",ICONS},{"type":"resource_link","uri":"ui://bait/page","name":"p"}]}
 `))
 	for _, args := range []string{"info", "list --long", "describe look", "call look"} {
-		out := onTerminal(t, 80, nil, append(append([]string{"mcpc"}, strings.Fields(args)...), "--", "spied", script, log)...).ends("0")
+		out := terminal.Start(t, 80, nil, append(append([]string{"mcpc"}, strings.Fields(args)...), "--", "spied", script, log)...).Ends("0")
 		if args == "call look" && (!strings.Contains(out, url) || !strings.Contains(out, "ui://bait/page")) {
 			t.Errorf("%s does not name them: %q", args, out)
 		}

@@ -8,17 +8,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/program"
 )
 
 // The page of pictures, with README.md and inspect.md, shows each picture that there is, in dark and in light, with a
 // text alternative, and all of them together stay small.
 func TestPicturesPage(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
-	readme := strings.Join(strings.SplitN(read(t, filepath.Join("..", "..", "README.md")), "\n", 31)[:30], "\n")
+	readme := strings.Join(strings.SplitN(program.Read(t, filepath.Join("..", "..", "README.md")), "\n", 31)[:30], "\n")
 	if !strings.Contains(readme, "<picture>") {
 		t.Error("the first 30 lines of README.md show no picture")
 	}
-	page := read(t, filepath.Join(docs, "pictures.md")) + read(t, filepath.Join(docs, "inspect.md")) + strings.ReplaceAll(readme, "docs/pictures/", "pictures/")
+	page := program.Read(t, filepath.Join(docs, "pictures.md")) + program.Read(t, filepath.Join(docs, "inspect.md")) + strings.ReplaceAll(readme, "docs/pictures/", "pictures/")
 	var shown []string
 	for _, m := range regexp.MustCompile(`srcset="pictures/([^"]*)-dark\.png"><img src="pictures/([^"]*)-light\.png" alt="[^"]{20,}"></picture>`).FindAllStringSubmatch(page, -1) {
 		if m[1] != m[2] {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/program"
 )
 
 // The reader of standard output may go away: the command ends quietly, as every
@@ -36,19 +38,19 @@ func TestTheReaderMayGoAway(t *testing.T) {
 		r.Close()
 		var stderr bytes.Buffer
 		cmd := exec.Command("mcpc", args...)
-		cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
+		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir())
 		cmd.Stdout, cmd.Stderr = w, &stderr
 		_ = cmd.Run()
 		w.Close()
 		// A shell sees 141 either way.
-		if got := ending(cmd.ProcessState); got != "141" && got != "SIGPIPE" {
+		if got := program.Ending(cmd.ProcessState); got != "141" && got != "SIGPIPE" {
 			t.Errorf("%q ended with %s", args, got)
 		}
 		if stderr.Len() > 0 {
 			t.Errorf("%q says %s", args, stderr.String())
 		}
 	}
-	if left := processes(t.Fatalf, script); len(left) > 0 {
+	if left := program.Processes(t, script); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}
 }

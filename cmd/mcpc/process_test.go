@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/state"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
 	"mcpc/internal/wire"
 )
@@ -46,7 +47,7 @@ func TestManyProcessesShareASession(t *testing.T) {
 	}
 	// Built without the race detector, with which a process starts five times as
 	// slowly.
-	p := crowd{t: t, binary: builtBinary(t), state: t.TempDir()}
+	p := crowd{t: t, binary: program.Built(t), state: t.TempDir()}
 	s := servers.ForTest(t)
 	if err := s.Demo(); err != nil {
 		t.Fatal(err)
@@ -148,7 +149,7 @@ type crowd struct {
 // answer.
 func (p crowd) mcpc(want string, args ...string) {
 	cmd := exec.Command(p.binary, args...)
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+p.state, "LC_ALL=C.UTF-8")
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+p.state, "LC_ALL=C.UTF-8")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

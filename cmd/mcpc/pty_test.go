@@ -3,146 +3,22 @@
 package main
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"mcpc/internal/shellwords"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
+	"mcpc/internal/tests/terminal"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/creack/pty"
 )
 
 // The program as a person meets it: on a terminal, where there is colour, a bar,
 // a question, Ctrl-C, and where a server's text must not become a command.
-
-// A terminal is a command on a pseudo-terminal of its own.
-type terminal struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	pty  *os.File
-	done chan struct{}
-
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-// onTerminal starts a command on a terminal that is so many columns wide, with
-// the variables of env beside those that every test has. There is no pager.
-func onTerminal(t *testing.T, columns int, env []string, argv ...string) *terminal {
-	t.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(cleanEnv(), "TERM=xterm-256color", "MCPC_NO_PAGER=1", "LC_ALL=C.UTF-8", "HOME="+cmd.Dir, "MCPC_STATE="+filepath.Join(cmd.Dir, "state"))
-	cmd.Env = append(cmd.Env, env...)
-	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: uint16(columns)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tm := &terminal{t: t, cmd: cmd, pty: f, done: make(chan struct{})}
-	go tm.read()
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); f.Close() })
-	return tm
-}
-
-func (tm *terminal) read() {
-	defer close(tm.done)
-	for block := make([]byte, 4096); ; {
-		n, err := tm.pty.Read(block)
-		tm.mu.Lock()
-		tm.out.Write(block[:n])
-		tm.mu.Unlock()
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (tm *terminal) output() string {
-	tm.mu.Lock()
-	defer tm.mu.Unlock()
-	return tm.out.String()
-}
-
-// await waits until the output matches.
-func (tm *terminal) await(pattern string) {
-	tm.t.Helper()
-	want := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(patience); !want.MatchString(tm.output()); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			tm.t.Fatalf("the terminal never showed %s:\n%q", pattern, tm.output())
-		}
-	}
-}
-
-func (tm *terminal) typed(text string) {
-	tm.t.Helper()
-	if _, err := io.WriteString(tm.pty, text); err != nil {
-		tm.t.Fatal(err)
-	}
-}
-
-// ends waits for the command's end, and gives all that it wrote.
-func (tm *terminal) ends(want string) string {
-	tm.t.Helper()
-	out := tm.endsSomehow()
-	if got := ending(tm.cmd.ProcessState); got != want {
-		tm.t.Errorf("%q ended with %s, want %s\n%q", tm.cmd.Args, got, want, out)
-	}
-	return out
-}
-
-// endsSomehow is ends where only what was written matters.
-func (tm *terminal) endsSomehow() string {
-	tm.t.Helper()
-	stop := time.AfterFunc(patience, func() { _ = tm.cmd.Process.Kill() })
-	defer stop.Stop()
-	err := tm.cmd.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		tm.t.Fatal(err)
-	}
-	select {
-	case <-tm.done:
-	case <-time.After(patience):
-		holders, _ := exec.Command("sh", "-c", "ps axww -o pid,ppid,stat,args; ls -l /proc/[0-9]*/fd 2>/dev/null | grep -e : -e pts/").CombinedOutput()
-		tm.t.Fatalf("a process still holds the terminal:\n%s", holders)
-	}
-	return tm.output()
-}
-
-var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
-// shown is what stands on the screen in the end: a line that was drawn over is
-// what was drawn last.
-func shown(output string) []string {
-	var lines []string
-	for _, line := range strings.Split(strings.ReplaceAll(sgr.ReplaceAllString(output, ""), "\r\n", "\n"), "\n") {
-		var cells []rune
-		for _, part := range strings.Split(line, "\r") {
-			over := []rune(part)
-			cells = append(over, cells[min(len(over), len(cells)):]...)
-		}
-		lines = append(lines, strings.TrimRight(string(cells), " "))
-	}
-	return lines
-}
-
-func TestShownDrawsOver(t *testing.T) {
-	if got := strings.Join(shown("a\r\n[##--] 1/2\r           \rdone\r\n"), "|"); got != "a|done|" {
-		t.Errorf("%q", got)
-	}
-}
 
 func TestTerminalColour(t *testing.T) {
 	t.Parallel()
@@ -159,7 +35,7 @@ func TestTerminalColour(t *testing.T) {
 		{nil, []string{"--color", "never"}, false},
 		{[]string{"NO_COLOR=1"}, []string{"--color", "always"}, true},
 	} {
-		out := onTerminal(t, 80, c.env, append([]string{"mcpc", "-s", "demo", "call", "nothing"}, c.flags...)...).ends("3")
+		out := terminal.Start(t, 80, c.env, append([]string{"mcpc", "-s", "demo", "call", "nothing"}, c.flags...)...).Ends("3")
 		if got := strings.Contains(out, "\x1b["); got != c.want {
 			t.Errorf("%q %q: colour is %v\n%q", c.env, c.flags, got, out)
 		}
@@ -175,11 +51,11 @@ func TestTerminalWidths(t *testing.T) {
 			if columns < 80 && len(args) > 1 {
 				continue
 			}
-			out := onTerminal(t, columns, nil, append([]string{"mcpc", "-s", "demo"}, args...)...).ends("0")
+			out := terminal.Start(t, columns, nil, append([]string{"mcpc", "-s", "demo"}, args...)...).Ends("0")
 			if args[0] == "list" && !strings.Contains(out, "get-sum") {
 				t.Errorf("%q at %d columns does not name get-sum:\n%s", args, columns, out)
 			}
-			for _, line := range shown(out) {
+			for _, line := range terminal.Shown(out) {
 				if w := ansi.StringWidth(line); w > columns && !strings.HasPrefix(line, "mcpc: note:") {
 					t.Errorf("%q at %d columns: a line has %d: %q", args, columns, w, line)
 				}
@@ -191,12 +67,12 @@ func TestTerminalWidths(t *testing.T) {
 // The bar is drawn while there is progress and gone when the answer comes.
 func TestTerminalProgress(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-long-running-operation", `{"duration":1.6,"steps":4}`)
-	out := tm.ends("0")
+	tm := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-long-running-operation", `{"duration":1.6,"steps":4}`)
+	out := tm.Ends("0")
 	if !bar.MatchString(out) {
 		t.Errorf("no bar was drawn: %q", out)
 	}
-	if screen := shown(out); len(screen) != 2 || !strings.HasPrefix(screen[0], "Long running operation completed") {
+	if screen := terminal.Shown(out); len(screen) != 2 || !strings.HasPrefix(screen[0], "Long running operation completed") {
 		t.Errorf("the screen shows %q", screen)
 	}
 }
@@ -206,13 +82,13 @@ func TestTerminalProgress(t *testing.T) {
 func TestTerminalWaiting(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, waiting)
-	out := onTerminal(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log).ends("0")
+	out := terminal.Start(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log).Ends("0")
 	for pattern, want := range map[string]bool{`[|/\\-]  waiting for the response`: true, `2/4  50%  [^\r]*␛\[2Jours`: true, `theirs`: false, "\x1b\\[2J": false} {
 		if regexp.MustCompile(pattern).MatchString(out) != want {
 			t.Errorf("that it shows %s is not %v: %q", pattern, want, out)
 		}
 	}
-	if screen := strings.Join(shown(out), "|"); screen != "done|" {
+	if screen := strings.Join(terminal.Shown(out), "|"); screen != "done|" {
 		t.Errorf("the screen shows %q", screen)
 	}
 }
@@ -255,10 +131,10 @@ func TestTerminalQuestion(t *testing.T) {
 		{"\x03", "SIGINT", ""},
 	} {
 		script, log := playFile(t, burning)
-		tm := onTerminal(t, 80, nil, "mcpc", "call", "burn", `{"all":"\u001b[2J"}`, "--", "spied", script, log)
-		tm.await(`(?s)burn of spied.*is\s+marked\s+as\s+destructive.*\{"all":"\\u001b\[2J"\}.*\[y/N\] $`)
-		tm.typed(c.typed)
-		out := tm.ends(c.ending)
+		tm := terminal.Start(t, 80, nil, "mcpc", "call", "burn", `{"all":"\u001b[2J"}`, "--", "spied", script, log)
+		tm.Await(`(?s)burn of spied.*is\s+marked\s+as\s+destructive.*\{"all":"\\u001b\[2J"\}.*\[y/N\] $`)
+		tm.Type(c.typed)
+		out := tm.Ends(c.ending)
 		if !strings.Contains(out, c.shows) {
 			t.Errorf("after %q it shows %q", c.typed, out)
 		}
@@ -266,7 +142,7 @@ func TestTerminalQuestion(t *testing.T) {
 		if c.ending == "0" && !bar.MatchString(out) {
 			t.Errorf("after %q there was no bar: %q", c.typed, out)
 		}
-		if called := strings.Contains(read(t, log), "IN tools/call"); called != (c.ending == "0") {
+		if called := strings.Contains(program.Read(t, log), "IN tools/call"); called != (c.ending == "0") {
 			t.Errorf("after %q the tool was called: %v", c.typed, called)
 		}
 	}
@@ -281,35 +157,24 @@ func TestTerminalChangedTool(t *testing.T) {
 	server, env := servers.ForTest(t), []string{"MCPC_STATE=" + t.TempDir()}
 	url := "http://tools.example:" + server.Port() + "/mcp" // a remote server
 	resolve := "tools.example:" + server.Port() + ":127.0.0.1"
-	call := func() *terminal {
-		return onTerminal(t, 80, env, "mcpc", "-s", url, "--resolve", resolve, "-H", "Host: localhost", "call", "x")
+	call := func() *terminal.Terminal {
+		return terminal.Start(t, 80, env, "mcpc", "-s", url, "--resolve", resolve, "-H", "Host: localhost", "call", "x")
 	}
 	if err := server.Play(before); err != nil {
 		t.Fatal(err)
 	}
-	call().ends("0")
+	call().Ends("0")
 	if err := server.Play(after); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ typed, ending string }{{"n\n", "12"}, {"y\n", "0"}} {
 		tm := call()
-		tm.await(`(?s)changed since it was\s+approved.*- \S*Adds numbers of a list\..*\+ \S*Deletes all files\..*x of http.*changed\s+since.*\[y/N\] $`)
-		tm.typed(c.typed)
-		tm.ends(c.ending)
+		tm.Await(`(?s)changed since it was\s+approved.*- \S*Adds numbers of a list\..*\+ \S*Deletes all files\..*x of http.*changed\s+since.*\[y/N\] $`)
+		tm.Type(c.typed)
+		tm.Ends(c.ending)
 	}
-	if out := call().ends("0"); strings.Contains(out, "changed") {
+	if out := call().Ends("0"); strings.Contains(out, "changed") {
 		t.Errorf("after a yes it shows %q", out)
-	}
-}
-
-// awaitFile waits until a file matches.
-func awaitFile(t *testing.T, name, pattern string) {
-	t.Helper()
-	want := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(patience); !want.MatchString(read(t, name)); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s never matched %s:\n%s", name, pattern, read(t, name))
-		}
 	}
 }
 
@@ -325,7 +190,7 @@ func TestTerminalHintAtRecord(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{"-s http://127.0.0.1:1/ ping": true, "-v -s http://127.0.0.1:1/ ping": false, "-s demo call fail": false,
 		"--no-record -s http://127.0.0.1:1/ ping": false, "--json -s http://127.0.0.1:1/ ping": false, "call": false} {
-		out := onTerminal(t, 80, nil, append([]string{"mcpc"}, strings.Fields(args)...)...).endsSomehow()
+		out := terminal.Start(t, 80, nil, append([]string{"mcpc"}, strings.Fields(args)...)...).EndsSomehow()
 		if strings.Contains(out, "mcpc show last shows the exchange") != want {
 			t.Errorf("mcpc %s: %q", args, out)
 		}
@@ -337,12 +202,12 @@ func TestTerminalHintAtRecord(t *testing.T) {
 func TestTerminalCtrlC(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, silent)
-	tm := onTerminal(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log)
-	awaitFile(t, log, "IN tools/call")
-	tm.typed("\x03")
-	tm.ends("SIGINT")
-	awaitFile(t, log, `IN notifications/cancelled .*"requestId":4`)
-	if left := processes(t.Fatalf, regexp.QuoteMeta(script)); len(left) > 0 {
+	tm := terminal.Start(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log)
+	program.AwaitFile(t, log, "IN tools/call")
+	tm.Type("\x03")
+	tm.Ends("SIGINT")
+	program.AwaitFile(t, log, `IN notifications/cancelled .*"requestId":4`)
+	if left := program.Processes(t, regexp.QuoteMeta(script)); len(left) > 0 {
 		t.Errorf("still running: %v", left)
 	}
 }
@@ -355,16 +220,16 @@ func TestTerminalCtrlCTwice(t *testing.T) {
 	quickest := time.Hour
 	for try := 0; try < 5 && quickest > 3*time.Second; try++ {
 		script, log := playFile(t, silent+"\non start\n    ignore term\non eof\n    ignore eof\n")
-		tm := onTerminal(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log)
-		awaitFile(t, log, "IN tools/call")
-		tm.typed("\x03")
-		awaitFile(t, log, "notifications/cancelled")
+		tm := terminal.Start(t, 80, nil, "mcpc", "call", "wait", "--", "spied", script, log)
+		program.AwaitFile(t, log, "IN tools/call")
+		tm.Type("\x03")
+		program.AwaitFile(t, log, "notifications/cancelled")
 		started := time.Now()
-		tm.typed("\x03")
-		tm.ends("SIGINT")
+		tm.Type("\x03")
+		tm.Ends("SIGINT")
 		quickest = min(quickest, time.Since(started))
-		for _, p := range processes(t.Fatalf, regexp.QuoteMeta(script)) {
-			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		for _, p := range program.Processes(t, regexp.QuoteMeta(script)) {
+			_ = syscall.Kill(p.Pid, syscall.SIGKILL)
 		}
 	}
 	if quickest > 3*time.Second {
@@ -376,11 +241,11 @@ func TestTerminalCtrlCStopsALoop(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, silent)
 	loop := "for i in 1 2 3; do mcpc call wait -- spied " + shellwords.Quote(script) + " " + shellwords.Quote(log) + "; done; echo the loop went on"
-	tm := onTerminal(t, 80, nil, mustHave(t, "bash"), "-c", loop)
-	awaitFile(t, log, "IN tools/call")
-	tm.typed("\x03")
-	out := tm.ends("SIGINT")
-	if strings.Contains(out, "went on") || strings.Count(read(t, log), "IN tools/call") != 1 {
+	tm := terminal.Start(t, 80, nil, program.MustHave(t, "bash"), "-c", loop)
+	program.AwaitFile(t, log, "IN tools/call")
+	tm.Type("\x03")
+	out := tm.Ends("SIGINT")
+	if strings.Contains(out, "went on") || strings.Count(program.Read(t, log), "IN tools/call") != 1 {
 		t.Errorf("the loop went on: %q", out)
 	}
 }

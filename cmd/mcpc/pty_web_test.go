@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcpc/internal/tests/terminal"
 )
 
 // enter gives the status of a page that comes with an address.
@@ -41,15 +43,15 @@ var addresses = regexp.MustCompile(`http://127\.0\.0\.1:\d+/#t=[\w-]{43}`)
 
 // Each address of the page lets one page in, and Enter prints the next one.
 func TestTerminalNewAddress(t *testing.T) {
-	tm := onTerminal(t, 200, nil, "mcpc", "inspect", "--web", "--no-open")
-	tm.await(`Enter prints a new address, Ctrl-C ends`)
-	first := addresses.FindString(tm.output())
+	tm := terminal.Start(t, 200, nil, "mcpc", "inspect", "--web", "--no-open")
+	tm.Await(`Enter prints a new address, Ctrl-C ends`)
+	first := addresses.FindString(tm.Output())
 	if got := enter(t, first); got != 200 {
 		t.Fatalf("the first page: %d", got)
 	}
-	tm.typed("\r")
-	tm.await(`(?s)#t=[\w-]{43}.*#t=[\w-]{43}`)
-	second := addresses.FindAllString(tm.output(), -1)[1]
+	tm.Type("\r")
+	tm.Await(`(?s)#t=[\w-]{43}.*#t=[\w-]{43}`)
+	second := addresses.FindAllString(tm.Output(), -1)[1]
 	for _, c := range []struct {
 		address string
 		status  int
@@ -58,22 +60,22 @@ func TestTerminalNewAddress(t *testing.T) {
 			t.Errorf("%s: %d, not %d", c.address, got, c.status)
 		}
 	}
-	tm.typed("\x03")
-	tm.ends("SIGINT")
+	tm.Type("\x03")
+	tm.Ends("SIGINT")
 }
 
 // In the background of a shell what is typed is the shell's: mcpc is not stopped because it waits for Enter.
 func TestTerminalBackground(t *testing.T) {
 	dir := t.TempDir()
-	tm := onTerminal(t, 200, []string{"DIR=" + dir}, "bash", "-m", "-c",
+	tm := terminal.Start(t, 200, []string{"DIR=" + dir}, "bash", "-m", "-c",
 		`mcpc inspect --web --no-open & until [ -f "$DIR/typed" ]; do sleep 0.05; done; echo "state $(ps -o stat= -p $!)"; kill -INT $!; kill -CONT $!; wait $!; read line; echo "left $line"`)
-	tm.await(addresses.String())
-	tm.typed("word\r")
+	tm.Await(addresses.String())
+	tm.Type("word\r")
 	time.Sleep(300 * time.Millisecond) // a read would stop it within this time
 	if err := os.WriteFile(filepath.Join(dir, "typed"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := tm.ends("0")
+	out := tm.Ends("0")
 	if strings.Contains(out, "state T") || !strings.Contains(out, "left word") {
 		t.Errorf("got %q", out)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/cli/help"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/program"
 )
 
 var writeReference = flag.Bool("reference", false, "write docs/commands.md anew")
@@ -81,7 +82,7 @@ func TestRoffMeansItself(t *testing.T) {
 
 func TestManualIsWritten(t *testing.T) {
 	dir := t.TempDir()
-	h := shellCommand(dir, cleanEnv(), "mcpc man manual && ls manual/man1/mcpc.1 manual/man1/mcpc-tasks-wait.1 manual/man7/mcpc-exit-codes.7 && ! mcpc man /dev/null/x")
+	h := shellCommand(dir, program.CleanEnv(), "mcpc man manual && ls manual/man1/mcpc.1 manual/man1/mcpc-tasks-wait.1 manual/man7/mcpc-exit-codes.7 && ! mcpc man /dev/null/x")
 	if out, err := h.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

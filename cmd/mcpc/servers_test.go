@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -112,36 +109,4 @@ func playFile(t *testing.T, script string) (name, log string) {
 		t.Fatal(err)
 	}
 	return name, filepath.Join(dir, "log")
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// givenPorts keeps two tests that run side by side from getting one port.
-var givenPorts sync.Map
-
-// freePort finds a port for a server that takes a moment to begin. It is not an
-// ephemeral port: no other process is given it meanwhile.
-func freePort(t *testing.T) string {
-	t.Helper()
-	for {
-		port := strconv.Itoa(20_000 + rand.IntN(12_000))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		if _, given := givenPorts.LoadOrStore(port, true); !given {
-			return port
-		}
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"mcpc/internal/cli/shell"
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/terminal"
 )
 
 // The shell as a person meets it.
@@ -26,26 +28,26 @@ tool $(touch${IFS}x)
 on tools/call
     result {"content":[{"type":"text","text":"painted"}]}
 `)
-	tm := onTerminal(t, 80, nil, "mcpc", "shell", "--", "spied", script, log)
-	tm.await("spied> ")
-	tm.typed("cal" + tab + "p" + tab + "c" + tab + "g" + tab + "\r")
-	tm.await("call paint colour=green")
-	tm.await("painted\r\n")
-	tm.typed("call " + tab)
-	tm.typed("colour=red\r")
-	tm.await("painted\r\n(?s:.*)painted\r\n")
-	tm.typed("call paint --dr" + tab)
-	tm.await(`--dry-run $|--dry-run `)
-	tm.typed(ctrlC + "help exit-c" + tab)
-	tm.await(`help exit-codes `)
-	tm.typed(ctrlC + "explain tool_e" + tab)
-	tm.await(`explain tool_error `)
-	tm.typed(ctrlC + "exit\r")
-	out := tm.ends("0")
+	tm := terminal.Start(t, 80, nil, "mcpc", "shell", "--", "spied", script, log)
+	tm.Await("spied> ")
+	tm.Type("cal" + tab + "p" + tab + "c" + tab + "g" + tab + "\r")
+	tm.Await("call paint colour=green")
+	tm.Await("painted\r\n")
+	tm.Type("call " + tab)
+	tm.Type("colour=red\r")
+	tm.Await("painted\r\n(?s:.*)painted\r\n")
+	tm.Type("call paint --dr" + tab)
+	tm.Await(`--dry-run $|--dry-run `)
+	tm.Type(ctrlC + "help exit-c" + tab)
+	tm.Await(`help exit-codes `)
+	tm.Type(ctrlC + "explain tool_e" + tab)
+	tm.Await(`explain tool_error `)
+	tm.Type(ctrlC + "exit\r")
+	out := tm.Ends("0")
 	if strings.Contains(out, "touch") {
 		t.Errorf("a hostile name was offered: %q", out)
 	}
-	if _, err := os.Stat(filepath.Join(tm.cmd.Dir, "x")); err == nil {
+	if _, err := os.Stat(filepath.Join(tm.Cmd.Dir, "x")); err == nil {
 		t.Error("a hostile name was run")
 	}
 }
@@ -56,31 +58,31 @@ on tools/call
 func TestTerminalShellGoesOn(t *testing.T) {
 	t.Parallel()
 	script, log := playFile(t, "tool x\n\non tools/call #1\n    wait 1ms\n")
-	tm := onTerminal(t, 80, nil, "mcpc", "shell", "--", "spied", script, log)
-	tm.await("spied> ")
-	tm.typed("call nonsense")
-	tm.await("spied> call nonsense") // until the line is edited, Ctrl-C would be a signal
-	tm.typed(ctrlC)
-	tm.await(`nonsense(?s:.*)spied> $`)
-	tm.typed("call x\r")
-	awaitFile(t, log, "IN tools/call")
-	tm.typed(ctrlC)
-	tm.await(`interrupted \(tools/call x`)
-	tm.typed(" log channel:signal\r")
-	tm.await(`tools/call +x +signal`)
-	tm.typed("call x password=correct-horse-battery\r")
-	tm.await(`(?s)correct-horse-battery\r\n.*spied> $`)
-	tm.typed("ping\r")
-	tm.await(`(?s)answered server.*spied> $`)
-	tm.typed(up)
-	tm.await(`spied> ping.{0,14}$`)
-	tm.typed(up)
-	tm.await(`spied> call x.{0,14}$`)
-	tm.typed(ctrlC)
-	tm.await(`spied> call x(?s:.*)spied> $`)
-	tm.typed(ctrlD)
-	tm.ends("0")
-	history := filepath.Join(tm.cmd.Dir, "state", shell.HistoryName)
+	tm := terminal.Start(t, 80, nil, "mcpc", "shell", "--", "spied", script, log)
+	tm.Await("spied> ")
+	tm.Type("call nonsense")
+	tm.Await("spied> call nonsense") // until the line is edited, Ctrl-C would be a signal
+	tm.Type(ctrlC)
+	tm.Await(`nonsense(?s:.*)spied> $`)
+	tm.Type("call x\r")
+	program.AwaitFile(t, log, "IN tools/call")
+	tm.Type(ctrlC)
+	tm.Await(`interrupted \(tools/call x`)
+	tm.Type(" log channel:signal\r")
+	tm.Await(`tools/call +x +signal`)
+	tm.Type("call x password=correct-horse-battery\r")
+	tm.Await(`(?s)correct-horse-battery\r\n.*spied> $`)
+	tm.Type("ping\r")
+	tm.Await(`(?s)answered server.*spied> $`)
+	tm.Type(up)
+	tm.Await(`spied> ping.{0,14}$`)
+	tm.Type(up)
+	tm.Await(`spied> call x.{0,14}$`)
+	tm.Type(ctrlC)
+	tm.Await(`spied> call x(?s:.*)spied> $`)
+	tm.Type(ctrlD)
+	tm.Ends("0")
+	history := filepath.Join(tm.Cmd.Dir, "state", shell.HistoryName)
 	raw, err := os.ReadFile(history)
 	if err != nil {
 		t.Fatal(err)
@@ -100,26 +102,26 @@ func TestTerminalShellGivesUpQuestions(t *testing.T) {
 	for name, env := range map[string]string{"edited": "TERM=xterm-256color", "plain": "TERM=dumb"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tm := onTerminal(t, 80, []string{env}, "mcpc", "shell", "demo")
-			tm.await("demo> $")
+			tm := terminal.Start(t, 80, []string{env}, "mcpc", "shell", "demo")
+			tm.Await("demo> $")
 			for n, question := range []struct{ line, prompt string }{
 				{"call get-sum", "number> $"},
 				{"call order-tea", "> $"},
 				{"call get-sum", "number> $"},
 			} {
-				tm.typed(question.line + "\r")
-				tm.await(question.line + "(?s:.*)" + question.prompt)
-				tm.typed("12" + ctrlC)
-				tm.await(question.line + `(?s:.*)demo> $`)
-				tm.typed(fmt.Sprintf("call echo message=%d\r", n))
-				tm.await(fmt.Sprintf("Echo: %d\r\n(?s:.*)demo> $", n))
+				tm.Type(question.line + "\r")
+				tm.Await(question.line + "(?s:.*)" + question.prompt)
+				tm.Type("12" + ctrlC)
+				tm.Await(question.line + `(?s:.*)demo> $`)
+				tm.Type(fmt.Sprintf("call echo message=%d\r", n))
+				tm.Await(fmt.Sprintf("Echo: %d\r\n(?s:.*)demo> $", n))
 			}
-			tm.typed("call get-sum\r")
-			tm.await(`Echo: 2(?s:.*)number> $`)
-			tm.typed("1" + ctrlD + ctrlC) // which ends a read, and not the line
-			tm.await(`Echo: 2(?s:.*)number> (?s:.*)demo> $`)
-			tm.typed(ctrlD)
-			tm.ends("0")
+			tm.Type("call get-sum\r")
+			tm.Await(`Echo: 2(?s:.*)number> $`)
+			tm.Type("1" + ctrlD + ctrlC) // which ends a read, and not the line
+			tm.Await(`Echo: 2(?s:.*)number> (?s:.*)demo> $`)
+			tm.Type(ctrlD)
+			tm.Ends("0")
 		})
 	}
 }
@@ -127,14 +129,14 @@ func TestTerminalShellGivesUpQuestions(t *testing.T) {
 // TAB only ever adds to what was typed, where some of the values have to be quoted too.
 func TestTerminalShellKeepsWhatIsTyped(t *testing.T) {
 	t.Parallel()
-	tm := onTerminal(t, 80, nil, "mcpc", "shell", "demo")
-	tm.await("demo> $")
-	tm.typed("call get-structured-content location=" + tab + tab)
-	tm.await(`location='New York'(?s:.*)location=Chicago(?s:.*)demo> call get-structured-content location=\x1b\[0K[^\n]*$`)
-	tm.typed("Ch" + tab + "--dry-run\r")
-	tm.await(`"location":"Chicago"(?s:.*)demo> $`)
-	tm.typed("call get-structured-content location=New" + tab + "--dry-run\r")
-	tm.await(`"location":"New York"(?s:.*)demo> $`)
-	tm.typed("exit\r")
-	tm.ends("0")
+	tm := terminal.Start(t, 80, nil, "mcpc", "shell", "demo")
+	tm.Await("demo> $")
+	tm.Type("call get-structured-content location=" + tab + tab)
+	tm.Await(`location='New York'(?s:.*)location=Chicago(?s:.*)demo> call get-structured-content location=\x1b\[0K[^\n]*$`)
+	tm.Type("Ch" + tab + "--dry-run\r")
+	tm.Await(`"location":"Chicago"(?s:.*)demo> $`)
+	tm.Type("call get-structured-content location=New" + tab + "--dry-run\r")
+	tm.Await(`"location":"New York"(?s:.*)demo> $`)
+	tm.Type("exit\r")
+	tm.Ends("0")
 }

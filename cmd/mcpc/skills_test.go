@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"mcpc/internal/tests/program"
 )
 
 // A skillServer serves skills in 2026-07-28 as the test wants them.
@@ -185,7 +187,7 @@ func newSkillRun(t *testing.T, url string) skillRun {
 
 func skillCommand(r skillRun, words ...string) *exec.Cmd {
 	cmd := exec.Command("mcpc", append([]string{"-s", r.url}, words...)...)
-	cmd.Dir, cmd.Env = r.dir, append(cleanEnv(), "MCPC_STATE="+filepath.Join(r.dir, "state"), "HOME="+r.dir)
+	cmd.Dir, cmd.Env = r.dir, append(program.CleanEnv(), "MCPC_STATE="+filepath.Join(r.dir, "state"), "HOME="+r.dir)
 	return cmd
 }
 

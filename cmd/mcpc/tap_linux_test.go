@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -20,7 +21,7 @@ func tapped(t *testing.T, argv ...string) (cmd *exec.Cmd, record string) {
 	t.Helper()
 	record = filepath.Join(t.TempDir(), "traffic")
 	cmd = exec.Command("mcpc", append([]string{"tap", "--record", record, "--"}, argv...)...)
-	cmd.Env = append(cleanEnv(), "MCPC_STATE="+t.TempDir())
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir())
 	return cmd, record
 }
 
@@ -31,7 +32,7 @@ func result(t *testing.T, cmd *exec.Cmd, stdin []byte) processResult {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
 	_ = cmd.Run()
-	return processResult{stdout.String(), stderr.String(), ending(cmd.ProcessState)}
+	return processResult{stdout.String(), stderr.String(), program.Ending(cmd.ProcessState)}
 }
 
 // A server behind a tap cannot be told from one without it: whatever crosses,
@@ -95,7 +96,7 @@ func TestTapPassesSignalsOn(t *testing.T) {
 		}
 		readUntil(t, out, "got\n")
 		_ = cmd.Wait()
-		if got := ending(cmd.ProcessState); got != "9" {
+		if got := program.Ending(cmd.ProcessState); got != "9" {
 			t.Errorf("%s: the tap ended with %s", sig, got)
 		}
 	}
@@ -118,7 +119,7 @@ func pipesOf(t *testing.T, cmd *exec.Cmd) (in, out *os.File) {
 func readUntil(t *testing.T, from *os.File, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
-	_ = from.SetReadDeadline(time.Now().Add(patience))
+	_ = from.SetReadDeadline(time.Now().Add(program.Patience))
 	for n := 0; n < len(got); {
 		k, err := from.Read(got[n:])
 		if n += k; err != nil {
@@ -139,7 +140,7 @@ func TestTapLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Process.Kill()
-	_ = out.SetReadDeadline(time.Now().Add(patience))
+	_ = out.SetReadDeadline(time.Now().Add(program.Patience))
 	buf := make([]byte, 100)
 	for { // the end comes when the server, too, has let go of its output
 		if _, err := out.Read(buf); err != nil {
@@ -161,7 +162,7 @@ func TestTapLeavesNothingBehind(t *testing.T) {
 func TestTapOutlivesItsRecording(t *testing.T) {
 	for _, place := range []string{"/dev/full", "/nonexistent/folder/file"} {
 		cmd := exec.Command("mcpc", "tap", "--record", place, "--", "cat")
-		cmd.Env = cleanEnv()
+		cmd.Env = program.CleanEnv()
 		if got := result(t, cmd, []byte("{}\n")); got != (processResult{"{}\n", "", "0"}) {
 			t.Errorf("%s: %+v", place, got)
 		}

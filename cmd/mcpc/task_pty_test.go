@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mcpc/internal/tests/servers"
+	"mcpc/internal/tests/terminal"
 )
 
 // A task at a terminal: its status is on the line of progress, Ctrl-C leaves it
@@ -32,10 +33,10 @@ on tasks/update
 	}
 	play(`on tasks/get
     result {"taskId":"t-1","status":"working","statusMessage":"reading \u001b[2J","pollIntervalMs":100}`)
-	tm := onTerminal(t, 80, nil, "mcpc", "-s", s.URL("/mcp"), "call", "slow")
-	tm.await(`task: reading`)
-	tm.typed("\x03")
-	out := tm.ends("SIGINT")
+	tm := terminal.Start(t, 80, nil, "mcpc", "-s", s.URL("/mcp"), "call", "slow")
+	tm.Await(`task: reading`)
+	tm.Type("\x03")
+	out := tm.Ends("SIGINT")
 	if !strings.Contains(out, "the task continues on the server: mcpc tasks wait t-1") || strings.Contains(out, "\x1b[2J") {
 		t.Errorf("%q", out)
 	}
@@ -44,13 +45,13 @@ on tasks/update
     result {"taskId":"t-1","status":"input_required","pollIntervalMs":100,"inputRequests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who is it?","requestedSchema":{"type":"object","properties":{"n":{"type":"string","title":"Name"}},"required":["n"]}}}}}
 on tasks/get
     result {"taskId":"t-1","status":"completed","result":{"content":[{"type":"text","text":"done"}]}}`)
-	back := onTerminal(t, 80, []string{"MCPC_STATE=" + filepath.Join(tm.cmd.Dir, "state")}, "mcpc", "tasks", "wait")
-	back.await(`Name\S* \(required\)(?s:.)*> $`)
-	back.typed("Ada\n")
-	back.await(`\[c\]ancel> $`)
-	back.typed("s\n")
-	out = back.ends("0")
-	if !regexp.MustCompile(`(?m)^done\r?$`).MatchString(strings.Join(shown(out), "\n")) {
+	back := terminal.Start(t, 80, []string{"MCPC_STATE=" + filepath.Join(tm.Cmd.Dir, "state")}, "mcpc", "tasks", "wait")
+	back.Await(`Name\S* \(required\)(?s:.)*> $`)
+	back.Type("Ada\n")
+	back.Await(`\[c\]ancel> $`)
+	back.Type("s\n")
+	out = back.Ends("0")
+	if !regexp.MustCompile(`(?m)^done\r?$`).MatchString(strings.Join(terminal.Shown(out), "\n")) {
 		t.Errorf("%q", out)
 	}
 	sent, err := os.ReadFile(s.Log().Name())

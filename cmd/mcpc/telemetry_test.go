@@ -1,7 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -13,105 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"mcpc/internal/tests/collector"
+	"mcpc/internal/tests/program"
+
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 )
-
-// A received is what a collector was sent, read with the official types.
-type received struct {
-	url string
-
-	mu       sync.Mutex
-	spans    []*tracepb.Span
-	metrics  []string // names
-	resource map[string]string
-	head     http.Header // of the last request
-	raw      []byte      // all bodies
-	bad      error
-}
-
-// collecting starts a collector on loopback.
-func collecting(t *testing.T) *received {
-	t.Helper()
-	c := &received{resource: map[string]string{}}
-	server := httptest.NewServer(http.HandlerFunc(c.take))
-	t.Cleanup(server.Close)
-	c.url = server.URL
-	return c
-}
-
-func (c *received) take(w http.ResponseWriter, r *http.Request) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	body := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		body, c.bad = gzip.NewReader(r.Body)
-	}
-	raw, err := io.ReadAll(body)
-	var traces tracepb.TracesData
-	var metrics metricspb.MetricsData
-	switch {
-	case err != nil:
-	case r.URL.Path == "/v1/traces":
-		err = proto.Unmarshal(raw, &traces)
-	case r.URL.Path == "/v1/metrics":
-		err = proto.Unmarshal(raw, &metrics)
-	default:
-		err = fmt.Errorf("no such path: %s", r.URL.Path)
-	}
-	if c.head, c.raw = r.Header, append(c.raw, raw...); err != nil {
-		c.bad = err
-	}
-	for _, resource := range traces.ResourceSpans {
-		c.note(resource.Resource.Attributes)
-		for _, scope := range resource.ScopeSpans {
-			c.spans = append(c.spans, scope.Spans...)
-		}
-	}
-	for _, resource := range metrics.ResourceMetrics {
-		for _, scope := range resource.ScopeMetrics {
-			for _, m := range scope.Metrics {
-				c.metrics = append(c.metrics, m.Name)
-			}
-		}
-	}
-	w.Header().Set("Content-Type", "application/x-protobuf")
-}
-
-func (c *received) note(attributes []*commonpb.KeyValue) {
-	for _, a := range attributes {
-		c.resource[a.Key] = a.Value.GetStringValue()
-	}
-}
-
-// named is the only span with a name and a kind.
-func (c *received) named(t *testing.T, name string, kind tracepb.Span_SpanKind) *tracepb.Span {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var found []*tracepb.Span
-	for _, s := range c.spans {
-		if s.Name == name && s.Kind == kind {
-			found = append(found, s)
-		}
-	}
-	if len(found) != 1 || c.bad != nil {
-		t.Fatalf("%d spans %q of kind %s in %s (%v)", len(found), name, kind, spanNames(c.spans), c.bad)
-	}
-	return found[0]
-}
-
-func spanNames(spans []*tracepb.Span) (all []string) {
-	for _, s := range spans {
-		all = append(all, fmt.Sprint(s.Kind, " ", s.Name))
-	}
-	return all
-}
 
 const (
 	clientKind   = tracepb.Span_SPAN_KIND_CLIENT
@@ -119,45 +26,34 @@ const (
 	internalKind = tracepb.Span_SPAN_KIND_INTERNAL
 )
 
-// traced runs mcpc with variables beside those of every test.
-func traced(t *testing.T, env []string, args ...string) (exit int, stdout, stderr string) {
-	t.Helper()
-	cmd := exec.Command(builtBinary(t), append([]string{"--state", t.TempDir()}, args...)...)
-	cmd.Env = slices.Concat(cleanEnv(), []string{"LC_ALL=C.UTF-8"}, env)
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run()
-	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
-}
-
 // An agent's span, the command, and a proxy are one trace. The request names the span of its
 // sender, and the proxy does not change it.
 func TestOneTraceThroughAProxy(t *testing.T) {
 	t.Parallel()
-	c, demo := collecting(t), serving(t, "demo", "--listen", "127.0.0.1:0")
-	proxy := serving(t, "proxy", "--to", demo.url, "--listen", "127.0.0.1:0", "--no-record", "--otlp", c.url)
+	c, demo := collector.Start(t), program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--otlp", c.URL)
 	const trace, agent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	record := filepath.Join(t.TempDir(), "own.jsonl")
-	exit, stdout, stderr := traced(t, []string{"TRACEPARENT=00-" + trace + "-" + agent + "-01", "OTEL_SERVICE_NAME=agent", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip"},
-		"-s", proxy.url, "call", "get-sum", "a=1", "b=2", "--otlp", c.url, "--record", record)
+	exit, stdout, stderr := program.Run(t, []string{"TRACEPARENT=00-" + trace + "-" + agent + "-01", "OTEL_SERVICE_NAME=agent", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip"},
+		"-s", proxy.URL, "call", "get-sum", "a=1", "b=2", "--otlp", c.URL, "--record", record)
 	if exit != 0 || stdout != "The sum of 1 and 2 is 3.\n" || stderr != "" {
 		t.Fatalf("%d %s %s", exit, stdout, stderr)
 	}
-	if c.resource["service.name"] != "agent" || c.resource["service.version"] == "" || c.resource["service.instance.id"] == "" {
-		t.Errorf("resource %v", c.resource)
+	if c.Resource["service.name"] != "agent" || c.Resource["service.version"] == "" || c.Resource["service.instance.id"] == "" {
+		t.Errorf("resource %v", c.Resource)
 	}
-	command := c.named(t, "mcpc call", internalKind)
-	sent := c.named(t, "tools/call get-sum", clientKind)
-	proxy.stop()
-	if !slices.Contains(c.metrics, "mcp.client.operation.duration") || !slices.Contains(c.metrics, "mcp.server.operation.duration") {
-		t.Errorf("metrics %q", c.metrics)
+	command := c.Named(t, "mcpc call", internalKind)
+	sent := c.Named(t, "tools/call get-sum", clientKind)
+	proxy.Stop()
+	if !slices.Contains(c.Metrics, "mcp.client.operation.duration") || !slices.Contains(c.Metrics, "mcp.server.operation.duration") {
+		t.Errorf("metrics %q", c.Metrics)
 	}
-	arrived := c.named(t, "tools/call get-sum", serverKind)
+	arrived := c.Named(t, "tools/call get-sum", serverKind)
 	if hex.EncodeToString(command.ParentSpanId) != agent || string(sent.ParentSpanId) != string(command.SpanId) || string(arrived.ParentSpanId) != string(sent.SpanId) {
 		t.Errorf("the spans are no tree: %v, %v, %v", command, sent, arrived)
 	}
 	passedOn := 0
-	for _, s := range c.spans {
+	for _, s := range c.Spans {
 		if hex.EncodeToString(s.TraceId) != trace {
 			t.Errorf("%s is of another trace", s.Name)
 		}
@@ -169,7 +65,7 @@ func TestOneTraceThroughAProxy(t *testing.T) {
 		t.Errorf("%d CLIENT spans of the proxy below %v", passedOn, arrived)
 	}
 	// The recording gives the same spans again.
-	_, lines, stderr := traced(t, nil, "export", record, "--as", "otlp")
+	_, lines, stderr := program.Run(t, nil, "export", record, "--as", "otlp")
 	var file struct {
 		ResourceSpans []struct {
 			ScopeSpans []struct {
@@ -192,22 +88,22 @@ func TestOneTraceThroughAProxy(t *testing.T) {
 // is passed on as it is. One that is none is not.
 func TestTraceContextIsPassedOn(t *testing.T) {
 	t.Parallel()
-	c := collecting(t)
+	c := collector.Start(t)
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 	for given, want := range map[string]string{parent: `"traceparent":"` + parent + `","tracestate":"a=1","baggage":"b=2"`, "00-nonsense": ""} {
 		record := filepath.Join(t.TempDir(), "own.jsonl")
-		exit, _, stderr := traced(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.url, "TRACEPARENT=" + given, "TRACESTATE=a=1", "BAGGAGE=b=2"},
+		exit, _, stderr := program.Run(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "TRACEPARENT=" + given, "TRACESTATE=a=1", "BAGGAGE=b=2"},
 			"-s", "demo", "call", "get-sum", "a=1", "b=2", "--record", record)
 		if exit != 0 || stderr != "" {
 			t.Fatalf("%d %s", exit, stderr)
 		}
-		sent := strings.ReplaceAll(read(t, record), `\"`, `"`)
+		sent := strings.ReplaceAll(program.Read(t, record), `\"`, `"`)
 		if want == "" && strings.Contains(sent, "traceparent") || !strings.Contains(sent, want) {
 			t.Errorf("%s: not %s in %s", given, want, sent)
 		}
 	}
-	if len(c.raw) > 0 || c.head != nil {
-		t.Errorf("something was sent: %q", c.raw)
+	if len(c.Raw) > 0 || c.Header != nil {
+		t.Errorf("something was sent: %q", c.Raw)
 	}
 }
 
@@ -237,13 +133,13 @@ func TestBadCollectors(t *testing.T) {
 		"denies":   {answering(401, "X: y", "no token"), "HTTP 401"},
 		"garbage":  {answering(400, "X: y", "\x1b[31mgarbage"), "HTTP 400"},
 	} {
-		exit, stdout, stderr := traced(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", at.url)
+		exit, stdout, stderr := program.Run(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", at.url)
 		if exit != 0 || stdout != "The sum of 1 and 2 is 3.\n" || !strings.Contains(stderr, at.want) || strings.Contains(stderr, "\x1b") {
 			t.Errorf("%s: %d %s %s", name, exit, stdout, stderr)
 		}
 	}
 	for given, want := range map[string]string{"127.0.0.1:4318": "no scheme", "env": "OTEL_EXPORTER_OTLP_ENDPOINT is not set", "ftp://127.0.0.1": "ftp"} {
-		exit, stdout, stderr := traced(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", given)
+		exit, stdout, stderr := program.Run(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", given)
 		if exit != 2 || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("--otlp %s: %d %s %s", given, exit, stdout, stderr)
 		}
@@ -253,13 +149,13 @@ func TestBadCollectors(t *testing.T) {
 // A failed tool is an error of its span, a request without an answer too, and so is the command.
 func TestFailuresInSpans(t *testing.T) {
 	t.Parallel()
-	c := collecting(t)
+	c := collector.Start(t)
 	hang := "trigger-long-running-operation"
-	exit, _, stderr := traced(t, nil, "-s", "demo", "call", hang, "duration=600", "steps=1", "--max-time", "1s", "--otlp", c.url)
+	exit, _, stderr := program.Run(t, nil, "-s", "demo", "call", hang, "duration=600", "steps=1", "--max-time", "1s", "--otlp", c.URL)
 	if exit != 9 {
 		t.Fatalf("%d %s", exit, stderr)
 	}
-	for _, s := range []*tracepb.Span{c.named(t, "tools/call "+hang, clientKind), c.named(t, "mcpc call", internalKind)} {
+	for _, s := range []*tracepb.Span{c.Named(t, "tools/call "+hang, clientKind), c.Named(t, "mcpc call", internalKind)} {
 		if s.Status.GetCode() != tracepb.Status_STATUS_CODE_ERROR || !strings.Contains(fmt.Sprint(s.Attributes), `"timeout"`) {
 			t.Errorf("%s: %v %v", s.Name, s.Status, s.Attributes)
 		}
@@ -269,9 +165,9 @@ func TestFailuresInSpans(t *testing.T) {
 // What is secret in arguments, results, header fields and settings reaches no collector.
 func TestNoSecretReachesACollector(t *testing.T) {
 	t.Parallel()
-	c, dir := collecting(t), t.TempDir()
+	c, dir := collector.Start(t), t.TempDir()
 	const canary = "CANARY-9f8e7d6c5b"
-	demo := serving(t, "demo", "--listen", "127.0.0.1:0")
+	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	redacted := filepath.Join(dir, "redact")
 	if err := os.WriteFile(redacted, []byte(canary+"-in-text\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -283,26 +179,17 @@ func TestNoSecretReachesACollector(t *testing.T) {
 		{"call", "echo", "message=" + canary + "-env", "--otlp-content"},
 		{"call", "no-such-tool-" + canary + "-env"},
 	} {
-		_, _, stderr := traced(t, env, slices.Concat([]string{"-s", demo.url + "?token=" + canary + "-url", "-H", "Authorization: Bearer " + canary + "-bearer"}, words, []string{"--otlp", c.url})...)
+		_, _, stderr := program.Run(t, env, slices.Concat([]string{"-s", demo.URL + "?token=" + canary + "-url", "-H", "Authorization: Bearer " + canary + "-bearer"}, words, []string{"--otlp", c.URL})...)
 		if strings.Contains(stderr, "collector") {
 			t.Errorf("%q: %s", words, stderr)
 		}
 	}
-	if len(c.spans) < 8 || strings.Contains(string(c.raw), canary) {
-		t.Errorf("%d spans: %s", len(c.spans), inWords(string(c.raw), canary))
+	if len(c.Spans) < 8 || strings.Contains(string(c.Raw), canary) {
+		t.Errorf("%d spans: %s", len(c.Spans), program.Around(string(c.Raw), canary))
 	}
-	if c.head.Get("Api-Key") != canary+"-otlp" {
-		t.Errorf("the collector got %v", c.head)
+	if c.Header.Get("Api-Key") != canary+"-otlp" {
+		t.Errorf("the collector got %v", c.Header)
 	}
-}
-
-// inWords is where a text holds another one.
-func inWords(text, part string) string {
-	i := strings.Index(text, part)
-	if i < 0 {
-		return ""
-	}
-	return fmt.Sprintf("%q", text[max(0, i-80):min(len(text), i+80)])
 }
 
 // A signal while the command waits for its collector ends the waiting, and nothing else.
@@ -313,8 +200,8 @@ func TestInterruptedWhileTelemetryIsSent(t *testing.T) {
 	t.Cleanup(hanging.Close)
 	t.Cleanup(func() { close(release) })
 	for want, tool := range map[int]string{0: "get-tiny-image", 5: "fail"} {
-		cmd := exec.Command(builtBinary(t), "--state", t.TempDir(), "-s", "demo", "call", tool, "--otlp", hanging.URL)
-		cmd.Env = append(cleanEnv(), "OTEL_METRICS_EXPORTER=none")
+		cmd := exec.Command(program.Built(t), "--state", t.TempDir(), "-s", "demo", "call", tool, "--otlp", hanging.URL)
+		cmd.Env = append(program.CleanEnv(), "OTEL_METRICS_EXPORTER=none")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
+	"mcpc/internal/tests/terminal"
 )
 
 var updateTerminal = flag.Bool("terminal", false, "write docs/terminal.md anew")
@@ -39,7 +41,7 @@ func TestTerminalsPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := read(t, name); got != want {
+	if got := program.Read(t, name); got != want {
 		t.Errorf("docs/terminal.md is out of date; write it with\n"+
 			"go test -run TestTerminalsPage ./cmd/mcpc -terminal\ngot\n%s\nwant\n%s", got, want)
 	}
@@ -55,26 +57,26 @@ colours; a test repeats and compares them. In a pipe there are no prompts and no
 type typedAt struct{ prompt, text string }
 
 func formSession(t *testing.T) string {
-	tm := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "order-tea")
+	tm := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "order-tea")
 	for _, at := range []typedAt{
 		{`at least 1 character> $`, "Ada\n"}, {`\[c\]ancel> $`, "s\n"},
 		{`0 to 9 \[1\]> $`, "2\n"}, {`sugar  2(?s:.)*\[c\]ancel> $`, "s\n"},
 		{`\[mint\]> $`, "1\n"}, {`tea  "green"(?s:.)*\[c\]ancel> $`, "s\n"},
 	} {
-		tm.await(at.prompt)
-		tm.typed(at.text)
+		tm.Await(at.prompt)
+		tm.Type(at.text)
 	}
-	return "$ mcpc -s demo call order-tea\n" + screenOf(tm.ends("0"))
+	return "$ mcpc -s demo call order-tea\n" + screenOf(tm.Ends("0"))
 }
 
 // measured are the parts of a line that depend on the moment.
 var measured = regexp.MustCompile(`  [0-9.]+/s  eta \d+ m?s`)
 
 func progressSession(t *testing.T) string {
-	out := onTerminal(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-long-running-operation", `{"duration":1.6,"steps":4}`).ends("0")
+	out := terminal.Start(t, 80, nil, "mcpc", "-s", "demo", "call", "trigger-long-running-operation", `{"duration":1.6,"steps":4}`).Ends("0")
 	text, drawn := "$ mcpc -s demo call trigger-long-running-operation '{\"duration\":1.6,\"steps\":4}'\n", map[string]bool{}
 	for _, picture := range strings.Split(out, "\r") {
-		picture = strings.TrimRight(measured.ReplaceAllString(sgr.ReplaceAllString(picture, ""), ""), " ")
+		picture = strings.TrimRight(measured.ReplaceAllString(terminal.Colors.ReplaceAllString(picture, ""), ""), " ")
 		// The last one may be drawn, or the answer is quicker.
 		if strings.HasPrefix(picture, "[") && !strings.Contains(picture, "4/4") && !drawn[picture] {
 			drawn[picture] = true
@@ -89,20 +91,20 @@ func listenSession(t *testing.T) string {
 	if err := server.Demo(); err != nil {
 		t.Fatal(err)
 	}
-	tm := onTerminal(t, 100, nil, "mcpc", "-s", server.URL("/mcp"), "listen", "--tools",
+	tm := terminal.Start(t, 100, nil, "mcpc", "-s", server.URL("/mcp"), "listen", "--tools",
 		"--resource", "demo://resource/static/document/instructions.md", "--count", "2")
 	for _, step := range []struct{ shown, tool, arguments string }{
 		{"Ctrl-C stops", "touch-resource", "{}"}, {"updated", "change-list", `{"list":"tools"}`},
 	} {
-		tm.await(step.shown)
+		tm.Await(step.shown)
 		if out, err := exec.Command("mcpc", "--state", t.TempDir(), "-s", server.URL("/mcp"), "call", step.tool, step.arguments).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", step.tool, err, out)
 		}
 	}
-	text := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(screenOf(tm.ends("0")), "12:00:00")
+	text := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(screenOf(tm.Ends("0")), "12:00:00")
 	return "$ mcpc listen --tools --resource demo://resource/static/document/instructions.md --count 2\n" + text
 }
 
 func screenOf(output string) string {
-	return strings.TrimRight(strings.Join(shown(output), "\n"), "\n") + "\n"
+	return strings.TrimRight(strings.Join(terminal.Shown(output), "\n"), "\n") + "\n"
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"mcpc/internal/tests/program"
 )
 
 // What waits for more to print ends when its reader has gone, and not only when there
@@ -16,7 +18,7 @@ func TestWhoWaitsEndsWithItsReader(t *testing.T) {
 	state := t.TempDir()
 	mcpc := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("mcpc", args...)
-		cmd.Env = append(cleanEnv(), "MCPC_STATE="+state)
+		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+state)
 		return cmd
 	}
 	if out, err := mcpc("-s", "demo", "ping").CombinedOutput(); err != nil {
@@ -45,7 +47,7 @@ func TestWhoWaitsEndsWithItsReader(t *testing.T) {
 		}
 		r.Close()
 		_ = cmd.Wait()
-		if got := ending(cmd.ProcessState); got != "141" && got != "SIGPIPE" {
+		if got := program.Ending(cmd.ProcessState); got != "141" && got != "SIGPIPE" {
 			t.Errorf("%q ended with %s", args, got)
 		}
 		if bytes.Contains(stderr.Bytes(), []byte("mcpc: error")) {

@@ -1,0 +1,302 @@
+//go:build torture && linux && amd64
+
+package torture
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcpc/internal/state"
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/servers"
+	"mcpc/internal/wire"
+)
+
+func TestMain(m *testing.M) { os.Exit(program.Tests{M: m}.Run()) }
+
+// Each call to the operating system that can fail does so once, one after the
+// other, on the ways that end well. Whichever it is: no panic, no hang, an exit
+// code that fits, the whole answer or none, and nothing left behind.
+func TestTorture(t *testing.T) {
+	t.Setenv("CGO_ENABLED", "0")
+	binary := program.Built(t)
+	launcher := program.Build(t, "internal/tests/torture/testdata/confined")
+	// A server is under the filter of mcpc, which started it, and is known by its
+	// program.
+	server := filepath.Join(t.TempDir(), "server")
+	if err := os.Link(binary, server); err != nil {
+		t.Fatal(err)
+	}
+	play := filepath.Join(t.TempDir(), "play")
+	script := "speaks 2025-11-25\nsession s1\ntool echo {\"type\":\"object\"}\n"
+	if err := os.WriteFile(play, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	legacy, modern, old := servers.ForTest(t), servers.ForTest(t), servers.ForTest(t)
+	for _, err := range []error{legacy.Play(script), modern.Play("tool echo\n"), old.Demo()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	transports := map[string][]string{
+		"http": {legacy.URL("/mcp")}, "modern": {modern.URL("/mcp")}, "sse": {old.URL("/sse")},
+		"stdio": {"--", server, "mock", "--stdio", "--script", play},
+	}
+	hit := &tally{calls: map[string]int{}}
+	t.Run("runs", func(t *testing.T) {
+		for name, target := range transports {
+			for command, args := range map[string][]string{
+				"init":     append([]string{"init", "--as", "box"}, target...),
+				"list":     {"list", "--json"},
+				"call":     {"call", "echo", `{"message":"x"}`, "--json"},
+				"raw":      {"raw", "tools/list"},
+				"close":    {"close"},
+				"output":   {"call", "echo", `{"message":"x"}`, "--json", "-o", "answer"},
+				"sessions": {"sessions", "--json"},
+			} {
+				// These two do nothing more with another transport.
+				if name != "http" && (command == "output" || command == "sessions") {
+					continue
+				}
+				t.Run(name+"/"+command, func(t *testing.T) {
+					t.Parallel()
+					r := rack{binary: binary, launcher: launcher, args: args, hit: hit}
+					if command != "init" {
+						r.before = t.TempDir()
+						r.prepare(t, target)
+					}
+					r.turn(t)
+				})
+			}
+		}
+	})
+	// The order of a program's calls is not always the same, so that the sweep may pass over a
+	// rare one. It is made to fail by its number then.
+	for nr, name := range callNames {
+		for _, words := range [][]string{{"stdio", "init"}, {"http", "init"}, {"http", "list"}} {
+			if hit.calls[name] > 0 {
+				break
+			}
+			t.Run(name+"/"+strings.Join(words, "/"), func(t *testing.T) {
+				r := rack{binary: binary, launcher: launcher, args: []string{"list", "--json"}, only: nr, hit: hit}
+				if target := transports[words[0]]; words[1] == "init" {
+					r.args = append([]string{"init", "--as", "box"}, target...)
+				} else {
+					r.before = t.TempDir()
+					r.prepare(t, target)
+				}
+				r.turn(t)
+			})
+		}
+	}
+	total := 0
+	for _, name := range callNames {
+		if hit.calls[name] == 0 {
+			t.Errorf("no %s was made to fail", name)
+		}
+		total += hit.calls[name]
+	}
+	t.Logf("%d calls failed: %v", total, hit.calls)
+}
+
+// A tally counts the calls that were made to fail.
+type tally struct {
+	mu    sync.Mutex
+	calls map[string]int
+}
+
+func (c *tally) add(failed string) {
+	name, _, _ := strings.Cut(failed, " ")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[name]++
+}
+
+// A rack is a command with all its calls.
+type rack struct {
+	binary, launcher string
+	args             []string
+	// only is the number of the calls that fail, 0 for any.
+	only int
+	// before is the state that each run starts with, "" for none.
+	before string
+	// good is what a run ends with in which nothing fails.
+	good remains
+	hit  *tally
+}
+
+// remains are what a run leaves.
+type remains struct {
+	code           int
+	stdout, stderr string
+	file           string   // what -o wrote
+	sessions       []string // that are remembered
+}
+
+func (r *rack) prepare(t *testing.T, target []string) {
+	cmd := exec.Command(r.binary, append([]string{"init", "--as", "box"}, target...)...)
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+r.before)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// turn lets the first call fail, the second, and so on until there is none.
+func (r *rack) turn(t *testing.T) {
+	calm := r.run(t, &ordeal{})
+	if calm.code != 0 {
+		t.Fatalf("without a failure: %+v", calm)
+	}
+	r.good = calm
+	for nth := 1; ; nth++ {
+		o := &ordeal{nth: nth, only: r.only}
+		got := r.run(t, o)
+		if o.failed == "" {
+			return
+		}
+		r.hit.add(o.failed)
+		if wrong := r.wrong(o.failed, got); wrong != "" {
+			t.Errorf("call %d, %s, fails: %s\nexit %d\nstdout: %s\nstderr: %s", nth, o.failed, wrong, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+// run is one run in a world of its own, which is searched afterwards.
+func (r *rack) run(t *testing.T, o *ordeal) remains {
+	t.Helper()
+	world := t.TempDir()
+	dirs := map[string]string{"state": filepath.Join(world, "state")}
+	for _, name := range []string{"tmp", "home", "work"} {
+		dirs[name] = filepath.Join(world, name)
+		if err := os.Mkdir(dirs[name], 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.before != "" {
+		if err := copyState(dirs["state"], r.before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), program.Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.binary, r.args...)
+	cmd.Dir = dirs["work"]
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dirs["state"], "TMPDIR="+dirs["tmp"], "HOME="+dirs["home"], "LC_ALL=C.UTF-8")
+	var files [2]*os.File
+	for i, name := range []string{"stdout", "stderr"} {
+		f, err := os.Create(filepath.Join(world, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	cmd.Stdout, cmd.Stderr = files[0], files[1]
+	_ = o.run(t, r.launcher, cmd)
+	if ctx.Err() != nil {
+		t.Errorf("call %d, %s, fails: it hangs", o.nth, o.failed)
+	}
+	got := remains{code: cmd.ProcessState.ExitCode(), stdout: program.Read(t, files[0].Name()), stderr: program.Read(t, files[1].Name()),
+		file: program.Read(t, filepath.Join(dirs["work"], "answer"))}
+	left := leftOvers(t, world)
+	store, err := state.Open(dirs["state"])
+	if err == nil {
+		var st state.State
+		st, err = store.Load()
+		got.sessions = st.Names()
+	}
+	if err != nil {
+		left = append(left, "a state that cannot be read: "+err.Error())
+	}
+	for _, what := range left {
+		t.Errorf("call %d, %s, fails: it leaves %s", o.nth, o.failed, what)
+	}
+	return got
+}
+
+// copyState copies a state directory; there is nothing but private files in it.
+func copyState(to, from string) error {
+	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(to, strings.TrimPrefix(path, from))
+		if d.IsDir() {
+			return os.MkdirAll(name, 0o700)
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, raw, 0o600)
+	})
+}
+
+// leftOvers are the temporary files and processes of a run that is over.
+func leftOvers(t *testing.T, world string) (left []string) {
+	t.Helper()
+	for _, pattern := range []string{"tmp/*", "home/*", "home/.*", "work/.mcpc-*", "state/*.tmp", "state/*/*.tmp"} {
+		found, err := filepath.Glob(filepath.Join(world, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, found...)
+	}
+	return append(left, program.ProcessesLeft(t, "TMPDIR="+filepath.Join(world, "tmp"))...)
+}
+
+var answerID = regexp.MustCompile(`"id":\d+`)
+
+// wrong says what is wrong with what a run left of which one call failed.
+func (r *rack) wrong(failed string, got remains) string {
+	plain := func(s string) string { return answerID.ReplaceAllString(s, `"id":0`) }
+	switch {
+	case strings.Contains(got.stderr, "goroutine ") || strings.Contains(got.stderr, "internal error"):
+		return "a panic"
+	case !slices.Contains(codesFor(failed), got.code):
+		return fmt.Sprintf("the exit code should be one of %v", codesFor(failed))
+	case got.code != 0 && !strings.HasPrefix(got.stderr, "mcpc: ") && !strings.Contains(got.stderr, "\nmcpc: "):
+		return "nothing says why"
+	case got.file != "" && got.file != r.good.file:
+		return "-o wrote something else: " + got.file
+	case got.code == 0 && !slices.Equal(got.sessions, r.good.sessions):
+		return fmt.Sprintf("it says that all is well, and remembers the sessions %q", got.sessions)
+	case plain(got.stdout) == plain(r.good.stdout) && got.file == r.good.file:
+		return ""
+	case got.code == 0:
+		return "it says that all is well, and there is another answer"
+	case got.stdout != "" && plain(got.stdout) != plain(r.good.stdout) && got.stdout != r.good.file:
+		return "the answer is not whole"
+	}
+	return ""
+}
+
+// codesFor are the exit codes that fit the failure of a call.
+func codesFor(failed string) []int {
+	name, subject, _ := strings.Cut(failed, " ")
+	ok, local, transport := 0, wire.LocalIO.ExitCode(), wire.Transport.ExitCode()
+	switch {
+	case strings.HasSuffix(subject, "/stderr"):
+		return []int{ok}
+	case strings.HasSuffix(subject, "/stdout"), strings.Contains(subject, "/work"), strings.HasPrefix(subject, "."),
+		strings.Contains(subject, "/state"):
+		return []int{ok, local}
+	case strings.HasPrefix(subject, "socket:"), name == "socket":
+		return []int{ok, transport}
+	case name == "pipe":
+		return []int{ok, local, transport}
+	case strings.HasPrefix(subject, "pipe:"), slices.Contains([]string{"clone", "dup", "setsid", "execve", "kill", "pidfd_open"}, name):
+		return []int{ok, transport}
+	case strings.HasPrefix(subject, "/proc/"):
+		return []int{ok}
+	}
+	return []int{ok, transport}
+}
