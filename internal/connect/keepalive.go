@@ -63,7 +63,7 @@ func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
 		}
 		keepalive.RemoveStaleSockets(filepath.Dir(socket))
 		c.holding = &state.KeptServer{Socket: socket, Idle: how.limit()}
-		return startHolder(opt.Server, *c.holding)
+		return startHolder(c.Env, opt.Server, *c.holding)
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/process"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/state"
 )
 
@@ -20,14 +21,14 @@ const canHold = true
 // leads a session of its own, so that the end of a terminal is not its end, and has
 // nothing open that mcpc has: a script that waits for the end of a pipe does not wait
 // for it.
-func startHolder(server client.Server, held state.KeptServer) (net.Conn, error) {
+func startHolder(env *host.Env, server client.Server, held state.KeptServer) (net.Conn, error) {
 	ours, theirs, err := pairOfSockets()
 	if err != nil {
 		return nil, err
 	}
 	defer ours.Close()
 	defer theirs.Close()
-	self, err := os.Executable()
+	self, err := env.Executable()
 	if err != nil {
 		return nil, err
 	}

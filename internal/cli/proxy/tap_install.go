@@ -147,7 +147,7 @@ func tapInstall(ctx context.Context, f *cmdutil.Factory, client target.Client, o
 
 // tapEdit gives the text that the file is to have.
 func tapEdit(f *cmdutil.Factory, old []byte, client target.Client, o installOptions) ([]byte, error) {
-	self, err := os.Executable()
+	self, err := f.Executable()
 	if err != nil {
 		return nil, err
 	}

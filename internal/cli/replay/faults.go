@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"net/url"
-	"os"
 	"slices"
 
 	"mcpc/internal/capture/fault"
@@ -42,7 +41,7 @@ func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func()
 
 // startWithFaults has the server's command started by one that has the rules.
 func (o *options) startWithFaults(f *cmdutil.Factory) error {
-	self, err := os.Executable()
+	self, err := f.Executable()
 	if err != nil {
 		return cmdutil.Exit(usage.LocalIO("finding mcpc", err))
 	}

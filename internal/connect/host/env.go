@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,8 @@ type Env struct {
 	Mark    string
 	Now     func() time.Time
 	Version string
+	// Program is the file of mcpc; "" is that of the process.
+	Program string
 	// Args are those of the command, without the name of the program.
 	Args []string
 	// Asker returns what answers the requests of server; person is set where the user can be
@@ -157,6 +160,14 @@ type UI interface {
 
 // FormCheck holds a value against the schema of a form.
 type FormCheck func(schema, value json.RawMessage) []wire.Finding
+
+// Executable returns the file of mcpc, for a process of its own.
+func (e *Env) Executable() (string, error) {
+	if e.Program != "" {
+		return e.Program, nil
+	}
+	return os.Executable()
+}
 
 func EnvName(flag string) string {
 	return "MCPC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
