@@ -248,3 +248,6 @@ func writeNumbered(b *strings.Builder, what string, rows []numbered, held map[in
 		fmt.Fprintf(b, "| %d | %s | %s | %s |\n", r.number, r.level, cell(r.text), by)
 	}
 }
+
+// cell returns a text for a cell of a Markdown table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -9,37 +9,40 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 
 	"mcpc/internal/cli"
 	"mcpc/internal/cli/signals"
 )
 
-// Main runs the tests of a package with the programs mcpc and visit in the PATH, and further ones by
-// their names. They are this test binary itself, and so are sh and bash: a machine may lack them.
-// These know no signals, no limits and no descriptors but the three standard streams.
-func Main(m *testing.M, programs map[string]func()) {
+// Main runs the tests of a package with the programs mcpc, spied, repeating and visit in the PATH, and
+// further ones by their names. They are this test binary itself, and so are sh, bash, grep and sed: a machine may
+// lack them. These shells know no signals, no limits and no descriptors but the three standard streams.
+func Main(m interface{ Run() int }, programs map[string]func()) {
 	name := filepath.Base(os.Args[0])
-	programs = maps.Clone(programs)
-	if programs == nil {
-		programs = map[string]func(){}
-	}
-	programs["visit"] = visit
+	all := map[string]func(){"mcpc": func() { os.Exit(runProgram()) }, "spied": spied, "repeating": repeating, "visit": visit}
+	maps.Copy(all, programs)
 	switch {
-	case name == "mcpc":
-		os.Exit(program())
-	case name == "sh" || name == "bash":
-		os.Exit(shellProgram(os.Args[1:]))
-	case programs[name] != nil:
-		programs[name]()
+	case shellTools[name] != nil:
+		shellTools[name]()
+	case all[name] != nil:
+		all[name]()
 		os.Exit(0)
 	}
 	heed(os.Interrupt, syscall.SIGHUP)
-	os.Exit(withPrograms(m, programs))
+	os.Exit(withPrograms(m, slices.Collect(maps.Keys(all))))
 }
+
+// shellTools are the programs that a machine with Go, git and coreutils may lack.
+var shellTools = map[string]func(){"sh": shellMain, "bash": shellMain, "grep": asProgram(textTool.grep), "sed": asProgram(textTool.sed)}
+
+func shellMain() { os.Exit(shellProgram(os.Args[1:])) }
+
+// mcpcProgram is the file of the program mcpc.
+var mcpcProgram string
 
 // shells is the directory of programs sh and bash that are this test binary.
 var shells string
@@ -61,7 +64,7 @@ func LookPath(program, path string) (string, error) {
 }
 
 // withPrograms runs the tests with links to the test binary at the head of the PATH.
-func withPrograms(m *testing.M, programs map[string]func()) int {
+func withPrograms(m interface{ Run() int }, names []string) int {
 	self, err := os.Executable()
 	if err != nil {
 		return failed(err)
@@ -71,15 +74,15 @@ func withPrograms(m *testing.M, programs map[string]func()) int {
 		return failed(err)
 	}
 	defer os.RemoveAll(dir)
-	names := []string{"mcpc"}
-	for name := range programs {
-		names = append(names, name)
-	}
+	mcpcProgram = filepath.Join(dir, "mcpc")
 	shells = filepath.Join(dir, "shells")
 	if err := os.Mkdir(shells, 0o700); err != nil {
 		return failed(err)
 	}
-	for _, name := range append(names, "shells/sh", "shells/bash") {
+	for name := range shellTools {
+		names = append(names, filepath.Join("shells", name))
+	}
+	for _, name := range names {
 		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
 			return failed(err)
 		}
@@ -98,8 +101,8 @@ func failed(err error) int {
 	return 1
 }
 
-// program is main of cmd/mcpc.
-func program() int {
+// runProgram is main of cmd/mcpc.
+func runProgram() int {
 	f := cli.New(os.Stdin, os.Stdout, os.Stderr)
 	f.Leave = os.Exit
 	f.Getenv = os.Getenv

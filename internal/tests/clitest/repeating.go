@@ -1,4 +1,4 @@
-package main
+package clitest
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// repeating is a server on standard input and output that repeats a word in all that it declares and returns:
+// repeating is the program of that name, a server on standard input and output that repeats a word in all that it declares and returns:
 // the variable DB_PASSWORD, or the user or the password of the URL that is its argument.
 func repeating() {
 	word, place := os.Getenv("DB_PASSWORD"), "postgres://app:WORD@h/t"

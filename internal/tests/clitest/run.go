@@ -47,6 +47,7 @@ func (r Run) Do() int {
 	f.Environ = func() []string { return slices.Clone(r.Env) }
 	f.Now = time.Now
 	f.Version = "0.1.0-dev"
+	f.Program = mcpcProgram
 	f.Leave = func(int) { panic("clitest: a mock server that ends its process needs one of its own") }
 	code, died := cli.Run(f, r.Args, r.Signals)
 	if sig, ok := died.(syscall.Signal); ok {

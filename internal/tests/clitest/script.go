@@ -1,59 +1,85 @@
-package main
+package clitest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/servers"
 )
 
-// The program as its users meet it: each file in testdata/script is a script in
-// the language of testscript, in which these commands are added.
+// Scripts runs the files of testdata/script, one after the other. They are in the language of
+// testscript, with these commands:
 //
-//	needs PROGRAM...           fails where one of them is not installed
-//	exits CODE COMMAND...      runs it; CODE is its exact exit code, or SIGINT and
-//	                           the like for the signal that it died of
-//	failure PATH=VALUE...      the last line of stderr is the JSON error with these
-//	                           members; [!] there is none
-//	json FILE PATH=VALUE...    the file is exactly one JSON document with these members
-//	jsonlike FILE1 FILE2       two files are the same JSON
-//	demo NAME [FLAG...]        (re)starts mcpc demo; its URL is $NAME, that of the old
-//	                           transport $NAME_old, its host and port $NAME_address;
-//	                           what it got to see is in the file NAME.log
-//	play NAME PLAY             the same for a script of internal/mock
-//	stop NAME                  ends a server; its address stays taken
-//	start NAME COMMAND...      runs it in the background, into NAME.out and NAME.err
-//	await FILE REGEXP          waits until the file matches
-//	signal NAME SIGNAL         sends it a signal
-//	ends NAME CODE             waits for its end; CODE, stdout and stderr as with exits
-//	address NAME FILE          $NAME is the first URL in the file
-//	protected NAME [HOW...]    mcpc demo --auth at $NAME, something of which goes wrong from
-//	                           now on, see protected_test.go; what it was asked is in NAME.log
-//	secure NAME URL [mtls] TLS in front of a server, with a certificate of ca.pem; mtls
-//	                       wants one of the client's: client.pem, client.key, both.pem
+//	mcpc ARG...            runs in this process; "! mcpc" must fail
+//	exits CODE COMMAND...  runs a command; CODE is its exact exit code, or SIGINT and the like for the
+//	                       signal that it died of. mcpc runs in this process, "exec mcpc" as a program
+//	sh -c SCRIPT, sh FILE  runs a script of a Shell
+//	input FILE             gives the next mcpc or sh a standard input ("stdin" is for exec)
+//	needs PROGRAM...       fails if one of them is not installed
+//	failure PATH=VALUE...  the last line of stderr is the JSON error with these members; [!] there is none
+//	json FILE PATH=VALUE.. the file is exactly one JSON document with these members
+//	jsonlike FILE1 FILE2   two files are the same JSON
+//	demo NAME [FLAG...]    (re)starts mcpc demo; its URL is $NAME, that of the old transport $NAME_old,
+//	                       its host and port $NAME_address; the requests are in the file NAME.log
+//	play NAME PLAY         the same for a script of internal/mock
+//	down NAME              ends a server; its address stays taken
+//	start NAME COMMAND...  runs a program in the background, into NAME.out and NAME.err
+//	await FILE REGEXP      waits until the file matches
+//	signal NAME SIGNAL     sends a program in the background a signal
+//	ends NAME CODE         waits for its end; CODE, stdout and stderr as with exits
+//	address NAME FILE      sets $NAME to the first URL in the file
+//	protected NAME [HOW..] mcpc demo --auth at $NAME, which fails as servers.Login.Fail says from now on; its
+//	                       requests are in NAME.log
+//	secure NAME URL [mtls] TLS in front of a server, with a certificate of ca.pem; mtls wants a
+//	                       certificate of the client: client.pem, client.key, both.pem
 //	socket PATH URL        a unix socket in front of a server
-//	tunnel NAME [USER:PW]  a proxy at $NAME; what it was asked is in the file NAME.log
+//	tunnel NAME [USER:PW]  a proxy at $NAME; its requests are in the file NAME.log
 //	socks NAME URL         a SOCKS5 proxy at $NAME that leads to one server
-//	gone REGEXP                no process with such a command line is left
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                filepath.Join("testdata", "script"),
+//	gone REGEXP            waits until no process with such a command line is left
+func Scripts(t *testing.T) {
+	runScripts(t, "script", os.Getenv("PATH"))
+}
+
+// ScriptsOfPrograms runs the files of testdata/programs in the same way. They start programs that a
+// machine may lack, such as a shell with signals.
+func ScriptsOfPrograms(t *testing.T) {
+	runScripts(t, "programs", RealPath())
+}
+
+func runScripts(t *testing.T, kind, path string) {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Chdir(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := filepath.Join(folder, "testdata", kind)
+	testscript.RunT(serial{t}, testscript.Params{
+		Dir:                dir,
 		RequireUniqueNames: true,
-		WorkdirRoot:        shortDir(t), // testscript leaves its own behind unless every script runs
-		Setup:              setUpScript,
+		WorkdirRoot:        program.ShortDir(t), // testscript leaves its own if not every script runs
+		Setup:              func(env *testscript.Env) error { return setUp(env, dir, path) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"needs": scriptNeeds, "exits": exits, "failure": failure, "json": jsonHas, "jsonlike": jsonLike,
+			"mcpc": runMCPC, "sh": runShell, "input": setInput, "exits": exits, "needs": needs,
+			"failure": failure, "json": jsonHas, "jsonlike": jsonLike,
 			"demo": startDemo, "play": startPlay, "down": stopServer,
 			"start": startCommand, "await": await, "signal": sendSignal, "ends": ends, "gone": gone, "address": address,
 			"protected": startProtected, "secure": secure, "socket": socket, "tunnel": tunnel, "socks": socks,
@@ -61,103 +87,185 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// shortDir is a temporary folder whose path is short enough for sockets in it. It is removed
-// after the test, as soon as no process writes there any more.
-func shortDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "mcpc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		err := os.RemoveAll(dir)
-		for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			err = os.RemoveAll(dir)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
+// serial is a test whose scripts run one after the other: they share the directory of the process.
+type serial struct{ *testing.T }
+
+func (serial) Parallel() {}
+
+func (s serial) Run(name string, f func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { f(serial{t}) })
 }
 
-// patience is how long a test waits for what must happen. It is spent only
-// where something is broken.
-const patience = 30 * time.Second
+func (serial) Verbose() bool { return testing.Verbose() }
 
 type worldKey struct{}
 
-// A world is what one script has running.
+// A world has what a script started and set.
 type world struct {
-	servers    map[string]*server
+	dir        string // of the script files
+	variables  []string
+	input      io.Reader // of the next command, or nil
+	servers    map[string]*servers.Server
 	background map[string]*exec.Cmd
 	fronts     []io.Closer
-	protected  map[string]*protected
+	logins     map[string]*servers.Login
 }
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
-func setUpScript(env *testscript.Env) error {
-	w := &world{servers: map[string]*server{}, background: map[string]*exec.Cmd{}, protected: map[string]*protected{}}
+func setUp(env *testscript.Env, dir, path string) error {
+	w := &world{dir: dir, servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{}, logins: map[string]*servers.Login{}}
 	env.Values[worldKey{}] = w
-	env.Defer(func() {
-		for _, s := range w.servers {
-			s.stop()
-			s.listener.Close()
-		}
-		for _, f := range w.fronts {
-			_ = f.Close()
-		}
-		for _, c := range w.background {
-			_ = c.Process.Kill()
-			_ = c.Wait()
-		}
-	})
+	env.Defer(w.close)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("MCPC_STATE", filepath.Join(env.WorkDir, "state"))
 	env.Setenv("LC_ALL", "C.UTF-8")
+	env.Setenv("PATH", path)
 	env.Setenv("NOBODY", "http://127.0.0.1:1/mcp")
+	for _, variable := range env.Vars {
+		name, _, _ := strings.Cut(variable, "=")
+		w.variables = append(w.variables, name)
+	}
 	return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700)
 }
 
-// exits is exec with the exact exit code: "!" would take any failure for the
-// right one.
+func (w *world) close() {
+	for _, s := range w.servers {
+		_ = s.Close()
+	}
+	for _, f := range w.fronts {
+		_ = f.Close()
+	}
+	for _, c := range w.background {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}
+}
+
+var setsVariable = regexp.MustCompile(`(?m)^\s*env ([A-Za-z_][A-Za-z0-9_]*)=`)
+
+// environ returns the environment of a command of the script. testscript has no list of it.
+func environ(ts *testscript.TestScript) []string {
+	w := worldOf(ts)
+	names := slices.Clone(w.variables)
+	text, err := os.ReadFile(filepath.Join(w.dir, ts.Name()+".txtar"))
+	ts.Check(err)
+	for _, set := range setsVariable.FindAllStringSubmatch(string(text), -1) {
+		names = append(names, set[1])
+	}
+	var entries []string
+	for _, name := range names {
+		if value := ts.Getenv(name); value != "" {
+			entries = append(entries, name+"="+value)
+		}
+	}
+	return entries
+}
+
+func setenv(ts *testscript.TestScript, name, value string) {
+	ts.Setenv(name, value)
+	worldOf(ts).variables = append(worldOf(ts).variables, name)
+}
+
+// takeInput returns the standard input of the next command.
+func takeInput(ts *testscript.TestScript) io.Reader {
+	w := worldOf(ts)
+	in := w.input
+	w.input = nil
+	if in == nil {
+		in = strings.NewReader("")
+	}
+	return in
+}
+
+func setInput(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: input FILE")
+	}
+	worldOf(ts).input = strings.NewReader(ts.ReadFile(args[0]))
+}
+
+// mcpc runs a command line in this process, in the directory of the script, and returns its exit code.
+func mcpc(ts *testscript.TestScript, args []string) int {
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	run := Run{Args: args, Env: environ(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
+	return run.Do()
+}
+
+func runMCPC(ts *testscript.TestScript, neg bool, args []string) {
+	if code := mcpc(ts, args); (code == 0) == neg {
+		ts.Fatalf("mcpc %s ended with %d", strings.Join(args, " "), code)
+	}
+}
+
+// shell runs sh -c SCRIPT [WORD...], or sh FILE [WORD...], and returns its exit code.
+func shell(ts *testscript.TestScript, args []string) int {
+	if len(args) > 0 && args[0] != "-c" {
+		args = append([]string{"-c", ts.ReadFile(args[0])}, args...)
+	}
+	if len(args) < 2 {
+		ts.Fatalf("usage: sh -c SCRIPT, or sh FILE")
+	}
+	dir := ts.MkAbs(".")
+	ts.Check(os.Chdir(dir))
+	s := Shell{Dir: dir, Env: environ(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
+	code, err := s.Run(context.Background(), args[1], args[2:]...)
+	ts.Check(err)
+	return code
+}
+
+func runShell(ts *testscript.TestScript, neg bool, args []string) {
+	if code := shell(ts, args); (code == 0) == neg {
+		ts.Fatalf("sh ended with %d", code)
+	}
+}
+
+// exits runs a command that must end with an exact exit code: "!" would accept any failure.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
 	}
-	err := ts.Exec(args[1], args[2:]...)
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		ts.Fatalf("%v", err)
+	ended := "0"
+	switch args[1] {
+	case "mcpc":
+		ended = strconv.Itoa(mcpc(ts, args[2:]))
+	case "sh":
+		ended = strconv.Itoa(shell(ts, args[2:]))
+	case "exec":
+		ended = endOfProgram(ts, args[2:])
+	default:
+		ended = endOfProgram(ts, args[1:])
 	}
-	got := "0"
-	if exit != nil {
-		got = ending(exit.ProcessState)
+	if ended == args[0] {
+		return
 	}
-	if got != args[0] {
-		for name := range worldOf(ts).background {
-			text, _ := os.ReadFile(ts.MkAbs(name + ".err"))
-			ts.Logf("standard error of %s:\n%s", name, text)
-		}
-		ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), got, args[0])
+	for name := range worldOf(ts).background {
+		text, _ := os.ReadFile(ts.MkAbs(name + ".err"))
+		ts.Logf("standard error of %s:\n%s", name, text)
 	}
+	ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), ended, args[0])
 }
 
-// ending is how a process ended: its exit code, or the signal that killed it.
-func ending(p *os.ProcessState) string {
-	if status, ok := p.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		for name, sig := range namedSignals {
-			if sig == status.Signal() {
-				return name
-			}
-		}
+// endOfProgram runs a program and returns how it ended.
+func endOfProgram(ts *testscript.TestScript, argv []string) string {
+	err := ts.Exec(argv[0], argv[1:]...)
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	if !failed {
+		ts.Check(err)
+		return "0"
 	}
-	return strconv.Itoa(p.ExitCode())
+	return program.Ending(exit.ProcessState)
 }
 
-var namedSignals = map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM,
-	"SIGHUP": syscall.SIGHUP, "SIGPIPE": syscall.SIGPIPE, "SIGKILL": syscall.SIGKILL, "SIGABRT": syscall.SIGABRT}
+func needs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: needs PROGRAM...")
+	}
+	for _, name := range args {
+		_, err := program.LookFor(name)
+		ts.Check(err)
+	}
+}
 
 // failure checks the JSON error, whose members always stand (design, section 7).
 func failure(ts *testscript.TestScript, neg bool, args []string) {
@@ -244,37 +352,36 @@ func jsonLike(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// serverNamed is the script's server of that name, at an address that $NAME
-// keeps.
-func serverNamed(ts *testscript.TestScript, name string) *server {
-	servers := worldOf(ts).servers
-	if servers[name] == nil {
-		s, err := newServer(ts.MkAbs(name + ".log"))
-		ts.Check(err)
-		servers[name] = s
-		ts.Setenv(name, s.url("/mcp"))
-		ts.Setenv(name+"_old", s.url("/sse"))
-		ts.Setenv(name+"_address", s.listener.Addr().String())
-		_, port, err := net.SplitHostPort(s.listener.Addr().String())
-		ts.Check(err)
-		ts.Setenv(name+"_port", port)
+// serverNamed stops and returns the script's server of a name, at an address that $NAME keeps.
+func serverNamed(ts *testscript.TestScript, name string) *servers.Server {
+	w := worldOf(ts)
+	s := w.servers[name]
+	if s != nil {
+		s.Stop()
+		return s
 	}
-	servers[name].stop()
-	return servers[name]
+	s, err := servers.New(ts.MkAbs(name + ".log"))
+	ts.Check(err)
+	w.servers[name] = s
+	setenv(ts, name, s.URL("/mcp"))
+	setenv(ts, name+"_old", s.URL("/sse"))
+	setenv(ts, name+"_address", s.Address())
+	setenv(ts, name+"_port", s.Port())
+	return s
 }
 
 func startPlay(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: play NAME SCRIPT")
 	}
-	ts.Check(serverNamed(ts, args[0]).play(ts.ReadFile(args[1])))
+	ts.Check(serverNamed(ts, args[0]).Play(ts.ReadFile(args[1])))
 }
 
 func startDemo(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: demo NAME [FLAG...]")
 	}
-	ts.Check(serverNamed(ts, args[0]).demo(args[1:]...))
+	ts.Check(serverNamed(ts, args[0]).Demo(args[1:]...))
 }
 
 func stopServer(ts *testscript.TestScript, neg bool, args []string) { serverNamed(ts, args[0]) }
@@ -304,7 +411,7 @@ func startCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	want := regexp.MustCompile("(?m)" + args[1])
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(program.Patience); ; time.Sleep(5 * time.Millisecond) {
 		text, _ := os.ReadFile(ts.MkAbs(args[0]))
 		if want.Match(text) {
 			return
@@ -316,16 +423,16 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	ts.Check(worldOf(ts).background[args[0]].Process.Signal(namedSignals[args[1]]))
+	ts.Check(worldOf(ts).background[args[0]].Process.Signal(program.Signals[args[1]]))
 }
 
 func ends(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := worldOf(ts).background[args[0]]
-	stop := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	stop := time.AfterFunc(program.Patience, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	_ = cmd.Wait()
 	out, words := ts.ReadFile(args[0]+".out"), ts.ReadFile(args[0]+".err")
-	if got := ending(cmd.ProcessState); got != args[1] {
+	if got := program.Ending(cmd.ProcessState); got != args[1] {
 		ts.Fatalf("%s ended with %s, want %s\n%s", args[0], got, args[1], words)
 	}
 	_, _ = io.WriteString(ts.Stdout(), out)
@@ -337,44 +444,25 @@ func address(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || found == "" {
 		ts.Fatalf("there is no URL in %s", args[1])
 	}
-	ts.Setenv(args[0], found)
+	setenv(ts, args[0], found)
 }
 
-// gone waits until no process is left whose command line matches; the script
-// makes it unique by naming files in $WORK.
+// gone waits until no process is left whose command line matches; the script makes it unique by
+// naming files in $WORK.
 func gone(ts *testscript.TestScript, neg bool, args []string) {
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		left := processes(ts.Fatalf, args[0])
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone REGEXP")
+	}
+	deadline := time.Now().Add(program.Patience)
+	for {
+		left, err := program.FindProcesses(args[0])
+		ts.Check(err)
 		if len(left) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
 			ts.Fatalf("still running: %v", left)
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
-}
-
-type process struct {
-	pid  int
-	line string
-}
-
-// processes are those whose command line matches.
-func processes(fail func(string, ...any), pattern string) (found []process) {
-	ps, err := lookFor("ps")
-	if err != nil {
-		fail("%v", err)
-	}
-	out, err := exec.Command(ps, "-Aww", "-o", "pid=", "-o", "args=").Output()
-	if err != nil {
-		fail("ps: %v", err)
-	}
-	want := regexp.MustCompile(pattern)
-	for _, line := range strings.Split(string(out), "\n") {
-		number, args, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if pid, err := strconv.Atoi(number); err == nil && want.MatchString(args) {
-			found = append(found, process{pid, args})
-		}
-	}
-	return found
 }

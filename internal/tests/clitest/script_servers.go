@@ -1,4 +1,4 @@
-package main
+package clitest
 
 import (
 	"io"
@@ -33,8 +33,8 @@ func secure(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(front.Authority.Write(ts.MkAbs("ca.pem"), ""))
 	ts.Check(front.Client.Write(ts.MkAbs("client.pem"), ts.MkAbs("client.key")))
 	ts.Check(front.Client.Write(ts.MkAbs("both.pem"), ts.MkAbs("both.pem")))
-	ts.Setenv(args[0], front.URL("/mcp"))
-	ts.Setenv(args[0]+"_port", front.Port())
+	setenv(ts, args[0], front.URL("/mcp"))
+	setenv(ts, args[0]+"_port", front.Port())
 }
 
 // socket puts a unix socket in front of a server.
@@ -59,7 +59,7 @@ func tunnel(ts *testscript.TestScript, neg bool, args []string) {
 	front, err := servers.NewTunnel(ts.MkAbs(args[0]+".log"), credentials)
 	ts.Check(err)
 	closeLater(ts, front)
-	ts.Setenv(args[0], front.Address())
+	setenv(ts, args[0], front.Address())
 }
 
 // socks is a SOCKS5 proxy at $NAME that leads every connection to the server at a
@@ -71,5 +71,21 @@ func socks(ts *testscript.TestScript, neg bool, args []string) {
 	front, err := servers.NewSOCKS(ts.MkAbs(args[0]+".log"), args[1])
 	ts.Check(err)
 	closeLater(ts, front)
-	ts.Setenv(args[0], front.Address())
+	setenv(ts, args[0], front.Address())
+}
+
+// startProtected: protected NAME [HOW...].
+func startProtected(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: protected NAME [HOW...]")
+	}
+	w := worldOf(ts)
+	login := w.logins[args[0]]
+	if login == nil {
+		login = servers.NewLogin(servers.NewLog(ts.MkAbs(args[0]+".log")), nil)
+		w.logins[args[0]] = login
+		closeLater(ts, login)
+		setenv(ts, args[0], login.URL())
+	}
+	ts.Check(login.Fail(args[1:]...))
 }

@@ -26,12 +26,14 @@ type Shell struct {
 
 // Run runs a script and returns its exit code. Words are $0, $1 and so on.
 func (s Shell) Run(ctx context.Context, script string, words ...string) (int, error) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "script")
+	name := "sh"
+	if len(words) > 0 {
+		name = words[0]
+		words = append([]string{"--"}, words[1:]...)
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), name)
 	if err != nil {
 		return 0, err
-	}
-	if len(words) > 0 {
-		words = append([]string{"--"}, words[1:]...)
 	}
 	runner, err := interp.New(interp.Dir(s.Dir), interp.Env(expand.ListEnviron(s.Env...)), interp.Params(words...),
 		interp.StdIO(s.Stdin, shared(s.Stdout), shared(s.Stderr)), interp.ExecHandlers(s.commands))

@@ -2,14 +2,12 @@ package clitest
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -118,73 +116,6 @@ func (t textTool) grep(args []string) int {
 	return 0
 }
 
-// sed knows -n with one command that prints one line (3p), and one substitution (s/A/B/ or s/A/B/g),
-// which with -i changes a file.
-func (t textTool) sed(args []string) int {
-	quiet := len(args) > 0 && args[0] == "-n"
-	inPlace := len(args) == 3 && args[0] == "-i"
-	if quiet || inPlace {
-		args = args[1:]
-	}
-	if len(args) == 0 || len(args[0]) < 2 {
-		return t.fail("sed", fmt.Errorf("no command"))
-	}
-	command := args[0]
-	files, err := t.open(args[1:], false)
-	if err != nil {
-		return t.fail("sed", err)
-	}
-	if number, ok := strings.CutSuffix(command, "p"); ok && quiet {
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			return t.fail("sed", err)
-		}
-		for _, f := range files {
-			at := 0
-			for line := range linesOf(f) {
-				if at++; at == n {
-					io.WriteString(t.stdout, line)
-				}
-			}
-			f.Close()
-		}
-		return 0
-	}
-	parts := strings.Split(command[2:], command[1:2])
-	if quiet || command[0] != 's' || len(parts) != 3 || strings.Trim(parts[2], "g") != "" {
-		return t.fail("sed", fmt.Errorf("%q is no command that the tests' own sed knows", command))
-	}
-	old, err := regexp.Compile(fromBasic(parts[0]))
-	if err != nil {
-		return t.fail("sed", err)
-	}
-	replacement := regexp.MustCompile(`\\([0-9])`).ReplaceAllString(strings.ReplaceAll(parts[1], "$", "$$"), "$${$1}")
-	var changed bytes.Buffer
-	for _, f := range files {
-		for line := range linesOf(f) {
-			text, end := strings.CutSuffix(line, "\n")
-			if parts[2] == "g" {
-				text = old.ReplaceAllString(text, replacement)
-			} else if at := old.FindStringSubmatchIndex(text); at != nil {
-				text = text[:at[0]] + string(old.ExpandString(nil, replacement, text, at)) + text[at[1]:]
-			}
-			if end {
-				text += "\n"
-			}
-			changed.WriteString(text)
-		}
-		f.Close()
-	}
-	if !inPlace {
-		t.stdout.Write(changed.Bytes())
-		return 0
-	}
-	if err := os.WriteFile(filepath.Join(t.dir, args[1]), changed.Bytes(), 0o600); err != nil {
-		return t.fail("sed", err)
-	}
-	return 0
-}
-
 func (t textTool) fail(name string, err error) int {
 	fmt.Fprintf(t.stderr, "%s: %v\n", name, err)
 	return 2
@@ -196,6 +127,14 @@ type namedInput struct {
 	io.ReadCloser
 }
 
+// path returns the path of a file that is named from the tool's directory.
+func (t textTool) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(t.dir, name)
+}
+
 // open opens files, and with deep those in directories; without names it returns standard input.
 func (t textTool) open(names []string, deep bool) ([]namedInput, error) {
 	if len(names) == 0 {
@@ -203,10 +142,7 @@ func (t textTool) open(names []string, deep bool) ([]namedInput, error) {
 	}
 	var files []namedInput
 	for _, name := range names {
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(t.dir, path)
-		}
+		path := t.path(name)
 		err := filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() && deep {
 				return err
@@ -265,4 +201,11 @@ func fromBasic(pattern string) string {
 		}
 	}
 	return b.String()
+}
+
+// asProgram returns main of grep or sed.
+func asProgram(tool func(textTool, []string) int) func() {
+	return func() {
+		os.Exit(tool(textTool{".", os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
+	}
 }

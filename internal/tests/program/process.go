@@ -1,8 +1,10 @@
 package program
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,20 +51,56 @@ type Process struct {
 }
 
 // Processes returns the processes whose command line matches the pattern.
-func Processes(t testing.TB, pattern string) (found []Process) {
+func Processes(t testing.TB, pattern string) []Process {
 	t.Helper()
-	out, err := exec.Command(MustHave(t, "ps"), "-Aww", "-o", "pid=", "-o", "args=").Output()
+	found, err := FindProcesses(pattern)
 	if err != nil {
-		t.Fatalf("ps: %v", err)
-	}
-	want := regexp.MustCompile(pattern)
-	for _, line := range strings.Split(string(out), "\n") {
-		number, args, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if pid, err := strconv.Atoi(number); err == nil && want.MatchString(args) {
-			found = append(found, Process{pid, args})
-		}
+		t.Fatal(err)
 	}
 	return found
+}
+
+// FindProcesses returns the processes whose command line matches the pattern. It reads /proc, or what
+// ps prints on a system without it.
+func FindProcesses(pattern string) ([]Process, error) {
+	want, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	all, err := allProcesses()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(p Process) bool { return !want.MatchString(p.Line) }), nil
+}
+
+func allProcesses() ([]Process, error) {
+	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	var all []Process
+	for _, name := range names {
+		line, err := os.ReadFile(name)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err == nil && len(line) > 0 {
+			all = append(all, Process{pid, strings.ReplaceAll(strings.TrimRight(string(line), "\x00"), "\x00", " ")})
+		}
+	}
+	if len(names) > 0 {
+		return all, nil
+	}
+	out, err := exec.Command("ps", "-Aww", "-o", "pid=", "-o", "args=").Output()
+	if err != nil {
+		return nil, fmt.Errorf("ps: %w", err)
+	}
+	for line := range strings.SplitSeq(string(out), "\n") {
+		number, args, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if pid, err := strconv.Atoi(number); err == nil {
+			all = append(all, Process{pid, args})
+		}
+	}
+	return all, nil
 }
 
 // AwaitTrue waits until a condition holds.

@@ -1,0 +1,150 @@
+package clitest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// A sedCommand is p, d or s for the lines that it addresses.
+type sedCommand struct {
+	line   int            // a number of a line, or 0
+	from   *regexp.Regexp // lines that match, or nil
+	toEnd  bool           // and all lines after the first of them
+	not    bool           // all other lines
+	verb   byte
+	old    *regexp.Regexp
+	new    string
+	global bool
+	print  bool
+	begun  bool
+}
+
+var sedAddress = regexp.MustCompile(`^(?:([0-9]+)|/((?:[^/\\]|\\.)*)/)?(,\$)?(!)?([pds])`)
+
+// parseSed parses commands between semicolons, such as 3p, 1d, /A/!p, /A/,$p and s/A/B/g.
+func parseSed(text string, extended bool) ([]*sedCommand, error) {
+	compile := func(pattern string) (*regexp.Regexp, error) {
+		if !extended {
+			pattern = fromBasic(pattern)
+		}
+		return regexp.Compile(pattern)
+	}
+	var commands []*sedCommand
+	for text = strings.TrimLeft(text, "; "); text != ""; text = strings.TrimLeft(text, "; ") {
+		parts := sedAddress.FindStringSubmatch(text)
+		if parts == nil {
+			return nil, fmt.Errorf("the tests' own sed does not know %q", text)
+		}
+		text = text[len(parts[0]):]
+		c := &sedCommand{toEnd: parts[3] != "", not: parts[4] != "", verb: parts[5][0]}
+		c.line, _ = strconv.Atoi(parts[1])
+		var err error
+		if parts[2] != "" {
+			if c.from, err = compile(parts[2]); err != nil {
+				return nil, err
+			}
+		}
+		if c.verb == 's' {
+			fields := strings.SplitN(text[1:], text[:1], 3)
+			if len(fields) != 3 {
+				return nil, fmt.Errorf("s%s has no end", text)
+			}
+			if c.old, err = compile(fields[0]); err != nil {
+				return nil, err
+			}
+			c.new = regexp.MustCompile(`\\([0-9])`).ReplaceAllString(strings.ReplaceAll(fields[1], "$", "$$"), "$${$1}")
+			c.new = regexp.MustCompile(`\\(.)`).ReplaceAllString(c.new, "$1")
+			flags := fields[2][:len(fields[2])-len(strings.TrimLeft(fields[2], "gp"))]
+			c.global = strings.Contains(flags, "g")
+			c.print = strings.Contains(flags, "p")
+			text = fields[2][len(flags):]
+		}
+		commands = append(commands, c)
+	}
+	return commands, nil
+}
+
+func (c *sedCommand) addresses(number int, line string) bool {
+	matches := c.from != nil && c.from.MatchString(line) || c.line == number || c.from == nil && c.line == 0
+	c.begun = c.begun || matches
+	return (matches || c.toEnd && c.begun) != c.not
+}
+
+// substitute returns the line with B for A, and whether there was an A.
+func (c *sedCommand) substitute(line string) (string, bool) {
+	at := c.old.FindStringSubmatchIndex(line)
+	switch {
+	case at == nil:
+		return line, false
+	case c.global:
+		return c.old.ReplaceAllString(line, c.new), true
+	}
+	return line[:at[0]] + string(c.old.ExpandString(nil, c.new, line, at)) + line[at[1]:], true
+}
+
+// sed knows the options n, E and i, which changes one file.
+func (t textTool) sed(args []string) int {
+	flags := ""
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		flags += args[0][1:]
+		args = args[1:]
+	}
+	inPlace := strings.Contains(flags, "i")
+	if len(args) == 0 || inPlace && len(args) != 2 || strings.Trim(flags, "nEi") != "" {
+		return t.fail("sed", fmt.Errorf("the tests' own sed does not know %q with %d words", flags, len(args)))
+	}
+	commands, err := parseSed(args[0], strings.Contains(flags, "E"))
+	if err != nil {
+		return t.fail("sed", err)
+	}
+	files, err := t.open(args[1:], false)
+	if err != nil {
+		return t.fail("sed", err)
+	}
+	var out bytes.Buffer
+	number := 0
+	for _, f := range files {
+		for line := range linesOf(f) {
+			number++
+			text, end := strings.CutSuffix(line, "\n")
+			newline := ""
+			if end {
+				newline = "\n"
+			}
+			deleted := strings.Contains(flags, "n")
+			for _, c := range commands {
+				if !c.addresses(number, text) {
+					continue
+				}
+				switch c.verb {
+				case 'p':
+					out.WriteString(text + newline)
+				case 'd':
+					deleted = true
+				case 's':
+					changed := false
+					text, changed = c.substitute(text)
+					if changed && c.print {
+						out.WriteString(text + newline)
+					}
+				}
+			}
+			if !deleted {
+				out.WriteString(text + newline)
+			}
+		}
+		f.Close()
+	}
+	if !inPlace {
+		t.stdout.Write(out.Bytes())
+		return 0
+	}
+	if err := os.WriteFile(t.path(args[1]), out.Bytes(), 0o600); err != nil {
+		return t.fail("sed", err)
+	}
+	return 0
+}

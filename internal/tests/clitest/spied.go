@@ -1,0 +1,29 @@
+package clitest
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"mcpc/internal/mock"
+	"mcpc/internal/tests/servers"
+)
+
+// spied is the program of that name: spied SCRIPT LOG plays a script over stdio, as mcpc mock does, and
+// logs what it reads.
+func spied() {
+	text, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	script, err := mock.Parse(string(text))
+	if err != nil {
+		panic(err)
+	}
+	_ = script.Stdio(context.Background(), mock.Process{
+		In: io.TeeReader(os.Stdin, servers.NewLog(os.Args[2]).Input()), Out: os.Stdout, Err: os.Stderr, Exit: os.Exit,
+		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
+	})
+}

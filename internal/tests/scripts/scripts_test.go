@@ -1,0 +1,12 @@
+// Package scripts_test runs what users type: scripts over several commands.
+package scripts_test
+
+import (
+	"testing"
+
+	"mcpc/internal/tests/clitest"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+func TestScripts(t *testing.T) { clitest.Scripts(t) }
