@@ -7,153 +7,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/help"
-	"mcpc/internal/cli/shell"
 	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/samples"
 	"mcpc/internal/tests/terminal"
 )
-
-// hostileTools is what a server may list: names that a shell would run, that act
-// on the terminal, or that hide what they are, and one that is good.
-const hostileTools = `speaks 2025-11-25
-tool {"name":"$(touch x)","inputSchema":{"type":"object"}}
-tool {"name":"` + "`touch x`" + `","inputSchema":{"type":"object"}}
-tool {"name":"good;touch x","inputSchema":{"type":"object"}}
-tool {"name":"good\ntouch x","inputSchema":{"type":"object"}}
-tool {"name":"good\u001b]0;x\u0007","inputSchema":{"type":"object"}}
-tool {"name":"good\u202etxt","inputSchema":{"type":"object"}}
-tool {"name":"--yes","inputSchema":{"type":"object"}}
-tool {"name":"weather","inputSchema":{"type":"object","properties":{"city":{"enum":["New York","Paris","$(touch x)","a'b"]},"days":{"type":"integer"},"$(touch x)":{"type":"string"},"where":{"type":"object","properties":{"zip":{"type":"string"}}}}}}
-tool weigh
-capabilities {"tools":{},"prompts":{},"resources":{}}
-
-on resources/list
-    result {"resources":[{"name":"a","uri":"file:///notes.txt"},{"name":"b","uri":"file:///news"},{"name":"c","uri":"good;touch x"},{"name":"d","uri":"$(touch x)"}]}
-on resources/templates/list
-    result {"resourceTemplates":[{"name":"t","uriTemplate":"file:///plain"},{"name":"u","uriTemplate":"file:///{path}"}]}
-on prompts/list
-    result {"prompts":[{"name":"ask"},{"name":"$(touch x)"},{"name":"again"}]}
-`
-
-// listedSession opens a session and lists what its server has. It gives the
-// environment that its commands run in.
-func listedSession(t *testing.T, script string) (dir string, env []string) {
-	t.Helper()
-	dir = t.TempDir()
-	env = append(program.CleanEnv(), "HOME="+dir, "TMPDIR="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
-	if err := os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{"mcpc init --as box -- mcpc mock --stdio --script script", "mcpc list all"} {
-		if out, err := shellCommand(dir, env, line).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
-	}
-	return dir, env
-}
-
-func TestCompletionOffersOnlyWhatIsInert(t *testing.T) {
-	dir, env := listedSession(t, hostileTools)
-	for _, row := range []struct {
-		words []string
-		want  string
-	}{
-		{words("call", ""), "weather weigh :4"},
-		{words("call", "$"), ":4"},
-		{words("call", "weather", ""), "city= days= where. :6"},
-		{words("call", "weather", "city=Paris", ""), "days= where. :6"},
-		{words("call", "weather", "where."), "where.zip= :6"},
-		{words("call", "weather", "city="), "city=New York city=Paris :4"},
-		{words("call", "weather", "city=P"), "city=Paris :4"},
-		{words("call", "weather", "city:="), ":4"},
-		{words("call", "nothing", ""), ":4"},
-		{words("call", "-s", "nothing", ""), ":4"},
-		{words("call", "weather", "--", "l"), ":0"},
-		{words("call", "--co"), "--color --confirm --connect-timeout :36"}, {words("list", "--js"), "--jsonl --json :36"}, {words("tasks", "-s"), "-s :36"},
-		{words("list", "t"), "tools templates :4"},
-		{words("-s", ""), "box demo :4"},
-		{words("list", "--color", ""), "auto always never :4"},
-		{words("--log-level", "e"), "error emergency :4"},
-		{words("close", ""), "box :4"}, {words("sessions", "use", ""), "box :4"},
-		{words("help", "arg"), "arguments :4"}, {words("help", "ho"), ":4"}, {words("help", "_"), ":4"},
-		{words("shell", ""), "box demo :4"}, {words("login", "b"), "box :4"}, {words("logout", "b"), "box :4"}, {words("auth", "explain", "b"), "box :4"},
-		{words("raw", "tools/"), "tools/list tools/call :4"}, {words("raw", "tools/list", ""), ":0"},
-		{words("login", "box", ""), ":4"}, {words("login", "--grant", "d"), "device :4"}, {words("login", "--token-store", ""), "keyring file :4"},
-		{words("explain", "tool_e"), "tool_error :4"}, {words("servers", ""), ":4"}, {words("trust", "x"), ":4"},
-		{words("export", "last", "--as", "m"), "mcpc mcpc-yaml markdown mock-script :4"},
-		{words("tap", "install", "cl"), "claude-desktop claude-code claude-code-local claude-code-user cline :4"}, {words("tap", "install", "cursor", ""), ":4"},
-		{words("completion", ""), "bash zsh fish powershell :4"},
-		{words("read", ""), "file:///notes.txt file:///news :4"},
-		{words("read", "file:///no"), "file:///notes.txt :4"},
-		{words("read", "file:///notes.txt", ""), ":4"},
-		{words("-s", "demo", "read", "demo://resource/static/document/f"), "demo://resource/static/document/features.md :4"},
-		{words("complete", ""), "prompt template :4"},
-		{words("complete", "p"), "prompt :4"},
-		{words("complete", "prompt", ""), "ask again :4"},
-		{words("complete", "prompt", "as"), "ask :4"},
-		{words("complete", "prompts", "ag"), "again :4"},
-		{words("complete", "template", ""), "file:///plain :4"},
-		{words("complete", "resource", "file:///ne"), "file:///news :4"},
-		{words("complete", "tool", ""), ":4"}, {words("complete", "nothing", ""), ":4"},
-		{words("complete", "prompt", "ask", ""), ":4"},
-		{words("-s", "demo", "complete", "prompt", "c"), "completable-prompt :4"},
-		{words("describe", "we"), "weather weigh :4"},
-		{words("-s", "demo", "call", "get-s"), "get-structured-content get-sum :4"},
-		{words("-s", "demo", "call", "get-structured-content", "location=C"), "location=Chicago :4"},
-		{words("-s", "demo", "prompt", "args-prompt", "s"), "state= :6"},
-		{words("call", "weather", "--output", ""), ":0"},
-	} {
-		cmd := exec.Command("mcpc", append([]string{"__completeNoDesc"}, row.words...)...)
-		cmd.Dir, cmd.Env = dir, env
-		out, err := cmd.Output()
-		if got := strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), " "); err != nil || got != row.want {
-			t.Errorf("%q\ngot  %s (%v)\nwant %s", row.words, got, err, row.want)
-		}
-	}
-}
-
-// A command's own flags are offered first, in the order of its help, then the others.
-func TestCompletionOffersOwnFlagsFirst(t *testing.T) {
-	t.Parallel()
-	for _, c := range allCommands(t) {
-		if !slices.Contains([]string{"mcpc", "mcpc list", "mcpc call", "mcpc tap install", "mcpc tasks wait"}, c.CommandPath()) {
-			continue
-		}
-		line := append(append([]string{"__completeNoDesc"}, strings.Fields(c.CommandPath())[1:]...), "--")
-		var want []string
-		add := func(f *pflag.Flag) { want = append(want, "--"+f.Name) }
-		if c.HasParent() {
-			for _, f := range append(help.OwnFlags(c), cmdutil.AnsweringFlags(c)...) {
-				add(f)
-			}
-		}
-		want = append(want, "--help")
-		for _, g := range help.GlobalGroups {
-			for _, name := range strings.Fields(g.Names) {
-				add(c.Root().PersistentFlags().Lookup(name))
-			}
-		}
-		if in := strings.Join(shell.FlagsLike(c, "--j"), ""); c.Name() == "list" && in != "--jsonl --jq --json " {
-			t.Errorf("the shell of mcpc offers %s", in)
-		}
-		out, err := exec.Command("mcpc", line...).Output()
-		if got := strings.Fields(string(out)); err != nil || strings.Join(got, " ") != strings.Join(want, " ")+" :36" {
-			t.Errorf("%q: %v\ngot  %s\nwant %s", line, err, got, want)
-		}
-	}
-}
 
 // A shell completes on a terminal: what is typed ends in TAB, and the test
 // reads what the line has become.
 func TestShellsComplete(t *testing.T) {
-	script := hostileTools
+	script := samples.HostileTools
 	help, err := exec.Command("mcpc", "completion", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +37,7 @@ func TestShellsComplete(t *testing.T) {
 		t.Run(sh.name, func(t *testing.T) {
 			t.Parallel()
 			program.MustHave(t, sh.name)
-			dir, env := listedSession(t, script)
+			dir, env := program.ListedSession(t, script)
 			env = append(env, "PWD="+dir, "ZDOTDIR="+dir, "XDG_CONFIG_HOME=")
 			installs(t, sh.name, string(help), dir, env)
 			tm := terminal.Start(t, 120, env, sh.start...)

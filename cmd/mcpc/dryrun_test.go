@@ -70,7 +70,7 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 		env := append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
 		run := func(line string) string {
 			t.Helper()
-			cmd := shellCommand(dir, env, line)
+			cmd := program.Shell(dir, env, line)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()

@@ -15,8 +15,6 @@ import (
 	"mcpc/internal/validate"
 )
 
-func words(all ...string) []string { return all }
-
 func TestArguments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range samples.ArgumentFiles {

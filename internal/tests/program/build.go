@@ -15,15 +15,20 @@ import (
 // place is the directory of the programs that were built. Tests.Run sets it.
 var place string
 
-// Main runs the tests of a package with mcpc in the PATH, and exits.
-func Main(m *testing.M) {
+// Main runs the tests of a package with mcpc in the PATH, and exits. others are directories of
+// programs of this module that are in the PATH too.
+func Main(m *testing.M, others ...string) {
 	tests := Tests{m}
 	os.Exit(tests.run(func() error {
-		binary, err := build("cmd/mcpc")
-		if err != nil {
-			return err
+		path := os.Getenv("PATH")
+		for _, dir := range append(others, "cmd/mcpc") {
+			binary, err := build(dir)
+			if err != nil {
+				return err
+			}
+			path = filepath.Dir(binary) + string(os.PathListSeparator) + path
 		}
-		return os.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		return os.Setenv("PATH", path)
 	}))
 }
 

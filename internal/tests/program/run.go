@@ -20,6 +20,14 @@ func Run(t testing.TB, env []string, args ...string) (exit int, stdout, stderr s
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
+// Shell returns a command that runs a line of a shell in a directory.
+func Shell(dir string, env []string, line string) *exec.Cmd {
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = env
+	return cmd
+}
+
 // Around returns the part of a text around the place where it has another text, or "" if it does not
 // have it.
 func Around(text, part string) string {

@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/commands"
 	"mcpc/internal/tests/program"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ var manyDocuments = map[string]string{
 // that is one command and no pipe.
 func TestEveryCommandPrintsOneDocument(t *testing.T) {
 	seen := 0
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		line := plainExample(c)
 		if manyDocuments[c.CommandPath()] != "" || line == "" {
 			continue
@@ -48,7 +49,7 @@ func TestEveryCommandPrintsOneDocument(t *testing.T) {
 		t.Errorf("only %d commands", seen)
 	}
 	for path := range manyDocuments {
-		if c, _, err := allCommands(t)[0].Find(strings.Fields(path)[1:]); err == nil && c.CommandPath() != path && !later[path] {
+		if c, _, err := commands.All(t)[0].Find(strings.Fields(path)[1:]); err == nil && c.CommandPath() != path && !later[path] {
 			t.Errorf("there is no command %s", path)
 		}
 	}
@@ -70,14 +71,14 @@ func plainExample(c *cobra.Command) string {
 func printsOneDocument(t *testing.T, line string) {
 	dir := exampleDir(t)
 	env := append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
-	if out, err := shellCommand(dir, env, "mcpc init demo --as box && mcpc init demo --as other && mcpc call echo message=hi").CombinedOutput(); err != nil {
+	if out, err := program.Shell(dir, env, "mcpc init demo --as box && mcpc init demo --as other && mcpc call echo message=hi").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	before, behind, dashed := strings.Cut(line, " -- ")
 	if line = before + " --json"; dashed {
 		line += " -- " + behind
 	}
-	out, _ := shellCommand(dir, env, line).Output()
+	out, _ := program.Shell(dir, env, line).Output()
 	d := json.NewDecoder(strings.NewReader(string(out)))
 	var first, second any
 	if err := d.Decode(&first); err != nil && !errors.Is(err, io.EOF) {

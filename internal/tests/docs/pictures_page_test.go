@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"image/png"
@@ -9,14 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/module"
 	"mcpc/internal/tests/program"
 )
 
 // The page of pictures, with README.md and inspect.md, shows each picture that there is, in dark and in light, with a
 // text alternative, and all of them together stay small.
 func TestPicturesPage(t *testing.T) {
-	docs := filepath.Join("..", "..", "docs")
-	readme := strings.Join(strings.SplitN(program.Read(t, filepath.Join("..", "..", "README.md")), "\n", 31)[:30], "\n")
+	docs := module.Path(t, "docs")
+	readme := strings.Join(strings.SplitN(program.Read(t, module.Path(t, "README.md")), "\n", 31)[:30], "\n")
 	if !strings.Contains(readme, "<picture>") {
 		t.Error("the first 30 lines of README.md show no picture")
 	}
@@ -52,7 +53,7 @@ func TestPicturesPage(t *testing.T) {
 			t.Errorf("%s is not shown", name)
 		}
 		scene := regexp.MustCompile(`-(dark|light)\.png$`).ReplaceAllString(filepath.Base(name), ".scene")
-		if _, err := os.Stat(filepath.Join("..", "..", "scripts", "pictures", scene)); err != nil {
+		if _, err := os.Stat(module.Path(t, "scripts/pictures/"+scene)); err != nil {
 			t.Errorf("nothing makes %s: %v", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"flag"
@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mcpc/internal/tests/module"
 )
 
 // A test names what it holds in a line of its own, in the comment of a test
@@ -27,7 +29,7 @@ import (
 // The numbers of the rules are those of testdata/rules.txt, those of authorization, which
 // is the way to a token step by step, of testdata/authorization.txt, and those of the
 // surprises, which are what real servers were seen to do, of testdata/surprises.txt. docs/rules.md is made from all of it:
-// go test -run TestRulesPage ./cmd/mcpc -rules
+// go test -run TestRulesPage ./internal/tests/docs -rules
 
 var updateRules = flag.Bool("rules", false, "write docs/rules.md anew")
 
@@ -51,15 +53,15 @@ var rulesParts = []struct {
 	last                int
 }{
 	{"rules", "# Rules\n\nThe specification's requirements for clients, in all revisions, and the tests that check them. This page is\n" +
-		"generated from the tests, which name the numbers, and from `cmd/mcpc/testdata/rules.txt`. The level is the\n" +
+		"generated from the tests, which name the numbers, and from `internal/tests/docs/testdata/rules.txt`. The level is the\n" +
 		"specification's; the rule states what mcpc does.\n", "rule", 233},
-	{"authorization", "\n# Authorization, step by step\n\nThe steps of the OAuth flow, from `cmd/mcpc/testdata/authorization.txt`, in more detail than the rules above,\n" +
+	{"authorization", "\n# Authorization, step by step\n\nThe steps of the OAuth flow, from `internal/tests/docs/testdata/authorization.txt`, in more detail than the rules above,\n" +
 		"with those of the RFCs.\n", "step", 91},
 	{"surprises", "\n# Surprises\n\nBehaviour of real servers. Each row has a case that shows how mcpc handles it.\n", "behaviour", 19},
 }
 
 func TestRulesPage(t *testing.T) {
-	name := filepath.Join("..", "..", "docs", "rules.md")
+	name := module.Path(t, "docs/rules.md")
 	var b strings.Builder
 	for _, p := range rulesParts {
 		b.WriteString(p.intro)
@@ -73,7 +75,7 @@ func TestRulesPage(t *testing.T) {
 	}
 	got, err := os.ReadFile(name)
 	if err != nil || string(got) != want {
-		t.Errorf("docs/rules.md is not what the tests say; write it with\ngo test -run TestRulesPage ./cmd/mcpc -rules (%v)", err)
+		t.Errorf("docs/rules.md is not what the tests say; write it with\ngo test -run TestRulesPage ./internal/tests/docs -rules (%v)", err)
 	}
 }
 
@@ -162,12 +164,13 @@ func holders(t *testing.T, word string) map[int][]holder {
 			}
 		}
 	}
-	for _, root := range []string{"cmd", "internal"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", root), func(path string, d fs.DirEntry, err error) error {
+	root := module.Path(t, "") + string(filepath.Separator)
+	for _, dir := range []string{"cmd", "internal"} {
+		err := filepath.WalkDir(module.Path(t, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
-			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			name := filepath.ToSlash(strings.TrimPrefix(path, root))
 			switch {
 			case strings.HasSuffix(name, ".txtar"):
 				return eachHead(path, func(text string) { add(holder{name, strings.TrimSuffix(d.Name(), ".txtar")}, text) })
@@ -230,6 +233,9 @@ func named(word, line string) (numbers []int) {
 	return numbers
 }
 
+// cell returns a text as it is written into a table of Markdown.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
 func writeNumbered(b *strings.Builder, what string, rows []numbered, held map[int][]holder) {
 	section := ""
 	for _, r := range rows {
@@ -248,6 +254,3 @@ func writeNumbered(b *strings.Builder, what string, rows []numbered, held map[in
 		fmt.Fprintf(b, "| %d | %s | %s | %s |\n", r.number, r.level, cell(r.text), by)
 	}
 }
-
-// cell returns a text for a cell of a Markdown table.
-func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

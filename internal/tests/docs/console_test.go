@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"bytes"
@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/module"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
 )
@@ -57,12 +59,12 @@ func TestDocumentedConsole(t *testing.T) {
 
 func documents(t *testing.T) []string {
 	t.Helper()
-	docs, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	docs, err := filepath.Glob(module.Path(t, "docs/*.md"))
 	if err != nil || len(docs) == 0 {
 		t.Fatalf("no documents: %v", err)
 	}
 	for _, name := range []string{"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
-		docs = append(docs, filepath.Join("..", "..", name))
+		docs = append(docs, module.Path(t, name))
 	}
 	return docs
 }
@@ -158,7 +160,7 @@ func (s *sessionShell) run(t *testing.T, st step) {
 	_ = cmd.Run()
 	s.last = cmd.ProcessState.ExitCode()
 	got := stdout.String() + stderr.String()
-	if !matches(st.want, got) {
+	if !clitest.Matches(st.want, got) {
 		t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", st.command, got, st.want)
 	}
 }
@@ -176,35 +178,9 @@ func (s *sessionShell) write(t *testing.T, text string) {
 	}
 }
 
-// matches compares output with what a document shows of it.
-func matches(want, got string) bool {
-	pattern := regexp.QuoteMeta(want)
-	pattern = regexp.MustCompile(`(?m)^\\\.\\\.\\\.\n`).ReplaceAllString(pattern, `(?s:.*)`)
-	pattern = strings.ReplaceAll(pattern, `\.\.\.`, `[^\n]*`)
-	return regexp.MustCompile(`^` + pattern + `$`).MatchString(got)
-}
-
-func TestMatchesCanFail(t *testing.T) {
-	for _, c := range []struct {
-		want, got string
-		ok        bool
-	}{
-		{"a\n", "a\n", true},
-		{"a\n", "b\n", false},
-		{"a\n...\nz\n", "a\nb\nc\nz\n", true},
-		{"a\n...\nz\n", "a\nb\n", false},
-		{"sum (...\n", "sum (12 bytes)\n", true},
-		{"", "more\n", false},
-	} {
-		if matches(c.want, c.got) != c.ok {
-			t.Errorf("matches(%q, %q) is not %v", c.want, c.got, c.ok)
-		}
-	}
-}
-
 // The walk in docs/architecture.md names files; they must be there.
 func TestArchitectureNamesRealFiles(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	text, err := os.ReadFile(module.Path(t, "docs/architecture.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +189,7 @@ func TestArchitectureNamesRealFiles(t *testing.T) {
 		t.Fatalf("only %d file names found", len(names))
 	}
 	for _, name := range names {
-		if _, err := os.Stat(filepath.Join("..", "..", name[1])); err != nil {
+		if _, err := os.Stat(module.Path(t, name[1])); err != nil {
 			t.Errorf("docs/architecture.md names %s: %v", name[1], err)
 		}
 	}
@@ -221,14 +197,14 @@ func TestArchitectureNamesRealFiles(t *testing.T) {
 
 // Every page is in the index, and every page of the index exists.
 func TestDocumentedPagesStandInTheIndex(t *testing.T) {
-	index, err := os.ReadFile(filepath.Join("..", "..", "docs", "README.md"))
+	index, err := os.ReadFile(module.Path(t, "docs/README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	listed := map[string]bool{}
 	for _, link := range regexp.MustCompile(`\]\(([^)]+\.md)\)`).FindAllStringSubmatch(string(index), -1) {
 		listed[link[1]] = true
-		if _, err := os.Stat(filepath.Join("..", "..", "docs", link[1])); err != nil {
+		if _, err := os.Stat(module.Path(t, "docs/"+link[1])); err != nil {
 			t.Errorf("docs/README.md names %s: %v", link[1], err)
 		}
 	}

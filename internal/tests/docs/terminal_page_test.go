@@ -1,17 +1,17 @@
 //go:build unix
 
-package main
+package docs
 
 import (
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/module"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
 	"mcpc/internal/tests/terminal"
@@ -20,10 +20,10 @@ import (
 var updateTerminal = flag.Bool("terminal", false, "write docs/terminal.md anew")
 
 // docs/terminal.md shows what a person at a terminal sees. It is made from real
-// runs: go test -run TestTerminalsPage ./cmd/mcpc -terminal writes it anew.
+// runs: go test -run TestTerminalsPage ./internal/tests/docs -terminal writes it anew.
 func TestTerminalsPage(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join("..", "..", "docs", "terminal.md")
+	name := module.Path(t, "docs/terminal.md")
 	want := terminalIntro
 	for _, part := range []struct {
 		title, words string
@@ -43,7 +43,7 @@ func TestTerminalsPage(t *testing.T) {
 	}
 	if got := program.Read(t, name); got != want {
 		t.Errorf("docs/terminal.md is out of date; write it with\n"+
-			"go test -run TestTerminalsPage ./cmd/mcpc -terminal\ngot\n%s\nwant\n%s", got, want)
+			"go test -run TestTerminalsPage ./internal/tests/docs -terminal\ngot\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"bufio"
@@ -21,45 +21,16 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/glossary"
+	"mcpc/internal/tests/commands"
 	"mcpc/internal/tests/program"
 )
 
 // What the help says is true: it fits a terminal, and its examples work.
 
-// commandsOf walks the tree of commands, hidden ones left out.
-func commandsOf(cmd *cobra.Command) (all []*cobra.Command) {
-	if cmd.Hidden {
-		return nil
-	}
-	all = append(all, cmd)
-	for _, c := range cmd.Commands() {
-		all = append(all, commandsOf(c)...)
-	}
-	return all
-}
-
-// helpApp is one with all commands.
-func helpApp() *cmdutil.Factory {
-	f := cli.New(nil, os.Stdout, os.Stderr)
-	f.Now, f.Getenv = time.Now, func(string) string { return "" }
-	return f
-}
-
-func allCommands(t *testing.T) []*cobra.Command {
-	t.Helper()
-	f := helpApp()
-	cmdutil.SettleStyles(f)
-	all := commandsOf(cli.NewRoot(f))
-	if len(all) < 12 {
-		t.Fatalf("only %d commands", len(all))
-	}
-	return all
-}
-
 // A command is found by the name that it was asked for, beside the same others or none.
 func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
-	f := helpApp()
+	f := commands.NewFactory()
 	cmdutil.SettleStyles(f)
 	for _, c := range cmdutil.Commands(f) {
 		if got := c.Make(f).Name(); got != c.Name {
@@ -100,7 +71,7 @@ func asTyped(c *cobra.Command) []string {
 }
 
 func TestHelpFitsATerminal(t *testing.T) {
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		out, err := exec.Command("mcpc", asTyped(c)...).Output()
 		if err != nil || len(out) == 0 {
 			t.Errorf("mcpc %q: %v", asTyped(c), err)
@@ -119,7 +90,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 // The short texts make one list: each begins with a small letter, in the mood of
 // a command, and has no full stop.
 func TestHelpHasOneVoice(t *testing.T) {
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		if c.Short == "" || c.Short[0] < 'a' || c.Short[0] > 'z' || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: %q", c.CommandPath(), c.Short)
 		}
@@ -151,7 +122,7 @@ var exampleEndings = []struct{ begins, exit string }{
 // serves is ended by a signal once it listens; the usual port may be taken here.
 func TestEveryExampleRuns(t *testing.T) {
 	seen := 0
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		for _, line := range strings.Split(c.Example, "\n") {
 			if line = strings.TrimSpace(line); line == "" {
 				continue
@@ -178,14 +149,14 @@ func runExample(t *testing.T, line string) {
 	}
 	for _, setup := range []string{"mcpc init demo --as box", "mcpc init demo --as other", "mcpc diff --lock demo -o demo.lock.json",
 		"mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl", "mcpc list"} {
-		if out, err := shellCommand(dir, env, setup).CombinedOutput(); err != nil {
+		if out, err := program.Shell(dir, env, setup).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", setup, err, out)
 		}
 	}
 	if strings.Contains(line, "--control faults.sock") {
 		defer controlled(t, dir, env)()
 	}
-	cmd := shellCommand(dir, env, line)
+	cmd := program.Shell(dir, env, line)
 	out, _ := cmd.CombinedOutput()
 	want := "0"
 	for _, e := range exampleEndings {
@@ -197,7 +168,7 @@ func runExample(t *testing.T, line string) {
 		t.Errorf("%s\nended with %s, want %s\n%s", line, got, want, out)
 	}
 	if strings.Contains(line, "--keep") {
-		if out, err := shellCommand(dir, env, "mcpc close --all").CombinedOutput(); err != nil {
+		if out, err := program.Shell(dir, env, "mcpc close --all").CombinedOutput(); err != nil {
 			t.Errorf("mcpc close: %v\n%s", err, out)
 		}
 	}
@@ -206,7 +177,7 @@ func runExample(t *testing.T, line string) {
 // controlled runs a server whose fault rules can be changed.
 func controlled(t *testing.T, dir string, env []string) (stop func()) {
 	t.Helper()
-	cmd := shellCommand(dir, env, "exec mcpc demo --listen 127.0.0.1:0 --control faults.sock --fault 'when 1 do hang' --fault 'when 2 do hang' --fault 'when 3 do hang'")
+	cmd := program.Shell(dir, env, "exec mcpc demo --listen 127.0.0.1:0 --control faults.sock --fault 'when 1 do hang' --fault 'when 2 do hang' --fault 'when 3 do hang'")
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -274,7 +245,7 @@ func exampleDir(t *testing.T) string {
 	t.Helper()
 	dir := program.ShortDir(t) // an example holds a server
 	files := maps.Clone(exampleFiles)
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		if name, text := shownFile(c.Long); name != "" {
 			files[name] = text
 		}
@@ -287,16 +258,10 @@ func exampleDir(t *testing.T) string {
 	return dir
 }
 
-func shellCommand(dir string, env []string, line string) *exec.Cmd {
-	cmd := exec.Command("sh", "-c", line)
-	cmd.Dir, cmd.Env = dir, env
-	return cmd
-}
-
 // serveExample runs a server until it says that it listens.
 func serveExample(t *testing.T, dir string, env []string, line string) {
 	t.Helper()
-	cmd := shellCommand(dir, append(env, "MCPC_LISTEN=127.0.0.1:0"), "exec "+line)
+	cmd := program.Shell(dir, append(env, "MCPC_LISTEN=127.0.0.1:0"), "exec "+line)
 	says, listens := cmd.StderrPipe, "listening on "
 	if strings.Contains(line, "inspect --web") {
 		says, listens = cmd.StdoutPipe, "http://127.0.0.1:"
@@ -326,7 +291,7 @@ func serveExample(t *testing.T, dir string, env []string, line string) {
 func TestHelpLeadsOn(t *testing.T) {
 	entries, _ := glossary.Read()
 	known := map[string]*cobra.Command{}
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		known[strings.TrimPrefix(c.CommandPath(), "mcpc ")] = c
 	}
 	for path, c := range known {
@@ -352,11 +317,11 @@ func TestHelpLeadsOn(t *testing.T) {
 
 // -h fits a screen and has at most eight flags; what it leaves out --help has.
 func TestShortHelpIsShort(t *testing.T) {
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		if help.IsTopic(c) {
 			continue
 		}
-		short, long := help.HelpText(helpApp(), c, true), help.HelpText(helpApp(), c, false)
+		short, long := help.HelpText(commands.NewFactory(), c, true), help.HelpText(commands.NewFactory(), c, false)
 		if lines := strings.Count(short, "\n"); lines > 45 {
 			t.Errorf("%s -h has %d lines", c.CommandPath(), lines)
 		}
@@ -382,7 +347,7 @@ func TestShortHelpIsShort(t *testing.T) {
 // without one.
 func TestUsageOfCommandsWithCommands(t *testing.T) {
 	groups := 0
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		line := c.UseLine()
 		if !c.HasParent() || !c.HasAvailableSubCommands() || !strings.HasSuffix(line, "COMMAND") && !strings.HasSuffix(line, "[COMMAND]") {
 			continue
@@ -414,9 +379,9 @@ func TestHelpKeepsFlagsTogether(t *testing.T) {
 		"mcpc run": {"allow-exec yes", "fail-fast junit"},
 	}
 	word := regexp.MustCompile(`(?m)^  (?:-., |    )--(\S+)|^\S.*:$`)
-	for _, c := range allCommands(t) {
+	for _, c := range commands.All(t) {
 		shown := ""
-		for _, m := range word.FindAllStringSubmatch(help.HelpText(helpApp(), c, false), -1) {
+		for _, m := range word.FindAllStringSubmatch(help.HelpText(commands.NewFactory(), c, false), -1) {
 			name, _, _ := strings.Cut(m[1], "[")
 			shown += " " + name + " "
 		}
