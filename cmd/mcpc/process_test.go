@@ -25,7 +25,7 @@ func TestEveryEndingHasAScript(t *testing.T) {
 		wire.Internal:    "TestABugIsAnEndingToo is its test: no input is known to do it",
 	}
 	for _, e := range wire.Endings {
-		found, err := filepath.Glob(filepath.Join("testdata", "script", fmt.Sprintf("exit_%02d_*.txtar", e.Code)))
+		found, err := filepath.Glob(filepath.Join("..", "..", "internal", "tests", "scripts", "testdata", "script", fmt.Sprintf("exit_%02d_*.txtar", e.Code)))
 		if err != nil {
 			t.Fatal(err)
 		}

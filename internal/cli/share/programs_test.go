@@ -1,6 +1,6 @@
 //go:build programs
 
-package scripts_test
+package share_test
 
 import (
 	"testing"
