@@ -7,6 +7,7 @@ import (
 	"log"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -105,6 +106,7 @@ func failed(err error) int {
 func runProgram() int {
 	f := cli.New(os.Stdin, os.Stdout, os.Stderr)
 	f.Leave = os.Exit
+	f.Program, _ = exec.LookPath("mcpc") // the link, not the test binary behind it
 	f.Getenv = os.Getenv
 	f.Environ = os.Environ
 	f.Now = time.Now

@@ -54,8 +54,8 @@ func Scripts(t *testing.T) {
 	runScripts(t, "script", os.Getenv("PATH"))
 }
 
-// ScriptsOfPrograms runs the files of testdata/programs in the same way. They start programs that a
-// machine may lack, such as a shell with signals.
+// ScriptsOfPrograms runs the files of testdata/programs in the same way, but mcpc and sh are programs in
+// them. They start programs that a machine may lack, such as a shell with signals.
 func ScriptsOfPrograms(t *testing.T) {
 	runScripts(t, "programs", RealPath())
 }
@@ -103,6 +103,7 @@ type worldKey struct{}
 // A world has what a script started and set.
 type world struct {
 	dir        string // of the script files
+	programs   bool   // mcpc and sh are programs
 	variables  []string
 	input      io.Reader // of the next command, or nil
 	servers    map[string]*servers.Server
@@ -114,7 +115,7 @@ type world struct {
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
 func setUp(env *testscript.Env, dir, path string) error {
-	w := &world{dir: dir, servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{}, logins: map[string]*servers.Login{}}
+	w := &world{dir: dir, programs: path == RealPath(), servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{}, logins: map[string]*servers.Login{}}
 	env.Values[worldKey{}] = w
 	env.Defer(w.close)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
@@ -193,8 +194,8 @@ func mcpc(ts *testscript.TestScript, args []string) int {
 }
 
 func runMCPC(ts *testscript.TestScript, neg bool, args []string) {
-	if code := mcpc(ts, args); (code == 0) == neg {
-		ts.Fatalf("mcpc %s ended with %d", strings.Join(args, " "), code)
+	if ended := end(ts, append([]string{"mcpc"}, args...)); (ended == "0") == neg {
+		ts.Fatalf("mcpc %s ended with %s", strings.Join(args, " "), ended)
 	}
 }
 
@@ -215,8 +216,8 @@ func shell(ts *testscript.TestScript, args []string) int {
 }
 
 func runShell(ts *testscript.TestScript, neg bool, args []string) {
-	if code := shell(ts, args); (code == 0) == neg {
-		ts.Fatalf("sh ended with %d", code)
+	if ended := end(ts, append([]string{"sh"}, args...)); (ended == "0") == neg {
+		ts.Fatalf("sh ended with %s", ended)
 	}
 }
 
@@ -225,17 +226,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND...")
 	}
-	ended := "0"
-	switch args[1] {
-	case "mcpc":
-		ended = strconv.Itoa(mcpc(ts, args[2:]))
-	case "sh":
-		ended = strconv.Itoa(shell(ts, args[2:]))
-	case "exec":
-		ended = endOfProgram(ts, args[2:])
-	default:
-		ended = endOfProgram(ts, args[1:])
-	}
+	ended := end(ts, args[1:])
 	if ended == args[0] {
 		return
 	}
@@ -244,6 +235,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Logf("standard error of %s:\n%s", name, text)
 	}
 	ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), ended, args[0])
+}
+
+// end runs a command and returns how it ended.
+func end(ts *testscript.TestScript, argv []string) string {
+	inProcess := !worldOf(ts).programs
+	switch {
+	case argv[0] == "mcpc" && inProcess:
+		return strconv.Itoa(mcpc(ts, argv[1:]))
+	case argv[0] == "sh" && inProcess:
+		return strconv.Itoa(shell(ts, argv[1:]))
+	case argv[0] == "exec":
+		return endOfProgram(ts, argv[1:])
+	}
+	return endOfProgram(ts, argv)
 }
 
 // endOfProgram runs a program and returns how it ended.
