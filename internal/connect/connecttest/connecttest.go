@@ -1,0 +1,253 @@
+// Package connecttest has what the tests of internal/connect connect with: a user whose answers are known and who
+// remembers what was shown, an Env with a clock that stands still, and servers in the process of the test.
+package connecttest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpc/internal/client"
+	"mcpc/internal/connect/host"
+	"mcpc/internal/demo"
+	"mcpc/internal/diff"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/mock"
+	"mcpc/internal/question"
+	"mcpc/internal/target"
+	"mcpc/internal/wire"
+)
+
+// A User is the user of a test. The fields are set before a connection uses them.
+type User struct {
+	host.Quiet
+	// AtTerminal is set if the user can be asked.
+	AtTerminal bool
+	// Says are the answers to AskAlways, in order, and Lines those to TypedLine; "no" and an error follow the last.
+	Says, Lines []string
+	// Stdin is what Input reads for "-".
+	Stdin string
+	// Arguments are what the user types into a form for arguments, Form how a form of the server is answered.
+	Arguments map[string]json.RawMessage
+	Form      client.Answer
+
+	mu    sync.Mutex
+	shown []string
+}
+
+func (u *User) show(text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.shown = append(u.shown, text)
+}
+
+// Shown returns what the user was shown since the last time, each line with its kind: note, warn, ask, log and others.
+func (u *User) Shown() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	shown := u.shown
+	u.shown = nil
+	return shown
+}
+
+// Note notes a note.
+func (u *User) Note(text string) { u.show("note: " + text) }
+
+// Warn notes a warning.
+func (u *User) Warn(text string) { u.show("warn: " + text) }
+
+// Interactive reports whether the user can be asked.
+func (u *User) Interactive() bool { return u.AtTerminal }
+
+// CanAsk reports whether the user can be asked.
+func (u *User) CanAsk() bool { return u.AtTerminal }
+
+// ShowsProgress reports that progress is shown.
+func (u *User) ShowsProgress() bool { return true }
+
+// ShowProgress notes the message of a notification of progress.
+func (u *User) ShowProgress(params jsonraw.Members) { u.show("progress: " + params.Text("message")) }
+
+// ShowLog notes a log message.
+func (u *User) ShowLog(level, logger string, data json.RawMessage) {
+	u.show("log: " + level + " " + logger + " " + string(data))
+}
+
+// Waiting notes what a task does and what Ctrl-C does.
+func (u *User) Waiting(text, ctrlC string) { u.show("waiting: " + text + "; Ctrl-C " + ctrlC) }
+
+// AskAlways notes a question and gives the next answer.
+func (u *User) AskAlways(_ context.Context, question, always string) string {
+	u.show(strings.TrimSpace("ask: " + question + " " + always))
+	if len(u.Says) == 0 {
+		return "no"
+	}
+	answer := u.Says[0]
+	u.Says = u.Says[1:]
+	return answer
+}
+
+// TypedLine notes a prompt and gives the next line.
+func (u *User) TypedLine(_ context.Context, prompt string, secret bool) (string, error) {
+	if secret {
+		prompt = "(secret) " + prompt
+	}
+	u.show("type: " + prompt)
+	if len(u.Lines) == 0 {
+		return "", errors.New("the input has ended")
+	}
+	line := u.Lines[0]
+	u.Lines = u.Lines[1:]
+	return line, nil
+}
+
+// Input returns the argument itself, the contents of @FILE, or what stands on standard input.
+func (u *User) Input(arg string) (raw []byte, from string, err error) {
+	if arg == "-" || arg == "@-" {
+		return []byte(u.Stdin), "stdin", nil
+	}
+	if name, isFile := strings.CutPrefix(arg, "@"); isFile {
+		raw, err = os.ReadFile(name)
+		return raw, name, err
+	}
+	return []byte(arg), "the argument", nil
+}
+
+// ShowServer notes the headline of a server that has to be confirmed.
+func (u *User) ShowServer(headline string, _ target.Server) { u.show("server: " + headline) }
+
+// ShowChanges notes a headline and the rules of the changes.
+func (u *User) ShowChanges(level wire.Level, headline string, changes []diff.Change) {
+	var rules []string
+	for _, c := range changes {
+		rules = append(rules, c.Rule)
+	}
+	u.show(strings.TrimSpace("changes " + level.String() + ": " + headline + " " + strings.Join(rules, " ")))
+}
+
+// FillArguments notes which arguments are asked for and gives those of the user.
+func (u *User) FillArguments(
+	_ context.Context, tool string, form question.Form, _ host.FormCheck,
+) map[string]json.RawMessage {
+	var names []string
+	for _, f := range form.Fields {
+		names = append(names, f.Name)
+	}
+	u.show("fill: " + tool + " " + strings.Join(names, " "))
+	return u.Arguments
+}
+
+// FillForm notes the server whose form it is and gives the user's answer.
+func (u *User) FillForm(_ context.Context, _ client.Asking, from string, _ host.FormCheck) client.Answer {
+	u.show("form of " + from)
+	return u.Form
+}
+
+// VisitPage notes the server whose page it is and gives the user's answer.
+func (u *User) VisitPage(_ context.Context, _ client.Asking, from string) client.Answer {
+	u.show("page of " + from)
+	return u.Form
+}
+
+// WriteMessage notes the server that asks for a message and gives the user's answer.
+func (u *User) WriteMessage(_ context.Context, _ client.Asking, from string) client.Answer {
+	u.show("message for " + from)
+	return u.Form
+}
+
+// Start is the time at which the clock of an Env stands.
+var Start = time.Date(2030, time.January, 2, 3, 4, 5, 0, time.UTC)
+
+// Env returns an Env with an empty state and an empty environment, whose -s is server, and its user.
+func Env(t testing.TB, server string) (*host.Env, *User) {
+	t.Helper()
+	user := new(User)
+	return &host.Env{
+		UI: user, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
+		Now: func() time.Time { return Start }, Version: "1.2.3", Shared: new(host.Shared),
+		Settings: host.Settings{Server: server, ServerGiven: server != "", State: t.TempDir(), NoRecord: true},
+	}, user
+}
+
+// Getenv returns a function that reads variables of the form NAME=VALUE.
+func Getenv(variables ...string) func(string) string {
+	return func(name string) string {
+		for _, v := range variables {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// A Server plays a script of package mock.
+type Server struct {
+	URL string
+
+	mu  sync.Mutex
+	got []mock.Request
+}
+
+// Play plays a script on the loopback until the test ends.
+func Play(t testing.TB, script string) *Server {
+	t.Helper()
+	parsed, err := mock.Parse(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{URL: "http://" + l.Addr().String() + "/mcp"}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- parsed.HTTP(ctx, l, func(r mock.Request) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.got = append(s.got, r)
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
+	return s
+}
+
+// Requests returns the requests with a method that came until now.
+func (s *Server) Requests(method string) []mock.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.got), func(r mock.Request) bool {
+		return r.Message == nil || r.Message.Method != method
+	})
+}
+
+// Params returns the params of each request with a method, without their _meta.
+func (s *Server) Params(method string) []string {
+	var all []string
+	for _, r := range s.Requests(method) {
+		all = append(all, string(bytes.TrimSpace(jsonraw.Without(jsonraw.OrEmpty(r.Message.Params), "_meta"))))
+	}
+	return all
+}
+
+// Demo serves the demo server on the loopback until the test ends, and returns its URL.
+func Demo(t testing.TB, o demo.Options) string {
+	t.Helper()
+	server := httptest.NewServer(demo.Handler(o))
+	t.Cleanup(server.Close)
+	return server.URL + "/mcp"
+}
