@@ -196,6 +196,11 @@ func TestStandings(t *testing.T) {
 	if now := host.StandingOf(env.Trusts(store), other); now != host.Changed {
 		t.Errorf("changed it is %d", now)
 	}
+	elsewhere := other
+	elsewhere.File = "/another"
+	if now := host.StandingOf(env.Trusts(store), elsewhere); now == host.Changed || now == host.Confirmed {
+		t.Errorf("another of the same name in another file is %d", now)
+	}
 	renamed := other
 	renamed.Name = "another"
 	if now := host.StandingOf(env.Trusts(store), renamed); now == host.Changed || now == host.Confirmed {
