@@ -251,6 +251,9 @@ const (
 	more   = `"inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}}}`
 )
 
+// open takes any argument besides.
+const open = `"inputSchema":{"type":"object","properties":{"a":{"type":"number"}},"additionalProperties":true}`
+
 // A definition that an earlier command fetched is used as long as it says yes; before it says no a new one is fetched.
 func TestRememberedDefinitions(t *testing.T) {
 	t.Parallel()
@@ -268,6 +271,7 @@ func TestRememberedDefinitions(t *testing.T) {
 		{"it still forbids", lists(1, number) + lists(2, number), "a=two", "invalid_arguments", 2, 1},
 		{"an argument is new", lists(1, number) + lists(2, more), "b=2", "", 2, 2},
 		{"an argument is unknown", lists(1, number) + lists(2, number), "b=2", "", 2, 2},
+		{"an argument is unknown and allowed", lists(1, open) + lists(2, open), `{"b":2}`, "", 2, 2},
 		{"the server says no", lists(1, number) + lists(2, number) + refuses, "a=2",
 			"rpc_error | no | (mcpc describe x shows its arguments)", 2, 2},
 		{"the tool has gone", lists(1, number) + strings.Replace(lists(2, number), `"x"`, `"y"`, 1) + refuses, "a=2",

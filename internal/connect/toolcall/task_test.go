@@ -278,6 +278,7 @@ on resources/list
 		{"a template", "test://{a}/{b}", "error -32002 none",
 			"rpc_error | none | (a template needs values: mcpc read 'test://{a}/{b}' a=VALUE b=VALUE)"},
 		{"misspelled", "test://onne", "error -32002 none", "rpc_error | none | (did you mean test://one?)"},
+		{"one of the list", "test://one", "error -32002 none", "rpc_error | none"},
 		{"another code", "test://onne", "error -32000 none", "rpc_error | none"},
 		{"far off", "x://y", "error -32602 none", "rpc_error | none"},
 		{"no resources", "test://one", "error -32601 none", "rpc_error | none | (mcpc info shows the server's capabilities)"},
