@@ -163,7 +163,8 @@ on initialize #2
 		t.Errorf("shown %q", shown)
 	}
 	_, out := c.Listed(t.Context(), connect.ResourceKind, nil)
-	if want := "the server does not declare resources; mcpc info shows the server's capabilities"; out.Hint.String() != want {
+	const want = "the server does not declare resources; mcpc info shows the server's capabilities"
+	if out.Hint.String() != want {
 		t.Error(ended(out))
 	}
 	if got := c.Label(); got != "mock 1 ("+server.URL+")" {
@@ -198,10 +199,11 @@ func TestLogLevel(t *testing.T) {
 // Entries that cannot be used are left out of a list and told, and so are names that several tools have.
 func TestListings(t *testing.T) {
 	t.Parallel()
+	const a = `{"name":"a","inputSchema":{"type":"object"}}`
 	const script = `speaks 2025-11-25
 capabilities {"tools":{},"prompts":{},"resources":{}}
 on tools/list
-    result {"tools":[{"name":"a","inputSchema":{"type":"object"}},{"inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}]}
+    result {"tools":[` + a + `,{"inputSchema":{"type":"object"}},` + a + `]}
 on prompts/list
     result {"prompts":[{"name":"p"},{"name":7}]}
 on resources/list
@@ -315,8 +317,8 @@ func TestDefine(t *testing.T) {
 func TestDefineFetchesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	const script = "speaks 2025-11-25\ncapabilities {\"tools\":{}}\n" +
-		"on tools/list\n    result {\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"}}],\"nextCursor\":\"2\"}\n" +
-		"on tools/list #2\n    result {\"tools\":[{\"name\":\"b\",\"inputSchema\":{\"type\":\"object\"}}]}\n"
+		"on tools/list\n    result " + `{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"nextCursor":"2"}` + "\n" +
+		"on tools/list #2\n    result " + `{"tools":[{"name":"b","inputSchema":{"type":"object"}}]}` + "\n"
 	for _, c := range []struct {
 		how     connect.Options
 		session bool
@@ -359,7 +361,8 @@ func TestWhenAListIsFetchedAgain(t *testing.T) {
 		{"forgotten", connect.Options{MultiCall: true}, "60000", 0, true, "x", 2},
 	} {
 		server := connecttest.Play(t, "speaks 2026-07-28\ntool x\non tools/list\n    result "+
-			`{"tools":[{"name":"x","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":`+c.ttl+`,"cacheScope":"private"}`+"\n")
+			`{"tools":[{"name":"x","inputSchema":{"type":"object"}}],`+
+			`"resultType":"complete","ttlMs":`+c.ttl+`,"cacheScope":"private"}`+"\n")
 		env, _ := connecttest.Env(t, server.URL)
 		now := connecttest.Start
 		env.Now = func() time.Time { return now }
@@ -419,12 +422,14 @@ on ping
 // Progress and log messages are shown without secrets; who takes notifications gets all of them.
 func TestNotificationsAreShown(t *testing.T) {
 	t.Parallel()
+	const progress = `{"progressToken":$TOKEN,"progress":1,"message":"half of s3cret-value-1"}`
+	const log = `{"level":"info","logger":"l","data":"it is s3cret-value-1"}`
 	const script = `speaks 2025-11-25
 tool x
 on ping
     sse
-    event {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$TOKEN,"progress":1,"message":"half of s3cret-value-1"}}
-    event {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"l","data":"it is s3cret-value-1"}}
+    event {"jsonrpc":"2.0","method":"notifications/progress","params":` + progress + `}
+    event {"jsonrpc":"2.0","method":"notifications/message","params":` + log + `}
     event {"jsonrpc":"2.0","id":$ID,"result":{}}
 `
 	for _, takes := range []bool{false, true} {

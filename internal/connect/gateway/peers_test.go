@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"mcpc/internal/mcpserver"
+)
+
+// What servers are told that a client can do is what can be passed on.
+func TestOffered(t *testing.T) {
+	for theirs, want := range map[string]string{
+		``: "{}", `{}`: "{}", `{"roots":{"listChanged":true},"experimental":{"a":{}}}`: `{"roots":{"listChanged":true}}`,
+		`{"elicitation":{"form":{}},"sampling":{}}`:                    `{"elicitation":{"form":{}},"sampling":{}}`,
+		`{"sampling":{"tasks":{},"tools":{}}}`:                         `{"sampling":{"tools":{}}}`,
+		`{"tasks":{"list":{}}}`:                                        "{}",
+		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`:          "{}",
+		`{"extensions":{"io.modelcontextprotocol/tasks":{},"a/b":{}}}`: `{"extensions":{"a/b":{}}}`,
+		`{"extensions":{"a/b":{"c":1}},"roots":{}}`:                    `{"roots":{},"extensions":{"a/b":{"c":1}}}`,
+	} {
+		if got := string(offered(json.RawMessage(theirs))); got != want {
+			t.Errorf("%s: %s, want %s", theirs, got, want)
+		}
+	}
+}
+
+// Requests that stand alone share peers by what their clients can do; one that is not in use makes room for another.
+func TestPeersOfRequestsThatStandAlone(t *testing.T) {
+	g := New(Options{Token: rand.Text, Members: []Member{{Name: "one"}}})
+	caller := func(n int) mcpserver.Caller {
+		return mcpserver.Caller{Stateless: true, Capabilities: json.RawMessage(fmt.Sprintf(`{"roots":{"n":%d}}`, n))}
+	}
+	first := g.peerFor(caller(0))
+	if g.peerFor(caller(0)) != first || g.peerFor(caller(1)) == first {
+		t.Error("the peers are not those of the capabilities")
+	}
+	first.links[0].leased = true
+	for n := range 2 * mostPeers {
+		if g.peerFor(caller(n)) == nil {
+			t.Fatalf("no peer for client %d", n)
+		}
+	}
+	if len(g.alone) != mostPeers || g.peerFor(caller(0)) != first {
+		t.Errorf("%d peers, or the one in use is closed", len(g.alone))
+	}
+	for _, p := range g.alone {
+		p.links[0].leased = true
+	}
+	if g.peerFor(caller(-1)) != nil {
+		t.Error("a peer that is in use made room")
+	}
+	if l, release := g.lease(first.links[0]); l != nil || release != nil {
+		t.Error("a connection that is leased is leased again")
+	}
+	first.links[0].leased = false
+	l, release := g.lease(first.links[0])
+	if l != first.links[0] || !l.leased {
+		t.Error("the connection that is free is not leased")
+	}
+	if release(); l.leased {
+		t.Error("it is still leased")
+	}
+	g.Close()
+	if g.peerFor(caller(-2)) != nil {
+		t.Error("a closed gateway makes a peer")
+	}
+}
+
+// The capabilities that the gateway declares.
+func TestDeclares(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  bool
+	}{{[]string{"tools"}, true}, {[]string{"resources", "subscribe"}, true}, {[]string{"prompts", "subscribe"}, false},
+		{[]string{"tasks"}, false}} {
+		if got := declares(c.names...); got != c.want {
+			t.Errorf("%q: %t", c.names, got)
+		}
+	}
+}
