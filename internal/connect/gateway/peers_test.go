@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcpc/internal/mcpserver"
+	"mcpc/internal/wire"
 )
 
 // What servers are told that a client can do is what can be passed on.
@@ -78,5 +79,30 @@ func TestDeclares(t *testing.T) {
 		if got := declares(c.names...); got != c.want {
 			t.Errorf("%q: %t", c.names, got)
 		}
+	}
+}
+
+// A suspended call goes on with the same request and an answer; another request with its state does not get it.
+func TestResumed(t *testing.T) {
+	g := New(Options{Token: rand.Text})
+	state := g.states + "1"
+	request := func(name, more string) *wire.Message {
+		params := `{"name":"` + name + `","requestState":"` + state + `"` + more + `}`
+		return wire.ParseMessage(wire.ComposeRequest(json.RawMessage("1"), "tools/call", json.RawMessage(params)))
+	}
+	suspended := &suspension{call: &call{}, asks: asked(request("x", ""))}
+	g.suspended[state] = suspended
+	if got := g.resumed(request("y", "")); got == nil || got.call != nil {
+		t.Errorf("another request: %+v", got)
+	}
+	if got := g.resumed(request("x", `,"_meta":{"a":1},"inputResponses":{"question":{}}`)); got != suspended {
+		t.Errorf("the same request: %+v", got)
+	}
+	if got := g.resumed(request("x", "")); got == nil || got.call != nil {
+		t.Errorf("once more: %+v", got)
+	}
+	state = "of another server"
+	if got := g.resumed(request("x", "")); got != nil {
+		t.Errorf("the state of another server: %+v", got)
 	}
 }

@@ -448,19 +448,26 @@ func TestQuestionsOverHTTP(t *testing.T) {
 	for _, c := range []struct{ client, server string }{
 		{earlierEra, earlierEra}, {earlierEra, laterEra}, {laterEra, earlierEra}, {laterEra, laterEra},
 	} {
+		var connections atomic.Int32
 		f, _ := behind(t, func(o *gateway.Options) {
 			connects := o.Members[0].Env
 			o.Members[0].Env = func() (*host.Env, func()) {
+				connections.Add(1)
 				env, end := connects()
 				env.Protocol = c.server
 				return env, end
 			}
 		}, demoServer)
 		var asked atomic.Int32
-		conn := f.overHTTP(t, c.client, &connect.Stand{
+		var conn *connect.Conn
+		conn = f.overHTTP(t, c.client, &connect.Stand{
 			Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`),
-			Asker: func(context.Context, client.Asking) client.Answer {
+			Asker: func(ctx context.Context, _ client.Asking) client.Answer {
 				asked.Add(1)
+				other := json.RawMessage(`{"name":"one__get-sum","arguments":{"a":1,"b":2}}`)
+				if out := conn.Do(ctx, client.Call{Method: "tools/call", Params: other}); !out.Good() {
+					t.Errorf("%+v: a call besides: %s %s", c, out.Kind, out.Text)
+				}
 				return client.Answer{Result: json.RawMessage(`{"action":"accept","content":{"name":"Ann-of-the-test"}}`)}
 			},
 		})
@@ -475,6 +482,13 @@ func TestQuestionsOverHTTP(t *testing.T) {
 		out = conn.Do(t.Context(), client.Call{Method: "tools/call", Params: params})
 		if !out.Good() || asked.Load() != 1 || !strings.Contains(string(out.Result), "Ann-of-the-test") {
 			t.Errorf("%+v: asked %d times, %s %s %s", c, asked.Load(), out.Kind, out.Text, out.Result)
+		}
+		want := int32(1)
+		if c.client == laterEra && c.server == earlierEra { // a question over a shared line may be of another client
+			want = 2
+		}
+		if got := connections.Load(); got != want {
+			t.Errorf("%+v: %d connections", c, got)
 		}
 	}
 }
@@ -562,6 +576,7 @@ func TestWatchedResources(t *testing.T) {
 	if got := answer(p.call("resources/unsubscribe", `{"uri":"test://r"}`)); got != "{}" {
 		t.Error(got)
 	}
+	await(t, servers[0], "resources/unsubscribe")
 }
 
 // Over HTTP a subscription of a request that stands alone is one at the server.
@@ -571,30 +586,44 @@ func TestListening(t *testing.T) {
 	conn := f.overHTTP(t, "2026-07-28", nil)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	began := make(chan client.SubscriptionFilter, 1)
-	ended := make(chan wire.Outcome, 1)
-	go func() {
-		filter := client.SubscriptionFilter{Tools: true, URIs: []string{"test://r"}}
-		ended <- conn.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter,
-			Began: func(agreed client.SubscriptionFilter) {
-				began <- agreed
-			}})
-	}()
-	select {
-	case agreed := <-began:
-		if !agreed.Tools || !slices.Equal(agreed.URIs, []string{"test://r"}) {
-			t.Errorf("agreed %+v", agreed)
-		}
-	case out := <-ended:
-		t.Fatalf("%s %s", out.Kind, out.Text)
+	began := make(chan client.SubscriptionFilter, 2)
+	ended := make(chan wire.Outcome, 2)
+	for range 2 {
+		go func() {
+			filter := client.SubscriptionFilter{Tools: true, URIs: []string{"test://r"}}
+			request := client.ListenRequest{SubscriptionFilter: filter}
+			request.Began = func(agreed client.SubscriptionFilter) { began <- agreed }
+			ended <- conn.Listen(ctx, request)
+		}()
 	}
-	for start := time.Now(); len(servers[0].Requests("resources/subscribe")) == 0; runtime.Gosched() {
-		if time.Since(start) > time.Minute {
-			t.Fatal("the server is not asked")
+	for range 2 {
+		select {
+		case agreed := <-began:
+			if !agreed.Tools || !slices.Equal(agreed.URIs, []string{"test://r"}) {
+				t.Errorf("agreed %+v", agreed)
+			}
+		case out := <-ended:
+			t.Fatalf("%s %s", out.Kind, out.Text)
 		}
 	}
+	await(t, servers[0], "resources/subscribe")
 	stop()
 	<-ended
+	<-ended
+	await(t, servers[0], "resources/unsubscribe")
+	if got := len(servers[0].Requests("resources/subscribe")); got != 1 {
+		t.Errorf("%d subscriptions at the server", got)
+	}
+}
+
+// await waits until a server got a request with a method.
+func await(t *testing.T, server *connecttest.Server, method string) {
+	t.Helper()
+	for start := time.Now(); len(server.Requests(method)) == 0; runtime.Gosched() {
+		if time.Since(start) > time.Minute {
+			t.Fatalf("the server did not get %s", method)
+		}
+	}
 }
 
 // A server that finds the header fields out of date is listed again, and asked again.
