@@ -358,6 +358,8 @@ func TestWhenAListIsFetchedAgain(t *testing.T) {
 		{"no promise, a minute later", connect.Options{MultiCall: true, FewLists: true}, "0", time.Minute, false, "x", 2},
 		{"another name", connect.Options{MultiCall: true}, "60000", time.Second, false, "y", 2},
 		{"another name, quickly", connect.Options{MultiCall: true, FewLists: true}, "60000", time.Second, false, "y", 1},
+		{"another name, a minute later", connect.Options{MultiCall: true, FewLists: true}, "600000", time.Minute, false, "y", 1},
+		{"another name, later", connect.Options{MultiCall: true, FewLists: true}, "600000", time.Minute + 1, false, "y", 2},
 		{"forgotten", connect.Options{MultiCall: true}, "60000", 0, true, "x", 2},
 	} {
 		server := connecttest.Play(t, "speaks 2026-07-28\ntool x\non tools/list\n    result "+
@@ -544,12 +546,12 @@ func TestKeeping(t *testing.T) {
 	held := state.Session{Name: "box", Command: []string{"run"}, Held: &state.KeptServer{Socket: "/s", Idle: time.Minute}}
 	for _, c := range []struct {
 		name string
-		conn connect.Conn
+		conn *connect.Conn
 		want bool
 	}{
-		{"a command", connect.Conn{OneOff: &state.Session{Command: []string{"run"}}}, true},
-		{"a URL", connect.Conn{OneOff: &state.Session{Endpoint: "http://h/mcp"}}, false},
-		{"a kept one", connect.Conn{Saved: &held}, false},
+		{"a command", &connect.Conn{OneOff: &state.Session{Command: []string{"run"}}}, true},
+		{"a URL", &connect.Conn{OneOff: &state.Session{Endpoint: "http://h/mcp"}}, false},
+		{"a kept one", &connect.Conn{Saved: &held}, false},
 	} {
 		if got := c.conn.StartsServer(); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
