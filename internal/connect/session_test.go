@@ -358,7 +358,8 @@ func TestWhenAListIsFetchedAgain(t *testing.T) {
 		{"no promise, a minute later", connect.Options{MultiCall: true, FewLists: true}, "0", time.Minute, false, "x", 2},
 		{"another name", connect.Options{MultiCall: true}, "60000", time.Second, false, "y", 2},
 		{"another name, quickly", connect.Options{MultiCall: true, FewLists: true}, "60000", time.Second, false, "y", 1},
-		{"another name, a minute later", connect.Options{MultiCall: true, FewLists: true}, "600000", time.Minute, false, "y", 1},
+		{"another name, a minute later", connect.Options{MultiCall: true, FewLists: true}, "600000", time.Minute, false,
+			"y", 1},
 		{"another name, later", connect.Options{MultiCall: true, FewLists: true}, "600000", time.Minute + 1, false, "y", 2},
 		{"forgotten", connect.Options{MultiCall: true}, "60000", 0, true, "x", 2},
 	} {
