@@ -160,7 +160,7 @@ func TestAuthFailed(t *testing.T) {
 	}
 }
 
-// A URL with a secret is told from one without.
+// HasSecret distinguishes a URL with a secret from one without.
 func TestHasSecret(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]bool{"http://h/mcp": false, "http://u:p@h/mcp": true,

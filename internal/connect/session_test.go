@@ -196,7 +196,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// Entries that cannot be used are left out of a list and told, and so are names that several tools have.
+// Unusable entries are left out of a list with a warning; names that several tools have are a warning, too.
 func TestListings(t *testing.T) {
 	t.Parallel()
 	const a = `{"name":"a","inputSchema":{"type":"object"}}`

@@ -339,7 +339,7 @@ func TestArgumentsLimit(t *testing.T) {
 	}
 }
 
-// In a flat reading each name is one as it stands, and all values are texts.
+// Flat words have names in the place of paths, and all values are texts.
 func TestFlatWordsAreTexts(t *testing.T) {
 	t.Parallel()
 	g, err := arguments.Parse(env(t), []string{`{"z":"0"}`, "a.b=1", "c[0]=null", "d:=2"}, "", true)
@@ -417,7 +417,7 @@ func TestAssigned(t *testing.T) {
 	}
 }
 
-// The findings of a check that come of the words which did not fit are not told beside those words.
+// Findings that a word with a wrong type causes are not reported besides the finding of that word.
 func TestUnsaid(t *testing.T) {
 	t.Parallel()
 	said := []wire.Finding{{Where: "/a/b"}, {Where: "/l/-"}}
@@ -443,7 +443,7 @@ func TestUnsaid(t *testing.T) {
 	}
 }
 
-// A long enum is told in part.
+// An error lists at most 20 values of an enum.
 func TestLongEnumIsShortened(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{

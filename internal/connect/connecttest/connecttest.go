@@ -1,5 +1,5 @@
-// Package connecttest has what the tests of internal/connect connect with: a user whose answers are known and who
-// remembers what was shown, an Env with a clock that stands still, and servers in the process of the test.
+// Package connecttest is for the tests of internal/connect: a user with prepared answers that records what was shown,
+// an Env with a fixed clock, and servers in the process of the test.
 package connecttest
 
 import (
@@ -85,7 +85,7 @@ func (u *User) ShowLog(level, logger string, data json.RawMessage) {
 // Waiting notes what a task does and what Ctrl-C does.
 func (u *User) Waiting(text, ctrlC string) { u.show("waiting: " + text + "; Ctrl-C " + ctrlC) }
 
-// AskAlways notes a question and gives the next answer.
+// AskAlways notes a question and returns the next answer.
 func (u *User) AskAlways(_ context.Context, question, always string) string {
 	u.show(strings.TrimSpace("ask: " + question + " " + always))
 	if len(u.Says) == 0 {
@@ -96,7 +96,7 @@ func (u *User) AskAlways(_ context.Context, question, always string) string {
 	return answer
 }
 
-// TypedLine notes a prompt and gives the next line.
+// TypedLine notes a prompt and returns the next line.
 func (u *User) TypedLine(_ context.Context, prompt string, secret bool) (string, error) {
 	if secret {
 		prompt = "(secret) " + prompt
@@ -110,7 +110,7 @@ func (u *User) TypedLine(_ context.Context, prompt string, secret bool) (string,
 	return line, nil
 }
 
-// Input returns the argument itself, the contents of @FILE, or what stands on standard input.
+// Input returns the argument itself, the contents of @FILE, or standard input.
 func (u *User) Input(arg string) (raw []byte, from string, err error) {
 	if arg == "-" || arg == "@-" {
 		return []byte(u.Stdin), "stdin", nil
@@ -134,7 +134,7 @@ func (u *User) ShowChanges(level wire.Level, headline string, changes []diff.Cha
 	u.show(strings.TrimSpace("changes " + level.String() + ": " + headline + " " + strings.Join(rules, " ")))
 }
 
-// FillArguments notes which arguments are asked for and gives those of the user.
+// FillArguments notes which arguments are asked for and returns the prepared ones.
 func (u *User) FillArguments(
 	_ context.Context, tool string, form question.Form, _ host.FormCheck,
 ) map[string]json.RawMessage {
@@ -146,28 +146,28 @@ func (u *User) FillArguments(
 	return u.Arguments
 }
 
-// FillForm notes the server whose form it is and gives the user's answer.
+// FillForm notes the server that sent the form and returns the user's answer.
 func (u *User) FillForm(_ context.Context, _ client.Asking, from string, _ host.FormCheck) client.Answer {
 	u.show("form of " + from)
 	return u.Form
 }
 
-// VisitPage notes the server whose page it is and gives the user's answer.
+// VisitPage notes the server that sent the page and returns the user's answer.
 func (u *User) VisitPage(_ context.Context, _ client.Asking, from string) client.Answer {
 	u.show("page of " + from)
 	return u.Form
 }
 
-// WriteMessage notes the server that asks for a message and gives the user's answer.
+// WriteMessage notes the server that asks for a message and returns the user's answer.
 func (u *User) WriteMessage(_ context.Context, _ client.Asking, from string) client.Answer {
 	u.show("message for " + from)
 	return u.Form
 }
 
-// Start is the time at which the clock of an Env stands.
+// Start is the time of the fixed clock.
 var Start = time.Date(2030, time.January, 2, 3, 4, 5, 0, time.UTC)
 
-// Env returns an Env with an empty state and an empty environment, whose -s is server, and its user.
+// Env returns an Env for a server, with an empty state and an empty environment, and its user.
 func Env(t testing.TB, server string) (*host.Env, *User) {
 	t.Helper()
 	user := new(User)
@@ -226,7 +226,7 @@ func Play(t testing.TB, script string) *Server {
 	return s
 }
 
-// Requests returns the requests with a method that came until now.
+// Requests returns the requests with a method that were received until now.
 func (s *Server) Requests(method string) []mock.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

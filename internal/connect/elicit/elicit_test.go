@@ -230,7 +230,7 @@ type stderrUser struct {
 
 func (u stderrUser) Stderr() io.Writer { return u.to }
 
-// --on-elicit runs a command whose output is the answer.
+// The output of the command of --on-elicit is the answer.
 func TestOnElicit(t *testing.T) {
 	t.Parallel()
 	const bad = "invalid_arguments: --on-elicit: "

@@ -10,7 +10,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// What servers are told that a client can do is what can be passed on.
+// Servers see the capabilities of a client that the gateway can pass on.
 func TestOffered(t *testing.T) {
 	for theirs, want := range map[string]string{
 		``: "{}", `{}`: "{}", `{"roots":{"listChanged":true},"experimental":{"a":{}}}`: `{"roots":{"listChanged":true}}`,

@@ -34,14 +34,15 @@ type front struct {
 	told []string
 }
 
-// said returns what the user was told until now.
+// said returns the messages to the user until now, one a line.
 func (f *front) said() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return strings.Join(f.told, "\n")
 }
 
-// behind returns a gateway before servers that play scripts, named one, two and so on; a script that is a URL is one.
+// behind returns a gateway and its servers, which are named one, two and three and play scripts. A script may be the URL
+// of a server.
 func behind(t *testing.T, change func(*gateway.Options), scripts ...string) (*front, []*connecttest.Server) {
 	t.Helper()
 	f := &front{}
@@ -200,7 +201,7 @@ func TestToolsOfSeveralServers(t *testing.T) {
 	}
 }
 
-// --allow and --deny decide which tools are served; a pattern that fits none is told of.
+// --allow and --deny decide which tools are served; a pattern that fits none is reported.
 func TestAllowAndDeny(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -519,7 +520,7 @@ func (p *pipe) until(method string) *wire.Message {
 	return nil
 }
 
-// A change of a list is told to the client.
+// The client is notified of a changed list.
 func TestAChangedListIsTold(t *testing.T) {
 	t.Parallel()
 	f, _ := behind(t, nil, connecttest.Demo(t, demo.Options{}))
@@ -551,7 +552,7 @@ on tools/call
     event {"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}
 `
 
-// A client that watches a resource is told of its changes; several clients are one subscription at the server.
+// A client that watches a resource is notified of its changes; several clients are one subscription at the server.
 func TestWatchedResources(t *testing.T) {
 	t.Parallel()
 	f, servers := behind(t, nil, watched)
@@ -579,7 +580,7 @@ func TestWatchedResources(t *testing.T) {
 	await(t, servers[0], "resources/unsubscribe")
 }
 
-// Over HTTP a subscription of a request that stands alone is one at the server.
+// Two subscriptions of stateless clients are one subscription at the server.
 func TestListening(t *testing.T) {
 	t.Parallel()
 	f, servers := behind(t, nil, watched)

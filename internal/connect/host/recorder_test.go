@@ -186,7 +186,7 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// A recording that cannot be written is a warning, once, and none where something else told of it.
+// A recording that cannot be written is one warning, and none if another failure was reported before.
 func TestARecordingThatFails(t *testing.T) {
 	t.Parallel()
 	for _, quiet := range []bool{false, true} {

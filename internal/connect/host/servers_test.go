@@ -17,7 +17,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-// configure returns an Env whose home has some files, in the working directory of the test.
+// configure writes files into a new home, changes to a folder in it, and returns an Env with this home.
 func configure(t *testing.T, files map[string]string) (*host.Env, *connecttest.User, string) {
 	t.Helper()
 	home := t.TempDir()

@@ -122,7 +122,7 @@ func TestWhatAChangeDoes(t *testing.T) {
 	}
 }
 
-// A harmless change is told once, and approving a change is the end of it.
+// A harmless change is shown once, and a risky one until it is approved.
 func TestAChangeIsToldOnce(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
@@ -149,7 +149,7 @@ func TestAChangeIsToldOnce(t *testing.T) {
 	}
 }
 
-// A new tool with text for a model is told of, and still only New.
+// A new tool with text for a model is reported, and still only New.
 func TestANewToolIsScanned(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
