@@ -41,8 +41,8 @@ func (f *front) said() string {
 	return strings.Join(f.told, "\n")
 }
 
-// behind returns a gateway and its servers, which are named one, two and three and play scripts. A script may be the URL
-// of a server.
+// behind returns a gateway and its servers, named one, two and three, which play scripts. A script may be the URL of a
+// server.
 func behind(t *testing.T, change func(*gateway.Options), scripts ...string) (*front, []*connecttest.Server) {
 	t.Helper()
 	f := &front{}
