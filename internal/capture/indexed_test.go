@@ -76,6 +76,9 @@ func asJSON(v any) []byte {
 	return raw
 }
 
+// mostSampled is how many lines of a file a sample has that is changed.
+const mostSampled = 100
+
 // samples are the captures of other tests, and such as no recorder writes.
 func samples(t *testing.T) map[string][]byte {
 	t.Helper()
@@ -83,7 +86,7 @@ func samples(t *testing.T) map[string][]byte {
 	files, _ := filepath.Glob(filepath.Join("testdata", "*.jsonl"))
 	more, _ := filepath.Glob(filepath.Join("testdata", "sessions", "*.jsonl"))
 	ring := NewRing(t.TempDir())
-	busy(t, 100, Rotation{Ring: ring, Bytes: 16 << 10, Files: 1000})
+	busy(t, 40, Rotation{Ring: ring, Bytes: 6 << 10, Files: 1000})
 	parts, _ := filepath.Glob(filepath.Join(ring.Dir(), "*.jsonl"))
 	files = append(append(append(files, more...), parts...), record(t, "probe", "real"))
 	if len(more) == 0 || len(parts) < 3 {
@@ -97,8 +100,8 @@ func samples(t *testing.T) map[string][]byte {
 		}
 		all[path] = raw
 		lines := bytes.SplitAfter(raw, []byte("\n"))
-		if len(lines) > 300 {
-			lines = lines[:300]
+		if len(lines) > mostSampled {
+			lines = lines[:mostSampled]
 		}
 		for n := range 3 {
 			var some []byte
@@ -115,7 +118,8 @@ func samples(t *testing.T) map[string][]byte {
 	}
 	all["held"] = heldAndEdited()
 	all["no exchange"] = AppendHead(nil, Head{By: ByTap})
-	all["another zone"] = bytes.ReplaceAll(all[goldenCapture], []byte(`Z","dir"`), []byte(`+05:30","dir"`))
+	golden := bytes.SplitAfterN(all[goldenCapture], []byte("\n"), mostSampled+1)
+	all["another zone"] = bytes.ReplaceAll(bytes.Join(golden[:mostSampled], nil), []byte(`Z","dir"`), []byte(`+05:30","dir"`))
 	return all
 }
 
@@ -174,7 +178,7 @@ func TestPackedRowsAreTheSame(t *testing.T) {
 	for name, lines := range samples(t) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		put(t, path, lines)
-		smallPages(t, 1<<20, 1)
+		smallPages(t, 4<<10, 1)
 		plain, err := Open(path)
 		if err != nil {
 			t.Fatal(name, err)
@@ -561,6 +565,8 @@ func TestLateLineOfAFinishedRun(t *testing.T) {
 		lines = append(lines, Marked(AppendEnd(nil, End{Time: noon}), name)...)
 		return late
 	}
+	defer func(rows int) { mostEndedRows = rows }(mostEndedRows)
+	mostEndedRows = 500
 	late := run("aaaaaaaa", 3)
 	for i := range 3 {
 		run(fmt.Sprintf("bbbbbbb%d", i), mostEndedRows/2)
@@ -599,9 +605,10 @@ func TestReadingAgainKeepsTheRows(t *testing.T) {
 		rows := slices.Clone(c.Rows())
 		keys := keysOf(c)
 		put(t, path, lines)
+		step := max(300, len(lines)/40)
 		for more := true; more; {
 			var err error
-			if _, more, err = c.ReadOn(300); err != nil {
+			if _, more, err = c.ReadOn(step); err != nil {
 				t.Fatal(err)
 			}
 			if c.again != nil {

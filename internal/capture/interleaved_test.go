@@ -195,7 +195,7 @@ func drawn(seed uint64) []wire.Frame {
 // Each message stands on the row that its ids and its stream say, whatever crosses at the
 // same time; and the rows are the same however much of the file is read at a time.
 func TestEveryFrameIsOnItsRow(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		path := assertRows(t, drawn(seed))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

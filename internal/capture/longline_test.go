@@ -191,7 +191,7 @@ func TestLongLinesAreGivenOutInPieces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long: scripts/check.sh runs it without -short")
 	}
-	length := 3 * longFrame
+	length := longFrame * 3 / 2
 	answer := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + strings.Repeat(`x \"é\n`, length/8) + `"}]}}`)
 	for kind, most := range map[wire.FrameKind]int{wire.Body: 2, wire.Event: 2} { // times the line
 		f := wire.Frame{Seq: 2, Time: noon, Kind: kind, Dir: wire.Received, Raw: answer}

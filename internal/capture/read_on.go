@@ -32,8 +32,8 @@ type progress struct {
 	lasting   bool
 }
 
-// mostEndedRows is how many exchanges are remembered of runs that ended.
-const mostEndedRows = 20_000
+// mostEndedRows is how many exchanges are remembered of runs that ended; tests set a smaller limit.
+var mostEndedRows = 20_000
 
 // finishOld finishes runs that ended before this one: the capture is read again from its beginning if a line of
 // one of them follows after all.

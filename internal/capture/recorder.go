@@ -74,12 +74,10 @@ const (
 	// writeWithin is how long a frame waits at most before it is written, so that a
 	// process that is killed or hangs leaves the evidence.
 	writeWithin = 50 * time.Millisecond
-	// writeFrom is how many bytes are worth a write of their own, mostWaiting how many of a few
-	// frames may wait before the caller does. Of mostFrames or more, mostBehind bytes may wait while
-	// lines are composed, and mostUnwritten while the disk is written to, so that memory does not
-	// grow with the traffic, which may be faster than both.
+	// writeFrom is how many bytes are worth a write of their own. Of mostFrames or more, mostBehind
+	// bytes may wait while lines are composed, and mostUnwritten while the disk is written to, so
+	// that memory does not grow with the traffic, which may be faster than both.
 	writeFrom     = 32 << 10
-	mostWaiting   = 64 << 20
 	mostBehind    = 128 << 10
 	mostUnwritten = 256 << 10
 	mostFrames    = 64
@@ -91,6 +89,10 @@ const (
 	// pieceLength is the length of the pieces of a long frame, a multiple of 3 for base64.
 	pieceLength = 192 << 10
 )
+
+// mostWaiting is how many bytes of fewer than mostFrames frames may wait before the caller does.
+// Tests set a smaller limit.
+var mostWaiting = 64 << 20
 
 // longFrame is the size from which a frame is written in pieces: as a whole it would take
 // its memory once more. Where others write to the file too it does, since only what is

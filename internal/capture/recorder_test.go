@@ -137,6 +137,8 @@ func (s *slowDisk) Close() error { return nil }
 
 // What is too much to wait for a disk makes the caller wait, and is not lost.
 func TestSlowDiskLosesNothing(t *testing.T) {
+	defer func(bytes int) { mostWaiting = bytes }(mostWaiting)
+	mostWaiting = 2 << 20
 	disk := &slowDisk{letGo: make(chan struct{})}
 	r := NewRecorder(Recording{Open: func() (io.WriteCloser, int, error) { return disk, 1, nil }})
 	large, came := bytes.Repeat([]byte("word "), mostWaiting/5/5), make(chan int, 10)
@@ -308,13 +310,13 @@ func TestQueueCountsWhatWaits(t *testing.T) {
 	disk := &slowDisk{letGo: make(chan struct{})}
 	close(disk.letGo)
 	r := NewRecorder(Recording{Open: func() (io.WriteCloser, int, error) { return disk, 1, nil }})
-	for i := range 50_000 {
+	for i := range 10_000 {
 		r.Tap(wire.Frame{Seq: uint64(i), Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/progress"}`)})
 		if i%1000 == 0 {
 			r.Flush()
 		}
 	}
-	if err := r.Close(); err != nil || disk.lines != 50_001 {
+	if err := r.Close(); err != nil || disk.lines != 10_001 {
 		t.Errorf("%d lines: %v", disk.lines, err)
 	}
 	r.mu.Lock() // a timer may still run Flush

@@ -117,7 +117,7 @@ func (t *traffic) next() (frames []wire.Frame) {
 // What a part begins with is found from some lines of the one before it: the same as from all.
 func TestSomeLinesSayWhatTheNextPartBeginsWith(t *testing.T) {
 	turned, some := 0, 0
-	for seed := range uint64(90) {
+	for seed := range uint64(24) {
 		made := &traffic{Rand: rand.New(rand.NewPCG(seed, 7)), nth: []int{3, 100, 1000}[seed%3]}
 		ring := NewRing(t.TempDir())
 		r := NewRecorder(Recording{Open: ring.Create, Rotation: Rotation{Ring: ring, Bytes: 12 << 10, Files: 1000},
@@ -156,7 +156,7 @@ func TestSomeLinesSayWhatTheNextPartBeginsWith(t *testing.T) {
 			}
 		}
 	}
-	if turned < 200 || some < 10 {
+	if turned < 60 || some < 3 {
 		t.Errorf("%d parts were looked at, %d were found from some lines", turned, some)
 	}
 }
