@@ -114,11 +114,14 @@ func compare(t *testing.T, s *live.Store, dir string, most int, what string) {
 
 // Whatever becomes of the recordings, a view shows after each step what a fresh one shows.
 func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
+	// Recordings are small, so that a schedule takes little time.
+	before := capture.SetSizes(capture.Sizes{IndexFrom: 16 << 10, CompressFrom: 16 << 10, PageRows: 32, BatchBytes: 8 << 10})
+	defer capture.SetSizes(before)
 	for seed := range seeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 38))
 			ring := capture.NewRing(t.TempDir())
-			most, fill := []int{0, 60, 250}[seed%3], []int{10, 3000}[seed%2]
+			most, fill := []int{0, 25, 100}[seed%3], []int{10, 400}[seed%2]
 			clock := noon
 			var recorders []*recorder
 			defer func() {
@@ -128,7 +131,7 @@ func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
 			}()
 			more := func() {
 				by := []string{capture.ByTap, capture.ByProxy, capture.ByCommand}[random.IntN(3)]
-				r := begin(ring, &clock, by, []int64{64 << 10, 400 << 10}[random.IntN(2)])
+				r := begin(ring, &clock, by, []int64{8 << 10, 50 << 10}[random.IntN(2)])
 				recorders = append(recorders, r)
 				r.record(random, 1+random.IntN(20), fill)
 			}
@@ -165,7 +168,7 @@ func TestAViewThatReadsOnShowsWhatAFreshOneShows(t *testing.T) {
 					views[random.IntN(len(views))] = openView(t, ring.Dir(), most)
 				default:
 					what = "calls"
-					recorders[random.IntN(len(recorders))].record(random, 1+random.IntN(60), fill)
+					recorders[random.IntN(len(recorders))].record(random, 1+random.IntN(25), fill)
 				}
 				for i, s := range views {
 					compare(t, s, ring.Dir(), most, fmt.Sprintf("step %d, %s, view %d", step, what, i))

@@ -58,8 +58,8 @@ func TestResizeStorm(t *testing.T) {
 	play(t, 80, 24, nil, a, func(p *player) {
 		random := rand.New(rand.NewPCG(1, 2))
 		keys := []string{"1", "2", "3", "4", "5", "6", "j", "k", "G", "g", "enter", "esc", "tab", "right", "a", "?", "x", "f", "y", "D", "i", "t", ":", "/", "s", "e", "space", "o", "p"}
-		for range 1500 {
-			p.send(tea.WindowSizeMsg{Width: 1 + random.IntN(220), Height: 1 + random.IntN(70)})
+		for range 400 {
+			p.send(tea.WindowSizeMsg{Width: 1 + random.IntN(180), Height: 1 + random.IntN(50)})
 			p.keys(keys[random.IntN(len(keys))])
 			if p.m.w >= 20 && p.m.h >= 4 {
 				p.screen()

@@ -2,13 +2,12 @@ package batch
 
 import "sync"
 
-// Between what is read and what is written stand so many lines at most, and about
-// so many bytes: a call that takes long holds up those behind it, and not the
-// memory.
-const (
-	mostLines = 1024
-	mostHeld  = 32 << 20
-)
+// mostLines is how many lines there are at most between the reader and the writer, and mostHeld
+// about how many bytes: a call that takes long holds up the calls behind it, and not the memory.
+const mostLines = 1024
+
+// Tests set a smaller limit.
+var mostHeld = 32 << 20
 
 // A window is what is between the reader and the writer, in the order of the lines.
 type window struct {
