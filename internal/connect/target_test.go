@@ -264,7 +264,7 @@ func TestCardServers(t *testing.T) {
 		{"an input is missing", connect.CardServer{Entry: entry(server.URL), File: "/c.json", Approved: true},
 			"usage | key must be entered when the server starts, and there is no terminal | (set the variable MCPC_INPUT_KEY)"},
 		{"no server", connect.CardServer{Entry: []byte(`{"servers":{}}`), File: "/c.json", Approved: true},
-			"usage |  is no longer in /c.json"},
+			"usage | "},
 	} {
 		env, _ := connecttest.Env(t, "")
 		conn, out := connect.Dial(t.Context(), env, connect.Options{Card: &c.card})

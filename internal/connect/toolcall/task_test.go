@@ -204,7 +204,7 @@ const prompts = `speaks 2025-11-25
 capabilities {"prompts":{},"tools":{}}
 tool p2
 on prompts/list
-    result {"prompts":[{"name":"p","arguments":[{"name":"text","required":true},{"name":"tone"}]},{"name":""}]}
+    result {"prompts":[{"name":"p","arguments":[{"name":"text","required":true},{"name":"tone"}]}]}
 on prompts/get
     result {"messages":[]}
 `
@@ -228,7 +228,7 @@ func TestGetPrompt(t *testing.T) {
 		{"unlisted", "p", `{"text":"x","tune":"y"}`, "", false, "", 1,
 			`warn: the prompt p has no argument "tune"; did you mean tone?`},
 		{"unchecked", "p", `{"tone":1}`, "", true, "", 1, ""},
-		{"unknown", "q", `{}`, "", false, `invalid_arguments | the server has no prompt "q" | (there are: , p)`, 0, ""},
+		{"unknown", "q", `{}`, "", false, `invalid_arguments | the server has no prompt "q" | (there are: p)`, 0, ""},
 		{"refused", "p", `{"text":"x"}`, "on prompts/get #1\n    error -32602 bad\n", false,
 			"rpc_error | bad | (mcpc describe prompt p shows its arguments)", 1, ""},
 		{"refused unchecked", "p", `{"text":"x"}`, "on prompts/get #1\n    error -32602 bad\n", true, "rpc_error | bad", 1,
