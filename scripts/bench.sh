@@ -11,7 +11,7 @@
 #     --no-history     append nothing
 #     --bin FILE       measure this mcpc and build none
 #     --against FILE   measure another mcpc in the same rounds, as mcpc-b
-#   bench.sh install [--no-node]               only install, into .peers/bench
+#   bench.sh install [--no-node]               only install, into .peers/bench, or bench below MCPC_PEERS
 #
 # All contenders run in turn within a round, and only what ran in the same round
 # is compared: a machine that is busy slows all of them down. A ratio of one run
@@ -20,7 +20,9 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source_dir=$root/scripts/bench
-bench_dir=$root/.peers/bench
+peers_dir=${MCPC_PEERS:-.peers}
+[[ $peers_dir == /* ]] || peers_dir=$root/$peers_dir
+bench_dir=$peers_dir/bench
 
 main() {
   local only_install='' with_node=1 bin='' commit='' only='' docs='' history=$source_dir/history.tsv args=()

@@ -3,7 +3,8 @@
 # the built binary: mcpc as a client, and mcpc demo --conformance as a server.
 #
 #   conformance.sh                        install, build, run everything
-#   conformance.sh install                install the suite into .peers/conformance
+#   conformance.sh install                install the suite into .peers/conformance;
+#                                         MCPC_PEERS names another directory than .peers
 #   conformance.sh run [--bin FILE] [SCENARIO...]
 #                                         run all client scenarios, or these;
 #                                         --bin saves the build
@@ -34,7 +35,9 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source_dir=$root/scripts/conformance
-suite_dir=$root/.peers/conformance
+peers_dir=${MCPC_PEERS:-.peers}
+[[ $peers_dir == /* ]] || peers_dir=$root/$peers_dir
+suite_dir=$peers_dir/conformance
 suite=$suite_dir/node_modules/@modelcontextprotocol/conformance/dist/index.js
 
 main() {

@@ -6,6 +6,9 @@
 #   peers.sh table [--dir DIR]             what there is, one peer a line
 #   peers.sh check [--dir DIR]             say whether everything is installed
 #
+# Everything is in .peers, or in the directory that MCPC_PEERS or --dir names. A relative MCPC_PEERS is below
+# the root of the repository, a relative DIR below the working directory.
+#
 # scripts/preflight.sh names the programs that this, and some of the tests, need.
 #
 # A line of the table: name, transport (stdio, http, sse), URL path, number of
@@ -19,7 +22,8 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source_dir=$root/scripts/peers
-peers_dir=$root/.peers
+peers_dir=${MCPC_PEERS:-.peers}
+[[ $peers_dir == /* ]] || peers_dir=$root/$peers_dir
 
 npm_groups=(servers-2026-08 servers-2026-01 ts-server ts-clients ts-auth inspector reports page agents)
 go_modules=(go-sdk mcp-go pingme go-client otel k6 fleet)

@@ -9,6 +9,8 @@
 # scripts/peers.sh install.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+peers_dir=${MCPC_PEERS:-.peers}
+[[ $peers_dir == /* ]] || peers_dir=$root/$peers_dir
 seconds=60 rate=1000
 while (($# > 0)); do
 	case $1 in
@@ -55,7 +57,7 @@ await() {
 }
 
 collector() { # PORT NAME
-	start "$2" "$root/.peers/bin/otel" -port "$1" -grpc $(($1 + 1)) -query $(($1 + 2)) -out "$work/$2.jsonl"
+	start "$2" "$peers_dir/bin/otel" -port "$1" -grpc $(($1 + 1)) -query $(($1 + 2)) -out "$work/$2.jsonl"
 	await "$1"
 }
 

@@ -180,10 +180,17 @@ func peerClients(t *testing.T) map[string][]string {
 	}
 }
 
-// peersDir is where scripts/peers.sh installs.
+// peersDir returns the directory of scripts/peers.sh: MCPC_PEERS, or .peers in the root of the repository.
 func peersDir(t *testing.T) string {
 	t.Helper()
-	return module.Path(t, ".peers")
+	name := os.Getenv("MCPC_PEERS")
+	if filepath.IsAbs(name) {
+		return name
+	}
+	if name == "" {
+		name = ".peers"
+	}
+	return module.Path(t, name)
 }
 
 func clientSays(t *testing.T, client []string, target ...string) string {
