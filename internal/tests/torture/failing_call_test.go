@@ -110,6 +110,14 @@ type ruling struct {
 type ordeal struct {
 	program   string
 	nth, only int
+	// world is the directory of the run, which is not part of a key.
+	world string
+	// except are the keys of calls that do not fail.
+	except map[string]bool
+	// keys are those of the calls that could have failed, until one did.
+	keys []string
+	// subjects counts the calls by what they are about.
+	subjects map[string]int
 	// seen counts the calls; failed is the one that was made to fail.
 	seen   int
 	failed string
@@ -194,15 +202,38 @@ func (o *ordeal) judge(listener int, over <-chan struct{}) {
 			continue // it died meanwhile
 		}
 		r := ruling{id: asked.id, flags: letThrough}
-		if what, errno := o.counts(&asked); errno != 0 && (o.only == 0 || o.only == int(asked.nr)) {
-			if o.seen++; o.seen == o.nth {
-				o.failed = what
-				r = ruling{id: asked.id, errno: -int32(errno)}
+		if o.failed == "" {
+			if what, errno := o.counts(&asked); errno != 0 && o.isCandidate(what, int(asked.nr)) {
+				o.seen++
+				if o.seen == o.nth {
+					o.failed = what
+					r = ruling{id: asked.id, errno: -int32(errno)}
+				}
 			}
 		}
 		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(listener), sendVerdict, uintptr(unsafe.Pointer(&r)))
 	}
 }
+
+// isCandidate reports whether a call is one of those that shall fail, and notes its key: what the call is about, and
+// the how manieth such call it is. Numbers in names, such as those of sockets, are not part of it.
+func (o *ordeal) isCandidate(what string, nr int) bool {
+	if o.only != 0 && o.only != nr {
+		return false
+	}
+	if o.subjects == nil {
+		o.subjects = map[string]int{}
+	}
+	subject := numbers.ReplaceAllString(strings.ReplaceAll(what, o.world, "WORLD"), "0")
+	o.subjects[subject]++
+	key := fmt.Sprintf("%s, %d", subject, o.subjects[subject])
+	o.keys = append(o.keys, key)
+	// mcpc looks for its children in a loop over its threads, again and again: each turn is like the first two.
+	isRepeated := strings.Contains(subject, " /proc/") && o.subjects[subject] > 2
+	return !isRepeated && !o.except[key]
+}
+
+var numbers = regexp.MustCompile(`\d+`)
 
 // counts says what a call is about and how it can fail; 0 if it cannot, or is
 // not the program's: the launcher and the servers are under the filter too.
