@@ -122,7 +122,7 @@ func setUp(env *testscript.Env, dir, path string) error {
 	env.Setenv("MCPC_STATE", filepath.Join(env.WorkDir, "state"))
 	env.Setenv("LC_ALL", "C.UTF-8")
 	env.Setenv("PATH", path)
-	env.Setenv("NOBODY", "http://127.0.0.1:1/mcp")
+	env.Setenv("UNREACHABLE", "http://127.0.0.1:1/mcp")
 	for _, variable := range env.Vars {
 		name, _, _ := strings.Cut(variable, "=")
 		w.variables = append(w.variables, name)
@@ -284,7 +284,7 @@ func failure(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var doc struct{ Error map[string]any }
 	if err := json.Unmarshal([]byte(line), &doc); err != nil || doc.Error == nil {
-		ts.Fatalf("the last line of stderr is no JSON error: %v\n%s", err, line)
+		ts.Fatalf("the last line of stderr is not a JSON error: %v\n%s", err, line)
 	}
 	for _, name := range []string{"kind", "exit", "message", "sent", "outcome", "operation_sent", "retryable"} {
 		if _, ok := doc.Error[name]; !ok {
@@ -447,7 +447,7 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 func address(ts *testscript.TestScript, neg bool, args []string) {
 	found := regexp.MustCompile(`http://[0-9.:]+/mcp`).FindString(ts.ReadFile(args[1]))
 	if neg || found == "" {
-		ts.Fatalf("there is no URL in %s", args[1])
+		ts.Fatalf("no URL in %s", args[1])
 	}
 	setenv(ts, args[0], found)
 }
