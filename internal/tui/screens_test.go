@@ -58,7 +58,7 @@ func TestResizeStorm(t *testing.T) {
 	play(t, 80, 24, nil, a, func(p *player) {
 		random := rand.New(rand.NewPCG(1, 2))
 		keys := []string{"1", "2", "3", "4", "5", "6", "j", "k", "G", "g", "enter", "esc", "tab", "right", "a", "?", "x", "f", "y", "D", "i", "t", ":", "/", "s", "e", "space", "o", "p"}
-		for range 400 {
+		for range 300 {
 			p.send(tea.WindowSizeMsg{Width: 1 + random.IntN(180), Height: 1 + random.IntN(50)})
 			p.keys(keys[random.IntN(len(keys))])
 			if p.m.w >= 20 && p.m.h >= 4 {
@@ -67,6 +67,23 @@ func TestResizeStorm(t *testing.T) {
 				t.Fatal("nothing is drawn")
 			}
 			p.quit = false
+		}
+	})
+}
+
+// Each key is taken in each view, in the list and in the detail.
+func TestEachKeyInEachView(t *testing.T) {
+	play(t, 120, 30, nil, newActor(), func(p *player) {
+		for _, view := range []string{"1", "2", "3", "4", "5", "6"} {
+			for _, key := range []string{"f", "space", "right", "enter", "+", "-", "y", "n", "s", "o"} {
+				for _, before := range [][]string{{}, {"j"}, {"enter"}, {"enter", "j", "j", "j"}} {
+					p.keys("esc", "esc", view)
+					p.keys(before...)
+					p.keys(key)
+					p.quit = false
+				}
+			}
+			p.screen()
 		}
 	})
 }
