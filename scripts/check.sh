@@ -1,16 +1,22 @@
 #!/usr/bin/env bash
 # The whole bar, the same on a laptop and in CI.
 #
-#   scripts/check.sh            every step
+#   scripts/check.sh            every step that a change can affect, see below
+#   scripts/check.sh --all      every step
 #   scripts/check.sh --quick    the inner loop, under 90 seconds
 #   scripts/check.sh STEP...    these steps alone, one after the other
 #   scripts/check.sh --list     the names of the steps
 #
 # What is missing on the machine is named first, and installed where Debian or npm has it.
-# Then the steps run in lanes side by side. Each prints its seconds, how many of them a
-# processor worked for it, and its output where it fails; the others go on, so that one run
-# names everything that is wrong. The bar holds if every step ended with status 0: one that
+# Then the steps run in lanes side by side. Each prints its seconds, the seconds of processor time
+# that its commands took, and its output if it fails; the others continue, so that one run
+# names everything that is wrong. The bar is green if every step ended with status 0: one that
 # never ran fails it.
+#
+# A green whole bar of a clean checkout notes its commit in the git directory. The next one leaves out
+# release, windows, peers, conformance and torture if no package and no file that they use has changed
+# since then, and says so. Without a note, as in CI, everything runs. Go remembers the results of
+# all other tests by itself.
 #
 # Nothing here searches by chance: each fuzz target runs over its corpus, as with go test.
 # scripts/fuzz.sh searches.
@@ -19,13 +25,26 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# One set of flags for all builds, so that each package is compiled once for the tests, and once for
+# the race detector.
+export GOFLAGS=-trimpath CGO_ENABLED=0
+
 # The lanes of the whole bar. A step is the function of the same name below.
 lanes=(
-	"format vet vet-windows modules staticcheck windows release"
-	"packages program"
-	"peers-install peers conformance torture"
+	"format modules vet race staticcheck vet-windows release"
+	"tests"
+	"peers-install peers torture conformance windows"
 )
-quick_lanes=("format vet program-quick" "packages-quick")
+quick_lanes=("format vet" "tests-quick")
+
+# The packages in which goroutines share memory. They are tested with the race detector, all others
+# without it: it takes five times the processor time.
+raced=(
+	./internal/{bench,capture,capture/forward,capture/hold,compress/packed,demo,demo/tasks,http1,match/...,mcpserver,mock,mock/playback}
+	./internal/{cli,cli/batch,cli/cmdutil,cli/console,cli/faulty,cli/liveview/act,cli/prompt,cli/serve,cli/subscription}
+	./internal/{client,client/auth,client/keepalive,client/process,client/transport,connect,connect/cards,connect/gateway,connect/host}
+	./internal/{live,live/control,otlp/send,render/term,sliceutil,spool,telemetry,tui,web}
+)
 
 format() {
 	local unformatted
@@ -37,14 +56,13 @@ format() {
 }
 
 vet() {
-	go vet ./...
-	go vet -tags peers,torture ./cmd/mcpc ./internal/web/...
+	go vet -tags programs ./...
+	go vet -tags peers,torture ./internal/tests/... ./internal/web/...
 }
 
-# vet-windows compiles as a release does, which then need not do it again. Other systems
-# are checked by TestCompilesElsewhere.
+# Other systems are checked by TestCompilesElsewhere.
 vet-windows() {
-	GOOS=windows go vet -trimpath ./cmd/... ./internal/...
+	GOOS=windows go vet ./cmd/... ./internal/...
 }
 
 modules() {
@@ -56,36 +74,26 @@ staticcheck() {
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 }
 
-# packages tests with the race detector what starts goroutines. The detector takes five times
-# the processor time, so that packages with long tests are tested with it and -short, and
-# without it in full. A new package belongs to the first command or to the last.
-packages() {
-	go test -race -timeout 20m -parallel 6 ./internal/{cli/...,client/...,compress/...,connect/...,demo/...,http1,live/...,mcpserver/...,mock/...,otlp/...,render/term,sliceutil,spool,tui/...,web/...,wire}
-	go test -race -short -timeout 20m -parallel 6 ./internal/{bench/...,capture/...,match,render/traffic,state,telemetry,validate}
-	go test -timeout 20m -parallel 6 ./internal/{bench/...,capture/...,card,codegen,diff/...,english,glossary,jsonraw,lineedit,lint/...,loopback,match/...,mcp,pause,question,redact,render/...,replay,sanitize,saved,shape,shellwords,skill,sse,state,suggest,target,telemetry,tty,usage,validate/...,yaml} ./scripts
+race() {
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -timeout 20m -parallel 6 "${raced[@]}"
 }
 
-# program tests the command as a process, without the race detector: it would watch the tests
-# and not the program, and takes half as much processor time again. What runs in several
-# goroutines is tested with the detector in its own package.
-program() {
-	go test -timeout 20m -parallel 6 ./cmd/...
+# tests tests all other packages, with the tests that start programs of the machine.
+tests() {
+	local with_race others
+	with_race=$(go list "${raced[@]}")
+	others=$(go list ./... | grep -vxF "$with_race")
+	# shellcheck disable=SC2086
+	go test -tags programs -vet=off -timeout 20m -parallel 6 $others
 }
 
-packages-quick() {
-	go test -short -parallel 8 ./internal/... ./scripts
+tests-quick() {
+	go test -tags programs -short -vet=off -parallel 6 ./...
 }
 
-# program-quick leaves out what takes most of the time and seldom breaks alone.
-program-quick() {
-	local long='TestEveryExampleRuns|TestExportedCommandsSendTheSame|TestHostileCaptures$|TestConfigurationsAreOnlyRead'
-	long+='|TestNoSecretOfALoginIsKeptOrShown|TestNoHeldServerIsLeft|TestScripts/^(login_ci|exit_09_timeout|keep)$'
-	go test -short -skip "$long" -parallel 8 ./cmd/...
-}
-
-# torture lets each fallible call fail once; it is there for Linux on amd64.
+# torture lets each fallible system call fail once; it is there for Linux on amd64.
 torture() {
-	go test -tags torture -timeout 20m -count=1 -parallel 12 -run Torture ./cmd/mcpc
+	go test -tags torture -timeout 20m -count=1 -parallel 12 ./internal/tests/torture
 }
 
 # windows runs the tests of some packages under Wine.
@@ -100,7 +108,7 @@ peers-install() {
 
 # peers talks to real servers.
 peers() {
-	go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./cmd/mcpc ./internal/web
+	go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./internal/tests/peers ./internal/web
 }
 
 conformance() {
@@ -115,10 +123,52 @@ release() {
 	scripts/release/try.sh dist
 }
 
+# uses prints what a step uses: directories of packages, and names that files begin with. A step
+# without a line here always runs.
+uses() {
+	case $1 in
+	release) packages_of ./cmd/mcpc && printf '%s\n' scripts/release README.md CHANGELOG.md LICENSE docs/ ;;
+	windows) packages_of -test ./cmd/mcpc ./internal/{state,client/...,tty} && echo scripts/windows.sh ;;
+	peers-install | peers) packages_of -test -tags peers ./internal/tests/peers ./internal/web && printf '%s\n' scripts/peers README.md docs/ ;;
+	torture) packages_of -test -tags torture ./internal/tests/torture ./cmd/mcpc ;;
+	conformance) packages_of ./cmd/mcpc && echo scripts/conformance ;;
+	esac
+}
+
+# packages_of prints the directories of packages of mcpc, and of those that they import.
+packages_of() {
+	go list -deps -f '{{if .Module}}{{if .Module.Main}}{{.Dir}}/{{end}}{{end}}' "$@" | sed "s|^$PWD/||"
+}
+
+# changed_files prints the files that differ from the commit of the last green bar. It fails if there is
+# no such commit.
+changed_files() {
+	local commit
+	commit=$(cat "$note" 2>/dev/null) || return
+	git diff --name-only "$commit" -- 2>/dev/null || return
+	git ls-files --others --exclude-standard
+}
+
+# untouched reports whether a step needs not run: no file that it uses has changed.
+untouched() {
+	local file used prefix
+	used=$(uses "$1")
+	[[ -n $used ]] || return 1
+	while IFS= read -r file; do
+		case $file in
+		go.mod | go.sum | scripts/check.sh | scripts/preflight.sh) return 1 ;;
+		esac
+		while IFS= read -r prefix; do
+			[[ $file != "$prefix"* ]] || return 1
+		done <<<"$used"
+	done <<<"$changed"
+}
+
 main() {
 	local preflight=() known="${lanes[*]} ${quick_lanes[*]}" step steps
 	case ${1:-} in
-	'') ;;
+	'') whole=1 leave_out=1 ;;
+	--all) whole=1 ;;
 	--quick) lanes=("${quick_lanes[@]}") preflight=(--quick) ;;
 	--list) printf '%s\n' ${lanes[*]}; return ;;
 	-*) usage ;;
@@ -132,6 +182,12 @@ main() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	scripts/preflight.sh install "${preflight[@]}"
+	if git=$(git rev-parse --git-common-dir 2>/dev/null); then
+		note=$git/green-bar
+	fi
+	if [[ -n $leave_out ]] && ! changed=$(changed_files); then
+		leave_out=
+	fi
 	set -m # each lane is a process group, which finish can end whole
 	for steps in "${lanes[@]}"; do
 		lane $steps &
@@ -148,7 +204,7 @@ usage() {
 	exit 2
 }
 
-running=()
+whole='' leave_out='' changed='' note='' running=()
 finish() {
 	local pid
 	for pid in "${running[@]}"; do
@@ -162,6 +218,11 @@ lane() {
 	set +m
 	local name TIMEFORMAT='%0R %0U %0S'
 	for name; do
+		if [[ -n $leave_out ]] && untouched "$name"; then
+			printf '%-14s left out: nothing that it uses has changed since the last green bar\n' "$name"
+			echo 0 >"$work/$name.status"
+			continue
+		fi
 		run "$name"
 	done
 }
@@ -205,6 +266,9 @@ report() {
 	if ((${#failed[@]} > 0)); then
 		echo "check: FAILED: ${failed[*]} ($SECONDS s)" >&2
 		exit 1
+	fi
+	if [[ -n $whole && -n $note && -z $(git status --porcelain) ]]; then
+		git rev-parse HEAD >"$note"
 	fi
 	echo "check: ok ($SECONDS s)"
 }
