@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	// Go repeats a test when a package that it imports has changed, and these tests run it as a program.
+	_ "mcpc/internal/cli"
 	"mcpc/internal/tests/module"
 )
 
