@@ -22,6 +22,8 @@ type Shell struct {
 	Stdout, Stderr io.Writer
 	// Process has mcpc run as a program, with its own signals, streams and end.
 	Process bool
+	// call is asked about each command before it runs; it may be nil.
+	call interp.CallHandlerFunc
 }
 
 // Run runs a script and returns its exit code. Words are $0, $1 and so on.
@@ -35,8 +37,12 @@ func (s Shell) Run(ctx context.Context, script string, words ...string) (int, er
 	if err != nil {
 		return 0, err
 	}
-	runner, err := interp.New(interp.Dir(s.Dir), interp.Env(expand.ListEnviron(s.Env...)), interp.Params(words...),
-		interp.StdIO(s.Stdin, shared(s.Stdout), shared(s.Stderr)), interp.ExecHandlers(s.commands))
+	options := []interp.RunnerOption{interp.Dir(s.Dir), interp.Env(expand.ListEnviron(s.Env...)), interp.Params(words...),
+		interp.StdIO(s.Stdin, shared(s.Stdout), shared(s.Stderr)), interp.ExecHandlers(s.commands)}
+	if s.call != nil {
+		options = append(options, interp.CallHandler(s.call))
+	}
+	runner, err := interp.New(options...)
 	if err != nil {
 		return 0, err
 	}
@@ -128,7 +134,7 @@ func shellProgram(args []string) int {
 	if err != nil {
 		return failed(err)
 	}
-	shell := Shell{Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Process: true}
+	shell := Shell{Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Process: true, call: becomeProgram}
 	code, err := shell.Run(context.Background(), script, words...)
 	if err != nil {
 		return failed(err)

@@ -2,10 +2,10 @@ package docs
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,6 +21,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/glossary"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/commands"
 	"mcpc/internal/tests/program"
 )
@@ -72,11 +73,11 @@ func asTyped(c *cobra.Command) []string {
 
 func TestHelpFitsATerminal(t *testing.T) {
 	for _, c := range commands.All(t) {
-		out, err := exec.Command("mcpc", asTyped(c)...).Output()
-		if err != nil || len(out) == 0 {
-			t.Errorf("mcpc %q: %v", asTyped(c), err)
+		out := clitest.MCPC(t, nil, asTyped(c)...)
+		if out.Code != 0 || out.Stdout == "" {
+			t.Errorf("mcpc %q: exit code %d", asTyped(c), out.Code)
 		}
-		for _, line := range strings.Split(string(out), "\n") {
+		for _, line := range strings.Split(out.Stdout, "\n") {
 			if n := utf8.RuneCountInString(line); n > 80 {
 				t.Errorf("mcpc %q: a line has %d columns: %q", asTyped(c), n, line)
 			}
@@ -147,12 +148,8 @@ func runExample(t *testing.T, line string) {
 		serveExample(t, dir, env, line)
 		return
 	}
-	for _, setup := range []string{"mcpc init demo --as box", "mcpc init demo --as other", "mcpc diff --lock demo -o demo.lock.json",
-		"mcpc call get-sum a=1 b=2 -s demo --record smoke.jsonl", "mcpc list"} {
-		if out, err := program.Shell(dir, env, setup).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", setup, err, out)
-		}
-	}
+	setUp(t, env, "init demo --as box", "init demo --as other", "diff --lock demo -o "+filepath.Join(dir, "demo.lock.json"),
+		"call get-sum a=1 b=2 -s demo --record "+filepath.Join(dir, "smoke.jsonl"), "list")
 	if strings.Contains(line, "--control faults.sock") {
 		defer controlled(t, dir, env)()
 	}
@@ -170,6 +167,17 @@ func runExample(t *testing.T, line string) {
 	if strings.Contains(line, "--keep") {
 		if out, err := program.Shell(dir, env, "mcpc close --all").CombinedOutput(); err != nil {
 			t.Errorf("mcpc close: %v\n%s", err, out)
+		}
+	}
+}
+
+// setUp runs command lines of mcpc, whose words are separated by blanks, in this process.
+func setUp(t *testing.T, env []string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		var stderr bytes.Buffer
+		if code := (clitest.Run{Args: strings.Fields(line), Env: env, Stderr: &stderr}).Do(); code != 0 {
+			t.Fatalf("mcpc %s: exit code %d\n%s", line, code, &stderr)
 		}
 	}
 }
@@ -336,9 +344,9 @@ func TestShortHelpIsShort(t *testing.T) {
 		})
 	}
 	for _, args := range [][]string{{}, {"-h"}, {"call", "-h"}} {
-		out, err := exec.Command("mcpc", args...).Output()
-		if err != nil || strings.Contains(string(out), "More flags") || !strings.Contains(string(out), "--help") {
-			t.Errorf("mcpc %q is not the short help: %v\n%s", args, err, out)
+		out := clitest.MCPC(t, nil, args...)
+		if out.Code != 0 || strings.Contains(out.Stdout, "More flags") || !strings.Contains(out.Stdout, "--help") {
+			t.Errorf("mcpc %q is not the short help: exit code %d\n%s", args, out.Code, out.Stdout)
 		}
 	}
 }
@@ -353,12 +361,10 @@ func TestUsageOfCommandsWithCommands(t *testing.T) {
 			continue
 		}
 		groups++
-		cmd := exec.Command("mcpc", strings.Fields(c.CommandPath())[1:]...)
-		cmd.Env = append(program.CleanEnv(), "HOME="+t.TempDir(), "MCPC_SERVER=demo")
-		_ = cmd.Run()
-		want := map[string]string{"0": " [COMMAND]", "2": " COMMAND"}[program.Ending(cmd.ProcessState)]
+		out := clitest.MCPC(t, []string{"MCPC_SERVER=demo"}, strings.Fields(c.CommandPath())[1:]...)
+		want := map[int]string{0: " [COMMAND]", 2: " COMMAND"}[out.Code]
 		if line != c.CommandPath()+want || want == "" {
-			t.Errorf("%q, and without a command it ends with %s", line, program.Ending(cmd.ProcessState))
+			t.Errorf("%q, and without a command it ends with %d", line, out.Code)
 		}
 	}
 	if groups < 4 {

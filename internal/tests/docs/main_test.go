@@ -3,7 +3,8 @@ package docs
 import (
 	"testing"
 
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/program"
 )
 
-func TestMain(m *testing.M) { program.Main(m, "internal/tests/docs/testdata/visit") }
+func TestMain(m *testing.M) { clitest.Main(program.Tests{M: m}, nil) }

@@ -71,9 +71,7 @@ func plainExample(c *cobra.Command) string {
 func printsOneDocument(t *testing.T, line string) {
 	dir := exampleDir(t)
 	env := append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
-	if out, err := program.Shell(dir, env, "mcpc init demo --as box && mcpc init demo --as other && mcpc call echo message=hi").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	setUp(t, env, "init demo --as box", "init demo --as other", "call echo message=hi")
 	before, behind, dashed := strings.Cut(line, " -- ")
 	if line = before + " --json"; dashed {
 		line += " -- " + behind

@@ -1,0 +1,38 @@
+//go:build unix
+
+package clitest
+
+import (
+	"context"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+	"mvdan.cc/sh/v3/interp"
+)
+
+// becomeProgram makes the process the program of an exec, as a shell does: a signal to the shell is one to the
+// program. The shell must have no other commands at work.
+func becomeProgram(ctx context.Context, args []string) ([]string, error) {
+	if args[0] != "exec" || len(args) < 2 {
+		return args, nil
+	}
+	at := interp.HandlerCtx(ctx)
+	path, err := interp.LookPathDir(at.Dir, at.Env, args[1])
+	if err != nil {
+		return args, nil // the shell reports it
+	}
+	for fd, stream := range []any{at.Stdin, at.Stdout, at.Stderr} {
+		file, ok := stream.(*os.File)
+		if !ok || int(file.Fd()) == fd {
+			continue
+		}
+		if err := unix.Dup2(int(file.Fd()), fd); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Chdir(at.Dir); err != nil {
+		return nil, err
+	}
+	return nil, syscall.Exec(path, args[1:], exported(at.Env))
+}
