@@ -1,4 +1,4 @@
-package main
+package skills_test
 
 import (
 	"bytes"
@@ -10,14 +10,13 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 )
 
 // A skillServer serves skills in 2026-07-28 as the test wants them.
@@ -176,47 +175,36 @@ func (s *skillServer) asked(begin string) (n int) {
 
 // A skillRun runs mcpc skills in a directory with a state of its own.
 type skillRun struct {
-	t   *testing.T
-	dir string
-	url string
+	t    *testing.T
+	home *clitest.Home
+	url  string
 }
 
+// newSkillRun makes the directory that of the process until the test ends.
 func newSkillRun(t *testing.T, url string) skillRun {
-	return skillRun{t, t.TempDir(), url}
+	t.Helper()
+	return skillRun{t, clitest.EnterHome(t), url}
 }
 
-func skillCommand(r skillRun, words ...string) *exec.Cmd {
-	cmd := exec.Command("mcpc", append([]string{"-s", r.url}, words...)...)
-	cmd.Dir, cmd.Env = r.dir, append(program.CleanEnv(), "MCPC_STATE="+filepath.Join(r.dir, "state"), "HOME="+r.dir)
-	return cmd
-}
-
-// run returns what was printed, and the exit code.
-func (r skillRun) run(words ...string) (stdout, stderr string, code int) {
-	r.t.Helper()
-	cmd := skillCommand(r, append([]string{"skills"}, words...)...)
-	var out, err bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &err
-	if failed := cmd.Run(); cmd.ProcessState == nil {
-		r.t.Fatal(failed)
-	}
-	return out.String(), err.String(), cmd.ProcessState.ExitCode()
+// run runs a subcommand of mcpc skills.
+func (r skillRun) run(words ...string) clitest.Output {
+	return r.home.MCPC(append([]string{"-s", r.url, "skills"}, words...)...)
 }
 
 // want fails unless the exit code is this, and standard output or standard error has the text.
 func (r skillRun) want(code int, text string, words ...string) string {
 	r.t.Helper()
-	stdout, stderr, got := r.run(words...)
-	if got != code || !strings.Contains(stdout+stderr, text) {
-		r.t.Errorf("mcpc skills %q: exit code %d, want %d and %q\n%s%s", words, got, code, text, stdout, stderr)
+	got := r.run(words...)
+	if got.Code != code || !strings.Contains(got.Stdout+got.Stderr, text) {
+		r.t.Errorf("mcpc skills %q: exit code %d, want %d and %q\n%s%s", words, got.Code, code, text, got.Stdout, got.Stderr)
 	}
-	return stdout
+	return got.Stdout
 }
 
 // tree are all files and folders below the directory, but those of the state.
 func (r skillRun) tree() (names []string) {
-	_ = filepath.WalkDir(r.dir, func(name string, d fs.DirEntry, err error) error {
-		rel, _ := filepath.Rel(r.dir, name)
+	_ = filepath.WalkDir(r.home.Dir, func(name string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(r.home.Dir, name)
 		if err == nil && rel != "." && rel != "state" && !strings.HasPrefix(rel, "state"+string(filepath.Separator)) {
 			names = append(names, rel)
 		}
@@ -345,7 +333,6 @@ func TestHostileSkills(t *testing.T) {
 		}, "its name is not", 8},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
-			t.Parallel()
 			s, url := startSkills(t)
 			c.build(s)
 			r := newSkillRun(t, url)

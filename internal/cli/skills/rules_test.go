@@ -1,4 +1,4 @@
-package main
+package skills_test
 
 import (
 	"os"
@@ -76,7 +76,7 @@ func TestSkillRules(t *testing.T) {
 			s.oneSkill(root, nil) // serverInfo.name is ../evil
 			r.want(0, "saved", "export", "out", "--yes")
 			host := strings.NewReplacer("http://", "", ":", "_", "/", "_").Replace(r.url)
-			if _, err := os.Stat(filepath.Join(r.dir, "out", host, "x", "one", "SKILL.md")); err != nil {
+			if _, err := os.Stat(filepath.Join(r.home.Dir, "out", host, "x", "one", "SKILL.md")); err != nil {
 				t.Error(err)
 			}
 			if text := strings.Join(r.tree(), "\n"); strings.Contains(text, "evil") {
@@ -96,7 +96,7 @@ func TestSkillRules(t *testing.T) {
 		},
 		"10 no skill takes another's place": func(t *testing.T, s *skillServer, r skillRun) {
 			s.oneSkill(root, nil)
-			folder := filepath.Join(r.dir, "out", strings.NewReplacer("http://", "", ":", "_", "/", "_").Replace(r.url), "x", "one")
+			folder := filepath.Join(r.home.Dir, "out", strings.NewReplacer("http://", "", ":", "_", "/", "_").Replace(r.url), "x", "one")
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -114,8 +114,8 @@ func TestSkillRules(t *testing.T) {
 			r.want(10, "the size is 3, and the skill's entry says 4", "read", "one", "a.md")
 			s.content[root+"/a.md"] = "aaab"
 			r.want(10, "the digest is", "read", "one", "a.md")
-			if stdout, _, _ := r.run("read", "one", "a.md"); stdout != "" {
-				r.t.Errorf("printed: %s", stdout)
+			if got := r.run("read", "one", "a.md"); got.Stdout != "" {
+				r.t.Errorf("printed: %s", got.Stdout)
 			}
 		},
 		"12 front matter is compared, of a dynamic skill too": func(_ *testing.T, s *skillServer, r skillRun) {
@@ -175,7 +175,7 @@ func TestSkillRules(t *testing.T) {
 			s.oneSkill(root, map[string]string{"run.sh": "#!/bin/sh\ntouch ran\n"})
 			r.want(0, "saved", "export", "out", "--yes")
 			for _, name := range r.tree() {
-				if info, err := os.Stat(filepath.Join(r.dir, name)); err != nil || filepath.Base(name) == "ran" || info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				if info, err := os.Stat(filepath.Join(r.home.Dir, name)); err != nil || filepath.Base(name) == "ran" || info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 					t.Errorf("%s: %v, %v", name, info, err)
 				}
 			}
@@ -254,7 +254,6 @@ func TestSkillRules(t *testing.T) {
 		},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
-			t.Parallel()
 			s, url := startSkills(t)
 			test(t, s, newSkillRun(t, url))
 		})
@@ -264,12 +263,11 @@ func TestSkillRules(t *testing.T) {
 // mcpc runs another command of the program at the server.
 func (r skillRun) mcpc(code int, words ...string) string {
 	r.t.Helper()
-	cmd := skillCommand(r, words...)
-	out, _ := cmd.Output()
-	if got := cmd.ProcessState.ExitCode(); got != code {
-		r.t.Errorf("mcpc %q: exit code %d", words, got)
+	got := r.home.MCPC(append([]string{"-s", r.url}, words...)...)
+	if got.Code != code {
+		r.t.Errorf("mcpc %q: exit code %d", words, got.Code)
 	}
-	return string(out)
+	return got.Stdout
 }
 
 var markFile = regexp.MustCompile(`\.mcpc-origin\.json$`)
@@ -279,7 +277,7 @@ func (r skillRun) mark() string {
 	r.t.Helper()
 	for _, name := range r.tree() {
 		if markFile.MatchString(name) {
-			raw, err := os.ReadFile(filepath.Join(r.dir, name))
+			raw, err := os.ReadFile(filepath.Join(r.home.Dir, name))
 			if err != nil {
 				r.t.Error(err)
 			}

@@ -1,0 +1,60 @@
+package clitest
+
+import (
+	"bytes"
+	"os/exec"
+	"testing"
+
+	"mcpc/internal/tests/program"
+)
+
+// A Home is a directory with a home and a state of its own, in which a test runs commands. mcpc runs in the
+// process of the test, other commands are programs.
+type Home struct {
+	Dir string
+	// Env is the environment of the commands.
+	Env []string
+	T   testing.TB
+}
+
+// EnterHome returns a new home, which is the directory of the process until the test ends.
+func EnterHome(t *testing.T) *Home {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	return &Home{Dir: dir, Env: Env(dir), T: t}
+}
+
+// NewHome returns a home that is not the directory of the process: the names of files in command lines of mcpc
+// must be absolute. Tests with such a home may run in parallel.
+func NewHome(t testing.TB) *Home {
+	t.Helper()
+	dir := t.TempDir()
+	return &Home{Dir: dir, Env: Env(dir), T: t}
+}
+
+// MCPC runs a command line of mcpc.
+func (h *Home) MCPC(args ...string) Output {
+	h.T.Helper()
+	var stdout, stderr bytes.Buffer
+	code := Run{Args: args, Env: h.Env, Stdout: &stdout, Stderr: &stderr}.Do()
+	return Output{stdout.String(), stderr.String(), code}
+}
+
+// Run runs a program in the directory, and returns its standard output and how it ended.
+func (h *Home) Run(argv ...string) (stdout, ended string) {
+	h.T.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = h.Dir
+	cmd.Env = h.Env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		h.T.Fatal(err)
+	}
+	if stderr.Len() > 0 {
+		h.T.Logf("%q: %s", argv, stderr.String())
+	}
+	return string(out), program.Ending(cmd.ProcessState)
+}
