@@ -3,10 +3,12 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/terminal"
 )
 
@@ -14,12 +16,16 @@ import (
 // a secret, which is typed unseen.
 func TestACardIsAskedAboutAtATerminal(t *testing.T) {
 	t.Parallel()
-	w := newCardWorld(t)
-	w.write("server.json", `{"name": "com.example/weather", "version": "1.0.0", "packages": [{"registryType": "npm", "identifier": "weather", "version": "1.2.3",
+	dir := t.TempDir()
+	ran := filepath.Join(dir, "ran")
+	npx := filepath.Join(dir, "bin", "npx")
+	writeProgram(t, npx, "#!/usr/bin/env sh\necho \"$0 $*\" >>"+ran+"\nexec mcpc demo --stdio\n")
+	env := []string{"HOME=" + dir, "MCPC_STATE=" + filepath.Join(dir, "state"), "PATH=" + filepath.Dir(npx) + ":" + os.Getenv("PATH")}
+	writeProgram(t, filepath.Join(dir, "server.json"), `{"name": "com.example/weather", "version": "1.0.0", "packages": [{"registryType": "npm", "identifier": "weather", "version": "1.2.3",
 		"packageArguments": [{"type": "positional", "valueHint": "city", "description": "The city", "isRequired": true, "choices": ["Oslo", "Bergen"]}],
-		"environmentVariables": [{"name": "KEY", "description": "The key", "isRequired": true, "isSecret": true}]}]}`, 0o600)
+		"environmentVariables": [{"name": "KEY", "description": "The key", "isRequired": true, "isSecret": true}]}]}`)
 	open := func() *terminal.Terminal {
-		return terminal.Start(t, 100, w.env(), "sh", "-c", `cd "$0" && exec mcpc "$@"`, w.dir, "init", "--experimental", "--card", "server.json")
+		return terminal.Start(t, 100, env, "sh", "-c", `cd "$0" && exec mcpc "$@"`, dir, "init", "--experimental", "--card", "server.json")
 	}
 	tm := open()
 	tm.Await(`city: The city \(Oslo, Bergen\): $`)
@@ -39,8 +45,8 @@ func TestACardIsAskedAboutAtATerminal(t *testing.T) {
 			t.Errorf("the command is not shown:\n%q", out)
 		}
 	}
-	if ran := w.ran(); ran != "" {
-		t.Fatalf("it ran %s", ran)
+	if said := program.Read(t, ran); said != "" {
+		t.Fatalf("it ran %s", said)
 	}
 	tm = open()
 	tm.Await(`city: The city \(Oslo, Bergen\): $`)
@@ -52,8 +58,32 @@ func TestACardIsAskedAboutAtATerminal(t *testing.T) {
 	if out := tm.Ends("0"); strings.Contains(out, "CANARY") {
 		t.Errorf("what is typed is shown:\n%q", out)
 	}
-	if want := filepath.Join(w.dir, "bin", "npx") + " -y weather@1.2.3 Bergen\n"; w.ran() != want {
-		t.Errorf("ran %q, want %q", w.ran(), want)
+	if want := npx + " -y weather@1.2.3 Bergen\n"; program.Read(t, ran) != want {
+		t.Errorf("ran %q, want %q", program.Read(t, ran), want)
 	}
-	w.keepsNoSecret()
+	files := 0
+	err := filepath.WalkDir(filepath.Join(dir, "state"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		if strings.Contains(program.Read(t, path), "CANARY") {
+			t.Errorf("%s has the secret", path)
+		}
+		return nil
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// writeProgram writes a file that can be run, and its folder.
+func writeProgram(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
 }

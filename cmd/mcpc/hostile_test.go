@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"mcpc/internal/tests/program"
@@ -56,7 +55,7 @@ func TestHostileOnATerminal(t *testing.T) {
 			argv = append(argv, "--", "spied", hostileScript(t), filepath.Join(t.TempDir(), "log"))
 		}
 		out := terminal.Start(t, 80, nil, argv...).Ends(c.ending)
-		if bad := forbidden(out); bad != "" {
+		if bad := terminal.Forbidden(out); bad != "" {
 			t.Errorf("%q lets %s through:\n%q", c.args, bad, out)
 		}
 	}
@@ -95,7 +94,7 @@ on tools/list
 		}
 		for _, flags := range [][]string{nil, {"-vvv", "--json"}, {"--explain"}} {
 			out := terminal.Start(t, 80, []string{"MCPC_NO_AUTH_PROMPT=1"}, append([]string{"mcpc", "list", "-s", s.URL("/mcp")}, flags...)...).Ends(c.ending)
-			if bad := forbidden(out); bad != "" {
+			if bad := terminal.Forbidden(out); bad != "" {
 				t.Errorf("%s\n%q lets %s through:\n%q", c.rule, flags, bad, out)
 			}
 		}
@@ -110,34 +109,6 @@ func hostileScript(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return name
-}
-
-// concealed is a sequence that mcpc's own colours never need.
-const concealed = "\x1b[8m"
-
-// forbidden returns what out contains that must not reach a terminal. mcpc's own
-// colours may, and a carriage return of its own, which a server's text never
-// follows.
-func forbidden(out string) string {
-	plain := strings.ReplaceAll(terminal.Colors.ReplaceAllString(out, ""), "\r\n", "\n")
-	if strings.Contains(plain, "\rEVIL") {
-		return "a carriage return"
-	}
-	if strings.Contains(out, concealed) {
-		return "a colour of the server's"
-	}
-	return regexp.MustCompile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0080-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]").FindString(plain)
-}
-
-func TestForbiddenFindsWhatItIsFor(t *testing.T) {
-	for _, text := range []string{"\x1b[2J", concealed, "a\rEVIL", "\u009b31m", "\u202e", "\a", "\b", "\u200b", "\U000e0041", "\x7f"} {
-		if forbidden("x"+text+"x") == "" {
-			t.Errorf("%q is let through", text)
-		}
-	}
-	if bad := forbidden("\x1b[1;31mmcpc:\x1b[0m ok\r\n\r[##--]\r      \r\tdone\r\n"); bad != "" {
-		t.Errorf("%q is forbidden", bad)
-	}
 }
 
 // In a pipe the answer is the server's bytes.

@@ -11,6 +11,6 @@ import (
 // with a real exit code, and dies of real signals.
 func TestMain(m *testing.M) {
 	clitest.Main(program.Tests{M: m}, map[string]func(){
-		"mcpc": main, "crashing": crashing, "leaking": leaking, "declaring": declaring, "viewing": viewing,
+		"mcpc": main, "viewing": viewing,
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package cli_test
 
 import (
 	"fmt"
@@ -12,9 +12,7 @@ import (
 	"mcpc/internal/cli/batch"
 	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/everyserver"
-	"mcpc/internal/connect"
 	"mcpc/internal/wire"
 )
 
@@ -76,27 +74,6 @@ func TestWorstServerDecides(t *testing.T) {
 			if out, _ := catalog.EndingOfAll(t.Context(), f, asked, nil); out.Kind != severities[min(i, j)] {
 				t.Errorf("%q and %q end in %q, want %q", one, other, out.Kind, severities[min(i, j)])
 			}
-		}
-	}
-}
-
-func TestRepeatsBoundsWarnings(t *testing.T) {
-	var r console.RepeatedWarnings
-	for round := range 2 {
-		for i := range connect.MostWarnings + 5 {
-			held := r.Again(fmt.Sprint("warning ", i))
-			if want := round > 0 || i >= 20; held != want {
-				t.Errorf("round %d, warning %d: held back %t, want %t", round, i, held, want)
-			}
-		}
-	}
-	if got := r.Left(); got != 5+25 {
-		t.Errorf("%d warnings were held back, want 30", got)
-	}
-	var none *console.RepeatedWarnings
-	for range 2 {
-		if none.Again("x") {
-			t.Error("without a bound a warning was held back")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package auth_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mcpc/internal/demo"
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 )
 
 // Many processes at once, with a token that is about to end and a refresh token that
@@ -21,7 +21,7 @@ import (
 //
 // authorization 60
 func TestCrowdRenewsOneByOne(t *testing.T) {
-	binary, dir := program.Built(t), t.TempDir()
+	dir := t.TempDir()
 	var mu sync.Mutex
 	issued, reused, requests, good := 0, 0, 0, map[string]bool{}
 	mcp := demo.Handler(demo.Options{})
@@ -65,8 +65,8 @@ func TestCrowdRenewsOneByOne(t *testing.T) {
 	}))
 	defer s.Close()
 	run := func(args ...string) {
-		cmd := exec.Command(binary, append(args, "-s", s.URL+"/mcp", "--no-record")...)
-		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit")
+		cmd := exec.Command("mcpc", append(args, "-s", s.URL+"/mcp", "--no-record")...)
+		cmd.Env = append(clitest.Env(dir), "BROWSER=visit")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}

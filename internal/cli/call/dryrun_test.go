@@ -1,4 +1,4 @@
-package main
+package call_test
 
 import (
 	"bytes"
@@ -6,14 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	"mcpc/internal/demo"
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 )
 
 // An eavesdropper is the demo, and keeps what it was asked.
@@ -44,8 +43,8 @@ func (l *eavesdropper) count() int {
 	return len(l.raws)
 }
 
-// call is the last tools/call that came.
-func (l *eavesdropper) call() (http.Header, string) {
+// lastCall returns the last tools/call that was received.
+func (l *eavesdropper) lastCall() (http.Header, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := len(l.raws) - 1; i >= 0; i-- {
@@ -61,41 +60,61 @@ var requestIDs = regexp.MustCompile(`"(id|progressToken)":\d+`)
 // sansID is a message without the numbers that differ from request to request.
 func sansID(raw string) string { return requestIDs.ReplaceAllString(raw, `"$1":0`) }
 
-// What a dry run shows is what is sent then, byte for byte but for the id, and the
-// command of --curl sends it too; the run itself sends nothing.
+// A dryRun is a session with an eavesdropper.
+type dryRun struct {
+	eavesdropper
+	*clitest.Home
+}
+
+// newDryRun opens a session of a revision, "" for the newest.
+func newDryRun(t *testing.T, revision string) *dryRun {
+	t.Helper()
+	d := &dryRun{Home: clitest.NewHome(t)}
+	url := d.start(t)
+	d.Env = append(d.Env, "MCPC_PROTOCOL="+revision)
+	d.mcpc("init", url, "--as", "box")
+	d.Env = d.Env[:len(d.Env)-1]
+	d.mcpc("list")
+	return d
+}
+
+// mcpc returns what a command prints, which must succeed.
+func (d *dryRun) mcpc(args ...string) string {
+	d.T.Helper()
+	got := d.MCPC(args...)
+	if got.Code != 0 {
+		d.T.Fatalf("%q: %d\n%s", args, got.Code, got.Stderr)
+	}
+	return got.Stdout
+}
+
+// call runs mcpc call with flags.
+func (d *dryRun) call(flags ...string) string {
+	d.T.Helper()
+	words := []string{"get-sum", "a=9007199254740993", "b=1.50", "-H", "X-Own: 1"}
+	return d.mcpc(append(append([]string{"call"}, flags...), words...)...)
+}
+
+// What a dry run shows is what is sent then, byte for byte but for the id; the run itself sends nothing.
 func TestDryRunIsWhatIsSent(t *testing.T) {
 	for _, revision := range []string{"", "2025-06-18"} {
-		var l eavesdropper
-		url, dir := l.start(t), t.TempDir()
-		env := append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"))
-		run := func(line string) string {
-			t.Helper()
-			cmd := program.Shell(dir, env, line)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", line, err, stderr.String())
-			}
-			return string(out)
-		}
-		run("MCPC_PROTOCOL=" + revision + " mcpc init " + url + " --as box; mcpc list")
-		const words = ` get-sum a=9007199254740993 b=1.50 -H "X-Own: 1"`
+		l := newDryRun(t, revision)
 		var shown struct {
 			Headers map[string]string `json:"headers"`
 			Message json.RawMessage   `json:"message"`
 		}
-		run("mcpc list -H 'X-Own: 1'") // other header fields have a cache of their own
+		l.mcpc("list", "-H", "X-Own: 1") // other header fields have a cache of their own
 		before := l.count()
-		if err := json.Unmarshal([]byte(run("mcpc call --dry-run --json"+words)), &shown); err != nil {
+		if err := json.Unmarshal([]byte(l.call("--dry-run", "--json")), &shown); err != nil {
 			t.Fatal(err)
 		}
-		human, command := run("mcpc call --dry-run"+words), run("mcpc call --curl"+words)
+		human := l.call("--dry-run")
+		command := l.call("--curl")
 		if l.count() != before {
 			t.Errorf("%d requests were sent", l.count()-before)
 		}
-		run("mcpc call" + words)
-		head, raw := l.call()
+		l.call()
+		head, raw := l.lastCall()
 		if sansID(raw) != sansID(string(shown.Message)) || !strings.Contains(sansID(human), sansID(raw)) {
 			t.Errorf("shown %s\nsent  %s", shown.Message, raw)
 		}
@@ -109,14 +128,8 @@ func TestDryRunIsWhatIsSent(t *testing.T) {
 				t.Errorf("%s was not shown", name)
 			}
 		}
-		program.MustHave(t, "curl")
-		if revision == "" {
-			run(command)
-			if _, again := l.call(); sansID(again) != sansID(raw) || again == raw {
-				t.Errorf("curl sent %s", again)
-			}
-		} else if !strings.Contains(command, `: "${MCPC_MCP_SESSION_ID:?must be set}"`) {
-			t.Errorf("no variable stands for the session:\n%s", command)
+		if variable := `: "${MCPC_MCP_SESSION_ID:?must be set}"`; strings.Contains(command, variable) != (revision != "") {
+			t.Errorf("a variable for the session, only if there is one:\n%s", command)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package call_test
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"mcpc/internal/demo"
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/wire"
 )
 
@@ -184,7 +184,7 @@ func TestEndOfSessionIsNotAwaited(t *testing.T) {
 	url, m := s.start(t), caller{t, t.TempDir()}
 	t.Cleanup(func() { close(s.hold) })
 	cold := []string{"-s", url, "call", "get-sum", "a=1", "b=2"}
-	stdout, stderr := m.run(cold...)
+	stdout, stderr := m.runProgram(cold...)
 	if s.awaitDelete(t); stdout != "The sum of 1 and 2 is 3.\n" || stderr != "" {
 		t.Errorf("stdout %q, stderr %q", stdout, stderr)
 	}
@@ -195,7 +195,7 @@ func TestEndOfSessionIsNotAwaited(t *testing.T) {
 	if got, _ := m.run("log", "is:error"); got != "" {
 		t.Errorf("the log has failures: %s", got)
 	}
-	m.run(append(cold, "-v")...)
+	m.runProgram(append(cold, "-v")...)
 	s.awaitDelete(t)
 	if raw := m.recording(2); !strings.Contains(raw, "no response within 2s") {
 		t.Errorf("with -v the response was not waited for:\n%s", raw)
@@ -208,10 +208,21 @@ type caller struct {
 	state string
 }
 
+// run runs a command in the process of the test.
 func (c caller) run(args ...string) (stdout, stderr string) {
 	c.t.Helper()
+	got := clitest.MCPC(c.t, []string{"MCPC_STATE=" + c.state}, args...)
+	if got.Code != 0 {
+		c.t.Fatalf("mcpc %s: %d\n%s", strings.Join(args, " "), got.Code, got.Stderr)
+	}
+	return got.Stdout, got.Stderr
+}
+
+// runProgram runs a command as a process.
+func (c caller) runProgram(args ...string) (stdout, stderr string) {
+	c.t.Helper()
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+c.state)
+	cmd.Env = append(clitest.CleanEnv(), "MCPC_STATE="+c.state)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

@@ -1,4 +1,4 @@
-package main
+package check_test
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,7 +17,7 @@ import (
 
 	"mcpc/internal/demo"
 	"mcpc/internal/lint"
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/wire"
 )
 
@@ -227,7 +225,6 @@ var probeCases = []struct {
 
 // Each probe finds the server that breaks its rule, and passes the one that keeps it.
 func TestProbesFindWhatIsBroken(t *testing.T) {
-	binary := program.Built(t)
 	for _, c := range probeCases {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +233,7 @@ func TestProbesFindWhatIsBroken(t *testing.T) {
 			if serve == nil {
 				serve, flags = probedServers[""], c.flags
 			}
-			testExample(t, binary, c.rule, flags, started(t, overridden(t, serve(), c.breaks)), started(t, overridden(t, serve(), c.keeps)))
+			testExample(t, c.rule, flags, started(t, overridden(t, serve(), c.breaks)), started(t, overridden(t, serve(), c.keeps)))
 		})
 	}
 }
@@ -249,7 +246,7 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 		"not applicable": {discover},
 		"warn":           {discover, refusal(400, -32600, "", `"initialize"`)},
 	} {
-		if verdicts, report := checked(t, program.Built(t), started(t, overridden(t, probedServers[""](), overrides)), "--negative --era modern"); verdicts["L052"] != want {
+		if verdicts, report := checked(t, started(t, overridden(t, probedServers[""](), overrides)), "--negative --era modern"); verdicts["L052"] != want {
 			t.Errorf("got %s, want %s\n%.1500s", verdicts["L052"], want, report)
 		}
 	}
@@ -259,8 +256,8 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 func TestABatchIsAnsweredWithAnArray(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{nil, {"--json-answers"}} {
-		demo := program.Serve(t, nil, append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
-		if verdicts, report := checked(t, program.Built(t), demo.URL, "--negative --era 2025-03-26"); verdicts["L008"] != "pass" {
+		demo := clitest.Serve(t, nil, append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
+		if verdicts, report := checked(t, demo.URL, "--negative --era 2025-03-26"); verdicts["L008"] != "pass" {
 			t.Errorf("%q: got %s\n%.1500s", flags, verdicts["L008"], report)
 		}
 	}
@@ -268,11 +265,10 @@ func TestABatchIsAnsweredWithAnArray(t *testing.T) {
 
 // These need other servers than one at a URL of this machine.
 func TestProbesOfOtherServers(t *testing.T) {
-	binary := program.Built(t)
 	good := probedServers[""]()
 	t.Run("L022", func(t *testing.T) {
 		t.Parallel()
-		testExample(t, binary, "L022", "", "-- sh -c mcpc${IFS}demo${IFS}--stdio;sleep${IFS}9", "-- mcpc demo --stdio")
+		testExample(t, "L022", "", "-- sh -c mcpc${IFS}demo${IFS}--stdio;sleep${IFS}9", "-- mcpc demo --stdio")
 	})
 	t.Run("L063", func(t *testing.T) {
 		t.Parallel()
@@ -280,11 +276,11 @@ func TestProbesOfOtherServers(t *testing.T) {
 		server.Listener = lowersNothing{server.Listener}
 		server.Start()
 		t.Cleanup(server.Close)
-		testExample(t, binary, "L063", "--negative --era modern", server.URL+"/mcp", started(t, good))
+		testExample(t, "L063", "--negative --era modern", server.URL+"/mcp", started(t, good))
 	})
 	t.Run("L085", func(t *testing.T) {
 		t.Parallel()
-		testExample(t, binary, "L085", "--era modern --rate 0", "--proxy "+proxyTo(t, good)+" http://example.com/mcp",
+		testExample(t, "L085", "--era modern --rate 0", "--proxy "+proxyTo(t, good)+" http://example.com/mcp",
 			"--proxy "+proxyTo(t, good)+" --insecure -H Authorization:mcpc https://example.com/mcp")
 	})
 }
@@ -357,7 +353,7 @@ func TestEveryRuleHasItsExamples(t *testing.T) {
 	n := 0
 	for _, r := range lint.Rules() {
 		examples := servers[r.ID]
-		if text, err := os.ReadFile("../../internal/lint/testdata/" + r.ID + ".txtar"); err == nil {
+		if text, err := os.ReadFile("../../lint/testdata/" + r.ID + ".txtar"); err == nil {
 			examples = examples || bytes.Contains(text, []byte("-- breaks")) && bytes.Contains(text, []byte("-- keeps"))
 		}
 		if reason := unjudged[r.ID] != ""; examples == reason {
@@ -373,13 +369,13 @@ func TestEveryRuleHasItsExamples(t *testing.T) {
 }
 
 // testExample finds a rule broken by one server and kept by another, and no other difference.
-func testExample(t *testing.T, binary, rule, flags, breaks, keeps string) {
+func testExample(t *testing.T, rule, flags, breaks, keeps string) {
 	t.Helper()
-	broken, report := checked(t, binary, breaks, flags)
+	broken, report := checked(t, breaks, flags)
 	if v := broken[rule]; v != "error" && v != "warn" && v != "info" {
 		t.Errorf("broken, and the verdict is %s\n%.1500s", v, report)
 	}
-	kept, report := checked(t, binary, keeps, flags)
+	kept, report := checked(t, keeps, flags)
 	if kept[rule] != "pass" {
 		t.Errorf("kept, and the verdict is %s\n%.1500s", kept[rule], report)
 	}
@@ -402,12 +398,10 @@ var alsoBroken = map[string]string{
 }
 
 // checked are the verdicts on all rules.
-func checked(t *testing.T, binary, target, flags string) (verdicts map[string]string, report []byte) {
+func checked(t *testing.T, target, flags string) (verdicts map[string]string, report []byte) {
 	t.Helper()
 	args := append([]string{"check", "--json"}, strings.Fields(flags+" "+target)...)
-	cmd := exec.Command(binary, args...)
-	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+filepath.Join(t.TempDir(), "state"))
-	report, _ = cmd.Output() // the exit code depends on the severity
+	report = []byte(clitest.MCPC(t, nil, args...).Stdout) // the exit code depends on the severity
 	var r struct {
 		Rules    []struct{ Rule, Verdict string }
 		Findings []struct {

@@ -1,4 +1,4 @@
-package main
+package fault_test
 
 import (
 	"bytes"
@@ -14,10 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"mcpc/internal/client"
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 )
 
 // A ruleCase is a rule for the one call whose message is its name, and how the call ends: over
@@ -95,10 +94,10 @@ func (c ruleCase) timeout(exit int) string {
 // faulted is a client on a state of its own.
 func faulted(t *testing.T, args ...string) (exit int, out string) {
 	t.Helper()
-	cmd := exec.Command(program.Built(t), append([]string{"--state", t.TempDir(), "--no-record"}, args...)...)
-	cmd.Env = append(program.CleanEnv(), "LC_ALL=C.UTF-8")
-	text, _ := cmd.CombinedOutput()
-	return cmd.ProcessState.ExitCode(), string(text)
+	var text clitest.Buffer
+	run := clitest.Run{Args: append([]string{"--no-record"}, args...), Env: clitest.Env(t.TempDir()), Stdout: &text, Stderr: &text}
+	exit = run.Do()
+	return exit, text.String()
 }
 
 // faultReport is what --fault-report writes.
@@ -129,11 +128,11 @@ func readReport(t *testing.T, name string) (r faultReport) {
 
 func TestEachFaultOverHTTP(t *testing.T) {
 	rules := faultRules(t, false, "when \"c-other\" do hang\nwhen method:initialize \"never\" do hang\n")
-	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	demo := clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	for _, revision := range eras() {
 		t.Run(revision, func(t *testing.T) {
 			report := filepath.Join(t.TempDir(), "report.json")
-			proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--fault", rules, "--fault-report", report)
+			proxy := clitest.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--fault", rules, "--fault-report", report)
 			t.Run("cases", func(t *testing.T) {
 				for _, c := range ruleCases {
 					if c.http == notThere {
@@ -152,7 +151,7 @@ func TestEachFaultOverHTTP(t *testing.T) {
 					})
 				}
 			})
-			text := proxy.Stop()
+			text, _ := proxy.Stop()
 			if !regexp.MustCompile(`never fired \(.*rules.txt, line \d+; its filter matched 0 messages\): when method:initialize "never" do hang`).MatchString(text) {
 				t.Errorf("the rule that never fired is not named: %s", text)
 			}
@@ -182,7 +181,7 @@ func TestEachFaultOverStdio(t *testing.T) {
 				t.Parallel()
 				report := filepath.Join(t.TempDir(), "report.json")
 				exit, out := faulted(t, "call", "echo", "message=c-"+c.name, "--protocol", revision, "--timeout", c.timeout(c.stdio), "--",
-					program.Built(t), "tap", "--no-record", "--fault", rules, "--fault-report", report, "--", program.Built(t), "demo", "--stdio")
+					"mcpc", "tap", "--no-record", "--fault", rules, "--fault-report", report, "--", "mcpc", "demo", "--stdio")
 				if exit != c.stdio || !regexp.MustCompile(c.out).MatchString(out) {
 					t.Errorf("exit %d, want %d and %q:\n%s", exit, c.stdio, c.out, out)
 				}
@@ -206,11 +205,11 @@ func TestFaultsOfOwnServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{"demo": {"demo"}, "mock": {"mock", "--script", script}} {
-		s := program.Serve(t, nil, append(args, "--listen", "127.0.0.1:0", "--fault", rule)...)
+		s := clitest.Serve(t, nil, append(args, "--listen", "127.0.0.1:0", "--fault", rule)...)
 		if exit, out := faulted(t, "-s", s.URL, "call", "echo", "message=hi"); exit != 5 || !strings.Contains(out, "no luck") {
 			t.Errorf("%s over HTTP: exit %d: %s", name, exit, out)
 		}
-		own := slices.Concat([]string{"call", "echo", "message=hi", "--", program.Built(t)}, args, []string{"--stdio", "--fault", rule, "--no-record"})
+		own := slices.Concat([]string{"call", "echo", "message=hi", "--", "mcpc"}, args, []string{"--stdio", "--fault", rule, "--no-record"})
 		if exit, out := faulted(t, own...); exit != 5 || !strings.Contains(out, "no luck") {
 			t.Errorf("%s over stdio: exit %d: %s", name, exit, out)
 		}
@@ -223,7 +222,7 @@ func TestFaultsOfOwnServers(t *testing.T) {
 
 // TestAStrictServerAcceptsReplacedArguments replaces arguments that header fields repeat.
 func TestAStrictServerAcceptsReplacedArguments(t *testing.T) {
-	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	demo := clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	for action, want := range map[string]string{
 		`replace .params.arguments.region "us-2"`:               "us-2",
 		`replace .params.arguments.region "Zürich \"north\""`:   "Zürich",
@@ -234,13 +233,13 @@ func TestAStrictServerAcceptsReplacedArguments(t *testing.T) {
 		`replace .params.arguments {"region":"x","priority":1}`: "x",
 		`replace .params.name "get-tiny-image"`:                 "image",
 	} {
-		proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action)
+		proxy := clitest.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action)
 		call := []string{"-s", proxy.URL, "call", "route-by-region", `{"region":"eu-1","priority":3,"dryRun":true}`}
 		if exit, out := faulted(t, call...); exit != 0 && !strings.Contains(action, "tiny") || strings.Contains(out, "HeaderMismatch") || !strings.Contains(out, want) {
 			t.Errorf("%s: exit %d: %s", action, exit, out)
 		}
 		proxy.Stop()
-		proxy = program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action+" keep-headers")
+		proxy = clitest.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--fault", "when method:tools/call do "+action+" keep-headers")
 		if exit, out := faulted(t, append([]string{"--protocol", eras()[0]}, call...)...); exit == 0 {
 			t.Errorf("%s keep-headers: the server accepted it: %s", action, out)
 		}
@@ -251,10 +250,10 @@ func TestAStrictServerAcceptsReplacedArguments(t *testing.T) {
 // TestAClientThatRepeatsACallIsNamed has a client with a fault: it repeats every request whose
 // connection was lost.
 func TestAClientThatRepeatsACallIsNamed(t *testing.T) {
-	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	demo := clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	dir := t.TempDir()
 	record, report := filepath.Join(dir, "record.jsonl"), filepath.Join(dir, "report.json")
-	proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--record", record, "--fault-report", report,
+	proxy := clitest.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--record", record, "--fault-report", report,
 		"--fault", "when method:tools/call #1 do cut after 0 bytes\nwhen name:get-sum #1 do cut after 0 bytes\nwhen name:fail #1 do cut after 0 bytes rst")
 	post := func(id int, method, name, params string) string {
 		for {
@@ -313,8 +312,8 @@ func TestTheSameSeedRepeatsTheRun(t *testing.T) {
 		for i := range 30 {
 			in.WriteString(strings.Replace(lines, `"id":1`, fmt.Sprintf(`"id":%d`, i+1), 1))
 		}
-		cmd := exec.Command(program.Built(t), "tap", "--no-record", "--fault", "when method:tools/call p=0.3 do rpc 1", "--fault-seed", seed, "--", program.Built(t), "demo", "--stdio")
-		cmd.Env, cmd.Stdin = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir()), &in
+		cmd := exec.Command("mcpc", "tap", "--no-record", "--fault", "when method:tools/call p=0.3 do rpc 1", "--fault-seed", seed, "--", "mcpc", "demo", "--stdio")
+		cmd.Env, cmd.Stdin = append(clitest.CleanEnv(), "MCPC_STATE="+t.TempDir()), &in
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v: %s", err, err.(*exec.ExitError).Stderr)
@@ -344,21 +343,13 @@ func TestASignalEndsTheWaitForLateResponses(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // where no signal can be sent
 	}
-	r := program.Start(t, func(cmd *exec.Cmd) {
-		cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")
-	}, "tap", "--state", t.TempDir(), "--no-record", "-v", "--fault", "when do delay 1h", "--", program.Built(t), "demo", "--stdio")
-	for deadline := time.Now().Add(program.Patience); !strings.Contains(r.Stderr(), "fault: delay"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no fault: %s", r.Stderr())
-		}
-	}
-	ended := make(chan string, 1)
-	go func() { ended <- r.Stop() }()
-	select {
-	case <-ended:
-	case <-time.After(program.Patience):
-		t.Error("the tap waits for a response that is delayed")
-	}
+	r := clitest.StartWith(t, clitest.Run{
+		Args:  []string{"tap", "--no-record", "-v", "--fault", "when do delay 1h", "--", "mcpc", "demo", "--stdio"},
+		Env:   clitest.Env(t.TempDir()),
+		Stdin: strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"),
+	})
+	r.AwaitStderr("fault: delay")
+	r.Stop() // which fails if it waits for the response
 }
 
 // TestRulesChangeMeanwhile changes the rules of a running proxy.
@@ -369,14 +360,14 @@ func TestRulesChangeMeanwhile(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "s")
-	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	demo := clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	if runtime.GOOS == "windows" {
 		if exit, out := faulted(t, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--control", socket); exit != 2 || !strings.Contains(out, "Windows") {
 			t.Errorf("exit %d: %s", exit, out)
 		}
 		return
 	}
-	proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--control", socket)
+	proxy := clitest.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--control", socket)
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the socket: %v %v", info, err)
 	}

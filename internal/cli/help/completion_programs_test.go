@@ -1,6 +1,6 @@
-//go:build unix
+//go:build unix && programs
 
-package main
+package help_test
 
 import (
 	"os"

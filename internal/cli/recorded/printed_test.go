@@ -1,4 +1,4 @@
-package main
+package recorded_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 )
 
 // TestPrintedResultsAreRecorded reads each result as it is printed: the recording must have its response then, since the
@@ -47,7 +47,7 @@ func TestPrintedResultsAreRecorded(t *testing.T) {
 	} {
 		recording := filepath.Join(dir, strings.ReplaceAll(c.name, " ", "")+".jsonl")
 		cmd := exec.Command("mcpc", append([]string{"--record", recording}, c.args...)...)
-		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir())
+		cmd.Env = append(clitest.CleanEnv(), "MCPC_STATE="+t.TempDir())
 		cmd.Stdin = strings.NewReader(c.stdin)
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {

@@ -1,8 +1,10 @@
-package main
+//go:build programs
+
+package share_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,22 +15,37 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
-	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
 
 // What is exported does again what was recorded: the same bytes on the wire, the
 // same fields. The server writes down every request that it gets.
 
-// A bench runs commands with one state.
+// A bench runs commands with one state, in the directory of the process.
 type bench struct {
-	*program.Home
+	*clitest.Home
 	t *testing.T
 }
 
-func newBench(t *testing.T) *bench { return &bench{program.NewHome(t), t} }
+// newBench returns an empty one, with the real sh in the PATH.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	t.Setenv("PATH", clitest.RealPath())
+	return &bench{clitest.EnterHome(t), t}
+}
+
+// Run runs mcpc in this process, and other commands as programs.
+func (b *bench) Run(argv ...string) (stdout, ended string) {
+	b.t.Helper()
+	if argv[0] != "mcpc" {
+		return b.Home.Run(argv...)
+	}
+	got := b.MCPC(argv[1:]...)
+	return got.Stdout, fmt.Sprint(got.Code)
+}
 
 func (b *bench) export(form string) string {
 	b.t.Helper()
@@ -75,12 +92,11 @@ func (b *bench) withSecrets(script string) {
 }
 
 func TestExportedCommandsSendTheSame(t *testing.T) {
-	t.Parallel()
+	program.MustHave(t, "curl")
 	all := client.Revisions()
 	for _, protocol := range []string{all[0], all[1], all[len(all)-1]} {
 		for _, c := range exportedCalls {
 			t.Run(protocol+" "+c.name, func(t *testing.T) {
-				t.Parallel()
 				l := servers.NewScribe(t, demo.Handler(demo.Options{}))
 				b := newBench(t)
 				large := `{"message":"` + strings.Repeat("x'é", 60_000) + `"}`
@@ -149,75 +165,4 @@ func asked(h servers.Received) string {
 	members, _ := wire.ParseMessage(h.Body).ParamMembers()
 	arguments, _ := members.Get("arguments")
 	return members.Text("name") + " " + string(jsonraw.Compact(arguments))
-}
-
-// harSchema is written from the specification of HAR.
-func harSchema(t *testing.T) *validate.Schema {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", "har-1.2.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, warnings, err := validate.Compile(raw)
-	if err != nil || len(warnings) > 0 {
-		t.Fatal(err, warnings)
-	}
-	if findings, _ := schema.Check([]byte(`{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[{}]}}`)); len(findings) == 0 {
-		t.Fatal("the schema lets an empty entry through")
-	}
-	return schema
-}
-
-// HAR against the schema that was written from its specification.
-func TestHARFitsItsSchema(t *testing.T) {
-	t.Parallel()
-	schema := harSchema(t)
-	golden := filepath.Join("..", "..", "internal", "capture", "testdata", "golden.jsonl")
-	b := newBench(t)
-	path, err := filepath.Abs(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := servers.NewScribe(t, demo.Handler(demo.Options{}))
-	for _, run := range [][]string{{"-s", l.URL + "/mcp?x=1&y=%C3%A9"}, {"-s", l.URL + "/sse", "--protocol", client.Revisions()[len(client.Revisions())-1]}, {"-s", "demo"},
-		{"-s", "http://127.0.0.1:1/mcp"}} {
-		_, _ = b.Run(append([]string{"mcpc", "call", "get-sum", `{"a":1,"b":2}`, "--record", "own.jsonl"}, run...)...)
-	}
-	for _, file := range []string{path, "own.jsonl"} {
-		out, ended := b.Run("mcpc", "export", file, "--as", "har")
-		findings, err := schema.Check([]byte(out))
-		if ended != "0" || err != nil || len(findings) > 0 {
-			t.Errorf("%s: ended with %s, %v, %v", file, ended, err, findings)
-		}
-		checkTimings(t, out)
-	}
-}
-
-// checkTimings: the time of an entry is the sum of its parts, without those that are
-// not known, and TLS is a part of connecting.
-func checkTimings(t *testing.T, har string) {
-	t.Helper()
-	var doc struct {
-		Log struct {
-			Entries []struct {
-				Time    float64
-				Timings struct{ Blocked, DNS, Connect, SSL, Send, Wait, Receive float64 }
-			}
-		}
-	}
-	if err := json.Unmarshal([]byte(har), &doc); err != nil {
-		t.Fatal(err)
-	}
-	if len(doc.Log.Entries) < 4 {
-		t.Errorf("only %d entries", len(doc.Log.Entries))
-	}
-	for i, e := range doc.Log.Entries {
-		p, sum := e.Timings, 0.0
-		for _, part := range []float64{p.Blocked, p.DNS, p.Connect, p.Send, p.Wait, p.Receive} {
-			sum += max(part, 0)
-		}
-		if diff := sum - e.Time; diff > 1e-6 || diff < -1e-6 || p.SSL > p.Connect || p.Send < 0 || p.Wait < 0 || p.Receive < 0 {
-			t.Errorf("entry %d: time %v, timings %+v", i, e.Time, p)
-		}
-	}
 }

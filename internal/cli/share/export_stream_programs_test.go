@@ -1,4 +1,6 @@
-package main
+//go:build programs
+
+package share_test
 
 import (
 	"fmt"
@@ -15,7 +17,6 @@ import (
 // Over HTTP+SSE the commands open a stream of their own, send the same bytes to the
 // endpoint that it names, and print the answer from it.
 func TestExportedCommandsOpenAStream(t *testing.T) {
-	t.Parallel()
 	revisions := client.Revisions()
 	oldest := revisions[len(revisions)-1]
 	for _, c := range exportedCalls {
@@ -23,7 +24,6 @@ func TestExportedCommandsOpenAStream(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			l := servers.NewScribe(t, demo.SSEHandler(demo.Options{}))
 			b := newBench(t)
 			path := strings.Replace(c.path, "/mcp", "/sse", 1)
@@ -48,7 +48,6 @@ func TestExportedCommandsOpenAStream(t *testing.T) {
 
 // An endpoint at another server is not followed by the script either.
 func TestExportedCommandsStayAtTheServer(t *testing.T) {
-	t.Parallel()
 	foreign := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was contacted") }))
 	t.Cleanup(foreign.Close)
 	l := servers.NewScribe(t, demo.SSEHandler(demo.Options{}))

@@ -1,4 +1,4 @@
-package main
+package arguments_test
 
 import (
 	"encoding/json"

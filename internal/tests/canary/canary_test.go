@@ -1,4 +1,4 @@
-package main
+package canary
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcpc/internal/connect/host"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
@@ -118,25 +119,17 @@ func canaryServer(t *testing.T, hung chan<- bool) *httptest.Server {
 // disk afterwards, and a process that is killed in the middle of a call: what is
 // the answer stands on standard output, and nowhere else does a secret.
 func TestNoSecretIsKeptOrShown(t *testing.T) {
-	binary := program.Built(t)
 	hung := make(chan bool, 1)
 	s := canaryServer(t, hung)
 	c := canaries
 	url := s.URL + "/mcp?access_token=" + c["url query"]
 	dir := t.TempDir()
 	traffic := filepath.Join(dir, host.TrafficDir)
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(binary, args...)
-		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])
-		return cmd
-	}
+	home := &clitest.Home{T: t, Dir: dir, Env: append(clitest.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])}
 	stderrOf := func(args ...string) {
 		t.Helper()
-		var stderr strings.Builder
-		cmd := command(args...)
-		cmd.Stderr = &stderr
-		_ = cmd.Run() // most of them fail, each in its own way
-		findCanaries(t, "standard error of "+strings.Join(args[:2], " "), []byte(stderr.String()))
+		got := home.MCPC(args...) // most of them fail, each in its own way
+		findCanaries(t, "standard error of "+strings.Join(args[:2], " "), []byte(got.Stderr))
 	}
 	headers := []string{"-s", url, "-H", "Authorization: Bearer " + c["bearer"], "-H", "X-Api-Key: " + c["api key field"], "-H", "Cookie: a=" + c["cookie"],
 		"-H", "Proxy-Authorization: Basic " + c["proxy field"], "-H", "X-Own-Secret: " + c["own field"]}
@@ -150,7 +143,8 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 		talk := `echo "API_KEY=` + c["stderr line"] + ` SOME_TOKEN is $SOME_TOKEN" >&2; read line; echo "$2 $3 is noise"; exit 3`
 		stderrOf(append(append([]string{"list", "tools"}, loud...), "--", "bash", "-c", talk, "x", "--api-key", c["argv flag"], "PASSWORD="+c["argv assignment"])...)
 	}
-	cmd := command(append([]string{"call", "hang", arguments}, headers...)...)
+	cmd := exec.Command("mcpc", append([]string{"call", "hang", arguments}, headers...)...)
+	cmd.Env = home.Env
 	var said strings.Builder
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
@@ -172,9 +166,10 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	for _, args := range [][]string{{"log", "--json"}, {"show", "last"}, {"show", "1", "--json"}, {"show", "1", "--raw"},
 		{"export", "1", "is:error,probe", "--as", "curl"}, {"export", "1", "is:error,probe", "--as", "mcpc"}, {"export", "2", "-method:x", "--as", "har"},
 		{"export", "last", "--as", "markdown"}, {"export", "1", "--as", "jsonl"}, {"export", "last", "--as", "curl"}} {
-		out, err := command(args...).Output()
-		if err != nil {
-			t.Errorf("%v: %v", args, err)
+		got := home.MCPC(args...)
+		out := []byte(got.Stdout)
+		if got.Code != 0 {
+			t.Errorf("%v: %d\n%s", args, got.Code, got.Stderr)
 		}
 		findCanaries(t, strings.Join(args, " "), out)
 		if args[0] == "show" && args[1] == "last" && !strings.Contains(string(out), "tools/call hang") {

@@ -47,11 +47,20 @@ func (b *Buffer) String() string {
 // Start starts a command line of mcpc with an environment. It is interrupted when the test ends.
 func Start(t testing.TB, env []string, args ...string) *Started {
 	t.Helper()
+	return StartWith(t, Run{Args: args, Env: env})
+}
+
+// StartWith starts a run. Its signals and its output are those of the result.
+func StartWith(t testing.TB, run Run) *Started {
+	t.Helper()
 	signals := make(chan os.Signal, 4)
 	s := &Started{Signals: signals, t: t, stdout: &Buffer{}, stderr: &Buffer{}, ended: make(chan struct{})}
+	run.Stdout = s.stdout
+	run.Stderr = s.stderr
+	run.Signals = signals
 	go func() {
 		defer close(s.ended)
-		s.code = Run{Args: args, Env: env, Stdout: s.stdout, Stderr: s.stderr, Signals: signals}.Do()
+		s.code = run.Do()
 	}()
 	t.Cleanup(func() { s.Stop() })
 	return s
@@ -63,7 +72,7 @@ var listening = regexp.MustCompile(`listening on (http://[^ ;]+)`)
 func Serve(t testing.TB, env []string, args ...string) *Started {
 	t.Helper()
 	s := Start(t, append(Env(t.TempDir()), env...), args...)
-	s.AwaitStderr(`listening on http://[^\n]*Ctrl-C`)
+	s.AwaitStderr(`(?s)listening on http://.*Ctrl-C`)
 	s.URL = listening.FindStringSubmatch(s.Stderr())[1]
 	return s
 }
@@ -104,10 +113,16 @@ func (s *Started) Stop() (stderr string, code int) {
 	case <-s.ended:
 	case s.Signals <- os.Interrupt:
 	}
+	return s.Wait()
+}
+
+// Wait waits for the end of the command, and returns its standard error and its exit code.
+func (s *Started) Wait() (stderr string, code int) {
+	s.t.Helper()
 	select {
 	case <-s.ended:
 	case <-time.After(program.Patience):
-		s.t.Errorf("the command did not end by an interrupt: %s", strings.TrimSpace(s.Stderr()))
+		s.t.Errorf("the command did not end: %s", strings.TrimSpace(s.Stderr()))
 	}
 	return s.Stderr(), s.code
 }

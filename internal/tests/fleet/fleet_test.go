@@ -1,6 +1,4 @@
-//go:build unix
-
-package main
+package fleet_test
 
 import (
 	"encoding/json"
@@ -13,13 +11,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/collector"
 	"mcpc/internal/tests/fleet"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/yaml"
 )
+
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
 
 // A fleetProxy is the proxy that a file of docs/fleet starts: its words after mcpc, and its environment.
 type fleetProxy struct {
@@ -141,6 +143,14 @@ func podProxy(t *testing.T, name string) fleetProxy {
 	return p
 }
 
+// assignments returns an environment as a list.
+func assignments(env map[string]string) (list []string) {
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
 // The proxies of docs/fleet start as their files say, only with other ports, send telemetry that
 // names the service, and end by SIGTERM when it has been sent.
 func TestFleetProxies(t *testing.T) {
@@ -150,7 +160,7 @@ func TestFleetProxies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, demo := collector.Start(t), program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+			c, demo := collector.Start(t), clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 			at := slices.Index(p.args, "--to") + 1
 			if !strings.HasSuffix(p.args[at], ":3001/mcp") || !strings.HasSuffix(p.env["OTEL_EXPORTER_OTLP_ENDPOINT"], ":4318") {
 				t.Fatalf("%v %v", p.args, p.env)
@@ -159,16 +169,15 @@ func TestFleetProxies(t *testing.T) {
 			args[at], args[slices.Index(args, "--listen")+1] = demo.URL, "127.0.0.1:0"
 			env := maps.Clone(p.env)
 			env["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
-			proxy := program.Serve(t, env, args...)
-			if exit, stdout, stderr := program.Run(t, nil, "-s", proxy.URL, "call", "get-sum", "a=1", "b=2"); exit != 0 {
-				t.Fatalf("%d %s%s", exit, stdout, stderr)
+			proxy := clitest.Serve(t, assignments(env), args...)
+			if got := clitest.MCPC(t, nil, "-s", proxy.URL, "call", "get-sum", "a=1", "b=2"); got.Code != 0 {
+				t.Fatalf("%+v", got)
 			}
-			_ = proxy.Cmd.Process.Signal(syscall.SIGTERM)
-			_ = proxy.Cmd.Wait()
-			if status := proxy.Cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM || strings.Contains(proxy.Stderr(), "warning") {
-				t.Errorf("ended by %v: %s", proxy.Cmd.ProcessState, proxy.Stderr())
+			proxy.Signals <- syscall.SIGTERM
+			if said, code := proxy.Wait(); code != 128+int(syscall.SIGTERM) || strings.Contains(said, "warning") {
+				t.Errorf("ended with %d: %s", code, said)
 			}
-			c.Named(t, "tools/call get-sum", serverKind)
+			c.Named(t, "tools/call get-sum", tracepb.Span_SPAN_KIND_SERVER)
 			if c.Resource["service.name"] != "files" || c.Resource["service.namespace"] != "mcp" || c.Resource["deployment.environment.name"] != "production" {
 				t.Errorf("the resource is %v", c.Resource)
 			}
@@ -183,7 +192,7 @@ func TestFleetDashboards(t *testing.T) {
 	var convention struct {
 		Metrics map[string]struct{ Attributes map[string]string }
 	}
-	if err := json.Unmarshal([]byte(program.Read(t, filepath.Join("..", "..", "internal", "telemetry", "testdata", "convention.json"))), &convention); err != nil {
+	if err := json.Unmarshal([]byte(program.Read(t, filepath.Join("..", "..", "telemetry", "testdata", "convention.json"))), &convention); err != nil {
 		t.Fatal(err)
 	}
 	known := []string{"le", "job", "instance", "service_name", "service_instance_id"}
@@ -226,15 +235,11 @@ func TestProxyReportsItsCollector(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(refusing.Close)
-	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
-	proxy := program.Serve(t, map[string]string{"OTEL_BSP_SCHEDULE_DELAY": "1"}, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--otlp", refusing.URL)
-	if exit, stdout, stderr := program.Run(t, nil, "-s", proxy.URL, "ping"); exit != 0 {
-		t.Fatalf("%d %s%s", exit, stdout, stderr)
+	demo := clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	proxy := clitest.Serve(t, []string{"OTEL_BSP_SCHEDULE_DELAY=1"}, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--otlp", refusing.URL)
+	if got := clitest.MCPC(t, nil, "-s", proxy.URL, "ping"); got.Code != 0 {
+		t.Fatalf("%+v", got)
 	}
 	const want = "mcpc: warning: telemetry: the collector accepts nothing: 127.0.0.1:"
-	for end := time.Now().Add(program.Patience); !strings.Contains(proxy.Stderr(), want); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not said: %s", proxy.Stderr())
-		}
-	}
+	proxy.AwaitStderr(regexp.QuoteMeta(want))
 }

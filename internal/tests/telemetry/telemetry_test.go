@@ -1,4 +1,5 @@
-package main
+// Package telemetry tests what mcpc sends to a collector of OpenTelemetry.
+package telemetry
 
 import (
 	"encoding/hex"
@@ -8,12 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/collector"
 	"mcpc/internal/tests/program"
 
@@ -26,15 +27,24 @@ const (
 	internalKind = tracepb.Span_SPAN_KIND_INTERNAL
 )
 
+func TestMain(m *testing.M) { clitest.Main(m, nil) }
+
+// run runs mcpc with an empty state and further variables.
+func run(t *testing.T, env []string, args ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	got := clitest.MCPC(t, env, args...)
+	return got.Code, got.Stdout, got.Stderr
+}
+
 // An agent's span, the command, and a proxy are one trace. The request names the span of its
 // sender, and the proxy does not change it.
 func TestOneTraceThroughAProxy(t *testing.T) {
 	t.Parallel()
-	c, demo := collector.Start(t), program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
-	proxy := program.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--otlp", c.URL)
+	c, demo := collector.Start(t), clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	proxy := clitest.Serve(t, nil, "proxy", "--to", demo.URL, "--listen", "127.0.0.1:0", "--no-record", "--otlp", c.URL)
 	const trace, agent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	record := filepath.Join(t.TempDir(), "own.jsonl")
-	exit, stdout, stderr := program.Run(t, []string{"TRACEPARENT=00-" + trace + "-" + agent + "-01", "OTEL_SERVICE_NAME=agent", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip"},
+	exit, stdout, stderr := run(t, []string{"TRACEPARENT=00-" + trace + "-" + agent + "-01", "OTEL_SERVICE_NAME=agent", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip"},
 		"-s", proxy.URL, "call", "get-sum", "a=1", "b=2", "--otlp", c.URL, "--record", record)
 	if exit != 0 || stdout != "The sum of 1 and 2 is 3.\n" || stderr != "" {
 		t.Fatalf("%d %s %s", exit, stdout, stderr)
@@ -65,7 +75,7 @@ func TestOneTraceThroughAProxy(t *testing.T) {
 		t.Errorf("%d CLIENT spans of the proxy below %v", passedOn, arrived)
 	}
 	// The recording gives the same spans again.
-	_, lines, stderr := program.Run(t, nil, "export", record, "--as", "otlp")
+	_, lines, stderr := run(t, nil, "export", record, "--as", "otlp")
 	var file struct {
 		ResourceSpans []struct {
 			ScopeSpans []struct {
@@ -92,7 +102,7 @@ func TestTraceContextIsPassedOn(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 	for given, want := range map[string]string{parent: `"traceparent":"` + parent + `","tracestate":"a=1","baggage":"b=2"`, "00-nonsense": ""} {
 		record := filepath.Join(t.TempDir(), "own.jsonl")
-		exit, _, stderr := program.Run(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "TRACEPARENT=" + given, "TRACESTATE=a=1", "BAGGAGE=b=2"},
+		exit, _, stderr := run(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "TRACEPARENT=" + given, "TRACESTATE=a=1", "BAGGAGE=b=2"},
 			"-s", "demo", "call", "get-sum", "a=1", "b=2", "--record", record)
 		if exit != 0 || stderr != "" {
 			t.Fatalf("%d %s", exit, stderr)
@@ -133,13 +143,13 @@ func TestBadCollectors(t *testing.T) {
 		"denies":   {answering(401, "X: y", "no token"), "HTTP 401"},
 		"garbage":  {answering(400, "X: y", "\x1b[31mgarbage"), "HTTP 400"},
 	} {
-		exit, stdout, stderr := program.Run(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", at.url)
+		exit, stdout, stderr := run(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", at.url)
 		if exit != 0 || stdout != "The sum of 1 and 2 is 3.\n" || !strings.Contains(stderr, at.want) || strings.Contains(stderr, "\x1b") {
 			t.Errorf("%s: %d %s %s", name, exit, stdout, stderr)
 		}
 	}
 	for given, want := range map[string]string{"127.0.0.1:4318": "no scheme", "env": "OTEL_EXPORTER_OTLP_ENDPOINT is not set", "ftp://127.0.0.1": "ftp"} {
-		exit, stdout, stderr := program.Run(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", given)
+		exit, stdout, stderr := run(t, nil, "-s", "demo", "call", "get-sum", "a=1", "b=2", "--otlp", given)
 		if exit != 2 || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("--otlp %s: %d %s %s", given, exit, stdout, stderr)
 		}
@@ -151,7 +161,7 @@ func TestFailuresInSpans(t *testing.T) {
 	t.Parallel()
 	c := collector.Start(t)
 	hang := "trigger-long-running-operation"
-	exit, _, stderr := program.Run(t, nil, "-s", "demo", "call", hang, "duration=600", "steps=1", "--max-time", "1s", "--otlp", c.URL)
+	exit, _, stderr := run(t, nil, "-s", "demo", "call", hang, "duration=600", "steps=1", "--max-time", "1s", "--otlp", c.URL)
 	if exit != 9 {
 		t.Fatalf("%d %s", exit, stderr)
 	}
@@ -167,7 +177,7 @@ func TestNoSecretReachesACollector(t *testing.T) {
 	t.Parallel()
 	c, dir := collector.Start(t), t.TempDir()
 	const canary = "CANARY-9f8e7d6c5b"
-	demo := program.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
+	demo := clitest.Serve(t, nil, "demo", "--listen", "127.0.0.1:0")
 	redacted := filepath.Join(dir, "redact")
 	if err := os.WriteFile(redacted, []byte(canary+"-in-text\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -179,7 +189,7 @@ func TestNoSecretReachesACollector(t *testing.T) {
 		{"call", "echo", "message=" + canary + "-env", "--otlp-content"},
 		{"call", "no-such-tool-" + canary + "-env"},
 	} {
-		_, _, stderr := program.Run(t, env, slices.Concat([]string{"-s", demo.URL + "?token=" + canary + "-url", "-H", "Authorization: Bearer " + canary + "-bearer"}, words, []string{"--otlp", c.URL})...)
+		_, _, stderr := run(t, env, slices.Concat([]string{"-s", demo.URL + "?token=" + canary + "-url", "-H", "Authorization: Bearer " + canary + "-bearer"}, words, []string{"--otlp", c.URL})...)
 		if strings.Contains(stderr, "collector") {
 			t.Errorf("%q: %s", words, stderr)
 		}
@@ -189,29 +199,5 @@ func TestNoSecretReachesACollector(t *testing.T) {
 	}
 	if c.Header.Get("Api-Key") != canary+"-otlp" {
 		t.Errorf("the collector got %v", c.Header)
-	}
-}
-
-// A signal while the command waits for its collector ends the waiting, and nothing else.
-func TestInterruptedWhileTelemetryIsSent(t *testing.T) {
-	t.Parallel()
-	arrived, release := make(chan struct{}, 9), make(chan struct{})
-	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-release }))
-	t.Cleanup(hanging.Close)
-	t.Cleanup(func() { close(release) })
-	for want, tool := range map[int]string{0: "get-tiny-image", 5: "fail"} {
-		cmd := exec.Command(program.Built(t), "--state", t.TempDir(), "-s", "demo", "call", tool, "--otlp", hanging.URL)
-		cmd.Env = append(program.CleanEnv(), "OTEL_METRICS_EXPORTER=none")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		<-arrived
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait()
-		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("%s: exit %d, want %d", tool, got, want)
-		}
 	}
 }

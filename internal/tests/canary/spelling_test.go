@@ -1,4 +1,4 @@
-package main
+package canary
 
 import (
 	"bufio"
@@ -11,17 +11,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/wire"
 )
 
@@ -191,13 +189,21 @@ type canaryBench struct {
 	dir string
 }
 
-func (b canaryBench) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+b.dir, "HOME="+b.dir, "MCPC_REDACT_FILE="+filepath.Join(b.dir, "values"))
+// env returns the environment of the commands.
+func (b canaryBench) env() []string {
+	env := append(clitest.CleanEnv(), "MCPC_STATE="+b.dir, "HOME="+b.dir, "MCPC_REDACT_FILE="+filepath.Join(b.dir, "values"))
 	for i := range manyCanaries / 3 {
-		cmd.Env = append(cmd.Env, fmt.Sprintf("C%d_TOKEN=%s", i, manyCanary(i)))
+		env = append(env, fmt.Sprintf("C%d_TOKEN=%s", i, manyCanary(i)))
 	}
-	return cmd
+	return env
+}
+
+// mcpc runs a command.
+func (b canaryBench) mcpc(stdin string, args ...string) (stdout, stderr []byte, code int) {
+	var out, said bytes.Buffer
+	run := clitest.Run{Args: args, Env: b.env(), Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &said}
+	code = run.Do()
+	return out.Bytes(), said.Bytes(), code
 }
 
 // talk sends what leaks in one conversation, and looks at what is shown of it.
@@ -205,15 +211,11 @@ func (b canaryBench) talk(args ...string) {
 	b.Helper()
 	at := `{"note":"` + spelledAt(14) + `"}`
 	for _, loud := range []string{"-v", "-vvv --explain"} {
-		cmd := b.command(args...)
 		line := func(method string) string { return "raw " + method + " '" + at + "' " + loud + "\n" }
-		cmd.Stdin = strings.NewReader("raw x/flood " + loud + "\n" + line("x/leak") + line("x/fail") + line("x/html"))
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		_ = cmd.Run() // the lines fail, each in its own way
-		findManyCanaries(b.T, "standard error of "+args[0], stderr.Bytes())
-		if !strings.Contains(stderr.String(), "x/leak") {
-			b.Fatalf("%s says %s", args[0], stderr.String())
+		_, stderr, _ := b.mcpc("raw x/flood "+loud+"\n"+line("x/leak")+line("x/fail")+line("x/html"), args...) // the lines fail
+		findManyCanaries(b.T, "standard error of "+args[0], stderr)
+		if !bytes.Contains(stderr, []byte("x/leak")) {
+			b.Fatalf("%s says %s", args[0], stderr)
 		}
 	}
 }
@@ -228,26 +230,11 @@ func TestNoSpellingIsKeptOrShown(t *testing.T) {
 	b.talk("shell", "-s", url, "-H", field)
 	b.talk("shell", "--", "leaking")
 	b.talk("shell", "--no-record", "--", "mcpc", "tap", "--", "leaking")
-	proxy := b.command("proxy", "--to", url, "--listen", "127.0.0.1:0")
-	stderr, err := proxy.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := proxy.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := bufio.NewReader(stderr)
-	line, err := said.ReadString('\n')
-	_, rest, ok := strings.Cut(line, "listening on ")
-	if err != nil || !ok {
-		t.Fatalf("%q %v", line, err)
-	}
-	at, _, _ := strings.Cut(rest, "?")
+	proxy := clitest.Serve(t, b.env(), "proxy", "--to", url, "--listen", "127.0.0.1:0")
+	at, _, _ := strings.Cut(proxy.URL, "?")
 	b.talk("shell", "--no-record", "-s", at, "-H", field)
-	_ = proxy.Process.Signal(syscall.SIGINT)
-	more, _ := io.ReadAll(said)
-	_ = proxy.Wait()
-	findManyCanaries(t, "standard error of the proxy", append([]byte(line), more...))
+	said, _ := proxy.Stop()
+	findManyCanaries(t, "standard error of the proxy", []byte(said))
 	b.lookAtAll()
 }
 
@@ -277,7 +264,8 @@ func (b canaryBench) lookAtAll() {
 			all = append(all, []string{"export", n, "-method:initialize", "--as", form})
 		}
 		for _, args := range append(all, []string{"show", n, "--json"}, []string{"show", n, "--raw"}, []string{"show", n}) {
-			out, _ := b.command(args...).CombinedOutput() // not all of it can be a command
+			out, said, _ := b.mcpc("", args...) // not all of it can be a command
+			out = append(out, said...)
 			findManyCanaries(b.T, strings.Join(args, " "), out)
 			if (args[0] == "show" || args[len(args)-1] == "har") && !bytes.Contains(out, []byte("(len")) {
 				b.Errorf("%v: %s", args, out)
@@ -286,9 +274,10 @@ func (b canaryBench) lookAtAll() {
 	}
 	for _, args := range [][]string{{"log", "--json"}, {"stats"}, {"export", "1", "-method:x", "--as", "har", "-o", filepath.Join(b.dir, "1.har")},
 		{"export", "--check", filepath.Join(b.dir, "1.har")}} {
-		out, err := b.command(args...).CombinedOutput()
-		if findManyCanaries(b.T, strings.Join(args, " "), out); err != nil {
-			b.Errorf("%v: %v %s", args, err, out)
+		out, said, code := b.mcpc("", args...)
+		out = append(out, said...)
+		if findManyCanaries(b.T, strings.Join(args, " "), out); code != 0 {
+			b.Errorf("%v: %d %s", args, code, out)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package canary
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 
 	"mcpc/internal/connect/host"
 	"mcpc/internal/demo"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/program"
 )
 
@@ -126,9 +126,10 @@ func leakyLogin(t *testing.T, h *earshot) *httptest.Server {
 //
 // authorization 61
 func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
-	t.Parallel()
 	h := &earshot{all: map[string]string{}}
-	binary, s, dir, c := program.Built(t), leakyLogin(t, h), t.TempDir(), canaries
+	s, home, c := leakyLogin(t, h), clitest.NewHome(t), canaries
+	dir := home.Dir
+	home.Env = append(home.Env, "MCPC_STATE="+dir, "BROWSER=visit", "")
 	file := func(position string) string {
 		name := filepath.Join(t.TempDir(), "secret")
 		if err := os.WriteFile(name, []byte(c[position]), 0o600); err != nil {
@@ -139,12 +140,12 @@ func TestNoSecretOfALoginIsKeptOrShown(t *testing.T) {
 	target, kept := s.URL+"/mcp", filepath.Join(dir, host.TokensName)
 	run := func(env string, args ...string) (code int) {
 		t.Helper()
-		cmd := exec.Command(binary, args...)
-		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "BROWSER=visit", env)
-		said, _ := cmd.CombinedOutput()
+		home.Env[len(home.Env)-1] = env
+		got := home.MCPC(args...)
+		said := []byte(got.Stdout + got.Stderr)
 		h.find(t, strings.Join(args[:2], " "), said)
 		findCanaries(t, strings.Join(args[:2], " "), said)
-		return cmd.ProcessState.ExitCode()
+		return got.Code
 	}
 	own := []string{"--client-id", "robot", "--client-secret-file", file("client secret")}
 	ec, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,9 +1,9 @@
-//go:build unix
-
-package main
+package share_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/mock"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/samples"
 	"mcpc/internal/tests/terminal"
 )
@@ -45,22 +46,18 @@ var hostileLooks = []struct {
 }
 
 func TestHostileCaptures(t *testing.T) {
-	t.Parallel()
 	schema := harSchema(t)
 	for name, text := range samples.HostileCaptures() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
+			b := clitest.NewHome(t)
 			file := filepath.Join(b.Dir, "capture")
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			for _, look := range hostileLooks {
-				args := []string{"mcpc"}
-				for _, word := range look.args {
-					args = append(args, strings.Replace(word, "FILE", file, 1))
-				}
-				out, ended := b.Run(args...)
+				args := lookArgs(look.args, file)
+				got := b.MCPC(args...)
+				out, ended := got.Stdout, fmt.Sprint(got.Code)
 				if !look.ending.MatchString(ended) {
 					t.Errorf("%q ended with %s, want %s", look.args, ended, look.ending)
 				}
@@ -81,11 +78,11 @@ func TestHostileCaptures(t *testing.T) {
 				case file + ".load":
 					isLoadTest(t, file+".load")
 				case file + ".mcpcz":
-					if again, ended := b.Run("mcpc", "log", "--jsonl", "--file", file+".mcpcz"); ended != "0" || again == "" {
-						t.Errorf("log of the bundle ended with %s: %s", ended, again)
+					if again := b.MCPC("log", "--jsonl", "--file", file+".mcpcz"); again.Code != 0 || again.Stdout == "" {
+						t.Errorf("log of the bundle ended with %d: %s", again.Code, again.Stdout)
 					}
 				case "curl", "mcpc":
-					b.runsNothing(out)
+					runsNothing(b, out)
 				}
 			}
 		})
@@ -118,39 +115,55 @@ func isCapture(t *testing.T, text string) {
 	}
 }
 
-// runsNothing runs a script with curl, mcpc and all servers replaced by nothing.
-func (b *bench) runsNothing(script string) {
-	b.t.Helper()
-	name := filepath.Join(b.Dir, "script.sh")
-	inert := "curl() { :; }\nmcpc() { :; }\nsleep() { :; }\n"
-	if err := os.WriteFile(name, []byte(inert+script), 0o600); err != nil {
-		b.t.Fatal(err)
+// lookArgs are the words of a command that looks at a file.
+func lookArgs(words []string, file string) (args []string) {
+	for _, word := range words {
+		args = append(args, strings.Replace(word, "FILE", file, 1))
 	}
-	_, _ = b.Run("sh", name)
+	return args
+}
+
+// runsNothing runs a script with curl, mcpc and all servers replaced by nothing.
+func runsNothing(b *clitest.Home, script string) {
+	b.T.Helper()
+	inert := "curl() { :; }\nmcpc() { :; }\nsleep() { :; }\n"
+	shell := clitest.Shell{Dir: b.Dir, Env: b.Env, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
+	if _, err := shell.Run(b.T.Context(), inert+script); err != nil {
+		b.T.Errorf("%v in the script:\n%s", err, script)
+	}
 	if _, err := os.Stat(filepath.Join(b.Dir, "OWNED")); err == nil {
-		b.t.Errorf("the script ran a recorded text:\n%s", script)
+		b.T.Errorf("the script ran a recorded text:\n%s", script)
 	}
 }
 
+// A screen is a terminal that keeps its output.
+type screen struct{ clitest.Buffer }
+
+func (*screen) Size() (width, height int) { return 80, 24 }
+
 func TestHostileCapturesOnATerminal(t *testing.T) {
-	t.Parallel()
 	captures := samples.HostileCaptures()
 	for _, name := range []string{"everywhere", "http", "stdio", "wrong types", "batch"} {
-		text := captures[name]
-		file := filepath.Join(t.TempDir(), "capture")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		h := clitest.NewHome(t)
+		h.Env = append(h.Env, "TERM=xterm-256color", "MCPC_NO_PAGER=1")
+		file := filepath.Join(h.Dir, "capture")
+		if err := os.WriteFile(file, []byte(captures[name]), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		styled := 0
 		for _, look := range hostileLooks {
-			argv := []string{"mcpc"}
-			for _, word := range look.args {
-				argv = append(argv, strings.Replace(word, "FILE", file, 1))
-			}
-			tm := terminal.Start(t, 80, nil, argv...)
-			out := tm.EndsSomehow()
-			if bad := forbidden(out); bad != "" {
+			shown := &screen{}
+			clitest.Run{Args: lookArgs(look.args, file), Env: h.Env, Stdout: shown, Stderr: shown}.Do()
+			out := shown.String()
+			if bad := terminal.Forbidden(out); bad != "" {
 				t.Errorf("%s: %q lets %s through:\n%.600q", name, look.args, bad, out)
 			}
+			if terminal.Colors.MatchString(out) {
+				styled++
+			}
+		}
+		if styled == 0 {
+			t.Errorf("%s: nothing has a colour, as on a terminal", name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package session_test
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 
 	"golang.org/x/tools/txtar"
 )
@@ -34,18 +33,23 @@ import (
 
 var updateCards = flag.Bool("cards", false, "write what testdata/cards wants anew")
 
-// A cardWorld is a directory with a state and with programs that say that they ran.
+// A cardWorld is a directory with a state and with programs that say that they ran. It is that of the process.
 type cardWorld struct {
-	t   *testing.T
-	dir string
+	t    *testing.T
+	dir  string
+	home *clitest.Home
 }
 
 func newCardWorld(t *testing.T) *cardWorld {
 	t.Helper()
-	w := &cardWorld{t, t.TempDir()}
+	home := clitest.EnterHome(t)
+	w := &cardWorld{t, home.Dir, home}
 	for _, name := range []string{"npx", "uvx", "docker", "dnx", "sh", "curl", "node", "python3"} {
-		w.write(filepath.Join("bin", name), "#!/bin/bash\necho \"$0 $*\" >>"+filepath.Join(w.dir, "ran")+"\nexec mcpc demo --stdio\n", 0o755)
+		w.write(filepath.Join("bin", name), "#!/usr/bin/env bash\necho \"$0 $*\" >>"+filepath.Join(w.dir, "ran")+"\nexec mcpc demo --stdio\n", 0o755)
 	}
+	path := filepath.Join(w.dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
+	t.Setenv("PATH", path)
+	home.Env = append(home.Env, "PATH="+path)
 	return w
 }
 
@@ -57,22 +61,13 @@ func (w *cardWorld) write(name, text string, mode os.FileMode) {
 	}
 }
 
-func (w *cardWorld) env() []string {
-	return append(program.CleanEnv(), "HOME="+w.dir, "MCPC_STATE="+filepath.Join(w.dir, "state"), "PATH="+filepath.Join(w.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
-}
-
 // mcpc runs a command line of mcpc, and returns what it printed and its exit code.
 func (w *cardWorld) mcpc(more []string, args ...string) (out string, code int) {
 	w.t.Helper()
-	cmd := exec.Command("mcpc", args...)
-	cmd.Dir = w.dir
-	cmd.Env = append(w.env(), more...)
-	var b bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &b, &b
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		w.t.Fatal(err)
-	}
-	return strings.ReplaceAll(b.String(), w.dir, "DIR"), cmd.ProcessState.ExitCode()
+	var text clitest.Buffer
+	run := clitest.Run{Args: args, Env: append(slices.Clone(w.home.Env), more...), Stdout: &text, Stderr: &text}
+	code = run.Do()
+	return strings.ReplaceAll(text.String(), w.dir, "DIR"), code
 }
 
 // ran is what the programs of the world were started with.
@@ -104,13 +99,16 @@ func TestCardsResolve(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Fatal("the programs are scripts")
 	}
-	names, err := filepath.Glob(filepath.Join("testdata", "cards", "*.txtar"))
+	dir, err := filepath.Abs(filepath.Join("testdata", "cards"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(names) < 60 {
 		t.Fatalf("%d cards: %v", len(names), err)
 	}
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			t.Parallel()
 			a, err := txtar.ParseFile(name)
 			if err != nil {
 				t.Fatal(err)
@@ -146,7 +144,6 @@ func TestCardsResolve(t *testing.T) {
 
 // An approved entry is started as it was shown, and its secrets are nowhere afterwards.
 func TestACardBecomesASession(t *testing.T) {
-	t.Parallel()
 	w := newCardWorld(t)
 	w.write("server.json", `{"name": "com.example/mcpc-demo", "description": "d", "version": "1.0.0", "packages": [{"registryType": "npm",
 		"identifier": "@example/weather", "version": "1.2.3", "transport": {"type": "stdio"},
@@ -189,7 +186,6 @@ func TestACardBecomesASession(t *testing.T) {
 
 // A server that differs from its card is used all the same; with --strict the exit code says so.
 func TestACardThatIsNotUpToDate(t *testing.T) {
-	t.Parallel()
 	w := newCardWorld(t)
 	w.write("card.json", `{"name": "com.example/weather", "description": "d", "version": "9.9.9",
 		"packages": [{"registryType": "pypi", "identifier": "weather", "version": "1.0", "transport": {"type": "stdio"}}]}`, 0o600)
@@ -261,8 +257,8 @@ func cardSite(t *testing.T) (url string, asked func() []string) {
 }
 
 func TestCardsOfASite(t *testing.T) {
-	t.Parallel()
 	site, asked := cardSite(t)
+	w := newCardWorld(t)
 	for _, c := range []struct {
 		source string
 		code   int
@@ -286,7 +282,6 @@ func TestCardsOfASite(t *testing.T) {
 		{"missing.json", 2, "no such file"},
 		{"127.0.0.1:1", 7, "could not be reached"},
 	} {
-		w := newCardWorld(t)
 		out, code := w.mcpc(nil, "init", "--experimental", "--card", c.source, "--dry-run", "--no-record")
 		if code != c.code || !strings.Contains(out, c.part) || w.ran() != "" {
 			t.Errorf("%s: exit code %d, want %d with %q\n%s", c.source, code, c.code, c.part, out)

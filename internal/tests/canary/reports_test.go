@@ -1,4 +1,4 @@
-package main
+package canary
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/tests/program"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/wire"
 )
 
@@ -169,23 +169,15 @@ func (b *reportBench) file(name string) string { return filepath.Join(b.dir, nam
 // run runs a command and looks at its standard error, and at standard output if it is a report.
 func (b *reportBench) run(report bool, args ...string) []byte {
 	b.Helper()
-	cmd := b.command(args...)
-	cmd.Dir = b.dir
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.Stdin = strings.NewReader("")
-	_ = cmd.Run() // some fail: the server is none of the best
-	b.find(b.T, "standard error of "+strings.Join(args, " "), said.Bytes())
+	out, said, _ := b.mcpc("", args...) // some fail: the server is none of the best
+	b.find(b.T, "standard error of "+strings.Join(args, " "), said)
 	if report {
-		b.find(b.T, "the report of "+strings.Join(args, " "), out.Bytes())
+		b.find(b.T, "the report of "+strings.Join(args, " "), out)
 	}
-	if out.Len() == 0 && said.Len() == 0 {
+	if len(out) == 0 && len(said) == 0 {
 		b.Errorf("%.300q says nothing", args)
 	}
-	if testing.Verbose() && os.Getenv("CANARY_SAY") != "" {
-		b.Logf("%.200q: %d bytes; %.600s", args, out.Len(), said.Bytes())
-	}
-	return out.Bytes()
+	return out
 }
 
 // on adds the words of the server.
@@ -285,19 +277,18 @@ func (b *reportBench) recorded() {
 // page asks the page of mcpc inspect.
 func (b *reportBench) page() {
 	b.Helper()
-	p := inspectWeb(&bench{t: b.T, Home: program.HomeIn(b, b.dir, b.command().Env)})
+	p := (&clitest.Home{T: b.T, Dir: b.dir, Env: b.env()}).Page()
 	for _, ask := range []string{"status", "rows?from=0&count=100", "talk", "conversations", "tools", "streams", "secrets", "lanes", "row?key=1.1", "row?key=1.2", "row?key=1.3"} {
-		b.find(b.T, "the page, asked for "+ask, p.send("GET", "/api/"+ask, ""))
+		b.find(b.T, "the page, asked for "+ask, p.Send("GET", "/api/"+ask, ""))
 	}
 	for _, form := range []string{"har", "jsonl", "html", "markdown"} {
-		b.find(b.T, "the page's export as "+form, p.post("/api/do/export", `{"form":"`+form+`","from":0,"count":1000}`))
+		b.find(b.T, "the page's export as "+form, p.Post("/api/do/export", `{"form":"`+form+`","from":0,"count":1000}`))
 	}
 }
 
 // TestNoSecretIsInAFileOrReport looks for 60 canaries in each spelling, and for 20 keys in six forms, in
 // every file and report of the commands that read a server's lists and results, over stdio and HTTP.
 func TestNoSecretIsInAFileOrReport(t *testing.T) {
-	t.Parallel()
 	keys := privateKeys(t)
 	canaryArgument := "x=" + someSpelledAt(14, manyCanaries*2/3)
 	for _, c := range []struct {
@@ -311,8 +302,8 @@ func TestNoSecretIsInAFileOrReport(t *testing.T) {
 	} {
 		for _, over := range []string{"stdio", "http"} {
 			t.Run(c.name+" over "+over, func(t *testing.T) {
-				t.Parallel()
 				b := &reportBench{canaryBench: canaryBench{t, t.TempDir()}, find: c.find, mark: c.mark, hidden: t.TempDir()}
+				t.Chdir(b.dir)
 				b.writeValues()
 				switch source := filepath.Join(b.hidden, "declared.json"); over {
 				case "stdio":
@@ -347,15 +338,14 @@ func (b canaryBench) writeValues() {
 
 // TestExportFindsKeys asks mcpc export --check for each form of a key.
 func TestExportFindsKeys(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
+	b := clitest.NewHome(t)
 	keys := privateKeys(t)[:1]
 	for _, form := range keyForms {
 		name := filepath.Join(b.Dir, "one")
 		if err := os.WriteFile(name, []byte(form(keys[0])), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, _ := b.Run("mcpc", "export", "--check", name)
+		out := b.MCPC("export", "--check", name).Stdout
 		if findKeys(t, "the report", keys, []byte(out)); !strings.Contains(out, "one:1:1: ") {
 			t.Errorf("export --check of %.60q says %s", form(keys[0]), out)
 		}

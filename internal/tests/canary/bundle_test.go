@@ -1,4 +1,4 @@
-package main
+package canary
 
 import (
 	"archive/zip"
@@ -17,6 +17,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/wire"
 )
 
@@ -144,10 +145,9 @@ func inJSONString(quoted string) string {
 }
 
 func TestNoCanarySurvivesABundle(t *testing.T) {
-	t.Parallel()
 	all := bundleCanaries()
 	text, environ := leakyCapture(all)
-	b := newBench(t)
+	b := clitest.EnterHome(t)
 	b.Env = append(b.Env, environ...)
 	file, out := filepath.Join(b.Dir, "leaky.jsonl"), filepath.Join(b.Dir, "bug.mcpcz")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
@@ -159,8 +159,8 @@ func TestNoCanarySurvivesABundle(t *testing.T) {
 			note += c.text + " and "
 		}
 	}
-	if _, ended := b.Run("mcpc", "export", file, "--as", "bundle", "-o", out, "--yes", "--note", note); ended != "0" {
-		t.Fatalf("ended with %s", ended)
+	if got := b.MCPC("export", file, "--as", "bundle", "-o", out, "--yes", "--note", note); got.Code != 0 {
+		t.Fatalf("ended with %d", got.Code)
 	}
 	members := membersOf(t, out)
 	if names := slices.Collect(func(yield func(string) bool) {
@@ -179,16 +179,16 @@ func TestNoCanarySurvivesABundle(t *testing.T) {
 			}
 		}
 	}
-	if found, ended := b.Run("mcpc", "export", "--check", out); ended != "0" {
-		t.Errorf("--check ended with %s:\n%s", ended, found)
+	if got := b.MCPC("export", "--check", out); got.Code != 0 {
+		t.Errorf("--check ended with %d:\n%s", got.Code, got.Stdout)
 	}
 	// Without the bundle's looks at values the same capture has some left: the test can fail.
-	if _, ended := b.Run("mcpc", "export", "--check", file); ended != "1" {
-		t.Errorf("--check of the recording ended with %s", ended)
+	if got := b.MCPC("export", "--check", file); got.Code != 1 {
+		t.Errorf("--check of the recording ended with %d", got.Code)
 	}
 	for _, look := range [][]string{{"log", "--file", out}, {"show", out + "#1"}, {"stats", "--file", out}, {"check", out, "--fail-on", "never"}, {"diff", out, out}} {
-		if _, ended := b.Run(append([]string{"mcpc"}, look...)...); ended != "0" {
-			t.Errorf("%q ended with %s", look, ended)
+		if got := b.MCPC(look...); got.Code != 0 {
+			t.Errorf("%q ended with %d", look, got.Code)
 		}
 	}
 }

@@ -1,0 +1,9 @@
+package fault_test
+
+import (
+	"testing"
+
+	"mcpc/internal/tests/clitest"
+)
+
+func TestMain(m *testing.M) { clitest.Main(m, nil) }

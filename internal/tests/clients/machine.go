@@ -1,0 +1,162 @@
+// Package clients has configurations of programs that use MCP, in the shapes that they write, with a secret wherever
+// they have a place for one. A person checked testdata/servers.txt against them.
+package clients
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/module"
+)
+
+// A Machine is a user's folder with the configurations of all programs, a project, and
+// programs in the PATH that tell when they are run.
+type Machine struct {
+	T             *testing.T
+	Home, Project string
+	// Ran is the file in which the programs say that they were run.
+	Ran string
+	// Env is the environment of the commands.
+	Env []string
+
+	here    bool // the commands run in the process of the test
+	dialled atomic.Int64
+}
+
+// New returns a machine whose commands are processes.
+func New(t *testing.T) *Machine {
+	t.Helper()
+	dir := t.TempDir()
+	m := &Machine{T: t, Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"), Ran: filepath.Join(dir, "ran")}
+	for _, part := range []string{"home", "project"} {
+		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(module.Path(t, "internal/tests/clients/testdata/"+part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.replace(filepath.Join(m.Home, ".claude.json"), "$PROJECT", m.Project)
+	bin := filepath.Join(dir, "bin")
+	for _, name := range []string{"npx", "uvx", "docker", "python3", "noisy"} {
+		m.Write(filepath.Join(bin, name), "#!/usr/bin/env sh\necho "+name+" >> '"+m.Ran+"'\n")
+	}
+	// Every connection to a server that is not on this machine arrives here.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			m.dialled.Add(1)
+			c.Close()
+		}
+	}()
+	proxy := "http://" + l.Addr().String()
+	m.Env = append(clitest.CleanEnv(), "HOME="+m.Home, "MCPC_STATE="+m.state(), "LC_ALL=C.UTF-8", "XDG_CONFIG_HOME=", "CODEX_HOME=",
+		"PATH="+m.path(), "HTTPS_PROXY="+proxy, "HTTP_PROXY="+proxy)
+	return m
+}
+
+// Enter returns a machine whose commands run in the process of the test, which is in its project.
+func Enter(t *testing.T) *Machine {
+	t.Helper()
+	m := New(t)
+	m.here = true
+	t.Chdir(filepath.Join(m.Project, ".vscode"))
+	t.Setenv("PATH", m.path())
+	return m
+}
+
+// path returns the PATH of the commands.
+func (m *Machine) path() string {
+	return filepath.Join(filepath.Dir(m.Home), "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
+}
+
+func (m *Machine) state() string { return filepath.Join(filepath.Dir(m.Home), "state") }
+
+// Write writes a program or another file.
+func (m *Machine) Write(name, text string) {
+	m.T.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		m.T.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
+		m.T.Fatal(err)
+	}
+}
+
+func (m *Machine) replace(name, old, now string) {
+	m.T.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		m.T.Fatal(err)
+	}
+	m.Write(name, strings.ReplaceAll(string(text), old, now))
+}
+
+// MCPC runs a command in a folder of the project, and returns its standard output. It must end as wanted and show
+// no secret.
+func (m *Machine) MCPC(want string, args ...string) (stdout string) {
+	m.T.Helper()
+	got := m.Output(args...)
+	if fmt.Sprint(got.Code) != want {
+		m.T.Errorf("%q ended with %d, want %s\n%s", args, got.Code, want, got.Stderr)
+	}
+	if all := got.Stdout + got.Stderr; strings.Contains(all, "CANARY") {
+		m.T.Errorf("%q shows a secret:\n%s", args, all)
+	}
+	return got.Stdout
+}
+
+// Output runs a command in a folder of the project.
+func (m *Machine) Output(args ...string) clitest.Output {
+	m.T.Helper()
+	if m.here {
+		return (&clitest.Home{T: m.T, Env: m.Env}).MCPC(args...)
+	}
+	cmd := exec.Command("mcpc", args...)
+	cmd.Dir = filepath.Join(m.Project, ".vscode")
+	cmd.Env = m.Env
+	var out, errs strings.Builder
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
+	_ = cmd.Run()
+	return clitest.Output{Stdout: out.String(), Stderr: errs.String(), Code: cmd.ProcessState.ExitCode()}
+}
+
+// Untouched checks that no program was run, no connection was opened, and no secret is
+// kept.
+func (m *Machine) Untouched() {
+	m.T.Helper()
+	if ran, err := os.ReadFile(m.Ran); err == nil {
+		m.T.Errorf("these ran: %s", ran)
+	}
+	if n := m.dialled.Load(); n > 0 {
+		m.T.Errorf("%d connections were opened", n)
+	}
+	m.KeepsNoSecret()
+}
+
+// KeepsNoSecret looks for secrets in the state.
+func (m *Machine) KeepsNoSecret() {
+	m.T.Helper()
+	_ = filepath.WalkDir(m.state(), func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if raw, err := os.ReadFile(path); err != nil || bytes.Contains(raw, []byte("CANARY")) {
+				m.T.Errorf("%s holds a secret (%v)", path, err)
+			}
+		}
+		return nil
+	})
+}

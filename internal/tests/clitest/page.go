@@ -1,0 +1,82 @@
+package clitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A Page is the page of mcpc inspect --web, as a browser asks for it.
+type Page struct {
+	// Head has the header fields of the last response.
+	Head http.Header
+	http.Client
+
+	t    testing.TB
+	base string
+	key  string
+}
+
+var pageAddress = regexp.MustCompile(`(?m)^(http://\S+)/#t=([^&\s]+)\S*\n`)
+
+// Page starts the page with further words of the command. It ends with the test.
+func (h *Home) Page(words ...string) *Page {
+	h.T.Helper()
+	s := Start(h.T, h.Env, append([]string{"inspect", "--web", "--no-open"}, words...)...)
+	s.AwaitStdout(pageAddress.String())
+	address := pageAddress.FindStringSubmatch(s.Stdout())
+	p := &Page{t: h.T, base: address[1], Client: http.Client{Timeout: 30 * time.Second}}
+	p.Jar, _ = cookiejar.New(nil)
+	var door struct{ Key string }
+	if err := json.Unmarshal(p.Post("/enter", `{"token":"`+address[2]+`"}`), &door); err != nil || door.Key == "" {
+		h.T.Fatalf("not let in: %v", err)
+	}
+	p.key = door.Key
+	h.T.Cleanup(func() {
+		p.CloseIdleConnections()
+		if said, code := s.Stop(); code != 130 {
+			h.T.Errorf("the page ended with %d: %s", code, said)
+		}
+	})
+	return p
+}
+
+// Send sends a request of the page, and returns the body of the response.
+func (p *Page) Send(method, path, body string) []byte {
+	p.t.Helper()
+	req, err := http.NewRequest(method, p.base+path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for name, value := range map[string]string{"X-Mcpc": p.key, "Origin": p.base, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"} {
+		req.Header.Set(name, value)
+	}
+	res, err := p.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	p.Head = res.Header
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return raw
+}
+
+// Post sends a POST request.
+func (p *Page) Post(path, body string) []byte { return p.Send("POST", path, body) }
+
+// Has sends an act, whose response must have a text.
+func (p *Page) Has(act, body, want string) {
+	p.t.Helper()
+	if got := p.Post("/api/do/"+act, body); !bytes.Contains(got, []byte(want)) {
+		p.t.Errorf("%s %s: %s, not %s", act, body, got, want)
+	}
+}
