@@ -19,12 +19,16 @@ import (
 	"syscall"
 	"testing"
 
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/program"
 )
 
 // largeText is the size of the text in a large result: at one tenth it no longer fits into the
 // memory for it.
 const largeText = 12 << 20
+
+// failingText is the size of the text in results that fail at each tenth: some in memory, some in a file.
+const failingText = 4 << 20
 
 var (
 	largeLine   = strings.Repeat("what a worker did, said \"so\" and é\n", 1000)
@@ -34,9 +38,9 @@ var (
 )
 
 // writeLarge writes a result in pieces, and calls at behind each tenth.
-func writeLarge(w io.Writer, head, tail string, at func(tenth int)) {
+func writeLarge(w io.Writer, size int, head, tail string, at func(tenth int)) {
 	_, _ = io.WriteString(w, head)
-	pieces := largeText / len(largeQuoted)
+	pieces := size / len(largeQuoted)
 	for i := range pieces {
 		if tenth := i * 10 / pieces; tenth > (i-1)*10/pieces && i > 0 {
 			at(tenth)
@@ -51,12 +55,14 @@ func writeLarge(w io.Writer, head, tail string, at func(tenth int)) {
 // A largeServer answers each request with a large result, changed by the words of its path.
 type largeServer struct {
 	*httptest.Server
+	// size is that of the text.
+	size int
 	// at is called behind each tenth of a result; a false one ends the connection there.
 	at func(tenth int) bool
 }
 
 func newLargeServer(t *testing.T) *largeServer {
-	s := &largeServer{at: func(int) bool { return true }}
+	s := &largeServer{size: largeText, at: func(int) bool { return true }}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct {
 			ID     json.RawMessage
@@ -80,7 +86,7 @@ func newLargeServer(t *testing.T) *largeServer {
 			tail = `"}]]}`
 		case has("blob"):
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"image","data":"%s"}]}}`, id, strings.Repeat(largeBlob, largeText/len(largeBlob)))
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","content":[{"type":"image","data":"%s"}]}}`, id, strings.Repeat(largeBlob, s.size/len(largeBlob)))
 			return
 		case has("secret"):
 			head = largeSecret + head[len(`"result":{`):]
@@ -103,9 +109,9 @@ func newLargeServer(t *testing.T) *largeServer {
 			defer z.Close()
 			out = z
 		case has("length"):
-			w.Header().Set("Content-Length", strconv.Itoa(len(head)+largeText/len(largeQuoted)*len(largeQuoted)+len(tail)))
+			w.Header().Set("Content-Length", strconv.Itoa(len(head)+s.size/len(largeQuoted)*len(largeQuoted)+len(tail)))
 		}
-		writeLarge(out, head, tail, func(tenth int) {
+		writeLarge(out, s.size, head, tail, func(tenth int) {
 			if !s.at(tenth) {
 				panic(http.ErrAbortHandler)
 			}
@@ -118,10 +124,21 @@ func newLargeServer(t *testing.T) *largeServer {
 // large is a command that prints one of its results.
 func (s *largeServer) large(t *testing.T, state, kind string, more ...string) *exec.Cmd {
 	t.Helper()
-	argv := append([]string{"--state", state, "-s", s.URL + "/" + kind, "--max-message-size", "0", "call", "large"}, more...)
-	cmd := exec.Command(program.Built(t), argv...)
+	cmd := exec.Command(program.Built(t), s.words(state, kind, more...)...)
 	cmd.Env = append(program.CleanEnv(), "TMPDIR="+t.TempDir())
 	return cmd
+}
+
+// words are the arguments of such a command.
+func (s *largeServer) words(state, kind string, more ...string) []string {
+	return append([]string{"--state", state, "-s", s.URL + "/" + kind, "--max-message-size", "0", "call", "large"}, more...)
+}
+
+// fails runs such a command in the process of the test.
+func (s *largeServer) fails(t *testing.T, state, kind string) clitest.Output {
+	t.Helper()
+	s.size = failingText
+	return clitest.MCPC(t, nil, s.words(state, kind, "--json")...)
 }
 
 // leftOver is more than a pipe holds.
@@ -140,7 +157,7 @@ func TestLargeResults(t *testing.T) {
 				if strings.HasPrefix(kind, "secret") {
 					head = largeSecret[len(`"result":`):]
 				}
-				writeLarge(want, head+`"resultType":"complete","content":[{"type":"text","text":"`, "\"}]}\n", func(int) {})
+				writeLarge(want, largeText, head+`"resultType":"complete","content":[{"type":"text","text":"`, "\"}]}\n", func(int) {})
 			} else {
 				for range largeText / len(largeQuoted) {
 					_, _ = io.WriteString(want, largeLine)
@@ -233,22 +250,24 @@ func nothingLeft(t *testing.T, state string, recorded bool) {
 		}
 		return nil
 	})
-	out, err := exec.Command(program.Built(t), "--state", state, "log").CombinedOutput()
-	if err != nil || recorded && !strings.Contains(string(out), "tools/call") {
-		t.Errorf("the log: %v\n%s", err, out)
+	if got := clitest.MCPC(t, nil, "--state", state, "log"); got.Code != 0 || recorded && !strings.Contains(got.Stdout, "tools/call") {
+		t.Errorf("the log: %+v", got)
 	}
 }
 
 // What is no whole answer is not printed, wherever it ends.
 func TestLargeResultsThatFail(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[string]struct{ ending, stderr string }{
-		"wrong-id": {"8", "77"}, "broken": {"8", "byte"}, "error": {"6", "no"}, "batch": {"8", "batch"},
-		"wrong-id-event": {"8", "77"}, "broken-event": {"8", "byte"}, "gzip-broken": {"8", "byte"},
+	for kind, want := range map[string]struct {
+		code   int
+		stderr string
+	}{
+		"wrong-id": {8, "77"}, "broken": {8, "byte"}, "error": {6, "no"}, "batch": {8, "batch"},
+		"wrong-id-event": {8, "77"}, "broken-event": {8, "byte"}, "gzip-broken": {8, "byte"},
 	} {
 		s, state := newLargeServer(t), t.TempDir()
-		if got := result(t, s.large(t, state, kind, "--json"), nil); got.stdout != "" || got.ending != want.ending || !strings.Contains(got.stderr, want.stderr) {
-			t.Errorf("%s: %d bytes, ends with %s, want %s\n%.300s", kind, len(got.stdout), got.ending, want.ending, got.stderr)
+		if got := s.fails(t, state, kind); got.Stdout != "" || got.Code != want.code || !strings.Contains(got.Stderr, want.stderr) {
+			t.Errorf("%s: %d bytes, ends with %d, want %d\n%.300s", kind, len(got.Stdout), got.Code, want.code, got.Stderr)
 		}
 		nothingLeft(t, state, true)
 	}
@@ -256,8 +275,8 @@ func TestLargeResultsThatFail(t *testing.T) {
 		for _, kind := range []string{"length", "chunked", "event"} {
 			s, state := newLargeServer(t), t.TempDir()
 			s.at = func(at int) bool { return at < tenth }
-			if got := result(t, s.large(t, state, kind, "--json"), nil); got.stdout != "" || got.ending != "7" {
-				t.Errorf("%s, cut at %d tenths: %d bytes, ends with %s\n%.300s", kind, tenth, len(got.stdout), got.ending, got.stderr)
+			if got := s.fails(t, state, kind); got.Stdout != "" || got.Code != 7 {
+				t.Errorf("%s, cut at %d tenths: %d bytes, ends with %d\n%.300s", kind, tenth, len(got.Stdout), got.Code, got.Stderr)
 			}
 			nothingLeft(t, state, true)
 		}
@@ -270,6 +289,7 @@ func TestLargeResultsThatAreEnded(t *testing.T) {
 	for tenth := 1; tenth < 10; tenth++ {
 		for want, sig := range map[string]os.Signal{"SIGKILL": syscall.SIGKILL, "SIGINT": syscall.SIGINT} {
 			s, state := newLargeServer(t), t.TempDir()
+			s.size = failingText
 			var stdout bytes.Buffer
 			cmd := s.large(t, state, "chunked", "--json")
 			cmd.Stdout = &stdout
@@ -291,35 +311,5 @@ func TestLargeResultsThatAreEnded(t *testing.T) {
 			}
 			nothingLeft(t, state, false)
 		}
-	}
-}
-
-// A disk that is full at any tenth, or a standard output that takes nothing, is an error.
-func TestLargeResultsOnAFullDisk(t *testing.T) {
-	t.Parallel()
-	s := newLargeServer(t)
-	limited := func(state, line string, tenth int, more ...string) processResult {
-		cmd := s.large(t, state, "chunked", more...)
-		cmd.Args = append([]string{"sh", "-c", line, strconv.Itoa(largeText / 10 * tenth / 512)}, cmd.Args...)
-		cmd.Path = "/bin/sh"
-		return result(t, cmd, nil)
-	}
-	for tenth := 1; tenth < 10; tenth++ {
-		state := t.TempDir()
-		got := limited(state, `ulimit -f "$0"; exec "$@"`, tenth, "--json")
-		if got.stdout != "" || got.ending != "13" || !strings.Contains(got.stderr, "temporary file") {
-			t.Errorf("full at %d tenths: %d bytes, ends with %s\n%.300s", tenth, len(got.stdout), got.ending, got.stderr)
-		}
-		nothingLeft(t, state, true)
-	}
-	for _, flag := range []string{"--json", "--no-record", "--output=/dev/stdout"} {
-		state := t.TempDir()
-		if got := limited(state, `exec "$@" > /dev/full`, 1, flag); got.ending != "13" || !strings.Contains(got.stderr, "writing the result") {
-			t.Errorf("%s > /dev/full ends with %s\n%.300s", flag, got.ending, got.stderr)
-		}
-		if got := limited(state, `"$@" | head -c 100`, 1, flag); len(got.stdout) != 100 || got.stderr != "" {
-			t.Errorf("%s | head: %d bytes\n%.300s", flag, len(got.stdout), got.stderr)
-		}
-		nothingLeft(t, state, flag == "--json")
 	}
 }

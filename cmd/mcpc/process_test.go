@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,33 +18,16 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Every ending has a script, named exit_CODE_KIND, or a reason why it has none.
-func TestEveryEndingHasAScript(t *testing.T) {
-	none := map[wire.Kind]string{
-		wire.CheckFailed: "the scripts of mcpc run and export --check are its tests",
-		wire.Internal:    "TestABugIsAnEndingToo is its test: no input is known to do it",
-	}
-	for _, e := range wire.Endings {
-		found, err := filepath.Glob(filepath.Join("..", "..", "internal", "tests", "scripts", "testdata", "script", fmt.Sprintf("exit_%02d_*.txtar", e.Code)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if none[e.Kind] == "" && len(found) != 1 || none[e.Kind] != "" && len(found) != 0 {
-			t.Errorf("%d %s: the scripts are %q", e.Code, e.Kind, found)
-		}
-	}
-}
+var crowdCalls = flag.Int("calls", 3, "how many calls each process of TestManyProcessesShareASession makes")
 
-// Fifty processes at a time use one state and one session at one server, twenty
+// Fifty processes at a time use one state and one session at one server, several
 // times each, after each has opened a session of its own. No call fails, nothing
 // is lost or sent twice, and the server never sees a request id twice: ids "MUST
 // NOT have been previously used by the requestor within the same session"
 // (2025-11-25 basic/index).
 func TestManyProcessesShareASession(t *testing.T) {
-	users, calls := 50, 20
-	if testing.Short() {
-		users, calls = 20, 5
-	}
+	users := 50
+	calls := *crowdCalls
 	// Built without the race detector, with which a process starts five times as
 	// slowly.
 	p := crowd{t: t, binary: program.Built(t), state: t.TempDir()}

@@ -16,11 +16,6 @@ import (
 	"time"
 )
 
-// debianPackages are the packages of Debian that have the programs which tests start.
-var debianPackages = map[string]string{
-	"bash": "bash", "chromium": "chromium", "curl": "curl", "fish": "fish", "ps": "procps", "zsh": "zsh",
-}
-
 // MustHave returns the path of a program that a test starts. If it is missing the test fails: a
 // test that is skipped looks like one that passed.
 func MustHave(t testing.TB, name string) string {
@@ -32,11 +27,11 @@ func MustHave(t testing.TB, name string) string {
 	return path
 }
 
-// LookFor returns the path of a program, or an error that names the package which has it.
+// LookFor returns the path of a program, or an error that names the command which installs it.
 func LookFor(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%w; this test needs it: apt-get install %s", err, debianPackages[name])
+		return "", fmt.Errorf("%s is not installed: scripts/preflight.sh install", name)
 	}
 	return path, nil
 }

@@ -1,7 +1,10 @@
+//go:build programs
+
 package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +21,7 @@ import (
 // of processes of its own, no terminal, and none of its parent's files.
 func TestHeldServerOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
+	program.MustHave(t, "ps")
 	dir, err := os.MkdirTemp("", "kept") // short enough for a socket
 	if err != nil {
 		t.Fatal(err)
@@ -60,4 +64,18 @@ func TestHeldServerOutlivesItsTerminal(t *testing.T) {
 	}
 	noTerminalOpen(t, held.PID)
 	mcpc("close")
+}
+
+// noTerminalOpen looks at what a process has open.
+func noTerminalOpen(t *testing.T, pid int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(files) < 4 {
+		t.Fatalf("it has %d files open: %v", len(files), err)
+	}
+	for _, name := range files {
+		if to, _ := os.Readlink(name); strings.HasPrefix(to, "/dev/pts") || strings.HasPrefix(to, "/dev/tty") {
+			t.Errorf("it has %s open", to)
+		}
+	}
 }

@@ -1,0 +1,5 @@
+//go:build programs
+
+package main
+
+const realPrograms = true
