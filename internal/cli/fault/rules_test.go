@@ -337,21 +337,6 @@ func TestTheSameSeedRepeatsTheRun(t *testing.T) {
 	}
 }
 
-// TestASignalEndsTheWaitForLateResponses has a tap whose server ends long before its response is
-// to come.
-func TestASignalEndsTheWaitForLateResponses(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		return // where no signal can be sent
-	}
-	r := clitest.StartWith(t, clitest.Run{
-		Args:  []string{"tap", "--no-record", "-v", "--fault", "when do delay 1h", "--", "mcpc", "demo", "--stdio"},
-		Env:   clitest.Env(t.TempDir()),
-		Stdin: strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"),
-	})
-	r.AwaitStderr("fault: delay")
-	r.Stop() // which fails if it waits for the response
-}
-
 // TestRulesChangeMeanwhile changes the rules of a running proxy.
 func TestRulesChangeMeanwhile(t *testing.T) {
 	dir, err := os.MkdirTemp("", "c") // a socket's path is short

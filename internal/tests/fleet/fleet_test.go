@@ -169,7 +169,7 @@ func TestFleetProxies(t *testing.T) {
 			args[at], args[slices.Index(args, "--listen")+1] = demo.URL, "127.0.0.1:0"
 			env := maps.Clone(p.env)
 			env["OTEL_EXPORTER_OTLP_ENDPOINT"] = c.URL
-			proxy := clitest.Serve(t, assignments(env), args...)
+			proxy := clitest.Serve(t, assignments(env), append(args, "--state", t.TempDir())...)
 			if got := clitest.MCPC(t, nil, "-s", proxy.URL, "call", "get-sum", "a=1", "b=2"); got.Code != 0 {
 				t.Fatalf("%+v", got)
 			}
