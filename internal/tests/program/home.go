@@ -16,15 +16,12 @@ type Home struct {
 	t testing.TB
 }
 
-// HomeIn returns one in an existing directory, whose commands get the environment.
-func HomeIn(t testing.TB, dir string, env []string) *Home { return &Home{Dir: dir, Env: env, t: t} }
-
 // NewHome returns an empty one.
 func NewHome(t testing.TB) *Home {
 	t.Helper()
 	dir := t.TempDir()
 	env := append(CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
-	return HomeIn(t, dir, env)
+	return &Home{Dir: dir, Env: env, t: t}
 }
 
 // Run runs a command, and returns its standard output and how it ended.
