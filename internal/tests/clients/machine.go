@@ -35,9 +35,12 @@ type Machine struct {
 func New(t *testing.T) *Machine {
 	t.Helper()
 	dir := t.TempDir()
-	m := &Machine{T: t, Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"), Ran: filepath.Join(dir, "ran")}
+	m := &Machine{
+		T: t, Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"), Ran: filepath.Join(dir, "ran"),
+	}
 	for _, part := range []string{"home", "project"} {
-		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(module.Path(t, "internal/tests/clients/testdata/"+part))); err != nil {
+		files := os.DirFS(module.Path(t, "internal/tests/clients/testdata/"+part))
+		if err := os.CopyFS(filepath.Join(dir, part), files); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +66,8 @@ func New(t *testing.T) *Machine {
 		}
 	}()
 	proxy := "http://" + l.Addr().String()
-	m.Env = append(clitest.CleanEnv(), "HOME="+m.Home, "MCPC_STATE="+m.state(), "LC_ALL=C.UTF-8", "XDG_CONFIG_HOME=", "CODEX_HOME=",
+	m.Env = append(clitest.CleanEnv(), "HOME="+m.Home, "MCPC_STATE="+m.state(), "LC_ALL=C.UTF-8",
+		"XDG_CONFIG_HOME=", "CODEX_HOME=",
 		"PATH="+m.path(), "HTTPS_PROXY="+proxy, "HTTP_PROXY="+proxy)
 	return m
 }

@@ -54,7 +54,9 @@ func (p *Page) Send(method, path, body string) []byte {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	for name, value := range map[string]string{"X-Mcpc": p.key, "Origin": p.base, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"} {
+	for name, value := range map[string]string{
+		"X-Mcpc": p.key, "Origin": p.base, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json",
+	} {
 		req.Header.Set(name, value)
 	}
 	res, err := p.Do(req)
