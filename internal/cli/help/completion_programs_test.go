@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcpc/internal/cli/help"
+	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/samples"
 	"mcpc/internal/tests/terminal"
@@ -19,6 +20,7 @@ import (
 // A shell completes on a terminal: what is typed ends in TAB, and the test
 // reads what the line has become.
 func TestShellsComplete(t *testing.T) {
+	t.Setenv("PATH", clitest.RealPath())
 	script := samples.HostileTools
 	help, err := exec.Command("mcpc", "completion", "--help").Output()
 	if err != nil {
@@ -35,7 +37,6 @@ func TestShellsComplete(t *testing.T) {
 	}
 	for _, sh := range shells {
 		t.Run(sh.name, func(t *testing.T) {
-			t.Parallel()
 			program.MustHave(t, sh.name)
 			dir, env := program.ListedSession(t, script)
 			env = append(env, "PWD="+dir, "ZDOTDIR="+dir, "XDG_CONFIG_HOME=")
@@ -97,6 +98,7 @@ func installs(t *testing.T, shell, help, home string, env []string) {
 // The four scripts are written, and bash, zsh and fish find nothing wrong with
 // theirs.
 func TestCompletionScripts(t *testing.T) {
+	t.Setenv("PATH", clitest.RealPath())
 	for shell, check := range map[string][]string{
 		"bash": {"bash", "-n"}, "zsh": {"zsh", "-n"}, "fish": {"fish", "--no-execute"}, "powershell": nil,
 	} {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mcpc/internal/tests/module"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/yaml"
 )
@@ -21,7 +22,7 @@ import (
 // smoke.mcpc.yaml and a committed lock file. Only the steps that need the network are left out, each by its name.
 func TestCIFiles(t *testing.T) {
 	t.Parallel()
-	readme := program.Read(t, filepath.Join("..", "..", "README.md"))
+	readme := program.Read(t, module.Path(t, "README.md"))
 	smoke := regexp.MustCompile("(?s)```yaml\n(# smoke.mcpc.yaml\n.*?)```").FindStringSubmatch(readme)
 	if smoke == nil {
 		t.Fatal("README.md has no smoke.mcpc.yaml")
@@ -37,7 +38,7 @@ func TestCIFiles(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			doc, err := yaml.Parse([]byte(program.Read(t, filepath.Join("..", "..", "docs", "ci", file))))
+			doc, err := yaml.Parse([]byte(program.Read(t, module.Path(t, "docs/ci/"+file))))
 			if err != nil {
 				t.Fatal(err)
 			}
