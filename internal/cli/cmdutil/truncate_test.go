@@ -125,12 +125,12 @@ func TestCutAnswers(t *testing.T) {
 		most             int
 	}{
 		{"", `"short"`, "", 20},
-		{"", `"` + long + `"`, "omit --max-chars, or use -o FILE", 200},
+		{"", `"` + long + `"`, "omit --max-chars, or use -o FILE", 135},
 		{"--json", `{"a":"` + long + `"}`, "omit --max-chars, or use -o FILE", 130},
 		{"--json", `{"a":1}`, "", 10},
-		{"--jq .[]", `["` + long + `","b"]`, "omit --max-chars, or use -o FILE", 200},
+		{"--jq .[]", `["` + long + `","b"]`, "omit --max-chars, or use -o FILE", 135},
 		{"--jq .[]", `["a",2]`, "", 4},
-		{"--jq .[]", `[{"a":"` + long + `"},"` + long + `",1]`, "omit --max-chars, or use -o FILE", 250},
+		{"--jq .[]", `[{"a":"` + long + `"},"` + long + `",1]`, "omit --max-chars, or use -o FILE", 140},
 	} {
 		f, stdout, stderr := answering(t, append(strings.Fields(c.words), "--max-chars", "100")...)
 		if err := Print(t.Context(), f, document(c.raw)); err != nil {
