@@ -3,6 +3,7 @@
 package peers
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,12 +50,22 @@ func TestPeersAreAsked(t *testing.T) {
 	for _, p := range peers(t) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			target := p.start(t)
+			target := p.shared(t)
 			for _, revision := range erasOf(p) {
 				t.Run(revision, func(t *testing.T) {
+					m := newRunner(t)
 					ask := func(code int, words ...string) ran {
 						t.Helper()
 						return newRunner(t).want(code, with(target, append(words, "--protocol", revision)...)...)
+					}
+					if p.transport == "stdio" && !filepath.IsAbs(p.argv[0]) {
+						// Node takes so long to start that it does so once.
+						m.want(0, initWith(target, "--keep", "--as", "kept", "--protocol", revision)...)
+						t.Cleanup(func() { m.run("close", "--all") })
+						ask = func(code int, words ...string) ran {
+							t.Helper()
+							return m.want(code, append(words, "-s", "kept")...)
+						}
 					}
 					if got := ask(0, "info").stdout; !strings.Contains(got, "\nprotocol\t"+revision) || !strings.Contains(got, "capability\ttools\t") {
 						t.Errorf("info:\n%s", got)
@@ -102,7 +113,7 @@ func (c peerContent) check(t *testing.T, ask func(int, ...string) ran) {
 	if got := ask(3, "prompt", c.missing).stderr; !strings.Contains(got, "is required and missing") {
 		t.Errorf("prompt without its argument: %s", got)
 	}
-	got := ask(6, "read", "peer://nowhere").stderr
+	got := ask(6, "read", "absent:nothing").stderr
 	if !strings.Contains(got, " list resources") || !strings.Contains(got, " shows what there is") {
 		t.Errorf("read of what is not there: %s", got)
 	}

@@ -17,7 +17,7 @@ import (
 // results as lines, in their order, each the answer to its own call.
 func TestPeersTakeABatch(t *testing.T) {
 	t.Parallel()
-	const calls = 200
+	const calls = 64 // four rounds of 16 side by side
 	for _, p := range peers(t) {
 		if callFor(p).args[0] != "get-sum" {
 			continue
@@ -25,7 +25,7 @@ func TestPeersTakeABatch(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			m := newRunner(t)
-			target := p.start(t)
+			target := p.shared(t)
 			var lines bytes.Buffer
 			for i := range calls {
 				fmt.Fprintf(&lines, `{"tool":"get-sum","arguments":{"a":%d,"b":1},"key":%d}`+"\n", i, i)
@@ -68,7 +68,7 @@ func TestPeersInAShell(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			m := newRunner(t)
-			cmd := exec.Command("mcpc", with(p.start(t), "shell")...)
+			cmd := exec.Command("mcpc", with(p.shared(t), "shell")...)
 			cmd.Env = m.environment()
 			cmd.Stdin = strings.NewReader("list --jq .tools[].name\n" + strings.Repeat("call get-sum a=40 b=2 --yes\n", 20))
 			out, err := cmd.CombinedOutput()

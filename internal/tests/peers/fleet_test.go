@@ -52,8 +52,12 @@ func TestPeersFleetFiles(t *testing.T) {
 		}
 	}
 	// systemd looks for the program, and finds it where the tests have it.
+	mcpc, err := exec.LookPath("mcpc")
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := t.TempDir()
-	unit := strings.Replace(program.Read(t, fleet.File(t, "mcpc-proxy@.service")), "/usr/bin/mcpc ", program.Built(t)+" ", 1)
+	unit := strings.Replace(program.Read(t, fleet.File(t, "mcpc-proxy@.service")), "/usr/bin/mcpc ", mcpc+" ", 1)
 	if err := os.WriteFile(filepath.Join(dir, "mcpc-proxy@.service"), []byte(unit), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -187,6 +187,9 @@ func (r reached) run(t *testing.T, revision string) string {
 func (r reached) target(t *testing.T) []string {
 	t.Helper()
 	if r.peer != "demo" {
+		if r.meanwhile == "" && !strings.Contains(r.command, "mcpc listen") {
+			return peerNamed(t, r.peer).shared(t)
+		}
 		return peerNamed(t, r.peer).start(t)
 	}
 	port := program.FreePort(t)

@@ -165,9 +165,14 @@ func TestPeerSessionsPlayed(t *testing.T) {
 			})
 		}
 		t.Run("replay", s.replayed)
-		t.Run("replay changed", s.changed)
 		if s.server.transport == "stdio" && s.server.newest > "2026" {
 			t.Run("replay in the other era", s.replayedInTheOtherEra)
+		}
+		if s.client != "go" {
+			return // what follows depends on the server, and the client in Go talks to all of them
+		}
+		t.Run("replay changed", s.changed)
+		if s.server.transport == "stdio" && s.server.newest > "2026" {
 			t.Run("replay half", s.replayedHalf)
 		}
 	})

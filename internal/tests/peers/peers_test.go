@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,42 @@ func (p peer) start(t *testing.T) []string {
 	return []string{"-s", "http://" + host + ":" + port + p.path}
 }
 
+// shared gives the words that name the peer to mcpc, as start does. A peer that listens is started once for all tests
+// and ends with them: it is for tests that change nothing at the server.
+func (p peer) shared(t *testing.T) []string {
+	t.Helper()
+	if p.transport == "stdio" {
+		return p.start(t)
+	}
+	once, _ := sharedPeers.LoadOrStore(p.name, sync.OnceValues(func() (string, error) {
+		port := program.FreePort(t)
+		argv := make([]string, len(p.argv))
+		for i, word := range p.argv {
+			argv[i] = strings.ReplaceAll(word, "{PORT}", port)
+		}
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		starter := make(chan error)
+		go func() {
+			runtime.LockOSThread() // the server ends with the thread that started it, which is as old as the tests
+			starter <- cmd.Start()
+			_ = cmd.Wait()
+		}()
+		if err := <-starter; err != nil {
+			return "", err
+		}
+		return "http://127.0.0.1:" + port + p.path, awaitPort(port)
+	}))
+	url, err := once.(func() (string, error))()
+	if err != nil {
+		t.Fatalf("%s: %v", p.name, err)
+	}
+	return []string{"-s", url}
+}
+
+// sharedPeers are the peers that listen for several tests, by their names.
+var sharedPeers sync.Map
+
 func (p peer) listen(t *testing.T, argv []string, port string) {
 	t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -125,15 +162,21 @@ func (p peer) listen(t *testing.T, argv []string, port string) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	})
+	if err := awaitPort(port); err != nil {
+		t.Fatalf("%s does not listen: %v", p.name, err)
+	}
+}
+
+// awaitPort waits until something listens on a port.
+func awaitPort(port string) error {
 	deadline := time.Now().Add(program.Patience)
 	for {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
-			conn.Close()
-			return
+			return conn.Close()
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s does not listen: %v", p.name, err)
+			return err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -198,7 +241,7 @@ func TestPeersListAndCall(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			m := newRunner(t)
-			target := p.start(t)
+			target := p.shared(t)
 			negotiated := m.negotiated(target)
 			if negotiated != p.newest {
 				t.Errorf("negotiated %s, want %s", negotiated, p.newest)
@@ -287,7 +330,7 @@ func TestPeerLesson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newRunner(t)
-			m.want(0, "init", peerNamed(t, name).start(t)[1])
+			m.want(0, "init", peerNamed(t, name).shared(t)[1])
 			steps := []struct {
 				code   int
 				args   []string
@@ -364,7 +407,7 @@ func TestPeerRequestsOnTheWire(t *testing.T) {
 			t.Parallel()
 			m := newRunner(t)
 			p := peerNamed(t, c.peer)
-			url, n := counting(t, p.start(t))
+			url, n := counting(t, p.shared(t))
 			m.want(0, "list", "-s", url)
 			if got := n.Swap(0); got > c.cold {
 				t.Errorf("a cold list took %d requests, want at most %d", got, c.cold)

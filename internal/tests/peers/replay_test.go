@@ -17,7 +17,7 @@ func TestPeerReplays(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			m, file := newRunner(t), filepath.Join(t.TempDir(), "rec.jsonl")
-			target := p.start(t)
+			target := p.shared(t)
 			call := callFor(p)
 			m.want(0, with(target, "list", "--record", file)...)
 			m.want(0, with(target, append([]string{"call", "--yes", "--record", file}, call.args...)...)...)
