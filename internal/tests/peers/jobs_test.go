@@ -44,7 +44,7 @@ func newLab(t *testing.T) *lab {
 	t.Helper()
 	l := bareLab(t, map[string]string{"everything-http": "", "everything-2026-01-http": "", "ts-server-http": "",
 		"go-sdk-events": "when name:trigger-long-running-operation do cut after event 2"})
-	v1, v2 := []string{"node", filepath.Join(peersDir(t), "ts-clients", "v1.mjs")}, []string{"node", filepath.Join(peersDir(t), "ts-clients", "v2.mjs")}
+	v1, v2 := append(nodeArgv(t), filepath.Join(peersDir(t), "ts-clients", "v1.mjs")), append(nodeArgv(t), filepath.Join(peersDir(t), "ts-clients", "v2.mjs"))
 	tap := func(name string) []string {
 		return append([]string{"stdio", "mcpc", "tap", "--"}, peerNamed(t, name).start(t)[1:]...)
 	}
@@ -59,7 +59,7 @@ func newLab(t *testing.T) *lab {
 	begin(l.job("asks"), proxy("everything-http"))
 	begin(l.job("cut"), proxy("go-sdk-events"))
 	begin(v2, proxy("ts-server-http"))
-	begin([]string{"node", filepath.Join(peersDir(t), "inspector", "session.mjs")}, proxy("ts-server-http"), "METHOD=prompts/get")
+	begin(append(nodeArgv(t), filepath.Join(peersDir(t), "inspector", "session.mjs")), proxy("ts-server-http"), "METHOD=prompts/get")
 	begin([]string{filepath.Join(peersDir(t), "bin", "go-client")}, tap("ts-server-stdio"))
 	secrets := []string{"TOKEN=abcdefgh12345678secrettoken", "API_KEY=sk-1234567890abcdefghijklmn"}
 	begin(l.job("secrets"), proxy("everything-http"), secrets...)
@@ -88,7 +88,7 @@ func bareLab(t *testing.T, rules map[string]string) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{t: t, home: home, env: append(program.CleanEnv(), "MCPC_STATE="+home, "HOME="+home, "LC_ALL=C.UTF-8"), proxies: map[string]string{},
-		tools: []string{"node", script, filepath.Join(peersDir(t), "ts-clients", "package.json")}}
+		tools: append(nodeArgv(t), script, filepath.Join(peersDir(t), "ts-clients", "package.json"))}
 	type ready struct{ name, at string }
 	found := make(chan ready)
 	for name, rule := range rules {

@@ -40,11 +40,14 @@ type peerSession struct {
 func eachPeerSession(t *testing.T, subtest func(t *testing.T, s peerSession)) {
 	t.Helper()
 	clients := peerClients(t)
-	clients["inspector"] = []string{"node", filepath.Join(peersDir(t), "inspector", "session.mjs")}
+	clients["inspector"] = append(nodeArgv(t), filepath.Join(peersDir(t), "inspector", "session.mjs"))
 	for client, argv := range clients {
 		servers := []string{"everything-stdio", "everything-http", "ts-server-stdio", "ts-server-http"}
 		if client == "go" || client == "ts-v2" {
 			servers = append(servers, "go-sdk-stdio", "go-sdk-events")
+		}
+		if client == "inspector" {
+			servers = []string{"everything-http", "ts-server-stdio"} // it connects anew for each of seven commands
 		}
 		for _, server := range servers {
 			t.Run(client+" "+server, func(t *testing.T) {

@@ -174,10 +174,17 @@ func peerClients(t *testing.T) map[string][]string {
 	t.Helper()
 	dir := peersDir(t)
 	return map[string][]string{
-		"ts-v1": {"node", filepath.Join(dir, "ts-clients", "v1.mjs")},
-		"ts-v2": {"node", filepath.Join(dir, "ts-clients", "v2.mjs")},
+		"ts-v1": append(nodeArgv(t), filepath.Join(dir, "ts-clients", "v1.mjs")),
+		"ts-v2": append(nodeArgv(t), filepath.Join(dir, "ts-clients", "v2.mjs")),
 		"go":    {filepath.Join(dir, "bin", "go-client")},
 	}
+}
+
+// nodeArgv returns the words that start Node as those of the peers do: the first words of one of them.
+func nodeArgv(t *testing.T) []string {
+	t.Helper()
+	argv := peerNamed(t, "ts-server-stdio").argv
+	return slices.Clone(argv[:len(argv)-1])
 }
 
 // peersDir returns the directory of scripts/peers.sh: MCPC_PEERS, or .peers in the root of the repository.
