@@ -335,7 +335,7 @@ var jobsByFilter = []job{
 		sees:     []string{`trigger-lo`, `cancelled`, `cancelled by the client`, `the user pressed stop`},
 		pageSees: []string{`trigger-lo`, `cancelled by the client`}},
 	{name: "3 the slow one of 500", budget: 2, words: []string{"client:job-many"}, keys: []string{"2", "S"},
-		sees: []string{`trigger-long-r\S*[\s│]+ok[\s│]+[6-9]\d\d ms`}, pageSees: []string{`trigger-long-run[^]*?[6-9]\d\d ms`}},
+		sees: []string{`trigger-long-r\S*[\s│]+ok[\s│]+([5-9]\d\d ms|[1-9]\d*\.\d+ s)`}, pageSees: []string{`trigger-long-run[^]*?([5-9]\d\d ms|[1-9]\d*\.\d+ s)`}},
 	{name: "4 what did the server ask", words: []string{"client:job-asks has:question"}, budget: 0,
 		sees: []string{`2 (rows|exchanges)`, `asks: elicitation/create`, `asks: sampling/createMessage`, `answered`}},
 	{name: "5 a cut stream", budget: 1, words: []string{"client:job-cut"}, keys: []string{"5"},
