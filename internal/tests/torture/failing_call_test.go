@@ -215,8 +215,8 @@ func (o *ordeal) judge(listener int, over <-chan struct{}) {
 	}
 }
 
-// isCandidate reports whether a call is one of those that shall fail, and notes its key: what the call is about, and
-// the how manieth such call it is. Numbers in names, such as those of sockets, are not part of it.
+// isCandidate reports whether a call is one of those that shall fail, and notes its key: what the call is about and
+// its number among the calls about that. Numbers in names, such as those of sockets, are not part of the key.
 func (o *ordeal) isCandidate(what string, nr int) bool {
 	if o.only != 0 && o.only != nr {
 		return false

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// answer is an MCP server over stdio that has the tool echo and knows only what the tests ask. Its own calls
-// pass the filter, too, so that a larger server would take most of a test's time.
+// answer is an MCP server over stdio that has the tool echo and knows only what the tests ask. The filter
+// holds its calls, too, so it makes few.
 func answer() {
 	results := map[string]string{
 		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"small","version":"1"}}`,
