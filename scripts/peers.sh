@@ -48,7 +48,8 @@ main() {
 # --- the peers ---------------------------------------------------------------
 
 print_table() {
-  # The Node of the Inspector starts faster than most, and faster still with what it has compiled before.
+  # The Inspector's Node 22 takes less processor time to start than Node 20 (0.22 s instead of 0.31 s for
+  # server-everything), and a little less again (0.20 s) with a compile cache.
   local node=(env "NODE_COMPILE_CACHE=$peers_dir/.compiled") found
   found=$(find "$peers_dir"/inspector/node_modules/node-linux-*/bin/node 2>/dev/null || echo node)
   node+=("$found")
