@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,12 +97,8 @@ func peerNamed(t *testing.T, name string) peer {
 // -s URL, or -- and a command.
 func (p peer) start(t *testing.T) []string {
 	t.Helper()
-	port, port2, port3 := program.FreePort(t), program.FreePort(t), program.FreePort(t)
-	argv := make([]string, len(p.argv))
-	dir := t.TempDir()
-	for i, word := range p.argv {
-		argv[i] = strings.NewReplacer("{PORT}", port, "{PORT2}", port2, "{PORT3}", port3, "{DIR}", dir).Replace(word)
-	}
+	port := program.FreePort(t)
+	argv := p.words("{PORT}", port, "{PORT2}", program.FreePort(t), "{PORT3}", program.FreePort(t), "{DIR}", t.TempDir())
 	if p.transport == "stdio" {
 		return append([]string{"--"}, argv...)
 	}
@@ -115,8 +110,17 @@ func (p peer) start(t *testing.T) []string {
 	return []string{"-s", "http://" + host + ":" + port + p.path}
 }
 
+// words returns the command line of the peer with the values of its variables.
+func (p peer) words(variables ...string) []string {
+	argv := slices.Clone(p.argv)
+	for i, word := range argv {
+		argv[i] = strings.NewReplacer(variables...).Replace(word)
+	}
+	return argv
+}
+
 // shared gives the words that name the peer to mcpc, as start does. A peer that listens is started once for all tests
-// and ends with them: it is for tests that change nothing at the server.
+// and ends after the last one: it is for tests that change nothing at the server.
 func (p peer) shared(t *testing.T) []string {
 	t.Helper()
 	if p.transport == "stdio" {
@@ -124,21 +128,15 @@ func (p peer) shared(t *testing.T) []string {
 	}
 	once, _ := sharedPeers.LoadOrStore(p.name, sync.OnceValues(func() (string, error) {
 		port := program.FreePort(t)
-		argv := make([]string, len(p.argv))
-		for i, word := range p.argv {
-			argv[i] = strings.ReplaceAll(word, "{PORT}", port)
-		}
+		argv := p.words("{PORT}", port)
 		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		starter := make(chan error)
-		go func() {
-			runtime.LockOSThread() // the server ends with the thread that started it, which is as old as the tests
-			starter <- cmd.Start()
-			_ = cmd.Wait()
-		}()
-		if err := <-starter; err != nil {
+		if err := cmd.Start(); err != nil {
 			return "", err
 		}
+		program.AtEnd(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
 		return "http://127.0.0.1:" + port + p.path, awaitPort(port)
 	}))
 	url, err := once.(func() (string, error))()
@@ -256,8 +254,8 @@ func TestPeersListAndCall(t *testing.T) {
 				t.Errorf("mcpc call %s gave %q, want %q in it", call.args[0], got, call.want)
 			}
 			var pinned []string
-			// These two are made of the same SDK as server-everything of the same month.
-			if !strings.HasPrefix(p.name, "filesystem") && !strings.HasPrefix(p.name, "memory") {
+			// The server memory is built on the same SDK as filesystem, of the same month.
+			if !strings.HasPrefix(p.name, "memory") {
 				pinned = m.pins(p, target)
 			}
 			t.Logf("%-24s %-10s %-11s %-6d %s", p.name, p.transport, negotiated, len(list.Tools), strings.Join(pinned, " "))

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -53,7 +54,27 @@ func (ts Tests) run(prepare func() error) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	return ts.M.Run()
+	code := ts.M.Run()
+	endings.Lock()
+	defer endings.Unlock()
+	for _, end := range slices.Backward(endings.all) {
+		end()
+	}
+	return code
+}
+
+// endings are the functions of AtEnd.
+var endings struct {
+	sync.Mutex
+	all []func()
+}
+
+// AtEnd makes Main and Run call a function after the last test, before the functions that were added earlier. It is
+// for a server that several tests share.
+func AtEnd(end func()) {
+	endings.Lock()
+	defer endings.Unlock()
+	endings.all = append(endings.all, end)
 }
 
 // Built returns the path of mcpc as users get it, without the race detector. The first call builds
