@@ -211,13 +211,18 @@ func (y *tty) screen() string {
 	return text
 }
 
-func (y *tty) sees(pattern string) {
+// sees waits until the screen matches the pattern, and returns the match and its groups.
+func (y *tty) sees(pattern string) []string {
 	y.t.Helper()
 	want := regexp.MustCompile(pattern)
+	isSpace := func(r rune) bool { return r == ' ' || r == '\n' || r == '│' }
 	for end := time.Now().Add(jobPatience); ; time.Sleep(10 * time.Millisecond) {
 		text := y.screen()
-		if want.MatchString(text) || want.MatchString(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '│' }), " ")) {
-			return
+		if found := want.FindStringSubmatch(text); found != nil {
+			return found
+		}
+		if found := want.FindStringSubmatch(strings.Join(strings.FieldsFunc(text, isSpace), " ")); found != nil {
+			return found
 		}
 		if time.Now().After(end) {
 			y.t.Fatalf("the terminal never showed %s:\n%s", pattern, text)
@@ -272,9 +277,13 @@ func (p *paged) keys(keys ...string) {
 	}
 }
 
-func (p *paged) sees(pattern string) {
+// sees waits until the page's text matches the pattern, and returns the match and its groups.
+func (p *paged) sees(pattern string) (found []string) {
 	p.t.Helper()
-	p.Await("new RegExp(String.raw`" + pattern + "`).test(document.body.innerText)")
+	match := "document.body.innerText.match(new RegExp(String.raw`" + pattern + "`))"
+	p.Await("(window.found = " + match + ")")
+	p.Eval("Array.from(found)", &found)
+	return found
 }
 
 // shoot writes pictures of a job where they were asked for.
@@ -325,7 +334,9 @@ type job struct {
 	// keys are typed; after "~" stands what has to be there before the next.
 	keys     []string
 	sees     []string
-	pageSees []string // where it is not the same
+	pageSees []string // if it is not the same
+	// atLeast is the shortest duration that the only group of sees may be, 0 if it has no group.
+	atLeast time.Duration
 }
 
 var jobsByFilter = []job{
@@ -334,8 +345,11 @@ var jobsByFilter = []job{
 	{name: "2 a call hangs", words: []string{"client:job-hang is:open,cancelled"}, budget: 3, keys: []string{"2", "~waterfall|outcome", "g", "\r"},
 		sees:     []string{`trigger-lo`, `cancelled`, `cancelled by the client`, `the user pressed stop`},
 		pageSees: []string{`trigger-lo`, `cancelled by the client`}},
+	// The server waits 600 ms before it responds.
 	{name: "3 the slow one of 500", budget: 2, words: []string{"client:job-many"}, keys: []string{"2", "S"},
-		sees: []string{`trigger-long-r\S*[\s│]+ok[\s│]+([5-9]\d\d ms|[1-9]\d*\.\d+ s)`}, pageSees: []string{`trigger-long-run[^]*?([5-9]\d\d ms|[1-9]\d*\.\d+ s)`}},
+		sees:     []string{`trigger-long-r\S*[\s│]+ok[\s│]+(\d[\d.]* m?s)`},
+		pageSees: []string{`trigger-long-run[^]*?(\d[\d.]* m?s)`},
+		atLeast:  500 * time.Millisecond},
 	{name: "4 what did the server ask", words: []string{"client:job-asks has:question"}, budget: 0,
 		sees: []string{`2 (rows|exchanges)`, `asks: elicitation/create`, `asks: sampling/createMessage`, `answered`}},
 	{name: "5 a cut stream", budget: 1, words: []string{"client:job-cut"}, keys: []string{"5"},
@@ -412,14 +426,14 @@ func TestPeerJobs(t *testing.T) {
 			y.sees(`● live`)
 			y.keys(j.keys...)
 			for _, want := range j.sees {
-				y.sees(want)
+				j.check(t, y.sees(want))
 			}
 			p.keys(j.keys...)
 			if j.pageSees == nil {
 				j.pageSees = j.sees
 			}
 			for _, want := range j.pageSees {
-				p.sees(want)
+				j.check(t, p.sees(want))
 			}
 			if y.n > j.budget || p.n > j.budget {
 				t.Errorf("it took %d and %d keys, and %d are allowed", y.n, p.n, j.budget)
@@ -428,6 +442,18 @@ func TestPeerJobs(t *testing.T) {
 			p.shoot(short)
 			p.Clean(p.host)
 		})
+	}
+}
+
+// check checks the duration in what was seen.
+func (j *job) check(t *testing.T, found []string) {
+	t.Helper()
+	if j.atLeast == 0 {
+		return
+	}
+	took, err := time.ParseDuration(strings.ReplaceAll(found[1], " ", ""))
+	if err != nil || took < j.atLeast {
+		t.Errorf("it took %s (%v), want %v or more, in %q", found[1], err, j.atLeast, found[0])
 	}
 }
 
