@@ -76,7 +76,7 @@ const hostileText = `<script>window.hacked=1</script><img src=x onerror="window.
 
 // TestPeerHostileText has what a server could try in every field of every document.
 func TestPeerHostileText(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Share(t)
 	raw, err := json.Marshal(map[string]any{hostileText: hostileText, "type": hostileText, "properties": map[string]any{hostileText: map[string]any{"type": "string", "title": hostileText, "description": hostileText,
 		"default": hostileText, "enum": []string{hostileText}}, "__proto__": map[string]any{"hacked": 1}}})
 	if err != nil {
@@ -138,7 +138,7 @@ func TestPeerHostileText(t *testing.T) {
 
 // TestPeerDeepAndLarge shows 1,000 nested levels and a body of 64 MB.
 func TestPeerDeepAndLarge(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Share(t)
 	deep := strings.Repeat(`{"a":[`, 500) + strings.Repeat(`]}`, 500)
 	r := newDummy()
 	r.raw, r.body = deep, `{"result":`+deep+`}`
@@ -184,7 +184,7 @@ func TestPeerAccess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("run scripts/peers.sh install: %v", err)
 	}
-	b := webtest.Start(t)
+	b := webtest.Share(t)
 	r := newDummy()
 	r.waits = 2
 	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
@@ -237,7 +237,7 @@ func TestPeerAccess(t *testing.T) {
 // TestPeerFirstTalk holds: the conversation that the page begins with is for the Talk without a
 // filter, the one that the user chose for all.
 func TestPeerFirstTalk(t *testing.T) {
-	p, _ := open(t, webtest.Start(t), newDummy(), &fakeActor{powers: allPowers})
+	p, _ := open(t, webtest.Share(t), newDummy(), &fakeActor{powers: allPowers})
 	shown := func(n int) {
 		t.Helper()
 		p.Await(fmt.Sprintf(`[...document.querySelectorAll('.talk-entry')].findIndex(e => e.getAttribute('aria-current')) === %d`, n))
@@ -261,7 +261,7 @@ func TestPeerFirstTalk(t *testing.T) {
 
 // TestPeerKeyboardOnly does what a mouse could do with keys.
 func TestPeerKeyboardOnly(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Share(t)
 	r := newDummy()
 	p, s := open(t, b, r, asking{&fakeActor{powers: allPowers}, r})
 	for i, view := range []string{"talk", "table", "time", "tools", "streams", "secrets"} {
@@ -327,7 +327,7 @@ func TestPeerKeyboardOnly(t *testing.T) {
 
 // TestPeerSlowPage lets a page be busy while much happens: it shows the newest afterwards.
 func TestPeerSlowPage(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Share(t)
 	r := newDummy()
 	p, s := open(t, b, r, nil)
 	p.Keys("2")

@@ -10,9 +10,11 @@ import (
 	"mcpc/internal/web/webtest"
 )
 
+func TestMain(m *testing.M) { webtest.Main(m) }
+
 // TestPeerLooks shows that the looks of this file see faults.
 func TestPeerLooks(t *testing.T) {
-	b := webtest.Start(t)
+	b := webtest.Share(t)
 	s := start(t, Options{Assets: fstest.MapFS{"index.html": {Data: []byte(`<!DOCTYPE html><title>x</title><link rel="icon" href="i.svg"><p style="color:red">x</p><img src="http://127.0.0.1:1/x.png"><script src="a.js"></script>`)},
 		"a.js": {Data: []byte(`console.error("oh"); try { document.body.innerHTML = "<b>" } catch { setTimeout(() => { throw new Error("ah") }) }`)}, "i.svg": {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)}}})
 	p := b.Tab(t)

@@ -18,12 +18,14 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -34,39 +36,105 @@ import (
 const patience = 90 * time.Second
 
 // A Browser is a Chromium without a window and with a profile of its own.
-type Browser struct{ ctx context.Context }
+type Browser struct {
+	ctx context.Context
+	// profile is the profile of a shared Chromium, "" for its first one.
+	profile cdp.BrowserContextID
+}
 
 // Start starts a Browser, which ends with the test.
 func Start(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatalf("%v; this test needs it: apt-get install chromium", err)
-	}
-	profile, err := os.MkdirTemp("", "mcpc-chromium-")
+	ctx, end, err := launch(more...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(end)
+	return &Browser{ctx: ctx}
+}
+
+// endShared ends the Chromium of shared. It is nil until that one is started.
+var endShared func()
+
+// shared starts the Chromium that the tests of a package share.
+var shared = sync.OnceValues(func() (context.Context, error) {
+	ctx, end, err := launch()
+	endShared = end
+	return ctx, err
+})
+
+// Main runs the tests of a package, ends the Chromium that they share, and exits.
+func Main(m *testing.M) {
+	code := m.Run()
+	if endShared != nil {
+		endShared()
+	}
+	os.Exit(code)
+}
+
+// Share returns the Chromium that the tests of a package share, which starts faster than one of their own. It has an
+// empty profile for each test. The TestMain of the package calls Main.
+func Share(t testing.TB) *Browser {
+	t.Helper()
+	ctx, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := cdp.WithExecutor(ctx, chromedp.FromContext(ctx).Browser)
+	profile, err := target.CreateBrowserContext().Do(browser)
+	if err != nil {
+		t.Fatalf("chromium makes no profile: %v", err)
+	}
 	t.Cleanup(func() {
-		if socket, err := os.Readlink(filepath.Join(profile, "SingletonSocket")); err == nil {
-			_ = os.RemoveAll(filepath.Dir(socket)) // a folder of its own, which is left by one that was killed
-		}
-		// Its last processes write for a moment yet, and make a folder again that was removed.
-		for end := time.Now().Add(patience); (isUsed(profile) || os.RemoveAll(profile) != nil) && time.Now().Before(end); {
-			_ = pause.For(context.Background(), 50*time.Millisecond)
+		if err := target.DisposeBrowserContext(profile).Do(browser); err != nil {
+			t.Error(err)
 		}
 	})
+	// Tabs open in the window of their profile.
+	_, err = target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(browser)
+	if err != nil {
+		t.Fatalf("chromium opens no window: %v", err)
+	}
+	return &Browser{ctx: ctx, profile: profile}
+}
+
+// launch starts Chromium, and returns the context of its first tab and a function that ends it.
+func launch(more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func(), err error) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; this test needs it: apt-get install chromium", err)
+	}
+	profile, err := os.MkdirTemp("", "mcpc-chromium-")
+	if err != nil {
+		return nil, nil, err
+	}
 	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium), chromedp.UserDataDir(profile), chromedp.Flag("headless", "new"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
 		chromedp.NoDefaultBrowserCheck, chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.WSURLReadTimeout(patience), chromedp.WindowSize(1280, 800)}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // newer events than it knows
-	t.Cleanup(end)
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("chromium does not start: %v", err)
+	ctx, leave := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // newer events than it knows
+	end = func() {
+		leave()
+		stop()
+		removeProfile(profile)
 	}
-	return &Browser{ctx}
+	if err := chromedp.Run(ctx); err != nil {
+		end()
+		return nil, nil, fmt.Errorf("chromium does not start: %w", err)
+	}
+	return ctx, end, nil
+}
+
+// removeProfile removes the profile of a Chromium that has ended.
+func removeProfile(profile string) {
+	if socket, err := os.Readlink(filepath.Join(profile, "SingletonSocket")); err == nil {
+		_ = os.RemoveAll(filepath.Dir(socket)) // a directory of its own, which a killed Chromium leaves
+	}
+	// Its last processes still write for a moment, and make a directory again that was removed.
+	end := time.Now().Add(patience)
+	for (isUsed(profile) || os.RemoveAll(profile) != nil) && time.Now().Before(end) {
+		_ = pause.For(context.Background(), 50*time.Millisecond)
+	}
 }
 
 // isUsed reports a process whose command line names a folder, as those of a Chromium do.
@@ -91,7 +159,11 @@ type Page struct {
 // Tab opens a tab.
 func (b *Browser) Tab(t testing.TB) *Page {
 	t.Helper()
-	ctx, stop := chromedp.NewContext(b.ctx)
+	var options []chromedp.ContextOption
+	if b.profile != "" {
+		options = append(options, chromedp.WithExistingBrowserContext(b.profile))
+	}
+	ctx, stop := chromedp.NewContext(b.ctx, options...)
 	t.Cleanup(stop)
 	p := &Page{Ctx: ctx, t: t}
 	chromedp.ListenTarget(ctx, p.see)
