@@ -38,6 +38,7 @@ source_dir=$root/scripts/conformance
 peers_dir=${MCPC_PEERS:-.peers}
 [[ $peers_dir == /* ]] || peers_dir=$root/$peers_dir
 suite_dir=$peers_dir/conformance
+side_by_side=4 # client scenarios at a time
 suite=$suite_dir/node_modules/@modelcontextprotocol/conformance/dist/index.js
 
 main() {
@@ -115,18 +116,21 @@ run_all() {
   { entries scenarios.txt | cut -d ' ' -f 1 | sort -u; entries waiting.txt | cut -d ' ' -f 1; } | check_list client
 
   local scenario revision checks passed=0 total=0 failed=0 names=" " count=0
+  while read -r scenario revision checks; do
+    while (($(jobs -rp | wc -l) >= side_by_side)); do
+      wait -n
+    done
+    run_one "$bin" "$scenario" "$revision" &
+  done < <(chosen "$@")
+  wait
   printf '%-42s %-11s %-7s %s\n' scenario revision checks exits
   while read -r scenario revision checks; do
-    if (($# > 0)) && [[ " $* " != *" $scenario "* ]]; then
-      continue
-    fi
-    run_one "$bin" "$scenario" "$revision"
     report "$scenario" "$revision" "$checks"
     if [[ $names != *" $scenario "* ]]; then
       names+="$scenario "
       count=$((count + 1))
     fi
-  done < <(entries scenarios.txt)
+  done < <(chosen "$@")
   if (($# == 0)); then
     echo "waiting: $(entries waiting.txt | wc -l | tr -d ' ') scenarios, see scripts/conformance/waiting.txt"
   fi
@@ -134,11 +138,26 @@ run_all() {
   ((failed == 0 && total > 0))
 }
 
+# chosen [SCENARIO...] prints the lines of scenarios.txt, or those of these scenarios.
+chosen() {
+  local scenario line
+  while read -r scenario line; do
+    if (($# == 0)) || [[ " $* " == *" $scenario "* ]]; then
+      printf '%s %s\n' "$scenario" "$line"
+    fi
+  done < <(entries scenarios.txt)
+}
+
+# folder SCENARIO REVISION prints where a run leaves its files.
+folder() {
+  printf '%s\n' "${KEEP:-$work}/$2/$1"
+}
+
 # report SCENARIO REVISION CHECKS prints a line of the table, and below it what
 # is wrong. It adds to the counts of run_all.
 report() {
   local verdict ok of exits
-  verdict=$("$node" "$source_dir/count.mjs" "$run" "$3")
+  verdict=$("$node" "$source_dir/count.mjs" "$(folder "$1" "$2")" "$3")
   read -r ok of exits <<<"$verdict"
   printf '%-42s %-11s %-7s %s\n' "$1" "$2" "$ok/$of" "$exits"
   if [[ $verdict == *$'\n'* ]]; then
@@ -150,10 +169,11 @@ report() {
 }
 
 # run_one BIN SCENARIO REVISION leaves checks, exit statuses and the log in
-# $run. No variable of the caller's reaches mcpc. A suite that gives up on a
+# its folder. No variable of the caller's reaches mcpc. A suite that gives up on a
 # client waits for its children all the same; the two timeouts end both.
 run_one() {
-  run=${KEEP:-$work}/$3/$2
+  local run
+  run=$(folder "$2" "$3")
   rm -rf "$run"
   mkdir -p "$run"
   run=$(cd "$run" && pwd)
