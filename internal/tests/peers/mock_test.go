@@ -82,7 +82,7 @@ func (s *peerSession) era() string {
 // says runs the client and gives what it printed.
 func (s *peerSession) says(t *testing.T, target ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*program.Patience) // the Inspector waits 2 s for a server, seven times
+	ctx, cancel := context.WithTimeout(t.Context(), 20*program.Patience) // the Inspector connects seven times
 	defer cancel()
 	argv := append(slices.Clone(s.argv), target...)
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
