@@ -2,5 +2,7 @@
 
 package main
 
-// realPrograms is set if tests start real shells; else sh and bash are this test binary.
-const realPrograms = false
+import "mcpc/internal/tests/program"
+
+// shells returns tests for which sh and bash are this test binary.
+func shells(tests program.Tests) program.Tests { return tests }

@@ -74,7 +74,7 @@ func TestAnswersOfForms(t *testing.T) {
 	}
 }
 
-// A form says who asks, what each field takes, and what is going to be sent.
+// A form names the server, what each field takes, and what will be sent.
 func TestWhatAFormShows(t *testing.T) {
 	d, out := typed("Ann", "", "", "", "", "", "s")
 	form(t, d, params).Run()

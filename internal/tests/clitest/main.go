@@ -53,6 +53,17 @@ func RealPath() string {
 	return strings.TrimPrefix(os.Getenv("PATH"), shells+string(os.PathListSeparator))
 }
 
+// WithRealShells are tests for which sh, bash, grep and sed are the programs of the machine.
+type WithRealShells struct{ Tests interface{ Run() int } }
+
+// Run runs the tests.
+func (w WithRealShells) Run() int {
+	if err := os.Setenv("PATH", RealPath()); err != nil {
+		return failed(err)
+	}
+	return w.Tests.Run()
+}
+
 // LookPath returns the file of a program in a PATH.
 func LookPath(program, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {

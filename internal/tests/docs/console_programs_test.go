@@ -1,3 +1,5 @@
+//go:build programs
+
 package docs
 
 import (
@@ -16,7 +18,6 @@ import (
 
 	"mcpc/internal/demo"
 	"mcpc/internal/tests/clitest"
-	"mcpc/internal/tests/module"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/servers"
 )
@@ -55,18 +56,6 @@ func TestDocumentedConsole(t *testing.T) {
 	if found < 9 {
 		t.Errorf("only %d console blocks were found", found)
 	}
-}
-
-func documents(t *testing.T) []string {
-	t.Helper()
-	docs, err := filepath.Glob(module.Path(t, "docs/*.md"))
-	if err != nil || len(docs) == 0 {
-		t.Fatalf("no documents: %v", err)
-	}
-	for _, name := range []string{"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
-		docs = append(docs, module.Path(t, name))
-	}
-	return docs
 }
 
 var consoleBlock = regexp.MustCompile("(?s)```(console|yaml)\n(.*?)```")
@@ -175,43 +164,5 @@ func (s *sessionShell) write(t *testing.T, text string) {
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// The walk in docs/architecture.md names files; they must be there.
-func TestArchitectureNamesRealFiles(t *testing.T) {
-	text, err := os.ReadFile(module.Path(t, "docs/architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := regexp.MustCompile("`((?:cmd|internal)/[a-z0-9_/.]+)`").FindAllStringSubmatch(string(text), -1)
-	if len(names) < 15 {
-		t.Fatalf("only %d file names found", len(names))
-	}
-	for _, name := range names {
-		if _, err := os.Stat(module.Path(t, name[1])); err != nil {
-			t.Errorf("docs/architecture.md names %s: %v", name[1], err)
-		}
-	}
-}
-
-// Every page is in the index, and every page of the index exists.
-func TestDocumentedPagesStandInTheIndex(t *testing.T) {
-	index, err := os.ReadFile(module.Path(t, "docs/README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := map[string]bool{}
-	for _, link := range regexp.MustCompile(`\]\(([^)]+\.md)\)`).FindAllStringSubmatch(string(index), -1) {
-		listed[link[1]] = true
-		if _, err := os.Stat(module.Path(t, "docs/"+link[1])); err != nil {
-			t.Errorf("docs/README.md names %s: %v", link[1], err)
-		}
-	}
-	for _, page := range documents(t) {
-		name := filepath.Base(page)
-		if filepath.Base(filepath.Dir(page)) == "docs" && name != "README.md" && !listed[name] {
-			t.Errorf("docs/%s does not stand in docs/README.md", name)
-		}
 	}
 }

@@ -1,0 +1,12 @@
+//go:build programs
+
+package docs
+
+import (
+	"testing"
+
+	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
+)
+
+func TestMain(m *testing.M) { clitest.Main(clitest.WithRealShells{Tests: program.Tests{M: m}}, nil) }
