@@ -18,6 +18,7 @@ import (
 
 	"mcpc/internal/demo"
 	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -222,7 +223,7 @@ func (c caller) run(args ...string) (stdout, stderr string) {
 func (c caller) runProgram(args ...string) (stdout, stderr string) {
 	c.t.Helper()
 	cmd := exec.Command("mcpc", args...)
-	cmd.Env = append(clitest.CleanEnv(), "MCPC_STATE="+c.state)
+	cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+c.state)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {

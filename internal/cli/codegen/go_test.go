@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
 )
 
 // The Go code that is made of the demo's tools is built with the standard library
 // alone, calls the demo through mcpc, and keeps the channel of each failure.
 func TestGeneratedGoRuns(t *testing.T) {
 	dir := t.TempDir()
-	env := append(clitest.CleanEnv(), "MCPC_STATE="+filepath.Join(dir, "state"), "GOFLAGS=-mod=mod", "GOWORK=off", "GOTOOLCHAIN=local")
+	env := append(program.CleanEnv(), "MCPC_STATE="+filepath.Join(dir, "state"), "GOFLAGS=-mod=mod", "GOWORK=off", "GOTOOLCHAIN=local")
 	for _, name := range []string{"HOME", "GOCACHE", "GOPATH", "XDG_CACHE_HOME"} {
 		if value := os.Getenv(name); value != "" {
 			env = append(env, name+"="+value)

@@ -17,6 +17,7 @@ import (
 
 	"mcpc/internal/client"
 	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
 )
 
 // A ruleCase is a rule for the one call whose message is its name, and how the call ends: over
@@ -313,7 +314,7 @@ func TestTheSameSeedRepeatsTheRun(t *testing.T) {
 			in.WriteString(strings.Replace(lines, `"id":1`, fmt.Sprintf(`"id":%d`, i+1), 1))
 		}
 		cmd := exec.Command("mcpc", "tap", "--no-record", "--fault", "when method:tools/call p=0.3 do rpc 1", "--fault-seed", seed, "--", "mcpc", "demo", "--stdio")
-		cmd.Env, cmd.Stdin = append(clitest.CleanEnv(), "MCPC_STATE="+t.TempDir()), &in
+		cmd.Env, cmd.Stdin = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir()), &in
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v: %s", err, err.(*exec.ExitError).Stderr)

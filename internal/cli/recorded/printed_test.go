@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
 )
 
 // TestPrintedResultsAreRecorded reads each result as it is printed: the recording must have its response then, since the
@@ -47,7 +47,7 @@ func TestPrintedResultsAreRecorded(t *testing.T) {
 	} {
 		recording := filepath.Join(dir, strings.ReplaceAll(c.name, " ", "")+".jsonl")
 		cmd := exec.Command("mcpc", append([]string{"--record", recording}, c.args...)...)
-		cmd.Env = append(clitest.CleanEnv(), "MCPC_STATE="+t.TempDir())
+		cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+t.TempDir())
 		cmd.Stdin = strings.NewReader(c.stdin)
 		stdout, err := cmd.StdoutPipe()
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"mcpc/internal/cli"
 	"mcpc/internal/connect/host"
-	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
 )
 
 // crashing is mcpc with a clock that breaks when it is looked at for the n-th time, as
@@ -77,7 +77,7 @@ func TestNoSecretIsShownByACrash(t *testing.T) {
 				args = []string{"call", "echo", `{"message":"password=` + c["argument"] + `"}`, "-vvv", "--", "mcpc", "demo", "--stdio"}
 			}
 			cmd := exec.Command("crashing", args...)
-			cmd.Env = append(clitest.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"], "GOTRACEBACK=all",
+			cmd.Env = append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"], "GOTRACEBACK=all",
 				"CRASH="+where+" "+strconv.Itoa(n), "CRASH_SAYS="+says)
 			var stderr strings.Builder
 			cmd.Stderr = &stderr

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -191,7 +192,7 @@ type canaryBench struct {
 
 // env returns the environment of the commands.
 func (b canaryBench) env() []string {
-	env := append(clitest.CleanEnv(), "MCPC_STATE="+b.dir, "HOME="+b.dir, "MCPC_REDACT_FILE="+filepath.Join(b.dir, "values"))
+	env := append(program.CleanEnv(), "MCPC_STATE="+b.dir, "HOME="+b.dir, "MCPC_REDACT_FILE="+filepath.Join(b.dir, "values"))
 	for i := range manyCanaries / 3 {
 		env = append(env, fmt.Sprintf("C%d_TOKEN=%s", i, manyCanary(i)))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"mcpc/internal/tests/clitest"
 	"mcpc/internal/tests/module"
+	"mcpc/internal/tests/program"
 )
 
 // A Machine is a user's folder with the configurations of all programs, a project, and
@@ -66,7 +67,7 @@ func New(t *testing.T) *Machine {
 		}
 	}()
 	proxy := "http://" + l.Addr().String()
-	m.Env = append(clitest.CleanEnv(), "HOME="+m.Home, "MCPC_STATE="+m.state(), "LC_ALL=C.UTF-8",
+	m.Env = append(program.CleanEnv(), "HOME="+m.Home, "MCPC_STATE="+m.state(), "LC_ALL=C.UTF-8",
 		"XDG_CONFIG_HOME=", "CODEX_HOME=",
 		"PATH="+m.path(), "HTTPS_PROXY="+proxy, "HTTP_PROXY="+proxy)
 	return m

@@ -24,7 +24,9 @@ import (
 // lack them. These shells know no signals, no limits and no descriptors but the three standard streams.
 func Main(m interface{ Run() int }, programs map[string]func()) {
 	name := filepath.Base(os.Args[0])
-	all := map[string]func(){"mcpc": func() { os.Exit(runProgram()) }, "spied": spied, "repeating": repeating, "visit": visit}
+	all := map[string]func(){
+		"mcpc": func() { os.Exit(runProgram()) }, "spied": spied, "repeating": repeating, "visit": visit,
+	}
 	maps.Copy(all, programs)
 	switch {
 	case shellTools[name] != nil:
@@ -38,7 +40,9 @@ func Main(m interface{ Run() int }, programs map[string]func()) {
 }
 
 // shellTools are the programs that a machine with Go, git and coreutils may lack.
-var shellTools = map[string]func(){"sh": shellMain, "bash": shellMain, "grep": asProgram(textTool.grep), "sed": asProgram(textTool.sed)}
+var shellTools = map[string]func(){
+	"sh": shellMain, "bash": shellMain, "grep": asProgram(textTool.grep), "sed": asProgram(textTool.sed),
+}
 
 func shellMain() { os.Exit(shellProgram(os.Args[1:])) }
 

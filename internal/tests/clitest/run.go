@@ -16,6 +16,7 @@ import (
 
 	"mcpc/internal/cli"
 	"mcpc/internal/render/term"
+	"mcpc/internal/tests/program"
 )
 
 // A Run is one invocation of mcpc in this process. Relative names of files are relative to the
@@ -115,13 +116,5 @@ func MCPC(t *testing.T, env []string, args ...string) Output {
 
 // Env returns an environment in which all of mcpc's files are in dir.
 func Env(dir string) []string {
-	return append(CleanEnv(), "HOME="+dir, "MCPC_STATE="+dir+"/state", "LC_ALL=C.UTF-8")
-}
-
-// CleanEnv returns the environment of this process without the variables that steer mcpc.
-func CleanEnv() []string {
-	steering := []string{"MCPC_", "NO_COLOR", "CLICOLOR", "CI=", "OTEL_", "TRACEPARENT=", "TRACESTATE=", "BAGGAGE="}
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		return slices.ContainsFunc(steering, func(prefix string) bool { return strings.HasPrefix(entry, prefix) })
-	})
+	return append(program.CleanEnv(), "HOME="+dir, "MCPC_STATE="+dir+"/state", "LC_ALL=C.UTF-8")
 }

@@ -51,16 +51,17 @@ import (
 //	socks NAME URL         a SOCKS5 proxy at $NAME that leads to one server
 //	gone REGEXP            waits until no process with such a command line is left
 func Scripts(t *testing.T) {
-	runScripts(t, "script", os.Getenv("PATH"))
+	runScripts(t, "script", false)
 }
 
 // ScriptsOfPrograms runs the files of testdata/programs in the same way, but mcpc and sh are programs in
 // them. They start programs that a machine may lack, such as a shell with signals.
 func ScriptsOfPrograms(t *testing.T) {
-	runScripts(t, "programs", RealPath())
+	runScripts(t, "programs", true)
 }
 
-func runScripts(t *testing.T, kind, path string) {
+// runScripts runs the files of a directory in testdata.
+func runScripts(t *testing.T, name string, programs bool) {
 	t.Helper()
 	folder, err := os.Getwd()
 	if err != nil {
@@ -71,12 +72,12 @@ func runScripts(t *testing.T, kind, path string) {
 			t.Error(err)
 		}
 	})
-	dir := filepath.Join(folder, "testdata", kind)
+	dir := filepath.Join(folder, "testdata", name)
 	testscript.RunT(serial{t}, testscript.Params{
 		Dir:                dir,
 		RequireUniqueNames: true,
 		WorkdirRoot:        program.ShortDir(t), // testscript leaves its own if not every script runs
-		Setup:              func(env *testscript.Env) error { return setUp(env, dir, path) },
+		Setup:              func(env *testscript.Env) error { return setUp(env, dir, programs) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"mcpc": runMCPC, "sh": runShell, "input": setInput, "exits": exits, "needs": needs,
 			"failure": failure, "json": jsonHas, "jsonlike": jsonLike,
@@ -114,14 +115,18 @@ type world struct {
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
-func setUp(env *testscript.Env, dir, path string) error {
-	w := &world{dir: dir, programs: path == RealPath(), servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{}, logins: map[string]*servers.Login{}}
+func setUp(env *testscript.Env, dir string, programs bool) error {
+	w := &world{dir: dir, programs: programs, servers: map[string]*servers.Server{}, background: map[string]*exec.Cmd{},
+		logins: map[string]*servers.Login{}}
 	env.Values[worldKey{}] = w
 	env.Defer(w.close)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("MCPC_STATE", filepath.Join(env.WorkDir, "state"))
 	env.Setenv("LC_ALL", "C.UTF-8")
-	env.Setenv("PATH", path)
+	env.Setenv("PATH", os.Getenv("PATH"))
+	if programs {
+		env.Setenv("PATH", RealPath())
+	}
 	env.Setenv("UNREACHABLE", "http://127.0.0.1:1/mcp")
 	for _, variable := range env.Vars {
 		name, _, _ := strings.Cut(variable, "=")

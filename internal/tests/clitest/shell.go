@@ -70,7 +70,8 @@ func (s Shell) commands(program interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 			if err := s.enter(at.Dir); err != nil {
 				return err
 			}
-			return exitStatus(Run{Args: args[1:], Env: exported(at.Env), Stdin: at.Stdin, Stdout: at.Stdout, Stderr: at.Stderr}.Do())
+			run := Run{Args: args[1:], Env: exported(at.Env), Stdin: at.Stdin, Stdout: at.Stdout, Stderr: at.Stderr}
+			return exitStatus(run.Do())
 		case args[0] == "grep":
 			return exitStatus(textTool{at.Dir, at.Stdin, at.Stdout, at.Stderr}.grep(args[1:]))
 		case args[0] == "sed":
@@ -134,7 +135,10 @@ func shellProgram(args []string) int {
 	if err != nil {
 		return failed(err)
 	}
-	shell := Shell{Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Process: true, call: becomeProgram}
+	shell := Shell{
+		Dir: dir, Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Process: true, call: becomeProgram,
+	}
 	code, err := shell.Run(context.Background(), script, words...)
 	if err != nil {
 		return failed(err)
