@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// Colors matches the sequences that change colours.
+var Colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 // Concealed is a sequence that mcpc's own colours never need.
 const Concealed = "\x1b[8m"
 

@@ -143,9 +143,6 @@ func (tm *Terminal) EndsSomehow() string {
 	return tm.Output()
 }
 
-// Colors matches the sequences that change colours.
-var Colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
-
 // Shown returns the lines that an output leaves on the screen, without colours. It ignores
 // sequences that move the cursor to another line; a Screen obeys them.
 func Shown(output string) []string {
