@@ -65,7 +65,6 @@ func TestTerminalPictures(t *testing.T) {
 }
 
 // after says in which state a command left its terminal.
-const after = `; echo "ended $?"; stty -a | grep -qw -- -echo && echo mute; stty -a | grep -qw -- -icanon && echo raw; stty -icanon; read -t 0 && echo "something is left"; stty icanon; echo done`
 
 // A server's icons, the images that its texts name and its pages are named, and never
 // fetched.
