@@ -75,3 +75,7 @@ func TestTerminalIsNotTaken(t *testing.T) {
 		t.Errorf("in the background: %q", out)
 	}
 }
+
+// after is the rest of a command line that prints in which state a command left its terminal.
+const after = `; echo "ended $?"; stty -a | grep -qw -- -echo && echo mute; ` +
+	`stty -a | grep -qw -- -icanon && echo raw; stty -icanon; read -t 0 && echo "something is left"; stty icanon; echo done`

@@ -64,8 +64,6 @@ func TestTerminalPictures(t *testing.T) {
 	}
 }
 
-// after says in which state a command left its terminal.
-
 // A server's icons, the images that its texts name and its pages are named, and never
 // fetched.
 func TestNothingIsFetched(t *testing.T) {
