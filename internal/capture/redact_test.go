@@ -17,7 +17,7 @@ func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 	for _, raw := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`, "\xff known-one"} {
 		r.Tap(wire.Frame{Seq: 1, Raw: []byte(raw), HTTP: &wire.HTTPHead{Fields: []wire.Field{{Name: "X", Value: "known-one"}}}})
 	}
-	r.End(End{Name: "known-one", Method: "known-one", Text: "known-one", Findings: []wire.Finding{{Text: "known-one"}}})
+	r.End(End{Name: "known-one", Method: "known-one", Text: "known-one", Hint: "known-one", Findings: []wire.Finding{{Text: "known-one"}}})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +29,12 @@ func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 	var s redact.Secrets
 	s.Learn("known-one")
 	c.Hide(&s)
+	for _, row := range c.Rows() {
+		shown := strings.Join([]string{row.Target, row.Method, row.Name, row.ID, row.Text, row.Hint}, "\n")
+		if found := s.Find([]byte(shown)); len(found) > 0 {
+			t.Errorf("%v in the row %s", found, shown)
+		}
+	}
 	var jsonl strings.Builder
 	if err := c.Copy(&jsonl, c.Rows()); err != nil {
 		t.Fatal(err)

@@ -666,3 +666,39 @@ func TestServersThatAreNotThere(t *testing.T) {
 		t.Error(ended(out))
 	}
 }
+
+// An entry is found by what asks for it, else by the name beside that.
+func TestEntriesAreFound(t *testing.T) {
+	t.Parallel()
+	server := connecttest.Play(t, `speaks 2025-11-25
+capabilities {"resources":{}}
+on resources/list
+    result {"resources":[{"uri":"test://one","name":"o"},{"uri":"test://two","name":"test://one"}]}
+`)
+	for name, want := range map[string]string{"test://one": "test://one", "test://two": "test://two", "o": "test://one", "x": ""} {
+		env, _ := connecttest.Env(t, server.URL)
+		raw, out := dial(t, env, connect.Options{}).Entry(t.Context(), connect.ResourceKind, name)
+		uri, _ := jsonraw.Text(jsonraw.First(raw, "uri"))
+		if uri != want || out.Good() != (want != "") {
+			t.Errorf("%s: found %q, %s", name, uri, ended(out))
+		}
+	}
+}
+
+// Tools are remembered for the header fields that they were listed with: another user may see others.
+func TestToolsAreRememberedByFields(t *testing.T) {
+	t.Parallel()
+	server := connecttest.Play(t, "speaks 2025-11-25\ntool x\n")
+	env, _ := connecttest.Env(t, server.URL)
+	env.Headers = []string{"X-User: a"}
+	if _, out := dial(t, env, connect.Options{}).Define(t.Context(), "x"); !out.Good() {
+		t.Fatal(ended(out))
+	}
+	for field, want := range map[string]bool{"X-User: a": true, "X-User: b": false, "X-Other: a": false} {
+		next := again(env)
+		next.Headers = []string{field}
+		if got := dial(t, next, connect.Options{}).LastKnown("x") != nil; got != want {
+			t.Errorf("with %s: known %t", field, got)
+		}
+	}
+}

@@ -216,3 +216,26 @@ func TestHAROfAnAnswerToTheServer(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// What came within an exchange is in the entry of that, unless it is exported alone.
+func TestHAROfARequestOfTheServer(t *testing.T) {
+	c := captureOf(t,
+		requestHead(1, "http://h/mcp"), sentBody(1, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`),
+		responseHead(1, 200, nil), got(1, wire.Event, `{"jsonrpc":"2.0","id":"s","method":"elicitation/create"}`),
+		requestHead(2, "http://h/mcp"), sentBody(2, `{"jsonrpc":"2.0","id":"s","result":{}}`), responseHead(2, 202, nil),
+		got(1, wire.Event, `{"jsonrpc":"2.0","id":1,"result":{}}`))
+	inner := 0
+	for _, row := range c.Rows() {
+		if row.Within == nil {
+			continue
+		}
+		inner++
+		var out bytes.Buffer
+		if err := Write(&out, "1", []*capture.Row{row}); err != nil || !strings.Contains(out.String(), "elicitation/create") {
+			t.Errorf("%v: %s", err, out.String())
+		}
+	}
+	if inner != 1 {
+		t.Errorf("%d requests of the server", inner)
+	}
+}

@@ -109,6 +109,7 @@ func TestExchangesAsCommands(t *testing.T) {
 		"-s demo call get-sum a=1 b=2 --yes",
 		"-s URL info",
 		"-s URL call trigger-elicitation-request --answer-defaults",
+		"-s demo call get-sum a=1 b=2 -y",
 	)
 	for _, c := range []struct {
 		line   string
@@ -128,6 +129,7 @@ func TestExchangesAsCommands(t *testing.T) {
 		{"export 6 --as curl", "# read it before you run it: the last line starts the recorded command\n{ printf "},
 		{"export 6 --as curl", "| mcpc demo --stdio"},
 		{"export 8 --as mcpc", "call trigger-elicitation-request --answer-defaults"},
+		{"export 9 --as mcpc", `mcpc --protocol 2026-07-28 -s demo call --yes get-sum '{"a":1,"b":2}'`},
 	} {
 		p.contains(c.line, 0, c.stdout, "")
 	}

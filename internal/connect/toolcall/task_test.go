@@ -265,6 +265,20 @@ func TestARememberedPrompt(t *testing.T) {
 	}
 }
 
+// A remembered prompt that the server denies is not believed again, even if its list cannot be fetched.
+func TestADeniedPromptIsForgotten(t *testing.T) {
+	t.Parallel()
+	d := sit(t, prompts+"on prompts/get #2\n    error -32602 gone\n"+
+		"on prompts/list #2\n    error -32000 busy\n")
+	for i, lists := range []int{1, 2, 3} {
+		o := toolcall.PromptOptions{Name: "p", Arguments: json.RawMessage(`{"text":"x"}`)}
+		toolcall.GetPrompt(t.Context(), d.dial(), o)
+		if got := len(d.server.Requests("prompts/list")); got != lists {
+			t.Errorf("%d: %d lists", i+1, got)
+		}
+	}
+}
+
 // What a resource is not is said with what was perhaps meant.
 func TestReadResource(t *testing.T) {
 	t.Parallel()
