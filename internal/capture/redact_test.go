@@ -13,11 +13,11 @@ import (
 // What is secret by now is hidden in what is given out of an older recording.
 func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "old.jsonl")
-	r := NewRecorder(Recording{Open: File(name), Head: Head{Target: "known-one", Argv: []string{"mcpc", "known-one"}, In: "abc"}})
+	r := NewRecorder(Recording{Open: File(name), Head: Head{By: ByCommand, Target: "known-one", Argv: []string{"mcpc", "known-one"}, In: "abc"}})
 	for _, raw := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`, "\xff known-one"} {
 		r.Tap(wire.Frame{Seq: 1, Raw: []byte(raw), HTTP: &wire.HTTPHead{Fields: []wire.Field{{Name: "X", Value: "known-one"}}}})
 	}
-	r.End(End{Name: "known-one", Method: "known-one", Text: "known-one", Hint: "known-one", Findings: []wire.Finding{{Text: "known-one"}}})
+	r.End(End{Kind: wire.Timeout, Exit: 9, Name: "known-one", Method: "known-one", Text: "known-one", Hint: "known-one", Findings: []wire.Finding{{Text: "known-one"}}})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -29,11 +29,16 @@ func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 	var s redact.Secrets
 	s.Learn("known-one")
 	c.Hide(&s)
+	hints := 0
 	for _, row := range c.Rows() {
 		shown := strings.Join([]string{row.Target, row.Method, row.Name, row.ID, row.Text, row.Hint}, "\n")
 		if found := s.Find([]byte(shown)); len(found) > 0 {
 			t.Errorf("%v in the row %s", found, shown)
 		}
+		hints += len(row.Hint)
+	}
+	if hints == 0 {
+		t.Error("no row has a hint")
 	}
 	var jsonl strings.Builder
 	if err := c.Copy(&jsonl, c.Rows()); err != nil {

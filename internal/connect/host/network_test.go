@@ -96,13 +96,13 @@ func TestCertificatesAreRead(t *testing.T) {
 func TestACertificateAndItsKeyBelongTogether(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	saved := &state.Reach{Cert: filepath.Join(dir, "saved.cert"), Key: filepath.Join(dir, "saved.key")}
+	saved := &state.Reach{Cert: write(t, dir, "saved.cert", "text"), Key: filepath.Join(dir, "saved.key")}
 	for _, c := range []struct {
 		flags state.Reach
-		says  string // the file that is read first
+		says  string // the first file that is missing
 	}{
-		{state.Reach{}, "saved.cert"}, {state.Reach{Cert: filepath.Join(dir, "own.cert")}, "own.cert"},
-		{state.Reach{Key: filepath.Join(dir, "own.key")}, "saved.cert"},
+		{state.Reach{}, "saved.key"}, {state.Reach{Cert: filepath.Join(dir, "own.cert")}, "own.cert"},
+		{state.Reach{Key: filepath.Join(dir, "own.key")}, "own.key"},
 	} {
 		env, _ := connecttest.Env(t, "")
 		env.Network.Reach = c.flags
