@@ -84,3 +84,19 @@ func TestStatsCountByMethodAndName(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What was cancelled or is still open has no duration, and did not fail.
+func TestStatsOfWhatHasNoEnd(t *testing.T) {
+	for _, c := range []struct {
+		channel                        string
+		timed, failed, cancelled, open int
+	}{
+		{ChannelOK, 1, 0, 0, 0}, {"tool_error", 1, 1, 0, 0}, {ChannelCancelled, 0, 0, 1, 0}, {ChannelOpen, 0, 0, 0, 1},
+	} {
+		g := &Group{}
+		g.add(&Row{Channel: c.channel, Sent: 10, Duration: 5})
+		if g.Count != 1 || g.Timed() != c.timed || len(g.Failures()) != c.failed || g.Cancelled != c.cancelled || g.Open != c.open {
+			t.Errorf("%s: %+v", c.channel, g)
+		}
+	}
+}
