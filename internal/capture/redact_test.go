@@ -13,11 +13,13 @@ import (
 // What is secret by now is hidden in what is given out of an older recording.
 func TestWhatIsKnownByNowIsHidden(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "old.jsonl")
-	r := NewRecorder(Recording{Open: File(name), Head: Head{By: ByCommand, Target: "known-one", Argv: []string{"mcpc", "known-one"}, In: "abc"}})
+	head := Head{By: ByCommand, Target: "known-one", Argv: []string{"mcpc", "known-one"}, In: "abc"}
+	r := NewRecorder(Recording{Open: File(name), Head: head})
 	for _, raw := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"known-one"}}`, "\xff known-one"} {
 		r.Tap(wire.Frame{Seq: 1, Raw: []byte(raw), HTTP: &wire.HTTPHead{Fields: []wire.Field{{Name: "X", Value: "known-one"}}}})
 	}
-	r.End(End{Kind: wire.Timeout, Exit: 9, Name: "known-one", Method: "known-one", Text: "known-one", Hint: "known-one", Findings: []wire.Finding{{Text: "known-one"}}})
+	r.End(End{Kind: wire.Timeout, Exit: 9, Name: "known-one", Method: "known-one", Text: "known-one", Hint: "known-one",
+		Findings: []wire.Finding{{Text: "known-one"}}})
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}

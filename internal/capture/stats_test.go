@@ -95,7 +95,8 @@ func TestStatsOfWhatHasNoEnd(t *testing.T) {
 	} {
 		g := &Group{}
 		g.add(&Row{Channel: c.channel, Sent: 10, Duration: 5})
-		if g.Count != 1 || g.Timed() != c.timed || len(g.Failures()) != c.failed || g.Cancelled != c.cancelled || g.Open != c.open {
+		if g.Count != 1 || g.Timed() != c.timed || len(g.Failures()) != c.failed ||
+			g.Cancelled != c.cancelled || g.Open != c.open {
 			t.Errorf("%s: %+v", c.channel, g)
 		}
 	}

@@ -675,7 +675,9 @@ capabilities {"resources":{}}
 on resources/list
     result {"resources":[{"uri":"test://one","name":"o"},{"uri":"test://two","name":"test://one"}]}
 `)
-	for name, want := range map[string]string{"test://one": "test://one", "test://two": "test://two", "o": "test://one", "x": ""} {
+	for name, want := range map[string]string{
+		"test://one": "test://one", "test://two": "test://two", "o": "test://one", "x": "",
+	} {
 		env, _ := connecttest.Env(t, server.URL)
 		raw, out := dial(t, env, connect.Options{}).Entry(t.Context(), connect.ResourceKind, name)
 		uri, _ := jsonraw.Text(jsonraw.First(raw, "uri"))

@@ -60,7 +60,8 @@ func awaitHeld(t *testing.T, g *control.Group, n int) {
 }
 
 func newHolder(g *control.Group) *holder {
-	return &holder{core: &core{Options: Options{Factory: &cmdutil.Factory{Env: host.Env{Shared: &host.Shared{}}}}}, peers: g}
+	f := &cmdutil.Factory{Env: host.Env{Shared: &host.Shared{}}}
+	return &holder{core: &core{Options: Options{Factory: f}}, peers: g}
 }
 
 // A secret in what a message is about, and in what the two sides call themselves, is masked as
