@@ -67,6 +67,7 @@ func runScripts(t *testing.T, name string, programs bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("TMPDIR", os.TempDir()) // a script sets it, see enter
 	t.Cleanup(func() {
 		if err := os.Chdir(folder); err != nil {
 			t.Error(err)
@@ -191,9 +192,15 @@ func setInput(ts *testscript.TestScript, neg bool, args []string) {
 	worldOf(ts).input = strings.NewReader(ts.ReadFile(args[0]))
 }
 
+// enter makes the directories of the script those of the process.
+func enter(ts *testscript.TestScript) {
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	ts.Check(os.Setenv("TMPDIR", ts.Getenv("TMPDIR")))
+}
+
 // mcpc runs a command line in this process, in the directory of the script, and returns its exit code.
 func mcpc(ts *testscript.TestScript, args []string) int {
-	ts.Check(os.Chdir(ts.MkAbs(".")))
+	enter(ts)
 	run := Run{Args: args, Env: environ(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
 	return run.Do()
 }
@@ -212,9 +219,8 @@ func shell(ts *testscript.TestScript, args []string) int {
 	if len(args) < 2 {
 		ts.Fatalf("usage: sh -c SCRIPT, or sh FILE")
 	}
-	dir := ts.MkAbs(".")
-	ts.Check(os.Chdir(dir))
-	s := Shell{Dir: dir, Env: environ(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
+	enter(ts)
+	s := Shell{Dir: ts.MkAbs("."), Env: environ(ts), Stdin: takeInput(ts), Stdout: ts.Stdout(), Stderr: ts.Stderr()}
 	code, err := s.Run(context.Background(), args[1], args[2:]...)
 	ts.Check(err)
 	return code
