@@ -611,7 +611,7 @@ func TestListening(t *testing.T) {
 	stop()
 	<-ended
 	<-ended
-	// Whether the server is told of the end is not known here: its response may still be on the way.
+	// Its end may come before the response of the server, and is then not sent.
 	if got := len(servers[0].Requests("resources/subscribe")); got != 1 {
 		t.Errorf("%d subscriptions at the server", got)
 	}
