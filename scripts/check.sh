@@ -127,11 +127,23 @@ release() {
 # without a line here always runs.
 uses() {
 	case $1 in
-	release) packages_of ./cmd/mcpc && printf '%s\n' scripts/release README.md CHANGELOG.md LICENSE docs/ ;;
-	windows) packages_of -test ./cmd/mcpc ./internal/{state,client/...,tty} && echo scripts/windows.sh ;;
-	peers-install | peers) packages_of -test -tags peers ./internal/tests/peers ./internal/web && printf '%s\n' scripts/peers README.md docs/ ;;
+	release)
+		packages_of ./cmd/mcpc
+		printf '%s\n' scripts/release README.md CHANGELOG.md LICENSE docs/
+		;;
+	windows)
+		packages_of -test ./cmd/mcpc ./internal/{state,client/...,tty}
+		echo scripts/windows.sh
+		;;
+	peers-install | peers)
+		packages_of -test -tags peers ./internal/tests/peers ./internal/web
+		printf '%s\n' scripts/peers README.md docs/
+		;;
 	torture) packages_of -test -tags torture ./internal/tests/torture ./cmd/mcpc ;;
-	conformance) packages_of ./cmd/mcpc && echo scripts/conformance ;;
+	conformance)
+		packages_of ./cmd/mcpc
+		echo scripts/conformance
+		;;
 	esac
 }
 
@@ -149,10 +161,12 @@ changed_files() {
 	git ls-files --others --exclude-standard
 }
 
-# untouched reports whether a step needs not run: no file that it uses has changed.
+# untouched reports whether a step needs not run: no file that it uses has changed. A step whose packages
+# cannot be listed runs.
 untouched() {
 	local file used prefix
-	used=$(uses "$1")
+	# A shell of its own: set -e does not hold in the functions of a condition.
+	used=$(bash -c "set -euo pipefail; $(declare -f uses packages_of); uses $1") || return 1
 	[[ -n $used ]] || return 1
 	while IFS= read -r file; do
 		case $file in

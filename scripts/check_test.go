@@ -285,6 +285,7 @@ func TestBarLeavesOutWhatIsUntouched(t *testing.T) {
 	full := []string{"peers-install", "peers", "torture", "conformance", "windows", "release"}
 	for _, c := range []struct {
 		name, file string // file is written before the bar
+		at, do     string // a call that goes wrong
 		args       []string
 		leftOut    []string
 	}{
@@ -294,12 +295,17 @@ func TestBarLeavesOutWhatIsUntouched(t *testing.T) {
 		{name: "a page", file: "docs/x.md", leftOut: []string{"torture", "conformance", "windows"}},
 		{name: "a test program", file: "scripts/peers/x/main.go", leftOut: []string{"torture", "conformance", "windows", "release"}},
 		{name: "a package", file: "internal/used/x.go"},
+		{name: "a page, and no list of packages", file: "docs/x.md", at: "go list -deps", do: "fail"},
 		{name: "the modules", file: "go.mod"},
 	} {
 		if c.file != "" {
 			b.write(t, c.file, "x")
 		}
-		status, output, _ := b.run(t, "none", "", c.args...)
+		at := c.at
+		if at == "" {
+			at = "none"
+		}
+		status, output, _ := b.run(t, at, c.do, c.args...)
 		if status != 0 {
 			t.Fatalf("%s: status %d: %s", c.name, status, output)
 		}
