@@ -125,7 +125,7 @@ func TestNoSecretIsKeptOrShown(t *testing.T) {
 	url := s.URL + "/mcp?access_token=" + c["url query"]
 	dir := t.TempDir()
 	traffic := filepath.Join(dir, host.TrafficDir)
-	home := &clitest.Home{T: t, Dir: dir, Env: append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])}
+	home := &clitest.Home{Home: program.Home{T: t, Dir: dir, Env: append(program.CleanEnv(), "MCPC_STATE="+dir, "HOME="+dir, "SOME_TOKEN="+c["environment"])}}
 	stderrOf := func(args ...string) {
 		t.Helper()
 		got := home.MCPC(args...) // most of them fail, each in its own way

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/tests/clitest"
+	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
 
@@ -277,7 +278,7 @@ func (b *reportBench) recorded() {
 // page asks the page of mcpc inspect.
 func (b *reportBench) page() {
 	b.Helper()
-	p := (&clitest.Home{T: b.T, Dir: b.dir, Env: b.env()}).Page()
+	p := (&clitest.Home{Home: program.Home{T: b.T, Dir: b.dir, Env: b.env()}}).Page()
 	for _, ask := range []string{"status", "rows?from=0&count=100", "talk", "conversations", "tools", "streams", "secrets", "lanes", "row?key=1.1", "row?key=1.2", "row?key=1.3"} {
 		b.find(b.T, "the page, asked for "+ask, p.Send("GET", "/api/"+ask, ""))
 	}

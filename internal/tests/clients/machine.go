@@ -128,7 +128,7 @@ func (m *Machine) MCPC(want string, args ...string) (stdout string) {
 func (m *Machine) Output(args ...string) clitest.Output {
 	m.T.Helper()
 	if m.here {
-		return (&clitest.Home{T: m.T, Env: m.Env}).MCPC(args...)
+		return (&clitest.Home{Home: program.Home{T: m.T, Env: m.Env}}).MCPC(args...)
 	}
 	cmd := exec.Command("mcpc", args...)
 	cmd.Dir = filepath.Join(m.Project, ".vscode")

@@ -2,7 +2,6 @@ package clitest
 
 import (
 	"bytes"
-	"os/exec"
 	"testing"
 
 	"mcpc/internal/tests/program"
@@ -10,19 +9,14 @@ import (
 
 // A Home is a directory with a home and a state of its own, in which a test runs commands. mcpc runs in the
 // process of the test, other commands are programs.
-type Home struct {
-	Dir string
-	// Env is the environment of the commands.
-	Env []string
-	T   testing.TB
-}
+type Home struct{ program.Home }
 
 // EnterHome returns a new home, which is the directory of the process until the test ends.
 func EnterHome(t *testing.T) *Home {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
-	return &Home{Dir: dir, Env: Env(dir), T: t}
+	return &Home{program.Home{Dir: dir, Env: Env(dir), T: t}}
 }
 
 // NewHome returns a home that is not the directory of the process: the names of files in command lines of mcpc
@@ -30,7 +24,7 @@ func EnterHome(t *testing.T) *Home {
 func NewHome(t testing.TB) *Home {
 	t.Helper()
 	dir := t.TempDir()
-	return &Home{Dir: dir, Env: Env(dir), T: t}
+	return &Home{program.Home{Dir: dir, Env: Env(dir), T: t}}
 }
 
 // MCPC runs a command line of mcpc.
@@ -39,22 +33,4 @@ func (h *Home) MCPC(args ...string) Output {
 	var stdout, stderr bytes.Buffer
 	code := Run{Args: args, Env: h.Env, Stdout: &stdout, Stderr: &stderr}.Do()
 	return Output{stdout.String(), stderr.String(), code}
-}
-
-// Run runs a program in the directory, and returns its standard output and how it ended.
-func (h *Home) Run(argv ...string) (stdout, ended string) {
-	h.T.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = h.Dir
-	cmd.Env = h.Env
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if cmd.ProcessState == nil {
-		h.T.Fatal(err)
-	}
-	if stderr.Len() > 0 {
-		h.T.Logf("%q: %s", argv, stderr.String())
-	}
-	return string(out), program.Ending(cmd.ProcessState)
 }

@@ -12,8 +12,7 @@ type Home struct {
 	Dir string
 	// Env is the environment of the commands.
 	Env []string
-
-	t testing.TB
+	T   testing.TB
 }
 
 // NewHome returns an empty one.
@@ -21,12 +20,12 @@ func NewHome(t testing.TB) *Home {
 	t.Helper()
 	dir := t.TempDir()
 	env := append(CleanEnv(), "HOME="+dir, "MCPC_STATE="+filepath.Join(dir, "state"), "LC_ALL=C.UTF-8")
-	return &Home{Dir: dir, Env: env, t: t}
+	return &Home{Dir: dir, Env: env, T: t}
 }
 
 // Run runs a command, and returns its standard output and how it ended.
 func (h *Home) Run(argv ...string) (stdout, ended string) {
-	h.t.Helper()
+	h.T.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = h.Dir
 	cmd.Env = h.Env
@@ -34,11 +33,11 @@ func (h *Home) Run(argv ...string) (stdout, ended string) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if cmd.ProcessState == nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	ended = Ending(cmd.ProcessState)
-	if ended == "2" {
-		h.t.Logf("%q: %s", argv, stderr.String())
+	if stderr.Len() > 0 {
+		h.T.Logf("%q: %s", argv, stderr.String())
 	}
 	return string(out), ended
 }
