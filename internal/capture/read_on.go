@@ -32,7 +32,7 @@ type progress struct {
 	lasting   bool
 }
 
-// mostEndedRows is how many exchanges are remembered of runs that ended; tests set a smaller limit.
+// mostEndedRows limits the exchanges of ended runs that are kept in memory. Tests set a smaller limit.
 var mostEndedRows = 20_000
 
 // finishOld finishes runs that ended before this one: the capture is read again from its beginning if a line of

@@ -90,7 +90,7 @@ const (
 	pieceLength = 192 << 10
 )
 
-// mostWaiting is how many bytes of fewer than mostFrames frames may wait before the caller does.
+// mostWaiting limits the bytes in the queue, for fewer than mostFrames frames, before the caller waits.
 // Tests set a smaller limit.
 var mostWaiting = 64 << 20
 

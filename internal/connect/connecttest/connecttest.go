@@ -32,13 +32,16 @@ type User struct {
 	host.Quiet
 	// AtTerminal is set if the user can be asked.
 	AtTerminal bool
-	// Says are the answers to AskAlways, in order, and Lines those to TypedLine; "no" and an error follow the last.
-	Says, Lines []string
-	// Stdin is what Input reads for "-".
+	// Says are the answers to AskAlways, in order; "no" follows the last.
+	Says []string
+	// Lines are the answers to TypedLine, in order; an error follows the last.
+	Lines []string
+	// Stdin is the text that Input returns for "-".
 	Stdin string
-	// Arguments are what the user types into a form for arguments, Form how a form of the server is answered.
+	// Arguments are the values that the user types into a form for arguments.
 	Arguments map[string]json.RawMessage
-	Form      client.Answer
+	// Form is the answer to a form of the server.
+	Form client.Answer
 
 	mu    sync.Mutex
 	shown []string

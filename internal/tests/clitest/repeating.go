@@ -11,10 +11,12 @@ import (
 	"mcpc/internal/wire"
 )
 
-// repeating is the program of that name, a server on standard input and output that repeats a word in all that it declares and returns:
+// repeating is the program of that name: a server on standard input and output that repeats a word in all
+// definitions and results:
 // the variable DB_PASSWORD, or the user or the password of the URL that is its argument.
 func repeating() {
-	word, place := os.Getenv("DB_PASSWORD"), "postgres://app:WORD@h/t"
+	word := os.Getenv("DB_PASSWORD")
+	place := "postgres://app:WORD@h/t"
 	if len(os.Args) > 1 {
 		u, err := url.Parse(os.Args[1])
 		if err != nil {
@@ -22,8 +24,10 @@ func repeating() {
 			os.Exit(1)
 		}
 		password, ok := u.User.Password()
-		if word = password; !ok {
-			word, place = u.User.Username(), "postgres://WORD@h/t"
+		word = password
+		if !ok {
+			word = u.User.Username()
+			place = "postgres://WORD@h/t"
 		}
 	}
 	quoted := func(form string) string { return string(jsonraw.Quote(strings.ReplaceAll(form, "WORD", word))) }

@@ -44,7 +44,8 @@ func parseSed(text string, extended bool) ([]*sedCommand, error) {
 		c.line, _ = strconv.Atoi(parts[1])
 		var err error
 		if parts[2] != "" {
-			if c.from, err = compile(parts[2]); err != nil {
+			c.from, err = compile(parts[2])
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -53,7 +54,8 @@ func parseSed(text string, extended bool) ([]*sedCommand, error) {
 			if len(fields) != 3 {
 				return nil, fmt.Errorf("s%s has no end", text)
 			}
-			if c.old, err = compile(fields[0]); err != nil {
+			c.old, err = compile(fields[0])
+			if err != nil {
 				return nil, err
 			}
 			c.new = regexp.MustCompile(`\\([0-9])`).ReplaceAllString(strings.ReplaceAll(fields[1], "$", "$$"), "$${$1}")
