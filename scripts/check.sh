@@ -75,7 +75,7 @@ staticcheck() {
 }
 
 race() {
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -timeout 20m -parallel 6 "${raced[@]}"
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -tags programs -vet=off -timeout 20m -parallel 6 "${raced[@]}"
 }
 
 # tests tests all other packages, with the tests that start programs of the machine.

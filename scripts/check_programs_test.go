@@ -1,3 +1,5 @@
+//go:build programs
+
 package scripts
 
 import (
@@ -23,7 +25,7 @@ var commandsOf = map[string][]string{
 	"staticcheck": {"go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./..."},
 	"windows":     {"windows.sh"},
 	"release":     {"go -C scripts/release vet .", "release.sh --only linux/amd64,windows/amd64 --twice", "try.sh dist"},
-	"race":        {"go test -race -vet=off -timeout 20m -parallel 6 ./internal/bench ./internal/capture "},
+	"race":        {"go test -race -tags programs -vet=off -timeout 20m -parallel 6 ./internal/bench ./internal/capture "},
 	"tests": {"go list ./...", "go list ./internal/bench ./internal/capture ",
 		"go test -tags programs -vet=off -timeout 20m -parallel 6 mcpc/not-raced"},
 	"torture":       {"go test -tags torture -timeout 20m -count=1 -parallel 12 ./internal/tests/torture"},
