@@ -87,8 +87,13 @@ tests() {
 	go test -tags programs -vet=off -timeout 20m -parallel 6 $others
 }
 
+# tests-quick tests what has its tests beside it: not the programs of the machine, nor whole runs of mcpc as
+# in internal/tests. Many of these tests wait, so more packages than cores run at once.
 tests-quick() {
-	go test -tags programs -short -vet=off -parallel 6 ./...
+	local beside
+	beside=$(go list ./... | grep -v -e '^mcpc/cmd/' -e '^mcpc/internal/tests/' -e '^mcpc/scripts')
+	# shellcheck disable=SC2086
+	go test -short -vet=off -p 6 -parallel 6 $beside
 }
 
 # torture lets each fallible system call fail once; it is there for Linux on amd64.
@@ -191,8 +196,7 @@ main() {
 	for step in ${lanes[*]}; do
 		[[ " $known " == *" $step "* ]] || usage
 	done
-	work=$(mktemp -d "${TMPDIR:-/tmp}/check.XXXXXX")
-	trap finish EXIT
+	make_work
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	scripts/preflight.sh install "${preflight[@]}"
@@ -211,6 +215,24 @@ main() {
 	set +m
 	running=()
 	report
+}
+
+# make_work makes the directory for the logs and temporary files of the steps. It has the same name in each
+# run, since Go runs a test again if TMPDIR differs.
+make_work() {
+	local pid
+	work=${TMPDIR:-/tmp}/check-$EUID-$(cksum <<<"$PWD" | cut -d ' ' -f 1)
+	if ! mkdir "$work" 2>/dev/null; then
+		pid=$(cat "$work/pid" 2>/dev/null) || true
+		if [[ -n $pid ]] && kill -0 "$pid" 2>/dev/null; then
+			echo "check: process $pid checks this directory already" >&2
+			exit 1
+		fi
+		rm -rf "$work"
+		mkdir "$work"
+	fi
+	trap finish EXIT
+	echo $$ >"$work/pid"
 }
 
 usage() {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -32,7 +33,7 @@ var commandsOf = map[string][]string{
 	"peers-install": {"peers.sh install", "conformance.sh install"},
 	"peers":         {"go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./internal/tests/peers ./internal/web"},
 	"conformance":   {"conformance.sh run", "conformance.sh server"},
-	"tests-quick":   {"go test -tags programs -short -vet=off -parallel 6 ./..."},
+	"tests-quick":   {"go list ./...", "go test -short -vet=off -p 6 -parallel 6 mcpc/raced mcpc/not-raced"},
 }
 
 // notQuick are the steps that --quick leaves out; quickOnly are those that it has instead.
@@ -57,17 +58,18 @@ case $DO in
 fail) exit 1 ;;
 print) echo x.go ;;
 leave) : >"$TMPDIR/left" ;;
+again) DO= scripts/check.sh vet; exit ;;
 kill) kill -9 $PPID ;;
 killlane) kill -9 $(ps -o ppid= -p $PPID) ;;
 esac
 `
 
-type bar struct{ dir string }
+type bar struct{ dir, temp string }
 
 // newBar copies check.sh into a folder in which everything that it runs is a stub.
 func newBar(t *testing.T) bar {
 	t.Helper()
-	b := bar{t.TempDir()}
+	b := bar{t.TempDir(), t.TempDir()}
 	script, err := os.ReadFile("check.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +100,7 @@ func (b bar) run(t *testing.T, at, do string, args ...string) (status int, outpu
 	log := filepath.Join(t.TempDir(), "calls")
 	cmd := exec.Command("bash", append([]string{filepath.Join(b.dir, "scripts/check.sh")}, args...)...)
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(b.dir, "bin")+":"+os.Getenv("PATH"), "CALLS="+log, "AT="+at, "DO="+do,
-		"TMPDIR="+t.TempDir(), "GOOS=")
+		"TMPDIR="+b.temp, "GOOS=")
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -215,6 +217,7 @@ func TestEachStepFailsTheBar(t *testing.T) {
 		for _, command := range commandsOf[step] {
 			t.Run(step+"/"+command, func(t *testing.T) {
 				t.Parallel()
+				b.temp = t.TempDir()
 				b.fails(t, step, command, "fail")
 			})
 		}
@@ -222,6 +225,7 @@ func TestEachStepFailsTheBar(t *testing.T) {
 	for _, do := range []string{"print", "leave", "kill", "killlane"} {
 		t.Run("format/"+do, func(t *testing.T) {
 			t.Parallel()
+			b.temp = t.TempDir()
 			b.fails(t, "format", "gofmt", do)
 		})
 	}
@@ -240,6 +244,37 @@ func (b bar) fails(t *testing.T, step, command, do string) {
 	}
 	if status != 1 || !strings.Contains(output, failed) || strings.Contains(output, "check: ok") {
 		t.Errorf("status %d, want 1 and %q:\n%s", status, failed, output)
+	}
+}
+
+// A directory is checked by one bar at a time. What a killed one left is no obstacle.
+func TestOneBarOfADirectory(t *testing.T) {
+	b := newBar(t)
+	if status, output, _ := b.run(t, "gofmt", "again", "format"); status != 1 || !strings.Contains(output, " checks this directory already\n") {
+		t.Errorf("a second bar: status %d: %s", status, output)
+	}
+	name, err := exec.Command("bash", "-c", `cd "$1"; echo "check-$EUID-$(cksum <<<"$PWD" | cut -d ' ' -f 1)"`, "bash", b.dir).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := filepath.Join(b.temp, strings.TrimSpace(string(name)))
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []string{"", strconv.Itoa(ended.Process.Pid)} {
+		if err := os.MkdirAll(filepath.Join(work, "format"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(work, "pid"), []byte(pid), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if status, output, _ := b.run(t, "none", "", "format"); status != 0 {
+			t.Errorf("after a killed bar: status %d: %s", status, output)
+		}
+		if left, _ := os.ReadDir(b.temp); len(left) > 0 {
+			t.Errorf("%s is left", left[0])
+		}
 	}
 }
 

@@ -229,6 +229,7 @@ func (tr *transcript) play() {
 		for _, step := range tr.steps {
 			tr.step(s, strings.TrimSpace(step))
 		}
+		synctest.Wait() // for what the client still answers
 		s.Close(context.Background(), true)
 	} else {
 		tr.say("open: %s", tr.told(o))

@@ -295,6 +295,7 @@ func TestServersAreToldApart(t *testing.T) {
 		seen[key] = name
 	}
 	comeFrom(c, remote, 0)
+	c.Env.Auth.Account = ""
 	c.Fields = []wire.Field{{Name: "Authorization", Value: "Bearer 2"}}
 	if seen[pin.Server(c)] != "secret" {
 		t.Error("with another token it is another server")
