@@ -58,7 +58,7 @@ case $DO in
 fail) exit 1 ;;
 print) echo x.go ;;
 leave) : >"$TMPDIR/left" ;;
-again) DO= scripts/check.sh vet; exit ;;
+again) DO= TMPDIR=${TMPDIR%/check-*} scripts/check.sh vet; exit ;;
 kill) kill -9 $PPID ;;
 killlane) kill -9 $(ps -o ppid= -p $PPID) ;;
 esac
@@ -217,7 +217,7 @@ func TestEachStepFailsTheBar(t *testing.T) {
 		for _, command := range commandsOf[step] {
 			t.Run(step+"/"+command, func(t *testing.T) {
 				t.Parallel()
-				b.temp = t.TempDir()
+				b := bar{b.dir, t.TempDir()}
 				b.fails(t, step, command, "fail")
 			})
 		}
@@ -225,7 +225,7 @@ func TestEachStepFailsTheBar(t *testing.T) {
 	for _, do := range []string{"print", "leave", "kill", "killlane"} {
 		t.Run("format/"+do, func(t *testing.T) {
 			t.Parallel()
-			b.temp = t.TempDir()
+			b := bar{b.dir, t.TempDir()}
 			b.fails(t, "format", "gofmt", do)
 		})
 	}
