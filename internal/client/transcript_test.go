@@ -224,6 +224,7 @@ func (tr *transcript) play() {
 	}
 	began := time.Now()
 	s, o := Open(context.Background(), tr.opt)
+	synctest.Wait() // for what the GET stream has brought by now
 	if o.Good() {
 		tr.say("open: ok %s over %s, %s", s.Revision(), s.Transport(), s.Why())
 		for _, step := range tr.steps {
