@@ -13,8 +13,9 @@ go_minimum=1.26
 node_minimum=20 # the steps that need a newer Node install it from npm into .peers
 
 # PROGRAM:DEBIAN PACKAGE
-programs=(git:git curl:curl jq:jq zsh:zsh fish:fish ps:procps flock:util-linux zstd:zstd)
-full_programs=('gcc:gcc libc6-dev' systemd-analyze:systemd ar:binutils chromium:chromium gnome-keyring-daemon:gnome-keyring
+programs=(git:git)
+full_programs=(curl:curl jq:jq zsh:zsh fish:fish ps:procps flock:util-linux zstd:zstd 'gcc:gcc libc6-dev'
+	systemd-analyze:systemd ar:binutils chromium:chromium gnome-keyring-daemon:gnome-keyring
 	dbus-run-session:dbus-daemon wine:wine x86_64-w64-mingw32-ld:binutils-mingw-w64-x86-64)
 
 main() {
