@@ -3,7 +3,7 @@
 #
 #   scripts/check.sh            every step that a change can affect, see below
 #   scripts/check.sh --all      every step
-#   scripts/check.sh --quick    the inner loop, under 90 seconds
+#   scripts/check.sh --quick    the inner loop: the tests beside the code, under 90 seconds
 #   scripts/check.sh STEP...    these steps alone, one after the other
 #   scripts/check.sh --list     the names of the steps
 #
@@ -35,7 +35,7 @@ lanes=(
 	"tests"
 	"peers-install peers torture conformance windows"
 )
-quick_lanes=("format vet" "tests-quick")
+quick_lanes=("format tests-quick")
 
 # The packages in which goroutines share memory. They are tested with the race detector, all others
 # without it: it takes five times the processor time.
@@ -88,12 +88,13 @@ tests() {
 }
 
 # tests-quick tests what has its tests beside it: not the programs of the machine, nor whole runs of mcpc as
-# in internal/tests. Many of these tests wait, so more packages than cores run at once.
+# in internal/tests. Many of these tests wait, so more packages than cores run at once. Go vets the packages that
+# it tests.
 tests-quick() {
 	local beside
 	beside=$(go list ./... | grep -v -e '^mcpc/cmd/' -e '^mcpc/internal/tests/' -e '^mcpc/scripts')
 	# shellcheck disable=SC2086
-	go test -short -vet=off -p 6 -parallel 6 $beside
+	go test -short -p 6 -parallel 6 $beside
 }
 
 # torture lets each fallible system call fail once; it is there for Linux on amd64.

@@ -33,13 +33,13 @@ var commandsOf = map[string][]string{
 	"peers-install": {"peers.sh install", "conformance.sh install"},
 	"peers":         {"go test -tags peers -timeout 20m -count=1 -parallel 4 -run Peer ./internal/tests/peers ./internal/web"},
 	"conformance":   {"conformance.sh run", "conformance.sh server"},
-	"tests-quick":   {"go list ./...", "go test -short -vet=off -p 6 -parallel 6 mcpc/raced mcpc/not-raced"},
+	"tests-quick":   {"go list ./...", "go test -short -p 6 -parallel 6 mcpc/raced mcpc/not-raced"},
 }
 
 // notQuick are the steps that --quick leaves out; quickOnly are those that it has instead.
 var (
 	quickOnly = []string{"tests-quick"}
-	quick     = []string{"format", "vet", "tests-quick"}
+	quick     = []string{"format", "tests-quick"}
 )
 
 // A stub in the place of each program writes down how it was called, and does what the test
