@@ -144,7 +144,7 @@ func (p *peer) callTool(ctx context.Context, c mcpserver.Caller, m *wire.Message
 	l, t, down := p.tool(ctx, shown)
 	switch {
 	case down != nil:
-		return down.failure(c, m, down.unreached(ctx))
+		return down.failure(c, m, down.unreached())
 	case l == nil:
 		return wire.ComposeError(m.ID, -32602, "Unknown tool: "+shown)
 	case t.refused != "":

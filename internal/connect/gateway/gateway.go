@@ -149,7 +149,11 @@ func (g *Gateway) Prepare(c mcpserver.Caller, m *wire.Message) mcpserver.Job {
 			defer end()
 			send = queued
 		}
-		return g.answer(ctx, c, m, send)
+		response := g.answer(ctx, c, m, send)
+		if ctx.Err() != nil {
+			return nil // a cancelled request has no response
+		}
+		return response
 	}}
 }
 

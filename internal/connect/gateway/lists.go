@@ -333,13 +333,10 @@ func (l *link) freshSchema(ctx context.Context, shown string) json.RawMessage {
 }
 
 // unreached says why the server did not answer.
-func (l *link) unreached(ctx context.Context) wire.Outcome {
+func (l *link) unreached() wire.Outcome {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
-		return wire.Outcome{Kind: wire.Signal, Text: "the request was cancelled"}
-	case l.failed.Good():
+	if l.failed.Good() {
 		return wire.Outcome{Kind: wire.Transport, Text: "it did not answer with its list"}
 	}
 	return l.failed

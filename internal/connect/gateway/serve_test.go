@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"slices"
@@ -78,7 +79,7 @@ func behind(t *testing.T, change func(*gateway.Options), scripts ...string) (*fr
 // A pipe is a client of a gateway over stdio.
 type pipe struct {
 	t   *testing.T
-	in  io.Writer
+	in  io.WriteCloser
 	out *bufio.Scanner
 	id  int
 	// between are the messages that came before the last response.
@@ -355,6 +356,32 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	}
 	if got := answer(p.call("prompts/get", `{"name":"two__x"}`)); got != "-32602 the server two did not answer" {
 		t.Error(got)
+	}
+}
+
+// A request that is cancelled while the server has not answered yet has no response.
+func TestACancelledRequest(t *testing.T) {
+	t.Parallel()
+	asked := make(chan bool, 1)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case asked <- true:
+		default:
+		}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	f, _ := behind(t, nil, silent.URL)
+	p := f.connectTo(t, "{}")
+	p.send(wire.ComposeRequest(json.RawMessage(`"c"`), "tools/call", json.RawMessage(`{"name":"one__x"}`)))
+	<-asked
+	p.send(wire.ComposeNotification("notifications/cancelled", json.RawMessage(`{"requestId":"c"}`)))
+	p.in.Close()
+	for p.out.Scan() {
+		if m := wire.ParseMessage(p.out.Bytes()); string(m.ID) == `"c"` {
+			t.Errorf("the response is %s", p.out.Bytes())
+		}
 	}
 }
 
