@@ -4,8 +4,11 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -79,8 +82,28 @@ func TestTerminalPager(t *testing.T) {
 	tm.Await(`top of 0  LESS=R\r\n(?s:.*)ready\r\n`)
 	tm.Type("\x03")
 	tm.Await(`got it\r\n`)
+	awaitIdle(t, tm.Cmd.Process.Pid) // mcpc gets the signal as well: it must have taken it before the pager ends
 	tm.Type("q\n")
 	tm.Ends("0")
+}
+
+// awaitIdle waits until no thread of a process runs, where /proc tells.
+func awaitIdle(t *testing.T, pid int) {
+	t.Helper()
+	deadline := time.Now().Add(program.Patience)
+	for quiet := 0; quiet < 3; time.Sleep(5 * time.Millisecond) {
+		quiet++
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, thread := range threads {
+			stat, _ := os.ReadFile(thread)
+			if _, state, _ := strings.Cut(string(stat), ") "); strings.HasPrefix(state, "R") {
+				quiet = 0
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d is never idle", pid)
+		}
+	}
 }
 
 // Where no pager can help, the answer is there all the same.
