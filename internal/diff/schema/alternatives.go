@@ -2,6 +2,8 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"mcpc/internal/diff/canonical"
 	"mcpc/internal/jsonraw"
@@ -36,8 +38,8 @@ func (c *comparison) identity(alternative []part) json.RawMessage {
 	return canonical.Compact(joined(alternative))
 }
 
-// alternatives compares two lists of which one has to hold: equal ones belong together, then
-// those of one name, then the last two.
+// alternatives compares two lists of which one has to hold. It pairs equal ones, then those of one name, then the
+// last two, then those whose types only the two have in common.
 func (c *comparison) alternatives(was, is group, at place) (local []Difference) {
 	a, b := was.alternatives, is.alternatives
 	if was.keyword != is.keyword && was.keyword != "" && is.keyword != "" && len(a)+len(b) > 2 {
@@ -53,15 +55,21 @@ func (c *comparison) alternatives(was, is group, at place) (local []Difference) 
 		return next
 	}
 	pairs, restA, restB := pair(len(a), len(b), c.keys(a, c.identity), c.keys(b, c.identity))
-	named, restA, restB := pairRest(restA, restB, c.keys(a, tag), c.keys(b, tag))
-	if pairs = append(pairs, named...); len(restA) == 1 && len(restB) == 1 {
+	for _, key := range []func([]part) json.RawMessage{c.definition, c.title} {
+		more, leftA, leftB := pairRest(restA, restB, c.keys(a, key), c.keys(b, key))
+		pairs = append(pairs, more...)
+		restA, restB = leftA, leftB
+	}
+	if len(restA) == 1 && len(restB) == 1 {
 		pairs = append(pairs, [2]int{restA[0], restB[0]})
 		restA, restB = nil, nil
 	}
+	more, restA, restB, disjoint := c.pairTypes(a, b, restA, restB)
+	pairs = append(pairs, more...)
 	for _, p := range pairs {
 		c.walk(a[p[0]], b[p[1]], to(p[0], p[1]))
 	}
-	if len(restA) > 0 && len(restB) > 0 {
+	if len(restA) > 0 && len(restB) > 0 && !disjoint {
 		return append(local, Difference{Kind: "undecided", Pointer: at.pointer, Name: at.name, Was: raws(a, restA), Is: raws(b, restB)})
 	}
 	for _, i := range restA {
@@ -78,16 +86,114 @@ func raws(all [][]part, at []int) json.RawMessage {
 	return jsonraw.ListOf(at, func(i int) json.RawMessage { return joined(all[i]) })
 }
 
-// tag is the name of an alternative: its reference, or its title; "" where it has none.
-func tag(alternative []part) json.RawMessage {
+// definition returns the name of the definition that an alternative is a reference to, nil if it is none.
+func (c *comparison) definition(alternative []part) json.RawMessage {
 	if len(alternative) != 1 {
 		return nil
 	}
-	members, _ := jsonraw.Object(alternative[0].raw)
-	if ref, ok := members.Get("$ref"); ok {
-		return ref
+	_, name := c.meant(alternative[0])
+	return json.RawMessage(name)
+}
+
+// title returns the title of an alternative, or of the definition that it refers to; nil if it has none.
+func (c *comparison) title(alternative []part) json.RawMessage {
+	if len(alternative) != 1 {
+		return nil
 	}
-	return members.Value("title")
+	to, _ := c.meant(alternative[0])
+	return jsonraw.First(to.raw, "title")
+}
+
+// meant follows a part that consists of a reference, apart from notes. It also returns the name of the definition,
+// "" if there is no reference.
+func (c *comparison) meant(p part) (to part, name string) {
+	for range mostVisits {
+		members, _ := jsonraw.Object(p.raw)
+		all := conjuncts(p, members)
+		if len(all) != 1 || constrains(members) {
+			break
+		}
+		next := all[0]
+		if ref, is := jsonraw.Text(next.raw); is {
+			target, ok := p.refer(ref, &c.left)
+			if !ok {
+				break
+			}
+			next = target
+			name = target.path[strings.LastIndexByte(target.path, '/')+1:]
+		}
+		p = next
+	}
+	return p, name
+}
+
+// constrains reports whether an object has a keyword that says which values are right, beside $ref and allOf.
+func constrains(members jsonraw.Members) bool {
+	return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
+		return m.Name != "$ref" && m.Name != "allOf" && !notes()[m.Name] && Known()[m.Name]
+	})
+}
+
+// mostTypePairs bounds the pairs of alternatives whose types are compared.
+const mostTypePairs = 10_000
+
+// pairTypes pairs alternatives that have a type in common with exactly one of the other side, as the object in
+// [object, null] and in [object]. It reports whether those that are left have no type in common.
+func (c *comparison) pairTypes(a, b [][]part, inA, inB []int) (pairs [][2]int, restA, restB []int, disjoint bool) {
+	if len(inA)*len(inB) == 0 || len(inA)*len(inB) > mostTypePairs {
+		return nil, inA, inB, false
+	}
+	typesA, typesB := c.typesOf(a, inA), c.typesOf(b, inB)
+	taken := map[int]bool{}
+	for i, one := range typesA {
+		j, only := overlap(one, typesB)
+		if only {
+			_, only = overlap(typesB[j], typesA)
+		}
+		if only {
+			pairs = append(pairs, [2]int{inA[i], inB[j]})
+			taken[j] = true
+		} else {
+			restA = append(restA, inA[i])
+		}
+	}
+	for j := range inB {
+		if !taken[j] {
+			restB = append(restB, inB[j])
+		}
+	}
+	disjoint = true
+	typesA, typesB = c.typesOf(a, restA), c.typesOf(b, restB)
+	for _, t := range typesB {
+		for _, other := range typesA {
+			disjoint = disjoint && t&other == 0
+		}
+	}
+	return pairs, restA, restB, disjoint
+}
+
+// overlap returns the index of the only set that shares a type with t, and whether there is exactly one.
+func overlap(t types, all []types) (at int, only bool) {
+	n := 0
+	for i, other := range all {
+		if t&other != 0 {
+			at = i
+			n++
+		}
+	}
+	return at, n == 1
+}
+
+// typesOf returns the types of the values that some alternatives accept; all types for one that cannot be read.
+func (c *comparison) typesOf(all [][]part, some []int) []types {
+	found := make([]types, len(some))
+	for i, at := range some {
+		found[i] = anything
+		if v, ok := c.look(all[at]); ok {
+			found[i] = v.types
+		}
+	}
+	return found
 }
 
 func (c *comparison) keys(all [][]part, key func([]part) json.RawMessage) []string {

@@ -132,6 +132,7 @@ func (c *comparison) walk(a, b []part, at place) {
 	if c.unchanged(a, b) {
 		return
 	}
+	writtenA, writtenB := a, b
 	a, b = c.settled(a), c.settled(b)
 	key := paths(a) + "|" + paths(b)
 	if c.stopped || c.open[key] || c.visits[key] == mostVisits {
@@ -146,10 +147,15 @@ func (c *comparison) walk(a, b []part, at place) {
 		c.tooComplex(at)
 		return
 	}
+	alone, other := lone(was, writtenA, is, writtenB)
+	if alone {
+		c.inherit(was)
+		c.inherit(is)
+	}
 	if !at.silent {
 		c.notes(was, is, at)
 	}
-	if alone, other := lone(was, a, is, b); alone {
+	if alone {
 		c.judge(c.alternatives(other[0], other[1], at), a, b, at)
 		return
 	}
@@ -226,6 +232,31 @@ func lone(was *view, a []part, is *view, b []part) (bool, [2]group) {
 		return true, [2]group{{"", [][]part{a}}, is.groups[0]}
 	}
 	return false, [2]group{}
+}
+
+// inherit takes the notes of the only alternative that is not null: [a schema, null] has the notes of that schema.
+func (c *comparison) inherit(v *view) {
+	if len(v.groups) == 0 {
+		return
+	}
+	var only *view
+	for _, alternative := range v.groups[0].alternatives {
+		one, ok := c.look(alternative)
+		if !ok || only != nil && one.types != null {
+			return
+		}
+		if one.types != null {
+			only = one
+		}
+	}
+	if only == nil {
+		return
+	}
+	for name, note := range only.notes {
+		if v.notes[name] == nil {
+			v.notes[name] = note
+		}
+	}
 }
 
 // plain reports a view without a constraint of its own beside its groups.

@@ -132,6 +132,69 @@ var pairs = []struct{ a, b, want string }{
 		`{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}],"$defs":{"a":{"properties":{"x":{"type":"string"}}}}}`, `type-narrowed /anyOf/0/properties/x/type`},
 }
 
+// A schema and the same one or null, as generators write an optional model.
+var optionals = []struct{ a, b, want string }{
+	{ref("E", enumE), oneOfNull("E", enumE), `alternative-added /properties/c/oneOf/0`},
+	{ref("P", pointP), anyOfNull("P", pointP), `alternative-added /properties/c/anyOf/1`},
+	{ref("P", pointP), anyOfNull("P", strings.Replace(pointP, `"required":["x"]`, `"required":["x","y"]`, 1)),
+		`member-required-added /properties/c/anyOf/0/properties/y, alternative-added /properties/c/anyOf/1`},
+	{property(pointP, ""), anyOfNull("P", pointP), `alternative-added /properties/c/anyOf/1`},
+	{property(`{"allOf":[{"$ref":"#/$defs/P"}],"default":null}`, `"P":`+pointP), anyOfNull("P", pointP),
+		`default-removed /properties/c/default, alternative-added /properties/c/anyOf/1`},
+	{property(`{"$ref":"#/$defs/P","description":"Where."}`, `"P":`+pointP),
+		property(`{"anyOf":[{"$ref":"#/$defs/P"},{"type":"null"}],"description":"Where."}`, `"P":`+pointP),
+		`alternative-added /properties/c/anyOf/1`},
+	{ref("P", pointP), anyOfNull("Q", pointP), `alternative-added /properties/c/anyOf/1`},
+	{property(`{"type":"string","maxLength":9}`, ""),
+		property(`{"anyOf":[{"type":"string","maxLength":5},{"type":"null"}]}`, ""),
+		`length-tightened /properties/c/anyOf/0/maxLength, alternative-added /properties/c/anyOf/1`},
+	{anyOfNull("P", pointP), property(`{"anyOf":[{"$ref":"#/$defs/P"},{"type":"string"},{"type":"integer"}]}`, `"P":`+pointP),
+		`alternative-removed /properties/c/anyOf/1, alternative-added /properties/c/anyOf/1, ` +
+			`alternative-added /properties/c/anyOf/2`},
+	{ref("N", nodeN), anyOfNull("N", nodeN), `alternative-added /properties/c/anyOf/1`},
+	{ref("N", nodeN), anyOfNull("N", strings.Replace(nodeN, `"properties"`, `"required":["n"],"properties"`, 1)),
+		`member-required /properties/c/anyOf/0/properties/n, alternative-added /properties/c/anyOf/1`},
+	{property(`{"type":"array","items":{"$ref":"#/$defs/P"}}`, `"P":`+pointP),
+		property(`{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/P"},{"type":"null"}]}}`, `"P":`+pointP),
+		`alternative-added /properties/c/items/anyOf/1`},
+}
+
+const (
+	enumE  = `{"type":"string","enum":["a","b"]}`
+	pointP = `{"type":"object","title":"P","description":"A point.",` +
+		`"properties":{"x":{"type":"integer"}},"required":["x"]}`
+	nodeN = `{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}}}`
+)
+
+// property is an object whose member c has a schema.
+func property(schema, definitions string) string {
+	return `{"type":"object","properties":{"c":` + schema + `},"$defs":{` + definitions + `}}`
+}
+
+func ref(name, schema string) string {
+	return property(`{"$ref":"#/$defs/`+name+`"}`, `"`+name+`":`+schema)
+}
+
+func anyOfNull(name, schema string) string {
+	return property(`{"anyOf":[{"$ref":"#/$defs/`+name+`"},{"type":"null"}]}`, `"`+name+`":`+schema)
+}
+
+func oneOfNull(name, schema string) string {
+	return property(`{"oneOf":[{"type":"null"},{"$ref":"#/$defs/`+name+`"}]}`, `"`+name+`":`+schema)
+}
+
+func TestOptionalSchemas(t *testing.T) {
+	for _, p := range optionals {
+		if got := kindsOf(Compare(json.RawMessage(p.a), json.RawMessage(p.b), options())); got != p.want {
+			t.Errorf("%s\n%s\n got %s\nwant %s", p.a, p.b, got, p.want)
+		}
+		back := kindsOf(Compare(json.RawMessage(p.b), json.RawMessage(p.a), options()))
+		if strings.Contains(back, "undecided") || !strings.Contains(back, "alternative-removed") {
+			t.Errorf("%s\n%s\n got %s", p.b, p.a, back)
+		}
+	}
+}
+
 func TestCompare(t *testing.T) {
 	for _, p := range pairs {
 		if got := kindsOf(Compare(json.RawMessage(p.a), json.RawMessage(p.b), options())); got != p.want {

@@ -158,6 +158,11 @@ func (w *inliner) schema(p part) {
 		w.b = append(w.b, p.raw...)
 		return
 	}
+	all := conjuncts(p, members)
+	if len(all) == 1 && !constrains(members) { // a reference and what it refers to are one schema
+		w.target(p, all[0])
+		return
+	}
 	w.b = append(w.b, '{')
 	n := 0
 	name := func(name string) {
@@ -172,7 +177,7 @@ func (w *inliner) schema(p part) {
 		name(m.Name)
 		w.keyword(p.member(m.Name, m.Value), m.Name)
 	}
-	if all := conjuncts(p, members); len(all) > 0 {
+	if len(all) > 0 {
 		name("allOf")
 		w.b = append(w.b, '[')
 		for i, one := range all {
