@@ -148,9 +148,8 @@ func (c *comparison) ttl(a, b Snapshot) {
 	}
 }
 
-// mostChanged is the share of words that may change without being a risk, and mostAdded how
-// many bytes new words may have: an order to a model fits into a small part of a long text, and
-// into one word of a language without blanks.
+// mostChanged is the share of words that may change without being a risk, and mostAdded how many bytes new words may
+// have: an order to a model fits into a small part of a long text, and into one word of a language without blanks.
 const (
 	mostChanged = 0.2
 	mostAdded   = 100
@@ -175,8 +174,14 @@ func (c *comparison) text(s Subject, what, pointer string, was, is json.RawMessa
 		d.note = "there was none"
 	case !declared(is):
 		d.note = "there is none any more"
+	case words.IsMoved(a, b):
+		d.note = "only the order of words or their punctuation differs"
 	case share == 0:
 		d.note = "only blanks differ"
+	case share > mostChanged:
+		d.note += fmt.Sprintf(" (more than %.0f %%)", 100*mostChanged)
+	case added > mostAdded:
+		d.note += fmt.Sprintf(", and the new ones have %d bytes (more than %d)", added, mostAdded)
 	}
 	if share > mostChanged || added > mostAdded {
 		c.add(s, what+"-rewritten", pointer, was, is, d)

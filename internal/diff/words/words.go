@@ -1,7 +1,10 @@
 // Package words compares two texts word by word, and two lists line by line.
 package words
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mostWork bounds the table of one comparison, in cells. Where two texts need more, all that
 // lies between their equal begin and their equal end counts as changed.
@@ -13,24 +16,39 @@ type Piece struct {
 	InA, InB bool
 }
 
-// Changed gives the share of words that differ, from 0 to 1: of the longer text, those that
-// are not also in the other one in the same order. Two empty texts are equal. added is how many
-// bytes the words have that only b has.
+// Changed returns the share of words that differ, from 0 to 1: of the longer text, those that are not also in the
+// other one, as often and in any order. Two empty texts are equal. added is how many bytes the words have that only b
+// has. A comma or a full stop after a word is not part of it.
 func Changed(a, b string) (share float64, added int) {
 	before, after := strings.Fields(a), strings.Fields(b)
-	longer, common := max(len(before), len(after)), 0
+	longer := max(len(before), len(after))
 	if longer == 0 {
 		return 0, 0
 	}
-	for _, p := range Pieces(before, after) {
-		switch {
-		case p.InA && p.InB:
+	left := map[string]int{}
+	for _, word := range before {
+		left[bare(word)]++
+	}
+	common := 0
+	for _, word := range after {
+		if word = bare(word); left[word] > 0 {
+			left[word]--
 			common++
-		case p.InB:
-			added += len(p.Text)
+		} else {
+			added += len(word)
 		}
 	}
 	return 1 - float64(common)/float64(longer), added
+}
+
+// bare returns a word without the marks that separate it from the next one.
+func bare(word string) string { return strings.TrimRight(word, ",;.") }
+
+// IsMoved reports whether two texts have the same words in another order.
+func IsMoved(a, b string) bool {
+	before, after := strings.Fields(a), strings.Fields(b)
+	share, _ := Changed(a, b)
+	return share == 0 && !slices.Equal(before, after)
 }
 
 // Pieces aligns two lists: each item of either once, in an order that both keep.

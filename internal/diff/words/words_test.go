@@ -17,7 +17,9 @@ func TestChanged(t *testing.T) {
 		{"adds two numbers", "adds  two\nnumbers", 0},
 		{"a b c d e f g h i j", "a b c d X f g h i j", 0.1},
 		{"a b c d", "a b c d e", 0.2},
-		{"a b c d", "d c b a", 0.75},
+		{"a b c d", "d c b a", 0},
+		{"formats: a, b, c", "formats: c, a, b", 0},
+		{"a a b b", "a b b b", 0.25},
 		{"send it", "do not send it", 0.5},
 		{"A b", "a b", 0.5},
 		{"a b x", "c a b y", 0.5},
@@ -43,14 +45,33 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// A text that would need a table of ten billion cells counts as changed.
+func TestIsMoved(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"one two", "one  two", false},
+		{"one, two, three.", "three, one, two.", true},
+		{"one two", "one two two", false},
+		{"", "", false},
+	} {
+		if got := IsMoved(c.a, c.b); got != c.want {
+			t.Errorf("%q, %q: got %v", c.a, c.b, got)
+		}
+	}
+}
+
+// The words of a long text are counted in linear time, and its pieces are those of its end.
 func TestLongTextsEnd(t *testing.T) {
 	a, b := strings.Repeat("a b ", 50_000), strings.Repeat("b c ", 50_000)
-	if got, _ := Changed(a, b); got != 1 {
-		t.Errorf("got %v, want 1", got)
+	if got, _ := Changed(a, b); got != 0.5 {
+		t.Errorf("got %v, want 0.5", got)
 	}
 	if got, added := Changed(a, a+"x"); added != 1 || got > 0.001 {
-		t.Errorf("got %v: the equal begin is not compared twice", got)
+		t.Errorf("got %v and %d", got, added)
+	}
+	if got := Pieces(strings.Fields(a), strings.Fields(b)); len(got) < 200_000 {
+		t.Errorf("got %d pieces", len(got))
 	}
 }
 
