@@ -47,7 +47,7 @@ type Options struct {
 	Compile schema.Compile
 	// Signs gives the signs of poisoning in a text: a kind and what was found, as in
 	// "url https://example.com". The kinds are hidden, instruction, secret and url; any other
-	// is reported by the rule poison-text. Without it only names of other tools are signs.
+	// is reported by the rule poison-text.
 	Signs func(text string) []string
 }
 
@@ -64,7 +64,6 @@ func Compare(a, b Snapshot, o Options) []Change {
 	}
 	c := &comparison{o: o, budget: schema.Budget{Bytes: mostBytes, Forms: mostForms}, sorted: a.Sorted || b.Sorted}
 	c.server(a, b)
-	c.names = namesOf(b.Tools)
 	for _, l := range []struct {
 		kind, member string
 		a, b         []json.RawMessage
@@ -90,8 +89,7 @@ type comparison struct {
 	o      Options
 	budget schema.Budget
 	sorted bool
-	names  map[string]bool // of the tools that are there now
-	cells  int             // of the word tables for renames
+	cells  int // of the word tables for renames
 	all    []Change
 }
 

@@ -42,16 +42,6 @@ func entries(kind string, items []json.RawMessage) (named []entry, unnamed []jso
 	return named, unnamed
 }
 
-// namesOf are the names of the tools in a list.
-func namesOf(items []json.RawMessage) map[string]bool {
-	names := map[string]bool{}
-	named, _ := entries(Tool, items)
-	for _, e := range named {
-		names[e.name] = true
-	}
-	return names
-}
-
 // list compares two lists of one kind: first those of one name, then what is left over.
 func (c *comparison) list(kind, member string, a, b []json.RawMessage) {
 	was, unnamedWas := entries(kind, a)

@@ -160,7 +160,6 @@ var Rules = []Rule{
 	{"poison-instruction", Risky, "", "the text instructs a model: {note}", fixText},
 	{"poison-secret", Risky, "", "the text asks for a secret, or names a file with secrets: {note}", fixText},
 	{"poison-url", Risky, "", "the text has a new URL: {note}", fixText},
-	{"poison-name", Risky, "", "the text names another tool: {note}", fixText},
 	{"poison-text", Risky, "", "the text has a sign of poisoning: {note}", fixText},
 }
 

@@ -38,8 +38,8 @@ const (
 
 // Check compares a definition with the one that was approved, and shows what changed: once for
 // each definition that a connection has. Only order, titles and harmless words may change
-// silently; a harmless change of a schema or an annotation is a note, and of the user's own server
-// any change that adds no text for a model.
+// silently; a change of a schema that is harmless and adds no text for a model is a note, and of the user's own
+// server any change without text that is addressed to a model.
 func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Standing {
 	if tool == nil || c.Store == nil || c.Env.Index > 0 {
 		return Approved // nothing is remembered
@@ -121,9 +121,8 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
-	worth := slices.DeleteFunc(slices.Clone(changes), func(ch diff.Change) bool { return quiet[ch.Rule] })
-	// Annotations that declare less turn mcpc's own confirmation off.
-	risky := diff.Failing(worth, diff.Risky) > 0 || slices.ContainsFunc(worth, func(ch diff.Change) bool { return ch.Rule == "annotation-safer" })
+	worth := slices.DeleteFunc(slices.Clone(changes), isSilent)
+	risky := diff.Failing(worth, diff.Risky) > 0 || slices.ContainsFunc(worth, isQuestion)
 	switch {
 	case risky:
 		marked := slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] })
@@ -141,6 +140,26 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 func differInSecrets(tool *connect.Definition, was, is json.RawMessage) bool {
 	return !redact.IsUnknown(string(tool.Raw)) && bytes.Equal(redact.Blank(was), redact.Blank(is))
 }
+
+// mostNewText is how many bytes of new words a title or a note of a schema may have without being a question.
+const mostNewText = 100
+
+// isQuestion reports a change that is harmless to a caller, and is confirmed nevertheless: annotations that declare
+// less turn mcpc's own confirmation off, and new text may tell a model what to do.
+func isQuestion(ch diff.Change) bool {
+	switch ch.Rule {
+	case "annotation-safer", "argument-added":
+		return true
+	case "input-enum-added", "input-alternative-added", "default-added":
+		return ch.NewText() > 0
+	case "title-changed", "schema-note-changed":
+		return ch.NewText() > mostNewText
+	}
+	return false
+}
+
+// isSilent reports a change that is not shown.
+func isSilent(ch diff.Change) bool { return quiet[ch.Rule] && !isQuestion(ch) }
 
 // forModel are the rules of changes that add text which is addressed to a model.
 var forModel = map[string]bool{
@@ -202,7 +221,7 @@ func key(c *connect.Conn) string {
 	parts := []string{place.Endpoint}
 	switch {
 	case c.Origin != nil:
-		parts = []string{c.Origin.ID(), c.Origin.Fingerprint()}
+		parts = []string{c.Origin.ID(), c.Origin.File} // an edited entry is the same server, whose tools may differ
 	case len(place.Command) > 0:
 		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
 		argv, _ := json.Marshal(place.Command)
