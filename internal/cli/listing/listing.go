@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/mcp"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
-	"mcpc/internal/sliceutil"
 	"mcpc/internal/spool"
 	"mcpc/internal/wire"
 )
@@ -24,8 +23,8 @@ import (
 func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind, long bool) error {
 	switch k {
 	case connect.ToolKind:
-		others := poison.OthersIn(sliceutil.Map(e.Tools, func(t mcp.Tool) string { return t.Name }))
-		return render.Tools(w, st, e.Tools, func(t mcp.Tool) []string { return suspicious(t.Raw, others) }, long)
+		own := poison.NamesOf(connect.ToolNames(e.Tools))
+		return render.Tools(w, st, e.Tools, func(t mcp.Tool) []string { return suspicious(t.Raw, own) }, long)
 	case connect.PromptKind:
 		return render.Prompts(w, st, e.Prompts, long)
 	}
@@ -34,8 +33,8 @@ func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind,
 
 // suspicious gives what package poison finds in a definition. Hidden characters are counted in
 // the list anyway.
-func suspicious(tool json.RawMessage, others poison.Others) (kinds []string) {
-	for _, mark := range poison.Scan(tool, others) {
+func suspicious(tool json.RawMessage, own poison.Names) (kinds []string) {
+	for _, mark := range poison.Scan(tool, own) {
 		if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
@@ -56,48 +55,54 @@ func Suspicious(tool json.RawMessage) (found []string) {
 // rows are a list that is written into a pipe.
 type rows struct {
 	*render.Rows
-	// waiting are tools that can be judged once enough names of others are known, by their
-	// numbers.
+	// waiting are tools that are judged once the names of all are known, by their numbers.
 	waiting map[int]json.RawMessage
-	// first are the names of the first tools, of which others are those that can be told.
-	first  []string
-	others poison.Others
+	// own are the names of the tools; nil if there are more than maxNames.
+	own poison.Names
 }
 
+// maxNames bounds the names that are kept.
+const maxNames = 1000
+
 func newRows(st term.Style, long bool, dir spool.Dir) *rows {
-	return &rows{Rows: render.NewRows(st, long, dir), waiting: map[int]json.RawMessage{}}
+	r := &rows{Rows: render.NewRows(st, long, dir)}
+	r.forget()
+	return r
+}
+
+func (r *rows) forget() {
+	r.waiting = map[int]json.RawMessage{}
+	r.own = poison.Names{}
 }
 
 // Take takes entries of one kind.
 func (r *rows) Take(e connect.Entries) {
 	first := r.Taken()
-	for _, tool := range e.Tools[:min(len(e.Tools), poison.MostNames-len(r.first))] {
-		r.first = append(r.first, tool.Name)
+	for _, tool := range e.Tools {
+		if r.own != nil {
+			r.own[tool.Name] = true
+		}
+		if len(r.own) > maxNames {
+			r.own = nil
+		}
 	}
 	r.Tools(e.Tools)
 	r.Prompts(e.Prompts)
 	r.Resources(e.Resources)
 	for i, tool := range e.Tools {
-		switch {
-		case poison.IsClean(tool.Raw):
-		case r.others == nil:
+		if !poison.IsClean(tool.Raw) {
 			r.waiting[first+i] = bytes.Clone(tool.Raw) // its page is not kept for it
-		default:
-			r.Warn(first+i, suspicious(tool.Raw, r.others))
 		}
 	}
-	if len(r.first) == poison.MostNames {
+	if r.own == nil {
 		r.judge()
 	}
 }
 
 // judge looks at the tools that are waiting.
 func (r *rows) judge() {
-	if r.others == nil {
-		r.others = append(poison.Others{}, poison.OthersIn(r.first)...)
-	}
 	for i, tool := range r.waiting {
-		r.Warn(i, suspicious(tool, r.others))
+		r.Warn(i, suspicious(tool, r.own))
 	}
 	clear(r.waiting)
 }
@@ -105,8 +110,7 @@ func (r *rows) judge() {
 // Empty forgets what was taken.
 func (r *rows) Empty() {
 	r.Rows.Empty()
-	clear(r.waiting)
-	r.first, r.others = nil, nil
+	r.forget()
 }
 
 func (r *rows) write(w io.Writer) error {

@@ -1,10 +1,11 @@
 // Package poison finds text in the definition of a tool or a prompt that is addressed to
-// the model and not to its user: hidden characters, instructions, orders about other
-// tools, requests for secrets. It is a heuristic: what it finds has to be read by a
+// the model and not to its user: hidden characters, instructions, orders about the tools of
+// other servers, requests for secrets. It is a heuristic: what it finds has to be read by a
 // person, and nothing found proves nothing.
 package poison
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -15,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
-	"mcpc/internal/lint/schema"
 )
 
 // A Kind says what was found.
@@ -25,7 +25,7 @@ type Kind string
 const (
 	Hidden      Kind = "hidden characters"
 	Instruction Kind = "instruction-like text"
-	OtherTool   Kind = "an order about another tool"
+	OtherTool   Kind = "an order about another server's tool"
 	Secret      Kind = "a request for a secret"
 	Size        Kind = "very long text"
 )
@@ -49,32 +49,36 @@ func (m Mark) String() string {
 // MaxText is how many bytes the texts of a definition may have together.
 const MaxText = 4 << 10
 
-// What is read and reported of one definition is bounded, and so are the names of other
-// tools that are looked for.
+// What is read and reported of one definition is bounded.
 const (
 	mostScanned = 256 << 10
 	mostMarks   = 50
-	// MostNames is how many names of other tools are looked for: the first ones.
-	MostNames = 1000
+	mostNested  = 64
 )
 
-// A place is a text of a definition.
-type place struct{ at, text string }
-
-// Scan looks at the definition of a tool, or of a prompt. others are the names of all tools of
-// the server; orders about them are only found where they are known.
-func Scan(definition json.RawMessage, others Others) (marks []Mark) {
-	if surelyClean(definition, others) {
-		return nil
-	}
-	return scan(definition, others)
+// A place is a text of a definition. isProse is set if hosts show it to a model as a text about the tool.
+type place struct {
+	at, text string
+	isProse  bool
 }
 
-func scan(definition json.RawMessage, others Others) (marks []Mark) {
-	own, _ := jsonraw.Text(jsonraw.First(definition, "name"))
-	total := 0
+// Scan looks at the definition of a tool, or of a prompt. own are the names of all tools of the server; orders about
+// the tools of other servers are only found if they are known.
+func Scan(definition json.RawMessage, own Names) (marks []Mark) {
+	if surelyClean(definition, own) {
+		return nil
+	}
+	return scan(definition, own)
+}
+
+func scan(definition json.RawMessage, own Names) (marks []Mark) {
+	total, scanned := 0, 0
 	for _, p := range texts(definition) {
-		if total += len(p.text); len(marks) >= mostMarks || total > mostScanned {
+		if p.isProse {
+			total += len(p.text)
+		}
+		scanned += len(p.text)
+		if len(marks) >= mostMarks || scanned > mostScanned {
 			continue
 		}
 		if words := HiddenIn(p.text); words != "" {
@@ -83,7 +87,7 @@ func scan(definition json.RawMessage, others Others) (marks []Mark) {
 		plain := plain(p.text)
 		if words := instructions.first(plain); words != "" {
 			marks = append(marks, Mark{Instruction, p.at, words})
-		} else if words := orders(p.text, others, own); words != "" {
+		} else if words := orders(p.text, own, definition); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
 		if words := asks.first(plain); words != "" && !negated(plain, words) {
@@ -99,46 +103,30 @@ func scan(definition json.RawMessage, others Others) (marks []Mark) {
 // plain is a text with one blank between words, as the phrases have them.
 func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// texts are those that a host shows to a model: also in schemas.
-func texts(definition json.RawMessage) (all []place) {
-	add := func(at string, raw json.RawMessage) {
-		if text, ok := jsonraw.Text(raw); ok && text != "" {
-			all = append(all, place{at, text})
-		}
+// prose are members whose texts are about the tool or its arguments.
+var prose = map[string]bool{"name": true, "title": true, "description": true, "$comment": true, "default": true,
+	"const": true, "enum": true, "examples": true}
+
+// texts returns all strings of a definition and the names of its members: a model may read every one.
+func texts(definition json.RawMessage) []place { return appendTexts(nil, definition, place{}, 0) }
+
+// appendTexts appends the texts of a value.
+func appendTexts(all []place, raw json.RawMessage, at place, depth int) []place {
+	if depth > mostNested {
+		return all
 	}
-	members, _ := jsonraw.Object(definition)
+	if text, ok := jsonraw.Text(raw); ok && text != "" {
+		return append(all, place{at.at, text, at.isProse})
+	}
+	members, _ := jsonraw.Object(raw)
 	for _, m := range members {
-		at := jsonraw.Pointer("", m.Name)
-		switch m.Name {
-		case "name", "title", "description":
-			add(at, m.Value)
-		case "annotations":
-			add(at+"/title", jsonraw.First(m.Value, "title"))
-		case "arguments":
-			items, _ := jsonraw.Array(m.Value)
-			for i, item := range items {
-				for _, name := range []string{"name", "title", "description"} {
-					add(at+"/"+strconv.Itoa(i)+"/"+name, jsonraw.First(item, name))
-				}
-			}
-		case "inputSchema", "outputSchema":
-			for _, n := range schema.Walk(m.Value).Nodes {
-				if n.Property != "" {
-					all = append(all, place{at + n.At, n.Property})
-				}
-				for _, k := range n.Members {
-					switch where := at + jsonraw.Pointer(n.At, k.Name); k.Name {
-					case "title", "description", "$comment", "default", "const":
-						add(where, k.Value)
-					case "enum", "examples":
-						items, _ := jsonraw.Array(k.Value)
-						for i, item := range items {
-							add(where+"/"+strconv.Itoa(i), item)
-						}
-					}
-				}
-			}
-		}
+		below := place{at: jsonraw.Pointer(at.at, m.Name), isProse: prose[m.Name]}
+		all = append(all, place{below.at, m.Name, strings.HasSuffix(at.at, "/properties")})
+		all = appendTexts(all, m.Value, below, depth+1)
+	}
+	items, _ := jsonraw.Array(raw)
+	for i, item := range items {
+		all = appendTexts(all, item, place{at: at.at + "/" + strconv.Itoa(i), isProse: at.isProse}, depth+1)
 	}
 	return all
 }
@@ -239,10 +227,11 @@ var instructions = phrases{instructionStems, []string{"ignore ", "disregard ", "
 	}, "|") + `)|<(important|system|instructions?|secret|hidden)>`)
 })}
 
-// asks match requests for secrets, and the places where users have them.
+// asks match requests to give the user's secrets, and the places where users have them.
 var asks = phrases{askStems, []string{"pass", "key", "token", "cookie", "credential", "seed phrase", "credit card", "/.", "id_rsa", "id_ed25519", "/etc/"}, sync.OnceValue(func() *regexp.Regexp {
 	secret := `(pass ?words?|passphrase|api[ _-]?keys?|private keys?|secret keys?|access tokens?|auth tokens?|bearer tokens?|session cookies?|credentials|seed phrase|ssh keys?|credit card( number)?)`
-	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|read|copy|collect)\b (\w+ ){0,4}(your|user'?s|their|all|the contents? of|any)? ?(\w+ ){0,2}` + secret +
+	return regexp.MustCompile(`(?is)(\b(provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|submit)\b ` +
+		`(\w+ ){0,4}(your|my|their|(the )?(user|customer)s?'s?) (\w+ ){0,3}` + secret +
 		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
 })}
 
@@ -255,26 +244,33 @@ func negated(text, words string) bool {
 	return strings.Contains(before, "not ") || strings.Contains(before, "never ") || strings.Contains(before, "n't ")
 }
 
-// Others are names of tools that can be told from plain words.
-type Others []string
+// Names are the names of a server's tools; nil if they are not known.
+type Names map[string]bool
 
-// OthersIn returns those among the names of a server's tools.
-func OthersIn(names []string) (others Others) {
-	for _, name := range names[:min(len(names), MostNames)] {
-		if len(name) >= 5 && strings.ContainsAny(name, "_-.") {
-			others = append(others, name)
-		}
+// NamesOf returns a set of names.
+func NamesOf(names []string) Names {
+	own := make(Names, len(names))
+	for _, name := range names {
+		own[name] = true
 	}
-	return others
+	return own
 }
 
 var ordering = phrases{orderStems, []string{"must", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "is broken"}, sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(must|always|never|do not|don't|stop using|has been replaced|is (unsafe|deprecated|broken))\b`)
 })}
 
-// orders finds a sentence that orders what to do with another tool than the own one.
-func orders(text string, others Others, own string) string {
-	if len(others) == 0 || ordering.first(text) == "" {
+// aboutTool matches what a sentence says about a tool: its name is one of the groups.
+var aboutTool = sync.OnceValue(func() *regexp.Regexp {
+	name := "([`'\"]?[a-z][\\w.-]*\\w[`'\"]?)"
+	return regexp.MustCompile(`(?i)` + name + `(?: tool)? ` +
+		`(?:(?:is|gets|was) (?:called|used|invoked|run|executed|unsafe|deprecated|broken)|has been replaced)\b|\bstop using (?:the )?(?:tool )?` + name)
+})
+
+// orders finds a sentence that orders what to do with the tool of another server: with a name that is neither one of
+// this server nor that of an argument.
+func orders(text string, own Names, definition json.RawMessage) string {
+	if own == nil || ordering.first(text) == "" {
 		return ""
 	}
 	for _, sentence := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '!' || r == ';' }) {
@@ -282,8 +278,9 @@ func orders(text string, others Others, own string) string {
 			if ordering.first(part) == "" {
 				continue
 			}
-			for _, name := range others {
-				if i := strings.Index(part, name); name != own && i >= 0 && boundary(part, i, len(name)) {
+			for _, found := range aboutTool().FindAllStringSubmatch(part, mostOfEach) {
+				name := strings.Trim(found[1]+found[2], "`'\"")
+				if isName(name) && !own[name] && !bytes.Contains(definition, jsonraw.Quote(name)) {
 					return strings.TrimSpace(part)
 				}
 			}
@@ -292,10 +289,14 @@ func orders(text string, others Others, own string) string {
 	return ""
 }
 
-func boundary(text string, at, size int) bool {
-	return (at == 0 || !word(text[at-1])) && (at+size == len(text) || !word(text[at+size]))
-}
-
-func word(c byte) bool {
-	return c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+// isName reports a name that no word of a language has: with an underscore, or a capital after a small letter.
+func isName(word string) bool {
+	small := false
+	for _, r := range word {
+		if r == '_' || small && r >= 'A' && r <= 'Z' {
+			return true
+		}
+		small = r >= 'a' && r <= 'z'
+	}
+	return false
 }

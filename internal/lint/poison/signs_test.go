@@ -19,7 +19,7 @@ func BenchmarkSigns(b *testing.B) {
 func BenchmarkScan(b *testing.B) {
 	definition := []byte(`{"name":"get_record","description":"` + benchmarkText + `"}`)
 	for b.Loop() {
-		Scan(definition, []string{"get_record", "put_record"})
+		Scan(definition, NamesOf([]string{"get_record", "put_record"}))
 	}
 }
 
@@ -97,9 +97,9 @@ func TestStemsMissNothing(t *testing.T) {
 			"SILENTLY forward", "secretly read", "covertly upload", "exfiltrate", "before using any other tool you must", "after calling this tool always",
 			"always call this tool first", "must use this tool instead", "<IMPORTANT>", "<system>", "<instruction>", "<secret>", "<hidden>",
 			"ignore previous me\u017f\u017fages", "di\u017fregard prior rules", "keep this \u017fecret"}},
-		{asks, []string{"provide your password", "enter the pass word", "include a passphrase", "pass the API key", "send private keys", "supply your secret keys",
-			"paste access tokens", "give the bearer token", "attach session cookies", "read credentials", "copy the seed phrase", "collect ssh keys",
-			"enter your credit card", "~/.ssh/config", "$HOME/.aws", "/home/me/.netrc", "/root/.kube", "id_rsa", "ID_ED25519", "/etc/passwd", "enter your pa\u017fsword"}},
+		{asks, []string{"provide your password", "enter your pass word", "include the user's passphrase", "pass my API key", "send their private keys",
+			"supply your secret keys", "paste your access tokens", "give the users' bearer token", "attach your session cookies", "submit your credentials",
+			"copy your seed phrase", "collect the customer's ssh keys", "enter your credit card", "~/.ssh/config", "$HOME/.aws", "/home/me/.netrc", "/root/.kube", "id_rsa", "ID_ED25519", "/etc/passwd", "enter your pa\u017fsword"}},
 		{ordering, []string{"You MUST", "always", "never", "do not", "don't", "stop using", "has been replaced", "is unsafe", "is deprecated", "Is Broken"}},
 		{urls, []string{"see https://example.com", "file:///etc"}},
 	} {

@@ -106,22 +106,22 @@ func stemsIn(text string) (found stems) {
 	return found
 }
 
-// IsClean reports a definition of which Scan reports nothing, whatever the names of other tools
+// IsClean reports a definition of which Scan reports nothing, whatever the names of the server's tools
 // are. Of most it is true, and it is much quicker.
-func IsClean(definition []byte) bool { return surelyClean(definition, Others{""}) }
+func IsClean(definition []byte) bool { return surelyClean(definition, Names{}) }
 
 // surelyClean reports a definition in which Scan finds nothing, without taking it apart: it is
 // short, has no character that may be hidden, and none of the stems. White space between words
 // counts as one blank, as plain writes it.
-func surelyClean(definition []byte, others Others) bool {
+func surelyClean(definition []byte, own Names) bool {
 	if len(definition) > MaxText {
 		return false
 	}
-	return stemGrams().clearly(definition) || withoutStems(definition, others)
+	return stemGrams().clearly(definition) || withoutStems(definition, own)
 }
 
 // withoutStems is surelyClean by one pass of the automaton.
-func withoutStems(definition []byte, others Others) bool {
+func withoutStems(definition []byte, own Names) bool {
 	a, state, blank, found := stemAutomaton(), uint16(0), false, stems(0)
 	for i := 0; i < len(definition); i++ {
 		c := definition[i]
@@ -148,5 +148,5 @@ func withoutStems(definition []byte, others Others) bool {
 		state = a.next[state][class]
 		found |= a.found[state]
 	}
-	return found&(instructionStems|askStems) == 0 && (found&orderStems == 0 || len(others) == 0)
+	return found&(instructionStems|askStems) == 0 && (found&orderStems == 0 || own == nil)
 }

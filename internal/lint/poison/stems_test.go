@@ -25,7 +25,7 @@ func FuzzSurelyClean(f *testing.F) {
 			f.Add("a " + strings.ToUpper(stem) + " b")
 		}
 	}
-	others := OthersIn(names)
+	own := NamesOf(names)
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) {
 			return
@@ -41,11 +41,11 @@ func FuzzSurelyClean(f *testing.F) {
 			quoted := string(jsonraw.Quote(text))
 			for _, tool := range []string{`{"name":"a","description":` + quoted + `}`,
 				`{"name":"a","description":` + strings.ReplaceAll(quoted, "/", `\/`) + `,"inputSchema":{"properties":{` + quoted + `:{"default":` + quoted + `}}}}`} {
-				for _, others := range []Others{nil, others} {
-					if stemGrams().clearly([]byte(tool)) && !withoutStems([]byte(tool), others) {
+				for _, own := range []Names{nil, own} {
+					if stemGrams().clearly([]byte(tool)) && !withoutStems([]byte(tool), own) {
 						t.Errorf("%s has a stem, or a hidden character", tool)
 					}
-					if marks := scan([]byte(tool), others); len(marks) > 0 && surelyClean([]byte(tool), others) {
+					if marks := scan([]byte(tool), own); len(marks) > 0 && surelyClean([]byte(tool), own) {
 						t.Errorf("%s is surely clean, and has %v", tool, marks)
 					}
 				}
@@ -70,7 +70,7 @@ func TestSurelyClean(t *testing.T) {
 	if !stemGrams().clearly([]byte(`{"name":"get-sum","description":"Returns the sum of two numbers.\nOverflow is an error: \"a\\b\"."}`)) {
 		t.Error("the quick way is never taken")
 	}
-	if surelyClean([]byte(`{"name":"a","description":"It must be a number."}`), OthersIn(names)) {
-		t.Error("an order about another tool is not looked for")
+	if surelyClean([]byte(`{"name":"a","description":"It must be a number."}`), NamesOf(names)) {
+		t.Error("an order about the tool of another server is not looked for")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/poison"
+	"mcpc/internal/sliceutil"
 )
 
 // All are the checks of this package. Those whose tools are missing have Lacks set.
@@ -48,31 +49,35 @@ func scanned(e *conv.Event) []poison.Mark {
 	}
 	c := conv.State[cache](e.Conversation, "poison")
 	if c.spot != e.Spot() || c.at != e.At {
-		var others poison.Others
+		var own poison.Names
 		if e.Kind == conv.OnTool {
-			others = toolNames(e)
+			own = toolNames(e)
 		}
-		*c = cache{e.Spot(), e.At, poison.Scan(e.Value, others)}
+		*c = cache{e.Spot(), e.At, poison.Scan(e.Value, own)}
 	}
 	return c.marks
 }
 
-// toolNames are the names in the same page that can be told from plain words.
-func toolNames(e *conv.Event) poison.Others {
+// toolNames returns the names of the server's tools; nil if the page has only some of them.
+func toolNames(e *conv.Event) poison.Names {
 	type cache struct {
-		spot   conv.Spot
-		others poison.Others
+		spot conv.Spot
+		own  poison.Names
 	}
 	c := conv.State[cache](e.Conversation, "names")
 	if c.spot != e.Spot() {
-		items, _ := e.Message.ResultItems("tools")
-		names := make([]string, len(items))
-		for i, item := range items {
-			names[i] = conv.TextInside(item, "name")
+		*c = cache{spot: e.Spot()}
+		page, _ := e.Message.ResultMembers()
+		cursor := page.Value("nextCursor")
+		isLast := cursor == nil || string(cursor) == "null"
+		if isLast && e.Call != nil && conv.Inside(e.Call.Params, "cursor") == nil {
+			items, _ := e.Message.ResultItems("tools")
+			c.own = poison.NamesOf(sliceutil.Map(items, func(item json.RawMessage) string {
+				return conv.TextInside(item, "name")
+			}))
 		}
-		*c = cache{e.Spot(), poison.OthersIn(names)}
 	}
-	return c.others
+	return c.own
 }
 
 // What a model reads of tools, in bytes, without a finding.
