@@ -28,6 +28,8 @@ type Options struct {
 	Tools check.Tools
 	// Off are ids of rules that are not judged.
 	Off []string
+	// OwnClient is set if the caller is the client, and not a user's: rules about clients do not apply.
+	OwnClient bool
 	// Found is called for each place where a rule is broken, as soon as that is known, with
 	// a finding whose only Evidence is that place; it may be nil. A finding that is seen
 	// again has the same Fingerprint. An entry of a list that is read again unchanged is
@@ -95,6 +97,9 @@ func New(o Options) *Linter {
 	for i, r := range l.rules {
 		l.index[r.ID] = i
 		l.tallies[i].off = slices.Contains(o.Off, r.ID)
+		if o.OwnClient && strings.HasPrefix(r.ID, "client-") {
+			l.tallies[i].exempt = "mcpc is the client"
+		}
 	}
 	for _, c := range rules.All(o.Tools) {
 		if c.ID == "" {
@@ -103,7 +108,7 @@ func New(o Options) *Linter {
 		}
 		i := l.index[c.ID]
 		l.tallies[i].checked = true
-		if l.tallies[i].lacks = c.Lacks; c.Lacks == "" && !l.tallies[i].off {
+		if l.tallies[i].lacks = c.Lacks; c.Lacks == "" && !l.tallies[i].off && l.tallies[i].exempt == "" {
 			l.byKind[c.Kind] = append(l.byKind[c.Kind], bound{i, c})
 		}
 	}

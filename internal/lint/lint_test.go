@@ -209,6 +209,26 @@ func TestUnendedRecordings(t *testing.T) {
 	}
 }
 
+// Rules about clients do not apply to a caller that is the client.
+func TestTheCallerIsTheClient(t *testing.T) {
+	for _, file := range []string{"client-cursor", "client-list-changed"} {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", file+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames, err := parse(string(archive.Files[0].Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := judge(frames, lint.Options{OwnClient: true})
+		i := slices.IndexFunc(r.Judgements, func(j lint.Judgement) bool { return j.ID == file })
+		j := r.Judgements[i]
+		if slices.Contains(broken(r), file) || j.Verdict != lint.NotApplicable || j.Why != "mcpc is the client" {
+			t.Errorf("%s: %+v", file, j)
+		}
+	}
+}
+
 // Found has each place, also where the report counts them as one finding.
 func TestFoundHasEachPlace(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "L003.txtar"))

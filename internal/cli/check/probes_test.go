@@ -183,6 +183,8 @@ var probeCases = []struct {
 	{"L135", "--era modern", []override{refusal(200, -32002, "", "mcpc-nonexistent")}, nil},
 	{"L137", "--era modern", []override{refusal(200, -32602, "", "mcpc-nonexistent")}, nil},
 	{"L044", "--era modern", []override{reply(`{"supportedVersions":["2025-11-25"],"capabilities":{},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"server/discover"`).without(`"id":1,`)}, nil},
+	{"L148", "--era modern", []override{reply(`{"supportedVersions":["2026-07-28"],"capabilities":{},"resultType":"complete"}`,
+		`"server/discover"`).without(`"id":1,`)}, nil},
 	{"L115", "--era modern", []override{reply(`{"tools":[{"name":"b"},{"name":"a"}],"resultType":"complete"}`, `"tools/list"`).later(1),
 		reply(`{"tools":[{"name":"a"},{"name":"b"}],"resultType":"complete"}`, `"tools/list"`)}, nil},
 	{"L177", "--era modern", []override{refusal(404, -32601, "", "subscriptions/listen")}, nil},
@@ -394,7 +396,7 @@ func testExample(t *testing.T, rule, flags, breaks, keeps string) {
 // alsoBroken are the rules that no server can keep that breaks another in the way of its case.
 var alsoBroken = map[string]string{
 	"L027": "L082 L095", "L028": "L082 L095", "L044": "L045", "L057": "L045 L145 L148 L152", "L068": "L124", "L115": "L045 L106 L148",
-	"L135": "L014", "L197": "L198",
+	"L135": "L014", "L148": "L045", "L197": "L198",
 }
 
 // checked are the verdicts on all rules.

@@ -28,14 +28,26 @@ type ecma struct {
 	why   string
 }
 
-// fromECMA gives Go's spelling of a pattern, or why there is none.
-func fromECMA(source string) (string, string) {
+// fromECMA returns Go's spelling of a pattern. why is the first thing that has none, or ""; the spelling then has
+// something simple in its place.
+func fromECMA(source string) (spelling, why string) {
 	e := &ecma{in: source}
-	for e.in != "" && e.why == "" {
+	for e.in != "" {
 		e.next()
 	}
 	return e.out.String(), e.why
 }
+
+// lack writes a substitute for the next n bytes, which Go cannot express.
+func (e *ecma) lack(n int, substitute, what string) {
+	if e.why == "" {
+		e.why = what + " is not supported"
+	}
+	e.swap(n, substitute)
+}
+
+// lookArounds are the beginnings of assertions about the text before or after a place.
+var lookArounds = []string{"(?=", "(?!", "(?<=", "(?<!"}
 
 // take writes as is what stands next.
 func (e *ecma) take(n int) { e.swap(n, e.in[:n]) }
@@ -47,6 +59,14 @@ func (e *ecma) swap(n int, with string) {
 }
 
 func (e *ecma) next() {
+	if !e.class {
+		for _, begin := range lookArounds {
+			if strings.HasPrefix(e.in, begin) {
+				e.lack(len(begin), "(?:", "look-around")
+				return
+			}
+		}
+	}
 	switch {
 	case e.in[0] == '\\':
 		e.escape()
@@ -89,9 +109,10 @@ func (e *ecma) escape() {
 	case c == 'p' || c == 'P':
 		e.property()
 	case c >= '1' && c <= '9' && !e.class:
-		e.why = "a back-reference is not supported"
+		e.lack(2, "(?:)", "a back-reference")
 	case c == 'k' && !e.class:
-		e.why = "a back-reference is not supported"
+		name, _, _ := strings.Cut(e.in, ">")
+		e.lack(min(len(name)+1, len(e.in)), "(?:)", "a back-reference")
 	case c == 'b' && e.class:
 		e.swap(2, `\x08`)
 	default:
@@ -128,7 +149,7 @@ func (e *ecma) unicode() {
 		r, n = utf16.DecodeRune(r, low), 12
 	}
 	if utf16.IsSurrogate(r) {
-		e.why = "half of a surrogate pair is not supported"
+		e.lack(n, `\x{fffd}`, "half of a surrogate pair")
 		return
 	}
 	e.swap(n, fmt.Sprintf(`\x{%x}`, r))

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -21,6 +22,7 @@ type pattern struct {
 	source string
 	re     *regexp.Regexp // nil: not checked
 	why    string         // why not
+	broken bool           // it is no pattern of ECMA-262 either
 	size   int            // instructions of the program, at most
 	among  *patterns
 }
@@ -75,10 +77,8 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 		return nil, errors.New("its patterns are too long")
 	}
 	p := &pattern{source: source, why: why, among: ps}
-	if why == "" {
-		if err := ps.build(p, translated); err != nil {
-			return nil, err
-		}
+	if err := ps.build(p, translated); err != nil {
+		return nil, err
 	}
 	ps.known[source] = p
 	return p, nil
@@ -87,7 +87,10 @@ func (ps *patterns) compile(source string) (*pattern, error) {
 func (ps *patterns) build(p *pattern, translated string) error {
 	tree, err := syntax.Parse(translated, syntax.Perl)
 	if err != nil {
-		p.why = whyNot(err)
+		p.refuse(err)
+		return nil
+	}
+	if p.why != "" {
 		return nil
 	}
 	p.size = programSize(tree)
@@ -95,7 +98,7 @@ func (ps *patterns) build(p *pattern, translated string) error {
 		return fmt.Errorf("its patterns expand to more than %d instructions", maxPatternSize)
 	}
 	if p.re, err = regexp.Compile(translated); err != nil {
-		p.why = whyNot(err)
+		p.refuse(err)
 	}
 	return nil
 }
@@ -167,21 +170,21 @@ func programSize(re *syntax.Regexp) int {
 	return size + 2
 }
 
-// whyNot says in a few words what Go's regular expressions lack.
-func whyNot(err error) string {
-	var bad *syntax.Error
-	if !errors.As(err, &bad) {
-		return "not supported"
+// refuse notes why Go's regular expressions cannot express a pattern, and whether it is a pattern at all.
+func (p *pattern) refuse(err error) {
+	bad, _ := errors.AsType[*syntax.Error](err)
+	why := "not a regular expression that mcpc can read"
+	p.broken = true
+	switch {
+	case bad == nil:
+	case bad.Code == syntax.ErrInvalidRepeatSize:
+		why = "a repeat count over 1000 is not supported"
+		p.broken = false
+	case bad.Code == syntax.ErrInvalidEscape:
+		why = schemadoc.Brief(bad.Expr) + " is not supported"
+	case strings.HasPrefix(strings.ToLower(bad.Expr), `\p`): // a property that ECMA-262 may have
+		why = schemadoc.Brief(bad.Expr) + " is not supported"
+		p.broken = false
 	}
-	switch bad.Code {
-	case syntax.ErrInvalidPerlOp, syntax.ErrInvalidNamedCapture, syntax.ErrMissingRepeatArgument:
-		if strings.HasPrefix(bad.Expr, "(?=") || strings.HasPrefix(bad.Expr, "(?!") || strings.HasPrefix(bad.Expr, "(?<") {
-			return "look-around is not supported"
-		}
-	case syntax.ErrInvalidEscape:
-		return schemadoc.Brief(bad.Expr) + " is not supported"
-	case syntax.ErrInvalidRepeatSize:
-		return "a repeat count over 1000 is not supported"
-	}
-	return "not a regular expression that mcpc can read"
+	p.why = cmp.Or(p.why, why)
 }

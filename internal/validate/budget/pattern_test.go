@@ -2,6 +2,7 @@ package budget
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"mcpc/internal/jsonraw"
@@ -59,6 +60,9 @@ func TestECMAPatterns(t *testing.T) {
 	}
 }
 
+// brokenPatterns are those below that are none of ECMA-262 either.
+var brokenPatterns = []string{`\Z`, `(`, `a**`, `[`, `\`, `\u{}`, `(?=a`, `\k<a>(`}
+
 func TestPatternsNotChecked(t *testing.T) {
 	for pattern, why := range map[string]string{
 		`(?=a)`:         "look-around is not supported",
@@ -76,12 +80,17 @@ func TestPatternsNotChecked(t *testing.T) {
 		`[`:             "not a regular expression that mcpc can read",
 		`\`:             "not a regular expression that mcpc can read",
 		`\u{}`:          `"\\x{}" is not supported`,
-		`\p{Nope}`:      "not a regular expression that mcpc can read",
-		`\p{sc=Greek1}`: "not a regular expression that mcpc can read",
+		`\p{Nope}`:      `"\\p{Nope}" is not supported`,
+		`\p{sc=Greek1}`: `"\\p{Greek1}" is not supported`,
+		`(?=a`:          "look-around is not supported",
+		`\k<a>(`:        "a back-reference is not supported",
 	} {
 		p, err := newPatterns().compile(pattern)
 		if err != nil || p.re != nil || p.why != why {
 			t.Errorf("%s: error %v, why %q", pattern, err, p.why)
+		}
+		if want := slices.Contains(brokenPatterns, pattern); p.broken != want {
+			t.Errorf("%s: broken %v", pattern, p.broken)
 		}
 		if !p.MatchString("anything") {
 			t.Errorf("%s: not checked, but does not match", pattern)

@@ -68,7 +68,11 @@ func dropPatterns(s *jsonschema.Schema, shaky map[*jsonschema.Schema]bool) []wir
 	var warnings []wire.Finding
 	warn := func(at string, p *pattern) {
 		shaky[s] = true
-		warnings = append(warnings, notChecked(s, "pattern", at,
+		rule := "pattern"
+		if p.broken {
+			rule = "pattern_broken" // ECMA-262 does not have it either
+		}
+		warnings = append(warnings, notChecked(s, rule, at,
 			fmt.Sprintf("pattern not checked: %s: %s", schemadoc.Brief(p.source), p.why)))
 	}
 	if p, ok := s.Pattern.(*pattern); ok && p.re == nil {

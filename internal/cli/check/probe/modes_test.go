@@ -44,7 +44,8 @@ func TestModesOfProbes(t *testing.T) {
 			"L124 pass|L136 pass|L043 not applicable"},
 		{"demo --era modern --negative",
 			"L011 pass|L061 not applicable|L083 not applicable|L095 not applicable|L124 not run"},
-		{"demo --era legacy", "L031 pass|L034 pass|L035 pass|L036 pass|L039 pass|L115 not applicable|L092 not applicable"},
+		{"demo --era legacy", "client-cursor not applicable|client-list-changed not applicable|" +
+			"L031 pass|L034 pass|L035 pass|L036 pass|L039 pass|L115 not applicable|L092 not applicable"},
 	} {
 		t.Run(strings.ReplaceAll(c.words, url, "URL"), func(t *testing.T) {
 			t.Parallel()

@@ -131,7 +131,7 @@ type Request struct {
 // the server is not known. An outcome that is not good says why it could not be judged.
 func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	f := o.Factory
-	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f)}),
+	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
 		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}}
 	defer f.StartSpinner()()
 	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)

@@ -290,8 +290,8 @@ func schemaChecks(t check.Tools) []check.Check {
 			}
 			_, warnings, fault := t.Compile(w.tree.Nodes[0].Raw)
 			for _, f := range warnings {
-				if f.Rule == "pattern" {
-					e.Find(w.at+f.Where, f.Text, "a pattern that all clients can check")
+				if f.Rule == "pattern_broken" {
+					e.Find(w.at+f.Where, f.Text, "a regular expression of ECMA-262")
 				}
 			}
 			if fault != nil && fault.Reason == "too_complex" {
