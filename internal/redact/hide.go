@@ -105,6 +105,7 @@ func (e *edit) write(p []byte) {
 // hideNamed hides the values that stand behind a secret name and ":" or "=".
 func hideNamed(raw []byte, variables bool) edit {
 	e, colon, equals, kept := edit{raw: raw}, -1, -1, 0
+	var defaults map[int]bool // where the defaults of schemas begin that describe a secret
 	for at := 0; ; {
 		if colon < at {
 			colon = spool.Index(raw, ":", at)
@@ -116,7 +117,13 @@ func hideNamed(raw []byte, variables bool) edit {
 		if at = min(colon, equals) + 1; at > len(raw) {
 			return e
 		}
-		if at-1 < e.done || !secretMember(wordBefore(raw[e.done:at-1])) || bytes.HasSuffix(raw[:at], []byte("urn:ietf:params:oauth:")) {
+		if at-1 < e.done {
+			continue
+		}
+		isDefault := defaults[at]
+		isNamed := secretMember(wordBefore(raw[e.done:at-1])) &&
+			!bytes.HasSuffix(raw[:at], []byte("urn:ietf:params:oauth:"))
+		if !isNamed && !isDefault {
 			continue
 		}
 		if variables {
@@ -126,12 +133,21 @@ func hideNamed(raw []byte, variables bool) edit {
 			}
 		}
 		values, end := secretValues(raw, at)
+		if from := defaultIn(raw, at); isNamed && from > 0 {
+			if defaults == nil {
+				defaults = map[int]bool{}
+			}
+			defaults[from] = true
+		}
 		for _, v := range values {
 			secret := string(raw[v.from:v.to])
-			if isHidden(secret) {
+			if isHidden(secret) || isDefault && len(secret) < shortestKnown {
 				continue
 			}
 			e.put(v.from, v.to, v.shown(secret))
+			if isDefault && !isUnlikeWord(secret) {
+				continue // the word may stand anywhere
+			}
 			e.secrets = append(e.secrets, v.plainText(secret))
 			e.secrets = append(e.secrets, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
 		}
@@ -331,6 +347,28 @@ func valuesWithin(raw []byte, at int, quote string) (values []span, end int) {
 		}
 	}
 	return values, len(raw)
+}
+
+// defaultIn returns where the value of the member "default" begins, after its colon, if the value at a place is a JSON
+// Schema with one; else 0.
+func defaultIn(raw []byte, at int) (from int) {
+	value := len(raw) - len(bytes.TrimLeft(raw[at:], jsonraw.WhiteSpace))
+	schema := raw[value:min(len(raw), value+schemaWithin)]
+	if len(schema) == 0 || !isSchema(schema) {
+		return 0
+	}
+	_ = jsonraw.EachMember(schema, func(_ int, name string, begin, _ int) bool {
+		if name == "default" {
+			from = value + len(bytes.TrimRight(schema[:begin], jsonraw.WhiteSpace))
+		}
+		return from == 0
+	})
+	return from
+}
+
+// isUnlikeWord reports a value that is no word of a language: it is long, or has a digit.
+func isUnlikeWord(value string) bool {
+	return len(value) >= 20 || strings.ContainsAny(value, "0123456789")
 }
 
 // schemaWithin bounds how far a value is read to see whether it is a schema.
