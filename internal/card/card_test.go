@@ -68,11 +68,20 @@ func TestInputsAreFilledInOrder(t *testing.T) {
 }
 
 func TestVariablesThatLoadCode(t *testing.T) {
-	for name, unfit := range map[string]bool{"WEATHER_KEY": false, "GITHUB_TOKEN": false, "NODE_ENV": false, "HOMEPAGE": false, "node_options": true, "NODE_OPTIONS": true,
-		"LD_PRELOAD": true, "npm_config_registry": true, "UV_INDEX_URL": true, "PATH": true, "Path": true, "https_proxy": true, "DOCKER_HOST": true, "XDG_CONFIG_HOME": true,
-		"A-B": true, "": true, "A=B": true, "1A": true, "GCONV_PATH": true, "MCPC_TOKEN": true} {
-		if unfitVariable(name) != unfit {
-			t.Errorf("%s: got %t", name, !unfit)
+	fit := strings.Fields("WEATHER_KEY GITHUB_TOKEN NODE_ENV KUBECONFIG DEBUG DATABASE_URL PGPASSWORD BRAVEAPIKEY LOG_LEVEL " +
+		"ALLOWED_DIRS NOTION_API_TOKEN TOKEN PORT")
+	unfit := strings.Fields("node_options NODE_OPTIONS LD_PRELOAD npm_config_registry UV_INDEX_URL PATH Path https_proxy DOCKER_HOST " +
+		"XDG_CONFIG_HOME A-B A=B 1A GCONV_PATH MCPC_TOKEN HOMEPAGE PS4 SHELLOPTS BASHOPTS GLIBC_TUNABLES AWS_CA_BUNDLE " +
+		"CURL_CA_BUNDLE SSLKEYLOGFILE HOSTALIASES ELECTRON_RUN_AS_NODE NODE_EXTRA_CA_CERTS BASH_ENV PROMPT_COMMAND IFS " +
+		"CLASSPATH GOFLAGS JAVA_TOOL_OPTIONS _JAVA_OPTIONS SSL_CERT_FILE REQUESTS_CA_BUNDLE TMPDIR")
+	for _, name := range fit {
+		if unfitVariable(name) {
+			t.Errorf("%s is not set", name)
+		}
+	}
+	for _, name := range append(unfit, "") {
+		if !unfitVariable(name) {
+			t.Errorf("%q is set", name)
 		}
 	}
 	p, err := resolved(t, entry+`"packages": [{`+npm+`, "packageArguments": [{"type": "named", "name": "--key", "isRequired": true, "isSecret": true}]}]}`, Values{})

@@ -184,27 +184,39 @@ func (f *filler) runImage(p *Plan, runtime []string, image string, arguments []s
 
 var variableName = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// What an unfit variable is called, or begins with; harmless are some of the latter.
+// A variable of one word is set if it is one of fitWords or ends with one of fitEnds: the names that shells, linkers
+// and runtimes use are mostly of that kind (PS4, SHELLOPTS, SSLKEYLOGFILE). Of the others, those are not set that begin
+// or end like a setting of a runtime, unless they are harmless.
 var (
-	unfitBegins = []string{"LD_", "DYLD_", "NODE_", "NPM_CONFIG_", "PYTHON", "UV_", "PIP_", "RUBY", "PERL5", "JAVA_TOOL", "GIT_", "DOTNET_", "NUGET_",
-		"DOCKER_", "BUILDKIT_", "XDG_", "OPENSSL_", "COREPACK_", "MCPC_"}
-	unfitNames = []string{"PATH", "BASH_ENV", "ENV", "SHELL", "IFS", "JDK_JAVA_OPTIONS", "HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
-		"GCONV_PATH", "BROWSER", "EDITOR", "PAGER", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "COMSPEC", "PATHEXT", "SYSTEMROOT", "WINDIR", "TEMP", "TMP"}
-	harmless = []string{"NODE_ENV", "PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8"}
+	fitWords = strings.Fields("DEBUG VERBOSE LOGLEVEL PORT HOST MODE REGION PROJECT WORKSPACE KUBECONFIG DSN DATABASE DOMAIN " +
+		"TENANT EMAIL ACCOUNT ORG ORGANIZATION USERNAME PGUSER PGDATABASE BUCKET CLUSTER ENDPOINT ENVIRONMENT FORMAT INDEX " +
+		"LANGUAGE LIMIT LOCALE MODEL NAMESPACE SITE STAGE TEAM TIMEOUT TIMEZONE TRANSPORT UNITS")
+	fitEnds = strings.Fields("KEY TOKEN SECRET PASSWORD PASS URL URI HOST PORT")
+
+	unfitBegins = strings.Fields("LD_ DYLD_ NODE_ NPM_CONFIG_ PYTHON UV_ PIP_ RUBY PERL5 JAVA_ GIT_ DOTNET_ NUGET_ DOCKER_ " +
+		"BUILDKIT_ XDG_ OPENSSL_ COREPACK_ MCPC_ BASH_ ZSH_ PROMPT_ GLIBC_ MALLOC_ GCONV_ RES_ ELECTRON_ DENO_ BUN_ YARN_ " +
+		"PNPM_ NVM_ VOLTA_ CARGO_ RUST_ RUSTC_ JDK_ CURL_ LC_ _")
+	unfitEnds = strings.Fields("_PROXY _CA_BUNDLE _CERT_FILE _CERT_DIR _EXTRA_CA_CERTS _OPTIONS _OPTS _PRELOAD _TUNABLES")
+	harmless  = strings.Fields("NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 RUST_LOG RUST_BACKTRACE")
 )
 
-// unfitVariable reports a variable that has programs load other code, read other settings or use
+// unfitVariable reports a variable that may have programs load other code, read other settings or use
 // another network.
 func unfitVariable(name string) bool {
 	upper := strings.ToUpper(name)
+	begins := func(begin string) bool { return strings.HasPrefix(upper, begin) }
+	ends := func(end string) bool { return strings.HasSuffix(upper, end) }
 	switch {
 	case !variableName().MatchString(name):
 		return true
 	case slices.Contains(harmless, upper):
 		return false
+	case slices.ContainsFunc(unfitBegins, begins) || slices.ContainsFunc(unfitEnds, ends):
+		return true
+	case strings.Contains(name, "_"):
+		return false
 	}
-	return strings.HasSuffix(upper, "_PROXY") || slices.Contains(unfitNames, upper) ||
-		slices.ContainsFunc(unfitBegins, func(begin string) bool { return strings.HasPrefix(upper, begin) })
+	return !slices.Contains(fitWords, upper) && !slices.ContainsFunc(fitEnds, ends)
 }
 
 // instructions are what the author wants done after the installation, as text.
