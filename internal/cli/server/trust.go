@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
+	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/diff/lockfile"
 	"mcpc/internal/english"
@@ -135,6 +136,10 @@ func trustLock(ctx context.Context, f *cmdutil.Factory, store *state.Store, l *p
 		shown = append(slices.Clone(shown), "…")
 	}
 	f.Note(path + " has " + english.Plural(len(names), "tool") + ": " + strings.Join(shown, ", "))
+	if l.IsConfirmed(&f.Env, store) {
+		f.Note(path + " is already trusted as it is now")
+		return nil
+	}
 	question := "Trust exactly this file? Its tools may then replace those that you approved."
 	if out := approved(ctx, f, path, question, yes); !out.Good() {
 		return cmdutil.Exit(out)
@@ -167,6 +172,10 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 	}
 	if err := cmdutil.WriteServer(f, w, st, s); err != nil {
 		return cmdutil.StdoutError(f)
+	}
+	if host.StandingOf(f.Env.Trusts(store), s) == host.Confirmed {
+		f.Note(s.ID() + " is already trusted as configured in " + f.Env.Tilde(s.File))
+		return nil
 	}
 	if out := approved(ctx, f, s.ID(), "Trust exactly this?", yes); !out.Good() {
 		return cmdutil.Exit(out)
