@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -32,9 +33,20 @@ func ServeReader(ctx context.Context, in io.Reader, out io.Writer, r Reader) err
 		for _, t := range r.Tools {
 			t.add(s)
 		}
-		s.AddReceivingMiddleware(malformed)
+		s.AddReceivingMiddleware(onlyTools, malformed)
 		return s
 	})
+}
+
+// onlyTools refuses the methods of features that a Reader does not declare: the SDK answers them with empty lists.
+func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch feature, _, _ := strings.Cut(method, "/"); feature {
+		case "prompts", "resources", "completion", "logging":
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: method + " is not supported"}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 func (t Reading) add(s *mcp.Server) {
