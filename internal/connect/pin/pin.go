@@ -19,6 +19,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/poison"
 	"mcpc/internal/redact"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
@@ -121,10 +122,9 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if !same { // another revision of the protocol has other members
 		changes = diff.AsModel(changes)
 	}
-	worth := slices.DeleteFunc(slices.Clone(changes), isSilent)
-	risky := diff.Failing(worth, diff.Risky) > 0 || slices.ContainsFunc(worth, isQuestion)
+	worth := asked(slices.DeleteFunc(slices.Clone(changes), isSilent))
 	switch {
-	case risky:
+	case diff.Failing(worth, diff.Risky) > 0:
 		marked := slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] })
 		return changed(c, tool, headline+":", worth, marked)
 	case !same:
@@ -156,6 +156,23 @@ func isQuestion(ch diff.Change) bool {
 		return ch.NewText() > mostNewText
 	}
 	return false
+}
+
+// mostShown is how many bytes of a new value are shown.
+const mostShown = 300
+
+// asked returns changes of which those that are questions are risky, and show what a model would read.
+func asked(changes []diff.Change) []diff.Change {
+	for i, ch := range changes {
+		if !isQuestion(ch) {
+			continue
+		}
+		changes[i].Level = max(ch.Level, diff.Risky)
+		if ch.Rule == "argument-added" || ch.Rule == "schema-note-changed" {
+			changes[i].Text += ": " + sanitize.Line(jsonraw.Excerpt(ch.Is, mostShown), sanitize.Signs)
+		}
+	}
+	return diff.Sorted(changes)
 }
 
 // isSilent reports a change that is not shown.
