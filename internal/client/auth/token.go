@@ -139,7 +139,7 @@ func readAnswer(where string, raw []byte, status int) (*answer, error) {
 	switch {
 	case status/100 != 2 || a.Error != "":
 		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error], Hint: hints[a.Error],
-			Text: "the authorization server issued no token" + saying(a.Error, a.Description, status)}
+			Text: "the authorization server rejected the token request" + saying(a.Error, a.Description, status)}
 	case bad != nil:
 		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
 	}
