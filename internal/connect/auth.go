@@ -136,6 +136,10 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	}
 	if failed, ok := errors.AsType[*auth.Error](r.Err); ok {
 		o = AuthFailed(failed, o)
+		if r.Sent && auth.IsTransient(failed) {
+			o.Hint = "try again later: the stored login is kept"
+			return o
+		}
 	} else if len(r.Fields) == 0 {
 		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
 	}

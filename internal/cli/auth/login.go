@@ -147,6 +147,8 @@ func loginFailed(err error, server string) wire.Outcome {
 	switch {
 	case auth.Is(err, auth.StoreFailed):
 		o.Reached = wire.Answered // with the token or the client that could not be kept
+	case auth.IsTransient(err):
+		o.Hint = "try again later; " + o.Hint
 	case auth.Is(err, auth.NoResponse):
 		o.Reached = wire.Answered // with the metadata; the rest is up to the browser
 		o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+shellwords.Quote(server)) + " and log in again"

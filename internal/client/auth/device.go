@@ -88,6 +88,9 @@ func (l *login) untilTyped(ctx context.Context, p clientAt, code string, interva
 		switch {
 		case errors.Is(err, errSlowDown):
 			interval += usualInterval
+		case Is(err, Unreachable): // RFC 8628, section 3.5
+			interval += usualInterval
+		case Is(err, Unavailable):
 		case !errors.Is(err, errPending):
 			return t, err
 		}

@@ -132,6 +132,7 @@ func TestWhatResourceMetadataMustSay(t *testing.T) {
 		{`{"resource":"BASE/mcp","authorization_servers":["https://169.254.169.254"]}`, URLBlocked},
 		{`{"resource":"BASE/mcp","authorization_servers":["javascript:alert(1)"]}`, URLBlocked},
 		{"status 500", Unreachable},
+		{"status 429", Unreachable},
 	} {
 		w := newWorld(t)
 		w.documents[resourceAt+"/mcp"] = c.document

@@ -30,6 +30,7 @@ const (
 	Denied             Rule = "denied"
 	NoResponse         Rule = "no_authorization_response"
 	TokenRefused       Rule = "token_refused"
+	Unavailable        Rule = "temporarily_unavailable"
 	TokenType          Rule = "token_type"
 	URLBlocked         Rule = "url_blocked"
 	Unreachable        Rule = "unreachable"
@@ -57,9 +58,14 @@ func (e *Error) Kind() wire.Kind {
 	if _, late := errors.AsType[usage.Late](e.Err); late {
 		return wire.Timeout
 	}
-	kinds := map[Rule]wire.Kind{URLBlocked: wire.Refused, Unreachable: wire.Transport, StoreFailed: wire.LocalIO, KeyUnusable: wire.Usage}
+	kinds := map[Rule]wire.Kind{URLBlocked: wire.Refused, Unreachable: wire.Transport, Unavailable: wire.Transport,
+		StoreFailed: wire.LocalIO, KeyUnusable: wire.Usage}
 	return cmp.Or(kinds[e.Rule], wire.Auth)
 }
+
+// IsTransient reports whether err says nothing of the request: the authorization server could not be reached,
+// or could not handle it, and may do so later.
+func IsTransient(err error) bool { return Is(err, Unreachable) || Is(err, Unavailable) }
 
 // Is reports whether err is, or wraps, an [Error] of that rule.
 func Is(err error, rule Rule) bool {

@@ -77,7 +77,7 @@ func (w *Flow) document(ctx context.Context, where string, fields http.Header) (
 		return nil, false, err
 	case status == http.StatusOK:
 		return raw, true, nil
-	case status/100 == 4:
+	case status/100 == 4 && status != http.StatusTooManyRequests:
 		return nil, false, nil
 	}
 	return nil, false, &Error{Rule: Unreachable, Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be"}

@@ -154,3 +154,22 @@ func TestDeviceCode(t *testing.T) {
 	_, err = w.login(newStore(), func(r *Request) { r.Grant = DeviceCode })
 	wantRule(t, err, ServerInvalid)
 }
+
+// RFC 8628, section 3.5: a token endpoint that fails while the user types is asked again.
+func TestDeviceCodeOutlivesFailures(t *testing.T) {
+	w := newWorld(t)
+	w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)
+	w.documents["/device"] = `{"device_code":"d","user_code":"ABCD","verification_uri":"BASE/verify","expires_in":60,"interval":1}`
+	w.token = func(url.Values, http.Header) (int, string) {
+		if len(w.forms) == 1 {
+			return 503, "busy"
+		}
+		return 200, usualToken
+	}
+	_, err := w.login(newStore(), func(r *Request) {
+		r.Grant, r.ShowCode = DeviceCode, func(context.Context, string, string) {}
+	})
+	if err != nil || len(w.forms) != 2 {
+		t.Errorf("got %v after %d token requests", err, len(w.forms))
+	}
+}

@@ -434,7 +434,10 @@ func TestTokenAnswers(t *testing.T) {
 		{200, `{"token_type":"Bearer"}`, TokenRefused, ""},
 		{200, `<html>secret of a page`, TokenRefused, ""},
 		{400, `{"error":"invalid_grant","error_description":"too late"}`, TokenRefused, "invalid_grant, too late"},
-		{500, `secret of a page`, TokenRefused, "HTTP 500"},
+		{500, `secret of a page`, Unavailable, "HTTP 500"},
+		{429, `{"error":"too_many_requests"}`, Unavailable, "too_many_requests"},
+		{200, `{"error":"temporarily_unavailable"}`, Unavailable, "temporarily_unavailable"},
+		{500, `{"error":"invalid_grant"}`, TokenRefused, "invalid_grant"},
 		{302, ``, TokenRefused, ""},
 	} {
 		w, store := newWorld(t), newStore()

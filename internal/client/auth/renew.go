@@ -6,7 +6,12 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"mcpc/internal/pause"
 )
+
+// renewPause is how long a renewal waits before it is tried once more, if the server could not handle it.
+const renewPause = time.Second
 
 // renewBefore is how long before its end a token is renewed.
 const renewBefore = 30 * time.Second
@@ -94,7 +99,14 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 	if err != nil {
 		return Token{}, err
 	}
-	fresh, err := w.redeem(ctx, clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}, form, key)
+	p := clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}
+	fresh, err := w.redeem(ctx, p, form, key)
+	if Is(err, Unavailable) {
+		if pause.For(ctx, renewPause) != nil {
+			return Token{}, err
+		}
+		fresh, err = w.redeem(ctx, p, form, key)
+	}
 	if err != nil {
 		return Token{}, err
 	}

@@ -137,6 +137,9 @@ func readAnswer(where string, raw []byte, status int) (*answer, error) {
 		bad = json.Unmarshal(again, &a)
 	}
 	switch {
+	case isUnavailable(status, a.Error):
+		return &a, &Error{Rule: Unavailable,
+			Text: "the authorization server could not handle the token request" + saying(a.Error, a.Description, status)}
 	case status/100 != 2 || a.Error != "":
 		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error], Hint: hints[a.Error],
 			Text: "the authorization server rejected the token request" + saying(a.Error, a.Description, status)}
@@ -144,6 +147,15 @@ func readAnswer(where string, raw []byte, status int) (*answer, error) {
 		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
 	}
 	return &a, nil
+}
+
+// isUnavailable reports a response of an authorization server that is overloaded or broken. A code on which
+// something depends counts more than the status.
+func isUnavailable(status int, code string) bool {
+	if causes[code] != nil {
+		return false
+	}
+	return status >= 500 || status == http.StatusTooManyRequests || code == "temporarily_unavailable" || code == "server_error"
 }
 
 // seconds are a time that a server names, as a number or, with some, as text. It is 0

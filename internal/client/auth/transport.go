@@ -274,8 +274,9 @@ func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token
 	return true
 }
 
+// loginLocked lets the user log in, unless the token can be renewed later.
 func (g *Transport) loginLocked(ctx context.Context, r *Refusal, t *Token) bool {
-	if g.Login == nil || g.logins >= maxLogins {
+	if g.Login == nil || g.logins >= maxLogins || IsTransient(r.Err) {
 		return false
 	}
 	g.logins++

@@ -264,6 +264,51 @@ func tokensOf(got []string) (sent []string) {
 	return sent
 }
 
+// A renewal that the authorization server could not handle is tried once more.
+func TestRenewalIsTriedOnceMore(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		failures int
+		status   int
+		body     string
+		forms    int
+		sent     []string
+	}{
+		{"503 once", 1, 503, "", 2, []string{"Bearer old", "Bearer access-secret-1"}},
+		{"502 once", 1, 502, "<html>", 2, []string{"Bearer old", "Bearer access-secret-1"}},
+		{"429 once", 1, 429, `{"error":"slow"}`, 2, []string{"Bearer old", "Bearer access-secret-1"}},
+		{"a code once", 1, 400, `{"error":"temporarily_unavailable"}`, 2, []string{"Bearer old", "Bearer access-secret-1"}},
+		{"500 always", 9, 500, "", 2, []string{"Bearer old", "Bearer old"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w, p := newWorld(t), newProtected(t, "access-secret-1")
+			w.token = func(url.Values, http.Header) (int, string) {
+				if len(w.forms) <= c.failures {
+					return c.status, c.body
+				}
+				return 200, usualToken
+			}
+			store := stored(t, w, p.URL+"/mcp", nil)
+			g := guardFor(w, p.URL+"/mcp", store)
+			g.Login = func(context.Context, Refusal) (bool, error) { t.Error("a login was offered"); return false, nil }
+			send(t, g, "POST", p.URL+"/mcp")
+			if c.failures > 1 {
+				send(t, g, "POST", p.URL+"/mcp") // not tried again within a minute
+				if r := g.Unsolved(); r == nil || !IsTransient(r.Err) {
+					t.Errorf("got %+v", r)
+				}
+			}
+			if got := tokensOf(p.got); !slices.Equal(got, c.sent) || len(w.forms) != c.forms {
+				t.Errorf("got %q, want %q, %d token requests", got, c.sent, len(w.forms))
+			}
+			if len(book(t, store).Tokens) != 1 {
+				t.Error("the token was deleted")
+			}
+		})
+	}
+}
+
 // AUTH 6: a refresh token that is good for nothing any more is forgotten.
 //
 // authorization 69
