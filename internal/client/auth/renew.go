@@ -52,7 +52,12 @@ func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool)
 	}
 	fresh, err := w.renew(ctx, store, book, now)
 	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) {
-		return Token{}, store.Change(ctx, func(b *Records) { b.Drop(func(t Token) bool { return t.Access == now.Access }) })
+		return Token{}, store.Change(ctx, func(b *Records) {
+			b.Drop(func(t Token) bool { return t.Access == now.Access })
+			if errors.Is(err, errInvalidClient) {
+				b.dropRegistered(now)
+			}
+		})
 	}
 	if err != nil {
 		return Token{}, err

@@ -202,6 +202,12 @@ func (b *Records) putClient(c Client) {
 	b.Clients = append(b.Clients, c)
 }
 
+// dropRegistered deletes the registered client of a token whose issuer has forgotten it, so that the next login
+// registers again.
+func (b *Records) dropRegistered(t Token) {
+	b.Clients = slices.DeleteFunc(b.Clients, func(c Client) bool { return c.Origin == Registered && c.has(t) })
+}
+
 // A Secret is a secret as it is stored: as it is, or sealed.
 type Secret string
 

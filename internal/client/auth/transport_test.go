@@ -323,6 +323,29 @@ func TestRefreshTokenIsRevoked(t *testing.T) {
 	}
 }
 
+// A registered client that the server has forgotten is deleted with its token, and the next login registers again.
+// A client that the user has stays.
+func TestClientIsForgottenByTheServer(t *testing.T) {
+	for _, c := range []struct {
+		origin Origin
+		code   string
+		kept   int
+	}{{Registered, "invalid_client", 0}, {Registered, "invalid_grant", 1}, {Given, "invalid_client", 1}} {
+		w, p := newWorld(t), newProtected(t)
+		w.token = func(url.Values, http.Header) (int, string) { return 401, `{"error":"` + c.code + `"}` }
+		store := stored(t, w, p.URL+"/mcp", nil)
+		other := Client{Issuer: w.url, ID: "other", Origin: Registered, Grant: DeviceCode}
+		_ = store.Change(t.Context(), func(b *Records) {
+			b.putClient(Client{Issuer: w.url, ID: "id", Origin: c.origin, Grant: AuthorizationCode})
+			b.putClient(other)
+		})
+		send(t, guardFor(w, p.URL+"/mcp", store), "POST", p.URL+"/mcp")
+		if b := book(t, store); len(b.Tokens) != 0 || len(b.Clients) != c.kept+1 {
+			t.Errorf("%s, %s: kept %+v", c.origin, c.code, b)
+		}
+	}
+}
+
 // AUTH 3.3, 6: a server that has another authorization server now gets nothing
 // renewed at the old one.
 //

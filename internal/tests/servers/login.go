@@ -38,6 +38,7 @@ var failures = map[string]failure{
 	"mute":      {issuerPath, neverAnswer},
 	"portal":    {issuerPath, webPage(http.StatusOK)},
 	"refused":   {"/mcp", refuseToken},
+	"forgotten": {"/token", forgetClient},
 	"stubborn":  {"/revoke", webPage(http.StatusServiceUnavailable)},
 	"shell":     {issuerPath, authorizeAt("https://as.example/a?x=$(touch${IFS}pwned)&y=`touch pwned`")},
 	"script":    {issuerPath, authorizeAt("javascript:alert(1)")},
@@ -71,6 +72,13 @@ func refuseWithControls(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
 	_, _ = io.WriteString(w, `{"error":"invalid_request","error_description":"no\u001b[2J\u202eevil"}`)
+}
+
+// forgetClient knows no client.
+func forgetClient(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusUnauthorized)
+	_, _ = io.WriteString(w, `{"error":"invalid_client","error_description":"unknown client"}`)
 }
 
 // refuseToken accepts no token.
