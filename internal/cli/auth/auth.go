@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -193,6 +194,9 @@ func showSteps(ctx context.Context, f *cmdutil.Factory, steps []auth.Step, err e
 	}
 	raw, _ := json.Marshal(map[string]any{"steps": all})
 	out := wire.Outcome{}
+	if at := slices.IndexFunc(steps, func(s auth.Step) bool { return s.Tolerated }); at >= 0 {
+		out = wire.Outcome{Kind: wire.CheckFailed, Phase: "authorization", Text: steps[at].Text + "; mcpc login warns of it"}
+	}
 	if err != nil {
 		out = connect.AuthFailed(err, wire.Outcome{})
 		switch {

@@ -127,6 +127,7 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	}
 	w := connect.NewAuthFlow(ctx, &f.Env, req.Endpoint)
 	defer w.Net.Close()
+	warnOfTolerated(f, w)
 	f.Talking.Store(true)
 	inTime, stop := bounded(ctx, f)
 	defer stop()
@@ -139,6 +140,19 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 		return cmdutil.Exit(loginFailed(err, redact.RedactURL(req.Endpoint)))
 	}
 	return cmdutil.Show(ctx, f, wire.Outcome{}, tokenAnswer(f, t, store))
+}
+
+// warnOfTolerated makes a flow warn of broken rules with which a login goes on.
+func warnOfTolerated(f *cmdutil.Factory, w *auth.Flow) {
+	report := w.OnStep
+	w.OnStep = func(s auth.Step) {
+		if s.Tolerated {
+			f.Warn(f.ErrStyle.Line(s.Text))
+		}
+		if report != nil {
+			report(s)
+		}
+	}
 }
 
 // loginFailed is the ending of a login at a server, which is given as it may be shown.

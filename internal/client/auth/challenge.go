@@ -12,23 +12,26 @@ import (
 type Challenge struct {
 	Scheme string
 	Params map[string]string
+	// MoreMetadata are further values of resource_metadata, of this challenge or of others beside it.
+	MoreMetadata []string
 }
 
 // A scheme may be followed by credentials, as Negotiate is, which have no parameters; the
 // value of a parameter is a token or a quoted-string, and one that does not end is taken as
-// it is.
+// it is. Some servers write single quotes.
 const (
 	blanks   = " \t\r\n"
 	blank    = `[` + blanks + `]*`
 	word     = `[-\w!#$%&'*+.^\x60|~]+`
 	token68  = `[-\w!#$%&'*+.^\x60|~/]+=*`
 	quoted   = `"((?:[^"\\]|\\.|\\$)*)"?`
+	single   = `'([^',]*)'`
 	unquoted = `([^,` + blanks + `]*)`
 )
 
 var (
 	schemeIn  = compiled(`^(` + word + `)(?:` + blank + token68 + blank + `(?:,|$))?`)
-	paramIn   = compiled(`(?s)^(` + word + `)` + blank + `=` + blank + `(?:` + quoted + `|` + unquoted + `)`)
+	paramIn   = compiled(`(?s)^(` + word + `)` + blank + `=` + blank + `(?:` + quoted + `|` + single + `|` + unquoted + `)`)
 	escapedIn = compiled(`(?s)\\(.)`)
 )
 
@@ -49,12 +52,14 @@ func ParseChallenges(values []string) (all []Challenge) {
 				rest = behind(rest, 1)
 				continue
 			}
-			c := Challenge{strings.ToLower(found[1]), map[string]string{}}
+			c := Challenge{Scheme: strings.ToLower(found[1]), Params: map[string]string{}}
 			rest = behind(rest, len(found[0]))
 			for p := paramIn().FindStringSubmatch(rest); p != nil; p = paramIn().FindStringSubmatch(rest) {
-				name := strings.ToLower(p[1])
+				name, text := strings.ToLower(p[1]), escapedIn().ReplaceAllString(p[2], "$1")+p[3]+p[4]
 				if _, twice := c.Params[name]; !twice {
-					c.Params[name] = escapedIn().ReplaceAllString(p[2], "$1") + p[3]
+					c.Params[name] = text
+				} else if name == "resource_metadata" {
+					c.MoreMetadata = append(c.MoreMetadata, text)
 				}
 				rest = behind(rest, len(p[0]))
 			}
@@ -64,17 +69,29 @@ func ParseChallenges(values []string) (all []Challenge) {
 	return all
 }
 
-// Wanted is the challenge that a token answers: of several the one that says most.
+// Wanted returns the challenge that a token answers: of several the one that says most. It has the resource
+// metadata of the others, too.
 func Wanted(all []Challenge) (best Challenge, ok bool) {
+	var named []string
 	for _, c := range all {
 		if c.Scheme != "bearer" && c.Scheme != "dpop" {
 			continue
 		}
+		named = append(named, c.metadata()...)
 		if !ok || best.Params["resource_metadata"] == "" && best.Params["error"] == "" {
 			best, ok = c, true
 		}
 	}
+	best.MoreMetadata = missing(named, []string{best.Params["resource_metadata"]})
 	return best, ok
+}
+
+// metadata returns the places of the resource metadata that the challenge names, the first one first.
+func (c Challenge) metadata() (named []string) {
+	if first := c.Params["resource_metadata"]; first != "" {
+		named = append(named, first)
+	}
+	return append(named, c.MoreMetadata...)
 }
 
 // Scopes are those that the challenge asks for; nil where it names none.

@@ -14,31 +14,39 @@ import (
 // rules 191
 // authorization 8, 9, 11
 func TestParseChallenges(t *testing.T) {
-	p := func(pairs ...string) map[string]string {
-		m := map[string]string{}
+	one := func(scheme string, pairs ...string) Challenge {
+		c := Challenge{Scheme: scheme, Params: map[string]string{}}
 		for i := 0; i < len(pairs); i += 2 {
-			m[pairs[i]] = pairs[i+1]
+			if _, twice := c.Params[pairs[i]]; twice {
+				c.MoreMetadata = append(c.MoreMetadata, pairs[i+1])
+				continue
+			}
+			c.Params[pairs[i]] = pairs[i+1]
 		}
-		return m
+		return c
 	}
 	for _, c := range []struct {
 		values []string
 		want   []Challenge
 	}{
-		{[]string{`Bearer`}, []Challenge{{"bearer", p()}}},
-		{[]string{`BEARER Realm="a, b", ERROR=invalid_token`}, []Challenge{{"bearer", p("realm", "a, b", "error", "invalid_token")}}},
-		{[]string{`Bearer realm=""`}, []Challenge{{"bearer", p("realm", "")}}},
-		{[]string{`Bearer scope = "a b" ,error= "x"`}, []Challenge{{"bearer", p("scope", "a b", "error", "x")}}},
-		{[]string{`Bearer a="say \"hi\"\\"`}, []Challenge{{"bearer", p("a", `say "hi"\`)}}},
-		{[]string{`Basic realm="x", Bearer error="y"`}, []Challenge{{"basic", p("realm", "x")}, {"bearer", p("error", "y")}}},
-		{[]string{`Basic realm="x"`, `Bearer error="y"`}, []Challenge{{"basic", p("realm", "x")}, {"bearer", p("error", "y")}}},
-		{[]string{`Negotiate YII=, Bearer error="y"`}, []Challenge{{"negotiate", p()}, {"bearer", p("error", "y")}}},
-		{[]string{`Negotiate, Bearer error="y"`}, []Challenge{{"negotiate", p()}, {"bearer", p("error", "y")}}},
-		{[]string{`Bearer error="y" scope="z"`}, []Challenge{{"bearer", p("error", "y", "scope", "z")}}}, // a comma is missing
-		{[]string{"Bearer error=\"y\",\r\n\t scope=\"z\""}, []Challenge{{"bearer", p("error", "y", "scope", "z")}}},
-		{[]string{`Bearer scope="first", scope="second"`}, []Challenge{{"bearer", p("scope", "first")}}},
-		{[]string{`Bearer resource_metadata=https://h.example/x?a=b`}, []Challenge{{"bearer", p("resource_metadata", "https://h.example/x?a=b")}}},
-		{[]string{`Bearer scope="does not end`}, []Challenge{{"bearer", p("scope", "does not end")}}},
+		{[]string{`Bearer`}, []Challenge{one("bearer")}},
+		{[]string{`BEARER Realm="a, b", ERROR=invalid_token`}, []Challenge{one("bearer", "realm", "a, b", "error", "invalid_token")}},
+		{[]string{`Bearer realm=""`}, []Challenge{one("bearer", "realm", "")}},
+		{[]string{`Bearer scope = "a b" ,error= "x"`}, []Challenge{one("bearer", "scope", "a b", "error", "x")}},
+		{[]string{`Bearer a="say \"hi\"\\"`}, []Challenge{one("bearer", "a", `say "hi"\`)}},
+		{[]string{`Basic realm="x", Bearer error="y"`}, []Challenge{one("basic", "realm", "x"), one("bearer", "error", "y")}},
+		{[]string{`Basic realm="x"`, `Bearer error="y"`}, []Challenge{one("basic", "realm", "x"), one("bearer", "error", "y")}},
+		{[]string{`Negotiate YII=, Bearer error="y"`}, []Challenge{one("negotiate"), one("bearer", "error", "y")}},
+		{[]string{`Negotiate, Bearer error="y"`}, []Challenge{one("negotiate"), one("bearer", "error", "y")}},
+		{[]string{`Bearer error="y" scope="z"`}, []Challenge{one("bearer", "error", "y", "scope", "z")}}, // a comma is missing
+		{[]string{"Bearer error=\"y\",\r\n\t scope=\"z\""}, []Challenge{one("bearer", "error", "y", "scope", "z")}},
+		{[]string{`Bearer scope="first", scope="second"`}, []Challenge{one("bearer", "scope", "first")}},
+		{[]string{`Bearer resource_metadata=https://h.example/x?a=b`}, []Challenge{one("bearer", "resource_metadata", "https://h.example/x?a=b")}},
+		{[]string{`Bearer resource_metadata="a", error="e", resource_metadata=b`},
+			[]Challenge{one("bearer", "resource_metadata", "a", "error", "e", "resource_metadata", "b")}},
+		{[]string{`Bearer resource_metadata='https://h.example/x', scope='a b'`},
+			[]Challenge{one("bearer", "resource_metadata", "https://h.example/x", "scope", "a b")}},
+		{[]string{`Bearer scope="does not end`}, []Challenge{one("bearer", "scope", "does not end")}},
 		{[]string{`"", ((`, ``}, nil},
 	} {
 		if diff := cmp.Diff(c.want, ParseChallenges(c.values)); diff != "" {
@@ -67,6 +75,10 @@ func TestBearerIsChosen(t *testing.T) {
 	if !ok || !slices.Equal(got.Scopes(), []string{"a", "b"}) {
 		t.Errorf("got %+v, %v", got, ok)
 	}
+	got, _ = Wanted(ParseChallenges([]string{`Bearer error="e"`, `DPoP resource_metadata="a"`, `Bearer resource_metadata=b`}))
+	if named := got.metadata(); got.Params["error"] != "e" || !slices.Equal(named, []string{"a", "b"}) {
+		t.Errorf("got %+v, metadata at %q", got, named)
+	}
 	if _, ok := Wanted(ParseChallenges([]string{`Basic realm="x"`})); ok {
 		t.Error("a Basic challenge was taken for a Bearer one")
 	}
@@ -84,6 +96,10 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 		want                  []string
 	}{
 		{"named in the challenge, and only there", "/mcp", "BASE/custom/place.json", "/custom/place.json", []string{"/custom/place.json"}},
+		{"named as a path", "/mcp", "/custom/place.json", "/custom/place.json", []string{"/custom/place.json"}},
+		{"named first where nothing is", "/mcp", "BASE/none BASE/custom", "/custom", []string{"/none", "/custom"}},
+		{"named where a web page is", "/mcp", "BASE/page", resourceAt, []string{"/page", resourceAt + "/mcp", resourceAt}},
+		{"named where nothing is", "/mcp", "BASE/none", resourceAt + "/mcp", []string{"/none", resourceAt + "/mcp"}},
 		{"with the path first", "/mcp", "", resourceAt + "/mcp", []string{resourceAt + "/mcp"}},
 		{"then at the root", "/mcp", "", resourceAt, []string{resourceAt + "/mcp", resourceAt}},
 		{"also where the first asks for a token", "/private", "", resourceAt, []string{resourceAt + "/private", resourceAt}},
@@ -92,11 +108,14 @@ func TestWhereResourceMetadataIsLookedFor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.documents = map[string]string{serverAt: usualServer, resourceAt + "/private": "status 401", c.at: `{"resource":"BASE","authorization_servers":["BASE"]}`}
-			req := Request{Endpoint: w.url + c.endpoint, Grant: AuthorizationCode, Challenge: Challenge{Params: map[string]string{}}}
-			if c.named != "" {
-				req.Challenge.Params["resource_metadata"] = w.url + strings.TrimPrefix(c.named, "BASE")
+			w.documents = map[string]string{serverAt: usualServer, resourceAt + "/private": "status 401",
+				"/page": "<html>", c.at: `{"resource":"BASE","authorization_servers":["BASE"]}`}
+			req := Request{Endpoint: w.url + c.endpoint, Grant: AuthorizationCode}
+			var fields []string
+			for _, named := range strings.Fields(c.named) {
+				fields = append(fields, `Bearer resource_metadata="`+strings.Replace(named, "BASE", w.url, 1)+`"`)
 			}
+			req.Challenge, _ = Wanted(ParseChallenges(fields))
 			if _, err := w.walk().Discover(t.Context(), req, Records{}); err != nil {
 				t.Fatal(err)
 			}
@@ -143,6 +162,49 @@ func TestWhatResourceMetadataMustSay(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), "secret of a page") {
 			t.Errorf("the error holds what a page said: %v", err)
+		}
+	}
+}
+
+// A member of another type is named with its type, and used if it is readable; strict flows use none.
+func TestMetadataOfOtherTypes(t *testing.T) {
+	resource := func(members string) string { return `{"resource":"BASE/mcp",` + members + `}` }
+	server := func(members string) string { return strings.Replace(usualServer, "{", "{"+members+",", 1) }
+	for _, c := range []struct {
+		resource, server string
+		text             string // of the error, or of the broken rule that is tolerated
+		tolerated        bool
+	}{
+		{resource(`"authorization_servers":"BASE"`), usualServer, `has a "authorization_servers" of type string, not array`, true},
+		{resource(`"authorization_servers":["BASE"],"scopes_supported":"a b"`), usualServer, `"scopes_supported" of type string`, true},
+		{resource(`"authorization_servers":["BASE"],"scopes_supported":{}`), usualServer, `"scopes_supported" of type object`, true},
+		{resource(`"authorization_servers":["BASE",7]`), usualServer, "", true},
+		{resource(`"authorization_servers":7`), usualServer, `names no authorization server: it has a "authorization_servers" of type number`, false},
+		{resource(`"authorization_servers":[{"issuer":"BASE"}]`), usualServer, `"authorization_servers" without a text in it`, false},
+		{`{"resource":["BASE/mcp"],"authorization_servers":["BASE"]}`, usualServer, `has a "resource" of type array, not string`, false},
+		{"\ufeff" + usualResource, usualServer, "", true},
+		{usualResource, server(`"scopes_supported":"a"`), `"scopes_supported" of type string`, true},
+		{usualResource, server(`"token_endpoint_auth_methods_supported":null,"grant_types_supported":null`), "", true},
+		{usualResource, server(`"client_id_metadata_document_supported":"true"`), "", true},
+		{usualResource, strings.Replace(usualServer, `["S256"]`, `"S256"`, 1), `"code_challenge_methods_supported" of type string`, true},
+		{usualResource, strings.Replace(usualServer, `"BASE/token"`, `{}`, 1), `has a "token_endpoint" of type object, not string`, false},
+	} {
+		w := newWorld(t)
+		w.documents[resourceAt+"/mcp"], w.documents[serverAt] = c.resource, c.server
+		walk, told := w.walk(), ""
+		walk.OnStep = func(s Step) {
+			if s.Tolerated {
+				told += s.Text
+			}
+		}
+		_, err := walk.Discover(t.Context(), w.request(), Records{})
+		if (err == nil) != c.tolerated || c.tolerated && !strings.Contains(told, c.text) ||
+			!c.tolerated && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s %s: got %v, told %q", c.resource, c.server, err, told)
+		}
+		walk.Strict = true
+		if _, err := walk.Discover(t.Context(), w.request(), Records{}); (err == nil) != (c.text == "") {
+			t.Errorf("%s %s: a strict flow got %v", c.resource, c.server, err)
 		}
 	}
 }

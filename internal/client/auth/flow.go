@@ -17,7 +17,9 @@ type Step struct {
 	// remark. Broken is set where it is not so, Text then says what is.
 	Rule   string
 	Broken bool
-	Text   string
+	// Tolerated is set where a rule is broken and the login goes on.
+	Tolerated bool
+	Text      string
 }
 
 // A Flow is how a server's authorization is found out and gone through. Its
@@ -29,6 +31,8 @@ type Flow struct {
 	Now    func() time.Time
 	// AddSecret is called with each secret as soon as there is one.
 	AddSecret func(secrets ...string)
+	// Strict makes an error of each broken rule.
+	Strict bool
 	// Read reads a file of the user's that holds a key or an assertion.
 	Read func(name string) ([]byte, error)
 }
@@ -60,6 +64,15 @@ func (w *Flow) holds(rule string, ok bool, broken *Error) error {
 	}
 	w.tell(Step{Rule: rule, Broken: true, Text: broken.Text})
 	return broken
+}
+
+// tolerates tells of a broken rule without which a login can go on. It returns the error if the flow is strict.
+func (w *Flow) tolerates(rule string, broken *Error) error {
+	if w.Strict {
+		return w.holds(rule, false, broken)
+	}
+	w.tell(Step{Rule: rule, Broken: true, Tolerated: true, Text: broken.Text})
+	return nil
 }
 
 // document fetches a JSON document. A refusal (4xx) is no error: found is false.

@@ -266,7 +266,7 @@ func (n *Net) do(web *http.Client, req *http.Request) (raw []byte, status int, e
 	case len(raw) > maxDocument:
 		return nil, resp.StatusCode, &Error{Rule: Unreachable, Text: req.URL.Host + " answered with more than 1 MiB"}
 	}
-	return raw, resp.StatusCode, nil
+	return bytes.TrimPrefix(raw, []byte("\ufeff")), resp.StatusCode, nil
 }
 
 // Close lets go of the connections.

@@ -302,7 +302,7 @@ func (l *login) listen() (*callback, error) {
 func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
 	s := l.found.Server
 	a := &authorization{state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
-		redirect: back.redirect(), issRequired: s.NamesItself}
+		redirect: back.redirect(), issRequired: bool(s.NamesItself)}
 	l.w.learn(a.verifier) // the state has to be shown, and is worth nothing without
 	ask := oauth2.Config{ClientID: c.ID, RedirectURL: a.redirect, Scopes: l.scopes, Endpoint: oauth2.Endpoint{AuthURL: s.Authorization}}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier), oauth2.SetAuthURLParam("resource", l.token.Resource)}

@@ -3,20 +3,22 @@ package auth
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
 )
 
+// errNoObject is the cause of an error about metadata that are no JSON object, such as a web page.
+var errNoObject = errors.New("no JSON object")
+
 // A Resource is what a protected server says of itself: its Protected Resource
 // Metadata (RFC 9728), checked.
 type Resource struct {
 	// ID is the "resource" that tokens are asked for.
-	ID                   string   `json:"resource"`
-	AuthorizationServers []string `json:"authorization_servers"`
-	Scopes               []string `json:"scopes_supported"`
-	Name                 string   `json:"resource_name"`
+	ID                   string `json:"resource"`
+	AuthorizationServers words  `json:"authorization_servers"`
+	Scopes               words  `json:"scopes_supported"`
 }
 
 // Canonical is an endpoint as a resource identifier: no fragment, scheme and host
@@ -31,27 +33,45 @@ func Canonical(endpoint string) (*url.URL, error) {
 	return u, nil
 }
 
-// resource finds the metadata of a server: where the challenge says, and nowhere
-// else; without that at the well-known places, the one with the path first. It is
-// nil where there is none.
+// resource finds the metadata of a server: at the places that the challenge names, then at the well-known
+// places, the one with the path first. It stops at the first JSON object. Returns nil if there is none.
 func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*Resource, error) {
-	named, places := c.Params["resource_metadata"], resourceURLs(endpoint)
-	if named != "" {
-		places = []string{named}
+	named := c.metadata()
+	var places []string
+	for _, where := range named {
+		places = append(places, resolved(endpoint, where))
 	}
-	for _, where := range places {
+	var first error
+	for _, where := range union(places, resourceURLs(endpoint)) {
 		raw, found, err := w.document(ctx, where, nil)
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			return readResource(w, raw, endpoint)
+		if !found {
+			continue
+		}
+		r, err := readResource(w, raw, endpoint)
+		if !errors.Is(err, errNoObject) {
+			return r, err
+		}
+		if first == nil {
+			first = err
 		}
 	}
-	if named != "" {
-		return nil, &Error{Rule: ResourceMissing, Text: "the challenge's resource metadata does not exist: " + named}
+	if first == nil && len(named) > 0 {
+		first = &Error{Rule: ResourceMissing,
+			Text: "the challenge's resource metadata does not exist: " + strings.Join(named, ", ")}
 	}
-	return nil, nil
+	return nil, first
+}
+
+// resolved returns the URL that a server named, which may be a path on the server.
+func resolved(endpoint *url.URL, named string) string {
+	if !strings.HasPrefix(named, "/") || strings.HasPrefix(named, "//") {
+		return named
+	}
+	origin := url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}
+	return origin.String() + named
 }
 
 // resourceURLs are the well-known places (RFC 9728, section 3.1), without the
@@ -68,14 +88,16 @@ func resourceURLs(endpoint *url.URL) []string {
 // authorization, "Protected Resource Metadata").
 func readResource(w *Flow, raw []byte, endpoint *url.URL) (*Resource, error) {
 	var r Resource
-	err := json.Unmarshal(raw, &r)
-	if err := w.holds("resource metadata is a JSON object (RFC 9728 section 3.2)", err == nil, &Error{Rule: ResourceInvalid,
-		Text: "the resource metadata is not a valid JSON object"}); err != nil {
+	m, err := readMetadata(raw, &r, "resource metadata", ResourceInvalid)
+	if err := w.holds("resource metadata is a JSON object (RFC 9728 section 3.2)", err == nil, err); err != nil {
 		return nil, err
 	}
 	if err := w.holds("\"authorization_servers\" names at least one server (specification, page authorization, \"Authorization Server Location\")",
 		len(r.AuthorizationServers) > 0, &Error{Rule: ResourceInvalid,
-			Text: "the resource metadata names no authorization server"}); err != nil {
+			Text: "the resource metadata names no authorization server" + m.butHas("authorization_servers")}); err != nil {
+		return nil, err
+	}
+	if err := m.checkLists(w, "RFC 9728 section 2", "authorization_servers", "scopes_supported"); err != nil {
 		return nil, err
 	}
 	if err := w.holds("\"resource\" is this server (RFC 9728 section 3.3)", Covers(r.ID, endpoint.String()),

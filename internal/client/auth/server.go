@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -14,18 +13,18 @@ import (
 // A Server is the checked metadata of an authorization server (RFC 8414, OpenID
 // Connect Discovery).
 type Server struct {
-	Issuer        string   `json:"issuer"`
-	Authorization string   `json:"authorization_endpoint"`
-	Token         string   `json:"token_endpoint"`
-	Registration  string   `json:"registration_endpoint"`
-	Device        string   `json:"device_authorization_endpoint"`
-	Revocation    string   `json:"revocation_endpoint"`
-	Scopes        []string `json:"scopes_supported"`
-	Challenges    []string `json:"code_challenge_methods_supported"`
-	Methods       []string `json:"token_endpoint_auth_methods_supported"`
-	Proofs        []string `json:"dpop_signing_alg_values_supported"`
-	Documents     bool     `json:"client_id_metadata_document_supported"`
-	NamesItself   bool     `json:"authorization_response_iss_parameter_supported"`
+	Issuer        string `json:"issuer"`
+	Authorization string `json:"authorization_endpoint"`
+	Token         string `json:"token_endpoint"`
+	Registration  string `json:"registration_endpoint"`
+	Device        string `json:"device_authorization_endpoint"`
+	Revocation    string `json:"revocation_endpoint"`
+	Scopes        words  `json:"scopes_supported"`
+	Challenges    words  `json:"code_challenge_methods_supported"`
+	Methods       words  `json:"token_endpoint_auth_methods_supported"`
+	Proofs        words  `json:"dpop_signing_alg_values_supported"`
+	Documents     flag   `json:"client_id_metadata_document_supported"`
+	NamesItself   flag   `json:"authorization_response_iss_parameter_supported"`
 }
 
 // server finds an authorization server's metadata at the well-known places of its
@@ -79,9 +78,12 @@ func serverURLs(issuer string) ([]string, error) {
 // readServer checks metadata that was fetched for an issuer.
 func readServer(w *Flow, raw []byte, issuer string, g Grant) (*Server, error) {
 	var s Server
-	err := json.Unmarshal(raw, &s)
-	if err := w.holds("authorization server metadata is a JSON object (RFC 8414 section 3.2)", err == nil, &Error{Rule: ServerInvalid,
-		Text: "the authorization server metadata is not a valid JSON object"}); err != nil {
+	m, err := readMetadata(raw, &s, "authorization server metadata", ServerInvalid)
+	if err := w.holds("authorization server metadata is a JSON object (RFC 8414 section 3.2)", err == nil, err); err != nil {
+		return nil, err
+	}
+	if err := m.checkLists(w, "RFC 8414 section 2", "scopes_supported", "code_challenge_methods_supported",
+		"token_endpoint_auth_methods_supported", "dpop_signing_alg_values_supported"); err != nil {
 		return nil, err
 	}
 	hint := "they must be identical, including a trailing slash; contact the server's operator"
