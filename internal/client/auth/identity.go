@@ -143,28 +143,15 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	if err != nil {
 		return Client{}, err
 	}
-	var answer struct {
-		ID          string   `json:"client_id"`
-		Secret      string   `json:"client_secret"`
-		Method      string   `json:"token_endpoint_auth_method"`
-		Redirects   []string `json:"redirect_uris"`
-		Expires     seconds  `json:"client_secret_expires_at"`
-		Error       string   `json:"error"`
-		Description string   `json:"error_description"`
+	var answer registrationAnswer
+	m, bad := readMetadata(raw, &answer, "registration response", RegistrationFailed)
+	l.w.learn(string(answer.Secret))
+	if err := l.checkRegistration(answer, m, bad, status); err != nil {
+		return Client{}, err
 	}
-	bad := json.Unmarshal(raw, &answer)
-	l.w.learn(answer.Secret)
-	if bad != nil || status/100 != 2 || answer.ID == "" || len(answer.ID) > maxURL/4 {
-		return Client{}, &Error{Rule: RegistrationFailed, Text: "the authorization server rejected the registration" + saying(answer.Error, answer.Description, status),
-			Hint: "use a registered client: --client-id ID"}
-	}
-	if answer.Method != "" && !slices.Contains(registered, answer.Method) {
-		return Client{}, &Error{Rule: RegistrationFailed, Text: fmt.Sprintf("unsupported client authentication method %q", answer.Method),
-			Hint: "use a registered client: --client-id ID"}
-	}
-	secret, err := l.store.Seal(answer.Secret)
-	c := Client{Issuer: s.Issuer, ID: answer.ID, Origin: Registered, Grant: l.req.Grant, Secret: secret, Method: answer.Method,
-		Redirects: answer.Redirects}
+	secret, err := l.store.Seal(string(answer.Secret))
+	c := Client{Issuer: s.Issuer, ID: string(answer.ID), Origin: Registered, Grant: l.req.Grant, Secret: secret,
+		Method: answer.Method, Redirects: answer.Redirects}
 	if redirect != "" {
 		c.Redirects = union(c.Redirects, []string{redirect})
 	}
@@ -172,6 +159,49 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 		c.SecretExpires = time.Unix(int64(answer.Expires), 0).UTC()
 	}
 	return c, err
+}
+
+// A registrationAnswer is a response to a registration (RFC 7591, section 3.2).
+type registrationAnswer struct {
+	ID          label   `json:"client_id"`
+	Secret      label   `json:"client_secret"`
+	Method      string  `json:"token_endpoint_auth_method"`
+	Redirects   words   `json:"redirect_uris"`
+	Expires     seconds `json:"client_secret_expires_at"`
+	Error       string  `json:"error"`
+	Description string  `json:"error_description"`
+}
+
+// checkRegistration returns the error of a registration that brought no usable client. bad is why the answer could
+// not be read as a whole; nil if it could.
+func (l *login) checkRegistration(a registrationAnswer, m metadata, bad *Error, status int) error {
+	failed := &Error{Rule: RegistrationFailed, Hint: "use a registered client: --client-id ID"}
+	said := saying(a.Error, a.Description, status)
+	switch kind := m.kind("client_id"); {
+	case isUnavailable(status, a.Error):
+		return &Error{Rule: Unavailable, Text: "the authorization server could not handle the registration" + said}
+	case status/100 != 2 || a.Error != "":
+		failed.Text = "the authorization server rejected the registration" + said
+		if status == http.StatusUnauthorized || status == http.StatusForbidden {
+			failed.Hint = "programs may not register there: get a client from the server's operator, then use --client-id ID"
+		}
+	case bad != nil:
+		failed.Text = bad.Text
+	case a.ID == "" && kind == "":
+		failed.Text = "the registration response has no client_id"
+	case a.ID == "":
+		failed.Text = "the registration response has a client_id of type " + kind + ", which is none"
+	case len(a.ID) > maxURL/4:
+		failed.Text = fmt.Sprintf("the registration response has a client_id of %d bytes", len(a.ID))
+	case a.Method != "" && !slices.Contains(registered, a.Method):
+		failed.Text = fmt.Sprintf("unsupported client authentication method %q", a.Method)
+	case kind == "number":
+		failed.Text = "the registration response has a client_id of type number, not string"
+		return l.w.tolerates("\"client_id\" is a string (RFC 7591 section 3.2.1)", failed)
+	default:
+		return nil
+	}
+	return failed
 }
 
 // registered are the methods of clients that register themselves, the best one first.

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -372,6 +373,44 @@ func TestRegistrationIsRejected(t *testing.T) {
 	wantRule(t, err, RegistrationFailed)
 	if err == nil || !strings.Contains(err.Error(), "invalid_redirect_uri, no loopback") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A registration that brings no client says what is missing, and whether it is worth trying again.
+func TestRegistrationAnswers(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		body   string
+		want   Rule
+		text   string
+		hint   string
+	}{
+		{201, `{"client_id":12345}`, "", "", ""},
+		{200, `{"client_id":"x","client_secret":null,"redirect_uris":null,"client_secret_expires_at":null}`, "", "", ""},
+		{201, `{"client_id":"x","redirect_uris":"http://127.0.0.1/callback"}`, "", "", ""},
+		{201, `{}`, RegistrationFailed, "the registration response has no client_id", "--client-id ID"},
+		{201, `{"client_id":null}`, RegistrationFailed, "has no client_id", "--client-id ID"},
+		{201, `{"client_id":""}`, RegistrationFailed, "has a client_id of type string, which is none", "--client-id ID"},
+		{201, `{"client_id":{"id":"x"}}`, RegistrationFailed, "has a client_id of type object", "--client-id ID"},
+		{201, `[]`, RegistrationFailed, "the registration response is not a valid JSON object", "--client-id ID"},
+		{201, `{"client_id":"x","token_endpoint_auth_method":[]}`, RegistrationFailed, `"token_endpoint_auth_method" of type array`, "--client-id ID"},
+		{200, `{"error":"invalid_client_metadata"}`, RegistrationFailed, "rejected the registration: invalid_client_metadata", "--client-id ID"},
+		{403, `{"error":"access_denied"}`, RegistrationFailed, "rejected the registration: access_denied", "programs may not register there"},
+		{401, `<html>`, RegistrationFailed, "(HTTP 401 Unauthorized)", "programs may not register there"},
+		{429, `{"error":"too_many"}`, Unavailable, "could not handle the registration: too_many", ""},
+		{503, `busy`, Unavailable, "could not handle the registration (HTTP 503", ""},
+	} {
+		w := newWorld(t)
+		w.registration = func(map[string]any) (int, string) { return c.status, c.body }
+		_, err := w.login(newStore(), nil)
+		wantRule(t, err, c.want)
+		if failed, ok := errors.AsType[*Error](err); ok &&
+			(!strings.Contains(failed.Text, c.text) || !strings.Contains(failed.Hint.String(), c.hint)) {
+			t.Errorf("%d %s: got %s, hint %s", c.status, c.body, failed.Text, failed.Hint)
+		}
+		if c.status == 201 && c.body == `{"client_id":12345}` && w.asked.Get("client_id") != "12345" {
+			t.Errorf("asked as %q", w.asked.Get("client_id"))
+		}
 	}
 }
 

@@ -40,6 +40,20 @@ func (f *flag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// A label is a text, or a number as it was written.
+type label string
+
+// UnmarshalJSON never fails. What is neither is "".
+func (l *label) UnmarshalJSON(raw []byte) error {
+	*l = ""
+	if one, ok := jsonraw.Text(raw); ok {
+		*l = label(one)
+	} else if jsonraw.IsNumber(raw) {
+		*l = label(raw)
+	}
+	return nil
+}
+
 // A metadata document has its members as they were sent.
 type metadata struct {
 	what    string
