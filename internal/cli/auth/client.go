@@ -26,7 +26,7 @@ func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.client.ID, "client-id", "", "client `ID` registered at the authorization server")
 	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
 	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")
-	f.StringVar(&o.documentURL, "client-metadata-url", "", "`URL` of your client ID metadata document")
+	f.StringVar(&o.settings.DocumentURL, "client-metadata-url", "", "`URL` of your client ID metadata document")
 	f.StringVar(&o.client.KeyFile, "private-key", "", "`file` with the private key of the client (PEM)")
 	f.StringVar(&o.client.KeyID, "key-id", "", "key `ID` (kid) of --private-key")
 	f.StringVar(&o.client.Algorithm, "alg", "", "signature `alg`orithm of --private-key (default: by key type)")
@@ -57,8 +57,8 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	if err := cmp.Or(checkTokenStore(o.store), o.checkGrant()); err != nil {
 		return err
 	}
-	if o.documentURL != "" {
-		if u, err := auth.SafeURL(o.documentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
+	if o.settings.DocumentURL != "" {
+		if u, err := auth.SafeURL(o.settings.DocumentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
 			return usage.New("--client-metadata-url must be an https URL with a path", "")
 		}
 	}

@@ -34,11 +34,12 @@ type loginOptions struct {
 	idpSecret  string
 	// idpSecretFile is where idpSecret stands.
 	idpSecretFile string
-	documentURL   string
+	settings      auth.Settings
 	scope         string
 	issuer        string
 	dpop          bool
-	port          int
+	// port is that of settings, where it is given.
+	port      int
 	noBrowser     bool
 	store         string
 }
@@ -64,6 +65,9 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneTarget(f, args); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("callback-port") {
+				o.settings.Port = &o.port
 			}
 			if err := o.check(f); err != nil {
 				return err
@@ -112,8 +116,8 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	if err != nil {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
-	req.Grant, req.Client, req.ClientSecret, req.DocumentURL = auth.Grant(o.grant), o.client, o.secret, o.documentURL
-	req.IDPSecret, req.Scopes, req.Bind, req.Port = o.idpSecret, strings.Fields(o.scope), o.dpop, o.port
+	req.Grant, req.Client, req.ClientSecret, req.Settings = auth.Grant(o.grant), o.client, o.secret, o.settings
+	req.IDPSecret, req.Scopes, req.Bind = o.idpSecret, strings.Fields(o.scope), o.dpop
 	unopened := make(chan error, 1)
 	req.Visit, req.ShowCode, req.Issuer = console.Visitor(&f.Console, unopened), console.ShowCode(&f.Console), o.issuer
 	if !f.ErrStyle.Terminal {

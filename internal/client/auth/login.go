@@ -26,12 +26,12 @@ type Request struct {
 	// Grant is how the token is come by; "" is as for the stored token, else in the browser.
 	Grant Grant
 	// Client is one that the user has; its ID is "" where he has none. ClientSecret
-	// goes with it, IDPSecret with its IDP. DocumentURL is where a client metadata
-	// document is.
+	// goes with it, IDPSecret with its IDP.
 	Client       Client
 	ClientSecret string
 	IDPSecret    string
-	DocumentURL  string
+	// Settings are in place of those of the last login.
+	Settings
 	// Bind asks for a token that is bound to a key. Where it is not set that is so if
 	// the last one was, or the challenge asks for it.
 	Bind bool
@@ -42,8 +42,6 @@ type Request struct {
 	// is asked where there are several and none is known, and may be nil: the first.
 	Issuer string
 	Choose func(ctx context.Context, issuers []string) (string, error)
-	// Port is where the browser comes back to; 0 is the port of last time, or any.
-	Port int
 	// Visit shows the user the address to go to, ShowCode also what to type there.
 	Visit    func(ctx context.Context, address string)
 	ShowCode func(ctx context.Context, address, code string)
@@ -139,6 +137,7 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 	if err != nil {
 		return Token{}, err
 	}
+	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.chooseScopes(endpoint.String())
 	l.token = l.newToken(endpoint)
@@ -280,8 +279,8 @@ func (l *login) throughBrowser(ctx context.Context) error {
 // listen takes the port that was asked for, or the one that mcpc registered here with
 // before, where it is free: servers compare it.
 func (l *login) listen() (*callback, error) {
-	if l.req.Port != 0 {
-		return listen(l.req.Port)
+	if l.req.Port != nil && *l.req.Port != 0 {
+		return listen(*l.req.Port)
 	}
 	if c, ok := l.known.client(l.found.Server.Issuer, Registered, l.req.Grant); ok {
 		for _, redirect := range c.Redirects {
@@ -338,6 +337,7 @@ func (l *login) put(ctx context.Context, c Client) error {
 	return l.store.Change(ctx, func(b *Records) {
 		b.put(l.token)
 		b.putClient(c)
+		b.putSettings(Remembered{l.token.Endpoint, l.token.Account, l.token.Issuer, l.req.Settings})
 		if b.Pending != nil && Covers(l.token.Resource, b.Pending.Endpoint) {
 			b.Pending = nil
 		}

@@ -37,6 +37,8 @@ type Records struct {
 	Version int      `json:"version"`
 	Tokens  []Token  `json:"tokens,omitempty"`
 	Clients []Client `json:"clients,omitempty"`
+	// Settings are those of the last logins.
+	Settings []Remembered `json:"settings,omitempty"`
 	// Pending is the challenge that no login has answered yet.
 	Pending *Pending `json:"pending,omitempty"`
 }

@@ -86,6 +86,7 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 		return Token{}, &Error{Rule: NotOffered, Text: "the token is from " + from.Issuer + ", and the server's authorization server is " + found.Server.Issuer,
 			Hint: wire.Run("login") + " gets a token from there"}
 	}
+	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.token = l.newToken(endpoint)
 	l.token.Requested = strings.Fields(from.Scope)

@@ -1,0 +1,57 @@
+package auth
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Settings are what the user chooses for the logins at a server, and need not repeat.
+type Settings struct {
+	// DocumentURL is where a client metadata document is.
+	DocumentURL string `json:"client_metadata_url,omitempty"`
+	// Port is where the browser comes back to; 0 is any.
+	Port *int `json:"callback_port,omitempty"`
+}
+
+// over returns the settings, and for what they do not say those of the last login.
+func (s Settings) over(last Settings) Settings {
+	s.DocumentURL = cmp.Or(s.DocumentURL, last.DocumentURL)
+	s.Port = cmp.Or(s.Port, last.Port)
+	return s
+}
+
+// sayNothing reports settings that need not be stored.
+func (s Settings) sayNothing() bool { return s == Settings{} }
+
+// A Remembered is what an account's logins at a server have in common while the server keeps its authorization
+// server.
+type Remembered struct {
+	Endpoint string `json:"endpoint"`
+	Account  string `json:"account,omitempty"`
+	Issuer   string `json:"issuer"`
+	Settings
+}
+
+// settings returns the settings of the last login; the zero Settings if there were none.
+func (b *Records) settings(endpoint, account, issuer string) Settings {
+	for _, r := range b.Settings {
+		if r.Endpoint == endpoint && r.Account == account && r.Issuer == issuer {
+			return r.Settings
+		}
+	}
+	return Settings{}
+}
+
+// putSettings stores the settings of a login in place of the last one's.
+func (b *Records) putSettings(r Remembered) {
+	b.dropSettings(r.Endpoint, r.Account)
+	if !r.sayNothing() {
+		b.Settings = append(b.Settings, r)
+	}
+}
+
+func (b *Records) dropSettings(endpoint, account string) {
+	b.Settings = slices.DeleteFunc(slices.Clone(b.Settings), func(r Remembered) bool {
+		return r.Endpoint == endpoint && r.Account == account
+	})
+}
