@@ -23,7 +23,7 @@ func (l *login) elsewhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	code, err := l.deviceCode(ctx, p)
+	code, err := l.deviceCode(ctx, &p)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (l *login) elsewhere(ctx context.Context) error {
 	l.req.ShowCode(ctx, address.String(), code.UserCode)
 	ctx, stop := context.WithTimeoutCause(ctx, limit, over)
 	defer stop()
-	t, err := l.untilTyped(ctx, p, code.DeviceCode, interval)
+	t, err := l.untilTyped(ctx, &p, code.DeviceCode, interval)
 	if late, ok := errors.AsType[usage.Late](context.Cause(ctx)); ok && err != nil {
 		return &Error{Rule: NoResponse, Text: "the code was not entered: " + late.Error(), Hint: hints["expired_token"], Err: late}
 	}
@@ -53,20 +53,15 @@ func (l *login) elsewhere(ctx context.Context) error {
 }
 
 // deviceCode asks for a code, and for where it is to be typed.
-func (l *login) deviceCode(ctx context.Context, p clientAt) (*answer, error) {
+func (l *login) deviceCode(ctx context.Context, p *clientAt) (*answer, error) {
 	form := url.Values{"resource": {l.token.Resource}, "client_id": {p.client.ID}}
 	if len(l.scopes) > 0 {
 		form.Set("scope", strings.Join(l.scopes, " "))
 	}
-	raw, status, err := l.w.submit(ctx, l.w.Net.web, p.server.Device, p, form)
+	code, err := l.w.request(ctx, l.w.Net.web, p.server.Device, p, form)
 	if err != nil {
 		return nil, err
 	}
-	code, err := readAnswer(p.server.Device, raw, status)
-	if err != nil {
-		return nil, err
-	}
-	l.w.learn(code.DeviceCode)
 	if code.Verify == "" {
 		code.Verify = code.VerifyToo
 	}
@@ -76,7 +71,7 @@ func (l *login) deviceCode(ctx context.Context, p clientAt) (*answer, error) {
 }
 
 // untilTyped asks for the token again and again (RFC 8628, section 3.4).
-func (l *login) untilTyped(ctx context.Context, p clientAt, code string, interval time.Duration) (*answer, error) {
+func (l *login) untilTyped(ctx context.Context, p *clientAt, code string, interval time.Duration) (*answer, error) {
 	for {
 		select {
 		case <-ctx.Done():

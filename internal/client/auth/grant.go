@@ -98,7 +98,8 @@ func (w *Flow) exchange(ctx context.Context, store *Store, c Client, t Token) (s
 	if len(t.Requested) > 0 {
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}
-	got, err := there.ask(ctx, clientAt{Client{ID: c.IDP.ClientID}, secret, &Server{Token: c.IDP.TokenEndpoint}}, form, nil)
+	p := &clientAt{Client{ID: c.IDP.ClientID}, secret, &Server{Token: c.IDP.TokenEndpoint}}
+	got, err := there.ask(ctx, p, form, nil)
 	if err != nil {
 		return "", err
 	}

@@ -226,7 +226,7 @@ func (l *login) client(ctx context.Context, redirect string) (clientAt, error) {
 
 // redeem gets the token and keeps it.
 func (l *login) redeem(ctx context.Context, p clientAt, form url.Values) error {
-	t, err := l.w.redeem(ctx, p, form, l.key)
+	t, err := l.w.redeem(ctx, &p, form, l.key)
 	if err != nil {
 		return err
 	}

@@ -456,6 +456,80 @@ func TestHowAClientProvesItself(t *testing.T) {
 	}
 }
 
+// A server that lists both methods may accept one of them: the other is tried once, and remembered.
+func TestOtherMethodIsTriedOnce(t *testing.T) {
+	both := strings.TrimSuffix(usualServer, "}") + `,"token_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post"]}`
+	for _, c := range []struct {
+		name, server string
+		client       Client
+		takes        string // the method that is accepted
+		code         string // of the refusal
+		forms        int
+		want         Rule
+	}{
+		{"both listed", both, Client{ID: "x"}, "post", "invalid_client", 2, ""},
+		{"none listed", usualServer, Client{ID: "x"}, "post", "invalid_client", 2, ""},
+		{"no client_id", both, Client{ID: "x"}, "post", "invalid_request", 2, ""},
+		{"the first one works", both, Client{ID: "x"}, "basic", "invalid_client", 1, ""},
+		{"the secret is wrong", both, Client{ID: "x"}, "neither", "invalid_client", 2, TokenRefused},
+		{"another refusal", both, Client{ID: "x"}, "post", "invalid_grant", 1, TokenRefused},
+		{"the other is not listed", strings.Replace(both, `,"client_secret_post"`, "", 1), Client{ID: "x"}, "post", "invalid_client", 1, TokenRefused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, store := newWorld(t), newStore()
+			w.documents[serverAt] = c.server
+			w.token = func(form url.Values, h http.Header) (int, string) {
+				how := "post"
+				if h.Get("Authorization") != "" {
+					how = "basic"
+				}
+				if how == "basic" && (form.Has("client_id") || form.Has("client_secret")) || how == "post" && form.Get("client_secret") != "s" {
+					t.Errorf("%s: got %v", how, form)
+				}
+				if how == c.takes {
+					return 200, usualToken
+				}
+				return 401, `{"error":"` + c.code + `"}`
+			}
+			token, err := w.login(store, func(r *Request) { r.Client, r.ClientSecret = c.client, "s" })
+			wantRule(t, err, c.want)
+			if len(w.forms) != c.forms {
+				t.Errorf("%d token requests, want %d", len(w.forms), c.forms)
+			}
+			if c.want != "" {
+				return
+			}
+			before := len(w.forms)
+			if _, err := w.walk().Renew(t.Context(), store, token, false); err != nil || len(w.forms) != before+1 {
+				t.Errorf("renewed with %d requests: %v", len(w.forms)-before, err)
+			}
+			if _, err := w.login(store, nil); err != nil || len(w.forms) != before+2 {
+				t.Errorf("logged in again with %d requests: %v", len(w.forms)-before, err)
+			}
+		})
+	}
+}
+
+// A renewal finds the method, too, where the client was stored without one.
+func TestRenewalRemembersTheMethod(t *testing.T) {
+	w, p := newWorld(t), newProtected(t)
+	w.token = func(_ url.Values, h http.Header) (int, string) {
+		if h.Get("Authorization") != "" {
+			return 401, `{"error":"invalid_client"}`
+		}
+		return 200, usualToken
+	}
+	store := stored(t, w, p.URL+"/mcp", nil)
+	_ = store.Change(t.Context(), func(b *Records) {
+		b.putClient(Client{Issuer: w.url, ID: "id", Origin: Given, Grant: AuthorizationCode, Secret: "plain:s"})
+	})
+	for n := range 2 {
+		if _, err := w.walk().Renew(t.Context(), store, book(t, store).Tokens[0], false); err != nil || len(w.forms) != n+2 {
+			t.Errorf("%d requests after %d renewals: %v", len(w.forms), n+1, err)
+		}
+	}
+}
+
 // AUTH 3.7: what comes back.
 //
 // rules 222

@@ -50,7 +50,7 @@ func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool)
 			return Token{}, err
 		}
 	}
-	fresh, err := w.renew(ctx, store, book, now)
+	fresh, method, err := w.renew(ctx, store, book, now)
 	if errors.Is(err, errInvalidGrant) || errors.Is(err, errInvalidClient) {
 		return Token{}, store.Change(ctx, func(b *Records) {
 			b.Drop(func(t Token) bool { return t.Access == now.Access })
@@ -62,7 +62,10 @@ func (w *Flow) Renew(ctx context.Context, store *Store, old Token, refused bool)
 	if err != nil {
 		return Token{}, err
 	}
-	return fresh, store.Change(ctx, func(b *Records) { b.put(fresh) })
+	return fresh, store.Change(ctx, func(b *Records) {
+		b.put(fresh)
+		b.putMethod(fresh, method)
+	})
 }
 
 // moved reports whether the server has another authorization server now: nothing
@@ -79,22 +82,22 @@ func (w *Flow) moved(ctx context.Context, t Token) (bool, error) {
 	return !slices.ContainsFunc(r.AuthorizationServers, func(issuer string) bool { return issuer == t.Issuer || nearly(issuer, t.Issuer) }), nil
 }
 
-// renew asks the token's own issuer, as the token's own client.
-func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (Token, error) {
+// renew asks the token's own issuer, as the token's own client, and returns how the client proved itself.
+func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (renewed Token, method string, err error) {
 	c := book.of(t)
 	secret, err := store.Open(c.Secret)
 	if err != nil {
-		return Token{}, err
+		return Token{}, "", err
 	}
 	var form url.Values
 	if t.Refresh == "" {
 		if form, err = w.byItself(ctx, store, c, t); err != nil {
-			return Token{}, err
+			return Token{}, "", err
 		}
 	} else {
 		refresh, err := store.Open(t.Refresh)
 		if err != nil {
-			return Token{}, err
+			return Token{}, "", err
 		}
 		w.learn(refresh)
 		form = url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "resource": {t.Resource}}
@@ -102,18 +105,18 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 	w.learn(secret)
 	key, err := store.key(t.Key)
 	if err != nil {
-		return Token{}, err
+		return Token{}, "", err
 	}
-	p := clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}
+	p := &clientAt{c, secret, &Server{Issuer: t.Issuer, Token: t.TokenEndpoint, Methods: t.Methods}}
 	fresh, err := w.redeem(ctx, p, form, key)
 	if Is(err, Unavailable) {
 		if pause.For(ctx, renewPause) != nil {
-			return Token{}, err
+			return Token{}, "", err
 		}
 		fresh, err = w.redeem(ctx, p, form, key)
 	}
 	if err != nil {
-		return Token{}, err
+		return Token{}, "", err
 	}
 	// What is not said stays: the refresh token, and what was granted.
 	granted := t.Scopes
@@ -122,5 +125,5 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 	if t, err = same.tokenOf(fresh, into, w.now()); err == nil && fresh.Scope == nil {
 		t.Scopes = granted
 	}
-	return t, err
+	return t, p.client.Method, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,18 +28,23 @@ func method(c Client, secret string, supported []string) string {
 	case secret == "":
 		return "none"
 	}
-	const usual = "client_secret_basic"
-	for _, how := range []string{usual, "client_secret_post", "none"} {
+	for _, how := range []string{secretInHeader, secretInBody, "none"} {
 		if slices.Contains(supported, how) {
 			return how
 		}
 	}
-	return usual
+	return secretInHeader
 }
+
+// The methods of clients with a secret.
+const (
+	secretInHeader = "client_secret_basic"
+	secretInBody   = "client_secret_post"
+)
 
 // redeem asks a token endpoint for a token that mcpc can use, as a client of it. It
 // is bound to key, where that is not nil.
-func (w *Flow) redeem(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+func (w *Flow) redeem(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
 	t, err := w.ask(ctx, p, form, key)
 	if err != nil {
 		return nil, err
@@ -46,16 +52,10 @@ func (w *Flow) redeem(ctx context.Context, p clientAt, form url.Values, key *ecd
 	return t, checkToken(w, t, key)
 }
 
-// ask asks for a token of any sort. How a client proves itself is never found out by
-// trying: a code would be sent twice.
-func (w *Flow) ask(ctx context.Context, p clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
+// ask asks for a token of any sort.
+func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa.PrivateKey) (*answer, error) {
 	where := p.server.Token
-	raw, status, err := w.submit(ctx, w.bound(key), where, p, form)
-	if err != nil {
-		return nil, err
-	}
-	t, err := readAnswer(where, raw, status)
-	w.learn(t.Access, t.Refresh)
+	t, err := w.request(ctx, w.bound(key), where, p, form)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +64,43 @@ func (w *Flow) ask(ctx context.Context, p clientAt, form url.Values, key *ecdsa.
 	}
 	return t, w.holds("the tokens contain only allowed characters (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
 		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"})
+}
+
+// request sends a form to an endpoint and reads the answer. If the server does not accept how the client proves
+// itself, and nobody has said how it does, the other method is tried once, and is p's from then on if it works.
+func (w *Flow) request(ctx context.Context, web *http.Client, where string, p *clientAt, form url.Values) (*answer, error) {
+	a, err := w.requestOnce(ctx, web, where, *p, form)
+	if !errors.Is(err, errInvalidClient) && !errors.Is(err, errInvalidRequest) || !p.maySendSecret() {
+		return a, err
+	}
+	w.tell(Step{Text: "the client's secret in the header was not accepted: sending it in the body"})
+	other := *p
+	other.client.Method = secretInBody
+	again, failed := w.requestOnce(ctx, web, where, other, form)
+	if errors.Is(failed, errInvalidClient) || errors.Is(failed, errInvalidRequest) {
+		return a, err
+	}
+	*p = other
+	return again, failed
+}
+
+func (w *Flow) requestOnce(ctx context.Context, web *http.Client, where string, p clientAt, form url.Values) (*answer, error) {
+	raw, status, err := w.submit(ctx, web, where, p, form)
+	if err != nil {
+		return nil, err
+	}
+	a, err := readAnswer(where, raw, status)
+	w.learn(a.Access, a.Refresh, a.DeviceCode)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// maySendSecret reports a client whose secret was sent in the header by choice, and may be sent in the body.
+func (p clientAt) maySendSecret() bool {
+	return p.client.Method == "" && method(p.client, p.secret, p.server.Methods) == secretInHeader &&
+		(len(p.server.Methods) == 0 || slices.Contains(p.server.Methods, secretInBody))
 }
 
 // isWord reports a text without blanks and without what could end a header field.
@@ -84,12 +121,13 @@ func (w *Flow) submit(ctx context.Context, web *http.Client, where string, p cli
 	if err := w.Net.check(where); err != nil {
 		return nil, 0, err
 	}
+	form = maps.Clone(form)
 	fields := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	switch how := method(p.client, p.secret, p.server.Methods); how {
-	case "client_secret_basic":
+	case secretInHeader:
 		basic := http.Request{Header: fields}
 		basic.SetBasicAuth(url.QueryEscape(p.client.ID), url.QueryEscape(p.secret))
-	case "client_secret_post":
+	case secretInBody:
 		form.Set("client_id", p.client.ID)
 		form.Set("client_secret", p.secret)
 	case "private_key_jwt":
@@ -185,19 +223,20 @@ func checkToken(w *Flow, t *answer, key *ecdsa.PrivateKey) error {
 		Text: fmt.Sprintf("unsupported token type %q", t.Type)})
 }
 
-// The grant is no longer valid; the server no longer knows the client; the user has not
-// entered the code yet; and the client polls too often.
+// The request lacks something; the grant is no longer valid; the server no longer knows the client; the user has
+// not entered the code yet; and the client polls too often.
 var (
-	errInvalidGrant  = errors.New("invalid_grant")
-	errInvalidClient = errors.New("invalid_client")
-	errPending       = errors.New("authorization_pending")
-	errSlowDown      = errors.New("slow_down")
+	errInvalidRequest = errors.New("invalid_request")
+	errInvalidGrant   = errors.New("invalid_grant")
+	errInvalidClient  = errors.New("invalid_client")
+	errPending        = errors.New("authorization_pending")
+	errSlowDown       = errors.New("slow_down")
 )
 
 // causes are the codes on which something depends (RFC 6749, section 5.2; RFC 8628,
 // section 3.5).
-var causes = map[string]error{"invalid_grant": errInvalidGrant, "invalid_client": errInvalidClient,
-	"authorization_pending": errPending, "slow_down": errSlowDown}
+var causes = map[string]error{"invalid_request": errInvalidRequest, "invalid_grant": errInvalidGrant,
+	"invalid_client": errInvalidClient, "authorization_pending": errPending, "slow_down": errSlowDown}
 
 // hints are for those of these codes that the user can do something about.
 var hints = map[string]wire.Hint{
