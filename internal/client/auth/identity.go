@@ -31,6 +31,8 @@ type Client struct {
 	Algorithm string   `json:"algorithm,omitempty"`
 	Audience  string   `json:"audience,omitempty"`
 	Redirects []string `json:"redirects,omitempty"`
+	// Scopes are those that a client registered for: some servers grant no others to it.
+	Scopes []string `json:"scopes,omitempty"`
 	// AssertionFile is what a platform says of the program, IDP where a person signs on.
 	AssertionFile string `json:"assertion_file,omitempty"`
 	IDP           *IDP   `json:"idp,omitempty"`
@@ -69,7 +71,7 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 	if l.req.DocumentURL != "" && s.Documents {
 		return l.tellClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
 	}
-	if c, ok := l.known.client(s.Issuer, Registered, l.req.Grant); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) && !l.expired(c) {
+	if c, ok := l.registered(); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) {
 		return l.tellClient(c, "registered here before")
 	}
 	if s.Registration == "" || l.req.Grant.Unattended() {
@@ -91,6 +93,18 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		return Client{}, err
 	}
 	return l.tellClient(c, "registered just now")
+}
+
+// registered returns the newest client that registered itself at the server, for all scopes of the login.
+func (l *login) registered() (newest Client, ok bool) {
+	for _, c := range l.known.Clients {
+		here := c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
+		if here && !l.expired(c) && len(missing(l.scopes, l.known.scopesOf(c))) == 0 {
+			newest = c
+			ok = true
+		}
+	}
+	return newest, ok
 }
 
 // staysAtItsIssuer: a client that was given for this MCP server belongs to the issuer that
@@ -151,7 +165,7 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	}
 	secret, err := l.store.Seal(string(answer.Secret))
 	c := Client{Issuer: s.Issuer, ID: string(answer.ID), Origin: Registered, Grant: l.req.Grant, Secret: secret,
-		Method: answer.Method, Redirects: answer.Redirects}
+		Method: answer.Method, Redirects: answer.Redirects, Scopes: l.scopes}
 	if redirect != "" {
 		c.Redirects = union(c.Redirects, []string{redirect})
 	}

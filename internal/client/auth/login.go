@@ -282,7 +282,7 @@ func (l *login) listen() (*callback, error) {
 	if l.req.Port != nil && *l.req.Port != 0 {
 		return listen(*l.req.Port)
 	}
-	if c, ok := l.known.client(l.found.Server.Issuer, Registered, l.req.Grant); ok {
+	if c, ok := l.registered(); ok {
 		for _, redirect := range c.Redirects {
 			u, err := url.Parse(redirect)
 			if err != nil || u.Hostname() != "127.0.0.1" {

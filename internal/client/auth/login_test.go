@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -359,6 +360,47 @@ func TestRegistrationIsLost(t *testing.T) {
 	w.token = func(url.Values, http.Header) (int, string) { return 200, usualToken }
 	if _, err := w.login(store, nil); err != nil || w.asks("/register") != 2 {
 		t.Errorf("got %v after %d registrations", err, w.asks("/register"))
+	}
+}
+
+// A client may ask for the scopes that it registered for only: for more it registers anew, with all of them. Clients
+// that tokens for other servers have stay in use there.
+func TestRegistrationForMoreScopes(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	registered := []string{}
+	w.registration = func(body map[string]any) (int, string) {
+		scope, _ := body["scope"].(string)
+		registered = append(registered, scope)
+		return 201, fmt.Sprintf(`{"client_id":"id-%d"}`, len(registered))
+	}
+	w.documents[resourceAt+"/other"] = `{"resource":"BASE/other","authorization_servers":["BASE"]}`
+	for _, c := range []struct{ endpoint, scope, client string }{
+		{"/mcp", "a", "id-1"},
+		{"/mcp", "a", "id-1"},
+		{"/other", "x", "id-2"},
+		{"/mcp", "b", "id-3"}, // with a, which is kept
+		{"/mcp", "a b", "id-3"},
+		{"/other", "x", "id-2"},
+	} {
+		_, err := w.login(store, func(r *Request) {
+			r.Endpoint = w.url + c.endpoint
+			r.Challenge = Challenge{Params: map[string]string{"scope": c.scope}}
+		})
+		if err != nil || w.asked.Get("client_id") != c.client {
+			t.Errorf("%s %s: asked as %s, want %s: %v", c.endpoint, c.scope, w.asked.Get("client_id"), c.client, err)
+		}
+	}
+	if want := []string{"a", "x", "a b"}; !slices.Equal(registered, want) {
+		t.Errorf("registered for %q, want %q", registered, want)
+	}
+	// A client of an older mcpc has the scopes of its token.
+	_ = store.Change(t.Context(), func(b *Records) {
+		for i := range b.Clients {
+			b.Clients[i].Scopes = nil
+		}
+	})
+	if _, err := w.login(store, nil); err != nil || len(registered) != 3 {
+		t.Errorf("registered for %q: %v", registered, err)
 	}
 }
 

@@ -184,6 +184,17 @@ func (b *Records) client(issuer string, origin Origin, g Grant) (newest Client, 
 	return newest, ok
 }
 
+// scopesOf returns the scopes that a client may request: those that it registered for, and has requested before.
+func (b *Records) scopesOf(c Client) []string {
+	all := c.Scopes
+	for _, t := range b.Tokens {
+		if c.has(t) {
+			all = union(all, t.Requested)
+		}
+	}
+	return all
+}
+
 // of is the client that a token was issued to.
 func (b *Records) of(t Token) Client {
 	at := slices.IndexFunc(b.Clients, func(c Client) bool { return c.has(t) })
