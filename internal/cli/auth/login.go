@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
@@ -38,8 +39,9 @@ type loginOptions struct {
 	scope         string
 	issuer        string
 	dpop          bool
-	// port is that of settings, where it is given.
-	port      int
+	// port and assumePKCE are those of settings, where they are given.
+	port       int
+	assumePKCE bool
 	noBrowser     bool
 	store         string
 }
@@ -66,9 +68,7 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 			if err := oneTarget(f, args); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("callback-port") {
-				o.settings.Port = &o.port
-			}
+			o.noteSettings(cmd.Flags())
 			if err := o.check(f); err != nil {
 				return err
 			}
@@ -81,10 +81,21 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 	flags.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
 	o.clientFlags(flags)
 	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
+	flags.BoolVar(&o.assumePKCE, "assume-pkce", false, "trust the server to check PKCE although it does not declare it")
 	flags.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
 	_ = cmd.RegisterFlagCompletionFunc("grant", complete.Fixed(grantWords()...))
 	tokenStoreFlag(cmd, &o.store)
 	return cmd
+}
+
+// noteSettings notes the flags that were given of those that the next logins use again.
+func (o *loginOptions) noteSettings(given *pflag.FlagSet) {
+	if given.Changed("callback-port") {
+		o.settings.Port = &o.port
+	}
+	if given.Changed("assume-pkce") {
+		o.settings.AssumePKCE = &o.assumePKCE
+	}
 }
 
 // oneTarget takes TARGET for -s.

@@ -13,7 +13,7 @@ import (
 // ownServer finds the metadata of the server itself, or takes the endpoints that
 // stand in for it (2025-03-26 basic/authorization, "Fallbacks for Servers without
 // Metadata Discovery").
-func (w *Flow) ownServer(ctx context.Context, endpoint *url.URL, g Grant) (*Server, error) {
+func (w *Flow) ownServer(ctx context.Context, endpoint *url.URL, n needs) (*Server, error) {
 	base := (&url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}).String()
 	if _, err := SafeURL(base); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (w *Flow) ownServer(ctx context.Context, endpoint *url.URL, g Grant) (*Serv
 		return nil, err
 	}
 	if found {
-		return readServer(w, raw, base, g)
+		return readServer(w, raw, base, n)
 	}
 	w.tell(Step{Text: "no metadata found: using the default endpoints of 2025-03-26, with PKCE"})
 	return &Server{Issuer: base, Authorization: base + "/authorize", Token: base + "/token", Registration: base + "/register",

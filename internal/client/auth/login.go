@@ -68,6 +68,19 @@ func (f Found) id(endpoint *url.URL) string {
 	return endpoint.String()
 }
 
+// needs are what a login needs of an authorization server.
+type needs struct {
+	grant Grant
+	// assumesPKCE reports an issuer that need not declare PKCE.
+	assumesPKCE func(issuer string) bool
+}
+
+func (r Request) needs(known Records, endpoint *url.URL) needs {
+	return needs{r.Grant, func(issuer string) bool {
+		return isSet(r.over(known.settings(endpoint.String(), r.Account, issuer)).AssumePKCE)
+	}}
+}
+
 // mostIssuers is how many authorization servers of one server are tried.
 const mostIssuers = 10
 
@@ -87,7 +100,7 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}
 		}
 		w.tell(Step{Rule: "there is resource metadata, or the server requires a token without it (specification, page authorization, \"Overview\")"})
-		s, err := w.ownServer(ctx, endpoint, req.Grant)
+		s, err := w.ownServer(ctx, endpoint, req.needs(known, endpoint))
 		return Found{Server: s}, err
 	}
 	issuers, err := w.issuers(ctx, req, r, known)
@@ -96,7 +109,7 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 	}
 	var first error
 	for _, issuer := range issuers[:min(len(issuers), mostIssuers)] {
-		s, err := w.server(ctx, issuer, req.Grant)
+		s, err := w.server(ctx, issuer, req.needs(known, endpoint))
 		if err == nil {
 			return Found{r, s}, nil
 		}

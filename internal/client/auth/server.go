@@ -29,7 +29,7 @@ type Server struct {
 
 // server finds an authorization server's metadata at the well-known places of its
 // issuer, in their order, and takes the first document that holds.
-func (w *Flow) server(ctx context.Context, issuer string, g Grant) (*Server, error) {
+func (w *Flow) server(ctx context.Context, issuer string, n needs) (*Server, error) {
 	places, err := serverURLs(issuer)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (w *Flow) server(ctx context.Context, issuer string, g Grant) (*Server, err
 		if !found {
 			continue
 		}
-		s, err := readServer(w, raw, issuer, g)
+		s, err := readServer(w, raw, issuer, n)
 		if err == nil {
 			return s, nil
 		}
@@ -76,7 +76,7 @@ func serverURLs(issuer string) ([]string, error) {
 }
 
 // readServer checks metadata that was fetched for an issuer.
-func readServer(w *Flow, raw []byte, issuer string, g Grant) (*Server, error) {
+func readServer(w *Flow, raw []byte, issuer string, n needs) (*Server, error) {
 	var s Server
 	m, err := readMetadata(raw, &s, "authorization server metadata", ServerInvalid)
 	if err := w.holds("authorization server metadata is a JSON object (RFC 8414 section 3.2)", err == nil, err); err != nil {
@@ -95,14 +95,31 @@ func readServer(w *Flow, raw []byte, issuer string, g Grant) (*Server, error) {
 		Text: fmt.Sprintf("the authorization server metadata has another issuer: %q, not %q", s.Issuer, issuer), Hint: wire.Hint(hint)}); err != nil {
 		return nil, err
 	}
-	if err := checkEndpoints(w, &s, g); err != nil {
+	if err := checkEndpoints(w, &s, n.grant); err != nil {
 		return nil, err
 	}
-	if !g.Browser() {
+	if !n.grant.Browser() {
 		return &s, nil
 	}
-	return &s, w.holds("\"code_challenge_methods_supported\" has S256 (specification, page authorization, \"Authorization Code Protection\")",
-		slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE,
+	return &s, checkPKCE(w, &s, n)
+}
+
+// checkPKCE checks that the server declares PKCE. One that declares nothing may check it all the same, which the
+// user can say; one that declares another method does not.
+func checkPKCE(w *Flow, s *Server, n needs) error {
+	hint := "a token in MCPC_TOKEN needs no PKCE"
+	if s.Device != "" {
+		hint = "--grant device and a token in MCPC_TOKEN need no PKCE"
+	}
+	if len(s.Challenges) == 0 {
+		if n.assumesPKCE(s.Issuer) {
+			w.tell(Step{Text: "PKCE with S256 is not declared, and used all the same (--assume-pkce)"})
+			return nil
+		}
+		hint = "if you trust the server, --assume-pkce logs in all the same, with S256; " + hint
+	}
+	return w.holds("\"code_challenge_methods_supported\" has S256 (specification, page authorization, \"Authorization Code Protection\")",
+		slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE, Hint: wire.Hint(hint),
 			Text: "the authorization server does not declare PKCE with S256, so a code could be stolen"})
 }
 

@@ -11,14 +11,20 @@ type Settings struct {
 	DocumentURL string `json:"client_metadata_url,omitempty"`
 	// Port is where the browser comes back to; 0 is any.
 	Port *int `json:"callback_port,omitempty"`
+	// AssumePKCE is set where a server is trusted to check PKCE although it does not declare it.
+	AssumePKCE *bool `json:"assume_pkce,omitempty"`
 }
 
 // over returns the settings, and for what they do not say those of the last login.
 func (s Settings) over(last Settings) Settings {
 	s.DocumentURL = cmp.Or(s.DocumentURL, last.DocumentURL)
 	s.Port = cmp.Or(s.Port, last.Port)
+	s.AssumePKCE = cmp.Or(s.AssumePKCE, last.AssumePKCE)
 	return s
 }
+
+// isSet reports a choice that was made, and not against.
+func isSet(choice *bool) bool { return choice != nil && *choice }
 
 // sayNothing reports settings that need not be stored.
 func (s Settings) sayNothing() bool { return s == Settings{} }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,41 @@ func TestSettingsAreRemembered(t *testing.T) {
 	login(nil)
 	if w.asked.Get("client_id") != "registered-id" || len(book(t, store).Settings) != 0 {
 		t.Error("a logout keeps the settings")
+	}
+}
+
+// A server that declares no PKCE is used if the user trusts it, for that server and issuer only; PKCE is sent all the
+// same. One that declares another method is not used.
+func TestPKCEIsAssumed(t *testing.T) {
+	yes, no := true, false
+	w, store := newWorld(t), newStore()
+	w.documents[serverAt] = strings.Replace(usualServer, `,"code_challenge_methods_supported":["S256"]`, "", 1)
+	_, err := w.login(store, nil)
+	wantRule(t, err, NoPKCE)
+	if failed, ok := errors.AsType[*Error](err); !ok || !strings.Contains(failed.Hint.String(), "--assume-pkce") {
+		t.Errorf("got %v", err)
+	}
+	for _, choice := range []*bool{&yes, nil} {
+		if _, err := w.login(store, func(r *Request) { r.AssumePKCE = choice }); err != nil {
+			t.Fatal(err)
+		}
+		if w.asked.Get("code_challenge_method") != "S256" || s256(w.forms[0].Get("code_verifier")) == "" {
+			t.Errorf("asked %v", w.asked)
+		}
+	}
+	_, err = w.login(store, func(r *Request) { r.AssumePKCE = &no })
+	wantRule(t, err, NoPKCE)
+	_, err = w.login(store, func(r *Request) { r.Account = "other" })
+	wantRule(t, err, NoPKCE)
+	w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp","authorization_servers":["BASE/t1"]}`
+	w.documents[serverAt+"/t1"] = strings.Replace(w.documents[serverAt], `"issuer":"BASE"`, `"issuer":"BASE/t1"`, 1)
+	_, err = w.login(store, nil)
+	wantRule(t, err, NoPKCE)
+	w.documents[serverAt+"/t1"] = strings.Replace(w.documents[serverAt+"/t1"], "{", `{"code_challenge_methods_supported":["plain"],`, 1)
+	_, err = w.login(store, func(r *Request) { r.AssumePKCE = &yes })
+	wantRule(t, err, NoPKCE)
+	if failed, ok := errors.AsType[*Error](err); !ok || strings.Contains(failed.Hint.String(), "--assume-pkce") {
+		t.Errorf("got %v", err)
 	}
 }
 
