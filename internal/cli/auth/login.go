@@ -39,9 +39,10 @@ type loginOptions struct {
 	scope         string
 	issuer        string
 	dpop          bool
-	// port and assumePKCE are those of settings, where they are given.
+	// port, assumePKCE and noResource are those of settings, where they are given.
 	port       int
 	assumePKCE bool
+	noResource bool
 	noBrowser     bool
 	store         string
 }
@@ -82,6 +83,7 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 	o.clientFlags(flags)
 	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
 	flags.BoolVar(&o.assumePKCE, "assume-pkce", false, "trust the server to check PKCE although it does not declare it")
+	flags.BoolVar(&o.noResource, "no-resource", false, "leave out the resource parameter (RFC 8707), as Entra ID wants")
 	flags.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
 	_ = cmd.RegisterFlagCompletionFunc("grant", complete.Fixed(grantWords()...))
 	tokenStoreFlag(cmd, &o.store)
@@ -95,6 +97,9 @@ func (o *loginOptions) noteSettings(given *pflag.FlagSet) {
 	}
 	if given.Changed("assume-pkce") {
 		o.settings.AssumePKCE = &o.assumePKCE
+	}
+	if given.Changed("no-resource") {
+		o.settings.OmitResource = &o.noResource
 	}
 }
 

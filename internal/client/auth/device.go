@@ -54,7 +54,7 @@ func (l *login) elsewhere(ctx context.Context) error {
 
 // deviceCode asks for a code, and for where it is to be typed.
 func (l *login) deviceCode(ctx context.Context, p *clientAt) (*answer, error) {
-	form := url.Values{"resource": {l.token.Resource}, "client_id": {p.client.ID}}
+	form := l.token.named(url.Values{"client_id": {p.client.ID}})
 	if len(l.scopes) > 0 {
 		form.Set("scope", strings.Join(l.scopes, " "))
 	}
@@ -78,7 +78,7 @@ func (l *login) untilTyped(ctx context.Context, p *clientAt, code string, interv
 			return nil, ctx.Err()
 		case <-time.After(interval):
 		}
-		form := url.Values{"grant_type": {deviceType}, "device_code": {code}, "resource": {l.token.Resource}}
+		form := l.token.named(url.Values{"grant_type": {deviceType}, "device_code": {code}})
 		t, err := l.w.redeem(ctx, p, form, l.key)
 		switch {
 		case errors.Is(err, errSlowDown):

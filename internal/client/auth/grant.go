@@ -57,7 +57,7 @@ type IDP struct {
 // byItself returns the request for a token that needs no user. What is in files is read
 // anew, because a platform replaces it.
 func (w *Flow) byItself(ctx context.Context, store *Store, c Client, t Token) (url.Values, error) {
-	form := url.Values{"resource": {t.Resource}}
+	form := t.named(url.Values{})
 	if len(t.Requested) > 0 {
 		form.Set("scope", strings.Join(t.Requested, " "))
 	}

@@ -174,7 +174,7 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 // newToken is the token that the login is for, without its secrets.
 func (l *login) newToken(endpoint *url.URL) Token {
 	s := l.found.Server
-	return Token{Issuer: s.Issuer, Resource: l.found.id(endpoint), Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant,
+	return Token{Issuer: s.Issuer, Resource: l.found.id(endpoint), OmitResource: isSet(l.req.OmitResource), Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant,
 		Since: l.w.now().UTC(), Requested: l.scopes, TokenEndpoint: s.Token, Methods: s.Methods, Revocation: s.Revocation}
 }
 
@@ -285,8 +285,8 @@ func (l *login) throughBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.redeem(ctx, p, url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
-		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}, "resource": {l.token.Resource}})
+	return l.redeem(ctx, p, l.token.named(url.Values{"grant_type": {string(AuthorizationCode)}, "code": {code},
+		"redirect_uri": {a.redirect}, "code_verifier": {a.verifier}}))
 }
 
 // listen takes the port that was asked for, or the one that mcpc registered here with
@@ -314,10 +314,13 @@ func (l *login) listen() (*callback, error) {
 func (l *login) authorize(ctx context.Context, c Client, back *callback) (string, *authorization, error) {
 	s := l.found.Server
 	a := &authorization{state: oauth2.GenerateVerifier(), verifier: oauth2.GenerateVerifier(), issuer: s.Issuer,
-		redirect: back.redirect(), issRequired: bool(s.NamesItself)}
+		redirect: back.redirect(), resource: !l.token.OmitResource, issRequired: bool(s.NamesItself)}
 	l.w.learn(a.verifier) // the state has to be shown, and is worth nothing without
 	ask := oauth2.Config{ClientID: c.ID, RedirectURL: a.redirect, Scopes: l.scopes, Endpoint: oauth2.Endpoint{AuthURL: s.Authorization}}
-	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier), oauth2.SetAuthURLParam("resource", l.token.Resource)}
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(a.verifier)}
+	for name, values := range l.token.named(url.Values{}) {
+		options = append(options, oauth2.SetAuthURLParam(name, values[0]))
+	}
 	if slices.Contains(l.scopes, "offline_access") {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect, section 11
 	}

@@ -100,7 +100,7 @@ func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (
 			return Token{}, "", err
 		}
 		w.learn(refresh)
-		form = url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}, "resource": {t.Resource}}
+		form = t.named(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}})
 	}
 	w.learn(secret)
 	key, err := store.key(t.Key)

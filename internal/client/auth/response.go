@@ -12,6 +12,8 @@ type authorization struct {
 	issuer, redirect string
 	// issRequired is set where the server promised to name itself.
 	issRequired bool
+	// resource is set where the request named the resource.
+	resource bool
 }
 
 // isOurs reports whether a response belongs to the request.
@@ -41,7 +43,9 @@ func (w *Flow) code(a *authorization, answer url.Values) (string, error) {
 		if code == "access_denied" {
 			rule = Denied
 		}
-		return "", &Error{Rule: rule, Text: "the authorization server denied the request" + saying(code, answer.Get("error_description"), 0), Err: lost[code], Hint: hints[code]}
+		said := answer.Get("error_description")
+		return "", &Error{Rule: rule, Text: "the authorization server denied the request" + saying(code, said, 0),
+			Err: lost[code], Hint: hintFor(code, said, a.resource)}
 	}
 	code := answer.Get("code")
 	w.learn(code)

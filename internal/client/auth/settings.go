@@ -13,6 +13,8 @@ type Settings struct {
 	Port *int `json:"callback_port,omitempty"`
 	// AssumePKCE is set where a server is trusted to check PKCE although it does not declare it.
 	AssumePKCE *bool `json:"assume_pkce,omitempty"`
+	// OmitResource leaves the parameter "resource" out (RFC 8707), which some servers reject.
+	OmitResource *bool `json:"omit_resource,omitempty"`
 }
 
 // over returns the settings, and for what they do not say those of the last login.
@@ -20,6 +22,7 @@ func (s Settings) over(last Settings) Settings {
 	s.DocumentURL = cmp.Or(s.DocumentURL, last.DocumentURL)
 	s.Port = cmp.Or(s.Port, last.Port)
 	s.AssumePKCE = cmp.Or(s.AssumePKCE, last.AssumePKCE)
+	s.OmitResource = cmp.Or(s.OmitResource, last.OmitResource)
 	return s
 }
 

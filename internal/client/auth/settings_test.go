@@ -1,7 +1,10 @@
 package auth
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -76,6 +79,65 @@ func TestPKCEIsAssumed(t *testing.T) {
 	wantRule(t, err, NoPKCE)
 	if failed, ok := errors.AsType[*Error](err); !ok || strings.Contains(failed.Hint.String(), "--assume-pkce") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A server that rejects the resource parameter gets none, with any grant, at refreshes and at the next login. Its
+// error leads to the flag, unless that was given.
+func TestResourceIsOmitted(t *testing.T) {
+	yes := true
+	w, store := newWorld(t), newStore()
+	w.documents[serverAt] = strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1)
+	w.documents["/device"] = `{"device_code":"d","user_code":"ABCD","verification_uri":"BASE/verify","interval":1}`
+	w.token = func(form url.Values, _ http.Header) (int, string) {
+		if form.Has("resource") {
+			return 400, `{"error":"invalid_request","error_description":"AADSTS901002: The 'resource' request parameter is not supported."}`
+		}
+		return 200, usualToken
+	}
+	hintOf := func(err error) string {
+		failed, _ := errors.AsType[*Error](err)
+		if failed == nil {
+			return ""
+		}
+		return failed.Hint.String()
+	}
+	if _, err := w.login(store, nil); !strings.Contains(hintOf(err), "--no-resource logs in without") {
+		t.Errorf("got %v, hint %s", err, hintOf(err))
+	}
+	for _, grant := range []Grant{AuthorizationCode, DeviceCode, ClientCredentials} {
+		t.Run(string(grant), func(t *testing.T) {
+			store := newStore()
+			for _, choice := range []*bool{&yes, nil} {
+				w.asked = nil
+				token, err := w.login(store, func(r *Request) {
+					r.Grant, r.OmitResource, r.ShowCode = grant, choice, func(context.Context, string, string) {}
+					if grant == ClientCredentials {
+						r.Client, r.ClientSecret = Client{ID: "x"}, "s"
+					}
+				})
+				if err != nil || w.asked.Has("resource") || token.Resource != w.url+"/mcp" {
+					t.Fatalf("got %+v, %v, asked %v", token, err, w.asked)
+				}
+				if _, err := w.walk().Renew(t.Context(), store, token, false); err != nil {
+					t.Errorf("renewed: %v", err)
+				}
+			}
+			file, _, err := store.Export(t.Context(), w.url+"/mcp", "")
+			if err != nil || !file.OmitResource {
+				t.Errorf("exported %+v, %v", file, err)
+			}
+		})
+	}
+	w.redirect = func(q url.Values) {
+		q.Set("error", "invalid_target")
+		q.Set("error_description", "AADSTS9010010: The resource parameter provided in the request does not match with the requested scopes.")
+	}
+	for choice, want := range map[*bool]bool{nil: true, &yes: false} {
+		_, err := w.login(newStore(), func(r *Request) { r.OmitResource = choice })
+		if got := strings.Contains(hintOf(err), "--no-resource"); got != want {
+			t.Errorf("got %v, hint %s", err, hintOf(err))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,9 @@ const maxRecordsSize = 4 << 20
 type Token struct {
 	Issuer   string `json:"issuer"`
 	Resource string `json:"resource"`
-	Client   string `json:"client"`
+	// OmitResource is set where requests do not name the resource.
+	OmitResource bool   `json:"omit_resource,omitempty"`
+	Client       string `json:"client"`
 	Account  string `json:"account,omitempty"`
 	// Endpoint is the server that the token was got for.
 	Endpoint string `json:"endpoint"`
@@ -75,6 +78,14 @@ type Token struct {
 	Methods       []string `json:"methods,omitempty"`
 	// Revocation is where the issuer is told that the token is over; "" is nowhere.
 	Revocation string `json:"revocation_endpoint,omitempty"`
+}
+
+// named adds the resource to a request for the token.
+func (t Token) named(form url.Values) url.Values {
+	if !t.OmitResource {
+		form.Set("resource", t.Resource)
+	}
+	return form
 }
 
 // A Pending is a challenge that a command could not answer.

@@ -91,6 +91,9 @@ func (w *Flow) requestOnce(ctx context.Context, web *http.Client, where string, 
 	}
 	a, err := readAnswer(where, raw, status)
 	w.learn(a.Access, a.Refresh, a.DeviceCode)
+	if failed, ok := errors.AsType[*Error](err); ok && failed.Hint == "" {
+		failed.Hint = hintFor(a.Error, a.Description, form.Has("resource"))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -245,6 +248,16 @@ var hints = map[string]wire.Hint{
 	"invalid_scope":       "the client may not request these scopes: reduce --scope",
 	"expired_token":       "the code was not entered in time: run " + wire.Run("login --grant device") + " again",
 	"access_denied":       "the request was denied",
+}
+
+// hintFor returns what the user can do about an error code; "" is nothing. resource is set where the request named
+// the resource, which Entra ID rejects unless it is an Application ID URI of the server's.
+func hintFor(code, description string, resource bool) wire.Hint {
+	about := strings.ToLower(code + " " + description)
+	if resource && (code == "invalid_target" || strings.Contains(about, "resource")) {
+		return "--no-resource logs in without the resource parameter; with Entra ID the server's operator can make its URL an Application ID URI instead"
+	}
+	return hints[code]
 }
 
 // tokenOf is what is kept of a token that was got now. Where the server names no scope

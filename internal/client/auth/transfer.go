@@ -29,6 +29,8 @@ type Transfer struct {
 	// does not say from when on it counts.
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 	Scope     string    `json:"scope,omitempty"`
+	// OmitResource is set where requests do not name the resource (RFC 8707).
+	OmitResource bool `json:"omit_resource,omitempty"`
 	// DPoPKey is the private key that the token is bound to: PKCS #8 in base64.
 	DPoPKey string `json:"dpop_key,omitempty"`
 }
@@ -89,6 +91,7 @@ func Import(ctx context.Context, w *Flow, store *Store, req Request, from Transf
 	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.token = l.newToken(endpoint)
+	l.token.OmitResource = l.token.OmitResource || from.OmitResource
 	l.token.Requested = strings.Fields(from.Scope)
 	if from.DPoPKey != "" {
 		if l.token.Key, err = store.Seal(from.DPoPKey); err != nil {
@@ -144,7 +147,7 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 	}
 	c := book.of(token)
 	t = Transfer{Server: token.Endpoint, Issuer: token.Issuer, Account: token.Account, GrantType: token.Grant, ClientID: token.Client,
-		TokenType: "Bearer", ExpiresAt: token.Expires, Scope: strings.Join(token.Scopes, " ")}
+		TokenType: "Bearer", ExpiresAt: token.Expires, Scope: strings.Join(token.Scopes, " "), OmitResource: token.OmitResource}
 	if token.Key != "" {
 		t.TokenType = "DPoP"
 	}
