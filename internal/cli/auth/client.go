@@ -62,6 +62,9 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 			return usage.New("--client-metadata-url must be an https URL with a path", "")
 		}
 	}
+	if err := o.checkParameters(); err != nil {
+		return err
+	}
 	// These are read again when the token ends, wherever mcpc is started then.
 	for _, name := range []*string{&o.client.KeyFile, &o.client.AssertionFile, &o.idp.IDTokenFile} {
 		if *name != "" {
@@ -78,6 +81,27 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 		o.idpSecret, err = secretIn(f, "--idp-client-secret-file", o.idpSecretFile)
 	}
 	return err
+}
+
+// checkParameters reads --authorize-param.
+func (o *loginOptions) checkParameters() error {
+	instead := map[string]string{"scope": "--scope", "resource": "--no-resource", "client_id": "--client-id"}
+	for _, parameter := range o.parameters {
+		name, value, ok := strings.Cut(parameter, "=")
+		switch {
+		case !ok || name == "":
+			return usage.New(fmt.Sprintf("--authorize-param is NAME=VALUE, not %q", parameter), "as --authorize-param access_type=offline")
+		case instead[name] != "":
+			return usage.New("mcpc itself sets the parameter "+name, wire.Hint(instead[name]+" changes it"))
+		case auth.IsOwnParameter(name):
+			return usage.New("mcpc itself sets the parameter "+name, "")
+		}
+		if o.settings.Parameters == nil {
+			o.settings.Parameters = map[string]string{}
+		}
+		o.settings.Parameters[name] = value
+	}
+	return nil
 }
 
 func checkTokenStore(where string) error {

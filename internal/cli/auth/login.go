@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ type loginOptions struct {
 	port       int
 	assumePKCE bool
 	noResource bool
+	// parameters are those of settings, as NAME=VALUE.
+	parameters []string
 	noBrowser     bool
 	store         string
 }
@@ -84,6 +87,7 @@ client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
 	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
 	flags.BoolVar(&o.assumePKCE, "assume-pkce", false, "trust the server to check PKCE although it does not declare it")
 	flags.BoolVar(&o.noResource, "no-resource", false, "leave out the resource parameter (RFC 8707), as Entra ID wants")
+	flags.StringArrayVar(&o.parameters, "authorize-param", nil, "`NAME=VALUE` to add to the URL that the browser opens (repeatable)")
 	flags.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
 	_ = cmd.RegisterFlagCompletionFunc("grant", complete.Fixed(grantWords()...))
 	tokenStoreFlag(cmd, &o.store)
@@ -159,7 +163,18 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 	case err != nil:
 		return cmdutil.Exit(loginFailed(err, redact.RedactURL(req.Endpoint)))
 	}
+	if !t.Renewable() && !t.Expires.IsZero() {
+		f.Note("the server issued no refresh token, so a new login is needed when this token expires" + waysToRefresh(t, o))
+	}
 	return cmdutil.Show(ctx, f, wire.Outcome{}, tokenAnswer(f, t, store))
+}
+
+// waysToRefresh returns how a refresh token may be had, as an addition to a text; "" if that was tried.
+func waysToRefresh(t auth.Token, o loginOptions) string {
+	if len(o.parameters) > 0 || slices.Contains(t.Requested, "offline_access") {
+		return ""
+	}
+	return "; Google issues one with --authorize-param access_type=offline, other servers with the scope offline_access"
 }
 
 // warnOfTolerated makes a flow warn of broken rules with which a login goes on.

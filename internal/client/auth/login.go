@@ -324,6 +324,9 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	if slices.Contains(l.scopes, "offline_access") {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect, section 11
 	}
+	for name, value := range l.req.Parameters { // prompt among them, in place of the one above
+		options = append(options, oauth2.SetAuthURLParam(name, value))
+	}
 	address, err := SafeURL(ask.AuthCodeURL(a.state, options...))
 	if err != nil {
 		return "", nil, err

@@ -15,6 +15,8 @@ type Settings struct {
 	AssumePKCE *bool `json:"assume_pkce,omitempty"`
 	// OmitResource leaves the parameter "resource" out (RFC 8707), which some servers reject.
 	OmitResource *bool `json:"omit_resource,omitempty"`
+	// Parameters are added to the URL that the browser opens.
+	Parameters map[string]string `json:"authorize_parameters,omitempty"`
 }
 
 // over returns the settings, and for what they do not say those of the last login.
@@ -23,6 +25,9 @@ func (s Settings) over(last Settings) Settings {
 	s.Port = cmp.Or(s.Port, last.Port)
 	s.AssumePKCE = cmp.Or(s.AssumePKCE, last.AssumePKCE)
 	s.OmitResource = cmp.Or(s.OmitResource, last.OmitResource)
+	if s.Parameters == nil {
+		s.Parameters = last.Parameters
+	}
 	return s
 }
 
@@ -30,7 +35,12 @@ func (s Settings) over(last Settings) Settings {
 func isSet(choice *bool) bool { return choice != nil && *choice }
 
 // sayNothing reports settings that need not be stored.
-func (s Settings) sayNothing() bool { return s == Settings{} }
+func (s Settings) sayNothing() bool {
+	return s.DocumentURL == "" && s.Port == nil && s.AssumePKCE == nil && s.OmitResource == nil && len(s.Parameters) == 0
+}
+
+// IsOwnParameter reports a parameter of an authorization request that only mcpc may set.
+func IsOwnParameter(name string) bool { return slices.Contains(ownParameters, name) }
 
 // A Remembered is what an account's logins at a server have in common while the server keeps its authorization
 // server.

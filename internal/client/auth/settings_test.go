@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -137,6 +138,30 @@ func TestResourceIsOmitted(t *testing.T) {
 		_, err := w.login(newStore(), func(r *Request) { r.OmitResource = choice })
 		if got := strings.Contains(hintOf(err), "--no-resource"); got != want {
 			t.Errorf("got %v, hint %s", err, hintOf(err))
+		}
+	}
+}
+
+// Parameters of the user's are in the URL that the browser opens, in place of mcpc's prompt, and the next time, too.
+func TestAuthorizeParameters(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	given := map[string]string{"access_type": "offline", "prompt": "select_account"}
+	for _, parameters := range []map[string]string{given, nil, {"x": "a b&c"}, nil} {
+		if _, err := w.login(store, func(r *Request) {
+			r.Parameters, r.Scopes = parameters, []string{"a", "offline_access"}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if parameters != nil {
+			given = parameters
+		}
+		for name, value := range given {
+			if got := w.asked[name]; !slices.Equal(got, []string{value}) {
+				t.Errorf("%s is %q, want %q", name, got, value)
+			}
+		}
+		if _, old := given["access_type"]; !old && w.asked.Has("access_type") {
+			t.Errorf("asked %v", w.asked)
 		}
 	}
 }
