@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -331,6 +332,7 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	if err != nil {
 		return "", nil, err
 	}
+	address.RawQuery = l.replaced(address.Query()).Encode()
 	back.expect(a)
 	l.req.Visit(ctx, address.String())
 	answer, err := back.wait(ctx, a, l.req)
@@ -339,6 +341,17 @@ func (l *login) authorize(ctx context.Context, c Client, back *callback) (string
 	}
 	code, err := l.w.code(a, answer)
 	return code, a, err
+}
+
+// replaced returns the query of an authorization request without the values of the endpoint's own URL that the
+// request replaces: the request's is the last one.
+func (l *login) replaced(query url.Values) url.Values {
+	for _, name := range slices.Concat(replacedParameters, slices.Collect(maps.Keys(l.req.Parameters))) {
+		if values := query[name]; len(values) > 1 {
+			query.Set(name, values[len(values)-1])
+		}
+	}
+	return query
 }
 
 // keep stores what was got.

@@ -16,7 +16,7 @@ import (
 // twice: servers take the first one, which is not the client's.
 func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
 	for _, end := range []string{"#", "#at", "?tenant=1#at", "?client_id=evil", "?redirect_uri=https%3A%2F%2Fevil.example", "?state=x", "?tenant=1&stat%65=x",
-		"?response_type=token", "?scope=all", "?code_challenge=x", "?code_challenge_method=plain", "?resource=https%3A%2F%2Fevil.example",
+		"?response_type=token", "?code_challenge=x", "?code_challenge_method=plain",
 		"?response_mode=form_post", "?request=x", "?request_uri=https%3A%2F%2Fevil.example"} {
 		w := newWorld(t)
 		w.documents[serverAt] = strings.Replace(usualServer, "BASE/authorize", "BASE/authorize"+end, 1)
@@ -31,6 +31,35 @@ func TestEndpointsThatBringTheRequestsParameters(t *testing.T) {
 		w.documents[serverAt] = strings.Replace(strings.Replace(usualServer, "{", `{"device_authorization_endpoint":"BASE/device",`, 1), "BASE/"+name, "BASE/"+name+"#at", 1)
 		_, err := w.login(newStore(), func(r *Request) { r.Grant = DeviceCode })
 		wantRule(t, err, ServerInvalid)
+	}
+}
+
+// The client's own resource and scope replace those that an endpoint brings; without the client's own these stay.
+func TestEndpointsThatBringAResource(t *testing.T) {
+	yes := true
+	for _, c := range []struct {
+		end             string
+		omit            *bool
+		scopes          string
+		resource, scope string
+	}{
+		{"?resource=https%3A%2F%2Fother.example", nil, `["a"]`, "BASE/mcp", "a"},
+		{"?tenant=1&resource=BASE/mcp", nil, `["a"]`, "BASE/mcp", "a"},
+		{"?resource=x&resource=y&scope=all", nil, `["a"]`, "BASE/mcp", "a"},
+		{"?resource=x&scope=openid", &yes, `[]`, "x", "openid"},
+	} {
+		w := newWorld(t)
+		w.documents[serverAt] = strings.Replace(usualServer, "BASE/authorize", "BASE/authorize"+c.end, 1)
+		w.documents[resourceAt+"/mcp"] = strings.Replace(usualResource, `["a","b"]`, c.scopes, 1)
+		_, err := w.login(newStore(), func(r *Request) { r.OmitResource = c.omit })
+		wantRule(t, err, "")
+		resource := strings.Replace(c.resource, "BASE", w.url, 1)
+		if !slices.Equal(w.asked["resource"], []string{resource}) || !slices.Equal(w.asked["scope"], []string{c.scope}) {
+			t.Errorf("%s: asked %v", c.end, w.asked)
+		}
+		if strings.Contains(c.end, "tenant") && w.asked.Get("tenant") != "1" {
+			t.Errorf("%s: asked %v", c.end, w.asked)
+		}
 	}
 }
 

@@ -160,8 +160,11 @@ func checkEndpoints(w *Flow, s *Server, g Grant) error {
 // ownParameters are those of an authorization request that only the client may set, and
 // those that would stand in their place (RFC 6749, section 4.1.1; RFC 7636; RFC 8707;
 // RFC 9101).
-var ownParameters = []string{"response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method",
-	"resource", "response_mode", "request", "request_uri"}
+var ownParameters = append([]string{"response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method",
+	"response_mode", "request", "request_uri"}, replacedParameters...)
+
+// replacedParameters are those which an endpoint's URL may hold: the client's own value replaces that one.
+var replacedParameters = []string{"scope", "resource"}
 
 // checkParts checks what an endpoint's URL may not hold.
 func checkParts(w *Flow, e endpointOf) error {
@@ -174,7 +177,9 @@ func checkParts(w *Flow, e endpointOf) error {
 		return err
 	}
 	query := u.Query()
-	own := slices.DeleteFunc(slices.Clone(ownParameters), func(name string) bool { return !query.Has(name) })
+	own := slices.DeleteFunc(slices.Clone(ownParameters), func(name string) bool {
+		return !query.Has(name) || slices.Contains(replacedParameters, name)
+	})
 	return w.holds("\"authorization_endpoint\" contains no parameter that the client must set (RFC 6749 section 3.1)", len(own) == 0, &Error{Rule: ServerInvalid,
 		Text: fmt.Sprintf("the authorization_endpoint sets the client's own parameters (%s): %q", strings.Join(own, ", "), e.url)})
 }
