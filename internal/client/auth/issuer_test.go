@@ -77,7 +77,7 @@ func TestAnIssuerByItsOwnName(t *testing.T) {
 	_, err := w.login(store, nil)
 	wantRule(t, err, IssuerMismatch)
 	var failed *Error
-	if !errors.As(err, &failed) || !strings.Contains(failed.Hint.String(), "pass the first issuer with --issuer") {
+	if !errors.As(err, &failed) || failed.Hint.String() != "if you trust the server: --issuer "+w.url+"/" {
 		t.Errorf("got %#v", err)
 	}
 	for _, named := range []string{w.url + "/", ""} {
