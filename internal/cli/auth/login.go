@@ -376,6 +376,8 @@ func whenExpires(f *cmdutil.Factory, t auth.Token) string {
 		renewed = ", refreshed automatically"
 	}
 	switch left := t.Expires.Sub(f.Now()); {
+	case t.Expires.IsZero() && t.OddExpiry != "":
+		return "unknown (expires_in is " + t.OddExpiry + ")" + renewed
 	case t.Expires.IsZero():
 		return "not given" + renewed
 	case left <= 0:

@@ -82,6 +82,9 @@ func TestTimesThatMakeNoSense(t *testing.T) {
 			t.Errorf("%s: %v", expires, err)
 			continue
 		}
+		if odd := map[string]string{"0": "0", "-5": "-5", "-5e18": "-5e18", `"soon"`: "not a number", "[]": "not a number"}[expires]; token.OddExpiry != odd {
+			t.Errorf("%s: noted as %q, want %q", expires, token.OddExpiry, odd)
+		}
 		if got := token.Expires; want == 0 && !got.IsZero() || want != 0 && !got.Equal(now.Add(want)) {
 			t.Errorf("%s: ends at %v, want %v from now", expires, got, want)
 		}

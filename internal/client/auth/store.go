@@ -68,8 +68,9 @@ type Token struct {
 	Refresh Secret    `json:"refresh,omitempty"`
 	// Key is the one that the token is bound to; "" is a bearer token.
 	Key Secret `json:"dpop_key,omitempty"`
-	// Expires is zero where the server did not say.
-	Expires time.Time `json:"expires,omitzero"`
+	// Expires is zero where the server did not say. OddExpiry is what it said if that is no time, such as 0.
+	Expires   time.Time `json:"expires,omitzero"`
+	OddExpiry string    `json:"odd_expiry,omitempty"`
 	// Scopes were granted, Requested asked for.
 	Scopes    []string `json:"scopes,omitempty"`
 	Requested []string `json:"requested,omitempty"`

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
@@ -150,13 +151,13 @@ func (w *Flow) submit(ctx context.Context, web *http.Client, where string, p cli
 // An answer is what a token endpoint says (RFC 6749, sections 5.1 and 5.2), or a device
 // authorization endpoint (RFC 8628, section 3.2).
 type answer struct {
-	Access      string  `json:"access_token"`
-	Type        string  `json:"token_type"`
-	Refresh     string  `json:"refresh_token"`
-	Expires     seconds `json:"expires_in"`
-	Scope       any     `json:"scope"`
-	Error       string  `json:"error"`
-	Description string  `json:"error_description"`
+	Access      string   `json:"access_token"`
+	Type        string   `json:"token_type"`
+	Refresh     string   `json:"refresh_token"`
+	Expires     lifetime `json:"expires_in"`
+	Scope       any      `json:"scope"`
+	Error       string   `json:"error"`
+	Description string   `json:"error_description"`
 
 	DeviceCode string  `json:"device_code"`
 	UserCode   string  `json:"user_code"`
@@ -210,6 +211,26 @@ const mostSeconds = 9e9
 func (s *seconds) UnmarshalJSON(raw []byte) error {
 	if n, _ := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64); n > 0 { // beyond its range n is infinite
 		*s = seconds(min(n, mostSeconds))
+	}
+	return nil
+}
+
+// A lifetime is the time for which a token is good, and what the server said of it if that is no time.
+type lifetime struct {
+	seconds
+	odd string
+}
+
+// UnmarshalJSON never fails.
+func (l *lifetime) UnmarshalJSON(raw []byte) error {
+	*l = lifetime{}
+	_ = l.seconds.UnmarshalJSON(raw)
+	switch text := strings.Trim(string(raw), `"`); {
+	case l.seconds > 0 || text == "null":
+	case jsonraw.IsNumber([]byte(text)) && len(text) < 20:
+		l.odd = text
+	default:
+		l.odd = "not a number"
 	}
 	return nil
 }
@@ -268,7 +289,8 @@ func (s *Store) tokenOf(t *answer, into Token, now time.Time) (Token, error) {
 		return Token{}, err
 	}
 	into.Access, into.Expires, into.Scopes = access, time.Time{}, into.Requested
-	if t.Expires > 0 {
+	into.OddExpiry = t.Expires.odd
+	if t.Expires.seconds > 0 {
 		into.Expires = now.Add(t.Expires.duration()).UTC().Truncate(time.Second)
 	}
 	if granted, ok := t.Scope.(string); ok {
