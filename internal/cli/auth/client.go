@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,6 +61,14 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	if o.settings.DocumentURL != "" {
 		if u, err := auth.SafeURL(o.settings.DocumentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
 			return usage.New("--client-metadata-url must be an https URL with a path", "")
+		}
+	}
+	if o.settings.Redirect != "" {
+		if err := auth.CheckRedirect(o.settings.Redirect); err != nil {
+			return usage.New("--redirect-uri "+o.settings.Redirect+": "+err.Error(), "as --redirect-uri http://localhost:8976/callback")
+		}
+		if u, _ := url.Parse(o.settings.Redirect); u.Port() != "" && o.settings.Port != nil {
+			return usage.New("--redirect-uri with a port and --callback-port exclude each other", "")
 		}
 	}
 	if err := o.checkParameters(); err != nil {

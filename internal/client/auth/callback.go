@@ -18,8 +18,23 @@ import (
 	"mcpc/internal/wire"
 )
 
-// callbackPath is where the browser is sent back to.
-const callbackPath = "/callback"
+// The usual URI that the browser is sent back to.
+const (
+	callbackHost = "127.0.0.1"
+	callbackPath = "/callback"
+)
+
+// CheckRedirect returns an error for a URI that mcpc cannot be sent back to.
+func CheckRedirect(uri string) error {
+	u, err := url.Parse(uri)
+	switch {
+	case err != nil || u.Scheme != "http" || u.Hostname() != callbackHost && u.Hostname() != "localhost":
+		return errors.New("it must begin with http://127.0.0.1 or http://localhost")
+	case u.User != nil || strings.ContainsAny(uri, "?#"):
+		return errors.New("it must have no user, query or fragment")
+	}
+	return nil
+}
 
 // What the browser shows. It contains nothing of the request.
 const (
@@ -33,26 +48,34 @@ type callback struct {
 	listener net.Listener
 	server   *http.Server
 	answers  chan url.Values
+	// host and path are those of the redirect URI.
+	host, path string
 
 	mu      sync.Mutex
 	waiting *authorization
 }
 
-// listen opens a port of 127.0.0.1; 0 takes a free one.
-func listen(port int) (*callback, error) {
+// listen opens a port of 127.0.0.1 for the usual redirect URI; 0 takes a free one.
+func listen(port int) (*callback, error) { return listenAs(callbackHost, port, callbackPath) }
+
+// listenAs opens a port of 127.0.0.1 for a redirect URI of that host and path; port 0 takes a free one.
+func listenAs(host string, port int, path string) (*callback, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, &Error{Rule: StoreFailed, Text: "no port for the redirect URI: " + err.Error(), Err: err,
 			Hint: "--callback-port 0 takes a free one"}
 	}
-	c := &callback{listener: listener, answers: make(chan url.Values, 1)}
+	c := &callback{listener: listener, answers: make(chan url.Values, 1), host: host, path: path}
 	c.server = &http.Server{Handler: c, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10,
 		ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = c.server.Serve(listener) }()
 	return c, nil
 }
 
-func (c *callback) redirect() string { return "http://" + c.listener.Addr().String() + callbackPath }
+func (c *callback) redirect() string {
+	_, port, _ := net.SplitHostPort(c.listener.Addr().String())
+	return "http://" + net.JoinHostPort(c.host, port) + c.path
+}
 
 // close answers what is being answered, and listens no more.
 func (c *callback) close() {
@@ -81,7 +104,7 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	query := req.URL.Query()
-	if req.Method != http.MethodGet || req.URL.Path != callbackPath || !c.isOurHost(req.Host) ||
+	if req.Method != http.MethodGet || strings.Trim(req.URL.EscapedPath(), "/") != strings.Trim(c.path, "/") || !c.isOurHost(req.Host) ||
 		c.waiting == nil || !c.waiting.isOurs(query) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, pageNot)
@@ -159,7 +182,7 @@ func readPasted(ctx context.Context, a *authorization, paste func(context.Contex
 		}
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
-		case err != nil || u.Scheme+"://"+u.Host+u.Path != a.redirect:
+		case err != nil || strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") != strings.TrimSuffix(a.redirect, "/"):
 			wrong = &Error{Rule: ResponseInvalid, Text: "this is not the redirect URI",
 				Hint: wire.Hint("it begins with " + a.redirect + "? and contains the code")}
 		case !a.isOurs(u.Query()):

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,6 +85,10 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 				Hint: "register a client at the authorization server, then use --client-id ID (and --client-secret-file FILE), or --client-metadata-url URL"})
 	}
 	c, err := l.register(ctx, s, redirect)
+	if named := onLocalhost(redirect); errors.Is(err, errInvalidRedirect) && named != redirect && l.req.Redirect == "" {
+		l.w.tell(Step{Text: "the redirect URI " + redirect + " was rejected: registering " + named})
+		c, err = l.register(ctx, s, named)
+	}
 	if err != nil {
 		return Client{}, err
 	}
@@ -149,6 +154,14 @@ func (l *login) registration(s *Server, redirect string) []byte {
 	return body
 }
 
+// errInvalidRedirect is the cause of a registration that was rejected for its redirect URI.
+var errInvalidRedirect = errors.New("invalid_redirect_uri")
+
+// onLocalhost returns a redirect URI with the name of the host, which some servers accept in place of its address.
+func onLocalhost(redirect string) string {
+	return strings.Replace(redirect, "http://"+callbackHost+":", "http://localhost:", 1)
+}
+
 // register asks for a client id.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
 	raw, status, err := l.w.Net.send(ctx, l.w.Net.web, http.MethodPost, s.Registration,
@@ -196,6 +209,10 @@ func (l *login) checkRegistration(a registrationAnswer, m metadata, bad *Error, 
 		return &Error{Rule: Unavailable, Text: "the authorization server could not handle the registration" + said}
 	case status/100 != 2 || a.Error != "":
 		failed.Text = "the authorization server rejected the registration" + said
+		if a.Error == "invalid_redirect_uri" || strings.Contains(strings.ToLower(a.Error+a.Description), "redirect") {
+			failed.Err = errInvalidRedirect
+			failed.Hint = "--redirect-uri URI registers another one; a registered client needs none: --client-id ID"
+		}
 		if status == http.StatusUnauthorized || status == http.StatusForbidden {
 			failed.Hint = "programs may not register there: get a client from the server's operator, then use --client-id ID"
 		}

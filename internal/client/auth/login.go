@@ -278,6 +278,9 @@ func (l *login) throughBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.client.Origin == Registered && !slices.Contains(p.client.Redirects, back.redirect()) {
+		back.host = "localhost" // see register
+	}
 	code, a, err := l.authorize(ctx, p.client, back)
 	if late, ok := errors.AsType[*Error](err); ok && late.Kind() == wire.Timeout && p.client.Origin == Registered {
 		p.client.Untried = true // the page may have reported an unknown client
@@ -293,22 +296,34 @@ func (l *login) throughBrowser(ctx context.Context) error {
 // listen takes the port that was asked for, or the one that mcpc registered here with
 // before, where it is free: servers compare it.
 func (l *login) listen() (*callback, error) {
-	if l.req.Port != nil && *l.req.Port != 0 {
-		return listen(*l.req.Port)
+	host, path, wanted := callbackHost, callbackPath, 0
+	if l.req.Port != nil {
+		wanted = *l.req.Port
+	}
+	if u, err := url.Parse(l.req.Redirect); err == nil && l.req.Redirect != "" {
+		host = u.Hostname()
+		path = u.EscapedPath()
+		if port, err := strconv.Atoi(u.Port()); err == nil {
+			wanted = port
+		}
+	}
+	if wanted != 0 {
+		return listenAs(host, wanted, path)
 	}
 	if c, ok := l.registered(); ok {
 		for _, redirect := range c.Redirects {
 			u, err := url.Parse(redirect)
-			if err != nil || u.Hostname() != "127.0.0.1" {
+			isOther := err != nil || CheckRedirect(redirect) != nil || u.EscapedPath() != path || u.Hostname() != host && l.req.Redirect != ""
+			if isOther {
 				continue
 			}
 			port, _ := strconv.Atoi(u.Port())
-			if back, err := listen(port); err == nil {
+			if back, err := listenAs(u.Hostname(), port, path); err == nil {
 				return back, nil
 			}
 		}
 	}
-	return listen(0)
+	return listenAs(host, 0, path)
 }
 
 // authorize asks for a code (authorization, "Authorization Request").

@@ -11,6 +11,9 @@ type Settings struct {
 	DocumentURL string `json:"client_metadata_url,omitempty"`
 	// Port is where the browser comes back to; 0 is any.
 	Port *int `json:"callback_port,omitempty"`
+	// Redirect is the URI on this machine that the browser is sent back to; "" is the usual one. Without a port in it
+	// Port counts.
+	Redirect string `json:"redirect_uri,omitempty"`
 	// AssumePKCE is set where a server is trusted to check PKCE although it does not declare it.
 	AssumePKCE *bool `json:"assume_pkce,omitempty"`
 	// OmitResource leaves the parameter "resource" out (RFC 8707), which some servers reject.
@@ -22,7 +25,10 @@ type Settings struct {
 // over returns the settings, and for what they do not say those of the last login.
 func (s Settings) over(last Settings) Settings {
 	s.DocumentURL = cmp.Or(s.DocumentURL, last.DocumentURL)
-	s.Port = cmp.Or(s.Port, last.Port)
+	if s.Redirect == "" && s.Port == nil { // one of them says where the browser comes back to
+		s.Redirect = last.Redirect
+		s.Port = last.Port
+	}
 	s.AssumePKCE = cmp.Or(s.AssumePKCE, last.AssumePKCE)
 	s.OmitResource = cmp.Or(s.OmitResource, last.OmitResource)
 	if s.Parameters == nil {
@@ -36,7 +42,7 @@ func isSet(choice *bool) bool { return choice != nil && *choice }
 
 // sayNothing reports settings that need not be stored.
 func (s Settings) sayNothing() bool {
-	return s.DocumentURL == "" && s.Port == nil && s.AssumePKCE == nil && s.OmitResource == nil && len(s.Parameters) == 0
+	return s.DocumentURL == "" && s.Port == nil && s.Redirect == "" && s.AssumePKCE == nil && s.OmitResource == nil && len(s.Parameters) == 0
 }
 
 // IsOwnParameter reports a parameter of an authorization request that only mcpc may set.

@@ -166,6 +166,96 @@ func TestAuthorizeParameters(t *testing.T) {
 	}
 }
 
+// The redirect URI may be another one on this machine, with any port or none in it, and is remembered.
+func TestRedirectURIs(t *testing.T) {
+	for given, want := range map[string]string{
+		"http://localhost/callback":       "http://localhost:PORT/callback",
+		"http://localhost":                "http://localhost:PORT",
+		"http://127.0.0.1/oauth/back":     "http://127.0.0.1:PORT/oauth/back",
+		"http://localhost/a%2Fb/callback": "http://localhost:PORT/a%2Fb/callback",
+		"":                                "http://127.0.0.1:PORT/callback",
+	} {
+		for _, pasted := range []bool{false, true} {
+			w, store := newWorld(t), newStore()
+			for _, choice := range []string{given, ""} {
+				_, err := w.login(store, func(r *Request) {
+					r.Redirect = choice
+					if !pasted {
+						return
+					}
+					address := ""
+					r.Visit = func(_ context.Context, a string) { address = a }
+					r.Paste = func(context.Context, *Error) (string, error) {
+						u, _ := url.Parse(address)
+						w.asked = u.Query()
+						back, _ := url.Parse(w.asked.Get("redirect_uri"))
+						back.RawQuery = url.Values{"state": {w.asked.Get("state")}, "code": {"c"}}.Encode()
+						return strings.Replace(back.String(), "?", strings.Repeat("/", btoi(back.Path == ""))+"?", 1), nil
+					}
+				})
+				redirect := w.asked.Get("redirect_uri")
+				u, _ := url.Parse(redirect)
+				if err != nil || strings.Replace(redirect, u.Port(), "PORT", 1) != want {
+					t.Errorf("%q: redirected to %s, want %s: %v", given, redirect, want, err)
+				}
+			}
+			if n := w.asks("/register"); n != 1 {
+				t.Errorf("%q: registered %d times", given, n)
+			}
+		}
+	}
+	for _, uri := range []string{"https://localhost/cb", "http://evil.example/", "http://127.0.0.1/?a=b", "http://localhost/#x", "localhost:1",
+		"http://u@localhost/", "urn:ietf:wg:oauth:2.0:oob", "http://127.0.0.1.evil.example/"} {
+		if CheckRedirect(uri) == nil {
+			t.Errorf("%s was accepted", uri)
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A server that rejects the address of this machine in a redirect URI gets its name, once, and at later logins.
+func TestRegistrationOfLocalhost(t *testing.T) {
+	for _, c := range []struct {
+		takes, refusal string
+		registrations  int
+		want           Rule
+	}{
+		{"localhost", `{"error":"invalid_redirect_uri"}`, 2, ""},
+		{"localhost", `{"error":"invalid_client_metadata","error_description":"redirect_uris must use localhost"}`, 2, ""},
+		{"nothing", `{"error":"invalid_redirect_uri"}`, 2, RegistrationFailed},
+		{"localhost", `{"error":"access_denied"}`, 1, RegistrationFailed},
+	} {
+		w, store := newWorld(t), newStore()
+		w.registration = func(body map[string]any) (int, string) {
+			redirect := body["redirect_uris"].([]any)[0].(string)
+			if !strings.Contains(redirect, c.takes) {
+				return 400, c.refusal
+			}
+			return 201, `{"client_id":"x"}`
+		}
+		for range 2 {
+			_, err := w.login(store, nil)
+			wantRule(t, err, c.want)
+			if c.want != "" {
+				break
+			}
+			if redirect := w.asked.Get("redirect_uri"); !strings.HasPrefix(redirect, "http://localhost:") ||
+				w.forms[len(w.forms)-1].Get("redirect_uri") != redirect {
+				t.Errorf("asked %v, then %v", w.asked, w.forms)
+			}
+		}
+		if n := w.asks("/register"); n != c.registrations {
+			t.Errorf("%s: registered %d times, want %d", c.refusal, n, c.registrations)
+		}
+	}
+}
+
 // A port of 0 is a choice, too.
 func TestSettingsOverTheLast(t *testing.T) {
 	some, none := 8976, 0
