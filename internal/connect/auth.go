@@ -115,6 +115,10 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	case r.Scheme == "" && len(r.Fields) > 0:
 		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
 		return o
+	case r.OwnField && r.Status == http.StatusForbidden:
+		o.Text += ": the given token needs more scopes: " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
+		o.Hint = "use a token with these scopes, or remove it and run " + loginCommand(e, false, "")
+		return o
 	case r.OwnField:
 		o.Hint = "the given token was rejected: use a new one, or remove it and run " + loginCommand(e, false, "")
 		return o
@@ -128,6 +132,9 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		grant = " --grant " + string(r.Grant) // with the client and the secret of last time
 	}
 	o.Hint = loginCommand(e, true, grant)
+	if accounts := e.Guard.OtherAccounts(); !r.Sent && len(accounts) > 0 {
+		o.Hint = wire.Hint("a token is stored for the account "+strings.Join(accounts, ", ")+": add --account "+shellwords.Quote(accounts[0])+"; or run ") + o.Hint
+	}
 	switch {
 	case r.Sent && r.Status == http.StatusUnauthorized:
 		o.Text += ": the token was rejected and could not be refreshed"

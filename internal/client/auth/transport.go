@@ -91,6 +91,24 @@ func (g *Transport) Unsolved() *Refusal {
 	return g.unsolved
 }
 
+// OtherAccounts returns the accounts that have a token for the endpoint, without the transport's own.
+func (g *Transport) OtherAccounts() (names []string) {
+	if g.Store == nil {
+		return nil
+	}
+	book, err := g.Store.Load()
+	if err != nil {
+		return nil
+	}
+	for _, t := range book.Tokens {
+		if t.Account != g.Account && t.Account != "" && Covers(t.Resource, g.Endpoint) {
+			names = append(names, t.Account)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // RoundTrip sends a request with the token for it, where there is one. What the
 // server refuses is sent again if a better token can be had: it was not acted upon
 // (authorization, "Error Handling").
