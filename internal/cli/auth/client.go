@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,6 +62,10 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	if o.settings.DocumentURL != "" {
 		if u, err := auth.SafeURL(o.settings.DocumentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
 			return usage.New("--client-metadata-url must be an https URL with a path", "")
+		}
+		u, _ := url.Parse(o.settings.DocumentURL)
+		if strings.Contains(o.settings.DocumentURL, "#") || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") {
+			return usage.New("--client-metadata-url must have no fragment, and no . or .. in its path", "")
 		}
 	}
 	if o.settings.Redirect != "" {

@@ -783,6 +783,24 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
+// A server that rejects the assertion leads to what is in it, and not to a secret.
+func TestHintsOfAssertions(t *testing.T) {
+	ec, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	for key, want := range map[string]string{writeKey(t, ec): "--audience", "": "--client-secret-file"} {
+		w := newWorld(t)
+		w.token = func(url.Values, http.Header) (int, string) { return 401, `{"error":"invalid_client"}` }
+		_, err := w.login(newStore(), func(r *Request) {
+			r.Grant, r.Client = ClientCredentials, Client{ID: "robot", KeyFile: key}
+			if key == "" {
+				r.ClientSecret = "s"
+			}
+		})
+		if failed, ok := errors.AsType[*Error](err); !ok || !strings.Contains(failed.Hint.String(), want) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
 func writeKey(t *testing.T, key any) string {
 	t.Helper()
 	raw, err := x509.MarshalPKCS8PrivateKey(key)

@@ -92,8 +92,11 @@ func (w *Flow) requestOnce(ctx context.Context, web *http.Client, where string, 
 	}
 	a, err := readAnswer(where, raw, status)
 	w.learn(a.Access, a.Refresh, a.DeviceCode)
-	if failed, ok := errors.AsType[*Error](err); ok && failed.Hint == "" {
+	if failed, ok := errors.AsType[*Error](err); ok {
 		failed.Hint = hintFor(a.Error, a.Description, form.Has("resource"))
+		if a.Error == "invalid_client" && method(p.client, p.secret, p.server.Methods) == "private_key_jwt" {
+			failed.Hint = "check --private-key and --key-id; some servers want their token endpoint's URL as --audience"
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -183,7 +186,7 @@ func readAnswer(where string, raw []byte, status int) (*answer, error) {
 		return &a, &Error{Rule: Unavailable,
 			Text: "the authorization server could not handle the token request" + saying(a.Error, a.Description, status)}
 	case status/100 != 2 || a.Error != "":
-		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error], Hint: hints[a.Error],
+		return &a, &Error{Rule: TokenRefused, Err: causes[a.Error],
 			Text: "the authorization server rejected the token request" + saying(a.Error, a.Description, status)}
 	case bad != nil:
 		return &a, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
