@@ -116,7 +116,10 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		o.Hint = "the challenge is not OAuth, so " + wire.Run("login") + " does not help: send credentials with -H 'Authorization: …' or MCPC_HEADER"
 		return o
 	case r.OwnField && r.Status == http.StatusForbidden:
-		o.Text += ": the given token needs more scopes: " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
+		o.Text += ": the given token needs more scopes"
+		if len(r.Scopes) > 0 {
+			o.Text += ": " + jsonraw.Excerpt([]byte(strings.Join(r.Scopes, " ")), host.MostSaid)
+		}
 		o.Hint = "use a token with these scopes, or remove it and run " + loginCommand(e, false, "")
 		return o
 	case r.OwnField:
@@ -133,7 +136,8 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 	}
 	o.Hint = loginCommand(e, true, grant)
 	if accounts := e.Guard.OtherAccounts(); !r.Sent && len(accounts) > 0 {
-		o.Hint = wire.Hint("a token is stored for the account "+strings.Join(accounts, ", ")+": add --account "+shellwords.Quote(accounts[0])+"; or run ") + o.Hint
+		o.Hint = wire.Hint(fmt.Sprintf("tokens of other accounts are stored (%s): add --account %s, or run ",
+			strings.Join(accounts, ", "), shellwords.Quote(accounts[0]))) + o.Hint
 	}
 	switch {
 	case r.Sent && r.Status == http.StatusUnauthorized:
