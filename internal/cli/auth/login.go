@@ -62,7 +62,10 @@ last command. mcpc auth explain shows which step fails.
 
 If the browser is on another machine, --no-browser accepts a pasted redirect
 URL, and --grant device shows a code to enter there. Programs use --grant
-client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.`,
+client_credentials, jwt-bearer or id-jag, or pass a token in MCPC_TOKEN.
+
+The next login at the server uses the same grant, issuer, client, redirect URI
+and parameters again, until mcpc logout.`,
 		Example: `  mcpc login https://mcp.example/mcp
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device
