@@ -60,17 +60,18 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 		return err
 	}
 	if o.settings.DocumentURL != "" {
-		if u, err := auth.SafeURL(o.settings.DocumentURL); err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
+		u, err := auth.SafeURL(o.settings.DocumentURL)
+		if err != nil || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" {
 			return usage.New("--client-metadata-url must be an https URL with a path", "")
 		}
-		u, _ := url.Parse(o.settings.DocumentURL)
 		if strings.Contains(o.settings.DocumentURL, "#") || path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") {
 			return usage.New("--client-metadata-url must have no fragment, and no . or .. in its path", "")
 		}
 	}
 	if o.settings.Redirect != "" {
 		if err := auth.CheckRedirect(o.settings.Redirect); err != nil {
-			return usage.New("--redirect-uri "+o.settings.Redirect+": "+err.Error(), "as --redirect-uri http://localhost:8976/callback")
+			return usage.New("--redirect-uri "+o.settings.Redirect+": "+err.Error(),
+				"as --redirect-uri http://localhost:8976/callback")
 		}
 		if u, _ := url.Parse(o.settings.Redirect); u.Port() != "" && o.settings.Port != nil {
 			return usage.New("--redirect-uri with a port and --callback-port exclude each other", "")
@@ -104,7 +105,8 @@ func (o *loginOptions) checkParameters() error {
 		name, value, ok := strings.Cut(parameter, "=")
 		switch {
 		case !ok || name == "":
-			return usage.New(fmt.Sprintf("--authorize-param is NAME=VALUE, not %q", parameter), "as --authorize-param access_type=offline")
+			return usage.New(fmt.Sprintf("--authorize-param is NAME=VALUE, not %q", parameter),
+				"as --authorize-param access_type=offline")
 		case instead[name] != "":
 			return usage.New("mcpc itself sets the parameter "+name, wire.Hint(instead[name]+" changes it"))
 		case auth.IsOwnParameter(name):

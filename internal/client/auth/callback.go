@@ -104,8 +104,8 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	query := req.URL.Query()
-	if req.Method != http.MethodGet || strings.Trim(req.URL.EscapedPath(), "/") != strings.Trim(c.path, "/") || !c.isOurHost(req.Host) ||
-		c.waiting == nil || !c.waiting.isOurs(query) {
+	if req.Method != http.MethodGet || strings.Trim(req.URL.EscapedPath(), "/") != strings.Trim(c.path, "/") ||
+		!c.isOurHost(req.Host) || c.waiting == nil || !c.waiting.isOurs(query) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, pageNot)
 		return
@@ -162,6 +162,11 @@ func (c *callback) wait(whole context.Context, a *authorization, req Request) (u
 	}
 }
 
+// isAt reports a URL that a browser is redirected to: a redirect URI without a path has one in the browser.
+func isAt(u *url.URL, redirect string) bool {
+	return strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") == strings.TrimSuffix(redirect, "/")
+}
+
 // mostPastes is how often an address may be pasted.
 const mostPastes = 3
 
@@ -182,7 +187,7 @@ func readPasted(ctx context.Context, a *authorization, paste func(context.Contex
 		}
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
-		case err != nil || strings.TrimSuffix(u.Scheme+"://"+u.Host+u.EscapedPath(), "/") != strings.TrimSuffix(a.redirect, "/"):
+		case err != nil || !isAt(u, a.redirect):
 			wrong = &Error{Rule: ResponseInvalid, Text: "this is not the redirect URI",
 				Hint: wire.Hint("it begins with " + a.redirect + "? and contains the code")}
 		case !a.isOurs(u.Query()):

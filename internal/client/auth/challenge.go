@@ -31,7 +31,8 @@ const (
 
 var (
 	schemeIn  = compiled(`^(` + word + `)(?:` + blank + token68 + blank + `(?:,|$))?`)
-	paramIn   = compiled(`(?s)^(` + word + `)` + blank + `=` + blank + `(?:` + quoted + `|` + single + `|` + unquoted + `)`)
+	paramIn   = compiled(`(?s)^(` + word + `)` + blank + `=` + blank +
+		`(?:` + quoted + `|` + single + `|` + unquoted + `)`)
 	escapedIn = compiled(`(?s)\\(.)`)
 )
 

@@ -17,7 +17,8 @@ type Forgotten struct {
 // the user: the secrets of the clients there, the names of their keys and assertions. A
 // client that registered itself goes too where there was no token, or its last login did not
 // succeed: the server may not know it any more. Another one that proves itself with nothing
-// stays. The settings of the last login are dropped. The challenge is kept where there was no token. The old lists of b stay as they are.
+// stays. The settings of the last login are dropped. The challenge is kept where there was no
+// token. The old lists of b stay as they are.
 func (b *Records) Forget(endpoint, account string) (f Forgotten) {
 	b.Tokens = slices.DeleteFunc(slices.Clone(b.Tokens), func(t Token) bool {
 		gone := t.Account == account && Covers(t.Resource, endpoint)

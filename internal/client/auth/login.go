@@ -175,8 +175,11 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 // newToken is the token that the login is for, without its secrets.
 func (l *login) newToken(endpoint *url.URL) Token {
 	s := l.found.Server
-	return Token{Issuer: s.Issuer, Resource: l.found.id(endpoint), OmitResource: isSet(l.req.OmitResource), Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant,
-		Since: l.w.now().UTC(), Requested: l.scopes, TokenEndpoint: s.Token, Methods: s.Methods, Revocation: s.Revocation}
+	return Token{
+		Issuer: s.Issuer, Resource: l.found.id(endpoint), OmitResource: isSet(l.req.OmitResource),
+		Account: l.req.Account, Endpoint: endpoint.String(), Grant: l.req.Grant, Since: l.w.now().UTC(),
+		Requested: l.scopes, TokenEndpoint: s.Token, Methods: s.Methods, Revocation: s.Revocation,
+	}
 }
 
 // forget drops the registration that the server does not know any more, so that the
@@ -313,8 +316,10 @@ func (l *login) listen() (*callback, error) {
 	if c, ok := l.registered(); ok {
 		for _, redirect := range c.Redirects {
 			u, err := url.Parse(redirect)
-			isOther := err != nil || CheckRedirect(redirect) != nil || u.EscapedPath() != path || u.Hostname() != host && l.req.Redirect != ""
-			if isOther {
+			if err != nil || CheckRedirect(redirect) != nil || u.EscapedPath() != path {
+				continue
+			}
+			if u.Hostname() != host && l.req.Redirect != "" {
 				continue
 			}
 			port, _ := strconv.Atoi(u.Port())

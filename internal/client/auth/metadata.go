@@ -69,7 +69,8 @@ func readMetadata(raw []byte, into any, what string, rule Rule) (metadata, *Erro
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case ok && wrong.Field != "":
-		return m, &Error{Rule: rule, Text: fmt.Sprintf("the %s has a %q of type %s, not %s", what, wrong.Field, wrong.Value, wrong.Type)}
+		return m, &Error{Rule: rule,
+			Text: fmt.Sprintf("the %s has a %q of type %s, not %s", what, wrong.Field, wrong.Value, wrong.Type)}
 	case err != nil:
 		return m, &Error{Rule: rule, Text: "the " + what + " is not a valid JSON object", Err: errNoObject}
 	}

@@ -83,7 +83,7 @@ func (w *Flow) moved(ctx context.Context, t Token) (bool, error) {
 }
 
 // renew asks the token's own issuer, as the token's own client, and returns how the client proved itself.
-func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (renewed Token, method string, err error) {
+func (w *Flow) renew(ctx context.Context, store *Store, book Records, t Token) (_ Token, method string, err error) {
 	c := book.of(t)
 	secret, err := store.Open(c.Secret)
 	if err != nil {

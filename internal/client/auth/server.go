@@ -80,7 +80,8 @@ func serverURLs(issuer string) ([]string, error) {
 func readServer(w *Flow, raw []byte, issuer string, n needs) (*Server, error) {
 	var s Server
 	m, err := readMetadata(raw, &s, "authorization server metadata", ServerInvalid)
-	if err := w.holds("authorization server metadata is a JSON object (RFC 8414 section 3.2)", err == nil, err); err != nil {
+	isObject := "authorization server metadata is a JSON object (RFC 8414 section 3.2)"
+	if err := w.holds(isObject, err == nil, err); err != nil {
 		return nil, err
 	}
 	if err := m.checkLists(w, "RFC 8414 section 2", "scopes_supported", "code_challenge_methods_supported",
@@ -119,9 +120,10 @@ func checkPKCE(w *Flow, s *Server, n needs) error {
 		}
 		hint = "if you trust the server, --assume-pkce logs in all the same, with S256; " + hint
 	}
-	return w.holds("\"code_challenge_methods_supported\" has S256 (specification, page authorization, \"Authorization Code Protection\")",
-		slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE, Hint: wire.Hint(hint),
-			Text: "the authorization server does not declare PKCE with S256, so a code could be stolen"})
+	hasS256 := `"code_challenge_methods_supported" has S256 ` +
+		`(specification, page authorization, "Authorization Code Protection")`
+	return w.holds(hasS256, slices.Contains(s.Challenges, "S256"), &Error{Rule: NoPKCE, Hint: wire.Hint(hint),
+		Text: "the authorization server does not declare PKCE with S256, so a code could be stolen"})
 }
 
 // An endpointOf is one that metadata name.
@@ -161,8 +163,8 @@ func checkEndpoints(w *Flow, s *Server, g Grant) error {
 // ownParameters are those of an authorization request that only the client may set, and
 // those that would stand in their place (RFC 6749, section 4.1.1; RFC 7636; RFC 8707;
 // RFC 9101).
-var ownParameters = append([]string{"response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method",
-	"response_mode", "request", "request_uri"}, replacedParameters...)
+var ownParameters = append([]string{"response_type", "client_id", "redirect_uri", "state", "code_challenge",
+	"code_challenge_method", "response_mode", "request", "request_uri"}, replacedParameters...)
 
 // replacedParameters are those which an endpoint's URL may hold: the client's own value replaces that one.
 var replacedParameters = []string{"scope", "resource"}

@@ -42,7 +42,8 @@ func isSet(choice *bool) bool { return choice != nil && *choice }
 
 // sayNothing reports settings that need not be stored.
 func (s Settings) sayNothing() bool {
-	return s.DocumentURL == "" && s.Port == nil && s.Redirect == "" && s.AssumePKCE == nil && s.OmitResource == nil && len(s.Parameters) == 0
+	return s.DocumentURL == "" && s.Port == nil && s.Redirect == "" &&
+		s.AssumePKCE == nil && s.OmitResource == nil && len(s.Parameters) == 0
 }
 
 // IsOwnParameter reports a parameter of an authorization request that only mcpc may set.

@@ -58,7 +58,7 @@ type Token struct {
 	// OmitResource is set where requests do not name the resource.
 	OmitResource bool   `json:"omit_resource,omitempty"`
 	Client       string `json:"client"`
-	Account  string `json:"account,omitempty"`
+	Account      string `json:"account,omitempty"`
 	// Endpoint is the server that the token was got for.
 	Endpoint string `json:"endpoint"`
 	Grant    Grant  `json:"grant"`

@@ -69,7 +69,9 @@ func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa
 
 // request sends a form to an endpoint and reads the answer. If the server does not accept how the client proves
 // itself, and nobody has said how it does, the other method is tried once, and is p's from then on if it works.
-func (w *Flow) request(ctx context.Context, web *http.Client, where string, p *clientAt, form url.Values) (*answer, error) {
+func (w *Flow) request(
+	ctx context.Context, web *http.Client, where string, p *clientAt, form url.Values,
+) (*answer, error) {
 	a, err := w.requestOnce(ctx, web, where, *p, form)
 	if !errors.Is(err, errInvalidClient) && !errors.Is(err, errInvalidRequest) || !p.maySendSecret() {
 		return a, err
@@ -85,7 +87,9 @@ func (w *Flow) request(ctx context.Context, web *http.Client, where string, p *c
 	return again, failed
 }
 
-func (w *Flow) requestOnce(ctx context.Context, web *http.Client, where string, p clientAt, form url.Values) (*answer, error) {
+func (w *Flow) requestOnce(
+	ctx context.Context, web *http.Client, where string, p clientAt, form url.Values,
+) (*answer, error) {
 	raw, status, err := w.submit(ctx, web, where, p, form)
 	if err != nil {
 		return nil, err
@@ -200,7 +204,8 @@ func isUnavailable(status int, code string) bool {
 	if causes[code] != nil {
 		return false
 	}
-	return status >= 500 || status == http.StatusTooManyRequests || code == "temporarily_unavailable" || code == "server_error"
+	return status >= 500 || status == http.StatusTooManyRequests ||
+		code == "temporarily_unavailable" || code == "server_error"
 }
 
 // seconds are a time that a server names, as a number or, with some, as text. It is 0
@@ -279,7 +284,8 @@ var hints = map[string]wire.Hint{
 func hintFor(code, description string, resource bool) wire.Hint {
 	about := strings.ToLower(code + " " + description)
 	if resource && (code == "invalid_target" || strings.Contains(about, "resource")) {
-		return "--no-resource logs in without the resource parameter; with Entra ID the server's operator can make its URL an Application ID URI instead"
+		return "--no-resource logs in without the resource parameter; " +
+			"with Entra ID the server's operator can make its URL an Application ID URI instead"
 	}
 	return hints[code]
 }

@@ -147,7 +147,8 @@ func (s *Store) Export(ctx context.Context, endpoint, account string) (t Transfe
 	}
 	c := book.of(token)
 	t = Transfer{Server: token.Endpoint, Issuer: token.Issuer, Account: token.Account, GrantType: token.Grant, ClientID: token.Client,
-		TokenType: "Bearer", ExpiresAt: token.Expires, Scope: strings.Join(token.Scopes, " "), OmitResource: token.OmitResource}
+		TokenType: "Bearer", ExpiresAt: token.Expires, Scope: strings.Join(token.Scopes, " "),
+		OmitResource: token.OmitResource}
 	if token.Key != "" {
 		t.TokenType = "DPoP"
 	}
