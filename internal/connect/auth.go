@@ -89,7 +89,7 @@ func NewAuthFlow(ctx context.Context, e *host.Env, endpoint string) *auth.Flow {
 	way.Limit = e.Limits.Idle
 	w := &auth.Flow{Net: auth.NewNet(auth.NearnessOf(ctx, endpoint), way), Now: e.Now, AddSecret: e.Secrets.Learn,
 		Strict: e.Strict,
-		Read: func(name string) ([]byte, error) { return e.ReadFile(name, host.MostSecret) }}
+		Read:   func(name string) ([]byte, error) { return e.ReadFile(name, host.MostSecret) }}
 	if e.Verbose > 0 {
 		w.OnStep = func(s auth.Step) { e.UI.Note("login: " + StepLine(s)) }
 	}

@@ -30,8 +30,8 @@ const (
 )
 
 var (
-	schemeIn  = compiled(`^(` + word + `)(?:` + blank + token68 + blank + `(?:,|$))?`)
-	paramIn   = compiled(`(?s)^(` + word + `)` + blank + `=` + blank +
+	schemeIn = compiled(`^(` + word + `)(?:` + blank + token68 + blank + `(?:,|$))?`)
+	paramIn  = compiled(`(?s)^(` + word + `)` + blank + `=` + blank +
 		`(?:` + quoted + `|` + single + `|` + unquoted + `)`)
 	escapedIn = compiled(`(?s)\\(.)`)
 )
@@ -56,7 +56,8 @@ func ParseChallenges(values []string) (all []Challenge) {
 			c := Challenge{Scheme: strings.ToLower(found[1]), Params: map[string]string{}}
 			rest = behind(rest, len(found[0]))
 			for p := paramIn().FindStringSubmatch(rest); p != nil; p = paramIn().FindStringSubmatch(rest) {
-				name, text := strings.ToLower(p[1]), escapedIn().ReplaceAllString(p[2], "$1")+p[3]+p[4]
+				name := strings.ToLower(p[1])
+				text := escapedIn().ReplaceAllString(p[2], "$1") + p[3] + p[4]
 				if _, twice := c.Params[name]; !twice {
 					c.Params[name] = text
 				} else if name == "resource_metadata" {
