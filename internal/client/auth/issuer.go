@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,8 +14,12 @@ import (
 
 // issuers are those to be tried, the best first.
 func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Records) ([]string, error) {
-	if req.Issuer != "" {
-		return w.named(req.Issuer, r)
+	endpoint, err := Canonical(req.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if issuer := cmp.Or(req.Issuer, known.namedIssuer(endpoint.String(), req.Account, r)); issuer != "" {
+		return w.named(issuer, r)
 	}
 	all, isKnown := preferred(r, known)
 	if len(all) == 1 || isKnown {
@@ -36,10 +41,17 @@ func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Reco
 // slash at its end, in which metadata that are otherwise sound often differ; and they
 // have to be those of the issuer as he names it.
 func (w *Flow) named(issuer string, r *Resource) ([]string, error) {
-	offered := slices.ContainsFunc(r.AuthorizationServers, func(one string) bool { return one == issuer || nearly(one, issuer) })
-	return []string{issuer}, w.holds("the issuer is one that the server names (RFC 9728 section 7.6)", offered, &Error{Rule: NotOffered,
+	isNamed := "the issuer is one that the server names (RFC 9728 section 7.6)"
+	return []string{issuer}, w.holds(isNamed, offers(r, issuer), &Error{Rule: NotOffered,
 		Text: "the server's authorization servers do not include " + issuer + ": " + strings.Join(r.AuthorizationServers, ", "),
 		Hint: "--issuer with one of them"})
+}
+
+// offers reports whether a server names an issuer, but for a slash at its end.
+func offers(r *Resource, issuer string) bool {
+	return slices.ContainsFunc(r.AuthorizationServers, func(one string) bool {
+		return one == issuer || nearly(one, issuer)
+	})
 }
 
 // nearly reports whether two issuers differ in a slash at the end, and nothing else.

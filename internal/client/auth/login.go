@@ -151,6 +151,7 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 	if err != nil {
 		return Token{}, err
 	}
+	req.Named = req.Issuer != ""
 	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.chooseScopes(endpoint.String())

@@ -7,6 +7,8 @@ import (
 
 // Settings are what the user chooses for the logins at a server, and need not repeat.
 type Settings struct {
+	// Named is set where the user named the issuer.
+	Named bool `json:"issuer_named,omitempty"`
 	// DocumentURL is where a client metadata document is.
 	DocumentURL string `json:"client_metadata_url,omitempty"`
 	// Port is where the browser comes back to; 0 is any.
@@ -24,6 +26,7 @@ type Settings struct {
 
 // over returns the settings, and for what they do not say those of the last login.
 func (s Settings) over(last Settings) Settings {
+	s.Named = s.Named || last.Named
 	s.DocumentURL = cmp.Or(s.DocumentURL, last.DocumentURL)
 	if s.Redirect == "" && s.Port == nil { // one of them says where the browser comes back to
 		s.Redirect = last.Redirect
@@ -42,7 +45,7 @@ func isSet(choice *bool) bool { return choice != nil && *choice }
 
 // sayNothing reports settings that need not be stored.
 func (s Settings) sayNothing() bool {
-	return s.DocumentURL == "" && s.Port == nil && s.Redirect == "" &&
+	return !s.Named && s.DocumentURL == "" && s.Port == nil && s.Redirect == "" &&
 		s.AssumePKCE == nil && s.OmitResource == nil && len(s.Parameters) == 0
 }
 
@@ -66,6 +69,16 @@ func (b *Records) settings(endpoint, account, issuer string) Settings {
 		}
 	}
 	return Settings{}
+}
+
+// namedIssuer returns the issuer that the user named at the last login, if a server offers it; else "".
+func (b *Records) namedIssuer(endpoint, account string, r *Resource) string {
+	for _, s := range b.Settings {
+		if s.Named && s.Endpoint == endpoint && s.Account == account && offers(r, s.Issuer) {
+			return s.Issuer
+		}
+	}
+	return ""
 }
 
 // putSettings stores the settings of a login in place of the last one's.
