@@ -206,7 +206,8 @@ func loginFailed(err error, server string) wire.Outcome {
 		o.Hint = "try again later; " + o.Hint
 	case auth.Is(err, auth.NoResponse):
 		o.Reached = wire.Answered // with the metadata; the rest is up to the browser
-		o.Hint = "without a browser use --grant device; if the page reports an unknown client, run " + wire.Run("logout "+shellwords.Quote(server)) + " and log in again"
+		o.Hint = "without a browser use --grant device; " +
+			wire.Run("login "+shellwords.Quote(server)) + " registers again, if the page reports an unknown client"
 	}
 	return connect.AuthFailed(err, o)
 }

@@ -42,6 +42,9 @@ type Client struct {
 	// Untried is set from the registration, and from a login that timed out, until a login
 	// has succeeded.
 	Untried bool `json:"untried,omitempty"`
+	// Unanswered is set by a login to which the browser did not come back: its page may have reported an unknown
+	// client.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
 
 // An Origin says how a client came to be known to a server.
@@ -100,11 +103,12 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 	return l.tellClient(c, "registered just now")
 }
 
-// registered returns the newest client that registered itself at the server, for all scopes of the login.
+// registered returns the newest client that registered itself at the server, for all scopes of the login, and which
+// the server seems to know.
 func (l *login) registered() (newest Client, ok bool) {
 	for _, c := range l.known.Clients {
 		here := c.Issuer == l.found.Server.Issuer && c.Origin == Registered && c.Grant == l.req.Grant
-		if here && !l.expired(c) && len(missing(l.scopes, l.known.scopesOf(c))) == 0 {
+		if here && !c.Unanswered && !l.expired(c) && len(missing(l.scopes, l.known.scopesOf(c))) == 0 {
 			newest = c
 			ok = true
 		}

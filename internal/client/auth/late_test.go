@@ -24,7 +24,8 @@ func TestNothingComesBack(t *testing.T) {
 	})
 }
 
-// A logout after a login that timed out forgets the client, which the server may not know.
+// After a login that timed out or was interrupted the server may not know the client: the next login registers again,
+// and a logout forgets the client.
 func TestTimedOutLoginDoubtsTheClient(t *testing.T) {
 	w, store := newWorld(t), newStore()
 	if _, err := w.login(store, func(*Request) {}); err != nil {
@@ -34,6 +35,13 @@ func TestTimedOutLoginDoubtsTheClient(t *testing.T) {
 	req := w.request()
 	req.Visit = func(context.Context, string) { stop(usage.Late("the user's time")) }
 	_, err := w.walk().Login(ctx, store, req)
+	wantRule(t, err, NoResponse)
+	if _, err := w.login(store, nil); err != nil || w.asks("/register") != 2 {
+		t.Errorf("the next login: %v after %d registrations", err, w.asks("/register"))
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	req.Visit = func(context.Context, string) { interrupt() }
+	_, err = w.walk().Login(ctx, store, req)
 	wantRule(t, err, NoResponse)
 	book, err := store.Load()
 	if f := book.Forget(req.Endpoint, ""); err != nil || len(f.Tokens) != 1 || len(f.Clients) != 1 {

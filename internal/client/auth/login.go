@@ -286,8 +286,10 @@ func (l *login) throughBrowser(ctx context.Context) error {
 		back.host = "localhost" // see register
 	}
 	code, a, err := l.authorize(ctx, p.client, back)
-	if late, ok := errors.AsType[*Error](err); ok && late.Kind() == wire.Timeout && p.client.Origin == Registered {
-		p.client.Untried = true // the page may have reported an unknown client
+	late, ok := errors.AsType[*Error](err)
+	if ok && (late.Kind() == wire.Timeout || ctx.Err() != nil) && p.client.Origin == Registered {
+		p.client.Untried = true
+		p.client.Unanswered = true
 		_ = l.store.Change(context.WithoutCancel(ctx), func(b *Records) { b.putClient(p.client) })
 	}
 	if err != nil {
@@ -386,7 +388,7 @@ func (l *login) keep(ctx context.Context, c Client, t *answer) (err error) {
 
 // put stores the token and its client, and the challenge is answered.
 func (l *login) put(ctx context.Context, c Client) error {
-	c.Endpoint, c.Untried = l.token.Endpoint, false
+	c.Endpoint, c.Untried, c.Unanswered = l.token.Endpoint, false, false
 	return l.store.Change(ctx, func(b *Records) {
 		b.put(l.token)
 		b.putClient(c)
