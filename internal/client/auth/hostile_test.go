@@ -141,11 +141,11 @@ func TestHowOftenIsRenewed(t *testing.T) {
 	}
 	p.takes = nil
 	send(t, g, "POST", p.URL+"/mcp")
-	if r := g.Unsolved(); len(w.forms) != 1 || r == nil || r.Err == nil {
+	if r := g.Unsolved(); len(w.forms) != 2 || r == nil || r.Err == nil {
 		t.Errorf("%d requests for a token, %+v", len(w.forms), r)
 	}
 	at = at.Add(2 * renewAgain)
-	if send(t, g, "POST", p.URL+"/mcp"); len(w.forms) < 2 {
+	if send(t, g, "POST", p.URL+"/mcp"); len(w.forms) < 3 {
 		t.Error("it is never tried again")
 	}
 

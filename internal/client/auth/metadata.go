@@ -62,7 +62,7 @@ type metadata struct {
 }
 
 // readMetadata reads a document into a struct. The error is nil, or says which member has a type that it may not
-// have; it wraps errNoObject if the document is no JSON object.
+// have; it wraps errNoObject if the document is not a JSON object.
 func readMetadata(raw []byte, into any, what string, rule Rule) (metadata, *Error) {
 	m := metadata{what: what, rule: rule}
 	err := json.Unmarshal(raw, into)

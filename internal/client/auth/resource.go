@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// errNoObject is the cause of an error about metadata that are no JSON object, such as a web page.
+// errNoObject is the cause of an error about metadata that are not a JSON object, such as a web page.
 var errNoObject = errors.New("no JSON object")
 
 // A Resource is what a protected server says of itself: its Protected Resource

@@ -89,9 +89,12 @@ func readServer(w *Flow, raw []byte, issuer string, n needs) (*Server, error) {
 		return nil, err
 	}
 	hint := "they must be identical, including a trailing slash; contact the server's operator"
-	// It differs from the one that was asked for by a slash at most: users run the command.
-	if u, err := SafeURL(s.Issuer); err == nil && nearly(s.Issuer, issuer) && u.String() == s.Issuer {
-		hint = "if you trust the server: --issuer " + shellwords.Quote(s.Issuer)
+	if nearly(s.Issuer, issuer) {
+		hint = "if you trust the server, pass the first issuer with --issuer"
+		// Users run the command of a hint: it holds nothing of a server's but a plain URL.
+		if u, err := SafeURL(s.Issuer); err == nil && u.String() == s.Issuer && shellwords.Quote(s.Issuer) == s.Issuer {
+			hint = "if you trust the server: --issuer " + s.Issuer
+		}
 	}
 	if err := w.holds("\"issuer\" is identical to the one asked for (RFC 8414 section 3.3)", s.Issuer == issuer, &Error{Rule: IssuerMismatch,
 		Text: fmt.Sprintf("the authorization server metadata has another issuer: %q, not %q", s.Issuer, issuer), Hint: wire.Hint(hint)}); err != nil {

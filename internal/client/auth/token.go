@@ -68,7 +68,7 @@ func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa
 }
 
 // request sends a form to an endpoint and reads the answer. If the server does not accept how the client proves
-// itself, and nobody has said how it does, the other method is tried once, and is p's from then on if it works.
+// itself, and the method was chosen by mcpc, the other one is tried once, and is p's from then on if it works.
 func (w *Flow) request(
 	ctx context.Context, web *http.Client, where string, p *clientAt, form url.Values,
 ) (*answer, error) {

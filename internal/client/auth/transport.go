@@ -284,6 +284,9 @@ func (g *Transport) renewRefusedLocked(ctx context.Context, r *Refusal, t *Token
 	}
 	g.renewed.Store(true)
 	fresh, err := g.renewLocked(ctx, *t, true)
+	if IsTransient(err) {
+		g.renewed.Store(false)
+	}
 	if err != nil || fresh.Access == "" {
 		r.Err = err
 		return false

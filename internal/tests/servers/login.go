@@ -74,7 +74,7 @@ func refuseWithControls(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"error":"invalid_request","error_description":"no\u001b[2J\u202eevil"}`)
 }
 
-// forgetClient knows no client.
+// forgetClient refuses each client.
 func forgetClient(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusUnauthorized)
