@@ -585,6 +585,8 @@ func TestTokenAnswers(t *testing.T) {
 	}{
 		{200, usualToken, "", ""},
 		{200, `{"access_token":"x","token_type":"bEARER"}`, "", ""},
+		{200, `{"access_token":"x"}`, "", ""},
+		{200, `{"access_token":"x","token_type":null}`, "", ""},
 		{200, `{"access_token":"x","token_type":"mac"}`, TokenType, `"mac"`},
 		{200, `{"token_type":"Bearer"}`, TokenRefused, ""},
 		{200, `<html>secret of a page`, TokenRefused, ""},

@@ -251,6 +251,10 @@ func checkToken(w *Flow, t *answer, key *ecdsa.PrivateKey) error {
 		return w.holds("\"token_type\" is DPoP (RFC 9449 section 5)", strings.EqualFold(t.Type, "dpop"), &Error{Rule: TokenType,
 			Text: fmt.Sprintf("the token type is %q, not DPoP", t.Type)})
 	}
+	if t.Type == "" {
+		return w.tolerates("\"token_type\" is there (RFC 6749 section 5.1)", &Error{Rule: TokenType,
+			Text: "the token response has no token_type; it is used as Bearer"})
+	}
 	return w.holds("\"token_type\" is Bearer (RFC 6749 section 7.1)", strings.EqualFold(t.Type, "bearer"), &Error{Rule: TokenType,
 		Text: fmt.Sprintf("unsupported token type %q", t.Type)})
 }
