@@ -9,38 +9,55 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
-// Imported says what an archive had.
+// Imported counts what an archive had.
 type Imported struct {
-	// Entries are those that became frames, Other those that are no MCP, and Unreadable
-	// those that are no entries of HAR.
-	Entries, Other, Unreadable int
-	// Bodies are the responses whose body the archive does not have.
-	Bodies int
+	// Entries became frames. Other are no MCP, WebSockets have messages of MCP on a WebSocket, and Unreadable are no
+	// entries of HAR: these became none.
+	Entries, Other, WebSockets, Unreadable int
+	// Requests and Bodies are the Entries of which the archive does not have the body of the request or of the
+	// response, or not all of it. Times have no time that can be read, and got that of the entry before.
+	Requests, Bodies, Times int
 }
 
+// All returns the number of all entries.
+func (i Imported) All() int { return i.Entries + i.Other + i.WebSockets + i.Unreadable }
+
 // An ArchiveError is a file that is no HTTP archive. Flows is set for a file of mitmproxy's
-// own format.
+// own format, UTF16 for text in UTF-16.
 type ArchiveError struct {
-	Flows bool
-	Err   error
+	Flows, UTF16 bool
+	Err          error
 }
 
 func (e *ArchiveError) Error() string {
-	if e.Flows {
+	switch {
+	case e.Flows:
 		return "a flow file of mitmproxy, not an HTTP archive"
+	case e.UTF16:
+		return "in UTF-16, and recordings and HTTP archives are in UTF-8"
 	}
 	return "not an HTTP archive: " + e.Err.Error()
+}
+
+// IsUTF16 reports whether text begins with the byte order mark of UTF-16.
+func IsUTF16(begin []byte) bool {
+	return bytes.HasPrefix(begin, []byte("\xFF\xFE")) || bytes.HasPrefix(begin, []byte("\xFE\xFF"))
 }
 
 func (e *ArchiveError) Unwrap() error { return e.Err }
@@ -58,12 +75,17 @@ func Import(w io.Writer, r io.Reader, creator string, secrets *redact.Secrets) (
 	in := bufio.NewReaderSize(r, 64<<10)
 	if begin, _ := in.Peek(16); beginsFlows(begin) {
 		return Imported{}, &ArchiveError{Flows: true}
+	} else if IsUTF16(begin) {
+		return Imported{}, &ArchiveError{UTF16: true}
 	}
 	if begin, _ := in.Peek(3); string(begin) == sse.ByteOrderMark {
 		_, _ = in.Discard(3)
 	}
 	x := importer{w: bufio.NewWriterSize(w, 64<<10), creator: creator, secrets: secrets, runs: map[string]*run{}, endpoints: map[string]bool{}}
-	err := eachEntry(&partReader{Reader: in, most: mostPart}, x.entry)
+	err := eachEntry(&partReader{Reader: in, most: mostPart}, x.read)
+	if err == nil {
+		err = x.flush()
+	}
 	for n := range x.marks { // nothing comes after the archive
 		if err == nil {
 			_, err = x.w.Write(capture.Marked(capture.AppendEnd(nil, capture.End{Kind: wire.OK, Many: true}), markOf(n+1)))
@@ -162,14 +184,128 @@ func (r *partReader) eachMember(d *json.Decoder, name string, found func() error
 
 // A readEntry is an entry of any program.
 type readEntry struct {
-	Started  time.Time `json:"startedDateTime"`
-	Request  request   `json:"request"`
-	Response response  `json:"response"`
-	Timings  timings   `json:"timings"`
-	Events   []event   `json:"_eventSourceMessages"`
-	Facts    *mcpFacts `json:"_mcp"`
-	// unreadRequest and unreadResponse are the reasons for which a body could not be decoded.
+	StartedAt string       `json:"startedDateTime"`
+	Request   readRequest  `json:"request"`
+	Response  readResponse `json:"response"`
+	Timings   timings      `json:"timings"`
+	Events    []event      `json:"_eventSourceMessages"`
+	Messages  []struct {
+		Data string `json:"data"`
+	} `json:"_webSocketMessages"`
+	Facts *mcpFacts `json:"_mcp"`
+	// Started is StartedAt as a time, or the time of the entry before if timeless is set.
+	Started  time.Time `json:"-"`
+	timeless bool
+	// unreadRequest and unreadResponse are the reasons for which a body could not be decoded, or is not there.
 	unreadRequest, unreadResponse error
+}
+
+// A readRequest is a request of any program.
+type readRequest struct {
+	Method      string `json:"method"`
+	URL         string `json:"url"`
+	HTTPVersion string `json:"httpVersion"`
+	Headers     []pair `json:"headers"`
+	// BodySize is 0 for a request without a body, -1 for one of unknown size.
+	BodySize looseNumber `json:"bodySize"`
+	Post     *struct {
+		Text looseText `json:"text"`
+		// HAR has no encoding here: mcpc writes one member, and other programs another.
+		Encoding       string `json:"_encoding"`
+		OthersEncoding string `json:"encoding"`
+	} `json:"postData"`
+}
+
+// A readResponse is a response of any program.
+type readResponse struct {
+	Status      looseNumber `json:"status"`
+	HTTPVersion string      `json:"httpVersion"`
+	Headers     []pair      `json:"headers"`
+	Content     struct {
+		Size     looseNumber `json:"size"`
+		MimeType string      `json:"mimeType"`
+		Text     looseText   `json:"text"`
+		Encoding string      `json:"encoding"`
+	} `json:"content"`
+	Error string `json:"_error"`
+}
+
+// A looseText is a string, or JSON that a program wrote in place of its text.
+type looseText string
+
+func (t *looseText) UnmarshalJSON(raw []byte) error {
+	if text, isText := jsonraw.Text(raw); isText || string(raw) == "null" {
+		*t = looseText(text)
+	} else {
+		*t = looseText(raw)
+	}
+	return nil
+}
+
+// A looseNumber is a whole number, or a string of one. It is 0 if it is anything else.
+type looseNumber int
+
+func (n *looseNumber) UnmarshalJSON(raw []byte) error {
+	value, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err == nil && math.Abs(value) < 1e15 {
+		*n = looseNumber(value)
+	}
+	return nil
+}
+
+// unmarshalEntry reads an entry. A member of another type than it should have counts as missing.
+func unmarshalEntry(raw json.RawMessage) (e readEntry, ok bool) {
+	err := json.Unmarshal(raw, &e)
+	_, wrongType := errors.AsType[*json.UnmarshalTypeError](err)
+	return e, err == nil || wrongType && e.Request.URL != ""
+}
+
+// startLayouts are the forms of a time: of RFC 3339, and without a zone, which is taken for UTC.
+var startLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999-0700"}
+
+// start reads when an entry began. An entry without a readable time began when the entry before did.
+func (x *importer) start(e *readEntry) {
+	for _, layout := range startLayouts {
+		if at, err := time.Parse(layout, e.StartedAt); err == nil {
+			e.Started, x.last = at, at
+			return
+		}
+	}
+	e.timeless = true
+	e.Started = x.last
+}
+
+// errNotInArchive is the reason for which a body is not readable that an archive does not have.
+var errNotInArchive = errors.New("the archive does not have the body")
+
+// readBodies decodes the bodies of an entry, and notes why one is not readable.
+func (e *readEntry) readBodies() (sent, received []byte) {
+	if post := e.Request.Post; post != nil {
+		sent, e.unreadRequest = bodyOf(string(post.Text), cmp.Or(post.Encoding, post.OthersEncoding), e.Request.Headers)
+	}
+	content := e.Response.Content
+	if e.unreadRequest == nil && len(sent) == 0 && e.Request.Method == http.MethodPost && e.Request.BodySize != 0 {
+		e.unreadRequest = errNotInArchive
+	}
+	received, e.unreadResponse = bodyOf(string(content.Text), content.Encoding, e.Response.Headers)
+	switch size := int(content.Size); {
+	case e.unreadResponse != nil || len(e.Events) > 0:
+	case len(received) == 0 && (size > 0 || size < 0 && e.Response.mayHaveBody()):
+		e.unreadResponse = errNotInArchive
+	case len(received) > 0 && len(received) < size && !isStream(e) && jsonraw.Valid(received) != nil:
+		e.unreadResponse = fmt.Errorf("%w: it has %d of %d bytes", errNotInArchive, len(received), size)
+	}
+	return sent, received
+}
+
+// mayHaveBody reports whether a response may have a body that an archive leaves out: HAR has the size -1 for one that
+// is not known.
+func (r *readResponse) mayHaveBody() bool {
+	switch r.Status {
+	case http.StatusAccepted, http.StatusNoContent, http.StatusNotModified:
+		return false
+	}
+	return r.Status >= http.StatusOK
 }
 
 // An importer writes entries as frames.
@@ -182,6 +318,49 @@ type importer struct {
 	marks   int
 	// endpoints are the URLs to which messages were sent.
 	endpoints map[string]bool
+	// last is when the last entry began.
+	last time.Time
+	// waiting are entries that are not written yet, of size bytes; inOrder is set once entries are written as they come.
+	waiting []*readEntry
+	size    int
+	inOrder bool
+}
+
+// mostSorted is how many bytes of entries are sorted by their time. Those of a longer archive are taken as they come.
+const mostSorted = 64 << 20
+
+// read reads an entry. HAR does not demand that entries are in the order of their times, and some programs write the
+// newest first.
+func (x *importer) read(raw json.RawMessage) error {
+	e, ok := unmarshalEntry(raw)
+	if !ok {
+		x.Unreadable++
+		return nil
+	}
+	x.start(&e)
+	x.inOrder = x.inOrder || e.Facts != nil // as mcpc wrote it
+	x.waiting = append(x.waiting, &e)
+	x.size += len(raw)
+	if x.inOrder || x.size > mostSorted {
+		return x.flush()
+	}
+	return nil
+}
+
+// flush writes the entries that wait.
+func (x *importer) flush() error {
+	if !x.inOrder {
+		sliceutil.Sort(x.waiting, func(a, b *readEntry) int { return a.Started.Compare(b.Started) })
+	}
+	for _, e := range x.waiting {
+		if err := x.entry(e); err != nil {
+			return err
+		}
+	}
+	x.waiting = nil
+	x.size = 0
+	x.inOrder = true
+	return nil
 }
 
 // A run is what one recorder would have recorded: all of HTTP, or one server over stdio.
@@ -198,23 +377,20 @@ type run struct {
 	asked map[string]string
 }
 
-func (x *importer) entry(raw json.RawMessage) error {
-	var e readEntry
-	if json.Unmarshal(raw, &e) != nil {
-		x.Unreadable++
+func (x *importer) entry(e *readEntry) error {
+	sent, received := e.readBodies()
+	switch {
+	case len(e.Messages) > 0 && isMessage([]byte(e.Messages[0].Data)):
+		x.WebSockets++
 		return nil
-	}
-	var sent []byte
-	if post := e.Request.Post; post != nil {
-		sent, e.unreadRequest = bodyOf(post.Text, post.Encoding, e.Request.Headers)
-	}
-	received, unread := bodyOf(e.Response.Content.Text, e.Response.Content.Encoding, e.Response.Headers)
-	e.unreadResponse = unread
-	if !x.isMCP(&e, sent, received) {
+	case !x.isMCP(e, sent, received):
 		x.Other++
 		return nil
 	}
 	x.Entries++
+	if e.timeless {
+		x.Times++
+	}
 	by, stdio := capture.ByImport, strings.HasPrefix(e.Request.URL, "stdio://local/")
 	target := ""
 	if stdio {
@@ -237,11 +413,11 @@ func (x *importer) entry(raw json.RawMessage) error {
 		return err
 	}
 	if stdio && e.Facts != nil && e.Facts.Method == capture.MethodPipe {
-		err = x.stdio(r, &e, lines, r.unseen(linesOf(received)))
+		err = x.stdio(r, e, lines, r.unseen(linesOf(received)))
 	} else if stdio {
-		err = x.stdio(r, &e, lines, linesOf(received))
+		err = x.stdio(r, e, lines, linesOf(received))
 	} else {
-		err = x.http(r, &e, sent, received)
+		err = x.http(r, e, sent, received)
 	}
 	if err == nil && by == capture.ByCommand && len(lines) > 0 {
 		err = x.end(r, e.Facts, wire.ParseMessage(lines[0]))
@@ -289,8 +465,15 @@ func isMessage(raw []byte) bool {
 	return false
 }
 
+// isStream reports an event stream. The response's own Content-Type is right if the archive's type of the body differs.
 func isStream(e *readEntry) bool {
-	return strings.HasPrefix(strings.ToLower(e.Response.Content.MimeType), "text/event-stream") || len(e.Events) > 0
+	kind := e.Response.Content.MimeType
+	for _, f := range e.Response.Headers {
+		if strings.EqualFold(f.Name, "Content-Type") {
+			kind = f.Value
+		}
+	}
+	return strings.HasPrefix(strings.ToLower(kind), "text/event-stream") || len(e.Events) > 0
 }
 
 // runOf is the run of a target, whose head is written first.
@@ -317,6 +500,16 @@ func (x *importer) frame(r *run, f wire.Frame) error {
 	return err
 }
 
+// countMissing counts the bodies that the archive does not have.
+func (x *importer) countMissing(e *readEntry) {
+	if errors.Is(e.unreadRequest, errNotInArchive) {
+		x.Requests++
+	}
+	if errors.Is(e.unreadResponse, errNotInArchive) {
+		x.Bodies++
+	}
+}
+
 // http writes an HTTP request with what came back for it.
 func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	r.stream++
@@ -328,17 +521,21 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	}
 	head, end := e.times()
 	add(wire.Sent, wire.Head, e.Started, wire.Frame{HTTP: &wire.HTTPHead{Method: e.Request.Method, URL: e.Request.URL, Proto: e.Request.HTTPVersion, Fields: fieldsOf(e.Request.Headers)}})
+	x.countMissing(e)
 	if e.unreadRequest != nil {
 		add(wire.Sent, wire.Noise, e.Started, wire.Frame{Raw: []byte{}, Unread: e.unreadRequest.Error()})
 	} else if e.Request.Post != nil {
 		add(wire.Sent, wire.Body, e.Started, wire.Frame{Raw: sent, Again: r.again(e, sent)})
 	}
 	if e.Response.Status > 0 {
-		add(wire.Received, wire.Head, head, wire.Frame{HTTP: &wire.HTTPHead{Status: e.Response.Status, Proto: e.Response.HTTPVersion, Fields: fieldsOf(e.Response.Headers)}})
+		answered := &wire.HTTPHead{Status: int(e.Response.Status), Proto: e.Response.HTTPVersion}
+		answered.Fields = fieldsOf(e.Response.Headers)
+		add(wire.Received, wire.Head, head, wire.Frame{HTTP: answered})
 	}
 	switch {
 	case e.unreadResponse != nil:
-		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Unread: e.unreadResponse.Error()})
+		size := max(int(e.Response.Content.Size), 0)
+		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: size, Unread: e.unreadResponse.Error()})
 	case isStream(e):
 		events := eventsOf(e, received, head, end)
 		for _, f := range events {
@@ -346,10 +543,6 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 		}
 	case len(received) > 0:
 		add(wire.Received, wire.Body, end, wire.Frame{Raw: received})
-	case e.Response.Content.Size > 0:
-		x.Bodies++
-		add(wire.Received, wire.Noise, end, wire.Frame{Raw: []byte{}, Size: e.Response.Content.Size,
-			Unread: "the archive does not have the body"})
 	}
 	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 || how != "" {
 		if !slices.Contains([]string{"cut", "cancelled"}, how) {

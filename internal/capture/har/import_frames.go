@@ -171,8 +171,12 @@ func linesOf(text []byte) [][]byte {
 	return bytes.Split(text, []byte("\n"))
 }
 
+// magicCodings are the codings of which the bytes tell.
+var magicCodings = []struct{ coding, begin string }{{"gzip", "\x1F\x8B\x08"}, {"zstd", "\x28\xB5\x2F\xFD"}}
+
 // bodyOf returns a request's or a response's body. Most programs write it decoded, some in base64 as it was sent: with
-// the codings that its header fields declare. unread is the reason for which such a body cannot be decoded.
+// the codings that its header fields declare, or that its first bytes tell. unread is the reason for which such a body
+// cannot be decoded.
 func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
 	raw = decoded(text, encoding)
 	if encoding != "base64" || jsonraw.ValidUTF8(raw) {
@@ -182,6 +186,11 @@ func bodyOf(text, encoding string, fields []pair) (raw []byte, unread error) {
 	for _, f := range fields {
 		if strings.EqualFold(f.Name, "Content-Encoding") {
 			codings = append(codings, compress.Split(f.Value)...)
+		}
+	}
+	for _, magic := range magicCodings {
+		if len(codings) == 0 && bytes.HasPrefix(raw, []byte(magic.begin)) {
+			codings = []string{magic.coding}
 		}
 	}
 	plain, err := compress.Decode(raw, codings, mostPart)

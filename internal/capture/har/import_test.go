@@ -2,6 +2,7 @@ package har
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -93,6 +94,15 @@ func entryText(url, fields, sent, mime, received, more string) string {
 // brotliResult is a response to request 1 in brotli, in base64.
 const brotliResult = "G0wAAATKbalffoYaP1UxabGJdcwNLgGISrMsoxUHh9wCysL0u5JvPf9tzIiGuCfpYo6TSN/qmYAxwcgaqNqgFaNWFQ=="
 
+// gzipResult is the response {"jsonrpc":"2.0","id":1,"result":{}} in gzip, in base64.
+var gzipResult = func() string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`))
+	_ = w.Close()
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}()
+
 // compressedEntry is an entry with a response body in base64, as some programs write a body that they have not decoded.
 func compressedEntry(coding, sent, received string) string {
 	entry := entryText(`"https://mcp.example/mcp"`, "", sent, "application/json", `"`+received+`","encoding":"base64"`, "")
@@ -156,9 +166,91 @@ func TestArchivesOfBrowsers(t *testing.T) {
 	}
 }
 
+// Programs write the same in different shapes. What an archive does not have is no failure of the server.
+func TestShapesOfArchives(t *testing.T) {
+	const (
+		url      = `"https://mcp.example/mcp"`
+		call     = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
+		result   = `{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+		fields   = `"headers":[],"cookies":[],"content"`
+		ok       = "tools/call x ok 200"
+		bad      = "tools/call x bad_response 200"
+		unread   = "tools/call x unreadable 200"
+		isJSON   = `"headers":[{"name":"content-type","value":"application/json"}],"cookies":[],"content"`
+		isStream = `"headers":[{"name":"content-type","value":"text/event-stream"}],"cookies":[],"content"`
+	)
+	quoted := func(text string) string {
+		raw, _ := json.Marshal(text)
+		return string(raw)
+	}
+	inBase64 := func(text string) string { return `"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"` }
+	plain := entryText(url, "", quoted(call), "application/json", quoted(result), "")
+	events := entryText(url, "", quoted(call), "x-unknown", quoted("data: "+result+"\n\n"), "")
+	mislabelled := entryText(url, "", quoted(call), "text/event-stream", quoted(result), "")
+	compressed := entryText(url, "", quoted(call), "application/json", `"`+gzipResult+`","encoding":"base64"`, "")
+	sent, received := `"text":`+quoted(call), `"text":`+quoted(result)
+	socket := `{"startedDateTime":"2026-01-01T00:00:00Z","request":{"method":"GET","url":"wss://mcp.example/ws"},` +
+		`"response":{"status":101},"_webSocketMessages":[{"type":"send","data":` + quoted(call) + `}]}`
+	all := Imported{Entries: 1}
+	lacking := Imported{Entries: 1, Bodies: 1}
+	timeless := Imported{Entries: 1, Times: 1}
+	for name, c := range map[string]struct {
+		entry string
+		edits []string // texts and what replaces them
+		row   string
+		want  Imported
+	}{
+		"gzip, unsaid":              {compressed, nil, ok, all},
+		"request in base64":         {plain, []string{sent, `"encoding":"base64","text":` + inBase64(call)}, ok, all},
+		"request of mcpc in base64": {plain, []string{sent, `"_encoding":"base64","text":` + inBase64(call)}, ok, all},
+		"size not known":            {plain, []string{received, `"x":0`, `"size":10`, `"size":-1`}, unread, lacking},
+		"body in another file":      {plain, []string{received, `"_file":"a.json"`}, unread, lacking},
+		"body not included":         {plain, []string{received, `"comment":"left out","text":"{\"json"`}, unread, lacking},
+		"a stream without its body": {plain, []string{received, `"x":0`, fields, isStream, `"size":10`, `"size":-1`},
+			unread, lacking},
+		"broken by the server":       {plain, []string{received, `"text":"{\"jsonrpc\":"`}, bad, all},
+		"an empty answer":            {plain, []string{received, `"text":""`, `"size":10`, `"size":0`}, bad, all},
+		"another type of the stream": {events, []string{fields, isStream}, ok, all},
+		"another type of the JSON":   {mislabelled, []string{fields, isJSON}, ok, all},
+		"a status in quotes":         {plain, []string{`"status":200`, `"status":"200"`, `"time":5`, `"time":"5"`}, ok, all},
+		"bodies as JSON":             {plain, []string{sent, `"text":` + call, received, `"text":` + result}, ok, all},
+		"a time without a zone":      {plain, []string{`00.5+01:00`, `00.5`}, ok, all},
+		"a time that is no time":     {plain, []string{`2026-01-01T00:00:00.5+01:00`, `yesterday`}, ok, timeless},
+		"a WebSocket":                {socket + "," + plain, nil, ok, Imported{Entries: 1, WebSockets: 1}},
+	} {
+		in, facts := imported(t, archive(strings.NewReplacer(c.edits...).Replace(c.entry)))
+		var rows []string
+		for _, r := range in.Rows() {
+			rows = append(rows, fmt.Sprint(r.Method, " ", r.Name, " ", r.Channel, " ", r.Status))
+		}
+		if facts != c.want || !slices.Equal(rows, []string{c.row}) {
+			t.Errorf("%s: %q %+v, want %q %+v", name, rows, facts, c.row, c.want)
+		}
+	}
+}
+
+// Entries are taken in the order of their times, as HAR lets programs write them in any order.
+func TestEntriesInAnyOrder(t *testing.T) {
+	entry := func(second, sent, received string) string {
+		text := entryText(`"https://mcp.example/mcp"`, "", sent, "application/json", received, "")
+		return strings.Replace(text, "00:00:00.5", "00:00:0"+second, 1)
+	}
+	call := entry("2", `"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"`, `"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"`)
+	open := entry("1", `"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"}}"`,
+		`"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\"}}"`)
+	in, facts := imported(t, archive(call, open))
+	rows := in.Rows()
+	if facts.Entries != 2 || len(rows) != 2 || rows[0].Method != "initialize" || rows[1].Method != "ping" ||
+		rows[0].Conn != rows[1].Conn || rows[1].Revision != "2025-06-18" {
+		t.Errorf("%+v: %+v", facts, rows)
+	}
+}
+
 func TestOtherFilesAreNoArchives(t *testing.T) {
 	for text, want := range map[string]string{"": "unexpected EOF", "7": "JSON object was expected", "{}": "no log.entries", `{"log":{}}`: "no log.entries", `{"log":{"entries":{}}}`: "must be an array",
-		"4092:9:websocket;0:~8:response": "flow file of mitmproxy", `{"log":{"entries":[{}`: "unexpected EOF", `{"log":{"entries":[}}`: "invalid character", "hello": "invalid character"} {
+		"4092:9:websocket;0:~8:response": "flow file of mitmproxy", `{"log":{"entries":[{}`: "unexpected EOF",
+		`{"log":{"entries":[}}`: "invalid character", "hello": "invalid character",
+		"\xFF\xFE{\x00": "in UTF-16", "\xFE\xFF\x00{": "in UTF-16"} {
 		_, err := Import(new(bytes.Buffer), strings.NewReader(text), "1", nil)
 		if _, ok := errors.AsType[*ArchiveError](err); !ok || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
