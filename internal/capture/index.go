@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -269,6 +270,9 @@ func (r *Row) apply(p *placed) {
 	if p.message != nil && p.Item <= 0 && p.Role < wire.Heads {
 		r.Findings = append(r.Findings, p.message.Problems...)
 	}
+	if p.message != nil && p.message.Kind == wire.Notification && p.Role != wire.Concerns {
+		r.notified(p.message.Method)
+	}
 	r.fold(p)
 	// The head of a 202 is not the first of the answer, which comes elsewhere.
 	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.frame.HTTP == nil || p.frame.HTTP.Status != http.StatusAccepted) && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
@@ -280,6 +284,13 @@ func (r *Row) apply(p *placed) {
 	}
 	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
 		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time)-r.Held)
+	}
+}
+
+// notified adds the method of a notification to Notified.
+func (r *Row) notified(method string) {
+	if len(r.Notified) < maxNotified && !slices.Contains(r.Notified, method) {
+		r.Notified = append(r.Notified, method)
 	}
 }
 

@@ -191,6 +191,7 @@ func (s *rowStore) decode(p *page, into []Row) int {
 			r.Elsewhere = true
 			continue
 		}
+		r.Notified = slices.Clip(r.Notified)
 		if r.Findings = slices.Clip(r.Findings); r.Cancel != nil {
 			own := *r.Cancel
 			r.Cancel = &own
@@ -219,8 +220,9 @@ func (c *codec) sample(r *Row, s *rowStore) {
 		}
 	}
 	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
+	notified := len(r.Notified) > 0
 	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
-		&r.httpOnly, &r.unanswered, &r.told, &r.strayed, &r.resumable, &held, &r.Edited, &r.streamed)
+		&r.httpOnly, &r.unanswered, &r.told, &r.strayed, &r.resumable, &held, &r.Edited, &r.streamed, &notified)
 	if received {
 		r.Dir = wire.Received
 	}
@@ -238,6 +240,9 @@ func (c *codec) sample(r *Row, s *rowStore) {
 			num(c, number)
 		}
 	}
+	if notified {
+		c.notified(r)
+	}
 	if cancelled {
 		c.cancel(r)
 	}
@@ -247,6 +252,17 @@ func (c *codec) sample(r *Row, s *rowStore) {
 	}
 	if found {
 		c.findings(&r.Findings)
+	}
+}
+
+// notified writes or reads the methods of a row's notifications.
+func (c *codec) notified(r *Row) {
+	n := len(r.Notified)
+	if c.within(&n, maxNotified); !c.writing {
+		r.Notified = make([]string, n)
+	}
+	for i := range r.Notified {
+		c.text(&r.Notified[i])
 	}
 }
 

@@ -53,7 +53,7 @@ type indexHead struct {
 }
 
 // indexMagic ends with the version.
-var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 7}
+var indexMagic = [8]byte{'m', 'c', 'p', 'c', 'i', 'd', 'x', 8}
 
 var indexHeadSize = int64(binary.Size(indexHead{}))
 

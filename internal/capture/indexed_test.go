@@ -247,7 +247,7 @@ func TestIndexHasTheSameRows(t *testing.T) {
 
 // All members of a Row are in an index, or are of no use when its run is over.
 func TestIndexKnowsAllOfARow(t *testing.T) {
-	has := "Run Index Own Time Target Dir Apart Guesses Within SameAs Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent nth Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable streamed foreign Held Waiting Edited"
+	has := "Run Index Own Time Target Dir Apart Guesses Within SameAs Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent nth Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable streamed foreign Held Waiting Edited Notified"
 	for field := range reflect.TypeFor[Row]().Fields() {
 		if !strings.Contains(" "+has+" ", " "+field.Name+" ") {
 			t.Errorf("%s has no place in the index", field.Name)

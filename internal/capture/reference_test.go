@@ -83,7 +83,8 @@ func (r *reference) row(f wire.Frame) (row, guess string) {
 	}
 	if row = r.named(f, m); row == "" {
 		row = r.unnamed(f)
-		if f.Dir == wire.Received && m.Method != "" && (row == "conversation" || row == fmt.Sprint("stream ", f.Stream)) && m.names() == "" {
+		apart := row == "conversation" || row == fmt.Sprint("stream ", f.Stream)
+		if f.Dir == wire.Received && m.Method != "" && apart && m.names() == "" && !m.ofSession() {
 			guess = r.only()
 		}
 	}
@@ -91,6 +92,12 @@ func (r *reference) row(f wire.Frame) (row, guess string) {
 		r.carriers[f.Stream] = row
 	}
 	return row, guess
+}
+
+// ofSession reports what is about the offers of the server, and of no request.
+func (m plainMessage) ofSession() bool {
+	return slices.Contains([]string{"notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed", "notifications/resources/updated"}, m.Method)
 }
 
 func (m plainMessage) names() string {

@@ -80,6 +80,8 @@ type Row struct {
 	// Again names the exchange that this one issued again, "" elsewhere.
 	Again string
 	Notes Notes
+	// Notified are the methods of the notifications in it, each once; of more than maxNotified the first.
+	Notified []string
 	// Kinds are those of the row's frames.
 	Kinds Kinds
 	// Own is set on the exchange that the run was about: the last that opened or
@@ -121,6 +123,9 @@ type Row struct {
 	// foreign is the type of the last response where no answer may have that.
 	foreign string
 }
+
+// maxNotified bounds Row.Notified.
+const maxNotified = 16
 
 // Channels beside the names of a wire.Kind.
 const (

@@ -275,6 +275,23 @@ func TestRowsAreFolded(t *testing.T) {
 			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<0 {"jsonrpc":"2.0","id":1,"method":"roots/list"}`,
 			`>0 {"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`, `<0 {"jsonrpc":"2.0","id":1,"result":{}}`},
 			[]string{"42.1 tools/call x ok 0 3ms 0 1 message assigned by guess", "maybe in 42.1 42.2 roots/list  ok 0 1ms 0"}},
+		"lists change during a call": {[]string{
+			`>1 get`, `<1 status 200`, `>2 post`, `>2 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`,
+			`<1 event e1 {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`,
+			`<1 event e2 {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}`,
+			`<2 status 200`, `<2 {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`},
+			[]string{"42.1 tools/call x ok 0 4ms 200", "42.2 (server stream)  open -1 5ms 200 2 notifications"}},
+		"lists change during a call on a pipe": {[]string{
+			`>0 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`,
+			`<0 {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`,
+			`<0 {"jsonrpc":"2.0","method":"notifications/message"}`, `<0 {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`},
+			[]string{"42.1 tools/call x ok 0 3ms 0 1 message assigned by guess",
+				"guess 42.1 42.2 (conversation)  open -1 1ms 0 2 notifications"}},
+		"lists change on the stream of a call": {[]string{
+			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<1 status 200`,
+			`<1 event e1 {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`,
+			`<1 event e2 {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`},
+			[]string{"42 tools/call x ok 0 3ms 200 1 notification"}},
 		"a server answers the answer": {[]string{
 			`>1 post`, `>1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`, `<1 status 200`, `<1 event e1 {"jsonrpc":"2.0","id":1,"method":"ping"}`,
 			`>2 post`, `>2 {"jsonrpc":"2.0","id":1,"result":{}}`, `<2 status 500`, `<2 {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`, `<2 closed cut`,

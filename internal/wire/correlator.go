@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // A Correlator tells to which exchange each frame belongs, while frames come. It
 // holds no bytes, and what it remembers is bounded: it serves a stream without an
 // end.
@@ -366,14 +368,16 @@ func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
 	}
 	c.place(t, role, ref, item)
 	c.concerns(t, ref, item)
-	if t.apart && frame.Dir == Received && m.namesNothing() {
+	if t.apart && frame.Dir == Received && m.mayBeOfAny() {
 		c.guess(ref, item)
 	}
 }
 
-// namesNothing reports a notification that could be of any request.
-func (t *Traits) namesNothing() bool {
-	return t.Kind == Notification && t.Progress == "" && t.Cancels == "" && t.Subscription == ""
+// mayBeOfAny reports a notification that could be of any request: it names none, and is not about what the server
+// offers, which is of the session.
+func (t *Traits) mayBeOfAny() bool {
+	return t.Kind == Notification && t.Progress == "" && t.Cancels == "" && t.Subscription == "" &&
+		!strings.HasSuffix(t.Method, "/list_changed") && t.Method != "notifications/resources/updated"
 }
 
 // named is the exchange that a message names; nil where it names none.

@@ -17,9 +17,11 @@ type field struct {
 	takes string
 	// text gives what globs and regular expressions are held against; known are
 	// the only texts there can be, where they are few.
+	// also, if set, gives further texts for a value that begins with alsoFrom.
 	// alone, if set, gives a second text that a value may match: the name without the version.
 	// filled is set where an empty text matches no glob, not even *; expressions may match it.
 	text   func(*capture.Row) string
+	also   func(*capture.Row) []string
 	alone  func(*capture.Row) string
 	filled bool
 	known  func() []string
@@ -40,6 +42,9 @@ type field struct {
 	judged bool
 }
 
+// alsoFrom begins the methods of notifications, by which a row is found that has one.
+const alsoFrom = "notifications/"
+
 // A trait is something that a row has or is, or not.
 type trait struct {
 	name string
@@ -47,7 +52,8 @@ type trait struct {
 }
 
 var fields = []field{
-	{name: "method", takes: "a method: tools/call, tools/*", text: func(r *capture.Row) string { return r.Method }},
+	{name: "method", takes: "a method: tools/call, tools/*", text: func(r *capture.Row) string { return r.Method },
+		also: func(r *capture.Row) []string { return r.Notified }},
 	{name: "name", takes: "a name: get-sum, get-*", text: func(r *capture.Row) string { return r.Name }},
 	{name: "target", takes: "a server: demo, *example.com*", text: func(r *capture.Row) string { return r.Target }},
 	{name: "channel", takes: "an outcome: ok, tool_error, rpc_error", text: func(r *capture.Row) string { return r.Channel }, known: channels},

@@ -41,9 +41,13 @@ func (f *field) textValue(a atom) (value, error) {
 	if known := f.words(); known != nil && !slices.ContainsFunc(known, test) {
 		return nil, f.unknown(a)
 	}
+	also := f.also != nil && strings.HasPrefix(strings.ToLower(a.text), alsoFrom)
 	return func(c *candidate) bool {
 		text := f.text(c.row)
-		return (text != "" || !f.filled) && (test(text) || f.alone != nil && test(f.alone(c.row)))
+		if text == "" && f.filled {
+			return false
+		}
+		return test(text) || f.alone != nil && test(f.alone(c.row)) || also && slices.ContainsFunc(f.also(c.row), test)
 	}, nil
 }
 

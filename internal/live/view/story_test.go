@@ -173,7 +173,7 @@ var stories = []struct{ name, capture, cut, why string }{
 5 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2}}
 6 < {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 7 < {"jsonrpc":"2.0","id":4,"result":{"isError":true,"content":[{"type":"text","text":"no\u001b[31m such\nrow"}]}}
-`, "", "4 ms of 7 ms after the server's first message, while 6 messages came before the answer"},
+`, "", "4 ms of 7 ms after the server's first message, while 5 messages came before the answer"},
 	{"died", `
 0 > ` + slowCall + `
 10 ! panic: out of memory
