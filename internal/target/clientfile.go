@@ -171,6 +171,10 @@ func (c Client) findEntry(text []byte, server string) (*entry, error) {
 	}
 	e := &entry{own: func(words string) string { return `, "args": [` + words + `]` }}
 	command := memberOf(found, "command")
+	if inner := memberOf(command, "path"); inner != nil { // as older versions of Zed write it
+		found = command
+		command = inner
+	}
 	if command == nil || json.Unmarshal(command.Pack(), &e.command) != nil || e.command == "" {
 		return nil, noCommand(server)
 	}

@@ -31,6 +31,10 @@ func TestWrapAndUnwrap(t *testing.T) {
 			"\xEF\xBB\xBF// \"servers\": {\r\n{\"servers\": { /* \"a\": */ \"a\": {\r\n\t\"args\": [\"tap\", \"--\", \"npx\",  // }\r\n\t\t\"-y\",\r\n\t],\r\n\t\"command\": \"/usr/bin/mcpc\", // x\r\n},},}\r\n"},
 		"other members": {`{"a":{"command":"no"},"servers":{"x":{"a":1e3},"a":{"env":{"command":"no"},"command":"npx","args":[]}}}`,
 			`{"a":{"command":"no"},"servers":{"x":{"a":1e3},"a":{"env":{"command":"no"},"command":"/usr/bin/mcpc","args":["tap", "--", "npx" ]}}}`},
+		"a command with a path": {`{"servers":{"a":{"command":{"path":"npx","args":["-y"],"env":{}}}}}`,
+			`{"servers":{"a":{"command":{"path":"/usr/bin/mcpc","args":["tap", "--", "npx", "-y"],"env":{}}}}}`},
+		"a command with a path and no arguments": {`{"servers":{"a":{"command":{"path":"npx"},"args":["not of it"]}}}`,
+			`{"servers":{"a":{"command":{"path":"/usr/bin/mcpc", "args": ["tap", "--", "npx"]},"args":["not of it"]}}}`},
 		"empty arguments as Wrap would add them": {`{"servers":{"a":{"command":"npx", "args": []}}}`,
 			`{"servers":{"a":{"command":"/usr/bin/mcpc", "args": ["tap", "--", "npx" ]}}}`},
 	} {
@@ -76,6 +80,7 @@ func TestWhatCannotBeWrapped(t *testing.T) {
 		`{"servers":{"a":[]}}`:                 "no command",
 		`{"servers":{"a":{"url":"http://x"}}}`: "no command",
 		`{"servers":{"a":{"command":1}}}`:      "no command",
+		`{"servers":{"a":{"command":{"path":1}}}}`:     "no command",
 		`{"servers":{"a":{"command":"x","args":"y"}}}`: "not a list",
 		`{"servers":{"a":{"command":"x","args":[1]}}}`: "not a list",
 	} {
