@@ -154,8 +154,12 @@ func (c *courier) judge(answer *http.Response, raw []byte) result {
 	status := answer.StatusCode
 	if status/100 != 2 {
 		message := cmp.Or(otlp.StatusMessage(format, raw), string(raw))
-		if status/100 == 3 {
+		switch {
+		case status/100 == 3:
 			message = "redirects are not followed"
+		case status == http.StatusNotFound && strings.Trim(c.target.url.Path, "/") == "":
+			message = "a collector takes them at /" + tracesPath + " and /" + metricsPath +
+				", and the endpoint of one signal is used as it is: add the path"
 		}
 		err := c.failed(wire.Transport, status, fmt.Sprintf("HTTP %d: ", status)+cmp.Or(c.excerpt(message), http.StatusText(status)))
 		switch status {

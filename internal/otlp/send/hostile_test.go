@@ -128,6 +128,21 @@ func TestHostileCollectors(t *testing.T) {
 	}
 }
 
+// The endpoint of one signal is used as it is: a collector that does not take anything at its root is told from others.
+func TestEndpointOfASignalWithoutAPath(t *testing.T) {
+	server := newCollector(t, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
+	for path, want := range map[string]string{
+		"":           "a collector takes them at /v1/traces and /v1/metrics, and the endpoint of one signal is used as it is",
+		"/":          "a collector takes them at /v1/traces",
+		"/v1/traces": "404 page not found",
+	} {
+		e := start(t, FromVariables, Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL+path)
+		if err := e.Post(t.Context(), make([]otlp.Span, 1)); err == nil || !strings.Contains(err.Error(), "HTTP 404: "+want) {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
 // What passes is tried again: the spans arrive in the end.
 func TestTransientFailures(t *testing.T) {
 	status := func(status int, after string) http.HandlerFunc {
