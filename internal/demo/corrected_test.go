@@ -1,6 +1,11 @@
 package demo
 
 import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -53,4 +58,27 @@ func TestHTTPAcceptsHeadersOfStateless(t *testing.T) {
 	}
 	resp, _ := s.stateless("tools/call", "=?base64?!?=").post(echo)
 	want(t, "no Base64: status", resp.StatusCode, 400)
+}
+
+// A request whose body cannot be read is a bad request, and not too large.
+func TestHTTPBrokenChunkIsABadRequest(t *testing.T) {
+	server := httptest.NewServer(Handler(Options{}))
+	defer server.Close()
+	host := server.Listener.Addr().String()
+	for _, method := range []string{"ping", "tasks/get"} {
+		conn, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		head := "POST /mcp HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +
+			"Accept: application/json, text/event-stream\r\nMcp-Method: " + method + "\r\nTransfer-Encoding: chunked\r\n\r\n"
+		_, _ = io.WriteString(conn, head+"zz\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		want(t, method, resp.StatusCode, http.StatusBadRequest)
+	}
 }

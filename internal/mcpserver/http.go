@@ -86,6 +86,8 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			refuse(w, http.StatusRequestEntityTooLarge, nil, Failure(-32600, "the message is too large", nil))
+		} else {
+			refuse(w, http.StatusBadRequest, nil, Failure(-32700, "the body of the request cannot be read", nil))
 		}
 		return
 	}

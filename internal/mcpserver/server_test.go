@@ -1,7 +1,10 @@
 package mcpserver
 
 import (
+	"bufio"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -63,5 +66,30 @@ func TestTheSessionUsedLeastRecentlyEnds(t *testing.T) {
 		if got := post(step.session, step.method); got != step.want {
 			t.Errorf("step %d: %d, want %d", i, got, step.want)
 		}
+	}
+}
+
+// A request whose body cannot be read is a bad request.
+func TestBrokenChunkIsABadRequest(t *testing.T) {
+	h := &opening{}
+	h.s = New(h, Options{Name: "test", Eras: bridge.BothEras, MostSessions: 2, SessionID: func() string { return "s" }})
+	server := httptest.NewServer(h.s.Handler(t.Context()))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	head := "POST / HTTP/1.1\r\nHost: " + server.Listener.Addr().String() + "\r\nContent-Type: application/json\r\n" +
+		"Accept: */*\r\nTransfer-Encoding: chunked\r\n\r\n"
+	_, _ = io.WriteString(conn, head+"zz\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusBadRequest || !strings.Contains(string(body), `"code":-32700`) {
+		t.Errorf("status %d: %s", resp.StatusCode, body)
 	}
 }

@@ -83,6 +83,7 @@ func (h *httpServer) serve(ctx context.Context, conn net.Conn) {
 		}
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
+			misunderstood(conn, err)
 			return
 		}
 		m := wire.ParseMessage(body)

@@ -10,6 +10,42 @@ import (
 	"testing"
 )
 
+// A request whose body cannot be read is a bad request.
+func TestHTTPBrokenChunkIsABadRequest(t *testing.T) {
+	script, err := Parse("speaks 2025-11-25\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- script.HTTP(ctx, listener, nil) }()
+	defer func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
+		"Transfer-Encoding: chunked\r\n\r\nzz\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("status %d, want 400", resp.StatusCode)
+	}
+}
+
 // What a page in a browser could send is refused before any rule is for it, and the next
 // request on the connection is answered. A request as to a proxy may name any host.
 func TestHTTPRefusesPagesFromElsewhere(t *testing.T) {
