@@ -1,12 +1,14 @@
 package fault
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sliceutil"
@@ -33,6 +35,8 @@ const (
 	Reopened   = "reopened"    // opened another session
 	Fetched    = "fetched"     // read a list again
 	Answered   = "answered"    // got the response
+	Got        = "got"         // got a response that the fault changed: whether it took it, no frame says
+	Ignored    = "ignored"     // did not read a list again of which it was told that it has changed
 	GaveUp     = "gave up"     // cancelled, or disconnected
 	Stopped    = "stopped"     // did not try again
 	Hung       = "hung"        // still waited at the end
@@ -51,6 +55,8 @@ var sentences = map[string]string{
 	Reopened:   "the client opened another session",
 	Fetched:    "the client read the list again",
 	Answered:   "the client took the response",
+	Got:        "the client got the changed response, and did not ask again",
+	Ignored:    "the client did not read the list again",
 	GaveUp:     "the client gave up",
 	Stopped:    "the client did not try again",
 	Hung:       "the client still waited",
@@ -59,7 +65,7 @@ var sentences = map[string]string{
 
 // String is the verdict for a person.
 func (v Verdict) String() string {
-	if v.After == 0 && v.Did == Answered || v.Did == Stopped || v.Did == Unjudged {
+	if v.After == 0 && v.Did == Answered || slices.Contains([]string{Got, Ignored, Stopped, Unjudged}, v.Did) {
 		return sentences[v.Did]
 	}
 	return sentences[v.Did] + " after " + time.Duration(v.After*float64(time.Second)).Round(time.Millisecond).String()
@@ -135,6 +141,14 @@ func (w *watch) note(did string, at time.Time) bool {
 	return false
 }
 
+// stop notes that the client did nothing before.
+func (w *watch) stop(at time.Time) {
+	if w.is("list-changed") {
+		w.note(Ignored, at)
+	}
+	w.note(Stopped, at)
+}
+
 // Add reads the next frame.
 func (j *Judge) Add(f wire.Frame) {
 	if j.requests == nil {
@@ -146,7 +160,7 @@ func (j *Judge) Add(f wire.Frame) {
 		if over.IsZero() || j.last.Sub(over) <= WatchTime {
 			return false
 		}
-		w.note(Stopped, over)
+		w.stop(over)
 		return true
 	})
 	switch m := wire.ParseMessage(f.Raw); {
@@ -156,6 +170,8 @@ func (j *Judge) Add(f wire.Frame) {
 		j.each(func(w *watch) bool { return w.key.conn == f.Conn && w.note(Resumed, f.Time) })
 	case f.Kind == wire.Closed:
 		j.closed(f)
+	case f.Dir == wire.Received && m.Kind == wire.Invalid && !utf8.Valid(f.Raw):
+		j.received(f, wire.ParseMessage(bytes.ToValidUTF8(f.Raw, []byte("?"))))
 	case f.Kind != wire.Body && f.Kind != wire.Event:
 	case f.Dir == wire.Received:
 		j.received(f, m)
@@ -215,7 +231,7 @@ func (j *Judge) closed(f wire.Frame) {
 	j.each(func(w *watch) bool {
 		switch {
 		case w.key.conn != f.Conn || w.key.stream != f.Stream || !w.ended.IsZero():
-		case f.Dir == wire.Sent:
+		case f.Dir == wire.Sent && !w.is("list-changed"): // with its stream the client gives nothing up
 			w.note(GaveUp, f.Time)
 		default:
 			w.ended = f.Time
@@ -238,7 +254,17 @@ func (j *Judge) received(f wire.Frame, m *wire.Message) {
 			return false
 		}
 		w.ended = f.Time
-		return w.is(healthy...) && (w.note(Answered, f.Time) || w.Did == Answered)
+		switch {
+		case w.is(healthy...):
+			w.note(Answered, f.Time)
+			return w.Did == Answered
+		case w.is("replace"):
+			w.note(Got, f.Time)
+			return w.Did == Got
+		case w.is("bad-utf8"): // the client may ask again
+			w.note(Got, f.Time)
+		}
+		return false
 	})
 }
 
@@ -258,21 +284,23 @@ func (j *Judge) asked(f wire.Frame, m *wire.Message) {
 		w.opened = w.opened || opens && w.sum != sum && !w.is("expire-session")
 		switch {
 		case taken:
+		case w.is("list-changed"): // the request itself was answered
+			if strings.HasSuffix(m.Method, "/list") {
+				did = Fetched
+			}
 		case w.sum == sum && w.opened:
 			did = CalledAnew
 		case w.sum == sum && j.mayHaveChanged(w):
 			did = Repeated
 		case w.sum == sum:
 			did = Retried
-		case w.is("list-changed") && strings.HasSuffix(m.Method, "/list"):
-			did = Fetched
 		case w.is("expire-session") && m.Method == "initialize":
 			w.note(Reopened, f.Time)
 		}
 		if did == "" {
 			return false
 		}
-		taken = w.sum == sum
+		taken = w.sum == sum && did != Fetched
 		w.Did, w.at = did, f.Time
 		return true
 	})
@@ -309,10 +337,10 @@ func (j *Judge) Until(now time.Time) {
 // as it stands.
 func (j *Judge) Verdicts() []Verdict {
 	j.each(func(w *watch) bool {
-		if w.ended.IsZero() {
+		if w.ended.IsZero() && !w.is("list-changed") {
 			w.note(Hung, j.last)
 		} else {
-			w.note(Stopped, w.ended)
+			w.stop(cmp.Or(w.ended, j.last))
 		}
 		return true
 	})

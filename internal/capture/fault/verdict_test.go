@@ -28,6 +28,8 @@ func framesOf(t *testing.T, text string) (frames []wire.Frame) {
 		switch words[2] {
 		case "<":
 			f.Dir, f.Raw = wire.Received, []byte(rest)
+		case "noise":
+			f.Dir, f.Kind, f.Raw = wire.Received, wire.Noise, []byte(rest)
 		case ">":
 			f.Raw = []byte(rest)
 		case "resume":
@@ -47,12 +49,15 @@ func framesOf(t *testing.T, text string) (frames []wire.Frame) {
 
 func TestWhatAClientDidAfterAFault(t *testing.T) {
 	const (
-		buy   = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"buy","_meta":{"progressToken":1}}}`
-		again = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"buy"}}`
-		other = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"buy","arguments":{"n":2}}}`
-		done  = `{"jsonrpc":"2.0","id":1,"result":{}}`
-		safe  = `{"jsonrpc":"2.0","id":0,"result":{"tools":[{"name":"buy","annotations":{"idempotentHint":true}}]}}`
-		stop  = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+		buy     = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"buy","_meta":{"progressToken":1}}}`
+		again   = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"buy"}}`
+		other   = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"buy","arguments":{"n":2}}}`
+		done    = `{"jsonrpc":"2.0","id":1,"result":{}}`
+		safe    = `{"jsonrpc":"2.0","id":0,"result":{"tools":[{"name":"buy","annotations":{"idempotentHint":true}}]}}`
+		lists   = `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`
+		otherID = `{"jsonrpc":"2.0","id":7,"result":{}}`
+		badUTF8 = `{"jsonrpc":"2.0","id":1,"result":{"x":"` + "\xFF" + `"}}`
+		stop    = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
 	)
 	for name, c := range map[string]struct {
 		frames, did string
@@ -78,7 +83,28 @@ func TestWhatAClientDidAfterAFault(t *testing.T) {
 		"a late response":                {"0 1 > " + buy + "\n10 1 fault tools/call delay\n2010 1 < " + done, Answered, 2, false},
 		"a cut behind the response":      {"0 1 > " + buy + "\n5 1 < " + done + "\n10 1 fault tools/call cut\n1210 2 > " + again, Answered, 0, false},
 		"a list that was read again":     {"0 1 > " + buy + "\n10 1 fault tools/call list-changed\n20 2 > " + `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, Fetched, 0.01, false},
-		"a notification":                 {"0 1 fault notifications/x drop notification", Unjudged, 0, false},
+		"list-changed, and the response": {"0 1 > " + buy +
+			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n21 1 ended", Ignored, 0.01, false},
+		"list-changed, and a second call": {"0 1 > " + buy +
+			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n30 2 > " + again, Ignored, 0.01, false},
+		"list-changed, response, list": {"0 1 > " + buy +
+			"\n10 1 fault tools/call list-changed\n20 1 < " + done + "\n30 2 > " + lists, Fetched, 0.02, false},
+		"list-changed on a stream": {"10 1 fault GET list-changed\n500 1 left", Ignored, 0.49, false},
+		"a replaced value": {"0 1 > " + buy +
+			"\n10 1 fault tools/call replace\n20 1 < " + done + "\n21 1 ended", Got, 0.01, false},
+		"a replaced value, called twice": {"0 0 > " + buy +
+			"\n10 0 fault tools/call replace\n20 0 < " + done + "\n30 0 > " + again, Got, 0.01, false},
+		"a replaced id": {"0 1 > " + buy +
+			"\n10 1 fault tools/call replace\n20 1 < " + otherID + "\n21 1 ended", Stopped, 0.011, false},
+		"bytes that are no UTF-8": {"0 1 > " + buy +
+			"\n10 1 fault tools/call bad-utf8\n20 1 < " + badUTF8 + "\n21 1 ended", Got, 0.01, false},
+		"no UTF-8 on a pipe": {"0 0 > " + buy +
+			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n5000 0 left", Got, 0.01, false},
+		"no UTF-8, and once more": {"0 0 > " + buy +
+			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n30 0 > " + again, Repeated, 0.02, true},
+		"no UTF-8, and no end": {"0 0 > " + buy +
+			"\n10 0 fault tools/call bad-utf8\n20 0 noise " + badUTF8 + "\n99000 0 > {}", Got, 0.01, false},
+		"a notification": {"0 1 fault notifications/x drop notification", Unjudged, 0, false},
 	} {
 		var j Judge
 		for _, f := range framesOf(t, c.frames) {
