@@ -45,9 +45,10 @@ type Binder struct {
 	forgotten int
 	// missing are the recorded handles of Bindings, by kind and token, that have no counterpart.
 	// differ are the kinds of Bindings with a handle that differs from the recorded one, used the
-	// kinds with a handle that was put into a request.
-	missing      map[[2]string]bool
-	differ, used map[string]bool
+	// kinds with a handle that was put into a request, and retyped the kinds with a handle that a
+	// request has as a string and an answer as a number, or the other way.
+	missing               map[[2]string]bool
+	differ, used, retyped map[string]bool
 	// most and mostBytes are mostHandles and mostHandleBytes.
 	most, mostBytes int
 }
@@ -77,7 +78,7 @@ type pair struct {
 // NewBinder makes a Binder without handles.
 func NewBinder(bindings ...Binding) *Binder {
 	b := &Binder{bindings: bindings, most: mostHandles, mostBytes: mostHandleBytes,
-		missing: map[[2]string]bool{}, differ: map[string]bool{}, used: map[string]bool{}}
+		missing: map[[2]string]bool{}, differ: map[string]bool{}, used: map[string]bool{}, retyped: map[string]bool{}}
 	for _, h := range []*handles{&b.toIs, &b.toWas} {
 		*h = handles{map[[2]string]bound{}, map[string]bound{}, namedHandles{}}
 	}
@@ -227,8 +228,9 @@ type replacing struct {
 	// data are the values of a request in which named handles are replaced.
 	data  map[*jsonvalue.Node]bool
 	edits []replacement
-	// kinds are those of the handles that were put in.
-	kinds []string
+	// kinds are those of the handles that were put in, retyped those of named handles that were not, because the value
+	// has another type.
+	kinds, retyped []string
 }
 
 type replacement struct {
@@ -263,6 +265,9 @@ func (b *Binder) replace(c Comparison, raw json.RawMessage, with *handles) (json
 		for _, kind := range r.kinds {
 			b.used[kind] = true
 		}
+		for _, kind := range r.retyped {
+			b.retyped[kind] = true
+		}
 	}
 	b.mu.Unlock()
 	return edited(raw, r.edits), len(r.edits)
@@ -290,9 +295,16 @@ func (r *replacing) walk(n *jsonvalue.Node, on branches) {
 	to, known := r.of[[2]string{kind, token(n)}]
 	known = known && isBound
 	value, kinds := to.value, []string{kind}
+	if !known && r.bound[n] != "" { // the user says that it is there
+		value = asType(n, r.of[[2]string{kind, retyped(n)}].value)
+		known = value != nil
+	}
 	if !known && r.data[n] {
 		value, kinds = r.named.inRequest(n)
 		known = value != nil
+		if other, there := r.named[retyped(n)]; there {
+			r.retyped = append(r.retyped, other.kind)
+		}
 	}
 	if !known && n.Kind == jsonvalue.String {
 		to, known = r.any[n.Text]

@@ -46,7 +46,8 @@ func (b *Binder) Lacks(c Comparison, raw json.RawMessage) bool {
 			continue
 		}
 		for _, pointer := range binding.Select(raw) {
-			if at := n.Find(pointer); at != nil && at.IsLeaf() && b.lacks(binding.Kind, at) {
+			at := n.Find(pointer)
+			if at != nil && at.IsLeaf() && (b.lacks(binding.Kind, token(at)) || b.lacks(binding.Kind, retyped(at))) {
 				return true
 			}
 		}
@@ -64,13 +65,44 @@ func (b *Binder) lacksIn(n *jsonvalue.Node) bool {
 	if !n.IsLeaf() {
 		return slices.ContainsFunc(n.Kids, b.lacksIn)
 	}
-	return slices.ContainsFunc(b.bindings, func(binding Binding) bool { return binding.Named && b.lacks(binding.Kind, n) })
+	return slices.ContainsFunc(b.bindings, func(binding Binding) bool {
+		return binding.Named && b.lacks(binding.Kind, token(n))
+	})
 }
 
-func (b *Binder) lacks(kind string, n *jsonvalue.Node) bool {
+func (b *Binder) lacks(kind, token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.missing[[2]string{kind, token(n)}]
+	return b.missing[[2]string{kind, token}]
+}
+
+// retyped returns the token of the number that a string is, or of the string that a number is; "" if there is none.
+func retyped(n *jsonvalue.Node) string {
+	switch {
+	case n.Kind == jsonvalue.Number:
+		return string(jsonvalue.String) + string(n.Raw)
+	case n.Kind == jsonvalue.String && isNumber(n.Text):
+		return string(jsonvalue.Number) + jsonvalue.Decimal(n.Text)
+	}
+	return ""
+}
+
+// isNumber reports whether a text is a JSON number of at least 0.
+func isNumber(text string) bool {
+	return text != "" && text[0] >= '0' && text[0] <= '9' && jsonraw.Valid([]byte(text)) == nil
+}
+
+// asType returns a value, a string or a number, as what n is; nil if it cannot be.
+func asType(n *jsonvalue.Node, value json.RawMessage) json.RawMessage {
+	text, isText := jsonraw.Text(value)
+	switch {
+	case value == nil:
+	case n.Kind == jsonvalue.Number && isNumber(text):
+		return json.RawMessage(text)
+	case n.Kind == jsonvalue.String && !isText:
+		return jsonraw.Quote(string(value))
+	}
+	return nil
 }
 
 // Unused returns the kinds of Bindings whose handles differ from the recorded ones and were put
@@ -84,6 +116,14 @@ func (b *Binder) Unused() (kinds []string) {
 		}
 	}
 	return kinds
+}
+
+// IsRetyped reports whether a request has a named handle of a Binding as a string that is a number elsewhere, or the
+// other way, so that it was not replaced.
+func (b *Binder) IsRetyped(kind string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.retyped[kind]
 }
 
 // ToRecorded gives a present part of a message with the recorded handles, as ToWas does. A
@@ -164,8 +204,7 @@ func (h namedHandle) text() string {
 // word returns the handle that a word of a text is: a string, or a whole number.
 func (h namedHandles) word(word string) (namedHandle, bool) {
 	to, known := h[string(jsonvalue.String)+word]
-	isNumber := word != "" && word[0] >= '0' && word[0] <= '9' && jsonraw.Valid([]byte(word)) == nil
-	if isNumber && !known {
+	if !known && isNumber(word) {
 		to, known = h[string(jsonvalue.Number)+jsonvalue.Decimal(word)]
 	}
 	return to, known

@@ -57,6 +57,40 @@ func TestNamedHandlesInRequests(t *testing.T) {
 	}
 }
 
+// TestHandlesOfAnotherType replaces a number of an answer that a request has as a string only if the user says where,
+// and the other way.
+func TestHandlesOfAnotherType(t *testing.T) {
+	named := Binding{Kind: "id", Part: Result, Select: selects(t, ".id"), Named: true}
+	unnamed := Binding{Kind: "id", Part: Result, Select: selects(t, ".id")}
+	at := Binding{Kind: "id", Part: Params, Select: selects(t, ".arguments.id")}
+	for _, c := range []struct {
+		bindings            []Binding
+		was, is, sent, want string
+		retyped             bool
+	}{
+		{[]Binding{named}, `{"id":7}`, `{"id":105}`, `{"arguments":{"id":"7"}}`, `{"arguments":{"id":"7"}}`, true},
+		{[]Binding{named}, `{"id":"7"}`, `{"id":"105"}`, `{"arguments":{"id":7}}`, `{"arguments":{"id":7}}`, true},
+		{[]Binding{named}, `{"id":7}`, `{"id":105}`, `{"arguments":{"id":"8"}}`, `{"arguments":{"id":"8"}}`, false},
+		{[]Binding{unnamed, at}, `{"id":7}`, `{"id":105}`, `{"arguments":{"id":"7"}}`, `{"arguments":{"id":"105"}}`, false},
+		{[]Binding{unnamed, at}, `{"id":"7"}`, `{"id":"105"}`, `{"arguments":{"id":7}}`, `{"arguments":{"id":105}}`, false},
+		{[]Binding{unnamed, at}, `{"id":"7"}`, `{"id":"o105"}`, `{"arguments":{"id":7}}`, `{"arguments":{"id":7}}`, false},
+		{[]Binding{unnamed, at}, `{"id":7}`, `{"id":105}`, `{"arguments":{"id":true}}`, `{"arguments":{"id":true}}`, false},
+	} {
+		b := NewBinder(c.bindings...)
+		b.Learn(of(Result, "tools/call"), json.RawMessage(c.was), json.RawMessage(c.is))
+		got, _ := b.ToIs(of(Params, "tools/call"), json.RawMessage(c.sent))
+		if string(got) != c.want || b.IsRetyped("id") != c.retyped || (len(b.Unused()) == 0) != (c.want != c.sent) {
+			t.Errorf("%s to %s: %s becomes %s (%v, unused %q), want %s (%v)",
+				c.was, c.is, c.sent, got, b.IsRetyped("id"), b.Unused(), c.want, c.retyped)
+		}
+	}
+	b := NewBinder(unnamed, at)
+	b.Miss(of(Result, "tools/call"), json.RawMessage(`{"id":7}`))
+	if !b.Lacks(of(Params, "tools/call"), json.RawMessage(`{"arguments":{"id":"7"}}`)) {
+		t.Error("a string without the counterpart of its number lacks nothing")
+	}
+}
+
 // TestNamedHandlesInResults replaces what differs from the recorded value by handles alone.
 func TestNamedHandlesInResults(t *testing.T) {
 	b := NewBinder(Binding{Kind: "id", Part: Result, Select: selects(t, ".id"), Named: true}, Binding{Kind: "text", Part: Result, Select: selects(t, ".text"), Named: true})

@@ -20,10 +20,16 @@ type Question struct {
 	Params      json.RawMessage
 	// Answer is the result that the client gave; nil where it gave none.
 	Answer json.RawMessage
+	// guessed is set if it may belong to another request, or to none.
+	guessed bool
 }
 
 // Questions are those of an exchange, in order, each once.
-func Questions(x *wire.Exchange) (all []Question) {
+func Questions(x *wire.Exchange) []Question { return questions(x, false) }
+
+// questions returns the Questions of an exchange; with apart also those that came over HTTP on another stream while the
+// request waited.
+func questions(x *wire.Exchange, apart bool) (all []Question) {
 	if x == nil {
 		return nil
 	}
@@ -35,9 +41,10 @@ func Questions(x *wire.Exchange) (all []Question) {
 		}
 		m := wire.ParseMessage(f.Raw)
 		switch {
-		case m.Kind == wire.Request && f.Dir == wire.Received && elsewhere(x, f):
+		case m.Kind == wire.Request && f.Dir == wire.Received && elsewhere(x, f) && !apart:
 		case m.Kind == wire.Request && f.Dir == wire.Received:
-			all, ids = append(all, Question{Method: m.Method, Params: m.Params}), append(ids, string(m.ID))
+			all = append(all, Question{Method: m.Method, Params: m.Params, guessed: x.Guessed(f)})
+			ids = append(ids, string(m.ID))
 		case m.Kind == wire.Response && f.Dir == wire.Received:
 			requests, _ := jsonraw.Object(jsonraw.First(m.Result, "inputRequests"))
 			for _, r := range requests {
@@ -63,13 +70,18 @@ func Questions(x *wire.Exchange) (all []Question) {
 }
 
 // requests compares what the server requested on the way, but for the roots, which it may ask
-// for at any time and once for all requests.
+// for at any time and once for all requests. On a pipe nothing says to which request a request of the server
+// belongs, and over HTTP the stream does: if one side is on a pipe and the other one is not, one that may belong to
+// another request is compared, and is no difference if the other side has none.
 func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 	anytime := func(q Question) bool { return q.Method == "roots/list" }
-	a, b := slices.DeleteFunc(Questions(was.Exchange), anytime), slices.DeleteFunc(Questions(is.Exchange), anytime)
+	mixed := isOnPipe(was.Exchange) != isOnPipe(is.Exchange)
+	a := slices.DeleteFunc(questions(was.Exchange, mixed), anytime)
+	b := slices.DeleteFunc(questions(is.Exchange, mixed), anytime)
 	c.Part, c.Name, c.HiddenUnknown = match.Params, "", true
 	for i := range max(len(a), len(b)) {
 		switch {
+		case mixed && (i >= len(a) && b[i].guessed || i >= len(b) && a[i].guessed):
 		case i >= len(a):
 			r.unequal("server request", nil, jsonraw.Quote(b[i].Method), match.Added)
 		case i >= len(b):
@@ -82,6 +94,9 @@ func (r *Report) requests(was, is Side, c match.Comparison, level Level) {
 		}
 	}
 }
+
+// isOnPipe reports an exchange over stdio.
+func isOnPipe(x *wire.Exchange) bool { return x != nil && x.Request.Stream == 0 }
 
 func (r *Report) unequal(path string, was, is json.RawMessage, how match.How) {
 	r.Differences = append(r.Differences, match.Difference{Path: path, Was: was, Is: is, How: how})

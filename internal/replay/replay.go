@@ -42,6 +42,9 @@ func (v Verdict) Fails() bool {
 	return v == Differs || v == Worse || v == Missing || v == Unmatched
 }
 
+// IsSent reports a verdict of a request that was sent.
+func (v Verdict) IsSent() bool { return v != Skipped && v != NotRun }
+
 // A Side is an exchange as it was recorded, or as it is now.
 type Side struct {
 	Exchange *wire.Exchange

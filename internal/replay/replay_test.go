@@ -191,6 +191,38 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// A question that may belong to another request is no difference if one side is on a pipe and the other one is not.
+func TestQuestionsOverAnotherTransport(t *testing.T) {
+	const question = `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m"}}`
+	other := "<" + strings.Replace(question, `"m"`, `"n"`, 1)
+	own, apart := []string{"<" + question}, []string{"~" + question}
+	for name, c := range map[string]struct {
+		was, is         []string
+		wasHTTP, isHTTP bool
+		want            Verdict
+	}{
+		"asked on another stream":      {was: apart, is: own, wasHTTP: true, want: Same},
+		"asked on its stream":          {was: own, is: own, wasHTTP: true, want: Same},
+		"not asked over HTTP":          {is: own, wasHTTP: true, want: Same},
+		"not asked over HTTP now":      {was: own, isHTTP: true, want: Same},
+		"asked on another stream now":  {was: own, is: apart, isHTTP: true, want: Same},
+		"not asked on the pipe":        {was: own, wasHTTP: true, want: Differs},
+		"another question":             {was: own, is: []string{other}, wasHTTP: true, want: Differs},
+		"another one, on other stream": {was: apart, is: []string{other}, wasHTTP: true, want: Differs},
+		"on pipes":                     {is: own, want: Differs},
+		"over HTTP":                    {is: apart, wasHTTP: true, isHTTP: true, want: Same},
+		"on its stream over HTTP":      {is: own, wasHTTP: true, isHTTP: true, want: Differs},
+	} {
+		side := func(http bool, messages []string) Side {
+			return Side{Exchange: exchange(t, http, append(append([]string{asked}, messages...), answered(`{}`))...)}
+		}
+		r := Compare(side(c.wasHTTP, c.was), side(c.isHTTP, c.is), Options{})
+		if r.Verdict != c.want {
+			t.Errorf("%s: %s, want %s", name, described(r), c.want)
+		}
+	}
+}
+
 func TestQuestions(t *testing.T) {
 	round := `<{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"A"}},"b":{"method":"roots/list"}}}}`
 	next := `>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","requestState":"s","inputResponses":{"a":{"action":"decline"},"b":{"roots":[]}}}}`

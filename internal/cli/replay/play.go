@@ -80,7 +80,12 @@ func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, jud
 	}
 	p.all(ctx, take)
 	for _, path := range p.binder.Unused() {
-		f.Note("--bind " + path + ": no later request has its value; --bind '" + path + "=.arguments.NAME' says where it is")
+		why := ": no later request has its value; --bind '" + path + "=.arguments.NAME' says where it is"
+		if p.binder.IsRetyped(path) {
+			why = ": later requests have its value as another type (a number, or a text of it); --bind '" + path +
+				"=.arguments.NAME' replaces it there"
+		}
+		f.Note("--bind " + path + why)
 	}
 	if gone := p.gone.Load(); gone != nil {
 		return c, *gone

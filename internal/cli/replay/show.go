@@ -199,19 +199,30 @@ func orNothing(value string) string {
 
 // summary is the last line.
 func (w *show) summary() string {
-	n := 0
-	var parts []string
+	var sent, unsent []string
 	for _, v := range replay.Verdicts {
 		count := w.counts[v]
-		if n += count; count > 0 {
-			word := string(v)
-			if v == replay.Differs && count != 1 {
-				word = "differ"
-			}
-			parts = append(parts, fmt.Sprintf("%d %s", count, word))
+		if count == 0 {
+			continue
+		}
+		word := string(v)
+		if v == replay.Differs && count != 1 {
+			word = "differ"
+		}
+		part := fmt.Sprintf("%d %s", count, word)
+		if v.IsSent() {
+			sent = append(sent, part)
+		} else {
+			unsent = append(unsent, part)
 		}
 	}
-	text := fmt.Sprintf("%d replayed: %s", n, strings.Join(parts, ", "))
+	text := fmt.Sprintf("%d replayed", w.sent())
+	if len(sent) > 0 {
+		text += ": " + strings.Join(sent, ", ")
+	}
+	if len(unsent) > 0 {
+		text += "; " + strings.Join(unsent, ", ")
+	}
 	if passed := w.passed.String(); passed != "" {
 		text += "; " + passed
 		if w.o.match.file != "" && w.passed.Matched() > 0 {
@@ -248,6 +259,9 @@ func (w *show) all() (n int) {
 	return n
 }
 
+// sent is how many of them were sent.
+func (w *show) sent() int { return w.all() - w.counts[replay.Skipped] - w.counts[replay.NotRun] }
+
 // finish writes the summary and the reports, and gives the ending; out is that of the
 // connection.
 func (w *show) finish(ctx context.Context, out wire.Outcome) error {
@@ -283,7 +297,7 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 
 // ending is that of the command.
 func (w *show) ending(out wire.Outcome) wire.Outcome {
-	failed, all := 0, w.all()
+	failed := 0
 	for v, n := range w.counts {
 		if v.Fails() {
 			failed += n
@@ -294,11 +308,11 @@ func (w *show) ending(out wire.Outcome) wire.Outcome {
 		return out
 	case failed > 0:
 		out = wire.Outcome{Kind: wire.CheckFailed, Reached: wire.Answered, Phase: "result", Many: true,
-			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, all)}
+			Text: fmt.Sprintf("%d of %d answers are not as recorded", failed, w.sent())}
 		if w.counts[replay.Differs] > 0 && w.o.match.file == "" {
 			out.Hint = "--learn 3 --write-match FILE proposes matchers for what differs each time"
 		}
-	case w.counts[replay.Skipped] == all:
+	case w.counts[replay.Skipped] == w.all():
 		out = wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "all recorded requests were skipped", Many: true}
 		if w.skipped[mayChange] > 0 {
 			out.Hint = "--yes also sends what may change something"
