@@ -24,7 +24,9 @@ type script struct {
 	capabilities []byte
 	server       string
 	tools        [][]byte
-	out          *bufio.Writer
+	// onlyHTTP is set if a rule has an action that only HTTP has.
+	onlyHTTP bool
+	out      *bufio.Writer
 	// times are how often each method has come.
 	times map[string]int
 	named func(response []byte) string
@@ -53,6 +55,10 @@ func (s *script) head() {
 	if s.server != "" {
 		fmt.Fprintf(s.out, "# the recorded server was %s; the mock calls itself mock\n", commented(s.server))
 	}
+	if s.onlyHTTP {
+		s.out.WriteString("# for HTTP only: status and sse do not exist over stdio, and mcpc mock refuses the script " +
+			"with --stdio\n")
+	}
 	if len(s.speaks) > 0 {
 		s.out.WriteString("speaks " + strings.Join(s.speaks, " ") + "\n")
 	}
@@ -73,6 +79,9 @@ func (s *script) learn(row *capture.Row) error {
 		s.speaks = append(s.speaks, row.Revision)
 	}
 	opens := slices.Contains(recorded.OpeningMethods, row.Method)
+	if !opens && !capture.ByServer(row) && row.Status > 0 {
+		s.onlyHTTP = s.onlyHTTP || row.Status != http.StatusOK || row.Notes.Notifications > 0
+	}
 	if capture.ByServer(row) || row.Channel != capture.ChannelOK || !opens && row.Method != "tools/list" {
 		return nil
 	}

@@ -42,13 +42,16 @@ type hiddenText struct{ Shown, Variable, Where string }
 // variable returns the variable of a hidden text in a message.
 func (s *ExportSaver) variable(shown string) string { return s.in(traffic.InBody)(shown) }
 
-// in returns the variable of a hidden text in that place, as in a script. The same is shown
-// of a secret wherever it was.
+// in returns the variable of a hidden text in that place, as in a script.
 func (s *ExportSaver) in(what string) func(string) string {
 	return func(shown string) string {
+		twin := ""
 		for _, h := range s.Secrets {
 			if h.Shown == shown {
 				return h.Variable
+			}
+			if traffic.IsSameSecret(h.Shown, shown) {
+				twin = h.Variable
 			}
 		}
 		first, where := traffic.Variable(what)
@@ -59,7 +62,7 @@ func (s *ExportSaver) in(what string) func(string) string {
 		for n := 2; s.has(name); n++ {
 			name = fmt.Sprintf("%s_%d", first, n)
 		}
-		s.Secrets = append(s.Secrets, hiddenText{shown, name, where})
+		s.Secrets = append(s.Secrets, hiddenText{shown, name, traffic.InOtherForm(where, twin)})
 		return name
 	}
 }

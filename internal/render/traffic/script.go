@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -89,9 +90,13 @@ func (s *Script) parts(text, what string, plain, hidden func(string)) {
 func (s *Script) variable(shown, what string) string {
 	name, where := Variable(what)
 	taken := 1
+	twin := ""
 	for _, v := range s.secrets {
 		if v.shown == shown {
 			return v.variable
+		}
+		if IsSameSecret(v.shown, shown) {
+			twin = v.variable
 		}
 		if v.variable == name || strings.HasPrefix(v.variable, name+"_") {
 			taken++
@@ -100,8 +105,33 @@ func (s *Script) variable(shown, what string) string {
 	if taken > 1 {
 		name = fmt.Sprintf("%s_%d", name, taken)
 	}
-	s.secrets = append(s.secrets, secret{shown, name, where})
+	s.secrets = append(s.secrets, secret{shown, name, InOtherForm(where, twin)})
 	return name
+}
+
+// IsSameSecret reports whether what is shown of two hidden values is of one secret: a URL has other signs in place of it
+// than a message.
+func IsSameSecret(a, b string) bool {
+	hashes := redact.HashesIn(a)
+	return len(hashes) > 0 && slices.Equal(hashes, redact.HashesIn(b)) && lettersOf(a) == lettersOf(b)
+}
+
+// lettersOf returns the ASCII letters and digits of a text.
+func lettersOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// InOtherForm adds to the place of a secret that another variable, which may be "", has the same secret.
+func InOtherForm(where, twin string) string {
+	if twin == "" {
+		return where
+	}
+	return where + " (it is the one of " + twin + ")"
 }
 
 // Variable returns the name of a secret's variable, and the words for its place. what
