@@ -88,6 +88,16 @@ func (l *Linter) Skip(id, why string) {
 	}
 }
 
+// SkipAll notes why no conversation could be judged. It changes nothing for a rule that was judged or has a reason of
+// its own.
+func (l *Linter) SkipAll(why string) {
+	for i := range l.tallies {
+		if t := &l.tallies[i]; t.seen == 0 && t.lacks == "" && t.exempt == "" {
+			t.lacks = why
+		}
+	}
+}
+
 // Exempt notes why a rule that a probe of the caller's would judge does not hold for the
 // server. It changes nothing for a rule that was judged.
 func (l *Linter) Exempt(id, why string) {
@@ -151,27 +161,30 @@ func (l *Linter) absent(r Rule, t *tally) string {
 	case t.undeclared:
 		return "the server does not declare " + r.Capability
 	case t.wrongRev:
-		return "holds for " + r.Range + ", not for " + l.spoken()
+		return "holds for " + r.Range + l.spokenBeside(r)
 	case t.wrongTransport:
 		return "holds for " + transports[r.Transport]
 	}
-	return "none came: " + l.trigger(r.ID)
+	return "nothing came that it is about: " + l.trigger(r.ID)
 }
 
 var transports = map[string]string{"stdio": "stdio", "http": "HTTP", "streamable": "Streamable HTTP", "sse": "HTTP+SSE"}
 
-// spoken are the revisions that were spoken.
-func (l *Linter) spoken() string {
+// spokenBeside names the revisions that were spoken and for which a rule does not hold.
+func (l *Linter) spokenBeside(rule Rule) string {
 	var names []string
 	for r := conv.R24; r <= conv.R26; r++ {
-		if l.revs[r] {
+		if l.revs[r] && (r < rule.From || r > rule.To) {
 			names = append(names, r.String())
 		}
 	}
-	if len(names) == 0 {
-		return "an unknown revision"
+	switch {
+	case len(names) > 0:
+		return ", not for " + strings.Join(names, " and ")
+	case len(l.revs) == 0:
+		return ", not for an unknown revision"
 	}
-	return strings.Join(names, " and ")
+	return ""
 }
 
 // trigger says what the checks of a rule look at.

@@ -341,6 +341,9 @@ func (j *judge) finish() *verdict.Report {
 			}
 		}
 	}
+	if why := r.Unfinished(); why != "" && len(r.Revisions) == 0 {
+		j.linter.SkipAll("there was no conversation: " + why)
+	}
 	rec.Fill(r, j.linter.Report())
 	for i, flag := range []string{"--negative", "--call"} {
 		mode := []lint.Mode{lint.Negative, lint.Calls}[i]
