@@ -24,10 +24,12 @@ func NewStats(f *cmdutil.Factory) *cobra.Command {
 		Use:   "stats [FILE] [FILTER...]",
 		Short: "count recorded exchanges, with durations and sizes",
 		Long: `Count the recorded exchanges by request: number, failures, durations and sizes.
+OPEN, if there are any, are those without a response, which did not fail.
 P50, P95 and P99 are exact percentiles of the duration. SIZE is the size of the
 messages in both directions, and TOKENS an estimate at four bytes per token.
 
-A filter selects exchanges: see mcpc help filters.`,
+FILE is another recording, as in mcpc log; - is stdin. A filter selects
+exchanges: see mcpc help filters.`,
 		Example: `  mcpc stats
   mcpc stats method:tools/call since:1d
   mcpc stats --json
@@ -39,7 +41,7 @@ A filter selects exchanges: see mcpc help filters.`,
 			return showStats(f, cmd, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.file, "file", "", "read this capture or bundle `file` instead of the recordings")
+	cmd.Flags().StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of the own ones")
 	return cmd
 }
 
@@ -62,13 +64,11 @@ func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 }
 
 func figureOf(g *capture.Group) traffic.StatsRow {
-	f := traffic.StatsRow{What: whatOf(g.Method, g.Name), Count: g.Count, Cancelled: g.Cancelled, Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
+	f := traffic.StatsRow{What: whatOf(g.Method, g.Name), Count: g.Count, Open: g.Open, Cancelled: g.Cancelled,
+		Timed: g.Timed(), Bytes: g.Sent + g.Received, Tokens: g.Tokens(),
 		P50: g.Percentile(50), P95: g.Percentile(95), P99: g.Percentile(99)}
 	for _, failure := range g.Failures() {
 		f.Failures = append(f.Failures, traffic.FailureCount(failure))
-	}
-	if g.Open > 0 {
-		f.Failures = append(f.Failures, traffic.FailureCount{Channel: "no response", Count: g.Open})
 	}
 	return f
 }

@@ -18,8 +18,9 @@ type StatsRow struct {
 	// What was asked: "tools/call get-sum".
 	What  string
 	Count int
-	// Cancelled are the requests that were cancelled before their answer, Timed those that
-	// have a duration.
+	// Open are the requests without an answer, Cancelled those that were cancelled before their answer, Timed those
+	// that have a duration. The first two did not fail.
+	Open          int
 	Cancelled     int
 	Timed         int
 	P50, P95, P99 time.Duration
@@ -65,10 +66,11 @@ func Stats(w io.Writer, st term.Style, figures []StatsRow, all StatsRow, bars []
 // has a line of its own.
 func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 	shown := []term.Column{{Head: "WHAT", Least: 12}}
-	heads := []string{"COUNT", "FAILED", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
+	heads := []string{"COUNT", "FAILED", "OPEN", "CANCELLED", "P50", "P95", "P99", "SIZE", "TOKENS"}
+	open := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Open > 0 })
 	cancelled := slices.ContainsFunc(figures, func(f StatsRow) bool { return f.Cancelled > 0 })
 	for _, head := range heads {
-		if head != "CANCELLED" || cancelled {
+		if (head != "OPEN" || open) && (head != "CANCELLED" || cancelled) {
 			shown = append(shown, term.Column{Head: head, Right: true})
 		}
 	}
@@ -84,6 +86,9 @@ func statsTable(s term.Style, b *bytes.Buffer, figures []StatsRow) {
 		}
 		if cancelled {
 			row = slices.Insert(row, 3, strconv.Itoa(f.Cancelled))
+		}
+		if open {
+			row = slices.Insert(row, 3, strconv.Itoa(f.Open))
 		}
 		rows = append(rows, row)
 	}
