@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/tests/program"
 )
 
@@ -30,4 +34,39 @@ func TestTapOutlivesItsRecording(t *testing.T) {
 			t.Errorf("%s: %+v", place, got)
 		}
 	}
+}
+
+// A request whose client is gone is not open, even if the server does not end.
+func TestTapRecordsThatItsClientIsGone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tap.jsonl")
+	cmd := exec.Command("mcpc", "tap", "--record", file, "--", "sleep", "1000")
+	cmd.Env = program.CleanEnv()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // for the server
+		_ = cmd.Wait()
+	})
+	_, _ = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`+"\n")
+	in.Close()
+	out.Close()
+	program.AwaitTrue(t, func() bool {
+		c, err := capture.Open(file)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		rows := c.Rows()
+		return len(rows) == 1 && rows[0].Channel == capture.ChannelCancelled &&
+			rows[0].Text == "cancelled by the client: the client ended the connection"
+	})
 }

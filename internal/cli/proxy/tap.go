@@ -24,6 +24,7 @@ import (
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/pause"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -187,9 +188,29 @@ func (t *tapping) feed() {
 	err := t.pipe.Sent(io.TeeReader(t.a.In, seen))
 	seen.Close()
 	t.left.Store(err == nil)
+	if err == nil {
+		go t.awaitLeaving()
+	}
 	t.in.Close()
 	if in := tty.File(t.a.In); in != nil && err != nil {
 		in.Close()
+	}
+}
+
+// awaitLeaving waits, once the client writes no more, until it does not read either: then it gets no response any more,
+// even if the server does not end.
+func (t *tapping) awaitLeaving() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		<-t.ended
+		stop()
+	}()
+	for pause.For(ctx, cmdutil.UnreadEvery) == nil {
+		if tty.Gone(tty.File(t.a.Out)) {
+			t.watch.Closed(wire.Sent, "end", "the client is gone")
+			return
+		}
 	}
 }
 
