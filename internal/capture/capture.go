@@ -149,6 +149,9 @@ func (c *Capture) Findings() []wire.Finding {
 	return c.findings
 }
 
+// AddFinding adds what the caller knows to be wrong with the file from which the capture was taken.
+func (c *Capture) AddFinding(f wire.Finding) { c.findings = append(c.findings, f) }
+
 // Ended reports whether the last run came to its end.
 func (c *Capture) Ended() bool {
 	n := len(c.over)

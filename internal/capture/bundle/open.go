@@ -57,11 +57,20 @@ func (e *Error) Error() string { return e.Text }
 // Open opens the capture in a bundle. The errors are those of the file, ErrNoBundle, *Error,
 // and those of capture.Open. The capture has no name in the file system.
 func Open(path string) (*capture.Capture, error) {
-	a, err := openArchive(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer a.Close()
+	defer f.Close()
+	return OpenFrom(path, f)
+}
+
+// OpenFrom is Open for an open file, which the caller closes. path is its name in errors and in the capture.
+func OpenFrom(path string, f *os.File) (*capture.Capture, error) {
+	a := &archive{File: f}
+	if err := a.read(); err != nil {
+		return nil, err
+	}
 	m, err := a.manifest()
 	if err != nil {
 		return nil, err

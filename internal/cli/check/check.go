@@ -6,6 +6,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -56,8 +57,8 @@ server does not declare is not applicable and never a failure.
 
 By default the server gets well-formed requests that change nothing, at most 5 a
 second unless it is on this machine. --negative adds malformed requests, --call
-and --call-read-only tool calls, --deep all of them. A CAPTURE is a file, the
-number of a run, 42.3, or "last"; nothing is sent.
+and --call-read-only tool calls, --deep all of them. A CAPTURE is a file, - for
+stdin, the number of a run, 42.3, or "last"; nothing is sent.
 
 Exit code 0: no finding at or above --fail-on; 1: findings; 4, 7, 8, 9: the
 server could not be judged, or not as a whole: 9 if --max-time ended the check,
@@ -98,6 +99,9 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags.BoolVar(&o.list, "list-rules", false, "list the rules")
 }
 
+// recordingEndings end the names of files that are recordings, and no servers.
+var recordingEndings = []string{".jsonl", ".har", ".html", ".mcpcz"}
+
 // settle reads the words of the command line, and refuses values that no type could refuse.
 func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	if !slices.Contains(failWords, o.failOn) {
@@ -117,7 +121,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
 	case len(words) == 0:
 		return nil
-	case !recorded.Is(words[0]) && strings.HasSuffix(strings.TrimSuffix(words[0], ".zst"), ".jsonl"):
+	case !recorded.Is(words[0]) && slices.Contains(recordingEndings, filepath.Ext(strings.TrimSuffix(words[0], ".zst"))):
 		return usage.New("no such recording: "+words[0], wire.Run("log")+" lists recordings")
 	case !recorded.Is(words[0]):
 		return cmdutil.GoTo(f, words[0], o.argv)

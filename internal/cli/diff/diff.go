@@ -57,7 +57,7 @@ func NewDiff(f *cmdutil.Factory) *cobra.Command {
 		Long: `Compare what a server declared: tools, prompts, resources, capabilities,
 instructions, and recorded calls. A is before and B is after; each is one of
 
-  last, 42, FILE    a recording, as in mcpc show; 42.3, FILE#3: one exchange
+  last, 42, FILE, - a recording, as in mcpc show; 42.3, FILE#3: one exchange
   URL, NAME, demo   a server, as with -s; B may also be a command after --
   FILE, -           a lock file, or a list of tools as in mcpc list --json
   git:REV:PATH      such a file in a commit of the current git repository

@@ -8,6 +8,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/diff"
@@ -36,7 +37,7 @@ func (l *loader) recording(w word) (side, error) {
 	case parts != nil && parts[2] == "":
 		rows = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return r.RunID() != row.RunID() })
 	}
-	r := reading{s: side{name: w.text}, begun: map[pageKey]*pages{}}
+	r := reading{s: side{name: outfile.Shown(w.text)}, begun: map[pageKey]*pages{}}
 	for _, row := range rows {
 		if capture.ByServer(row) || row.Elsewhere {
 			continue
@@ -50,7 +51,7 @@ func (l *loader) recording(w word) (side, error) {
 		at := slices.IndexFunc(lists, func(k listKind) bool { return k.Method == key.method })
 		if part := lists[at].part; list.next != "" && *lists[at].in(&r.s.Snapshot) == nil && !r.s.partial[part] {
 			r.s.partial[part] = true
-			l.f.Warn(w.text + " has only some pages of " + key.method + ", so they are not compared")
+			l.f.Warn(r.s.name + " has only some pages of " + key.method + ", so they are not compared")
 		}
 	}
 	return r.s, nil

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -124,6 +125,12 @@ func (l *loader) load(ctx context.Context, w word) (side, error) {
 		return l.live(ctx, w)
 	case w.recording:
 		return l.recording(w)
+	case w.stdin:
+		in := bufio.NewReader(l.f.In)
+		l.f.In = in
+		if recorded.Begins(in) {
+			return l.recording(w)
+		}
 	case w.file:
 		if info, err := os.Stat(w.text); err != nil || info.Mode().IsRegular() {
 			return l.recordingOrFile(ctx, w)
@@ -135,7 +142,7 @@ func (l *loader) load(ctx context.Context, w word) (side, error) {
 // recordingOrFile reads a file, which says by its first line whether it is a recording.
 func (l *loader) recordingOrFile(ctx context.Context, w word) (side, error) {
 	if outfile.IsFile(w.text) { // else it has the number of an exchange
-		c, err := recorded.OpenFile(w.text)
+		c, err := recorded.OpenFile(l.f, w.text)
 		if errors.Is(err, capture.ErrNoCapture) {
 			return l.bytes(ctx, w)
 		}

@@ -146,11 +146,11 @@ func newReport(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report [CAPTURE]",
 		Short: "what a client did after each fault of a recording",
-		Long: `Report what the client did after each fault of a recording: a run, "last", or a
-file. A client should not repeat a call of a tool that may change something (one
-without readOnlyHint or idempotentHint) after a fault that leaves open whether
-it was executed, nor wait for more than a minute for nothing: then the exit code
-is 1.`,
+		Long: `Report what the client did after each fault of a recording: a run, "last", a
+file, or - for stdin. A client should not repeat a call of a tool that may
+change something (one without readOnlyHint or idempotentHint) after a fault that
+leaves open whether it was executed, nor wait for more than a minute for
+nothing: then the exit code is 1.`,
 		Example: `  mcpc fault report last
   mcpc fault report last --json
   mcpc fault report last --jq '.faults[] | select(.bad)'`,

@@ -4,7 +4,6 @@ package inspect
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,6 +104,9 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 	}
 	o.filter = strings.Join(o.words, " ")
 	switch changed := cmd.Flags().Changed; {
+	case o.file == recorded.Stdin:
+		return usage.New("inspect takes no recording on stdin",
+			"cat > FILE saves it, and "+wire.Run("inspect FILE")+" shows it; "+wire.Run("log -")+" lists it")
 	case o.web && o.mcp:
 		return usage.New("--web and --mcp cannot be combined", "use only one of them")
 	case !o.web && (changed("port") || o.noOpen):
@@ -153,8 +155,6 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	f.Talking.Store(true)
 	defer func() { err = cmdutil.Join(err, cmdutil.Exit(v.Close(context.WithoutCancel(ctx)))) }()
 	switch {
-	case hidden && strings.ToLower(filepath.Ext(o.file)) == ".har":
-		return noTerminal(wire.Run("import "+shellwords.Quote(o.file)+" -o FILE.jsonl") + " makes a recording for mcpc log")
 	case hidden:
 		return noTerminal(wire.Run("log "+shellwords.Quote(o.file)) + " prints lines")
 	case v.Status().File && (slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")):

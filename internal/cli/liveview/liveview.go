@@ -48,7 +48,8 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	debug.SetGCPercent(25) // rows stay in memory as long as the view is open
 	judge := &judged.Findings{Live: true}
 	v := &View{changes: newChanges()}
-	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge, Open: func(path string) (*capture.Capture, error) { return recorded.OpenAny(f, path) },
+	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
+		Open: func(path string) (*capture.Capture, error) { return recorded.OpenFile(f, path) },
 		Hide: func(c *capture.Capture) { cmdutil.HideIn(f, c) }}
 	title, file := "all recordings", false
 	var out wire.Outcome
@@ -88,10 +89,8 @@ func opened(f *cmdutil.Factory, how *live.Options) (file bool, out wire.Outcome)
 		}
 		return false, out
 	}
-	first, err := recorded.OpenAny(f, how.Path)
-	if wrong, ok := errors.AsType[usage.Error](err); ok {
-		return false, usage.Outcome(wrong)
-	} else if err != nil {
+	first, err := recorded.OpenFile(f, how.Path)
+	if err != nil {
 		return false, recorded.Unreadable(how.Path, err)
 	}
 	again := how.Open
@@ -118,7 +117,7 @@ func begins(path string) bool {
 // open opens the capture of a key anew, with the rows that came since how.Open opened it.
 func (v *View) open(f *cmdutil.Factory, how live.Options, key live.Key) (*capture.Capture, error) {
 	if how.Path != "" {
-		return recorded.OpenAny(f, how.Path)
+		return recorded.OpenFile(f, how.Path)
 	}
 	run, err := how.Ring.Find(key.Run)
 	if errors.Is(err, capture.ErrNoRun) {

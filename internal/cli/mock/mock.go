@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/signals"
 	"mcpc/internal/client"
 	"mcpc/internal/connect/host"
@@ -41,8 +42,9 @@ revisions, whatever it was recorded in: results, lists and instructions byte for
 byte, notifications, progress and the server's requests in the recorded order.
 A request finds its recorded answer by method and params; one that was not
 recorded is an error that names the nearest ones, and is reported. The end shows
-which exchanges were played. The recording is a number, last, or a file; a
-FILTER (mcpc help filters) selects exchanges, and the handshakes stay.
+which exchanges were played. The recording is a number, last, a file or - for
+stdin, as in mcpc log; a FILTER (mcpc help filters) selects exchanges, and the
+handshakes stay.
 
 With --match strict the params are equal as values, with exact byte by byte, and
 with loose only the method and the name are, and the nearest params are taken.
@@ -75,6 +77,8 @@ error. An action that the transport does not support, such as status with
 				return usage.New("mock does not record what its clients send", wire.Run("tap --record FILE -- mcpc mock ... --stdio")+" does, or "+wire.Run("proxy --record FILE --to URL")+" before it")
 			}
 			switch {
+			case o.stdio && (o.script == recorded.Stdin || len(args) > 0 && args[0] == recorded.Stdin):
+				return usage.New("with --stdio the client's messages come on stdin, so - cannot be read there", "name a file")
 			case len(args) > 0 && o.script == "":
 				return runPlay(cmd.Context(), f, o, args[0], args[1:])
 			case len(args) > 0 || o.script != "" && o.play.given(cmd):

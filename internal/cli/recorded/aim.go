@@ -7,6 +7,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -92,5 +93,5 @@ func NameOf(row *capture.Row) string {
 	if row.Run > 0 {
 		return row.Number()
 	}
-	return filepath.Base(row.Path()) + "#" + row.Number()
+	return outfile.Shown(filepath.Base(row.Path())) + "#" + row.Number()
 }

@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,11 @@ import (
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/compress/packed"
 	"mcpc/internal/english"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/sse"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -29,29 +33,64 @@ func Import(f *cmdutil.Factory, w io.Writer, r io.Reader, name string) (har.Impo
 	var archive *har.ArchiveError
 	switch {
 	case err == nil && facts.Entries == 0:
-		err = usage.New(fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.Other+facts.Unreadable, "request")), "record with the requests' and responses' bodies")
-	case errors.As(err, &archive) && archive.Flows:
-		err = usage.New(name+" is "+archive.Error(), wire.Hint("mitmproxy writes an archive of it: mitmdump -nr "+shellwords.Quote(name)+" --set hardump=FILE.har"))
+		text := fmt.Sprintf("%s has no MCP among its %s", name, english.Plural(facts.All(), "request"))
+		if left := LeftOut(facts); len(left) > 0 {
+			text += ": " + strings.Join(left, ", ")
+		}
+		hint := wire.Hint("record with the requests' and responses' bodies")
+		if facts.WebSockets > 0 {
+			hint = "mcpc reads Streamable HTTP, HTTP+SSE and stdio"
+		}
+		err = usage.New(text, hint)
 	case errors.As(err, &archive):
-		err = usage.New(name+" is "+archive.Error(), "an HTTP archive (HAR 1.2) is what the network panel of a browser saves")
+		err = usage.New(name+" is "+archive.Error(), archiveHint(archive, name))
 	}
 	return facts, err
 }
 
-// OpenAny opens a capture, a bundle, or an HTTP archive, of which it makes a capture that is no
-// file of its own. The errors are those of OpenFile and Import.
-func OpenAny(f *cmdutil.Factory, path string) (*capture.Capture, error) {
-	c, err := OpenFile(path)
-	if !errors.Is(err, capture.ErrNoCapture) {
-		return c, err
+// archiveHint says how to get an archive that can be read.
+func archiveHint(err *har.ArchiveError, name string) wire.Hint {
+	switch {
+	case err.Flows:
+		return wire.Hint("mitmproxy writes an archive of it: mitmdump -nr " + shellwords.Quote(name) +
+			" --set hardump=FILE.har")
+	case err.UTF16:
+		return wire.Hint("PowerShell's > writes UTF-16; this converts it: iconv -f UTF-16 -t UTF-8 " +
+			shellwords.Quote(name) + " > FILE")
 	}
-	in, failed := os.Open(path)
-	if failed != nil {
-		return nil, failed
+	return "an HTTP archive (HAR 1.2) is what the network panel of a browser saves"
+}
+
+// LeftOut says what of an archive became no frames, and what the frames lack, each with its number.
+func LeftOut(facts har.Imported) (texts []string) {
+	for _, left := range []struct {
+		n    int
+		what string
+	}{
+		{facts.Other, "left out: not MCP"},
+		{facts.WebSockets, "left out: a WebSocket, which is no transport of MCP"},
+		{facts.Unreadable, "left out: not readable"},
+		{facts.Requests, "without the request's body, which the archive does not have"},
+		{facts.Bodies, "without the response's body, which the archive does not have"},
+		{facts.Times, "without a readable time"},
+	} {
+		if left.n > 0 {
+			texts = append(texts, fmt.Sprintf("%d %s", left.n, left.what))
+		}
 	}
-	defer in.Close()
-	if begin, _ := bufio.NewReader(io.LimitReader(in, 512)).ReadString('{'); strings.TrimLeft(strings.TrimPrefix(begin, "\uFEFF"), " \t\r\n") != "{" && strings.ToLower(filepath.Ext(path)) != ".har" {
+	return texts
+}
+
+// openArchive makes a capture of an HTTP archive. The error of a file that is none is capture.ErrNoCapture, unless its
+// name says that it should be one.
+func openArchive(f *cmdutil.Factory, path string, in *os.File) (*capture.Capture, error) {
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return nil, err
+	}
+	begin, _ := bufio.NewReader(io.LimitReader(in, 512)).ReadString('{')
+	archive := strings.ToLower(filepath.Ext(path)) == ".har" || har.IsUTF16([]byte(begin))
+	if !archive && strings.TrimLeft(strings.TrimPrefix(begin, sse.ByteOrderMark), " \t\r\n") != "{" {
+		return nil, capture.ErrNoCapture
 	}
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -60,12 +99,101 @@ func OpenAny(f *cmdutil.Factory, path string) (*capture.Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = Import(f, file, in, path); err == nil {
+	facts, err := Import(f, file, in, outfile.Shown(path))
+	var c *capture.Capture
+	if err == nil {
 		c, err = capture.OpenFrom(path, file)
+	}
+	if err != nil {
+		file.Close()
+		if _, wrong := errors.AsType[usage.Error](err); wrong && !archive && facts.All() == 0 {
+			err = capture.ErrNoCapture // some other JSON
+		}
+		return nil, err
+	}
+	facts.Other = 0 // a browser's requests of its page
+	for _, text := range LeftOut(facts) {
+		c.AddFinding(wire.Finding{Rule: "incomplete_archive", Level: wire.Warning, Text: text})
+	}
+	return c, nil
+}
+
+// streamBegins are the first bytes of what openStream reads: JSON, perhaps after white space or a byte order mark, a
+// bundle with a page or without, a compressed capture, and text in UTF-16, which has an error of its own.
+var streamBegins = []string{"{", "\t", "\n", "\r", " ", sse.ByteOrderMark, "<!", "PK", packed.Magic,
+	"\xFF\xFE", "\xFE\xFF"}
+
+// openStream opens a recording that can be read only once, as stdin: it copies the recording to a file without a name.
+func openStream(f *cmdutil.Factory, path string, r io.Reader) (*capture.Capture, error) {
+	in := bufio.NewReader(r)
+	begin, err := in.Peek(len(packed.Magic))
+	switch {
+	case len(begin) == 0 && errors.Is(err, io.EOF):
+		return nil, errEmpty
+	case len(begin) == 0:
+		return nil, err
+	case !beginsWithAny(begin, streamBegins):
+		return nil, capture.ErrNoCapture
+	}
+	file, err := bundle.Temporary()
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(file, in)
+	if err == nil && string(begin) == packed.Magic {
+		file, err = unpacked(file)
 	}
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
-	return c, nil
+	c, err := capture.OpenFrom(path, file)
+	if err == nil {
+		return c, nil
+	}
+	defer file.Close()
+	if errors.Is(err, capture.ErrNoCapture) {
+		return openOther(f, path, file)
+	}
+	return nil, err
+}
+
+func beginsWithAny(begin []byte, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if bytes.HasPrefix(begin, []byte(prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// unpacked writes the text of a compressed file to another file, and closes the compressed one. With an error it
+// returns the file that the caller still has to close.
+func unpacked(file *os.File) (*os.File, error) {
+	size, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return file, err
+	}
+	text, err := packed.Open(file, size)
+	if err != nil {
+		return file, err
+	}
+	plain, err := bundle.Temporary()
+	if err != nil {
+		return file, err
+	}
+	_, err = io.Copy(plain, io.NewSectionReader(text, 0, text.Size()))
+	file.Close()
+	return plain, err
+}
+
+// Begins reports whether a stream begins as a recording does: a capture, a bundle or an HTTP archive. It consumes
+// nothing.
+func Begins(in *bufio.Reader) bool {
+	begin, _ := in.Peek(512)
+	begin = bytes.TrimPrefix(begin, []byte(sse.ByteOrderMark))
+	if object, isObject := bytes.CutPrefix(bytes.TrimLeft(begin, " \t\r\n"), []byte("{")); isObject {
+		return beginsWithAny(bytes.TrimLeft(object, " \t\r\n"), []string{`"mcpc-traffic"`, `"log"`})
+	}
+	return beginsWithAny(begin, []string{"<!", "PK", packed.Magic})
 }

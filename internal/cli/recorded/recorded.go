@@ -50,10 +50,11 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 	if number := runNumber().FindStringSubmatch(word); number != nil {
 		return openRun(f, number)
 	}
-	r.name, r.number = split(word)
+	path, number := split(word)
+	r.name, r.number = outfile.Shown(path), number
 	var err error
-	if r.Capture, err = OpenIndexed(f, r.name); err != nil {
-		return r, Unreadable(r.name, err)
+	if r.Capture, err = OpenIndexed(f, path); err != nil {
+		return r, Unreadable(path, err)
 	}
 	return r, out
 }
@@ -61,38 +62,70 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 // largeFile is how many bytes a capture has that is not small beside the memory.
 const largeFile = 128 << 20
 
-// OpenFile opens a file that is a capture, or a bundle with one. The errors are those of
-// capture.Open and bundle.Open; Unreadable makes an ending of them.
-func OpenFile(path string) (*capture.Capture, error) { return openWith(path, capture.Open) }
+// Stdin is the word for a recording on stdin.
+const Stdin = "-"
+
+// OpenFile opens a file, or stdin, that is a capture, a bundle or an HTTP archive; it makes a capture of an archive.
+// Unreadable makes an ending of its errors.
+func OpenFile(f *cmdutil.Factory, path string) (*capture.Capture, error) {
+	return openWith(f, path, capture.Open)
+}
 
 // OpenIndexed is OpenFile for a file that may have an index in the state directory, or gets
 // one.
 func OpenIndexed(f *cmdutil.Factory, path string) (*capture.Capture, error) {
 	ring, err := f.Env.Ring()
 	if err != nil {
-		return OpenFile(path)
+		return OpenFile(f, path)
 	}
-	return openWith(path, func(path string) (*capture.Capture, error) { return capture.OpenIndexed(path, ring.Indexes()) })
+	return openWith(f, path, func(path string) (*capture.Capture, error) {
+		return capture.OpenIndexed(path, ring.Indexes())
+	})
 }
 
-func openWith(path string, open func(string) (*capture.Capture, error)) (*capture.Capture, error) {
+func openWith(f *cmdutil.Factory, path string, open func(string) (*capture.Capture, error)) (*capture.Capture, error) {
+	if path == Stdin {
+		return openStream(f, path, f.In)
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		in, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		return openStream(f, path, in)
+	}
 	if info, err := capture.Stat(path); err == nil && info.Size() > largeFile {
 		debug.SetGCPercent(50) // its rows stay in memory as long as the command runs
 	}
 	c, err := open(path)
-	if info, failed := os.Stat(path); err == nil && failed == nil && info.Size() == 0 && info.Mode().IsRegular() && strings.ToLower(filepath.Ext(path)) != ".jsonl" {
+	mayBegin := strings.ToLower(filepath.Ext(path)) == ".jsonl" // a recorder may be about to begin it
+	if info, failed := os.Stat(path); err == nil && failed == nil && info.Size() == 0 && !mayBegin {
 		c.Close()
-		return nil, &bundle.Error{Text: "the file is empty"} // a capture may be about to begin
+		return nil, errEmpty
 	}
 	if !errors.Is(err, capture.ErrNoCapture) {
 		return c, err
 	}
-	c, bundled := bundle.Open(path)
-	if errors.Is(bundled, bundle.ErrNoBundle) {
+	file, err := os.Open(path)
+	if err != nil {
 		return nil, err
 	}
-	return c, bundled
+	defer file.Close()
+	return openOther(f, path, file)
 }
+
+// openOther opens a file that is a bundle or an HTTP archive. The caller closes it.
+func openOther(f *cmdutil.Factory, path string, file *os.File) (*capture.Capture, error) {
+	c, err := bundle.OpenFrom(path, file)
+	if errors.Is(err, bundle.ErrNoBundle) {
+		return openArchive(f, path, file)
+	}
+	return c, err
+}
+
+// errEmpty is the error of a file without a byte.
+var errEmpty = &bundle.Error{Text: "the file is empty"}
 
 // Endings are those of the names of files that have recordings: captures, bundles, HTTP archives.
 var Endings = []string{"jsonl", "zst", "mcpcz", "html", "har"}
@@ -100,21 +133,21 @@ var Endings = []string{"jsonl", "zst", "mcpcz", "html", "har"}
 // otherEndings are those of files that a user may take for a recording.
 var otherEndings = []string{"json", "txt", "log", "zip", "gz", "htm"}
 
-// NamesFile reports a first word that names a file with a recording, where filters follow: also one that
+// NamesFile reports a first word that names a file with a recording, or stdin, where filters follow: also one that
 // is not there, or a directory, because what looks like a path is not meant as a text.
 func NamesFile(word string) bool {
 	ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(word)), ".")
 	begin, _, _ := strings.Cut(filepath.ToSlash(word), "/")
-	if begin == "." || begin == ".." || begin == "~" {
+	if word == Stdin || begin == "." || begin == ".." || begin == "~" {
 		return true
 	}
 	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && outfile.IsFile(word)
 }
 
-// Is reports a word that means recorded traffic: a number, "last", a file, FILE#3.
+// Is reports a word that means recorded traffic: a number, "last", a file, FILE#3, - for stdin.
 func Is(word string) bool {
 	path, _ := split(word)
-	return word == "last" || runNumber().MatchString(word) || outfile.IsFile(path)
+	return word == "last" || word == Stdin || runNumber().MatchString(word) || outfile.IsFile(path)
 }
 
 // split parts FILE#3.
@@ -256,6 +289,10 @@ func openFound(run capture.Run) (Recording, wire.Outcome) {
 
 // Unreadable is the ending of a command that cannot read a capture.
 func Unreadable(path string, err error) wire.Outcome {
+	path = outfile.Shown(path)
+	if wrong, ok := errors.AsType[usage.Error](err); ok {
+		return usage.Outcome(wrong)
+	}
 	var version *capture.VersionError
 	var damage *packed.DamagedError
 	if fault, ok := errors.AsType[*bundle.Error](err); ok {
@@ -265,12 +302,15 @@ func Unreadable(path string, err error) wire.Outcome {
 	case errors.Is(err, fs.ErrNotExist):
 		return usage.Outcome(usage.New("no such file: "+path, wire.Run("log")+" lists mcpc's own recordings by number"))
 	case errors.Is(err, capture.ErrNoCapture):
-		hint := "recordings are captures (.jsonl) and bundles (.mcpcz.html); " + wire.Run("inspect") + " and " + wire.Run("import") + " also read .har files"
-		return usage.Outcome(usage.New(path+": "+err.Error(), hint))
+		return usage.Outcome(usage.New(path+": "+err.Error(),
+			"recordings are captures (.jsonl), bundles (.mcpcz.html) and HTTP archives (.har)"))
 	case errors.Is(err, packed.ErrNone), errors.Is(err, packed.ErrTooLarge), errors.As(err, &damage):
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes compressed recordings"))
 	case errors.As(err, &version):
 		return usage.Outcome(usage.New(path+": "+err.Error(), "docs/capture.md describes the format; "+wire.Run("log")+" lists mcpc's own recordings"))
+	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok && failed.Op == "write" {
+		return usage.LocalIO("writing a temporary copy of "+path+" in "+filepath.Dir(failed.Path), failed.Err)
 	}
 	return usage.LocalIO("reading "+path, usage.Bare(err))
 }
@@ -278,7 +318,7 @@ func Unreadable(path string, err error) wire.Outcome {
 // Warn says what of a capture could not be read.
 func Warn(f *cmdutil.Factory, c *capture.Capture) {
 	for _, finding := range c.Findings() {
-		f.Warn(c.Path + ": " + finding.Text)
+		f.Warn(outfile.Shown(c.Path) + ": " + finding.Text)
 	}
 }
 

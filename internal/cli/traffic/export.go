@@ -41,9 +41,9 @@ type exportOptions struct {
 // ExportFormats are the forms in which an exchange is given away.
 var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp", "k6"}
 
-const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE is all
-exchanges in it. A FILTER (mcpc help filters) selects some of them; after a
-NUMBER it selects from all exchanges of that NUMBER's run.
+const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
+for stdin, is all exchanges in it. A FILTER (mcpc help filters) selects some of
+them; after a NUMBER it selects from all exchanges of that NUMBER's run.
 
   har        HTTP Archive 1.2, for the network panel of a browser
   curl       shell commands that send the same bytes; with a session they open
@@ -211,7 +211,7 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 		return cmdutil.Exit(out)
 	}
 	if err = cmdutil.WriteOut(f, b.Write); err != nil {
-		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(recorded.Unreadable(f.Output, err)))
+		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err))))
 	}
 	return nil
 }

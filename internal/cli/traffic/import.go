@@ -3,9 +3,9 @@ package traffic
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +24,9 @@ func NewImport(f *cmdutil.Factory) *cobra.Command {
 		Short: "make a recording of an HTTP archive (HAR)",
 		Long: `Make a recording of an HTTP archive (HAR 1.2), as browsers, Charles, mitmproxy
 and mcpc export write it. - is stdin. The requests of MCP are written to stdout
-or to the file of -o, which all commands that take a FILE read; other requests
-are left out and counted. Secrets are hidden as in every recording.
+or to the file of -o; other requests are left out and counted. Secrets are
+hidden as in every recording. All commands that take the FILE of a recording
+also read an archive itself; a recording is smaller, and is read faster.
 
 HAR has no order of messages within a request over stdio, and what a browser
 did not store is missing.`,
@@ -65,27 +66,19 @@ func runImport(f *cmdutil.Factory, name string) error {
 	} else if err != nil {
 		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
 	}
-	f.Note(importedText(f.Output, facts))
+	f.Note(importedText(f, facts))
 	return nil
 }
 
 // importedText says what was imported, in the exchanges that mcpc log lists where a file can be
 // read again.
-func importedText(file string, facts har.Imported) string {
+func importedText(f *cmdutil.Factory, facts har.Imported) string {
 	text := english.Plural(facts.Entries, "request") + " imported"
-	if file != "" && outfile.IsFile(file) {
-		if c, err := recorded.OpenFile(file); err == nil {
+	if f.Output != "" && outfile.IsFile(f.Output) {
+		if c, err := recorded.OpenFile(f, f.Output); err == nil {
 			text += " as " + english.Plural(len(c.Rows()), "exchange")
 			c.Close()
 		}
 	}
-	for _, left := range []struct {
-		n    int
-		what string
-	}{{facts.Other, "left out: not MCP"}, {facts.Unreadable, "left out: not readable"}, {facts.Bodies, "without the response's body, which the archive does not have"}} {
-		if left.n > 0 {
-			text += fmt.Sprintf("; %d %s", left.n, left.what)
-		}
-	}
-	return text
+	return strings.Join(append([]string{text}, recorded.LeftOut(facts)...), "; ")
 }

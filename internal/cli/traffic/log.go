@@ -49,11 +49,13 @@ them recorded it. Terminals of less than 100 columns show no bytes, exit codes
 and notes. mcpc show NUMBER shows one exchange. Failures in a proxy without a
 JSON-RPC request, for example of a stream's GET, are listed too.
 
-Every command records its traffic, without secrets, in the state directory. mcpc
-help filters describes FILTER.`,
+Every command records its traffic, without secrets, in the state directory. FILE
+is another recording: a capture, a bundle or an HTTP archive (HAR); - is stdin.
+mcpc help filters describes FILTER.`,
 		Example: `  mcpc log
   mcpc log channel:tool_error 'dur:>500ms'
   mcpc log --jsonl --jq .method
+  mcpc export last --as jsonl | mcpc log -
   mcpc log --prune`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -71,6 +73,8 @@ help filters describes FILTER.`,
 				return usage.New("--count must be 0 (all) or more", "")
 			case sortKeys[o.sort] == nil:
 				return usage.New(fmt.Sprintf("--sort must be dur, size or time, not %q", o.sort), "")
+			case o.follow && o.file == recorded.Stdin:
+				return usage.New("--follow needs a file: stdin is read to its end", "leave out --follow")
 			case o.follow && o.sort != "time":
 				return usage.New("--follow and --sort cannot be combined", "use only one of them")
 			}
@@ -84,7 +88,7 @@ help filters describes FILTER.`,
 	flags := cmd.Flags()
 	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
 	flags.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
-	flags.StringVar(&o.file, "file", "", "read this capture or bundle `file` instead of the recordings")
+	flags.StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of the own ones")
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
 	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")

@@ -29,13 +29,14 @@ type showOptions struct {
 func NewShow(f *cmdutil.Factory) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
-		Use:   "show [NUMBER | last | FILE#NUMBER]",
+		Use:   "show [NUMBER | last | FILE[#NUMBER]]",
 		Short: "show one recorded exchange",
 		Long: `Show a recorded exchange: its outcome, header fields and messages, events and
 timing. The default is the last one.
 
 A NUMBER is from mcpc log: 42.3 is the third exchange of run 42, and 42 its
-requested operation, or for a tap or a proxy its last exchange.
+requested operation, or for a tap or a proxy its last exchange. FILE is another
+recording, as in mcpc log; - is stdin.
 
 --explain adds a note to each part, and lists which rules of mcpc check were
 broken in the exchange, as far as its recording shows; with --json as "check".`,

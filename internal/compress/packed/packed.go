@@ -17,8 +17,9 @@ import (
 )
 
 const (
-	// Extension ends the names of such files.
+	// Extension ends the names of such files, and Magic begins their bytes.
 	Extension = ".zst"
+	Magic     = "\x28\xB5\x2F\xFD"
 	// frameSize is how many bytes of text a frame has that Write writes.
 	frameSize = 256 << 10
 	// mostFrame is how many bytes of text a frame may have that is read, mostFrames how many frames
