@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -13,6 +14,8 @@ import (
 
 // definition compares two definitions of one subject, member by member.
 func (c *comparison) definition(s Subject, a, b entry) {
+	a.raw = withoutNulls(a.raw)
+	b.raw = withoutNulls(b.raw)
 	if same(a.raw, b.raw) {
 		return
 	}
@@ -48,6 +51,37 @@ func (c *comparison) definition(s Subject, a, b entry) {
 		}
 	})
 	c.poison(s, a.raw, b.raw)
+}
+
+// withoutNulls returns a definition without the members that are null, which servers write for absent. In schemas and
+// _meta null is a value and stays.
+func withoutNulls(definition json.RawMessage) json.RawMessage {
+	const levels = 4 // an argument of a prompt is an object of the third
+	return dropNulls(definition, levels)
+}
+
+func dropNulls(raw json.RawMessage, levels int) json.RawMessage {
+	if levels == 0 || !bytes.Contains(raw, []byte("null")) {
+		return raw
+	}
+	below := func(value json.RawMessage) json.RawMessage { return dropNulls(value, levels-1) }
+	if items, err := jsonraw.Array(raw); err == nil {
+		return jsonraw.ListOf(items, below)
+	}
+	members, err := jsonraw.Object(raw)
+	if err != nil {
+		return raw
+	}
+	var kept jsonraw.Members
+	for _, m := range members {
+		if m.Name != "inputSchema" && m.Name != "outputSchema" && m.Name != "_meta" {
+			m.Value = below(m.Value)
+		}
+		if string(m.Value) != "null" {
+			kept = append(kept, m)
+		}
+	}
+	return jsonraw.Append(json.RawMessage("{}"), kept...)
 }
 
 const wholeInput = "the object of arguments"

@@ -17,7 +17,8 @@ func parseMembers(raw json.RawMessage) (Tool, *wire.Finding) {
 		return Tool{}, badEntry("tool", "the entry is not an object: %s", jsonraw.Excerpt(raw, 60))
 	}
 	t := Tool{Raw: raw, Name: members.Text("name"), Title: members.Text("title"), Description: members.Text("description"),
-		InputSchema: members.Value("inputSchema"), OutputSchema: members.Value("outputSchema"), Meta: members.Value("_meta")}
+		InputSchema: valueOrNone(members, "inputSchema"), OutputSchema: valueOrNone(members, "outputSchema"),
+		Meta: valueOrNone(members, "_meta")}
 	if t.Name == "" {
 		return Tool{}, lacking("tool", "name", members.Value("name"))
 	}
@@ -42,12 +43,21 @@ func parseMembers(raw json.RawMessage) (Tool, *wire.Finding) {
 	return t, nil
 }
 
+// valueOrNone returns the value of a member; nil if it is absent or null.
+func valueOrNone(members jsonraw.Members, name string) json.RawMessage {
+	if value := members.Value(name); string(value) != "null" {
+		return value
+	}
+	return nil
+}
+
 func FuzzParseTool(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","title":"b","description":"c\nd","inputSchema":{"type":"object"},"outputSchema":{},"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":"x","title":"y"}}`,
 		`{"n\u0061me":"a","inputSchema":{},"_meta":{"ui":{"resourceUri":"ui://a","visibility":["app"]}},"execution":{"taskSupport":"optional"}}`,
 		`{"name":"a","name":"b","inputSchema":{},"inputSchema":[],"_meta":{"ui/resourceUri":"ui://b"}}`, `{"name":"a","inputSchema":[],"inputSchema":{}}`,
 		`{"name":1,"inputSchema":{}}`, `{"name":"","inputSchema":{}}`, `{"inputSchema":{}}`, `{"name":"a"}`, `[]`, `{"name":"a","inputSchema":{}}x`, `{"name":"\ud800","inputSchema":{},"annotations":[]}`, ``,
+		`{"name":"a","inputSchema":{},"outputSchema":null,"_meta":null,"annotations":null,"execution":null,"title":null}`, `{"name":null}`,
 		` { "name" : "a" , "inputSchema" : { } , "execution" : 1 , "annotations" : { "openWorldHint" : true } } `,
 	} {
 		f.Add([]byte(seed))

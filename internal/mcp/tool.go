@@ -138,8 +138,9 @@ func memberOf(word []byte) int {
 	return atOther
 }
 
+// raw returns the value of a member; nil if it is absent or null, which servers write for absent.
 func (e *entry) raw(member int) json.RawMessage {
-	if at := e.at[member]; at > 0 {
+	if at := e.at[member]; at > 0 && e.tape.Kind(at) != 'n' {
 		return e.tape.Raw(at)
 	}
 	return nil
@@ -199,7 +200,7 @@ func AppOnly(meta json.RawMessage) bool {
 
 // lacking is for an entry whose member is not there, or no text.
 func lacking(rule, member string, value json.RawMessage) *wire.Finding {
-	if value == nil || string(value) == `""` {
+	if value == nil || string(value) == "null" || string(value) == `""` {
 		return badEntry(rule, "the entry has no %s", member)
 	}
 	return badEntry(rule, "the entry's %s is not a string: %s", member, jsonraw.Excerpt(value, 40))
