@@ -44,11 +44,26 @@ type compiled struct {
 	schema   *validate.Schema
 	warnings []wire.Finding
 	err      error
+
+	readOnce sync.Once
+	readable *validate.Schema
 }
 
+// Of compiles the schema. The warnings say what is wrong with it or not checked.
 func (c *compiled) Of(raw json.RawMessage) (*validate.Schema, []wire.Finding, error) {
-	c.once.Do(func() { c.schema, c.warnings, c.err = validate.Compile(raw) })
+	c.once.Do(func() { c.schema, c.warnings, c.err = validate.CompileTolerant(raw) })
 	return c.schema, c.warnings, c.err
+}
+
+// Types returns the schema for the types of arguments: if it does not compile, what can be read of it, or nil. The
+// result must not check values.
+func (c *compiled) Types(raw json.RawMessage) *validate.Schema {
+	schema, _, err := c.Of(raw)
+	if err == nil {
+		return schema
+	}
+	c.readOnce.Do(func() { c.readable = validate.Readable(raw) })
+	return c.readable
 }
 
 // A Catalogue is what the server lists: the tools that can be called, and why

@@ -131,8 +131,11 @@ func CompleteCall(f *cmdutil.Factory) Completer {
 		if bad != nil {
 			return nil, NoFiles
 		}
-		schema, _, err := validate.Compile(tool.InputSchema)
+		schema, _, err := validate.CompileTolerant(tool.InputSchema)
 		if err != nil {
+			schema = validate.Readable(tool.InputSchema)
+		}
+		if schema == nil {
 			return nil, NoFiles
 		}
 		return completeArgument(schema, args[1:], typed)

@@ -86,7 +86,7 @@ func Unchecked(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outco
 	case tool == nil:
 		hint = wire.Run("help arguments")
 	case len(o.Given.Words) > 0:
-		schema, _, _ = tool.Input.Of(tool.InputSchema)
+		schema = tool.Input.Types(tool.InputSchema)
 	}
 	o.Reading = o.Given.Read(schema, true)
 	return misfit(c, o, o.Findings, hint)
@@ -98,8 +98,8 @@ func Unlisted(tool *connect.Definition, o *Request) bool {
 	if o.Unlisted {
 		return true
 	}
-	schema, _, err := tool.Input.Of(tool.InputSchema)
-	if err != nil || jsonraw.First(tool.InputSchema, "properties") == nil {
+	schema := tool.Input.Types(tool.InputSchema)
+	if schema == nil || jsonraw.First(tool.InputSchema, "properties") == nil {
 		return false
 	}
 	root := schema.Expected()
@@ -118,13 +118,13 @@ func needsDefinition(c *connect.Conn) bool {
 	return c.Transport() == transport.StreamableHTTP && client.Stateless(c.Revision())
 }
 
-// CheckArguments holds the arguments against the inputSchema. A schema that
-// breaks its own rules is the server's fault and stops the call only with
-// --strict; one that cannot be followed safely always stops it.
+// CheckArguments types the words and checks the arguments against the inputSchema. A schema that
+// breaks its own rules, or whose dialect is not known, is the server's fault and stops the call only
+// with --strict; one that cannot be followed safely always stops it.
 func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.Outcome {
 	bad := func(text string, hint wire.Hint) wire.Outcome { return c.RefusedCall(o.Name, text, hint) }
 	schema, warnings, err := tool.Input.Of(tool.InputSchema)
-	o.Reading = o.Given.Read(schema, false)
+	o.Reading = o.Given.Read(tool.Input.Types(tool.InputSchema), false)
 	findings := o.Findings
 	if err == nil && len(findings) == 0 {
 		findings, err = schema.Check(o.Arguments)
@@ -136,9 +136,9 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 		findings, err = schema.Check(o.Arguments)
 	}
 	if failed, ok := errors.AsType[*schemadoc.Error](err); ok {
-		if failed.Reason == schemadoc.NotASchema && !c.Env.Strict {
-			warnFresh(c, tool, "the inputSchema of "+o.Name+" is not valid, so the arguments were not validated: "+failed.Text)
-			return misfit(c, o, findings, "")
+		if failed.IsOfPart() && failed.Reason != schemadoc.ExternalRef && !c.Env.Strict {
+			warnFresh(c, tool, "the inputSchema of "+o.Name+" cannot be used, so the arguments were not validated: "+failed.Text)
+			return misfit(c, o, findings, wire.Hint(o.Otherwise(findings)))
 		}
 		return bad("the arguments could not be validated: "+failed.Text, "--no-validate sends them anyway")
 	}

@@ -133,7 +133,7 @@ func TestWhatIsNotSent(t *testing.T) {
 		{"another type was meant", "tool x " + input, "n=1 free:=2.5", nil, invalid, ""},
 		{"no arguments at all", `tool x {"type":"object","additionalProperties":false}`, "n=1", nil, invalid, ""},
 		{"a broken schema", broken, "n=1", nil, "",
-			"warn: the inputSchema of x is not valid, so the arguments were not validated"},
+			"warn: the inputSchema of x cannot be used, so the arguments were not validated"},
 		{"a broken schema, strictly", broken, "n=1", strict,
 			unchecked, ""},
 		{"a pattern of another language", `tool x {"type":"object","properties":{"n":{"pattern":"(?<=a)b"}}}`, "n=1", nil,

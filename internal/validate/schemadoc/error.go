@@ -36,6 +36,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
+// IsOfPart reports that a part of the schema is at fault, or not known, and that the rest of it may be read.
+func (e *Error) IsOfPart() bool {
+	switch e.Reason {
+	case NotASchema, UnknownDialect, ExternalRef, UnresolvedRef:
+		return true
+	case NotJSON, TooComplex, Crashed:
+		return false
+	}
+	return false
+}
+
 // NewTooComplex refuses a schema because of what is at where, a JSON pointer.
 func NewTooComplex(where, format string, args ...any) error {
 	text := "schema too complex: " + fmt.Sprintf(format, args...)

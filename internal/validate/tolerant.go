@@ -1,0 +1,163 @@
+package validate
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"mcpc/internal/validate/schemadoc"
+	"mcpc/internal/wire"
+)
+
+// CompileTolerant is Compile that also takes a schema which is not valid but whose meaning is plain: one with keywords
+// as draft-03 and draft-04 have them ("exclusiveMinimum": true beside a minimum, "required": true in a property), or
+// with null for a keyword that is absent. The first warning says that the schema is not valid.
+func CompileTolerant(schema []byte) (*Schema, []wire.Finding, error) {
+	s, warnings, err := Compile(schema)
+	failed, ok := errors.AsType[*schemadoc.Error](err)
+	if !ok || failed.Reason != schemadoc.NotASchema {
+		return s, warnings, err
+	}
+	doc, bad := readSchema(schema)
+	if bad != nil {
+		return nil, nil, err
+	}
+	spoken, bad := schemadoc.DialectOf(doc)
+	if bad != nil {
+		return nil, nil, err
+	}
+	(&plainForms{numericBounds: spoken.Name != "draft-04"}).rewrite(doc)
+	w, warnings, bad := compile(doc, spoken)
+	if bad != nil {
+		return nil, nil, err
+	}
+	invalid := wire.Finding{Rule: "schema", Level: wire.Warning, Where: failed.Where,
+		Text: failed.Text + "; read as it was probably meant"}
+	return &Schema{doc: doc, work: w}, append([]wire.Finding{invalid}, warnings...), nil
+}
+
+// plainForms rewrites keywords that are not valid and whose meaning is plain.
+type plainForms struct {
+	// numericBounds is set if the dialect has exclusiveMinimum and exclusiveMaximum as numbers.
+	numericBounds bool
+}
+
+// rewrite changes a decoded schema and its subschemas.
+func (f *plainForms) rewrite(schema any) {
+	members, ok := schema.(map[string]any)
+	if !ok {
+		return
+	}
+	for name, value := range members {
+		if value == nil && name != "default" && name != "const" {
+			delete(members, name)
+		}
+	}
+	if f.numericBounds {
+		mergeBound(members, "exclusiveMinimum", "minimum")
+		mergeBound(members, "exclusiveMaximum", "maximum")
+	}
+	for _, keyword := range schemadoc.SchemaMapKeywords {
+		inner, _ := members[keyword].(map[string]any)
+		for name, sub := range inner {
+			if sub == nil {
+				inner[name] = map[string]any{}
+			}
+			f.rewrite(sub)
+		}
+	}
+	gatherRequired(members)
+	for _, keyword := range schemadoc.SchemaListKeywords {
+		list, _ := members[keyword].([]any)
+		for _, sub := range list {
+			f.rewrite(sub)
+		}
+	}
+	for _, keyword := range schemadoc.SchemaKeywords {
+		f.rewrite(members[keyword])
+	}
+}
+
+// mergeBound rewrites a boolean exclusive bound of draft-04 as the number that it makes exclusive.
+func mergeBound(members map[string]any, exclusive, bound string) {
+	isExclusive, ok := members[exclusive].(bool)
+	if !ok {
+		return
+	}
+	delete(members, exclusive)
+	if limit, there := members[bound]; isExclusive && there {
+		members[exclusive] = limit
+		delete(members, bound)
+	}
+}
+
+// gatherRequired moves "required": true of properties, as in draft-03, to the list of their object.
+func gatherRequired(members map[string]any) {
+	properties, _ := members["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property, _ := properties[name].(map[string]any)
+		isRequired, ok := property["required"].(bool)
+		if !ok {
+			continue
+		}
+		delete(property, "required")
+		list, isList := members["required"].([]any)
+		_, there := members["required"]
+		if isRequired && (isList || !there) && !slices.Contains(list, any(name)) {
+			members["required"] = append(list, name)
+		}
+	}
+}
+
+// maxLeftOut bounds the parts that Readable leaves out.
+const maxLeftOut = 50
+
+// Readable compiles what can be read of a schema that does not compile, so that Expected tells the types of its other
+// parts: it leaves out each part that has a fault. It returns nil if too little remains. The schema that it returns
+// must not check values, since a part that is left out may have been under "not".
+func Readable(schema []byte) *Schema {
+	doc, err := readSchema(schema)
+	if err != nil {
+		return nil
+	}
+	spoken, err := schemadoc.DialectOf(doc)
+	if err != nil {
+		leaveOut(doc, "/$schema")
+		spoken = schemadoc.Dialects[0]
+	}
+	(&plainForms{numericBounds: spoken.Name != "draft-04"}).rewrite(doc)
+	for range maxLeftOut {
+		w, _, err := compile(doc, spoken)
+		if err == nil {
+			return &Schema{doc: doc, work: w}
+		}
+		failed, ok := errors.AsType[*schemadoc.Error](err)
+		if !ok || !failed.IsOfPart() || !leaveOut(doc, failed.Where) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// leaveOut removes the innermost member of an object that a JSON pointer leads through. A subschema with a name becomes
+// {} at first, which keeps the name known. It reports whether there was anything to remove.
+func leaveOut(doc any, pointer string) bool {
+	path := schemadoc.Tokens(pointer)
+	for n := len(path) - 1; n >= 0; n-- {
+		parent, _ := schemadoc.Lookup(doc, path[:n])
+		members, _ := parent.(map[string]any)
+		value, there := members[path[n]]
+		if !there {
+			continue
+		}
+		inner, isObject := value.(map[string]any)
+		isNamed := n > 0 && slices.Contains(schemadoc.SchemaMapKeywords, path[n-1])
+		if isNamed && !(isObject && len(inner) == 0) {
+			members[path[n]] = map[string]any{}
+		} else {
+			delete(members, path[n])
+		}
+		return true
+	}
+	return false
+}
