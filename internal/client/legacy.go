@@ -196,14 +196,7 @@ func (e *legacy) settle(call *Call, response *wire.Message) (wire.Kind, string) 
 	if method == "tasks/result" {
 		method = "tools/call" // "exactly what the underlying request would have returned"
 	}
-	kind, text := settleResult(method, members)
-	// Until 2025-11-25 structuredContent is an object; any other JSON came with the
-	// revision after it (server/tools, "Structured Content").
-	value, ok := members.Get("structuredContent")
-	if kind == wire.OK && method == "tools/call" && ok && value[0] != '{' {
-		return wire.BadResponse, "structuredContent must be an object in this revision, got " + jsonraw.Excerpt(value, 40)
-	}
-	return kind, text
+	return settleResult(method, members)
 }
 
 // takeRequest answers away from the line: ping and what is about tasks at once, what

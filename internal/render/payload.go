@@ -70,7 +70,7 @@ func Unsaved(method string, result json.RawMessage) string {
 	for i, kind := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
 	}
-	if structured != nil && !asJSON && string(jsonraw.Compact(structured)) != "{}" && !repeatedIn(blocks, structured) {
+	if structured != nil && !asJSON && !saysNothing(structured) && !repeatedIn(blocks, structured) {
 		kinds = append(kinds, "structuredContent")
 	}
 	return strings.Join(kinds, ", ")

@@ -146,10 +146,16 @@ func (p *resultWriter) toolResult(result json.RawMessage) {
 	case !has || repeatedIn(blocks, structured):
 	case len(blocks) == 0:
 		p.json(structured)
-	case string(jsonraw.Compact(structured)) != "{}": // which older SDKs put where a tool has no outputSchema
+	case !saysNothing(structured):
 		p.note("structuredContent:")
 		p.json(structured)
 	}
+}
+
+// saysNothing reports a structuredContent that servers send beside content if a tool has no outputSchema.
+func saysNothing(structured json.RawMessage) bool {
+	text := string(jsonraw.Compact(structured))
+	return text == "{}" || text == "null"
 }
 
 // prompt writes each message's role on a line of its own and its content below.
