@@ -45,6 +45,10 @@ func PingMethod(revision string) string {
 // the values that are chosen already (since 2025-06-18).
 func CompletesInContext(revision string) bool { return revision >= rev2506 }
 
+// HasOutputSchemas reports whether tools of the revision may declare an outputSchema, which results must match (since
+// 2025-06-18).
+func HasOutputSchemas(revision string) bool { return revision >= rev2506 }
+
 // newest gives the newest of ours among theirs that satisfies the condition.
 func newest(theirs []string, want func(string) bool) string {
 	for _, revision := range revisions {

@@ -267,9 +267,9 @@ func denied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string
 	return !fresh.Good()
 }
 
-// CheckResult holds structuredContent against the tool's outputSchema.
+// CheckResult checks structuredContent against the tool's outputSchema, in revisions that have one.
 func CheckResult(c *connect.Conn, tool *connect.Definition, out wire.Outcome) wire.Outcome {
-	if tool.OutputSchema == nil {
+	if tool.OutputSchema == nil || !client.HasOutputSchemas(c.Revision()) {
 		return out
 	}
 	result, err := out.Message.ResultMembers()
