@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,6 +93,7 @@ func (t *httpSSE) readEndpoint() *Fault {
 			var to string
 			if to, f = resolveEndpoint(t.http.url, string(ev.Data)); f == nil {
 				t.http.endpoint = endpointAt(to)
+				t.http.shown = redact.RedactURL(to)
 			}
 			return f
 		}
@@ -196,7 +200,43 @@ func (t *httpSSE) Send(ctx context.Context, out *Outgoing) Reply {
 	if r.HTTP != nil && r.HTTP.Status/100 == 2 {
 		r.Message = nil
 	}
+	if r.Fault != nil && r.Fault.Kind == wire.Transport {
+		t.nameEndpoint(r.Fault)
+	}
 	return r
+}
+
+// nameEndpoint names the URL that refused a POST: it is that of the endpoint event, and not the one that the user gave.
+func (t *httpSSE) nameEndpoint(f *Fault) {
+	switch f.Status {
+	case 0:
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		f.Text = fmt.Sprintf("the server answered HTTP %d %s to a POST to %s, the URL that its endpoint event names",
+			f.Status, http.StatusText(f.Status), t.http.shown)
+		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; -vvv shows both"
+		if prefix := lostPrefix(t.trip.shown, t.http.shown); prefix != "" {
+			f.Hint = "a proxy may strip " + prefix + ", which the server must put before the path in its endpoint event"
+		}
+	default:
+		f.Text += " (POST " + t.http.shown + ")"
+	}
+}
+
+// lostPrefix returns the directory of the stream's path if it is not that of the endpoint's path, and "" otherwise.
+func lostPrefix(stream, endpoint string) string {
+	from, err := url.Parse(stream)
+	if err != nil {
+		return ""
+	}
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	directory := strings.TrimSuffix(path.Dir(strings.TrimSuffix(from.Path, "/")), "/")
+	if directory == "." || strings.HasPrefix(to.Path, directory+"/") {
+		return ""
+	}
+	return directory
 }
 
 // Close cuts what is still on its way. Nothing is recorded afterwards.
