@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -193,6 +194,9 @@ func (n negotiation) negotiate(ctx context.Context) wire.Outcome {
 			if found.text != "" {
 				o.Kind, o.Text = wire.RPCFailed, found.text
 			}
+			if n.s.opt.KnownRevision == "" && n.mayBeProbeAlone(o) {
+				o.Pin = newest(revisions, handshake)
+			}
 			return o
 		}
 	}
@@ -202,18 +206,46 @@ func (n negotiation) negotiate(ctx context.Context) wire.Outcome {
 // however short the limit for a request is.
 const graceToStart = 2 * time.Second
 
-// probeTimeout: by HTTP silence says nothing about the era, so the probe may
-// take as long as any request. Over stdio it takes no longer than that either, but
-// for the start of a process.
+// graceToConnect is how much longer than for a connection a probe waits at least if it may wait as long: that there is
+// no connection says more than that there is no response.
+const graceToConnect = time.Second
+
+// probeTimeout returns how long the probe may take: no longer than any request, but for the start of a process.
 func (n negotiation) probeTimeout() time.Duration {
 	limits := n.s.opt.Limits
-	if n.line().Name() != transport.Stdio {
+	if n.line().Name() == transport.Stdio {
+		if patience := max(limits.Idle, graceToStart); limits.Idle > 0 && limits.Probe > patience {
+			return patience
+		}
+		return limits.Probe
+	}
+	probe := limits.Probe
+	if limits.Connect > 0 && probe >= limits.Connect {
+		probe = max(probe, limits.Connect+graceToConnect)
+	}
+	if probe <= 0 || limits.Idle > 0 && probe > limits.Idle {
 		return limits.Idle
 	}
-	if patience := max(limits.Idle, graceToStart); limits.Idle > 0 && limits.Probe > patience {
-		return patience
+	return probe
+}
+
+// mayBeProbeAlone reports the outcome of a probe that a server may give which would answer initialize: some servers,
+// and gateways before them, fail on methods that they do not know. A 401 with a challenge says what to do instead.
+func (n negotiation) mayBeProbeAlone(o wire.Outcome) bool {
+	switch o.Kind {
+	case wire.Auth:
+		return o.HTTP != nil && (o.HTTP.Status == http.StatusForbidden || !hasChallenge(o.HTTP))
+	case wire.Transport:
+		isForAll := o.HTTP != nil && (o.HTTP.Status/100 == 3 || o.HTTP.Status == http.StatusProxyAuthRequired)
+		return o.Reached != wire.Unsent && !isForAll && n.line().Name() != transport.Stdio
+	case wire.RPCFailed:
+		return o.HTTP != nil && o.HTTP.Status/100 == 5
 	}
-	return limits.Probe
+	return false
+}
+
+func hasChallenge(h *wire.HTTPFacts) bool {
+	return slices.ContainsFunc(h.Fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "WWW-Authenticate") })
 }
 
 // fallBack opens with initialize after a probe that was not understood. A
@@ -224,6 +256,9 @@ func (n negotiation) fallBack(ctx context.Context, found probeResult) wire.Outco
 	if !found.respawn {
 		n.update(func(f *connectionState) { f.why = found.why })
 		o := n.openLegacy(ctx, newest(revisions, handshake), &found)
+		if found.silent && UnknownMethod(o) { // the server was only slow
+			return n.openModern(ctx, newest(revisions, Stateless), "the server does not know initialize", false)
+		}
 		if !n.mayBeSpoilt(ctx, o) {
 			return o
 		}

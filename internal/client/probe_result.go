@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,6 +19,8 @@ type probeResult struct {
 	// text replaces the outcome's where the probe is the end of it.
 	text    string
 	respawn bool
+	// silent is set if there was no response.
+	silent bool
 }
 
 type probeKind int
@@ -32,8 +35,8 @@ const (
 )
 
 // judgeProbe reads the answer to server/discover. Only what a server of the
-// stateless era alone would say is taken for that era; authorization, load and
-// network say nothing of it; everything else means "try initialize".
+// stateless era alone would say is taken for that era; authorization, load, failures and
+// the network say nothing of it; everything else means "try initialize", and so does silence.
 func judgeProbe(r reply, overStdio bool) probeResult {
 	switch {
 	case r.Fault != nil:
@@ -55,16 +58,25 @@ func judgeProbe(r reply, overStdio bool) probeResult {
 func judgeFault(r reply, overStdio bool) probeResult {
 	f := r.Fault
 	switch {
-	case overStdio && f.Kind == wire.Timeout:
-		return probeResult{kind: tryHandshake, why: "server/discover was not answered in time"}
+	case f.Kind == wire.Timeout && (overStdio || f.Reached != wire.Unsent):
+		return probeResult{kind: tryHandshake, why: "server/discover was not answered in time", silent: true}
 	case overStdio && f.Kind == wire.Transport:
 		return probeResult{kind: tryHandshake, why: "the server exited on server/discover", respawn: true}
 	case !overStdio && f.Kind == wire.BadResponse:
 		return probeResult{kind: tryHandshake, why: "server/discover got no JSON-RPC message"}
-	case r.HTTP != nil && transport.IsRefusal(r.HTTP.Status):
+	case r.HTTP != nil && (transport.IsRefusal(r.HTTP.Status) || rejectsProbe(r.HTTP, r.HTTP.Body)):
 		return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got HTTP %d", r.HTTP.Status)}
 	}
 	return probeResult{}
+}
+
+// rejectsProbe reports a response with status 500 or 501 whose text names what is new in the probe, its method or its
+// revision: the server does not know it, and fails for no other reason.
+func rejectsProbe(http *wire.HTTPFacts, text []byte) bool {
+	if http.Status != 500 && http.Status != 501 {
+		return false
+	}
+	return bytes.Contains(text, []byte("server/discover")) || bytes.Contains(text, []byte(newest(revisions, Stateless)))
 }
 
 // judgeVersions: a stateless revision that both speak comes first, then one with
@@ -88,7 +100,7 @@ func judgeError(r reply) probeResult {
 		return judgeVersions(theirs, askAgain, fmt.Sprintf("server/discover got the error %d, which lists ", e.Code))
 	case slices.Contains(modernCodes, e.Code):
 		return probeResult{}
-	case r.HTTP != nil && r.HTTP.Status/100 == 5:
+	case r.HTTP != nil && r.HTTP.Status/100 == 5 && !rejectsProbe(r.HTTP, r.Message.Raw):
 		return probeResult{}
 	}
 	return probeResult{kind: tryHandshake, why: fmt.Sprintf("server/discover got the error %d", e.Code)}

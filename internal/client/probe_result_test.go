@@ -22,6 +22,13 @@ func refusedWith(status int, kind wire.Kind) reply {
 	return reply{Reply: transport.Reply{Fault: &transport.Fault{Kind: kind, Status: status}, HTTP: &wire.HTTPFacts{Status: status}}}
 }
 
+// saying is a refusal with a text.
+func saying(status int, text string) reply {
+	r := refusedWith(status, wire.Transport)
+	r.HTTP.Body = []byte(text)
+	return r
+}
+
 func rpc(code, data string) string {
 	if data != "" {
 		data = `,"data":` + data
@@ -87,10 +94,17 @@ func TestJudgeProbe(t *testing.T) {
 		{"429", httpOnly, refusedWith(429, wire.Transport), giveUp, ""},
 		{"302", httpOnly, refusedWith(302, wire.Transport), giveUp, ""},
 		{"500", httpOnly, refusedWith(500, wire.Transport), giveUp, ""},
+		{"500 whose text names the method", httpOnly, saying(500, "Unknown method server/discover"), tryHandshake, ""},
+		{"501 whose text names the revision", httpOnly, saying(501, `{"error":"version 2026-07-28"}`), tryHandshake, ""},
+		{"an error with 500 that names the revision", httpOnly,
+			replied(500, rpc("-32603", `"Unsupported protocol version: 2026-07-28"`)), tryHandshake, ""},
+		{"502 whose text names the method", httpOnly, saying(502, "server/discover failed"), giveUp, ""},
+		{"501", httpOnly, refusedWith(501, wire.Transport), giveUp, ""},
 		{"503", httpOnly, refusedWith(503, wire.Transport), giveUp, ""},
 		{"200 and a page", httpOnly, refusedWith(200, wire.BadResponse), tryHandshake, ""},
 		{"a broken connection", httpOnly, failure(&transport.Fault{Kind: wire.Transport}), giveUp, ""},
-		{"silence", httpOnly, failure(&transport.Fault{Kind: wire.Timeout}), giveUp, ""},
+		{"no connection in time", httpOnly, failure(&transport.Fault{Kind: wire.Timeout}), giveUp, ""},
+		{"silence", httpOnly, failure(&transport.Fault{Kind: wire.Timeout, Reached: wire.Unknown}), tryHandshake, ""},
 		{"Ctrl-C", both, failure(&transport.Fault{Kind: wire.Signal}), giveUp, ""},
 		{"no pipe to be had", both, failure(&transport.Fault{Kind: wire.LocalIO}), giveUp, ""},
 		{"silence on a pipe", stdioOnly, failure(&transport.Fault{Kind: wire.Timeout}), tryHandshake, ""},

@@ -27,6 +27,9 @@ type Outcome struct {
 	Text string
 	// Hint is one command or one sentence that leads on; it may be empty.
 	Hint Hint
+	// Pin is a revision to try with --protocol: only the probe for the revision failed, which is then not sent. It is ""
+	// elsewhere.
+	Pin string
 	// Phase is how far it came: "arguments", "connect", "discover",
 	// "initialize", "send", "wait", "read", "result", "close".
 	Phase string

@@ -70,7 +70,7 @@ func AddGlobals(g *Factory, f *pflag.FlagSet) {
 	f.Var((*Seconds)(&g.connect), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
 	f.Var((*Seconds)(&g.timeout), "timeout", "time limit without a response or progress (default 60s)")
 	f.Var((*Seconds)(&g.maxTime), "max-time", "time limit for a whole request or list (default 10m)")
-	f.Var((*Seconds)(&g.probe), "probe-timeout", "time limit for protocol detection over stdio (default 10s)")
+	f.Var((*Seconds)(&g.probe), "probe-timeout", "time limit for the probe server/discover (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.Confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")

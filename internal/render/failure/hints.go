@@ -106,7 +106,21 @@ func withoutShown(s term.Style, hint wire.Hint) wire.Hint {
 	return wire.Hint(strings.Join(clauses, "; "))
 }
 
+// hintOf is the hint of an outcome, and after it the way around a probe that failed.
 func hintOf(o wire.Outcome) wire.Hint {
+	hint := ownHint(o)
+	if o.Pin == "" {
+		return hint
+	}
+	around := wire.Hint("if other clients work, --protocol " + o.Pin + " leaves out " + o.Method)
+	if hint == "" {
+		return around
+	}
+	return hint + "; " + around
+}
+
+// ownHint is the caller's hint, or that of the outcome's kind.
+func ownHint(o wire.Outcome) wire.Hint {
 	if o.Hint != "" {
 		return o.Hint
 	}
