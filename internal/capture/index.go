@@ -160,6 +160,7 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 			item := *p
 			item.traits = p.traits.Items[place.Item]
 			part.message, part.peeked = m.Items[place.Item], &item
+			part.items = len(p.traits.Items)
 		}
 		if place.Same > 0 {
 			row.SameAs = x.capture.at(int(x.exchanges[place.Same-1])).named()
@@ -252,7 +253,9 @@ type placed struct {
 	peeked  *peeked
 	// size is how many bytes crossed.
 	size int
-	conn *conn
+	// items is how many messages there are in the array that has the message; 0 if none has.
+	items int
+	conn  *conn
 }
 
 // noneRead is what is known of a frame without a message.

@@ -29,10 +29,14 @@ const batchesUntil = "2025-06"
 // resultFault says why a response is no answer that a client may take, or nothing.
 func (r *Row) resultFault(p *placed) string {
 	m := p.message
+	isInArray := p.Item >= 0 && p.conn.revision > batchesUntil
+	if isInArray && p.items == 1 { // which some clients take
+		r.Findings = append(r.Findings, wire.Finding{Rule: "batch", Level: wire.Warning, Text: "the response is in an array"})
+	}
 	switch result := m == nil || m.Kind == wire.Response; {
 	case r.foreign != "" && r.Status/100 == 2 && p.frame.Kind == wire.Body:
 		return "expected application/json or text/event-stream, got " + r.foreign
-	case p.Item >= 0 && p.conn.revision > batchesUntil:
+	case isInArray && p.items > 1:
 		return "the response is in an array"
 	case p.peeked.traits.NoID && result:
 		return "the response has no id"

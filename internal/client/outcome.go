@@ -29,6 +29,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 	case m == nil:
 	case m.Error != nil && m.Kind == wire.ErrorResponse:
 		o.Kind, o.Text = wire.RPCFailed, m.Error.Message
+		checkOdd(c, r, &o)
 		o.Retryable = r.HTTP != nil && transport.IsOverloaded(r.HTTP.Status)
 		if _, ok := c.line().(transport.StderrSource); ok && m.Error.Code == codeInternal {
 			o.Hint = "check the server's log; -v shows its stderr"
@@ -39,6 +40,7 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 			o.Kind, o.Text = e.settle(call, m)
 			checkShape(c, e, call.Method, &o)
 			checkNoise(c, r, &o)
+			checkOdd(c, r, &o)
 		}
 	default:
 		o.Kind, o.Phase, o.Text = wire.BadResponse, "read", transport.Mismatch(m, nil)

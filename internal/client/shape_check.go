@@ -76,6 +76,27 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 	o.Findings = []wire.Finding{{Rule: rule, Level: wire.Error, Text: shown}}
 }
 
+// checkOdd reports once in a session what is wrong with responses that are taken because their meaning is plain: an id
+// of another type, an array of one, null for the result or the error. With Strict it rejects a good outcome.
+func checkOdd(c *connection, r reply, o *wire.Outcome) {
+	odd := r.Odd
+	for i := range r.Message.Problems {
+		if p := &r.Message.Problems[i]; odd == nil && p.Rule == "shape" {
+			odd = &wire.Finding{Rule: p.Rule, Level: wire.Warning, Text: "the response has a member too many: " + p.Text}
+		}
+	}
+	switch {
+	case odd == nil:
+	case c.s.opt.isStrict():
+		if o.Kind == wire.OK || o.Kind == wire.ToolError || o.Kind == wire.InputRequired {
+			o.Kind = wire.BadResponse
+			o.Text = odd.Text
+		}
+	case c.once.isFirst("odd " + odd.Rule):
+		c.Finding(*odd)
+	}
+}
+
 // maxNoiseShown is how many bytes are shown of what is not JSON-RPC.
 const maxNoiseShown = 80
 

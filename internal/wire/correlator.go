@@ -315,6 +315,9 @@ func (c *connState) response(ref int64, frame *Frame, m *Traits, item int) {
 	if t == nil || !t.open || t.id != m.ID {
 		t = c.sent.byID.get(m.ID)
 	}
+	if t == nil || !t.open {
+		t = c.sent.byID.get(otherKey(m.ID)) // clients take an id of the other type
+	}
 	if m.NoID && (t == nil || !t.open) {
 		t = c.only(frame.Stream)
 	}

@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"mcpc/internal/jsonraw"
 )
@@ -13,6 +15,32 @@ import (
 // answers the request that it names: nothing better will come.
 func (m *Message) Answers(id json.RawMessage) bool {
 	return m.reply && len(id) > 0 && (bytes.Equal(m.ID, id) || idKey(m.ID) == idKey(id))
+}
+
+// OtherID returns an id that differs from id in nothing but its JSON type: "2" for 2, and 2 for "2". It returns nil if
+// there is none.
+func OtherID(id json.RawMessage) json.RawMessage {
+	if jsonraw.IsNumber(id) {
+		return jsonraw.Quote(string(id))
+	}
+	text, ok := jsonraw.Text(id)
+	if number := json.RawMessage(text); ok && jsonraw.IsNumber(number) && jsonraw.Valid(number) == nil {
+		return number
+	}
+	return nil
+}
+
+// otherKey is OtherID for the results of idKey; it returns "" if there is none.
+func otherKey(key string) string {
+	digits, power, isNumber := strings.Cut(key, "e")
+	zeros, err := strconv.Atoi(power)
+	if isNumber && jsonraw.IsNumber([]byte(key)) && err == nil && zeros >= 0 && zeros < 20 {
+		return `"` + digits + strings.Repeat("0", zeros) + `"`
+	}
+	if other := OtherID([]byte(key)); !jsonraw.IsNumber([]byte(key)) && other != nil {
+		return idKey(other)
+	}
+	return ""
 }
 
 // namesNone reports a response that does not say what it answers: the error of

@@ -180,6 +180,14 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 		m.parseCall(method)
 	case hasMethod:
 		m.invalid("shape", "neither request nor response: \"method\" with a result or an error")
+	case hasResult && string(failure) == "null":
+		m.Kind = Response
+		m.warn("shape", "\"error\" is null beside a result")
+	case hasError && string(m.Result) == "null":
+		m.Kind = ErrorResponse
+		m.Result = nil
+		m.warn("shape", "\"result\" is null beside an error")
+		m.parseError(failure)
 	case hasResult && hasError:
 		m.invalid("shape", "both \"result\" and \"error\" in one response")
 	case hasResult:

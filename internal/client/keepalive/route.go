@@ -326,8 +326,12 @@ func (r *routing) messagesLocked(line []byte) (items []*wire.Message) {
 // ownerLocked is the user whose request m answers; none where that user has gone. A response
 // to no known request is for all users: it may have lost its id.
 func (r *routing) ownerLocked(m *wire.Message) []*user {
-	if a := r.pending[string(m.ID)]; a != nil && len(m.ID) > 0 {
-		delete(r.pending, string(m.ID))
+	id := string(m.ID)
+	if other := wire.OtherID(m.ID); r.pending[id] == nil && other != nil { // which users take
+		id = string(other)
+	}
+	if a := r.pending[id]; a != nil && len(m.ID) > 0 {
+		delete(r.pending, id)
 		if a.opens && m.Kind == wire.Response {
 			r.opening = jsonraw.Compact(m.Result)
 		}

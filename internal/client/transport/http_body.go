@@ -89,8 +89,8 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	}
 	t.foreignCharset(rt)
 	if m.Kind != wire.Invalid {
-		if answer := t.pick(m, out); answer != nil {
-			return Reply{Message: answer}
+		if answer, odd := t.pick(m, out); answer != nil {
+			return Reply{Message: answer, Odd: odd}
 		}
 	}
 	return Reply{Fault: noAnswerTo(out, m), HTTP: rt.facts(body)}
@@ -98,26 +98,30 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 
 // pick finds the answer to out in a message or a batch; the rest goes to the
 // inbox, but for a response to something else: what that means depends on what
-// comes after it. An error that names no id answers the only request there is.
-func (t *HTTP) pick(m *wire.Message, out *Outgoing) *wire.Message {
+// comes after it. An error that names no id answers the only request there is. The finding says
+// what is wrong with the answer, or is nil.
+func (t *HTTP) pick(m *wire.Message, out *Outgoing) (answer *wire.Message, odd *wire.Finding) {
 	if m.Kind == wire.Batch && out.Batches {
-		var answer *wire.Message
 		for _, item := range m.Items {
-			if a := t.pick(item, out); a != nil {
+			if a, o := t.pick(item, out); a != nil {
 				answer = a
+				odd = o
 			} else if isReply(item) {
 				t.inbox.Receive(item)
 			}
 		}
-		return answer
+		return answer, odd
 	}
 	if m.Answers(out.ID) || m.Kind == wire.ErrorResponse && NoID(m) {
-		return m
+		return m, nil
+	}
+	if response, odd := plainResponse(m, out); response != nil {
+		return response, odd
 	}
 	if m.Kind != wire.Batch && !isReply(m) {
 		t.inbox.Receive(m)
 	}
-	return nil
+	return nil, nil
 }
 
 // readRefusal reads a response that is not 2xx. Its body may be a JSON-RPC
@@ -127,7 +131,7 @@ func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	rt.record(wire.Body, body)
 	facts := rt.facts(body)
 	m := wire.ParseMessage(body)
-	rpc := m.Kind == wire.ErrorResponse && (NoID(m) || m.Answers(out.ID) || out.AnyReply)
+	rpc := m.Kind == wire.ErrorResponse && (NoID(m) || m.Answers(out.ID) || hasOtherID(m, out.ID) || out.AnyReply)
 	if rpc && rt.resp.StatusCode != http.StatusUnauthorized && rt.resp.StatusCode != http.StatusForbidden {
 		return Reply{Message: m, HTTP: facts}
 	}

@@ -317,6 +317,9 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 		return Reply{Message: m}, ok
 	}
 	if m.Kind == wire.Batch && !out.Batches {
+		if response, odd := plainResponse(m, out); response != nil {
+			return Reply{Message: response, Odd: odd}, true
+		}
 		if holds(m, out.ID) {
 			return Failed(noAnswerTo(out, m)), true
 		}
@@ -329,8 +332,8 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 		}
 		return Reply{}, false
 	}
-	if answer := t.pick(m, out); answer != nil {
-		return Reply{Message: answer}, true
+	if answer, odd := t.pick(m, out); answer != nil {
+		return Reply{Message: answer, Odd: odd}, true
 	}
 	switch {
 	case !isReply(m):

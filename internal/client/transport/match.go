@@ -21,6 +21,33 @@ func noAnswerTo(out *Outgoing, m *wire.Message) *Fault {
 // SameIDHint is the hint for a response with another id than its request.
 const SameIDHint = "a server must return the request's id unchanged, in value and type"
 
+// plainResponse returns the response to a request that a message has although it breaks a rule: its id has another type,
+// or it is the only message of an array where arrays are not allowed. The finding says so. Returns nil if there is none.
+func plainResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Finding) {
+	if out.AnyReply {
+		return nil, nil
+	}
+	if m.Kind == wire.Batch && !out.Batches && len(m.Items) == 1 {
+		item := m.Items[0]
+		if !item.Answers(out.ID) || item.Kind == wire.Invalid {
+			return nil, nil
+		}
+		return item, &wire.Finding{Rule: "batch", Level: wire.Warning,
+			Text: "the response is in an array, which the revision does not support"}
+	}
+	if isReply(m) && hasOtherID(m, out.ID) {
+		return m, &wire.Finding{Rule: "id", Level: wire.Warning, Text: "the response has id " + IDText(m.ID) +
+			", the request had " + IDText(out.ID) + ": " + SameIDHint}
+	}
+	return nil, nil
+}
+
+// hasOtherID reports a message whose id differs from id in nothing but its JSON type.
+func hasOtherID(m *wire.Message, id json.RawMessage) bool {
+	other := wire.OtherID(m.ID)
+	return other != nil && bytes.Equal(other, id)
+}
+
 // isReply reports a response, good or not.
 func isReply(m *wire.Message) bool {
 	return m.Kind == wire.Response || m.Kind == wire.ErrorResponse

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -84,7 +83,7 @@ func (r *router) deliver(m *wire.Message) {
 		w.answer <- r.replyTo(w, m)
 	case m.Kind == wire.Batch:
 		r.deliverItems(m)
-	case r.misnamed(m):
+	case r.takesOtherID(m):
 	case m.Kind == wire.ErrorResponse && NoID(m) && r.ambiguous(m):
 	default:
 		r.inbox.Receive(m)
@@ -102,6 +101,10 @@ func (r *router) ignore(noise []byte) {
 // conversation leave the noise to the next one, since an opening may fail and be tried again.
 func (r *router) replyTo(w *waiter, m *wire.Message) Reply {
 	answer := Reply{Message: m, Noise: r.noiseLine}
+	if response, odd := plainResponse(m, w.out); response != nil {
+		answer.Message = response
+		answer.Odd = odd
+	}
 	if !IsOpening(w.out.Method) {
 		r.noiseLine = nil
 	}
@@ -131,7 +134,7 @@ func (r *router) deliverItems(m *wire.Message) {
 
 // waiterFor finds and takes the waiter for m: by its id, or because m can belong
 // to no other; nil where there is none. An array that holds an answer which may not stand in
-// one is the answer as a whole, and a wrong one.
+// one is the answer as a whole: if it has more messages, a wrong one.
 func (r *router) waiterFor(m *wire.Message) *waiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,18 +161,18 @@ func (r *router) waiterFor(m *wire.Message) *waiter {
 	return nil
 }
 
-// misnamed ends a request whose answer has its id in another type, "7" for 7:
-// no better answer will come.
-func (r *router) misnamed(m *wire.Message) bool {
+// takesOtherID gives a response to the request that has its id in another type, "7" for 7: no better response will
+// come. It reports whether there is such a request.
+func (r *router) takesOtherID(m *wire.Message) bool {
 	if !isReply(m) {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.waiting {
-		if len(m.ID) > 0 && bytes.Equal(bytes.Trim(m.ID, `"`), bytes.Trim(w.out.ID, `"`)) {
+		if response, _ := plainResponse(m, w.out); response != nil {
 			r.dropLocked(w)
-			w.answer <- Failed(noAnswerTo(w.out, m))
+			w.answer <- r.replyTo(w, m)
 			return true
 		}
 	}

@@ -78,6 +78,8 @@ type Reply struct {
 	Fault *Fault
 	// Noise is a line before the message that was none; nil where there was none.
 	Noise []byte
+	// Odd says what is wrong with the message if it is the response although it breaks a rule; nil otherwise.
+	Odd *wire.Finding
 }
 
 // An Inbox is what a transport reports to. No method may block.
