@@ -76,6 +76,13 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool)
 	return out, false
 }
 
+// FailsAlone reports whether the failure of a list says nothing about the server's other lists, because the server
+// answered.
+func FailsAlone(o wire.Outcome) bool {
+	isAnswered := o.Kind == wire.Transport && o.HTTP != nil && o.Reached == wire.Answered
+	return o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || isAnswered
+}
+
 func tellOmitted(c *Conn, k Kind) {
 	c.Env.UI.Warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.Method))
 }

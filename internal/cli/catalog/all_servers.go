@@ -195,7 +195,10 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 		if list.Items = holding(list.Items, o.words); len(list.Items) > 0 {
 			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: connect.SortEntries(c, k, list)})
 		}
-		if s.Out = out; !out.Good() {
+		if s.Out.Good() {
+			s.Out = out
+		}
+		if !out.Good() && !connect.FailsAlone(out) {
 			return
 		}
 	}

@@ -156,30 +156,43 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 		o.kinds = c.Declared(o.kinds)
 	}
 	var l connect.Listing
-	for _, k := range o.kinds {
-		var left bool
-		if out, left = listing.Add(ctx, f, &l, c, k, all, o.long); left {
-			out = wire.Outcome{}
-		}
-		if !out.Good() {
-			break
-		}
-	}
+	out, failures := addLists(ctx, f, &l, c, o, all)
 	ans := listing.Answer(f, l, all, o.long)
-	// A list that a limit cut is shown as far as it came, and is no success.
-	if len(ans.Messages) > 0 && out.Kind == wire.BadResponse {
+	// A list that a limit cut is shown as far as it came, as are the lists beside one that failed. Neither is a success.
+	isPart := out.Kind == wire.BadResponse || all && !out.Good() && out.Kind != wire.Signal
+	if len(ans.Messages) > 0 && isPart && !cmdutil.HasAnswer(f, out) {
 		err = cmdutil.Print(ctx, f, ans)
 	}
 	if out.Good() && l.Shown == 0 {
 		f.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
 	}
 	f.Record.Many = all && out.Good() // else it names the list that failed
-	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
+	err = cmdutil.Join(append([]error{err, cmdutil.Show(ctx, f, out, ans)}, failures...)...)
 	for _, list := range l.Lists {
 		connect.NoteListLength(ctx, c, list, cmdutil.ShowsTables(f))
 	}
 	cmdutil.Explained(ctx, f, connect.MethodsOf(o.kinds)...)
 	return err
+}
+
+// addLists fetches the lists. The outcome is that of the first list that failed, or a good one; the errors are those of
+// further lists. It goes on after a failure that says nothing about the other lists.
+func addLists(ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, o listOptions, all bool) (
+	out wire.Outcome, further []error) {
+	for _, k := range o.kinds {
+		one, left := listing.Add(ctx, f, l, c, k, all, o.long)
+		switch {
+		case left:
+		case out.Good():
+			out = one
+		default:
+			further = append(further, cmdutil.Exit(one))
+		}
+		if !one.Good() && !left && (!all || !connect.FailsAlone(one)) {
+			break
+		}
+	}
+	return out, further
 }
 
 // nothing names what a server turned out not to have, or none that can be used.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -200,7 +201,8 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if err := o.judge.apply(f, &r, accepted); err != nil {
 		return err
 	}
-	return o.finish(ctx, f, r, cmp.Or(b.file, a.file))
+	err = o.finish(ctx, f, r, cmp.Or(b.file, a.file))
+	return cmdutil.Join(slices.Concat(a.failed, b.failed, []error{err})...)
 }
 
 // both loads the two sides. B is the second word, the command after --, or else the server that

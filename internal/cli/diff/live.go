@@ -29,24 +29,40 @@ func (l *loader) live(ctx context.Context, w word) (side, error) {
 	if out.Good() {
 		opening(&s.Snapshot, out.Result)
 		describe(&s.Snapshot, c)
-		out = listAll(ctx, c, &s.Snapshot)
+		var failed []wire.Outcome
+		failed, out = listAll(ctx, c, &s.Snapshot)
+		for _, o := range failed {
+			s.failed = append(s.failed, cmdutil.Exit(connect.Explain(&f.Env, o)))
+		}
 	}
 	if out.Good() {
-		f.Record.Many = true
+		f.Record.Many = len(s.failed) == 0
 	} else {
 		out = connect.Explain(&f.Env, out)
 	}
 	return s, cmdutil.Join(cmdutil.Exit(out), f.Close(ctx, c))
 }
 
-// listAll fetches every list that a description has.
-func listAll(ctx context.Context, c *connect.Conn, s *diff.Snapshot) wire.Outcome {
+// listAll fetches every list that a description has. A list that failed alone is not known. It returns the outcomes of
+// these lists; the last outcome is bad if the others are not known either, or if they are all empty.
+func listAll(ctx context.Context, c *connect.Conn, s *diff.Snapshot) (failed []wire.Outcome, out wire.Outcome) {
+	entries := 0
 	for _, k := range lists {
-		if out := listInto(ctx, c, s, k); !out.Good() {
-			return out
+		out := listInto(ctx, c, s, k)
+		switch {
+		case out.Good():
+			entries += len(*k.in(s))
+		case connect.FailsAlone(out):
+			failed = append(failed, out)
+			*k.in(s) = nil
+		default:
+			return failed, out
 		}
 	}
-	return wire.Outcome{}
+	if entries == 0 && len(failed) > 0 {
+		return failed[1:], failed[0]
+	}
+	return failed, wire.Outcome{}
 }
 
 // describe takes what the server said of itself when the connection was opened.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
@@ -47,6 +48,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	if s.Tools == nil && s.Prompts == nil && s.Resources == nil {
 		return usage.New(s.name+" has no list of tools, prompts or resources to lock", "name a server, or a recording of mcpc list all")
 	}
+	keepLists(f, &s, before, name)
 	hidden, out := hideSecrets(f, &s, name)
 	if !out.Good() {
 		return cmdutil.Exit(out)
@@ -59,7 +61,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		}
 		if bytes.Equal(before.raw, raw) {
 			f.Note(name + " is up to date")
-			return nil
+			return cmdutil.Join(s.failed...)
 		}
 		agreeOnRevisions(before, &s)
 		alignHidden(before, &s)
@@ -74,10 +76,32 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	}
 	if before == nil {
 		f.Note("wrote " + name + ": " + counted(s.Snapshot))
-		return nil
+		return cmdutil.Join(s.failed...)
 	}
 	f.Note("replaced " + name + ": " + r.Summary())
-	return o.finish(ctx, f, r, name)
+	err = o.finish(ctx, f, r, name)
+	return cmdutil.Join(append(slices.Clone(s.failed), err)...)
+}
+
+// keepLists takes the lists that failed from the lock file that is replaced, and says what becomes of each.
+func keepLists(f *cmdutil.Factory, s, before *side, name string) {
+	if len(s.failed) == 0 {
+		return
+	}
+	for _, k := range lists {
+		if *k.in(&s.Snapshot) != nil {
+			continue
+		}
+		what := name + " does not have the " + k.part + ", which could not be listed"
+		if before != nil && *k.in(&before.Snapshot) != nil {
+			*k.in(&s.Snapshot) = *k.in(&before.Snapshot)
+			what = name + " keeps the " + k.part + " that it had: they could not be listed"
+			if ttl, known := before.TTL[k.member]; known {
+				setTTL(&s.Snapshot, k.member, strconv.AppendInt(nil, ttl, 10))
+			}
+		}
+		f.Warn(what)
+	}
 }
 
 // hideSecrets hides the secrets in what a server declares, which is to be written to a file, and returns
