@@ -165,7 +165,7 @@ func (s *supervisor) wait(ctx context.Context) {
 		s.child.End()
 	} else {
 		s.child.End()
-		s.sendEnding(ending{Text: why, Stderr: s.child.Stderr.Text()})
+		s.sendEnding(ending{Text: why, Stderr: s.child.Stderr.BothEnds()})
 	}
 	s.writers.Wait()
 	RemoveStaleSockets(filepath.Dir(s.Socket))

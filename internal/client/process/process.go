@@ -162,7 +162,7 @@ func (p *Process) Ending() *wire.ProcessFacts {
 		closed.Within(p.quiet, StderrGrace)
 		facts.Ended = p.state.String()
 	}
-	facts.Stderr = p.Stderr.Text()
+	facts.Stderr = p.Stderr.BothEnds()
 	return facts
 }
 

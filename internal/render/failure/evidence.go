@@ -18,8 +18,11 @@ import (
 // These bound how much of a server's text is shown, in bytes and in lines of stderr. The
 // whole of it is in the recording, and in the JSON form of the error.
 const (
-	maxData        = 1 << 10
-	maxStderrLines = 20
+	maxData = 1 << 10
+	// The first and the last lines of stderr are shown, and between them lines with an error.
+	firstStderrLines = 5
+	lastStderrLines  = 15
+	maxErrorLines    = 5
 	// window is how many bytes are shown before and behind a syntax error.
 	window = 40
 )
@@ -188,12 +191,46 @@ func (r *writer) process(o wire.Outcome) {
 		return
 	}
 	lines := strings.Split(stderr, "\n")
-	lines = lines[max(0, len(lines)-maxStderrLines):]
+	if len(lines) > firstStderrLines+lastStderrLines {
+		r.line("the server's stderr, %d lines:", len(lines))
+		lines = mainLines(lines)
+	} else {
+		r.line("the end of the server's stderr:")
+	}
 	for i := range lines {
 		lines[i] = r.st.Excerpt([]byte(lines[i]), 500)
 	}
-	r.line("the end of the server's stderr:")
 	r.text(strings.Join(lines, "\n"))
+}
+
+// mainLines returns the first and the last lines, the first of the others with an error, and a line in place of each
+// gap.
+func mainLines(lines []string) (shown []string) {
+	gap, errors := []string{}, 0
+	endGap := func() {
+		switch len(gap) {
+		case 0:
+		case 1:
+			shown = append(shown, gap[0])
+		default:
+			shown = append(shown, fmt.Sprintf("… %d lines", len(gap)))
+		}
+		gap = nil
+	}
+	for i, line := range lines {
+		isMain := i < firstStderrLines || i >= len(lines)-lastStderrLines
+		if !isMain && errors < maxErrorLines && strings.Contains(strings.ToLower(line), "error:") {
+			errors++
+			isMain = true
+		}
+		if !isMain {
+			gap = append(gap, line)
+			continue
+		}
+		endGap()
+		shown = append(shown, line)
+	}
+	return shown
 }
 
 // delivery says how far it came and whether the server may have acted, where that is
