@@ -254,6 +254,45 @@ func (s *Schema) Item(e Expected, n int) (Expected, bool) {
 	})
 }
 
+// HasAlternatives reports whether several alternatives may stand here.
+func (e Expected) HasAlternatives() bool { return len(e.choices) > 0 }
+
+// Narrowed returns e without the alternatives that the members of a value exclude, because one of them lists other
+// values for a member, as those of a union do that a member such as "kind" tells apart. If a value excludes all
+// alternatives, they all stay.
+func (s *Schema) Narrowed(e Expected, value json.RawMessage) Expected {
+	members, err := jsonraw.Object(value)
+	if err != nil || !e.HasAlternatives() {
+		return e
+	}
+	narrowed := Expected{every: e.every}
+	for _, alternatives := range e.choices {
+		left := slices.DeleteFunc(slices.Clone(alternatives), func(a Expected) bool { return s.excludes(a, members) })
+		if len(left) == 0 {
+			left = alternatives
+		}
+		narrowed.choices = append(narrowed.choices, left)
+	}
+	return narrowed
+}
+
+// excludes reports whether e lists values for one of the members, and its own is not among them.
+func (s *Schema) excludes(e Expected, members jsonraw.Members) bool {
+	return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
+		place, _ := s.Member(e, m.Name)
+		values := place.Values()
+		return values != nil && !slices.ContainsFunc(values, func(v json.RawMessage) bool { return reads(v) == reads(m.Value) })
+	})
+}
+
+// reads returns a value as it is typed: a text without its quotes.
+func reads(value json.RawMessage) string {
+	if text, ok := jsonraw.Text(value); ok {
+		return text
+	}
+	return string(value)
+}
+
 // step goes one step into the value, with all that holds here.
 func (s *Schema) step(e Expected, into func(*jsonschema.Schema) []*jsonschema.Schema) (Expected, bool) {
 	if s == nil {

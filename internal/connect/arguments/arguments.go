@@ -112,6 +112,8 @@ type Reading struct {
 	Unlisted bool
 	// doubtful are the words that the notes are about.
 	doubtful []Word
+	// hasAlternatives is set if a word leads through a place with several alternatives.
+	hasAlternatives bool
 }
 
 // Otherwise is the hint for a word that was taken for a text, which does not fit.
@@ -163,16 +165,35 @@ func Tell(e *host.Env, r Reading) {
 // Read makes the arguments, with the types that the schema wants; nil is a schema
 // that says nothing. A lenient reading sends what does not fit as a text.
 func (g Given) Read(schema *validate.Schema, lenient bool) Reading {
+	r := g.read(schema, lenient, nil)
+	if !r.hasAlternatives {
+		return r
+	}
+	// Which alternative is meant may be known from all words only.
+	all := g.read(schema, true, nil)
+	return g.read(schema, lenient, all.Arguments)
+}
+
+// read is Read; all are the arguments of a first reading, or nil. They tell which alternatives of the schema are meant.
+func (g Given) read(schema *validate.Schema, lenient bool, all json.RawMessage) Reading {
 	r := Reading{Arguments: g.Document}
 	for _, w := range g.Words {
-		place := schema.Expected()
+		given := all
+		place := schema.Narrowed(schema.Expected(), given)
 		for i, p := range w.Path {
+			r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
+			if p.at == behindLast && p.list {
+				items, _ := jsonraw.Array(valueAt(r.Arguments, w.Path[:i]))
+				p.at = len(items)
+			}
 			next, known := Below(schema, place, p)
 			if !known && !p.list {
 				r.unknown(w, i, place)
 			}
-			place = next
+			given = valueAt(given, []Part{p})
+			place = schema.Narrowed(next, given)
 		}
+		r.hasAlternatives = r.hasAlternatives || place.HasAlternatives()
 		value, problem, note := w.Raw, "", ""
 		if value == nil {
 			value, problem, note = typedText(w, place)
@@ -217,6 +238,22 @@ func Below(schema *validate.Schema, place validate.Expected, p Part) (validate.E
 		return schema.Item(place, max(p.at, 0))
 	}
 	return schema.Member(place, p.Name)
+}
+
+// valueAt returns the value that a path leads to, or nil.
+func valueAt(value json.RawMessage, path []Part) json.RawMessage {
+	for _, p := range path {
+		if !p.list {
+			value = jsonraw.First(value, p.Name)
+			continue
+		}
+		items, err := jsonraw.Array(value)
+		if err != nil || p.at < 0 || p.at >= len(items) {
+			return nil
+		}
+		value = items[p.at]
+	}
+	return value
 }
 
 // unknown tells of a name that the schema does not list and does not forbid. One

@@ -43,6 +43,22 @@ const properties = `{"type":"object","properties":{
 	"sn":{"type":["string","number"]},"nn":{"type":["string","null"]},"e":{"enum":["red","green",3,"3",true]},
 	"d.e":{"type":"integer"},"any":{}}}`
 
+const tuple = `{"properties":{
+	"t":{"type":"array","prefixItems":[{"type":["string","array"]},{"type":["integer","array"]},{"type":"boolean"}],"items":{"type":"number"}},
+	"u":{"items":{"properties":{"v":{"prefixItems":[{"type":"string"}]}}}}}}`
+
+// union has alternatives that members tell apart: of the whole, of a member, of items.
+const union = `{"oneOf":[
+	{"properties":{"kind":{"const":"circle"},"r":{"type":"number"}}},
+	{"properties":{"kind":{"enum":["text","word"]},"r":{"type":"string"}}}],
+	"properties":{
+	"in":{"anyOf":[
+		{"properties":{"v":{"const":1},"n":{"type":"integer"}}},
+		{"properties":{"v":{"const":2},"n":{"type":"string"}}}]},
+	"l":{"items":{"oneOf":[
+		{"properties":{"k":{"const":"a"},"n":{"type":"integer"}}},
+		{"properties":{"k":{"const":"b"},"n":{"type":"string"}}}]}}}}`
+
 // Words become JSON: with the types of the schema, else as texts; paths reach into objects and lists.
 func TestReadWords(t *testing.T) {
 	t.Parallel()
@@ -83,6 +99,18 @@ func TestReadWords(t *testing.T) {
 		{properties, "e=true", `{"e":true}`},
 		{properties, "any=1", `{"any":"1"}`},
 		{properties, `d\.e=1`, `{"d.e":1}`},
+		{tuple, "t[]=a t[]=5 t[]=true t[]=6", `{"t":["a",5,true,6]}`},
+		{tuple, "t[0]=1 t[1]=5", `{"t":["1",5]}`},
+		{tuple, `{"t":["a"]} t[]=5`, `{"t":["a",5]}`},
+		{tuple, "t[][]=1 t[][]=2", `{"t":[["1"],["2"]]}`},
+		{tuple, "u[].v[]=1 u[].v[]=2", `{"u":[{"v":["1"]},{"v":["2"]}]}`},
+		{union, "kind=circle r=2", `{"kind":"circle","r":2}`},
+		{union, "r=2 kind=circle", `{"r":2,"kind":"circle"}`},
+		{union, "kind=text r=2", `{"kind":"text","r":"2"}`},
+		{union, `{"kind":"circle"} r=2`, `{"kind":"circle","r":2}`},
+		{union, "in.v=1 in.n=2", `{"in":{"v":1,"n":2}}`},
+		{union, "in.n=2 in.v=2", `{"in":{"n":"2","v":2}}`},
+		{union, "l[0].k=a l[0].n=1 l[1].n=1 l[1].k=b", `{"l":[{"k":"a","n":1},{"n":"1","k":"b"}]}`},
 		{properties, "i:=1.5", `{"i":1.5}`}, // the check that follows says no
 	} {
 		g, err := arguments.Parse(env(t), strings.Fields(c.words), "", false)
