@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
 )
 
@@ -30,7 +31,11 @@ func describeMedia(b block) string {
 	if how := dimensions(found, data); how != "" {
 		parts = append(parts, how)
 	}
-	return strings.Join(append(parts, term.Size(len(data))), ", ")
+	parts = append(parts, term.Size(len(data)))
+	if b.isDataURL() {
+		parts = append(parts, "sent as a data: URL")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func mediaName(b block) string {
@@ -43,9 +48,40 @@ func mediaName(b block) string {
 	return b.name + " of no declared type"
 }
 
+// isDataURL reports a block whose data is a data: URL (RFC 2397) with base64 text in it.
+func (b *block) isDataURL() bool {
+	text := b.data
+	if b.quoted != nil {
+		text = string(b.quoted[1:min(len(b.quoted), maxDataURLHead)])
+	}
+	_, ok := inDataURL(text)
+	return ok
+}
+
+// maxDataURLHead bounds the media type of a data: URL.
+const maxDataURLHead = 200
+
+// inDataURL returns the base64 text in a data: URL; false for any other text.
+func inDataURL(text string) (data string, ok bool) {
+	head, data, ok := strings.Cut(text[:min(len(text), maxDataURLHead)], ",")
+	head = strings.ToLower(head)
+	if !ok || !strings.HasPrefix(head, "data:") || !strings.HasSuffix(head, ";base64") {
+		return "", false
+	}
+	return data + text[min(len(text), maxDataURLHead):], true
+}
+
 // decodeBase64 takes the standard alphabet with padding, as the specification
-// asks, and what real servers send instead: no padding, the URL alphabet.
+// asks, and what real servers send instead: no padding, the URL alphabet, a data: URL.
 func decodeBase64(text string) ([]byte, error) {
+	if inner, ok := inDataURL(text); ok {
+		text = inner
+	}
+	for _, scheme := range []string{"https://", "http://"} {
+		if strings.HasPrefix(text, scheme) {
+			return nil, fmt.Errorf("a URL in place of the data, which is not fetched: %s", jsonraw.Excerpt([]byte(text), 200))
+		}
+	}
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err == nil {
 		return data, nil
