@@ -47,7 +47,7 @@ func TestUnusableAnswers(t *testing.T) {
 			`<1 [`+answer(`,"id":1`, `{`+good+`}`)+`]`), "ok", ""},
 		"an array of two": {append([]string{`>1 post Mcp-Protocol-Version: 2025-11-25`, `>1 ` + call, `<1 status 200`},
 			`<1 [`+answer(`,"id":1`, `{`+good+`}`)+`,{"jsonrpc":"2.0","method":"x"}]`), "bad_response", "in an array"},
-		"an id as a text":    {pipe(answer(`,"id":"1"`, `{`+good+`}`)), "ok", ""},
+		"an id as a text":       {pipe(answer(`,"id":"1"`, `{`+good+`}`)), "ok", ""},
 		"an error that is null": {pipe(`{"jsonrpc":"2.0","id":1,"result":{` + good + `},"error":null}`), "ok", ""},
 		"an array when there were some": {append([]string{`>1 post Mcp-Protocol-Version: 2025-03-26`, `>1 ` + call, `<1 status 200`},
 			`<1 [`+answer(`,"id":1`, `{`+good+`}`)+`]`), "ok", ""},

@@ -16,7 +16,9 @@ import (
 // server compares what is about the server as a whole.
 func (c *comparison) server(a, b Snapshot) {
 	if a.Implementation != nil && b.Implementation != nil {
-		c.eachMember(withoutNulls(a.Implementation), withoutNulls(b.Implementation), func(name string, was, is json.RawMessage) {
+		was := withoutNulls(a.Implementation)
+		is := withoutNulls(b.Implementation)
+		c.eachMember(was, is, func(name string, was, is json.RawMessage) {
 			c.add(Subject{Server, ""}, "server-changed", jsonraw.Pointer("", name), was, is, detail{note: safe(name)})
 		})
 	}

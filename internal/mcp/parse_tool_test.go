@@ -57,7 +57,8 @@ func FuzzParseTool(f *testing.F) {
 		`{"n\u0061me":"a","inputSchema":{},"_meta":{"ui":{"resourceUri":"ui://a","visibility":["app"]}},"execution":{"taskSupport":"optional"}}`,
 		`{"name":"a","name":"b","inputSchema":{},"inputSchema":[],"_meta":{"ui/resourceUri":"ui://b"}}`, `{"name":"a","inputSchema":[],"inputSchema":{}}`,
 		`{"name":1,"inputSchema":{}}`, `{"name":"","inputSchema":{}}`, `{"inputSchema":{}}`, `{"name":"a"}`, `[]`, `{"name":"a","inputSchema":{}}x`, `{"name":"\ud800","inputSchema":{},"annotations":[]}`, ``,
-		`{"name":"a","inputSchema":{},"outputSchema":null,"_meta":null,"annotations":null,"execution":null,"title":null}`, `{"name":null}`,
+		`{"name":"a","inputSchema":{},"outputSchema":null,"_meta":null,"annotations":null,"execution":null,"title":null}`,
+		`{"name":null}`,
 		` { "name" : "a" , "inputSchema" : { } , "execution" : 1 , "annotations" : { "openWorldHint" : true } } `,
 	} {
 		f.Add([]byte(seed))

@@ -281,7 +281,8 @@ func (s *Schema) excludes(e Expected, members jsonraw.Members) bool {
 	return slices.ContainsFunc(members, func(m jsonraw.Member) bool {
 		place, _ := s.Member(e, m.Name)
 		values := place.Values()
-		return values != nil && !slices.ContainsFunc(values, func(v json.RawMessage) bool { return reads(v) == reads(m.Value) })
+		isListed := func(v json.RawMessage) bool { return reads(v) == reads(m.Value) }
+		return values != nil && !slices.ContainsFunc(values, isListed)
 	})
 }
 

@@ -15,12 +15,14 @@ func TestCompileTolerant(t *testing.T) {
 		{`{"minimum":1,"exclusiveMinimum":false}`, `1`, `0`},
 		{`{"type":"number","exclusiveMinimum":true}`, `-1`, `"x"`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","minimum":1,"exclusiveMinimum":true}`, `2`, `1`},
-		{`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"required":true}},"minimum":1,"exclusiveMinimum":true}`, `2`, `1`},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"a":{"required":true}},` +
+			`"minimum":1,"exclusiveMinimum":true}`, `2`, `1`},
 		{`{"properties":{"a":{"required":true},"b":{"required":false}}}`, `{"a":1}`, `{"b":1}`},
 		{`{"properties":{"a":{"required":true},"b":{"required":true}},"required":["b"]}`, `{"a":1,"b":1}`, `{"a":1}`},
 		{`{"items":{"properties":{"a":{"required":true}}}}`, `[{"a":1}]`, `[{}]`},
 		{`{"type":"object","required":null,"properties":null,"title":null}`, `{}`, `1`},
-		{`{"properties":{"a":null,"b":{"type":"integer","enum":null}},"additionalProperties":false}`, `{"a":1,"b":1}`, `{"b":"x"}`},
+		{`{"properties":{"a":null,"b":{"type":"integer","enum":null}},"additionalProperties":false}`,
+			`{"a":1,"b":1}`, `{"b":"x"}`},
 		{`{"anyOf":[{"type":"integer","format":null},{"type":"null"}]}`, `null`, `"x"`},
 		{`{"const":null,"title":null}`, `null`, `1`},
 	} {
@@ -42,14 +44,15 @@ func TestCompileTolerant(t *testing.T) {
 			t.Errorf("%s: accepts %s", c.schema, c.bad)
 		}
 	}
-	for _, schema := range []string{`{"type":"bool"}`, `{"required":true}`, `{"minimum":"1"}`, `[]`, `{`, `{"$schema":"x:y","title":null}`,
-		`{"properties":{"a":{"$ref":"#/none","title":null}}}`} {
+	for _, schema := range []string{`{"type":"bool"}`, `{"required":true}`, `{"minimum":"1"}`, `[]`, `{`,
+		`{"$schema":"x:y","title":null}`, `{"properties":{"a":{"$ref":"#/none","title":null}}}`} {
 		_, _, want := Compile([]byte(schema))
 		if _, _, err := CompileTolerant([]byte(schema)); err == nil || err.Error() != want.Error() {
 			t.Errorf("%s: got %v, want %v", schema, err, want)
 		}
 	}
-	if _, warnings, err := CompileTolerant([]byte(`{"type":"string","pattern":"["}`)); err != nil || len(warnings) != 1 || warnings[0].Rule != "pattern" {
+	_, warnings, err := CompileTolerant([]byte(`{"type":"string","pattern":"["}`))
+	if err != nil || len(warnings) != 1 || warnings[0].Rule != "pattern" {
 		t.Errorf("a valid schema: %v %v", warnings, err)
 	}
 }
@@ -72,7 +75,8 @@ func TestReadable(t *testing.T) {
 		{`"properties":{"type":"bool"},"x":{"type":"integer"}`, "[integer]"},
 		{`"x":{"type":"integer","minimum":1,"exclusiveMinimum":true},"y":{"type":"date"}`, "[integer]"},
 	} {
-		for _, head := range []string{``, `"$schema":"https://example.com/dialect",`, `"$schema":"http://json-schema.org/draft-04/schema#",`} {
+		for _, head := range []string{``, `"$schema":"https://example.com/dialect",`,
+			`"$schema":"http://json-schema.org/draft-04/schema#",`} {
 			schema := `{` + head + `"type":"object","properties":{` + good + `,` + c.bad + `},"additionalProperties":false}`
 			s := Readable([]byte(schema))
 			if s == nil {

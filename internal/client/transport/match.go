@@ -21,8 +21,9 @@ func noAnswerTo(out *Outgoing, m *wire.Message) *Fault {
 // SameIDHint is the hint for a response with another id than its request.
 const SameIDHint = "a server must return the request's id unchanged, in value and type"
 
-// plainResponse returns the response to a request that a message has although it breaks a rule: its id has another type,
-// or it is the only message of an array where arrays are not allowed. The finding says so. Returns nil if there is none.
+// plainResponse returns the response to a request that a message has although it breaks a rule: its id has another
+// type, or it is the only message of an array where arrays are not allowed. The finding says so. Returns nil if there
+// is none.
 func plainResponse(m *wire.Message, out *Outgoing) (*wire.Message, *wire.Finding) {
 	if out.AnyReply {
 		return nil, nil

@@ -44,7 +44,8 @@ const properties = `{"type":"object","properties":{
 	"d.e":{"type":"integer"},"any":{}}}`
 
 const tuple = `{"properties":{
-	"t":{"type":"array","prefixItems":[{"type":["string","array"]},{"type":["integer","array"]},{"type":"boolean"}],"items":{"type":"number"}},
+	"t":{"type":"array","prefixItems":[
+		{"type":["string","array"]},{"type":["integer","array"]},{"type":"boolean"}],"items":{"type":"number"}},
 	"u":{"items":{"properties":{"v":{"prefixItems":[{"type":"string"}]}}}}}}`
 
 // union has alternatives that members tell apart: of the whole, of a member, of items.
