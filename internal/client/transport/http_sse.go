@@ -208,8 +208,11 @@ func (t *httpSSE) Send(ctx context.Context, out *Outgoing) Reply {
 
 // nameEndpoint names the URL that refused a POST: it is that of the endpoint event, and not the one that the user gave.
 func (t *httpSSE) nameEndpoint(f *Fault) {
+	if f.Status == 0 {
+		return
+	}
+	f.Phase = "send" // the URL that the user gave was reachable
 	switch f.Status {
-	case 0:
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		f.Text = fmt.Sprintf("the server answered HTTP %d %s to a POST to %s, the URL that its endpoint event names",
 			f.Status, http.StatusText(f.Status), t.http.shown)

@@ -28,3 +28,23 @@ func TestResolveEndpoint(t *testing.T) {
 		}
 	}
 }
+
+// A path before the stream's that the endpoint event leaves out may be one that a proxy strips.
+func TestLostPrefix(t *testing.T) {
+	for _, c := range []struct{ stream, endpoint, want string }{
+		{"http://a/gw/sse", "http://a/messages?sessionId=1", "/gw"},
+		{"http://a/gw/sse/", "http://a/messages", "/gw"},
+		{"http://a/x/gw/sse", "http://a/x/messages", "/x/gw"},
+		{"http://a/gw/sse", "http://a/gw/messages", ""},
+		{"http://a/gw/sse", "http://a/gw/v1/messages", ""},
+		{"http://a/gw/sse", "http://a/gwx/messages", "/gw"},
+		{"http://a/sse", "http://a/messages", ""},
+		{"http://a/", "http://a/messages", ""},
+		{"http://a", "http://a/messages", ""},
+		{"http://a/%zz", "http://a/messages", ""},
+	} {
+		if got := lostPrefix(c.stream, c.endpoint); got != c.want {
+			t.Errorf("%s and %s: got %q, want %q", c.stream, c.endpoint, got, c.want)
+		}
+	}
+}
