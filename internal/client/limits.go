@@ -14,7 +14,7 @@ type Limits struct {
 	Idle time.Duration
 	// Hard bounds one request whatever happens.
 	Hard time.Duration
-	// Probe is how long a stdio server may be silent on server/discover.
+	// Probe is how long a server may be silent on server/discover.
 	Probe time.Duration
 	// Start is how long a stdio server may be silent on its first request where Idle is
 	// less; zero and less are no longer than Idle.

@@ -256,8 +256,9 @@ func (n negotiation) fallBack(ctx context.Context, found probeResult) wire.Outco
 	if !found.respawn {
 		n.update(func(f *connectionState) { f.why = found.why })
 		o := n.openLegacy(ctx, newest(revisions, handshake), &found)
-		if found.silent && UnknownMethod(o) { // the server was only slow
-			return n.openModern(ctx, newest(revisions, Stateless), "the server does not know initialize", false)
+		wasRefused := o.Kind == wire.RPCFailed || refused4xx(o)
+		if found.silent && wasRefused && n.line().Name() == transport.StreamableHTTP {
+			return n.probeAgain(ctx, o)
 		}
 		if !n.mayBeSpoilt(ctx, o) {
 			return o
@@ -270,6 +271,21 @@ func (n negotiation) fallBack(ctx context.Context, found probeResult) wire.Outco
 	}
 	n.update(func(f *connectionState) { f.why = found.why })
 	return n.openLegacy(ctx, newest(revisions, handshake), &found)
+}
+
+// probeAgain sends a probe that was not answered once more, since initialize was refused: the server may have been slow.
+// If the probe fails again, the outcome is refusal.
+func (n negotiation) probeAgain(ctx context.Context, refusal wire.Outcome) wire.Outcome {
+	e := &modern{version: newest(revisions, Stateless)}
+	o := e.open(ctx, n.connection)
+	if theirs, _ := supportedVersions(o.Result); !o.Good() || !slices.Contains(theirs, e.version) {
+		return refusal
+	}
+	n.update(func(f *connectionState) {
+		f.era = e
+		f.why = "server/discover was answered after initialize was refused"
+	})
+	return o
 }
 
 // mayBeSpoilt reports a process that refused initialize, or died of it, and names no
