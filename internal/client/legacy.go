@@ -141,9 +141,19 @@ const rev2024Draft = "2024-10-07"
 func infoOf(members jsonraw.Members) Info {
 	var info Info
 	info.ServerInfo, _ = members.Get("serverInfo")
-	info.Capabilities, _ = members.Get("capabilities")
+	info.Capabilities = withoutNulls(members.Value("capabilities"))
 	info.Instructions = members.Text("instructions")
 	return info
+}
+
+// withoutNulls returns capabilities without those that are null, which servers write for absent.
+func withoutNulls(capabilities json.RawMessage) json.RawMessage {
+	members, err := jsonraw.Object(capabilities)
+	isNull := func(m jsonraw.Member) bool { return string(m.Value) == "null" }
+	if err != nil || !slices.ContainsFunc(members, isNull) {
+		return capabilities
+	}
+	return jsonraw.Append(json.RawMessage("{}"), slices.DeleteFunc(members, isNull)...)
 }
 
 // visibleASCII is the grammar of a session id (basic/transports, "Session

@@ -232,7 +232,7 @@ func (s *Session) Info() Info {
 	}
 	// What was remembered lacks secrets.
 	info.ServerInfo = opening.Value("serverInfo")
-	info.Capabilities = opening.Value("capabilities")
+	info.Capabilities = withoutNulls(opening.Value("capabilities"))
 	info.Instructions = opening.Text("instructions")
 	return info
 }
