@@ -97,7 +97,7 @@ func TestParseMessage(t *testing.T) {
 		{"duplicate escaped", `{` + v + `"method":"a","\u006dethod":"b"}`, `invalid [error duplicate_member]`},
 		{"duplicate unknown", `{` + v + `"method":"a","x":1,"x":1}`, `invalid [error duplicate_member]`},
 		{"result and error", `{` + v + `"id":1,"result":{},"error":{"code":1,"message":""}}`, `invalid id=1 result={} [error shape]`},
-		{"result null and error", `{` + v + `"id":1,"result":null,"error":{"code":1,"message":""}}`, `invalid id=1 result=null [error shape]`},
+		{"result null and error", `{` + v + `"id":1,"result":null,"error":{"code":1,"message":""}}`, `error id=1 error=1:"" [warning shape]`},
 		{"neither", `{` + v + `"id":1}`, `invalid id=1 [error shape]`},
 		{"method and result", `{` + v + `"id":1,"method":"a","result":1}`, `invalid id=1 result=1 [error shape]`},
 		{"method and error", `{` + v + `"method":"a","error":1}`, `invalid [error shape]`},

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/cli/listing"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -156,7 +157,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 		o.kinds = c.Declared(o.kinds)
 	}
 	var l connect.Listing
-	out, failures := addLists(ctx, f, &l, c, o, all)
+	out = addLists(ctx, f, &l, c, o, all)
 	ans := listing.Answer(f, l, all, o.long)
 	// A list that a limit cut is shown as far as it came, as are the lists beside one that failed. Neither is a success.
 	isPart := out.Kind == wire.BadResponse || all && !out.Good() && out.Kind != wire.Signal
@@ -167,7 +168,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 		f.Note("the server lists no " + nothing(o.kinds, l.Unusable > 0))
 	}
 	f.Record.Many = all && out.Good() // else it names the list that failed
-	err = cmdutil.Join(append([]error{err, cmdutil.Show(ctx, f, out, ans)}, failures...)...)
+	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
 		connect.NoteListLength(ctx, c, list, cmdutil.ShowsTables(f))
 	}
@@ -175,24 +176,25 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	return err
 }
 
-// addLists fetches the lists. The outcome is that of the first list that failed, or a good one; the errors are those of
-// further lists. It goes on after a failure that says nothing about the other lists.
-func addLists(ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, o listOptions, all bool) (
-	out wire.Outcome, further []error) {
+// addLists fetches the lists. It returns the outcome of the first list that failed, or a good one, and warns of further
+// lists that failed. It goes on after a failure that says nothing about the other lists.
+func addLists(
+	ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, o listOptions, all bool,
+) (out wire.Outcome) {
 	for _, k := range o.kinds {
 		one, left := listing.Add(ctx, f, l, c, k, all, o.long)
 		switch {
 		case left:
 		case out.Good():
 			out = one
-		default:
-			further = append(further, cmdutil.Exit(one))
+		case !one.Good():
+			f.Warn(k.Method + " failed: " + failure.Headline(one))
 		}
 		if !one.Good() && !left && (!all || !connect.FailsAlone(one)) {
 			break
 		}
 	}
-	return out, further
+	return out
 }
 
 // nothing names what a server turned out not to have, or none that can be used.

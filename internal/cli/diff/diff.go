@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -202,7 +201,7 @@ func runDiff(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		return err
 	}
 	err = o.finish(ctx, f, r, cmp.Or(b.file, a.file))
-	return cmdutil.Join(slices.Concat(a.failed, b.failed, []error{err})...)
+	return cmdutil.Join(a.failed, b.failed, err)
 }
 
 // both loads the two sides. B is the second word, the command after --, or else the server that

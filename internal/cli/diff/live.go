@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/diff"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -31,12 +32,16 @@ func (l *loader) live(ctx context.Context, w word) (side, error) {
 		describe(&s.Snapshot, c)
 		var failed []wire.Outcome
 		failed, out = listAll(ctx, c, &s.Snapshot)
-		for _, o := range failed {
-			s.failed = append(s.failed, cmdutil.Exit(connect.Explain(&f.Env, o)))
+		for i, o := range failed {
+			if i == 0 {
+				s.failed = cmdutil.Exit(connect.Explain(&f.Env, o))
+			} else {
+				f.Warn(o.Method + " failed: " + failure.Headline(o))
+			}
 		}
 	}
 	if out.Good() {
-		f.Record.Many = len(s.failed) == 0
+		f.Record.Many = s.failed == nil
 	} else {
 		out = connect.Explain(&f.Env, out)
 	}

@@ -61,7 +61,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		}
 		if bytes.Equal(before.raw, raw) {
 			f.Note(name + " is up to date")
-			return cmdutil.Join(s.failed...)
+			return s.failed
 		}
 		agreeOnRevisions(before, &s)
 		alignHidden(before, &s)
@@ -76,16 +76,16 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	}
 	if before == nil {
 		f.Note("wrote " + name + ": " + counted(s.Snapshot))
-		return cmdutil.Join(s.failed...)
+		return s.failed
 	}
 	f.Note("replaced " + name + ": " + r.Summary())
 	err = o.finish(ctx, f, r, name)
-	return cmdutil.Join(append(slices.Clone(s.failed), err)...)
+	return cmdutil.Join(s.failed, err)
 }
 
 // keepLists takes the lists that failed from the lock file that is replaced, and says what becomes of each.
 func keepLists(f *cmdutil.Factory, s, before *side, name string) {
-	if len(s.failed) == 0 {
+	if s.failed == nil {
 		return
 	}
 	for _, k := range lists {

@@ -43,8 +43,8 @@ type side struct {
 	partial map[string]bool
 	// calls are those of a recording.
 	calls []recordedCall
-	// failed are the errors of lists of a server that failed. The lists are nil.
-	failed []error
+	// failed is the error of the first list of a server that failed, or nil. Such a list is nil.
+	failed error
 	// raw are the bytes of a lock file that is to be replaced.
 	raw []byte
 }

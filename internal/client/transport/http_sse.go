@@ -214,7 +214,7 @@ func (t *httpSSE) nameEndpoint(f *Fault) {
 	f.Phase = "send" // the URL that the user gave was reachable
 	switch f.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		f.Text = fmt.Sprintf("the server answered HTTP %d %s to a POST to %s, the URL that its endpoint event names",
+		f.Text = fmt.Sprintf("the server answered HTTP %d %s to a POST to the URL that its endpoint event names, %s",
 			f.Status, http.StatusText(f.Status), t.http.shown)
 		f.Hint = "check the URL in the endpoint event, and a proxy in front of the server; -vvv shows both"
 		if prefix := lostPrefix(t.trip.shown, t.http.shown); prefix != "" {
