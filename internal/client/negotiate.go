@@ -230,11 +230,11 @@ func (n negotiation) probeTimeout() time.Duration {
 }
 
 // mayBeProbeAlone reports the outcome of a probe that a server may give which would answer initialize: some servers,
-// and gateways before them, fail on methods that they do not know. A 401 with a challenge says what to do instead.
+// and gateways before them, fail on methods that they do not know. A challenge says what to do instead.
 func (n negotiation) mayBeProbeAlone(o wire.Outcome) bool {
 	switch o.Kind {
 	case wire.Auth:
-		return o.HTTP != nil && (o.HTTP.Status == http.StatusForbidden || !hasChallenge(o.HTTP))
+		return o.HTTP != nil && !hasChallenge(o.HTTP)
 	case wire.Transport:
 		isForAll := o.HTTP != nil && (o.HTTP.Status/100 == 3 || o.HTTP.Status == http.StatusProxyAuthRequired)
 		return o.Reached != wire.Unsent && !isForAll && n.line().Name() != transport.Stdio

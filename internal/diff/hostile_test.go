@@ -61,7 +61,7 @@ func TestOddDefinitions(t *testing.T) {
 		{`{"name":"a","description":"x"}`, `{"name":"a","description":["x"]}`},
 		{`{"name":"a","annotations":{}}`, `{"name":"a","annotations":[]}`},
 		{`{"name":"a","execution":1}`, `{"name":"a","execution":2}`},
-		{`{"name":"a","inputSchema":null}`, `{"name":"a"}`},
+		{`{"name":"a","inputSchema":{}}`, `{"name":"a"}`},
 		{``, `{"name":"a"}`},
 		{`[]`, `1`},
 	} {
