@@ -48,9 +48,11 @@ func (p Plan) Calls() int {
 }
 
 // The channels in which calls end. Failures have one of the others, or a name of the caller's.
+// A call that ends in Timeout took at least the time after which it was given up.
 const (
 	OK        = "ok"
 	Transport = "transport"
+	Timeout   = "timeout"
 )
 
 // A Call makes one call. It ends early when ctx is done.

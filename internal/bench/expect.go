@@ -82,6 +82,7 @@ func (r *Result) calls() (n int64) {
 // Judge compares a result with the expectation.
 func (e Expectation) Judge(r *Result) Expectation {
 	var got float64
+	limit := e.limit
 	if r.calls() == 0 {
 		e.Unknown = "there were no calls"
 		return e
@@ -96,12 +97,17 @@ func (e Expectation) Judge(r *Result) Expectation {
 	default:
 		v, ok := r.Main().Quantiles[e.metric]
 		if !ok {
-			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed, and there were %d", e.metric, e.Needs(), r.Main().Calls)
+			e.Unknown = fmt.Sprintf("%s needs %d calls that succeed or time out, and there were %d", e.metric, e.Needs(), r.Main().Calls)
 			return e
 		}
 		got = v.Value
 		e.Got = (time.Duration(got) * time.Microsecond).String()
+		if v.AtLeast {
+			e.Got = "at least " + e.Got
+			// Both are rounded down: a call that timed out after a second did not take less than one.
+			limit = float64(toUnit(time.Duration(limit) * time.Microsecond))
+		}
 	}
-	e.Held = e.less && got < e.limit || !e.less && got > e.limit
+	e.Held = e.less && got < limit || !e.less && got > limit
 	return e
 }

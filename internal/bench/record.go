@@ -25,6 +25,8 @@ type Recorder struct {
 	blocks []block
 	stages map[string]counts
 	gen    generator
+	// leastTimeout is the shortest time after which a call was given up; 0 if none was.
+	leastTimeout latencies
 	// recent are the calls that ended lately.
 	recent window
 	// ended says why the run was ended early; "" is that it was not. resumes is when the
@@ -32,6 +34,9 @@ type Recorder struct {
 	ended   string
 	resumes time.Time
 }
+
+// latencies are the two times of a call, in the unit of counts.
+type latencies struct{ response, service int64 }
 
 // A segment is the run that began last.
 type segment struct {
@@ -136,11 +141,16 @@ func (r *Recorder) add(s Sample) (stop bool) {
 		r.gen.pauses++
 		r.resumes = later(r.resumes, s.End.Add(s.Pause))
 	}
-	if s.Channel == OK {
+	if s.Channel == OK || s.Channel == Timeout {
 		if r.open {
 			b.response.add(s.response())
 		}
 		b.service.add(s.service())
+	}
+	if s.Channel == Timeout {
+		r.leastTimeout.add(s)
+	}
+	if s.Channel == OK {
 		for _, stage := range s.Stages {
 			if r.stages[stage.Name] == nil {
 				r.stages[stage.Name] = counts{}
@@ -161,6 +171,16 @@ func (r *Recorder) add(s Sample) (stop bool) {
 		r.ended = "the server asked for a pause of " + s.Pause.Round(time.Second).String()
 	}
 	return r.ended != ""
+}
+
+// add includes a call that timed out in the minimum.
+func (l *latencies) add(s Sample) {
+	response, service := toUnit(s.response()), toUnit(s.service())
+	if l.service == 0 {
+		*l = latencies{response, service}
+	}
+	l.response = min(l.response, response)
+	l.service = min(l.service, service)
 }
 
 // block is the one of a time.

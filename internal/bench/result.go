@@ -110,9 +110,11 @@ type Channel struct {
 // A Value is a number with its interval, of which Low and High are nil where the run was too
 // short to tell. Values of latencies are in microseconds.
 type Value struct {
-	Value float64  `json:"value"`
-	Low   *float64 `json:"low,omitempty"`
-	High  *float64 `json:"high,omitempty"`
+	Value float64 `json:"value"`
+	// AtLeast is set if calls timed out before they could take longer.
+	AtLeast bool     `json:"at_least,omitempty"`
+	Low     *float64 `json:"low,omitempty"`
+	High    *float64 `json:"high,omitempty"`
 }
 
 // interval is that of the value, so many times as wide; false where there is none.
@@ -130,7 +132,8 @@ func valueOf(value float64, i *Interval) Value {
 	return Value{Value: value, Low: &i.Low, High: &i.High}
 }
 
-// A Latency is the distribution of the calls that ended well.
+// A Latency is the distribution of the calls that succeeded or timed out: a call that timed out
+// took at least the limit.
 type Latency struct {
 	Calls int64 `json:"calls"`
 	// Quantiles are those beyond which at least ten calls lie, and max.
@@ -159,9 +162,9 @@ type Generated struct {
 }
 
 // Quantiles are those that are shown, from the smallest.
-var Quantiles = []string{"p50", "p90", "p99", "p99.9"}
+var Quantiles = []string{"p50", "p90", "p95", "p99", "p99.9"}
 
-var quantiles = []float64{0.5, 0.9, 0.99, 0.999}
+var quantiles = []float64{0.5, 0.9, 0.95, 0.99, 0.999}
 
 // Beyond is how many calls must lie beyond a quantile that is shown.
 const Beyond = 10
@@ -210,12 +213,12 @@ func (r *Recorder) Result() *Result {
 	if r.calls > 0 {
 		res.Errors = valueOf(float64(r.failed)/float64(r.calls), first(ratioOf(errors).intervals()))
 	}
-	res.Service = latencyOf(service)
+	res.Service = latencyOf(service, r.leastTimeout.service)
 	if r.open {
-		res.Response = latencyOf(response)
+		res.Response = latencyOf(response, r.leastTimeout.response)
 	}
 	for name, c := range r.stages {
-		res.Stages[name] = *latencyOf([]counts{c})
+		res.Stages[name] = *latencyOf([]counts{c}, 0)
 	}
 	res.Made = r.gen.generated(r.took)
 	return res
@@ -244,13 +247,24 @@ func channelOf(calls int64, seconds float64, in []tally) Channel {
 	return c
 }
 
-func latencyOf(seconds []counts) *Latency {
+// latencyOf computes the quantiles and bars of the calls in blocks of a second. leastTimeout is the
+// shortest time of a call that timed out, 0 if none did: no latency from there on is known exactly.
+func latencyOf(seconds []counts, leastTimeout int64) *Latency {
 	l := &Latency{raw: counts{}, Quantiles: map[string]Value{}}
 	for _, second := range seconds {
 		l.raw.merge(second)
 	}
 	if l.Calls = l.raw.total(); l.Calls == 0 {
 		return l
+	}
+	values := l.raw.values()
+	valueAt := func(us int64, in *Interval) Value {
+		if in != nil { // widening must not go below every call
+			in.Low = max(in.Low, float64(values[0]))
+		}
+		v := valueOf(float64(us), in)
+		v.AtLeast = leastTimeout > 0 && us >= leastTimeout
+		return v
 	}
 	found := quantilesOf(seconds, quantiles).intervals()
 	for i, name := range Quantiles {
@@ -261,10 +275,9 @@ func latencyOf(seconds []counts) *Latency {
 		if found != nil {
 			in = found[i]
 		}
-		l.Quantiles[name] = valueOf(float64(l.raw.quantile(quantiles[i])), in)
+		l.Quantiles[name] = valueAt(l.raw.quantile(quantiles[i]), in)
 	}
-	values := l.raw.values()
-	l.Quantiles["max"] = Value{Value: float64(values[len(values)-1])}
+	l.Quantiles["max"] = valueAt(values[len(values)-1], nil)
 	l.Bars = l.raw.bars()
 	return l
 }
@@ -315,13 +328,13 @@ func (r *Result) Limit(inside bool) string {
 const leastBehind = 1000
 
 // FellBehind reports that the response times are more than a tenth longer than the service
-// times at p99, or at the highest quantile below it that there is.
+// times at p99, or at the highest quantile below it that is known.
 func (r *Result) FellBehind() bool {
 	if r.Response == nil {
 		return false
 	}
 	name := "p50"
-	for _, q := range Quantiles[:3] {
+	for _, q := range Quantiles[:len(Quantiles)-1] {
 		if _, ok := r.Service.Quantiles[q]; ok {
 			name = q
 		}

@@ -68,18 +68,19 @@ func TestTheHistogramFile(t *testing.T) {
 // A quantile is shown where ten calls lie beyond it.
 func TestQuantilesNeedCalls(t *testing.T) {
 	for calls, want := range map[int][]string{
-		19: {"max"}, 20: {"max", "p50"}, 99: {"max", "p50"}, 100: {"max", "p50", "p90"}, 999: {"max", "p50", "p90"},
-		1000: {"max", "p50", "p90", "p99"}, 10_000: {"max", "p50", "p90", "p99", "p99.9"},
+		19: {"max"}, 20: {"max", "p50"}, 99: {"max", "p50"}, 100: {"max", "p50", "p90"}, 199: {"max", "p50", "p90"},
+		200: {"max", "p50", "p90", "p95"}, 999: {"max", "p50", "p90", "p95"}, 1000: {"max", "p50", "p90", "p95", "p99"},
+		10_000: {"max", "p50", "p90", "p95", "p99", "p99.9"},
 	} {
 		var names []string
-		for name := range latencyOf([]counts{{20_000: int64(calls)}}).Quantiles {
+		for name := range latencyOf([]counts{{20_000: int64(calls)}}, 0).Quantiles {
 			names = append(names, name)
 		}
 		if slices.Sort(names); !slices.Equal(names, want) {
 			t.Errorf("%d calls have %v, want %v", calls, names, want)
 		}
 	}
-	if l := latencyOf(nil); l.Calls != 0 || len(l.Quantiles) != 0 {
+	if l := latencyOf(nil, 0); l.Calls != 0 || len(l.Quantiles) != 0 {
 		t.Errorf("no calls have %+v", l)
 	}
 }
@@ -132,7 +133,7 @@ func TestExpectations(t *testing.T) {
 	for text, want := range map[string]string{
 		"p50<200ms": "held", "p50 < 20.1ms": "held", "p50<20ms": "missed", "p90<=50ms": "held", "max<1s": "missed", "max<2s": "held", "p50>1ms": "held",
 		"error_rate<0.1%": "missed", "error_rate<2%": "held", "error_rate<0.02": "held", "rate>50": "held", "rate>100/s": "missed", "rate<100": "held",
-		"p99<1s": "p99 needs 1000 calls that succeed, and there were 990",
+		"p99<1s": "p99 needs 1000 calls that succeed or time out, and there were 990",
 	} {
 		e, err := ParseExpectation(text)
 		if err != nil {
@@ -160,6 +161,21 @@ func TestExpectations(t *testing.T) {
 		if e, err := ParseExpectation(text); err == nil {
 			t.Errorf("%q is %+v", text, e)
 		}
+	}
+}
+
+// An interval that is wide because its seconds differ does not go below the fastest call.
+func TestIntervalsDoNotGoBelowEveryCall(t *testing.T) {
+	var seconds []counts
+	for i := range 10 {
+		us := int64(1000)
+		if i >= 4 {
+			us = 100_000
+		}
+		seconds = append(seconds, counts{us: 100})
+	}
+	if p50 := latencyOf(seconds, 0).Quantiles["p50"]; p50.Value != 100_000 || p50.Low == nil || *p50.Low != 1000 {
+		t.Errorf("%+v, low %v", p50, p50.Low)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,6 +200,45 @@ func TestARunEndsWhenMostCallsFail(t *testing.T) {
 		}
 		if c.failing == c.of && (r.Service.Calls != 0 || len(r.Service.Quantiles) != 0) {
 			t.Errorf("failures have latencies: %+v", r.Service)
+		}
+	}
+}
+
+// A call that timed out took at least the limit: it is in the latencies, so that an expectation of a
+// latency does not hold because the slowest calls were given up.
+func TestCallsThatTimeOutTookTheLimit(t *testing.T) {
+	for name, p := range map[string]Plan{
+		"closed": {Users: 1, Requests: 200}, "open": {Rate: 50, Requests: 200, InFlight: 256},
+	} {
+		for channel, want := range map[string]map[string]string{
+			Timeout: {"max<500ms": "at least 999.936ms", "p95<500ms": "at least 999.936ms", "p50<500ms": "held",
+				"max<1s": "at least 999.936ms", "max<1.1s": "held", "p90<10ms": "20ms", "max>500ms": "held"},
+			// Any other failure may be faster than a call that succeeds.
+			"tool_error": {"max<500ms": "held", "p50<500ms": "held", "p95<500ms": "p95 needs 200 calls that succeed or time out, and there were 180"},
+		} {
+			var r *Result
+			synctest.Test(t, func(t *testing.T) {
+				var n atomic.Int32
+				rec := NewRecorder(virtual, nil, "server")
+				Run(t.Context(), p, rec, func(context.Context) Ending {
+					if n.Add(1)%10 == 0 {
+						time.Sleep(time.Second)
+						return Ending{Channel: channel}
+					}
+					time.Sleep(20 * time.Millisecond)
+					return Ending{Channel: OK}
+				})
+				r = rec.Result()
+			})
+			for text, want := range want {
+				e, err := ParseExpectation(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e = e.Judge(r); e.Held != (want == "held") || !e.Held && e.Got+e.Unknown != want {
+					t.Errorf("%s, %s: %s: %+v, want %s", name, channel, text, e, want)
+				}
+			}
 		}
 	}
 }

@@ -18,7 +18,8 @@ const (
 )
 
 // statistics are what an expectation says of the times of calls, and its name in k6.
-var statistics = map[string]string{"p50": "p(50)", "p90": "p(90)", "p99": "p(99)", "p99.9": "p(99.9)", "max": "max"}
+var statistics = map[string]string{"p50": "p(50)", "p90": "p(90)", "p95": "p(95)", "p99": "p(99)",
+	"p99.9": "p(99.9)", "max": "max"}
 
 // thresholds writes expectations as thresholds of k6. A test in which no call succeeds always
 // crosses one: there are then no times to judge.

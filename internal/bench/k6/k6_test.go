@@ -108,7 +108,7 @@ func TestPlansThatAreRefused(t *testing.T) {
 	for want, p := range map[string]Plan{
 		"there are no calls":                        {},
 		`expectation "p99": it has neither < nor >`: {Calls: call, Expect: []string{"p99"}},
-		`unknown metric "p42"; there are error_rate, max, p50, p90, p99, p99.9, rate`: {Calls: call, Expect: []string{"p42<1s"}},
+		`unknown metric "p42"; there are error_rate, max, p50, p90, p95, p99, p99.9, rate`: {Calls: call, Expect: []string{"p42<1s"}},
 		`not a value of p99: "200"`:           {Calls: call, Expect: []string{"p99<200"}},
 		`not a value of p99: "-1s"`:           {Calls: call, Expect: []string{"p99<-1s"}},
 		`not a value of rate: "NaN"`:          {Calls: call, Expect: []string{"rate>NaN"}},
@@ -131,6 +131,7 @@ func TestThresholds(t *testing.T) {
 	for expect, want := range map[string][2]string{
 		"p50<1ms":           {"mcp_call", "p(50)<1"},
 		"p99.9<=1.5s":       {"mcp_call", "p(99.9)<=1500"},
+		"p95<20ms":          {"mcp_call", "p(95)<20"},
 		"max<250us":         {"mcp_call", "max<0.25"},
 		"error_rate<0.7%":   {"mcp_failed", "rate<0.007"},
 		"error_rate < 0.01": {"mcp_failed", "rate<0.01"},

@@ -21,7 +21,8 @@
 //
 // What is measured:
 //   mcp_call         time of calls that succeeded, from the request to the end of the response;
-//                    connecting is not included. Tags: mcp_method, mcp_tool, era, channel
+//                    connecting is not included. A call that timed out counts with TIMEOUT: it
+//                    took at least that. Tags: mcp_method, mcp_tool, era, channel
 //   mcp_ok           calls that succeeded; each other call counts in one of:
 //   mcp_tool_error   the result has isError
 //   mcp_rpc_error    a JSON-RPC error, whatever the HTTP status, or a result that is none yet:
@@ -89,7 +90,7 @@ for (const name of ['ok', 'tool_error', 'rpc_error', 'transport', 'timeout']) {
 export const options = {
   scenarios: scenarios(),
   thresholds: Object.assign(RATE > 0 ? { dropped_iterations: [`rate<=${RATE / 1000}`] } : {}, PLAN.thresholds),
-  summaryTrendStats: ['min', 'med', 'p(90)', 'p(99)', 'p(99.9)', 'max'],
+  summaryTrendStats: ['min', 'med', 'p(90)', 'p(95)', 'p(99)', 'p(99.9)', 'max'],
   setupTimeout: '10m',
   teardownTimeout: '10m',
 };
@@ -180,6 +181,8 @@ function call(data, counts) {
     failed.add(tags.channel !== 'ok', tags);
     if (tags.channel === 'ok') {
       took.add(response.timings.duration, tags);
+    } else if (tags.channel === 'timeout') {
+      took.add(1000 * seconds(TIMEOUT), tags);
     }
   }
   if (now && now.id && response.status === 404 && tags.channel !== 'ok') {

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/reportfile"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect/arguments"
@@ -100,7 +101,8 @@ Arguments are those of mcpc call. There are two models:
               load, and a stall delays few calls. This is the default, with one
               user for 10 s.
 
-Only calls that succeed have latencies; the others are counted by channel.
+Calls that succeed have latencies, and calls that time out: they took at least
+--timeout. The others are counted by channel alone.
 Quantiles are shown if at least 10 calls lie beyond them. Intervals have 95 %
 confidence (bootstrap over blocks of at least 1 s). Connecting and listing are
 measured apart, and so are --warmup and --cold.
@@ -110,10 +112,10 @@ calls in flight, a --rate above 200, and users who call a server elsewhere more
 than 200 times a second need --i-know. A pause that the server asks for (HTTP
 429, 503) is kept. A run ends if more than half of the calls fail for 10 s.
 
-Exit code 0: measured; 1: an expectation failed, a number got worse (--compare,
---against), or the generator was the limit; 2: too few calls to judge an
-expectation; 5, 6, 7, 9 and others of mcpc help exit-codes: no call succeeded,
-or the run ended because calls failed.`,
+Exit code 0: measured; 1: an expectation failed or could not be judged, a number
+got worse (--compare, --against), or the generator was the limit; 2: the plan
+has too few calls to judge an expectation; 5, 6, 7, 9 and others of
+mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`,
 		Example: `  mcpc bench demo get-sum a=1 b=2 --requests 2000
   mcpc bench demo get-sum a=1 b=2 --rate 10 --requests 10 --expect 'max<9s'
   mcpc bench demo echo message=hi --users 4 --requests 400 --json`,
@@ -141,6 +143,8 @@ or the run ended because calls failed.`,
 	o.files.declare(flags)
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
+	_ = cmd.RegisterFlagCompletionFunc("against", complete.CompleteServer(f))
+	complete.Flags(cmd, map[string][]string{"export": {"k6"}})
 	return cmd
 }
 
@@ -166,7 +170,7 @@ func (o *fileOptions) declare(flags *pflag.FlagSet) {
 }
 
 func (o *judgeOptions) declare(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.expect, "expect", nil, "fail unless `METRIC<VALUE`: p50, p90, p99, p99.9, max, error_rate, rate")
+	flags.StringArrayVar(&o.expect, "expect", nil, "fail unless `METRIC<VALUE`: p50, p90, p95, p99, p99.9, max, error_rate, rate")
 	flags.StringVar(&o.compare, "compare", "", "compare with the result of an earlier run: a `file` of --json -o")
 	flags.StringVar(&o.against, "against", "", "measure a second `target` in turns, and compare")
 }

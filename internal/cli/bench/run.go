@@ -206,25 +206,35 @@ func ending(d *bench.Document, aims []*aim) wire.Outcome {
 	if d.Invalid != "" {
 		return failed("invalid result: "+d.Invalid, "use a lower rate, fewer users or a faster machine")
 	}
-	var missed []string
+	text, hint := shortcomings(d)
+	if text == "" {
+		return wire.Outcome{}
+	}
+	return failed(text, hint)
+}
+
+// shortcomings lists the expectations that failed or could not be judged, and the numbers that got
+// worse. It returns an empty text if there are none.
+func shortcomings(d *bench.Document) (text string, hint wire.Hint) {
+	var missed, worse, all []string
 	for _, e := range d.Expectations {
-		switch {
-		case e.Unknown != "":
-			return usage.Outcome(usage.New("--expect "+e.Text+": "+e.Unknown, "--duration or --requests makes more calls"))
-		case !e.Held:
+		if e.Unknown != "" {
+			missed = append(missed, e.Text+": "+e.Unknown)
+			hint = "--duration or --requests makes more calls"
+		} else if !e.Held {
 			missed = append(missed, e.Text+", got "+e.Got)
 		}
 	}
-	if len(missed) > 0 {
-		return failed("expected "+strings.Join(missed, "; "), "")
-	}
 	for _, c := range d.Comparison {
 		if c.Verdict == bench.Worse {
-			missed = append(missed, c.Metric)
+			worse = append(worse, c.Metric)
 		}
 	}
 	if len(missed) > 0 {
-		return failed("worse: "+strings.Join(missed, ", "), "")
+		all = append(all, "expected "+strings.Join(missed, "; "))
 	}
-	return wire.Outcome{}
+	if len(worse) > 0 {
+		all = append(all, "worse: "+strings.Join(worse, ", "))
+	}
+	return strings.Join(all, "; "), hint
 }

@@ -117,7 +117,7 @@ func (t *text) latencies(r *bench.Result) {
 			v, ok := l.Quantiles[name]
 			switch {
 			case ok:
-				row = append(row, micros(t.st, v.Value), t.interval(v, micros))
+				row = append(row, t.latency(v), t.interval(v, micros))
 			default:
 				row = append(row, "-", fmt.Sprintf("needs %d calls", bench.Needs(name)))
 			}
@@ -125,6 +125,14 @@ func (t *text) latencies(r *bench.Result) {
 		rows = append(rows, row)
 	}
 	t.headed(head, rows)
+}
+
+// latency shows a latency: its bound, if calls timed out before they could take longer.
+func (t *text) latency(v bench.Value) string {
+	if v.AtLeast {
+		return t.st.Ornament(">=", "≥") + " " + micros(t.st, v.Value)
+	}
+	return micros(t.st, v.Value)
 }
 
 // interval is that of a value, in its unit.
@@ -213,6 +221,9 @@ func (t *text) setup(r *bench.Result) {
 // notes are what else a reader has to know of a result.
 func (t *text) notes(r *bench.Result) {
 	note := func(text string) { t.line(t.st.Alert("note:") + " " + t.st.Line(text)) }
+	if n := r.Channels[bench.Timeout].Calls; n > 0 {
+		note(fmt.Sprintf("%s timed out: the latencies from the limit on are lower bounds", english.Plural(int(n), "call")))
+	}
 	if r.Warmup > 0 {
 		note(fmt.Sprintf("%s of the warm-up are not counted", english.Plural(int(r.Warmup), "call")))
 	}
