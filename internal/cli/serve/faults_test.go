@@ -93,7 +93,8 @@ func TestAServerThatIsDown(t *testing.T) {
 	if out.Kind != wire.ToolError || !strings.Contains(string(out.Result), `the server \"web\": `) || !strings.Contains(string(out.Result), "503") {
 		t.Errorf("%s: %s", out.Kind, out.Result)
 	}
-	if e := u.do("prompts/get", `{"name":"web__simple-prompt"}`).RPC(); e == nil || e.Code != -32602 || !strings.Contains(e.Message, "web did not answer") {
+	if e := u.do("prompts/get", `{"name":"web__simple-prompt"}`).RPC(); e == nil || e.Code != -32603 ||
+		!strings.Contains(e.Message, `the server "web": `) || !strings.Contains(e.Message, "503") {
 		t.Errorf("%+v", e)
 	}
 	<-now

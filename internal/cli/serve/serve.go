@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/gateway"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -120,7 +121,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 		return err
 	}
 	g := gateway.New(gateway.Options{Members: members, Plain: o.noPrefix, Allow: o.allow, Deny: o.deny, Version: f.Version, Token: rand.Text, Now: f.Now,
-		Tell: func(text string) { f.Note(f.ErrStyle.Line(text)) }, Admit: admit})
+		Tell: func(text string, stderr ...string) { f.Note(note(f.ErrStyle, text, stderr)) }, Admit: admit})
 	f.Talking.Store(true)
 	defer g.Close()
 	if o.http != "" {
@@ -137,6 +138,15 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 	case <-ctx.Done(): // no signal interrupts a read
 		return cmdutil.Exit(wire.Outcome{Kind: wire.Signal})
 	}
+}
+
+// note returns the text for the user: one line, and the end of a server's stderr in lines of its own.
+func note(st term.Style, text string, stderr []string) string {
+	text = st.Line(text)
+	for _, line := range stderr {
+		text += "\n  | " + st.Line(line)
+	}
+	return text
 }
 
 // admit gives what refuses HTTP requests without the token; nil where none is needed.

@@ -93,7 +93,10 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	case "tools/call":
 		return p.callTool(ctx, c, m, params, send)
 	case "prompts/get":
-		l, name := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
+		l, name, down := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
+		if down != nil {
+			return down.failure(c, m, down.unreached(ctx))
+		}
 		if l == nil {
 			return refused(-32602, name)
 		}
@@ -237,6 +240,7 @@ func (c *call) response(m *wire.Message, out wire.Outcome) []byte {
 	case got != nil && got.Kind == wire.ErrorResponse && out.Kind != wire.Transport: // which is about the session
 		return mcpserver.ComposeError(m.ID, bridge.Error(c.c.Stateless, alone, method, got.Error.Raw))
 	}
+	c.l.tellOfExit(out)
 	return c.l.failure(c.c, m, out)
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,36 @@ func TestFailuresShowNoSecret(t *testing.T) {
 		got := string(l.failure(mcpserver.Caller{}, m, out))
 		if strings.Contains(got, secret) || !strings.Contains(got, `the server \"one\": GET http://h.example/`) {
 			t.Errorf("%s: %s", method, got)
+		}
+	}
+}
+
+// A client and the user are told the last lines of the stderr of a server that exited, without its secrets.
+func TestFailuresHaveTheEndOfStderr(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret-s3cret-s3cret"
+	lines := make([]string, 2*maxStderrLines)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("at %d", i)
+	}
+	long := "\x1b[31mError: no key " + secret + "\x1b[0m" + strings.Repeat("é", maxStderrLine)
+	exited := wire.Outcome{Kind: wire.Transport, Text: "the server exited (exit status 1) before it answered",
+		Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: strings.Join(lines, "\n") + "\n\n" + long + "\r\n"}}
+	for name, out := range map[string]wire.Outcome{"exited": exited, "silent": {Text: "exited", Process: &wire.ProcessFacts{Ended: "x"}}, "HTTP": {Text: "HTTP 503"}} {
+		var told []string
+		l := &link{Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
+			p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}}}
+		l.env.Secrets.Learn(secret)
+		l.tellOfExit(out)
+		got := string(l.failure(mcpserver.Caller{}, &wire.Message{Kind: wire.Request, ID: json.RawMessage("1"), Method: "tools/call"}, out))
+		if strings.Contains(got+strings.Join(told, ""), secret) || strings.Contains(got, "stderr") != (name == "exited") {
+			t.Errorf("%s: %s", name, got)
+		}
+		if want := map[string]int{"exited": 1 + maxStderrLines, "silent": 1}[name]; len(told) != want {
+			t.Errorf("%s: the user is told %q", name, told)
+		}
+		if name == "exited" && (!strings.Contains(got, `its stderr:\nat 11\n`) || !strings.Contains(got, "Error: no key ") || strings.Contains(got, `\u001b`)) {
+			t.Errorf("%s", got)
 		}
 	}
 }

@@ -45,8 +45,9 @@ type Options struct {
 	// Token makes a text that cannot be guessed.
 	Token func() string
 	Now   func() time.Time
-	// Tell is told each thing that the user should know, as one line that may hold what servers wrote. Calls may overlap.
-	Tell func(text string)
+	// Tell is told each thing that the user should know, as one line that may hold what servers wrote, and after it
+	// the last lines of the stderr of a server that exited. Calls may overlap.
+	Tell func(text string, stderr ...string)
 	// Admit is that of mcpserver.Options.
 	Admit func(r *http.Request) (status int, reason string)
 }
@@ -287,11 +288,11 @@ func (g *Gateway) instructions() string {
 
 // once tells something that is not told again. It returns when that is told, by whichever call: what follows, as the
 // response to a client or the end of the process, does not come before it.
-func (g *Gateway) once(text string) {
+func (g *Gateway) once(text string, stderr ...string) {
 	g.said.telling.Lock()
 	defer g.said.telling.Unlock()
 	if g.said.first(text) {
-		g.Tell(text)
+		g.Tell(text, stderr...)
 	}
 }
 

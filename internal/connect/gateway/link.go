@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/sanitize"
 	"mcpc/internal/wire"
 )
 
@@ -138,7 +140,37 @@ func (l *link) tell(out wire.Outcome) {
 	l.mu.Lock()
 	l.told = text
 	l.mu.Unlock()
-	l.p.g.once(text)
+	l.p.g.once(text, l.stderr(out)...)
+}
+
+// Limits of what is repeated of a server's stderr.
+const (
+	maxStderrLines = 10
+	maxStderrLine  = 300 // bytes
+)
+
+// stderr returns the last lines that a failed server wrote to stderr, without secrets and control characters.
+func (l *link) stderr(out wire.Outcome) (lines []string) {
+	if out.Process == nil || l.env == nil {
+		return nil
+	}
+	for line := range strings.Lines(l.env.Secrets.Text(out.Process.Stderr)) {
+		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) == "" {
+			continue
+		}
+		if len(line) > maxStderrLine {
+			line = line[:jsonraw.RuneStart([]byte(line), maxStderrLine)] + "…"
+		}
+		lines = append(lines, sanitize.Line(line, sanitize.Signs))
+	}
+	return lines[max(0, len(lines)-maxStderrLines):]
+}
+
+// tellOfExit tells the user that the server exited during a call.
+func (l *link) tellOfExit(out wire.Outcome) {
+	if out.Process != nil && out.Process.Ended != "" && l.env != nil {
+		l.p.g.Tell(l.Name+": "+l.env.Secrets.Text(out.Text), l.stderr(out)...)
+	}
 }
 
 // listen has the server tell of changes, where that has to be asked for: on the line of a session over stdio they
@@ -279,6 +311,9 @@ func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []
 		text = l.env.Secrets.Text(text)
 	}
 	text = fmt.Sprintf("the server %q: %s", l.Name, text)
+	if stderr := l.stderr(out); len(stderr) > 0 {
+		text += "; the end of its stderr:\n" + strings.Join(stderr, "\n")
+	}
 	if m.Method == "tools/call" {
 		return toolFailure(c, m, text)
 	}

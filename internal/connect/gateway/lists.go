@@ -342,17 +342,18 @@ func (l *link) unreached() wire.Outcome {
 	return l.failed
 }
 
-// prompt finds a prompt and its name at the server; without a server the text says why.
-func (p *peer) prompt(ctx context.Context, shown string) (l *link, name string) {
+// prompt finds a prompt and its name at the server. Without one, down is the server that may have it and did not
+// answer, or the text says why there is none.
+func (p *peer) prompt(ctx context.Context, shown string) (l *link, name string, down *link) {
 	l, found, down := p.named(ctx, connect.PromptKind, shown, func(listed *tables) (ok bool) {
 		name, ok = listed.prompts[shown]
 		return ok
 	})
-	switch {
-	case down != nil:
-		return nil, "the server " + down.Name + " did not answer"
-	case !found:
-		return nil, "Unknown prompt: " + shown
+	if down != nil {
+		return nil, "", down
 	}
-	return l, name
+	if !found {
+		return nil, "Unknown prompt: " + shown, nil
+	}
+	return l, name, nil
 }

@@ -59,7 +59,7 @@ func TestALogMessageIsNotOfAnotherClient(t *testing.T) {
 // A client that does not read does not hold up what sends to it, and gets what was kept, in order.
 func TestAClientThatDoesNotRead(t *testing.T) {
 	said := 0
-	g := New(Options{Token: rand.Text, Tell: func(string) { said++ }})
+	g := New(Options{Token: rand.Text, Tell: func(string, ...string) { said++ }})
 	reads, got := make(chan bool), []string{}
 	queued, end := g.queue(func(raw []byte) {
 		<-reads
@@ -87,7 +87,7 @@ func byNumber(a, b string) int {
 // What is told once is told when each call has returned, also one that did not tell it itself.
 func TestOnce(t *testing.T) {
 	var told atomic.Int32
-	g := &Gateway{Options: Options{Tell: func(string) {
+	g := &Gateway{Options: Options{Tell: func(string, ...string) {
 		for range 1000 {
 			runtime.Gosched()
 		}

@@ -79,7 +79,10 @@ func (p *peer) completes(ctx context.Context, params json.RawMessage) (*link, js
 		l, why := p.resource(ctx, uri)
 		return l, params, why
 	}
-	l, name := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
+	l, name, down := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(ref, "name")))
+	if down != nil {
+		return nil, nil, "the server " + down.Name + " did not answer"
+	}
 	if l == nil {
 		return nil, nil, name
 	}

@@ -47,10 +47,11 @@ func (f *front) said() string {
 func behind(t *testing.T, change func(*gateway.Options), scripts ...string) (*front, []*connecttest.Server) {
 	t.Helper()
 	f := &front{}
-	o := gateway.Options{Token: rand.Text, Now: time.Now, Version: "1.2.3", Tell: func(text string) {
+	o := gateway.Options{Token: rand.Text, Now: time.Now, Version: "1.2.3", Tell: func(text string,
+		stderr ...string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.told = append(f.told, text)
+		f.told = append(append(f.told, text), stderr...)
 	}}
 	servers := make([]*connecttest.Server, len(scripts))
 	folder := t.TempDir()
@@ -354,7 +355,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	if !strings.Contains(got, `the server \"two\": `) || !strings.HasSuffix(got, `"isError":true}`) {
 		t.Error(got)
 	}
-	if got := answer(p.call("prompts/get", `{"name":"two__x"}`)); got != "-32602 the server two did not answer" {
+	if got := answer(p.call("prompts/get", `{"name":"two__x"}`)); !strings.HasPrefix(got, `-32603 the server "two": `) {
 		t.Error(got)
 	}
 }
