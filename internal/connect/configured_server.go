@@ -53,7 +53,7 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 	case "always":
 		c.Trusted = true
 		if err := c.Env.Trust(ctx, c.Store, s); err != nil {
-			c.Env.UI.Warn("it could not be stored: " + err.Error())
+			c.Env.WarnOfState("it could not be stored: " + err.Error())
 		}
 	case "yes":
 	default:

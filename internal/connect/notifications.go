@@ -102,7 +102,7 @@ func renewed(c *Conn, e *host.Env, why string) {
 		return
 	}
 	if err := updateSaved(context.Background(), c); err != nil {
-		e.UI.Warn("the new session could not be stored: " + err.Error())
+		e.WarnOfState("the new session could not be stored: " + err.Error())
 	}
 }
 

@@ -103,7 +103,7 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 		err = state.SaveEach(ctx, k.c.Store, listKey(k.c, k.k), list, len(k.ends), k.tools(all))
 	}
 	if err != nil && k.c.Env.Verbose > 0 {
-		k.c.Env.UI.Warn("the list of " + k.k.Many + " could not be cached: " + err.Error())
+		k.c.Env.WarnOfState("the list of " + k.k.Many + " could not be cached: " + err.Error())
 	}
 }
 

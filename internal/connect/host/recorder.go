@@ -154,6 +154,13 @@ func recordingFailed(e *Env, err error) {
 	e.UI.Warn("the traffic is not recorded: " + where + Reason(err) + " (--no-record disables recording)")
 }
 
+// WarnOfState warns that a part of the state cannot be read or written. The frames that wait are written first: a
+// recording that fails, perhaps for the same reason, is then reported before it, and not by chance after it.
+func (e *Env) WarnOfState(text string) {
+	e.Record.WriteWaiting()
+	e.UI.Warn(text)
+}
+
 // Reason is an error in the words of the operating system where it has any.
 func Reason(err error) string {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {

@@ -210,6 +210,24 @@ func TestARecordingThatFails(t *testing.T) {
 	}
 }
 
+// A recording that fails is reported before what else of the state cannot be used, also if it is written beside the command.
+func TestTheRecordingFailsBeforeTheState(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		env, user := connecttest.Env(t, "")
+		env.NoRecord = false
+		env.RecordTo = filepath.Join(t.TempDir(), "none", "traffic.jsonl")
+		env.StartRecording("h.example", capture.ByCommand, nil)
+		cross(env, 1, "ping")
+		env.WarnOfState("the approved definitions cannot be read")
+		env.EndRecording(wire.Outcome{}, 0)
+		shown := user.Shown()
+		if len(shown) != 2 || !strings.Contains(shown[0], "not recorded") || shown[1] != "warn: the approved definitions cannot be read" {
+			t.Fatalf("shown %q", shown)
+		}
+	}
+}
+
 func TestReason(t *testing.T) {
 	t.Parallel()
 	wrapped := &fs.PathError{Op: "open", Path: "/x", Err: syscall.ENOENT}

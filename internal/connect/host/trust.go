@@ -58,7 +58,7 @@ func (e *Env) Trusts(store *state.Store) []state.Trust {
 	}
 	all, err := store.Trusts().All()
 	if err != nil {
-		e.UI.Warn("the stored approvals cannot be read: " + err.Error())
+		e.WarnOfState("the stored approvals cannot be read: " + err.Error())
 	}
 	return all
 }

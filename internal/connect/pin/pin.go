@@ -67,7 +67,7 @@ func save(ctx context.Context, c *connect.Conn, pin state.Pin) {
 		pin.At = c.Env.Now()
 	}
 	if err := c.Store.Pins(key(c)).Save(ctx, servers(c), pin); err != nil && c.Env.Verbose > 0 {
-		c.Env.UI.Warn("the definition of " + pin.Tool + " was not stored: " + err.Error())
+		c.Env.WarnOfState("the definition of " + pin.Tool + " was not stored: " + err.Error())
 	}
 }
 
@@ -93,7 +93,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 		if r := c.Env.Record.Recorder; r != nil {
 			r.Flush() // the recording may fail for the same reason: its warning always comes first
 		}
-		c.Env.UI.Warn("the approved definitions cannot be read: " + err.Error())
+		c.Env.WarnOfState("the approved definitions cannot be read: " + err.Error())
 		return Approved
 	}
 	if len(pins) == 0 {

@@ -30,7 +30,7 @@ func Skill(c *connect.Conn, e *skill.Entry) (now Standing, changes []string) {
 	pins, err := c.Store.Pins(key(c)).Of(pinOf(e))
 	switch {
 	case err != nil:
-		c.Env.UI.Warn("the approved definitions cannot be read: " + err.Error())
+		c.Env.WarnOfState("the approved definitions cannot be read: " + err.Error())
 		return New, nil
 	case len(pins) == 0:
 		return New, nil

@@ -96,7 +96,7 @@ func confirmed(ctx context.Context, c *connect.Conn, tool *connect.Definition, o
 	switch answer := c.Env.UI.AskAlways(ctx, question, offered); {
 	case answer == "always" && lock != nil:
 		if err := lock.Confirm(ctx, c.Env, c.Store); err != nil {
-			c.Env.UI.Warn("it could not be stored: " + err.Error())
+			c.Env.WarnOfState("it could not be stored: " + err.Error())
 		}
 	case answer == "always" && always:
 		trustTool(ctx, c, tool)
@@ -143,6 +143,6 @@ func trustTool(ctx context.Context, c *connect.Conn, tool *connect.Definition) {
 		err = c.Store.Trusts().Save(ctx, state.Trust{Fingerprint: toolPrint(c, tool), Server: c.Origin.ID(), File: c.Origin.File, Tool: tool.Name, At: c.Env.Now()})
 	}
 	if err != nil {
-		c.Env.UI.Warn("it could not be stored: " + err.Error())
+		c.Env.WarnOfState("it could not be stored: " + err.Error())
 	}
 }

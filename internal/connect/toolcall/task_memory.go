@@ -37,7 +37,7 @@ func KeepTask(ctx context.Context, c *connect.Conn, kept state.Task) {
 	}
 	err := updateTasks(ctx, c, func(st *state.State) { st.PutTask(kept, c.Env.Now()) })
 	if err != nil {
-		c.Env.UI.Warn("the task " + kept.ID + " could not be cached: " + err.Error())
+		c.Env.WarnOfState("the task " + kept.ID + " could not be cached: " + err.Error())
 	}
 }
 
