@@ -20,7 +20,6 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/gateway"
 	"mcpc/internal/connect/host"
-	"mcpc/internal/render/term"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -121,7 +120,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 		return err
 	}
 	g := gateway.New(gateway.Options{Members: members, Plain: o.noPrefix, Allow: o.allow, Deny: o.deny, Version: f.Version, Token: rand.Text, Now: f.Now,
-		Tell: func(text string, stderr ...string) { f.Note(note(f.ErrStyle, text, stderr)) }, Admit: admit})
+		Tell: func(text string, stderr ...string) { tell(f, text, stderr) }, Admit: admit})
 	f.Talking.Store(true)
 	defer g.Close()
 	if o.http != "" {
@@ -140,13 +139,14 @@ func run(ctx context.Context, f *cmdutil.Factory, o options, args []string) erro
 	}
 }
 
-// note returns the text for the user: one line, and the end of a server's stderr in lines of its own.
-func note(st term.Style, text string, stderr []string) string {
-	text = st.Line(text)
+// tell writes a note for the user, and the end of a server's stderr in lines of its own.
+func tell(f *cmdutil.Factory, text string, stderr []string) {
+	f.Note(f.ErrStyle.Line(text))
+	var b strings.Builder
 	for _, line := range stderr {
-		text += "\n  | " + st.Line(line)
+		b.WriteString("  | " + f.ErrStyle.Line(line) + "\n")
 	}
-	return text
+	_, _ = io.WriteString(f.Stderr(), b.String())
 }
 
 // admit gives what refuses HTTP requests without the token; nil where none is needed.
