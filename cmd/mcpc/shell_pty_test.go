@@ -52,6 +52,26 @@ on tools/call
 	}
 }
 
+// A line that ends in a backslash or within quotes goes on in the next one.
+func TestTerminalShellContinuesLines(t *testing.T) {
+	t.Parallel()
+	for name, env := range map[string]string{"edited": "TERM=xterm-256color", "plain": "TERM=dumb"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tm := terminal.Start(t, 80, []string{env}, "mcpc", "shell", "demo")
+			tm.Await("demo> $")
+			tm.Type("call echo \\\r")
+			tm.Await(`(?s)\r\n> $`)
+			tm.Type("message='a\r")
+			tm.Await(`(?s)message='a\r\n(.*\r)?> $`)
+			tm.Type("b'\r")
+			tm.Await(`(?s)Echo: a\r\nb\r\n.*demo> $`)
+			tm.Type("exit\r")
+			tm.Ends("0")
+		})
+	}
+}
+
 // Ctrl-C gives up the line or the request, and not the shell; Ctrl-D ends it. The
 // arrow keys find older lines, also those of the shell before, but nothing that
 // looks like a secret.

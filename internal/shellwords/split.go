@@ -3,10 +3,46 @@ package shellwords
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"mvdan.cc/sh/v3/shell"
 	"mvdan.cc/sh/v3/syntax"
 )
+
+// Unfinished reports whether a command goes on in the next line, because the text ends in a backslash or within quotes.
+// head is what the next line is appended to: the text without that backslash, or with a line end within the quotes.
+func Unfinished(text string) (head string, more bool) {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	var quote byte // ' or ", or $ for $'...'
+	begins := true // a word begins here
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && quote != '\'':
+			i++
+			if i == len(text) && quote != '$' {
+				return text[:len(text)-1], true
+			}
+		case quote == 0 && c == '#' && begins:
+			end := strings.IndexByte(text[i:], '\n')
+			if end < 0 {
+				return text, false
+			}
+			i += end
+		case quote == 0 && c == '\'' && i > 0 && text[i-1] == '$':
+			quote = '$'
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote || quote == '$' && c == '\'':
+			quote = 0
+		}
+		begins = quote == 0 && strings.IndexByte(" \t\n", c) >= 0
+	}
+	if quote != 0 {
+		return text + "\n", true
+	}
+	return text, false
+}
 
 // Split takes a line apart as a POSIX shell would: blanks part words, quotes and
 // backslashes keep them together, $NAME stands for what lookup gives, and # begins a

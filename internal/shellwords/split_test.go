@@ -5,6 +5,38 @@ import (
 	"testing"
 )
 
+func TestUnfinished(t *testing.T) {
+	for _, c := range []struct {
+		text, head string
+		more       bool
+	}{
+		{"", "", false},
+		{"call x\n", "call x", false},
+		{"call x \\\n", "call x ", true},
+		{"call x \\\r\n", "call x ", true},
+		{`call x a\`, "call x a", true},
+		{`call x a\\`, `call x a\\`, false},
+		{`call x a\\\`, `call x a\\`, true},
+		{"call x '{\n", "call x '{\n", true},
+		{"call x '{\n\"a\":1}'\n", "call x '{\n\"a\":1}'", false},
+		{`call x "a'`, "call x \"a'\n", true},
+		{`call x "a\"`, "call x \"a\\\"\n", true},
+		{`call x "a\`, `call x "a`, true},
+		{`call x 'a\`, "call x 'a\\\n", true},
+		{`call x 'a\'`, `call x 'a\'`, false},
+		{`call x \'a`, `call x \'a`, false},
+		{`call x $'it\'s'`, `call x $'it\'s'`, false},
+		{`call x $'it\'s`, "call x $'it\\'s\n", true},
+		{`# it's`, `# it's`, false},
+		{`list # it's \`, `list # it's \`, false},
+		{`read a#b'c`, "read a#b'c\n", true},
+	} {
+		if head, more := Unfinished(c.text); head != c.head || more != c.more {
+			t.Errorf("%q: got %q %t, want %q %t", c.text, head, more, c.head, c.more)
+		}
+	}
+}
+
 func TestSplit(t *testing.T) {
 	lookup := func(name string) string { return map[string]string{"last": `{"a": 1}`}[name] }
 	for _, c := range []struct {

@@ -45,7 +45,9 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	words, err := shellwords.Split(text, s.value)
-	if err != nil {
+	if _, more := shellwords.Unfinished(text); more && err == nil {
+		err = usage.New("the line ends in a backslash, and no line follows", "quote literal text: '...'")
+	} else if err != nil {
 		err = usage.New("the line cannot be parsed "+err.Error(), "quote literal text: '...'")
 	} else if len(words) > 0 {
 		err = s.run(ctx, f, cancel, words)

@@ -24,6 +24,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/lineedit"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -41,9 +42,12 @@ type shellRun struct {
 	ended bool
 	stop  bool
 	lists complete.ShellLists
-	// number is that of the line in a script, from 1; 0 where a person types.
+	// number is that of the first line of a command in a script, from 1; 0 where a person types.
 	number int
 }
+
+// continuation is the prompt for a line that continues the one before.
+const continuation = "> "
 
 func NewShell(f *cmdutil.Factory) *cobra.Command {
 	var stop bool
@@ -53,8 +57,9 @@ func NewShell(f *cmdutil.Factory) *cobra.Command {
 		Long: `Connect to a server and read commands line by line: list, describe, call, read,
 prompt, complete, tasks, ping, raw, info, and the commands for recorded traffic.
 They are written as on the command line, with a shell's quoting, without the
-server: all of them use the same server and session. "$last" is the result of
-the previous line. "help" lists the commands, "exit" or Ctrl-D ends.
+server: all of them use the same server and session. A line that ends in \ or
+within quotes continues in the next one. "$last" is the result of the previous
+line. "help" lists the commands, "exit" or Ctrl-D ends.
 
 At a terminal TAB completes commands, flags, names, arguments and their values,
 the arrow keys and Ctrl-R find older lines, and Ctrl-C cancels the current line
@@ -151,17 +156,34 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 			lines <- prompt.TypedLine{Text: text, Err: err}
 		}
 	}()
+	var head, unfinished string // the start of a command of several lines, and as it was typed
+	read := 0
 	for !s.ended && ctx.Err() == nil {
-		if typed {
+		if typed && unfinished != "" {
+			fmt.Fprint(s.f.Stderr(), continuation)
+		} else if typed {
 			fmt.Fprint(s.f.Stderr(), s.prompt())
 		}
 		next <- struct{}{}
 		select {
 		case l := <-lines:
-			if !typed {
-				s.number++
+			read++
+			if !typed && unfinished == "" {
+				s.number = read
 			}
-			s.line(ctx, strings.TrimPrefix(l.Text, "\uFEFF"))
+			text := head + strings.TrimPrefix(l.Text, "\uFEFF")
+			rest, more := shellwords.Unfinished(text)
+			if more && l.Err == nil {
+				head = rest
+				unfinished = text
+				continue
+			}
+			if l.Text == "" && unfinished != "" { // the script ended: what is missing is an error of the line
+				text = unfinished
+			}
+			head = ""
+			unfinished = ""
+			s.line(ctx, text)
 			s.ended = s.ended || l.Err != nil || s.stop && !s.worst.Good()
 		case <-ctx.Done():
 			return
@@ -188,9 +210,14 @@ func (s *shellRun) interact(ctx context.Context) {
 	defer f.Line.Store(nil)
 	f.Note(s.c.Where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
 	lines := make(chan prompt.TypedLine, 1)
+	head := ""
 	for !s.ended {
+		shown := s.prompt()
+		if head != "" {
+			shown = continuation
+		}
 		go func() {
-			text, err := e.Line(s.prompt())
+			text, err := e.Line(shown)
 			lines <- prompt.TypedLine{Text: text, Err: err}
 		}()
 		var l prompt.TypedLine
@@ -202,15 +229,23 @@ func (s *shellRun) interact(ctx context.Context) {
 		}
 		switch {
 		case errors.Is(l.Err, lineedit.ErrInterrupted):
+			head = ""
 			continue
 		case l.Err != nil:
 			fmt.Fprintln(f.Stderr())
 			return
 		}
-		if text := strings.TrimSpace(l.Text); text != "" && s.keep(ctx, l.Text) {
+		line := head + l.Text
+		head = ""
+		if rest, more := shellwords.Unfinished(line); more {
+			head = rest
+			continue
+		}
+		// A line end within quotes is no part of a line of the history.
+		if text := strings.TrimSpace(line); text != "" && !strings.Contains(text, "\n") && s.keep(ctx, line) {
 			e.Remember(text)
 		}
-		s.line(ctx, l.Text)
+		s.line(ctx, line)
 		s.worst = wire.Outcome{}
 	}
 }
