@@ -127,8 +127,8 @@ type Value struct {
 	Untyped bool
 }
 
-// text is the value inside of a text.
-func (v Value) text() string {
+// Text returns the value as it is written inside of a text.
+func (v Value) Text() string {
 	if text, ok := jsonraw.Text(v.JSON); ok {
 		return text
 	}
@@ -147,7 +147,7 @@ func FillText(text string, look Lookup) (string, error) {
 		if err != nil && failed == nil {
 			failed = err
 		}
-		b.WriteString(v.text())
+		b.WriteString(v.Text())
 	})
 	if failed != nil {
 		err = failed
@@ -202,7 +202,7 @@ func (f *filler) object(members jsonraw.Members, path []string, inList bool) jso
 		path := append(path[:len(path):len(path)], m.Name)
 		text, ok := jsonraw.Text(m.Value)
 		if v, whole := f.whole(text); ok && whole && v.Untyped && !inList {
-			f.untyped = append(f.untyped, Untyped{path, v.text()})
+			f.untyped = append(f.untyped, Untyped{path, v.Text()})
 			continue
 		}
 		filled = append(filled, jsonraw.Member{Name: m.Name, Value: f.value(m.Value, path, inList)})

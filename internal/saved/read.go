@@ -37,12 +37,47 @@ func (r *reader) object(raw json.RawMessage, at, what string, known ...string) j
 	}
 	for _, m := range members {
 		if len(known) > 0 && !slices.Contains(known, m.Name) {
-			r.problems = append(r.problems, Problem{At: jsonraw.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
-				Text: fmt.Sprintf("%s has no key %q", what, m.Name)})
+			p := Problem{At: jsonraw.Pointer(at, m.Name), OnName: true, Got: m.Name, Known: known,
+				Text: fmt.Sprintf("%s has no key %q", what, m.Name)}
+			if hint := keysElsewhere[m.Name]; hint != "" {
+				p.Hint = hint
+				p.Known = nil
+			}
+			r.problems = append(r.problems, p)
 		}
 	}
 	return members
 }
+
+// keysElsewhere says what to use in place of keys that similar files of other programs have.
+var keysElsewhere = map[string]string{
+	"arguments":    `args: {...} has the arguments`,
+	"assert":       `expect: {...} has the expectations`,
+	"assertions":   `expect: {...} has the expectations`,
+	"data":         rowsElsewhere,
+	"delay":        repeatElsewhere,
+	"env":          environmentElsewhere,
+	"environment":  environmentElsewhere,
+	"examples":     rowsElsewhere,
+	"input":        `args: {...} has the arguments`,
+	"iterations":   repeatElsewhere,
+	"matrix":       rowsElsewhere,
+	"max-duration": `expect: {within: 5s} bounds the time of one step`,
+	"repeat":       repeatElsewhere,
+	"retries":      repeatElsewhere,
+	"retry":        repeatElsewhere,
+	"timeout":      `expect: {within: 5s} bounds the time of one step, mcpc run --timeout 5s the silence in every request`,
+	"tool":         `call: TOOL names the tool`,
+	"url":          `server: URL names the server`,
+	"variables":    `vars: {...} has the variables`,
+	"within":       `expect: {within: 5s} bounds the time of one step`,
+}
+
+const (
+	rowsElsewhere        = `a file has no rows: run it once for each with --var NAME=VALUE`
+	repeatElsewhere      = `a step is taken once: repeat the run in the shell, as in: until mcpc run FILE; do sleep 1; done`
+	environmentElsewhere = `"${env.NAME}" is a variable of the environment; set -a; . ./.env sets the variables of a file`
+)
 
 func (r *reader) text(raw json.RawMessage, at, what string) string {
 	text, ok := jsonraw.Text(raw)

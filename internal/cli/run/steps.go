@@ -164,6 +164,17 @@ func (r *fileRun) lookup(name string) (saved.Value, error) {
 	return v, nil
 }
 
+// lookupText gives the value of a variable as a text: a prompt's arguments are texts, whatever the type of the variable.
+func (r *fileRun) lookupText(name string) (saved.Value, error) {
+	v, err := r.lookup(name)
+	if err != nil {
+		return v, err
+	}
+	v.JSON = jsonraw.Quote(v.Text())
+	v.Untyped = true
+	return v, nil
+}
+
 // step takes one step and judges what came.
 func (r *fileRun) step(ctx context.Context, s saved.Step) {
 	result := report.Step{Name: s.Name, Line: r.f.doc.Place(s.At).Line, State: report.Passed}
@@ -272,6 +283,8 @@ func (r *fileRun) take(ctx context.Context, s saved.Step) (t taken) {
 	case err != nil || s.Args == nil:
 	case s.Verb == saved.Raw:
 		args, err = r.filled(s.Args)
+	case s.Verb == saved.Prompt:
+		args, untyped, err = saved.Fill(s.Args, r.lookupText)
 	default:
 		args, untyped, err = saved.Fill(s.Args, r.lookup)
 	}
