@@ -15,9 +15,11 @@ import (
 	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/client"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/verdict"
@@ -97,6 +99,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	o.reports.declare(flags)
 	flags.StringVar(&o.explain, "explain", "", "explain a `rule`")
 	flags.BoolVar(&o.list, "list-rules", false, "list the rules")
+	eras := append([]string{"both", "legacy", "modern"}, client.Revisions()...)
+	complete.Flags(cmd, map[string][]string{"era": eras, "fail-on": failWords})
 }
 
 // recordingEndings end the names of files that are recordings, and no servers.

@@ -41,6 +41,13 @@ func Fixed(words ...string) Completer {
 	}
 }
 
+// Flags has the values of flags completed that take one of some words.
+func Flags(cmd *cobra.Command, words map[string][]string) {
+	for flag, words := range words {
+		_ = cmd.RegisterFlagCompletionFunc(flag, Fixed(words...))
+	}
+}
+
 // Begin are those of the words that begin with what is typed, and that no shell
 // takes for more than a word.
 func Begin(words []string, typed string) []string {

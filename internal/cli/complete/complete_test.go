@@ -24,6 +24,28 @@ func offered(env []string, line string) string {
 	return strings.TrimSuffix(strings.ReplaceAll(run(env, args...).Stdout, "\n", " "), " ")
 }
 
+// A flag that takes one of some words offers these, and no files.
+func TestFlagsWithFixedValues(t *testing.T) {
+	env := clitest.Env(t.TempDir())
+	for line, want := range map[string]string{
+		"mock|x.jsonl|--era|": "both legacy modern", "mock|x.jsonl|--match|": "strict loose exact",
+		"mock|x.jsonl|--repeat|": "in-order last cycle", "mock|x.jsonl|--latency|as": "as-recorded",
+		"mock|x.jsonl|--on-miss|": "error nearest", "replay|x.jsonl|--match|": "strict exact",
+		"replay|x.jsonl|--compare|": "result schema status", "replay|x.jsonl|--pace|": "max as-recorded",
+		"log|--sort|": "time dur size", "check|--fail-on|": "error warn never", "check|--era|leg": "legacy",
+		"bench|demo|echo|--export|": "k6", "bench|demo|echo|--against|dem": "demo", "call|--confirm|": "auto always never",
+		"--color|": "auto always never", "export|--as|mock": "mock-script", "diff|--fail-on|break": "breaking",
+	} {
+		got, directive, _ := strings.Cut(offered(env, line), " :")
+		if line == "bench|demo|echo|--against|dem" {
+			got, _, _ = strings.Cut(got, "\t")
+		}
+		if got != want || directive != "4" {
+			t.Errorf("%s: offered %q :%s, want %q :4", line, got, directive, want)
+		}
+	}
+}
+
 // The words after a server are completed from its lists; the demo is asked for them.
 func TestWordsOfTheDemo(t *testing.T) {
 	env := clitest.Env(t.TempDir())

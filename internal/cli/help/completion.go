@@ -161,7 +161,8 @@ func AddCompletions(f *cmdutil.Factory, root *cobra.Command) {
 	}
 	for name, f := range map[string]complete.Completer{
 		"server": complete.CompleteServer(f), "protocol": complete.Fixed(client.Revisions()...),
-		"color": complete.Fixed("auto", "always", "never"), "images": complete.Fixed(cmdutil.Drawings...), "log-level": complete.Fixed(connect.LogLevels...),
+		"color": complete.Fixed("auto", "always", "never"), "confirm": complete.Fixed("auto", "always", "never"),
+		"images": complete.Fixed(cmdutil.Drawings...), "log-level": complete.Fixed(connect.LogLevels...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(name, f)
 	}

@@ -137,6 +137,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
 	o.faults.AddFlags(flags)
 	_ = cmd.RegisterFlagCompletionFunc("to", complete.CompleteServer(nil))
+	complete.Flags(cmd, map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
 }
 
 // settle refuses values that no type could refuse.
