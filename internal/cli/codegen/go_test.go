@@ -41,6 +41,8 @@ func TestGeneratedGoRuns(t *testing.T) {
 33 Cloudy
 tool_error 5 true This tool always fails.
 tool error: result.isError = true: This tool always fails.
+tool_error 5 true This tool always fails.
+tool_error 5 true This tool always fails.
 rpc_error 6 true -32000
 invalid_arguments 3 false
 invalid arguments: the arguments do not match the tool's inputSchema; the call was not sent: missing required member "b": /a must be number, got string
@@ -94,6 +96,11 @@ func main() {
 	_, err = c.Fail(ctx, FailArgs{})
 	say(err)
 	fmt.Println(err)
+	_, err = c.Call(ctx, "fail", nil)
+	say(err)
+	var none map[string]any
+	_, err = c.Call(ctx, "fail", none)
+	say(err)
 	_, err = c.RaiseProtocolError(ctx, RaiseProtocolErrorArgs{})
 	say(err)
 	_, err = c.Call(ctx, "get-sum", map[string]any{"a": "x"})
