@@ -86,29 +86,54 @@ func section(c *cobra.Command) string {
 
 func ManName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// verbatim begins lines of up to 80 columns, which an indented page has no place for.
-const verbatim = ".nf\n.in 0\n"
-
 // ManPage is one page, in the macros of man(7): what help says, with its headings.
 func ManPage(f *cmdutil.Factory, c *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH %s %s \"\" \"mcpc\" \"mcpc manual\"\n", strings.ToUpper(ManName(c)), section(c))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n.SH DESCRIPTION\n"+verbatim, Roff(ManName(c)), Roff(c.Short))
-	if IsTopic(c) {
-		b.WriteString(Roff(TopicText(c, term.Style{})) + ".fi\n")
-		return b.String()
+	fmt.Fprintf(&b, ".nh\n.ad l\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.in 0\n", Roff(ManName(c)), Roff(c.Short))
+	text := TopicText(c, term.Style{})
+	if !IsTopic(c) {
+		text = HelpText(f, c, false)
 	}
-	before := ""
-	for line := range strings.Lines(HelpText(f, c, false)) {
-		head, ends := strings.CutSuffix(line, ":\n")
-		if ends && before == "\n" && head[0] != ' ' && len(head) < 30 {
-			b.WriteString(".fi\n.SH " + Roff(strings.ToUpper(head)) + "\n" + verbatim)
-		} else {
-			b.WriteString(Roff(line))
+	for i, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
+		head, rest, _ := strings.Cut(block, "\n")
+		name, ends := strings.CutSuffix(head, ":")
+		if head != "" && head[0] != ' ' && strings.HasPrefix(rest, "  ") && ends != IsTopic(c) && len(name) < 50 {
+			b.WriteString(".SH " + Roff(strings.ToUpper(name)) + "\n.in 0\n")
+			block = rest
+		} else if i > 0 {
+			b.WriteString(".sp\n")
 		}
-		before = line
+		b.WriteString(manBlock(block))
 	}
-	return b.String() + ".fi\n"
+	return b.String()
+}
+
+// manBlock writes lines without an empty one between them. A paragraph is filled to the width of the terminal; tables,
+// examples and flags stay as they are, at the left edge: their lines have up to 80 columns.
+func manBlock(block string) string {
+	if isParagraph(block) {
+		return Roff(block) + "\n"
+	}
+	if inner := strings.TrimPrefix(strings.ReplaceAll(block, "\n  ", "\n"), "  "); isParagraph(inner) {
+		return ".in 2n\n" + Roff(inner) + "\n.in 0\n"
+	}
+	return ".nf\n" + Roff(block) + "\n.fi\n"
+}
+
+// minFilled is the width of the shortest line of a paragraph before its last one.
+const minFilled = 60
+
+// isParagraph reports whether lines are a text that was wrapped: none is indented or has columns, and all but the last
+// are about as wide as lines may be.
+func isParagraph(block string) bool {
+	lines := strings.Split(block, "\n")
+	for i, line := range lines {
+		if line == "" || line[0] == ' ' || strings.Contains(line, "  ") || i < len(lines)-1 && len(line) < minFilled {
+			return false
+		}
+	}
+	return true
 }
 
 // roffed are the characters that troff would take for something else, or print as

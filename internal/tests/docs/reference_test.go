@@ -49,7 +49,7 @@ func TestDocumentedCommandsAreCurrent(t *testing.T) {
 // The manual has a page for each command and topic, with each flag, and no line of
 // its text is taken for a roff request.
 func TestHelpIsAlsoAManual(t *testing.T) {
-	requests := regexp.MustCompile(`^\.(TH|SH|in|nf|fi)( |$)`)
+	requests := regexp.MustCompile(`^\.(TH|SH|ad|nh|in|sp|nf|fi)( |$)`)
 	for _, c := range commands.All(t) {
 		page := help.ManPage(commands.NewFactory(), c)
 		for _, line := range strings.Split(page, "\n") {
@@ -65,6 +65,25 @@ func TestHelpIsAlsoAManual(t *testing.T) {
 				t.Errorf("%s has no --%s", c.CommandPath(), f.Name)
 			}
 		})
+	}
+}
+
+// Paragraphs are filled to the width of the terminal; what has columns or is an example stays as it is.
+func TestParagraphsOfTheManualAreFilled(t *testing.T) {
+	for _, c := range commands.All(t) {
+		page := help.ManPage(commands.NewFactory(), c)
+		switch c.CommandPath() {
+		case "mcpc bench":
+			filled := ".in 0\nCall a tool many times over one connection, and measure the latencies. TARGET is\n"
+			if !strings.Contains(page, filled) || !strings.Contains(page, ".SH EXAMPLES\n.in 0\n.nf\n  mcpc bench demo") {
+				t.Error(page)
+			}
+		case "mcpc targets":
+			if !strings.Contains(page, ".SH APPROVAL\n.in 0\n.in 2n\nA command from a file runs only after") ||
+				!strings.Contains(page, ".nf\n  mcpc list \\-s https") {
+				t.Error(page)
+			}
+		}
 	}
 }
 
