@@ -66,7 +66,8 @@ func (g Request) OwnFields() []wire.Field {
 	}
 	return slices.DeleteFunc(slices.Clone(head.Fields), func(f wire.Field) bool {
 		name := strings.ToLower(f.Name)
-		return slices.Contains(clientFields, name) || traffic.ConnectionFields[name] || strings.HasPrefix(name, "mcp-")
+		return slices.Contains(clientFields, name) || traffic.ConnectionFields[name] || strings.HasPrefix(name, "mcp-") ||
+			name == "accept-language" && f.Value == "*" // from the fetch of Node
 	})
 }
 

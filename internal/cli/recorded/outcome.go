@@ -10,12 +10,14 @@ import (
 )
 
 // Unchecked reports whether a step has to be taken without a check, so that the same
-// is sent again: it was sent unchecked, or a check would not let it through.
+// sent again: it was sent unchecked, or a check would not let it through. What another client sent with success is
+// checked, as a user would write it.
 func (g Request) Unchecked(s saved.Step) bool {
 	failed := s.Expect.Kind == wire.ToolError || s.Expect.Kind == wire.RPCFailed
 	switch s.Verb {
 	case saved.Call:
-		return g.Had("--no-validate") || !g.Had("call") && (!g.Had("run") || failed)
+		unchecked := g.Row.By == capture.ByCommand && !g.Had("run")
+		return g.Had("--no-validate") || !g.Had("call") && (unchecked || failed)
 	case saved.Prompt:
 		return g.Had("--no-validate") || failed
 	}

@@ -3,6 +3,7 @@ package savedfile_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -188,5 +189,34 @@ func TestAnswersInFiles(t *testing.T) {
 	mcpc("-s demo call get-sum a=1 b=2 --on-sampling true --save y.mcpc.yaml")
 	if got := fileText(t, "y.mcpc.yaml"); !strings.Contains(got, "on-sampling: ") {
 		t.Errorf("no command in\n%s", got)
+	}
+}
+
+// The calls of another client are steps that need no editing: what its HTTP library adds is no header field of the file,
+// and a call that succeeded is validated.
+func TestCallsOfAnotherClient(t *testing.T) {
+	mcpc := in(t)
+	entry := func(time, request, response string) string {
+		headers := `{"name":"accept-language","value":"*"},{"name":"sec-fetch-mode","value":"cors"},{"name":"user-agent","value":"node"},` +
+			`{"name":"content-type","value":"application/json"},{"name":"x-own","value":"1"}`
+		return `{"startedDateTime":"2026-01-01T00:00:0` + time + `Z","time":5,"request":{"method":"POST","url":"https://mcp.example/mcp","headers":[` +
+			headers + `],"postData":{"mimeType":"application/json","text":` + strconv.Quote(request) +
+			`}},"response":{"status":200,"headers":[{"name":"content-type","value":"application/json"}],` +
+			`"content":{"mimeType":"application/json","text":` + strconv.Quote(response) + `}}}`
+	}
+	har := `{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[` +
+		entry("1", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"good","arguments":{"a":1}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`) + "," +
+		entry("2", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"bad","arguments":{}}}`,
+			`{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}`) + `]}}`
+	if err := os.WriteFile("sdk.har", []byte(har), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mcpc("import sdk.har -o sdk.jsonl")
+	out := mcpc("export sdk.jsonl --as mcpc-yaml")
+	want := "server: https://mcp.example/mcp\nheaders:\n  x-own: \"1\"\nsteps:\n  - call: good\n    args:\n      a: 1\n" +
+		"  - call: bad\n    args: {}\n    validate: false\n    expect:\n      kind: rpc_error\n"
+	if out.Code != 0 || out.Stdout != want {
+		t.Errorf("exit code %d\n%s%s\nwant\n%s", out.Code, out.Stdout, out.Stderr, want)
 	}
 }
