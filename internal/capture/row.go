@@ -250,9 +250,11 @@ func (r *Row) Size() int64 { return r.Sent + r.Received }
 // Open reports whether no answer came.
 func (r *Row) Open() bool { return r.Channel == ChannelOpen }
 
-// Failed reports an ending that is not good. Who cancels wants no answer, and who probes
-// has the one that was asked for.
-func (r *Row) Failed() bool { return !slices.Contains(OtherChannels, r.Channel) }
+// Failed reports an ending that is not good. Who cancels wants no answer, who probes has the one that was asked for, and
+// a server that asks for input waits for it.
+func (r *Row) Failed() bool {
+	return r.Channel != string(wire.InputRequired) && !slices.Contains(OtherChannels, r.Channel)
+}
 
 // LostAnswer reports that the stream ended on which the answer was to come.
 func (r *Row) LostAnswer() bool { return r.streamed && r.unanswered && r.Status == http.StatusOK }
