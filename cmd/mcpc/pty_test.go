@@ -235,3 +235,23 @@ func TestTerminalCtrlCTwice(t *testing.T) {
 		t.Errorf("it took %s", quickest)
 	}
 }
+
+// The view is drawn before the server of its command has answered, and takes keys.
+func TestTerminalInspectDoesNotWaitForItsServer(t *testing.T) {
+	t.Parallel()
+	script, log := playFile(t, "on *\n    hang\n")
+	tm := terminal.Start(t, 100, nil, "mcpc", "inspect", "--", "spied", script, log)
+	tm.Await(`server/discover`)
+	tm.Type("q")
+	tm.Ends("0")
+}
+
+// A server that cannot be started ends the view with its error.
+func TestTerminalInspectOfAServerThatExits(t *testing.T) {
+	t.Parallel()
+	tm := terminal.Start(t, 100, nil, "mcpc", "inspect", "--", "sh", "-c", "echo no key >&2; exit 3")
+	out := tm.Ends("7")
+	if !strings.Contains(out, "the server exited (exit status 3)") || !strings.Contains(out, "no key") {
+		t.Errorf("%q", out)
+	}
+}

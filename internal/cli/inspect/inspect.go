@@ -160,20 +160,45 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) (err error) {
 	case v.Status().File && (slices.Contains(o.allow, "resend") || slices.Contains(o.allow, "intercept")):
 		return usage.New("--allow resend and intercept are not for a bundle or an HTTP archive: it is never sent", wire.Run("resend "+shellwords.Quote(o.file+"#1")+" --to TARGET")+" sends one request of it")
 	}
-	if o.argv != nil {
-		if o.filter == "" { // the user asks for this server, not for what was before
-			o.filter = liveview.FromNow(f)
-		}
-		if out := v.Actor.Start(ctx, o.argv); !out.Good() {
-			return cmdutil.Exit(out)
-		}
+	if o.argv != nil && o.filter == "" { // the user asks for this server, not for what was before
+		o.filter = liveview.FromNow(f)
 	}
 	switch {
 	case o.mcp:
 		return agent(ctx, f, v, o.filter)
 	case o.web:
+		if o.argv != nil {
+			if out := v.Actor.Start(ctx, o.argv); !out.Good() {
+				return cmdutil.Exit(out)
+			}
+		}
 		return liveview.Web(ctx, f, v, liveview.Page{Port: o.port, NoOpen: o.noOpen, Filter: o.filter})
 	}
 	defer liveview.Quieten(f)()
-	return liveview.Terminal(ctx, f, v, o.filter)
+	if o.argv == nil {
+		return liveview.Terminal(ctx, f, v, o.filter)
+	}
+	return terminalOf(ctx, f, v, o)
+}
+
+// terminalOf shows the view at the terminal while it starts the server of the command, which may take long: what is typed
+// meanwhile belongs to the view. A server that cannot be started ends it.
+func terminalOf(ctx context.Context, f *cmdutil.Factory, v *liveview.View, o options) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	started := make(chan wire.Outcome, 1)
+	go func() {
+		out := v.Actor.Start(ctx, o.argv)
+		if !out.Good() {
+			stop()
+		}
+		started <- out
+	}()
+	err := liveview.Terminal(ctx, f, v, o.filter)
+	ended := ctx.Err() != nil
+	stop() // the user may leave before the server has answered
+	if out := <-started; ended && !out.Good() && out.Kind != wire.Signal {
+		return cmdutil.Exit(out)
+	}
+	return err
 }

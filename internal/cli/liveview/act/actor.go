@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
@@ -58,8 +59,8 @@ type core struct {
 	Options
 	ctx  context.Context
 	stop context.CancelFunc
-	// own is the connection to the server that the view has started; nil where there is none.
-	own  *connect.Conn
+	// own is the connection to the server that the view has started; nil if there is none, or it has not answered yet.
+	own  atomic.Pointer[connect.Conn]
 	user *user
 }
 
@@ -74,7 +75,7 @@ func New(o Options) *Actor {
 	return a
 }
 
-// Start starts the server of a command, whose tools can be tried from then on. What it is asked is
+// Start starts the server of a command, whose tools can be tried from then on; the views may run meanwhile. What it is asked is
 // recorded as what the command of f asks.
 func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 	f := a.Factory.Invocation()
@@ -85,7 +86,7 @@ func (a *Actor) Start(ctx context.Context, argv []string) wire.Outcome {
 		c.Close(ctx)
 		return out
 	}
-	a.own = c
+	a.own.Store(c)
 	if _, out = c.Listed(ctx, connect.ToolKind, nil); out.Kind == wire.Signal {
 		return out
 	}
@@ -99,16 +100,16 @@ func (a *Actor) Close(ctx context.Context) wire.Outcome {
 	if g := a.group(); g != nil {
 		g.Close()
 	}
-	if a.own == nil {
-		return wire.Outcome{}
+	if own := a.own.Load(); own != nil {
+		return own.Close(ctx)
 	}
-	return a.own.Close(ctx)
+	return wire.Outcome{}
 }
 
 // Powers are what the user allowed.
 func (a *core) Powers() view.Powers {
 	p := a.Options.Powers
-	p.Call = p.Call || a.own != nil
+	p.Call = p.Call || a.own.Load() != nil
 	return p
 }
 

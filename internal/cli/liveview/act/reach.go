@@ -38,7 +38,7 @@ func (a *sender) Describe(tools []view.Tool) {
 
 // reach is the server of a recorded target, as -s has it; "" is the one that the view started.
 func (a *sender) reach(g *cmdutil.Factory, recordedTarget string) (string, error) {
-	if a.own != nil && recordedTarget == a.own.Where {
+	if own := a.own.Load(); own != nil && recordedTarget == own.Where {
 		return "", nil
 	}
 	address := addressOf(recordedTarget)

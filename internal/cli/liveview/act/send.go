@@ -153,7 +153,7 @@ func (a *sender) Call(ctx context.Context, call view.Call) (view.Sent, error) {
 // serverOf is the server of a recorded request, as -s has it. A recording of someone else leads
 // nowhere by itself, and a recorded command is not started.
 func (a *sender) serverOf(g *cmdutil.Factory, found recorded.Request) (string, error) {
-	if a.own != nil && found.Row.Target == a.own.Where {
+	if own := a.own.Load(); own != nil && found.Row.Target == own.Where {
 		return "", nil
 	}
 	again := "resend " + shellwords.Quote(recorded.NameOf(found.Row))
@@ -174,7 +174,7 @@ func (a *sender) send(ctx context.Context, g *cmdutil.Factory, r request, confir
 	about := r.server + "\n" + r.about
 	given := a.agreed(about, confirmed)
 	if r.server == "" {
-		out, lacks := r.do(ctx, a.own, given)
+		out, lacks := r.do(ctx, a.own.Load(), given)
 		return a.sent(a.Factory, r, about, out, lacks)
 	}
 	g.Server, g.ServerGiven, g.Record.Resent = r.server, true, r.resent
