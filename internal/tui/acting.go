@@ -180,18 +180,19 @@ func alarmLines(m *model) int { return len(drawAlarms(m)) }
 func drawAlarms(m *model) (lines []cells.Line) {
 	a := &m.act
 	if m.status.Intercept || len(a.held) > 0 {
-		text := " ‖ holding " + sheet.Counted(len(a.held), "message", "messages")
+		// What the user wrote stands last: it may be long.
+		text := " ‖ holding " + sheet.Counted(len(a.held), "message", "messages") +
+			"   Tab select · Enter let go · e edit · d drop · I stop"
 		if m.status.Wanted != "" {
-			text += " of " + m.status.Wanted
+			text += "   only " + m.status.Wanted
 		}
-		text += "   Tab select · Enter let go · e edit · d drop · I stop"
 		lines = append(lines, cells.Line{cells.Fit(paint.Alarm, text, m.w)})
 		for i := range min(len(a.held), max(1, m.h/6)) {
 			lines = append(lines, heldLine(m, i))
 		}
 	}
 	if q := a.question(); q != nil && a.form == nil {
-		text := " ? " + q.Server + " asks you: " + q.Message + "   a answer"
+		text := " ? press a to answer: " + q.Server + " asks you: " + q.Message
 		lines = append(lines, cells.Line{cells.Fit(paint.Alarm, text, m.w)})
 	}
 	return lines

@@ -12,7 +12,7 @@ func TestDetailHasATitle(t *testing.T) {
 	play(t, 80, 24, nil, newActor(), func(p *player) {
 		p.keys("g", "j", "j", "j", "enter")
 		for range sheet.TabCount {
-			p.shows("! tool_error  call get_file  42.4  80 ms", "Esc close")
+			p.shows("! tool error  call get_file  42.4  80 ms", "Esc close")
 			p.keys("right")
 		}
 	})

@@ -149,7 +149,7 @@ func drawFilter(m *model, w int) cells.Line {
 	left := cells.Line{cells.Text(paint.Faint, " / ")}
 	switch {
 	case q.line.Text() == "" && m.focus != paneFilter:
-		hint := "type / to filter: is:error, name:search, dur:>1s"
+		hint := "type / to filter: all of some words, is:error, name:search, a or b"
 		left = append(left, cells.Fit(paint.Faint, hint, room))
 	default:
 		left = append(left, q.line.Line(room, m.focus == paneFilter, mark)...)

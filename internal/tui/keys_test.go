@@ -39,7 +39,8 @@ func TestDeeds(t *testing.T) {
 		{"edit and resend", []string{"g", "E", "end"}, ",", []string{"ctrl+s", "ctrl+s"}, "resend 42.1 {,\n  \"q\": 1\n}"},
 		{"resend unedited", []string{"g", "E"}, "x", []string{"backspace", "ctrl+s"}, "resend 42.1 "},
 		{"invalid once", []string{"g", "E"}, "x", []string{"ctrl+s"}, ""},
-		{"intercept", []string{"i"}, "name:x", []string{"enter"}, "intercept name:x"},
+		{"intercept", []string{"i"}, "name:x", []string{"enter", "down", "enter"}, "intercept name:x"},
+		{"a filter that was typed without /", []string{}, "is:error", []string{"enter", "enter"}, ""},
 		{"intercept off", []string{"I"}, "", nil, "intercept off"},
 		{"export", []string{"x", "enter"}, "", nil, "export bundle "},
 		{"export har", []string{"x", "h"}, "", nil, "export har "},
@@ -83,11 +84,15 @@ func TestHeld(t *testing.T) {
 	play(t, 80, 24, nil, a, func(p *player) {
 		p.shows("holding 2 messages", "10:00 left")
 		p.m.status.Wanted = "name:delete_repo"
-		p.shows("holding 2 messages of name:delete_repo")
+		p.shows("holding 2 messages   Tab select · Enter let go · e edit · d drop · I stop")
 		p.keys("i")
 		p.shows("hold messages that match", "name:delete_repo")
 		p.keys("esc")
-		p.keys("g", "d", "e", "j", "j", "d")
+		p.keys("g", "d")
+		p.shows("select a held message first: Tab")
+		p.keys("e")
+		p.shows("held message: tools/call delete_repo")
+		p.keys("esc", "j", "j", "d")
 		p.did(a, "")
 		p.m.focus = paneMain
 		p.keys("tab", "j", "d")
@@ -122,7 +127,7 @@ func TestAnswer(t *testing.T) {
 	a := newActor()
 	a.questions = []view.Question{asks()}
 	play(t, 100, 40, nil, a, func(p *player) {
-		p.shows("github asks you: Which repository?")
+		p.shows("press a to answer: github asks you: Which repository?")
 		p.keys("a")
 		p.shows("Repository *", "initialize", "5:00 left")
 		p.keys("ctrl+s")

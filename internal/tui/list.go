@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -81,7 +82,8 @@ func (m *model) askTalks() tea.Cmd {
 		all := r.Conversations()
 		return func(m *model) tea.Cmd {
 			// A filter asks for all conversations.
-			if m.talks.Take(all, m.query.tried == "" && m.query.only == nil) {
+			follow := m.view == lists.Talk && m.lists[lists.Talk].Follow && !m.bar.paused && m.focus != paneTalks
+			if m.talks.Take(all, m.query.tried == "" && m.query.only == nil, follow) {
 				return m.changeQuery()
 			}
 			return nil
@@ -144,6 +146,9 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head, hint = "nothing recorded yet", m.status.Hint
 	case m.query.tried != "":
 		head, hint = "nothing matches "+m.query.tried, "C shows everything; ? lists the keys"
+		if words := strings.Fields(m.query.tried); len(words) > 1 && !slices.Contains(words, "or") {
+			hint = "All words of a filter must match; a or b finds either. " + hint
+		}
 		if shownTalk(m) != "" {
 			head += " in this conversation"
 		}

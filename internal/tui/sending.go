@@ -22,8 +22,28 @@ func intercept(m *model) tea.Cmd {
 		return refuse(m, "intercept")
 	}
 	return askLine(m, "hold messages that match (a filter; empty holds all)", m.status.Wanted, func(m *model, text string) tea.Cmd {
-		return do(m, "messages are held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
+		hold := func(m *model) tea.Cmd {
+			return do(m, "messages are held", func(ctx context.Context, a view.Actor) error { return a.Intercept(ctx, true, text) })
+		}
+		if m.status.Intercept {
+			return hold(m)
+		}
+		m.dialog = confirmHold(m, text, hold)
+		return nil
 	})
+}
+
+// confirmHold asks before messages are held: that i opens a prompt is not what a user expects who types a filter.
+func confirmHold(m *model, filter string, hold func(*model) tea.Cmd) *menu {
+	what := "every message"
+	if filter = strings.TrimSpace(filter); filter != "" {
+		what = "every message that matches " + filter
+	}
+	text := what + " of all running taps and proxies waits then until it is let go here, at most 10 minutes"
+	return &menu{Title: "hold messages?", Head: cells.Wrap(paint.Warn, text, max(m.w-4, 20)), Choices: []choice{
+		pick("", "hold nothing", "Esc", func(m *model) tea.Cmd { return m.say("nothing is held") }),
+		pick("", "hold them", "select and press Enter", hold),
+	}}
 }
 
 // refuse says which power the view lacks.
@@ -76,8 +96,16 @@ func dropHeld(m *model) tea.Cmd {
 	return do(m, "dropped", func(ctx context.Context, a view.Actor) error { return a.Drop(ctx, id) })
 }
 
+// heldToShow is the held message that is selected, else the one that the bar would select: to look at it changes nothing.
+func heldToShow(m *model) *view.Held {
+	if h := heldNow(m); h != nil || len(m.act.held) == 0 {
+		return h
+	}
+	return &m.act.held[m.act.sel]
+}
+
 func editHeld(m *model) tea.Cmd {
-	h := heldNow(m)
+	h := heldToShow(m)
 	if h == nil {
 		return noHeld(m)
 	}
@@ -91,7 +119,7 @@ func editHeld(m *model) tea.Cmd {
 }
 
 func reveal(m *model) tea.Cmd {
-	h := heldNow(m)
+	h := heldToShow(m)
 	if h == nil {
 		return noHeld(m)
 	}

@@ -42,7 +42,11 @@ func (v *Views) Lanes(_ context.Context, q Query, from, to time.Time) ([]Lane, e
 		if count++; count == 1 || bar.From.Before(first) {
 			first = bar.From
 		}
-		last = talk.Later(last, bar.To)
+		ended := bar.To
+		if bar.State != stateDone { // for hours perhaps
+			ended = bar.From
+		}
+		last = talk.Later(last, ended)
 		return true
 	})
 	if err != nil {

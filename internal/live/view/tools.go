@@ -19,16 +19,19 @@ import (
 )
 
 // Tools returns the tools that the servers of some rows listed, and those that were called
-// without that. A filter selects servers by what it finds, and of the calls those of the
-// conversations in which it finds something; one that finds nothing leaves them all.
+// without that. A filter selects the tools of the servers that it finds, or the called ones if it
+// finds calls alone, and of the calls those of the conversations in which it finds something.
 func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 	t := &toolTable{v: v, servers: map[string]*serverTools{}}
 	var lists, heard []live.Key
-	asked, talks := map[string]bool{}, map[live.Talk]bool{} // what the filter is about; none is all
+	asks := q.Filter != "" || q.Only != nil
+	asked := selection{onlyCalls: true, servers: map[string]bool{}, calls: map[toolOf]bool{}}
+	talks := map[live.Talk]bool{}
 	var err error
-	if q.Filter != "" || q.Only != nil {
+	if asks {
 		err = v.each(q, func(r *capture.Row) bool {
-			asked[r.Target], talks[live.TalkOf(r)] = true, true
+			asked.add(r)
+			talks[live.TalkOf(r)] = true
 			return true
 		})
 	}
@@ -40,7 +43,7 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 			case r.Apart || r.Notes.Notifications > 0:
 				heard = append(heard, live.KeyOf(r))
 			}
-			if len(talks) == 0 || talks[live.TalkOf(r)] {
+			if !asks || talks[live.TalkOf(r)] {
 				t.called(r)
 			}
 			return true
@@ -60,11 +63,31 @@ func (v *Views) Tools(_ context.Context, q Query) ([]Tool, error) {
 		}
 	})
 	out := t.documents()
-	if len(asked) > 0 {
-		out = slices.DeleteFunc(out, func(tool Tool) bool { return !asked[tool.Target] })
+	if asks {
+		out = slices.DeleteFunc(out, func(tool Tool) bool { return !asked.has(tool) })
 	}
 	t.addErrors(out)
 	return out, nil
+}
+
+// A selection is what a filter is about: some calls, or the servers of its rows.
+type selection struct {
+	onlyCalls bool
+	servers   map[string]bool
+	calls     map[toolOf]bool
+}
+
+// toolOf is a tool of a server.
+type toolOf struct{ target, name string }
+
+func (s *selection) add(r *capture.Row) {
+	s.onlyCalls = s.onlyCalls && r.Method == "tools/call"
+	s.servers[r.Target] = true
+	s.calls[toolOf{r.Target, r.Name}] = true
+}
+
+func (s *selection) has(t Tool) bool {
+	return s.servers[t.Target] && (!s.onlyCalls || s.calls[toolOf{t.Target, t.Name}])
 }
 
 // mostHeard is how many rows are searched for changes of a list.

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,13 +178,23 @@ func TestCompareWhatOnlyOneHas(t *testing.T) {
 	}
 }
 
-// A filter asks for the servers of what it finds; one that finds nothing leaves all tools.
+// A filter that finds calls selects the tools that were called; another one selects servers, and one that finds nothing
+// selects no tool.
 func TestFilterOfTools(t *testing.T) {
-	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject)))
-	for filter, want := range map[string]int{"": 1, "client:claude": 1, "name:nothing": 1} {
+	path := made(t, opened(1, "claude")+page(1, 2, 5, "", "", tool("a", anyObject)+","+tool("b", anyObject)+","+tool("c", anyObject))+
+		called(1, 3, 10, 5, "a", "{}", okResult)+called(1, 4, 20, 5, "b", "{}", badResult))
+	for filter, want := range map[string]string{
+		"": "a b c", "client:claude": "a b c", "name:nothing": "", "name:a": "a", "is:error": "b", "method:tools/call": "a b",
+		"method:tools/list": "a b c",
+	} {
 		tools, err := views(t, path, view.Options{}).Tools(t.Context(), view.Query{Filter: filter})
-		if err != nil || len(tools) != want {
-			t.Errorf("%q: %d tools, %v", filter, len(tools), err)
+		var names []string
+		for _, tool := range tools {
+			names = append(names, tool.Name)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); err != nil || got != want {
+			t.Errorf("%q: %s, want %s, %v", filter, got, want, err)
 		}
 	}
 }

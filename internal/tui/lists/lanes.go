@@ -12,11 +12,13 @@ import (
 // A Window is the part of the time that the Time view shows; the zero Window is all.
 type Window struct{ From, To time.Time }
 
-// window is the part of the time that is shown: without a zoom from the first to the last bar.
+// window is the part of the time that is shown: without a zoom from the start of the first bar to the end of the last
+// exchange that ended. One that is still open, for hours perhaps, would leave the others no room: it gets a tenth.
 func (l *List) window() (s Window) {
 	if !l.Window.From.IsZero() {
 		return l.Window
 	}
+	var open time.Time // the end of what is open
 	for i := range l.items {
 		lv, ok := l.items[i].Doc.(*sheet.Level)
 		if !ok {
@@ -26,10 +28,22 @@ func (l *List) window() (s Window) {
 			if s.From.IsZero() || b.From.Before(s.From) {
 				s.From = b.From
 			}
-			if s.To.Before(b.To) {
-				s.To = b.To
+			end := b.To
+			if b.State != "done" || b.Channel == "open" {
+				end = b.From
+				if open.Before(b.To) {
+					open = b.To
+				}
+			}
+			if s.To.Before(end) {
+				s.To = end
 			}
 		}
+	}
+	if room := s.To.Sub(s.From) / 10; room > 0 && open.After(s.To.Add(room)) {
+		s.To = s.To.Add(room)
+	} else if open.After(s.To) {
+		s.To = open
 	}
 	return s
 }

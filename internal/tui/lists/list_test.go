@@ -57,3 +57,30 @@ func TestNoLineIsFreeWhileItemsAreAbove(t *testing.T) {
 		t.Errorf("with fewer items:\n%s", got)
 	}
 }
+
+// An exchange that is open for hours leaves the others their room in the Time view.
+func TestTheTimeOfAnOpenExchange(t *testing.T) {
+	at := func(s float64) time.Time { return time.Unix(0, int64(s*1e9)) }
+	done := func(from, to float64) view.Bar {
+		return view.Bar{From: at(from), To: at(to), Channel: "ok", State: "done"}
+	}
+	open := func(from, to float64) view.Bar {
+		return view.Bar{From: at(from), To: at(to), Channel: "open", State: "open"}
+	}
+	for name, c := range map[string]struct {
+		bars []view.Bar
+		to   float64
+	}{
+		"all ended":               {[]view.Bar{done(0, 1), done(2, 10)}, 10},
+		"one is open":             {[]view.Bar{done(0, 1), open(2, 7200), done(3, 10)}, 11},
+		"one is open for a while": {[]view.Bar{done(0, 10), open(2, 10.5)}, 10.5},
+		"one alone":               {[]view.Bar{open(0, 7200)}, 7200},
+		"not ended in a file":     {[]view.Bar{done(0, 10), {From: at(1), To: at(7200), Channel: "open", State: "done"}}, 11},
+	} {
+		var l List
+		l.Take(partOf([]sheet.Level{{Bars: c.bars}}, func(*sheet.Level) string { return "lane" }))
+		if got := l.window(); !got.From.Equal(at(0)) || !got.To.Equal(at(c.to)) {
+			t.Errorf("%s: to %v, want %v s", name, got.To.Sub(got.From), c.to)
+		}
+	}
+}

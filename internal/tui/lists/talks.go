@@ -59,9 +59,9 @@ func (t *Talks) Under() *view.Conversation {
 	return &t.All[t.Sel-1]
 }
 
-// Take takes the conversations, of which the newest stands first. The one to show first is chosen once, if choose is set: Take
-// reports whether it was chosen now.
-func (t *Talks) Take(all []view.Conversation, choose bool) bool {
+// Take takes the conversations, of which the newest stands first. The one to show first is chosen once if choose is set,
+// and anew when a newer one begins if follow is set too. Take reports whether it was chosen now.
+func (t *Talks) Take(all []view.Conversation, choose, follow bool) bool {
 	key := ""
 	if c := t.Under(); c != nil {
 		key = c.ID
@@ -79,12 +79,12 @@ func (t *Talks) Take(all []view.Conversation, choose bool) bool {
 		t.Sel = len(all) + beyond
 	}
 	t.Sel = min(t.Sel, t.Last())
-	if t.picked || len(all) == 0 {
+	if t.picked && !(t.first && follow) || len(all) == 0 {
 		return false
 	}
 	t.picked = true
 	for i := range all {
-		if all[i].First && choose {
+		if all[i].First && choose && all[i].ID != t.Chosen {
 			t.Chosen, t.first, t.Sel = all[i].ID, true, i+1
 			return true
 		}

@@ -19,7 +19,7 @@ func TestTalksAreToldApart(t *testing.T) {
 		return view.Conversation{ID: string(rune('a' + i)), Client: "mcpc 1.0", Server: "mcpc-demo 1.0", Revision: "2025-06-18", Rows: rows, Failed: failed, Began: began.Add(time.Duration(i) * time.Minute)}
 	}
 	var all Talks
-	all.Take([]view.Conversation{talk(0, 39, 8), talk(1, 5, 0)}, false)
+	all.Take([]view.Conversation{talk(0, 39, 8), talk(1, 5, 0)}, false, false)
 	for _, c := range []struct {
 		w    int
 		want string
@@ -46,8 +46,29 @@ func TestTalksAreToldApart(t *testing.T) {
 			}
 		}
 	}
-	all.Take([]view.Conversation{talk(0, 39, 8)}, false)
+	all.Take([]view.Conversation{talk(0, 39, 8)}, false, false)
 	if got := all.Draw(sheet.Clock{Now: began}, false, "", nil, 28, 12)[2].Line.String(); !strings.Contains(got, "mcpc → mcpc-demo") {
 		t.Errorf("the only one is cut: %q", got)
+	}
+}
+
+// While the newest is followed, the conversation that the start chose gives way to one that begins; one that the user
+// chose does not.
+func TestANewConversationIsFollowed(t *testing.T) {
+	one := []view.Conversation{{ID: "1.1", First: true}}
+	two := []view.Conversation{{ID: "1.1"}, {ID: "2.1", First: true}}
+	for _, c := range []struct {
+		follow, chosen bool
+		want           string
+	}{{true, false, "2.1"}, {false, false, "1.1"}, {true, true, "1.1"}} {
+		var all Talks
+		all.Take(one, true, c.follow)
+		if c.chosen {
+			all.Choose()
+		}
+		changed := all.Take(two, true, c.follow)
+		if got := all.Shown(true); got != c.want || changed != (got == "2.1") || all.Take(two, true, c.follow) {
+			t.Errorf("%+v: %q is shown, changed: %t", c, got, changed)
+		}
 	}
 }

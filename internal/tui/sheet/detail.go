@@ -50,7 +50,7 @@ func (d *Detail) Title(clock Clock) cells.Line {
 	}
 	r := &d.Doc.Row
 	role, mark := State(r)
-	return cells.Line{cells.Text(role, " "+strings.TrimSpace(mark+" "+r.Channel)), cells.Blank(2), cells.Text(paint.Strong, Title(r)),
+	return cells.Line{cells.Text(role, " "+strings.TrimSpace(mark+" "+strings.ReplaceAll(r.Channel, "_", " "))), cells.Blank(2), cells.Text(paint.Strong, Title(r)),
 		cells.Blank(2), key, cells.Blank(2), clock.Took(r)}
 }
 
