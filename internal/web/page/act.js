@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, say, ask, close, query as shown, fail, clock, took, many, quote, tryParse, link, views } from './lib.js';
 import { Dialog, Form, Tree, Link, Markdown, nav, defaults, copyText, tone } from './ui.js';
-import { useDocs } from './views.js';
+import { useDocs, turnTab } from './views.js';
 
 let data;
 export const useData = d => { data = d; };
@@ -83,6 +83,11 @@ export function onKey(e) {
     return;
   }
   if ((e.key === 'Enter' || e.key === ' ') && on.matches('button, a, summary')) return;
+  const turn = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+  if (turn && S.detail) {
+    e.preventDefault();
+    return turnTab(turn);
+  }
   if ((e.key === '+' || e.key === '=' || e.key === '-') && nav.list && nav.list.zoom) return void nav.list.zoom(e.key === '-' ? 1 / 0.6 : 0.6);
   const a = actions.find(x => x.key === e.key);
   if (!a) return;
@@ -158,11 +163,18 @@ function Palette() {
     ${!list.length && html`<p class="dim">Enter shows what fits <code>${text}</code>.</p>`}</div><//>`;
 }
 
+// onceOf leaves out tools that are called in the same way as one before them, by the same server.
+function onceOf(tools) {
+  const seen = new Set(), same = t => JSON.stringify([t.name, t.server, t.command || t.target]);
+  return tools.filter(t => !seen.has(same(t)) && seen.add(same(t)));
+}
 const nameOfServer = t => [...new Set([t.server, t.target])].filter(Boolean).join(', ');
 
 // EditCall is the dialog for a request that is sent again, or a tool that is tried.
 function EditCall({ dialog }) {
-  const { kind, key, row: r } = dialog, tools = (useDocs(data, 'tools', {}, true) || []).filter(t => t.inputSchema || t.called); // not the page that no client fetched
+  const { kind, key, row: r } = dialog, found = useDocs(data, 'tools', {}, true);
+  // Not the page that no client fetched. A server that was recorded under several targets is listed once.
+  const tools = onceOf((found || []).filter(t => t.inputSchema || t.called));
   const [tool, setTool] = useState(dialog.tool);
   const [text, setText] = useState(dialog.text ?? null);
   const [d, setD] = useState(null);
@@ -204,10 +216,12 @@ function Note({ row: r }) {
 }
 
 function Intercept() {
-  const [filter, setFilter] = useState(S.status.wanted || S.filter);
+  const [filter, setFilter] = useState(S.status.wanted || S.filter), input = useRef();
+  const hold = () => intercept(true, input.current.value); // what is typed may not be drawn yet
   return html`<${Dialog} title="Hold messages"><p>Messages that fit are held until you let them go, at most 10 minutes. Empty: all.</p>
-    <input class="full mono" aria-label="Message filter" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => e.key === 'Enter' && intercept(true, filter)} />
-    <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button class="main danger" onClick=${() => intercept(true, filter)}>Hold</button></div><//>`;
+    <input ref=${input} class="full mono" aria-label="Message filter" value=${filter} onInput=${e => setFilter(e.target.value)} onKeyDown=${e => { if (e.key === 'Enter') { e.preventDefault(); document.getElementById('hold').focus(); } }} />
+    <p class="dim">This is for all running taps and proxies. Enter goes to the button, and Enter there holds.</p>
+    <div class="buttons end">${S.status.intercept && html`<button onClick=${() => intercept(false, '')}>Hold nothing</button>`}<button id="hold" class="main danger" onClick=${hold}>Hold</button></div><//>`;
 }
 
 const exportForms = [['bundle', 'Bundle: for a colleague; a double click opens it in a browser'], ['har', 'HAR'], ['markdown', 'Markdown'], ['jsonl', 'JSON lines'], ['saved', 'Saved calls'], ['html', 'HTML page']];

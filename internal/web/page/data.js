@@ -14,7 +14,7 @@ export async function remote(session = sessionStorage) {
     door = await ask('/enter', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token }) }).then(r => r.json());
     session.setItem(kept, JSON.stringify(door));
   }
-  if (!door) throw new Error(uninvited);
+  if (!door) throw Object.assign(new Error(uninvited), { uninvited: true });
   const head = { 'X-Mcpc': door.key };
   const query = params => new URLSearchParams(Object.entries(params || {}).filter(([, v]) => v || v === 0));
   const get = (name, params, signal) => ask(`/api/${name}?${query(params)}`, { headers: head, signal });

@@ -36,8 +36,10 @@ export function set(patch) {
   draw();
 }
 
-// The URL's fragment has what is shown, and never a token.
+// The URL's fragment has what is shown, and never a token. Another view, conversation or detail is a step of the
+// browser's history: Back undoes it.
 const inURL = { v: 'view', f: 'filter', s: 'sort', c: 'talk', only: 'only', row: 'row', tab: 'tab' };
+const stepOf = hash => { const p = new URLSearchParams(hash.slice(1)); return ['v', 'c', 'only', 'd'].map(name => p.get(name)).join('\n'); };
 const usual = { view: 'talk', tab: 'summary' };
 let known; // what this file wrote or read last; anything else was typed, and is read soon
 export function saveURL() {
@@ -46,7 +48,7 @@ export function saveURL() {
   for (const [short, name] of Object.entries(inURL)) if (S[name] && S[name] !== usual[name] && !(name === 'row' && S.follow) && !(name === 'talk' && S.first)) p.set(short, S[name]);
   if (S.detail) p.set('d', 1);
   const hash = p.size ? '#' + p : '';
-  if (hash !== location.hash) history.replaceState(null, '', location.pathname + location.search + hash);
+  if (hash !== location.hash) history[known !== undefined && stepOf(hash) !== stepOf(location.hash) ? 'pushState' : 'replaceState'](null, '', location.pathname + location.search + hash);
   known = location.hash;
 }
 export function loadURL() {
@@ -54,7 +56,8 @@ export function loadURL() {
   const p = new URLSearchParams(location.hash.slice(1));
   const found = { detail: p.has('d') };
   for (const [short, name] of Object.entries(inURL)) found[name] = p.get(short) || usual[name] || '';
-  set({ ...found, first: false, follow: !found.row });
+  const first = S.first && !found.talk; // the conversation that the page began with is in no URL
+  set({ ...found, talk: first ? S.talk : found.talk, first, follow: !found.row });
 }
 
 // fail shows an error: that of a filter stands at its column.

@@ -33,7 +33,7 @@ function Filter({ data }) {
   return html`<div class="filter"><div class="line">
       ${column >= 0 && html`<div class="under" aria-hidden="true">${letters.slice(0, column).join('')}<u>${letters.slice(column).join('').match(/^\S*/)[0] || ' '}</u></div>`}
       <input id="filter" class="mono" type="search" role="combobox" aria-label="Filter" aria-expanded=${open && list.length > 0} aria-controls="suggestions" aria-autocomplete="list" aria-invalid=${S.error ? 'true' : undefined} aria-describedby="filter-error"
-        aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words (all of the language needs mcpc)' : 'Filter: words, method:tools/call, is:error, dur:>1s  (/)'} value=${S.filter}
+        aria-activedescendant=${at >= 0 ? 'suggestion-' + at : undefined} autocomplete="off" spellcheck=${false} placeholder=${data.inline ? 'Filter: words, all of which must match (the whole language needs mcpc)' : 'Filter: all of some words, method:tools/call, is:error, a or b  (/)'} value=${S.filter}
         onInput=${e => set({ filter: e.target.value })} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 100)} onKeyDown=${keys} />
       ${open && list.length > 0 && html`<ul id="suggestions" role="listbox" aria-label="Suggestions">${list.map((s, i) => html`<li role="option" id=${'suggestion-' + i} aria-selected=${i === at} onMouseDown=${e => { e.preventDefault(); take(s); }}>
         <code>${s.text}</code>${s.count ? html`<span class="dim">${s.count}</span>` : ''}</li>`)}</ul>`}</div>
@@ -78,8 +78,8 @@ class App extends Component {
     if (this.asked) { this.again = true; return; }
     this.asked = true;
     this.props.data.get('conversations').then(conversations => {
-      const first = this.props.fresh && conversations.find(c => c.first);
-      set({ conversations, ...(first && !this.chosen && !S.talk ? { talk: first.id, first: true } : {}) });
+      const first = this.props.fresh && conversations.find(c => c.first), follow = S.first && S.follow && !S.paused;
+      set({ conversations, ...(first && (follow || !this.chosen && !S.talk) ? { talk: first.id, first: true } : {}) });
       this.chosen = true;
     }, fail).finally(() => setTimeout(() => {
       this.asked = false;
@@ -92,10 +92,12 @@ class App extends Component {
     if (toast && toast !== this.toast) { clearTimeout(this.fade); if (!S.bad && !S.stop) this.fade = setTimeout(() => S.toast === toast && set({ toast: '' }), 5000); }
     this.toast = toast;
   }
+  // The parts that come and go have keys: without one the bar of a lost connection would take the element of the body, whose
+  // rows and detail would be made anew, and could not be read any more.
   render({ data }) {
     const { status, view } = S, View = shown[view] || Talk, all = S.conversations.find(c => c.id === talkOf());
     return html`<${Patterns} /><a class="skip" href="#filter" onClick=${e => { e.preventDefault(); act('/'); }}>Go to the filter</a>
-      ${S.lost && html`<div class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div class="bar holding" role="status">Holding ${status.wanted || 'every message'} <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
+      ${S.lost && html`<div key="lost" class="bar lost" role="alert">${S.lost}</div>`}${status.intercept && html`<div key="holding" class="bar holding" role="status">Holding ${status.wanted || 'every message'}: ${many(status.held || 0, 'message')} held <button onClick=${() => act('I')}>Let all go (I)</button></div>`}
       <header class="top"><h1>${all ? `${all.client || all.by} → ${all.server || all.target}` : status.title || data.title}</h1>
         <span class="counts">${status.file ? 'file' : html`<span class=${S.paused || S.lost ? '' : 'live'}>●</span> ${S.lost ? 'not connected' : S.paused ? 'paused' : 'live'}`}${status.loading ? ', reading…' : ''} ${many(status.rows || 0, 'exchange')}
           ${status.open ? html` <button class="count" onClick=${() => seek('is:open')}>… ${status.open} open</button>` : ''}${status.failed ? html` <button class="count failed" onClick=${() => seek('is:error')}>✗ ${status.failed} failed</button>` : ''}
@@ -106,9 +108,9 @@ class App extends Component {
       <nav class="views" aria-label="Views">${views.map(([id, name], i) => html`<button aria-current=${view === id ? 'page' : undefined} onClick=${() => set({ view: id })}><kbd>${i + 1}</kbd> ${name}</button>`)}</nav>
       <${Filter} data=${data} /><${Waiting} />
       ${(status.warnings || []).length > 0 && html`<details class="warnings"><summary>${many(status.warnings.length, 'warning')}</summary>${status.warnings.slice(0, 50).map(w => html`<p>${w}</p>`)}</details>`}${data.left && html`<p class="warnings">${data.left}</p>`}
-      <div class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(views.find(([id]) => id === view) || views[0])[1]}><${View} key=${view} data=${data} /></section>
+      <div key="body" class=${'body' + (S.detail ? ' with-detail' : '')}><${Conversations} /><section class="view" aria-label=${(views.find(([id]) => id === view) || views[0])[1]}><${View} key=${view} data=${data} /></section>
         ${S.detail && html`<section class="detail" aria-label="Detail"><${Detail} data=${data} /></section>`}</div>
-      ${S.toast && html`<div class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
+      ${S.toast && html`<div key="toast" class=${'toast' + (S.bad ? ' bad' : '')} role=${S.bad ? 'alert' : 'status'}>${S.toast}${S.stop ? html`<button onClick=${() => S.stop.abort()}>Cancel</button>` : ''}<button aria-label="Close" onClick=${() => set({ toast: '' })}>✕</button></div>`}<${Dialogs} />`;
   }
 }
 
@@ -125,5 +127,6 @@ try {
   render(html`<${App} data=${data} fresh=${fresh} />`, app);
 } catch (e) {
   app.replaceChildren();
-  render(html`<p class="boot">${e.message}</p>`, app);
+  document.title = 'Not open – mcpc inspect';
+  render(html`<div class="boot" role="alert"><h1>mcpc inspect does not show anything here</h1><p>${e.message}</p>${e.status === 401 || e.uninvited ? html`<p>If that mcpc has ended: <code>mcpc inspect --web</code> starts another one.</p>` : ''}</div>`, app);
 }

@@ -151,7 +151,7 @@ export class List extends Component {
         onContextMenu=${e => { if (item && onMenu) { e.preventDefault(); this.select(i); onMenu(item); } }}>
         ${cols.map(c => html`<div role="gridcell" class=${c.cls || ''}>${item ? c.cell(item, line, src, l) : ''}</div>`)}</div>`;
     };
-    return html`<div class=${'list ' + cls} role="grid" aria-label=${label} aria-rowcount=${src.total} tabindex="0" aria-activedescendant=${sel ? 'on-' + cls : undefined}
+    return html`<div class=${'list ' + cls} role="grid" aria-label=${label} aria-rowcount=${src.total} tabindex="0" aria-activedescendant=${sel && rows.some(([, item, , l]) => item && !l && src.keyOf(item) === sel) ? 'on-' + cls : undefined}
       ref=${e => { if (e) this.box = e; }} onScroll=${this.scroll} onKeyDown=${this.keys}>
       ${head && html`<div role="row" class="row head" ref=${e => { this.head = e; }}>${cols.map(c => html`<div role="columnheader" class=${c.cls || ''}
         aria-sort=${c.sort && sort && sort.replace('-', '') === c.sort ? (sort[0] === '-' ? 'descending' : 'ascending') : undefined}>

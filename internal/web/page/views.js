@@ -5,8 +5,15 @@ import { List, Source, Bar, Tree, Markdown, nav, rowHeight, tone, signs, toneWor
 import { openMenu, onlyLike, tryTool, Actions } from './act.js';
 
 const state = r => html`<span class=${'tone ' + tone(r)} title=${toneWords[tone(r)]}>${signs[tone(r)]}</span>`;
+const stateHead = html`<span class="sr">state</span>`;
+// words shows an outcome in a headline; in a table it is as filters have it.
+const words = r => (r.state === 'done' ? r.channel : r.state).replaceAll('_', ' ');
+const numberOf = key => (([run, n]) => n ? `run ${run}, exchange ${n}: mcpc show ${key}` : `mcpc show ${key}`)(String(key).split('.'));
 const outcome = r => html`<span class=${'tone ' + tone(r)}>${r.state === 'done' ? r.channel : r.state}</span>`;
 const flags = r => [r.mark && '★', r.findings && `⚠${r.findings}`, r.again && '↻', r.edited && '✎', r.guess && '~'].filter(Boolean).join(' ');
+
+// read is the last Source of each name that had its rows, with its query: what was read stays when mcpc has ended.
+const read = {};
 
 // useSource keeps a Source of rows for a query. The last one stays on the screen until the next
 // has its first rows.
@@ -18,11 +25,15 @@ function useSource(data, name, sort, keyOf, linesOf) {
     const src = new Source(({ from, count }, signal) => data.get(name, { ...q, from, count }, signal).then(unpack), keyOf, linesOf);
     src.start = follows() ? -100 : 0;
     if (ref.current.next) ref.current.next.stop();
-    ref.current = { id, shown: ref.current.shown || src, next: src };
+    ref.current = { id, shown: ref.current.shown || (read[name] && read[name].id === id ? read[name].src : src), next: src };
     src.need(0, 1, () => {
       if (ref.current.next !== src) return;
-      if (!src.error) { ref.current.shown = src; fine(); }
-      set({ found: src.total, pending: src.pending });
+      if (!src.error) {
+        ref.current.shown = src;
+        read[name] = { id, src };
+        fine();
+        set({ found: src.total, pending: src.pending });
+      }
       again(n => n + 1);
     });
   }
@@ -33,7 +44,7 @@ function useSource(data, name, sort, keyOf, linesOf) {
 
 // rowProps are those that the lists of exchanges have in common.
 const rowProps = data => ({
-  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.pending ? `Searching, ${many(S.pending, 'body', 'bodies')} left.` : S.filter || S.only || talkOf() ? `Nothing fits${talkOf() ? ' in this conversation' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
+  main: true, sel: S.row, rowClass: x => tone(x.row || x), empty: S.pending ? `Searching, ${many(S.pending, 'body', 'bodies')} left.` : S.filter || S.only || talkOf() ? `Nothing fits${talkOf() ? ' in this conversation' : ''}${/\S\s+\S/.test(S.filter) && !/\bor\b/.test(S.filter) ? ' all words of the filter (a or b finds either)' : ''}. C shows everything.${S.status.hint ? ' ' + S.status.hint : ''}` : 'Nothing was recorded yet. Start a client through mcpc tap or mcpc proxy, or send a request: mcpc -s demo list',
   follow: follows() && !S.paused && !S.status.file,
   onSel: (row, item, quiet) => set({ row, picked: item.row || item, ...(quiet ? {} : { pinned: true }) }),
   onOpen: () => set({ detail: true }),
@@ -46,7 +57,7 @@ const kinds = { question: '? ', answer: '↩ ', cut: '✂ ', resumed: '⟲ ', ca
 const arrow = l => html`<span class=${`arrow ${l.dir || 'remark'} ${l.kind} ${l.level || ''}`}><span class="said"><i class="kind">${kinds[l.kind] || ''}</i>${l.text}${l.times > 1 ? html` <i class="dim">×${l.times}</i>` : ''}</span></span>`;
 const talkCols = [
   { id: 'time', head: 'time', cls: 'time', cell: (b, l, src, n) => !n || l.kind === 'response' ? clock(l.time) : '' },
-  { id: 'state', head: '', cls: 'sign', cell: (b, l, src, n) => n ? '' : state(b.row) },
+  { id: 'state', head: stateHead, cls: 'sign', cell: (b, l, src, n) => n ? '' : state(b.row) },
   { id: 'line', head: html`<span class="ends"><span>client</span><span>server</span></span>`, cls: 'lane', cell: (b, l) => arrow(l) },
   { id: 'took', head: 'took', cls: 'num', cell: (b, l, src, n) => n ? '' : took(secondsOf(b.row, src.when)) },
   { id: 'bar', head: 'phases', cls: 'wf', cell: (b, l, src, n) => n ? '' : html`<${Bar} row=${b.row} seconds=${secondsOf(b.row, src.when)} full=${longest(src)} />` },
@@ -71,9 +82,9 @@ export function Talk({ data }) {
 }
 
 const cols = [
-  { id: 'key', head: '#', cls: 'key', cell: r => r.key },
+  { id: 'key', head: html`<span title="run and exchange, as mcpc log numbers them">#</span>`, cls: 'key', cell: r => html`<span title=${numberOf(r.key)}>${r.key}</span>` },
   { id: 'time', head: 'time', sort: 'time', cls: 'time', cell: r => clock(r.time) },
-  { id: 'state', head: '', cls: 'sign', cell: state },
+  { id: 'state', head: stateHead, cls: 'sign', cell: state },
   { id: 'method', head: 'method', sort: 'method', cls: 'm', cell: r => (r.dir === 'received' ? '◀ ' : '') + r.method },
   { id: 'name', head: 'name', sort: 'name', cls: 'm', cell: r => r.name || '' },
   { id: 'channel', head: 'outcome', sort: 'channel', cls: 's', cell: outcome },
@@ -117,7 +128,7 @@ function Docs({ data, name, label, cols, keyOf, more, empty, rowClass }) {
   const item = (docs || []).find(d => keyOf(d) === chosen) || (docs || [])[0], at = item ? keyOf(item) : '';
   nav.item = item;
   return html`<div class="docs"><${List} main src=${src} cols=${cols} cls=${name} label=${label} sel=${at} onSel=${(k, d) => { setAt(k); const row = d.lastRow || d.row || (d.rows || [])[0]; if (row) set({ row, picked: null }); }}
-    empty=${docs ? orAbsent(empty) : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
+    empty=${docs ? orAbsent(S.filter || S.only ? 'Nothing fits the filter. C shows everything.' : empty) : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
     ${item && html`<section class="about" aria-label="Selected">${more(item)}</section>`}</div>`;
 }
 
@@ -128,7 +139,7 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
     { head: 'listed', cls: 's', cell: t => tick(t.listed, 'yes') }, { head: 'page', cls: 's', cell: t => (t.page || '').replace(' or more', '+') },
     { head: 'schema', cls: 's', cell: t => t.schema && tick(t.schema, 'usable') }, { head: 'called', cls: 'num', cell: t => t.called || '–' },
     { head: 'failed', cls: 'num', cell: t => t.failed || '' }, { head: 'p50', cls: 'num', cell: t => t.called ? took(t.p50) : '' }, { head: 'p95', cls: 'num', cell: t => t.called ? took(t.p95) : '' },
-    { head: 'bytes', cls: 'num', cell: t => size(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => t.reason || t.changed || t.lastError || '' }]}
+    { head: 'bytes', cls: 'num', cell: t => size(t.bytes) }, { head: 'why a client may not see or call it', cls: 'notes', cell: t => (text => html`<span title=${text}>${text}</span>`)(t.reason || t.changed || t.lastError || '') }]}
   more=${t => html`<h2>${t.name}</h2><p>${t.reason || 'Nothing speaks against this tool.'}</p><div class="buttons"><button onClick=${() => tryTool(t)}>Try it (t)</button>
     <button onClick=${() => onlyLike('name:' + quote(t.name))}>Its calls</button>${t.lastRow && html`<button onClick=${() => set({ row: t.lastRow, detail: true })}>Last call</button>`}</div>
     ${t.description && html`<p class="text">${t.description}</p>`}${t.changed && html`<p>Changed: ${t.changed}</p>`}${t.lastError && html`<p class="wrong">Last error: ${t.lastError}</p>`}
@@ -136,7 +147,7 @@ export const Tools = ({ data }) => html`<${Docs} data=${data} name="tools" label
 
 export const Streams = ({ data }) => html`<${Docs} data=${data} name="streams" label="Streams" empty="No stream of server-sent events." keyOf=${s => s.row + s.what + s.opened} rowClass=${s => s.problem ? 'failed' : s.open ? 'open' : 'ok'}
   cols=${[
-    { head: 'opened', cls: 'time', cell: s => clock(s.opened) }, { head: '', cls: 'sign', cell: s => state({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
+    { head: 'opened', cls: 'time', cell: s => clock(s.opened) }, { head: stateHead, cls: 'sign', cell: s => state({ failed: s.problem, state: s.open ? 'open' : 'done' }) }, { head: 'client', cls: 'p', cell: s => s.client }, { head: 'server', cls: 'p', cell: s => s.server },
     { head: 'what', cls: 'm', cell: s => s.what }, { head: 'events', cls: 'num', cell: s => s.events }, { head: 'last id', cls: 's', cell: s => s.lastId || '' }, { head: 'quiet', cls: 'num', cell: s => took(s.quiet) },
     { head: 'what became of it', cls: 'notes', cell: s => s.text }]}
   more=${s => html`<h2>${s.what}</h2><p>${s.text}</p><button onClick=${() => set({ row: s.row, detail: true, tab: 'events' })}>Its events</button>`} />`;
@@ -150,7 +161,9 @@ export const Secrets = ({ data }) => html`<${Docs} data=${data} name="secrets" l
 // Time draws lanes; the window is from and to in milliseconds.
 export function Time({ data }) {
   const list = S.conversations.filter(c => !talkOf() || c.id === talkOf());
-  const first = Math.min(...list.map(c => Date.parse(c.began))), last = Math.max(...list.map(c => c.live && !S.status.file ? Date.now() : Date.parse(c.last)));
+  // What is still open gets a tenth of the time: for hours perhaps, it would leave the others no room.
+  const first = Math.min(...list.map(c => Date.parse(c.began))), ended = Math.max(...list.map(c => Date.parse(c.last)));
+  const last = ended > first && list.some(c => c.open) && !S.status.file ? Math.min(Date.now(), ended + (ended - first) / 10) : ended;
   const whole = isFinite(first) ? [first, Math.max(last, first + 50) + 1] : [Date.now() - 60000, Date.now()];
   const [zoom, setZoom] = useState(null);
   const [a, b] = zoom || whole, box = useRef(), iso = t => new Date(t).toISOString();
@@ -183,9 +196,9 @@ export function Time({ data }) {
     <div class="lanes" ref=${box} tabindex="0" role="group" aria-label="Exchanges by time">
       ${lanes.some(l => l.bars.length) ? lanes.filter(l => l.bars.length).slice(0, 60).map(l => {
         const levels = Math.min(12, Math.max(0, ...l.bars.map(x => x.level)) + 1);
-        return html`<div class="lane" key=${l.talk}><h3>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h3>
+        return html`<div class="lane" key=${l.talk}><h2>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h2>
           <svg role="listbox" aria-label=${l.title} ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
-            const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe', 'unreadable'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
+            const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe', 'unreadable', 'input_required'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
             return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[tone(row)]}`} class=${`span ${tone(row)} ${x.key === S.row ? 'on' : ''}`}
               onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${took((end - start) / 1000)}</title>
               <rect x=${left} y=${y + 2} width=${wide + '%'} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
@@ -201,26 +214,33 @@ export function Time({ data }) {
 // Detail shows one exchange in tabs.
 const tabs = [['summary', 'Summary'], ['request', 'Request'], ['answer', 'Answer'], ['events', 'Events'], ['wire', 'Wire'], ['time', 'Time'], ['findings', 'Findings'], ['diff', 'Diff']];
 
+// turnTab shows another tab: the next one, the one before, or beyond all of them the first or the last.
+export function turnTab(d) {
+  const n = tabs.length, i = Math.max(0, tabs.findIndex(([id]) => id === S.tab)), to = Math.abs(d) < n ? (i + d + n) % n : d < 0 ? 0 : n - 1;
+  set({ tab: tabs[to][0] });
+}
+
 export function Detail({ data }) {
-  const [d, setD] = useState(null);
+  const [d, setD] = useState(null), [why, setWhy] = useState('');
   const running = !d || d.row.key !== S.row || d.row.state !== 'done';
   useEffect(() => {
     let left = false;
-    if (S.row) data.get('row', { key: S.row }).then(x => left || setD({ ...x, when: performance.now() }), e => left || (setD(null), fail(e)));
+    setWhy('');
+    if (S.row) data.get('row', { key: S.row }).then(x => left || setD({ ...x, when: performance.now() }), e => left || (setD(was => was && was.row.key === S.row ? was : null), setWhy(e.message), fail(e)));
     return () => { left = true; };
   }, [S.row, running ? S.seq : 0, S.marks]);
   if (!S.row) return html`<p class="empty">Select an exchange.</p>`;
-  if (!d) return html`<p class="empty">Reading…</p>`;
+  if (!d || d.row.key !== S.row && why) return html`<p class="empty">${why || 'Reading…'}</p>`;
   const r = d.row, tab = tabs.some(([id]) => id === S.tab) ? S.tab : 'summary';
   const counts = { events: d.frames.filter(f => f.kind !== 'head' && f.body).length, wire: d.frames.length, findings: (d.findings || []).length };
   const step = e => {
-    const i = tabs.findIndex(([id]) => id === tab), to = { ArrowRight: i + 1, ArrowLeft: i - 1 + tabs.length, Home: 0, End: tabs.length - 1 }[e.key];
-    if (to === undefined) return;
+    const d = { ArrowRight: 1, ArrowLeft: -1, Home: -tabs.length, End: tabs.length }[e.key];
+    if (d === undefined) return;
     e.preventDefault();
-    set({ tab: tabs[to % tabs.length][0] });
+    turnTab(d);
     requestAnimationFrame(() => e.target.parentNode && e.target.parentNode.querySelector('[aria-selected=true]').focus());
   };
-  return html`<header class="title"><h2><span class=${'tone ' + tone(r)}>${r.state === 'done' ? r.channel : r.state}</span> ${what(r)} <span class="dim">${r.key}, ${took(secondsOf(r, d.when))}</span></h2>
+  return html`<header class="title"><h2><span class=${'tone ' + tone(r)}>${words(r)}</span> ${what(r)} <span class="dim"><span title=${numberOf(r.key)}>${r.key}</span>, ${took(secondsOf(r, d.when))}</span></h2>
       <button aria-label="Close the detail" title="Esc" onClick=${() => set({ detail: false })}>✕</button></header>
     <${Actions} row=${r} detail=${d} />
     <div class="tabs" role="tablist" aria-label="Detail" onKeyDown=${step}>${tabs.map(([id, name]) => html`<button role="tab" id=${'tab-' + id} aria-controls="panel" aria-selected=${id === tab} tabindex=${id === tab ? 0 : -1}
@@ -252,6 +272,9 @@ const panels = {
   diff: ({ d, r, data }) => html`<${Diff} d=${d} r=${r} data=${data} />`,
 };
 
+// mostRead is how many bytes of a message are read without being asked for.
+const mostRead = 16 << 20;
+
 // Body shows a message: as a tree, drawn where it has text and images, or its bytes.
 function Body({ body, data, row, side, wrong, schema, draw }) {
   const [rest, setRest] = useState('');
@@ -261,9 +284,11 @@ function Body({ body, data, row, side, wrong, schema, draw }) {
   const forms = ['pretty', 'raw', ...(schema ? ['schema'] : [])], shown = !object && form === 'pretty' ? 'raw' : form;
   const marks = Object.fromEntries((wrong || []).map(w => [(side === 'params' ? '/params/arguments' : '/result/structuredContent') + w.pointer, w.text]));
   const more = () => data.body({ key: row, frame: body.frame }).then(all => setRest(all.slice(body.text.length)), fail);
+  const reads = body.cut && !body.hex && !data.inline && body.bytes <= mostRead; // else the start of it would be no JSON
+  useEffect(() => { if (reads) more(); }, [row, body.frame, reads]);
   const pictures = data.inline ? null : { data, row, frame: body.frame };
   return html`<div class="pick" role="group" aria-label="Show as">${forms.map(f => html`<button aria-pressed=${shown === f} onClick=${() => setForm(f)}>${f}</button>`)}<span class="dim">${size(body.bytes)}${body.hex ? ', hex' : ''}</span>
-      ${body.cut && !rest && html`<button onClick=${more}>Read all of it</button>`}</div>
+      ${body.cut && !rest && (reads ? html`<span class="dim" role="status">Reading all of it…</span>` : html`<button onClick=${more}>Read all of it</button>`)}</div>
     ${(wrong || []).length > 0 && html`<ul class="wrongs">${wrong.map(w => html`<li class="wrong">✗ ${w.text}</li>`)}</ul>`}
     ${shown === 'raw' ? html`<pre class="raw">${text.length > 400000 ? text.slice(0, 400000) + '…' : text}</pre>` : shown === 'schema' ? html`<${Tree} value=${schema} open=${5} />`
       : html`${draw && inner && html`<${Content} list=${inner.content || inner.contents} />`}<${Tree} value=${object} open=${5} wrong=${marks} pictures=${pictures} />`}`;
