@@ -8,6 +8,7 @@ type Kind string
 const (
 	OK               Kind = ""
 	CheckFailed      Kind = "check_failed"
+	NoMatch          Kind = "no_match"
 	Usage            Kind = "usage"
 	InvalidArguments Kind = "invalid_arguments"
 	Auth             Kind = "auth"
@@ -43,6 +44,7 @@ type Ending struct {
 var Endings = []Ending{
 	{0, OK, "success", "yes", "the result"},
 	{1, CheckFailed, "a check failed", "-", "the findings"},
+	{1, NoMatch, "mcpc grep found nothing", "-", "empty"},
 	{2, Usage, "usage error: flags, arguments, unreadable input, invalid JSON", "mostly no", "empty"},
 	{3, InvalidArguments, "arguments do not match the inputSchema, or the server does not list the tool or supports no notification to listen to", "mostly no", "empty"},
 	{4, Auth, "authentication: 401, 403, or a failed login", "yes, rejected", "empty"},

@@ -103,12 +103,20 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 		}
 	}
 	switch {
+	case len(o.words) > 0: // a failure reports it
 	case len(asked)+len(unasked) == 0:
 		f.Note("no known servers: mcpc init TARGET opens a session, mcpc servers lists other programs' servers")
 	case found == 0 && answered > 0:
-		f.Note("no match" + inVain(o.words, answered))
+		f.Note("no match")
 	}
 	out, told := EndingOfAll(ctx, f, asked, unasked)
+	if len(o.words) > 0 && found == 0 {
+		if nothing := inVain(o.words, answered); out.Good() {
+			return cmdutil.Exit(nothing)
+		} else if answered > 0 {
+			f.Note("no match: " + nothing.Text)
+		}
+	}
 	var err error
 	if out.Kind != wire.Signal {
 		err = cmdutil.Print(ctx, f, ans)
@@ -123,12 +131,15 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-// inVain says what was looked for, and where, without success.
-func inVain(words []string, answered int) string {
-	if len(words) == 0 {
-		return ""
+// inVain returns the outcome of a search for words in the lists of so many servers that found nothing.
+func inVain(words []string, answered int) wire.Outcome {
+	if answered == 0 {
+		return wire.Outcome{Kind: wire.NoMatch, Text: "there is no server to search",
+			Hint: wire.Run("init TARGET") + " opens a session, " + wire.Run("servers") + " lists other programs' servers"}
 	}
-	return ": no entry of " + english.Plural(answered, "server") + " holds " + strings.Join(sliceutil.Map(words, strconv.Quote), " and ")
+	return wire.Outcome{Kind: wire.NoMatch, Reached: wire.Answered, Hint: wire.Run("list --all") + " shows all tools",
+		Text: "no entry of " + english.Plural(answered, "server") + " holds " +
+			strings.Join(sliceutil.Map(words, strconv.Quote), " and ")}
 }
 
 // askAll asks them, so many at once, and shows how many answered.

@@ -19,7 +19,7 @@ func NewGrep(f *cmdutil.Factory) *cobra.Command {
 		Long: `Search the tools, prompts, resources, templates and skills of all known servers:
 the sessions, and the servers of mcpc servers. An entry matches if it contains
 every WORD in its name, title, description, URI or argument names, ignoring
-case. No match is reported on stderr, with exit code 0.
+case. If none does, stdout is empty and the exit code is 1.
 
 Servers that are disabled or not trusted are named and skipped. If servers fail,
 the exit code is the most severe one.`,

@@ -247,7 +247,7 @@ func Afterwards(f *Factory, o wire.Outcome) wire.Outcome {
 // single thing, and around it what is no server's doing and what was not sent.
 func WorstFirst() []wire.Kind {
 	return slices.Concat([]wire.Kind{wire.Signal, wire.Internal, wire.LocalIO}, wire.Precedence[1:],
-		[]wire.Kind{wire.InvalidArguments, wire.Usage, wire.CheckFailed})
+		[]wire.Kind{wire.InvalidArguments, wire.Usage, wire.CheckFailed, wire.NoMatch})
 }
 
 // MoreSevere returns the one of two kinds that decides the exit code.

@@ -123,6 +123,7 @@ var channels = map[wire.Kind]struct {
 	hint        wire.Hint
 }{
 	wire.CheckFailed:   {"check failed", "the check failed", ""},
+	wire.NoMatch:       {"no match", "nothing was found", ""},
 	wire.Usage:         {"", "invalid command line", ""},
 	wire.Auth:          {"authorization", "the server rejected the credentials", ""},
 	wire.Transport:     {"transport", "no response", ""},

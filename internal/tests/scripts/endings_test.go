@@ -12,6 +12,7 @@ import (
 func TestEveryEndingHasAScript(t *testing.T) {
 	none := map[wire.Kind]string{
 		wire.CheckFailed: "the scripts of mcpc run and export --check are its tests",
+		wire.NoMatch:     "the scripts of mcpc grep are its tests",
 		wire.Internal:    "TestABugIsAnEndingToo is its test: no input is known to do it",
 	}
 	for _, e := range wire.Endings {
