@@ -1,7 +1,10 @@
 package filter
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpc/internal/capture"
@@ -84,15 +87,32 @@ var fields = []field{
 // varying are the fields that a sample of rows has not.
 var varying = []string{"id", "dur", "ttfb", "size", "time", "since", "has"}
 
-// outcome is another name for the field channel.
-const outcome = "outcome"
+// otherNames are further names of fields.
+var otherNames = map[string]string{"outcome": "channel", "took": "dur", "duration": "dur"}
 
-// Fields are the names of the fields.
+// misnamed are the fields that users of other programs mean by a name; no filter has it, and errors suggest the field.
+var misnamed = map[string]string{
+	"ms": "dur", "latency": "dur", "elapsed": "dur", "tool": "name", "uri": "name", "url": "target", "host": "target",
+	"status": "http", "code": "http", "version": "protocol", "bytes": "size", "text": "body",
+}
+
+// Fields returns the names of the fields.
 func Fields() (names []string) {
 	for _, f := range fields {
 		names = append(names, f.name)
 	}
-	return append(names, outcome)
+	return append(names, slices.Sorted(maps.Keys(otherNames))...)
+}
+
+// isField reports whether a name in lower case is that of a field, or what users call one.
+func isField(name string) bool { return slices.Contains(Fields(), name) || misnamed[name] != "" }
+
+// meantTerm returns the term that was meant by a name in lower case and a value with its comparison.
+func meantTerm(name, value string) string {
+	if name == "ms" && strings.Trim(value, "<>=!0123456789.") == "" {
+		value += "ms"
+	}
+	return cmp.Or(otherNames[name], misnamed[name], name) + ":" + value
 }
 
 func run(r *capture.Row) (int64, bool) { return int64(r.Run), r.Run > 0 }

@@ -149,10 +149,10 @@ func (p *parser) term() (node, error) {
 			return p.fieldTerm(name)
 		case strings.HasPrefix(rest, "~/"):
 			return p.pattern(name)
-		case rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && slices.Contains(Fields(), strings.ToLower(name)):
+		case rest != "" && strings.ContainsRune("<>=!", rune(rest[0])) && isField(strings.ToLower(name)):
 			err := p.wrong(start, "a colon is missing behind the field %s; quote it to search for the text", name)
 			value := strings.TrimPrefix(strings.TrimPrefix(p.word("")[len(name):], "="), "=")
-			err.(*Error).Meant = name + ":" + value
+			err.(*Error).Meant = meantTerm(strings.ToLower(name), value)
 			if f, _ := p.field(name); f != nil && f.words() != nil && !slices.Contains(f.words(), strings.ToLower(value)) {
 				err.(*Error).Meant = cmp.Or(termFor(value), err.(*Error).Meant)
 			}
@@ -169,9 +169,7 @@ func (p *parser) term() (node, error) {
 // field finds the field that is called name, which is at p.at.
 func (p *parser) field(name string) (*field, error) {
 	lower := strings.ToLower(name)
-	if lower == outcome {
-		lower = "channel"
-	}
+	lower = cmp.Or(otherNames[lower], lower)
 	for i := range fields {
 		if fields[i].name == lower && p.live && !slices.Contains(live, lower) {
 			return nil, p.wrong(p.at, "%s is not known while a message is on its way: use %s", lower, strings.Join(live, ", "))
@@ -192,7 +190,11 @@ func (p *parser) fieldTerm(name string) (node, error) {
 	f, err := p.field(name)
 	p.at += len(name) + 1
 	if err != nil {
-		err.(*Error).Meant = termFor(p.word(","))
+		wrong, value := err.(*Error), p.word(",")
+		if lower := strings.ToLower(name); misnamed[lower] != "" {
+			wrong.Word, wrong.Meant = "", meantTerm(lower, value)
+		}
+		wrong.Meant = cmp.Or(termFor(value), wrong.Meant)
 		return nil, err
 	}
 	t := &fieldTerm{field: f, judged: f.judged}

@@ -93,6 +93,7 @@ func TestFilterInItsPlainestForm(t *testing.T) {
 		{"channel:tool_error,rpc_error", "channel:2"},
 		{"outcome:tool_error Outcome~/rpc/", "channel:1 channel~/rpc/"},
 		{"dur:>500ms size:>1mb http:>=400 exit:!=0", "dur:1 size:1 http:1 exit:1"},
+		{"took:>500ms Duration:1s..2s", "dur:1 dur:1"},
 		{"http:4xx,500..599 run:..9", "http:2 run:1"},
 		{"-method:ping not has:finding", "-method:1 -has:1"},
 		{`body~/a\/b "c" (d)/ name~/^get-/`, `body~/a\/b "c" (d)/ name~/^get-/`},
@@ -189,6 +190,20 @@ func TestFilterErrorsKnowTheWords(t *testing.T) {
 		got := err.(*Error)
 		if got.Word == "" || !strings.Contains(strings.Join(got.Known, " "), word) {
 			t.Errorf("%s: got %q of %q", text, got.Word, got.Known)
+		}
+	}
+}
+
+// What other programs call a field is an error with the term that was meant, with a colon and without.
+func TestFilterErrorsKnowOtherNamesOfFields(t *testing.T) {
+	for text, meant := range map[string]string{
+		"took>1s": "dur:>1s", "duration>=500ms": "dur:>=500ms", "ms>1000": "dur:>1000ms", "ms:>1000": "dur:>1000ms",
+		"latency:>1s": "dur:>1s", "status=404": "http:404", "status:404": "http:404", "status:retry": "has:retry",
+		"tool=get-sum": "name:get-sum", "tool:get-sum": "name:get-sum", "kind=transport": "channel:transport",
+	} {
+		_, err := Parse(text, filterNow, judge)
+		if got, ok := err.(*Error); !ok || got.Word != "" || got.Meant != meant {
+			t.Errorf("%s: got %+v, want %q", text, err, meant)
 		}
 	}
 }
