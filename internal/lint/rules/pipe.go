@@ -18,7 +18,7 @@ var pipe = []check.Check{
 		e.Hit(conv.Hit{Subject: "stdout", Got: e.Show(e.Value) + ", continued on the next lines", Want: "a message on one line"})
 	}},
 	{ID: "L021", Kind: conv.OnMessage, Do: noRequest},
-	{ID: "L023", Kind: conv.OnMessage, Do: func(e *conv.Event) { *conv.State[bool](e.Conversation, "answered first") = true }},
+	{ID: "L023", Kind: conv.OnMessage, Do: answersFirst},
 	{ID: "L023", Kind: conv.OnClose, Do: diesAtFirst},
 	{ID: "L024", Kind: conv.OnReply, When: cancelled, Do: afterCancel},
 	{ID: "L024", Kind: conv.OnNotice, Methods: []string{"notifications/progress"}, When: cancelled, Do: afterCancel},
@@ -36,11 +36,24 @@ func noRequest(e *conv.Event) {
 	}
 }
 
-// diesAtFirst: the process ended while the first request was open, and had sent nothing.
+// diesAtFirst notes that the process ended while the first request was open, and had sent nothing. It is a finding if
+// another process of the server answers: one that never answers was not started rightly.
 func diesAtFirst(e *conv.Event) {
 	f := e.Frame.Close
-	if f != nil && f.By == wire.Received && !*conv.State[bool](e.Conversation, "answered first") && e.OpenCalls() > 0 {
-		e.Hit(conv.Hit{Subject: "process", Got: "ended (" + f.How + ") before it answered the first request", Want: "an error response"})
+	if f == nil || f.By != wire.Received || *conv.State[bool](e.Conversation, "answered first") || e.OpenCalls() == 0 {
+		return
+	}
+	*conv.State[*conv.Hit](e.Conversation, "died at first") = &conv.Hit{Root: true, Subject: "process",
+		Got: "ended (" + f.How + ") before it answered the first request", Want: "an error response",
+		Spot: conv.Spot{Conn: e.Frame.Conn, Seq: e.Frame.Seq}}
+}
+
+// answersFirst notes the first message, and reports the process that ended before it.
+func answersFirst(e *conv.Event) {
+	*conv.State[bool](e.Conversation, "answered first") = true
+	if died := conv.State[*conv.Hit](e.Conversation, "died at first"); *died != nil {
+		e.Hit(**died)
+		*died = nil
 	}
 }
 
