@@ -91,7 +91,13 @@ func Explained(ctx context.Context, f *Factory, methods ...string) {
 		f.Note("earlier requests of this command: " + strings.Join(before, ", ") + " (-vv shows them)")
 	}
 	var b bytes.Buffer
-	traffic.Explain(&b, f.ErrStyle, own)
+	if traffic.Explain(&b, f.ErrStyle, own) {
+		whole := "-vv shows the whole messages"
+		if !f.NoRecord {
+			whole = f.HintText(wire.Run("show last")) + " shows the whole messages"
+		}
+		f.Note("long parts are left out: " + whole)
+	}
 	if ctx.Err() != nil || !f.ErrStyle.Terminal || !paged(f, b.Bytes()) {
 		_, _ = f.Stderr().Write(b.Bytes())
 	}

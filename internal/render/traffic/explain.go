@@ -22,7 +22,7 @@ import (
 //
 // It shows and does not preserve: long texts, long lists and deep values are cut
 // with a count of what is missing. The bytes are in the recording.
-func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) {
+func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) (isCut bool) {
 	e := &explainer{st: st, given: map[string]bool{}}
 	for i, x := range exchanges {
 		if i > 0 {
@@ -31,6 +31,7 @@ func Explain(w io.Writer, st term.Style, exchanges []*wire.Exchange) {
 		e.exchange(x)
 	}
 	_, _ = io.WriteString(w, e.layout())
+	return e.isCut
 }
 
 // WithoutRepeats leaves out what is shown already with what the client asked.
@@ -71,6 +72,8 @@ type explainer struct {
 	request *wire.Message
 	m       *wire.Message
 	role    string
+	// isCut is set if a part of a message is left out.
+	isCut bool
 	// unasked is set on a response that came where there was no request.
 	unasked bool
 }
@@ -87,6 +90,7 @@ func (e *explainer) exchange(x *wire.Exchange) {
 	frames, more := framesOf(x)
 	for i, f := range frames {
 		if more > 0 && i == len(frames)-1 {
+			e.isCut = true
 			e.blank()
 			e.line(fmt.Sprintf("%s %d more messages before the last", e.st.Ellipsis(), more), term.Dim, "")
 		}
@@ -159,7 +163,7 @@ func (e *explainer) head(f wire.Frame) {
 	}
 	left := 0
 	for _, field := range h.Fields {
-		note, matters := fieldNote(f.Dir, field)
+		note, matters := e.fieldNote(f.Dir, field)
 		if !matters {
 			left++
 			continue

@@ -161,8 +161,10 @@ var fieldNotes = map[string]struct{ sent, received string }{
 
 const paramFieldNote = "an argument, for proxies: the tool's inputSchema marks it with x-mcp-header"
 
-// fieldNote gives the note for a header field, and whether the field matters.
-func fieldNote(d wire.Direction, f wire.Field) (note string, matters bool) {
+const sameSessionNote = "the id of the session, which the client has already"
+
+// fieldNote returns the note for a header field, and whether the field matters.
+func (e *explainer) fieldNote(d wire.Direction, f wire.Field) (note string, matters bool) {
 	name := strings.ToLower(f.Name)
 	if strings.HasPrefix(name, "mcp-param-") {
 		return paramFieldNote, true
@@ -171,6 +173,9 @@ func fieldNote(d wire.Direction, f wire.Field) (note string, matters bool) {
 	note = notes.sent
 	if d == wire.Received {
 		note = notes.received
+		if name == "mcp-session-id" && e.request.Method != "initialize" {
+			note = sameSessionNote
+		}
 		switch kind, _, _ := strings.Cut(f.Value, ";"); {
 		case name != "content-type":
 		case kind == "text/event-stream":

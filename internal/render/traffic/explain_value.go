@@ -28,6 +28,7 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 	deep := len(path) >= explainDepth
 	switch {
 	case len(members) > 0 && deep:
+		e.isCut = true
 		e.line(fmt.Sprintf("%s{ %s %s }%s", lead, e.st.Ellipsis(), english.Plural(len(members), "member"), tail), "", note)
 	case e.oneLine(lead, members, items, path) != "":
 		e.line(e.oneLine(lead, members, items, path)+tail, "", note)
@@ -36,6 +37,7 @@ func (e *explainer) value(raw json.RawMessage, path []string, lead, tail string)
 		e.members(members, path, indent+"  ")
 		e.line(indent+"}"+tail, "", "")
 	case len(items) > 0 && deep:
+		e.isCut = true
 		e.line(fmt.Sprintf("%s[ %s %s ]%s", lead, e.st.Ellipsis(), english.Plural(len(items), "item"), tail), "", note)
 	case len(items) > 0:
 		e.line(lead+"[", "", note)
@@ -98,6 +100,7 @@ func nested(raw json.RawMessage) bool {
 func (e *explainer) members(members jsonraw.Members, path []string, indent string) {
 	for i, m := range members {
 		if i == explainNames {
+			e.isCut = true
 			e.line(fmt.Sprintf("%s%s %d more members", indent, e.st.Ellipsis(), len(members)-i), term.Dim, "")
 			return
 		}
@@ -114,6 +117,7 @@ func (e *explainer) items(items []json.RawMessage, path []string, indent string)
 	}
 	for i, item := range items {
 		if i == shown && len(items) > shown {
+			e.isCut = true
 			e.line(fmt.Sprintf("%s%s %d more", indent, e.st.Ellipsis(), len(items)-i), term.Dim, "")
 			return
 		}
@@ -152,6 +156,7 @@ func (e *explainer) shortened(text string, from, more int) string {
 	if more == 0 && term.Width(text) <= room+12 {
 		return text
 	}
+	e.isCut = true
 	cut := term.Truncate(text, room)
 	// An escape is shown whole or not at all.
 	if i := strings.LastIndexByte(cut, '\\'); i >= 0 && i > len(cut)-6 {
