@@ -57,7 +57,7 @@ func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait ti
 		if rest := max(limit.Sub(f.Now()), time.Second); wait > 0 && (f.Limits.Idle <= 0 || f.Limits.Idle > rest) {
 			f.Limits.Idle, bound = rest, true
 		}
-		c, method, out := runPing(ctx, f, argv)
+		c, method, ready, out := runPing(ctx, f, argv)
 		left := limit.Sub(f.Now())
 		again := isNotReady(out) && left > 0
 		if again && pause.For(ctx, min(pingEvery, left)) != nil {
@@ -68,7 +68,7 @@ func waitForPing(ctx context.Context, f *cmdutil.Factory, argv []string, wait ti
 				out.Text = strings.Replace(out.Text, f.Limits.Idle.String(), max(wait, time.Second).String(), 1)
 				out.Hint = "--wait TIME waits longer"
 			}
-			return cmdutil.Join(err, showPing(ctx, f, c, method, out))
+			return cmdutil.Join(err, showPing(ctx, f, c, method, ready, out))
 		}
 		if !waiting {
 			f.Note("waiting for the server: " + out.Text)
@@ -84,20 +84,29 @@ func isNotReady(o wire.Outcome) bool {
 }
 
 // runPing opens a connection and sends the revision's ping. method is empty if the connection
-// failed. The caller closes the conversation.
-func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (c *connect.Conn, method string, out wire.Outcome) {
+// failed; ready is the time until it was open. The caller closes the conversation.
+func runPing(ctx context.Context, f *cmdutil.Factory, argv []string) (
+	c *connect.Conn, method string, ready time.Duration, out wire.Outcome,
+) {
+	began := f.Now()
 	c, out = f.Open(ctx, connect.Options{Argv: argv})
+	ready = f.Now().Sub(began)
 	if !out.Good() {
 		if out.Method == "server/discover" { // which is what ping sends in revisions with it
 			out.Part = wire.Operation
 		}
-		return c, "", out
+		return c, "", ready, out
 	}
 	method = client.PingMethod(c.Revision())
-	return c, method, c.Do(ctx, client.Call{Method: method})
+	return c, method, ready, c.Do(ctx, client.Call{Method: method})
 }
 
-func showPing(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, method string, out wire.Outcome) error {
+// slowStart is the time until a connection is open from which ping tells it.
+const slowStart = time.Second
+
+func showPing(
+	ctx context.Context, f *cmdutil.Factory, c *connect.Conn, method string, ready time.Duration, out wire.Outcome,
+) error {
 	if method == "" {
 		return cmdutil.Exit(out)
 	}
@@ -106,8 +115,16 @@ func showPing(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, method s
 	}
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, _ term.Style) error {
-		_, err := fmt.Fprintf(w, "%s answered %s in %s\n", term.Line(c.Where), method, term.Duration(out.Took))
+		_, err := io.WriteString(w, pingLine(term.Line(c.Where), method, ready, out.Took)+"\n")
 		return err
 	}
 	return cmdutil.Show(ctx, f, out, ans, method)
+}
+
+// pingLine returns the result of a ping for a person. A slow start is a part of it: clients give a server some seconds.
+func pingLine(server, method string, ready, took time.Duration) string {
+	if ready < slowStart {
+		return fmt.Sprintf("%s answered %s in %s", server, method, term.Duration(took))
+	}
+	return fmt.Sprintf("%s was ready after %s and answered %s in %s", server, term.Duration(ready), method, term.Duration(took))
 }

@@ -34,6 +34,19 @@ func (l *Ladder) Add(name, state, text, fix string) {
 	l.Steps = append(l.Steps, verdict.Rung{Name: name, State: state, Text: text, Fix: fix})
 }
 
+// slowStart is the time until a server is ready from which clients may give up: hosts give it 10 to 60 s.
+const slowStart = 5 * time.Second
+
+// AddReady adds a step that did not fail, with a warning if the server took long until it was ready.
+func (l *Ladder) AddReady(name, text string, ready time.Duration) {
+	if ready < slowStart {
+		l.Add(name, verdict.OK, text, "")
+		return
+	}
+	l.Add(name, verdict.Warning, fmt.Sprintf("%s, ready after %.1f s", text, ready.Seconds()),
+		"answer initialize first, and load what takes long behind it: clients give a server 10 to 60 s")
+}
+
 // Failed reports that a step failed, after which no other is reached.
 func (l *Ladder) Failed() bool {
 	return slices.ContainsFunc(l.Steps, func(r verdict.Rung) bool { return r.State == verdict.Failed })

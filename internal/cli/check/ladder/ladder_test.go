@@ -127,3 +127,16 @@ func TestSchemasThatCannotBeUsed(t *testing.T) {
 		}
 	}
 }
+
+// A server that is ready late is a warning, over HTTP and stdio.
+func TestSlowStarts(t *testing.T) {
+	var l Ladder
+	l.AddReady("process", "node x", slowStart-1)
+	l.AddReady("http", "HTTP 200 OK", 9100*time.Millisecond)
+	if got := l.Steps[0]; got.State != verdict.OK || got.Text != "node x" {
+		t.Errorf("got %+v", got)
+	}
+	if got := l.Steps[1]; got.State != verdict.Warning || got.Text != "HTTP 200 OK, ready after 9.1 s" || got.Fix == "" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -46,7 +46,9 @@ func addConnection(j *judge, s *session, o wire.Outcome) {
 			l.Add(name, verdict.OK, s.Revision()+": "+s.Why(), "")
 		case name == "revision" || l.Has(name):
 		case name == "process":
-			l.Add(name, verdict.OK, j.report.Target, "")
+			l.AddReady(name, j.report.Target, s.ready)
+		case name == "http":
+			l.AddReady(name, fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto), s.ready)
 		default:
 			state, text, fix := httpRung(j, name, endpoint, facts)
 			l.Add(name, state, text, fix)
@@ -72,10 +74,8 @@ func httpRung(j *judge, name, endpoint string, facts sending.Facts) (state, text
 			return verdict.Skipped, "http on this machine", ""
 		}
 		return verdict.Warning, "http: tokens and messages cross in plain text", "serve https"
-	case name == "tls":
-		return ladder.Certificate(facts.TLS, j.f.Now())
 	}
-	return verdict.OK, fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto), ""
+	return ladder.Certificate(facts.TLS, j.f.Now())
 }
 
 // throughProxy reports a server that a proxy leads to.

@@ -80,6 +80,8 @@ type session struct {
 	conn int
 	opt  client.Options
 	c    *connect.Conn
+	// ready is the time until it was open.
+	ready time.Duration
 	// broken is why it cannot be used any more; "" where it can.
 	broken string
 }
@@ -220,8 +222,9 @@ func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, c
 		j.f.Secrets.Frame(f) // learns what it hides, for the report
 		j.tap(f)
 	}
+	began := j.f.Now()
 	session, out := client.Open(ctx, s.opt)
-	s.Session = session
+	s.Session, s.ready = session, j.f.Now().Sub(began)
 	return s, out
 }
 
