@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/validate"
@@ -123,6 +126,39 @@ func (r Reading) Otherwise(findings []wire.Finding) string {
 			return fmt.Sprintf("%s is sent as a string; %s:=%s sends the %s", jsonraw.Excerpt([]byte(w.Typed), 60),
 				w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), kindOfJSON(w.Text))
 		}
+	}
+	return ""
+}
+
+// Split returns the hint for words that were perhaps meant for one item of a list and make several; "" if there are none.
+func (g Given) Split() string {
+	appended := map[string]string{}
+	for _, w := range g.Words {
+		list, member, found := strings.Cut(w.Key(), "[].")
+		first := appended[list]
+		switch {
+		case !found:
+		case first == "":
+			appended[list] = member
+		case first != member:
+			return fmt.Sprintf("each [] makes an item: %s[0].%s= and %s[0].%s= are of one", list, first, list, member)
+		}
+	}
+	return ""
+}
+
+// Joined returns the hint for a word that holds several arguments and does not fit; "" if there is none.
+func (g Given) Joined(findings []wire.Finding) string {
+	for _, w := range g.Words {
+		if !slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
+			continue
+		}
+		words := strings.FieldsFunc(w.Typed, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		assigns := func(word string) bool { at, _ := Operator(word); return at > 0 }
+		if len(words) == 0 || words[0] == w.Typed || slices.ContainsFunc(words, func(w string) bool { return !assigns(w) }) {
+			continue
+		}
+		return "each argument is a word of its own: " + strings.Join(sliceutil.Map(words, shellwords.Quote), " ")
 	}
 	return ""
 }

@@ -132,6 +132,10 @@ func TestReadFindings(t *testing.T) {
 	for _, c := range []struct{ words, where, says, lenient string }{
 		{"n=x", "/n", "must be a number, such as n=0.5, got n=x", `{"n":"x"}`},
 		{"i=true", "/i", "must be a whole number, such as i=42", `{"i":"true"}`},
+		{"i=5.5", "/i", "must be a whole number, such as i=42, got i=5.5", `{"i":5.5}`},
+		{"i=080", "/i", "must be a number without leading zeros: i=80, got i=080", `{"i":"080"}`},
+		{"n=-007.5", "/n", "must be a number without leading zeros: n=-7.5", `{"n":"-007.5"}`},
+		{"n=00", "/n", "must be a number, such as n=0.5, got n=00", `{"n":"00"}`},
 		{"b=yes", "/b", "must be true or false", `{"b":"yes"}`},
 		{"z=0", "/z", "must be null", `{"z":"0"}`},
 		{"l=1", "/l", "must be a list, as l[]=… for each item", `{"l":"1"}`},
@@ -490,6 +494,37 @@ func TestLongEnumIsShortened(t *testing.T) {
 		r := g.Read(schemaOf(t, `{"properties":{"e":{"enum":`+string(list)+`}}}`), false)
 		if !slices.ContainsFunc(r.Findings, func(f wire.Finding) bool { return strings.Contains(f.Text, want) }) {
 			t.Errorf("%d: got %+v, want %q", n, r.Findings, want)
+		}
+	}
+}
+
+// A word with several arguments, and words that make an item each, are named if they do not fit.
+func TestHintsForWordsThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		words         []string
+		where         string
+		joined, split string
+	}{
+		{[]string{"a=1 b=2"}, "/a", "each argument is a word of its own: a=1 b=2", ""},
+		{[]string{"a=1,b=2"}, "/a", "each argument is a word of its own: a=1 b=2", ""},
+		{[]string{"a=1,", "b=2"}, "/a", "each argument is a word of its own: a=1", ""},
+		{[]string{"a=1 b=2"}, "/b", "", ""},
+		{[]string{"a=one, two"}, "/a", "", ""},
+		{[]string{"a=1"}, "/a", "", ""},
+		{[]string{"l[].a=1", "l[].b=2"}, "/l", "", "each [] makes an item: l[0].a= and l[0].b= are of one"},
+		{[]string{"l[].a=1", "l[].a=2"}, "/l", "", ""},
+		{[]string{"l[].a=1", "m[].b=2"}, "/l", "", ""},
+	} {
+		g, err := arguments.Parse(env(t), c.words, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Joined([]wire.Finding{{Where: c.where}}); got != c.joined {
+			t.Errorf("%q: got %q, want %q", c.words, got, c.joined)
+		}
+		if got := g.Split(); got != c.split {
+			t.Errorf("%q: got %q, want %q", c.words, got, c.split)
 		}
 	}
 }

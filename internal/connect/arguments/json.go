@@ -2,12 +2,16 @@ package arguments
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -24,7 +28,11 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 			"--max-message-size SIZE raises the limit, 0 removes it")
 	}
 	if bad := jsonraw.Valid(raw); bad != nil {
-		return nil, NotJSON(raw, from, bad)
+		err := NotJSON(raw, from, bad)
+		if notJSON, ok := errors.AsType[*usage.JSONError](err); ok && from == FromArgv {
+			notJSON.Hint = cmp.Or(meantByArgs(arg), notJSON.Hint)
+		}
+		return nil, err
 	}
 	members, bad := jsonraw.Object(raw)
 	if bad != nil {
@@ -34,6 +42,17 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 		return nil, err
 	}
 	return bytes.TrimSpace(raw), nil
+}
+
+// meantByArgs returns the hint for a value of --args that is not JSON but NAME=VALUE, or the name of a file; "" for any other.
+func meantByArgs(arg string) wire.Hint {
+	if at, _ := Operator(arg); at > 0 && !strings.ContainsAny(arg[:at], "{[") {
+		return "arguments that are words need no --args: " + wire.Hint(shellwords.Quote(arg))
+	}
+	if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
+		return "did you mean --args " + wire.Hint(shellwords.Quote("@"+arg)) + "?"
+	}
+	return ""
 }
 
 // EachOnce refuses arguments of which each server would take another value.

@@ -3,6 +3,7 @@ package arguments
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -30,10 +31,34 @@ func typedText(w Word, place validate.Expected) (value json.RawMessage, problem,
 				jsonraw.Excerpt([]byte(w.Typed), 60), jsonraw.Excerpt(text, 60), w.Key(), jsonraw.Excerpt([]byte(w.Text), 60), other)
 		}
 		return text, "", note
+	case other == "number" && slices.Contains(types, "integer") && !slices.Contains(types, "number") && !isWhole(w.Text):
+		return json.RawMessage(strings.TrimSpace(w.Text)), "must be " + examples(types, w.Key()), ""
 	case other != "string" && takes(types, other):
 		return json.RawMessage(strings.TrimSpace(w.Text)), "", ""
 	}
+	if bare := withoutZeros(w.Text); bare != "" && takes(types, "number") {
+		return text, "must be a number without leading zeros: " + w.Key() + "=" + bare, ""
+	}
 	return text, "must be " + examples(types, w.Key()), ""
+}
+
+// isWhole reports whether a number of JSON is an integer, as 5 and 5.0 are.
+func isWhole(text string) bool {
+	number, ok := new(big.Float).SetString(strings.TrimSpace(text))
+	return !ok || number.IsInf() || number.IsInt()
+}
+
+// withoutZeros returns a number that is written with leading zeros as JSON has it; "" for any other text.
+func withoutZeros(text string) string {
+	digits, negative := strings.CutPrefix(text, "-")
+	bare := strings.TrimLeft(digits, "0")
+	if bare == digits || bare == "" || bare[0] < '0' || bare[0] > '9' || jsonraw.Valid([]byte(bare)) != nil {
+		return ""
+	}
+	if negative {
+		return "-" + bare
+	}
+	return bare
 }
 
 // takes reports whether a kind of JSON is among the types. That a number has to

@@ -3,6 +3,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,7 +156,10 @@ func CheckArguments(c *connect.Conn, tool *connect.Definition, o *Request) wire.
 			return out
 		}
 	}
-	hint := o.Otherwise(findings)
+	hint := cmp.Or(o.Otherwise(findings), o.Given.Joined(findings))
+	if len(findings) > 0 {
+		hint = cmp.Or(hint, o.Given.Split())
+	}
 	if len(findings) > 0 && takesNone(tool.InputSchema) {
 		hint = o.Name + " takes no arguments; --no-validate sends them anyway"
 	}
