@@ -82,7 +82,7 @@ func (t *HTTP) readWhole(ctx context.Context, rt *roundTrip, kind string, out *O
 	case len(bytes.TrimSpace(body)) == 0:
 		return Failed(badContent(fmt.Sprintf("no response to request %s: HTTP %d with an empty body", IDText(out.ID), rt.resp.StatusCode), nil))
 	case kind != "application/json":
-		f = badContent("expected application/json or text/event-stream, got "+cmp.Or(kind, "no Content-Type"), body)
+		f = badContent("expected application/json or text/event-stream, got "+typeOf(rt.resp, kind), body)
 		return Reply{Fault: f, HTTP: rt.facts(body)}
 	case charset != "" && !isUTF8(body):
 		return Reply{Fault: badContent("the response is not UTF-8 but charset "+charset, body), HTTP: rt.facts(body)}
@@ -157,6 +157,28 @@ func (t *HTTP) refusalBody(rt *roundTrip) []byte {
 	return body
 }
 
+// typeOf returns the media type of a response for an error: kind, or the field itself if it is no media type.
+func typeOf(resp *http.Response, kind string) string {
+	field := resp.Header.Get("Content-Type")
+	switch {
+	case kind != "":
+		return kind
+	case field == "":
+		return "no Content-Type"
+	}
+	return fmt.Sprintf("a Content-Type that is not one media type: %q", field)
+}
+
+// shortOf says that a response is complete, and shorter than it claims.
+func shortOf(resp *http.Response) string {
+	text := fmt.Sprintf("the response ended before its Content-Length of %d bytes, although its JSON is complete",
+		resp.ContentLength)
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
+		text += ": it was compressed (" + encoding + "), and the field has the length before"
+	}
+	return text
+}
+
 // readBody reads a whole body within the limit, which holds for what it is
 // after decoding.
 func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
@@ -182,7 +204,11 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if failed != nil {
 		rt.record(wire.Noise, body)
 		rt.recordCut(ctx, failed)
-		return nil, cutFault(ctx, int64(len(body)), failed)
+		f := cutFault(ctx, int64(len(body)), failed)
+		if errors.Is(failed, io.ErrUnexpectedEOF) && context.Cause(ctx) == nil && jsonraw.Valid(body) == nil {
+			f.Text, f.Hint = shortOf(rt.resp), "an error of the server or of a proxy in front of it: -vvv shows the header fields"
+		}
+		return nil, f
 	}
 	if t.maxSize.isExceededBy(len(body)) {
 		return nil, TooLarge(int64(t.maxSize))

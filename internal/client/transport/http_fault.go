@@ -192,8 +192,25 @@ func describeRedirect(f *Fault, resp *http.Response) {
 	} else if err != nil {
 		f.Text, f.Hint = f.Text+", a redirect to "+to+", which is not a URL", fault
 	} else {
-		f.Text, f.Hint = f.Text+", a redirect to "+to+", which is not followed", "if you trust it, use that URL with -s"
+		f.Text += ", a redirect to " + to + ", which is not followed"
+		f.Hint = redirectHint(resp)
 	}
+}
+
+// redirectHint returns what to do about a redirect: a page for a login is no endpoint, and a URL does not lead to itself.
+func redirectHint(resp *http.Response) string {
+	to, _ := resp.Location()
+	path := strings.ToLower(to.Path)
+	isLogin := slices.ContainsFunc([]string{"login", "signin", "sign-in", "sign_in", "/sso", "/auth", "oauth"},
+		func(word string) bool { return strings.Contains(path, word) })
+	switch {
+	case resp.Request != nil && resp.Request.URL != nil && to.String() == resp.Request.URL.String():
+		return "an error of the server or of a proxy in front of it: the URL leads to itself"
+	case isLogin:
+		return "it seems to be a page for a login, and no MCP endpoint: check the path of the URL; " +
+			"a server whose endpoint needs a login answers 401"
+	}
+	return "if you trust it, use that URL with -s"
 }
 
 // IsOverloaded reports a status of a server that did not look at the request.

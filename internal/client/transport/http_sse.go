@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +73,7 @@ func (t *httpSSE) readEndpoint() *Fault {
 		return statusFault(resp, nil)
 	}
 	if kind := mediaType(resp); kind != "text/event-stream" {
-		return badContent("expected text/event-stream, got "+cmp.Or(kind, "no Content-Type"), nil)
+		return badContent("expected text/event-stream, got "+typeOf(resp, kind), nil)
 	}
 	src, f := decoded(resp)
 	if f != nil {

@@ -41,7 +41,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, jsonraw.Excerpt(line, maxShown))}, NoiseSummary)
-	if isMeant(line) {
+	if isMeant(line) || isLengthHeader(line) {
 		p.inbox.Diagnose(Diagnostic{"in the meantime a non-JSON-RPC line was received" + why,
 			"if that line was the response, no other will follow; -vvv shows its bytes"})
 	}
@@ -176,6 +176,14 @@ func isUTF16(line []byte) bool {
 	return (line[0] == 0) != (line[1] == 0)
 }
 
+// isLengthHeader reports a line that begins a message of the Language Server Protocol.
+func isLengthHeader(line []byte) bool {
+	name, length, found := bytes.Cut(line, []byte(":"))
+	length = bytes.TrimSpace(length)
+	return found && bytes.EqualFold(name, []byte("Content-Length")) &&
+		len(length) > 0 && len(bytes.Trim(length, "0123456789")) == 0
+}
+
 // isMeant reports a line that is not a message and may have been meant for one.
 func isMeant(line []byte) bool {
 	text := bytes.TrimSpace(line)
@@ -190,6 +198,9 @@ func strangeness(m *wire.Message) string {
 		return " (it looks like UTF-16 instead of UTF-8)"
 	case HasByteOrderMark(line):
 		return " (it begins with a byte order mark)"
+	case isLengthHeader(line):
+		return " (the server frames its messages with Content-Length, as language servers do, " +
+			"and MCP has one message per line)"
 	case isJSON(line):
 		return " (it is JSON, but not JSON-RPC)"
 	case isMeant(line):
