@@ -33,6 +33,9 @@ func (c *connection) outcome(e era, call *Call, r reply) (o wire.Outcome) {
 		o.Retryable = r.HTTP != nil && transport.IsOverloaded(r.HTTP.Status)
 		if _, ok := c.line().(transport.StderrSource); ok && m.Error.Code == codeInternal {
 			o.Hint = "check the server's log; -v shows its stderr"
+			if call.Method == "tools/call" && m.Error.HasOwnText() {
+				o.Hint = "the text is the server's own, perhaps the tool's; -v shows the server's stderr"
+			}
 		}
 	case m.Kind == wire.Response:
 		o.Result = m.Result

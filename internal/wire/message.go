@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
@@ -64,6 +65,12 @@ type RPCError struct {
 	Data json.RawMessage
 	// Raw is the whole error object as it crossed.
 	Raw json.RawMessage
+}
+
+// HasOwnText reports whether the message says more than that an internal error occurred.
+func (e *RPCError) HasOwnText() bool {
+	text := strings.ToLower(strings.Trim(e.Message, " \t\n.!"))
+	return text != "" && text != "internal error" && text != "internal server error"
 }
 
 // ParseMessage looks at raw as one JSON-RPC message. It never fails: bytes that

@@ -374,3 +374,13 @@ func TestMessagesAreParsedAnew(t *testing.T) {
 		t.Errorf("%v allocations for a notification", n)
 	}
 }
+
+func TestRPCErrorHasOwnText(t *testing.T) {
+	for message, want := range map[string]bool{
+		"": false, "Internal error": false, "internal server error.": false, "Internal error: no such city": true, "city not found": true,
+	} {
+		if got := (&RPCError{Message: message}).HasOwnText(); got != want {
+			t.Errorf("%q: got %v", message, got)
+		}
+	}
+}

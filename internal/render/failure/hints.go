@@ -162,6 +162,10 @@ func rpcHint(o wire.Outcome) wire.Hint {
 		if row.code != e.Code {
 			continue
 		}
+		if e.Code == codeInternal && e.HasOwnText() && o.Method == "tools/call" && (o.HTTP == nil || o.HTTP.Status < 500) {
+			return "the text is the server's own, perhaps the tool's; " + wire.RunOnServer("describe "+shellwords.Quote(o.Name)) +
+				" shows the arguments"
+		}
 		parts := row.hint.Parts()
 		isCommand := func(p wire.HintPart) bool { return p.Command || strings.Contains(p.Text, "{") }
 		if slices.Contains(handshake, o.Method) && slices.ContainsFunc(parts, isCommand) {
@@ -172,6 +176,9 @@ func rpcHint(o wire.Outcome) wire.Hint {
 	}
 	return ""
 }
+
+// codeInternal is the code of an internal error, which servers also send for what a tool reports.
+const codeInternal = -32603
 
 // capabilityFlags are the flags that let mcpc offer a capability to the server.
 var capabilityFlags = []struct{ capability, flags string }{
