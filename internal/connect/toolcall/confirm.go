@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/diff/lockfile"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/mcp"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
 	"mcpc/internal/wire"
@@ -116,13 +117,29 @@ func whyConfirm(c *connect.Conn, tool *connect.Definition) (why string, always b
 	switch untrusted := c.Origin != nil && !c.Trusted; {
 	case c.Env.Confirm == "never":
 	case tool != nil && tool.Hints.Destructive != nil && *tool.Hints.Destructive:
-		return "is marked as destructive", false
+		return "is marked as destructive" + likeAll(c), false
 	case c.Env.Confirm == "always":
 		return "needs a confirmation (--confirm always)", false
 	case untrusted && !toolTrusted(c, tool):
 		return "belongs to a server of " + c.Env.Tilde(c.Origin.File) + " that is not trusted", tool != nil
 	}
 	return "", false
+}
+
+// likeAll says that a server marks all its tools as destructive, as frameworks do whose authors set nothing; "" if it
+// does not, or has few.
+func likeAll(c *connect.Conn) string {
+	const few = 3
+	entries := c.RememberedEntries(connect.ToolKind)
+	destructive := func(entry state.Tool) bool {
+		tool, _ := mcp.ParseTool(entry.Raw)
+		return tool.Hints.Destructive != nil && *tool.Hints.Destructive
+	}
+	isOther := func(entry state.Tool) bool { return !destructive(entry) }
+	if len(entries) < few || slices.ContainsFunc(entries, isOther) {
+		return ""
+	}
+	return fmt.Sprintf(", as are all %d tools of this server", len(entries))
 }
 
 // toolPrint is what is confirmed of a tool: its whole definition, at that server.
