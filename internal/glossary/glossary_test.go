@@ -57,6 +57,8 @@ func TestFind(t *testing.T) {
 		{"404", "http 404"}, {"http 201", "http 2xx"}, {"http 404", "http 404"}, {"HTTP status 404", "http 404"}, {"418", "http 4xx"}, {"http 599", "http 5xx"},
 		{"mcp-session-id:", "session"}, {"Mcp-Param-Region", "Mcp-Param"}, {"io.modelcontextprotocol/subscriptionId", "subscriptionId"},
 		{"io.modelcontextprotocol/skills", "skill"}, {"io.modelcontextprotocol/ui", "MCP Apps"}, {"io.modelcontextprotocol/tasks", "task"}, {"extensions", "extension"},
+		{"-32000", "-32000"}, {"Connection closed", "-32000"}, {"no tools", "no tools"}, {"dpop", "DPoP"}, {"SEP-2640", "skill"},
+		{"intercept", "intercept"}, {"events/list", "events/list"}, {"no_match", "exit 1"},
 		{"isError", "isError"}, {"input required", "input_required|exit 11"}, {"batch", "batch|batch"},
 		{"protocol error", "exit 6"}, {"protocol_error", "exit 6"}, {"Tool execution error", "exit 5"}, {"transport error", "exit 7"},
 		{"exit 99", ""}, {"http 700", ""}, {"99999999999999999999", ""}, {"", ""}, {"frobnicate", ""},
