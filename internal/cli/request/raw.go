@@ -15,8 +15,10 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
 	"mcpc/internal/render"
 	"mcpc/internal/render/term"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -79,6 +81,10 @@ func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) err
 	if len(args) == 0 || len(args) > 2 {
 		return usage.New("raw takes a method and its params", wire.RunOnServer("raw tools/list"))
 	}
+	if strings.HasPrefix(strings.TrimSpace(args[0]), "{") || strings.HasPrefix(strings.TrimSpace(args[0]), "[") {
+		return usage.New("raw takes a method and its params, and this is a message: nothing was sent",
+			"a whole message goes after --bytes: "+wire.RunOnServer("raw --bytes "+messageWord(args[0])))
+	}
 	o.method = args[0]
 	if len(args) == 2 {
 		raw, from, err := f.Input(args[1])
@@ -91,6 +97,16 @@ func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) err
 		o.params = raw
 	}
 	return nil
+}
+
+// messageWord returns a message as a word of a command line, or the name of a file if it is long or may have a secret.
+func messageWord(message string) string {
+	const longest = 200
+	words := []string{message}
+	if len(message) > longest || !slices.Equal(redact.RedactCommand(words), words) {
+		return "@message.json"
+	}
+	return shellwords.Quote(message)
 }
 
 func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
@@ -109,9 +125,6 @@ func runRaw(ctx context.Context, f *cmdutil.Factory, o rawOptions) (err error) {
 	}
 	if known := cmdutil.MethodNames(); client.UnknownMethod(out) && !slices.Contains(known, o.method) {
 		out.Hint = suggest.DidYouMean("%s", o.method, known, out.Hint)
-		if strings.HasPrefix(o.method, "{") {
-			out.Hint = "pass a whole message with --bytes, as in " + wire.RunOnServer("raw --bytes @message.json")
-		}
 	}
 	if out.Kind == wire.BadResponse && out.Hint == "" {
 		out.Hint = "-vvv shows the exact bytes and header fields"

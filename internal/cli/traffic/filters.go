@@ -1,6 +1,10 @@
 package traffic
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/judged"
@@ -16,8 +20,32 @@ func filterOf(a *cmdutil.Factory, words []string, j *judged.Findings) (filter.Fi
 	if err := ofEachServer(a); err != nil {
 		return filter.Filter{}, err
 	}
-	return recorded.Filter(words, a.Now(), j)
+	return recorded.Filter(ofRun(a, words), a.Now(), j)
 }
+
+// ofRun returns the words of a filter with "last" as the newest run. A number is a text, and a note names the run.
+func ofRun(f *cmdutil.Factory, words []string) []string {
+	if len(words) == 0 || words[0] != "last" && !isNumber(words[0]) {
+		return words
+	}
+	ring, err := f.Env.Ring()
+	if err != nil {
+		return words
+	}
+	if number, err := strconv.Atoi(words[0]); err == nil {
+		if _, err := ring.Find(number); err == nil && len(words) == 1 {
+			f.Note(words[0] + " is searched for as a text; run:" + words[0] + " selects the run")
+		}
+		return words
+	}
+	runs, err := ring.Runs()
+	if err != nil || len(runs) == 0 {
+		return words
+	}
+	return append([]string{fmt.Sprintf("run:%d", runs[len(runs)-1].Number)}, words[1:]...)
+}
+
+func isNumber(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }
 
 // ofEachServer rejects -s on a command that reads recordings, which are of all servers.
 func ofEachServer(f *cmdutil.Factory) error {

@@ -26,7 +26,11 @@ func (r *Report) Text(w io.Writer, st term.Style) error {
 		about = append(about, strings.Join(r.Revisions, " and "))
 	}
 	if r.Recording != "" {
-		about = append(about, "evidence in "+r.Recording)
+		evidence := "evidence in " + r.Recording
+		if number, ok := strings.CutPrefix(r.Recording, "run "); ok {
+			evidence += " (mcpc log run:" + number + ")"
+		}
+		about = append(about, evidence)
 	}
 	t.line(0, st.Line(strings.Join(about, ", ")))
 	if r.Incomplete != "" {
