@@ -20,7 +20,7 @@ import (
 )
 
 func NewInfo(f *cmdutil.Factory) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "info [URL] [-- COMMAND...]",
 		Short: "show a server's name, capabilities and negotiated revision",
 		Long: `Connect to a server as init does, without storing anything, and print its name,
@@ -39,6 +39,8 @@ server/discover or initialize unchanged.`,
 			return runInfo(cmd.Context(), f, argv)
 		},
 	}
+	cmdutil.AddExtension(f, cmd.Flags())
+	return cmd
 }
 
 func runInfo(ctx context.Context, f *cmdutil.Factory, argv []string) error {

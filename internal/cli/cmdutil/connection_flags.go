@@ -52,9 +52,14 @@ func AddKeepFlags(f *pflag.FlagSet, k *connect.Keeping) {
 	f.Var((*Seconds)(&k.Idle), "idle", "with --keep: stop it after this idle time (default 10m, 0 never)")
 }
 
+// AddExtension declares the flag for client extensions.
+func AddExtension(f *Factory, flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
+}
+
 // AddAnswering declares them on a command that talks to a server.
 func AddAnswering(f *Factory, flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
+	AddExtension(f, flags)
 	flags.StringArrayVar(&f.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
 	flags.BoolVar(&f.Answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
 	flags.BoolVar(&f.Answers.Decline, "decline", false, "decline every form and page")
