@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/auth"
 	"mcpc/internal/cli/batch"
@@ -14,7 +12,6 @@ import (
 	"mcpc/internal/cli/call"
 	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/check"
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/codegen"
 	"mcpc/internal/cli/diff"
@@ -35,7 +32,6 @@ import (
 	"mcpc/internal/cli/traffic"
 	"mcpc/internal/cli/watch"
 	"mcpc/internal/render/jq"
-	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -110,7 +106,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	_ = root.Flags().MarkHidden("version")
 	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(f, cmd, p1) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(f, cmd, nil); return nil })
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(f, cmd, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cmdutil.UnknownFlag(f, cmd, err) })
 	for _, c := range cmdutil.Commands(f) {
 		if among == nil || slices.Contains(among, c.Name) {
 			root.AddCommand(c.Make(f))
@@ -156,6 +152,7 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	if f.Shell == nil {
 		_, argv := cmdutil.SplitDash(cmd, args)
 		f.NameServer(argv)
+		cmdutil.NoteFlagsAfterDashes(f, cmd, argv)
 	}
 	if err := cmdutil.Check(f); err != nil {
 		return err
@@ -166,6 +163,10 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 	}
 	if f.Output == "-" {
 		return usage.New("-o - names no file", "without -o the result goes to stdout; -o /dev/stdout writes there what -o writes to a file")
+	}
+	if formats := []string{"json", "jsonl", "yaml", "table", "text", "raw", "wide", "name"}; slices.Contains(formats, f.Output) {
+		return usage.New("-o names a file, and "+f.Output+" is a format",
+			wire.Hint("--json prints the result as JSON; -o ./"+f.Output+" writes to a file of that name"))
 	}
 	if err := cmdutil.CheckCut(f); err != nil {
 		return err
@@ -180,31 +181,4 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
-}
-
-// otherFlags are what other clients call these flags.
-var otherFlags = map[string]string{
-	"url": "server", "endpoint": "server", "host": "server", "params": "args", "arguments": "args", "input": "args", "data": "args",
-	"format": "json", "filter": "jq", "token": "token-file", "debug": "verbose", "file": "output", "name": "as",
-}
-
-// flagError suggests the flag that was perhaps meant.
-func flagError(f *cmdutil.Factory, cmd *cobra.Command, err error) error {
-	hint := cmdutil.RunOf(cmd, " --help") + " shows the flags"
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		name := unknown.GetSpecifiedName()
-		argv := cmdutil.StartedAmong(f, cmd)
-		if near := suggest.Nearest(name, names); near != "" {
-			hint = wire.Hint("did you mean --" + near + "?")
-		} else if other := otherFlags[name]; cmd.Flags().Lookup(other) != nil {
-			hint = wire.Hint("did you mean --" + other + "?")
-		} else if cmd.Name() == "call" || cmd.Name() == "prompt" {
-			hint = "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + hint
-		} else if argv != nil {
-			hint = "a server's command goes after --: " + cmdutil.CommandStarting(f, cmd.Name(), argv)
-		}
-	}
-	return usage.New(cmdline.FlagText(err), hint)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 	"mcpc/internal/suggest"
@@ -389,11 +391,35 @@ func noSuchTool(c *Conn, name string, all Catalogue) wire.Outcome {
 		names = append(names, tool.Name)
 	}
 	other := SuggestKind(c, ToolKind, name)
-	hint := cmp.Or(other, nearestIn(ToolKind, name, names))
+	hint := cmp.Or(other, otherServer(c, name, names), nearestIn(ToolKind, name, names))
 	if other == "" && len(names) > fewNames && suggest.Nearest(name, names) == "" && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
+	if other == "" && suggest.Nearest(name, names) == "" {
+		hint += "; " + wire.RunOnServer("call "+shellwords.Quote(name)+" --no-validate") + " calls one that is not listed"
+	}
 	return c.RefusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
+}
+
+// otherServer returns the hint for a name that is written as other clients write a tool: SERVER.TOOL or TOOL(...); ""
+// if it is not.
+func otherServer(c *Conn, name string, names []string) wire.Hint {
+	if tool, _, called := strings.Cut(name, "("); called && slices.Contains(names, tool) {
+		return "arguments are words after the name: " + wire.RunOnServer("call "+shellwords.Quote(tool)+" NAME=VALUE")
+	}
+	at := strings.IndexAny(name, "./:")
+	if at < 1 || at == len(name)-1 {
+		return ""
+	}
+	server, tool := name[:at], name[at+1:]
+	known := server == DemoEndpoint || slices.Contains(c.Env.ConfiguredNames(), server)
+	if _, st, err := c.Env.LoadState(); err == nil {
+		known = known || slices.Contains(st.Names(), server)
+	}
+	if !known {
+		return ""
+	}
+	return "did you mean " + wire.Run("-s "+shellwords.Quote(server)+" call "+shellwords.Quote(tool)) + "?"
 }
 
 // RefusedCall is a call that was not sent because of what the list says.

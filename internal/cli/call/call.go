@@ -63,7 +63,11 @@ sent, and structuredContent against the outputSchema.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
-				return usage.New("call needs the name of a tool", wire.RunOnServer("list")+" shows the tools")
+				hint := wire.RunOnServer("list") + " shows the tools"
+				if o.argv != nil {
+					hint = "it goes before --: " + wire.RunOnServer("call NAME") + "; " + hint
+				}
+				return usage.New("call needs the name of a tool", hint)
 			}
 			if err := cmdutil.Misplaced(f, "call", args, o.argv); err != nil {
 				return err

@@ -5,6 +5,7 @@ package check
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -20,9 +21,12 @@ import (
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
+	"mcpc/internal/connect/arguments"
 	"mcpc/internal/english"
+	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -120,6 +124,9 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	if err := o.reports.settle(cmdutil.OneDocument(f) && f.Output == ""); err != nil {
 		return err
 	}
+	if err := o.callWithWords(words); err != nil {
+		return err
+	}
 	switch {
 	case len(words) > 1:
 		return usage.New("check takes one server or one capture", "what follows -- is the command of a server")
@@ -134,6 +141,30 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	}
 	o.capture = words[0]
 	return nil
+}
+
+// callWithWords returns an error for arguments of --call that are words, as those of mcpc call are.
+func (o *options) callWithWords(words []string) error {
+	var others []string
+	var args json.RawMessage
+	for _, word := range words {
+		at, value := arguments.Operator(word)
+		if at < 1 {
+			others = append(others, shellwords.Quote(word))
+			continue
+		}
+		text := json.RawMessage(word[value:])
+		if !arguments.IsScalar(word[value:]) {
+			text = jsonraw.Quote(word[value:])
+		}
+		args = jsonraw.With(args, word[:at], text)
+	}
+	if args == nil || len(o.probes.Calls) == 0 {
+		return nil
+	}
+	call := "--call " + shellwords.Quote(o.probes.Calls[len(o.probes.Calls)-1].Name+"="+string(args))
+	return usage.New("the arguments of --call are a part of its value",
+		"did you mean "+wire.RunOnServer(strings.Join(append(append([]string{"check"}, others...), call), " "))+"?")
 }
 
 // run judges, and writes the reports.

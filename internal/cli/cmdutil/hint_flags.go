@@ -95,7 +95,8 @@ func SetHintFlags(f *Factory, flags *pflag.FlagSet) {
 	if !f.Prepared {
 		LearnEnvironment(f)
 		NoteTyped(f, flags)
-		f.ErrStyle.Hints.Flags = f.typed
+		f.ServerGiven = f.ServerGiven || flags.Changed("server")
+		f.NameServer(nil)
 	}
 }
 

@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +12,9 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -19,6 +22,7 @@ import (
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
+	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -162,53 +166,205 @@ func Misplaced(f *Factory, verb string, words, argv []string) error {
 	return nil
 }
 
+// flagsOfMCPC are flags that users type after the command of a server, and that few servers have.
+var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl", "dry-run", "max-time"}
+
+// NoteFlagsAfterDashes notes a flag of mcpc among the arguments of a server's command, where mcpc does not read it.
+func NoteFlagsAfterDashes(f *Factory, cmd *cobra.Command, argv []string) {
+	if len(argv) == 0 || !CommandIs(f, cmd.Name(), Asks) || filepath.Base(argv[0]) == "mcpc" {
+		return
+	}
+	for _, word := range argv[1:] {
+		flag, isLong := strings.CutPrefix(word, "--")
+		name, _, _ := strings.Cut(flag, "=")
+		if isLong && slices.Contains(flagsOfMCPC, name) && cmd.Flags().Lookup(name) != nil {
+			f.Note("--" + name + " after -- is an argument of the server's command; a flag of mcpc goes before --")
+			return
+		}
+	}
+}
+
 // BehindDashes is the hint for words that a command has no use for.
 func BehindDashes(f *Factory, verb string, words []string) wire.Hint {
+	if hint := dashed(words); hint != "" {
+		return hint
+	}
+	if url := urlOfHost(words[0]); url != "" && !outfile.IsFile(words[0]) {
+		return "did you mean " + wire.Run(verb+" "+url) + "?"
+	}
 	if argv := startedBy(words); argv != nil {
 		return "a server's command goes after --: " + CommandStarting(f, verb, argv)
 	}
 	return "a server's command goes after --, a URL or a session after -s"
 }
 
-// UnknownCommand is what stands where a command was expected.
+// UnknownCommand returns the error for a word that is no command of cmd.
 func UnknownCommand(f *Factory, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := RunOf(cmd, " --help") + " shows the commands"
-	argv := startedBy(args)
 	if !cmd.HasParent() && IsURL(args[0]) {
 		url := shellwords.Quote(args[0])
-		hint = wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
+		hint := wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
 		if len(args) > 1 && slices.Contains(CommandNames(cmd), args[1]) {
 			hint = "did you mean " + wire.Run(strings.Join(connect.QuotedWords(args[1:]), " ")+" -s "+url) + "?"
 		}
 		return usage.New("a URL is not a command", hint)
 	}
-	if meant := meantByFile(args[0]); !cmd.HasParent() && meant != "" {
-		hint = meant
-	} else if !cmd.HasParent() && argv != nil && (slices.Contains(runners, args[0]) || outfile.IsFile(args[0])) {
-		hint = "did you mean " + CommandStarting(f, "list", argv) + "?"
-	} else if near := suggest.Nearest(args[0], CommandNames(cmd)); near != "" {
-		hint = "did you mean " + RunOf(cmd, " "+near) + "?"
-	} else if other := otherWords[args[0]]; other != "" && !cmd.HasParent() {
-		hint = "did you mean " + wire.Run(other) + "?"
-	} else if len(args) > 1 && !cmd.HasParent() {
-		if at, _ := arguments.Operator(args[1]); at > 0 || strings.HasPrefix(args[1], "{") {
-			hint = "did you mean " + wire.Run("call "+shellwords.Quote(args[0])) + "?"
-		} else if argv != nil {
-			hint = "did you mean " + CommandStarting(f, "list", argv) + "?"
-		}
-	}
+	hint := cmp.Or(meantByWords(f, cmd, args), RunOf(cmd, " --help")+" shows the commands")
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
-// otherWords are what users of other clients type.
-var otherWords = map[string]string{
-	"ls": "list", "tools": "list", "tools/list": "list", "prompts": "list prompts", "prompts/list": "list prompts",
-	"resources": "list resources", "resources/list": "list resources", "get": "prompt", "connect": "init", "open": "init",
-	"tools/call": "call", "exec": "call", "search": "grep", "find": "grep", "inspect": "describe", "test": "run", "logs": "log",
-	"history": "log", "whoami": "auth", "use": "sessions use", "watch": "listen", "config": "servers", "install": "tap install",
+// meantByWords returns the hint for words of which the first is no command of cmd; "" if they are unknown, too.
+func meantByWords(f *Factory, cmd *cobra.Command, args []string) wire.Hint {
+	meant := meaningOf(f, cmd)
+	words, argv := SplitDash(cmd, args)
+	if at := slices.IndexFunc(words, isFlag); at > 0 {
+		words, argv = words[:at], nil // of a line that was not parsed, as before --help
+	}
+	if len(words) == 0 {
+		words = args[:1]
+	}
+	near := suggest.Nearest(args[0], CommandNames(cmd))
+	if cmd.HasParent() {
+		if hint := meant.commandMeant(words, argv); hint != "" || near != "" {
+			return cmp.Or(hint, "did you mean "+RunOf(cmd, " "+near)+"?")
+		}
+		return meant.wordMeant(words, argv)
+	}
+	command := startedBy(args)
+	hint := cmp.Or(meantByFile(args[0]), dashed(args))
+	if hint == "" && command != nil && (BeginsCommand(args) || outfile.IsFile(args[0])) {
+		return "did you mean " + CommandStarting(f, "list", command) + "?"
+	}
+	if hint = cmp.Or(hint, meantByCall(words, meant.commandMeant(words, argv))); hint != "" {
+		return hint
+	}
+	if near != "" {
+		return "did you mean " + RunOf(cmd, " "+near) + "?"
+	}
+	if hint = meantByServer(f, cmd, words); hint != "" {
+		return hint
+	}
+	if command != nil && (len(args) > 1 || slices.Contains(runners, args[0])) {
+		return "did you mean " + CommandStarting(f, "list", command) + "?"
+	}
+	return ""
+}
+
+func isFlag(word string) bool { return len(word) > 1 && strings.HasPrefix(word, "-") }
+
+// dashed returns the hint for words with a dash that an editor made of two hyphens; "" if there is none.
+func dashed(words []string) wire.Hint {
+	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "–") || strings.HasPrefix(w, "—") })
+	if at < 0 {
+		return ""
+	}
+	flag := strings.TrimLeft(words[at], "–—-")
+	if flag != "" && !Inert(flag) {
+		flag = ""
+	}
+	return wire.Hint("write two hyphens: --" + flag)
+}
+
+// meantByCall returns the hint for a tool that is called without the word call, else the other hint: a name that
+// means something else here may be a tool's, too.
+func meantByCall(words []string, other wire.Hint) wire.Hint {
+	if len(words) < 2 || strings.Contains(string(other), "call ") {
+		return other
+	}
+	if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {
+		return "did you mean " + wire.RunOnServer("call "+pasted(words)) + "?"
+	}
+	return other
+}
+
+// meantByServer returns the hint for the host of a server, or for its name before a command; "" if there is none.
+func meantByServer(f *Factory, cmd *cobra.Command, words []string) wire.Hint {
+	url, rest := urlOfHost(words[0]), words[1:]
+	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
+	if !Inert(server) {
+		return ""
+	}
+	isNamed := server != words[0]
+	switch {
+	case len(rest) == 0 && isNamed:
+		rest = []string{"list"}
+	case len(rest) == 0:
+		return ""
+	}
+	if slices.Contains(CommandNames(cmd), rest[0]) {
+		return "did you mean " + wire.Run("-s "+shellwords.Quote(server)+" "+pasted(rest)) + "?"
+	}
+	before, given := f.Server, f.ServerGiven
+	f.Server, f.ServerGiven = server, true // for the commands of the hint
+	hint := meaningOf(f, cmd).commandMeant(rest, nil)
+	if hint == "" {
+		f.Server, f.ServerGiven = before, given
+	}
+	return hint
+}
+
+// urlOfHost returns the URL of a host that was named without its scheme; "" if a word is none.
+func urlOfHost(word string) string {
+	host, _, _ := strings.Cut(word, "/")
+	name, port, hasPort := strings.Cut(host, ":")
+	at := strings.LastIndexByte(name, '.')
+	isName := hasPort && port != "" && strings.Trim(port, "0123456789") == "" || name == "localhost" ||
+		at > 0 && slices.Contains([]string{"com", "org", "net", "io", "dev", "ai", "app", "cloud", "local"}, name[at+1:])
+	if !isName || runBy[strings.ToLower(filepath.Ext(word))] != nil {
+		return ""
+	}
+	_, err := target.Parse(target.Input{Flag: word, FlagGiven: true})
+	if bad, ok := errors.AsType[*target.Error](err); ok && IsURL(string(bad.Hint())) {
+		return string(bad.Hint())
+	}
+	return ""
+}
+
+// UnknownFlag returns the error for a flag that could not be read, with the flag that was perhaps meant.
+func UnknownFlag(f *Factory, cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usage.New(cmdline.FlagText(err), RunOf(cmd, " --help")+" shows the flags")
+	}
+	words := cmd.Flags().Args()
+	if len(words) > 0 && !cmd.HasParent() && (StartedAmong(f, cmd) == nil || isSynonym(f, cmd, words)) {
+		return UnknownCommand(f, cmd, words) // the flags are those of another command
+	}
+	return usage.New(cmdline.FlagText(err), meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
+}
+
+// isSynonym reports whether words that may be the command of a server are a command of another program.
+func isSynonym(f *Factory, cmd *cobra.Command, words []string) bool {
+	return !slices.Contains(runners, words[0]) && meaningOf(f, cmd).commandMeant(words, nil) != ""
+}
+
+// meantByFlag returns the hint for a flag that the command does not have; isShort is set for one with a single dash.
+func meantByFlag(f *Factory, cmd *cobra.Command, name string, isShort bool) wire.Hint {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	takesArguments := slices.Contains([]string{"call", "prompt", "bench"}, cmd.Name()) && !isShort
+	if argv := StartedAmong(f, cmd); argv != nil {
+		return "a server's command goes after --: " + CommandStarting(f, cmd.Name(), argv)
+	}
+	var hint wire.Hint
+	if isShort == (len(name) == 1) {
+		hint = meaningOf(f, cmd).flagMeant(cmd, name)
+	}
+	switch near := suggest.Nearest(name, names); {
+	case hint != "" && takesArguments && cmd.Flags().NArg() > 0 && !strings.Contains(string(hint), "arguments"):
+		return hint + "; an argument has no dashes: " + wire.Hint(name) + "=VALUE"
+	case hint != "":
+		return hint
+	case near != "" && !isShort:
+		return wire.Hint("did you mean --" + near + "?")
+	case !cmd.HasParent() && slices.Contains(CommandNames(cmd), name):
+		return "did you mean " + wire.Run(name) + "?"
+	case takesArguments:
+		return "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + RunOf(cmd, " --help") + " shows the flags"
+	}
+	return RunOf(cmd, " --help") + " shows the flags"
 }
 
 // Inert reports a word that every shell takes for a word once it is quoted, and

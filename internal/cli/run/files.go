@@ -14,6 +14,8 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/connect"
+	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/saved"
 	"mcpc/internal/sliceutil"
@@ -54,6 +56,20 @@ func savedFiles(paths []string) (all []string, err error) {
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// meantByPaths returns the hint for words that are a call, or the command of a server; "" if they are neither.
+func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
+	if len(words) > 1 {
+		if at, _ := arguments.Operator(words[1]); at > 0 || strings.HasPrefix(words[1], "{") {
+			line := strings.Join(connect.QuotedWords(append([]string{"call"}, words...)), " ")
+			return "did you mean " + wire.RunOnServer(line) + "?"
+		}
+	}
+	if cmdutil.BeginsCommand(words) {
+		return cmdutil.BehindDashes(f, "list", words)
+	}
+	return ""
 }
 
 // savedIn looks for files in a folder and those in it, in the order of their names.

@@ -133,6 +133,9 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	}
 	paths, err := savedFiles(o.paths)
 	if err != nil {
+		if hint := meantByPaths(f, o.paths); hint != "" {
+			err = usage.New(err.Error(), hint)
+		}
 		return nil, err
 	}
 	var wrong problems

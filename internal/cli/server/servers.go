@@ -137,6 +137,9 @@ func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
 }
 
 func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
+	if hint := cmdutil.Synonym(f, command, name); hint != "" {
+		return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name), hint))
+	}
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),
 		suggest.DidYouMean(wire.Run(command+" %s"), name, f.Env.ConfiguredNames(), wire.Run("servers")+" lists them")))
 }

@@ -113,6 +113,8 @@ func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 	switch {
 	case o.check != "":
 		return usage.New("--check looks into one file, and exports none", wire.Run("export --check "+shellwords.Quote(o.check)))
+	case o.format == "" && len(args) == 1 && slices.Contains(ExportFormats, args[0]):
+		return usage.New("export needs --as FORMAT", "did you mean "+wire.Run("export last --as "+args[0])+"?")
 	case o.format == "":
 		return usage.New("export needs --as FORMAT", wire.Hint("--as "+strings.Join(ExportFormats, ", --as ")))
 	case !slices.Contains(ExportFormats, o.format):

@@ -32,7 +32,7 @@ var floors = [][]string{
 	{
 		"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/everyserver", "cli/faulty",
 		"cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded",
-		"cli/reportfile", "cli/savedfile", "cli/share", "cli/signals", "cli/subscription", "cli/tracing",
+		"cli/reportfile", "cli/savedfile", "cli/share", "cli/signals", "cli/subscription", "cli/synonym", "cli/tracing",
 	},
 	{
 		"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff",

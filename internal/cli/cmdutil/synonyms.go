@@ -1,0 +1,237 @@
+package cmdutil
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"mcpc/internal/cli/outfile"
+	"mcpc/internal/cli/synonym"
+	"mcpc/internal/connect"
+	"mcpc/internal/redact"
+	"mcpc/internal/shellwords"
+	"mcpc/internal/wire"
+)
+
+// commandMeant returns the hint for words that are a command of another program; "" if they are none. argv is the
+// command of a server after them.
+func (m meaning) commandMeant(words, argv []string) wire.Hint {
+	first := strings.TrimSpace(plainWord(m.path) + " " + plainWord(words[0]))
+	keys := []string{first}
+	rest := words[1:]
+	if len(rest) > 0 {
+		keys = []string{first + " " + plainWord(rest[0]), first + " " + classOf(rest), first}
+	} else if argv != nil {
+		keys = []string{first + " --", first}
+	}
+	for _, key := range keys {
+		s := synonymOf(key)
+		switch {
+		case s == nil:
+			continue
+		case len(rest) > 0 && key == first+" "+plainWord(rest[0]):
+			rest = rest[1:]
+		}
+		return m.filled(s.Hint, rest, argv)
+	}
+	return ""
+}
+
+// Synonym returns the hint for a word after a command of mcpc that other programs have there; "" if there is none.
+func Synonym(f *Factory, command, word string) wire.Hint {
+	return meaning{f, command, f.ServerGiven}.commandMeant([]string{word}, nil)
+}
+
+// wordMeant returns the hint for any word of its class below a command of mcpc; "" if there is none.
+func (m meaning) wordMeant(words, argv []string) wire.Hint {
+	s := synonymOf(plainWord(m.path) + " " + classOf(words))
+	if s == nil {
+		return ""
+	}
+	return m.filled(s.Hint, words, argv)
+}
+
+func synonymOf(words string) *synonym.Command {
+	at := slices.IndexFunc(synonym.Commands, func(s synonym.Command) bool { return hasWord(s.Words, words) })
+	if at < 0 {
+		return nil
+	}
+	return &synonym.Commands[at]
+}
+
+// hasWord reports whether word is one of a list that is separated by commas.
+func hasWord(list, word string) bool { return slices.Contains(strings.Split(list, ", "), word) }
+
+// plainWord returns a word as package synonym has it: listTools, list_tools and list/tools are list-tools.
+func plainWord(word string) string {
+	var b strings.Builder
+	var before rune
+	for _, c := range word {
+		if unicode.IsUpper(c) && unicode.IsLower(before) {
+			b.WriteByte('-')
+		}
+		before = c
+		if c == '_' || c == '/' {
+			c = '-'
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
+}
+
+// classOf returns the class of the first of some words.
+func classOf(words []string) string {
+	switch word := words[0]; {
+	case IsURL(word):
+		return "URL"
+	case strings.Contains(word, "://"):
+		return "URI"
+	case strings.HasSuffix(word, ".yaml"):
+		return "FILE"
+	case BeginsCommand(words):
+		return "--"
+	}
+	return "NAME"
+}
+
+// BeginsCommand reports whether words are the command of a server: a runner or a file with its extension comes first.
+func BeginsCommand(words []string) bool {
+	return len(words) > 1 && slices.Contains(runners, words[0]) ||
+		outfile.IsFile(words[0]) && startedBy(words) != nil
+}
+
+// A meaning makes hints for a command line that mcpc does not know.
+type meaning struct {
+	f *Factory
+	// path is the command of mcpc that was recognised; "" if none was.
+	path string
+	// there is set if the command line names a server with -s.
+	there bool
+}
+
+// meaningOf returns the meaning for a command line with the command cmd.
+func meaningOf(f *Factory, cmd *cobra.Command) meaning {
+	return meaning{f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
+		f.ServerGiven || cmd.Flags().Changed("server")}
+}
+
+// filled returns the hint of a synonym whose command is followed by rest and the command of a server.
+func (m meaning) filled(text string, rest, argv []string) wire.Hint {
+	words := pasted(rest)
+	typed := words
+	switch {
+	case argv != nil:
+		typed = strings.TrimSpace(words + " -- " + pasted(argv))
+	case len(rest) > 0 && BeginsCommand(rest):
+		argv = startedBy(rest)
+		typed = "-- " + pasted(argv)
+	}
+	m.there = m.there && argv == nil && !slices.ContainsFunc(rest, IsURL)
+	return m.hint(text, func(name string) string {
+		switch {
+		case name == "WORD":
+			return cmp.Or(words, name)
+		case name != "@":
+			return cmp.Or(typed, name)
+		case len(rest) > 0 && argv == nil && classOf(rest) == "NAME":
+			return "-s " + typed
+		}
+		return typed
+	})
+}
+
+// pasted returns words for a command line. After the first one they are left out if one of them may be secret.
+func pasted(words []string) string {
+	shown := redact.RedactCommand(words)
+	switch {
+	case slices.Equal(shown, words):
+		return strings.Join(connect.QuotedWords(words), " ")
+	case shown[0] == words[0]:
+		return shellwords.Quote(words[0]) + " ..."
+	}
+	return "..."
+}
+
+// hint returns the hint of a synonym; fill returns the replacement of a text in braces. Commands that ask a
+// server ask that of the command line if there is one.
+func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
+	braces := regexp.MustCompile(`\{[^{}"]*\}`)
+	for i, part := range strings.Split(text, "`") {
+		part = braces.ReplaceAllStringFunc(part, func(name string) string { return fill(name[1 : len(name)-1]) })
+		if i%2 == 0 {
+			hint += wire.Hint(part)
+			continue
+		}
+		line := strings.TrimSpace(part)
+		name, _, _ := strings.Cut(line, " ")
+		if m.there && CommandIs(m.f, name, Asks|Alone) {
+			hint += wire.RunOnServer(line)
+		} else {
+			hint += wire.Run(line)
+		}
+	}
+	return hint
+}
+
+// flagMeant returns the hint for a flag of another program; "" if it is none. A hint that names a flag of mcpc is
+// given for commands that have the flag only.
+func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
+	value := typedValue(m.f.Args, flag)
+	named := regexp.MustCompile(`^did you mean --([a-z-]+)`)
+	for _, s := range synonym.Flags {
+		if !hasWord(s.Flags, flag) || !m.isFor(s.Commands, cmd) {
+			continue
+		}
+		if name := named.FindStringSubmatch(s.Hint); name != nil && cmd.Flags().Lookup(name[1]) == nil {
+			continue
+		}
+		return m.hint(s.Hint, func(name string) string {
+			switch name {
+			case "command":
+				return cmp.Or(m.path, "list")
+			case "flag":
+				return flag
+			}
+			return cmp.Or(value, name)
+		})
+	}
+	return ""
+}
+
+// isFor reports whether some commands of a synonym are those of the command line.
+func (m meaning) isFor(commands string, cmd *cobra.Command) bool {
+	name := cmp.Or(m.path, "mcpc")
+	all := strings.Fields(commands)
+	return len(all) == 0 || slices.Contains(all, name) || cmd.Flags().NArg() == 0 && slices.Contains(all, name+"/")
+}
+
+// typedValue returns the value of an unknown flag; "" if it has none that can be pasted as it is.
+func typedValue(args []string, flag string) string {
+	dashes := "--"
+	if len(flag) == 1 {
+		dashes = "-"
+	}
+	for i, word := range args {
+		if word == "--" {
+			return ""
+		}
+		value, found := strings.CutPrefix(word, dashes+flag)
+		switch {
+		case !found || len(flag) > 1 && value != "" && value[0] != '=':
+			continue
+		case value == "" && i+1 < len(args):
+			value = args[i+1]
+		}
+		value = strings.TrimPrefix(value, "=")
+		words := []string{value}
+		if !Inert(value) || shellwords.Quote(value) != value || !slices.Equal(redact.RedactCommand(words), words) {
+			return ""
+		}
+		return value
+	}
+	return ""
+}

@@ -1,0 +1,271 @@
+// Package synonym says what the commands and flags of other programs are called here. It is data: package cmdutil makes
+// the hints of it.
+package synonym
+
+// A Command says what a command of another program is called here. Its words are one or two that a user types, with
+// commas between the alternatives; _ and / are written as -, and the second word may be the class of a word: URL, URI,
+// FILE, NAME, or -- for the command of a server. In the hint, a command line of mcpc is in backquotes, and {X} stands
+// for the words that follow, or for X if there are none. {@} is {} for a command that takes a name after -s only.
+type Command struct{ Words, Hint string }
+
+// Commands has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
+var Commands = []Command{
+	// one server
+	{"connect, open, attach, sessions new, sessions create, sessions open, sessions add", "did you mean `init {}`?"},
+	{"add, register, config add, servers add, mcp add, alias, alias add, server add",
+		"`init TARGET --as NAME` remembers a server by a name"},
+	{"discover, capabilities, caps, introspect, initialize, handshake, about, server-info, server-discover, get-info",
+		"did you mean `info {@}`?"},
+	{"status, health, healthcheck, health-check, alive",
+		"did you mean `ping {@}`? `list --all` asks all known servers, `sessions` lists the sessions"},
+	{"ping-all", "did you mean `list --all`?"},
+	{"ls, ll, dir, tools, tool, list-tools, tools-list, get-tools, tools ls, tools list, tool list, tool ls, get tools",
+		"did you mean `list {}`?"},
+	{"ls NAME, list-all", "did you mean `list {all}`?"},
+	{"tools NAME, tool NAME, schema, usage, tools-get, get-tool, describe-tool, tools get, tools show, " +
+		"tools describe, tool get, tool show, tool describe, get tool", "did you mean `describe {NAME}`?"},
+	{"tools-call, tool-call, call-tool, tools call, tool call, tools run, tool run, exec, execute, invoke, run-tool, " +
+		"use-tool", "did you mean `call {NAME}`?"},
+	{"prompts, list-prompts, prompts-list, prompts list, prompts ls, get prompts", "did you mean `list prompts {}`?"},
+	{"prompts NAME, get-prompt, prompts-get, prompts get, get prompt, prompts show", "did you mean `prompt {NAME}`?"},
+	{"resources, list-resources, resources-list, resources list, resources ls, get resources",
+		"did you mean `list resources {}`?"},
+	{"resources URI, read-resource, resources-read, resources read, resources get, get resource, get URI, cat, fetch",
+		"did you mean `read {URI}`?"},
+	{"templates, list-templates, resource-templates, resources-templates-list, list-resource-templates, get templates",
+		"did you mean `list templates {}`?"},
+	{"get", "`prompt NAME` gets a prompt, `read URI` a resource, and `describe NAME` shows a tool"},
+	{"curl, request, send, post, rpc, jsonrpc, method, api", "did you mean `raw {METHOD}`?"},
+	{"notify", "did you mean `raw {METHOD} --notify`?"},
+	{"watch, subscribe, notifications, events, stream, resources-subscribe",
+		"did you mean `listen {@}`? `log --follow` prints what is recorded meanwhile"},
+	{"repl, interactive, console, chat, sh", "did you mean `shell {}`?"},
+	{"cancel", "did you mean `tasks cancel {last}`?"},
+	{"wait", "did you mean `tasks wait {last}`?"},
+	{"result", "did you mean `tasks result {last}`?"},
+	{"jobs, tasks ls, tasks-list", "did you mean `tasks list`?"},
+	{"elicitation, elicit, sampling, roots", "did you mean `help answering`?"},
+
+	// sessions and known servers
+	{"ps, sessions list, sessions ls, sessions show, sessions status, context, contexts, profile, profiles, daemon",
+		"did you mean `sessions`?"},
+	{"use, switch, select, use-context, sessions NAME, sessions switch, sessions select, session use",
+		"did you mean `sessions use {NAME}`?"},
+	{"stop, disconnect, end, quit, exit, kill, down, detach, remove, rm, delete, forget, unregister, sessions close, " +
+		"sessions rm, sessions remove, sessions delete, servers rm, servers remove, config remove",
+		"did you mean `close {}`?"},
+	{"restart, reconnect", "`close {}` ends a session, and `init TARGET` opens it again"},
+	{"start, launch, up", "did you mean `init {TARGET}`? `demo --stdio` is a server to try"},
+	{"start --, launch --, spawn --, up --", "did you mean `init --keep {}`?"},
+	{"config, configs, configuration, settings, config list, config ls, configs ls, configs scan, clients, " +
+		"list-servers, servers list, servers ls, servers show, mcp list, server list", "did you mean `servers`?"},
+	{"config get, servers get, config show", "did you mean `servers {NAME}`?"},
+	{"approve, accept, pin", "did you mean `trust {NAME}`?"},
+	{"search, find, lookup, query", "did you mean `grep {WORD}`?"},
+	{"new, scaffold, create", "mcpc makes no servers; `demo` is one to try"},
+
+	// login
+	{"signin, sign-in, log-in, authenticate, authorize, oauth, auth login, auth signin, auth URL, auth NAME",
+		"did you mean `login {}`?"},
+	{"signout, sign-out, log-out, revoke, auth logout, auth revoke", "did you mean `logout {}`?"},
+	{"whoami, token, tokens, accounts, credentials, auth status, auth list, auth ls, auth show", "did you mean `auth`?"},
+	{"auth token, auth print", "did you mean `auth export -o token.json`?"},
+
+	// traffic
+	{"logs, history, journal, traffic, requests, calls", "did you mean `log {}`?"},
+	{"tail, follow", "did you mean `log --follow {}`?"},
+	{"record, capture, sniff, trace, spy, dump, wiretap",
+		"every command is recorded: `log` lists it; `tap -- COMMAND` and `proxy --to URL` record other clients"},
+	{"record --, capture --, sniff --, trace --, spy --, wrap --, wiretap --", "did you mean `tap {}`?"},
+	{"record URL, capture URL, sniff URL, trace URL, spy URL, mitm URL", "did you mean `proxy --to {URL}`?"},
+	{"mitm, man-in-the-middle, reverse-proxy", "did you mean `proxy --to {URL}`?"},
+	{"stdio-proxy", "did you mean `tap {-- COMMAND}`?"},
+	{"inspector URL, ui URL, web URL, gui URL",
+		"`init {URL}`, then `inspect --web --allow call` calls its tools; `proxy --to {URL} --web` shows other clients"},
+	{"inspector, monitor, top, live, tui", "did you mean `inspect {}`?"},
+	{"ui, web, gui, dashboard, browser, browse, viewer, view", "did you mean `inspect --web {}`?"},
+	{"intercept, breakpoint", "did you mean `inspect --allow intercept`?"},
+	{"statistics, metrics, summary", "did you mean `stats {}`?"},
+	{"har", "did you mean `export {last} --as har`?"},
+	{"share, report, bug, bundle", "did you mean `export {last} --as bundle`?"},
+	{"playback", "did you mean `mock {last}`?"},
+	{"chaos", "did you mean `help faults`?"},
+
+	// tests
+	{"doctor, diagnose, diagnostics, lint, validate, verify, audit, scan, conformance, test-server, debug",
+		"did you mean `check {}`?"},
+	{"test FILE, tests FILE, suite FILE, exec FILE", "did you mean `run {FILE}`?"},
+	{"test, tests, suite", "did you mean `check {}`? `run FILE` runs saved calls"},
+	{"workflow, scenario, collection", "did you mean `run {FILE}`?"},
+	{"latency, benchmark, perf, load, stress, loadtest, load-test",
+		"did you mean `bench {TARGET TOOL}`? `ping` measures one answer, `stats` what is recorded"},
+	{"mock-server, fake, stub, simulate", "did you mean `mock {last}`? `demo` is a server to try"},
+	{"snapshot, lock, freeze", "did you mean `diff --lock {}`?"},
+	{"compare", "did you mean `diff {A B}`?"},
+	{"fuzz", "did you mean `check --negative {}`?"},
+
+	// bridges and code
+	{"bridge, mcp-remote, mcp-proxy, supergateway, gateway, aggregate, aggregator, hub", "did you mean `serve {URL}`?"},
+	{"generate, gen, types, typegen, generate-types, emit-ts, sdk", "did you mean `codegen --ts`?"},
+	{"generate-cli", "did you mean `codegen --cli`?"},
+	{"install, setup", "did you mean `tap install {CLIENT SERVER}`?"},
+	{"uninstall", "did you mean `tap remove {CLIENT SERVER}`?"},
+	{"save", "did you mean `call NAME --save FILE`?"},
+
+	// mcpc itself
+	{"upgrade, update, self-update", "`version` prints the version, and docs/install.md says how to get another"},
+	{"exit-code, exitcodes, codes", "did you mean `help exit-codes`?"},
+	{"env, environment, variables", "every flag has a variable, as --max-time has MCPC_MAX_TIME: `help scripting`"},
+	{"filter", "did you mean `help filters`?"},
+}
+
+// A Flag says what the flags of other programs are called here, for some commands or, if it names none, for all;
+// mcpc is a command line without a command, and a command after which a / stands has no words yet. Its hint is as that
+// of a Command, where {X} is the value of the flag, {flag} the flag and {command} the command.
+type Flag struct{ Commands, Flags, Hint string }
+
+// Flags has the flags of these programs.
+var Flags = []Flag{
+	// mcpc without a command, as MCP Inspector has it
+	{"mcpc", "cli", "no flag is needed: `list -- COMMAND`, `call NAME -- COMMAND`"},
+	{"mcpc", "method", "did you mean `raw {METHOD}`?"},
+	{"mcpc", "tool, tool-name, tool-arg, call", "did you mean `call {NAME}`?"},
+	{"mcpc", "V", "did you mean `version`?"},
+	{"mcpc", "d, data", "did you mean `raw METHOD PARAMS`? `call NAME` takes arguments as words"},
+
+	// the parts of a call
+	{"call/ describe/ bench/", "tool, tool-name, name", "the name of the tool is a word: `{command} {NAME}`"},
+	{"prompt/", "prompt, prompt-name, name", "the name of the prompt is a word: `prompt {NAME}`"},
+	{"read/", "uri, resource", "the URI is a word: `read {URI}`"},
+	{"raw/", "method", "the method is a word: `raw {METHOD}`"},
+	{"raw", "params, d, data, data-raw, body, input, args, p", "params are a word: `raw METHOD '{\"name\":\"x\"}'`"},
+	{"call prompt bench", "arg, a, tool-arg, tool-args, param, p, F, field, prompt-args, set",
+		"arguments are words without a flag: `{command} NAME {NAME=VALUE}`"},
+	{"call bench", "params, arguments, input, data, d, data-raw, body, payload, json-args, request, json-input",
+		"did you mean --args?"},
+	{"prompt", "args, params, arguments, input, data, d", "arguments are words: `prompt NAME {NAME=VALUE}`"},
+	{"call", "async, background, detach, bg", "did you mean --task?"},
+	{"call", "stream, progress, ndjson, jsonl", "did you mean --events?"},
+	{"call", "print-curl, as-curl", "did you mean --curl?"},
+	{"call", "dry, noop, n, plan, preview", "did you mean --dry-run?"},
+	{"call bench batch prompt", "retry, retries", "mcpc repeats no call: after the exit codes 7 and 9 a script can"},
+	{"batch run import export replay check mock diff stats", "file, f, i, input, capture, recording",
+		"the file is a word: `{command} {FILE}`"},
+
+	// lists
+	{"list", "tools, prompts, resources, templates, skills", "did you mean `list {flag}`?"},
+	{"list", "schema, schemas, details, full, all-parameters, wide, describe",
+		"did you mean --long? `describe NAME` shows a schema"},
+	{"list", "limit, n, max, page-size", "did you mean --max-items {N}?"},
+	{"list", "follow, f", "did you mean --watch?"},
+	{"ping info check describe init", "all, a", "did you mean `list --all`?"},
+	{"servers sessions auth", "all, a, list", "no flag is needed: `{command}` lists all"},
+	{"ping", "count, c, n, interval, i", "ping sends one: `bench` measures many calls"},
+	{"ping", "retry, retries, retry-for, until", "did you mean --wait {30s}?"},
+
+	// recorded traffic
+	{"export", "since, after, from, until, before, method, tool, name, error, errors, failed, filter, grep, query",
+		"a filter follows the recording: `export last FILTER`; `help filters` shows the language"},
+	{"log stats inspect", "since, after, from", "did you mean `{command} since:{1h}`?"},
+	{"log stats inspect", "until, before, to", "did you mean `{command} 'time:<{15:04}'`?"},
+	{"log stats inspect", "method", "did you mean `{command} method:{tools/call}`?"},
+	{"log stats inspect", "tool, name, tool-name", "did you mean `{command} name:{get-sum}`?"},
+	{"log stats inspect", "error, errors, failed, failures, only-errors, level",
+		"did you mean `{command} is:error`?"},
+	{"log stats inspect", "status, http, code", "did you mean `{command} http:4xx`? is:error selects all failures"},
+	{"log stats inspect", "took, slow, duration, min-duration, longer-than, latency",
+		"did you mean `{command} 'dur:>{500ms}'`?"},
+	{"log stats inspect", "client, session, run, id", "did you mean `{command} {flag}:{VALUE}`?"},
+	{"log stats", "grep, g, filter, search, query, text, q", "words are the filter: `{command} {TEXT}`"},
+	{"log", "tail, limit, lines, max, last, head, number", "did you mean -n {20}?"},
+	{"log", "watch, live, w", "did you mean --follow?"},
+	{"log", "all, a", "did you mean -n 0?"},
+	{"log", "json-lines, jsonlines, ndjson", "did you mean --jsonl?"},
+	{"log", "clear, clean, delete", "did you mean --prune?"},
+	{"show", "response, result, body", "did you mean `show --jq .response.result`?"},
+	{"export", "format, type, f, t, to", "did you mean --as {har}?"},
+	{"export", "har, curl, markdown, bundle, jsonl, k6, otlp", "did you mean --as {flag}?"},
+	{"export", "md", "did you mean --as markdown?"},
+	{"export", "sanitize, anonymize, scrub", "secrets are hidden in every format; --as bundle hides more"},
+	{"replay resend", "target, url, against, endpoint", "did you mean --to {TARGET}?"},
+	{"inspect", "ui, browser, gui", "did you mean --web?"},
+	{"inspect", "open, no-browser", "--web opens a browser, and --no-open only prints the URL"},
+
+	// servers that mcpc is
+	{"proxy", "target, upstream, url, backend, remote, t, endpoint", "did you mean --to {URL}?"},
+	{"proxy mock demo", "port, p, bind, addr, address, host, l", "did you mean --listen 127.0.0.1:{3002}?"},
+	{"mock demo", "http", "did you mean --listen 127.0.0.1:3001?"},
+	{"mock", "delay, sleep", "did you mean --latency {200ms}?"},
+	{"serve", "port, p, listen, bind, addr, host", "did you mean --http 127.0.0.1:{3001}?"},
+	{"serve", "stdio, outputTransport, output-transport",
+		"no flag is needed: stdio is the default, and --http ADDR serves HTTP"},
+	{"serve", "ignore-tool, exclude, exclude-tool", "did you mean --deny '*/{TOOL}'?"},
+	{"serve", "tools, tool, include, include-tool", "did you mean --allow '*/{TOOL}'?"},
+	{"serve", "server, name", "a server is a word: `serve {NAME=URL}`"},
+	{"tap proxy", "out, file, log, save, capture", "did you mean --record {FILE}?"},
+
+	// tests
+	{"bench", "count, n, iterations, i, total, repeat, times, calls", "did you mean --requests {200}?"},
+	{"bench", "concurrency, c, connections, vus, u, workers, threads, parallel, clients, p", "did you mean --users {10}?"},
+	{"bench", "qps, rps, rate-limit, q, r", "did you mean --rate {10}?"},
+	{"bench", "time, t, z, for, length", "did you mean --duration {10s}?"},
+	{"bench", "threshold, assert, slo, fail-if", "did you mean --expect 'p99<{500ms}'?"},
+	{"check", "tool", "did you mean --call {TOOL}?"},
+	{"check", "full, thorough, strictest", "did you mean --deep?"},
+	{"check", "rule, include, select, filter", "did you mean --only {RULE}?"},
+	{"check", "exclude, ignore, skip, disable", "--rules FILE turns rules off; `check --list-rules` lists them"},
+	{"check diff", "level, severity, max-warnings, exit-code, strictness", "did you mean --fail-on {warn}?"},
+	{"check run bench diff replay", "reporter, report, format, output-format, f",
+		"did you mean --junit FILE? `{command} --help` lists the reports, and --json prints one"},
+	{"run", "bail, x, stop-on-error, stop-on-failure, failfast", "did you mean --fail-fast?"},
+	{"run", "filter, grep, t, name, step, tag, k", "did you mean --only {NAME}?"},
+	{"run", "env, set, variable, e", "did you mean --var {NAME=VALUE}?"},
+	{"batch bench run list grep", "concurrency, jobs, j, workers, threads, c", "did you mean --parallel {8}?"},
+
+	// sessions and login
+	{"init", "name, alias, n, id, session", "did you mean --as {NAME}?"},
+	{"init", "detach, d, daemon, background, persist, keep-alive, bg", "did you mean --keep?"},
+	{"login", "headless, no-open, no-launch-browser, manual, paste", "did you mean --no-browser?"},
+	{"login", "device, device-code, device-flow", "did you mean --grant device?"},
+	{"login", "client-credentials, machine", "did you mean --grant client_credentials?"},
+	{"login", "port, callback, redirect-port", "did you mean --callback-port {8080}?"},
+	{"login", "token, with-token", "did you mean `auth import FILE`? MCPC_TOKEN passes a token without storing it"},
+	{"completion", "shell", "the shell is a word: `completion {bash}`"},
+
+	// all commands
+	{"", "url, endpoint, host, server-url, base-url, address, remote, mcp-url, http-url, target", "did you mean --server?"},
+	{"", "session, profile, context", "did you mean --server {NAME}?"},
+	{"", "command, cmd, stdio, stdio-cmd, exec", "a server's command goes after --: `{command} -- COMMAND`"},
+	{"", "transport, sse, http, streamable-http, streamablehttp, type, http-only, sse-only",
+		"no flag is needed: a URL is HTTP, a command after -- is stdio"},
+	{"", "allow-http", "no flag is needed: a URL with http:// is used as it is"},
+	{"", "env, e", "variables go before the command: `{command} -- env NAME=VALUE COMMAND`"},
+	{"", "config, config-file, mcp-config, c", "`servers` lists configured servers, and -s NAME uses one"},
+	{"", "k, skip-verify, no-verify, tls-no-verify, insecure-skip-verify, insecure-skip-tls-verify, ignore-ssl",
+		"did you mean --insecure?"},
+	{"", "token, bearer, bearer-token, auth-token, access-token, oauth2-bearer",
+		"did you mean --token-file FILE? The variable MCPC_TOKEN has a token, too"},
+	{"", "api-key, apikey, key-header", "a key is a header field: -H 'X-Api-Key: KEY'"},
+	{"", "u, user, auth-user, basic, auth, auth-header", "credentials are a header field: -H 'Authorization: ...'"},
+	{"", "A, user-agent, b, cookie, referer, add-header, headers, h-header", "did you mean -H 'NAME: VALUE'?"},
+	{"", "x, http-proxy, https-proxy", "did you mean --proxy URL?"},
+	{"", "m, request-timeout, read-timeout, timeout-ms, timeout-seconds, max-timeout", "did you mean --timeout {60s}?"},
+	{"", "i, I, include, head, show-headers, print-headers, trace, vvv", "did you mean -vvv? It shows the header fields"},
+	{"", "debug, verbosity, d", "did you mean --verbose?"},
+	{"", "format, output-format, json-output, as-json", "did you mean --json?"},
+	{"", "r, raw-output, query, filter, jmespath, template, jsonpath",
+		"did you mean --jq EXPR? Strings are printed without quotes"},
+	{"", "q, quiet, silent, S", "2>/dev/null hides notes and warnings"},
+	{"", "no-color, no-colour, nocolor, plain", "did you mean --color never?"},
+	{"", "O, out, outfile, output-file, save-to, file", "did you mean --output {FILE}?"},
+	{"", "log-file, logfile, save-log, har", "did you mean --record {FILE}?"},
+	{"", "force, assume-yes, auto-approve, no-confirm, skip-confirmation", "did you mean --yes?"},
+	{"", "non-interactive, no-interactive, no-prompt, batch-mode", "did you mean --no-input?"},
+	{"", "no-cache, refresh, reload, no-store, force-refresh", "did you mean --fresh?"},
+	{"", "protocol-version, mcp-version, revision, spec, protocolversion", "did you mean --protocol {REVISION}?"},
+	{"", "profile-dir, data-dir, home, cache-dir", "did you mean --state {DIR}?"},
+	{"", "method", "did you mean `raw {METHOD}`?"},
+	{"", "X", "no flag is needed: `raw METHOD` sends any request, and `raw --bytes DATA` any bytes"},
+	{"", "L, location", "mcpc follows no redirect to another server: name the URL that it says"},
+	{"", "name, as", "did you mean `init TARGET --as {NAME}`?"},
+}
