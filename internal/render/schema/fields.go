@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcpc/internal/render/term"
@@ -139,6 +140,9 @@ func worthListing(options []schema) bool {
 	return false
 }
 
+// wordedFormats are the formats whose name says enough: libraries add a long pattern to them.
+var wordedFormats = []string{"date", "date-time", "time", "duration", "email", "uuid", "ipv4", "ipv6", "uri"}
+
 // constraints are the limits on a value, in words.
 func (f *fields) constraints(s schema) []string {
 	var notes []string
@@ -149,7 +153,7 @@ func (f *fields) constraints(s schema) []string {
 	}
 	add(f.Style.Line(s.text("format")))
 	add(f.between(s, "minLength", "maxLength", "character"))
-	if pattern := s.text("pattern"); pattern != "" {
+	if pattern := s.text("pattern"); pattern != "" && !slices.Contains(wordedFormats, s.text("format")) {
 		add("matches " + f.Style.Cut(f.Style.Line(pattern), 80))
 	}
 	add(f.prefixed(s, "minimum", ">= "))
