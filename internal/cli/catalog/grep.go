@@ -24,7 +24,7 @@ case. If none does, stdout is empty and the exit code is 1.
 Servers that are disabled or not trusted are named and skipped. If servers fail,
 the exit code is the most severe one.`,
 		Example: `  mcpc grep sum
-  mcpc grep research topic
+  mcpc grep structured content
   mcpc grep weather --jq '.servers[] | select(.tools) | .id'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words, argv := cmdutil.SplitDash(cmd, args)
