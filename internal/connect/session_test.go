@@ -295,7 +295,8 @@ func TestDefine(t *testing.T) {
 		{"twice", 0, `invalid_arguments | the server lists 2 tools called "twice"`},
 		{"twice", 3, `invalid_arguments | the server lists 2 tools called "twice" | (--index selects one, from 1 to 2`},
 		{"onee", 0, `invalid_arguments | the server has no tool "onee" | (did you mean one?)`},
-		{"zzzzzz", 0, `invalid_arguments | the server has no tool "zzzzzz" | (there are: broken, one, twice, twice, two)`},
+		{"zzzzzz", 0, `invalid_arguments | the server has no tool "zzzzzz" | (there are: broken, one, twice, twice, two; ` +
+			`mcpc call zzzzzz --no-validate calls one that is not listed)`},
 		{"broken", 0, "invalid_arguments | broken from tools/list is omitted: "},
 		{"test://x", 0, `invalid_arguments | the server has no tool "test://x" | (for a resource: mcpc read test://x)`},
 	} {

@@ -175,7 +175,8 @@ func TestHintsOfRefusedCalls(t *testing.T) {
 		{"free", "a=xx", ""},
 		{"typed", "b=22", "b=22 is sent as a string; b:=22 sends the number"},
 		{"fre", "a=22", "did you mean free?"},
-		{"nothing-like-it", "", "there are: free, none, typed"},
+		{"nothing-like-it", "", "there are: free, none, typed; " +
+			"mcpc call nothing-like-it --no-validate calls one that is not listed"},
 	} {
 		out := sit(t, tools).call(c.tool, c.words, nil)
 		if out.Kind != wire.InvalidArguments || out.Hint.String() != c.want {
