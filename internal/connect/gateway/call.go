@@ -95,7 +95,7 @@ func (g *Gateway) answer(ctx context.Context, c mcpserver.Caller, m *wire.Messag
 	case "prompts/get":
 		l, name, down := p.prompt(ctx, jsonraw.TextOrRaw(jsonraw.First(params, "name")))
 		if down != nil {
-			return down.failure(c, m, down.unreached(ctx))
+			return down.failure(c, m, down.unreached())
 		}
 		if l == nil {
 			return refused(-32602, name)
