@@ -165,7 +165,7 @@ func (l *Linter) absent(r Rule, t *tally) string {
 	case t.wrongTransport:
 		return "holds for " + transports[r.Transport]
 	}
-	return "nothing came that it is about: " + l.trigger(r.ID)
+	return "nothing of the kind to judge: " + l.trigger(r.ID)
 }
 
 var transports = map[string]string{"stdio": "stdio", "http": "HTTP", "streamable": "Streamable HTTP", "sse": "HTTP+SSE"}
