@@ -94,9 +94,6 @@ func newLargeServer(t *testing.T) *largeServer {
 			head, tail = `"error":{"code":-32000,"message":"no","data":"`, `"}}`
 		}
 		head = `{"jsonrpc":"2.0","id":` + id + "," + head
-		if has("batch") {
-			head, tail = "["+head, tail+"]"
-		}
 		w.Header().Set("Content-Type", "application/json")
 		var out io.Writer = w
 		switch {
@@ -262,7 +259,7 @@ func TestLargeResultsThatFail(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"wrong-id": {8, "77"}, "broken": {8, "byte"}, "error": {6, "no"}, "batch": {8, "batch"},
+		"wrong-id": {8, "77"}, "broken": {8, "byte"}, "error": {6, "no"},
 		"wrong-id-event": {8, "77"}, "broken-event": {8, "byte"}, "gzip-broken": {8, "byte"},
 	} {
 		s, state := newLargeServer(t), t.TempDir()

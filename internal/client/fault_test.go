@@ -142,7 +142,7 @@ func TestLengthWithoutLimit(t *testing.T) {
 		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9000000000000000000\r\n\r\n{}")
 	})
 	o := called(t, url, func(opt *Options) { opt.Limits.Message = -1 })
-	if o.Kind != wire.Transport || o.Text != "the response was cut off after 2 bytes" {
+	if o.Kind != wire.Transport || o.Text != "the response ended before its Content-Length of 9000000000000000000 bytes, although its JSON is complete" {
 		t.Errorf("got %s %q", o.Kind, o.Text)
 	}
 }
