@@ -235,9 +235,11 @@ func TestEntriesInAnyOrder(t *testing.T) {
 		text := entryText(`"https://mcp.example/mcp"`, "", sent, "application/json", received, "")
 		return strings.Replace(text, "00:00:00.5", "00:00:0"+second, 1)
 	}
-	call := entry("2", `"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"`, `"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"`)
-	open := entry("1", `"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\"}}"`,
-		`"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{\"protocolVersion\":\"2025-06-18\"}}"`)
+	call := entry("2", `"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"`,
+		`"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"`)
+	params := `{\"protocolVersion\":\"2025-06-18\"}`
+	open := entry("1", `"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":`+params+`}"`,
+		`"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":`+params+`}"`)
 	in, facts := imported(t, archive(call, open))
 	rows := in.Rows()
 	if facts.Entries != 2 || len(rows) != 2 || rows[0].Method != "initialize" || rows[1].Method != "ping" ||

@@ -133,12 +133,12 @@ var Endings = []string{"jsonl", "zst", "mcpcz", "html", "har"}
 // otherEndings are those of files that a user may take for a recording.
 var otherEndings = []string{"json", "txt", "log", "zip", "gz", "htm"}
 
-// NamesFile reports a first word that names a file with a recording, or stdin, where filters follow: also one that
-// is not there, or a directory, because what looks like a path is not meant as a text.
+// NamesFile reports a first word that names a file with a recording, or stdin, a pipe or a device, where filters
+// follow: also one that is not there, or a directory, because what looks like a path is not meant as a text.
 func NamesFile(word string) bool {
 	ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(word)), ".")
 	begin, _, _ := strings.Cut(filepath.ToSlash(word), "/")
-	if word == Stdin || begin == "." || begin == ".." || begin == "~" {
+	if word == Stdin || strings.HasPrefix(word, "/dev/") || begin == "." || begin == ".." || begin == "~" {
 		return true
 	}
 	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && outfile.IsFile(word)

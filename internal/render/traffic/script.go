@@ -109,8 +109,8 @@ func (s *Script) variable(shown, what string) string {
 	return name
 }
 
-// IsSameSecret reports whether what is shown of two hidden values is of one secret: a URL has other signs in place of it
-// than a message.
+// IsSameSecret reports whether what is shown of two hidden values is of one secret: a URL has other signs in place of
+// it than a message.
 func IsSameSecret(a, b string) bool {
 	hashes := redact.HashesIn(a)
 	return len(hashes) > 0 && slices.Equal(hashes, redact.HashesIn(b)) && lettersOf(a) == lettersOf(b)

@@ -19,7 +19,8 @@ func TestCurlOfWhatIsNoRequest(t *testing.T) {
 func TestSecretInTwoForms(t *testing.T) {
 	var s Script
 	s.Command(s.URL(redact.RedactURL("http://h/mcp?token=one-secret-value")),
-		s.Word(`{"key":"`+redact.Redacted("one-secret-value")+`"}`, InBody), s.Word(redact.Redacted("another-value-12"), "X-Key"))
+		s.Word(`{"key":"`+redact.Redacted("one-secret-value")+`"}`, InBody),
+		s.Word(redact.Redacted("another-value-12"), "X-Key"))
 	text := s.String()
 	for _, want := range []string{
 		"# Set MCPC_URL_SECRET to the value in the URL, encoded as there, a hidden value",
