@@ -34,6 +34,9 @@ type Flags struct {
 	Commands map[string]bool
 }
 
+// longCommand is the length from which the command of a server is written once in a hint.
+const longCommand = 40
+
 // Command is the command line that runs words, "describe get-sum", there.
 func (c Context) Command(words string) string {
 	if c.ShellCommands != nil {
@@ -65,6 +68,9 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 			text += "`" + c.Command(part.Text) + "`"
 		default:
 			text += c.Command(part.Text)
+		}
+		if part.There && len(c.ServerCommand) > longCommand {
+			c.ServerCommand = "-- ..." // which the hint and the error have already
 		}
 		hasCommand = true
 	}

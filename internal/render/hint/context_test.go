@@ -34,3 +34,13 @@ func TestHintsCarryFlags(t *testing.T) {
 		}
 	}
 }
+
+// A long command of a server is written in the first command of a hint only.
+func TestLongServerCommandsAreNotRepeated(t *testing.T) {
+	long := "-- npx -y @modelcontextprotocol/server-filesystem /srv/data"
+	hint := wire.RunOnServer("list") + " shows them; " + wire.RunOnServer("info") + " more; " + wire.Run("log")
+	want := "`mcpc list " + long + "` shows them; `mcpc info -- ...` more; mcpc log"
+	if got, _ := (Context{ServerCommand: long}).Text(hint); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
