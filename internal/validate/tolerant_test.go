@@ -52,7 +52,7 @@ func TestCompileTolerant(t *testing.T) {
 		}
 	}
 	_, warnings, err := CompileTolerant([]byte(`{"type":"string","pattern":"["}`))
-	if err != nil || len(warnings) != 1 || warnings[0].Rule != "pattern" {
+	if err != nil || len(warnings) != 1 || warnings[0].Rule != "pattern_broken" {
 		t.Errorf("a valid schema: %v %v", warnings, err)
 	}
 }
