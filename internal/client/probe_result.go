@@ -57,8 +57,9 @@ func judgeProbe(r reply, overStdio bool) probeResult {
 
 func judgeFault(r reply, overStdio bool) probeResult {
 	f := r.Fault
+	_, isLimit := f.Err.(transport.TimeoutError) // of the probe, in contrast to that of a connection
 	switch {
-	case f.Kind == wire.Timeout && (overStdio || f.Reached != wire.Unsent):
+	case f.Kind == wire.Timeout && (overStdio || isLimit || f.Reached != wire.Unsent):
 		return probeResult{kind: tryHandshake, why: "server/discover was not answered in time", silent: true}
 	case overStdio && f.Kind == wire.Transport:
 		return probeResult{kind: tryHandshake, why: "the server exited on server/discover", respawn: true}
