@@ -68,7 +68,8 @@ func NewReplay(f *cmdutil.Factory) *cobra.Command {
 		Short: "send recorded requests again, and compare the answers",
 		Long: `Send the requests of a recording again, to the server in --to, and compare the
 answers with the recorded ones. CAPTURE is a file, FILE#3, - for stdin, the
-number of a run, 42.3, or "last"; a FILTER (mcpc help filters) selects exchanges.
+number of a run, 42.3, or "last"; a FILTER (mcpc help filters) selects
+exchanges.
 
 The requests are sent over one new connection, in the recorded order and the
 recorded revision; --protocol selects another one. Ids, cursors, task ids and
