@@ -75,8 +75,9 @@ func TestInspectWebExportsAPage(t *testing.T) {
 func TestInspectWebAnswers(t *testing.T) {
 	p := clitest.EnterHome(t).Page("--", "mcpc", "demo", "--stdio")
 	called := make(chan []byte)
+	caller := *p
 	go func() {
-		called <- p.Post("/api/do/call", `{"target":"mcpc demo --stdio","tool":"order-tea","arguments":{}}`)
+		called <- caller.Post("/api/do/call", `{"target":"mcpc demo --stdio","tool":"order-tea","arguments":{}}`)
 	}()
 	var asked []struct{ ID, Method string }
 	for begin := time.Now(); len(asked) == 0 && time.Since(begin) < 30*time.Second; {
