@@ -109,7 +109,7 @@ func newCapture(path string) *Capture {
 	return c
 }
 
-// OpenFrom is Open for lines that were taken out of another file: path is its name for a
+// OpenFrom opens a capture as Open does, from lines that were taken out of another file: path is its name for a
 // user. The Capture keeps the file open as long as it is used.
 func OpenFrom(path string, held *os.File) (*Capture, error) {
 	c := newCapture(path)

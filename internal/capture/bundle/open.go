@@ -65,7 +65,8 @@ func Open(path string) (*capture.Capture, error) {
 	return OpenFrom(path, f)
 }
 
-// OpenFrom is Open for an open file, which the caller closes. path is its name in errors and in the capture.
+// OpenFrom opens a capture as Open does, from an open file, which the caller closes. path is its name in errors and in
+// the capture.
 func OpenFrom(path string, f *os.File) (*capture.Capture, error) {
 	a := &archive{File: f}
 	if err := a.read(); err != nil {
