@@ -189,7 +189,7 @@ func read(m *wire.Message, f *wire.Frame) peeked {
 	if m.Kind == wire.Response {
 		result, _ := m.ResultMembers()
 		flag, _ := result.Get("isError")
-		p.toolError = string(flag) == "true"
+		p.toolError, _ = wire.ParseIsError(flag)
 	}
 	return p
 }

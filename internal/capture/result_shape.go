@@ -23,6 +23,9 @@ var arrays = map[string]string{
 	"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 }
 
+// oneForList are the members of arrays for which clients take one item, too.
+var oneForList = []string{"content", "contents", "messages"}
+
 // batchesUntil is before the first revision without arrays of messages, 2025-06-18.
 const batchesUntil = "2025-06"
 
@@ -96,12 +99,16 @@ func (r *Row) shapeFault(result jsonraw.Members) string {
 	_, structured := result.Get("structuredContent")
 	_, task := result.Get("task")
 	flag, _ := result.Get("isError")
+	_, isPlain := wire.ParseIsError(flag)
 	switch tool := r.Method == "tools/call"; {
 	case name == "" || structured || task:
-	case tool && !slices.Contains([]string{"", "true", "false", "null"}, string(flag)):
+	case tool && !isPlain:
 		return "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
 	case !there:
 		return r.missing(name)
+	case slices.Contains(oneForList, name) && (value[0] == '{' || tool && value[0] == '"'):
+		text := "in the result of " + r.Method + " " + name + " is not an array"
+		r.Findings = append(r.Findings, wire.Finding{Rule: "content", Level: wire.Warning, Text: text})
 	case value[0] != '[':
 		return "in the result of " + r.Method + " " + name + " is not an array: " + jsonraw.Excerpt(value, 40)
 	}

@@ -95,15 +95,23 @@ func settleResult(method string, members jsonraw.Members) (wire.Kind, string) {
 		return settleToolCall(members)
 	case "resources/read":
 		contents, _ := members.Get("contents")
-		return arrayIn(contents, method, "contents")
+		return listIn(contents, method, "contents")
 	case "prompts/get":
 		messages, _ := members.Get("messages")
-		return arrayIn(messages, method, "messages")
+		return listIn(messages, method, "messages")
 	case "completion/complete":
 		completion, _ := members.Get("completion")
 		return arrayIn(jsonraw.First(completion, "values"), method, "values")
 	}
 	return wire.OK, ""
+}
+
+// listIn is arrayIn for lists in whose place one item is taken, too: the check of the shape reports that.
+func listIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
+	if len(raw) > 0 && raw[0] == '{' {
+		return wire.OK, ""
+	}
+	return arrayIn(raw, method, name)
 }
 
 // arrayIn holds a result to the one array that it cannot do without
@@ -120,24 +128,25 @@ func arrayIn(raw json.RawMessage, method, name string) (wire.Kind, string) {
 
 // settleToolCall: isError is the tool's own failure, and content must be there
 // (server/tools, "Tool Result"). A result that only lacks content beside its
-// structuredContent is taken, because real servers send it.
+// structuredContent is taken, because real servers send it, and so is a text or one block in place of the array: the
+// check of the shape reports that.
 func settleToolCall(members jsonraw.Members) (wire.Kind, string) {
 	content, _ := members.Get("content")
 	_, structured := members.Get("structuredContent")
 	if len(content) == 0 && !structured {
 		return wire.BadResponse, "the result of the tool call has no content"
 	}
-	if len(content) > 0 && content[0] != '[' && !structured {
+	if len(content) > 0 && !strings.ContainsRune(`[{"`, rune(content[0])) && !structured {
 		return wire.BadResponse, "the content of the tool call is not an array"
 	}
-	switch flag, _ := members.Get("isError"); string(flag) {
-	case "", "false", "null":
-		return wire.OK, ""
-	case "true":
-		return wire.ToolError, "the tool ran and reported a failure"
-	default:
+	flag, _ := members.Get("isError")
+	switch isError, ok := wire.ParseIsError(flag); {
+	case !ok:
 		return wire.BadResponse, "isError is neither true nor false: " + jsonraw.Excerpt(flag, 40)
+	case isError:
+		return wire.ToolError, "the tool ran and reported a failure"
 	}
+	return wire.OK, ""
 }
 
 func list(items []string) string {

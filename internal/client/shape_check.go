@@ -77,12 +77,17 @@ func rejectNoise(c *connection, noise []byte, o *wire.Outcome) {
 }
 
 // checkOdd reports once in a session what is wrong with responses that are taken because their meaning is plain: an id
-// of another type, an array of one, null for the result or the error. With Strict it rejects a good outcome.
+// of another type, an array of one, null for the result or the error, another "jsonrpc" than "2.0". With Strict it
+// rejects a good outcome.
 func checkOdd(c *connection, r reply, o *wire.Outcome) {
 	odd := r.Odd
-	for i := range r.Message.Problems {
-		if p := &r.Message.Problems[i]; odd == nil && p.Rule == "shape" {
+	for _, p := range r.Message.Problems {
+		switch {
+		case odd != nil || p.Level == wire.Error:
+		case p.Rule == "shape":
 			odd = &wire.Finding{Rule: p.Rule, Level: wire.Warning, Text: "the response has a member too many: " + p.Text}
+		case p.Rule == "jsonrpc":
+			odd = &wire.Finding{Rule: p.Rule, Level: wire.Warning, Text: "the response is " + p.Text}
 		}
 	}
 	switch {

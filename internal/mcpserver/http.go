@@ -95,7 +95,7 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case jsonraw.Valid(body) != nil:
 		refuse(w, http.StatusBadRequest, nil, Failure(-32700, "Parse error", nil))
-	case m.Kind == wire.Invalid:
+	case m.Kind == wire.Invalid || m.OtherVersion:
 		refuse(w, http.StatusBadRequest, m.ID, Failure(-32600, "Invalid Request", nil))
 	case e.Eras.Stateless() && (standsAlone(m) || r.Header.Get("Mcp-Method") != "" || bridge.StandsAlone(r.Header.Get("Mcp-Protocol-Version"))) || !e.Eras.Sessions():
 		e.stateless(w, r, m)

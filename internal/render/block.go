@@ -57,9 +57,29 @@ func messageBlocks(content json.RawMessage, message int) []block {
 	return []block{parseBlock(content, path)}
 }
 
+// listOrOne returns the items of an array, or a text or an object as the only item, as some servers write it. It reports
+// false for everything else.
+func listOrOne(raw json.RawMessage) (items []json.RawMessage, ok bool) {
+	if len(raw) > 0 && (raw[0] == '{' || raw[0] == '"') {
+		return []json.RawMessage{raw}, true
+	}
+	items, err := jsonraw.Array(raw)
+	return items, err == nil
+}
+
+// parseBlock parses a content block. A bare text is a text block, and a block without a type has the type that its
+// members show.
 func parseBlock(raw json.RawMessage, path string) block {
+	if len(raw) > 0 && raw[0] == '"' {
+		b := block{raw: raw, kind: unknownBlock, path: path, name: "text"}
+		b.readText(jsonraw.Members{{Name: "text", Value: raw}})
+		return b
+	}
 	members, _ := jsonraw.Object(raw)
 	b := block{raw: raw, kind: unknownBlock, members: members, path: path, name: members.Text("type")}
+	if _, typed := members.Get("type"); !typed {
+		b.name = typeOf(members)
+	}
 	switch b.name {
 	case "text":
 		b.readText(members)
@@ -73,6 +93,22 @@ func parseBlock(raw json.RawMessage, path string) block {
 		}
 	}
 	return b
+}
+
+// typeOf returns the type of a content block that does not say it, or "".
+func typeOf(members jsonraw.Members) string {
+	mime := members.Text("mimeType")
+	switch {
+	case members.Value("data") != nil && strings.HasPrefix(mime, "image/"):
+		return "image"
+	case members.Value("data") != nil && strings.HasPrefix(mime, "audio/"):
+		return "audio"
+	case members.Value("text") != nil:
+		return "text"
+	case members.Value("resource") != nil:
+		return "resource"
+	}
+	return ""
 }
 
 func (b *block) readText(m jsonraw.Members) bool {

@@ -116,7 +116,7 @@ func resultBlocks(method string, result json.RawMessage) []block {
 	members, _ := jsonraw.Object(result)
 	list := func(name string) []json.RawMessage {
 		raw, _ := members.Get(name)
-		items, _ := jsonraw.Array(raw)
+		items, _ := listOrOne(raw)
 		return items
 	}
 	switch method {

@@ -129,9 +129,9 @@ func looksLikeJSON(text string) bool {
 func (p *resultWriter) toolResult(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	content, _ := members.Get("content")
-	items, err := jsonraw.Array(content)
+	items, isList := listOrOne(content)
 	structured, has := members.Get("structuredContent")
-	if err != nil && !has {
+	if !isList && !has {
 		p.json(result) // no tool result, or none of a revision known here
 		return
 	}
@@ -162,8 +162,8 @@ func saysNothing(structured json.RawMessage) bool {
 func (p *resultWriter) prompt(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("messages")
-	messages, err := jsonraw.Array(list)
-	if err != nil {
+	messages, isList := listOrOne(list)
+	if !isList {
 		p.json(result)
 		return
 	}
@@ -201,8 +201,8 @@ func (p *resultWriter) message(raw json.RawMessage, i int) {
 func (p *resultWriter) contents(result json.RawMessage) {
 	members, _ := jsonraw.Object(result)
 	list, _ := members.Get("contents")
-	items, err := jsonraw.Array(list)
-	if err != nil {
+	items, isList := listOrOne(list)
+	if !isList {
 		p.json(result)
 		return
 	}

@@ -175,7 +175,7 @@ func answerOf(s Side) answer {
 		a.ending = string(wire.RPCFailed)
 	case m.Kind != wire.Response:
 		a.ending = string(wire.BadResponse)
-	case string(jsonraw.First(m.Result, "isError")) == "true":
+	case wire.IsToolError(m.Result):
 		a.ending = string(wire.ToolError)
 	case kind == "input_required":
 		a.ending = string(wire.InputRequired)

@@ -195,14 +195,14 @@ func (b *Builder) answered(e *exchange, p placed) {
 
 // answer judges a response.
 func (b *Builder) answer(e *exchange, m *wire.Message) ending {
+	if version, ok := jsonraw.Text(jsonraw.First(m.Raw, "jsonrpc")); ok && version != "2.0" {
+		e.op.jsonrpc = bounded(version, 32)
+	}
 	switch {
 	case m.Kind == wire.ErrorResponse && m.Error != nil:
 		code := strconv.FormatInt(m.Error.Code, 10)
 		return ending{kind: code, code: code, callers: callersFault[m.Error.Code], message: shown(m.Error.Message)}
 	case m.Kind != wire.Response:
-		if version, ok := jsonraw.Text(jsonraw.First(m.Raw, "jsonrpc")); ok && version != "2.0" {
-			e.op.jsonrpc = bounded(version, 32)
-		}
 		return ending{kind: string(wire.BadResponse), message: shown(m.Problem())}
 	}
 	result, err := m.ResultMembers()
@@ -214,7 +214,7 @@ func (b *Builder) answer(e *exchange, m *wire.Message) ending {
 	if e.op.method != "tools/call" || err != nil {
 		return ending{}
 	}
-	if string(result.Value("isError")) == "true" {
+	if isError, _ := wire.ParseIsError(result.Value("isError")); isError {
 		return ending{kind: string(wire.ToolError)}
 	}
 	if b.o.Content {

@@ -1,17 +1,20 @@
 package validate
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"mcpc/internal/validate/schemadoc"
 	"mcpc/internal/wire"
 )
 
 // CompileTolerant is Compile that also takes a schema which is not valid but whose meaning is plain: one with keywords
-// as draft-03 and draft-04 have them ("exclusiveMinimum": true beside a minimum, "required": true in a property), or
-// with null for a keyword that is absent. The first warning says that the schema is not valid.
+// as draft-03 and draft-04 have them ("exclusiveMinimum": true beside a minimum, "required": true in a property), with
+// types as programming languages name them ("bool", "int", "STRING"), or with null for a keyword that is absent. The
+// first warning says that the schema is not valid.
 func CompileTolerant(schema []byte) (*Schema, []wire.Finding, error) {
 	s, warnings, err := Compile(schema)
 	failed, ok := errors.AsType[*schemadoc.Error](err)
@@ -53,6 +56,7 @@ func (f *plainForms) rewrite(schema any) {
 			delete(members, name)
 		}
 	}
+	renameTypes(members)
 	if f.numericBounds {
 		mergeBound(members, "exclusiveMinimum", "minimum")
 		mergeBound(members, "exclusiveMaximum", "maximum")
@@ -76,6 +80,40 @@ func (f *plainForms) rewrite(schema any) {
 	for _, keyword := range schemadoc.SchemaKeywords {
 		f.rewrite(members[keyword])
 	}
+}
+
+// otherTypes are the types of JSON Schema by the names that programming languages and model interfaces have for them.
+var otherTypes = map[string]string{
+	"bool": "boolean", "int": "integer", "int32": "integer", "int64": "integer", "long": "integer",
+	"float": "number", "double": "number", "decimal": "number", "str": "string", "dict": "object", "map": "object",
+	"list": "array", "tuple": "array", "none": "null", "nil": "null", "nonetype": "null",
+	"boolean": "boolean", "integer": "integer", "number": "number", "string": "string", "object": "object",
+	"array": "array", "null": "null",
+}
+
+// renameTypes renames the types of a schema that have another name, or capitals, and removes the type "any".
+func renameTypes(members map[string]any) {
+	switch value := members["type"].(type) {
+	case string:
+		if strings.EqualFold(value, "any") {
+			delete(members, "type")
+		} else {
+			members["type"] = renamedType(value)
+		}
+	case []any:
+		for i, item := range value {
+			if item == nil {
+				value[i] = "null"
+			} else if name, ok := item.(string); ok {
+				value[i] = renamedType(name)
+			}
+		}
+	}
+}
+
+// renamedType returns the type that a name means, or the name if it means none.
+func renamedType(name string) string {
+	return cmp.Or(otherTypes[strings.ToLower(name)], name)
 }
 
 // mergeBound rewrites a boolean exclusive bound of draft-04 as the number that it makes exclusive.

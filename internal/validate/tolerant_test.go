@@ -25,6 +25,15 @@ func TestCompileTolerant(t *testing.T) {
 			`{"a":1,"b":1}`, `{"b":"x"}`},
 		{`{"anyOf":[{"type":"integer","format":null},{"type":"null"}]}`, `null`, `"x"`},
 		{`{"const":null,"title":null}`, `null`, `1`},
+		{`{"type":"bool"}`, `true`, `"true"`},
+		{`{"type":"int"}`, `1`, `1.5`},
+		{`{"type":"float"}`, `1.5`, `"1.5"`},
+		{`{"type":"str"}`, `"a"`, `1`},
+		{`{"type":"dict"}`, `{}`, `[]`},
+		{`{"type":"list","items":{"type":"INTEGER"}}`, `[1]`, `["a"]`},
+		{`{"type":["bool","None"]}`, `null`, `1`},
+		{`{"type":["string",null]}`, `null`, `1`},
+		{`{"type":"object","properties":{"a":{"type":"any"},"b":{"type":"Boolean"}}}`, `{"a":1,"b":true}`, `{"b":1}`},
 	} {
 		if _, _, err := Compile([]byte(c.schema)); err == nil {
 			t.Errorf("%s: is valid", c.schema)
@@ -44,7 +53,7 @@ func TestCompileTolerant(t *testing.T) {
 			t.Errorf("%s: accepts %s", c.schema, c.bad)
 		}
 	}
-	for _, schema := range []string{`{"type":"bool"}`, `{"required":true}`, `{"minimum":"1"}`, `[]`, `{`,
+	for _, schema := range []string{`{"type":"date"}`, `{"required":true}`, `{"minimum":"1"}`, `[]`, `{`,
 		`{"$schema":"x:y","title":null}`, `{"properties":{"a":{"$ref":"#/none","title":null}}}`} {
 		_, _, want := Compile([]byte(schema))
 		if _, _, err := CompileTolerant([]byte(schema)); err == nil || err.Error() != want.Error() {
@@ -61,8 +70,8 @@ func TestCompileTolerant(t *testing.T) {
 func TestReadable(t *testing.T) {
 	const good = `"n":{"type":"integer"},"o":{"properties":{"i":{"type":"boolean"}}},"l":{"items":{"type":"number"}}`
 	for _, c := range []struct{ bad, types string }{
-		{`"x":{"type":"bool"}`, ""},
-		{`"x":{"type":["integer","bool"]}`, ""},
+		{`"x":{"type":"bool"}`, "boolean"},
+		{`"x":{"type":["integer","uuid"]}`, ""},
 		{`"x":{"type":"integer","minimum":"1"}`, "integer"},
 		{`"x":{"type":"integer","minimum":"1","maximum":[],"multipleOf":-1}`, "integer"},
 		{`"x":null`, ""},
@@ -71,8 +80,8 @@ func TestReadable(t *testing.T) {
 		{`"x":{"type":"integer","$ref":"https://example.com/s.json"}`, "integer"},
 		{`"x":{"$ref":"other.json#/a"}`, ""},
 		{`"x":{"type":"integer","anyOf":[7]}`, "integer"},
-		{`"x":{"anyOf":[{"type":"integer"},{"type":"bool"}]}`, ""},
-		{`"properties":{"type":"bool"},"x":{"type":"integer"}`, "integer"},
+		{`"x":{"anyOf":[{"type":"integer"},{"type":"uuid"}]}`, ""},
+		{`"properties":{"type":"uuid"},"x":{"type":"integer"}`, "integer"},
 		{`"x":{"type":"integer","minimum":1,"exclusiveMinimum":true},"y":{"type":"date"}`, "integer"},
 	} {
 		for _, head := range []string{``, `"$schema":"https://example.com/dialect",`,

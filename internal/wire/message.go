@@ -51,6 +51,9 @@ type Message struct {
 	// Recurs is set where a Successive gave the message, and all of it but the number of its
 	// progress is as in the one before.
 	Recurs bool
+	// OtherVersion is set for a response with an id whose "jsonrpc" is missing or not "2.0". Its meaning is plain if the
+	// id is awaited; otherwise it may be a log line.
+	OtherVersion bool
 	// reply is set where there is a result or an error and no method, even if Kind is Invalid.
 	reply bool
 	// noted is the index of Params or Result.
@@ -179,8 +182,13 @@ func (m *Message) parseEnvelope(members jsonraw.Members) {
 		}
 	}
 	if !isTwo(version) {
-		m.invalid("jsonrpc", "not a JSON-RPC 2.0 message: \"jsonrpc\" is %s", orMissing(version))
-		return
+		text := "not a JSON-RPC 2.0 message: \"jsonrpc\" is " + orMissing(version)
+		if !m.reply || m.ID == nil || string(m.ID) == "null" {
+			m.invalid("jsonrpc", "%s", text)
+			return
+		}
+		m.OtherVersion = true
+		m.warn("jsonrpc", "%s", text)
 	}
 	switch {
 	case hasMethod && !hasResult && !hasError:
@@ -292,4 +300,23 @@ func (m *Message) Problem() string {
 		}
 	}
 	return ""
+}
+
+// ParseIsError parses the isError of a tool's result; absent and null are false. Servers also write it as a text or as 1
+// and 0. ok is false if it has no plain meaning.
+func ParseIsError(flag json.RawMessage) (isError, ok bool) {
+	text := jsonraw.TextOrRaw(flag)
+	switch strings.ToLower(text) {
+	case "true", "1":
+		return true, true
+	case "", "false", "0", "null":
+		return false, true
+	}
+	return false, false
+}
+
+// IsToolError reports whether a tool's result says that the tool failed.
+func IsToolError(result json.RawMessage) bool {
+	isError, _ := ParseIsError(jsonraw.First(result, "isError"))
+	return isError
 }

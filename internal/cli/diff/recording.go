@@ -163,7 +163,7 @@ func callOf(row *capture.Row, request, response *wire.Message) (c answeredCall, 
 		c.failed = "error " + strconv.FormatInt(response.Error.Code, 10) + ": " + response.Error.Message
 	case response.Kind != wire.Response:
 		return c, false
-	case string(jsonraw.First(response.Result, "isError")) == "true":
+	case wire.IsToolError(response.Result):
 		c.failed = "tool error"
 	}
 	c.result = response.Result

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/jsonraw"
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
 )
@@ -34,7 +33,7 @@ func (g Request) Kind() (kind wire.Kind, ok bool) {
 		return kind, true
 	case answer.Error != nil:
 		return wire.RPCFailed, true
-	case kind == wire.CheckFailed && string(jsonraw.First(answer.Result, "isError")) == "true":
+	case kind == wire.CheckFailed && wire.IsToolError(answer.Result):
 		return wire.ToolError, true
 	}
 	return wire.OK, answer.Result != nil || g.Row.Channel == capture.ChannelOK

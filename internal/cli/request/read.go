@@ -115,14 +115,13 @@ func nameContents(f *cmdutil.Factory, out wire.Outcome) {
 	if !out.Good() {
 		return
 	}
-	items, _ := out.Message.ResultItems("contents")
-	if len(items) == 0 {
+	names := render.Contents(out.Result)
+	if len(names) == 0 {
 		f.Warn("the resource has no contents; for a missing resource the server should return an error")
 	}
-	if len(items) < 2 || f.JSON || f.Wire || f.Jq != "" || f.OutStyle.Terminal && f.Output == "" {
+	if len(names) < 2 || f.JSON || f.Wire || f.Jq != "" || f.OutStyle.Terminal && f.Output == "" {
 		return
 	}
-	names := render.Contents(out.Result)
 	for i, name := range names {
 		f.Note(fmt.Sprintf("content %d of %d: %s", i+1, len(names), name))
 	}

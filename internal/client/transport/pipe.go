@@ -226,7 +226,7 @@ func (p *Pipe) take(line []byte) *Fault {
 			return nil
 		}
 	}
-	if m.Kind != wire.Invalid || p.isAwaited(m) {
+	if m.Kind != wire.Invalid && !m.OtherVersion || p.isAwaited(m) {
 		p.noise.multiline = nil
 		p.rec.Body(wire.Received, wire.Body, 0, line, nil)
 		if HasByteOrderMark(line) {
@@ -270,7 +270,9 @@ func (p *Pipe) isAnswer(m *wire.Message) bool {
 	return p.isWaiting(func(out *Outgoing) bool { return m.Answers(out.ID) || claims(m, out.ID, false) })
 }
 
-// isAwaited reports JSON that is not a message and still answers an open request.
+// isAwaited reports JSON that is not a message of JSON-RPC 2.0 and still answers an open request.
 func (p *Pipe) isAwaited(m *wire.Message) bool {
-	return p.isWaiting(func(out *Outgoing) bool { return claims(m, out.ID, false) || out.AnyReply && isJSON(m.Raw) })
+	return p.isWaiting(func(out *Outgoing) bool {
+		return claims(m, out.ID, false) || m.OtherVersion && m.Answers(out.ID) || out.AnyReply && isJSON(m.Raw)
+	})
 }

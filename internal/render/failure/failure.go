@@ -145,7 +145,7 @@ func headline(o wire.Outcome) string {
 	}
 	switch o.Kind {
 	case wire.ToolError:
-		if o.Text != "" && o.Result != nil && string(jsonraw.First(o.Result, "isError")) != "true" {
+		if o.Text != "" && o.Result != nil && !wire.IsToolError(o.Result) {
 			return "tool error: " + o.Text
 		}
 		return "tool error: result.isError = true"

@@ -258,7 +258,7 @@ func (v *verbose) messageText(f wire.Frame) string {
 
 // resultWord tells the tool's own failure from a good result.
 func resultWord(m *wire.Message) string {
-	if string(jsonraw.First(m.Result, "isError")) == "true" {
+	if wire.IsToolError(m.Result) {
 		return "result, isError true,"
 	}
 	return "result"

@@ -169,7 +169,7 @@ func toolResultText(result jsonraw.Members, m *wire.Message, bytes int) string {
 			break
 		}
 	}
-	if string(result.Value("isError")) == "true" {
+	if isError, _ := wire.ParseIsError(result.Value("isError")); isError {
 		return "tool error: " + Cut(first, mostLong)
 	}
 	if items := itemsOf(result, first); items >= 0 {
