@@ -41,3 +41,26 @@ func TestConversationHasRowsOfAnyOrderOnce(t *testing.T) {
 		}
 	}
 }
+
+// A probe that an older server refused is in the conversation that it led to.
+func TestProbeIsInConversationOfSession(t *testing.T) {
+	const lines = `{"mcpc-traffic":1,"mcpc":"test","started":"2026-01-01T00:00:00Z","target":"http://x/mcp","run":7,"by":"proxy"}
+{"seq":1,"time":"2026-01-01T00:00:01Z","dir":"sent","kind":"head","stream":1,"conn":1,"http":{"method":"POST","url":"http://x/mcp"}}
+{"seq":2,"time":"2026-01-01T00:00:01Z","dir":"sent","kind":"body","stream":1,"conn":1,"raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}}"}
+{"seq":3,"time":"2026-01-01T00:00:01Z","dir":"received","kind":"head","stream":1,"conn":1,"http":{"status":400}}
+{"seq":4,"time":"2026-01-01T00:00:01Z","dir":"received","kind":"closed","stream":1,"conn":1,"close":{"by":"received","how":"end"}}
+{"seq":5,"time":"2026-01-01T00:00:02Z","dir":"sent","kind":"head","stream":2,"conn":1,"http":{"method":"POST","url":"http://x/mcp"}}
+{"seq":6,"time":"2026-01-01T00:00:02Z","dir":"sent","kind":"body","stream":2,"conn":1,"raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}"}
+{"seq":7,"time":"2026-01-01T00:00:02Z","dir":"received","kind":"head","stream":2,"conn":1,"http":{"status":200,"fields":[["Content-Type","application/json"]]}}
+{"seq":8,"time":"2026-01-01T00:00:02Z","dir":"received","kind":"body","stream":2,"conn":1,"raw":"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\"}}"}
+{"seq":9,"time":"2026-01-01T00:00:02Z","dir":"received","kind":"closed","stream":2,"conn":1,"close":{"by":"received","how":"end"}}
+`
+	path := filepath.Join(t.TempDir(), "probe.jsonl")
+	write(t, path, []byte(lines))
+	s := open(t, Options{Path: path})
+	until(t, s, "two rows", func() bool { return s.Status().Rows == 2 })
+	all := s.Conversations()
+	if len(all) != 1 || all[0].Rows != 2 || all[0].Talk != (Talk{7, 1}) || all[0].Failed != 0 {
+		t.Errorf("%+v, want one conversation 7.1 of two rows", all)
+	}
+}

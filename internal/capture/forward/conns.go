@@ -10,7 +10,9 @@ import (
 // session's id makes one of all that name it, an event stream with an endpoint of all that
 // is posted there. A request without either is on its own, because clients number theirs
 // alike; what ties it to one before is the state that it gives back, or the event behind
-// which it goes on.
+// which it goes on. Clients that look for a server's revision open a session on the connection on
+// which they were refused. Requests of an opened conversation without a session name nothing: they belong to
+// the newest one of the same connection, or else of the same user agent.
 type conns struct {
 	last int
 	// byKey are the conversations by what names them, newest first. Two clients may
@@ -34,7 +36,7 @@ type connKey struct {
 }
 
 // The kinds of a connKey.
-const bySession, byEndpoint, byEvent, byState = "session", "endpoint", "event", "state"
+const bySession, byEndpoint, byEvent, byState, byAgent, byProbe = "session", "endpoint", "event", "state", "agent", "probe"
 
 // new is a conversation of which nothing was seen before.
 func (c *conns) new() int {
@@ -54,14 +56,14 @@ func (c *conns) find(t connKey, client string) int {
 	}
 	at := max(0, slices.IndexFunc(all, func(n named) bool { return n.client == client }))
 	conn := all[at].conn
-	if t.kind == byState { // a client gives a state back once
+	if t.kind == byState || t.kind == byProbe { // a client gives a state back once, and opens one session behind a probe
 		c.byKey[t] = slices.Delete(all, at, at+1)
 		delete(c.old, t)
 	}
 	return conn
 }
 
-// put lets a key name a conversation. Only of states several may be open.
+// put lets a key name a conversation. Only of states and agents several may be open.
 func (c *conns) put(t connKey, conn int, client string) {
 	if t.text == "" {
 		return
@@ -70,7 +72,7 @@ func (c *conns) put(t connKey, conn int, client string) {
 		c.old, c.byKey = c.byKey, map[connKey][]named{}
 	}
 	all := []named{{conn, client}}
-	if t.kind == byState {
+	if t.kind == byState || t.kind == byAgent {
 		all = append(all, c.byKey[t][:min(len(c.byKey[t]), mostOfState)]...)
 	}
 	c.byKey[t] = all
@@ -92,6 +94,22 @@ func (c *conns) of(target int, head *wire.HTTPHead, uri, client string) int {
 		return conn
 	}
 	return c.find(connKey{target, byEvent, head.Field("Last-Event-ID")}, client)
+}
+
+// ofProbe returns the conversation of a probe that was refused on the client's connection, 0 if there is none.
+func (c *conns) ofProbe(target int, client string) int {
+	return c.find(connKey{target, byProbe, client}, client)
+}
+
+// ofAgent returns the conversation without a session of a client's connection, or else the newest one of its user
+// agent; 0 if there is none. The connection belongs to it from then on.
+func (c *conns) ofAgent(target int, agent, client string) int {
+	t := connKey{target, byAgent, agent}
+	conn := c.find(t, client)
+	if conn != 0 && !slices.ContainsFunc(c.byKey[t], func(n named) bool { return n.client == client }) {
+		c.put(t, conn, client)
+	}
+	return conn
 }
 
 // asked begins a key of kind byState: a server may hand out one state for all its tools, or none.

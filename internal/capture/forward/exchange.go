@@ -37,6 +37,10 @@ type exchange struct {
 	// body is that of such a request, asked as of the function asked where it was long.
 	body  []byte
 	asked string
+	// agent is the client's user agent. opens is set if the request opens a conversation, probes if a server of another
+	// revision refuses it, refused if the server did.
+	agent                  string
+	opens, probes, refused bool
 	// broken is set where the response did not come to its end: what there is of its
 	// body is not a message.
 	broken bool
@@ -117,6 +121,7 @@ func (x *exchange) seeHead(head *wire.HTTPHead) {
 	x.head = head
 	x.conn = x.p.conns.of(x.target, head, x.uri, x.client)
 	x.alone = x.conn == 0
+	x.agent, x.probes = head.Field("User-Agent"), x.alone && head.Field("Mcp-Method") != ""
 }
 
 // seeRequest takes the body of the request; its Raw is nil if there is none. One that is on its own is
@@ -128,6 +133,9 @@ func (x *exchange) seeRequest(f wire.Frame) {
 		if len(f.Raw) > capture.MostCopied || mayGiveBack(f.Raw) {
 			t = wire.ParseMessage(f.Raw).Traits()
 			x.body = nil
+		}
+		if bytes.Contains(f.Raw, []byte(`"initialize"`)) {
+			x.opens = wire.ParseMessage(f.Raw).Method == "initialize"
 		}
 	}
 	x.asked = asked(t)
@@ -151,9 +159,16 @@ func (x *exchange) settle(t wire.Traits) {
 	if x.conn == 0 && (t.State != "" || t.Answers) {
 		x.conn = x.p.conns.find(connKey{x.target, byState, asked(t) + t.State}, x.client)
 	}
+	if x.conn == 0 && (x.opens || x.head.Method == http.MethodGet) {
+		x.conn = x.p.conns.ofProbe(x.target, x.client)
+	}
+	if x.conn == 0 && !x.opens && !x.probes {
+		x.conn = x.p.conns.ofAgent(x.target, x.agent, x.client)
+	}
 	if x.conn == 0 {
 		x.conn = x.p.conns.new()
 	}
+	x.probes = x.probes || x.opens
 	head := x.head
 	x.head = nil
 	x.frame(wire.Frame{Dir: wire.Sent, Kind: wire.Head, HTTP: head})
@@ -180,7 +195,10 @@ func (x *exchange) answered(resp *http.Response, timing *wire.Timing) {
 		x.seeSent()
 		if id := head.Field("Mcp-Session-Id"); id != "" {
 			x.p.conns.put(connKey{x.target, bySession, id}, x.conn, x.client)
+		} else if x.opens && head.Status == http.StatusOK {
+			x.p.conns.put(connKey{x.target, byAgent, x.agent}, x.conn, x.client)
 		}
+		x.refused = head.Status >= http.StatusBadRequest
 		x.frame(wire.Frame{Dir: wire.Received, Kind: wire.Head, HTTP: head})
 		if kind != "text/event-stream" {
 			x.readWhole(&x.response, codings, x.seeAnswer)
@@ -248,6 +266,9 @@ func (x *exchange) seeEvent(ev sse.Event) {
 
 // remember notes the state with which a request that stands alone will go on.
 func (x *exchange) remember(raw []byte) {
+	if x.probes && wire.ParseMessage(raw).Error != nil {
+		x.refused = true
+	}
 	if !x.alone || !bytes.Contains(raw, []byte("input_required")) {
 		return
 	}
@@ -268,6 +289,9 @@ func (x *exchange) endedBehind(last []byte, by wire.Direction, how, text string)
 		x.seeSent()
 		x.broken = how != "end"
 		x.response.finish()
+		if x.probes && x.refused {
+			x.p.conns.put(connKey{x.target, byProbe, x.client}, x.conn, x.client)
+		}
 		x.frame(wire.Frame{Dir: by, Kind: wire.Closed, Close: &wire.CloseFacts{By: by, How: how, Text: text}})
 	}})
 }

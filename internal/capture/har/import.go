@@ -370,7 +370,9 @@ type run struct {
 	// conns are the numbers of conversations, by the server and the session.
 	conns  map[string]int
 	opened int
-	stream int
+	// refused are the conversations by the server that refused to open them with its last response.
+	refused map[string]int
+	stream  int
 	// lines are the notifications over stdio, by their hash.
 	lines map[[sha256.Size]byte]int
 	// asked are the ids of the requests of exchanges, by their number in the recording that was exported.
@@ -483,7 +485,7 @@ func (x *importer) runOf(target, by string, at time.Time) (*run, error) {
 		return r, nil
 	}
 	x.marks++
-	r = &run{mark: markOf(x.marks), conns: map[string]int{}, lines: map[[sha256.Size]byte]int{}}
+	r = &run{mark: markOf(x.marks), conns: map[string]int{}, refused: map[string]int{}, lines: map[[sha256.Size]byte]int{}}
 	r.asked = map[string]string{}
 	x.runs[by+target] = r
 	_, err := x.w.Write(capture.AppendHead(nil, capture.Head{Mcpc: x.creator, Started: at, Target: x.secrets.Text(target), In: r.mark, By: by}))
@@ -513,7 +515,7 @@ func (x *importer) countMissing(e *readEntry) {
 // http writes an HTTP request with what came back for it.
 func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	r.stream++
-	conn := r.conn(e, opens(sent))
+	conn := r.conn(e, sent, received)
 	var frames []wire.Frame
 	add := func(dir wire.Direction, kind wire.FrameKind, at time.Time, f wire.Frame) {
 		f.Dir, f.Kind, f.Time, f.Stream, f.Conn = dir, kind, at, r.stream, conn

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,22 +24,30 @@ func opens(sent []byte) bool {
 	return method == "initialize" || method == "server/discover"
 }
 
-// conn is the number of the conversation of an entry: of one server and one session, since
-// it was opened.
-func (r *run) conn(e *readEntry, opens bool) int {
-	key := e.Request.URL
-	if u, err := url.Parse(key); err == nil {
-		key = u.Scheme + "://" + u.Host
+// conn returns the number of the conversation of an entry: of one server and one session, since it was opened. An
+// attempt to open one that was refused belongs to the attempt that follows it.
+func (r *run) conn(e *readEntry, sent, received []byte) int {
+	server := e.Request.URL
+	if u, err := url.Parse(server); err == nil {
+		server = u.Scheme + "://" + u.Host
 	}
+	key := server
 	for _, f := range slices.Concat(e.Request.Headers, e.Response.Headers) {
 		if strings.EqualFold(f.Name, "mcp-session-id") {
 			key += " " + f.Value
 			break
 		}
 	}
-	if r.conns[key] == 0 || opens {
+	opening := opens(sent)
+	if refused := r.refused[server]; refused != 0 && opening {
+		r.conns[key] = refused
+	} else if r.conns[key] == 0 || opening {
 		r.opened++
 		r.conns[key] = r.opened
+	}
+	delete(r.refused, server)
+	if opening && (e.Response.Status >= http.StatusBadRequest || wire.ParseMessage(received).Error != nil) {
+		r.refused[server] = r.conns[key]
 	}
 	return r.conns[key]
 }

@@ -316,3 +316,28 @@ func TestDecodedBodyIsNotCut(t *testing.T) {
 		t.Errorf("%q, %v", cut, err)
 	}
 }
+
+func TestRefusedOpeningBelongsToNext(t *testing.T) {
+	entry := func(method string, status int, session, answer string) string {
+		return fmt.Sprintf(`{"startedDateTime":"2026-11-28T10:00:00Z","time":1,"request":{"method":"POST","url":"https://x.example/mcp","headers":[],
+"postData":{"mimeType":"application/json","text":%q}},"response":{"status":%d,"headers":[{"name":"Content-Type","value":"application/json"}%s],
+"content":{"mimeType":"application/json","text":%q}},"timings":{"send":0,"wait":1,"receive":0}}`,
+			`{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`, status, session, `{"jsonrpc":"2.0","id":1,`+answer+`}`)
+	}
+	const session = `,{"name":"Mcp-Session-Id","value":"one"}`
+	archive := `{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[` + strings.Join([]string{
+		entry("server/discover", 200, "", `"error":{"code":-32601,"message":"no"}`),
+		entry("initialize", 200, session, `"result":{}`),
+		entry("server/discover", 400, "", `"error":{"code":-32000,"message":"no"}`),
+		entry("initialize", 200, "", `"result":{}`),
+		entry("initialize", 200, "", `"result":{}`),
+	}, ",") + `]}}`
+	in, _ := imported(t, archive)
+	var got []int
+	for _, r := range in.Rows() {
+		got = append(got, r.Conn)
+	}
+	if !slices.Equal(got, []int{1, 1, 2, 2, 3}) {
+		t.Errorf("conversations %v", got)
+	}
+}
