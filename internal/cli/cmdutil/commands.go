@@ -33,6 +33,7 @@ const (
 	InShell                   // is a word of the shell too
 	Alone                     // takes no other word than what names a server
 	Whole                     // writes of all commands
+	Starts                    // starts a server's command, and takes no other server
 )
 
 // A Group is some commands under a heading.

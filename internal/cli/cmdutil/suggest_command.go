@@ -63,13 +63,25 @@ func isProgram(word string) bool {
 	return err == nil
 }
 
+// ServerCommand returns the command of a server that words are: a program that runs servers, with what it runs, or a
+// file with the program that runs it. It returns nil for other words.
+func ServerCommand(words []string) []string {
+	if len(words) == 0 || len(words) == 1 && !outfile.IsFile(words[0]) {
+		return nil
+	}
+	if argv := startedBy(words); argv != nil && (slices.Contains(runners, argv[0]) || outfile.IsFile(words[0])) {
+		return argv
+	}
+	return nil
+}
+
 // StartedAmong is the command of a server among the words of a command line with a flag
 // that is not known, which may be the server's: nil where the command's first word may be
 // the name of a tool that is called as a program is.
 func StartedAmong(f *Factory, cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(f.Args, first)
-	if first == "" || at < 0 || cmd.HasParent() && !CommandIs(f, cmd.Name(), Alone) {
+	if first == "" || at < 0 || cmd.HasParent() && !CommandIs(f, cmd.Name(), Alone|Starts) {
 		return nil
 	}
 	return startedBy(f.Args[at:])
@@ -82,7 +94,7 @@ func CommandStarting(f *Factory, verb string, argv []string) wire.Hint {
 	if last := argv[len(argv)-1]; len(argv) > 1 && CommandIs(f, last, Alone) {
 		verb, argv = last, argv[:len(argv)-1]
 	}
-	if !CommandIs(f, verb, Alone) {
+	if !CommandIs(f, verb, Alone|Starts) {
 		verb = "list"
 	}
 	line := verb + " -- " + shellwords.Quote(argv[0])

@@ -93,6 +93,11 @@ func files(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellComp
 
 // settle reads the words, and refuses what does not go together.
 func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
+	if o.argv == nil && o.filter == "" {
+		if err := mistaken(f, args); err != nil {
+			return err
+		}
+	}
 	if len(args) > 0 && recorded.NamesFile(args[0]) {
 		o.file, args = args[0], args[1:]
 	}
@@ -123,6 +128,19 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 		return usage.New("a view has no --json, --wire, --jq and -o", wire.Run("log --jsonl")+" prints the exchanges")
 	}
 	return o.power()
+}
+
+// mistaken returns the error for words that name a server and no recording or filter, nil for other words.
+func mistaken(f *cmdutil.Factory, words []string) error {
+	if argv := cmdutil.ServerCommand(words); argv != nil {
+		return usage.New("inspect takes a recording and a filter, and a server's command after --", "did you mean "+cmdutil.CommandStarting(f, "inspect", argv)+"?")
+	}
+	if len(words) == 0 || !cmdutil.IsURL(words[0]) {
+		return nil
+	}
+	url := shellwords.Quote(words[0])
+	return usage.New("inspect takes a recording and a filter, and no URL",
+		wire.Run("proxy --to "+url+" --tui")+" shows what other clients send there, "+wire.Run("inspect 'target:\""+words[0]+"\"'")+" what is recorded of it")
 }
 
 // power reads --allow.

@@ -25,6 +25,7 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/pause"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -56,6 +57,12 @@ help faults.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
 				if _, err := exec.LookPath(args[0]); err != nil {
+					if cmdutil.IsURL(args[0]) {
+						return usage.New("tap runs a server over stdio, and no URL", wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for one over HTTP")
+					}
+					if argv := cmdutil.ServerCommand(args); argv != nil {
+						return usage.New(args[0]+" is no program", "did you mean "+cmdutil.CommandStarting(f, "tap", argv)+"?")
+					}
 					return cmdutil.UnknownCommand(f, cmd, args)
 				}
 			}

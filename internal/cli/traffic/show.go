@@ -85,7 +85,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	}
 	switch {
 	case f.Explain && exchange != nil && !cmdutil.OneDocument(f):
-		explainRow(f, exchange, broken)
+		explainRow(f, cmp.Or(o.word, "last"), exchange, broken)
 	case o.raw:
 		return showBytes(f, row)
 	case cmdutil.OnlyWritesJSON(f): // of a long message the document has it three times

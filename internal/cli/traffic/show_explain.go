@@ -3,6 +3,7 @@ package traffic
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
@@ -11,6 +12,7 @@ import (
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -28,10 +30,12 @@ func brokenBy(row *capture.Row) ([]verdict.Finding, error) {
 	return findings, err
 }
 
-// explainRow writes an exchange with notes, and below it the rules that were broken in it.
-func explainRow(f *cmdutil.Factory, x *wire.Exchange, broken []verdict.Finding) {
+// explainRow writes an exchange, which the user named by word, with notes, and below it the rules that were broken in it.
+func explainRow(f *cmdutil.Factory, word string, x *wire.Exchange, broken []verdict.Finding) {
 	var b bytes.Buffer
-	traffic.Explain(&b, f.OutStyle, []*wire.Exchange{x})
+	if traffic.Explain(&b, f.OutStyle, []*wire.Exchange{x}) {
+		f.Note("long parts are left out: " + f.HintText(wire.Run(strings.TrimSpace("show "+shellwords.Quote(word)))) + " shows the whole messages")
+	}
 	_ = verdict.Findings(&b, f.OutStyle, broken)
 	_ = cmdutil.WritePaged(f, b.Bytes())
 	if len(broken) > 0 {
