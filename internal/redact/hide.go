@@ -19,7 +19,8 @@ import (
 // and not a parameter of a URL: a token of progress, a key of a map, an error's
 // code, a session's name. Others carry what the other side needs to be understood.
 var openMembers = map[string]bool{"progresstoken": true, "code": true, "key": true, "session": true, "sig": true,
-	"pass": true, "primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "cachekey": true}
+	"pass": true, "primarykey": true, "foreignkey": true, "publickey": true, "sortkey": true, "cachekey": true,
+	"filekey": true, "issuekey": true, "objectkey": true, "partitionkey": true, "projectkey": true, "spacekey": true, "tagkey": true}
 
 // secretMember is secretName for what stands before a ":" or a "=".
 func secretMember(word []byte) bool {
@@ -51,8 +52,9 @@ type edit struct {
 	failed error
 	// replaced is what was, in bytes of raw: the begin and the end of each place.
 	replaced [][2]int
-	// secrets are the values that were replaced, as they are to be learnt, and linked the values in URLs.
-	secrets, linked []string
+	// secrets are the values that were replaced, as they are to be learnt, linked the values in URLs, and named
+	// the values after a name.
+	secrets, linked, named []string
 }
 
 // byForm finds secrets by how they look: private keys, in a form, in a URL, after a name, tokens of
@@ -121,7 +123,8 @@ func hideNamed(raw []byte, variables bool) edit {
 			continue
 		}
 		isDefault := defaults[at]
-		isNamed := secretMember(wordBefore(raw[e.done:at-1])) &&
+		name := wordBefore(raw[e.done : at-1])
+		isNamed := secretMember(name) &&
 			!bytes.HasSuffix(raw[:at], []byte("urn:ietf:params:oauth:"))
 		if !isNamed && !isDefault {
 			continue
@@ -144,15 +147,56 @@ func hideNamed(raw []byte, variables bool) edit {
 			if isHidden(secret) || isDefault && len(secret) < shortestKnown {
 				continue
 			}
+			if isPlaceholder(secret) || namesThings(name) && isWord(joinedParts.Replace(secret)) {
+				continue
+			}
 			e.put(v.from, v.to, v.shown(secret))
 			if isDefault && !isUnlikeWord(secret) {
 				continue // the word may stand anywhere
 			}
-			e.secrets = append(e.secrets, v.plainText(secret))
-			e.secrets = append(e.secrets, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
+			e.named = append(e.named, v.plainText(secret))
+			e.named = append(e.named, basicSecrets(string(wordBefore(raw[:v.from])), secret)...)
 		}
 		at = max(at, end)
 	}
+}
+
+// isPlaceholder reports a value that stands for a secret in an example, such as "Bearer token", YOUR_API_KEY or
+// <password>. It is hidden nowhere.
+func isPlaceholder(value string) bool {
+	if len(value) > longestPlaceholder || strings.ContainsAny(value, "0123456789") {
+		return false
+	}
+	if strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">") {
+		return true
+	}
+	letters := strings.TrimPrefix(strings.Map(lettersOnly, value), "your")
+	if slices.Contains(secretEndings, letters) {
+		return true
+	}
+	for _, kind := range []string{"api", "access", "auth", "bearer", "client", "refresh", "secret"} {
+		if rest, ok := strings.CutPrefix(letters, kind); ok && slices.Contains(secretEndings, rest) {
+			return true
+		}
+	}
+	return false
+}
+
+const longestPlaceholder = 40
+
+// accessKeys are parts of the names of keys that give access.
+var accessKeys = []string{"access", "account", "admin", "api", "app", "auth", "client", "consumer", "crypt", "deploy",
+	"hmac", "licen", "master", "private", "secret", "service", "shared", "sign", "ssh", "storage", "subscription"}
+
+// joinedParts joins the parts of a value such as created_at.
+var joinedParts = strings.NewReplacer("_", "", "-", "")
+
+// namesThings reports the name of a key that does not say that the key gives access. If its value is a word, it tells
+// things apart, as in facetKey="environment".
+func namesThings(name []byte) bool {
+	letters := strings.Map(lettersOnly, string(name))
+	return strings.HasSuffix(letters, "key") &&
+		!slices.ContainsFunc(accessKeys, func(part string) bool { return strings.Contains(letters, part) })
 }
 
 // variable is a value that is a variable of the environment, in a shell or in a file of

@@ -222,6 +222,7 @@ func (s *Secrets) learnFrom(text []byte) {
 // learnEdit notes the values that an edit replaced.
 func (s *Secrets) learnEdit(e edit) {
 	s.Learn(e.secrets...)
+	s.learnNamed(e.named...)
 	s.learnLinked(e.linked)
 }
 

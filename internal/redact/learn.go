@@ -19,7 +19,7 @@ func (s *Secrets) LearnField(f wire.Field) {
 		s.LearnURL(f.Value)
 		return
 	}
-	s.Learn(f.Value)
+	s.learnNamed(f.Value)
 	if strings.Contains(strings.ToLower(f.Name), "cookie") {
 		cookies := strings.Split(f.Value, ";")
 		if strings.EqualFold(f.Name, "Set-Cookie") {
@@ -27,11 +27,11 @@ func (s *Secrets) LearnField(f wire.Field) {
 		}
 		for _, cookie := range cookies {
 			_, value, _ := strings.Cut(cookie, "=")
-			s.Learn(strings.Trim(value, jsonraw.WhiteSpace+`"`))
+			s.learnNamed(strings.Trim(value, jsonraw.WhiteSpace+`"`))
 		}
 	} else if scheme, rest, ok := strings.Cut(f.Value, " "); ok {
-		s.Learn(strings.TrimSpace(rest))
-		s.Learn(basicSecrets(scheme, rest)...)
+		s.learnNamed(strings.TrimSpace(rest))
+		s.learnNamed(basicSecrets(scheme, rest)...)
 	}
 }
 
@@ -67,6 +67,16 @@ func (s *Secrets) learnLinked(values []string) {
 		if isWord(value) {
 			s.values.addLinked(value)
 		} else {
+			s.Learn(value)
+		}
+	}
+}
+
+// learnNamed notes values that were found by their names. A value that is a word, such as a password "postgres", is
+// hidden after its name alone: elsewhere it cannot be told from the word.
+func (s *Secrets) learnNamed(values ...string) {
+	for _, value := range values {
+		if !isWord(value) {
 			s.Learn(value)
 		}
 	}
@@ -132,7 +142,7 @@ func urlSecrets(raw string, levels int) (all []string) {
 func (s *Secrets) LearnCommand(argv []string) {
 	for i, word := range argv {
 		if _, secret, found := secretWord(argv, i); found {
-			s.Learn(secret)
+			s.learnNamed(secret)
 		} else if isTextWord(word) {
 			s.text(word) // which learns what it hides
 		} else {
@@ -148,7 +158,7 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 		switch name, value, _ := strings.Cut(entry, "="); {
 		case name == "PWD" || name == "OLDPWD":
 		case secretName(name):
-			s.Learn(value)
+			s.learnNamed(value)
 		case strings.Contains(value, "://"):
 			s.LearnURL(value)
 		}
