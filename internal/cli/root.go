@@ -95,6 +95,12 @@ traffic. "demo" is a built-in server to try it with.`,
 			if asked, _ := cmd.Flags().GetBool("version"); asked {
 				return help.PrintVersion(cmd.Context(), f)
 			}
+			switch {
+			case f.ServerGiven && len(f.Args) > 0:
+				return usage.New("a server is named, and no command", "did you mean "+wire.RunOnServer("list")+"?")
+			case f.Verbose > 0 && len(f.Args) == 1:
+				return usage.New("-v shows more of a command, and there is none", "did you mean "+wire.Run("version")+"?")
+			}
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { return prepare(f, cmd, args) },

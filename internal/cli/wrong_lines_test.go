@@ -54,13 +54,34 @@ var wrongLines = []struct{ line, hint string }{
 	{"config add github https://mcp.example/mcp", "mcpc init TARGET --as NAME"},
 	{"generate-cli", "mcpc codegen --cli"},
 	{"inspector node server.mjs", "mcpc inspect -- node server.mjs"},
+	{"dev server.py", "mcpc inspect -- python3 server.py"},
+	{"install @scope/server", "mcpc list -- npx -y @scope/server"},
+	{"session new https://mcp.example/mcp", "mcpc init https://mcp.example/mcp"},
+	{"delete session box", "mcpc close box"},
+	{"logging debug", "mcpc listen --log-level debug"},
+	{"logging/setLevel debug -s demo", "mcpc -s demo listen --log-level debug"},
+	{"reset", "mcpc log --prune"},
+	{"import claude", "mcpc servers"},
+	{"import mcp.json", "mcpc servers"},
+	{"codegen typescript -s demo", "mcpc -s demo codegen --ts"},
+	{"help call tool", "mcpc help call"},
+	{"help -32601", "mcpc explain"},
+	{"explain 404 not found", "mcpc explain 404"},
 
 	// servers where the command belongs
 	{"@apify tools-list", "mcpc -s apify list"},
 	{"github list", "mcpc -s github list"},
 	{"mcp.example.com tools-list", "mcpc -s https://mcp.example.com/mcp list"},
 	{"localhost:3001/mcp", "mcpc -s http://localhost:3001/mcp list"},
-	{"https://mcp.example/mcp tools", "mcpc list https://mcp.example/mcp"},
+	{"https://mcp.example/mcp tools", "mcpc -s https://mcp.example/mcp list"},
+	{"https://mcp.example/mcp tools-call get-sum a=1", "mcpc -s https://mcp.example/mcp call get-sum a=1"},
+	{"call get-sum https://mcp.example/mcp a=1", "mcpc -s https://mcp.example/mcp call get-sum a=1"},
+	{"-s demo", "mcpc -s demo list"},
+	{"-v", "mcpc version"},
+	{"'node server.mjs'", "mcpc list -- node server.mjs"},
+	{"run server.mjs", "mcpc list -- node server.mjs"},
+	{"list @scope/server /tmp", "mcpc list -- npx -y @scope/server /tmp"},
+	{"proxy node server.mjs", "mcpc tap -- node server.mjs"},
 	{"npx -y @scope/server", "mcpc list -- npx -y @scope/server"},
 	{"node server.mjs", "mcpc list -- node server.mjs"},
 	{"run node server.mjs", "mcpc list -- node server.mjs"},
@@ -82,6 +103,16 @@ var wrongLines = []struct{ line, hint string }{
 	{"list --tools", "mcpc list tools"},
 	{"list --format json", "--json"},
 	{"list -o json -s demo", "--json"},
+	{"list -w -s demo", "--watch"},
+	{"list -c mcp.json", "mcpc servers"},
+	{"list --search sum", "mcpc grep sum"},
+	{"list --no-headers", "no flag is needed"},
+	{"list --cwd /srv -- node server.mjs", "cd DIR"},
+	{"codegen --lang ts -s demo", "--ts"},
+	{"mock --from rec.jsonl", "mcpc mock rec.jsonl"},
+	{"call -s demo --list", "mcpc -s demo list"},
+	{"call get-sum -f args.json", "--args @args.json"},
+	{"call get-sum --file args.json", "--args @args.json"},
 	{"list -k https://mcp.example/mcp", "--insecure"},
 	{"list -u me:you -s demo", "-H 'Authorization: ...'"},
 	{"bench demo echo message=hi --count 200", "--requests 200"},
@@ -110,13 +141,22 @@ var wrongLines = []struct{ line, hint string }{
 	{"call -s demo get-sum a=1, b=2", "a=1"},
 	{"call -s demo get-sum a:1 b:2", "mcpc -s demo call get-sum a=1 b=2"},
 	{"call -s demo get-sum {a:1,b:2}", "mcpc -s demo call get-sum a=1 b=2"},
-	{"call -s demo get-sum {a:1}", "'{\"a\":1}'"},
+	{"call -s demo get-sum '{a: 1, b: 2}'", "mcpc -s demo call get-sum a=1 b=2"},         // PowerShell
+	{"call -s demo get-sum \"'{a:\" 1, b: \"2}'\"", "mcpc -s demo call get-sum a=1 b=2"}, // cmd
+	{"call -s demo get-sum '{\\\"a\\\":1,\\\"b\\\":2}'", "mcpc -s demo call get-sum a=1 b=2"},
+	{"call -s demo get-sum '{\"a\":1,\"b\":2,}'", "mcpc -s demo call get-sum a=1 b=2"},
+	{"call -s demo get-sum {a:1}", "mcpc -s demo call get-sum a=1"},
+	{"call -s demo get-sum --args '{a:1,b:2}'", "a=1 b=2"},
+	{"call -s demo get-sum 'a=1&b=2'", "a=1 b=2"},
+	{"call -s demo get-sum a: 1 b: 2", "mcpc -s demo call get-sum a=1 b=2"},
+	{"call -s demo get-sum –a 1", "a=VALUE"},
+	{"call -s demo tools/get-sum a=1 b=2", "get-sum"},
 }
 
 // The hint of a wrong command line leads on in one step: it has the right command, which mcpc can parse.
 func TestWrongLinesLeadToTheRightCommand(t *testing.T) {
 	home := clitest.EnterHome(t)
-	for _, name := range []string{"server.mjs", "args.json", "smoke.mcpc.yaml", "rec.jsonl"} {
+	for _, name := range []string{"server.mjs", "server.py", "mcp.json", "args.json", "smoke.mcpc.yaml", "rec.jsonl"} {
 		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

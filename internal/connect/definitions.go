@@ -20,7 +20,6 @@ import (
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
-	"mcpc/internal/suggest"
 	"mcpc/internal/validate"
 	"mcpc/internal/wire"
 )
@@ -391,11 +390,12 @@ func noSuchTool(c *Conn, name string, all Catalogue) wire.Outcome {
 		names = append(names, tool.Name)
 	}
 	other := SuggestKind(c, ToolKind, name)
+	near := meantName(ToolKind, name, names)
 	hint := cmp.Or(other, otherServer(c, name, names), nearestIn(ToolKind, name, names))
-	if other == "" && len(names) > fewNames && suggest.Nearest(name, names) == "" && string(c.Promised) == "{}" {
+	if other == "" && len(names) > fewNames && near == "" && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
-	if other == "" && suggest.Nearest(name, names) == "" {
+	if other == "" && near == "" {
 		hint += "; " + wire.RunOnServer("call "+shellwords.Quote(name)+" --no-validate") + " calls one that is not listed"
 	}
 	return c.RefusedCall(name, fmt.Sprintf("the server has no tool %q", name), hint)
@@ -407,6 +407,11 @@ func otherServer(c *Conn, name string, names []string) wire.Hint {
 	if tool, _, called := strings.Cut(name, "("); called && slices.Contains(names, tool) {
 		return "arguments are words after the name: " + wire.RunOnServer("call "+shellwords.Quote(tool)+" NAME=VALUE")
 	}
+	return SuggestServer(c, name)
+}
+
+// SuggestServer returns the hint for a tool's name that begins with the name of a known server; "" if it does not.
+func SuggestServer(c *Conn, name string) wire.Hint {
 	at := strings.IndexAny(name, "./:")
 	if at < 1 || at == len(name)-1 {
 		return ""

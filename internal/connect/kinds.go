@@ -51,6 +51,10 @@ func KindNamed(word string) (Kind, bool) {
 			return k, true
 		}
 	}
+	switch strings.ToLower(word) {
+	case "resource-templates", "resourcetemplates", "resource_templates", "resources/templates": // as the protocol names them
+		return KindNamed("templates")
+	}
 	return Kind{}, false
 }
 
@@ -189,9 +193,18 @@ func checkShape(c *Conn, e *host.Env, revision, method string, m *wire.Message) 
 // fewNames are so few that a hint can name all of them.
 const fewNames = 8
 
+// meantName returns the listed name that is most like another one; "" if none is like it. kubectl writes TYPE/NAME.
+func meantName(k Kind, name string, names []string) string {
+	plain := strings.TrimPrefix(strings.TrimPrefix(name, k.One+"/"), k.Many+"/")
+	if slices.Contains(names, plain) {
+		return plain
+	}
+	return suggest.Nearest(name, names)
+}
+
 // nearestIn names what was perhaps meant, or what there is.
 func nearestIn(k Kind, name string, names []string) wire.Hint {
-	switch near := suggest.Nearest(name, names); {
+	switch near := meantName(k, name, names); {
 	case near != "":
 		return wire.Hint("did you mean " + near + "?")
 	case len(names) == 0:

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/render/term"
+	"mcpc/internal/target"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -135,6 +136,9 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		}
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
+	if hint := connect.SuggestServer(c, o.Name); hint != "" && out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
+		out.Hint = hint
+	}
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}

@@ -54,8 +54,16 @@ func startedBy(words []string) []string {
 		return slices.Concat([]string{"." + string(filepath.Separator) + first}, words[1:])
 	case isProgram(first):
 		return words
+	case isPackage(first):
+		return slices.Concat([]string{"npx", "-y"}, words)
 	}
 	return nil
+}
+
+// isPackage reports whether a word is the name of an npm package in a scope.
+func isPackage(word string) bool {
+	scope, name, found := strings.Cut(word, "/")
+	return found && strings.HasPrefix(scope, "@") && len(scope) > 1 && name != "" && !strings.Contains(name, "/") && Inert(word)
 }
 
 func isProgram(word string) bool {
@@ -220,6 +228,8 @@ func UnknownCommand(f *Factory, cmd *cobra.Command, args []string) error {
 		hint := wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
 		if len(args) > 1 && slices.Contains(CommandNames(cmd), args[1]) {
 			hint = "did you mean " + wire.Run(strings.Join(connect.QuotedWords(args[1:]), " ")+" -s "+url) + "?"
+		} else if meant := meantByServer(f, cmd, args); meant != "" {
+			hint = meant
 		}
 		return usage.New("a URL is not a command", hint)
 	}
@@ -243,6 +253,9 @@ func meantByWords(f *Factory, cmd *cobra.Command, args []string) wire.Hint {
 			return cmp.Or(hint, "did you mean "+RunOf(cmd, " "+near)+"?")
 		}
 		return meant.wordMeant(words, argv)
+	}
+	if quoted := strings.Fields(args[0]); len(args) == 1 && len(quoted) > 1 {
+		return meantByWords(f, cmd, quoted) // a command line in quotes
 	}
 	command := startedBy(args)
 	hint := cmp.Or(meantByFile(args[0]), dashed(args))
@@ -295,7 +308,7 @@ func meantByCall(words []string, other wire.Hint) wire.Hint {
 func meantByServer(f *Factory, cmd *cobra.Command, words []string) wire.Hint {
 	url, rest := urlOfHost(words[0]), words[1:]
 	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
-	if !Inert(server) {
+	if !Inert(server) || redact.RedactURL(server) != server {
 		return ""
 	}
 	isNamed := server != words[0]
@@ -360,6 +373,9 @@ func meantByFlag(f *Factory, cmd *cobra.Command, name string, isShort bool) wire
 	if argv := StartedAmong(f, cmd); argv != nil {
 		return "a server's command goes after --: " + CommandStarting(f, cmd.Name(), argv)
 	}
+	if at := slices.IndexFunc(f.Args, isErrorCode); at >= 0 && isShort && (!cmd.HasParent() || cmd.Name() == "help") {
+		return "did you mean " + wire.Run("explain "+f.Args[at]) + "?"
+	}
 	var hint wire.Hint
 	if isShort == (len(name) == 1) {
 		hint = meaningOf(f, cmd).flagMeant(cmd, name)
@@ -377,6 +393,12 @@ func meantByFlag(f *Factory, cmd *cobra.Command, name string, isShort bool) wire
 		return "arguments have no dashes: " + wire.Hint(name) + "=VALUE; " + RunOf(cmd, " --help") + " shows the flags"
 	}
 	return RunOf(cmd, " --help") + " shows the flags"
+}
+
+// isErrorCode reports whether a word is the code of a JSON-RPC error.
+func isErrorCode(word string) bool {
+	digits, negative := strings.CutPrefix(word, "-")
+	return negative && len(digits) == 5 && strings.Trim(digits, "0123456789") == ""
 }
 
 // Inert reports a word that every shell takes for a word once it is quoted, and

@@ -98,10 +98,11 @@ func classOf(words []string) string {
 	return "NAME"
 }
 
-// BeginsCommand reports whether words are the command of a server: a runner or a file with its extension comes first.
+// BeginsCommand reports whether words are the command of a server: a runner, a file with its extension or an npm package
+// in a scope comes first.
 func BeginsCommand(words []string) bool {
 	return len(words) > 1 && slices.Contains(runners, words[0]) ||
-		outfile.IsFile(words[0]) && startedBy(words) != nil
+		(outfile.IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil
 }
 
 // A meaning makes hints for a command line that mcpc does not know.

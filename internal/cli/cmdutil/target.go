@@ -61,9 +61,13 @@ func NoArguments(f *Factory, cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := RunOf(cmd, " --help") + " shows what it takes"
-	switch {
+	switch meant := Synonym(f, cmd.Name(), args[0]); {
+	case meant != "":
+		hint = meant
 	case CommandIs(f, cmd.Name(), Alone) && args[0] != "demo":
 		hint = BehindDashes(f, cmd.Name(), args)
+	case cmd.Name() == "proxy" && BeginsCommand(args):
+		hint = "proxy records HTTP, and tap a server's command: " + wire.Run("tap -- "+pasted(startedBy(args)))
 	case cmd.Name() == "demo" && slices.Contains(CommandNames(cmd.Root()), args[0]):
 		hint = "did you mean " + wire.Run("-s demo "+strings.Join(connect.QuotedWords(args), " ")) + "?"
 	case cmd.Flag("to") != nil && IsURL(args[0]):

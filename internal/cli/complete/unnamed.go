@@ -24,6 +24,16 @@ import (
 // would be as wrong. before are the words of the command, "call NAME", and args what
 // follows.
 func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
+	line := func(words []string) string {
+		return strings.Join(connect.QuotedWords(slices.Concat(before, words)), " ")
+	}
+	if words := arguments.BrokenObject(args); len(words) > 0 {
+		return hintedAnew(err, "did you mean "+wire.RunOnServer(line(words))+"?")
+	}
+	if at := slices.IndexFunc(args, isDashed); at >= 0 {
+		name := strings.TrimLeft(args[at], "–—")
+		return hintedAnew(err, "arguments have no dashes: "+wire.Hint(name)+"=VALUE")
+	}
 	reads := func(arg string) bool { return arg == "-" || strings.Contains(arg, "@") }
 	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
 		return err
@@ -33,10 +43,14 @@ func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, arg
 		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}
 	words, guessed, left := namedWords(args, names)
+	if at := slices.IndexFunc(args, cmdutil.IsURL); at >= 0 && len(names) == 0 && !f.ServerGiven && f.Shell == nil {
+		others := slices.Delete(slices.Clone(args), at, at+1)
+		return hintedAnew(err, "did you mean "+wire.Run("-s "+shellwords.Quote(args[at])+" "+line(others))+"?")
+	}
 	if _, again := arguments.Parse(&f.Env, words, "", k != connect.ToolKind); again != nil {
 		return err
 	}
-	command := strings.Join(connect.QuotedWords(slices.Concat(before, words, left)), " ")
+	command := line(slices.Concat(words, left))
 	switch {
 	case len(left) > 0:
 		return hintedAnew(err, "arguments need names: "+wire.RunOnServer(command)+"; "+wire.RunOnServer(shows)+" shows the names")
@@ -44,6 +58,12 @@ func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, arg
 		return hintedAnew(err, "arguments need names: "+wire.RunOnServer(command))
 	}
 	return hintedAnew(err, "did you mean "+wire.RunOnServer(command)+"?")
+}
+
+// isDashed reports a flag whose hyphens an editor has made a dash.
+func isDashed(word string) bool {
+	name := strings.TrimLeft(word, "–—")
+	return name != word && cmdutil.IsName(name)
 }
 
 // hintedAnew is a usage error with another hint.
@@ -74,6 +94,10 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 		aName := len(names) == 0 && cmdutil.Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
 		if colon && arguments.IsUnnamed(word) && (aName || slices.Contains(names, name)) {
 			word = name + "=" + value
+			if value == "" && i+1 < len(args) && arguments.IsUnnamed(args[i+1]) {
+				i++
+				word += args[i]
+			}
 		}
 		if i+1 < len(args) && arguments.IsUnnamed(word) && arguments.IsUnnamed(args[i+1]) {
 			switch {

@@ -80,6 +80,9 @@ func unexplained(entries []glossary.Entry, word, all string) error {
 	if near := cmp.Or(suggest.Nearest(all, known), suggest.Nearest(word, known)); near != "" {
 		hint = "did you mean " + wire.Run("explain "+shellwords.Quote(near)) + "?"
 	}
+	if first, _, _ := strings.Cut(all, " "); first != word && glossary.Find(entries, first) != nil {
+		hint = "did you mean " + wire.Run("explain "+shellwords.Quote(first)) + "?"
+	}
 	if rule, ok := lint.Find(strings.ToUpper(all)); ok {
 		hint = wire.Run("check --explain "+rule.ID) + " explains this rule"
 	}

@@ -37,6 +37,10 @@ func NewHelp() *cobra.Command {
 			if err == nil && len(rest) == 0 {
 				return about.Help()
 			}
+			if err == nil && about.HasParent() && !about.HasSubCommands() {
+				return usage.New(fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
+					"did you mean "+wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1))+"?")
+			}
 			return usage.New(fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
 				suggest.DidYouMean(wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"), args[len(args)-1], cmdutil.CommandNames(about),
 					wire.Run("--help")+" shows the commands and topics"))

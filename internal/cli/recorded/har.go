@@ -58,6 +58,9 @@ func archiveHint(err *har.ArchiveError, name string) wire.Hint {
 		return wire.Hint("PowerShell's > writes UTF-16; this converts it: iconv -f UTF-16 -t UTF-8 " +
 			shellwords.Quote(name) + " > FILE")
 	}
+	if strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".toml") {
+		return "an HTTP archive (HAR 1.2) is a recording; " + wire.Run("servers") + " lists the servers of configurations"
+	}
 	return "an HTTP archive (HAR 1.2) is what the network panel of a browser saves"
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
+	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
@@ -70,6 +71,12 @@ func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
 		return cmdutil.BehindDashes(f, "list", words)
 	}
 	return ""
+}
+
+// isServerFile reports whether a path is a file that starts a server: a script, or a program.
+func isServerFile(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext != ".yaml" && ext != ".yml" && ext != ".json" && outfile.IsFile(path) && cmdutil.BeginsCommand([]string{path})
 }
 
 // savedIn looks for files in a folder and those in it, in the order of their names.

@@ -131,6 +131,9 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 	if r.given, err = givenVars(f, o.vars); err != nil {
 		return nil, err
 	}
+	if isServerFile(o.paths[0]) {
+		return nil, usage.New(o.paths[0]+" is no file of saved calls", cmdutil.BehindDashes(f, "list", o.paths))
+	}
 	paths, err := savedFiles(o.paths)
 	if err != nil {
 		if hint := meantByPaths(f, o.paths); hint != "" {

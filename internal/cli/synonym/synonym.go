@@ -11,7 +11,7 @@ type Command struct{ Words, Hint string }
 // Commands has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
 var Commands = []Command{
 	// one server
-	{"connect, open, attach, sessions new, sessions create, sessions open, sessions add", "did you mean `init {}`?"},
+	{"connect, open, attach, session new, session create, session start, new session, create session, sessions new, sessions create, sessions open, sessions add", "did you mean `init {}`?"},
 	{"add, register, config add, servers add, mcp add, alias, alias add, server add",
 		"`init TARGET --as NAME` remembers a server by a name"},
 	{"discover, capabilities, caps, introspect, initialize, handshake, about, server-info, server-discover, get-info",
@@ -37,6 +37,7 @@ var Commands = []Command{
 	{"get", "`prompt NAME` gets a prompt, `read URI` a resource, and `describe NAME` shows a tool"},
 	{"curl, request, send, post, rpc, jsonrpc, method, api", "did you mean `raw {METHOD}`?"},
 	{"notify", "did you mean `raw {METHOD} --notify`?"},
+	{"logging, set-level, log-level, loglevel, logging-set-level", "did you mean `listen --log-level {info}`?"},
 	{"watch, subscribe, notifications, events, stream, resources-subscribe",
 		"did you mean `listen {@}`? `log --follow` prints what is recorded meanwhile"},
 	{"repl, interactive, console, chat, sh", "did you mean `shell {}`?"},
@@ -47,12 +48,13 @@ var Commands = []Command{
 	{"elicitation, elicit, sampling, roots", "did you mean `help answering`?"},
 
 	// sessions and known servers
-	{"ps, sessions list, sessions ls, sessions show, sessions status, context, contexts, profile, profiles, daemon",
+	{"ps, session, session list, session ls, sessions list, sessions ls, sessions show, sessions status, context, contexts, profile, profiles, daemon",
 		"did you mean `sessions`?"},
 	{"use, switch, select, use-context, sessions NAME, sessions switch, sessions select, session use",
 		"did you mean `sessions use {NAME}`?"},
 	{"stop, disconnect, end, quit, exit, kill, down, detach, remove, rm, delete, forget, unregister, sessions close, " +
-		"sessions rm, sessions remove, sessions delete, servers rm, servers remove, config remove",
+		"sessions rm, sessions remove, sessions delete, session close, session rm, session delete, delete session, " +
+		"delete sessions, rm session, remove session, stop session, kill session, servers rm, servers remove, config remove",
 		"did you mean `close {}`?"},
 	{"restart, reconnect", "`close {}` ends a session, and `init TARGET` opens it again"},
 	{"start, launch, up", "did you mean `init {TARGET}`? `demo --stdio` is a server to try"},
@@ -82,7 +84,7 @@ var Commands = []Command{
 	{"stdio-proxy", "did you mean `tap {-- COMMAND}`?"},
 	{"inspector URL, ui URL, web URL, gui URL",
 		"`init {URL}`, then `inspect --web --allow call` calls its tools; `proxy --to {URL} --web` shows other clients"},
-	{"inspector, monitor, top, live, tui", "did you mean `inspect {}`?"},
+	{"inspector, dev, monitor, top, live, tui", "did you mean `inspect {}`?"},
 	{"ui, web, gui, dashboard, browser, browse, viewer, view", "did you mean `inspect --web {}`?"},
 	{"intercept, breakpoint", "did you mean `inspect --allow intercept`?"},
 	{"statistics, metrics, summary", "did you mean `stats {}`?"},
@@ -107,7 +109,13 @@ var Commands = []Command{
 	// bridges and code
 	{"bridge, mcp-remote, mcp-proxy, supergateway, gateway, aggregate, aggregator, hub", "did you mean `serve {URL}`?"},
 	{"generate, gen, types, typegen, generate-types, emit-ts, sdk", "did you mean `codegen --ts`?"},
+	{"codegen ts, codegen typescript, codegen js, codegen javascript, codegen node", "did you mean `codegen --ts`?"},
+	{"codegen go, codegen golang", "did you mean `codegen --go`?"},
+	{"codegen sh, codegen bash, codegen shell, codegen cli", "did you mean `codegen --cli`?"},
+	{"codegen python, codegen py, codegen rust, codegen java, codegen csharp",
+		"`codegen --ts`, `codegen --go` and, for a shell, `codegen --cli` are what there is"},
 	{"generate-cli", "did you mean `codegen --cli`?"},
+	{"install --, add --", "did you mean `list {}`?"},
 	{"install, setup", "did you mean `tap install {CLIENT SERVER}`?"},
 	{"uninstall", "did you mean `tap remove {CLIENT SERVER}`?"},
 	{"save", "did you mean `call NAME --save FILE`?"},
@@ -115,7 +123,9 @@ var Commands = []Command{
 	// mcpc itself
 	{"upgrade, update, self-update", "`version` prints the version, and docs/install.md says how to get another"},
 	{"exit-code, exitcodes, codes", "did you mean `help exit-codes`?"},
-	{"env, environment, variables", "every flag has a variable, as --max-time has MCPC_MAX_TIME: `help scripting`"},
+	{"clear, clean, cleanup, reset, purge, prune",
+		"`log --prune` deletes old recordings, `close` ends a session, `logout` deletes a token"},
+	{"env, environment, variables, set, config set", "every flag has a variable, as --max-time has MCPC_MAX_TIME: `help scripting`"},
 	{"filter", "did you mean `help filters`?"},
 }
 
@@ -144,6 +154,8 @@ var Flags = []Flag{
 	{"call bench", "params, arguments, input, data, d, data-raw, body, payload, json-args, request, json-input",
 		"did you mean --args?"},
 	{"prompt", "args, params, arguments, input, data, d", "arguments are words: `prompt NAME {NAME=VALUE}`"},
+	{"call bench", "file, f, args-file, arguments-file, input-file, json-file", "did you mean --args @{FILE}?"},
+	{"call describe", "list, ls, l", "did you mean `list`?"},
 	{"call", "async, background, detach, bg", "did you mean --task?"},
 	{"call", "stream, progress, ndjson, jsonl", "did you mean --events?"},
 	{"call", "print-curl, as-curl", "did you mean --curl?"},
@@ -157,7 +169,9 @@ var Flags = []Flag{
 	{"list", "schema, schemas, details, full, all-parameters, wide, describe",
 		"did you mean --long? `describe NAME` shows a schema"},
 	{"list", "limit, n, max, page-size", "did you mean --max-items {N}?"},
-	{"list", "follow, f", "did you mean --watch?"},
+	{"list", "follow, f, w", "did you mean --watch?"},
+	{"list", "search, find, grep, match", "`grep {WORD}` searches all known servers, and a pipe to grep one list"},
+	{"list log sessions servers", "no-headers, no-header", "no flag is needed: a list in a pipe has no header"},
 	{"ping info check describe init", "all, a", "did you mean `list --all`?"},
 	{"servers sessions auth", "all, a, list", "no flag is needed: `{command}` lists all"},
 	{"ping", "count, c, n, interval, i", "ping sends one: `bench` measures many calls"},
@@ -195,6 +209,8 @@ var Flags = []Flag{
 	{"proxy", "target, upstream, url, backend, remote, t, endpoint", "did you mean --to {URL}?"},
 	{"proxy mock demo", "port, p, bind, addr, address, host, l", "did you mean --listen 127.0.0.1:{3002}?"},
 	{"mock demo", "http", "did you mean --listen 127.0.0.1:3001?"},
+	{"mock", "from, replay, har", "the file is a word: `mock {FILE}`"},
+	{"codegen", "lang, language, l, t, generator", "--ts, --go and --cli choose the language"},
 	{"mock", "delay, sleep", "did you mean --latency {200ms}?"},
 	{"serve", "port, p, listen, bind, addr, host", "did you mean --http 127.0.0.1:{3001}?"},
 	{"serve", "stdio, outputTransport, output-transport",
@@ -220,7 +236,8 @@ var Flags = []Flag{
 	{"run", "bail, x, stop-on-error, stop-on-failure, failfast", "did you mean --fail-fast?"},
 	{"run", "filter, grep, t, name, step, tag, k", "did you mean --only {NAME}?"},
 	{"run", "env, set, variable, e", "did you mean --var {NAME=VALUE}?"},
-	{"batch bench run list grep", "concurrency, jobs, j, workers, threads, c", "did you mean --parallel {8}?"},
+	{"batch bench run grep", "c", "did you mean --parallel {8}?"},
+	{"batch bench run list grep", "concurrency, jobs, j, workers, threads", "did you mean --parallel {8}?"},
 
 	// sessions and login
 	{"init", "name, alias, n, id, session", "did you mean --as {NAME}?"},
@@ -239,8 +256,11 @@ var Flags = []Flag{
 	{"", "transport, sse, http, streamable-http, streamablehttp, type, http-only, sse-only",
 		"no flag is needed: a URL is HTTP, a command after -- is stdio"},
 	{"", "allow-http", "no flag is needed: a URL with http:// is used as it is"},
+	{"", "cwd, workdir, working-directory, chdir, cd, C",
+		"a server's command starts in the current directory: cd DIR first"},
 	{"", "env, e", "variables go before the command: `{command} -- env NAME=VALUE COMMAND`"},
 	{"", "config, config-file, mcp-config, c", "`servers` lists configured servers, and -s NAME uses one"},
+	{"", "pretty, pretty-print, indent, compact", "a terminal gets indented JSON, and a pipe one line; --jq . prints JSON, too"},
 	{"", "k, skip-verify, no-verify, tls-no-verify, insecure-skip-verify, insecure-skip-tls-verify, ignore-ssl",
 		"did you mean --insecure?"},
 	{"", "token, bearer, bearer-token, auth-token, access-token, oauth2-bearer",

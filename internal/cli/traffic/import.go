@@ -51,7 +51,7 @@ func runImport(f *cmdutil.Factory, name string) error {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return usage.NotRead("import "+name, err, "")
+			return usage.NotRead("import "+name, err, string(wire.Run("servers"))+" lists the servers of other programs")
 		}
 		defer file.Close()
 		in = file

@@ -153,7 +153,7 @@ func (g Given) Joined(findings []wire.Finding) string {
 		if !slices.ContainsFunc(findings, func(f wire.Finding) bool { return f.Where == w.pointer() }) {
 			continue
 		}
-		words := strings.FieldsFunc(w.Typed, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		words := strings.FieldsFunc(w.Typed, func(r rune) bool { return strings.ContainsRune(",;&", r) || unicode.IsSpace(r) })
 		assigns := func(word string) bool { at, _ := Operator(word); return at > 0 }
 		if len(words) == 0 || words[0] == w.Typed || slices.ContainsFunc(words, func(w string) bool { return !assigns(w) }) {
 			continue

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -44,10 +45,15 @@ func Arguments(e *host.Env, arg string) (json.RawMessage, error) {
 	return bytes.TrimSpace(raw), nil
 }
 
-// meantByArgs returns the hint for a value of --args that is not JSON but NAME=VALUE, or the name of a file; "" for any other.
+// meantByArgs returns the hint for a value of --args that is not JSON but NAME=VALUE, an object without its quotes, or
+// the name of a file; "" for any other.
 func meantByArgs(arg string) wire.Hint {
 	if at, _ := Operator(arg); at > 0 && !strings.ContainsAny(arg[:at], "{[") {
 		return "arguments that are words need no --args: " + wire.Hint(shellwords.Quote(arg))
+	}
+	if words := BrokenObject([]string{arg}); len(words) > 0 {
+		return "JSON needs double quotes around names and texts, which shells take away; words need none: " +
+			wire.Hint(strings.Join(sliceutil.Map(words, shellwords.Quote), " "))
 	}
 	if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
 		return "did you mean --args " + wire.Hint(shellwords.Quote("@"+arg)) + "?"

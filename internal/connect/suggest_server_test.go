@@ -1,0 +1,28 @@
+package connect
+
+import (
+	"testing"
+
+	"mcpc/internal/connect/host"
+)
+
+// A tool's name that begins with a known server's name leads to this server.
+func TestSuggestServer(t *testing.T) {
+	c := &Conn{Env: &host.Env{
+		UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
+		Settings: host.Settings{State: t.TempDir(), NoRecord: true},
+	}}
+	for name, want := range map[string]string{
+		"demo.echo": "did you mean mcpc -s demo call echo?",
+		"demo/echo": "did you mean mcpc -s demo call echo?",
+		"demo:echo": "did you mean mcpc -s demo call echo?",
+		"demo.":     "",
+		".echo":     "",
+		"echo":      "",
+		"other.x":   "",
+	} {
+		if got := SuggestServer(c, name).String(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
