@@ -29,6 +29,8 @@ func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.secretFile, "client-secret-file", "", "`file` with the client secret")
 	f.StringVar(&o.secret, "client-secret", "", "client `secret`; visible to other users, prefer a file")
 	f.StringVar(&o.settings.DocumentURL, "client-metadata-url", "", "`URL` of your client ID metadata document")
+	f.StringVar(&o.registrationTokenFile, "registration-token-file", "",
+		"`file` with the initial access token for registering a client (or in "+registrationTokenVariable+")")
 	f.StringVar(&o.client.KeyFile, "private-key", "", "`file` with the private key of the client (PEM)")
 	f.StringVar(&o.client.KeyID, "key-id", "", "key `ID` (kid) of --private-key")
 	f.StringVar(&o.client.Algorithm, "alg", "", "signature `alg`orithm of --private-key (default: by key type)")
@@ -39,6 +41,9 @@ func (o *loginOptions) clientFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.idp.ClientID, "idp-client-id", "", "id-jag: client `ID` at the identity provider")
 	f.StringVar(&o.idpSecretFile, "idp-client-secret-file", "", "id-jag: `file` with its client secret, if it has one")
 }
+
+// registrationTokenVariable is the environment variable with the initial access token.
+const registrationTokenVariable = "MCPC_REGISTRATION_TOKEN"
 
 func grantWords() []string {
 	return sliceutil.Map(auth.Grants, func(g auth.Grant) string { return string(g) })
@@ -95,7 +100,10 @@ func (o *loginOptions) check(f *cmdutil.Factory) error {
 	if o.idpSecretFile != "" && err == nil {
 		o.idpSecret, err = secretIn(f, "--idp-client-secret-file", o.idpSecretFile)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return o.readRegistrationToken(f)
 }
 
 // checkParameters reads --authorize-param.
@@ -168,4 +176,21 @@ func secretIn(f *cmdutil.Factory, flag, name string) (string, error) {
 		return "", usage.New(flag+" "+name+": the file is empty", "the file must contain the secret on one line, and nothing else")
 	}
 	return secret, nil
+}
+
+// readRegistrationToken reads the initial access token from its file, or else from the environment.
+func (o *loginOptions) readRegistrationToken(f *cmdutil.Factory) error {
+	token := f.Getenv(registrationTokenVariable)
+	if o.registrationTokenFile != "" {
+		var err error
+		if token, err = secretIn(f, "--registration-token-file", o.registrationTokenFile); err != nil {
+			return err
+		}
+	}
+	o.registrationToken = strings.TrimSpace(token)
+	if strings.ContainsFunc(o.registrationToken, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return usage.New("the initial access token contains characters that are not allowed in a token",
+			"pass one word, without \"Bearer\"")
+	}
+	return nil
 }

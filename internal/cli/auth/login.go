@@ -36,10 +36,13 @@ type loginOptions struct {
 	idpSecret  string
 	// idpSecretFile is where idpSecret stands.
 	idpSecretFile string
-	settings      auth.Settings
-	scope         string
-	issuer        string
-	dpop          bool
+	// registrationToken is the initial access token for a registration; registrationTokenFile has it.
+	registrationToken     string
+	registrationTokenFile string
+	settings              auth.Settings
+	scope                 string
+	issuer                string
+	dpop                  bool
 	// port, assumePKCE and noResource are those of settings, where they are given.
 	port       int
 	assumePKCE bool
@@ -125,7 +128,7 @@ func oneTarget(f *cmdutil.Factory, args []string) error {
 }
 
 func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
-	f.Secrets.Learn(o.secret, o.idpSecret)
+	f.Secrets.Learn(o.secret, o.idpSecret, o.registrationToken)
 	f.Record.Many = true // what is refused on the way is not the ending
 	out := connect.TryState(ctx, &f.Env)
 	var req auth.Request
@@ -143,6 +146,7 @@ func runLogin(ctx context.Context, f *cmdutil.Factory, o loginOptions) error {
 		return cmdutil.Exit(connect.AuthFailed(err, wire.Outcome{}))
 	}
 	req.Grant, req.Client, req.ClientSecret, req.Settings = auth.Grant(o.grant), o.client, o.secret, o.settings
+	req.RegistrationToken = o.registrationToken
 	req.IDPSecret, req.Scopes, req.Bind = o.idpSecret, strings.Fields(o.scope), o.dpop
 	unopened := make(chan error, 1)
 	req.Visit, req.ShowCode, req.Issuer = console.Visitor(&f.Console, unopened), console.ShowCode(&f.Console), o.issuer

@@ -59,7 +59,8 @@ const (
 )
 
 // identity is who mcpc is at a server, in the order of authorization, "Client
-// Registration Approaches": known before, described by a document, registered now.
+// Registration Approaches": known before, described by a document, registered now. A document that the user names, now
+// or at the last login, counts more than a client of an earlier one.
 func (l *login) identity(ctx context.Context, s *Server, redirect string) (Client, error) {
 	if l.req.Client.ID != "" {
 		c := l.req.Client
@@ -69,11 +70,15 @@ func (l *login) identity(ctx context.Context, s *Server, redirect string) (Clien
 		c.Issuer, c.Origin, c.Grant = s.Issuer, Given, l.req.Grant
 		return l.tellClient(c, "the client id that was given")
 	}
-	if c, ok := l.known.client(s.Issuer, Given, l.req.Grant); ok {
-		return l.tellClient(c, "the client id from the last login")
-	}
 	if l.req.DocumentURL != "" && s.Documents {
 		return l.tellClient(Client{ID: l.req.DocumentURL, Origin: Document, Method: "none"}, "the client's metadata document")
+	}
+	if l.req.DocumentURL != "" {
+		l.w.tell(Step{Text: "the authorization server declares no support for client metadata documents: " +
+			"--client-metadata-url is not used", Tolerated: true})
+	}
+	if c, ok := l.known.client(s.Issuer, Given, l.req.Grant); ok {
+		return l.tellClient(c, "the client id from the last login")
 	}
 	if c, ok := l.registered(); ok && (redirect == "" || slices.Contains(c.Redirects, redirect)) {
 		return l.tellClient(c, "registered here before")
@@ -168,8 +173,13 @@ func onLocalhost(redirect string) string {
 
 // register asks for a client id.
 func (l *login) register(ctx context.Context, s *Server, redirect string) (Client, error) {
-	raw, status, err := l.w.Net.send(ctx, l.w.Net.web, http.MethodPost, s.Registration,
-		http.Header{"Content-Type": {"application/json"}}, l.registration(s, redirect))
+	fields := http.Header{"Content-Type": {"application/json"}}
+	if l.req.RegistrationToken != "" {
+		l.w.learn(l.req.RegistrationToken)
+		fields.Set("Authorization", "Bearer "+l.req.RegistrationToken)
+	}
+	about := l.registration(s, redirect)
+	raw, status, err := l.w.Net.send(ctx, l.w.Net.web, http.MethodPost, s.Registration, fields, about)
 	l.w.tell(Step{URL: s.Registration, Status: status})
 	if err != nil {
 		return Client{}, err
@@ -218,7 +228,12 @@ func (l *login) checkRegistration(a registrationAnswer, m metadata, bad *Error, 
 			failed.Hint = "--redirect-uri URI registers another one; a registered client needs none: --client-id ID"
 		}
 		if status == http.StatusUnauthorized || status == http.StatusForbidden {
-			failed.Hint = "programs may not register there: get a client from the server's operator, then use --client-id ID"
+			failed.Hint = "programs may not register there: get a client from the server's operator, then use --client-id ID, " +
+				"or an initial access token, then use --registration-token-file FILE"
+			if l.req.RegistrationToken != "" {
+				failed.Hint = "the initial access token (--registration-token-file, MCPC_REGISTRATION_TOKEN) was not accepted: " +
+					"get another one from the server's operator, or a client for --client-id ID"
+			}
 		}
 	case bad != nil:
 		failed.Text = bad.Text

@@ -31,6 +31,9 @@ type Request struct {
 	Client       Client
 	ClientSecret string
 	IDPSecret    string
+	// RegistrationToken is the initial access token for the registration of a client (RFC 7591, section 3); "" is none.
+	// It is not stored.
+	RegistrationToken string
 	// Settings are in place of those of the last login.
 	Settings
 	// Bind asks for a token that is bound to a key. Where it is not set that is so if
@@ -153,6 +156,9 @@ func (w *Flow) Login(ctx context.Context, store *Store, req Request) (Token, err
 	}
 	req.Named = req.Issuer != ""
 	req.Settings = req.over(known.settings(endpoint.String(), req.Account, found.Server.Issuer))
+	if req.Client.ID != "" {
+		req.DocumentURL = "" // the client that was named last counts at the next login
+	}
 	l := &login{w: w, store: store, req: req, known: known, found: found}
 	l.chooseScopes(endpoint.String())
 	l.token = l.newToken(endpoint)

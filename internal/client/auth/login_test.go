@@ -251,7 +251,10 @@ func TestWhichClient(t *testing.T) {
 		registered    int
 	}{
 		{name: "the given one, of all", server: withDocuments, given: Client{ID: "given"}, document: document, want: "given"},
-		{name: "the one that was given before", server: withDocuments, before: Client{ID: "before", Origin: Given, Grant: AuthorizationCode}, document: document, want: "before"},
+		{name: "the one that was given before", server: withDocuments, want: "before",
+			before: Client{ID: "before", Origin: Given, Grant: AuthorizationCode}},
+		{name: "the document, not the one that was given before", server: withDocuments, document: document, want: document,
+			before: Client{ID: "before", Origin: Given, Grant: AuthorizationCode}},
 		{name: "the document", server: withDocuments, document: document, want: document},
 		{name: "no document where the server knows none", server: usualServer, document: document, want: "registered-id", registered: 1},
 		{name: "registered now", server: usualServer, want: "registered-id", registered: 1},
@@ -846,6 +849,39 @@ func TestSecretsAreLearnt(t *testing.T) {
 		w.forms[0].Get("code_verifier")} {
 		if !slices.Contains(learnt, secret) {
 			t.Errorf("%q was not told", secret)
+		}
+	}
+}
+
+// An initial access token goes to the registration endpoint and nowhere else, and is not stored. The hint at a rejected
+// registration names it.
+func TestInitialAccessToken(t *testing.T) {
+	w, store := newWorld(t), newStore()
+	if _, err := w.login(store, func(r *Request) { r.RegistrationToken = "initial-secret" }); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.registrars) != 1 || w.registrars[0].Get("Authorization") != "Bearer initial-secret" {
+		t.Errorf("registered with %v", w.registrars)
+	}
+	for _, h := range append(w.heads, w.fetchers...) {
+		if h.Get("Authorization") != "" {
+			t.Errorf("sent %v", h)
+		}
+	}
+	if raw, _ := store.File.Read(); strings.Contains(string(raw), "initial-secret") {
+		t.Errorf("stored %s", raw)
+	}
+	for _, status := range []int{401, 403} {
+		w.registration = func(map[string]any) (int, string) { return status, `{"error":"invalid_token"}` }
+		for token, want := range map[string]string{
+			"":  "--registration-token-file FILE",
+			"x": "the initial access token (--registration-token-file, MCPC_REGISTRATION_TOKEN) was not accepted",
+		} {
+			_, err := w.login(newStore(), func(r *Request) { r.RegistrationToken = token })
+			wantRule(t, err, RegistrationFailed)
+			if failed, ok := errors.AsType[*Error](err); !ok || !strings.Contains(failed.Hint.String(), want) {
+				t.Errorf("%d, %q: got %+v", status, token, err)
+			}
 		}
 	}
 }

@@ -48,6 +48,36 @@ func TestSettingsAreRemembered(t *testing.T) {
 	}
 }
 
+// The client that the user named last counts: a metadata document in place of a stored client, and a client in place of
+// a remembered document. A server that does not know documents is used with the stored client, and a warning.
+func TestClientThatWasNamedLast(t *testing.T) {
+	const document = "https://mcpc.example/client.json"
+	w, store := newWorld(t), newStore()
+	w.documents[serverAt] = strings.Replace(usualServer, "{", `{"client_id_metadata_document_supported":true,`, 1)
+	named := func(r *Request) { r.Client.ID = "named" }
+	described := func(r *Request) { r.DocumentURL = document }
+	for i, c := range []struct {
+		change func(*Request)
+		want   string
+	}{{named, "named"}, {nil, "named"}, {described, document}, {nil, document}, {named, "named"}, {nil, "named"}} {
+		if _, err := w.login(store, c.change); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.asked.Get("client_id"); got != c.want {
+			t.Errorf("login %d: the client is %s, want %s", i, got, c.want)
+		}
+	}
+	w.documents[serverAt] = usualServer
+	warned := false
+	walk := w.walk()
+	walk.OnStep = func(s Step) { warned = warned || s.Tolerated && strings.Contains(s.Text, "--client-metadata-url") }
+	req := w.request()
+	described(&req)
+	if _, err := walk.Login(t.Context(), store, req); err != nil || w.asked.Get("client_id") != "named" || !warned {
+		t.Errorf("without documents: %v, asked %v, warned %v", err, w.asked, warned)
+	}
+}
+
 // A server that declares no PKCE is used if the user trusts it, for that server and issuer only; PKCE is sent all the
 // same. One that declares another method is not used.
 func TestPKCEIsAssumed(t *testing.T) {

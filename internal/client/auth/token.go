@@ -270,18 +270,24 @@ var (
 )
 
 // causes are the codes on which something depends (RFC 6749, section 5.2; RFC 8628,
-// section 3.5).
+// section 3.5), and the codes that GitHub and Slack have in their place.
 var causes = map[string]error{"invalid_request": errInvalidRequest, "invalid_grant": errInvalidGrant,
-	"invalid_client": errInvalidClient, "authorization_pending": errPending, "slow_down": errSlowDown}
+	"invalid_client": errInvalidClient, "authorization_pending": errPending, "slow_down": errSlowDown,
+	"bad_refresh_token": errInvalidGrant, "bad_verification_code": errInvalidGrant,
+	"invalid_refresh_token": errInvalidGrant, "incorrect_client_credentials": errInvalidClient}
 
 // hints are for those of these codes that the user can do something about.
 var hints = map[string]wire.Hint{
-	"invalid_client":      "the client ID or secret is wrong: --client-id ID --client-secret-file FILE",
+	"invalid_client":      wrongClient,
 	"unauthorized_client": "the client may not use this grant: use another --grant, or contact the server's operator",
 	"invalid_scope":       "the client may not request these scopes: reduce --scope",
 	"expired_token":       "the code was not entered in time: run " + wire.Run("login --grant device") + " again",
 	"access_denied":       "the request was denied",
+
+	"incorrect_client_credentials": wrongClient,
 }
+
+const wrongClient = "the client ID or secret is wrong: --client-id ID --client-secret-file FILE"
 
 // hintFor returns what the user can do about an error code; "" is nothing. resource is set where the request named
 // the resource, which Entra ID rejects unless it is an Application ID URI of the server's.

@@ -313,13 +313,24 @@ func TestRenewalIsTriedOnceMore(t *testing.T) {
 //
 // authorization 69
 func TestRefreshTokenIsRevoked(t *testing.T) {
-	w, p := newWorld(t), newProtected(t)
-	w.token = func(url.Values, http.Header) (int, string) { return 400, `{"error":"invalid_grant"}` }
-	store := stored(t, w, p.URL+"/mcp", nil)
-	g := guardFor(w, p.URL+"/mcp", store)
-	send(t, g, "POST", p.URL+"/mcp")
-	if r := g.Unsolved(); r == nil || len(book(t, store).Tokens) != 0 || len(w.forms) != 1 {
-		t.Errorf("got %+v, kept %+v, %d token requests", r, book(t, store), len(w.forms))
+	for _, answer := range []struct {
+		status int
+		body   string
+	}{
+		{400, `{"error":"invalid_grant"}`},
+		{200, `{"error":"bad_refresh_token","error_description":"The refresh token passed is incorrect or expired."}`},
+		{400, `{"error":"bad_refresh_token"}`},
+		{200, "error=bad_refresh_token&error_description=The+refresh+token+passed+is+incorrect+or+expired."},
+		{200, `{"ok":false,"error":"invalid_refresh_token"}`},
+	} {
+		w, p := newWorld(t), newProtected(t)
+		w.token = func(url.Values, http.Header) (int, string) { return answer.status, answer.body }
+		store := stored(t, w, p.URL+"/mcp", nil)
+		g := guardFor(w, p.URL+"/mcp", store)
+		send(t, g, "POST", p.URL+"/mcp")
+		if r := g.Unsolved(); r == nil || len(book(t, store).Tokens) != 0 || len(w.forms) != 1 {
+			t.Errorf("%s: got %+v, kept %+v, %d token requests", answer.body, r, book(t, store), len(w.forms))
+		}
 	}
 }
 
@@ -330,7 +341,10 @@ func TestClientIsForgottenByTheServer(t *testing.T) {
 		origin Origin
 		code   string
 		kept   int
-	}{{Registered, "invalid_client", 0}, {Registered, "invalid_grant", 1}, {Given, "invalid_client", 1}} {
+	}{
+		{Registered, "invalid_client", 0}, {Registered, "incorrect_client_credentials", 0},
+		{Registered, "invalid_grant", 1}, {Given, "invalid_client", 1},
+	} {
 		w, p := newWorld(t), newProtected(t)
 		w.token = func(url.Values, http.Header) (int, string) { return 401, `{"error":"` + c.code + `"}` }
 		store := stored(t, w, p.URL+"/mcp", nil)

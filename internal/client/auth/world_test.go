@@ -47,6 +47,8 @@ type world struct {
 	heads []http.Header
 	// fetchers are the fields of requests for documents.
 	fetchers []http.Header
+	// registrars are the fields of the requests to register.
+	registrars []http.Header
 	// revoked are the requests for that, with their fields.
 	revoked  []url.Values
 	revokers []http.Header
@@ -113,6 +115,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	case "/register":
 		body := map[string]any{}
 		_ = json.NewDecoder(req.Body).Decode(&body)
+		w.registrars = append(w.registrars, req.Header.Clone())
 		answer(w.registration(body))
 	default:
 		w.named, w.fetchers = req.Header.Get("MCP-Protocol-Version"), append(w.fetchers, req.Header.Clone())
