@@ -9,7 +9,7 @@ import (
 // A tool's name that begins with a known server's name leads to this server.
 func TestSuggestServer(t *testing.T) {
 	c := &Conn{Env: &host.Env{
-		UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
+		Shared: &host.Shared{}, UI: host.Quiet{}, Getenv: func(string) string { return "" }, Environ: func() []string { return nil },
 		Settings: host.Settings{State: t.TempDir(), NoRecord: true},
 	}}
 	for name, want := range map[string]string{
