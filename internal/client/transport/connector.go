@@ -54,6 +54,8 @@ type Connector struct {
 	asked, unshown atomic.Bool
 	// closesEach is set when the server closed a connection that was to be reused.
 	closesEach atomic.Bool
+	// answered is set when the server has answered a POST with a 2xx status.
+	answered atomic.Bool
 }
 
 // NewConnector makes a Connector that has no connection yet.

@@ -31,6 +31,7 @@ func (t *HTTP) read(ctx context.Context, rt *roundTrip, out *Outgoing) Reply {
 	if rt.resp.StatusCode/100 != 2 {
 		return t.readRefusal(rt, out)
 	}
+	t.via.answered.Store(true)
 	switch kind := mediaType(rt.resp); {
 	case kind == "text/event-stream":
 		// Events are UTF-8, whatever a header says (WHATWG HTML, section 9.2.6).
@@ -135,7 +136,7 @@ func (t *HTTP) readRefusal(rt *roundTrip, out *Outgoing) Reply {
 	if rpc && rt.resp.StatusCode != http.StatusUnauthorized && rt.resp.StatusCode != http.StatusForbidden {
 		return Reply{Message: m, HTTP: facts}
 	}
-	f := statusFault(rt.resp, body)
+	f := rt.refusal(body)
 	if rpc {
 		f.Text += ": " + m.Error.Message
 	}

@@ -144,6 +144,21 @@ func aboutCertificate(c *x509.Certificate) string {
 		c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 
+// refusal names an HTTP status that carried no JSON-RPC response. A 404 means that the URL is wrong only if the
+// server has answered no POST at it.
+func (rt *roundTrip) refusal(body []byte) *Fault {
+	f := statusFault(rt.resp, body)
+	if f.Status == http.StatusNotFound {
+		if rt.via.answered.Load() {
+			f.Text += ", though it has answered at this URL before"
+			f.Hint = "the URL is right: the server may lack this method, or a proxy may have answered; -vvv shows the request"
+		} else {
+			f.Text += ": no MCP endpoint here"
+		}
+	}
+	return f
+}
+
 // statusFault names an HTTP status that carried no JSON-RPC answer.
 func statusFault(resp *http.Response, body []byte) *Fault {
 	status := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
@@ -160,8 +175,6 @@ func statusFault(resp *http.Response, body []byte) *Fault {
 		f.Hint = "a 304 answers a conditional request, which mcpc sends only with -H: check for a cache in front of the server"
 	case code/100 == 3:
 		describeRedirect(f, resp)
-	case code == http.StatusNotFound:
-		f.Text += ": no MCP endpoint here"
 	case code == http.StatusNotAcceptable || code == http.StatusUnsupportedMediaType:
 		h := resp.Request.Header
 		f.Text += fmt.Sprintf(" to Accept: %s and Content-Type: %s", h.Get("Accept"), h.Get("Content-Type"))

@@ -70,7 +70,7 @@ func (t *httpSSE) Listen() { go t.readAll() }
 func (t *httpSSE) readEndpoint() *Fault {
 	resp := t.trip.resp
 	if resp.StatusCode/100 != 2 {
-		return statusFault(resp, nil)
+		return t.trip.refusal(nil)
 	}
 	if kind := mediaType(resp); kind != "text/event-stream" {
 		return badContent("expected text/event-stream, got "+typeOf(resp, kind), nil)

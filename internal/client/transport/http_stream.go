@@ -121,9 +121,13 @@ func (t *HTTP) openStream(ctx context.Context, fields []wire.Field, behind strin
 	}
 	rt, f := t.roundTrip(ctx, http.MethodGet, &Outgoing{Fields: fields})
 	if f == nil && (rt.resp.StatusCode != http.StatusOK || mediaType(rt.resp) != "text/event-stream") {
-		rt.record(wire.Body, t.refusalBody(rt))
+		body := t.refusalBody(rt)
+		rt.record(wire.Body, body)
 		rt.resp.Body.Close()
-		f = statusFault(rt.resp, nil)
+		f = rt.refusal(nil)
+		if m := wire.ParseMessage(body); m.Kind == wire.ErrorResponse {
+			f.Text += ": " + m.Error.Message
+		}
 	}
 	if f != nil {
 		return nil, f
