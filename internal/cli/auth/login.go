@@ -90,7 +90,7 @@ and parameters again, until mcpc logout.`,
 	flags.BoolVar(&o.noBrowser, "no-browser", false, "print the URL, and paste the resulting redirect URL")
 	flags.IntVar(&o.port, "callback-port", 0, "port of the redirect URI (default: a free one)")
 	o.clientFlags(flags)
-	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if there are several")
+	flags.StringVar(&o.issuer, "issuer", "", "`URL` of the authorization server, if the server names several or none")
 	flags.StringVar(&o.settings.Redirect, "redirect-uri", "",
 		"redirect `URI` on this machine (default: http://127.0.0.1:PORT/callback)")
 	flags.BoolVar(&o.assumePKCE, "assume-pkce", false, "trust the server to check PKCE although it does not declare it")
@@ -206,6 +206,8 @@ func loginFailed(err error, server string) wire.Outcome {
 	switch {
 	case auth.Is(err, auth.StoreFailed):
 		o.Reached = wire.Answered // with the token or the client that could not be kept
+	case auth.Is(err, auth.ResourceMissing):
+		o.Hint = wire.Run("login "+shellwords.Quote(server)+" --issuer URL") + " names the authorization server; " + o.Hint
 	case auth.IsTransient(err):
 		o.Hint = "try again later; " + o.Hint
 	case auth.Is(err, auth.NoResponse):

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -376,6 +377,47 @@ func TestServersWithoutResourceMetadata(t *testing.T) {
 			wantRule(t, err, c.want)
 			if err == nil && (found.Server.Token != w.url+c.token || w.named != "2025-03-26") {
 				t.Errorf("got %+v, asked for in revision %q", found.Server, w.named)
+			}
+		})
+	}
+}
+
+// A user may name the authorization server of a server whose metadata cannot be read, but not of one whose metadata
+// name another.
+func TestIssuerOfTheUserWithoutResourceMetadata(t *testing.T) {
+	metadataIn := func(where string) string { return `Bearer resource_metadata="` + where + `"` }
+	for _, c := range []struct {
+		name, named string
+		documents   map[string]string
+		issuer      string
+		want        Rule
+	}{
+		{"whose metadata require a token", resourceAt, map[string]string{resourceAt: "status 401"}, "/t2", ""},
+		{"whose metadata are a page", resourceAt, map[string]string{resourceAt: "<html>"}, "/t2", ""},
+		{"without metadata", "", nil, "/t2", ""},
+		{"without an issuer of the user", resourceAt, map[string]string{resourceAt: "status 401"}, "", ResourceMissing},
+		{"whose metadata name another", "", map[string]string{resourceAt: `{"resource":"BASE","authorization_servers":["BASE"]}`}, "/t2", NotOffered},
+		{"whose metadata are for another", "", map[string]string{resourceAt: `{"resource":"https://x.example","authorization_servers":["BASE/t2"]}`}, "/t2", ResourceMismatch},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.documents = map[string]string{serverAt + "/t2": strings.Replace(usualServer, `"issuer":"BASE"`, `"issuer":"BASE/t2"`, 1)}
+			maps.Copy(w.documents, c.documents)
+			req := w.request()
+			req.Challenged = true
+			if c.named != "" {
+				req.Challenge, _ = Wanted(ParseChallenges([]string{metadataIn(w.url + c.named)}))
+			}
+			if c.issuer != "" {
+				req.Issuer = w.url + c.issuer
+			}
+			found, err := w.walk().Discover(t.Context(), req, Records{})
+			wantRule(t, err, c.want)
+			if err == nil && (found.Server.Issuer != req.Issuer || found.Resource != nil) {
+				t.Errorf("got %+v", found)
+			}
+			if c.want == ResourceMissing && !strings.Contains(err.Error(), resourceAt+" answered HTTP 401 Unauthorized") {
+				t.Errorf("the error does not say what was answered: %v", err)
 			}
 		})
 	}

@@ -18,12 +18,12 @@ func (w *Flow) ownServer(ctx context.Context, endpoint *url.URL, n needs) (*Serv
 	if _, err := SafeURL(base); err != nil {
 		return nil, err
 	}
-	raw, found, err := w.document(ctx, base+"/.well-known/oauth-authorization-server",
+	raw, status, err := w.document(ctx, base+"/.well-known/oauth-authorization-server",
 		http.Header{"Mcp-Protocol-Version": {"2025-03-26"}})
 	if err != nil {
 		return nil, err
 	}
-	if found {
+	if status == http.StatusOK {
 		return readServer(w, raw, base, n)
 	}
 	w.tell(Step{Text: "no metadata found: using the default endpoints of 2025-03-26, with PKCE"})

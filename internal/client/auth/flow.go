@@ -75,9 +75,9 @@ func (w *Flow) tolerates(rule string, broken *Error) error {
 	return nil
 }
 
-// document fetches a JSON document. A refusal (4xx) is no error: found is false.
-func (w *Flow) document(ctx context.Context, where string, fields http.Header) (raw []byte, found bool, err error) {
-	raw, status, err := w.Net.send(ctx, w.Net.reader, http.MethodGet, where, fields, nil)
+// document fetches a JSON document, which is there if the status is 200. A refusal (4xx) is no error.
+func (w *Flow) document(ctx context.Context, where string, fields http.Header) (raw []byte, status int, err error) {
+	raw, status, err = w.Net.send(ctx, w.Net.reader, http.MethodGet, where, fields, nil)
 	s := Step{URL: where, Status: status}
 	if err != nil {
 		s.Broken, s.Text = true, err.Error()
@@ -87,11 +87,11 @@ func (w *Flow) document(ctx context.Context, where string, fields http.Header) (
 	w.tell(s)
 	switch {
 	case err != nil:
-		return nil, false, err
+		return nil, status, err
 	case status == http.StatusOK:
-		return raw, true, nil
+		return raw, status, nil
 	case status/100 == 4 && status != http.StatusTooManyRequests:
-		return nil, false, nil
+		return nil, status, nil
 	}
-	return nil, false, &Error{Rule: Unreachable, Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be"}
+	return nil, status, &Error{Rule: Unreachable, Text: hostOf(where) + " answered " + statusText(status) + " where metadata should be"}
 }

@@ -95,10 +95,15 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 		return Found{}, err
 	}
 	r, err := w.resource(ctx, endpoint, req.Challenge)
-	if err != nil {
+	if err != nil && (req.Issuer == "" || !isUnreadable(err)) {
 		return Found{}, err
 	}
 	if r == nil {
+		if req.Issuer != "" && (req.Challenged || err != nil) {
+			w.tell(Step{Text: "the server names no authorization server: using the one that you named, " + req.Issuer})
+			s, err := w.server(ctx, req.Issuer, req.needs(known, endpoint))
+			return Found{Server: s}, err
+		}
 		if !req.Challenged {
 			w.tell(Step{Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata"})
 			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,12 +43,14 @@ func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*R
 		places = append(places, resolved(endpoint, where))
 	}
 	var first error
+	var refused []string
 	for _, where := range union(places, resourceURLs(endpoint)) {
-		raw, found, err := w.document(ctx, where, nil)
+		raw, status, err := w.document(ctx, where, nil)
 		if err != nil {
 			return nil, err
 		}
-		if !found {
+		if status != http.StatusOK {
+			refused = append(refused, where+" answered "+statusText(status))
 			continue
 		}
 		r, err := readResource(w, raw, endpoint)
@@ -60,9 +63,15 @@ func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*R
 	}
 	if first == nil && len(named) > 0 {
 		first = &Error{Rule: ResourceMissing,
-			Text: "the challenge's resource metadata does not exist: " + strings.Join(named, ", ")}
+			Text: "the resource metadata that the challenge names cannot be read: " + strings.Join(refused[:min(len(refused), len(named))], ", ")}
 	}
 	return nil, first
+}
+
+// isUnreadable reports an error about resource metadata that are refused, missing or no JSON object.
+func isUnreadable(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return errors.Is(err, errNoObject) || ok && e.Rule == ResourceMissing
 }
 
 // resolved returns the URL that a server named, which may be a path on the server.

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -37,11 +38,11 @@ func (w *Flow) server(ctx context.Context, issuer string, n needs) (*Server, err
 	}
 	var last error
 	for _, where := range places {
-		raw, found, err := w.document(ctx, where, nil)
+		raw, status, err := w.document(ctx, where, nil)
 		if err != nil {
 			return nil, err
 		}
-		if !found {
+		if status != http.StatusOK {
 			continue
 		}
 		s, err := readServer(w, raw, issuer, n)
