@@ -254,6 +254,37 @@ func TestOneEraOnlyIsFoundOut(t *testing.T) {
 	}
 }
 
+// A method that does not exist is one finding: the rules about its answers cannot be judged. Templates are optional.
+func TestMissingMethodsAreReportedOnce(t *testing.T) {
+	t.Parallel()
+	noTemplates := refusal(200, -32601, "", `"resources/templates/list"`)
+	for _, c := range []struct {
+		overrides     []override
+		verdicts      map[string]string
+		lists, absent string
+	}{
+		{[]override{noTemplates}, map[string]string{"L035": "pass", "L136": "pass"}, "no templates", "failed"},
+		{[]override{noTemplates, refusal(200, -32601, "", `"resources/list"`), refusal(200, -32601, "", `"resources/read"`)},
+			map[string]string{"L035": "error", "L136": "not run"}, "resources/list failed, no templates", "L136"},
+		{[]override{refusal(200, -32603, "", `"resources/templates/list"`)}, nil, "resources/templates/list failed", "no templates"},
+	} {
+		verdicts, report := checked(t, started(t, overridden(t, probedServers[""](), c.overrides)), "--era legacy")
+		for rule, want := range c.verdicts {
+			if verdicts[rule] != want {
+				t.Errorf("%s is %s, not %s\n%.1500s", rule, verdicts[rule], want, report)
+			}
+		}
+		var r struct{ Ladder []struct{ Name, Text string } }
+		if err := json.Unmarshal(report, &r); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(r.Ladder, func(s struct{ Name, Text string }) bool { return s.Name == "lists" })
+		if lists := r.Ladder[max(i, 0)].Text; !strings.Contains(lists, c.lists) || strings.Contains(lists, c.absent) {
+			t.Errorf("%q is not %q", lists, c.lists)
+		}
+	}
+}
+
 // A batch may be answered with an array as well as with a stream.
 func TestABatchIsAnsweredWithAnArray(t *testing.T) {
 	t.Parallel()

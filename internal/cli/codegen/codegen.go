@@ -151,7 +151,11 @@ func aimCode(c *connect.Conn, src *codegen.Source) {
 	}
 	if words := src.Target + strings.Join(src.Command, " "); words == "" || c.Env.Secrets.Text(words) != words {
 		src.Target, src.Command = "", nil
-		c.Env.UI.Note("the server's URL contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
+		what := "URL"
+		if t.Kind == target.Command {
+			what = "command"
+		}
+		c.Env.UI.Note("the server's " + what + " contains a secret and is omitted from the code: set Server, or MCPC_SERVER")
 	}
 }
 

@@ -59,6 +59,7 @@ func (b *bench) declares(path ...string) bool {
 // good where none can be judged.
 func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
 	b.lists, b.refusals = lists{}, map[string]wire.Outcome{}
+	state := verdict.OK
 	var counts []string
 	for _, k := range connect.Kinds {
 		if !b.declares(k.Capability) {
@@ -71,19 +72,18 @@ func (b *bench) list(ctx context.Context) (failed wire.Outcome) {
 			counts = append(counts, english.Plural(len(items), k.One))
 		case out.Kind == wire.RPCFailed || out.Kind == wire.BadResponse: // the rules say so
 			b.refusals[k.Method] = out
+			if k == connect.TemplateKind && out.RPC() != nil && out.RPC().Code == -32601 {
+				counts = append(counts, "no "+k.Many)
+				continue // it is optional
+			}
+			state = verdict.Warning
 			counts = append(counts, k.Method+" failed")
 		default:
 			b.ladder.Add("lists", verdict.Failed, failure.Headline(out), b.fix(out))
 			return out
 		}
 	}
-	state, text := verdict.OK, joined(counts...)
-	switch {
-	case len(b.refusals) > 0:
-		state = verdict.Warning
-	case text == "":
-		text = "the server declares none"
-	}
+	text := cmp.Or(joined(counts...), "the server declares none")
 	if !b.ladder.Has("schemas") {
 		b.ladder.Add("lists", state, text, "")
 		b.ladder.Schemas(b.lists["tools"])

@@ -333,6 +333,9 @@ func missingResource(ctx context.Context, b *bench) (misses []miss) {
 	if b.stateless() {
 		rule, code = "L135", -32602
 	}
+	if _, refused := b.refusals[connect.ResourceKind.Method]; refused && a.code() == -32601 {
+		return []miss{{id: rule, skip: true, got: "the server has no resources/read"}} // L035 says so
+	}
 	if a.code() != code {
 		misses = append(misses, missed(rule, "a missing resource", a, fmt.Sprintf("error %d", code)))
 	}
