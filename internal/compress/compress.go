@@ -40,13 +40,21 @@ func (e *UnknownError) Error() string { return "the content coding " + e.Coding 
 type DamagedError struct {
 	Coding string
 	Err    error
+	// Begun is set if the body begins with the signature of that coding.
+	Begun bool
 }
 
 func (e *DamagedError) Error() string {
-	if errors.Is(e.Err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(e.Err, io.ErrUnexpectedEOF):
 		return "the compressed body is truncated (" + e.Coding + ")"
+	case e.Begun:
+		return "the compressed body is damaged (" + e.Err.Error() + ")"
 	}
-	return "the body is declared as " + e.Coding + ", but is not " + e.Coding
+	if e.Coding == "gzip" || e.Coding == "zstd" { // which begin with a signature
+		return "the body is declared as " + e.Coding + ", but is not " + e.Coding
+	}
+	return "the body is declared as " + e.Coding + ", but cannot be decoded as " + e.Coding
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }
@@ -121,13 +129,24 @@ func Decode(body []byte, codings []string, limit int) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(NewReader(bytes.NewReader(body), codings), int64(limit)+1))
 }
 
+// Trailing returns the coding whose data ended before the body did, or "". The reader is one of NewReader, and was read
+// to its end: it ignores the bytes after the data, as browsers do.
+func Trailing(r io.Reader) string {
+	for decoder, ok := r.(*reader); ok; decoder, ok = decoder.src.r.(*reader) {
+		if decoder.trailing {
+			return decoder.coding
+		}
+	}
+	return ""
+}
+
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // decoders begin to decode. They may read the head of the body, which has at least one byte.
 var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
-	"gzip": func(src *bufio.Reader) (io.Reader, error) { return gzip.NewReader(src) },
+	"gzip": newGzipReader,
 	"br":   func(src *bufio.Reader) (io.Reader, error) { return brotli.NewReader(src), nil },
 	"zstd": func(src *bufio.Reader) (io.Reader, error) {
 		return zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
@@ -141,9 +160,47 @@ var decoders = map[string]func(*bufio.Reader) (io.Reader, error){
 func inflate(src *bufio.Reader) (io.Reader, error) {
 	head, err := src.Peek(2)
 	if err == nil && head[0]&0x0f == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
-		return zlib.NewReader(src)
+		decoder, err := zlib.NewReader(src)
+		return zlibReader{decoder}, err
 	}
 	return flate.NewReader(src), nil
+}
+
+// A zlibReader decodes deflate whose header is right.
+type zlibReader struct{ io.Reader }
+
+// A gzipReader decodes the members of a gzip body.
+type gzipReader struct {
+	src    *bufio.Reader
+	member *gzip.Reader
+}
+
+// errTrailing ends a body in which other bytes follow its data.
+var errTrailing = errors.New("other bytes follow the compressed data")
+
+func newGzipReader(src *bufio.Reader) (io.Reader, error) {
+	member, err := gzip.NewReader(src)
+	if err != nil {
+		return nil, err
+	}
+	member.Multistream(false)
+	return &gzipReader{src, member}, nil
+}
+
+func (g *gzipReader) Read(to []byte) (int, error) {
+	n, err := g.member.Read(to)
+	if err != io.EOF {
+		return n, err
+	}
+	switch head, failed := g.src.Peek(2); {
+	case len(head) == 0:
+		return n, failed
+	case head[0] != 0x1f || len(head) == 2 && head[1] != 0x8b:
+		return n, errTrailing
+	}
+	err = g.member.Reset(g.src)
+	g.member.Multistream(false)
+	return n, err
 }
 
 // A reader undoes one coding.
@@ -153,6 +210,8 @@ type reader struct {
 	decoder io.Reader
 	given   int64
 	err     error
+	// trailing is set if other bytes follow the data.
+	trailing bool
 }
 
 func (r *reader) Read(to []byte) (int, error) {
@@ -191,11 +250,24 @@ func (r *reader) meaning(err error) error {
 	if r.src.err != nil && r.src.err != io.EOF {
 		return r.src.err
 	}
+	if errors.Is(err, errTrailing) || errors.Is(err, zstd.ErrMagicMismatch) && r.given > 0 {
+		r.trailing = true
+		err = io.EOF
+	}
 	if err == io.EOF {
 		_, _ = io.CopyN(io.Discard, &r.src, maxDrained)
 		return io.EOF
 	}
-	return &DamagedError{r.coding, err}
+	return &DamagedError{r.coding, err, r.hasBegun(err)}
+}
+
+// hasBegun reports whether a body with an error begins with the signature of its coding.
+func (r *reader) hasBegun(err error) bool {
+	switch r.decoder.(type) {
+	case *gzipReader, zlibReader:
+		return true
+	}
+	return r.coding == "zstd" && !errors.Is(err, zstd.ErrMagicMismatch)
 }
 
 // A source counts what is read, and keeps the error with which it ended.

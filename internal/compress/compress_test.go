@@ -159,3 +159,63 @@ func TestCodingsReadsTheField(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Each damage is named as what it is.
+func TestErrorsNameTheDamage(t *testing.T) {
+	text := []byte(strings.Repeat(`{"jsonrpc":"2.0","id":1,"result":{}}`, 20))
+	damaged := func(name string, from int) []byte {
+		body := encoded(t, name, text)
+		at := (from + len(body)) % len(body)
+		body[at] ^= 0xff
+		return body
+	}
+	cut := func(name string) []byte {
+		body := encoded(t, name, text)
+		return body[:len(body)/2]
+	}
+	for _, c := range []struct {
+		name, coding string
+		body         []byte
+		want         string
+	}{
+		{"plain text", "gzip", text, "the body is declared as gzip, but is not gzip"},
+		{"plain text", "deflate", text, "the body is declared as deflate, but cannot be decoded as deflate"},
+		{"plain text", "br", text, "the body is declared as br, but cannot be decoded as br"},
+		{"plain text", "zstd", text, "the body is declared as zstd, but is not zstd"},
+		{"gzip", "br", encoded(t, "gzip", text), "the body is declared as br, but cannot be decoded as br"},
+		{"zlib", "gzip", encoded(t, "deflate", text), "the body is declared as gzip, but is not gzip"},
+		{"cut", "gzip", cut("gzip"), "the compressed body is truncated (gzip)"},
+		{"cut", "deflate", cut("deflate"), "the compressed body is truncated (deflate)"},
+		{"cut, raw", "deflate", cut("raw deflate"), "the compressed body is truncated (deflate)"},
+		{"cut", "br", cut("br"), "the compressed body is truncated (br)"},
+		{"cut", "zstd", cut("zstd"), "the compressed body is truncated (zstd)"},
+		{"another length", "gzip", damaged("gzip", -1), "the compressed body is damaged (gzip: invalid checksum)"},
+		{"another checksum", "deflate", damaged("deflate", -1), "the compressed body is damaged (zlib: invalid checksum)"},
+		{"another checksum", "zstd", damaged("zstd", -1), "the compressed body is damaged ("},
+		{"damaged data", "gzip", damaged("gzip", 12), "the compressed body is damaged ("},
+	} {
+		_, err := Decode(c.body, []string{c.coding}, 1<<20)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s as %s: got %v, want %s", c.name, c.coding, err, c.want)
+		}
+	}
+}
+
+// Bytes after the end of the data are ignored, and Trailing reports them.
+func TestTrailing(t *testing.T) {
+	const text = "some text"
+	for _, coding := range []string{"gzip", "zstd"} {
+		body := encoded(t, coding, []byte(text))
+		for tail, want := range map[string]string{"": "", "tail": coding, "a longer tail": coding, string(body): ""} {
+			r := NewReader(strings.NewReader(string(body)+tail), []string{coding})
+			got, err := io.ReadAll(r)
+			if err != nil || !strings.HasPrefix(string(got), text) || Trailing(r) != want {
+				t.Errorf("%s, %q: got %q, %v, trailing %q", coding, tail, got, err, Trailing(r))
+			}
+		}
+	}
+	r := NewReader(strings.NewReader(string(encoded(t, "gzip", []byte(text)))+"x"), []string{"gzip"})
+	if got, err := io.ReadAll(r); err != nil || string(got) != text || Trailing(r) != "gzip" {
+		t.Errorf("one byte: got %q, %v", got, err)
+	}
+}

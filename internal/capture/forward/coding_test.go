@@ -172,7 +172,7 @@ func TestUnreadableBodiesAreReported(t *testing.T) {
 	for _, c := range []struct{ kind, field, body, want string }{
 		{"application/json", "lzma", "abc", "the content coding lzma is not supported"},
 		{"text/event-stream", "lzma", "abc", "the content coding lzma is not supported"},
-		{"application/json", "br", `{"jsonrpc":"2.0","id":1,"result":{}}`, "the body is declared as br, but is not br"},
+		{"application/json", "br", `{"jsonrpc":"2.0","id":1,"result":{}}`, "the body is declared as br, but cannot be decoded as br"},
 		{"text/event-stream", "gzip", answer, "the body is declared as gzip, but is not gzip"},
 		{"application/json", "gzip", codings[1].encode(`{"jsonrpc":"2.0","id":1,"result":{}}`)[:20], "the compressed body is truncated (gzip)"},
 	} {

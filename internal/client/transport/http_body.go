@@ -190,6 +190,7 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	if unread != nil {
 		src = rt.resp.Body
 	}
+	decoder := src
 	if t.maxSize > 0 && (rt.resp.ContentLength < 0 || src != io.Reader(rt.resp.Body)) {
 		src = io.LimitReader(src, int64(t.maxSize)+1)
 	}
@@ -206,6 +207,9 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 		rt.record(wire.Noise, body)
 		rt.recordCut(ctx, failed)
 		f := cutFault(ctx, int64(len(body)), failed)
+		if decoder != io.Reader(rt.resp.Body) && !compress.IsUnreadable(failed) && context.Cause(ctx) == nil {
+			f.Text += ", decoded from " + rt.resp.Header.Get("Content-Encoding")
+		}
 		if errors.Is(failed, io.ErrUnexpectedEOF) && context.Cause(ctx) == nil && jsonraw.Valid(body) == nil {
 			f.Text, f.Hint = shortOf(rt.resp), "an error of the server or of a proxy in front of it: -vvv shows the header fields"
 		}
@@ -217,6 +221,11 @@ func (t *HTTP) readBody(ctx context.Context, rt *roundTrip) ([]byte, *Fault) {
 	rt.record(wire.Body, body)
 	if unread != nil {
 		unread.raw = body
+	}
+	if coding := compress.Trailing(decoder); coding != "" {
+		t.inbox.Repeated(wire.Finding{Rule: "encoding", Level: wire.Warning,
+			Text: "the body of a response has other bytes after its " + coding + " data, ignored"},
+			"bodies of responses have other bytes after their compressed data, ignored")
 	}
 	return body, unread
 }
