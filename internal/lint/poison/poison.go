@@ -90,7 +90,7 @@ func scan(definition json.RawMessage, own Names) (marks []Mark) {
 		} else if words := orders(p.text, own, definition); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
-		if words := asks.first(plain); words != "" && !negated(plain, words) {
+		if words := request(p.at, plain); words != "" {
 			marks = append(marks, Mark{Secret, p.at, words})
 		}
 	}
@@ -234,6 +234,38 @@ var asks = phrases{askStems, []string{"pass", "key", "token", "cookie", "credent
 		`(\w+ ){0,4}(your|my|their|(the )?(user|customer)s?'s?) (\w+ ){0,3}` + secret +
 		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
 })}
+
+// request returns the words of a text at a place that ask for a secret, "" if there are none.
+func request(at, text string) string {
+	if asks.first(text) == "" {
+		return ""
+	}
+	text = withoutDefaults(at, text)
+	words := asks.first(text)
+	if words == "" || negated(text, words) {
+		return ""
+	}
+	return words
+}
+
+// defaultPath matches a path that a text gives as an argument's default: a server reads it without the model's help.
+var defaultPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?i)\\bdefault(s? (is|to|path|location|value)| path is|s| =|:|)[:=]? *[\"'`(]*(~|\\$HOME)/\\.[\\w/.-]+")
+})
+
+// isPath matches a value that is a path in the user's home directory.
+var isPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(~|\$HOME|/home/\w+|/root)/\.[\w/.-]+$`) })
+
+// isValue matches the pointer to a value that a schema gives for an argument.
+var isValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/(default|const|(enum|examples)/\d+)$`) })
+
+// withoutDefaults returns a text without the paths that are the defaults or possible values of an argument.
+func withoutDefaults(at, text string) string {
+	if isValue().MatchString(at) && isPath().MatchString(text) {
+		return ""
+	}
+	return defaultPath().ReplaceAllString(text, "")
+}
 
 // negated reports a warning against what was found: "do not include your password".
 func negated(text, words string) bool {
