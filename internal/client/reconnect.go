@@ -186,17 +186,30 @@ func (c *connection) gaveUp(cause error) wire.Outcome {
 	return c.outcome(nil, &Call{}, failure(f))
 }
 
-// renewal says why the conversation is another.
-func renewal(was, now *connection, ended bool) string {
+// A Renewal says why a session has another connection.
+type Renewal struct {
+	Why string
+	// Process is how the server's process ended, nil for a server that did not exit.
+	Process *wire.ProcessFacts
+}
+
+// renewal returns why the connection was replaced.
+func renewal(was, now *connection, ended bool) Renewal {
+	line := was.line()
 	switch {
-	case ended && was.line().Name() == transport.Stdio:
-		return "the server had exited: it was restarted"
+	case ended && line.Name() == transport.Stdio:
+		r := Renewal{Why: "the server had exited: it was restarted"}
+		if process, ok := line.(interface{ Ending() *wire.ProcessFacts }); ok {
+			r.Process = process.Ending()
+			r.Why = "the server had exited" + r.Process.InBrackets() + ": it was restarted"
+		}
+		return r
 	case ended:
-		return "the server had closed the session: a new one was opened"
+		return Renewal{Why: "the server had closed the session: a new one was opened"}
 	case was.revision() != now.revision():
-		return "the server no longer speaks " + was.revision() + ": the revision was negotiated again and is " + now.revision()
+		return Renewal{Why: "the server no longer speaks " + was.revision() + ": the revision was negotiated again and is " + now.revision()}
 	}
-	return "the server no longer knows this session: a new one was opened"
+	return Renewal{Why: "the server no longer knows this session: a new one was opened"}
 }
 
 // forget notes that the server no longer knows the conversation: there is

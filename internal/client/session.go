@@ -109,7 +109,7 @@ type Options struct {
 	// there may be many, beyond their calls; nil is never.
 	Passing     func(m *wire.Message) bool
 	Found       func(f wire.Finding)
-	Reconnected func(why string)
+	Reconnected func(Renewal)
 	// Shape says what is wrong with the shape of what comes, and Strict whether such a
 	// result is to be refused; each may be nil.
 	Shape  ShapeCheck

@@ -130,7 +130,7 @@ func TestManyLoseOneSession(t *testing.T) {
 	f.asks = true
 	opt := f.options()
 	var renewed atomic.Int64
-	opt.Reconnected = func(string) { renewed.Add(1) }
+	opt.Reconnected = func(Renewal) { renewed.Add(1) }
 	opt.Found, opt.Notified = func(wire.Finding) {}, func(*wire.Message) {}
 	opt.Tap = func(wire.Frame) {}
 	s, o := Open(context.Background(), opt)

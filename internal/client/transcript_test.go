@@ -114,7 +114,7 @@ func (tr *transcript) read() {
 	}
 	tr.opt.Found = func(f wire.Finding) { tr.say("found: %s %s: %s", f.Level, f.Rule, f.Text) }
 	tr.opt.Notified = func(m *wire.Message) { tr.say("notified: %s", m.Method) }
-	tr.opt.Reconnected = func(why string) { tr.say("renewed: %s", why) }
+	tr.opt.Reconnected = func(r Renewal) { tr.say("renewed: %s", r.Why) }
 	if tr.section("frames") != nil {
 		tr.opt.Tap = tr.frame
 	}

@@ -152,7 +152,7 @@ type Options struct {
 type Stand struct {
 	Capabilities json.RawMessage
 	Asker        client.Asker
-	Renewed      func(why string)
+	Renewed      func(client.Renewal)
 }
 
 // Dial finds the server that a command means and opens or resumes the connection with
@@ -239,7 +239,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	opt := client.Options{
 		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
 		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e), Spool: host.SpoolDir(e, how.OneAnswer),
-		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(why string) { renewed(c, e, why) },
+		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(r client.Renewal) { renewed(c, e, r.Why) },
 		Passing: func(m *wire.Message) bool { return passing(c, e, m) }, Strict: func() bool { return e.Strict },
 	}
 	if !how.Unjudged {

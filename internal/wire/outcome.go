@@ -126,6 +126,14 @@ type ProcessFacts struct {
 	Stderr string
 }
 
+// InBrackets returns how the process ended, in brackets behind a blank; "" if that is not known.
+func (p *ProcessFacts) InBrackets() string {
+	if p == nil || p.Ended == "" {
+		return ""
+	}
+	return " (" + p.Ended + ")"
+}
+
 // InputFacts are a text that a user typed and the byte at which it stops making
 // sense.
 type InputFacts struct {

@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
@@ -97,8 +98,8 @@ func (s *selection) play(ctx context.Context, f *cmdutil.Factory, o options, jud
 }
 
 // renewed ends the replay: what the server knew of earlier requests is lost.
-func (p *player) renewed(why string) {
-	p.gone.CompareAndSwap(nil, &wire.Outcome{Kind: wire.Transport, Text: "the conversation ended before the replay: " + why, Reached: wire.Unknown, Many: true})
+func (p *player) renewed(r client.Renewal) {
+	p.gone.CompareAndSwap(nil, &wire.Outcome{Kind: wire.Transport, Text: "the conversation ended before the replay: " + r.Why, Reached: wire.Unknown, Many: true})
 }
 
 // all sends the requests, so many at a time. One that hangs on a handle waits for all before it.

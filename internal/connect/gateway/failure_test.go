@@ -3,9 +3,11 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"mcpc/internal/client"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/wire"
@@ -54,5 +56,18 @@ func TestFailuresHaveTheEndOfStderr(t *testing.T) {
 		if name == "exited" && (!strings.Contains(got, `its stderr:\nat 11\n`) || !strings.Contains(got, "Error: no key ") || strings.Contains(got, `\u001b`)) {
 			t.Errorf("%s", got)
 		}
+	}
+}
+
+// The note of a server that was restarted says how it had ended, as the note of a failed call does.
+func TestRestartHasTheEndOfStderr(t *testing.T) {
+	t.Parallel()
+	var told []string
+	l := &link{Member: &Member{Name: "one"}, env: &host.Env{Shared: new(host.Shared)},
+		p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}}}
+	l.renewed(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "Error: no key\n"}})
+	l.renewed(client.Renewal{Why: "a new session was opened"})
+	if want := []string{"one: it was restarted", "Error: no key", "one: a new session was opened"}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
 	}
 }

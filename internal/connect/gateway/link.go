@@ -214,9 +214,9 @@ func (l *link) changed(method string) {
 	}
 }
 
-// renewed is called when the connection was opened anew.
-func (l *link) renewed(why string) {
-	l.p.g.Tell(l.Name + ": " + why)
+// renewed reports that the connection was opened again, with the end of the stderr of a server that exited.
+func (l *link) renewed(r client.Renewal) {
+	l.p.g.Tell(l.Name+": "+r.Why, l.stderr(wire.Outcome{Process: r.Process})...)
 	l.mu.Lock()
 	c := l.conn
 	l.level = ""
