@@ -433,7 +433,7 @@ var alsoBroken = map[string]string{
 // checked are the verdicts on all rules.
 func checked(t *testing.T, target, flags string) (verdicts map[string]string, report []byte) {
 	t.Helper()
-	args := append([]string{"check", "--json"}, strings.Fields(flags+" "+target)...)
+	args := append([]string{"check", "--json", "--timeout", "60s"}, strings.Fields(flags+" "+target)...)
 	report = []byte(clitest.MCPC(t, nil, args...).Stdout) // the exit code depends on the severity
 	var r struct {
 		Rules    []struct{ Rule, Verdict string }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
@@ -103,6 +104,7 @@ func (b *bench) listOne(ctx context.Context, s *session, method string) (items [
 		if !out.Good() {
 			return items, out
 		}
+		b.notePace(out.Took)
 		page, _ := jsonraw.Array(jsonraw.First(out.Result, member))
 		items = append(items, page...)
 		cursor := jsonraw.First(out.Result, "nextCursor")
@@ -153,12 +155,18 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 	if ctx.Err() != nil || b.polite.Stopped() != "" {
 		return true
 	}
-	if now := (answer{Outcome: b.ping(ctx, b.clean)}); !now.broke() {
+	silent := func(a answer) bool { return a.broke() || a.Kind == wire.Timeout }
+	reviving, stop := upTo(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
+	defer stop()
+	now := answer{Outcome: b.ping(reviving, b.clean)}
+	if !silent(now) {
 		return true
 	}
-	s, out := b.again(ctx, b.clean, false)
+	reviving, stop = upTo(ctx, max(b.clean.opt.Limits.Idle, maxPatience))
+	defer stop()
+	s, out := b.again(reviving, b.clean, false)
 	if out.Good() { // which a revision without a handshake says before anything was sent
-		if first := (answer{Outcome: b.ping(ctx, s)}); first.broke() {
+		if first := (answer{Outcome: b.ping(reviving, s)}); silent(first) {
 			out = first.Outcome
 		}
 	}
@@ -169,7 +177,11 @@ func (b *bench) revive(ctx context.Context, during string) bool {
 		if s.Session != nil {
 			s.Close(context.WithoutCancel(ctx), true)
 		}
-		out.Text = "the server ended during " + during + " and does not answer any more: " + out.Text
+		what := "ended"
+		if now.Kind == wire.Timeout {
+			what = "hung"
+		}
+		out.Text = "the server " + what + " during " + during + " and does not answer any more: " + out.Text
 		b.gone = out
 		return false
 	}
@@ -319,6 +331,20 @@ func (b *bench) compose(method string, params json.RawMessage) []byte {
 	return d.Message
 }
 
+// mayBeSilent makes a request of a session that the server may leave without an answer, see await.
+func (b *bench) mayBeSilent(ctx context.Context, s *session, request func(context.Context) wire.Outcome) (a answer, hung bool) {
+	var at conv.Spot
+	out, hung := b.await(ctx, s.opt.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
+		at = b.lastOf(s)
+		return b.ping(ctx, s)
+	})
+	a = b.answerOf(out, s)
+	if at.Seq != 0 { // what came last may belong to the ping
+		a.at = at
+	}
+	return a, hung
+}
+
 // send sends a request on a rough connection, and notes how it can be sent again.
 func (b *bench) send(ctx context.Context, q ask) answer {
 	s, out := b.muted(ctx)
@@ -329,17 +355,20 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 	if raw == nil && q.verb == "" {
 		raw = b.compose(q.method, q.params)
 	}
-	if b.streamable() {
-		out = client.SendHTTP(ctx, s.Session, client.HTTPRequest{Method: q.verb, Body: raw, Edits: q.edits, Bare: q.bare})
-	} else {
-		out = s.Raw(ctx, raw, q.bare)
+	a, hung := b.mayBeSilent(ctx, s, func(ctx context.Context) wire.Outcome {
+		if b.streamable() {
+			return client.SendHTTP(ctx, s.Session, client.HTTPRequest{Method: q.verb, Body: raw, Edits: q.edits, Bare: q.bare})
+		}
+		return s.Raw(ctx, raw, q.bare)
+	})
+	if a.broke() || hung || a.Kind == wire.Timeout && b.overHTTP() {
+		s.broken = a.Text
 	}
-	a := b.answerOf(out, s)
-	if a.broke() || a.Kind == wire.Timeout && (b.overHTTP() || b.ping(ctx, s).Message == nil) {
-		s.broken = out.Text
-	}
-	if a.broke() {
+	if a.broke() || hung {
 		a.gone = !b.revive(ctx, cmp.Or(q.method, "a probe"))
+	}
+	if a.Message != nil {
+		b.notePace(a.Took)
 	}
 	return b.noted(a, q, b.clean.Revision())
 }
@@ -350,7 +379,7 @@ func (b *bench) noted(a answer, q ask, revision string) answer {
 	defer b.mu.Unlock()
 	words := repeatWords(q, revision)
 	if words != "" && a.Kind == wire.Timeout {
-		words += " --timeout " + probeTime.String()
+		words += " --timeout " + max(a.Took.Round(time.Second), time.Second).String()
 	}
 	b.asked[a.at] = asked{b.clean.Revision(), words}
 	return a

@@ -30,11 +30,13 @@ type miss struct {
 	severity conv.Severity
 	at       conv.Spot
 	skip     bool
+	// silent is set if there was no answer.
+	silent bool
 }
 
 // missed is the miss of a rule by an answer.
 func missed(rule, subject string, a answer, want string) miss {
-	return miss{id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.lost()}
+	return miss{id: rule, subject: subject, got: a.String(), want: want, stderr: a.stderr(), at: a.at, skip: a.lost(), silent: a.Kind == wire.Timeout}
 }
 
 // same reports two misses of the same rule in the same way.
@@ -187,7 +189,7 @@ func (b *bench) budget() string {
 }
 
 // stable repeats a probe that failed. Its misses become warnings where it does not fail in
-// the same way each time.
+// the same way each time; no answer in one of them judges nothing.
 func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 	if !slices.ContainsFunc(misses, func(m miss) bool { return !m.skip }) {
 		return misses
@@ -214,8 +216,14 @@ func stable(ctx context.Context, b *bench, p probe, misses []miss) []miss {
 				got = append(got, "as it should be")
 			}
 		}
-		if differ && !misses[i].skip {
-			misses[i].severity, misses[i].got = conv.Warn, "unstable, three attempts: "+strings.Join(got, "; ")
+		switch {
+		case misses[i].skip || !differ:
+		case misses[i].silent: // a late answer breaks no rule
+			misses[i].skip = true
+			misses[i].got += ", and an answer in another attempt"
+		default:
+			misses[i].severity = conv.Warn
+			misses[i].got = "unstable, three attempts: " + strings.Join(got, "; ")
 		}
 	}
 	return misses

@@ -63,6 +63,9 @@ func absent(condition bool, why string) string {
 // do makes a call on the conversation that the linter reads, and opens that again if it broke.
 func (b *bench) do(ctx context.Context, c client.Call, during string) answer {
 	a := b.answerOf(b.clean.Do(ctx, c), b.clean)
+	if a.Message != nil {
+		b.notePace(a.Took)
+	}
 	if a.broke() {
 		a.gone = !b.revive(ctx, during)
 	}
@@ -229,7 +232,6 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 			opt.Protocol, opt.KnownRevision, opt.SkipDiscover = "", revision, true
 		}
 	}
-	opt.Limits.Idle, opt.Limits.Start = probeTime, opt.Limits.WithDefaults().Probe
 	tap := connect.Tap(b.clean.c)
 	conn := b.f.Record.Conns - 1
 	b.mu.Lock()
@@ -240,8 +242,8 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 		return b.answerOf(out, s)
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
-	out = s.Raw(ctx, raw, true)
-	return b.noted(b.answerOf(out, s), ask{raw: raw, bare: true}, opt.KnownRevision)
+	a, _ := b.mayBeSilent(ctx, s, func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, true) })
+	return b.noted(a, ask{raw: raw, bare: true}, opt.KnownRevision)
 }
 
 func ping(ctx context.Context, b *bench) []miss {
@@ -381,9 +383,10 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 	began := false
 	filter := client.SubscriptionFilter{Tools: b.declares("tools", "listChanged"), Prompts: b.declares("prompts", "listChanged"),
 		Resources: b.declares("resources", "listChanged")}
-	out := b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter, Patience: probeTime,
-		Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
-	a := b.answerOf(out, b.clean)
+	a, _ := b.mayBeSilent(ctx, b.clean, func(ctx context.Context) wire.Outcome {
+		return b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter,
+			Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
+	})
 	if began {
 		return nil
 	}

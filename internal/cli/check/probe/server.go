@@ -63,6 +63,8 @@ type traffic struct {
 	asked map[conv.Spot]asked
 	// id is that of the last request, on whichever connection.
 	id int64
+	// slowest is the longest time that an answer took.
+	slowest time.Duration
 }
 
 // crossed are the last frames of a connection: what was sent, the head of a response, and what
@@ -85,9 +87,6 @@ type session struct {
 	// broken is why it cannot be used any more; "" where it can.
 	broken string
 }
-
-// probeTime is how long a request of a probe may stay without an answer.
-const probeTime = 2 * time.Second
 
 // Pins are the revisions by which a server is judged, "" for the one that is negotiated.
 // protocol is --protocol.
@@ -228,8 +227,7 @@ func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, c
 	return s, out
 }
 
-// again opens a conversation like another one. A muted one is not read by the linter; its
-// requests may have no answer, and are not waited for as long.
+// again opens a conversation like another one. A muted one is not read by the linter.
 func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wire.Outcome) {
 	opt, revision := s.opt, s.Revision()
 	opt.Protocol, opt.KnownRevision, opt.SkipDiscover = revision, "", true
@@ -240,10 +238,6 @@ func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wi
 		j.mu.Lock()
 		j.muted[conn] = true
 		j.mu.Unlock()
-		if opt.Limits.Idle <= 0 || opt.Limits.Idle > probeTime {
-			opt.Limits.Idle = probeTime
-		}
-		opt.Limits.Start = opt.Limits.WithDefaults().Probe
 	}
 	return j.open(ctx, s.c, opt, conn, tap)
 }
