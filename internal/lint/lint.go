@@ -247,7 +247,7 @@ func (l *Linter) hit(h conv.Hit) {
 	}
 	h.Got, h.Want = l.hidden(h.Got), l.hidden(h.Want)
 	severity := cmp.Or(h.Severity, l.rules[b.rule].Severity)
-	l.broken = append(l.broken, broken{at, severity == conv.Error || h.Pointer != ""})
+	l.broken = append(l.broken, broken{at, severity == conv.Error || severity == conv.Warn && h.Pointer != ""})
 	found := t.add(&l.rules[b.rule], l.options.Run, e, h)
 	if l.options.Found != nil {
 		l.options.Found(found)

@@ -1,6 +1,7 @@
 package entries
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -24,8 +25,11 @@ var tools = []check.Check{
 	}},
 	{ID: "L108", Kind: conv.OnTool, Do: eachSchema(dialect)},
 	{ID: "L109", Kind: conv.OnTool, When: hasOutput, Do: func(e *conv.Event) {
-		if conv.TextInside(e.Raw("outputSchema"), "type") != "object" {
-			e.Find("/outputSchema/type", e.Show(conv.Inside(e.Raw("outputSchema"), "type")), `"object"`)
+		switch s := e.Raw("outputSchema"); {
+		case !conv.IsObject(s):
+			e.Find("/outputSchema", e.Show(s), "an object, or no outputSchema")
+		case conv.TextInside(s, "type") != "object":
+			e.Find("/outputSchema/type", e.Show(conv.Inside(s, "type")), `"object"`)
 		}
 	}},
 	{ID: "L110", Kind: conv.OnTool, Do: eachSchema(refs(true, "a definition in the same schema"))},
@@ -271,6 +275,21 @@ func taskSupport(e *conv.Event) {
 	}
 }
 
+// badTypes finds the types that no dialect of JSON Schema has, and returns where they are. The type of the schema
+// itself belongs to L106 and L109.
+func badTypes(e *conv.Event, w walked) (bad []string) {
+	raw := w.tree.Nodes[0].Raw
+	for _, n := range w.tree.Nodes[1:] {
+		value := n.Members.Value("type")
+		if word, ok := jsonraw.Text(value); ok && !schema.IsType(word) {
+			at := n.At + "/type"
+			bad = append(bad, at)
+			e.Find(w.at+at, e.Show(value), cmp.Or(schema.Remedy(raw, at), "a type of JSON Schema"))
+		}
+	}
+	return bad
+}
+
 // schemaChecks need a validator.
 func schemaChecks(t check.Tools) []check.Check {
 	lacks := ""
@@ -279,9 +298,12 @@ func schemaChecks(t check.Tools) []check.Check {
 	}
 	return []check.Check{
 		{ID: "L107", Kind: conv.OnTool, Lacks: lacks, Do: eachSchema(func(e *conv.Event, w walked) {
-			_, _, fault := t.Compile(w.tree.Nodes[0].Raw)
-			if fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json") {
-				e.Find(w.at+fault.Where, fault.Text, "a valid JSON Schema")
+			bad := badTypes(e, w)
+			raw := w.tree.Nodes[0].Raw
+			_, _, fault := t.Compile(raw)
+			invalid := fault != nil && (fault.Reason == "not_a_schema" || fault.Reason == "not_json")
+			if invalid && !slices.Contains(bad, fault.Where) && e.Rev >= conv.R25b { // older revisions name no dialect
+				e.Find(w.at+fault.Where, fault.Text, cmp.Or(schema.Remedy(raw, fault.Where), "a valid JSON Schema"))
 			}
 		})},
 		{ID: "L112", Kind: conv.OnTool, Do: eachSchema(func(e *conv.Event, w walked) {
