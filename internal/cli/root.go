@@ -121,7 +121,7 @@ traffic. "demo" is a built-in server to try it with.`,
 	if among == nil {
 		root.AddCommand(help.NewTopics()...)
 	}
-	root.SetHelpCommand(help.NewHelp())
+	root.SetHelpCommand(help.NewHelp(f))
 	help.AddCompletions(f, root)
 	for _, c := range help.AllOf(root) {
 		c.Flags().SortFlags = false // they are declared in the order in which help has them

@@ -21,6 +21,12 @@ var wrongLines = []struct{ line, hint string }{
 	// commands of other programs
 	{"doctor https://mcp.example/mcp", "mcpc check https://mcp.example/mcp"},
 	{"doctor -- node server.mjs", "mcpc check -- node server.mjs"},
+	{"doctor", "mcpc list --all"},
+	{"help doctor", "mcpc list --all"},
+	{"help doctor", "mcpc check"},
+	{"help tools-list", "mcpc list"},
+	{"help ls", "mcpc list"},
+	{"help auth login", "mcpc login"},
 	{"status", "mcpc ping"},
 	{"health -s demo", "mcpc -s demo ping"},
 	{"status github", "mcpc ping -s github"},

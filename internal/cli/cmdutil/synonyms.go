@@ -46,6 +46,11 @@ func Synonym(f *Factory, command, word string) wire.Hint {
 	return meaning{f, command, f.ServerGiven}.commandMeant([]string{word}, nil)
 }
 
+// SynonymOf returns the hint for words that are a command of another program; "" if they are none.
+func SynonymOf(f *Factory, words []string) wire.Hint {
+	return meaning{f, "", f.ServerGiven}.commandMeant(words, nil)
+}
+
 // wordMeant returns the hint for any word of its class below a command of mcpc; "" if there is none.
 func (m meaning) wordMeant(words, argv []string) wire.Hint {
 	s := synonymOf(plainWord(m.path) + " " + classOf(words))

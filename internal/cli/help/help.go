@@ -18,7 +18,7 @@ import (
 
 // NewHelp is `mcpc help`, which cobra's own would end well also where there is no
 // such command.
-func NewHelp() *cobra.Command {
+func NewHelp(f *cmdutil.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "show what a command does, or a topic",
@@ -37,11 +37,14 @@ func NewHelp() *cobra.Command {
 			if err == nil && len(rest) == 0 {
 				return about.Help()
 			}
-			if err == nil && about.HasParent() && !about.HasSubCommands() {
-				return usage.New(fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
-					"did you mean "+wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1))+"?")
+			unknown := fmt.Sprintf("unknown command or topic %q", strings.Join(args, " "))
+			if hint := cmdutil.SynonymOf(f, args); hint != "" {
+				return usage.New(unknown, hint)
 			}
-			return usage.New(fmt.Sprintf("unknown command or topic %q", strings.Join(args, " ")),
+			if err == nil && about.HasParent() && !about.HasSubCommands() {
+				return usage.New(unknown, "did you mean "+wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1))+"?")
+			}
+			return usage.New(unknown,
 				suggest.DidYouMean(wire.Run(strings.Replace(about.CommandPath(), "mcpc", "help", 1)+" %s"), args[len(args)-1], cmdutil.CommandNames(about),
 					wire.Run("--help")+" shows the commands and topics"))
 		},

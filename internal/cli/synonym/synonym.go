@@ -94,8 +94,10 @@ var Commands = []Command{
 	{"chaos", "did you mean `help faults`?"},
 
 	// tests
-	{"doctor, diagnose, diagnostics, lint, validate, verify, audit, scan, conformance, test-server, debug",
-		"did you mean `check {}`?"},
+	{"doctor URL, doctor NAME, doctor --, diagnose URL, diagnose NAME, diagnose --", "did you mean `check {}`?"},
+	{"doctor, diagnose, diagnostics",
+		"`list --all` shows which known servers answer, and `check {TARGET}` whether one keeps to the specification"},
+	{"lint, validate, verify, audit, scan, conformance, test-server, debug", "did you mean `check {}`?"},
 	{"test FILE, tests FILE, suite FILE, exec FILE", "did you mean `run {FILE}`?"},
 	{"test, tests, suite", "did you mean `check {}`? `run FILE` runs saved calls"},
 	{"workflow, scenario, collection", "did you mean `run {FILE}`?"},
