@@ -124,9 +124,9 @@ type mcpFacts struct {
 }
 
 // Write writes rows as one HAR document; creator is the version of mcpc. The
-// rows' captures must be there.
+// rows' captures must be there. The empty list of pages is for viewers that require one, such as Firefox's.
 func Write(w io.Writer, creator string, rows []*capture.Row) error {
-	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(jsonraw.Quote(creator)) + `},"entries":[`
+	begin := `{"log":{"version":"1.2","creator":{"name":"mcpc","version":` + string(jsonraw.Quote(creator)) + `},"pages":[],"entries":[`
 	if _, err := io.WriteString(w, begin); err != nil {
 		return err
 	}

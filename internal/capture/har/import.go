@@ -184,12 +184,14 @@ func (r *partReader) eachMember(d *json.Decoder, name string, found func() error
 
 // A readEntry is an entry of any program.
 type readEntry struct {
-	StartedAt string       `json:"startedDateTime"`
-	Request   readRequest  `json:"request"`
-	Response  readResponse `json:"response"`
-	Timings   timings      `json:"timings"`
-	Events    []event      `json:"_eventSourceMessages"`
-	Messages  []struct {
+	StartedAt string `json:"startedDateTime"`
+	// Time is the duration in milliseconds.
+	Time     float64      `json:"time"`
+	Request  readRequest  `json:"request"`
+	Response readResponse `json:"response"`
+	Timings  timings      `json:"timings"`
+	Events   []event      `json:"_eventSourceMessages"`
+	Messages []struct {
 		Data string `json:"data"`
 	} `json:"_webSocketMessages"`
 	Facts *mcpFacts `json:"_mcp"`
@@ -278,6 +280,9 @@ func (x *importer) start(e *readEntry) {
 // errNotInArchive is the reason for which a body is not readable that an archive does not have.
 var errNotInArchive = errors.New("the archive does not have the body")
 
+// errNoResponse is the reason for a response that is missing as a whole.
+var errNoResponse = fmt.Errorf("%w: the entry has no response", errNotInArchive)
+
 // readBodies decodes the bodies of an entry, and notes why one is not readable.
 func (e *readEntry) readBodies() (sent, received []byte) {
 	if post := e.Request.Post; post != nil {
@@ -289,6 +294,8 @@ func (e *readEntry) readBodies() (sent, received []byte) {
 	}
 	received, e.unreadResponse = bodyOf(string(content.Text), content.Encoding, e.Response.Headers)
 	switch size := int(content.Size); {
+	case !e.Response.isThere():
+		e.unreadResponse = errNoResponse
 	case e.unreadResponse != nil || len(e.Events) > 0:
 	case len(received) == 0 && (size > 0 || size < 0 && e.Response.mayHaveBody()):
 		e.unreadResponse = errNotInArchive
@@ -297,6 +304,9 @@ func (e *readEntry) readBodies() (sent, received []byte) {
 	}
 	return sent, received
 }
+
+// isThere reports whether an entry has a response, which every program writes with a list of header fields.
+func (r *readResponse) isThere() bool { return r.Status != 0 || r.Headers != nil || r.Error != "" }
 
 // mayHaveBody reports whether a response may have a body that an archive leaves out: HAR has the size -1 for one that
 // is not known.
@@ -546,7 +556,7 @@ func (x *importer) http(r *run, e *readEntry, sent, received []byte) error {
 	case len(received) > 0:
 		add(wire.Received, wire.Body, end, wire.Frame{Raw: received})
 	}
-	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 || how != "" {
+	if how, text, _ := strings.Cut(e.Response.Error, " "); e.Response.Status == 0 && e.Response.isThere() || how != "" {
 		if !slices.Contains([]string{"cut", "cancelled"}, how) {
 			how, text = "cut", e.Response.Error
 		}

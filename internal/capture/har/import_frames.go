@@ -66,9 +66,13 @@ func (r *run) again(e *readEntry, sent []byte) string {
 	return again
 }
 
-// times are when the response began and when it ended.
+// times returns when the response began and when it ended. Without timings, as some programs write entries, both are
+// the end of the entry's time.
 func (e *readEntry) times() (head, end time.Time) {
 	t := e.Timings
+	if (t == timings{}) {
+		t.Wait = e.Time
+	}
 	wait := max(t.Blocked, 0) + max(t.DNS, 0) + max(t.Connect, 0) + max(t.Send, 0) + max(t.Wait, 0)
 	head = e.Started.Add(duration(wait))
 	return head, head.Add(duration(max(t.Receive, 0)))

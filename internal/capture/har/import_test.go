@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpc/internal/capture"
 	"mcpc/internal/redact"
@@ -89,6 +90,32 @@ func entryText(url, fields, sent, mime, received, more string) string {
 		`],"queryString":[],"cookies":[],"headersSize":-1,"bodySize":9,"postData":{"mimeType":"application/json","text":` + sent +
 		`}},"response":{"status":200,"statusText":"","httpVersion":"h2","headers":[],"cookies":[],"content":{"size":10,"mimeType":"` + mime + `","text":` + received +
 		`},"redirectURL":"","headersSize":-1,"bodySize":-1},"cache":{},"timings":{"blocked":null,"dns":-1,"send":0,"wait":3.5,"receive":1}` + more + `}`
+}
+
+// withResponse returns an entry with another member in the place of its response.
+func withResponse(entry, member string) string {
+	before, rest, _ := strings.Cut(entry, `"response":`)
+	_, after, _ := strings.Cut(rest, `"cache":`)
+	return before + member + `"cache":` + after
+}
+
+// A program that writes no timings still writes the time of an entry.
+func TestDurationWithoutTimings(t *testing.T) {
+	entry := entryText(`"https://mcp.example/mcp"`, "", `"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"`, "application/json",
+		`"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"`, "")
+	for name, c := range map[string]struct {
+		from, to string
+		want     time.Duration
+	}{
+		"with timings":          {"", "", 4500 * time.Microsecond},
+		"without timings":       {`,"timings":{"blocked":null,"dns":-1,"send":0,"wait":3.5,"receive":1}`, "", 5 * time.Millisecond},
+		"with timings of zeros": {`{"blocked":null,"dns":-1,"send":0,"wait":3.5,"receive":1}`, `{"send":0,"wait":0,"receive":0}`, 5 * time.Millisecond},
+	} {
+		in, _ := imported(t, archive(strings.Replace(entry, c.from, c.to, 1)))
+		if rows := in.Rows(); len(rows) != 1 || rows[0].Duration != c.want {
+			t.Errorf("%s: got %+v, want %v", name, rows, c.want)
+		}
+	}
 }
 
 // brotliResult is a response to request 1 in brotli, in base64.
@@ -216,6 +243,8 @@ func TestShapesOfArchives(t *testing.T) {
 		"bodies as JSON":             {plain, []string{sent, `"text":` + call, received, `"text":` + result}, ok, all},
 		"a time without a zone":      {plain, []string{`00.5+01:00`, `00.5`}, ok, all},
 		"a time that is no time":     {plain, []string{`2026-01-01T00:00:00.5+01:00`, `yesterday`}, ok, timeless},
+		"no response":                {withResponse(plain, ""), nil, "tools/call x unreadable 0", lacking},
+		"a response of null":         {withResponse(plain, `"response":null,`), nil, "tools/call x unreadable 0", lacking},
 		"a WebSocket":                {socket + "," + plain, nil, ok, Imported{Entries: 1, WebSockets: 1}},
 	} {
 		in, facts := imported(t, archive(strings.NewReplacer(c.edits...).Replace(c.entry)))
