@@ -176,6 +176,9 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 		c.OneOff = &place
 	}
 	c.child.dir = s.Cwd
+	if s.Helper != "" && !draft {
+		c.Env.UI.Warn(s.ID() + " has " + s.Helper + ", a command that mcpc does not run: its header fields are missing; -H adds them")
+	}
 	for _, h := range s.Headers {
 		c.headers = append(c.headers, wire.Field{Name: h.Name, Value: h.Value})
 	}
@@ -224,7 +227,7 @@ func unresolved(ctx context.Context, c *Conn, err error) wire.Outcome {
 	}
 	out := usage.Outcome(err)
 	if missing, ok := errors.AsType[*target.VariableError](err); ok {
-		out.Text = missing.Error() + ", and " + c.Env.Tilde(c.Origin.File) + " is the server's value"
+		out.Text = missing.Error() + "; the entry in " + c.Env.Tilde(c.Origin.File) + " uses it"
 		if missing.Env != "" {
 			out.Hint = wire.Hint("set " + missing.Env + " in the environment")
 		}

@@ -24,6 +24,8 @@ type Client struct {
 	paths map[string]string
 	// bareURL is the transport of an entry whose URL comes without one; "" is HTTP.
 	bareURL Transport
+	// Keyring is set where the variables that an entry only names are in the program's own store of secrets.
+	Keyring bool
 	// OwnDashes is set where a "--" in a command is taken for the client's own.
 	OwnDashes bool
 	// plainVariables is set where $NAME is a variable without any braces, onlyInputs where
@@ -74,7 +76,7 @@ var Clients = []Client{
 	{Name: "zed", Title: "Zed", Member: zedServers, paths: map[string]string{
 		"": "$CONFIG/zed/settings.json", "windows": "$APPDATA/Zed/settings.json"}},
 	{Name: "zed-project", Title: "Zed (project)", Member: zedServers, Project: true, paths: anywhere(".zed/settings.json")},
-	{Name: "goose", Title: "Goose", Member: []string{"extensions"}, paths: map[string]string{
+	{Name: "goose", Title: "Goose", Member: []string{"extensions"}, Keyring: true, paths: map[string]string{
 		"": "$CONFIG/goose/config.yaml", "windows": "$APPDATA/Block/goose/config/config.yaml"}},
 	{Name: "inspector", Title: "MCP Inspector", Member: mcpServers, OwnDashes: true, paths: anywhere("$HOME/.mcp-inspector/mcp.json")},
 }

@@ -43,6 +43,8 @@ type Server struct {
 	// URL and Headers are for the others.
 	URL     string
 	Headers []Setting
+	// Helper is the member that names a command which makes more header fields, or "". mcpc does not run it.
+	Helper string
 
 	Disabled bool
 	// Problem says why mcpc cannot use it, or is "".

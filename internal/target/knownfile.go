@@ -166,7 +166,7 @@ func (s *Server) read(m jsonraw.Members) {
 		s.Problem = s.nowhere(m)
 	}
 	if s.Kind == Stdio {
-		s.URL, s.Headers = "", nil
+		s.URL, s.Headers, s.Helper = "", nil, ""
 	} else {
 		s.Command, s.Env, s.Passed, s.EnvFile, s.Cwd = nil, nil, nil, "", ""
 	}
@@ -221,6 +221,11 @@ func (s *Server) readURL(m jsonraw.Members) {
 	s.Headers = settings(value(m, "headers", "http_headers"))
 	for _, h := range settings(value(m, "env_http_headers")) {
 		s.Headers = append(s.Headers, Setting{h.Name, "${" + h.Value + "}"})
+	}
+	for _, helper := range []string{"headersHelper", "http_headers_helper"} {
+		if value(m, helper) != nil {
+			s.Helper = helper
+		}
 	}
 	if name := text(m, "bearer_token_env_var"); name != "" {
 		s.Headers = append(s.Headers, Setting{"Authorization", "Bearer ${" + name + "}"})

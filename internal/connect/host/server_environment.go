@@ -120,10 +120,14 @@ func (e *Env) ServerEnvironment(s target.Server) ([]string, error) {
 		}
 	}
 	for _, name := range s.Passed {
-		if value := e.Getenv(name); value == "" {
+		value := e.Getenv(name)
+		e.LearnValue(value)
+		switch {
+		case value != "":
+		case s.Client.Keyring:
 			e.UI.Warn(fmt.Sprintf("%s stores %s in a keyring or another place that mcpc does not read; set the variable instead", s.Client.Title, name))
-		} else {
-			e.LearnValue(value)
+		default:
+			e.UI.Warn(fmt.Sprintf("the variable %s, which %s passes to the server, is not set", name, s.Client.Title))
 		}
 	}
 	if s.EnvFile != "" {

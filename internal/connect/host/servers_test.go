@@ -388,7 +388,7 @@ func TestServerEnvironment(t *testing.T) {
 	env.Getenv = connecttest.Getenv("PATH=/bin", "HOME=/home/me", "AWS_SECRET=no", "PASSED=Passed-Value",
 		"https_proxy=http://p")
 	env.Environ = func() []string { return []string{"LC_ALL=C", "LCX=no", "AWS_SECRET=no"} }
-	s := serverOf("cursor", target.Stdio)
+	s := serverOf("goose", target.Stdio)
 	s.Passed = []string{"PASSED", "KEYRING"}
 	s.Env = []target.Setting{{Name: "OWN", Value: "1"}}
 	s.EnvFile = write(t, t.TempDir(), ".env", "FILE=From-File-1\n")
@@ -398,12 +398,17 @@ func TestServerEnvironment(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if shown := user.Shown(); len(shown) != 1 || !strings.HasPrefix(shown[0], "warn: Cursor stores KEYRING in a keyring") {
+	if shown := user.Shown(); len(shown) != 1 || !strings.HasPrefix(shown[0], "warn: Goose stores KEYRING in a keyring") {
 		t.Errorf("shown %q", shown)
 	}
 	if text := env.Secrets.Text("Passed-Value From-File-1"); strings.Contains(text, "Value") ||
 		strings.Contains(text, "File") {
 		t.Errorf("shown: %s", text)
+	}
+	s.Client = serverOf("codex", target.Stdio).Client
+	_, _ = env.ServerEnvironment(s)
+	if shown := user.Shown(); len(shown) != 1 || shown[0] != "warn: the variable KEYRING, which Codex passes to the server, is not set" {
+		t.Errorf("shown %q", shown)
 	}
 	s.EnvFile += "x"
 	if _, err := env.ServerEnvironment(s); !errors.Is(err, os.ErrNotExist) {
