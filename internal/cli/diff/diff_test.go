@@ -24,7 +24,10 @@ func TestAgreeOnRevisions(t *testing.T) {
 	}{
 		{"two lists", "2026-07-28 2025-11-25", "2026-07-28", false, "2025-11-25", ""},
 		{"the same one agreed on", "2025-11-25", "2025-11-25", false, "", ""},
-		{"another one agreed on", "2025-11-25", "2025-06-18", false, "2025-11-25", "2025-06-18"},
+		{"an older one agreed on", "2025-11-25", "2025-06-18", false, "2025-11-25", ""},
+		{"a newer one agreed on", "2024-11-05", "2025-11-25", false, "", "2025-11-25"},
+		{"one agreed on, and a list of stateless ones", "2025-11-25", "2026-07-28", false, "", "2026-07-28"},
+		{"a list of stateless ones, and one agreed on", "2026-07-28", "2025-11-25", false, "2026-07-28", ""},
 		{"one agreed on is in the list", "2025-11-25", "2026-07-28 2025-11-25 2025-06-18", false, "", "2026-07-28"},
 		{"one agreed on is not in the list", "2025-11-25", "2026-07-28 2025-06-18", false, "2025-11-25", "2026-07-28"},
 		{"the stateless one is gone", "2026-07-28 2025-11-25 2025-06-18", "2025-11-25", false, "2026-07-28", ""},

@@ -129,23 +129,40 @@ func opening(s *diff.Snapshot, result json.RawMessage) {
 	}
 }
 
-// agreeOnRevisions lets a side that knows only the revision that initialize agreed on say no
-// more than that: the server may speak the other ones as well, those without a handshake only
-// where no client looked for them.
+// agreeOnRevisions adds to each side the revisions of the other one that it may speak as well, for all that is known of
+// it: no change is reported of these.
 func agreeOnRevisions(a, b *side) {
-	for _, pair := range [][2]*side{{a, b}, {b, a}} {
-		one, other := pair[0].Revisions, pair[1].Revisions
-		agreed := len(one) == 1 && !client.Stateless(one[0])
-		if !agreed || len(other) == 0 || len(other) == 1 && !client.Stateless(other[0]) {
-			continue
-		}
-		for _, revision := range other {
-			if !(pair[0].probed && client.Stateless(revision)) && !slices.Contains(one, revision) {
-				pair[0].Revisions = append(slices.Clone(pair[0].Revisions), revision)
-			}
-		}
+	ofA, ofB := a.mayAlsoSpeak(b.Revisions), b.mayAlsoSpeak(a.Revisions)
+	if len(a.Revisions) > 0 && len(b.Revisions) > 0 {
+		a.Revisions = slices.Concat(a.Revisions, ofA)
+		b.Revisions = slices.Concat(b.Revisions, ofB)
 	}
 }
+
+// mayAlsoSpeak returns the revisions of a list about which the side says nothing. What initialize agreed on is the newest
+// one with a handshake: the server may speak older ones, and ones without a handshake if no client looked for them. A list
+// of revisions without a handshake need not have the one that initialize agreed on before.
+func (s *side) mayAlsoSpeak(revisions []string) (all []string) {
+	agreed := len(s.Revisions) == 1 && !client.Stateless(s.Revisions[0])
+	for _, r := range revisions {
+		var unknown bool
+		switch {
+		case slices.Contains(s.Revisions, r):
+		case client.Stateless(r):
+			unknown = agreed && !s.probed
+		case agreed:
+			unknown = r < s.Revisions[0]
+		default:
+			unknown = len(revisions) == 1 && !slices.ContainsFunc(s.Revisions, hasHandshake)
+		}
+		if unknown {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func hasHandshake(revision string) bool { return !client.Stateless(revision) }
 
 // refuseCredentials refuses what would be sent to both of two servers.
 func (l *loader) refuseCredentials() error {

@@ -295,11 +295,11 @@ func joined(all []part) json.RawMessage {
 	case 0:
 		return nil
 	case 1:
-		return all[0].raw
+		return jsonraw.Compact(all[0].raw)
 	}
 	raws := make([]json.RawMessage, len(all))
 	for i, p := range all {
-		raws[i] = p.raw
+		raws[i] = jsonraw.Compact(p.raw)
 	}
 	return jsonraw.With(nil, "allOf", jsonraw.List(raws))
 }

@@ -119,8 +119,8 @@ func plainNumber(v json.RawMessage) json.RawMessage {
 
 // limits compares one end of a range, where the values are of a type that it is about.
 func limits(a, b map[string]limit, end string, shared types, add adder) {
-	was, inA := a[end]
-	is, inB := b[end]
+	was, inA := limitAt(a, end, shared)
+	is, inB := limitAt(b, end, shared)
 	about := bounds[was.keyword+is.keyword]
 	if inA && inB {
 		about = bounds[is.keyword]
@@ -148,6 +148,22 @@ func limits(a, b map[string]limit, end string, shared types, add adder) {
 		add(about.kind+tightened(n > 0), keyword, was.raw, is.raw, is.String()+", was "+was.String())
 	}
 }
+
+// limitAt returns one end of a range. The largest whole number that programs exchange exactly (RFC 8259, section 6) is no
+// limit: generators of schemas write it for each integer.
+func limitAt(limits map[string]limit, end string, shared types) (l limit, ok bool) {
+	l, ok = limits[end]
+	largest := largestInteger
+	if end == "number-low" {
+		largest = "-" + largest
+	}
+	if ok && shared&numeric == whole && !l.exclusive && string(plainNumber(l.raw)) == largest {
+		return limit{}, false
+	}
+	return l, ok
+}
+
+const largestInteger = "9007199254740991"
 
 func (l limit) String() string {
 	if l.keyword == "" {
