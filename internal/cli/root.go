@@ -159,6 +159,7 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		_, argv := cmdutil.SplitDash(cmd, args)
 		f.NameServer(argv)
 		cmdutil.NoteFlagsAfterDashes(f, cmd, argv)
+		cmdutil.NoteTimes(f)
 	}
 	if err := cmdutil.Check(f); err != nil {
 		return err

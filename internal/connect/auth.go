@@ -153,7 +153,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 			return o
 		}
 	} else if len(r.Fields) == 0 {
-		o.Hint += ", if the server uses OAuth; send an API key with -H 'NAME: VALUE' or MCPC_HEADER"
+		o.Hint += " (OAuth), or -H 'NAME: VALUE' with an API key"
 	}
 	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) || e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint { // it is not copied
 		return o

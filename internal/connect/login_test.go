@@ -89,7 +89,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		kept         bool   // the challenge
 	}{
 		{"a challenge", refuses + bearer, nil, "mcpc login URL", true},
-		{"no challenge", refuses, nil, "mcpc login URL, if the server uses OAuth; send an API key with -H", true},
+		{"no challenge", refuses, nil, "mcpc login URL (OAuth), or -H 'NAME: VALUE' with an API key", true},
 		{"a challenge of another kind", refuses + "    header WWW-Authenticate: Basic realm=x\n", nil,
 			"the challenge is not OAuth, so mcpc login does not help", false},
 		{"the user's own token", refuses + bearer,

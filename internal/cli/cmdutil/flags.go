@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,47 @@ type limitFlags struct {
 	maxSize  size
 	maxPages int
 	maxItems int
+	// unitless are the times that were typed as large numbers without a unit, by flag.
+	unitless map[string]string
+}
+
+// limitTime returns the value of a time limit's flag.
+func (g *limitFlags) limitTime(limit *time.Duration, name string) pflag.Value {
+	return limitTime{(*Seconds)(limit), name, g}
+}
+
+// A limitTime is a time limit that notes a number without a unit which is probably meant as milliseconds.
+type limitTime struct {
+	*Seconds
+	name  string
+	flags *limitFlags
+}
+
+// maxUnitless is the largest number without a unit that is taken for seconds without a note.
+const maxUnitless = 3600
+
+func (t limitTime) Set(text string) error {
+	if err := t.Seconds.Set(text); err != nil {
+		return err
+	}
+	delete(t.flags.unitless, t.name)
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n > maxUnitless {
+		if t.flags.unitless == nil {
+			t.flags.unitless = map[string]string{}
+		}
+		t.flags.unitless[t.name] = text
+	}
+	return nil
+}
+
+// NoteTimes notes the time limits that are probably meant as milliseconds.
+func NoteTimes(g *Factory) {
+	for _, name := range slices.Sorted(maps.Keys(g.unitless)) {
+		text := g.unitless[name]
+		n, _ := strconv.ParseFloat(text, 64)
+		seconds := time.Duration(n * float64(time.Second))
+		g.Note(fmt.Sprintf("--%s %s is in seconds, %s; %sms is %s", name, text, seconds, text, seconds/1000))
+	}
 }
 
 // AddGlobals declares them. Their defaults are those of internal/client, where
@@ -67,10 +109,10 @@ func AddGlobals(g *Factory, f *pflag.FlagSet) {
 	addNetworkFlags(f, &g.Network)
 	f.BoolVar(&g.NoRecord, "no-record", false, "do not record (the recording is what mcpc log shows)")
 	f.StringVar(&g.RedactFile, "redact-file", "", "`file` with values and patterns to hide, one per line")
-	f.Var((*Seconds)(&g.connect), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
-	f.Var((*Seconds)(&g.timeout), "timeout", "time limit without a response or progress (default 60s)")
-	f.Var((*Seconds)(&g.maxTime), "max-time", "time limit for a whole request or list (default 10m)")
-	f.Var((*Seconds)(&g.probe), "probe-timeout", "time limit for the probe server/discover (default 10s)")
+	f.Var(g.limitTime(&g.connect, "connect-timeout"), "connect-timeout", "time limit for DNS, TCP and TLS (default 10s)")
+	f.Var(g.limitTime(&g.timeout, "timeout"), "timeout", "time limit without a response or progress (default 60s)")
+	f.Var(g.limitTime(&g.maxTime, "max-time"), "max-time", "time limit for a whole request or list (default 10m)")
+	f.Var(g.limitTime(&g.probe, "probe-timeout"), "probe-timeout", "time limit for the probe server/discover (default 10s)")
 	f.Var(&g.maxSize, "max-message-size", "size limit for one message (default 64MiB, 0 none)")
 	f.IntVar(&g.maxPages, "max-pages", 1000, "limit of pages in a list (default 1000, 0 none)")
 	f.StringVar(&g.Confirm, "confirm", "auto", "`when` to confirm: auto, always or never (help targets)")

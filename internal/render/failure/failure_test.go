@@ -99,7 +99,7 @@ var failures = []struct {
 		o.HTTP = &wire.HTTPFacts{Status: 200, URL: everythingURL, ContentType: "application/json"}
 	})},
 	{"bad_response: JSON and no message", callOutcome(wire.BadResponse, func(o *wire.Outcome) {
-		o.Message = wire.ParseMessage([]byte(`{"id":7,"result":{}}`))
+		o.Message = wire.ParseMessage([]byte(`{"result":{}}`))
 	})},
 	{"bad_response: a page", callOutcome(wire.BadResponse, func(o *wire.Outcome) {
 		o.Text = "expected application/json or text/event-stream, got text/html"

@@ -112,7 +112,7 @@ func hintOf(o wire.Outcome) wire.Hint {
 	if o.Pin == "" {
 		return hint
 	}
-	around := wire.Hint("if other clients work, --protocol " + o.Pin + " leaves out " + o.Method)
+	around := wire.Hint("if other clients work, try --protocol " + o.Pin)
 	if hint == "" {
 		return around
 	}
