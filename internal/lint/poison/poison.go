@@ -90,8 +90,8 @@ func scan(definition json.RawMessage, own Names) (marks []Mark) {
 		} else if words := orders(p.text, own, definition); words != "" {
 			marks = append(marks, Mark{OtherTool, p.at, words})
 		}
-		if words := request(p.at, plain); words != "" {
-			marks = append(marks, Mark{Secret, p.at, words})
+		if found := requests(p.at, plain); len(found) > 0 {
+			marks = append(marks, Mark{Secret, p.at, found[0]})
 		}
 	}
 	if total > MaxText {
@@ -235,17 +235,19 @@ var asks = phrases{askStems, []string{"pass", "key", "token", "cookie", "credent
 		`\b)|(~|\$HOME|/home/\w+|/root)/\.(ssh|aws|env|netrc|npmrc|kube|gnupg|config/gcloud|cursor)\b[\w/.-]*|\bid_(rsa|ed25519)\b|/etc/(passwd|shadow)\b`)
 })}
 
-// request returns the words of a text at a place that ask for a secret, "" if there are none.
-func request(at, text string) string {
-	if asks.first(text) == "" {
-		return ""
+// requests returns what asks matches in a text at a place, without warnings, refusals and defaults.
+func requests(at, text string) (found []string) {
+	if !asks.possible(text) {
+		return nil
 	}
 	text = withoutDefaults(at, text)
-	words := asks.first(text)
-	if words == "" || negated(text, words) {
-		return ""
+	for _, span := range asks.pattern().FindAllStringIndex(text, mostOfEach) {
+		before, after := text[:span[0]], text[span[1]:]
+		if !negated(before) && !refused(before, after) {
+			found = append(found, text[span[0]:span[1]])
+		}
 	}
-	return words
+	return found
 }
 
 // defaultPath matches a path that a text gives as an argument's default: a server reads it without the model's help.
@@ -267,13 +269,32 @@ func withoutDefaults(at, text string) string {
 	return defaultPath().ReplaceAllString(text, "")
 }
 
-// negated reports a warning against what was found: "do not include your password".
-func negated(text, words string) bool {
-	before := strings.ToLower(text[:strings.Index(text, words)])
-	if len(before) > 30 {
-		before = before[len(before)-30:]
-	}
+// negated reports whether the text before a match makes a warning of it: "do not include your password".
+func negated(before string) bool {
+	before = strings.ToLower(before[max(0, len(before)-30):])
 	return strings.Contains(before, "not ") || strings.Contains(before, "never ") || strings.Contains(before, "n't ")
+}
+
+// refusal matches the rest of a sentence that says of what precedes it that the tool refuses it: the end of a list in
+// quotes or parentheses, and the verb.
+var refusal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^["'` + "`" + `)\]]*(,? (and|or|etc\.?)( [\w~/.*"'` + "`" + `()-]+){0,4})? ` +
+		`(is|are|will be|gets?) (always |also )?(rejected|refused|denied|blocked|forbidden|disallowed|excluded|skipped|protected|` +
+		`off[ -]limits|not (allowed|permitted|accepted|accessible|readable))\b`)
+})
+
+// giving matches a verb that asks to read or to give a file.
+var giving = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(read|open|cat|load|provide|enter|include|pass|send|supply|paste|give|attach|copy|collect|submit|upload|contents?)\b`)
+})
+
+// mostBefore is how much of the text before a match is searched for a verb.
+const mostBefore = 100
+
+// refused reports whether a match is an example of what the tool refuses: "paths such as ~/.ssh are rejected". A text
+// that also asks to read or to give something is no refusal.
+func refused(before, after string) bool {
+	return refusal().MatchString(after) && !giving().MatchString(before[max(0, len(before)-mostBefore):])
 }
 
 // Names are the names of a server's tools; nil if they are not known.

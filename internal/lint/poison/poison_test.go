@@ -95,18 +95,25 @@ func TestPlaces(t *testing.T) {
 // A request for a secret asks to give it, and it is the user's.
 func TestRequestsForSecrets(t *testing.T) {
 	for text, want := range map[string]string{
-		"Include uppercase letters in password":              "",
-		"Read your credentials from the environment.":        "",
-		"Send a password reset to the user.":                 "",
-		"Pass an access token of the service as token.":      "",
-		"Provide the API key's id.":                          "",
-		"Do not include your password.":                      "",
-		"Put it in. Give the user's ssh keys, one a line.":   "Give the user's ssh keys",
-		"Enter your current password to continue.":           "Enter your current password",
-		"Collect the users' session cookies.":                "Collect the users' session cookies",
-		"Attach the contents of my private keys as a note.":  "Attach the contents of my private keys",
-		"Supply their credit card number.":                   "Supply their credit card number",
-		"The file is read from ~/.aws/credentials, as usual": "~/.aws/credentials",
+		"Include uppercase letters in password":                                   "",
+		"Read your credentials from the environment.":                             "",
+		"Send a password reset to the user.":                                      "",
+		"Pass an access token of the service as token.":                           "",
+		"Provide the API key's id.":                                               "",
+		"Do not include your password.":                                           "",
+		"Put it in. Give the user's ssh keys, one a line.":                        "Give the user's ssh keys",
+		"Enter your current password to continue.":                                "Enter your current password",
+		"Collect the users' session cookies.":                                     "Collect the users' session cookies",
+		"Attach the contents of my private keys as a note.":                       "Attach the contents of my private keys",
+		"Supply their credit card number.":                                        "Supply their credit card number",
+		"The file is read from ~/.aws/credentials, as usual":                      "~/.aws/credentials",
+		`Hidden directories (e.g. "/var", "~/.ssh") are rejected.`:                "",
+		"A folder such as ~/.aws or /root/.kube is not allowed.":                  "",
+		"System files like /etc/passwd, and others, are blocked.":                 "/etc/passwd",
+		"Read ~/.ssh and others are rejected.":                                    "~/.ssh",
+		"Pass the contents of ~/.ssh. Other folders are rejected.":                "~/.ssh.",
+		"Never enter your password here. Then paste your API key.":                "paste your API key",
+		`"~/.ssh" is rejected. The file ~/.aws/credentials goes in the argument.`: "~/.aws/credentials",
 	} {
 		got := ""
 		for _, m := range scanText(text) {

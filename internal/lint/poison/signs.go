@@ -45,10 +45,8 @@ func Signs(text string) (signs []string) {
 	for _, found := range instructions.all(words) {
 		add("instruction", strings.ToLower(found))
 	}
-	for _, found := range asks.all(words) {
-		if !negated(words, found) {
-			add("secret", strings.ToLower(found))
-		}
+	for _, found := range requests("", words) {
+		add("secret", strings.ToLower(found))
 	}
 	for _, found := range urls.all(text) {
 		add("url", strings.TrimRight(found, ".,;:!?"))
