@@ -185,6 +185,12 @@ func (h Host) check(name string, tree *schema.Tree) (problems []Problem) {
 	return problems
 }
 
+// IsOwnProperty reports whether a subschema is that of a property of the whole schema. The interfaces look at the names
+// of these only: a name such as "$and" is accepted deeper in a schema.
+func IsOwnProperty(n *schema.Node) bool {
+	return n.Property != "" && strings.Count(n.At, "/") == 2
+}
+
 type teller func(verdict Verdict, at, format string, args ...any)
 
 // look compares one subschema with a datum.
@@ -192,7 +198,7 @@ func (d *Datum) look(n *schema.Node, tell teller) {
 	at := "/inputSchema" + n.At
 	switch d.Kind {
 	case "property":
-		if n.Property != "" && !d.re.MatchString(n.Property) {
+		if IsOwnProperty(n) && !d.re.MatchString(n.Property) {
 			tell(Refused, at, "a property name that does not match %s", d.Words[0])
 		}
 	case "refuse", "change":

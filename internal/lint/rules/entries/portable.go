@@ -43,9 +43,11 @@ func portableSchema(e *conv.Event, w walked) {
 	for _, n := range hosts.Booleans(w.tree) {
 		e.Find(w.at+n.At, "a schema that is "+string(n.Raw), "an object: OpenAI and Claude Code refuse the tool")
 	}
-	for _, n := range w.tree.Nodes {
-		if n.Property != "" && !coreProperty().MatchString(n.Property) {
-			e.Find(w.at+n.At, "property "+strconv.Quote(n.Property), "letters, digits, _ . and -, at most 64: others are refused")
+	for i := range w.tree.Nodes {
+		n := &w.tree.Nodes[i]
+		if hosts.IsOwnProperty(n) && !coreProperty().MatchString(n.Property) {
+			e.Find(w.at+n.At, "property "+strconv.Quote(n.Property),
+				"a letter or _, then at most 63 letters, digits, _ . and -: others are refused by Anthropic or Gemini")
 		}
 	}
 }
