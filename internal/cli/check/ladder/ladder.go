@@ -44,7 +44,7 @@ func (l *Ladder) AddReady(name, text string, ready time.Duration) {
 		return
 	}
 	l.Add(name, verdict.Warning, fmt.Sprintf("%s, ready after %.1f s", text, ready.Seconds()),
-		"answer initialize first, and load what takes long behind it: clients give a server 10 to 60 s")
+		"answer initialize first, and load what takes long after it: clients give a server 10 to 60 s")
 }
 
 // Failed reports that a step failed, after which no other is reached.
