@@ -201,7 +201,11 @@ func drawCounts(m *model, short bool) (line cells.Line) {
 		}
 	}
 	if m.wide() {
-		count(paint.Faint, "", s.Rows, "rows ")
+		rows := "rows "
+		if s.Rows == 1 {
+			rows = "row "
+		}
+		count(paint.Faint, "", s.Rows, rows)
 		count(paint.Faint, "", s.Dropped, "older left out ")
 	}
 	count(paint.Accent, "…", s.Open, "open ")

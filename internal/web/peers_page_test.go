@@ -446,3 +446,23 @@ func (f *fakeActor) deeds() []string {
 	defer f.mu.Unlock()
 	return slices.Clone(f.done)
 }
+
+// TestPeerKeysReachDialog types without waiting for the dialog that the first key opens.
+func TestPeerKeysReachDialog(t *testing.T) {
+	p, _ := open(t, webtest.Share(t), newDummy(), &fakeActor{powers: allPowers})
+	p.Keys("2")
+	p.Await(`document.querySelectorAll('[role=row]').length > 5`)
+	p.Eval(`(() => { const f = fetch, held = new Promise(go => window.goOn = go); window.fetch = (u, o) => u.includes('/row?') ? held.then(() => f(u, o)) : f(u, o); })()`, nil)
+	p.Keys("gj")
+	p.Await(`location.hash.includes('row=1.2')`)
+	p.Keys("n")
+	p.Keys("not one C of it")
+	p.Eval(`goOn()`, nil)
+	p.Await(`document.querySelector('dialog[open] textarea, dialog[open] input') && document.querySelector('dialog[open] textarea, dialog[open] input').value.endsWith('not one C of it')`)
+	p.Keys(kb.Escape)
+	p.Await(`!document.querySelector('dialog')`)
+	p.Keys("?pause\r")
+	p.Await(`document.querySelector('.counts').textContent.includes('paused')`)
+	p.Keys("y" + kb.Escape + "p")
+	p.Await(`document.querySelector('.counts').textContent.includes('live')`)
+}

@@ -11,6 +11,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/diff"
+	"mcpc/internal/english"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/listed"
 	"mcpc/internal/live/view/talk"
@@ -326,7 +327,7 @@ func changes(was, is *listed.Definition) string {
 		texts = append(texts, c.Text)
 	}
 	if more := len(all) - most; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more changes", more))
+		texts = append(texts, "and "+english.Plural(more, "more change"))
 	}
 	return cmp.Or(strings.Join(texts, "; "), "its text changed")
 }

@@ -1,7 +1,7 @@
 // What can be done: actions with their keys, buttons and dialogs, questions and held messages.
 import { useEffect, useRef, useState } from './vendor/hooks.mjs';
 import { html, S, set, say, ask, close, query as shown, fail, clock, took, many, quote, tryParse, link, views } from './lib.js';
-import { Dialog, Form, Tree, Link, Markdown, nav, defaults, copyText, tone } from './ui.js';
+import { Dialog, Form, Tree, Link, Markdown, nav, opened, defaults, copyText, tone } from './ui.js';
 import { useDocs, turnTab } from './views.js';
 
 let data;
@@ -72,7 +72,42 @@ function find(d) {
   set({ follow: false });
   if (nav.list && nav.list.find) nav.list.find(d, failed);
 }
-const withRow = f => S.picked && S.picked.key === S.row || !S.row ? f(S.picked) : data.get('row', { key: S.row }).then(d => { set({ picked: d.row }); f(d.row); }).catch(fail);
+function withRow(f) {
+  if (S.picked && S.picked.key === S.row || !S.row) return f(S.picked);
+  reading++;
+  data.get('row', { key: S.row }).then(d => { set({ picked: d.row }); f(d.row); }).catch(fail).finally(() => { reading--; typeAhead(); });
+}
+
+// ahead are the keys that were typed while an action reads what it needs, or until its dialog is drawn: they are for the
+// dialog, or else for the page. catchKey keeps them, and typeAhead types them there, each after what the last one changed
+// was drawn.
+let reading = 0, ahead = [], typing = false;
+const opening = () => reading > 0 || S.dialog && !document.querySelector('dialog[open]');
+export function catchKey(e) {
+  if (!e.isTrusted || e.ctrlKey || e.altKey || e.metaKey || !opening() && !ahead.length || e.key.length > 1 && !['Enter', 'Escape'].includes(e.key)) return;
+  e.preventDefault();
+  e.stopPropagation();
+  ahead.push(e.key);
+}
+async function typeAhead() {
+  if (typing) return;
+  typing = true;
+  for (; ahead.length && !opening(); ahead.shift()) {
+    type(ahead[0]);
+    for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
+  }
+  typing = false;
+}
+opened(typeAhead);
+function type(key) {
+  const on = document.activeElement;
+  if (key.length === 1 && on.matches('textarea, input:not([type=radio], [type=checkbox])')) {
+    on.setRangeText(key, on.selectionStart, on.selectionEnd, 'end');
+    on.dispatchEvent(new InputEvent('input', { bubbles: true, data: key }));
+  } else if (key === 'Escape' && S.dialog) close();
+  else if (key === 'Enter' && on.matches('button')) on.click();
+  else on.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+}
 
 // onKey runs actions by their keys, but for those that belong to an input or a button.
 export function onKey(e) {

@@ -5,7 +5,7 @@ import { html, S, set, ask, follows, talkOf, onDraw, saveURL, loadURL, clean, ma
 import { remote, inline } from './data.js';
 import { Patterns } from './ui.js';
 import { Talk, Table, Time, Tools, Streams, Secrets, Detail } from './views.js';
-import { useData, onKey, Button, Dialogs, Waiting, allOf, act, seek } from './act.js';
+import { useData, catchKey, onKey, Button, Dialogs, Waiting, allOf, act, seek } from './act.js';
 
 const shown = { talk: Talk, table: Table, time: Time, tools: Tools, streams: Streams, secrets: Secrets };
 const chips = ['is:open', 'is:error', 'is:open,cancelled', 'has:question', 'has:finding', 'dur:>1s'];
@@ -61,6 +61,7 @@ function Conversations() {
 class App extends Component {
   componentDidMount() {
     onDraw(() => this.setState({}));
+    addEventListener('keydown', catchKey, true);
     addEventListener('keydown', onKey);
     this.tick = setInterval(() => (S.status.open || S.held.length || S.questions.length) && !document.hidden && this.setState({}), 1000);
     const { data } = this.props;

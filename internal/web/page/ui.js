@@ -275,6 +275,9 @@ function Field({ name, schema, must, value, put }) {
     <div>${input}${schema.description && html`<p class="dim" id=${id.current + 'd'}>${schema.description}</p>`}${bad && html`<p class="wrong">Not ${kind === 'number' ? 'a number' : 'JSON'}: ${bad}</p>`}</div></div>`;
 }
 
+// opened sets what is called when a dialog has the focus.
+let onOpened = () => {};
+export const opened = f => { onOpened = f; };
 // Dialog is modal: the browser keeps the focus inside, and Esc closes.
 export function Dialog({ title, children, wide, onClose = close }) {
   const ref = useRef(), here = useRef(true);
@@ -283,6 +286,7 @@ export function Dialog({ title, children, wide, onClose = close }) {
     if (!d.open) d.showModal();
     const first = d.querySelector('.content :is(input, select, textarea, button)');
     if (first) first.focus();
+    onOpened();
     return () => { here.current = false; d.close(); };
   }, []);
   return html`<dialog ref=${ref} class=${wide ? 'wide' : ''} aria-label=${title} onClose=${() => here.current && onClose()} onClick=${e => e.target === ref.current && onClose()}>
