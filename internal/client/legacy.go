@@ -129,6 +129,7 @@ func (e *legacy) accept(c *connection, o wire.Outcome, session string) wire.Outc
 	case !slices.Contains(revisions, agreed):
 		return ended(o, wire.RPCFailed, "the server answered initialize with revision "+agreed+"; mcpc speaks "+list(revisions))
 	case pinned != "" && agreed != pinned:
+		o.Hint = wire.Hint("--protocol " + agreed + " asks for this revision")
 		return ended(o, wire.RPCFailed, "the server speaks "+agreed+", but --protocol requested "+pinned)
 	}
 	return o

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/client/closed"
 	"mcpc/internal/client/network"
 	"mcpc/internal/redact"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -124,7 +125,9 @@ func resolveEndpoint(sse, endpoint string) (string, *Fault) {
 			Text: "the endpoint event has no URL", raw: []byte(endpoint), Err: err}
 	}
 	if origin(ref) != origin(base) {
+		there := url.URL{Scheme: ref.Scheme, Host: ref.Host, Path: base.Path}
 		return "", &Fault{Kind: wire.Refused, Phase: "connect",
+			Hint: "if the server is there and you trust it, name it so: -s " + shellwords.Quote(redact.RedactURL(there.String())),
 			Text: "the endpoint event names another origin, " + ref.Scheme + "://" + ref.Host + "; nothing is sent there"}
 	}
 	return ref.String(), nil
