@@ -62,13 +62,20 @@ func explained(entries []glossary.Entry, args []string) (found []glossary.Entry,
 	if len(args) == 0 {
 		return entries, nil
 	}
-	if found = glossary.Find(entries, strings.Join(args, " ")); found != nil {
+	all := strings.ReplaceAll(strings.Join(args, " "), "code -", "-") // cmdline.WithCodes writes -32000 as "code -32000"
+	if found = glossary.Find(entries, all); found != nil {
 		return found, nil
+	}
+	// Users paste a whole error, as "MCP error -32000: Connection closed".
+	if first, _, isError := strings.Cut(all, ": "); isError {
+		if found = glossary.Find(entries, first); found != nil {
+			return found, nil
+		}
 	}
 	for _, word := range args {
 		these := glossary.Find(entries, word)
 		if these == nil {
-			return nil, unexplained(entries, word, strings.Join(args, " "))
+			return nil, unexplained(entries, word, all)
 		}
 		found = append(found, these...)
 	}

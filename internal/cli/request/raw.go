@@ -94,9 +94,21 @@ func rawInput(f *cmdutil.Factory, o *rawOptions, args []string, file string) err
 		if bad := jsonraw.Valid(raw); bad != nil {
 			return arguments.NotJSON(raw, from, bad)
 		}
+		if isMessage(raw) {
+			return usage.New("raw takes a method and its params, and these params are a message: nothing was sent",
+				"a whole message goes after --bytes: "+wire.RunOnServer("raw --bytes "+messageWord(args[1])))
+		}
 		o.params = raw
 	}
 	return nil
+}
+
+// isMessage reports whether params are a whole request.
+func isMessage(params []byte) bool {
+	members, _ := jsonraw.Object(params)
+	_, hasVersion := members.Get("jsonrpc")
+	_, hasMethod := members.Get("method")
+	return hasVersion && hasMethod
 }
 
 // messageWord returns a message as a word of a command line, or the name of a file if it is long or may have a secret.

@@ -61,7 +61,7 @@ func (w *Flow) ask(ctx context.Context, p *clientAt, form url.Values, key *ecdsa
 		return nil, err
 	}
 	if t.Access == "" {
-		return nil, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent an invalid token response"}
+		return nil, &Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token response without an access_token"}
 	}
 	return t, w.holds("the tokens contain only allowed characters (RFC 6749 appendix A)", isWord(t.Access) && isWord(t.Refresh),
 		&Error{Rule: TokenRefused, Text: hostOf(where) + " sent a token with invalid characters"})
