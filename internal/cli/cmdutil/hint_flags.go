@@ -14,12 +14,12 @@ import (
 )
 
 // NameServer settles how the commands in hints and examples name the server: as
-// this command line did, with -s or behind --, and not at all where that would
-// give a secret away. What redaction leaves could not be pasted.
+// this command line did, with -s or after --. A command with a secret is "-- ...", and a URL with one is left out.
 func (f *Factory) NameServer(argv []string) {
 	aim := hint.Context{}
 	switch {
 	case len(argv) > 0:
+		aim.ServerCommand = hint.Elsewhere
 		if slices.Equal(redact.RedactCommand(argv), argv) {
 			aim.ServerCommand = "-- " + connect.CommandLine(argv)
 		}
@@ -50,8 +50,11 @@ func hideHints(f *Factory) {
 		if aim.Flags != nil {
 			aim.Flags = f.typed
 		}
-		if holds(aim.ServerFlag + aim.ServerCommand) {
-			aim.ServerFlag, aim.ServerCommand = "", ""
+		if holds(aim.ServerFlag) {
+			aim.ServerFlag = ""
+		}
+		if holds(aim.ServerCommand) {
+			aim.ServerCommand = hint.Elsewhere
 		}
 	}
 }

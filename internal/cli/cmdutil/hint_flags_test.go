@@ -96,7 +96,7 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	}
 }
 
-// Hints name the server as the command line did, and not at all if that would show a secret.
+// Hints name the server as the command line did. A URL with a secret is left out, a command with one is "-- ...".
 func TestHintsNameTheServer(t *testing.T) {
 	for _, c := range []struct {
 		server string
@@ -110,7 +110,8 @@ func TestHintsNameTheServer(t *testing.T) {
 		{"demo", false, nil, "mcpc list"},
 		{"https://u:secret@h/mcp", true, nil, "mcpc list"},
 		{"demo", true, []string{"node", "my server.js"}, "mcpc list -- node 'my server.js'"},
-		{"", false, []string{"node", "--token=abcdefgh12345678"}, "mcpc list"},
+		{"", false, []string{"node", "--token=abcdefgh12345678"}, "mcpc list -- ..."},
+		{"", false, []string{"env", "API_KEY=abcdefgh12345678", "node"}, "mcpc list -- ..."},
 	} {
 		f, _ := testFactory(t)
 		f.Server, f.ServerGiven = c.server, c.given

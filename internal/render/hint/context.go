@@ -37,6 +37,9 @@ type Flags struct {
 // longCommand is the length from which the command of a server is written once in a hint.
 const longCommand = 40
 
+// Elsewhere stands for the command of a server that the user typed, if it is too long to repeat or has a secret.
+const Elsewhere = "-- ..."
+
 // Command is the command line that runs words, "describe get-sum", there.
 func (c Context) Command(words string) string {
 	if c.ShellCommands != nil {
@@ -70,7 +73,7 @@ func (c Context) Text(h wire.Hint) (text string, hasCommand bool) {
 			text += c.Command(part.Text)
 		}
 		if part.There && len(c.ServerCommand) > longCommand {
-			c.ServerCommand = "-- ..." // which the hint and the error have already
+			c.ServerCommand = Elsewhere
 		}
 		hasCommand = true
 	}

@@ -22,6 +22,7 @@ import (
 	"mcpc/internal/lint"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/render/hint"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
@@ -365,8 +366,8 @@ func (j *judge) repeat(at conv.Spot, words string) string {
 	}
 	line, aim := j.f.HintText(wire.RunOnServer(words)), j.f.ErrStyle.Hints
 	switch { // a server that is not named without a secret is named without that
-	case len(j.o.Argv) > 0 && aim.ServerCommand == "":
-		line += " -- " + j.report.Target
+	case len(j.o.Argv) > 0 && aim.ServerCommand == hint.Elsewhere:
+		line = strings.TrimSuffix(line, hint.Elsewhere) + "-- " + j.report.Target
 	case len(j.o.Argv) == 0 && j.f.ServerGiven && aim.ServerFlag == "":
 		line += " -s " + shellwords.Quote(j.report.Target)
 	}
