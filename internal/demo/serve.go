@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"sync"
@@ -14,8 +15,7 @@ import (
 //
 // When in ends, calls that are still waiting are told to give up, every call
 // read so far is answered, and Serve returns nil. When ctx is done it does the
-// same and returns the cause. A line that is not JSON ends the conversation,
-// as it does in every go-sdk server: Serve then returns what was wrong.
+// same and returns the cause. A line that is no message is answered with an error.
 //
 // Of opts, what is about HTTP does not matter.
 //
@@ -34,8 +34,10 @@ func serveOver(ctx context.Context, in io.Reader, out io.Writer, server func(end
 	s.AddReceivingMiddleware(endWith(ending))
 	// Run sees no cancellation: it would wait for running tools before it
 	// stops reading. The connection stops reading, and unwinds them first.
+	out = &whole{out: out}
+	messages := &readable{lines: bufio.NewReader(in), in: closable(in), out: out}
 	err := s.Run(context.WithoutCancel(ctx), &stream{
-		IOTransport: mcp.IOTransport{Reader: closable(in), Writer: nopWriteCloser{out}},
+		IOTransport: mcp.IOTransport{Reader: messages, Writer: nopWriteCloser{out}},
 		stop:        ctx,
 		unwind:      unwind,
 	})

@@ -225,14 +225,20 @@ func TestContextDone(t *testing.T) {
 	})
 }
 
-func TestBrokenLineEndsTheConversation(t *testing.T) {
+// TestLinesThatAreNoMessages answers them, and what comes after.
+func TestLinesThatAreNoMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handshake(t, "2025-11-25", `{}`)
-		p.send(toolsCall(1, "echo", `{"message":"x"}`))
-		p.send(`this is not JSON`)
-		rest, err := p.close()
-		want(t, "answers", strings.Count(rest, "\n"), 1)
-		if err == nil || !strings.Contains(err.Error(), "invalid character") {
+		for _, c := range []struct{ line, answer string }{
+			{`this is not JSON`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`},
+			{`{"jsonrpc":"2.0","id":7}`, `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"Invalid Request"}}`},
+			{`{"jsonrpc":"1.0","id":8,"method":"ping"}`, `{"jsonrpc":"2.0","id":8,"error":{"code":-32600,"message":"Invalid Request"}}`},
+			{`{"jsonrpc":"2.0","id":9,"method":"ping"}`, `{"jsonrpc":"2.0","id":9,"result":{}}`},
+		} {
+			p.send(c.line)
+			want(t, c.line, p.line(), c.answer)
+		}
+		if _, err := p.close(); err != nil {
 			t.Errorf("Serve returned %v", err)
 		}
 	})

@@ -40,7 +40,7 @@ func contentTools() []tool {
 		title:       "Get Resource Reference Tool",
 		description: "Returns a resource reference that can be used by MCP clients",
 		input: `{"type":"object","properties":{
-			"resourceType":{"type":"string","enum":["Text","Blob"],"default":"Text"},
+			"resourceType":{"type":"string","enum":["Text","Blob"],"default":"Text","description":"Kind of the resource"},
 			"resourceId":{"type":"integer","minimum":1,"default":1,"description":"ID of the text resource to fetch"}
 		},"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
 		hints: reads(),

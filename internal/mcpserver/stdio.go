@@ -31,7 +31,11 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := readLine(lines)
-		if line = bytes.TrimSpace(line); len(line) > 0 {
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0:
+		case jsonraw.Valid(line) != nil:
+			write(wire.ComposeError(nil, -32700, "Parse error"))
+		default:
 			pipe.take(ctx, wire.ParseMessage(line))
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {

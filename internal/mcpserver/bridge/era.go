@@ -5,6 +5,7 @@ package bridge
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcpc/internal/jsonraw"
@@ -125,12 +126,17 @@ func NoResource(stateless bool) int64 {
 	return -32002
 }
 
-// Error is Result for an error. Only a missing resource has another code.
+// Error is Result for an error. Only a missing resource has another code; the newer one says so by its data.uri alone.
 func Error(stateless, recordedModern bool, method string, failed json.RawMessage) json.RawMessage {
-	if stateless && !recordedModern && method == "resources/read" && string(jsonraw.First(failed, "code")) == "-32002" {
-		return jsonraw.With(failed, "code", json.RawMessage("-32602"))
+	if stateless == recordedModern || method != "resources/read" {
+		return failed
 	}
-	return failed
+	code := string(jsonraw.First(failed, "code"))
+	missing := code == "-32002" || code == "-32602" && jsonraw.First(jsonraw.First(failed, "data"), "uri") != nil
+	if !missing {
+		return failed
+	}
+	return jsonraw.With(failed, "code", strconv.AppendInt(nil, NoResource(stateless), 10))
 }
 
 // WithoutMeta removes a member of _meta, and a _meta that is empty then.

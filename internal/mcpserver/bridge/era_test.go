@@ -36,6 +36,13 @@ func TestError(t *testing.T) {
 	if got := string(Error(true, false, "tools/call", []byte(missing))); got != missing {
 		t.Errorf("got %s", got)
 	}
+	if got := string(Error(false, true, "resources/read", []byte(adapted))); got != missing {
+		t.Errorf("got %s", got)
+	}
+	const other = `{"code":-32602,"message":"the uri is not a text"}`
+	if got := string(Error(false, true, "resources/read", []byte(other))); got != other {
+		t.Errorf("got %s", got)
+	}
 }
 
 func TestQuestion(t *testing.T) {

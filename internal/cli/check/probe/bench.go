@@ -104,7 +104,7 @@ func (b *bench) listOne(ctx context.Context, s *session, method string) (items [
 		if !out.Good() {
 			return items, out
 		}
-		b.notePace(out.Took)
+		b.notePace(method, out.Took)
 		page, _ := jsonraw.Array(jsonraw.First(out.Result, member))
 		items = append(items, page...)
 		cursor := jsonraw.First(out.Result, "nextCursor")
@@ -332,9 +332,9 @@ func (b *bench) compose(method string, params json.RawMessage) []byte {
 }
 
 // mayBeSilent makes a request of a session that the server may leave without an answer, see await.
-func (b *bench) mayBeSilent(ctx context.Context, s *session, request func(context.Context) wire.Outcome) (a answer, hung bool) {
+func (b *bench) mayBeSilent(ctx context.Context, s *session, method string, request func(context.Context) wire.Outcome) (a answer, hung bool) {
 	var at conv.Spot
-	out, hung := b.await(ctx, s.opt.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
+	out, hung := b.await(ctx, method, s.opt.Limits.Idle, request, func(ctx context.Context) wire.Outcome {
 		at = b.lastOf(s)
 		return b.ping(ctx, s)
 	})
@@ -355,7 +355,7 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 	if raw == nil && q.verb == "" {
 		raw = b.compose(q.method, q.params)
 	}
-	a, hung := b.mayBeSilent(ctx, s, func(ctx context.Context) wire.Outcome {
+	a, hung := b.mayBeSilent(ctx, s, q.method, func(ctx context.Context) wire.Outcome {
 		if b.streamable() {
 			return client.SendHTTP(ctx, s.Session, client.HTTPRequest{Method: q.verb, Body: raw, Edits: q.edits, Bare: q.bare})
 		}
@@ -368,7 +368,7 @@ func (b *bench) send(ctx context.Context, q ask) answer {
 		a.gone = !b.revive(ctx, cmp.Or(q.method, "a probe"))
 	}
 	if a.Message != nil {
-		b.notePace(a.Took)
+		b.notePace(q.method, a.Took)
 	}
 	return b.noted(a, q, b.clean.Revision())
 }

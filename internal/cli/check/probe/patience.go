@@ -17,25 +17,36 @@ const (
 	maxPatience  = 30 * time.Second
 )
 
-// notePace notes how long an answer of the server took.
-func (j *judge) notePace(took time.Duration) {
+// A pace is how long a server takes for answers at most: those of tools, which may do work of minutes, and all others.
+type pace struct{ calls, others time.Duration }
+
+// notePace notes how long the answer to a method took.
+func (j *judge) notePace(method string, took time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.slowest = max(j.slowest, took)
+	slowest := &j.pace.others
+	if method == "tools/call" {
+		slowest = &j.pace.calls
+	}
+	*slowest = max(*slowest, took)
 }
 
-// patience returns how long the server gets for an answer, if another one took so long.
-func (j *judge) patience(took time.Duration) time.Duration {
+// patience returns how long the server gets for the answer to a method, if another answer took so long.
+func (j *judge) patience(method string, took time.Duration) time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return min(max(timesSlowest*max(j.slowest, took), minPatience), maxPatience)
+	slowest := max(j.pace.others, took)
+	if method == "tools/call" {
+		slowest = max(slowest, j.pace.calls)
+	}
+	return min(max(timesSlowest*slowest, minPatience), maxPatience)
 }
 
-// await makes a request that the server may leave without an answer. To tell a slow server from a silent one, it
+// await makes a request for a method that the server may leave without an answer. To tell a slow server from a silent one, it
 // sends a ping when its patience ends, and gives up only after the answer to the ping and as much patience again.
 // typed is the user's --timeout, which bounds the request instead; 0 and less are none. hung reports that the server
 // answered neither the request nor the ping.
-func (j *judge) await(ctx context.Context, typed time.Duration, request, ping func(context.Context) wire.Outcome) (out wire.Outcome, hung bool) {
+func (j *judge) await(ctx context.Context, method string, typed time.Duration, request, ping func(context.Context) wire.Outcome) (out wire.Outcome, hung bool) {
 	asking, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	began := j.f.Now()
@@ -44,7 +55,7 @@ func (j *judge) await(ctx context.Context, typed time.Duration, request, ping fu
 		defer close(done)
 		out = request(asking)
 	}()
-	first, later := j.patience(0), time.Duration(0)
+	first, later := j.patience(method, 0), time.Duration(0)
 	if typed > 0 {
 		first = typed
 	}
@@ -56,7 +67,7 @@ func (j *judge) await(ctx context.Context, typed time.Duration, request, ping fu
 	hung = ping(pinging).Kind == wire.Timeout
 	stop()
 	if typed <= 0 && !hung {
-		later = j.patience(j.f.Now().Sub(asked))
+		later = j.patience(method, j.f.Now().Sub(asked))
 	}
 	if !closed.Within(done, later) {
 		waited := typed

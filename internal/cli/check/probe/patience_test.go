@@ -53,14 +53,27 @@ func TestAwaitTellsSlowFromSilent(t *testing.T) {
 				f := &cmdutil.Factory{}
 				f.Now = time.Now
 				j := &judge{f: f}
-				j.notePace(c.slowest)
+				j.notePace("tools/call", time.Hour)
+				j.notePace("ping", c.slowest)
 				began := time.Now()
-				out, hung := j.await(t.Context(), c.typed, answer(c.answers), answer(c.ping))
+				out, hung := j.await(t.Context(), "ping", c.typed, answer(c.answers), answer(c.ping))
 				if out.Kind != c.kind || hung != c.hung || time.Since(began) != c.waited {
 					t.Errorf("got %v, hung %v, after %s", out.Kind, hung, time.Since(began))
 				}
 			})
 		})
+	}
+}
+
+// TestPatienceWithTools grows with the slowest call for calls only.
+func TestPatienceWithTools(t *testing.T) {
+	j := &judge{}
+	j.notePace("tools/call", 3*time.Second)
+	j.notePace("tools/list", 500*time.Millisecond)
+	for method, want := range map[string]time.Duration{"tools/call": 12 * time.Second, "ping": 2 * time.Second} {
+		if got := j.patience(method, 0); got != want {
+			t.Errorf("%s: %s, not %s", method, got, want)
+		}
 	}
 }
 

@@ -64,7 +64,7 @@ func absent(condition bool, why string) string {
 func (b *bench) do(ctx context.Context, c client.Call, during string) answer {
 	a := b.answerOf(b.clean.Do(ctx, c), b.clean)
 	if a.Message != nil {
-		b.notePace(a.Took)
+		b.notePace(c.Method, a.Took)
 	}
 	if a.broke() {
 		a.gone = !b.revive(ctx, during)
@@ -242,7 +242,7 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 		return b.answerOf(out, s)
 	}
 	defer s.Close(context.WithoutCancel(ctx), false)
-	a, _ := b.mayBeSilent(ctx, s, func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, true) })
+	a, _ := b.mayBeSilent(ctx, s, "", func(ctx context.Context) wire.Outcome { return s.Raw(ctx, raw, true) })
 	return b.noted(a, ask{raw: raw, bare: true}, opt.KnownRevision)
 }
 
@@ -383,7 +383,7 @@ func acknowledged(ctx context.Context, b *bench) []miss {
 	began := false
 	filter := client.SubscriptionFilter{Tools: b.declares("tools", "listChanged"), Prompts: b.declares("prompts", "listChanged"),
 		Resources: b.declares("resources", "listChanged")}
-	a, _ := b.mayBeSilent(ctx, b.clean, func(ctx context.Context) wire.Outcome {
+	a, _ := b.mayBeSilent(ctx, b.clean, "", func(ctx context.Context) wire.Outcome {
 		return b.clean.Listen(ctx, client.ListenRequest{SubscriptionFilter: filter,
 			Began: func(client.SubscriptionFilter) { began = true; stop() }, Lost: func(string) { stop() }})
 	})

@@ -63,9 +63,8 @@ type traffic struct {
 	// asked are what probes sent, by their evidence.
 	asked map[conv.Spot]asked
 	// id is that of the last request, on whichever connection.
-	id int64
-	// slowest is the longest time that an answer took.
-	slowest time.Duration
+	id   int64
+	pace pace
 }
 
 // crossed are the last frames of a connection: what was sent, the head of a response, and what
