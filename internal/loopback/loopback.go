@@ -15,13 +15,13 @@ import (
 // Origin fields each has to be of this machine.
 func Reject(host string, fields map[string][]string) string {
 	asked := url.URL{Host: host}
-	if !isLoopback(asked.Hostname()) {
+	if !IsLoopback(asked.Hostname()) {
 		return "the Host field has another host: " + jsonraw.Excerpt([]byte(host), 100)
 	}
 	named := false
 	for _, origin := range fields["Origin"] {
 		u, err := url.Parse(origin)
-		if origin != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || !isLoopback(u.Hostname())) {
+		if origin != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || !IsLoopback(u.Hostname())) {
 			return "the Origin is not allowed: " + jsonraw.Excerpt([]byte(origin), 100)
 		}
 		named = named || origin != ""
@@ -34,7 +34,8 @@ func Reject(host string, fields map[string][]string) string {
 	return ""
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host without its port is this machine by its name or address.
+func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }

@@ -65,8 +65,10 @@ func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string)
 type Surveyed struct {
 	*everyserver.Server
 	lists []connect.Sorted
-	Out   wire.Outcome
-	said  string // on standard error
+	// revision is the negotiated one; "" if no connection was opened.
+	revision string
+	Out      wire.Outcome
+	said     string // on standard error
 }
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
@@ -120,6 +122,9 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 	var err error
 	if out.Kind != wire.Signal {
 		err = cmdutil.Print(ctx, f, ans)
+		if len(o.words) == 0 && !o.bill && len(asked) > 1 && !f.JSON && f.Jq == "" {
+			noteServers(f, asked)
+		}
 		if o.bill && found > 0 {
 			explainBill(f)
 		}
@@ -198,6 +203,7 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 	if s.Out = out; !out.Good() {
 		return
 	}
+	s.revision = c.Revision()
 	for _, k := range c.Declared(o.kinds) {
 		list, out := c.Listed(ctx, k, nil)
 		if client.UnknownMethod(out) {

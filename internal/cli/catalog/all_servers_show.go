@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
 	"mcpc/internal/render/failure"
@@ -71,6 +73,31 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 	return parts
 }
 
+// noteServers writes one line for each server on standard error: its state, what it lists, and the revision.
+func noteServers(f *cmdutil.Factory, asked []*Surveyed) {
+	for _, s := range asked {
+		f.Note(f.ErrStyle.Line(s.ID + ": " + s.summary()))
+	}
+}
+
+// summary returns the state of a server, the sizes of its lists, and the revision.
+func (s *Surveyed) summary() string {
+	var parts []string
+	if !s.Out.Good() {
+		parts = append(parts, "failed: "+cmp.Or(s.Out.Text, string(s.Out.Kind)))
+	}
+	for _, l := range s.lists {
+		parts = append(parts, english.Plural(len(l.Items), l.One))
+	}
+	if s.Out.Good() && len(s.lists) == 0 {
+		parts = append(parts, "lists nothing")
+	}
+	if s.revision != "" {
+		parts = append(parts, s.revision)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // surveyJSON has each server with its lists, whose entries are the server's own bytes,
 // or with the bill of its tools.
 func surveyJSON(all []*Surveyed, left []everyserver.Unasked, bills bool) json.RawMessage {
@@ -87,6 +114,7 @@ func surveyJSON(all []*Surveyed, left []everyserver.Unasked, bills bool) json.Ra
 			also, _ := json.Marshal(s.Also)
 			row = jsonraw.With(row, "same", also)
 		}
+		row = text(row, "revision", s.revision)
 		if !s.Out.Good() {
 			row = jsonraw.With(row, "error", text(text(text(nil, "kind", string(s.Out.Kind)), "message", s.Out.Text), "hint", s.Out.Hint.String()))
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ import (
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/loopback"
+	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 	"mcpc/internal/state"
 	"mcpc/internal/target"
@@ -47,6 +50,9 @@ stdio server follows --.
 A stdio server is started by each command, in the directory of init, and exits
 with it. --keep keeps it running, with its state, until mcpc close or until it
 has been idle for --idle.
+
+--explain also shows the session id, once, at a terminal and for a server on this
+machine; elsewhere it is hidden, since it works like a password.
 
 --card takes the server from a server card, a registry entry (server.json) or an
 AI catalog, shows what would be reached or run, and asks. These formats are
@@ -112,11 +118,24 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 	ans := cmdutil.AnswerOf(out)
 	ans.Human = func(w io.Writer, st term.Style) error { return introduce(c, w, st) }
 	err := cmdutil.Show(ctx, f, out, ans, "server/discover", "initialize")
+	showSessionID(f, c)
 	if by == nil {
 		return err
 	}
 	server, _ := jsonraw.Object(c.Info().ServerInfo)
 	return cmdutil.Join(err, by.compare(f, server.Text("name"), server.Text("version"), c.Revision()))
+}
+
+// showSessionID shows the session id with --explain, which hides it as a credential everywhere else: only to a reader at
+// a terminal, only for a server on this machine, and only when the session is opened.
+func showSessionID(f *cmdutil.Factory, c *connect.Conn) {
+	u, err := url.Parse(c.Saved.Endpoint)
+	id := c.Memory().SessionID
+	if err != nil || !f.Explain || !f.ErrStyle.Terminal || id == "" || !loopback.IsLoopback(u.Hostname()) {
+		return
+	}
+	text := "shown here only, since the server is on this machine: Mcp-Session-Id: " + f.ErrStyle.Line(id)
+	failure.Note(f.Stderr(), f.ErrStyle, text)
 }
 
 // keepSession remembers the conversation as a session and makes it the current one. A
