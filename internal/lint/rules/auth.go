@@ -129,7 +129,7 @@ func right401(e *conv.Event, r refusal) {
 	case r.status == 401:
 	case r.status/100 == 3 && loginPage(r.where):
 		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" to "+r.where, "HTTP 401")
-	case r.field != "" && (r.status != 403 || !r.token):
+	case r.field != "" && r.status >= 400 && (r.status != 403 || !r.token): // a success may name a scheme (RFC 9110, 11.6.1)
 		refused(e, r, "HTTP "+strconv.Itoa(r.status)+" with WWW-Authenticate", "HTTP 401")
 	}
 }
