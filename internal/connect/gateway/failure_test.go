@@ -67,7 +67,10 @@ func TestRestartHasTheEndOfStderr(t *testing.T) {
 		p: &peer{g: &Gateway{Options: Options{Tell: func(text string, stderr ...string) { told = append(append(told, text), stderr...) }}}}}
 	l.renewed(client.Renewal{Why: "it was restarted", Process: &wire.ProcessFacts{Ended: "exit status 1", Stderr: "Error: no key\n"}})
 	l.renewed(client.Renewal{Why: "a new session was opened"})
-	if want := []string{"one: it was restarted", "Error: no key", "one: a new session was opened"}; !slices.Equal(told, want) {
+	ended := wire.ProcessFacts{Ended: "exit status 2", Stderr: "Error: no disk\n"}
+	l.tellOfExit(wire.Outcome{Text: "it exited", Process: &ended})
+	l.renewed(client.Renewal{Why: "it was restarted", Process: &ended})
+	if want := []string{"one: it was restarted", "Error: no key", "one: a new session was opened", "one: it exited", "Error: no disk", "one: it was restarted"}; !slices.Equal(told, want) {
 		t.Errorf("%q, want %q", told, want)
 	}
 }

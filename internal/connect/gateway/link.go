@@ -48,6 +48,8 @@ type attempts struct {
 	pause  time.Duration
 	// told is what the user was told of it.
 	told string
+	// toldProcess is how the process ended that the user was told of last, guarded by mu.
+	toldProcess wire.ProcessFacts
 	// missed is set where a list was given without this server.
 	missed bool
 	closed bool
@@ -169,6 +171,9 @@ func (l *link) stderr(out wire.Outcome) (lines []string) {
 // tellOfExit tells the user that the server exited during a call.
 func (l *link) tellOfExit(out wire.Outcome) {
 	if out.Process != nil && out.Process.Ended != "" && l.env != nil {
+		l.mu.Lock()
+		l.toldProcess = *out.Process
+		l.mu.Unlock()
 		l.p.g.Tell(l.Name+": "+l.env.Secrets.Text(out.Text), l.stderr(out)...)
 	}
 }
@@ -214,13 +219,18 @@ func (l *link) changed(method string) {
 	}
 }
 
-// renewed reports that the connection was opened again, with the end of the stderr of a server that exited.
+// renewed reports that the connection was opened again, with the end of the stderr of a server that exited, unless the
+// note of a call has it already.
 func (l *link) renewed(r client.Renewal) {
-	l.p.g.Tell(l.Name+": "+r.Why, l.stderr(wire.Outcome{Process: r.Process})...)
 	l.mu.Lock()
-	c := l.conn
+	c, process := l.conn, r.Process
+	if process != nil && *process == l.toldProcess {
+		process = nil
+	}
+	l.toldProcess = wire.ProcessFacts{}
 	l.level = ""
 	l.mu.Unlock()
+	l.p.g.Tell(l.Name+": "+r.Why, l.stderr(wire.Outcome{Process: process})...)
 	if c != nil {
 		go l.setLevel(l.p.life, c, l.p.level())
 	}
