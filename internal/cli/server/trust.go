@@ -31,8 +31,8 @@ import (
 
 // trustOptions are what `mcpc trust` was asked.
 type trustOptions struct {
-	names       []string
-	yes, revoke bool
+	names              []string
+	yes, revoke, tools bool
 }
 
 func NewTrust(f *cmdutil.Factory) *cobra.Command {
@@ -48,18 +48,25 @@ file, run only when approved; a change needs a new approval.
 mcpc.lock.json as NAME approves the lock file of that path, by its hash: a tool
 that changed is then called without a question if the file has it as it is now.
 
+--tools approves the tools of one server (a NAME, a session, a URL) that changed
+since a call approved them, as they are now: their differences are shown, and
+no tool is called.
+
 Several servers are approved one by one, and none if a NAME is unknown. Without
 a NAME what is trusted is listed. --revoke withdraws approvals, and forgets
 the tools of a server (a NAME, a session, a URL) that were approved by a call:
 the next call approves them as they are then.`,
 		Example: `  mcpc trust other --yes
   mcpc trust
+  mcpc trust demo --tools
   mcpc trust other --revoke`,
 		ValidArgsFunction: complete.CompleteKnown(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			o.names = args
 			switch {
+			case o.tools:
+				return trustTools(cmd.Context(), f, o)
 			case len(args) > 0:
-				o.names = args
 				return trustAll(cmd.Context(), f, o)
 			case o.revoke || o.yes:
 				return usage.New("trust needs a server's name", wire.Run("trust")+" lists trusted servers")
@@ -69,6 +76,8 @@ the next call approves them as they are then.`,
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "approve without a confirmation")
 	cmd.Flags().BoolVar(&o.revoke, "revoke", false, "withdraw the approval")
+	cmd.Flags().BoolVar(&o.tools, "tools", false, "approve the tools of a server that changed since they were approved")
+	cmd.MarkFlagsMutuallyExclusive("tools", "revoke")
 	return cmd
 }
 
@@ -204,6 +213,39 @@ func approved(ctx context.Context, f *cmdutil.Factory, what, question string, ye
 		refused.Text = what + " was not approved"
 	}
 	return refused
+}
+
+// trustTools shows what changed in the approved tools of a server, and approves them as they are now after a yes.
+func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
+	if len(o.names) != 1 {
+		return usage.New("trust --tools takes one server", wire.Run("trust TARGET --tools"))
+	}
+	if err := cmdutil.GoTo(f, o.names[0], nil); err != nil {
+		return err
+	}
+	f.Fresh = true
+	c, out := f.Open(ctx, connect.Options{})
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	all, out := c.Tools(ctx, nil)
+	if !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	changed := pin.ChangedTools(ctx, c, all.Tools)
+	if len(changed) == 0 {
+		f.Note("no tool of " + c.Where + " that was approved has to be approved again")
+		return nil
+	}
+	names := strings.Join(sliceutil.Map(changed, func(t *connect.Definition) string { return f.ErrStyle.Line(t.Name) }), ", ")
+	if out := approved(ctx, f, english.Plural(len(changed), "changed tool")+" of "+c.Where, "Approve "+names+" as shown?", o.yes); !out.Good() {
+		return cmdutil.Exit(out)
+	}
+	for _, tool := range changed {
+		pin.Approve(ctx, c, tool)
+	}
+	f.Note(names + " of " + c.Where + ": approved as shown")
+	return nil
 }
 
 // revokeTrust forgets a server by either of its names, also one that is gone.

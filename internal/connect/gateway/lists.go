@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/mcp"
 	"mcpc/internal/mcpserver/bridge"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -242,9 +243,10 @@ func (l *link) keepTools(ctx context.Context, conn *connect.Conn, items []json.R
 		case !l.p.g.serves(l.Member, parsed.Name):
 			t.refused = "it is not allowed by --allow and --deny of mcpc serve"
 		case pin.Check(ctx, conn, t.definition) == pin.Changed:
-			t.refused = "its definition changed since it was approved, and the user has not approved the new one"
-			l.p.g.once(fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (mcpc -s %s call %s shows the change; with --yes it approves it and calls the tool)",
-				l.Name, parsed.Name, l.ID, parsed.Name))
+			approve := "mcpc trust " + shellwords.Quote(l.ID) + " --tools"
+			t.refused = "its definition changed since it was approved, and the user has not approved the new one; the user can do so with: " + approve
+			l.p.g.once(fmt.Sprintf("%s/%s is left out: its definition changed since it was approved (%s shows the change and approves it)",
+				l.Name, parsed.Name, approve))
 		default:
 			shown = append(shown, renamed(raw, parsed.Name, name))
 		}

@@ -18,6 +18,7 @@ import (
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/poison"
+	"mcpc/internal/mcp"
 	"mcpc/internal/redact"
 	"mcpc/internal/sanitize"
 	"mcpc/internal/state"
@@ -51,6 +52,23 @@ func Check(ctx context.Context, c *connect.Conn, tool *connect.Definition) Stand
 		tool.Pin.Store(int32(now))
 	}
 	return now
+}
+
+// ChangedTools returns the tools that have to be approved again, and shows what changed in them.
+func ChangedTools(ctx context.Context, c *connect.Conn, tools []mcp.Tool) (changed []*connect.Definition) {
+	for _, t := range tools {
+		if c.Store == nil {
+			break
+		}
+		if pins, err := c.Store.Pins(key(c)).Of(t.Name); err == nil && len(pins) == 0 {
+			continue // never called
+		}
+		tool := &connect.Definition{Tool: t, Fresh: true}
+		if Check(ctx, c, tool) == Changed {
+			changed = append(changed, tool)
+		}
+	}
+	return changed
 }
 
 // Approve remembers a definition that is called. Failing to is no reason not to call.
