@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -32,6 +33,27 @@ type Job struct {
 	process *os.Process
 }
 
+// throughShell makes a command that is a batch file one of cmd.exe, which would run it in any case.
+func throughShell(cmd *exec.Cmd) error {
+	file := cmd.Path
+	if found, err := exec.LookPath(file); err == nil {
+		file = found // which has the extension
+	}
+	if cmd.Err != nil || !isBatch(file) {
+		return nil
+	}
+	line, err := batchCommandLine(file, cmd.Args[1:])
+	if err != nil {
+		return err
+	}
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
+		return err
+	}
+	cmd.Path, cmd.SysProcAttr.CmdLine = filepath.Join(system, "cmd.exe"), line
+	return nil
+}
+
 // StartJob starts the command in a job. The process is created suspended, so that it
 // starts no other one before it belongs to the job. A Ctrl-C at the console reaches
 // mcpc alone.
@@ -41,6 +63,9 @@ func StartJob(cmd *exec.Cmd) (*Job, error) {
 		return nil, err
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP}
+	if err := throughShell(cmd); err != nil {
+		return nil, err
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
