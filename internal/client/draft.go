@@ -31,6 +31,7 @@ func Compose(opt Options, m Memory, call Call) (Draft, error) {
 		return d, nil
 	}
 	via := transport.NewConnector(transport.ConnectorOptions{Proxy: s.opt.Proxy}, &transport.Recorder{Secrets: opt.Secrets})
+	via.SetCookieField(opt.Server.URL, m.Cookies)
 	head, err := transport.NewHTTP(opt.Server.URL, via, 0, opt.Fields, nil).Draft(&out.Outgoing)
 	if err != nil {
 		return d, err

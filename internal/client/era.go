@@ -129,11 +129,13 @@ type Info struct {
 }
 
 // Memory is what lets a later run go on with a conversation without opening it
-// again. SessionID is as good as a credential.
+// again. SessionID and Cookies are as good as credentials.
 type Memory struct {
 	Revision  string
 	Transport transport.Name
 	SessionID string
+	// Cookies is the Cookie field for the server's URL.
+	Cookies string
 	// Declared are the ClientCapabilities that the conversation was opened with,
 	// where it has such; nil is none.
 	Declared json.RawMessage

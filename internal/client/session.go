@@ -205,6 +205,9 @@ func Open(ctx context.Context, opt Options) (*Session, wire.Outcome) {
 	s.pending = newPendingRequests(s.life, opt.Limits.Hard, opt.Now)
 	s.via = transport.NewConnector(transport.ConnectorOptions{Connect: opt.Limits.Connect, Dial: opt.Dial, Pins: opt.Pins, Proxy: opt.Proxy, TLS: opt.TLS,
 		Through: opt.Through, Clock: s.pending}, s.rec)
+	if opt.Resume != nil {
+		s.via.SetCookieField(opt.Server.URL, opt.Resume.Cookies)
+	}
 	c, o := s.connect(ctx, opt.KnownRevision, opt.Resume, nil)
 	if !o.Good() {
 		s.via.SuggestTLS(ctx, opt.Server.URL, &o)
@@ -244,7 +247,7 @@ func (s *Session) Transport() transport.Name { return s.connection().line().Name
 func (s *Session) Memory() Memory {
 	c := s.connection()
 	return Memory{Revision: c.revision(), Transport: c.line().Name(), SessionID: c.era().sessionID(),
-		Declared: c.era().declared(), Info: c.now().info}
+		Cookies: s.via.CookieField(s.opt.Server.URL), Declared: c.era().declared(), Info: c.now().info}
 }
 
 // Close lets go of the server; end asks it to forget the conversation as well.

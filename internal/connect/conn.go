@@ -289,7 +289,7 @@ func resumeFrom(ctx context.Context, c *Conn, opt *client.Options) wire.Outcome 
 	saved := c.Saved
 	if resumes(c) {
 		opt.Resume = &client.Memory{
-			Revision: saved.Revision, Transport: transport.Name(saved.Transport), SessionID: string(saved.SessionID),
+			Revision: saved.Revision, Transport: transport.Name(saved.Transport), SessionID: string(saved.SessionID), Cookies: string(saved.Cookies),
 			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
 		}
 		opt.KnownRevision = saved.Revision
@@ -384,7 +384,8 @@ func updateSaved(ctx context.Context, c *Conn) error {
 }
 
 func FillSession(s *state.Session, m client.Memory) {
-	s.Transport, s.Revision, s.SessionID = string(m.Transport), m.Revision, state.Secret(m.SessionID)
+	s.Transport, s.Revision = string(m.Transport), m.Revision
+	s.SessionID, s.Cookies = state.Secret(m.SessionID), state.Secret(m.Cookies)
 	s.Declared, s.Capabilities, s.ServerInfo, s.Instructions = m.Declared, m.Info.Capabilities, m.Info.ServerInfo, m.Info.Instructions
 }
 

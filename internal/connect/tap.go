@@ -19,6 +19,7 @@ func LearnSecrets(c *Conn, fields []wire.Field) {
 	s.LearnURL(place.Endpoint)
 	s.LearnCommand(place.Command)
 	s.Learn(string(place.SessionID))
+	s.LearnField(wire.Field{Name: "Cookie", Value: string(place.Cookies)})
 	if c.Env.Environ != nil {
 		s.LearnEnvironment(c.Env.Environ())
 	}

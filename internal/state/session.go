@@ -43,6 +43,8 @@ type Session struct {
 	Pinned bool `json:"pinned,omitempty"`
 	// SessionID is the Mcp-Session-Id, if the server gave one.
 	SessionID Secret `json:"session_id,omitempty"`
+	// Cookies is the Cookie field of its requests, if the server or a balancer in front of it set any.
+	Cookies Secret `json:"cookies,omitempty"`
 
 	// Capabilities and ServerInfo are the server's own JSON, with member order
 	// and number text as they crossed; white space between tokens is not kept.

@@ -240,7 +240,7 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	if err := guardEnd(c, &opt); err != nil {
 		return err
 	}
-	opt.Resume = &client.Memory{Revision: s.Revision, Transport: transport.StreamableHTTP, SessionID: string(s.SessionID)}
+	opt.Resume = &client.Memory{Revision: s.Revision, Transport: transport.StreamableHTTP, SessionID: string(s.SessionID), Cookies: string(s.Cookies)}
 	session, out := client.Open(ctx, opt)
 	if out.Good() {
 		session.Close(ctx, true)

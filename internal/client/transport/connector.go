@@ -56,6 +56,7 @@ type Connector struct {
 	closesEach atomic.Bool
 	// answered is set when the server has answered a POST with a 2xx status.
 	answered atomic.Bool
+	cookies  cookies
 }
 
 // NewConnector makes a Connector that has no connection yet.
@@ -102,5 +103,9 @@ func (c *Connector) newWires(opt ConnectorOptions) *http1.Transport {
 // an http.Client does. ConnectorOptions.Through wraps the recorder, so that what is
 // recorded is what crosses.
 func (c *Connector) roundTrip(req *http.Request) (*http.Response, error) {
-	return c.web.RoundTrip(req)
+	resp, err := c.web.RoundTrip(req)
+	if err == nil {
+		c.cookies.keep(req.URL, resp, c.rec.Now)
+	}
+	return resp, err
 }

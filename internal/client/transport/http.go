@@ -164,7 +164,7 @@ var (
 	acceptEvents   = []string{"text/event-stream"}
 )
 
-// setFields writes the header: the transport's own, the era's, then the
+// setFields writes the header: the transport's own, the cookies, the era's, then the
 // user's, who may replace any of them or remove it with an empty value.
 func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 	h := req.Header
@@ -174,6 +174,9 @@ func (t *HTTP) setFields(req *http.Request, out *Outgoing) {
 		h["Content-Type"], h["Accept"] = contentJSON, acceptBoth
 	case http.MethodGet:
 		h["Accept"] = acceptEvents
+	}
+	if field := t.via.cookies.field(req.URL, t.rec.Now); field != "" {
+		h["Cookie"] = []string{field}
 	}
 	values := make([]string, len(out.Fields))
 	for i, f := range out.Fields {
