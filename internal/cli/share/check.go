@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -209,7 +210,7 @@ func (c *checker) environment() {
 	}
 }
 
-// state knows the tokens of the store and the ids of sessions.
+// state knows the tokens of the store, and the ids and cookies of sessions.
 func (c *checker) state() error {
 	store, err := state.Open(c.a.State)
 	if err != nil {
@@ -222,6 +223,10 @@ func (c *checker) state() error {
 	for _, name := range st.Names() {
 		s, _ := st.Session(name)
 		c.know("the session "+name, string(s.SessionID))
+		cookies, _ := http.ParseCookie(string(s.Cookies))
+		for _, cookie := range cookies {
+			c.know("a cookie of the session "+name, cookie.Value)
+		}
 	}
 	tokens, err := c.a.Env.Tokens()
 	if err != nil {
