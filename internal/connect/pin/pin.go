@@ -249,8 +249,9 @@ func note(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Ch
 }
 
 // key names the server whose tools are remembered: the same for a session and for a URL or a
-// command that is typed, and for each token. Of header fields that are no secret the values
-// count, since tools may depend on them.
+// command that is typed, and for all tokens, which are renewed: with a key for each of them every
+// new one would approve all tools unseen. The account tells users apart. Of header fields that are
+// no secret the values count, since tools may depend on them.
 func key(c *connect.Conn) string {
 	place := cmp.Or(c.Saved, c.OneOff)
 	parts := []string{place.Endpoint}
