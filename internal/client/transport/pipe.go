@@ -143,18 +143,28 @@ func (p *Pipe) Leave() { p.left.Store(true) }
 
 // readAll takes lines until the stream ends. It owns p.in.
 func (p *Pipe) readAll() {
-	lines := bufio.NewReaderSize(io.TeeReader(p.in, &p.tail), 64<<10)
+	lines := bufio.NewReaderSize(io.TeeReader(p.in, readBytes{p}), 64<<10)
 	for {
 		line, err := p.readLine(lines)
 		if f, ok := errors.AsType[*Fault](err); ok {
+			if len(line) > 0 {
+				p.rec.Body(wire.Received, wire.Noise, 0, line, nil)
+			}
 			p.giveUp(f)
 			return
 		}
-		if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
+		line = bytes.TrimRight(line, "\r\n")
+		p.noise.frame.add(line)
+		if len(bytes.TrimSpace(line)) > 0 {
 			if f := p.take(line); f != nil {
 				p.giveUp(f)
 				return
 			}
+		} else if f := p.framedMessage(lines.Buffered()); f != nil {
+			message, _ := lines.Peek(lines.Buffered())
+			p.rec.Body(wire.Received, wire.Noise, 0, bytes.Clone(message), nil)
+			p.giveUp(f)
+			return
 		}
 		if err != nil {
 			by := wire.Received

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"mcpc/internal/jsonraw"
@@ -31,6 +32,61 @@ const (
 type stdoutNoise struct {
 	lines     int
 	multiline *multilineJSON
+	frame     lengthFrame
+}
+
+// A lengthFrame is the header of a message as language servers write it: fields, one of them Content-Length, then an
+// empty line. The message follows, without a line end.
+type lengthFrame struct {
+	// length is the number of bytes of the message, 0 outside a header.
+	length int
+	// isComplete is set after the empty line.
+	isComplete bool
+}
+
+// add adds a line without its end.
+func (h *lengthFrame) add(line []byte) {
+	switch field, value, _ := bytes.Cut(line, []byte(":")); {
+	case isLengthHeader(line):
+		length, err := strconv.Atoi(string(bytes.TrimSpace(value)))
+		if err != nil {
+			length = 0
+		}
+		*h = lengthFrame{length: length}
+	case h.length > 0 && !h.isComplete && len(bytes.TrimSpace(line)) == 0:
+		h.isComplete = true
+	case h.isComplete || !bytes.EqualFold(field, []byte("Content-Type")):
+		*h = lengthFrame{}
+	}
+}
+
+// framedMessage returns the fault of a server that frames its messages with Content-Length: exactly the bytes of one
+// have been read after the header, and no line end. Returns nil for any other server. after is the number of bytes
+// after the header. Only readAll may call it.
+func (p *Pipe) framedMessage(after int) *Fault {
+	size, begin := p.tail.pending()
+	if !p.noise.frame.isComplete || size != after || size != p.noise.frame.length || !isMeant(begin) {
+		return nil
+	}
+	return &Fault{Kind: wire.BadResponse, Phase: "read", raw: begin,
+		Text: "the server frames its messages with Content-Length, as language servers do, and MCP has one message per line",
+		Hint: "check that it is an MCP server and no language server; some have an option for the framing"}
+}
+
+// readBytes sees the bytes of a pipe as they are read, before its lines.
+type readBytes struct{ p *Pipe }
+
+// Write fails with a *Fault if the server does not speak MCP.
+func (r readBytes) Write(b []byte) (int, error) {
+	n, _ := r.p.tail.Write(b) // never fails
+	if !r.p.noise.frame.isComplete || bytes.IndexByte(b, '\n') >= 0 {
+		return n, nil
+	}
+	size, _ := r.p.tail.pending()
+	if f := r.p.framedMessage(size); f != nil {
+		return n, f
+	}
+	return n, nil
 }
 
 // handleNonMessage looks at a line that is not a message. Servers print banners to their
@@ -231,6 +287,13 @@ func (u *partialLine) Write(b []byte) (int, error) {
 	u.n += len(rest)
 	u.begin = append(u.begin, rest[:min(len(rest), maxShown-len(u.begin))]...)
 	return len(b), nil
+}
+
+// pending returns the number of bytes after the last line end, and the first of them.
+func (u *partialLine) pending() (n int, begin []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.n, bytes.Clone(u.begin)
 }
 
 // Pending says of a request without an answer what still waits for its line end.

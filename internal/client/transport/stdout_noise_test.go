@@ -1,8 +1,13 @@
 package transport
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpc/internal/wire"
 )
@@ -98,6 +103,66 @@ func TestUnended(t *testing.T) {
 			}
 			if got := p.Pending(); got.Text != test.want || got.Hint != "" {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// silentInbox takes everything.
+type silentInbox struct{}
+
+func (silentInbox) Receive(*wire.Message) bool    { return false }
+func (silentInbox) Finding(wire.Finding)          {}
+func (silentInbox) Repeated(wire.Finding, string) {}
+func (silentInbox) Diagnose(Diagnostic)           {}
+
+// A server that frames its messages with Content-Length is recognized by the first message, however it is written.
+// Fields that a server logs before a message of MCP are noise.
+func TestFramedMessages(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	long := `{"jsonrpc":"2.0","id":1,"result":{"text":"` + strings.Repeat("x", 100_000) + `"}}`
+	header := func(of string) string { return fmt.Sprintf("Content-Length: %d\r\n", len(of)) }
+	const isFramed = "frames its messages with Content-Length"
+	for _, test := range []struct {
+		name   string
+		writes []string
+		want   string // of the fault, "" for a response
+	}{
+		{"at once", []string{header(message) + "\r\n" + message}, isFramed},
+		{"header first", []string{header(message) + "\r\n", message}, isFramed},
+		{"in pieces", []string{"Content-", header(message)[8:], "\r", "\n", message[:9], message[9:]}, isFramed},
+		{"with a type", []string{header(message) + "Content-Type: application/vscode-jsonrpc\r\n\r\n" + message}, isFramed},
+		{"another case, no CR", []string{strings.ToLower(strings.TrimSpace(header(message))) + "\n\n" + message}, isFramed},
+		{"long", []string{header(long) + "\r\n", long}, isFramed},
+		{"logged before a message", []string{header("{}") + "\r\n{}\n" + message + "\n"}, ""},
+		{"logged, then a message in pieces", []string{"Content-Length: 9\n\n", message[:5], message[5:] + "\n"}, ""},
+		{"logged with its line end", []string{header(message) + "\r\n" + message + "\n"}, ""},
+		{"logged among other fields", []string{header(message) + "Server: x\r\n\r\n", message + "\n"}, ""},
+		{"logged without a number", []string{"Content-Length: none\r\n\r\n", message + "\n"}, ""},
+		{"logged text of that length", []string{"Content-Length: 5\n\nstart", "ed\n" + message + "\n"}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in, server := io.Pipe()
+			requests, out := io.Pipe()
+			defer server.Close()
+			p := NewPipe(in, out, 0, &Recorder{}, silentInbox{}, nil)
+			p.Listen()
+			go func() {
+				_, _ = requests.Read(make([]byte, 1000))
+				for _, text := range test.writes {
+					if _, err := io.WriteString(server, text); err != nil {
+						return
+					}
+				}
+			}()
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			r := p.Call(ctx, &Outgoing{Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), ID: json.RawMessage("1")})
+			switch {
+			case test.want == "" && r.Fault != nil:
+				t.Errorf("got %v", r.Fault)
+			case test.want != "" && (r.Fault == nil || r.Fault.Kind != wire.BadResponse || !strings.Contains(r.Fault.Text, test.want)):
+				t.Errorf("got %+v", r.Fault)
 			}
 		})
 	}
