@@ -252,6 +252,31 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
+// The hint at a redirect holds the whole URL if the Location is a plain path of the same server.
+func TestRedirectHint(t *testing.T) {
+	location := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", location)
+		w.WriteHeader(http.StatusPermanentRedirect)
+	}))
+	defer server.Close()
+	const byText = "if you trust it, use that URL with -s"
+	for _, test := range []struct{ location, hint string }{
+		{"/mcp/", "if you trust it: -s " + server.URL + "/mcp/"},
+		{"mcp/", "if you trust it: -s " + server.URL + "/mcp/"},
+		{server.URL + "/mcp/", byText},
+		{"//elsewhere.example/mcp", byText},
+		{"/$(id)", byText},
+		{"/a?x=1&y=2", byText},
+		{"/a?token=secret-token-1", byText},
+	} {
+		location = test.location
+		if o := called(t, server.URL); string(o.Hint) != test.hint {
+			t.Errorf("%s: got %q, want %q", test.location, o.Hint, test.hint)
+		}
+	}
+}
+
 // Ctrl-C while nothing answers the dialing lets go at once.
 func TestInterruptWhileConnecting(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -17,6 +17,7 @@ import (
 	"mcpc/internal/client/network"
 	"mcpc/internal/compress"
 	"mcpc/internal/redact"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/wire"
 )
 
@@ -222,6 +223,12 @@ func redirectHint(resp *http.Response) string {
 	case isLogin:
 		return "it seems to be a page for a login, and no MCP endpoint: check the path of the URL; " +
 			"a server whose endpoint needs a login answers 401"
+	}
+	// Users run the command of a hint: it holds nothing of a server's but a plain URL.
+	whole := to.String()
+	isRelative := !strings.Contains(resp.Header.Get("Location"), "//")
+	if isRelative && shellwords.Quote(whole) == whole && redact.RedactURL(whole) == whole {
+		return "if you trust it: -s " + whole
 	}
 	return "if you trust it, use that URL with -s"
 }
