@@ -167,6 +167,9 @@ func TestUsage(t *testing.T) {
 		"serve needs a server": {}, `no server is named "nowhere"`: {"nowhere"}, "two servers are named": {"demo", "demo"},
 		"exclude each other": {"--all", "demo"}, "--client-token-file needs --http": {"demo", "--client-token-file", token},
 		"not a token": {"demo", "--http", "0", "--client-token-file", token}, "sent to every server": {"demo", "-H", "A: b"}, "takes servers as arguments": {"-s", "demo"},
+		` serve demo\n`:          {"-s", "demo", "--no-prefix"},
+		"is served as a session": {"node x.mjs"}, "command is served as a session": {"a=python x.py"}, "served as a session": {"-s", "node x.mjs"},
+		`serve NAME\n`: {"./nowhere.mjs"},
 	} {
 		s := serve(t, args...)
 		s.said.match(t, want)

@@ -30,6 +30,9 @@ func membersOf(f *cmdutil.Factory, o options, args []string) ([]gateway.Member, 
 	for _, word := range args {
 		s := parted(word)
 		if out := exists(f, s.id); !out.Good() {
+			if isCommand(f, s.id) {
+				out.Hint = sessionHint
+			}
 			return nil, cmdutil.Exit(out)
 		}
 		servers = append(servers, s)
@@ -124,6 +127,16 @@ func exists(f *cmdutil.Factory, id string) wire.Outcome {
 	g.Server, g.ServerGiven = id, true
 	return connect.Find(&connect.Conn{Env: &g.Env}, nil)
 }
+
+// isCommand reports whether a word that names no server is a command, or a program or a file of one.
+func isCommand(f *cmdutil.Factory, word string) bool {
+	_, hint := f.MeantByPath(word)
+	return hint != ""
+}
+
+// sessionHint says how the command of a server is served.
+var sessionHint = "a server's command is served as a session: " + wire.Run("init --as NAME -- COMMAND...") +
+	", then " + wire.Run("serve NAME")
 
 // serving is the variable by which mcpc serve knows that another one started it.
 const serving = "MCPC_SERVING"

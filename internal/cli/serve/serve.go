@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/gateway"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -90,8 +91,10 @@ func (o *options) check(f *cmdutil.Factory, args []string) error {
 	switch {
 	case f.Shell != nil:
 		return usage.New("the shell uses one server", wire.Run("serve")+", in another terminal")
+	case f.ServerGiven && isCommand(f, parted(f.Server).id):
+		return usage.New("serve takes servers as arguments, not with -s", sessionHint)
 	case f.ServerGiven:
-		return usage.New("serve takes servers as arguments, not with -s", "mcpc serve "+wire.Hint(f.Server))
+		return usage.New("serve takes servers as arguments, not with -s", wire.Run("serve "+shellwords.Quote(f.Server)))
 	case f.Getenv(serving) != "": // with the entry of an agent among the servers of --all, each would start the next
 		return usage.New("mcpc serve was started by another mcpc serve", "give the other one the servers of this one")
 	case o.all && len(args) > 0:
