@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -314,10 +315,16 @@ func askForChallenge(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, e
 		req.Challenge, req.Challenged = r.Challenge, true
 		return req, wire.Outcome{}
 	}
-	if !out.Good() && out.Kind != wire.Auth {
+	switch {
+	case out.Kind == wire.RPCFailed: // some servers refuse a request without a token by an error of JSON-RPC
+		req.Refused = cmp.Or(out.Text, "an error")
+		f.Note("the server required no authentication, but answered " + f.ErrStyle.Line(strconv.Quote(req.Refused)) +
+			"; trying its metadata")
+	case out.Good() || out.Kind == wire.Auth:
+		f.Note("the server did not require authentication; trying its metadata")
+	default:
 		return req, out
 	}
-	f.Note("the server did not require authentication; trying its metadata")
 	return req, wire.Outcome{}
 }
 

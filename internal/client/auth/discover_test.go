@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -189,6 +190,8 @@ func TestMetadataOfOtherTypes(t *testing.T) {
 		{usualResource, server(`"client_id_metadata_document_supported":"true"`), "", true},
 		{usualResource, strings.Replace(usualServer, `["S256"]`, `"S256"`, 1), `"code_challenge_methods_supported" of type string`, true},
 		{usualResource, strings.Replace(usualServer, `"BASE/token"`, `{}`, 1), `has a "token_endpoint" of type object, not string`, false},
+		{usualResource, strings.Replace(usualServer, `"BASE/authorize"`, `"/authorize"`, 1), `"authorization_endpoint" cannot be used: not an https URL`, false},
+		{usualResource, strings.Replace(usualServer, `"BASE/token"`, `"as.example/token"`, 1), `"token_endpoint" cannot be used: not an https URL`, false},
 	} {
 		w := newWorld(t)
 		w.documents[resourceAt+"/mcp"], w.documents[serverAt] = c.resource, c.server
@@ -207,6 +210,30 @@ func TestMetadataOfOtherTypes(t *testing.T) {
 		if _, err := walk.Discover(t.Context(), w.request(), Records{}); (err == nil) != (c.text == "") {
 			t.Errorf("%s %s: a strict flow got %v", c.resource, c.server, err)
 		}
+	}
+}
+
+// An issuer that the user names, now or at the last login, is used if the metadata name none.
+func TestNamedIssuerForMetadataWithoutOne(t *testing.T) {
+	for _, members := range []string{"", `,"authorization_servers":null`, `,"authorization_servers":[]`, `,"authorization_servers":7`} {
+		w, store := newWorld(t), newStore()
+		w.documents[resourceAt+"/mcp"] = `{"resource":"BASE/mcp"` + members + `}`
+		_, err := w.login(store, nil)
+		wantRule(t, err, ResourceInvalid)
+		if failed, _ := errors.AsType[*Error](err); failed == nil || !strings.Contains(string(failed.Hint), "--issuer") {
+			t.Errorf("%s: no hint at --issuer: %v", members, err)
+		}
+		for _, issuer := range []string{w.url, ""} { // the second login remembers it
+			if _, err := w.login(store, func(r *Request) { r.Issuer = issuer }); err != nil {
+				t.Errorf("%s, issuer %q: %v", members, issuer, err)
+			}
+		}
+		walk := w.walk()
+		walk.Strict = true
+		req := w.request()
+		req.Issuer = w.url
+		_, err = walk.Discover(t.Context(), req, Records{})
+		wantRule(t, err, ResourceInvalid)
 	}
 }
 

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -12,14 +11,13 @@ import (
 // A server may name several authorization servers, each of which is independent of
 // the others (RFC 9728, section 7.6): it is the client that selects one.
 
-// issuers are those to be tried, the best first.
-func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Records) ([]string, error) {
-	endpoint, err := Canonical(req.Endpoint)
-	if err != nil {
-		return nil, err
+// issuers returns the issuers to be tried, the best first. last is the one that the user named at the last login, or "".
+func (w *Flow) issuers(ctx context.Context, req Request, r *Resource, known Records, last string) ([]string, error) {
+	if req.Issuer != "" {
+		return w.named(req.Issuer, r)
 	}
-	if issuer := cmp.Or(req.Issuer, known.namedIssuer(endpoint.String(), req.Account, r)); issuer != "" {
-		return w.named(issuer, r)
+	if last != "" && offers(r, last) {
+		return []string{last}, nil
 	}
 	all, isKnown := preferred(r, known)
 	if len(all) == 1 || isKnown {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"errors"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -42,6 +43,8 @@ type Request struct {
 	// Scopes replace those that would be chosen.
 	Scopes  []string
 	Account string
+	// Refused is the error of JSON-RPC that a request without a token got, "" if it was accepted or challenged.
+	Refused string
 	// Issuer is the authorization server that is wanted; "" leaves it to Choose, which
 	// is asked where there are several and none is known, and may be nil: the first.
 	Issuer string
@@ -94,7 +97,8 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 	if err != nil {
 		return Found{}, err
 	}
-	r, err := w.resource(ctx, endpoint, req.Challenge)
+	last := known.namedIssuer(endpoint.String(), req.Account)
+	r, err := w.resource(ctx, endpoint, req.Challenge, cmp.Or(req.Issuer, last))
 	if err != nil && (req.Issuer == "" || !isUnreadable(err)) {
 		return Found{}, err
 	}
@@ -105,6 +109,11 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 			return Found{Server: s}, err
 		}
 		if !req.Challenged {
+			if req.Refused != "" {
+				return Found{}, &Error{Rule: NotAsked,
+					Text: fmt.Sprintf("the server has no resource metadata and requires no token, but answered %q", req.Refused),
+					Hint: "send an API key with -H 'NAME: VALUE', if it wants one"}
+			}
 			w.tell(Step{Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata"})
 			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}
 		}
@@ -112,7 +121,7 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 		s, err := w.ownServer(ctx, endpoint, req.needs(known, endpoint))
 		return Found{Server: s}, err
 	}
-	issuers, err := w.issuers(ctx, req, r, known)
+	issuers, err := w.issuers(ctx, req, r, known, last)
 	if err != nil {
 		return Found{}, err
 	}

@@ -75,7 +75,7 @@ func (w *Flow) moved(ctx context.Context, t Token) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r, err := w.resource(ctx, endpoint, Challenge{})
+	r, err := w.resource(ctx, endpoint, Challenge{}, t.Issuer)
 	if err != nil || r == nil {
 		return false, err
 	}

@@ -35,8 +35,9 @@ func Canonical(endpoint string) (*url.URL, error) {
 }
 
 // resource finds the metadata of a server: at the places that the challenge names, then at the well-known
-// places, the one with the path first. It stops at the first JSON object. Returns nil if there is none.
-func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*Resource, error) {
+// places, the one with the path first. It stops at the first JSON object. Returns nil if there is none. The issuer is
+// the one that the user named, or "".
+func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge, issuer string) (*Resource, error) {
 	named := c.metadata()
 	var places []string
 	for _, where := range named {
@@ -53,7 +54,7 @@ func (w *Flow) resource(ctx context.Context, endpoint *url.URL, c Challenge) (*R
 			refused = append(refused, where+" answered "+statusText(status))
 			continue
 		}
-		r, err := readResource(w, raw, endpoint)
+		r, err := readResource(w, raw, endpoint, issuer)
 		if !errors.Is(err, errNoObject) {
 			return r, err
 		}
@@ -94,16 +95,23 @@ func resourceURLs(endpoint *url.URL) []string {
 }
 
 // readResource checks what was fetched (RFC 9728, section 3.3; basic/
-// authorization, "Protected Resource Metadata").
-func readResource(w *Flow, raw []byte, endpoint *url.URL) (*Resource, error) {
+// authorization, "Protected Resource Metadata"). The issuer is the one that the user named, or "": it is used if
+// the metadata name no authorization server.
+func readResource(w *Flow, raw []byte, endpoint *url.URL, issuer string) (*Resource, error) {
 	var r Resource
 	m, err := readMetadata(raw, &r, "resource metadata", ResourceInvalid)
 	if err := w.holds("resource metadata is a JSON object (RFC 9728 section 3.2)", err == nil, err); err != nil {
 		return nil, err
 	}
-	if err := w.holds("\"authorization_servers\" names at least one server (specification, page authorization, \"Authorization Server Location\")",
-		len(r.AuthorizationServers) > 0, &Error{Rule: ResourceInvalid,
-			Text: "the resource metadata names no authorization server" + m.butHas("authorization_servers")}); err != nil {
+	const namesOne = "\"authorization_servers\" names at least one server (specification, page authorization, \"Authorization Server Location\")"
+	none := &Error{Rule: ResourceInvalid, Text: "the resource metadata names no authorization server" + m.butHas("authorization_servers"),
+		Hint: "if you know the server's authorization server: --issuer URL"}
+	if len(r.AuthorizationServers) == 0 && issuer != "" {
+		r.AuthorizationServers = words{issuer}
+		if err := w.tolerates(namesOne, none); err != nil {
+			return nil, err
+		}
+	} else if err := w.holds(namesOne, len(r.AuthorizationServers) > 0, none); err != nil {
 		return nil, err
 	}
 	if err := m.checkLists(w, "RFC 9728 section 2", "authorization_servers", "scopes_supported"); err != nil {

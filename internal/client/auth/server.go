@@ -154,6 +154,9 @@ func checkEndpoints(w *Flow, s *Server, g Grant) error {
 		}
 		_, err := SafeURL(e.url)
 		broken, _ := err.(*Error)
+		if broken != nil {
+			broken.Text = fmt.Sprintf("the authorization server's %q cannot be used: %s", e.name, broken.Text)
+		}
 		if err := w.holds("\""+e.name+"\" is https, or http on this machine (specification, page authorization, \"Communication Security\")", err == nil, broken); err != nil {
 			return err
 		}

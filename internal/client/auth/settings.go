@@ -71,10 +71,10 @@ func (b *Records) settings(endpoint, account, issuer string) Settings {
 	return Settings{}
 }
 
-// namedIssuer returns the issuer that the user named at the last login, if a server offers it; else "".
-func (b *Records) namedIssuer(endpoint, account string, r *Resource) string {
+// namedIssuer returns the issuer that the user named at the last login, or "".
+func (b *Records) namedIssuer(endpoint, account string) string {
 	for _, s := range b.Settings {
-		if s.Named && s.Endpoint == endpoint && s.Account == account && offers(r, s.Issuer) {
+		if s.Named && s.Endpoint == endpoint && s.Account == account {
 			return s.Issuer
 		}
 	}
