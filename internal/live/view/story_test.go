@@ -135,6 +135,15 @@ var stories = []struct{ name, capture, cut, why string }{
 100 < 3 end
 `, "cut by the server after event k4-2; not resumed yet: else the answer and anything after k4-2 are lost",
 		"open for 3600 s; the last message came or went 3600 s ago"},
+	{"accepted, answered on the stream of HTTP+SSE", `
+0 > 2 GET
+1 < 2 200 text/event-stream
+2 > 3 POST
+2 > 3 ` + slowCall + `
+4 < 3 202 
+5 < 3 end
+12 < 2 #x {"jsonrpc":"2.0","id":4,"result":{"content":[]}}
+`, "", "10 ms of 10 ms waiting for the server's first byte"},
 	{"slow server", `
 0 > 3 POST
 0 > 3 ` + slowCall + `

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -98,15 +99,15 @@ func breaks(f wire.Frame, x *wire.Exchange) bool {
 	return true
 }
 
-// isWholeBody reports whether the stream that a frame closes was an HTTP response of another type than events, or a
-// failure: its end is the end of its body.
+// isWholeBody reports whether the stream that a frame closes was an HTTP response of another type than events, a
+// failure, or 202, which says that the response comes on another stream: its end is the end of its body.
 func isWholeBody(f wire.Frame, x *wire.Exchange) bool {
 	return slices.ContainsFunc(x.Heads, func(h wire.Frame) bool {
 		if h.Stream != f.Stream || h.HTTP == nil || h.HTTP.Status == 0 {
 			return false
 		}
 		kind := strings.ToLower(strings.TrimSpace(h.HTTP.Field("Content-Type")))
-		return h.HTTP.Status >= 300 || kind != "" && !strings.HasPrefix(kind, "text/event-stream")
+		return h.HTTP.Status == http.StatusAccepted || h.HTTP.Status >= 300 || kind != "" && !strings.HasPrefix(kind, "text/event-stream")
 	})
 }
 
