@@ -133,7 +133,7 @@ func (r *round) responses(ctx context.Context, o wire.Outcome, asked json.RawMes
 			return nil, end, false
 		}
 		if a.Ending.Kind != wire.OK && r.no == nil {
-			r.no = &unanswered{a, o.Message}
+			r.no = &unanswered{answer: a, request: o.Message}
 		}
 		agreed = agreed || accepts(a.Result)
 		answers = jsonraw.With(answers, request.Name, a.Result)

@@ -223,7 +223,8 @@ func (e *legacy) takeRequest(c *connection, m *wire.Message) {
 		reply = func(context.Context) []byte { return wire.ComposeResult(m.ID, json.RawMessage("{}")) }
 	case code != 0:
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, code, refusal(code, what)) }
-		c.found(wire.Info, "undeclared", fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
+		c.s.pending.unanswered(&unanswered{undeclared: m.Method})
+		c.found(wire.Info, wire.Undeclared, fmt.Sprintf("the server requested %s, which was not declared; it was rejected with %d", what, code))
 	case why != "":
 		reply = func(context.Context) []byte { return wire.ComposeError(m.ID, -32602, "Invalid params: "+why) }
 		c.found(wire.Warning, "sampling", "the server's "+m.Method+" was rejected with -32602: "+why)

@@ -39,7 +39,7 @@ func (r responder) askUser(ctx context.Context, m *wire.Message) (answer mcp.Ans
 		return mcp.Answer{}, true
 	}
 	if a.Ending.Kind != wire.OK {
-		r.s.pending.unanswered(&unanswered{a, m})
+		r.s.pending.unanswered(&unanswered{answer: a, request: m})
 	}
 	if a.Result != nil {
 		return mcp.Answer{Result: a.Result}, false
@@ -113,6 +113,8 @@ func (r responder) withdrawn(m *wire.Message) {
 type unanswered struct {
 	answer  Answer
 	request *wire.Message
+	// undeclared is the method of a request that was rejected since the client had not declared the capability, or "".
+	undeclared string
 }
 
 // unanswered notes it on every request under way. The first such question is the
@@ -121,7 +123,7 @@ func (p *pendingRequests) unanswered(u *unanswered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, timers := range p.all {
-		if timers.asked == nil {
+		if timers.asked == nil || timers.asked.undeclared != "" {
 			timers.asked = u
 		}
 	}
@@ -133,6 +135,13 @@ func (p *pendingRequests) unanswered(u *unanswered) {
 // its own, which are no more than a note. One that goes on from a no has answered.
 func (u *unanswered) endOf(o wire.Outcome) wire.Outcome {
 	if u == nil {
+		return o
+	}
+	if u.undeclared != "" {
+		if o.Kind == wire.RPCFailed || o.Kind == wire.ToolError {
+			o.Findings = append(slices.Clip(o.Findings), wire.Finding{Rule: wire.Undeclared, Level: wire.Info, Got: u.undeclared,
+				Text: "the server requested " + u.undeclared + ", which was not offered; it was rejected"})
+		}
 		return o
 	}
 	failure, no := o.RPC(), u.answer.Result != nil || u.answer.Declined

@@ -25,6 +25,10 @@ func (l *Level) UnmarshalText(name []byte) error {
 // listed; its Got is how many.
 const RuleMore = "more"
 
+// Undeclared is the rule of a finding about a server's request for a capability that the client did not declare: Got is
+// the method.
+const Undeclared = "undeclared"
+
 // A Finding is one rule that something on the wire did not keep. A schema
 // violation and a lint result are the same thing.
 type Finding struct {

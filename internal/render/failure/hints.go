@@ -66,6 +66,9 @@ var nextCommands = map[string]struct{ describe, list string }{
 // server/resources, "Error Handling").
 func meaning(o wire.Outcome) string {
 	e := o.RPC()
+	if e.Code == -32601 && undeclaredHint(o) != "" {
+		return "the server needed an answer that mcpc did not offer to give"
+	}
 	if o.Method == "resources/read" && e.Code == -32602 {
 		data, _ := jsonraw.Object(e.Data)
 		if data.Text("uri") == o.Name && o.Name != "" {
@@ -123,6 +126,9 @@ func hintOf(o wire.Outcome) wire.Hint {
 func ownHint(o wire.Outcome) wire.Hint {
 	if o.Hint != "" {
 		return o.Hint
+	}
+	if hint := undeclaredHint(o); hint != "" {
+		return hint
 	}
 	switch o.Kind {
 	case wire.ToolError:
@@ -186,6 +192,22 @@ var capabilityFlags = []struct{ capability, flags string }{
 	{"url", "--on-elicit COMMAND or a terminal offers pages"},
 	{"sampling", "--sampling FILE or --on-sampling COMMAND offers sampling"},
 	{"roots", "--root DIR declares roots"},
+}
+
+// undeclaredHint names the flags that let mcpc answer what the server requested during a call that failed.
+func undeclaredHint(o wire.Outcome) wire.Hint {
+	for _, f := range o.Findings {
+		if f.Rule != wire.Undeclared {
+			continue
+		}
+		capability, _, _ := strings.Cut(f.Got, "/")
+		for _, c := range capabilityFlags {
+			if c.capability == capability {
+				return wire.Hint(c.flags)
+			}
+		}
+	}
+	return ""
 }
 
 // flagsFor says what offers the capabilities that a server requires (-32021).
