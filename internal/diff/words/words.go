@@ -4,6 +4,7 @@ package words
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // mostWork bounds the table of one comparison, in cells. Where two texts need more, all that
@@ -18,20 +19,20 @@ type Piece struct {
 
 // Changed returns the share of words that differ, from 0 to 1: of the longer text, those that are not also in the
 // other one, as often and in any order. Two empty texts are equal. added is how many bytes the words have that only b
-// has. A comma or a full stop after a word is not part of it.
+// has. A comma, a semicolon and a bar separate words as a space does; a full stop after a word is not part of it.
 func Changed(a, b string) (share float64, added int) {
-	before, after := strings.Fields(a), strings.Fields(b)
+	before, after := fields(a), fields(b)
 	longer := max(len(before), len(after))
 	if longer == 0 {
 		return 0, 0
 	}
 	left := map[string]int{}
 	for _, word := range before {
-		left[bare(word)]++
+		left[word]++
 	}
 	common := 0
 	for _, word := range after {
-		if word = bare(word); left[word] > 0 {
+		if left[word] > 0 {
 			left[word]--
 			common++
 		} else {
@@ -41,14 +42,19 @@ func Changed(a, b string) (share float64, added int) {
 	return 1 - float64(common)/float64(longer), added
 }
 
-// bare returns a word without the marks that separate it from the next one.
-func bare(word string) string { return strings.TrimRight(word, ",;.") }
+// fields returns the words of a text without the marks between them.
+func fields(text string) []string {
+	all := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;|", r) })
+	for i, word := range all {
+		all[i] = strings.TrimRight(word, ".")
+	}
+	return all
+}
 
 // IsMoved reports whether two texts have the same words in another order.
 func IsMoved(a, b string) bool {
-	before, after := strings.Fields(a), strings.Fields(b)
 	share, _ := Changed(a, b)
-	return share == 0 && !slices.Equal(before, after)
+	return share == 0 && !slices.Equal(strings.Fields(a), strings.Fields(b))
 }
 
 // Pieces aligns two lists: each item of either once, in an order that both keep.
