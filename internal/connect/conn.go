@@ -72,6 +72,8 @@ type answering struct {
 	warned []string
 	// malformed are the warnings about messages that break the schema of their revision.
 	malformed []string
+	// noise are hashes of the warnings about text on stdout that were shown first in this command.
+	noise []string
 }
 
 // remembered is what a connection knows from earlier ones, and keeps for later ones.
@@ -236,10 +238,12 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 	c.Fields = fields
 	LearnSecrets(c, fields)
 	e.UI.NameServer(how.Argv)
+	saved := c.Saved // which init replaces while messages arrive
 	opt := client.Options{
 		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
 		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e), Spool: host.SpoolDir(e, how.OneAnswer),
-		Notified: func(m *wire.Message) { notified(c, e, m) }, Found: func(f wire.Finding) { found(c, e, f) }, Reconnected: func(r client.Renewal) { renewed(c, e, r.Why) },
+		Notified: func(m *wire.Message) { notified(c, e, m) },
+		Found:    func(f wire.Finding) { found(c, e, saved, f) }, Reconnected: func(r client.Renewal) { renewed(c, e, r.Why) },
 		Passing: func(m *wire.Message) bool { return passing(c, e, m) }, Strict: func() bool { return e.Strict },
 	}
 	if !how.Unjudged {
@@ -363,6 +367,7 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 	// With --protocol it may be another conversation than the remembered one.
 	remembered := c.Saved != nil && !c.Passing && (c.changed || c.Saved.Revision == c.Revision())
 	c.Session.Close(context.WithoutCancel(ctx), !remembered)
+	rememberNoise(ctx, c)
 	c.Env.Talking.Store(false)
 	return out
 }

@@ -107,7 +107,7 @@ func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage
 // listEnded tells what was found in a list, and explains its ending.
 func listEnded(c *Conn, k Kind, list client.List, o wire.Outcome) wire.Outcome {
 	for _, f := range list.Findings {
-		found(c, c.Env, f)
+		found(c, c.Env, nil, f)
 	}
 	return c.ExplainUnsupported(o, k.Capability)
 }
@@ -123,7 +123,7 @@ func sort(c *Conn, list client.List) Catalogue {
 // tellConfusable tells of tools whose names may be taken for those of others.
 func tellConfusable(c *Conn, names []string) {
 	for _, f := range mcp.Confusable("tool", names) {
-		found(c, c.Env, f)
+		found(c, c.Env, nil, f)
 	}
 }
 

@@ -2,6 +2,8 @@ package connect
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"mcpc/internal/capture"
@@ -9,6 +11,7 @@ import (
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/state"
 	"mcpc/internal/wire"
 )
 
@@ -57,13 +60,60 @@ func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 	return safe
 }
 
-func found(c *Conn, e *host.Env, f wire.Finding) {
+// found shows a finding. saved is the session that the command found remembered, or nil.
+func found(c *Conn, e *host.Env, saved *state.Session, f wire.Finding) {
 	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !firstOf(c, f) {
+		return
+	}
+	if f.Rule == transport.RuleStdoutNoise && e.Verbose == 0 && !e.Strict && isKnownNoise(c, saved, f) {
 		return
 	}
 	if f.Level > wire.Info || e.Verbose > 0 {
 		e.Record.WriteWaiting() // which learns the secrets in the frames that wait
 		e.UI.Warn(e.Secrets.Text(f.Text))
+	}
+}
+
+// isKnownNoise reports a warning about text on stdout that an earlier command of the remembered session showed: most
+// such servers write the same banner at each start. Otherwise it notes the warning as shown.
+func isKnownNoise(c *Conn, saved *state.Session, f wire.Finding) bool {
+	if saved == nil {
+		return false
+	}
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	sum := sha256.Sum256([]byte(f.Text))
+	hash := hex.EncodeToString(sum[:8])
+	if slices.Contains(saved.Noise, hash) {
+		return true
+	}
+	if len(saved.Noise)+len(c.noise) < MostWarnings {
+		c.noise = append(c.noise, hash)
+	}
+	return false
+}
+
+// rememberNoise stores with the session which warnings about text on stdout were shown.
+func rememberNoise(ctx context.Context, c *Conn) {
+	c.Mu.Lock()
+	noise := c.noise
+	c.noise = nil
+	c.Mu.Unlock()
+	if len(noise) == 0 || c.Store == nil || c.Saved == nil {
+		return
+	}
+	err := c.Store.Update(context.WithoutCancel(ctx), func(st *state.State) error {
+		saved, ok := st.Session(c.Saved.Name)
+		if !ok || saved.Key != c.Saved.Key {
+			return nil
+		}
+		saved.Noise = append(saved.Noise, noise...)
+		saved.Noise = saved.Noise[:min(len(saved.Noise), MostWarnings)]
+		st.Put(saved)
+		return nil
+	})
+	if err != nil && c.Env.Verbose > 0 {
+		c.Env.WarnOfState("the warnings that were shown could not be stored: " + err.Error())
 	}
 }
 

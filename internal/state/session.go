@@ -72,6 +72,9 @@ type Session struct {
 
 	OpenedAt time.Time `json:"opened_at,omitzero"`
 
+	// Noise are hashes of the warnings about text on the server's stdout that were shown: each is shown once.
+	Noise []string `json:"noise,omitempty"`
+
 	// extra holds members that a newer mcpc wrote, so that an update by this
 	// one does not lose them.
 	extra members

@@ -11,6 +11,9 @@ import (
 	"mcpc/internal/wire"
 )
 
+// RuleStdoutNoise is the rule of a finding about text on a server's stdout that is not a message.
+const RuleStdoutNoise = "stdout_noise"
+
 // maxNoise is how many lines that are no messages a server may write before
 // mcpc stops believing that it speaks MCP at all.
 const maxNoise = 1000
@@ -94,7 +97,7 @@ func (r readBytes) Write(b []byte) (int, error) {
 func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 	line, why := m.Raw, strangeness(m)
 	p.ignore(line)
-	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
+	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: fmt.Sprintf(
 		"non-JSON-RPC line on the server's stdout%s, ignored: %q",
 		why, jsonraw.Excerpt(line, maxShown))}, NoiseSummary)
 	if isMeant(line) || isLengthHeader(line) {
@@ -118,7 +121,7 @@ func (p *Pipe) handleNonMessage(m *wire.Message) *Fault {
 func (p *Pipe) reportParts(parts []LinePart) {
 	i := slices.IndexFunc(parts, func(part LinePart) bool { return part.Message == nil })
 	if i < 0 {
-		p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: fmt.Sprintf(
+		p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: fmt.Sprintf(
 			"%d messages on one line of the server's stdout; a server must end each with a newline", len(parts))}, GluedSummary)
 		return
 	}
@@ -128,7 +131,7 @@ func (p *Pipe) reportParts(parts []LinePart) {
 	}
 	text := fmt.Sprintf("text %s the response on its line of the server's stdout, ignored: %q",
 		where, jsonraw.Excerpt(parts[i].Raw, maxShown))
-	p.inbox.Repeated(wire.Finding{Rule: "stdout_noise", Level: wire.Warning, Text: text}, TextSummary)
+	p.inbox.Repeated(wire.Finding{Rule: RuleStdoutNoise, Level: wire.Warning, Text: text}, TextSummary)
 }
 
 // gather puts together what looks like one value over many lines, and gives it
