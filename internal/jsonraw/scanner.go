@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -46,7 +47,8 @@ func (s *scanner) failed() *SyntaxError {
 	if s.tooDeep {
 		return &SyntaxError{Offset: int64(s.at), Rule: "depth", Text: fmt.Sprintf("nested more than %d deep", MaxDepth)}
 	}
-	if at := invalidAt(s.raw); at < len(s.raw) {
+	at := invalidAt(s.raw)
+	if at < len(s.raw) && (utf8.FullRune(s.raw[at:]) || !s.isCut()) {
 		return &SyntaxError{Offset: int64(at), Rule: "utf8", Text: "not UTF-8"}
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(s.raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -59,6 +61,12 @@ func (s *scanner) failed() *SyntaxError {
 		out.Text = "the JSON ends too early"
 	}
 	return out
+}
+
+// isCut reports whether raw is the beginning of a JSON value, which may end within a character.
+func (s *scanner) isCut() bool {
+	err := jsontext.NewDecoder(bytes.NewBuffer(s.raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)).SkipValue()
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // ended reports that nothing but white space follows.

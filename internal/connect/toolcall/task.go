@@ -83,7 +83,11 @@ func AwaitTask(ctx context.Context, c *connect.Conn, task client.Task, kept stat
 		said := cmp.Or(task.Message, string(task.Status))
 		c.Env.UI.Waiting("task: "+said, leaving)
 		if c.Env.Verbose > 0 && said != status {
-			c.Env.UI.Note(fmt.Sprintf("task %s is %s: %s", task.ID, task.Status, task.Message))
+			note := fmt.Sprintf("task %s is %s", task.ID, task.Status)
+			if task.Message != "" {
+				note += ": " + task.Message
+			}
+			c.Env.UI.Note(note)
 		}
 		status = said
 	}
