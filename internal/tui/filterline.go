@@ -59,9 +59,12 @@ func tryFilter(m *model) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// openFilter gives the filter line the keys.
+// openFilter gives the filter line the keys. What is typed is another word.
 func openFilter(m *model) tea.Cmd {
 	m.focus = paneFilter
+	if text := strings.TrimSpace(m.query.line.Text()); text != "" {
+		m.query.line.Set(text + " ")
+	}
 	text, r := m.query.line.Text(), m.opt.Reader
 	return m.ask.Anew(askSuggest, func(context.Context) func(*model) tea.Cmd {
 		words := r.Suggest(text)

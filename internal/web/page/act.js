@@ -15,6 +15,13 @@ function focus(id, tries = 60) {
   const e = document.getElementById(id);
   if (e) e.focus(); else if (tries) requestAnimationFrame(() => focus(id, tries - 1));
 }
+// toFilter goes to the filter: what is typed there is another word.
+function toFilter() {
+  const line = document.getElementById('filter');
+  if (/\S$/.test(S.filter)) set({ filter: line.value = S.filter + ' ' });
+  focus('filter');
+  line.setSelectionRange(line.value.length, line.value.length);
+}
 export const allOf = (filter, word) => filter.split(/\s+/).includes(word) ? filter.split(/\s+/).filter(w => w !== word).join(' ') : `${filter} ${word}`.trim();
 // seek shows the exchanges of all conversations that a filter selects. Enter is theirs then.
 export const seek = filter => document.activeElement.blur() ?? set({ filter, only: '', talk: '', first: false, view: ['talk', 'table', 'time'].includes(S.view) ? S.view : 'talk' });
@@ -29,7 +36,7 @@ const actions = [
   { key: 'j', name: 'Next', run: () => move(1) }, { key: 'k', name: 'Previous', run: () => move(-1) },
   { key: 'g', name: 'First', run: () => { set({ follow: false }); nav.list && nav.list.to(false); } },
   { key: 'G', name: 'Newest, and follow it', run: () => { set({ follow: true }); nav.list && nav.list.to(true); } },
-  { key: '/', name: 'Filter', run: () => focus('filter') },
+  { key: '/', name: 'Filter', run: toFilter },
   { key: ']', name: 'Next that failed or has findings', run: () => find(1) }, { key: '[', name: 'Previous that failed or has findings', run: () => find(-1) },
   { key: 'Enter', name: 'Open the detail', when: row, run: () => { set({ detail: true }); focus('panel'); } },
   { key: 'Escape', name: 'Close, go back', run: () => set(S.detail ? { detail: false } : S.only ? { only: '' } : { toast: '' }) },
