@@ -10,8 +10,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// readable is an input of lines for the SDK, which would end at the first line that is no message: those are answered
-// here.
+// readable is an input of lines for the SDK, which would end at the first line that is not a message: such lines are
+// answered here.
 type readable struct {
 	lines *bufio.Reader
 	in    io.Closer

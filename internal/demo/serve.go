@@ -15,7 +15,7 @@ import (
 //
 // When in ends, calls that are still waiting are told to give up, every call
 // read so far is answered, and Serve returns nil. When ctx is done it does the
-// same and returns the cause. A line that is no message is answered with an error.
+// same and returns the cause. A line that is not a message is answered with an error.
 //
 // Of opts, what is about HTTP does not matter.
 //

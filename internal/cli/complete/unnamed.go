@@ -68,6 +68,10 @@ func isDashed(word string) bool {
 
 // hintedAnew is a usage error with another hint.
 func hintedAnew(err error, hint wire.Hint) error {
+	if notJSON, ok := errors.AsType[*usage.JSONError](err); ok {
+		notJSON.Hint = hint // beside the bytes that it shows
+		return notJSON
+	}
 	several := &usage.Errors{}
 	if errors.As(err, &several) {
 		several.Hint = hint

@@ -30,8 +30,8 @@ var numeric = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaxim
 // IsType reports a type of JSON Schema.
 func IsType(word string) bool { return slices.Contains(types, word) }
 
-// Remedy returns what to write for the value at a JSON pointer of a schema that is not valid there; "" if nobody can
-// tell.
+// Remedy returns what to write for the value at a JSON pointer of a schema that is not valid there; "" if that is
+// unknown.
 func Remedy(schema json.RawMessage, at string) string {
 	cut := strings.LastIndex(at, "/")
 	value, ok := jsonraw.At(schema, at)
