@@ -183,7 +183,8 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 	b := everyserver.WithoutPrompts(f, &said, s.ID)
 	defer func() {
 		if crash := recover(); crash != nil {
-			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash), Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
+			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash),
+				Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
 		}
 		s.Out = cmdutil.WithoutSecrets(b, s.Out)
 		b.Record.Many = s.Out.Good() // else it names the list that failed
