@@ -208,6 +208,28 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Keywords that limit nothing are no change, as a generator of schemas in another version writes them.
+func TestKeywordsThatLimitNothing(t *testing.T) {
+	const plain = `{"type":"object","additionalProperties":{}}`
+	for _, keyword := range []string{`"propertyNames":{"type":"string"}`, `"propertyNames":{ }`, `"propertyNames":true`,
+		`"unevaluatedProperties":{}`, `"unevaluatedItems":true`, `"patternProperties":{}`, `"dependentRequired":{}`,
+		`"dependentSchemas":{}`, `"dependencies":{}`} {
+		with := `{"type":"object","additionalProperties":{},` + keyword + `}`
+		for _, p := range [][2]string{{plain, with}, {with, plain}} {
+			if got := kindsOf(Compare(json.RawMessage(p[0]), json.RawMessage(p[1]), options())); got != "equivalent-form " {
+				t.Errorf("%s %s: got %s, want equivalent-form", p[0], p[1], got)
+			}
+		}
+	}
+	for _, keyword := range []string{`"propertyNames":{"type":"string","pattern":"^x"}`, `"propertyNames":false`,
+		`"propertyNames":{"type":"integer"}`} {
+		with := `{"type":"object","additionalProperties":{},` + keyword + `}`
+		if got := kindsOf(Compare(json.RawMessage(plain), json.RawMessage(with), options())); got == "" {
+			t.Errorf("%s %s: got no change", plain, with)
+		}
+	}
+}
+
 // Forms that generated values cannot tell apart are not taken for the same.
 func TestWhatIsNotTriedIsNotTheSame(t *testing.T) {
 	for _, p := range []struct{ a, b, want string }{

@@ -189,6 +189,7 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 			g.alternatives = append(g.alternatives, []part{p.item(i, item)})
 		}
 		v.groups = append(v.groups, g)
+	case isVacuous(name, p.raw):
 	case opaque()[name] || isBound || name == "uniqueItems":
 		v.hide(name, c.written(p, name))
 	default:
@@ -196,6 +197,30 @@ func (c *comparison) fold(v *view, p part, name string, beside jsonraw.Members) 
 			v.notes[name] = p.raw
 		}
 	}
+}
+
+// isVacuous reports whether a keyword that is compared as it is written limits nothing. Generators of schemas write such
+// keywords: the name of each member is a string, so that propertyNames with this type accepts all names.
+func isVacuous(name string, value json.RawMessage) bool {
+	switch name {
+	case "propertyNames":
+		members, _ := jsonraw.Object(value)
+		return acceptsAll(value) || len(members) == 1 && members.Text("type") == "string"
+	case "unevaluatedItems", "unevaluatedProperties":
+		return acceptsAll(value)
+	case "patternProperties", "dependentRequired", "dependentSchemas", "dependencies":
+		return isEmptyObject(value)
+	}
+	return false
+}
+
+func acceptsAll(schema json.RawMessage) bool {
+	return string(schema) == "true" || isEmptyObject(schema)
+}
+
+func isEmptyObject(value json.RawMessage) bool {
+	members, err := jsonraw.Object(value)
+	return err == nil && len(members) == 0
 }
 
 // object folds what is about the members of an object.
