@@ -21,6 +21,7 @@ func TestChanged(t *testing.T) {
 		{"formats: a, b, c", "formats: c, a, b", 0},
 		{"one of json|xml|csv", "one of csv|json|xml", 0},
 		{"json,xml;csv", "csv,json;xml", 0},
+		{"json;xml", "xml; json.", 0},
 		{"https://a.example/b.example", "https://b.example/a.example", 1},
 		{"a a b b", "a b b b", 0.25},
 		{"send it", "do not send it", 0.5},
