@@ -19,8 +19,8 @@ func (s *Secrets) LearnField(f wire.Field) {
 		s.LearnURL(f.Value)
 		return
 	}
-	s.learnNamed(f.Value)
 	if strings.Contains(strings.ToLower(f.Name), "cookie") {
+		s.learnNamed(f.Value)
 		cookies := strings.Split(f.Value, ";")
 		if strings.EqualFold(f.Name, "Set-Cookie") {
 			cookies = cookies[:1] // the rest are its attributes
@@ -29,9 +29,12 @@ func (s *Secrets) LearnField(f wire.Field) {
 			_, value, _ := strings.Cut(cookie, "=")
 			s.learnNamed(strings.Trim(value, jsonraw.WhiteSpace+`"`))
 		}
-	} else if scheme, rest, ok := strings.Cut(f.Value, " "); ok {
-		s.learnNamed(strings.TrimSpace(rest))
-		s.learnNamed(basicSecrets(scheme, rest)...)
+		return
+	}
+	s.Learn(f.Value)
+	if scheme, rest, ok := strings.Cut(f.Value, " "); ok {
+		s.Learn(strings.TrimSpace(rest))
+		s.Learn(basicSecrets(scheme, rest)...)
 	}
 }
 
@@ -72,8 +75,9 @@ func (s *Secrets) learnLinked(values []string) {
 	}
 }
 
-// learnNamed notes values that were found by their names. A value that is a word, such as a password "postgres", is
-// hidden after its name alone: elsewhere it cannot be told from the word.
+// learnNamed notes values that were found by their names in messages. A value that is a word, such as a password
+// "postgres", is hidden after its name alone: elsewhere it cannot be told from the word. What the user gave, in the
+// environment, in a command or as a header field, is hidden everywhere.
 func (s *Secrets) learnNamed(values ...string) {
 	for _, value := range values {
 		if !isWord(value) {
@@ -142,7 +146,7 @@ func urlSecrets(raw string, levels int) (all []string) {
 func (s *Secrets) LearnCommand(argv []string) {
 	for i, word := range argv {
 		if _, secret, found := secretWord(argv, i); found {
-			s.learnNamed(secret)
+			s.Learn(secret)
 		} else if isTextWord(word) {
 			s.text(word) // which learns what it hides
 		} else {
@@ -158,7 +162,7 @@ func (s *Secrets) LearnEnvironment(environ []string) {
 		switch name, value, _ := strings.Cut(entry, "="); {
 		case name == "PWD" || name == "OLDPWD":
 		case secretName(name):
-			s.learnNamed(value)
+			s.Learn(value)
 		case strings.Contains(value, "://"):
 			s.LearnURL(value)
 		}
