@@ -51,8 +51,8 @@ A stdio server is started by each command, in the directory of init, and exits
 with it. --keep keeps it running, with its state, until mcpc close or until it
 has been idle for --idle.
 
---explain also shows the session id, once, at a terminal and for a server on this
-machine; elsewhere it is hidden, since it works like a password.
+--explain also shows the session id, once, at a terminal, of a server on this
+machine. It is hidden elsewhere, since it works like a password.
 
 --card takes the server from a server card, a registry entry (server.json) or an
 AI catalog, shows what would be reached or run, and asks. These formats are

@@ -13,6 +13,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
+	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
 	"mcpc/internal/glossary"
 	"mcpc/internal/tests/module"
@@ -24,7 +25,8 @@ import (
 // where it is to be explained.
 func TestEveryRuleIsExplained(t *testing.T) {
 	entries, _ := glossary.Read()
-	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go", capture.RuleTorn: "internal/capture/capture.go"}
+	rules := map[string]string{wire.RuleMore: "internal/wire/finding.go", capture.RuleTorn: "internal/capture/capture.go",
+		transport.RuleStdoutNoise: "internal/client/transport/stdout_noise.go"}
 	module.EachFile(t, func(name string, _ *token.FileSet, file *ast.File) {
 		for _, rule := range rulesIn(file) {
 			rules[rule] = name
