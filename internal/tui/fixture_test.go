@@ -32,6 +32,7 @@ type reader struct {
 	pending int
 	hint    string
 	absent  string
+	noDocs  bool // no tools, streams and secrets
 }
 
 func at(seconds float64) time.Time {
@@ -196,6 +197,9 @@ func (r *reader) Detail(_ context.Context, key string) (view.Detail, error) {
 func (r *reader) Body(context.Context, string, int) ([]byte, error) { return []byte("{}"), nil }
 
 func (r *reader) Tools(context.Context, view.Query) ([]view.Tool, error) {
+	if r.noDocs {
+		return nil, nil
+	}
 	schema := json.RawMessage(`{"type":"object","required":["title"],"properties":{"title":{"type":"string","description":"what is wrong"},"urgent":{"type":"boolean","default":false},
 		"kind":{"type":"string","enum":["bug","idea"]},"labels":{"type":"array","items":{"type":"string","enum":["a","b"]}},"count":{"type":"integer","minimum":1},"extra":{"type":"object"}}}`)
 	return []view.Tool{{Server: "github", Name: "create_issue", Description: "Creates an issue.", Bytes: 812, Listed: "yes", Page: "1 of 2", Schema: "usable", Called: 4, Failed: 1, P50: 0.4, P95: 1.1, LastError: "no such repository", LastRow: "42.6", InputSchema: schema, Target: "github"},
@@ -204,11 +208,17 @@ func (r *reader) Tools(context.Context, view.Query) ([]view.Tool, error) {
 }
 
 func (r *reader) Streams(context.Context, view.Query) ([]view.Stream, error) {
+	if r.noDocs {
+		return nil, nil
+	}
 	return []view.Stream{{Row: "42.7", Client: "Claude Desktop", Server: "github", What: "GET", Opened: at(0), Events: 12, LastID: "k4-12", Quiet: 46, Open: true, Text: "open, quiet for 46 s"},
 		{Row: "42.3", Client: "Claude Desktop", Server: "github", What: "response to tools/call search_issues", Opened: at(8), Events: 5, LastID: "k3-2", Problem: true, Text: "cut by the server after event k3-2; never resumed: the answer is lost"}}, nil
 }
 
 func (r *reader) Secrets(context.Context, view.Query) ([]view.Secret, error) {
+	if r.noDocs {
+		return nil, nil
+	}
 	return []view.Secret{{Hash: "1a2b3c", Kind: "bearer token", Places: []string{"header Authorization"}, Servers: []string{"github", "files"}, Times: 83, Rows: []string{"42.3"}},
 		{Hash: "99ee01", Kind: "GitHub token", Places: []string{"argument token", "result"}, Servers: []string{"github"}, Times: 2, Rows: []string{"42.4"}}}, nil
 }
@@ -217,7 +227,7 @@ func (r *reader) Lanes(_ context.Context, q view.Query, from, to time.Time) ([]v
 	lane := view.Lane{Talk: "42.1", Title: "Claude Desktop → github"}
 	for i, b := range r.blocks {
 		lane.Bars = append(lane.Bars, view.Bar{Key: b.Row.Key, From: b.Row.Time, To: b.Row.Time.Add(sheet.Duration(max(b.Row.Seconds, 0.01))), Level: i % 2, Label: b.Row.Method + " " + b.Row.Name,
-			Channel: b.Row.Channel, State: b.Row.State, Phases: b.Row.Phases, Times: 1})
+			Channel: b.Row.Channel, State: b.Row.State, Failed: b.Row.Failed, Phases: b.Row.Phases, Times: 1})
 	}
 	return []view.Lane{lane}, nil
 }

@@ -146,6 +146,9 @@ func drawEmpty(m *model, w int) (lines []drawn) {
 		head, hint = "nothing recorded yet", m.status.Hint
 	case m.query.tried != "":
 		head, hint = "nothing matches "+m.query.tried, "C shows everything; ? lists the keys"
+		if m.view >= lists.Tools { // exchanges may match
+			head = "no " + strings.ToLower(lists.Names[m.view]) + " match " + m.query.tried
+		}
 		if words := strings.Fields(m.query.tried); len(words) > 1 && !slices.Contains(words, "or") {
 			hint = "All words of a filter must match; a or b finds either. " + hint
 		}

@@ -151,4 +151,13 @@ func TestEmpty(t *testing.T) {
 		p.keys("/").types("is:error")
 		p.shows("nothing matches is:error")
 	})
+	r = newReader()
+	r.noDocs = true
+	play(t, 80, 24, r, nil, func(p *player) {
+		p.keys("/").types("is:error")
+		for key, what := range map[string]string{"4": "tools", "5": "streams", "6": "secrets"} { // exchanges match
+			p.keys("enter", key)
+			p.shows("no " + what + " match is:error")
+		}
+	})
 }

@@ -82,7 +82,7 @@ func TestPeerNewAddress(t *testing.T) {
 	}
 }
 
-// callable are tools of two servers with the same names, of which one can be called, and a page of
+// callable are tools of two servers with the same names, of which one can be called, and is listed twice, and a page of
 // a list that no client fetched.
 type callable struct{ *dummy }
 
@@ -92,6 +92,8 @@ func (callable) Tools(context.Context, view.Query) ([]view.Tool, error) {
 		{Name: "nap", Server: "quirky 0.1", Target: "python3 old.py", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 old.py"}, Refused: "a view starts no recorded command"},
 		{Name: "(tools on page 2)", Server: "quirky 0.1", Target: "python3 srv.py", Listed: "no"},
 		{Name: "nap", Server: "quirky 0.1", Target: "python3 srv.py", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 srv.py"}},
+		// The same server was recorded by a proxy, too.
+		{Name: "nap", Server: "quirky 0.1", Target: "through a proxy", InputSchema: schema, Command: []string{"mcpc call nap ", " -- python3 srv.py"}},
 	}, nil
 }
 

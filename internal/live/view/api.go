@@ -241,8 +241,10 @@ type Bar struct {
 	Label   string    `json:"label"`
 	Channel string    `json:"channel"`
 	State   string    `json:"state"`
-	Phases  []Phase   `json:"phases,omitempty"`
-	Times   int       `json:"times,omitempty"`
+	// Failed is set if an exchange of the bar ended otherwise than well.
+	Failed bool    `json:"failed,omitempty"`
+	Phases []Phase `json:"phases,omitempty"`
+	Times  int     `json:"times,omitempty"`
 }
 
 // A Change is a difference of two values at a JSON pointer; one of Was and Is is nil where a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,48 @@ func TestManyBarsAreMerged(t *testing.T) {
 	part, err := v.Lanes(t.Context(), view.Query{}, now.Add(-time.Hour), now.Add(-time.Hour+time.Second))
 	if err != nil || len(part[0].Bars) != 101 {
 		t.Errorf("the first second has %d bars, %v", len(part[0].Bars), err)
+	}
+}
+
+// An exchange that waits for the user, was cancelled or is open did not fail; of several that one bar stands for the one
+// that failed gives the outcome.
+func TestBarsThatFailed(t *testing.T) {
+	asks := `{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"roots/list"}}}`
+	cancelled := `
+@1 20 > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"c","arguments":{}}}
+@1 25 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}
+`
+	text := called(1, 1, 0, 5, "a", "{}", okResult) + called(1, 2, 10, 5, "b", "{}", asks) + cancelled + called(1, 4, 30, 5, "d", "{}", badResult)
+	v := views(t, made(t, text), view.Options{})
+	lanes, err := v.Lanes(t.Context(), view.Query{}, time.Time{}, time.Time{})
+	if err != nil || len(lanes) != 1 {
+		t.Fatal(len(lanes), err)
+	}
+	var got []string
+	for _, b := range lanes[0].Bars {
+		got = append(got, fmt.Sprint(b.Channel, " ", b.Failed))
+	}
+	want := []string{"ok false", "input_required false", "cancelled false", "tool_error true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("bars %q, want %q", got, want)
+	}
+	if st := v.Status(); st.Failed != 1 {
+		t.Errorf("%d failed, want 1", st.Failed)
+	}
+
+	var many strings.Builder
+	many.WriteString(strings.ReplaceAll(cancelled, `"id":3`, `"id":9000`))
+	for i := range 3000 {
+		many.WriteString(called(1, i+1, i*10, 5, "a", "{}", map[bool]string{true: badResult, false: okResult}[i%2 == 1]))
+	}
+	v = views(t, made(t, many.String()), view.Options{})
+	if lanes, err = v.Lanes(t.Context(), view.Query{}, time.Time{}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range lanes[0].Bars {
+		if b.Failed != (b.Channel == "tool_error") || b.Times > 3 && !b.Failed {
+			t.Fatalf("a bar of %d is %s, failed: %t", b.Times, b.Channel, b.Failed)
+		}
 	}
 }
 

@@ -77,7 +77,7 @@ func laneTitle(r *capture.Row) string {
 func (m maker) bar(r *capture.Row) Bar {
 	row := m.row(live.KeyOf(r), r)
 	return Bar{Key: row.Key, From: r.Time, To: r.Time.Add(seconds(row.Seconds)), Label: titleOf(r),
-		Channel: r.Channel, State: row.State, Phases: row.Phases, Times: 1}
+		Channel: r.Channel, State: row.State, Failed: row.Failed, Phases: row.Phases, Times: 1}
 }
 
 // titleOf is what a row asked for, in as few words as say it.
@@ -104,9 +104,10 @@ func merged(bars []Bar, step time.Duration) (out []Bar) {
 		if last.Label != b.Label {
 			last.Label = "several"
 		}
-		if last.Channel == capture.ChannelOK {
+		if b.Failed && !last.Failed || last.Channel == capture.ChannelOK {
 			last.Channel = b.Channel
 		}
+		last.Failed = last.Failed || b.Failed
 		if last.State == stateDone {
 			last.State = b.State
 		}

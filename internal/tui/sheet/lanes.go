@@ -93,7 +93,7 @@ func barCells(b *view.Bar, n int, picked bool) cells.Line {
 	switch {
 	case picked:
 		return line.Role(paint.Cursor)
-	case b.Channel != "" && b.Channel != "ok":
+	case b.Failed:
 		return line.Role(paint.Bad)
 	}
 	return line

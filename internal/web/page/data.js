@@ -125,7 +125,7 @@ function lanes(rows, conversations, q) {
     let level = lane.ends.findIndex(end => end <= from);
     if (level < 0) level = lane.ends.length;
     lane.ends[level] = to;
-    lane.bars.push({ key: r.key, from: r.time, to: new Date(to).toISOString(), level, label: `${r.method} ${r.name || ''}`, channel: r.channel, state: r.state, phases: r.phases });
+    lane.bars.push({ key: r.key, from: r.time, to: new Date(to).toISOString(), level, label: `${r.method} ${r.name || ''}`, channel: r.channel, state: r.state, failed: r.failed, phases: r.phases });
   }
   return [...all.values()].filter(l => l.bars.length);
 }

@@ -128,7 +128,7 @@ function Docs({ data, name, label, cols, keyOf, more, empty, rowClass }) {
   const item = (docs || []).find(d => keyOf(d) === chosen) || (docs || [])[0], at = item ? keyOf(item) : '';
   nav.item = item;
   return html`<div class="docs"><${List} main src=${src} cols=${cols} cls=${name} label=${label} sel=${at} onSel=${(k, d) => { setAt(k); const row = d.lastRow || d.row || (d.rows || [])[0]; if (row) set({ row, picked: null }); }}
-    empty=${docs ? orAbsent(S.filter || S.only ? 'Nothing fits the filter. C shows everything.' : empty) : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
+    empty=${docs ? orAbsent(S.filter || S.only ? `No ${label.toLowerCase()} fit the filter. C shows everything.` : empty) : 'Reading…'} rowClass=${rowClass} onOpen=${() => S.row && set({ detail: true })} />
     ${item && html`<section class="about" aria-label="Selected">${more(item)}</section>`}</div>`;
 }
 
@@ -175,7 +175,7 @@ export function Time({ data }) {
   const pan = part => setZoom(zoom && (d => [a + d, b + d])(Math.max(whole[0] - a, Math.min(whole[1] - b, (b - a) * part))));
   const bars = lanes.flatMap(l => l.bars).sort((x, y) => Date.parse(x.from) - Date.parse(y.from)), at = bars.findIndex(x => x.key === S.row);
   const go = i => bars.length && set({ row: bars[Math.max(0, Math.min(bars.length - 1, i))].key, picked: null });
-  useEffect(() => { nav.list = { move: d => go(at < 0 ? (d > 0 ? 0 : bars.length - 1) : at + d), to: end => go(end ? bars.length : 0), zoom: change, find: (d, test) => { for (let i = at + d; i >= 0 && i < bars.length; i += d) if (bars[i].channel !== 'ok') return go(i); } }; });
+  useEffect(() => { nav.list = { move: d => go(at < 0 ? (d > 0 ? 0 : bars.length - 1) : at + d), to: end => go(end ? bars.length : 0), zoom: change, find: (d, test) => { for (let i = at + d; i >= 0 && i < bars.length; i += d) if (test(bars[i])) return go(i); } }; });
   useEffect(() => {
     const wheel = e => {
       e.preventDefault();
@@ -198,15 +198,15 @@ export function Time({ data }) {
         const levels = Math.min(12, Math.max(0, ...l.bars.map(x => x.level)) + 1);
         return html`<div class="lane" key=${l.talk}><h2>${l.title} <span class="dim">${many(l.bars.reduce((n, x) => n + (x.times || 1), 0), 'exchange')}</span></h2>
           <svg role="listbox" aria-label=${l.title} ref=${px({ height: levels * rowHeight })}>${l.bars.filter(x => x.level < levels).slice(0, 600).map(x => {
-            const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), row = { ...x, failed: !['ok', 'open', 'cancelled', 'probe', 'unreadable', 'input_required'].includes(x.channel) }, sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
-            return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[tone(row)]}`} class=${`span ${tone(row)} ${x.key === S.row ? 'on' : ''}`}
+            const y = x.level * rowHeight, start = Date.parse(x.from), end = Date.parse(x.to), left = pos(Math.max(a, start)), wide = Math.max(0.25, Math.min(102, part(Math.min(b, end) - Math.max(a, start)))), sum = (x.phases || []).reduce((n, p) => n + p.seconds, 0);
+            return html`<g key=${x.key} role="option" id=${x.key === S.row ? 'on-time' : undefined} aria-selected=${x.key === S.row} aria-label=${`${x.label}, ${toneWords[tone(x)]}`} class=${`span ${tone(x)} ${x.key === S.row ? 'on' : ''}`}
               onClick=${() => set({ row: x.key, picked: null })} onDblClick=${() => set({ row: x.key, detail: true })}><title>${x.label}${x.times > 1 ? ` ×${x.times}` : ''}, ${took((end - start) / 1000)}</title>
               <rect x=${left} y=${y + 2} width=${wide + '%'} height="16" class="ph" fill=${`url(#p-${x.state === 'done' ? 'wait' : 'open'})`} />
               ${sum > 0 && (x.phases || []).filter(p => ['person', 'held', 'events'].includes(p.name)).map(p => {
                 const from = start + 1000 * x.phases.slice(0, x.phases.indexOf(p)).reduce((n, q) => n + q.seconds, 0);
                 return html`<rect x=${pos(from)} y=${y + 2} width=${part(p.seconds * 1000) + '%'} height="16" class="ph" fill=${`url(#p-${p.name})`} />`;
               })}
-              <text x=${left} dx="4" y=${y + 14}>${signs[tone(row)] === '·' ? '' : signs[tone(row)] + ' '}${wide > 6 ? x.label.slice(0, Math.floor(wide * 1.4)) : ''}</text></g>`;
+              <text x=${left} dx="4" y=${y + 14}>${signs[tone(x)] === '·' ? '' : signs[tone(x)] + ' '}${wide > 6 ? x.label.slice(0, Math.floor(wide * 1.4)) : ''}</text></g>`;
           })}</svg></div>`;
       }) : html`<p class="empty">${S.lost || (read ? orAbsent('Nothing in this time.') : 'Reading…')}</p>`}</div></div>`;
 }

@@ -1,0 +1,23 @@
+package sheet
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/tui/paint"
+)
+
+// Only an exchange that failed is drawn as failed in the Time view.
+func TestBarsThatFailedAreRed(t *testing.T) {
+	for channel, failed := range map[string]bool{
+		"ok": false, "open": false, "cancelled": false, "probe": false, "input_required": false, "tool_error": true,
+	} {
+		b := view.Bar{From: time.Unix(0, 0), To: time.Unix(1, 0), Channel: channel, State: "done", Failed: failed}
+		line := barCells(&b, 10, false)
+		if got := reflect.DeepEqual(line, line.Role(paint.Bad)); got != failed {
+			t.Errorf("%s is red: %t", channel, got)
+		}
+	}
+}

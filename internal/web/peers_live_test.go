@@ -1,0 +1,173 @@
+//go:build peers
+
+package web
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpc/internal/live/view"
+	"mcpc/internal/web/webtest"
+)
+
+// holding is a Reader of a view that holds messages.
+type holding struct {
+	*dummy
+	wanted string
+	held   int
+}
+
+func (h holding) Status() view.Status {
+	s := h.dummy.Status()
+	s.Intercept, s.Wanted, s.Held = true, h.wanted, h.held
+	return s
+}
+
+// TestPeerHoldingBar counts the messages that are held.
+func TestPeerHoldingBar(t *testing.T) {
+	b := webtest.Share(t)
+	for want, r := range map[string]holding{
+		"Holding every message: 0 messages held": {newDummy(), "", 0},
+		"Holding every message: 1 message held":  {newDummy(), "", 1},
+		"Holding name:x: 1,000 messages held":    {newDummy(), "name:x", 1000},
+	} {
+		p, _ := open(t, b, r, &fakeActor{powers: allPowers})
+		p.Await(`document.querySelector('.bar.holding')`)
+		if got := p.Text(`document.querySelector('.bar.holding').firstChild.parentNode.textContent`); !strings.HasPrefix(got, want+" ") {
+			t.Errorf("the bar says %q, want %q", got, want)
+		}
+	}
+}
+
+// growing is a Reader whose newest conversation is the first one to show.
+type growing struct {
+	*dummy
+	mu    *sync.Mutex
+	talks *int
+}
+
+func (g growing) Conversations() (all []view.Conversation) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range *g.talks {
+		all = append(all, view.Conversation{ID: fmt.Sprint("1.", i+1), Client: "app", Server: fmt.Sprint("server", i+1, " 1"),
+			Began: time.Unix(1_700_000_000+int64(i), 0), Rows: 3, First: i == *g.talks-1})
+	}
+	return all
+}
+
+// begin adds a conversation.
+func (g growing) begin() {
+	g.mu.Lock()
+	*g.talks++
+	g.mu.Unlock()
+	g.change()
+}
+
+// TestPeerNewConversation holds: the conversation that the page began with gives way to one that begins as long as the
+// newest is followed. One that the user chose, an older row and a pause do not.
+func TestPeerNewConversation(t *testing.T) {
+	b := webtest.Share(t)
+	for name, c := range map[string]struct {
+		do   func(p *webtest.Page)
+		want string
+	}{
+		"following": {func(*webtest.Page) {}, "server2"},
+		"chosen": {func(p *webtest.Page) {
+			p.Eval(`document.querySelectorAll('.talk-entry')[1].click()`, nil)
+			p.Await(`location.hash.includes('c=1.1')`)
+		}, "server1"},
+		"an older row": {func(p *webtest.Page) {
+			p.Keys("g")
+			p.Await(`document.querySelector('.buttons').textContent.includes('Follow') && !document.querySelector('.buttons').textContent.includes('Following')`)
+		}, "server1"},
+		"paused": {func(p *webtest.Page) {
+			p.Keys("p")
+			p.Await(`document.querySelector('.counts').textContent.includes('paused')`)
+		}, "server1"},
+	} {
+		talks := 1
+		g := growing{newDummy(), &sync.Mutex{}, &talks}
+		p, _ := open(t, b, g, &fakeActor{powers: allPowers})
+		p.Await(`document.querySelector('.talk-entry[aria-current]') && document.querySelector('.talk-entry[aria-current]').textContent.includes('server1')`)
+		c.do(p)
+		g.begin()
+		p.Await(`document.querySelectorAll('.talk-entry').length === 3`)
+		p.Await(settled)
+		if got := p.Text(`document.querySelector('.talk-entry[aria-current]').textContent`); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q is shown, want %s", name, got, c.want)
+		}
+	}
+}
+
+// unanswered is a Reader with exchanges that ended, and one that is open since an hour.
+type unanswered struct{ *dummy }
+
+func (u unanswered) Conversations() []view.Conversation {
+	return []view.Conversation{{ID: "1.1", Client: "app", Server: "tea 1", Began: u.at, Last: u.at.Add(10 * time.Second), Rows: 2, Open: 1, Live: true}}
+}
+
+func (u unanswered) Lanes(context.Context, view.Query, time.Time, time.Time) ([]view.Lane, error) {
+	return []view.Lane{{Talk: "1.1", Title: "app → tea", Bars: []view.Bar{
+		{Key: "1.1", From: u.at, To: u.at.Add(5 * time.Second), Label: "ended", Channel: "ok", State: "done"},
+		{Key: "1.2", From: u.at.Add(2 * time.Second), To: time.Now(), Level: 1, Label: "open", Channel: "open", State: "open"},
+		{Key: "1.3", From: u.at.Add(6 * time.Second), To: u.at.Add(10 * time.Second), Label: "asked", Channel: "input_required", State: "done"},
+		{Key: "1.4", From: u.at.Add(6 * time.Second), To: u.at.Add(10 * time.Second), Level: 2, Label: "failed", Channel: "tool_error", State: "done", Failed: true},
+	}}}, nil
+}
+
+// TestPeerTimeOfOpenExchange holds: an exchange that is open for hours leaves the others their room in the Time view, and
+// only one that failed is drawn as failed, and found by ].
+func TestPeerTimeOfOpenExchange(t *testing.T) {
+	p, _ := open(t, webtest.Share(t), unanswered{newDummy()}, nil)
+	p.Keys("3")
+	p.Await(`document.querySelectorAll('.lane g').length === 4`)
+	p.Await(settled)
+	var wide []float64
+	p.Eval(`[...document.querySelectorAll('.lane g')].map(g => parseFloat(g.querySelector('rect').getAttribute('width')))`, &wide)
+	if len(wide) != 4 || wide[0] < 40 || wide[0] > 50 || wide[1] < 70 {
+		t.Errorf("the bars have %v %% of the width", wide)
+	}
+	if got := p.Text(`[...document.querySelectorAll('.lane g')].map(g => g.classList.contains('failed'))`); got != "false,false,false,true" {
+		t.Errorf("bars are drawn as failed: %s", got)
+	}
+	p.Keys("g]")
+	p.Await(`location.hash.includes('row=1.4')`)
+}
+
+// TestPeerCutTexts holds: what a column of Tools cuts is there whole, as a tooltip.
+func TestPeerCutTexts(t *testing.T) {
+	r := newDummy()
+	r.text = strings.TrimSpace(strings.Repeat("a reason of many words ", 20))
+	p, _ := open(t, webtest.Share(t), r, nil)
+	p.Keys("4")
+	p.Await(`document.querySelector('.list.tools .row:not(.head) .notes')`)
+	var whole []string
+	p.Eval(`[...document.querySelectorAll('.list.tools .row:not(.head) .notes')].map(e => (e.querySelector('[title]') || e).title)`, &whole)
+	if !slices.Contains(whole, r.text) {
+		t.Errorf("the tooltips are %q", whole)
+	}
+}
+
+// silent is a Reader whose filters find no tool, stream or secret.
+type silent struct{ *dummy }
+
+func (silent) Tools(context.Context, view.Query) ([]view.Tool, error)     { return nil, nil }
+func (silent) Streams(context.Context, view.Query) ([]view.Stream, error) { return nil, nil }
+func (silent) Secrets(context.Context, view.Query) ([]view.Secret, error) { return nil, nil }
+
+// TestPeerNothingFits names what the filter does not find: exchanges may fit it.
+func TestPeerNothingFits(t *testing.T) {
+	p, _ := open(t, webtest.Share(t), silent{newDummy()}, nil)
+	p.Keys("/is:error\r")
+	for key, want := range map[string]string{"4": "No tools fit the filter. C shows everything.", "5": "No streams fit the filter. C shows everything.",
+		"6": "No secrets fit the filter. C shows everything."} {
+		p.Keys(key)
+		p.Await(`(document.querySelector('.empty') || {}).textContent === ` + string(quoted(want)))
+	}
+}
