@@ -223,7 +223,7 @@ var instructions = phrases{instructionStems, []string{"ignore ", "disregard ", "
 		`(silently|secretly|covertly) (\w+ )?(send|forward|copy|call|read|append|include|upload|exfiltrate)`,
 		`exfiltrate`,
 		`(before|after) (using|calling|running|executing) (this|any|any other|every|all) (other )?tools?\b.{0,60}\b(must|always|have to|first)`,
-		`(always|must) (call|use|run|invoke) this tool (first|before|instead)`,
+		`(always|must) (call|use|run|invoke) this tool (first|instead|before (\w+ )?(any|anything|every|everything|all|each|other)\b)`,
 	}, "|") + `)|<(important|system|instructions?|secret|hidden)>`)
 })}
 

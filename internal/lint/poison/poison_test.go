@@ -152,6 +152,25 @@ func TestOrdersAboutTools(t *testing.T) {
 	}
 }
 
+// An order of steps among a server's own tools is no instruction about the others.
+func TestOrdersOfSteps(t *testing.T) {
+	for text, want := range map[string]Kind{
+		"Always use this tool before calling read_query.":             "",
+		"You must call this tool before you delete a table.":          "",
+		"Always call this tool before any other tool.":                Instruction,
+		"You must use this tool before calling every other function.": Instruction,
+		"Always run this tool before anything else.":                  Instruction,
+	} {
+		var got Kind
+		for _, m := range scanText(text) {
+			got = m.Kind
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestHidden(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\u200bb":        `U+200B after "a"`,
