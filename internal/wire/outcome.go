@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -124,6 +126,48 @@ type ProcessFacts struct {
 	Ended string
 	// Stderr is the end of what it wrote to standard error.
 	Stderr string
+}
+
+// MainLines returns at most these lines of stderr: the first and the last ones, and between them lines with an error.
+const (
+	firstStderrLines = 5
+	lastStderrLines  = 15
+	maxErrorLines    = 5
+)
+
+// MainLines returns the lines of stderr that are shown, and how many lines there are: the first and the last lines,
+// the first of the others with an error, and a line in place of each gap.
+func (p *ProcessFacts) MainLines() (shown []string, total int) {
+	stderr := strings.TrimRight(p.Stderr, "\r\n")
+	if strings.TrimSpace(stderr) == "" {
+		return nil, 0
+	}
+	lines := strings.Split(stderr, "\n")
+	gap, errors := []string{}, 0
+	endGap := func() {
+		switch len(gap) {
+		case 0:
+		case 1:
+			shown = append(shown, gap[0])
+		default:
+			shown = append(shown, fmt.Sprintf("… %d lines", len(gap)))
+		}
+		gap = nil
+	}
+	for i, line := range lines {
+		isMain := i < firstStderrLines || i >= len(lines)-lastStderrLines
+		if !isMain && errors < maxErrorLines && strings.Contains(strings.ToLower(line), "error:") {
+			errors++
+			isMain = true
+		}
+		if !isMain {
+			gap = append(gap, line)
+			continue
+		}
+		endGap()
+		shown = append(shown, line)
+	}
+	return shown, len(lines)
 }
 
 // InBrackets returns how the process ended, in brackets behind a blank; "" if that is not known.

@@ -46,7 +46,7 @@ type Options struct {
 	Token func() string
 	Now   func() time.Time
 	// Tell is told each thing that the user should know, as one line that may hold what servers wrote, and after it
-	// the last lines of the stderr of a server that exited. Calls may overlap.
+	// the main lines of the stderr of a server that exited. Calls may overlap.
 	Tell func(text string, stderr ...string)
 	// Admit is that of mcpserver.Options.
 	Admit func(r *http.Request) (status int, reason string)

@@ -145,19 +145,19 @@ func (l *link) tell(out wire.Outcome) {
 	l.p.g.once(text, l.stderr(out)...)
 }
 
-// Limits of what is repeated of a server's stderr.
-const (
-	maxStderrLines = 10
-	maxStderrLine  = 300 // bytes
-)
+// maxStderrLine is how much of a line of a server's stderr is repeated, in bytes.
+const maxStderrLine = 300
 
-// stderr returns the last lines that a failed server wrote to stderr, without secrets and control characters.
+// stderr returns the main lines that a failed server wrote to stderr, without secrets and control characters.
 func (l *link) stderr(out wire.Outcome) (lines []string) {
 	if out.Process == nil || l.env == nil {
 		return nil
 	}
-	for line := range strings.Lines(l.env.Secrets.Text(out.Process.Stderr)) {
-		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) == "" {
+	process := wire.ProcessFacts{Stderr: l.env.Secrets.Text(out.Process.Stderr)}
+	all, _ := process.MainLines()
+	for _, line := range all {
+		line = strings.TrimRight(line, "\r")
+		if strings.TrimSpace(line) == "" {
 			continue
 		}
 		if len(line) > maxStderrLine {
@@ -165,7 +165,7 @@ func (l *link) stderr(out wire.Outcome) (lines []string) {
 		}
 		lines = append(lines, sanitize.Line(line, sanitize.Signs))
 	}
-	return lines[max(0, len(lines)-maxStderrLines):]
+	return lines
 }
 
 // tellOfExit tells the user that the server exited during a call.
@@ -219,7 +219,7 @@ func (l *link) changed(method string) {
 	}
 }
 
-// renewed reports that the connection was opened again, with the end of the stderr of a server that exited, unless the
+// renewed reports that the connection was opened again, with the stderr of a server that exited, unless the
 // note of a call has it already.
 func (l *link) renewed(r client.Renewal) {
 	l.mu.Lock()
@@ -322,7 +322,7 @@ func (l *link) failure(c mcpserver.Caller, m *wire.Message, out wire.Outcome) []
 	}
 	text = fmt.Sprintf("the server %q: %s", l.Name, text)
 	if stderr := l.stderr(out); len(stderr) > 0 {
-		text += "; the end of its stderr:\n" + strings.Join(stderr, "\n")
+		text += "; its stderr:\n" + strings.Join(stderr, "\n")
 	}
 	if m.Method == "tools/call" {
 		return toolFailure(c, m, text)

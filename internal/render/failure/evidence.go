@@ -19,10 +19,6 @@ import (
 // whole of it is in the recording, and in the JSON form of the error.
 const (
 	maxData = 1 << 10
-	// The first and the last lines of stderr are shown, and between them lines with an error.
-	firstStderrLines = 5
-	lastStderrLines  = 15
-	maxErrorLines    = 5
 	// window is how many bytes are shown before and behind a syntax error.
 	window = 40
 )
@@ -185,52 +181,20 @@ func (r *writer) process(o wire.Outcome) {
 	if ended := o.Process.Ended; ended != "" && !strings.Contains(o.Text, ended) {
 		r.line("the server process exited: %s", ended)
 	}
-	stderr := strings.TrimRight(o.Process.Stderr, "\r\n")
-	if strings.TrimSpace(stderr) == "" {
+	lines, total := o.Process.MainLines()
+	switch {
+	case total == 0:
 		r.line("the server's stderr is empty")
 		return
-	}
-	lines := strings.Split(stderr, "\n")
-	if len(lines) > firstStderrLines+lastStderrLines {
-		r.line("the server's stderr, %d lines:", len(lines))
-		lines = mainLines(lines)
-	} else {
+	case total > len(lines):
+		r.line("the server's stderr, %d lines:", total)
+	default:
 		r.line("the end of the server's stderr:")
 	}
 	for i := range lines {
 		lines[i] = r.st.Excerpt([]byte(lines[i]), 500)
 	}
 	r.text(strings.Join(lines, "\n"))
-}
-
-// mainLines returns the first and the last lines, the first of the others with an error, and a line in place of each
-// gap.
-func mainLines(lines []string) (shown []string) {
-	gap, errors := []string{}, 0
-	endGap := func() {
-		switch len(gap) {
-		case 0:
-		case 1:
-			shown = append(shown, gap[0])
-		default:
-			shown = append(shown, fmt.Sprintf("… %d lines", len(gap)))
-		}
-		gap = nil
-	}
-	for i, line := range lines {
-		isMain := i < firstStderrLines || i >= len(lines)-lastStderrLines
-		if !isMain && errors < maxErrorLines && strings.Contains(strings.ToLower(line), "error:") {
-			errors++
-			isMain = true
-		}
-		if !isMain {
-			gap = append(gap, line)
-			continue
-		}
-		endGap()
-		shown = append(shown, line)
-	}
-	return shown
 }
 
 // delivery says how far it came and whether the server may have acted, where that is
