@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,6 +107,9 @@ func Explain(e *host.Env, o wire.Outcome) wire.Outcome {
 // ExplainAuthFailure says of a refusal what is to be done about it. The challenge is kept,
 // so that a bare `mcpc login` answers it.
 func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
+	if e.Guard != nil && o.Kind == wire.RPCFailed {
+		return explainRefusedByRPC(e, o)
+	}
 	if e.Guard == nil || o.Kind != wire.Auth {
 		return o
 	}
@@ -154,6 +158,8 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		}
 	} else if len(r.Fields) == 0 {
 		o.Hint += " (OAuth), or -H 'NAME: VALUE' with an API key"
+	} else if !r.Sent && !r.Challenge.NamesMetadata() {
+		o.Hint += " (OAuth), or a token from the operator in MCPC_TOKEN"
 	}
 	if e.FromFile != "" && HasSecret(e.Guard.Endpoint) || e.Secrets.Text(e.Guard.Endpoint) != e.Guard.Endpoint { // it is not copied
 		return o
@@ -162,6 +168,31 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 		o.Hint = loginCommand(e, false, "") + "; the challenge could not be stored: " + wire.Hint(err.Error())
 	}
 	return o
+}
+
+// refusing are words of servers that refuse a request without a token by an error of JSON-RPC.
+var refusing = regexp.MustCompile(`(?i)\b(unauthorized|unauthorised|unauthenticated|not authenticated|` +
+	`(missing|invalid|no) (auth|authorization|authentication|access|bearer|api)?[ -]?(token|key)|authentication (is )?required)\b`)
+
+// explainRefusedByRPC adds a hint to an error of JSON-RPC that says that the request had no token, and no good one.
+func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
+	rpc := o.RPC()
+	if rpc == nil || o.Hint != "" || rpc.Code == -32601 || rpc.Code == -32602 || !refusing.MatchString(rpc.Message) {
+		return o
+	}
+	if e.Guard.Fixed != "" || slices.ContainsFunc(e.Headers, isAuthorization) {
+		o.Hint = "the server may not know the given token: use a new one"
+		return o
+	}
+	o.Hint = "the server may want a token (MCPC_TOKEN, --token-file FILE) or an API key (-H 'NAME: VALUE'); " +
+		loginCommand(e, false, "") + " tries OAuth"
+	return o
+}
+
+// isAuthorization reports a header field of the user that has a token.
+func isAuthorization(field string) bool {
+	name, _, _ := strings.Cut(field, ":")
+	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
 // loginCommand is the command that answers the server's challenge. A URL that holds a

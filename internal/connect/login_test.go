@@ -17,6 +17,31 @@ import (
 	"mcpc/internal/wire"
 )
 
+// A server may refuse a request without a token by an error of JSON-RPC: the hint names the ways to send one.
+func TestRefusalsByErrorsOfJSONRPC(t *testing.T) {
+	t.Parallel()
+	const ways = "the server may want a token (MCPC_TOKEN, --token-file FILE) or an API key (-H 'NAME: VALUE'); mcpc login URL tries OAuth"
+	for _, c := range []struct{ message, token, want string }{
+		{"unauthorized", "", ways},
+		{"Unauthorized: missing token", "", ways},
+		{"No API key", "", ways},
+		{"Authentication required", "", ways},
+		{"unauthorized", "t0ken", "the server may not know the given token: use a new one"},
+		{"Request timed out", "", ""},
+		{"the token bucket is empty", "", ""},
+	} {
+		server := connecttest.Play(t, "speaks 2025-11-25\ntool x\non initialize\n    error -32001 "+c.message+"\n")
+		env, _ := connecttest.Env(t, server.URL)
+		env.Getenv = connecttest.Getenv("MCPC_TOKEN=" + c.token)
+		conn, out := connect.Dial(t.Context(), env, connect.Options{})
+		conn.Close(t.Context())
+		hint := strings.ReplaceAll(connect.Explain(env, out).Hint.String(), server.URL, "URL")
+		if out.Kind != wire.RPCFailed || hint != c.want {
+			t.Errorf("%s: %s, hint %q", c.message, ended(out), hint)
+		}
+	}
+}
+
 // A step is a rule that was kept or broken, a request, or a remark.
 func TestStepLine(t *testing.T) {
 	t.Parallel()
@@ -90,6 +115,8 @@ func TestRefusalsAreExplained(t *testing.T) {
 	}{
 		{"a challenge", refuses + bearer, nil, "mcpc login URL", true},
 		{"no challenge", refuses, nil, "mcpc login URL (OAuth), or -H 'NAME: VALUE' with an API key", true},
+		{"a challenge that names no metadata", refuses + "    header WWW-Authenticate: Bearer realm=\"x\"\n", nil,
+			"mcpc login URL (OAuth), or a token from the operator in MCPC_TOKEN", true},
 		{"a challenge of another kind", refuses + "    header WWW-Authenticate: Basic realm=x\n", nil,
 			"the challenge is not OAuth, so mcpc login does not help", false},
 		{"the user's own token", refuses + bearer,

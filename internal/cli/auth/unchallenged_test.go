@@ -62,7 +62,46 @@ func TestLoginToServerThatAnswersAnError(t *testing.T) {
 	hasMetadata = false
 	out = clitest.MCPC(t, append(clitest.Env(t.TempDir()), "BROWSER=visit"), login...)
 	if out.Code != 4 || !strings.Contains(out.Stderr, `no resource metadata and requires no token, but answered "missing token"`) ||
-		!strings.Contains(out.Stderr, "-H 'NAME: VALUE'") {
+		!strings.Contains(out.Stderr, "MCPC_TOKEN, or into a file for --token-file FILE; an API key goes into -H 'NAME: VALUE'") {
 		t.Errorf("login without metadata: exit code %d\n%s", out.Code, out.Stderr)
+	}
+}
+
+// A server that checks a fixed token sends the challenge of a server with OAuth and has no authorization server: a login
+// and a check say so, and the token of its operator is accepted.
+func TestLoginToServerWithFixedToken(t *testing.T) {
+	for _, notThere := range []int{http.StatusNotFound, http.StatusUnauthorized} {
+		mcp := demo.Handler(demo.Options{})
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path != "/mcp" && notThere == http.StatusNotFound:
+				w.WriteHeader(http.StatusNotFound)
+			case r.Header.Get("Authorization") != "Bearer t0ken-of-operator":
+				w.Header().Set("WWW-Authenticate", `Bearer realm="x"`)
+				w.WriteHeader(http.StatusUnauthorized)
+			default:
+				mcp.ServeHTTP(w, r)
+			}
+		}))
+		defer s.Close()
+		env := clitest.Env(t.TempDir())
+		out := clitest.MCPC(t, env, "login", s.URL+"/mcp", "--token-store", "file")
+		if out.Code != 4 || !strings.Contains(out.Stderr, "the server names no authorization server and is none: "+s.URL+"/authorize answered HTTP 40") ||
+			!strings.Contains(out.Stderr, "hint: a token from the server's operator goes into MCPC_TOKEN") {
+			t.Errorf("login: exit code %d\n%s", out.Code, out.Stderr)
+		}
+		out = clitest.MCPC(t, env, "check", "-s", s.URL+"/mcp")
+		if !strings.Contains(out.Stdout, "the server names no authorization server and is none") ||
+			strings.Contains(out.Stdout, "the authorization server is") {
+			t.Errorf("check: exit code %d\n%s", out.Code, out.Stdout)
+		}
+		out = clitest.MCPC(t, env, "list", "-s", s.URL+"/mcp")
+		if out.Code != 4 || !strings.Contains(out.Stderr, "(OAuth), or a token from the operator in MCPC_TOKEN") {
+			t.Errorf("list: exit code %d\n%s", out.Code, out.Stderr)
+		}
+		out = clitest.MCPC(t, append(env, "MCPC_TOKEN=t0ken-of-operator"), "call", "echo", `{"message":"x"}`, "-s", s.URL+"/mcp")
+		if out.Code != 0 {
+			t.Errorf("call: exit code %d\n%s", out.Code, out.Stderr)
+		}
 	}
 }

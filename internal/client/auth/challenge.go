@@ -96,5 +96,8 @@ func (c Challenge) metadata() (named []string) {
 	return append(named, c.MoreMetadata...)
 }
 
+// NamesMetadata reports whether the challenge names the server's resource metadata, as OAuth's does since 2025-06-18.
+func (c Challenge) NamesMetadata() bool { return len(c.metadata()) > 0 }
+
 // Scopes are those that the challenge asks for; nil where it names none.
 func (c Challenge) Scopes() []string { return strings.Fields(c.Params["scope"]) }

@@ -20,6 +20,7 @@ const (
 	ServerUnreachable  Rule = "authorization_server_metadata_missing"
 	ServerInvalid      Rule = "authorization_server_metadata_invalid"
 	IssuerMismatch     Rule = "issuer_mismatch"
+	NoServer           Rule = "no_authorization_server"
 	NotOffered         Rule = "issuer_not_offered"
 	NoPKCE             Rule = "no_pkce"
 	NoProof            Rule = "no_dpop"

@@ -188,6 +188,10 @@ func (l *login) register(ctx context.Context, s *Server, redirect string) (Clien
 	m, bad := readMetadata(raw, &answer, "registration response", RegistrationFailed)
 	l.w.learn(string(answer.Secret))
 	if err := l.checkRegistration(answer, m, bad, status); err != nil {
+		if failed, ok := err.(*Error); ok && s.Assumed && failed.Rule == RegistrationFailed && answer.Error == "" {
+			failed.Text += "; the server has no metadata, so that it may have no authorization server"
+			failed.Hint += "; " + operatorToken
+		}
 		return Client{}, err
 	}
 	secret, err := l.store.Seal(string(answer.Secret))

@@ -112,7 +112,7 @@ func (w *Flow) Discover(ctx context.Context, req Request, known Records) (Found,
 			if req.Refused != "" {
 				return Found{}, &Error{Rule: NotAsked,
 					Text: fmt.Sprintf("the server has no resource metadata and requires no token, but answered %q", req.Refused),
-					Hint: "send an API key with -H 'NAME: VALUE', if it wants one"}
+					Hint: operatorToken + "; an API key goes into -H 'NAME: VALUE'"}
 			}
 			w.tell(Step{Text: "the server requires no authorization: it accepted a request without a token and has no resource metadata"})
 			return Found{}, &Error{Rule: NotAsked, Text: "the server has no resource metadata and requires no token", Hint: "use it without a login"}

@@ -27,6 +27,8 @@ type Server struct {
 	Proofs        words  `json:"dpop_signing_alg_values_supported"`
 	Documents     flag   `json:"client_id_metadata_document_supported"`
 	NamesItself   flag   `json:"authorization_response_iss_parameter_supported"`
+	// Assumed is set for a server without metadata, at which the default endpoints are tried.
+	Assumed bool `json:"-"`
 }
 
 // server finds an authorization server's metadata at the well-known places of its
