@@ -2,6 +2,7 @@ package poison
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -49,7 +50,27 @@ func Signs(text string) (signs []string) {
 		add("secret", strings.ToLower(found))
 	}
 	for _, found := range urls.all(text) {
-		add("url", strings.TrimRight(found, ".,;:!?"))
+		if found = strings.TrimRight(found, ".,;:!?"); !isReserved(found) {
+			add("url", found)
+		}
 	}
 	return signs
+}
+
+// isReserved reports a URL whose host is for examples and tests (RFC 2606, RFC 6761): no server is there. One with a
+// user name is taken for another host by some readers, and a text after the host for a part of it.
+func isReserved(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil || strings.Contains(address, "\\") {
+		return false
+	}
+	labels := strings.Split(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), ".")
+	last := len(labels) - 1
+	switch labels[last] {
+	case "example", "test", "localhost":
+		return true
+	case "com", "net", "org":
+		return last > 0 && labels[last-1] == "example"
+	}
+	return false
 }
