@@ -199,7 +199,7 @@ func meantName(k Kind, name string, names []string) string {
 	if slices.Contains(names, plain) {
 		return plain
 	}
-	return suggest.Nearest(name, names)
+	return suggest.NearestName(name, names)
 }
 
 // nearestIn names what was perhaps meant, or what there is.

@@ -2,6 +2,7 @@
 package suggest
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -49,6 +50,70 @@ func Nearest(word string, known []string) string {
 	}
 	return best
 }
+
+// NearestName returns the known name of a tool, a prompt or a resource that the user who typed name probably meant, or
+// "" if none is near. Names are a verb and what it is about: unless only a letter or two differ, a name about the same
+// thing comes before one that has more letters in common. find_issues means search_issues rather than find_dsns.
+func NearestName(name string, known []string) string {
+	near := Nearest(name, known)
+	about := lastWord(name)
+	if len(about) < minWord || isTypo(name, near) || near != "" && endsInWord(near, about) {
+		return near
+	}
+	var same []string
+	for _, k := range known {
+		if endsInWord(k, about) && !slices.Contains(same, k) {
+			same = append(same, k)
+		}
+	}
+	switch {
+	case len(same) == 1:
+		return same[0]
+	case near == "" || len(same) == 0 || len(same) > maxSame:
+		return near
+	}
+	return slices.MinFunc(same, func(a, b string) int { return distance(name, a) - distance(name, b) })
+}
+
+const (
+	// minWord is the length of the shortest word that tells what a name is about.
+	minWord = 4
+	// maxSame is the number of names about the same thing of which one may be meant.
+	maxSame = 100
+)
+
+// distance returns how many letters have to change, whatever their case.
+func distance(a, b string) int {
+	return levenshtein.ComputeDistance(strings.ToLower(a), strings.ToLower(b))
+}
+
+// isTypo reports whether at most two letters differ.
+func isTypo(name, near string) bool { return near != "" && distance(name, near) <= 2 }
+
+// lastWord returns the word at the end of a name in snake_case, kebab-case or camelCase; "" if it has one word only.
+func lastWord(name string) string {
+	for i := len(name) - 1; i > 0; i-- {
+		if isSeparator(name[i]) {
+			return name[i+1:]
+		}
+		if isUpper(name[i]) && !isUpper(name[i-1]) {
+			if isSeparator(name[i-1]) {
+				continue
+			}
+			return name[i:]
+		}
+	}
+	return ""
+}
+
+// endsInWord reports whether a name ends in a word, which is not all of the name.
+func endsInWord(name, word string) bool {
+	return len(name) > len(word) && strings.EqualFold(lastWord(name), word)
+}
+
+func isSeparator(b byte) bool { return strings.IndexByte("_-./: ", b) >= 0 }
+
+func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
 
 // longestSwapped is the longest word of which neighbours are tried in each other's
 // place: users type no longer ones, and each try costs as much as the word itself.

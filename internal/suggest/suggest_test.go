@@ -20,3 +20,30 @@ func TestNearest(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A name about the same thing comes before one with more letters in common, but for a typing error.
+func TestNearestName(t *testing.T) {
+	t.Parallel()
+	known := []string{"find_dsns", "find_teams", "find_projects", "search_issues", "update_issue", "create_project", "listUsers", "get-time", "add"}
+	for name, want := range map[string]string{
+		"find_issues":     "search_issues",
+		"findIssues":      "search_issues",
+		"find-issue":      "update_issue",
+		"find_dsn":        "find_dsns",
+		"serch_issues":    "search_issues",
+		"find_team":       "find_teams",
+		"find_users":      "listUsers",
+		"remove_projects": "find_projects",
+		"set-time":        "get-time",
+		"issues":          "",
+		"drop_database":   "",
+		"":                "",
+	} {
+		if got := NearestName(name, known); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := NearestName("summarize_issues", []string{"lock_issues", "search_issues"}); got != "" {
+		t.Errorf("of two that are equally good: %q", got)
+	}
+}
