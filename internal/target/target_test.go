@@ -320,3 +320,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A package of npm is typed as it is after npx.
+func TestPackageInPlaceOfURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"@scope/pkg":         "list -- npx -y @scope/pkg",
+		"@scope/pkg@latest":  "list -- npx -y @scope/pkg@latest",
+		"@scope/p.k-g@1.2.3": "list -- npx -y @scope/p.k-g@1.2.3",
+		"@scope/pkg/sub":     "",
+		"me@host/mcp":        "",
+		"@scope/pkg?key=abc": "",
+		"@scope/$(reboot)":   "",
+	} {
+		_, err := Parse(Input{Flag: text, FlagGiven: true})
+		bad, ok := errors.AsType[*Error](err)
+		if !ok || strings.Contains(string(bad.hint), "npx") != (want != "") || !strings.Contains(string(bad.hint), want) {
+			t.Errorf("%s: %v, hint %q", text, err, bad.hint)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -91,10 +92,16 @@ func isScheme(s string) bool {
 	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.") == ""
 }
 
+// scopedPackage matches an npm package with a scope: users type it as they would after npx.
+var scopedPackage = regexp.MustCompile(`^@[a-z0-9][-a-z0-9._]*/[a-z0-9][-a-z0-9._]*(@[a-z0-9][-a-z0-9._]*)?$`)
+
 // withoutScheme explains a URL that starts with its host. The hint repeats the
 // text only if it is a good URL with a scheme in front and holds nothing secret.
 func withoutScheme(text string) *Error {
 	err := wrong("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
+	if scopedPackage.MatchString(text) {
+		return wrong("scheme", 0, "an npm package is no URL", "start it with npx: "+wire.Run("list -- npx -y "+text))
+	}
 	bare := strings.TrimPrefix(text, "//")
 	if strings.ContainsAny(bare, "?@") {
 		return err
