@@ -318,3 +318,30 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 }
+
+// Shells and env end with status 127 for a program that they do not find.
+func TestHintForProgramThatIsNotInstalled(t *testing.T) {
+	t.Parallel()
+	const name = "npx is not installed, or not on the PATH"
+	for stderr, want := range map[string]string{
+		"env: ‘npx’: No such file or directory\n":                   name,
+		"env: can't execute 'npx': No such file or directory\n":     name,
+		"sh: 1: npx: not found\n":                                   name,
+		"note\n/bin/sh: npx: not found\n":                           name,
+		"bash: line 1: npx: command not found\n":                    name,
+		"run.sh: line 3: npx: command not found\nrun.sh: it ends\n": name,
+		"zsh:1: command not found: npx\n":                           name,
+		"zsh: command not found: npx\n":                             name,
+		"/usr/bin/env: ‘npx’: No such file or directory\n":          name,
+		"": "a program that the command starts is not installed, or not on the PATH",
+	} {
+		o := wire.Outcome{Kind: wire.Transport, Method: "initialize", Process: &wire.ProcessFacts{Ended: "exit status 127", Stderr: stderr}}
+		if got := HintFor(term.Style{}, o).String(); want != "" && got != want {
+			t.Errorf("%q: %q", stderr, got)
+		}
+		o.Process.Ended = "exit status 1"
+		if got := HintFor(term.Style{}, o).String(); strings.Contains(got, "not installed") {
+			t.Errorf("exit status 1, %q: %q", stderr, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -147,6 +148,9 @@ func ownHint(o wire.Outcome) wire.Hint {
 			return pathHint(o.HTTP.URL)
 		}
 	case wire.Transport, wire.Auth:
+		if hint := notInstalledHint(o.Process); hint != "" {
+			return hint
+		}
 		if o.Process != nil && strings.TrimSpace(o.Process.Stderr) == "" && slices.Contains(changesNothing, o.Method) {
 			return "run the server's command alone to see why it exits"
 		}
@@ -157,6 +161,24 @@ func ownHint(o wire.Outcome) wire.Hint {
 		}
 	}
 	return channels[o.Kind].hint
+}
+
+// notFound matches the last word of a shell, or of env, about a program that is not there.
+var notFound = regexp.MustCompile(`(?m)^(?:(?:/usr/bin/)?env: [‘'"]?([-\w./@+]+)[’'"]?: No such file or directory|` +
+	`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) '?([-\w./@+]+)|` +
+	`[-\w./]+: (?:\d+: |line \d+: )?([-\w./@+]+): (?:command )?not found)`)
+
+// notInstalledHint is for a process that ended with status 127, by which shells and env report a program that they did
+// not find; "" for another one.
+func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
+	if p == nil || p.Ended != "exit status 127" {
+		return ""
+	}
+	name := "a program that the command starts"
+	if all := notFound.FindAllStringSubmatch(p.Stderr, -1); len(all) > 0 {
+		name = strings.Join(all[len(all)-1][1:], "")
+	}
+	return wire.Hint(name + " is not installed, or not on the PATH")
 }
 
 func rpcHint(o wire.Outcome) wire.Hint {
