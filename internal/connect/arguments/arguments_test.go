@@ -130,12 +130,12 @@ func TestReadWords(t *testing.T) {
 func TestReadFindings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ words, where, says, lenient string }{
-		{"n=x", "/n", "must be a number, such as n=0.5, got n=x", `{"n":"x"}`},
+		{"n=x", "/n", "must be a number, such as n=1, got n=x", `{"n":"x"}`},
 		{"i=true", "/i", "must be a whole number, such as i=42", `{"i":"true"}`},
 		{"i=5.5", "/i", "must be a whole number, such as i=42, got i=5.5", `{"i":5.5}`},
 		{"i=080", "/i", "must be a number without leading zeros: i=80, got i=080", `{"i":"080"}`},
 		{"n=-007.5", "/n", "must be a number without leading zeros: n=-7.5", `{"n":"-007.5"}`},
-		{"n=00", "/n", "must be a number, such as n=0.5, got n=00", `{"n":"00"}`},
+		{"n=00", "/n", "must be a number, such as n=1, got n=00", `{"n":"00"}`},
 		{"b=yes", "/b", "must be true or false", `{"b":"yes"}`},
 		{"z=0", "/z", "must be null", `{"z":"0"}`},
 		{"l=1", "/l", "must be a list, as l[]=… for each item", `{"l":"1"}`},

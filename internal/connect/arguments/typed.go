@@ -91,7 +91,7 @@ func kindOfJSON(text string) string {
 // examples says what may stand in a place, and shows how it is written.
 func examples(types []string, key string) string {
 	shown := map[string]string{
-		"null": "null", "boolean": "true or false", "number": "a number, such as " + key + "=0.5",
+		"null": "null", "boolean": "true or false", "number": "a number, such as " + key + "=1",
 		"integer": "a whole number, such as " + key + "=42",
 		"array":   "a list, as " + key + "[]=… for each item or " + key + ":='[…]'", "object": "an object, as " + key + ".NAME=… or " + key + ":='{…}'",
 	}

@@ -126,7 +126,7 @@ func TestWhatIsNotSent(t *testing.T) {
 		want                string // how the outcome begins; "" is a call that is sent
 		shown               string
 	}{
-		{"a type", "tool x " + input, "n=two", nil, invalid + " | /n must be a number, such as n=0.5, got n=two", ""},
+		{"a type", "tool x " + input, "n=two", nil, invalid + " | /n must be a number, such as n=1, got n=two", ""},
 		{"nothing", "tool x " + input, "", nil, invalid + ` | missing required member "n"`, ""},
 		{"a name", "tool x " + input, "n=1 m=1", nil, invalid, ""},
 		{"two at once", "tool x " + input, "n=two m=1", nil, invalid + " | /n must be a number", ""},
