@@ -43,7 +43,7 @@ func TestNearestName(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := NearestName("summarize_issues", []string{"lock_issues", "search_issues"}); got != "" {
+	if got := NearestName("get_all_that_is_open_in_issues", []string{"lock_issues", "search_issues"}); got != "" {
 		t.Errorf("of two that are equally good: %q", got)
 	}
 }
