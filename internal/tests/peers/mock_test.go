@@ -140,6 +140,9 @@ func strip(value any) {
 			if slices.Contains(ofAnEra, name) || name == "_meta" && len(meta) == 0 {
 				delete(v, name)
 			}
+			if name == "code" && member == json.Number("-32002") { // of a missing resource until 2025-11-25
+				v[name] = json.Number("-32602")
+			}
 		}
 	}
 }
