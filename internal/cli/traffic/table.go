@@ -71,9 +71,10 @@ func logColumns(style term.Style, foreign, grows bool) []term.Column {
 // logCells are the cells of rows under these columns.
 func logCells(columns []term.Column, rows []*capture.Row, now time.Time) [][]string {
 	cells := make([][]string, len(rows))
+	hasNotes := slices.ContainsFunc(columns, func(c term.Column) bool { return c.Head == "NOTES" })
 	for i, r := range rows {
 		cell := map[string]string{"#": r.Number(), "TIME": clock(r.Time, now), "BY": by(r), "SERVER": strings.TrimPrefix(r.Target, "http://"),
-			"WHAT": whatIn(r), "CHANNEL": r.Channel, "TOOK": recorded.Took(r, now), "SIZE": term.Bytes(r.Size()),
+			"WHAT": whatIn(r, hasNotes), "CHANNEL": r.Channel, "TOOK": recorded.Took(r, now), "SIZE": term.Bytes(r.Size()),
 			"EXIT": exitOf(r), "NOTES": notesOf(r)}
 		for _, c := range columns {
 			cells[i] = append(cells[i], cell[c.Head])
@@ -82,12 +83,19 @@ func logCells(columns []term.Column, rows []*capture.Row, now time.Time) [][]str
 	return cells
 }
 
-// whatIn is what was asked, and that the server did, for a table without room for notes.
-func whatIn(r *capture.Row) string {
-	if capture.ByServer(r) && !r.Apart {
-		return "asks: " + whatOf(r.Method, r.Name)
+// whatIn returns what was requested. It says that the server asked, and in a table without room for notes that a
+// request was sent again: with another id ("again"), or within its exchange ("retried").
+func whatIn(r *capture.Row, hasNotes bool) string {
+	what := whatOf(r.Method, r.Name)
+	switch {
+	case capture.ByServer(r) && !r.Apart:
+		return "asks: " + what
+	case !hasNotes && r.SameAs != nil:
+		return "again: " + what
+	case !hasNotes && r.Notes.Retries > 0:
+		return "retried: " + what
 	}
-	return whatOf(r.Method, r.Name)
+	return what
 }
 
 // cutServer keeps the name of a session, and of an address or a command the end, in

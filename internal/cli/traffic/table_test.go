@@ -94,3 +94,32 @@ func TestPruneHelpNamesTheLimits(t *testing.T) {
 		t.Errorf("%q does not name %q", got, want)
 	}
 }
+
+// A request that was sent again is marked in every table: in the notes, or before its method if there are none.
+func TestLogTableMarksRetries(t *testing.T) {
+	c, err := capture.Open(filepath.Join("..", "..", "capture", "testdata", "golden.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	first, again, retried := *c.Rows()[0], *c.Rows()[0], *c.Rows()[0]
+	first.Method, first.Name = "tools/call", "add"
+	again.Method, again.Name, again.SameAs = "tools/call", "add", &first
+	retried.Method, retried.Name, retried.Notes = "tools/list", "", capture.Notes{Retries: 1, Cuts: 1}
+	for width, want := range map[int][]string{
+		80:  {"tools/call add", "again: tools/call add", "retried: tools/list"},
+		120: {"tools/call add", "same request as", "1 retry, 1 connection error"},
+	} {
+		var b bytes.Buffer
+		if err := logTable(&b, term.Style{Terminal: true, Width: width}, []*capture.Row{&first, &again, &retried}, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(b.String(), "\n")
+		for i, words := range want {
+			isMarked := strings.Contains(lines[i+1], "again: ") || strings.Contains(lines[i+1], "retried: ")
+			if !strings.Contains(lines[i+1], words) || isMarked != (width == 80 && i > 0) {
+				t.Errorf("at %d: %q, want %q", width, lines[i+1], words)
+			}
+		}
+	}
+}
