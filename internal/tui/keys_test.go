@@ -294,6 +294,39 @@ func TestFirstTalk(t *testing.T) {
 	})
 }
 
+// While the Talk follows the newest, it goes on with a conversation that begins. An older row, a pause, another view and a
+// conversation that was chosen stay.
+func TestTalkGoesOnWithNewConversation(t *testing.T) {
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"following":    {nil, "43.1"},
+		"an older row": {[]string{"k"}, "42.1"},
+		"paused":       {[]string{"p"}, "42.1"},
+		"chosen":       {[]string{"shift+tab", "g", "j", "enter"}, "42.1"},
+		"in a list":    {[]string{"2"}, "42.1"},
+	} {
+		r := newReader()
+		r.talks = r.talks[:1]
+		play(t, 120, 30, r, newActor(), func(p *player) {
+			p.keys(c.keys...)
+			r.mu.Lock()
+			begun := r.talks[0]
+			begun.ID = "43.1"
+			r.talks = []view.Conversation{r.talks[0], begun}
+			r.talks[0].First = false
+			r.mu.Unlock()
+			r.announce()
+			time.Sleep(time.Minute) // of the bubble: what waits to be read is read
+			p.settle()
+			if got := p.m.talks.Chosen; got != c.want {
+				t.Errorf("%s: %q is shown, want %q", name, got, c.want)
+			}
+		})
+	}
+}
+
 // Enter takes the suggestion where what was typed is the start of it, and no filter yet.
 func TestEnterCompletes(t *testing.T) {
 	play(t, 120, 30, nil, newActor(), func(p *player) {

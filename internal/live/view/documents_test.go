@@ -149,6 +149,24 @@ func TestManyBarsAreMerged(t *testing.T) {
 	}
 }
 
+// An exchange that is open for an hour does not join the bars of all others.
+func TestBarsBesideAnOpenExchange(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(`@2 0 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hang","arguments":{}}}` + "\n")
+	for i := range 5000 {
+		text.WriteString(called(1, i+1, i*10, 5, "a", "{}", okResult))
+	}
+	lanes, err := views(t, made(t, text.String()), view.Options{}).Lanes(t.Context(), view.Query{}, time.Time{}, time.Time{})
+	if err != nil || len(lanes) != 2 {
+		t.Fatal(len(lanes), err)
+	}
+	for _, lane := range lanes {
+		if n := len(lane.Bars); n != 1 && n < 500 {
+			t.Errorf("%s: %d bars", lane.Talk, n)
+		}
+	}
+}
+
 // An exchange that waits for the user, was cancelled or is open did not fail; of several that one bar stands for the one
 // that failed gives the outcome.
 func TestBarsThatFailed(t *testing.T) {
