@@ -42,7 +42,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	if err != nil && cause == nil {
 		return nil, usage.LocalIO("reading "+c.Path, usage.Bare(err))
 	}
-	targets := targetsOf(c.Capture)
+	targets := targetsOf(c.Capture, rows)
 	r := &verdict.Report{Target: joined(targets), Recording: c.Path, Lacks: []string{"check a server"}}
 	rec := evidence.Recording{Rows: rows, Several: len(targets) > 1}
 	rec.Fill(r, report)
@@ -59,12 +59,19 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	return r, wire.Outcome{}
 }
 
-// targetsOf returns the servers of a capture, each once.
-func targetsOf(c *capture.Capture) (names []string) {
-	for _, h := range c.Heads {
-		if h.Target != "" && !slices.Contains(names, h.Target) {
-			names = append(names, h.Target)
+// targetsOf returns the servers of a capture, each once: those that its heads name, and for a proxy and an import, whose
+// heads name none, those of the rows.
+func targetsOf(c *capture.Capture, rows []*capture.Row) (names []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
+	}
+	for _, h := range c.Heads {
+		add(h.Target)
+	}
+	for _, row := range rows {
+		add(evidence.Server(row))
 	}
 	return names
 }

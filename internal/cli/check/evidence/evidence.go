@@ -62,7 +62,7 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 				}
 				revision = cmp.Or(revision, row.Revision)
 				if rec.Several && finding.Server == "" {
-					finding.Server = row.Head().Target
+					finding.Server = Server(row)
 				}
 			}
 			if slices.Contains(client.Revisions(), revision) && !slices.Contains(finding.Revisions, revision) {
@@ -204,3 +204,6 @@ func (rec Recording) Tools() (tools []json.RawMessage) {
 	}
 	return tools
 }
+
+// Server returns the server of a row: as its recording's head names it, or the URL of its connection.
+func Server(row *capture.Row) string { return cmp.Or(row.Head().Target, row.Target) }
