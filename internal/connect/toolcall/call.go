@@ -26,7 +26,7 @@ import (
 func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *client.Task) {
 	tool, out := checked(ctx, c, o)
 	if out.Good() {
-		arguments.Tell(c.Env, o.Reading)
+		tell(c, o)
 		out = Confirmed(ctx, c, tool, *o)
 	}
 	if !out.Good() {
@@ -35,12 +35,20 @@ func CallTool(ctx context.Context, c *connect.Conn, o *Request) (wire.Outcome, *
 	return callTool(ctx, c, tool, *o)
 }
 
+// tell says what a person may have meant otherwise by arguments that are sent.
+func tell(c *connect.Conn, o *Request) {
+	arguments.Tell(c.Env, o.Reading)
+	if split := o.Given.Split(); split != "" {
+		c.Env.UI.Note(split)
+	}
+}
+
 // Prepare checks a call as CallTool does, and composes what is sent, for callers that send it
 // many times and judge the results themselves.
 func Prepare(ctx context.Context, c *connect.Conn, o *Request) (client.Call, *connect.Definition, wire.Outcome) {
 	tool, out := checked(ctx, c, o)
 	if out.Good() {
-		arguments.Tell(c.Env, o.Reading)
+		tell(c, o)
 		out = Confirmed(ctx, c, tool, *o)
 	}
 	if !out.Good() {

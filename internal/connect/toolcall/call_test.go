@@ -111,6 +111,27 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
+// Words that make several items of a list and were perhaps meant for one are sent with a note, which is said once.
+func TestNoteOnSplitItems(t *testing.T) {
+	t.Parallel()
+	const tool = `tool x {"type":"object","properties":{"l":{"items":{"type":"object",` +
+		`"properties":{"a":{"type":"string"},"b":{"type":"string"}}}}}}`
+	const note = "note: each [] makes an item: l[0].a= and l[0].b= are of one"
+	for _, c := range []struct{ words, want, shown string }{
+		{"l[].a=x l[].b=y", `{"name":"x","arguments":{"l":[{"a":"x"},{"b":"y"}]}}`, note},
+		{"l[].a=x l[].b=y l[].a=z", `{"name":"x","arguments":{"l":[{"a":"x"},{"b":"y"},{"a":"z"}]}}`, note},
+		{"l[].a=x l[].a=y", `{"name":"x","arguments":{"l":[{"a":"x"},{"a":"y"}]}}`, ""},
+		{"l[0].a=x l[0].b=y", `{"name":"x","arguments":{"l":[{"a":"x","b":"y"}]}}`, ""},
+	} {
+		d := sit(t, tool)
+		out := d.call("x", c.words, nil)
+		got, shown := d.server.Params("tools/call"), strings.Join(d.user.Shown(), "\n")
+		if !out.Good() || !slices.Equal(got, []string{c.want}) || shown != c.shown {
+			t.Errorf("%s: sent %q, shown %q, %s", c.words, got, shown, ended(out))
+		}
+	}
+}
+
 // Arguments that the schema forbids are not sent, and the outcome says why.
 func TestWhatIsNotSent(t *testing.T) {
 	t.Parallel()
