@@ -14,7 +14,7 @@ import (
 )
 
 // NameServer settles how the commands in hints and examples name the server: as
-// this command line did, with -s or after --. A command with a secret is "-- ...", and a URL with one is left out.
+// this command line did, with -s or after --. A command with a secret is "-- ...", and a URL with one is a variable.
 func (f *Factory) NameServer(argv []string) {
 	aim := hint.Context{}
 	switch {
@@ -23,13 +23,19 @@ func (f *Factory) NameServer(argv []string) {
 		if slices.Equal(redact.RedactCommand(argv), argv) {
 			aim.ServerCommand = "-- " + connect.CommandLine(argv)
 		}
-	case f.ServerGiven && f.Server != "" && redact.RedactURL(f.Server) == f.Server:
+	case f.ServerGiven && f.Server != "" && redact.RedactURL(f.Server) != f.Server:
+		aim.ServerFlag = secretServer
+	case f.ServerGiven && f.Server != "":
 		aim.ServerFlag = "-s " + shellwords.Quote(f.Server)
 	}
 	aim.Flags = f.typed
 	f.OutStyle.Hints, f.ErrStyle.Hints = aim, aim
 	hideHints(f)
 }
+
+// secretServer stands for a server whose URL has a secret. Without any -s the command would go to another server;
+// where the variable is not set it goes to none.
+const secretServer = `-s "$SERVER"`
 
 // hideHints takes out of the commands in hints what is known to be secret by now.
 func hideHints(f *Factory) {
@@ -51,7 +57,7 @@ func hideHints(f *Factory) {
 			aim.Flags = f.typed
 		}
 		if holds(aim.ServerFlag) {
-			aim.ServerFlag = ""
+			aim.ServerFlag = secretServer
 		}
 		if holds(aim.ServerCommand) {
 			aim.ServerCommand = hint.Elsewhere

@@ -91,12 +91,12 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	f.Secrets.Learn("dir-of-somebody")
 	f.Secrets.Learn("somebody.example")
 	hideHints(f)
-	if got := hinted(f, wire.RunOnServer("info")); got != `mcpc --protocol 2025-11-25 --header "X-Id: $X_ID" info` {
+	if got := hinted(f, wire.RunOnServer("info")); got != `mcpc --protocol 2025-11-25 --header "X-Id: $X_ID" -s "$SERVER" info` {
 		t.Error(got)
 	}
 }
 
-// Hints name the server as the command line did. A URL with a secret is left out, a command with one is "-- ...".
+// Hints name the server as the command line did. A URL with a secret is a variable, a command with one is "-- ...".
 func TestHintsNameTheServer(t *testing.T) {
 	for _, c := range []struct {
 		server string
@@ -108,7 +108,8 @@ func TestHintsNameTheServer(t *testing.T) {
 		{"a b", true, nil, "mcpc -s 'a b' list"},
 		{"", true, nil, "mcpc list"},
 		{"demo", false, nil, "mcpc list"},
-		{"https://u:secret@h/mcp", true, nil, "mcpc list"},
+		{"https://u:secret@h/mcp", true, nil, `mcpc -s "$SERVER" list`},
+		{"https://h/mcp?api_key=abcdefgh12345678", true, nil, `mcpc -s "$SERVER" list`},
 		{"demo", true, []string{"node", "my server.js"}, "mcpc list -- node 'my server.js'"},
 		{"", false, []string{"node", "--token=abcdefgh12345678"}, "mcpc list -- ..."},
 		{"", false, []string{"env", "API_KEY=abcdefgh12345678", "node"}, "mcpc list -- ..."},

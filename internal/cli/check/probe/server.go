@@ -24,7 +24,6 @@ import (
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/hint"
 	"mcpc/internal/render/verdict"
-	"mcpc/internal/shellwords"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -364,11 +363,8 @@ func (j *judge) repeat(at conv.Spot, words string) string {
 		return ""
 	}
 	line, aim := j.f.HintText(wire.RunOnServer(words)), j.f.ErrStyle.Hints
-	switch { // a server that is not named without a secret is named without that
-	case len(j.o.Argv) > 0 && aim.ServerCommand == hint.Elsewhere:
+	if len(j.o.Argv) > 0 && aim.ServerCommand == hint.Elsewhere { // a command with a secret is named without that
 		line = strings.TrimSuffix(line, hint.Elsewhere) + "-- " + j.report.Target
-	case len(j.o.Argv) == 0 && j.f.ServerGiven && aim.ServerFlag == "":
-		line += " -s " + shellwords.Quote(j.report.Target)
 	}
 	return line
 }
