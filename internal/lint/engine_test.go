@@ -243,6 +243,34 @@ func TestProbesAreAdded(t *testing.T) {
 	}
 }
 
+// A refusal of a probe that has no id is judged by the revision that the server agrees on afterwards.
+func TestRefusedProbesAreJudgedByTheSessionsRevision(t *testing.T) {
+	raw := []string{
+		`>{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+		`<{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}`,
+		`>{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		`<{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`,
+	}
+	for n, want := range map[int][2]string{4: {"2025-06-18/basic/index", "2025-06-18"}, 2: {"2026-07-28/basic/index", ""}} {
+		var frames []wire.Frame
+		for i, line := range raw[:n] {
+			dir := wire.Sent
+			if line[0] == '<' {
+				dir = wire.Received
+			}
+			frames = append(frames, wire.Frame{Seq: uint64(i + 1), Dir: dir, Raw: []byte(line[1:])})
+		}
+		i := slices.IndexFunc(judge(frames, lint.Options{}).Findings, func(f lint.Finding) bool { return f.Rule == "L004" })
+		if i < 0 {
+			t.Fatalf("%d frames: no finding", n)
+		}
+		f := judge(frames, lint.Options{}).Findings[i]
+		if got := [2]string{f.Source, f.Revision}; got != want {
+			t.Errorf("%d frames: %q", n, got)
+		}
+	}
+}
+
 // A finding keeps its fingerprint when other tools come and go.
 func TestFingerprintsAreStable(t *testing.T) {
 	prints := map[string]bool{}

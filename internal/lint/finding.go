@@ -26,6 +26,22 @@ type Finding struct {
 	Subject string `json:"-"`
 	// Times counts the messages, of which Evidence has the first ones.
 	Times int `json:"-"`
+
+	// Revision is the one that the conversation agreed on after the finding, else "".
+	Revision string `json:"-"`
+
+	// before is the conversation of a finding from before its revision was known, else nil.
+	before *conv.Conversation
+}
+
+// dated returns the finding with the page of the revision that its conversation agreed on afterwards.
+func (f Finding) dated(r *Rule) Finding {
+	if f.before != nil && f.before.Session != conv.Unknown {
+		f.Source = r.Page(f.before.Session)
+		f.Revision = f.before.Session.String()
+	}
+	f.before = nil
+	return f
 }
 
 // Evidence is where a rule was broken: a frame of a run, a JSON pointer into it, what
@@ -69,6 +85,9 @@ func (f *found) add(r *Rule, run string, e *conv.Event, h conv.Hit) Finding {
 	here := Finding{Rule: r.ID, Severity: severity, Title: r.Title, Source: r.Page(e.Rev), Fix: r.Fix, Subject: subject, Times: 1,
 		Fingerprint: strings.TrimSpace(cut(mark)), Evidence: []Evidence{{Run: run, Conn: spot.Conn, Seq: spot.Seq, Pointer: at,
 			Got: cut(h.Got), Want: cut(h.Want)}}}
+	if e.Rev == conv.Unknown {
+		here.before = e.Conversation
+	}
 	one := f.by[mark]
 	switch {
 	case one == nil && len(f.findings) >= mostFindings:

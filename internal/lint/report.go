@@ -46,7 +46,7 @@ func (l *Linter) Report() (r Report) {
 		j := l.judgement(i)
 		r.Judgements = append(r.Judgements, j)
 		for _, f := range l.tallies[i].findings {
-			r.Findings = append(r.Findings, *f)
+			r.Findings = append(r.Findings, f.dated(&l.rules[i]))
 		}
 	}
 	l.Sort(r.Findings)

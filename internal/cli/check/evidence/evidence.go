@@ -65,6 +65,7 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 					finding.Server = Server(row)
 				}
 			}
+			revision = cmp.Or(f.Revision, revision) // a probe states a revision by which an older server is not judged
 			if slices.Contains(client.Revisions(), revision) && !slices.Contains(finding.Revisions, revision) {
 				finding.Revisions = append(finding.Revisions, revision)
 			}
