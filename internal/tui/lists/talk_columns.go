@@ -20,14 +20,14 @@ const (
 	leastTitle = 12 // what a time leaves of the titles
 )
 
-// talkColumnsOf lays the list out in w columns; sum has the counts of all. Without room for names
+// talkColumnsOf lays the list with these titles out in w columns; sum has the counts of all. Without room for names
 // above the columns the counts are narrow. Times tell conversations of the same two sides apart:
 // then titles are cut for them.
-func talkColumnsOf(all []view.Conversation, sum *view.Conversation, w int) (c talkColumns) {
+func talkColumnsOf(all []view.Conversation, titles []string, sum *view.Conversation, w int) (c talkColumns) {
 	title, revision, same := len("conversations"), len("revision"), false
 	seen := map[string]bool{}
 	for i := range all {
-		text := Title(&all[i])
+		text := titles[i]
 		same, seen[text] = same || seen[text], true
 		title = max(title, 2+cells.Of(paint.Plain, text).Width())
 		revision = max(revision, cells.Of(paint.Plain, all[i].Revision).Width())

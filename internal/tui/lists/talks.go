@@ -119,7 +119,8 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 	for i := range t.All {
 		all.Rows, all.Failed = all.Rows+t.All[i].Rows, all.Failed+t.All[i].Failed
 	}
-	cols := talkColumnsOf(t.All, &all, w)
+	texts := titles(t.All)
+	cols := talkColumnsOf(t.All, texts, &all, w)
 	lines = append(lines, drawn{Line: cols.head()})
 	lines = append(lines, drawn{Line: cols.entry("  all", "", &all, role(shown == "")), Selected: mark(0)})
 	var about, filters []drawn
@@ -147,7 +148,7 @@ func (t *Talks) Draw(clock sheet.Clock, active bool, shown string, words []strin
 		if c.Live {
 			dot = "● "
 		}
-		lines = append(lines, drawn{Line: cols.entry(dot+Title(c), clock.At(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)})
+		lines = append(lines, drawn{Line: cols.entry(dot+texts[i], clock.At(c.Began), c, role(c.ID == shown)), Selected: mark(i + 1)})
 	}
 	if n := len(t.All) - room; n > 0 {
 		lines = append(lines, drawn{Line: cells.Of(paint.Faint, "  "+sheet.Counted(n, "more", "more"))})
@@ -171,6 +172,28 @@ func aboutTalk(clock sheet.Clock, c *view.Conversation) []drawn {
 
 // Title names the two sides of a conversation.
 func Title(c *view.Conversation) string { return nameOf(c.Client, c.By) + " → " + ServerName(c) }
+
+// titles returns the titles of conversations. The target tells servers of the same name apart.
+func titles(all []view.Conversation) []string {
+	targets := map[string]string{}
+	several := map[string]bool{}
+	for i := range all {
+		name := ServerName(&all[i])
+		if first, seen := targets[name]; seen && first != all[i].Target {
+			several[name] = true
+		}
+		targets[name] = all[i].Target
+	}
+	var texts []string
+	for i := range all {
+		text, c := Title(&all[i]), &all[i]
+		if several[ServerName(c)] && c.Server != "" && c.Target != "" {
+			text += " (" + c.Target + ")"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
 
 // ServerName is the name of the server without its version, else its target.
 func ServerName(c *view.Conversation) string { return nameOf(c.Server, c.Target) }

@@ -52,6 +52,27 @@ func TestTalksAreToldApart(t *testing.T) {
 	}
 }
 
+// Servers of the same name are told apart by their targets.
+func TestServersOfTheSameNameAreToldApart(t *testing.T) {
+	talk := func(server, target string) view.Conversation {
+		return view.Conversation{Client: "c 1.0", Server: server, Target: target}
+	}
+	for _, c := range []struct {
+		name string
+		all  []view.Conversation
+		want []string
+	}{
+		{"two targets", []view.Conversation{talk("s 1.0", "http://a/mcp"), talk("s 1.0", "http://b/mcp"), talk("t 1.0", "http://b/mcp")},
+			[]string{"c → s (http://a/mcp)", "c → s (http://b/mcp)", "c → t"}},
+		{"one target", []view.Conversation{talk("s 1.0", "http://a/mcp"), talk("s 1.1", "http://a/mcp")}, []string{"c → s", "c → s"}},
+		{"no names", []view.Conversation{talk("", "node"), talk("", "deno")}, []string{"c → node", "c → deno"}},
+	} {
+		if got := titles(c.all); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // While the newest is followed, the conversation that the start chose gives way to one that begins; one that the user
 // chose does not.
 func TestANewConversationIsFollowed(t *testing.T) {

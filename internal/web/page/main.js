@@ -49,12 +49,15 @@ function Conversations() {
     const to = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[e.key], next = to && e.target[to];
     if (next) { e.preventDefault(); next.focus(); }
   };
+  const serverOf = c => unversioned(c.server || c.target), targets = new Map(), several = new Set();
+  for (const c of S.conversations) { const name = serverOf(c); if (targets.has(name) && targets.get(name) !== c.target) several.add(name); targets.set(name, c.target); }
+  const apart = c => c.server && c.target && several.has(serverOf(c)) ? ` (${c.target})` : '';
   const sum = (k) => S.conversations.reduce((n, c) => n + c[k], 0);
   const entry = (id, name, c) => html`<button key=${id} aria-current=${talkOf() === id ? 'true' : undefined} onClick=${() => pick(id)} class="talk-entry" title=${id ? `${name}, ${c.target || ''}` : ''}><span class="who">${c.live && !S.status.file ? html`<span class="live" title="live">●</span>` : ''} ${name}</span>
     <span class="n">${c.failed ? html`<span class="tone failed">✗${c.failed}</span> ` : ''}${c.open ? html`<span class="tone open">…${c.open}</span> ` : ''}${c.rows}</span>
     ${id && html`<span class="dim under-name">${clock(c.began)} ${c.by || ''} ${c.protocol || ''}</span>`}</button>`;
   return html`<nav class="talks" aria-label="Conversations" onKeyDown=${step}>${entry('', 'all', { rows: sum('rows'), open: sum('open'), failed: sum('failed') })}
-    ${S.conversations.slice(-150).reverse().map(c => entry(c.id, `${unversioned(c.client || c.by || 'client')} → ${unversioned(c.server || c.target)}`, c))}
+    ${S.conversations.slice(-150).reverse().map(c => entry(c.id, `${unversioned(c.client || c.by || 'client')} → ${serverOf(c)}${apart(c)}`, c))}
     ${S.conversations.length > 150 && html`<p class="dim">${many(S.conversations.length - 150, 'older conversation')}: filter with client: or server:</p>`}</nav>`;
 }
 
