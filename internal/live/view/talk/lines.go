@@ -141,7 +141,7 @@ func (l *liner) message(f wire.Frame) {
 			line.Text = requestText(was) + ", edited and sent as: " + requestText(sent)
 		}
 	case f.Seq == l.x.Response.Seq && l.x.Response.Raw != nil:
-		line.Kind, line.Text = lineResponse, Response(l.r.Method, f)
+		line.Kind, line.Text = lineResponse, response(l.r, f)
 		if l.r.Failed() {
 			line.Level = levelError
 			line.Text += wrongText(l.r)
@@ -310,6 +310,15 @@ func (l *liner) fault(f wire.Frame) {
 	l.add(line)
 }
 
+// response is Response for a row; an error that a probe expects of an older server is called that.
+func response(r *capture.Row, f wire.Frame) string {
+	text := Response(r.Method, f)
+	if r.Channel == capture.ChannelProbe && strings.HasPrefix(text, "error ") {
+		return "probe, the server is older: " + text
+	}
+	return text
+}
+
 // wrongText says what is wrong with an answer that is none.
 func wrongText(r *capture.Row) string {
 	if r.Channel != string(wire.BadResponse) && r.Channel != string(wire.OutputInvalid) {
@@ -384,7 +393,7 @@ const MostBytes = 64 << 20
 // Outcome is the answer of a row in a few words, or how else it ended.
 func Outcome(r *capture.Row) string {
 	if x, err := Exchange(r, MostBytes); err == nil && x.Response.Raw != nil {
-		return Response(r.Method, x.Response)
+		return response(r, x.Response)
 	}
 	return cmp.Or(r.Text, strings.ReplaceAll(r.Channel, "_", " "))
 }
