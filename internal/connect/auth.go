@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
@@ -171,13 +172,15 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 }
 
 // refusing are words of servers that refuse a request without a token by an error of JSON-RPC.
-var refusing = regexp.MustCompile(`(?i)\b(unauthorized|unauthorised|unauthenticated|not authenticated|` +
-	`(missing|invalid|no) (auth|authorization|authentication|access|bearer|api)?[ -]?(token|key)|authentication (is )?required)\b`)
+var refusing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(unauthorized|unauthorised|unauthenticated|not authenticated|` +
+		`(missing|invalid|no) (auth|authorization|authentication|access|bearer|api)?[ -]?(token|key)|authentication (is )?required)\b`)
+})
 
 // explainRefusedByRPC adds a hint to an error of JSON-RPC that says that the request had no token, and no good one.
 func explainRefusedByRPC(e *host.Env, o wire.Outcome) wire.Outcome {
 	rpc := o.RPC()
-	if rpc == nil || o.Hint != "" || rpc.Code == -32601 || rpc.Code == -32602 || !refusing.MatchString(rpc.Message) {
+	if rpc == nil || o.Hint != "" || rpc.Code == -32601 || rpc.Code == -32602 || !refusing().MatchString(rpc.Message) {
 		return o
 	}
 	if e.Guard.Fixed != "" || slices.ContainsFunc(e.Headers, isAuthorization) {

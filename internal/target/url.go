@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -93,14 +94,16 @@ func isScheme(s string) bool {
 }
 
 // scopedPackage matches an npm package with a scope: users type it as they would after npx.
-var scopedPackage = regexp.MustCompile(`^@[a-z0-9][-a-z0-9._]*/[a-z0-9][-a-z0-9._]*(@[a-z0-9][-a-z0-9._]*)?$`)
+var scopedPackage = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@[a-z0-9][-a-z0-9._]*/[a-z0-9][-a-z0-9._]*(@[a-z0-9][-a-z0-9._]*)?$`)
+})
 
 // withoutScheme explains a URL that starts with its host. The hint repeats the
 // text only if it is a good URL with a scheme in front and holds nothing secret.
 func withoutScheme(text string) *Error {
 	err := wrong("scheme", 0, "the URL has no scheme", "start it with http:// or https://")
-	if scopedPackage.MatchString(text) {
-		return wrong("scheme", 0, "an npm package is no URL", "start it with npx: "+wire.Run("list -- npx -y "+text))
+	if scopedPackage().MatchString(text) {
+		return wrong("scheme", 0, "the server is an npm package, not a URL", "start it with npx: "+wire.Run("list -- npx -y "+text))
 	}
 	bare := strings.TrimPrefix(text, "//")
 	if strings.ContainsAny(bare, "?@") {

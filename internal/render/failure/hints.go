@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/term"
@@ -164,9 +165,11 @@ func ownHint(o wire.Outcome) wire.Hint {
 }
 
 // notFound matches the last word of a shell, or of env, about a program that is not there.
-var notFound = regexp.MustCompile(`(?m)^(?:(?:/usr/bin/)?env: [‘'"]?([-\w./@+]+)[’'"]?: No such file or directory|` +
-	`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) '?([-\w./@+]+)|` +
-	`[-\w./]+: (?:\d+: |line \d+: )?([-\w./@+]+): (?:command )?not found)`)
+var notFound = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:(?:/usr/bin/)?env: [‘'"]?([-\w./@+]+)[’'"]?: No such file or directory|` +
+		`(?:env: can't execute|env: unable to execute|zsh:(?:\d+:)? command not found:|fish: Unknown command:) '?([-\w./@+]+)|` +
+		`[-\w./]+: (?:\d+: |line \d+: )?([-\w./@+]+): (?:command )?not found)`)
+})
 
 // notInstalledHint is for a process that ended with status 127, by which shells and env report a program that they did
 // not find; "" for another one.
@@ -175,7 +178,7 @@ func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 		return ""
 	}
 	name := "a program that the command starts"
-	if all := notFound.FindAllStringSubmatch(p.Stderr, -1); len(all) > 0 {
+	if all := notFound().FindAllStringSubmatch(p.Stderr, -1); len(all) > 0 {
 		name = strings.Join(all[len(all)-1][1:], "")
 	}
 	return wire.Hint(name + " is not installed, or not on the PATH")
