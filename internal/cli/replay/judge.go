@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,7 +133,28 @@ func (o *options) unmet(rules *match.Rules, met map[*match.Rule]bool) (all []str
 }
 
 func badPath(flag, text string, err error) error {
-	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '.structuredContent.id'"))
+	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+pathFor(flag, text)+"'"))
+}
+
+// index is a number in a JSON pointer.
+var index = regexp.MustCompile(`/(\d+)`)
+
+// pathFor returns the path that is meant by a JSON pointer, or by a path without its first ".", in --bind also on both
+// sides of "="; for other texts an example.
+func pathFor(flag, text string) string {
+	sides := []string{text}
+	if flag == "--bind" {
+		sides = strings.Split(text, "=")
+	}
+	for i, side := range sides {
+		side = strings.ReplaceAll(index.ReplaceAllString(side, "[$1]"), "/", ".")
+		sides[i] = "." + strings.TrimPrefix(side, ".")
+	}
+	meant := strings.Join(sides, "=")
+	if _, _, err := parseBind(meant); err != nil || meant == text || meant == "." || strings.Contains(meant, "'") {
+		return ".structuredContent.id"
+	}
+	return meant
 }
 
 // problemsIn are those of a file of matchers, each with its place.
