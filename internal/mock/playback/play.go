@@ -193,7 +193,7 @@ func (y *play) ask(ctx context.Context, s step, at int) (reply []byte, stop bool
 func (y *play) askable(s step) (all []*ask) {
 	for _, a := range s.asks {
 		name := bridge.ClientCapability(a.method)
-		apart := name == "roots" && s.guessed
+		apart := name == "roots" && a.guessed
 		unable := apart && !y.c.Declares(name) || y.c.Stateless && (name == "" || a.late || apart)
 		if unable && s.round == nil {
 			y.p.tally.once("#" + y.x.Number + ": " + shown([]byte(a.method)) + " of the recording is not played: it has no counterpart for this client")

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock/playback/pace"
+	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
 
@@ -445,6 +446,43 @@ func TestErasThatAreNotServed(t *testing.T) {
 	plays(t, p, `
 	> {"id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}
 	< {"id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`)
+}
+
+// A question for roots that only happened to come beside another question is no round of the request either.
+func TestRootsBesideAnotherQuestion(t *testing.T) {
+	head := func(stream int, method string) wire.Frame {
+		return wire.Frame{Kind: wire.Head, Stream: stream, HTTP: &wire.HTTPHead{Method: method, URL: "http://x/mcp"}}
+	}
+	status := func(stream int) wire.Frame {
+		return wire.Frame{Kind: wire.Head, Dir: wire.Received, Stream: stream, HTTP: &wire.HTTPHead{Status: 200,
+			Fields: []wire.Field{{Name: "Content-Type", Value: "text/event-stream"}}}}
+	}
+	sent := func(stream int, raw string) wire.Frame { return wire.Frame{Stream: stream, Raw: []byte(raw)} }
+	event := func(stream int, raw string) wire.Frame {
+		return wire.Frame{Dir: wire.Received, Kind: wire.Event, Stream: stream, SSE: &sse.Facts{}, Raw: []byte(raw)}
+	}
+	frames := []wire.Frame{
+		head(1, "GET"), status(1), head(2, "POST"), sent(2, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"n"}}`), status(2),
+		event(2, `{"jsonrpc":"2.0","id":10,"method":"elicitation/create","params":{"message":"m"}}`),
+		event(1, `{"jsonrpc":"2.0","id":11,"method":"roots/list"}`),
+		head(3, "POST"), sent(3, `{"jsonrpc":"2.0","id":10,"result":{"action":"accept"}}`),
+		head(4, "POST"), sent(4, `{"jsonrpc":"2.0","id":11,"result":{"roots":[]}}`),
+		event(2, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`),
+	}
+	for i := range frames {
+		frames[i].Seq = uint64(i + 1)
+	}
+	steps := scriptOf(wire.Fold(frames)[0])
+	if len(steps) == 0 || len(steps[0].asks) == 0 {
+		t.Fatalf("got %+v", steps)
+	}
+	for _, s := range steps {
+		for _, a := range s.asks {
+			if a.guessed != (a.method == "roots/list") {
+				t.Errorf("%s: guessed is %v", a.method, a.guessed)
+			}
+		}
+	}
 }
 
 // A server asks for roots once a session, while it answers something else. That is no round of that request.

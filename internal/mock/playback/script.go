@@ -21,7 +21,7 @@ type step struct {
 	// apart is a message that belongs to no request, and came before the response.
 	apart *Unrequested
 	// asks are requests that the server made at once. round is the result in which it made them, nil
-	// where they were messages of their own; guessed is set where nothing says that they belong to the request.
+	// if they were messages of their own.
 	asks  []*ask
 	round json.RawMessage
 	// end is the response.
@@ -35,6 +35,8 @@ type ask struct {
 	result, failed json.RawMessage
 	// late is set where the response to the client's request did not wait for the answer.
 	late bool
+	// guessed is set if nothing says that it belongs to the client's request.
+	guessed bool
 }
 
 // scriptOf makes steps of the messages of an exchange. Retries and their answers are left out.
@@ -93,10 +95,10 @@ func (s *scriptWriter) add(m *wire.Message, f wire.Frame, guessed, last bool) {
 // asks adds a request of the server, to the last step where that still waits for its answers.
 func (s *scriptWriter) asks(m *wire.Message, wait time.Duration, at time.Time, guessed bool) {
 	s.asked++
-	a := &ask{key: fmt.Sprintf("request-%d", s.asked), method: m.Method, params: m.Params}
+	a := &ask{key: fmt.Sprintf("request-%d", s.asked), method: m.Method, params: m.Params, guessed: guessed}
 	s.byID[string(m.ID)] = a
 	if !s.open {
-		s.steps = append(s.steps, step{wait: wait, at: at, guessed: guessed})
+		s.steps = append(s.steps, step{wait: wait, at: at})
 		s.open = true
 	}
 	last := &s.steps[len(s.steps)-1]
