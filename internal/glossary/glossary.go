@@ -117,9 +117,9 @@ func Find(entries []Entry, word string) (found []Entry) {
 	return found
 }
 
-// folded makes one word of the ways in which it is written.
+// folded makes one word of the ways in which it is written. The parentheses of (conversation) are left out.
 func folded(word string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ToLower(word), "_", " ")), " ")
+	return strings.Join(strings.Fields(strings.NewReplacer("_", " ", "(", "", ")", "").Replace(strings.ToLower(word))), " ")
 }
 
 // readings are the words of the file that a word may stand for, the nearest

@@ -150,6 +150,9 @@ func Is(word string) bool {
 	return word == "last" || word == Stdin || runNumber().MatchString(word) || outfile.IsFile(path)
 }
 
+// IsNumber reports the number of an exchange or a run, as mcpc log shows it: 42.3, 42.
+func IsNumber(word string) bool { return runNumber().MatchString(word) }
+
 // split parts FILE#3.
 func split(word string) (path, number string) {
 	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) && !outfile.IsFile(word) {

@@ -266,7 +266,7 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	case ctx.Err() != nil:
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
-	refused.Hint = "--redact hides more, and a filter picks fewer exchanges"
+	refused.Hint += "; --redact hides more, and a filter picks fewer exchanges"
 	return refused
 }
 

@@ -20,6 +20,7 @@ import (
 	"mcpc/internal/cli/share"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/shellwords"
+	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -40,6 +41,9 @@ type exportOptions struct {
 
 // ExportFormats are the forms in which an exchange is given away.
 var ExportFormats = []string{"har", "curl", "mcpc", "mcpc-yaml", "jsonl", "markdown", "bundle", "mock-script", "otlp", "k6"}
+
+// formatNames are other names of formats, which are too different for a suggestion by likeness.
+var formatNames = map[string]string{"md": "markdown", "yaml": "mcpc-yaml", "yml": "mcpc-yaml"}
 
 const exportHelp = `Export recorded exchanges. A NUMBER from mcpc log is one exchange; a FILE, or -
 for stdin, is all exchanges in it. A FILTER (mcpc help filters) selects some of
@@ -118,6 +122,9 @@ func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 	case o.format == "":
 		return usage.New("export needs --as FORMAT", wire.Hint("--as "+strings.Join(ExportFormats, ", --as ")))
 	case !slices.Contains(ExportFormats, o.format):
+		if whole, ok := formatNames[strings.ToLower(o.format)]; ok {
+			return usage.New(fmt.Sprintf("unknown format %q", o.format), "did you mean --as "+wire.Hint(whole)+"?")
+		}
 		return usage.New(fmt.Sprintf("unknown format %q", o.format), suggest.DidYouMean("--as %s", o.format, ExportFormats, wire.Hint("--as "+strings.Join(ExportFormats, ", --as "))))
 	case o.trace.Given() && o.format != "otlp":
 		return usage.New("--otlp sends spans, and --as "+o.format+" makes none", "use --as otlp")
@@ -126,12 +133,24 @@ func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 	case o.bundle.Given() && o.format != "bundle":
 		return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
 	case len(args) > 0 && isFilter(args[0]):
-		return usage.New("a filter follows what is exported, and "+args[0]+" is a filter", wire.Run("export last "+shellwords.Quote(args[0])+" --as "+o.format)+
-			" selects from the newest run; in "+wire.Run("inspect "+shellwords.Quote(args[0]))+" the key x exports from all")
+		return usage.New("a filter follows what is exported, and "+args[0]+" is a filter", o.filterHint(f, args))
 	case len(args) == 0:
 		return usage.New("export takes a number that mcpc log shows, last, or a file", wire.Run("export last --as "+o.format))
 	}
 	return nil
+}
+
+// filterHint returns the hint for words that are all filters. A first run:N names the run that is exported.
+func (o *exportOptions) filterHint(f *cmdutil.Factory, args []string) wire.Hint {
+	words := " " + strings.Join(sliceutil.Map(args, shellwords.Quote), " ") + " --as " + o.format
+	if f.Output != "" {
+		words += " -o " + shellwords.Quote(f.Output)
+	}
+	if number, ok := strings.CutPrefix(args[0], "run:"); ok && recorded.IsNumber(number) {
+		return wire.Run("export " + number + words)
+	}
+	return wire.Run("export last"+words) + " selects from the newest run; in " +
+		wire.Run("inspect "+shellwords.Quote(args[0])) + " the key x exports from all"
 }
 
 // isFilter reports a word with a field of the filter language that is no file.

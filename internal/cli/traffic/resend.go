@@ -38,7 +38,7 @@ The new exchange is recorded with the number of the old one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) != 1 {
-				return usage.New("resend takes the number of one exchange", wire.Run("log")+" lists them")
+				return usage.New("resend takes the number of one exchange", oneWordHint("resend", args))
 			}
 			o.Verb, o.Word = "resend", args[0]
 			if err := o.Twice(f); err != nil {

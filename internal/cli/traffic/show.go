@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/render/verdict"
+	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -45,7 +46,7 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
   mcpc show --json --jq .response.result`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.New("show takes one number", wire.Run("log")+" lists them")
+				return usage.New("show takes one number", oneWordHint("show", args))
 			}
 			if err := ofEachServer(f); err != nil {
 				return err
@@ -59,6 +60,15 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
 	flags.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
 	flags.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
 	return cmd
+}
+
+// oneWordHint returns the hint for a command that takes one exchange and was given args: a file and a number are one
+// word, FILE#NUMBER.
+func oneWordHint(verb string, args []string) wire.Hint {
+	if len(args) == 2 && recorded.NamesFile(args[0]) && recorded.IsNumber(args[1]) {
+		return wire.Run(verb + " " + shellwords.Quote(args[0]+"#"+args[1]))
+	}
+	return wire.Run("log") + " lists them"
 }
 
 // showRow shows one exchange in the form that was asked for.
