@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,9 +135,6 @@ func badPath(flag, text string, err error) error {
 	return usage.New(fmt.Sprintf("%s %s: %v", flag, text, err), wire.Hint(flag+" '"+pathFor(flag, text)+"'"))
 }
 
-// index is a number in a JSON pointer.
-var index = regexp.MustCompile(`/(\d+)`)
-
 // pathFor returns the path that is meant by a JSON pointer, or by a path without its first ".", in --bind also on both
 // sides of "="; for other texts an example.
 func pathFor(flag, text string) string {
@@ -147,14 +143,30 @@ func pathFor(flag, text string) string {
 		sides = strings.Split(text, "=")
 	}
 	for i, side := range sides {
-		side = strings.ReplaceAll(index.ReplaceAllString(side, "[$1]"), "/", ".")
-		sides[i] = "." + strings.TrimPrefix(side, ".")
+		sides[i] = "." + strings.TrimPrefix(pathOfPointer(side), ".")
 	}
 	meant := strings.Join(sides, "=")
 	if _, _, err := parseBind(meant); err != nil || meant == text || meant == "." || strings.Contains(meant, "'") {
 		return ".structuredContent.id"
 	}
 	return meant
+}
+
+// pathOfPointer returns a JSON pointer as a path: .items[0].id for /items/0/id. It returns other texts as they are.
+func pathOfPointer(text string) string {
+	pointer, isPointer := strings.CutPrefix(text, "/")
+	if !isPointer {
+		return text
+	}
+	var path strings.Builder
+	for token := range strings.SplitSeq(pointer, "/") {
+		if _, err := strconv.ParseUint(token, 10, 31); err == nil {
+			path.WriteString("[" + token + "]")
+		} else {
+			path.WriteString("." + token)
+		}
+	}
+	return path.String()
 }
 
 // problemsIn are those of a file of matchers, each with its place.
