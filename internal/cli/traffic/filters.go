@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,14 @@ func ofRun(f *cmdutil.Factory, words []string) []string {
 		return words
 	}
 	return append([]string{fmt.Sprintf("run:%d", runs[len(runs)-1].Number)}, words[1:]...)
+}
+
+// ofOneRun reports whether the words of a filter name one run: last, or run:N.
+func ofOneRun(words []string) bool {
+	return len(words) > 0 && words[0] == "last" || slices.ContainsFunc(words, func(word string) bool {
+		number, isRun := strings.CutPrefix(word, "run:")
+		return isRun && isNumber(number)
+	})
 }
 
 func isNumber(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }

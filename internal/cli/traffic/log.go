@@ -30,6 +30,8 @@ type logOptions struct {
 	filter filter.Filter
 	file   string
 	count  int
+	// few reports that count is the default of a terminal.
+	few    bool
 	sort   string
 	lines  bool
 	follow bool
@@ -59,11 +61,13 @@ mcpc help filters describes FILTER.`,
   mcpc export last --as jsonl | mcpc log -
   mcpc log --prune`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			words := o.leadingFile(args)
 			var err error
-			if o.filter, err = filterOf(f, o.leadingFile(args), &judged.Findings{Live: o.follow}); err != nil {
+			if o.filter, err = filterOf(f, words, &judged.Findings{Live: o.follow}); err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines {
+			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines && !ofOneRun(words) {
+				o.few = true
 				o.count = fewRows
 			}
 			alone := o.prune && (len(args) > 0 || o.lines || o.follow || slices.ContainsFunc([]string{"count", "sort", "file"}, cmd.Flags().Changed))
@@ -87,7 +91,7 @@ mcpc help filters describes FILTER.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal)")
+	flags.IntVarP(&o.count, "count", "n", 0, "number of exchanges; 0 is all (default 20 at a terminal, or all of run:N)")
 	flags.StringVar(&o.sort, "sort", "time", "sort `key`: time, dur (duration) or size, largest last")
 	flags.StringVar(&o.file, "file", "", "read this recording, a `file` or - for stdin, instead of the own ones")
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
@@ -117,9 +121,16 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	case o.follow:
 		return runFollow(ctx, f, o)
 	}
+	if o.few {
+		o.count = fewRows + 1 // one more shows that there are earlier ones: to count them, every recording would be read
+	}
 	rows, out := sortedRows(ctx, f, o)
 	if !out.Good() {
 		return cmdutil.Exit(out)
+	}
+	if o.few && len(rows) > fewRows {
+		rows = rows[len(rows)-fewRows:]
+		f.Note(fmt.Sprintf("only the last %d rows are shown: -n 0 shows all", fewRows))
 	}
 	if len(cmdutil.HideRows(f, rows)) == 0 {
 		f.Note("no recorded exchange matches")
