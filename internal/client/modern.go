@@ -350,5 +350,6 @@ func UnknownMethod(o wire.Outcome) bool {
 // DeniesTool reports whether an answer says that the server has no such tool,
 // or not as it was remembered. -32602 is the code in every revision.
 func DeniesTool(o wire.Outcome) bool {
-	return o.RPC() != nil && (o.RPC().Code == -32602 || o.RPC().Code == codeHeaderMismatch)
+	e := o.RPC()
+	return e != nil && (e.Code == -32602 && !e.BlamesResult() || e.Code == codeHeaderMismatch)
 }

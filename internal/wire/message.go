@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
@@ -75,6 +77,18 @@ func (e *RPCError) HasOwnText() bool {
 	text := strings.ToLower(strings.Trim(e.Message, " \t\n.!"))
 	return text != "" && text != "internal error" && text != "internal server error"
 }
+
+// BlamesResult reports whether the error speaks of the server's own invalid result, which some SDKs report as invalid
+// params. The results that a client sends (sampling, elicitation, roots) are not meant.
+func (e *RPCError) BlamesResult() bool {
+	return e.Code == -32602 && invalidResult().MatchString(e.Message)
+}
+
+// invalidResult matches the start of a message about a server's own result.
+var invalidResult = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:MCP error -32602: )?(?:Invalid (?:(?:tools|prompts|resources|tasks|completion)/[\w/]+|task creation) result\b|` +
+		`Output validation error\b)`)
+})
 
 // ParseMessage looks at raw as one JSON-RPC message. It never fails: bytes that
 // are no message come back as Invalid with the reason in Problems.

@@ -263,7 +263,7 @@ func JudgeResult(ctx context.Context, c *connect.Conn, tool *connect.Definition,
 // describes leads from an error about its params to the definition of what the server
 // lists: of another name there is none to be shown.
 func describes(out *wire.Outcome, words string) {
-	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 {
+	if out.Hint == "" && out.Kind == wire.RPCFailed && out.RPC().Code == -32602 && !out.RPC().BlamesResult() {
 		out.Hint = wire.RunOnServer(words) + " shows its arguments"
 	}
 }

@@ -296,6 +296,9 @@ func TestRememberedDefinitions(t *testing.T) {
 		{"an argument is unknown and allowed", lists(1, open) + lists(2, open), `{"b":2}`, "", 2, 2},
 		{"the server says no", lists(1, number) + lists(2, number) + refuses, "a=2",
 			"rpc_error | no | (mcpc describe x shows its arguments)", 2, 2},
+		{"the server rejects its own result", lists(1, number) + lists(2, number) +
+			"on tools/call #2\n    error -32602 Invalid tools/call result: no text\n", "a=2",
+			"rpc_error | Invalid tools/call result: no text", 1, 2},
 		{"the tool has gone", lists(1, number) + strings.Replace(lists(2, number), `"x"`, `"y"`, 1) + refuses, "a=2",
 			"rpc_error | no | (", 2, 2},
 		{"the header fields are out of date", lists(1, number) + lists(2, number) + mismatch, "a=2", "", 2, 3},

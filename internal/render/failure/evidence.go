@@ -19,6 +19,8 @@ import (
 // whole of it is in the recording, and in the JSON form of the error.
 const (
 	maxData = 1 << 10
+	// maxMessage is how much is shown of a message of several lines: the path of an invalid value can be at its end.
+	maxMessage = 4 << 10
 	// window is how many bytes are shown before and behind a syntax error.
 	window = 40
 )
@@ -65,6 +67,10 @@ func (r *writer) rpc(o wire.Outcome) {
 		r.line("%s", o.Text)
 	} else {
 		r.line("%s", meaning(o))
+	}
+	if _, _, cut := strings.Cut(e.Message, "\n"); cut {
+		r.line("message:")
+		r.text(r.st.Excerpt([]byte(e.Message), maxMessage))
 	}
 	if e.Data != nil {
 		r.line("data: %s", r.st.Excerpt(jsonraw.Compact(e.Data), maxData))

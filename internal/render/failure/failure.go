@@ -32,7 +32,7 @@ func Write(w io.Writer, st term.Style, o wire.Outcome) {
 		return
 	}
 	r := &writer{st: st}
-	r.b.WriteString(st.Paint(term.Bold+";"+term.Red, "mcpc:") + " " + st.WrapIndented(st.Line(line(o)+headline(o)+place(o)), 6, 6) + "\n")
+	r.b.WriteString(st.Paint(term.Bold+";"+term.Red, "mcpc:") + " " + st.WrapIndented(st.Line(line(o)+headlineAbove(st, o)+place(o)), 6, 6) + "\n")
 	r.evidence(o)
 	if hint := HintFor(st, o); hint != "" {
 		Hint(&r.b, st, hint)
@@ -176,7 +176,23 @@ func rpcHeadline(o wire.Outcome) string {
 	case e == nil:
 		return "protocol error: " + o.Text
 	}
-	return fmt.Sprintf("protocol error %d %q", e.Code, jsonraw.Excerpt([]byte(e.Message), 500))
+	return protocolError(e.Code, e.Message)
+}
+
+func protocolError(code int64, message string) string {
+	return fmt.Sprintf("protocol error %d %q", code, jsonraw.Excerpt([]byte(message), 500))
+}
+
+// headlineAbove returns the headline for a text with the evidence below it, which has all lines of the error's message.
+func headlineAbove(st term.Style, o wire.Outcome) string {
+	if o.Kind != wire.RPCFailed || o.Many || o.RPC() == nil {
+		return headline(o)
+	}
+	first, _, more := strings.Cut(o.RPC().Message, "\n")
+	if !more {
+		return headline(o)
+	}
+	return protocolError(o.RPC().Code, strings.TrimRight(first, " \t\r[{")+" "+st.Ellipsis())
 }
 
 func argumentsHeadline(o wire.Outcome) string {

@@ -45,6 +45,10 @@ var failures = []struct {
 		o.Message = rpcMessage(-32602, "Tool get-sum not found", `{"tool": "get-sum"}`)
 		o.Text = o.Message.Error.Message
 	})},
+	{"rpc_error: the server's own result is invalid", callOutcome(wire.RPCFailed, func(o *wire.Outcome) {
+		o.Message = rpcMessage(-32602, "MCP error -32602: Invalid tools/call result: [\n  {\n    \"path\": [\n      \"text\"\n"+
+			"    ],\n    \"message\": \"expected string, received number\"\n  }\n]", "")
+	})},
 	{"rpc_error: no method, with its HTTP status", wire.Outcome{Kind: wire.RPCFailed, Method: "tools/cull",
 		Where: everythingURL, Reached: wire.Answered, Message: rpcMessage(-32601, "Method not found", ""),
 		HTTP: &wire.HTTPFacts{Status: 404, URL: everythingURL, ContentType: "application/json"}}},

@@ -71,6 +71,9 @@ func meaning(o wire.Outcome) string {
 	if e.Code == -32601 && undeclaredHint(o) != "" {
 		return "the server needed an answer that mcpc did not offer to give"
 	}
+	if e.BlamesResult() {
+		return "the server rejects its own result, not the arguments: it is not as the protocol or the outputSchema describes"
+	}
 	if o.Method == "resources/read" && e.Code == -32602 {
 		data, _ := jsonraw.Object(e.Data)
 		if data.Text("uri") == o.Name && o.Name != "" {
@@ -187,6 +190,9 @@ func notInstalledHint(p *wire.ProcessFacts) wire.Hint {
 func rpcHint(o wire.Outcome) wire.Hint {
 	e := o.RPC()
 	if e == nil {
+		return ""
+	}
+	if e.BlamesResult() {
 		return ""
 	}
 	for _, row := range codes {
