@@ -159,7 +159,11 @@ func (e *explainer) head(f wire.Frame) {
 		e.line(arrow+" "+e.st.Line(h.Method+" "+h.URL), term.Bold, e.once("verb "+h.Method, verbNotes[h.Method]))
 	} else {
 		text := arrow + " " + e.st.Line(failure.HTTPStatus(h.Status)) + e.after(f)
-		e.line(text, term.Bold, e.once(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
+		if sessionLost(e.x, f) {
+			e.line(text, term.Bold, e.once("session lost", sessionLostNote))
+		} else {
+			e.line(text, term.Bold, e.once(fmt.Sprint("status ", h.Status), statusNote(h.Status)))
+		}
 	}
 	left := 0
 	for _, field := range h.Fields {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mcpc/internal/render"
@@ -138,6 +139,30 @@ func statusNote(code int) string {
 		return "an error of the server or of a proxy in front of it"
 	}
 	return ""
+}
+
+const sessionLostNote = "the server does not know the session any more; the client has to initialize again " +
+	"(2025-11-25 basic/transports)"
+
+// sessionLost reports whether a response's head says that the server does not know the session of its request: status
+// 404 to a request with a session id, without an error that is about the method or its params. A stateless request,
+// which names its method in a header field, has no session.
+func sessionLost(x *wire.Exchange, response wire.Frame) bool {
+	if response.HTTP == nil || response.HTTP.Status != http.StatusNotFound {
+		return false
+	}
+	var request *wire.HTTPHead
+	for _, f := range x.Heads {
+		if f.Dir == wire.Sent && f.HTTP != nil {
+			request = f.HTTP
+		}
+	}
+	if request == nil || request.Method == http.MethodDelete || request.Field("Mcp-Session-Id") == "" ||
+		request.Field("Mcp-Method") != "" {
+		return false
+	}
+	m := wire.ParseMessage(x.Response.Raw)
+	return m.Error == nil || !slices.Contains([]int64{-32601, -32602, -32603, -32002}, m.Error.Code)
 }
 
 // fieldNotes are the header fields that matter to MCP, by lower-case name: what

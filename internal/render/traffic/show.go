@@ -84,6 +84,9 @@ func (v *exchangeWriter) line(text string) { v.b.WriteString(text + "\n") }
 func (v *exchangeWriter) exchange(x *wire.Exchange, headsOnly bool) {
 	for _, f := range x.Heads {
 		v.head(f)
+		if f.Dir == wire.Received && sessionLost(x, f) {
+			v.line(v.st.Paint(term.Yellow, "! ") + sessionLostNote)
+		}
 	}
 	if headsOnly {
 		for _, f := range x.Carriers {

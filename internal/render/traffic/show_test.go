@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -49,6 +50,54 @@ func TestShownFactsStayWhole(t *testing.T) {
 		var b bytes.Buffer
 		if err := Show(&b, c.st, View{Title: "#1", Facts: [][]string{{"command", command}}}); err != nil || b.String() != c.want {
 			t.Errorf("%v\ngot\n%s\nwant\n%s", err, b.String(), c.want)
+		}
+	}
+}
+
+// A client gets 404 in a session that the server does not know any more. Another 404 is about the path, the method or
+// its params.
+func TestShowExplainsLostSessions(t *testing.T) {
+	const lost = "the server does not know the session any more; the client has to initialize again (2025-11-25 basic/transports)"
+	session := wire.Field{Name: "mcp-session-id", Value: "s-1"}
+	failed := func(code int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":"no"}}`, code)
+	}
+	for name, c := range map[string]struct {
+		verb     string
+		status   int
+		response string
+		fields   []wire.Field
+		want     bool
+	}{
+		"-32001":            {"POST", 404, failed(-32001), []wire.Field{session}, true},
+		"no body":           {"POST", 404, "", []wire.Field{session}, true},
+		"a stream":          {"GET", 404, "", []wire.Field{session}, true},
+		"the session's end": {"DELETE", 404, "", []wire.Field{session}, false},
+		"no session":        {"POST", 404, failed(-32001), nil, false},
+		"no such method":    {"POST", 404, failed(-32601), []wire.Field{session}, false},
+		"stateless":         {"POST", 404, "", []wire.Field{session, {Name: "Mcp-Method", Value: "ping"}}, false},
+		"400":               {"POST", 400, failed(-32001), []wire.Field{session}, false},
+	} {
+		x := &wire.Exchange{Heads: []wire.Frame{
+			{Seq: 1, Dir: wire.Sent, Kind: wire.Head, HTTP: &wire.HTTPHead{Method: c.verb, URL: "http://localhost/mcp", Fields: c.fields}},
+			{Seq: 3, Dir: wire.Received, Kind: wire.Head, HTTP: &wire.HTTPHead{Status: c.status}},
+		}}
+		if c.verb == "POST" {
+			x.Request = wire.Frame{Seq: 2, Dir: wire.Sent, Kind: wire.Body, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+		}
+		if c.response != "" {
+			x.Response = wire.Frame{Seq: 4, Dir: wire.Received, Kind: wire.Body, Raw: []byte(c.response)}
+		}
+		var shown, explained bytes.Buffer
+		if err := Show(&shown, term.Style{Width: 200}, View{Title: "#1", Exchange: x}); err != nil {
+			t.Fatal(err)
+		}
+		Explain(&explained, term.Style{Width: 200}, []*wire.Exchange{x})
+		if got := strings.Contains(shown.String(), lost); got != c.want {
+			t.Errorf("%s: show:\n%s", name, shown.String())
+		}
+		if got := strings.Contains(explained.String(), "does not know the session any more"); got != c.want {
+			t.Errorf("%s: explain:\n%s", name, explained.String())
 		}
 	}
 }
