@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 		{"mcp-session-id:", "session"}, {"Mcp-Param-Region", "Mcp-Param"}, {"io.modelcontextprotocol/subscriptionId", "subscriptionId"},
 		{"io.modelcontextprotocol/skills", "skill"}, {"io.modelcontextprotocol/ui", "MCP Apps"}, {"io.modelcontextprotocol/tasks", "task"}, {"extensions", "extension"},
 		{"-32000", "-32000"}, {"Connection closed", "-32000"}, {"no tools", "no tools"}, {"dpop", "DPoP"}, {"SEP-2640", "skill"},
-		{"conversation", "(server stream)"}, {"(conversation)", "(server stream)"},
+		{"conversation", "(server stream)"}, {"(conversation)", "(server stream)"}, {"approved", "approved"},
 		{"intercept", "intercept"}, {"events/list", "events/list"}, {"no_match", "exit 1"},
 		{"isError", "isError"}, {"input required", "input_required|exit 11"}, {"batch", "batch|batch"},
 		{"protocol error", "exit 6"}, {"protocol_error", "exit 6"}, {"Tool execution error", "exit 5"}, {"transport error", "exit 7"},

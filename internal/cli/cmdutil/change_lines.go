@@ -1,6 +1,7 @@
 package cmdutil
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -36,7 +37,7 @@ func WriteLines(w io.Writer, st term.Style, lines []changes.Line) error {
 }
 
 // ShowChanges shows what changed in the definition of a tool that was approved: once in a
-// command of many calls.
+// command of many calls, and lines that two changes have alike once.
 func (f *Factory) ShowChanges(level wire.Level, headline string, all []diff.Change) {
 	if f.Repeats.Again(headline) {
 		return
@@ -46,6 +47,7 @@ func (f *Factory) ShowChanges(level wire.Level, headline string, all []diff.Chan
 	} else {
 		failure.Warn(f.Stderr(), f.ErrStyle, f.Secrets.Text(headline))
 	}
+	shown := map[string]bool{}
 	for _, c := range all {
 		lines := append([]changes.Line{{changes.LevelOf(c), {Role: changes.Plain, Text: "  " + c.Text}}}, changes.Unified(c)...)
 		for i, l := range lines {
@@ -58,6 +60,10 @@ func (f *Factory) ShowChanges(level wire.Level, headline string, all []diff.Chan
 				lines[i][j].Text = f.Secrets.Text(s.Text)
 			}
 		}
-		_ = WriteLines(f.Stderr(), f.ErrStyle, lines)
+		key := fmt.Sprint(lines)
+		if !shown[key] {
+			_ = WriteLines(f.Stderr(), f.ErrStyle, lines)
+		}
+		shown[key] = true
 	}
 }

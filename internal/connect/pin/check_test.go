@@ -501,7 +501,7 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// The headline says how long ago the tool was approved.
+// The headline says how long ago the tool was approved; nobody is asked to approve a tool of the user's own server.
 func TestTheHeadlineSaysWhen(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
@@ -512,5 +512,13 @@ func TestTheHeadlineSaysWhen(t *testing.T) {
 	want := "the tool x of " + c.Where + " changed since it was approved (3 h ago): "
 	if shown := strings.Join(user.Shown(), "\n"); !strings.Contains(shown, want) {
 		t.Errorf("shown %q, want %q", shown, want)
+	}
+	comeFrom(c, own, 0)
+	pin.Approve(t.Context(), c, definition(adds))
+	user.Shown()
+	pin.Check(t.Context(), c, definition(strings.Replace(adds, `"number"`, `"string"`, 1)))
+	want = "changes info: the tool x of " + c.Where + " changed since it was last called: "
+	if shown := strings.Join(user.Shown(), "\n"); !strings.Contains(shown, want) {
+		t.Errorf("of the user's own server: shown %q, want %q", shown, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
@@ -131,10 +132,8 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	if same && (bytes.Equal(old.Definition, definition) || differInSecrets(tool, old.Definition, definition)) {
 		return Approved
 	}
-	headline := fmt.Sprintf("the tool %s of %s changed since it was approved (%s)",
-		tool.Name, c.Where, english.Ago(c.Env.Now(), old.At))
 	if bytes.HasPrefix(old.Definition, []byte(`"`)) || bytes.HasPrefix(definition, []byte(`"`)) {
-		return changed(c, tool, headline+", and is too large for a comparison", nil, isMarked(tool))
+		return changed(c, tool, old.At, ", and is too large for a comparison", nil, isMarked(tool))
 	}
 	changes := diff.CompareTool(old.Definition, definition, Options())
 	if !same { // another revision of the protocol has other members
@@ -144,7 +143,7 @@ func compare(ctx context.Context, c *connect.Conn, tool *connect.Definition, def
 	switch {
 	case diff.Failing(worth, diff.Risky) > 0:
 		marked := slices.ContainsFunc(worth, func(ch diff.Change) bool { return forModel[ch.Rule] })
-		return changed(c, tool, headline+":", worth, marked)
+		return changed(c, tool, old.At, ":", worth, marked)
 	case !same:
 		return New
 	case len(worth) > 0:
@@ -207,17 +206,19 @@ func isMarked(tool *connect.Definition) bool {
 }
 
 // changed shows the changes of a tool, and returns its standing: the user's own server may change,
-// unless the new text is marked, and so may a tool that a confirmed lock file has as it is now.
-func changed(c *connect.Conn, tool *connect.Definition, headline string, changes []diff.Change, marked bool) Standing {
+// unless the new text is marked, and so may a tool that a confirmed lock file has as it is now. approved is when the
+// former definition was approved. A user is not asked about the tools of the own server: their last call is named.
+func changed(c *connect.Conn, tool *connect.Definition, approved time.Time, more string, changes []diff.Change, marked bool) Standing {
+	headline := "the tool " + tool.Name + " of " + c.Where + " changed since it was "
 	if isOwn(c) && !marked {
-		c.Env.UI.ShowChanges(wire.Info, headline, changes)
+		c.Env.UI.ShowChanges(wire.Info, headline+"last called"+more, changes)
 		return New
 	}
 	if lock := LockWith(c, tool); lock != nil && lock.IsConfirmed(c.Env, c.Store) {
 		c.Env.UI.Note(tool.Name + " changed since it was approved; " + lockfile.Name + " has it as it is now")
 		return New
 	}
-	c.Env.UI.ShowChanges(wire.Warning, headline, changes)
+	c.Env.UI.ShowChanges(wire.Warning, headline+"approved ("+english.Ago(c.Env.Now(), approved)+")"+more, changes)
 	return Changed
 }
 
@@ -239,7 +240,10 @@ var quiet = map[string]bool{"description-reworded": true, "title-changed": true,
 func note(ctx context.Context, c *connect.Conn, old state.Pin, changes []diff.Change) {
 	var prints, texts []string
 	for _, ch := range changes {
-		prints, texts = append(prints, ch.Fingerprint), append(texts, ch.Text)
+		prints = append(prints, ch.Fingerprint)
+		if !slices.Contains(texts, ch.Text) {
+			texts = append(texts, ch.Text)
+		}
 	}
 	if told := strings.Join(prints, " "); told != old.Noted {
 		old.Noted = told
