@@ -244,8 +244,12 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	if m.Hidden == 0 {
 		hidden = english.Plural(m.Exchanges, "exchange") + ", nothing hidden"
 	}
+	others := b.renumbered()
 	if yes {
 		f.Note(hidden)
+		if others != "" {
+			f.Note(others)
+		}
 		return wire.Outcome{}
 	}
 	refused := wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "not written: a bundle leaves this machine, and was not confirmed", Hint: "--yes writes it without asking"}
@@ -254,6 +258,9 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	}
 	w := f.Stderr()
 	fmt.Fprintf(w, "%s: %s; from %s\n", term.Line(f.Output), hidden, strings.Join(serversIn(b.capture), ", "))
+	if others != "" {
+		fmt.Fprintf(w, "  %s\n", others)
+	}
 	for _, kind := range slices.Sorted(maps.Keys(m.Now)) {
 		fmt.Fprintf(w, "  hidden by this export: %d, %s\n", m.Now[kind], kind)
 	}
@@ -268,6 +275,24 @@ func (b *Bundle) Confirmed(ctx context.Context, f *cmdutil.Factory, yes bool) wi
 	}
 	refused.Hint += "; --redact hides more, and a filter picks fewer exchanges"
 	return refused
+}
+
+// renumbered says which exchange has another number in the bundle than in the recording: the last of them, which is
+// mostly the one that was chosen. It returns "" if all have the same.
+func (b *Bundle) renumbered() (text string) {
+	n := 0
+	rows := b.capture.Rows()
+	for i, was := range b.Manifest.Was {
+		now := rows[i].Number()
+		if was != now {
+			n++
+			text = was + " is " + now + " in the bundle"
+		}
+	}
+	if n > 1 {
+		return english.Plural(n, "exchange") + " have other numbers: " + text
+	}
+	return text
 }
 
 // tellLeft shows what is left that may be private.
