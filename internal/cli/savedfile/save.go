@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -184,14 +185,26 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 		note += fmt.Sprintf(", which expects the outcome %s", out.Kind)
 	}
 	note += "; run it with: " + run
+	if s.text == nil && namesLocalFile(fileOf(c).Command) {
+		note += "; it runs only in this directory, to which its command is relative"
+	}
 	for _, h := range b.Secrets {
 		note += fmt.Sprintf("; set %s to %s: %s", h.Variable, h.Where, h.Shown)
 	}
 	if s.expectResult && !expects {
 		note += "; the call has no result to expect"
 	}
+	if s.text == nil && !s.expectResult && out.Good() {
+		note += "; --expect-result also saves the result"
+	}
 	f.Note(note + answers)
 	return nil
+}
+
+// namesLocalFile reports whether a word of a command is a file relative to the current directory: a saved file does not
+// keep the directory.
+func namesLocalFile(command []string) bool {
+	return slices.ContainsFunc(command, func(word string) bool { return !filepath.IsAbs(word) && outfile.IsFile(word) })
 }
 
 // answers are the flags that answer what the server asks as it was done: those that were

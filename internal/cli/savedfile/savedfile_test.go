@@ -36,7 +36,7 @@ func TestCallsAreSavedAsSteps(t *testing.T) {
 	mcpc := in(t)
 	for _, c := range []struct{ line, note string }{
 		{"-s demo call get-sum a=1 b=2 --save x.mcpc.yaml",
-			"saved as step 1 of x.mcpc.yaml; run it with: mcpc run x.mcpc.yaml\n"},
+			"saved as step 1 of x.mcpc.yaml; run it with: mcpc run x.mcpc.yaml; --expect-result also saves the result\n"},
 		{"-s demo call get-sum a=x --no-validate --save x.mcpc.yaml",
 			"saved as step 2 of x.mcpc.yaml, which expects the outcome tool_error; run it with: mcpc run x.mcpc.yaml\n"},
 		{"-s demo call nosuch a=1 --save x.mcpc.yaml", "not saved: the call was not sent\n"},

@@ -50,3 +50,27 @@ func TestLogTellsATerminalOfEarlierRows(t *testing.T) {
 		}
 	}
 }
+
+// A bundle that was not confirmed at a terminal names the flag that writes it without a question.
+func TestUnconfirmedBundleNamesTheFlag(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := clitest.Env(dir)
+	var discarded bytes.Buffer
+	call := clitest.Run{Args: []string{"-s", "demo", "call", "echo", "message=m"}, Env: env, Stdout: &discarded, Stderr: &discarded}
+	if code := call.Do(); code != 0 {
+		t.Fatalf("call: exit code %d, %s", code, &discarded)
+	}
+	for _, typed := range []string{"n\n", ""} {
+		var stdin, shown, told terminalBuffer
+		stdin.WriteString(typed)
+		export := clitest.Run{
+			Args: []string{"export", "last", "--as", "bundle", "-o", dir + "/b.mcpcz"}, Env: env,
+			Stdin: &stdin, Stdout: &shown, Stderr: &told,
+		}
+		const hint = "--yes writes it without asking; --redact hides more, and a filter picks fewer exchanges"
+		if code := export.Do(); code != 12 || !strings.Contains(told.String(), hint) {
+			t.Errorf("typed %q: exit code %d, %s", typed, code, &told.Buffer)
+		}
+	}
+}
