@@ -98,12 +98,14 @@ type step struct {
 // index alone.
 type problem struct {
 	where, pattern, text string
-	like                 int
-	mild                 bool
+	// want is the type or the values that the place must have, "" if they are not known.
+	want string
+	like int
+	mild bool
 }
 
 // bad notes a problem where the checker stands.
-func (c *checker) bad(text, got string) {
+func (c *checker) bad(text, want, got string) {
 	var where, pattern strings.Builder
 	for _, s := range c.path {
 		step := jsonraw.Pointer("", s.name)
@@ -112,12 +114,17 @@ func (c *checker) bad(text, got string) {
 		}
 		where.WriteString(step)
 	}
-	p := problem{where: where.String(), pattern: pattern.String() + " " + text, text: text + got}
+	p := problem{where: where.String(), pattern: pattern.String() + " " + text, text: text + got, want: want}
 	if i := slices.IndexFunc(c.found, func(q problem) bool { return q.pattern == p.pattern }); i >= 0 {
 		c.found[i].like++
 		return
 	}
 	c.found = append(c.found, p)
+}
+
+// mustBe notes a value that is not what the place must have.
+func (c *checker) mustBe(want string, raw []byte) {
+	c.bad("must be "+want, want, ", got "+jsonraw.Excerpt(raw, 40))
 }
 
 // told are the findings, of which Where is a pointer into the result or the params.
@@ -135,7 +142,7 @@ func (c *checker) told() (all []wire.Finding) {
 		if p.mild {
 			level = wire.Info
 		}
-		all = append(all, wire.Finding{Rule: Rule, Level: level, Where: p.where, Text: text})
+		all = append(all, wire.Finding{Rule: Rule, Level: level, Where: p.where, Text: text, Want: p.want})
 	}
 	return all
 }
@@ -150,9 +157,9 @@ func (c *checker) value(k *kind, raw []byte) {
 		switch {
 		case k.optional():
 		case len(c.path) == 0:
-			c.bad("there are none", "")
+			c.bad("there are none", "", "")
 		default:
-			c.bad("is missing", "")
+			c.bad("is missing", k.wanted(), "")
 		}
 		return
 	}
@@ -172,14 +179,14 @@ func (c *checker) value(k *kind, raw []byte) {
 			c.members(k, members)
 		}
 	case !k.holds(raw):
-		c.bad("must be "+k.said(), ", got "+jsonraw.Excerpt(raw, 40))
+		c.mustBe(k.said(), raw)
 	}
 }
 
 func (c *checker) object(raw []byte) (jsonraw.Members, bool) {
 	members, err := jsonraw.Object(raw)
 	if err != nil {
-		c.bad("must be an object", ", got "+jsonraw.Excerpt(raw, 40))
+		c.mustBe("an object", raw)
 	}
 	return members, err == nil
 }
@@ -188,9 +195,9 @@ func (c *checker) list(k *kind, raw []byte) {
 	items, err := jsonraw.Array(raw)
 	switch {
 	case err != nil:
-		c.bad("must be an array", ", got "+jsonraw.Excerpt(raw, 40))
+		c.mustBe("an array", raw)
 	case k.most > 0 && len(items) > k.most:
-		c.bad(fmt.Sprintf("must have at most %d items", k.most), fmt.Sprintf(", got %d", len(items)))
+		c.bad(fmt.Sprintf("must have at most %d items", k.most), fmt.Sprintf("at most %d items", k.most), fmt.Sprintf(", got %d", len(items)))
 	}
 	for i, item := range items {
 		if c.skip != nil && len(c.path) == 1 {
@@ -235,7 +242,7 @@ func (c *checker) oneOf(k *kind, raw []byte) {
 	}
 	there := k.inRevision(c.revision)
 	if words := there.words(); words != nil {
-		c.bad("must be "+alternatives(words), ", got "+jsonraw.Excerpt(raw, 40))
+		c.mustBe(alternatives(words), raw)
 		return
 	}
 	members, err := jsonraw.Object(raw)

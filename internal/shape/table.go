@@ -367,6 +367,21 @@ func (k *kind) said() string {
 	return "a " + k.word
 }
 
+// wanted names the type of a missing value, "" if it may have several.
+func (k *kind) wanted() string {
+	switch {
+	case k.several != nil:
+		return ""
+	case k.items != nil:
+		return "an array"
+	case k.values != nil || k.members != nil:
+		return "an object"
+	case k.word == "" || k.word == "any":
+		return ""
+	}
+	return k.said()
+}
+
 func alternatives(words []string) string {
 	last := len(words) - 1
 	if last < 1 {

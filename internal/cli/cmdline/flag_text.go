@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// ExampleAnnotation is the annotation of a flag with an example of its use, for the error about a missing value.
+const ExampleAnnotation = "mcpc_example"
+
 // FlagText says which flag it is, what it wants, and what it got.
 func FlagText(err error) string {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {

@@ -351,7 +351,13 @@ func urlOfHost(word string) string {
 func UnknownFlag(f *Factory, cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
-		return usage.New(cmdline.FlagText(err), RunOf(cmd, " --help")+" shows the flags")
+		hint := RunOf(cmd, " --help") + " shows the flags"
+		if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+			for _, example := range missing.GetFlag().Annotations[cmdline.ExampleAnnotation] {
+				hint = "for example " + wire.Hint(example) + "; " + hint
+			}
+		}
+		return usage.New(cmdline.FlagText(err), hint)
 	}
 	words := cmd.Flags().Args()
 	if len(words) > 0 && !cmd.HasParent() && (StartedAmong(f, cmd) == nil || isSynonym(f, cmd, words)) {

@@ -5,6 +5,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 
 	"mcpc/internal/lint/check"
@@ -38,7 +39,8 @@ func shapeCheck(t check.Tools) check.Check {
 			if f.Level != wire.Error {
 				severity = conv.Warn
 			}
-			e.Hit(conv.Hit{Severity: severity, Pointer: f.Where, Got: f.Text, Want: "what the schema of " + e.Rev.String() + " describes"})
+			want := cmp.Or(f.Want, "what the schema of "+e.Rev.String()+" describes")
+			e.Hit(conv.Hit{Severity: severity, Pointer: f.Where, Got: f.Text, Want: want})
 		}
 	}}
 }

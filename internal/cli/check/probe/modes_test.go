@@ -60,6 +60,23 @@ func TestModesOfProbes(t *testing.T) {
 	}
 }
 
+// A call without arguments that a server does not answer is one finding, although it also lacks a required argument.
+func TestUnansweredCallIsReportedOnce(t *testing.T) {
+	server := servers.ForTest(t)
+	const play = `speaks 2025-11-25
+tool {"name":"t","inputSchema":{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}}
+on tools/call
+    status 502
+`
+	if err := server.Play(play); err != nil {
+		t.Fatal(err)
+	}
+	all := verdicts(t, server.URL("/mcp"), "--call", "t")
+	if all["tool-answers"] != "error" || all["L124"] != "not run" {
+		t.Errorf("tool-answers is %s, L124 is %s", all["tool-answers"], all["L124"])
+	}
+}
+
 // A server that answers each method with the same result breaks what it is asked about, one rule by one probe.
 func TestProbesOfAServerThatAcceptsEverything(t *testing.T) {
 	server := servers.ForTest(t)
