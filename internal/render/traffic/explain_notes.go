@@ -141,8 +141,7 @@ func statusNote(code int) string {
 	return ""
 }
 
-const sessionLostNote = "the server does not know the session any more; the client has to initialize again " +
-	"(2025-11-25 basic/transports)"
+const sessionLostNote = "the server does not know the session any more; the client has to initialize again (basic/transports)"
 
 // sessionLost reports whether a response's head says that the server does not know the session of its request: status
 // 404 to a request with a session id, without an error that is about the method or its params. A stateless request,

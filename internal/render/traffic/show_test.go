@@ -57,7 +57,7 @@ func TestShownFactsStayWhole(t *testing.T) {
 // A client gets 404 in a session that the server does not know any more. Another 404 is about the path, the method or
 // its params.
 func TestShowExplainsLostSessions(t *testing.T) {
-	const lost = "the server does not know the session any more; the client has to initialize again (2025-11-25 basic/transports)"
+	const lost = "the server does not know the session any more; the client has to initialize again (basic/transports)"
 	session := wire.Field{Name: "mcp-session-id", Value: "s-1"}
 	failed := func(code int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"error":{"code":%d,"message":"no"}}`, code)
