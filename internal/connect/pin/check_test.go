@@ -501,7 +501,7 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// The headline says how long ago the tool was approved; nobody is asked to approve a tool of the user's own server.
+// The headline says how long ago the tool was approved, and names the last call for a tool of the own server.
 func TestTheHeadlineSaysWhen(t *testing.T) {
 	t.Parallel()
 	c, user := dial(t, "2025-11-25")
