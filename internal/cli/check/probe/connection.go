@@ -48,7 +48,11 @@ func addConnection(j *judge, s *session, o wire.Outcome) {
 		case name == "process":
 			l.AddReady(name, j.report.Target, s.ready)
 		case name == "http":
-			l.AddReady(name, fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto), s.ready)
+			text := fmt.Sprintf("%s, %s", failure.HTTPStatus(facts.Status), facts.Proto)
+			if facts.Status >= http.StatusBadRequest {
+				text = "the server speaks HTTP: its first answer is " + text
+			}
+			l.AddReady(name, text, s.ready)
 		default:
 			state, text, fix := httpRung(j, name, endpoint, facts)
 			l.Add(name, state, text, fix)

@@ -60,6 +60,19 @@ func TestModesOfProbes(t *testing.T) {
 	}
 }
 
+// A status of an error is no fault of HTTP: the line says why it is ok.
+func TestHTTPStepExplainsAnErrorStatus(t *testing.T) {
+	server := servers.ForTest(t)
+	if err := server.Play("speaks 2025-11-25\non server/discover\n    status 404\n"); err != nil {
+		t.Fatal(err)
+	}
+	out := clitest.MCPC(t, nil, "check", server.URL("/mcp"), "--jq", `.ladder[] | select(.name == "http") | .state, .text`)
+	const want = "ok\nthe server speaks HTTP: its first answer is HTTP 404 Not Found, HTTP/1.1\n"
+	if out.Stdout != want {
+		t.Errorf("got %q, want %q: %s", out.Stdout, want, out.Stderr)
+	}
+}
+
 // A call without arguments that a server does not answer is one finding, although it also lacks a required argument.
 func TestUnansweredCallIsReportedOnce(t *testing.T) {
 	server := servers.ForTest(t)
