@@ -158,7 +158,7 @@ func ExplainAuthFailure(e *host.Env, o wire.Outcome) wire.Outcome {
 			return o
 		}
 	} else if len(r.Fields) == 0 {
-		o.Hint += " (OAuth), or -H 'NAME: VALUE' with an API key"
+		o.Hint += " (OAuth), a token from the operator in MCPC_TOKEN, or -H 'NAME: VALUE' with an API key"
 	} else if !r.Sent && !r.Challenge.NamesMetadata() {
 		o.Hint += " (OAuth), or a token from the operator in MCPC_TOKEN"
 	}

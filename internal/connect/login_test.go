@@ -114,7 +114,8 @@ func TestRefusalsAreExplained(t *testing.T) {
 		kept         bool   // the challenge
 	}{
 		{"a challenge", refuses + bearer, nil, "mcpc login URL", true},
-		{"no challenge", refuses, nil, "mcpc login URL (OAuth), or -H 'NAME: VALUE' with an API key", true},
+		{"no challenge", refuses, nil,
+			"mcpc login URL (OAuth), a token from the operator in MCPC_TOKEN, or -H 'NAME: VALUE' with an API key", true},
 		{"a challenge that names no metadata", refuses + "    header WWW-Authenticate: Bearer realm=\"x\"\n", nil,
 			"mcpc login URL (OAuth), or a token from the operator in MCPC_TOKEN", true},
 		{"a challenge of another kind", refuses + "    header WWW-Authenticate: Basic realm=x\n", nil,
