@@ -11,7 +11,7 @@
 # Then the steps run in lanes side by side. Each prints its seconds, the seconds of processor time
 # that its commands took, and its output if it fails; the others continue, so that one run
 # names everything that is wrong. The bar is green if every step ended with status 0: one that
-# never ran fails it.
+# never ran fails it. A green bar prints the size of the code at the end, which fails nothing.
 #
 # A green whole bar of a clean checkout notes its commit in the git directory. The next one leaves out
 # release, windows, peers, conformance and torture if no package and no file that they use has changed
@@ -308,6 +308,9 @@ report() {
 		git rev-parse HEAD >"$note"
 	fi
 	echo "check: ok ($SECONDS s)"
+	if [[ -n $whole ]]; then
+		scripts/size.sh
+	fi
 }
 
 main "$@"
