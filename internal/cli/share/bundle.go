@@ -33,11 +33,10 @@ import (
 
 // BundleOptions are those of mcpc export --as bundle.
 type BundleOptions struct {
-	Redact   []string
-	Strict   bool
-	Note     string
-	Yes      bool
-	Minimise string
+	Redact []string
+	Strict bool
+	Note   string
+	Yes    bool
 	// Words are the filter as it was given.
 	Words []string
 	// Added is how many exchanges the caller has added to those that were meant.
@@ -50,12 +49,11 @@ func (o *BundleOptions) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Strict, "strict", false, "bundle, --check: also e-mail addresses, names of home directories, IPv4 addresses")
 	flags.StringVar(&o.Note, "note", "", "bundle: add a `text` for the reader")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "bundle: write without a confirmation")
-	flags.StringVar(&o.Minimise, "minimise", "", "bundle: drop exchanges while this `command` exits with 0")
 }
 
 // Given reports an option that only a bundle has.
 func (o *BundleOptions) Given() bool {
-	return o.Redact != nil || o.Note != "" || o.Yes || o.Minimise != "" || o.Strict
+	return o.Redact != nil || o.Note != "" || o.Yes || o.Strict
 }
 
 func levelOf(strict bool) redact.Guess {
@@ -117,14 +115,9 @@ func copied(ctx context.Context, f *cmdutil.Factory, o BundleOptions, h *Hider, 
 	defer c.Close()
 	recorded.Warn(f, c)
 	meant := len(rows)
-	rows = WithContext(c, rows, o.Minimise == "")
+	rows = WithContext(c, rows)
 	added := len(rows) - meant + o.Added
-	err := h.Learn(ctx, c, rows)
-	if err == nil && o.Minimise != "" {
-		added = 0
-		rows, err = Minimise(ctx, f, c, rows, o.Minimise)
-	}
-	if err != nil {
+	if err := h.Learn(ctx, c, rows); err != nil {
 		return nil, err
 	}
 	d, err := h.Draft(c, rows)

@@ -10,9 +10,9 @@ import (
 )
 
 // WithContext adds the rows without which others cannot be understood, and no mock can be made of
-// them: the handshakes of their conversations, and with lists also the pages of the tools/list that
-// told the client most before the last of them.
-func WithContext(c *capture.Capture, rows []*capture.Row, lists bool) []*capture.Row {
+// them: the handshakes of their conversations, and the pages of the tools/list that told the client most before the
+// last of them.
+func WithContext(c *capture.Capture, rows []*capture.Row) []*capture.Row {
 	in := map[*capture.Row]bool{}
 	for _, r := range rows {
 		in[r] = true
@@ -33,7 +33,7 @@ func WithContext(c *capture.Capture, rows []*capture.Row, lists bool) []*capture
 			a.opens = append(a.opens, r)
 		case opens && r.Channel == capture.ChannelOK && i < a.last: // of a client that began anew for each request
 			a.opens = []*capture.Row{r}
-		case lists && r.Method == listed.ToolsList:
+		case r.Method == listed.ToolsList:
 			a.list(pages.Page(r), r, i)
 		}
 	}

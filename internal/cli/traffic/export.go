@@ -59,9 +59,7 @@ them; after a NUMBER it selects from all exchanges of that NUMBER's run.
   markdown   a report, for an issue
   bundle     one redacted file for a colleague: a web page that needs no
              network, and an archive that every mcpc command takes as a FILE; it
-             hides more than a recording does, and asks before it writes.
-             --minimise 'mcpc replay {} --to URL; [ $? = 1 ]' drops what is not
-             needed for a response that differs
+             hides more than a recording does, and asks before it writes
   mock-script
              a script for mcpc mock
   otlp       spans for OpenTelemetry, as JSON lines; --otlp URL sends them to a
@@ -131,7 +129,7 @@ func (o *exportOptions) allowed(f *cmdutil.Factory, args []string) error {
 	case o.trace.Given() && f.Output != "":
 		return usage.New("--otlp sends the spans, and -o writes them", "use only one of them")
 	case o.bundle.Given() && o.format != "bundle":
-		return usage.New("--redact, --strict, --note, --yes and --minimise are for bundles", "use --as bundle")
+		return usage.New("--redact, --strict, --note and --yes are for bundles", "use --as bundle")
 	case len(args) > 0 && isFilter(args[0]):
 		return usage.New("a filter follows what is exported, and "+args[0]+" is a filter", o.filterHint(f, args))
 	case len(args) == 0:

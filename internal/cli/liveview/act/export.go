@@ -253,7 +253,7 @@ func (a *exporter) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, co
 	}
 	rows := slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return !meant[live.KeyOf(r)] })
 	if context {
-		more := share.WithContext(c, rows, true)
+		more := share.WithContext(c, rows)
 		added, rows = len(more)-len(rows), more
 	}
 	return added, c.Copy(to, rows)
