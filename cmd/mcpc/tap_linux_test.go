@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/tests/program"
 )
 
@@ -66,7 +67,7 @@ func TestTapRecordsThatItsClientIsGone(t *testing.T) {
 		}
 		defer c.Close()
 		rows := c.Rows()
-		return len(rows) == 1 && rows[0].Channel == capture.ChannelCancelled &&
+		return len(rows) == 1 && rows[0].Channel == exchange.ChannelCancelled &&
 			rows[0].Text == "cancelled by the client: the client ended the connection"
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
 )
@@ -158,7 +159,7 @@ func TestTapTellsWhoEndedFirst(t *testing.T) {
 		want   string
 	}{
 		{"read line; exit 0", false, string(wire.Transport)},
-		{"cat >/dev/null", true, capture.ChannelCancelled},
+		{"cat >/dev/null", true, exchange.ChannelCancelled},
 	} {
 		cmd, record := tapped(t, "sh", "-c", c.server)
 		in, err := cmd.StdinPipe()

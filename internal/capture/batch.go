@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -185,11 +186,11 @@ func (b *batch) message() *wire.Message {
 // read reads the message of a frame into m.
 func read(m *wire.Message, f *wire.Frame) peeked {
 	m.Parse(f.Raw)
-	p := peeked{traits: m.Traits(), size: f.Bytes()}
+	p := peeked{Facts: exchange.Facts{Traits: m.Traits()}, size: f.Bytes()}
 	if m.Kind == wire.Response {
 		result, _ := m.ResultMembers()
 		flag, _ := result.Get("isError")
-		p.toolError, _ = wire.ParseIsError(flag)
+		p.ToolError, _ = wire.ParseIsError(flag)
 	}
 	return p
 }
@@ -212,10 +213,10 @@ func (b *batch) quickHead(f *wire.Frame, rest []byte) bool {
 	_, kind, _ := bytes.Cut(rest, []byte(`["Content-Type","`))
 	kind, _, _ = bytes.Cut(kind, []byte(`"`))
 	plain := string(kind) == "application/json" // what most are
-	if !ok || !plain && foreignType(string(kind)) != "" {
+	if !ok || !plain && exchange.ForeignType(string(kind)) != "" {
 		return false
 	}
-	if !plain && isEventStream(string(kind)) {
+	if !plain && exchange.IsEventStream(string(kind)) {
 		f.HTTP = &wire.HTTPHead{Status: status, Fields: eventStream}
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -83,7 +84,7 @@ func TestLargeCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, row := range c.Rows() {
-		want := ChannelOK
+		want := exchange.ChannelOK
 		if i%50 == 0 {
 			want = string(wire.ToolError)
 		}

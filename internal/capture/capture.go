@@ -334,7 +334,7 @@ func (c *Capture) Main() *Row {
 			return 0
 		case r.Dir == wire.Received:
 			return 1
-		case !handshake[r.Method] && !r.httpOnly:
+		case !r.Opens() && !r.HTTPOnly:
 			return 2
 		}
 		return 1

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -100,7 +101,7 @@ func TestStatisticsAreWhatAnybodyElseComputes(t *testing.T) {
 	plain := func(r *Row) bool {
 		folded := r.Notes
 		folded.Guessed, folded.Cuts = 0, 0
-		return slices.Contains([]string{"ok", "tool_error", "rpc_error", "output_invalid"}, r.Channel) && folded == Notes{}
+		return slices.Contains([]string{"ok", "tool_error", "rpc_error", "output_invalid"}, r.Channel) && folded == exchange.Notes{}
 	}
 	var stats Stats
 	counted := map[int]bool{}

@@ -3,6 +3,7 @@ package capture
 import (
 	"net/http"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -33,20 +34,20 @@ func (x *index) addToHTTPOnly(f *wire.Frame, m *wire.Message, p *peeked, at span
 	case wire.Event:
 		return // of which there may be many
 	case wire.Body:
-		if b.row.count(f.Dir, p.size); f.Dir == wire.Sent && m != nil && m.Method != "" {
+		if b.row.Count(f.Dir, p.size); f.Dir == wire.Sent && m != nil && m.Method != "" {
 			b.row.Method = m.Method
 		}
 	case wire.Head:
 		place.Role, b.status = wire.Heads, f.HTTP.Status
 	}
-	b.row.apply(&placed{line: at, frame: f, Place: place, conn: x.conns[f.Conn]})
+	b.apply(x, f, at, place)
 	if f.Kind != wire.Closed {
 		return
 	}
 	delete(x.httpOnly, f.Stream)
 	// 405 is how a server says that it has no such stream, or ends no session (2025-11-25
 	// basic/transports, "Listening for Messages from the Server").
-	if b.row.unanswered && b.status != http.StatusMethodNotAllowed {
+	if b.row.Unanswered && b.status != http.StatusMethodNotAllowed {
 		x.touch(x.list(*b.row))
 	}
 }
@@ -61,9 +62,17 @@ func (x *index) beginHTTPOnly(f *wire.Frame, at span) {
 	}
 	c := x.conns[f.Conn]
 	row := x.rowAt(f.Time)
-	row.Method, row.Target, row.Era, row.Revision, row.httpOnly = f.HTTP.Method, c.target, c.era, c.revision, true
-	x.httpOnly[f.Stream] = &httpOnly{row: &row}
-	row.apply(&placed{line: at, frame: f, Place: wire.Place{Role: wire.Heads}, conn: c})
+	row.Method, row.Target, row.HTTPOnly = f.HTTP.Method, c.Target, true
+	row.Era, row.Revision = c.Era, c.Revision
+	b := &httpOnly{row: &row}
+	x.httpOnly[f.Stream] = b
+	b.apply(x, f, at, wire.Place{Role: wire.Heads})
+}
+
+// apply adds a frame to the row.
+func (b *httpOnly) apply(x *index, f *wire.Frame, at span, place wire.Place) {
+	c := x.conns[f.Conn]
+	b.row.apply(&placed{line: at, conn: c, Part: exchange.Part{Place: place, Frame: f, Facts: &exchange.NoFacts, Conversation: &c.Conversation}})
 }
 
 // httpOnlyExchange is what wire.Fold makes of other frames: the head takes the place of the

@@ -1,14 +1,10 @@
 package capture
 
 import (
-	"cmp"
 	"maps"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
-	"mcpc/internal/jsonraw"
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -48,27 +44,14 @@ type ownRows struct {
 	waiting  map[int32]struct{}
 }
 
-// A conn is what one conversation says of all its exchanges.
+// A conn is a conversation of a recording.
 type conn struct {
+	exchange.Conversation
 	// number is that of the conversation in its Capture, from 1.
 	number int
-	// era is how it was opened, or how its last request stood alone; "" where nothing
-	// said so yet.
-	revision, era string
-	// target is the URL of its last request, for a recording of several servers.
-	target string
-	// streamable is set where that request was one of Streamable HTTP for certain.
-	streamable bool
-	// client and server are what the two sides call themselves, session is the hash of the
-	// session's id; "" where nothing said so yet.
-	client, server implementation
-	session        string
 	// opened are the lines that opened its stream of HTTP+SSE, as long as that is open.
 	opened []span
 	stream int
-	// head is that of its last request, and says what that says.
-	head *wire.HTTPHead
-	says headSays
 }
 
 // begin notes the head of a run.
@@ -113,8 +96,8 @@ func (x *index) newRow(at time.Time) *Row { return x.list(x.rowAt(at)) }
 
 // rowAt makes a row that is not listed yet.
 func (x *index) rowAt(at time.Time) Row {
-	return Row{Run: x.head.Run, Time: at, Target: x.head.Target, By: x.head.By,
-		Channel: ChannelOpen, Exit: -1, Elsewhere: x.repeating, capture: x.capture, head: x.at}
+	return Row{Run: x.head.Run, State: exchange.State{Time: at, Channel: exchange.ChannelOpen, Exit: -1}, Target: x.head.Target,
+		By: x.head.By, Elsewhere: x.repeating, capture: x.capture, head: x.at}
 }
 
 // list adds a row, and returns where it is from then on.
@@ -136,9 +119,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 		x.conns[f.Conn] = c
 	}
 	if f.Kind == wire.Head && f.Dir == wire.Sent {
-		c.headed(f.HTTP)
+		c.AddHead(f.HTTP)
 	}
-	places := x.folder.Add(at.at, f, &p.traits)
+	places := x.folder.Add(at.at, f, &p.Traits)
 	if len(places) == 0 && f.Stream > 0 && (f.Kind != wire.Event || !f.SSE.Comment) {
 		x.held.hold(f, at, p.size)
 	}
@@ -148,19 +131,20 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 			x.exchanges = append(x.exchanges, int32(x.begun(f, place).nth))
 		}
 		row := x.capture.at(int(x.exchanges[place.Exchange]))
-		part := &placed{line: at, frame: f, message: m, peeked: p, size: p.size, Place: place, conn: c}
+		part := &placed{line: at, conn: c, Part: exchange.Part{Place: place, Frame: f, Message: m, Facts: &p.Facts, Size: p.size,
+			Conversation: &c.Conversation, EndIsReported: x.head.By != ByCommand}}
 		if place.Ref != at.at {
 			was := x.held.by[place.Ref]
 			if was.frame == nil {
 				continue
 			}
-			part.line, part.frame, part.message, part.peeked, part.size = was.line, was.frame, nil, &noneRead, was.size
+			part.line, part.Frame, part.Message, part.Facts, part.Size = was.line, was.frame, nil, &exchange.NoFacts, was.size
 		}
 		if place.Item >= 0 {
-			item := *p
-			item.traits = p.traits.Items[place.Item]
-			part.message, part.peeked = m.Items[place.Item], &item
-			part.items = len(p.traits.Items)
+			item := p.Facts
+			item.Traits = p.Traits.Items[place.Item]
+			part.Message, part.Facts = m.Items[place.Item], &item
+			part.BatchSize = len(p.Traits.Items)
 		}
 		if place.Same > 0 {
 			row.SameAs = x.capture.at(int(x.exchanges[place.Same-1])).named()
@@ -174,13 +158,13 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 		x.probed(row, part)
 		x.touch(row)
 		x.note(row, place.Role)
-		if handshake[row.Method] {
+		if row.Opens() {
 			x.opening = row.Open()
 		}
 	}
 	x.held.letGo(places, at)
 	if f.Kind == wire.Event && f.SSE != nil && f.SSE.Event == "endpoint" {
-		c.session = hashIn(string(f.Raw))
+		c.Session = exchange.HashIn(string(f.Raw))
 		x.endpoint(c)
 		x.streams(c, f.Stream)
 	}
@@ -198,7 +182,7 @@ func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
 	row := x.newRow(f.Time)
 	row.Dir, row.Conn, row.conn = f.Dir, f.Conn, x.conns[f.Conn]
 	if x.head.between() {
-		row.Target = x.conns[f.Conn].target
+		row.Target = x.conns[f.Conn].Target
 	}
 	if place.Role == wire.Asks {
 		return row
@@ -211,212 +195,22 @@ func (x *index) begun(f *wire.Frame, place wire.Place) *Row {
 		row.Time = first.Time
 	}
 	c := x.conns[f.Conn]
-	row.Era, row.Revision = c.era, c.revision
+	row.Era, row.Revision = c.Era, c.Revision
 	return row
-}
-
-// A headSays is what the head of a request says of its conversation.
-type headSays struct {
-	target, session, revision, era string
-	streamable                     bool
-}
-
-// headed learns from the head of a request. One that stands alone has to name its
-// method there; one in a conversation that was opened before names the revision alone.
-// Heads alike are mostly the same one.
-func (c *conn) headed(h *wire.HTTPHead) {
-	if c.head != h {
-		c.head, c.says = h, headSays{era: "legacy"}
-		c.says.target, _, _ = strings.Cut(h.URL, "?")
-		id, method := h.Field("Mcp-Session-Id"), h.Field("Mcp-Method")
-		c.says.streamable = id != "" || method != ""
-		if id != "" {
-			c.says.session = hashIn(id)
-		}
-		if c.says.revision = h.Field("Mcp-Protocol-Version"); method != "" {
-			c.says.era = "modern"
-		}
-	}
-	c.target, c.streamable, c.session = c.says.target, c.says.streamable, cmp.Or(c.says.session, c.session)
-	if c.says.revision != "" {
-		c.revision, c.era = c.says.revision, c.says.era
-	}
 }
 
 // A placed is a frame that belongs to a row.
 type placed struct {
-	wire.Place
-	line  span
-	frame *wire.Frame
-	// message is nil where the frame has none or was only peeked at.
-	message *wire.Message
-	peeked  *peeked
-	// size is how many bytes crossed.
-	size int
-	// items is how many messages there are in the array that has the message; 0 if none has.
-	items int
-	conn  *conn
+	exchange.Part
+	line span
+	conn *conn
 }
 
-// noneRead is what is known of a frame without a message.
-var noneRead peeked
-
-// apply folds one frame into the row.
+// apply adds a frame to the row.
 func (r *Row) apply(p *placed) {
 	if p.Role == wire.Begins {
 		return // it has a place of its own
 	}
 	r.lines.add(newRowLine(p.line, p.Place))
-	if p.Role != wire.Carries {
-		r.Kinds = r.Kinds.With(p.frame.Kind)
-	}
-	if p.message != nil && p.Item <= 0 && p.Role < wire.Heads {
-		r.Findings = append(r.Findings, p.message.Problems...)
-	}
-	if p.message != nil && p.message.Kind == wire.Notification && p.Role != wire.Concerns {
-		r.notified(p.message.Method)
-	}
-	r.fold(p)
-	// The head of a 202 is not the first of the answer, which comes elsewhere.
-	if r.First == 0 && !r.Apart && p.frame.Dir != r.Dir && (p.frame.HTTP == nil || p.frame.HTTP.Status != http.StatusAccepted) && (p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies) {
-		r.First = max(p.frame.Time.Sub(r.Time)-r.Held, 1)
-	}
-	r.resumable = r.resumable || p.frame.SSE != nil && p.frame.SSE.ID != nil
-	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.frame.Kind == wire.Noise) && p.Item <= 0 {
-		r.count(p.frame.Dir, p.size)
-	}
-	if (r.Open() || r.Apart) && p.Role != wire.Concerns || p.Role == wire.Answers && !r.told && r.Cancel == nil || r.unanswered {
-		r.Duration = max(r.Duration, p.frame.Time.Sub(r.Time)-r.Held)
-	}
-}
-
-// notified adds the method of a notification to Notified.
-func (r *Row) notified(method string) {
-	if len(r.Notified) < maxNotified && !slices.Contains(r.Notified, method) {
-		r.Notified = append(r.Notified, method)
-	}
-}
-
-// fold does with a frame what its role asks for.
-func (r *Row) fold(p *placed) {
-	switch p.Role {
-	case wire.Asks:
-		r.asked(p)
-	case wire.Repeats:
-		r.Notes.Retries++
-		r.reopen()
-	case wire.Continues:
-		r.Notes.Rounds++
-		r.reopen()
-	case wire.Answers:
-		switch {
-		case r.Cancel != nil:
-			r.Cancel.Late = true
-		case !r.told:
-			r.answered(p)
-		}
-	case wire.Accompanies:
-		r.accompanied(p)
-	case wire.Cancels:
-		r.cancelled(Cancel{By: p.frame.Dir, Why: reasonIn(p.message)}, p.frame.Time)
-	case wire.Ends:
-		r.connectionEnded(p.frame)
-	case wire.Concerns:
-		r.concerned(p)
-	case wire.Heads:
-		if p.frame.Dir == wire.Received {
-			r.status(p.frame)
-		}
-	case wire.Resumes:
-		r.lastSent = 0 // what follows is not about that message
-		if r.Notes.Resumed++; r.Cancel != nil && r.Cancel.closed {
-			r.reopen()
-		}
-	case wire.Surrounds:
-		switch {
-		case p.frame.Unread != "":
-			r.unreadable(p.frame)
-		case p.frame.Kind == wire.Closed && p.frame.Close != nil:
-			r.closed(p.frame, p.conn)
-		case p.frame.Held != nil:
-			r.heldBack(p.frame)
-		}
-	}
-}
-
-// mostSize is a size that no message has. A capture that says more would make sums overflow.
-const mostSize = 1 << 30
-
-func (r *Row) count(dir wire.Direction, size int) {
-	size = min(size, mostSize)
-	if dir == wire.Sent {
-		r.lastSent = int64(size)
-		r.Sent += r.lastSent
-	} else {
-		r.Received += int64(size)
-	}
-}
-
-// asked notes what the request is. Where requests stand alone each one says which
-// revision it speaks.
-func (r *Row) asked(p *placed) {
-	r.Method, r.Name = p.message.Method, nameIn(p.message)
-	if r.ID = string(p.message.ID); strings.HasPrefix(r.ID, `"`) {
-		r.ID, _ = jsonraw.Text(p.message.ID)
-	}
-	params, _ := p.message.ParamMembers()
-	meta, _ := params.Get("_meta")
-	if r.Method == "initialize" {
-		p.conn.revision, p.conn.era = "", "legacy" // what was tried before does not hold
-		who, _ := params.Get("clientInfo")
-		p.conn.client = implementationIn(who)
-	}
-	if p.conn.client == (implementation{}) {
-		p.conn.client = implementationIn(jsonraw.First(meta, metaPrefix+"clientInfo"))
-	}
-	if version, ok := jsonraw.Text(jsonraw.First(meta, metaVersion)); ok {
-		p.conn.revision, p.conn.era = version, "modern"
-	}
-	r.Era = p.conn.era
-	r.Revision = p.conn.revision
-}
-
-const (
-	metaPrefix  = "io.modelcontextprotocol/"
-	metaVersion = metaPrefix + "protocolVersion"
-)
-
-// nameIn is what a request is about.
-func nameIn(m *wire.Message) string {
-	params, _ := m.ParamMembers()
-	for _, name := range []string{"name", "uri", "taskId"} {
-		if text := params.Text(name); text != "" {
-			return text
-		}
-	}
-	ref, there := params.Get("ref")
-	if !there {
-		return ""
-	}
-	members, _ := jsonraw.Object(ref)
-	return cmp.Or(members.Text("name"), members.Text("uri"))
-}
-
-// reopen is for a request that was sent again, or goes on.
-func (r *Row) reopen() {
-	r.Channel, r.Exit, r.Text, r.unanswered, r.Cancel = ChannelOpen, -1, "", false, nil
-}
-
-func (r *Row) settle(kind wire.Kind) {
-	r.Channel, r.Exit, r.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
-}
-
-// settleOpen is the ending of a row that has no answer, and what is said of it: an
-// answer may still come.
-func (r *Row) settleOpen(kind wire.Kind, text string) {
-	if r.Open() {
-		r.unanswered = true
-		r.settle(kind)
-		r.Text = text
-	}
+	r.State.Add(&p.Part)
 }

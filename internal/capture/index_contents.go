@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -96,7 +97,7 @@ func (c *codec) conns(of *Capture) {
 			of.conns[i] = &conn{number: i + 1}
 		}
 		conn := of.conns[i]
-		for _, s := range []*string{&conn.client.name, &conn.client.version, &conn.server.name, &conn.server.version, &conn.session} {
+		for _, s := range []*string{&conn.Client.Name, &conn.Client.Version, &conn.Server.Name, &conn.Server.Version, &conn.Session} {
 			c.text(s)
 		}
 	}
@@ -179,7 +180,7 @@ func (s *rowStore) decode(p *page, into []Row) int {
 	if len(samples) == 0 {
 		c.fail()
 		// The index and the recording were deleted: no list has these rows.
-		samples = []Row{{capture: s.owner, Exit: -1, Elsewhere: true}}
+		samples = []Row{{capture: s.owner, State: exchange.State{Exit: -1}, Elsewhere: true}}
 	}
 	n := min(pageRows, s.count-p.first)
 	for i := range into[:n] {
@@ -219,14 +220,14 @@ func (c *codec) sample(r *Row, s *rowStore) {
 			r.conn = s.conns[conn-1]
 		}
 	}
-	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
+	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != exchange.Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
 	notified := len(r.Notified) > 0
 	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
-		&r.httpOnly, &r.unanswered, &r.told, &r.strayed, &r.resumable, &held, &r.Edited, &r.streamed, &notified)
+		&r.HTTPOnly, &r.Unanswered, &r.Told, &r.Strayed, &r.Resumable, &held, &r.Edited, &r.Streamed, &notified)
 	if received {
 		r.Dir = wire.Received
 	}
-	for _, s := range []*string{&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.Again, &r.Text, &r.Hint, &r.foreign} {
+	for _, s := range []*string{&r.Target, &r.Method, &r.Name, &r.Channel, &r.Revision, &r.Era, &r.By, &r.Again, &r.Text, &r.Hint, &r.ForeignType} {
 		c.text(s)
 	}
 	num(c, &r.Exit)
@@ -258,7 +259,7 @@ func (c *codec) sample(r *Row, s *rowStore) {
 // notified writes or reads the methods of a row's notifications.
 func (c *codec) notified(r *Row) {
 	n := len(r.Notified)
-	if c.within(&n, maxNotified); !c.writing {
+	if c.within(&n, exchange.MaxNotified); !c.writing {
 		r.Notified = make([]string, n)
 	}
 	for i := range r.Notified {
@@ -274,17 +275,17 @@ func (c *codec) own(r *Row, s *rowStore) {
 	num(c, &r.First)
 	num(c, &r.Sent)
 	num(c, &r.Received)
-	num(c, &r.lastSent)
+	num(c, &r.LastSent)
 	c.bytes((*[]byte)(&r.lines))
 	c.relations(r, s)
 }
 
 func (c *codec) cancel(r *Row) {
 	if r.Cancel == nil {
-		r.Cancel = &Cancel{}
+		r.Cancel = &exchange.Cancel{}
 	}
 	byServer := r.Cancel.By == wire.Received
-	if c.flags(&byServer, &r.Cancel.Late, &r.Cancel.closed); byServer {
+	if c.flags(&byServer, &r.Cancel.Late, &r.Cancel.Closed); byServer {
 		r.Cancel.By = wire.Received
 	}
 	c.text(&r.Cancel.Why)

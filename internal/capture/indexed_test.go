@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/capture/blocks"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
@@ -247,10 +248,14 @@ func TestIndexHasTheSameRows(t *testing.T) {
 
 // All members of a Row are in an index, or are of no use when its run is over.
 func TestIndexKnowsAllOfARow(t *testing.T) {
-	has := "Run Index Own Time Target Dir Apart Guesses Within SameAs Guess Method Name ID Channel Cancel Exit Code Duration First Conn Sent Received lastSent nth Revision Era Status By Again Notes Kinds Elsewhere Repeated Orphan Findings Text Hint capture conn head lines httpOnly unanswered told strayed resumable streamed foreign Held Waiting Edited Notified"
-	for field := range reflect.TypeFor[Row]().Fields() {
-		if !strings.Contains(" "+has+" ", " "+field.Name+" ") {
-			t.Errorf("%s has no place in the index", field.Name)
+	const has = " State Run Index Own Target Guesses Within SameAs Guess Conn nth By Again Elsewhere Repeated capture conn head lines" +
+		" Time Dir Apart Method Name ID Channel Cancel Exit Code Duration First Sent Received LastSent Revision Era Status Notes" +
+		" Kinds Orphan Findings Text Hint HTTPOnly Unanswered Told Strayed Resumable Streamed ForeignType Held Waiting Edited Notified "
+	for _, of := range []reflect.Type{reflect.TypeFor[Row](), reflect.TypeFor[exchange.State]()} {
+		for field := range of.Fields() {
+			if !strings.Contains(has, " "+field.Name+" ") {
+				t.Errorf("%s of %s has no place in the index", field.Name, of)
+			}
 		}
 	}
 }

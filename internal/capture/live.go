@@ -3,6 +3,7 @@ package capture
 import (
 	"sync"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -23,13 +24,13 @@ func (l *Live) Row(target, key string, dir wire.Direction, head *wire.HTTPHead, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.conns[target+"\n"+key]
-	r := &Row{Target: target, Dir: dir, Channel: ChannelOpen, Exit: -1, capture: &Capture{}, conn: &c}
+	r := &Row{State: exchange.State{Dir: dir, Channel: exchange.ChannelOpen, Exit: -1}, Target: target, capture: &Capture{}, conn: &c}
 	if head != nil && dir == wire.Sent {
-		c.headed(head)
+		c.AddHead(head)
 		r.Method = head.Method
 	}
 	if m != nil {
-		r.asked(&placed{message: m, conn: &c})
+		r.Ask(m, &c.Conversation)
 	}
 	l.put(target, key, c)
 	return r
@@ -41,8 +42,8 @@ func (l *Live) Answered(r *Row, key string, m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := *r.conn
-	if who := r.serverIn(&placed{message: m}); who != (implementation{}) {
-		c.server = who
+	if who := exchange.NoFacts.ServerIn(r.Method, m); who != (exchange.Implementation{}) {
+		c.Server = who
 		l.put(r.Target, key, c)
 	}
 }
@@ -53,7 +54,7 @@ func (l *Live) Knows(target, key string) (client, server bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.conns[target+"\n"+key]
-	return c.client != (implementation{}), c.server != (implementation{})
+	return c.Client != (exchange.Implementation{}), c.Server != (exchange.Implementation{})
 }
 
 func (l *Live) put(target, key string, c conn) {

@@ -3,20 +3,15 @@ package capture
 import (
 	"bytes"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
 
-// A peeked is what the listing needs to know of a response.
+// A peeked describes the message of a frame, which was not parsed if it is large.
 type peeked struct {
-	traits wire.Traits
-	size   int
-	// toolError is set where isError is true.
-	toolError bool
-	// meta is the result's _meta, escaped as in the capture, of what was only peeked at, and has
-	// which of the members are there by which its shape is judged.
-	meta []byte
-	has  shapeMembers
+	exchange.Facts
+	size int
 }
 
 // peek looks at a large response as a capture has it, within a JSON string, without taking
@@ -36,7 +31,8 @@ func peek(escaped []byte) (p peeked, ok bool) {
 	if m.Kind != wire.Response {
 		return peeked{}, false
 	}
-	return peeked{traits: m.Traits(), size: len(escaped) - s.escapes, toolError: s.toolError, meta: s.meta, has: s.has}, true
+	facts := exchange.Facts{Traits: m.Traits(), ToolError: s.toolError, EscapedMeta: s.meta, Members: s.has}
+	return peeked{facts, len(escaped) - s.escapes}, true
 }
 
 // A peeker walks through escaped JSON.
@@ -50,7 +46,7 @@ type peeker struct {
 	versioned, result, toolError bool
 	seen                         int // of isError
 	meta                         []byte
-	has                          shapeMembers
+	has                          exchange.Members
 }
 
 func (s *peeker) skipSpace() {
@@ -144,7 +140,7 @@ func (s *peeker) object() bool {
 }
 
 func (s *peeker) inResult(name []byte) bool {
-	s.has.note(name)
+	s.has.Add(name)
 	switch string(name) {
 	case "isError":
 		if s.seen++; s.seen > 1 {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -28,15 +29,15 @@ type probes struct {
 // probed settles a row as a probe where the frame that it took makes it one, and those
 // before it of which that says that they were.
 func (x *index) probed(r *Row, p *placed) {
-	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.told {
+	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.Told {
 		return
 	}
 	opens := r.Method == "initialize"
-	if r.Channel == ChannelOK && r.Era == "modern" && len(x.newer) < mostMarked {
+	if r.Channel == exchange.ChannelOK && r.Era == "modern" && len(x.newer) < mostMarked {
 		x.newer[r.Target] = true
 	}
 	switch {
-	case r.Channel == ChannelOK && (opens || r.Era == "modern"):
+	case r.Channel == exchange.ChannelOK && (opens || r.Era == "modern"):
 		x.settle(opens, func(tried *Row) bool { return tried.Era == "modern" && x.together(tried, p.conn) })
 	case p.Role == wire.Ends && r.Method == "server/discover" && r.Failed():
 		x.refused = append(x.refused, int32(r.nth)) // the server exited: the handshake with the next one tells
@@ -55,7 +56,7 @@ func (x *index) probed(r *Row, p *placed) {
 // together reports a row of the conversation or, where nothing tells conversations apart,
 // of a client of the same name.
 func (x *index) together(r *Row, c *conn) bool {
-	return r.conn == c || x.head.between() && r.Target == c.target && c.client != (implementation{}) && r.conn.client == c.client
+	return r.conn == c || x.head.between() && r.Target == c.Target && c.Client != (exchange.Implementation{}) && r.conn.Client == c.Client
 }
 
 // refused reports an error as an older server answers with.
@@ -71,14 +72,14 @@ func (r *Row) settleProbe() {
 	if r.Exit = -1; r.Channel != string(wire.Transport) || r.Status > 0 { // else the text says that the server exited
 		r.Text = "answered like a server of an older revision"
 	}
-	r.Channel = ChannelProbe
+	r.Channel = exchange.ChannelProbe
 }
 
 // endpoint is for the event with which the stream of HTTP+SSE begins: a server that has
 // that refuses requests to open a conversation elsewhere.
 func (x *index) endpoint(c *conn) {
 	x.settle(true, func(r *Row) bool {
-		return r.Method == "initialize" && (!x.head.between() || r.Target == c.target)
+		return r.Method == "initialize" && (!x.head.between() || r.Target == c.Target)
 	})
 }
 
@@ -90,7 +91,7 @@ func (x *index) settle(probes bool, which func(*Row) bool) {
 		if !which(r) {
 			return false
 		}
-		if probes && !r.told && r.Failed() {
+		if probes && !r.Told && r.Failed() {
 			r.settleProbe()
 			x.touch(r)
 		}

@@ -110,7 +110,7 @@ func (c *Capture) beginNextPart(w io.Writer, head Head) (written int64, err erro
 // note keeps the number of a row that waits for its answer, or was cancelled and may still get one,
 // and of one that opens a conversation.
 func (x *index) note(r *Row, role wire.Role) {
-	if role == wire.Asks && handshake[r.Method] {
+	if role == wire.Asks && r.Opens() {
 		x.openings = append(x.openings, int32(r.nth))
 	}
 	if r.Open() || r.Cancel != nil && !r.Cancel.Late {

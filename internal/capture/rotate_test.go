@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -73,7 +74,7 @@ func TestNothingIsLostWhereARecordingTurns(t *testing.T) {
 	seen := map[string]int{}
 	for _, row := range rows {
 		seen[row.Method+" "+row.ID]++
-		if row.Channel != ChannelOK || row.Revision != "v" || row.Era != "legacy" {
+		if row.Channel != exchange.ChannelOK || row.Revision != "v" || row.Era != "legacy" {
 			t.Errorf("%s %s %s: %s, %q, %q", row.Number(), row.Method, row.ID, row.Channel, row.Revision, row.Era)
 		}
 		if row.Method == "tools/call" {
@@ -177,7 +178,7 @@ func TestATurnKeepsStreamsAndCancellations(t *testing.T) {
 		if row.Method != "tools/call" {
 			continue
 		}
-		if calls++; row.Channel != ChannelCancelled || !row.Cancel.Late || !row.Repeated || row.Cancel.Why != "no time" {
+		if calls++; row.Channel != exchange.ChannelCancelled || !row.Cancel.Late || !row.Repeated || row.Cancel.Why != "no time" {
 			t.Errorf("the cancelled call: %s, %+v", row.Channel, row.Cancel)
 		}
 	}

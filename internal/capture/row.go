@@ -2,14 +2,13 @@ package capture
 
 import (
 	"errors"
-	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -22,10 +21,10 @@ type Row struct {
 	// rows of its run from 1, in other files those of the whole file.
 	Run, Index int
 
-	Time   time.Time
+	exchange.State
+
+	// Target is the URL or the command of the server.
 	Target string
-	// Dir is Received where the server asked.
-	Dir wire.Direction
 	// Guesses are the requests to which some messages of a row that is Apart may belong, each
 	// the only one that waited for its answer then.
 	Guesses []*Row
@@ -35,81 +34,22 @@ type Row struct {
 	// SameAs names an earlier request for the same, which failed on the way; nil elsewhere. It has only what its Number
 	// takes, so that a client that tries for ever does not keep all its rows in memory.
 	SameAs *Row
-	// Method is as it crossed; Name is the tool, prompt, URI, task or cursor that
-	// it is about, or "".
-	Method, Name string
-	// ID is the request's, as a person writes it: 7, abc; "" where it has none.
-	ID string
-	// Channel is a wire.Kind by its name, "ok", "open" where no answer came, "cancelled"
-	// where it was no longer awaited, of which Cancel says more (it is nil elsewhere), or
-	// "probe" where an older server said that it is one, or "unreadable" if the recorder could not decode the
-	// response.
-	Channel string
-	Cancel  *Cancel
-	// Exit is the exit status that the channel has, and that of the process where
-	// the row is a command's own; -1 where there is none yet.
-	Exit int
-	// Code is that of a JSON-RPC error, 0 elsewhere.
-	Code int64
-	// Duration is from the request to the response, to where it was cancelled, or to the
-	// last frame where neither came.
-	Duration time.Duration
-	// First is from the request to the first that came for it; 0 where nothing did.
-	First time.Duration
-	// Held is for how long messages of it were held for a user until it was answered, which
-	// neither Duration nor First counts. Waiting are those that are held now. Edited is set
-	// where one was changed, dropped or answered by a user.
-	Held    time.Duration
-	Waiting int
-	Edited  bool
 	// Conn is the number of the conversation in its run.
 	Conn int
-	// Sent and Received are the bytes of all messages, as they crossed, and of what
-	// came in their place.
-	Sent, Received int64
-	// lastSent is the part of Sent that is of the last message.
-	lastSent int64
-	// Revision is that of the protocol, Era "legacy" where conversations are opened,
-	// "modern" where requests stand alone: as the request or its head says, or what was
-	// settled in its run; "" where nothing says so.
-	Revision, Era string
-	// Status is that of the last HTTP response, 0 over a pipe.
-	Status int
 	// By is what recorded: "command", "tap", "proxy".
 	By string
 	// Again names the exchange that this one issued again, "" elsewhere.
 	Again string
-	Notes Notes
-	// Notified are the methods of the notifications in it, each once; of more than maxNotified the first.
-	Notified []string
-	// Kinds are those of the row's frames.
-	Kinds Kinds
 	// Own is set on the exchange that the run was about: the last that opened or
 	// closed no conversation.
 	Own bool
-	// Apart is set on what is no exchange: the messages of a stream or a pipe that name no
-	// request, with MethodStream or MethodPipe.
-	Apart, Guess bool
+	// Guess is set if Within is a guess.
+	Guess bool
 	// Elsewhere is set where another part of the recording has more of the row, or the
 	// same.
 	Elsewhere bool
 	// Repeated is set where it was cancelled in another part, and an answer may still come.
 	Repeated bool
-	// Orphan is set where a message came that answers nothing, or a second time.
-	Orphan bool
-	// httpOnly is set where it is no exchange of JSON-RPC, but an HTTP request that failed.
-	httpOnly bool
-	// unanswered is set where the channel was told without an answer, told where an End
-	// told it.
-	unanswered, told bool
-	// strayed is set where a response with another id came, resumable where the stream
-	// of the answer can be taken up again, streamed where the last response is one of events.
-	strayed, resumable, streamed bool
-	// Findings are what is wrong with the messages, as far as the listing looked.
-	Findings []wire.Finding
-	// Text and Hint are the last words of the command that the row is about; of others
-	// Text is what broke the connection, where that ended them.
-	Text, Hint string
 
 	capture *Capture
 	// nth is its number in the file, from 0.
@@ -120,44 +60,7 @@ type Row struct {
 	head int
 	// lines are where its frames stand in the file, in no order.
 	lines rowLines
-	// foreign is the type of the last response where no answer may have that.
-	foreign string
 }
-
-// maxNotified bounds Row.Notified.
-const maxNotified = 16
-
-// Channels beside the names of a wire.Kind.
-const (
-	ChannelOK        = "ok"
-	ChannelOpen      = "open"
-	ChannelCancelled = "cancelled"
-	ChannelProbe     = "probe"
-	// ChannelUnreadable is for a body that could not be decoded, or that an imported archive lacks: how the exchange
-	// ended is not known, which is no failure.
-	ChannelUnreadable = "unreadable"
-)
-
-// OtherChannels are the channels that no wire.Kind has; none of them is a failure.
-var OtherChannels = []string{ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe, ChannelUnreadable}
-
-// A Cancel is how a request was given up.
-type Cancel struct {
-	// By is the side that did: Sent is the client.
-	By wire.Direction
-	// Why is the reason that it gave, or what it did.
-	Why string
-	// After is from the request to the Cancel.
-	After time.Duration
-	// Late is set where an answer came after all.
-	Late bool
-
-	// closed is set where a stream was closed and nothing said: it may be taken up again.
-	closed bool
-}
-
-// Who returns the side that cancelled: client or server.
-func (c *Cancel) Who() string { return [...]string{"client", "server"}[c.By] }
 
 // What replaces the method on a row that is Apart.
 const (
@@ -173,37 +76,6 @@ const (
 	// ByImport is for what another program recorded, between a client and servers as a proxy.
 	ByImport = "import"
 )
-
-// Notes count what was folded into a Row.
-type Notes struct {
-	// Notifications are the server's, Questions what the server asked on the way, by requests
-	// of its own or in the results of rounds, Guessed
-	// either of them where it may belong to another request as well,
-	// Retries the requests that were sent again, Resumed the streams that were taken
-	// up again, Rounds the trips beyond the first, Cuts the streams that broke.
-	Notifications, Questions, Guessed, Retries, Resumed, Rounds, Cuts int
-}
-
-// String is what a person reads: "2 notifications, 1 retry"; "" where there is
-// nothing to note.
-func (n Notes) String() string {
-	var parts []string
-	for _, note := range []struct {
-		count     int
-		one, many string
-	}{
-		{n.Notifications, "notification", "notifications"}, {n.Questions, "server request", "server requests"}, {n.Guessed, "message assigned by guess", "messages assigned by guess"}, {n.Rounds, "further round", "further rounds"},
-		{n.Retries, "retry", "retries"}, {n.Cuts, "connection error", "connection errors"}, {n.Resumed, "resume attempt", "resume attempts"},
-	} {
-		switch {
-		case note.count == 1:
-			parts = append(parts, "1 "+note.one)
-		case note.count > 1:
-			parts = append(parts, strconv.Itoa(note.count)+" "+note.many)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
 
 // Remarks are the notes, and before them to what the row belongs too, or may.
 func (r *Row) Remarks() string {
@@ -246,18 +118,6 @@ func (r *Row) GuessedNumbers() (numbers []string) {
 
 // Size is the bytes of all messages, both ways.
 func (r *Row) Size() int64 { return r.Sent + r.Received }
-
-// Open reports whether no answer came.
-func (r *Row) Open() bool { return r.Channel == ChannelOpen }
-
-// Failed reports an ending that is not good. Who cancels wants no answer, who probes has the one that was asked for, and
-// a server that asks for input waits for it.
-func (r *Row) Failed() bool {
-	return r.Channel != string(wire.InputRequired) && !slices.Contains(OtherChannels, r.Channel)
-}
-
-// LostAnswer reports that the stream ended on which the answer was to come.
-func (r *Row) LostAnswer() bool { return r.streamed && r.unanswered && r.Status == http.StatusOK }
 
 // Unended reports a row without an answer in a recording without an end: the recorder was
 // killed, or still records.
@@ -316,15 +176,6 @@ func (r *Row) LaterThan(other *Row) bool {
 	}
 	return r.Ended().After(other.Ended())
 }
-
-// Kinds are a set of wire.FrameKinds.
-type Kinds uint8
-
-// With is the set and k.
-func (s Kinds) With(k wire.FrameKind) Kinds { return s | 1<<k }
-
-// Has reports whether k is in the set.
-func (s Kinds) Has(k wire.FrameKind) bool { return s&(1<<k) != 0 }
 
 // Number is how a person names the row: "42.3" is the third of run 42, "42" the
 // only one, and the only one that a tap or a proxy will have had; in a file that is

@@ -43,7 +43,7 @@ func (r *Row) frameIn(raw []byte) (*wire.Frame, error) {
 
 // Exchange reads the row's exchange with its frames; nil where nothing crossed.
 func (r *Row) Exchange() (*wire.Exchange, error) {
-	if !r.httpOnly {
+	if !r.HTTPOnly {
 		return r.exchange()
 	}
 	frames, err := r.Frames()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
@@ -453,7 +454,7 @@ func TestCaptureGrows(t *testing.T) {
 	if err != nil || len(changed) != 1 || !capture.Ended() || len(capture.Findings()) > 0 {
 		t.Errorf("%d changed, %v, ended %v, %v", len(changed), err, capture.Ended(), capture.Findings())
 	}
-	if rows := capture.Rows(); len(rows) != 2 || rows[0].Channel != ChannelOK || !rows[1].Own {
+	if rows := capture.Rows(); len(rows) != 2 || rows[0].Channel != exchange.ChannelOK || !rows[1].Own {
 		t.Errorf("%+v", rows)
 	}
 }
@@ -473,12 +474,12 @@ func FuzzPeek(f *testing.F) {
 		if !ok || jsonraw.Valid(raw) != nil {
 			return
 		}
-		if diff := cmp.Diff(m.Traits(), p.traits); diff != "" {
+		if diff := cmp.Diff(m.Traits(), p.Traits); diff != "" {
 			t.Fatalf("%s\n%s", raw, diff)
 		}
 		result, _ := m.ResultMembers()
 		flag, _ := result.Get("isError")
-		if p.size != len(raw) || p.toolError != (string(flag) == "true") {
+		if p.size != len(raw) || p.ToolError != (string(flag) == "true") {
 			t.Fatalf("%s: %+v", raw, p)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -58,10 +59,10 @@ func (g *Group) add(r *Row) {
 	g.Sent += r.Sent
 	g.Received += r.Received
 	switch r.Channel {
-	case ChannelOpen:
+	case exchange.ChannelOpen:
 		g.Open++
 		return
-	case ChannelCancelled:
+	case exchange.ChannelCancelled:
 		g.Cancelled++
 		return
 	}

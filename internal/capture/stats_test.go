@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcpc/internal/exchange"
 )
 
 func timed(all ...time.Duration) *Group {
 	g := &Group{}
 	for _, d := range all {
-		g.add(&Row{Channel: "ok", Sent: 1, Duration: d})
+		g.add(&Row{State: exchange.State{Channel: "ok", Sent: 1, Duration: d}})
 	}
 	return g
 }
@@ -60,12 +62,12 @@ func TestHistogramHasEveryStepFromTheShortestToTheLongest(t *testing.T) {
 func TestStatsCountByMethodAndName(t *testing.T) {
 	var s Stats
 	for _, r := range []Row{
-		{Method: "tools/list", Channel: "ok", Sent: 10, Duration: 5},
-		{Method: "tools/call", Name: "b", Channel: "tool_error", Sent: 20, Duration: 7},
-		{Method: "tools/call", Name: "a", Channel: "timeout", Sent: 1, Duration: 9},
-		{Method: "tools/call", Name: "a", Channel: "tool_error", Sent: 2, Duration: 3},
-		{Method: "tools/call", Name: "a", Channel: "open", Sent: 4},
-		{Method: "tools/call", Name: "a", Channel: "invalid_arguments"},
+		{State: exchange.State{Method: "tools/list", Channel: "ok", Sent: 10, Duration: 5}},
+		{State: exchange.State{Method: "tools/call", Name: "b", Channel: "tool_error", Sent: 20, Duration: 7}},
+		{State: exchange.State{Method: "tools/call", Name: "a", Channel: "timeout", Sent: 1, Duration: 9}},
+		{State: exchange.State{Method: "tools/call", Name: "a", Channel: "tool_error", Sent: 2, Duration: 3}},
+		{State: exchange.State{Method: "tools/call", Name: "a", Channel: "open", Sent: 4}},
+		{State: exchange.State{Method: "tools/call", Name: "a", Channel: "invalid_arguments"}},
 	} {
 		s.Add(&r)
 	}
@@ -91,10 +93,10 @@ func TestStatsOfWhatHasNoEnd(t *testing.T) {
 		channel                        string
 		timed, failed, cancelled, open int
 	}{
-		{ChannelOK, 1, 0, 0, 0}, {"tool_error", 1, 1, 0, 0}, {ChannelCancelled, 0, 0, 1, 0}, {ChannelOpen, 0, 0, 0, 1},
+		{exchange.ChannelOK, 1, 0, 0, 0}, {"tool_error", 1, 1, 0, 0}, {exchange.ChannelCancelled, 0, 0, 1, 0}, {exchange.ChannelOpen, 0, 0, 0, 1},
 	} {
 		g := &Group{}
-		g.add(&Row{Channel: c.channel, Sent: 10, Duration: 5})
+		g.add(&Row{State: exchange.State{Channel: c.channel, Sent: 10, Duration: 5}})
 		if g.Count != 1 || g.Timed() != c.timed || len(g.Failures()) != c.failed ||
 			g.Cancelled != c.cancelled || g.Open != c.open {
 			t.Errorf("%s: %+v", c.channel, g)

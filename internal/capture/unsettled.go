@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
@@ -127,7 +128,7 @@ func (u *unsettled) after(c *unsettledConn, f *wire.Frame) step {
 	case stepRequestHead:
 		fits = f.Kind == wire.Head && f.HTTP != nil
 	case stepRequest:
-		fits = f.Kind == wire.Body && u.kind(f) == wire.Request && !handshake[u.message.Method]
+		fits = f.Kind == wire.Body && u.kind(f) == wire.Request && !exchange.Opens(u.message.Method)
 	case stepHead:
 		fits = f.Kind == wire.Head && f.HTTP != nil && f.HTTP.Status == 200
 	case stepAnswer:

@@ -176,7 +176,7 @@ func beginningAfter(t *testing.T, path, next string) []byte {
 	defer behind.Close()
 	c.index.openings, c.index.waiting = nil, map[int32]struct{}{}
 	for _, row := range c.Rows() {
-		if handshake[row.Method] {
+		if row.Opens() {
 			c.index.openings = append(c.index.openings, int32(row.nth))
 		}
 		c.index.waiting[int32(row.nth)] = struct{}{}

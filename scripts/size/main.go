@@ -14,6 +14,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"log"
 	"os"
 	"os/exec"
 	"slices"
@@ -28,8 +29,7 @@ func main() {
 	flag.Parse()
 	packages, err := load()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()

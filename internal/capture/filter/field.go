@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -134,7 +135,7 @@ func hasSecret(hash, line string) bool {
 
 // channels are the names of the endings.
 func channels() []string {
-	names := slices.Clone(capture.OtherChannels)
+	names := slices.Clone(exchange.OtherChannels)
 	for _, e := range wire.Endings {
 		if e.Kind != wire.OK {
 			names = append(names, string(e.Kind))
@@ -170,8 +171,8 @@ var isTraits = []trait{
 	{"error", (*capture.Row).Failed},
 	{"cancelled", func(r *capture.Row) bool { return r.Cancel != nil }},
 	{"late", func(r *capture.Row) bool { return r.Cancel != nil && r.Cancel.Late }},
-	{"probe", func(r *capture.Row) bool { return r.Channel == capture.ChannelProbe }},
-	{capture.ChannelUnreadable, func(r *capture.Row) bool { return r.Channel == capture.ChannelUnreadable }},
+	{"probe", func(r *capture.Row) bool { return r.Channel == exchange.ChannelProbe }},
+	{exchange.ChannelUnreadable, func(r *capture.Row) bool { return r.Channel == exchange.ChannelUnreadable }},
 	{"orphan", func(r *capture.Row) bool { return r.Orphan }},
 	{"held", func(r *capture.Row) bool { return r.Kinds.Has(wire.Held) }},
 	{"edited", func(r *capture.Row) bool { return r.Edited }},

@@ -11,23 +11,33 @@ import (
 	"unicode/utf8"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/wire"
 )
 
 // filterRows are rows of every sort; their bodies are in filterBodies.
 var filterRows = []capture.Row{
-	{Run: 1, Method: "initialize", ID: "1", Target: "http://127.0.0.1:3001/mcp", Channel: "ok", Status: 200, Era: "legacy", Revision: "2025-11-25",
-		Duration: 3 * time.Millisecond, Sent: 300, Received: 700, Time: filterNow.Add(-26 * time.Hour), Kinds: capture.Kinds(0).With(wire.Body).With(wire.Head)},
-	{Run: 2, Method: "tools/call", Name: "get-sum", ID: "2", Target: "demo", Channel: "tool_error", Exit: 5, Era: "modern",
+	{Run: 1, Target: "http://127.0.0.1:3001/mcp", State: exchange.State{
+		Method: "initialize", ID: "1", Channel: "ok", Status: 200, Era: "legacy", Revision: "2025-11-25",
+		Duration: 3 * time.Millisecond, Sent: 300, Received: 700, Time: filterNow.Add(-26 * time.Hour),
+		Kinds: exchange.Kinds(0).With(wire.Body).With(wire.Head),
+	}},
+	{Run: 2, Target: "demo", State: exchange.State{
+		Method: "tools/call", Name: "get-sum", ID: "2", Channel: "tool_error", Exit: 5, Era: "modern",
 		Duration: 500 * time.Millisecond, Sent: 1000, Time: filterNow.Add(-2 * time.Hour),
-		Notes:    capture.Notes{Retries: 1, Notifications: 3},
-		Notified: []string{"notifications/progress", "notifications/tools/list_changed"}},
-	{Run: 3, Method: "tools/call", Name: "Größe *", ID: "abc", Target: "demo", Channel: "rpc_error", Exit: 6, Status: 404, Era: "modern",
-		Duration: 2 * time.Second, Received: 1_500_000, Time: filterNow.Add(-10 * time.Minute), Findings: []wire.Finding{{Rule: "type"}}},
-	{Run: 4, Method: "resources/read", Name: "demo://a", ID: "2", Target: "demo", Channel: "open", Exit: -1, Status: 503,
-		Duration: time.Minute, Time: filterNow.Add(-time.Second), Notes: capture.Notes{Rounds: 1, Resumed: 2, Questions: 1}, Orphan: true,
-		Kinds: capture.Kinds(0).With(wire.Stderr).With(wire.Event)},
-	{Run: 5, Method: "ping", ID: "0", Channel: "ok"},
+		Notes:    exchange.Notes{Retries: 1, Notifications: 3},
+		Notified: []string{"notifications/progress", "notifications/tools/list_changed"},
+	}},
+	{Run: 3, Target: "demo", State: exchange.State{
+		Method: "tools/call", Name: "Größe *", ID: "abc", Channel: "rpc_error", Exit: 6, Status: 404, Era: "modern",
+		Duration: 2 * time.Second, Received: 1_500_000, Time: filterNow.Add(-10 * time.Minute), Findings: []wire.Finding{{Rule: "type"}},
+	}},
+	{Run: 4, Target: "demo", State: exchange.State{
+		Method: "resources/read", Name: "demo://a", ID: "2", Channel: "open", Exit: -1, Status: 503,
+		Duration: time.Minute, Time: filterNow.Add(-time.Second), Notes: exchange.Notes{Rounds: 1, Resumed: 2, Questions: 1}, Orphan: true,
+		Kinds: exchange.Kinds(0).With(wire.Stderr).With(wire.Event),
+	}},
+	{Run: 5, State: exchange.State{Method: "ping", ID: "0", Channel: "ok"}},
 }
 
 // judge knows the findings about two rows.
@@ -200,7 +210,7 @@ func TestFilterDayIsACalendarDay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := f.match(&candidate{row: &capture.Row{Time: instant.at.UTC()}}); got != want {
+				if got := f.match(&candidate{row: &capture.Row{State: exchange.State{Time: instant.at.UTC()}}}); got != want {
 					t.Errorf("%s%s matches %s: %t, want %t", text, c.text, instant.at, got, want)
 				}
 			}

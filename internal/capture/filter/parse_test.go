@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 )
 
 // filterNow is a Saturday at 17:30, east of Greenwich.
@@ -227,7 +228,7 @@ func TestFilterJudgesLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked.times = 0
-		if _, err := f.Match(&capture.Row{Method: "tools/call"}); err != nil || asked.times != want {
+		if _, err := f.Match(&capture.Row{State: exchange.State{Method: "tools/call"}}); err != nil || asked.times != want {
 			t.Errorf("%s: asked %d times, %v", text, asked.times, err)
 		}
 	}
@@ -265,7 +266,7 @@ func FuzzFilter(f *testing.F) {
 			}
 			return
 		}
-		for _, row := range []capture.Row{{}, {Method: "tools/call", Name: text, Status: 404, Sent: 9}} {
+		for _, row := range []capture.Row{{}, {State: exchange.State{Method: "tools/call", Name: text, Status: 404, Sent: 9}}} {
 			c := &candidate{row: &row, look: func(s search) (bool, error) { return s.in([]byte(text)), nil }}
 			filter.match(c)
 		}

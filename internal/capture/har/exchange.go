@@ -13,8 +13,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// An exchange is the traffic for one HTTP request, or for one exchange over stdio.
-type exchange struct {
+// An entryTraffic is the traffic for one HTTP request, or for one exchange over stdio.
+type entryTraffic struct {
 	stdio bool
 	// asked and answered are the heads, nil where none crossed.
 	asked, answered *wire.Frame
@@ -24,7 +24,7 @@ type exchange struct {
 	long            *longTexts
 }
 
-func (c *exchange) add(f *wire.Frame) {
+func (c *entryTraffic) add(f *wire.Frame) {
 	switch f.Kind {
 	case wire.Head:
 		switch {
@@ -48,7 +48,7 @@ func (c *exchange) add(f *wire.Frame) {
 	}
 }
 
-func (c *exchange) request() request {
+func (c *entryTraffic) request() request {
 	r := request{Cookies: []pair{}, Headers: []pair{}, Query: []pair{}, HeadersSize: -1}
 	text := lines(c.sent)
 	r.BodySize = size(c.sent)
@@ -66,7 +66,7 @@ func (c *exchange) request() request {
 	return r
 }
 
-func (c *exchange) response() response {
+func (c *entryTraffic) response() response {
 	r := response{Cookies: []pair{}, Headers: []pair{}, HeadersSize: -1, BodySize: size(c.received)}
 	body := lines(c.received)
 	r.Content.MimeType = "application/json"
@@ -97,7 +97,7 @@ func (c *exchange) response() response {
 	return r
 }
 
-func (c *exchange) events() (all []event) {
+func (c *entryTraffic) events() (all []event) {
 	for _, f := range c.received {
 		if f.Kind != wire.Event || f.SSE == nil || f.SSE.Comment {
 			continue
@@ -113,7 +113,7 @@ func (c *exchange) events() (all []event) {
 
 // timings follow from the frames' times alone, unless the recorder opened the connection
 // itself.
-func (c *exchange) timings() timings {
+func (c *entryTraffic) timings() timings {
 	t := timings{Blocked: -1, DNS: -1, Connect: -1, SSL: -1}
 	var begin, head, end time.Time
 	for _, f := range append(append([]*wire.Frame{c.asked}, c.sent...), c.answered) {

@@ -262,7 +262,7 @@ func byStream(frames []wire.Frame) (parts [][]wire.Frame) {
 // stdio. link stands where the request itself is not among them: what comes on a
 // stream that was opened before belongs to the exchange, and its opening does not.
 func entryOf(row *capture.Row, frames []wire.Frame, link string) entry {
-	c := exchange{stdio: frames[0].Stream == 0, long: &longTexts{}}
+	c := entryTraffic{stdio: frames[0].Stream == 0, long: &longTexts{}}
 	for i := range frames {
 		c.add(&frames[i])
 	}

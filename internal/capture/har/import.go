@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/sliceutil"
@@ -439,7 +440,7 @@ func (x *importer) entry(e *readEntry) error {
 
 // end writes how a command's request ended, where its messages do not say it.
 func (x *importer) end(r *run, facts *mcpFacts, request *wire.Message) error {
-	if request.ID == nil || slices.Contains(capture.OtherChannels, facts.Channel) {
+	if request.ID == nil || slices.Contains(exchange.OtherChannels, facts.Channel) {
 		return nil
 	}
 	end := capture.End{Exit: facts.Exit, ID: request.ID, Kind: wire.Kind(facts.Channel), Method: x.secrets.Text(facts.Method),

@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/exchange"
 	"mcpc/internal/match/hidden"
 	"mcpc/internal/mock/playback"
 	"mcpc/internal/redact"
@@ -60,9 +61,9 @@ func recordingOf(rows []*capture.Row) (rec playback.Recording, left int, err err
 var errFound = errors.New("found")
 
 func exchangeOf(row *capture.Row) playback.Recorded {
-	open := row.Open() || row.Channel == capture.ChannelCancelled
+	open := row.Open() || row.Channel == exchange.ChannelCancelled
 	return playback.Recorded{Number: row.Number(), Method: row.Method, Name: row.Name, Revision: row.Revision, Run: row.RunIndex(),
-		Time: row.Time, Cancelled: row.Channel == capture.ChannelCancelled, Answered: !open, Load: row.Exchange,
+		Time: row.Time, Cancelled: row.Channel == exchange.ChannelCancelled, Answered: !open, Load: row.Exchange,
 		Request: func() (*wire.Message, error) { return requestOf(row) }}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/wire"
 )
@@ -75,14 +76,14 @@ func (s *script) head() {
 
 // learn takes what a row says of the server.
 func (s *script) learn(row *capture.Row) error {
-	if isWord(row.Revision) && !slices.Contains(s.speaks, row.Revision) && row.Channel == capture.ChannelOK {
+	if isWord(row.Revision) && !slices.Contains(s.speaks, row.Revision) && row.Channel == exchange.ChannelOK {
 		s.speaks = append(s.speaks, row.Revision)
 	}
 	opens := slices.Contains(recorded.OpeningMethods, row.Method)
 	if !opens && !capture.ByServer(row) && row.Status > 0 {
 		s.onlyHTTP = s.onlyHTTP || row.Status != http.StatusOK || row.Notes.Notifications > 0
 	}
-	if capture.ByServer(row) || row.Channel != capture.ChannelOK || !opens && row.Method != "tools/list" {
+	if capture.ByServer(row) || row.Channel != exchange.ChannelOK || !opens && row.Method != "tools/list" {
 		return nil
 	}
 	x, err := row.Exchange()
@@ -98,7 +99,7 @@ func (s *script) learn(row *capture.Row) error {
 
 // add writes what the server did for a row that learn has not taken.
 func (s *script) add(row *capture.Row) error {
-	if slices.Contains(recorded.OpeningMethods, row.Method) || row.Method == "tools/list" && row.Channel == capture.ChannelOK {
+	if slices.Contains(recorded.OpeningMethods, row.Method) || row.Method == "tools/list" && row.Channel == exchange.ChannelOK {
 		return nil
 	}
 	x, err := row.Exchange()

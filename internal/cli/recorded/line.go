@@ -7,6 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/client"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
@@ -50,7 +51,7 @@ func AddLine(s *traffic.Script, g Request) error {
 // "" where that is not in the capture.
 func ServerIn(c *capture.Capture, row *capture.Row) string {
 	for _, opening := range c.Rows() {
-		if !slices.Contains(OpeningMethods, opening.Method) || opening.Channel != capture.ChannelOK || opening.RunID() != row.RunID() {
+		if !slices.Contains(OpeningMethods, opening.Method) || opening.Channel != exchange.ChannelOK || opening.RunID() != row.RunID() {
 			continue
 		}
 		if x, err := opening.Exchange(); err == nil && x != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/saved"
 	"mcpc/internal/wire"
 )
@@ -36,5 +37,5 @@ func (g Request) Kind() (kind wire.Kind, ok bool) {
 	case kind == wire.CheckFailed && wire.IsToolError(answer.Result):
 		return wire.ToolError, true
 	}
-	return wire.OK, answer.Result != nil || g.Row.Channel == capture.ChannelOK
+	return wire.OK, answer.Result != nil || g.Row.Channel == exchange.ChannelOK
 }

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/wire"
@@ -152,7 +153,7 @@ func (g Request) opening() (raw []byte, channel string) {
 			continue
 		}
 		if x, err := row.Exchange(); err == nil && x != nil && x.Request.Conn == g.Exchange.Request.Conn {
-			if raw, channel = x.Request.Raw, row.Channel; channel == capture.ChannelOK {
+			if raw, channel = x.Request.Raw, row.Channel; channel == exchange.ChannelOK {
 				break
 			}
 		}
@@ -163,7 +164,7 @@ func (g Request) opening() (raw []byte, channel string) {
 // initialize is the request that opened the conversation, or where a run before
 // did that, one like it.
 func (g Request) initialize() []byte {
-	if raw, channel := g.opening(); channel == capture.ChannelOK {
+	if raw, channel := g.opening(); channel == exchange.ChannelOK {
 		return raw
 	}
 	revision := g.Row.Revision
@@ -188,7 +189,7 @@ func (g Request) shaken() bool {
 	if raw == nil {
 		return g.Row.By == capture.ByCommand // a server that was kept, and opened before
 	}
-	return channel == capture.ChannelOK || channel == capture.ChannelOpen
+	return channel == exchange.ChannelOK || channel == exchange.ChannelOpen
 }
 
 func (g Request) addPipeline(s *traffic.Script) {

@@ -15,6 +15,7 @@ import (
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/mcp"
@@ -107,7 +108,7 @@ var harmless = []string{"ping", "tools/list", "tools/call", "resources/list", "r
 func (p *player) against(row *capture.Row, m *wire.Message, x *wire.Exchange) string {
 	was, is := cmp.Or(row.Revision, p.c.Revision()), p.c.Revision()
 	switch {
-	case row.Channel == capture.ChannelCancelled:
+	case row.Channel == exchange.ChannelCancelled:
 		return "it was cancelled"
 	case m.Kind != wire.Request:
 		return "it is no request"
@@ -144,7 +145,7 @@ func (p *player) tool(ctx context.Context, it item, call *client.Call, x *wire.E
 		}
 		it.Verdict, it.Why = replay.NotRun, "the tools could not be listed: "+out.Text
 		return it, true
-	case tool == nil && !p.o.yes && it.row.Channel == capture.ChannelOK:
+	case tool == nil && !p.o.yes && it.row.Channel == exchange.ChannelOK:
 		it.Verdict, it.Why = replay.Worse, "the server does not list the tool"
 		return it, true
 	case !p.o.yes && (tool == nil || !isSet(tool.Hints.ReadOnly)):

@@ -13,6 +13,7 @@ import (
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/replay"
@@ -169,7 +170,7 @@ func (p *player) one(ctx context.Context, row *capture.Row) item {
 // was is the recorded side of an exchange.
 func was(row *capture.Row, x *wire.Exchange) replay.Side {
 	s := replay.Side{Exchange: x, Revision: row.Revision, Took: row.Duration}
-	if row.Channel != capture.ChannelOpen {
+	if row.Channel != exchange.ChannelOpen {
 		s.Failed = wire.Kind(row.Channel)
 	}
 	return s

@@ -22,6 +22,7 @@ import (
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
@@ -199,7 +200,7 @@ func listsOf(c *capture.Capture) ([]byte, error) {
 	all := []*listing{}
 	for _, row := range c.Rows() {
 		member, opens := lists[row.Method], slices.Contains(recorded.OpeningMethods, row.Method)
-		if row.Channel != capture.ChannelOK || member == "" && !opens {
+		if row.Channel != exchange.ChannelOK || member == "" && !opens {
 			continue
 		}
 		x, err := row.Exchange()

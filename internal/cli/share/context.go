@@ -5,6 +5,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/exchange"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/listed"
 )
@@ -31,7 +32,7 @@ func WithContext(c *capture.Capture, rows []*capture.Row) []*capture.Row {
 		case a == nil:
 		case opens && (talk.Conn >= 0 || len(a.opens) == 0):
 			a.opens = append(a.opens, r)
-		case opens && r.Channel == capture.ChannelOK && i < a.last: // of a client that began anew for each request
+		case opens && r.Channel == exchange.ChannelOK && i < a.last: // of a client that began anew for each request
 			a.opens = []*capture.Row{r}
 		case r.Method == listed.ToolsList:
 			a.list(pages.Page(r), r, i)

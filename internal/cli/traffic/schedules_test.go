@@ -25,6 +25,7 @@ import (
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
+	"mcpc/internal/exchange"
 	"mcpc/internal/live"
 	"mcpc/internal/wire"
 )
@@ -513,9 +514,13 @@ func (w *world) wantOf(path string) (all []wanted) {
 		}
 		switch {
 		case line.Carried != nil:
-			leave(func(x *wanted) bool { return x.channel != capture.ChannelOpen && x.channel != capture.ChannelCancelled })
+			leave(func(x *wanted) bool {
+				return x.channel != exchange.ChannelOpen && x.channel != exchange.ChannelCancelled
+			})
 		case line.Next > 0:
-			leave(func(x *wanted) bool { return x.channel == capture.ChannelOpen || x.channel == capture.ChannelCancelled })
+			leave(func(x *wanted) bool {
+				return x.channel == exchange.ChannelOpen || x.channel == exchange.ChannelCancelled
+			})
 		case line.Raw != "":
 			var m struct {
 				ID, Method string
@@ -529,18 +534,18 @@ func (w *world) wantOf(path string) (all []wanted) {
 			x := r.by[cmp.Or(m.ID, m.Params.RequestID)]
 			switch {
 			case m.ID != "" && m.Method != "":
-				x = &wanted{id: m.ID, name: m.Params.Name, channel: capture.ChannelOpen, talk: live.Talk{Run: r.talk, Conn: line.Conn}, at: line.Time}
+				x = &wanted{id: m.ID, name: m.Params.Name, channel: exchange.ChannelOpen, talk: live.Talk{Run: r.talk, Conn: line.Conn}, at: line.Time}
 				r.by[m.ID] = x
 				order = append(order, x)
 			case x == nil:
 			case m.Method != "":
-				x.channel = capture.ChannelCancelled
+				x.channel = exchange.ChannelCancelled
 			case m.Error != nil:
 				x.channel = string(wire.RPCFailed)
 			case m.Result != nil && m.Result.IsError:
 				x.channel = string(wire.ToolError)
 			default:
-				x.channel = capture.ChannelOK
+				x.channel = exchange.ChannelOK
 			}
 		}
 	}
@@ -641,7 +646,7 @@ func (w *world) checkStats(path string, want []wanted) {
 	expect := map[string]int{"open": 0, "cancelled": 0}
 	for _, x := range want {
 		expect[x.name]++
-		if x.channel != capture.ChannelOK {
+		if x.channel != exchange.ChannelOK {
 			expect[x.channel]++
 		}
 	}
@@ -699,7 +704,7 @@ func (w *world) checkFollow(side *sideReaders, want []wanted) {
 	w.t.Helper()
 	for _, x := range want {
 		times := side.ended[x.id]
-		if x.channel == capture.ChannelOpen || w.late[x.id] {
+		if x.channel == exchange.ChannelOpen || w.late[x.id] {
 			times += side.open[x.id]
 		}
 		if times == 0 {
@@ -739,7 +744,7 @@ func (w *world) checkView(path string, v *schedView, want []wanted, listed []*ca
 		for _, c := range []*counts{&c, &all} {
 			c.rows++
 			switch x.channel {
-			case capture.ChannelOpen:
+			case exchange.ChannelOpen:
 				c.open++
 			case string(wire.ToolError), string(wire.RPCFailed):
 				c.failed++

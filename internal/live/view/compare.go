@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/diff"
 	"mcpc/internal/english"
+	"mcpc/internal/exchange"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/listed"
 	"mcpc/internal/live/view/talk"
@@ -200,7 +201,7 @@ func times(n int) string { return english.Plural(n, "time") }
 
 // endings are how often a group ended in each way that is not good.
 func endings(g *capture.Group) map[string]int {
-	all := map[string]int{capture.ChannelCancelled: g.Cancelled, capture.ChannelOpen: g.Open}
+	all := map[string]int{exchange.ChannelCancelled: g.Cancelled, exchange.ChannelOpen: g.Open}
 	for _, f := range g.Failures() {
 		all[f.Channel] = f.Count
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view/talk"
 )
@@ -104,7 +105,7 @@ func merged(bars []Bar, step time.Duration) (out []Bar) {
 		if last.Label != b.Label {
 			last.Label = "several"
 		}
-		if b.Failed && !last.Failed || last.Channel == capture.ChannelOK {
+		if b.Failed && !last.Failed || last.Channel == exchange.ChannelOK {
 			last.Channel = b.Channel
 		}
 		last.Failed = last.Failed || b.Failed

@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/tests/module"
 	"mcpc/internal/tests/program"
 	"mcpc/internal/wire"
@@ -220,7 +221,7 @@ func withoutTimes(text string) string {
 
 // rowsByMethod counts the rows of a recording that came to an end. A client may be
 // gone before the last of its taps has written what it saw.
-func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes capture.Notes) {
+func rowsByMethod(t *testing.T, record string) (rows map[string]int, notes exchange.Notes) {
 	t.Helper()
 	recorded := openCapture(t, record)
 	for deadline := time.Now().Add(program.Patience); time.Now().Before(deadline); {

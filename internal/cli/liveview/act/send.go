@@ -7,13 +7,13 @@ import (
 	"strings"
 	"sync"
 
-	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
@@ -210,13 +210,13 @@ func (a *sender) sent(g *cmdutil.Factory, r request, about string, out wire.Outc
 	a.reading.Unlock()
 	if row == nil {
 		if out.Good() {
-			return view.Sent{Channel: capture.ChannelOK}, nil // nothing is recorded
+			return view.Sent{Channel: exchange.ChannelOK}, nil // nothing is recorded
 		}
 		return view.Sent{}, failed(g, out)
 	}
 	s := view.Sent{Channel: string(out.Kind)}
 	if out.Good() {
-		s.Channel = capture.ChannelOK
+		s.Channel = exchange.ChannelOK
 	} else {
 		s.Text = failed(g, out).Error()
 	}

@@ -1,0 +1,157 @@
+package exchange
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// A Conversation holds what messages and HTTP heads say of all exchanges between a client and a server.
+type Conversation struct {
+	// Revision is the protocol revision. Era is "legacy" if the conversation was opened by initialize, "modern" if
+	// each request states its revision. Both are "" until a frame says so.
+	Revision, Era string
+	// Target is the URL of the last request, without its query.
+	Target string
+	// Streamable is set if the last request was certainly one of Streamable HTTP.
+	Streamable bool
+	// Client and Server are what the two sides call themselves.
+	Client, Server Implementation
+	// Session is the hash that stands for the id of the session, or the id itself where it is not hidden; "" without one.
+	Session string
+
+	// head is the last head of a request, and facts is what it says: most requests have the same head.
+	head  *wire.HTTPHead
+	facts headFacts
+}
+
+// An Implementation is the name and the version of a client or a server.
+type Implementation struct{ Name, Version string }
+
+// String returns the name and the version; "" if there is neither.
+func (i Implementation) String() string { return strings.TrimSpace(i.Name + " " + i.Version) }
+
+// implementationIn reads an Implementation from JSON. It returns the zero value if raw has none.
+func implementationIn(raw json.RawMessage) Implementation {
+	if raw == nil {
+		return Implementation{}
+	}
+	members, _ := jsonraw.Object(raw)
+	return Implementation{members.Text("name"), members.Text("version")}
+}
+
+// headFacts are what the head of a request says of its conversation.
+type headFacts struct {
+	target, session, revision, era string
+	streamable                     bool
+}
+
+// AddHead reads the head of a request. A request of the modern era names its method in the head; one of the legacy era
+// names the revision alone.
+func (c *Conversation) AddHead(h *wire.HTTPHead) {
+	if c.head != h {
+		c.head = h
+		c.facts = factsOfHead(h)
+	}
+	c.Target = c.facts.target
+	c.Streamable = c.facts.streamable
+	if c.facts.session != "" {
+		c.Session = c.facts.session
+	}
+	if c.facts.revision != "" {
+		c.Revision = c.facts.revision
+		c.Era = c.facts.era
+	}
+}
+
+// factsOfHead reads the fields of a head.
+func factsOfHead(h *wire.HTTPHead) headFacts {
+	facts := headFacts{revision: h.Field("Mcp-Protocol-Version"), era: "legacy"}
+	facts.target, _, _ = strings.Cut(h.URL, "?")
+	id, method := h.Field("Mcp-Session-Id"), h.Field("Mcp-Method")
+	facts.streamable = id != "" || method != ""
+	if id != "" {
+		facts.session = HashIn(id)
+	}
+	if method != "" {
+		facts.era = "modern"
+	}
+	return facts
+}
+
+// HashIn returns the hash that replaces a secret in text, or text itself if it has none.
+func HashIn(text string) string {
+	if !strings.Contains(text, "sha256") {
+		return text
+	}
+	if all := redact.HashesIn(text); len(all) > 0 {
+		return all[0]
+	}
+	return text
+}
+
+const (
+	metaPrefix  = "io.modelcontextprotocol/"
+	metaVersion = metaPrefix + "protocolVersion"
+)
+
+// addRequest reads what a request of the method says of its conversation.
+func (c *Conversation) addRequest(method string, m *wire.Message) {
+	params, _ := m.ParamMembers()
+	meta, _ := params.Get("_meta")
+	if method == "initialize" {
+		c.Revision, c.Era = "", "legacy" // a revision that was tried before does not hold any more
+		who, _ := params.Get("clientInfo")
+		c.Client = implementationIn(who)
+	}
+	if c.Client == (Implementation{}) {
+		c.Client = implementationIn(jsonraw.First(meta, metaPrefix+"clientInfo"))
+	}
+	if version, ok := jsonraw.Text(jsonraw.First(meta, metaVersion)); ok {
+		c.Revision, c.Era = version, "modern"
+	}
+}
+
+// ServerIn returns what a result says of the server: in its _meta, or in itself if the request opens a conversation.
+func (f *Facts) ServerIn(method string, m *wire.Message) Implementation {
+	if m == nil {
+		meta, ok := jsonraw.Unquote(nil, slices.Concat([]byte(`"`), f.EscapedMeta, []byte(`"`)))
+		if !ok || len(meta) == 0 {
+			return Implementation{}
+		}
+		return implementationIn(jsonraw.First(meta, metaPrefix+"serverInfo"))
+	}
+	result, _ := m.ResultMembers()
+	meta, _ := result.Get("_meta")
+	who := implementationIn(jsonraw.First(meta, metaPrefix+"serverInfo"))
+	if info, there := result.Get("serverInfo"); there && who == (Implementation{}) && Opens(method) {
+		return implementationIn(info)
+	}
+	return who
+}
+
+// Opens reports whether a request of the method opens a conversation, as clients send it by themselves.
+func Opens(method string) bool {
+	return method == "initialize" || method == "server/discover" || method == "logging/setLevel"
+}
+
+// NameOf returns the name, URI or task that a request is about; "" if it names none.
+func NameOf(m *wire.Message) string {
+	params, _ := m.ParamMembers()
+	for _, name := range []string{"name", "uri", "taskId"} {
+		if text := params.Text(name); text != "" {
+			return text
+		}
+	}
+	ref, there := params.Get("ref")
+	if !there {
+		return ""
+	}
+	members, _ := jsonraw.Object(ref)
+	return cmp.Or(members.Text("name"), members.Text("uri"))
+}

@@ -1,0 +1,444 @@
+// Package exchange decides how an exchange ends: a request, and everything that belongs to it. A State is given the
+// frames that wire.Correlator places with one exchange, in their order, and says how the exchange stands.
+package exchange
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/wire"
+)
+
+// The channels beside the names of a wire.Kind: how an exchange stands.
+const (
+	// ChannelOK is a good response.
+	ChannelOK = "ok"
+	// ChannelOpen is an exchange without a response, which may still come.
+	ChannelOpen = "open"
+	// ChannelCancelled is a request whose response is no longer awaited: see Cancel.
+	ChannelCancelled = "cancelled"
+	// ChannelProbe is a request that an older server answered as one that does not know it.
+	ChannelProbe = "probe"
+	// ChannelUnreadable is a body that could not be decoded, or that an imported archive lacks: how the exchange ended
+	// is not known, which is no failure.
+	ChannelUnreadable = "unreadable"
+)
+
+// OtherChannels are the channels that no wire.Kind has; none of them is a failure.
+var OtherChannels = []string{ChannelOK, ChannelOpen, ChannelCancelled, ChannelProbe, ChannelUnreadable}
+
+// A State is how an exchange stands after the frames that were added.
+type State struct {
+	// Time is when the request crossed.
+	Time time.Time
+	// Dir is Received if the server asked.
+	Dir wire.Direction
+	// Method is the request's. Name is the tool, prompt, URI, task or cursor that it is about, or "".
+	Method, Name string
+	// ID is the request's, as a person writes it: 7, abc; "" without one.
+	ID string
+	// Apart is set on a stream or pipe with messages that name no request, HTTPOnly on an HTTP request that carries no
+	// message of JSON-RPC and failed. Neither is an exchange.
+	Apart, HTTPOnly bool
+
+	// Channel is the name of a wire.Kind or one of OtherChannels. Cancel says more of a cancelled exchange; it is nil
+	// otherwise.
+	Channel string
+	Cancel  *Cancel
+	// Exit is the exit status that the channel has, and that of the process if the exchange is a command's own; -1 if
+	// there is none yet.
+	Exit int
+	// Code is that of a JSON-RPC error, 0 without one.
+	Code int64
+	// Status is that of the last HTTP response, 0 over a pipe.
+	Status int
+	// Text says what ended the exchange, if it was not the response; Text and Hint are a command's own last words if
+	// the exchange is its own.
+	Text, Hint string
+	// Findings are what is wrong with the messages.
+	Findings []wire.Finding
+
+	// Revision and Era are those of the conversation when the request crossed; "" if nothing said so.
+	Revision, Era string
+
+	// Duration is from the request to the response, to the cancellation, or to the last frame if there is neither.
+	Duration time.Duration
+	// First is from the request to the first frame that came for it; 0 without one.
+	First time.Duration
+	// Held is for how long messages were held for a user before the response. Neither Duration nor First counts it.
+	// Waiting is how many are held now. Edited is set if a user changed, dropped or answered one.
+	Held    time.Duration
+	Waiting int
+	Edited  bool
+
+	// Sent and Received are the bytes of all messages as they crossed, and of what came in their place. LastSent is
+	// the part of Sent that the last message has.
+	Sent, Received, LastSent int64
+	Notes                    Notes
+	// Notified are the methods of the notifications, each once, at most MaxNotified.
+	Notified []string
+	// Kinds are the kinds of the frames.
+	Kinds Kinds
+	// Orphan is set if a response came that answers nothing, or answers again.
+	Orphan bool
+
+	// Unanswered is set if Channel was decided without a response, which may still come. Told is set if the caller
+	// reported the outcome (Report), which no later response changes.
+	Unanswered, Told bool
+	// Strayed is set if a response with another id came while the exchange was open, Resumable if the stream of the
+	// response can be taken up again, Streamed if the last HTTP response is one of server-sent events.
+	Strayed, Resumable, Streamed bool
+	// ForeignType is the media type of the last HTTP response if no response may have it, else "".
+	ForeignType string
+}
+
+// MaxNotified bounds State.Notified.
+const MaxNotified = 16
+
+// A Part is a frame that belongs to an exchange.
+type Part struct {
+	wire.Place
+	Frame *wire.Frame
+	// Message is nil if the frame has none or if it was not parsed.
+	Message *wire.Message
+	// Facts describe the message. They are not nil.
+	Facts *Facts
+	// Size is how many bytes crossed.
+	Size int
+	// BatchSize is how many messages the array has that contains the message; 0 if none does.
+	BatchSize int
+	// Conversation is that of the exchange.
+	Conversation *Conversation
+	// EndIsReported is set if the end of a pipe does not end the exchange, since the recorder reports how the server
+	// ended.
+	EndIsReported bool
+}
+
+// Add adds the next frame.
+func (s *State) Add(p *Part) {
+	if p.Role != wire.Carries {
+		s.Kinds = s.Kinds.With(p.Frame.Kind)
+	}
+	if p.Message != nil && p.Item <= 0 && p.Role < wire.Heads {
+		s.Findings = append(s.Findings, p.Message.Problems...)
+	}
+	if p.Message != nil && p.Message.Kind == wire.Notification && p.Role != wire.Concerns {
+		s.notified(p.Message.Method)
+	}
+	s.addByRole(p)
+	if s.First == 0 && s.isOfResponse(p) {
+		s.First = max(p.Frame.Time.Sub(s.Time)-s.Held, 1)
+	}
+	if p.Frame.SSE != nil && p.Frame.SSE.ID != nil {
+		s.Resumable = true
+	}
+	if (p.Role < wire.Heads || p.Role == wire.Cancels || p.Frame.Kind == wire.Noise) && p.Item <= 0 {
+		s.Count(p.Frame.Dir, p.Size)
+	}
+	isOpen := (s.Open() || s.Apart) && p.Role != wire.Concerns
+	isResponse := p.Role == wire.Answers && !s.Told && s.Cancel == nil
+	if isOpen || isResponse || s.Unanswered {
+		s.Duration = max(s.Duration, p.Frame.Time.Sub(s.Time)-s.Held)
+	}
+}
+
+// isOfResponse reports whether a frame is of the response. The head of a 202 is not: the response comes elsewhere.
+func (s *State) isOfResponse(p *Part) bool {
+	if s.Apart || p.Frame.Dir == s.Dir || p.Frame.HTTP != nil && p.Frame.HTTP.Status == http.StatusAccepted {
+		return false
+	}
+	return p.Role == wire.Heads || p.Role == wire.Answers || p.Role == wire.Accompanies
+}
+
+// notified adds the method of a notification to Notified.
+func (s *State) notified(method string) {
+	if len(s.Notified) < MaxNotified && !slices.Contains(s.Notified, method) {
+		s.Notified = append(s.Notified, method)
+	}
+}
+
+// addByRole changes the state by what a frame is to the exchange. This switch and the methods that it calls decide how
+// every exchange ends.
+func (s *State) addByRole(p *Part) {
+	switch p.Role {
+	case wire.Asks:
+		s.Ask(p.Message, p.Conversation)
+	case wire.Repeats:
+		s.Notes.Retries++
+		s.reopen()
+	case wire.Continues:
+		s.Notes.Rounds++
+		s.reopen()
+	case wire.Answers:
+		switch {
+		case s.Cancel != nil:
+			s.Cancel.Late = true
+		case !s.Told:
+			s.answer(p)
+		}
+	case wire.Accompanies:
+		s.accompany(p)
+	case wire.Cancels:
+		s.cancel(Cancel{By: p.Frame.Dir, Why: reasonIn(p.Message)}, p.Frame.Time)
+	case wire.Ends:
+		s.endConnection(p)
+	case wire.Concerns:
+		s.concern(p)
+	case wire.Heads:
+		if p.Frame.Dir == wire.Received {
+			s.addResponseHead(p.Frame.HTTP)
+		}
+	case wire.Resumes:
+		s.LastSent = 0 // the frames that follow are not about that message
+		s.Notes.Resumed++
+		if s.Cancel != nil && s.Cancel.Closed {
+			s.reopen()
+		}
+	case wire.Surrounds:
+		switch {
+		case p.Frame.Unread != "":
+			s.unreadable(p.Frame)
+		case p.Frame.Kind == wire.Closed && p.Frame.Close != nil:
+			s.closeStream(p.Frame, p.Conversation)
+		case p.Frame.Held != nil:
+			s.hold(p.Frame)
+		}
+	}
+}
+
+// maxSize is larger than any message. A recording that claims more would make sums overflow.
+const maxSize = 1 << 30
+
+// Count adds the size of a message in bytes.
+func (s *State) Count(dir wire.Direction, size int) {
+	size = min(size, maxSize)
+	if dir == wire.Received {
+		s.Received += int64(size)
+		return
+	}
+	s.LastSent = int64(size)
+	s.Sent += s.LastSent
+}
+
+// Ask reads the request. A request of the modern era says which revision it speaks.
+func (s *State) Ask(m *wire.Message, c *Conversation) {
+	s.Method, s.Name = m.Method, NameOf(m)
+	s.ID = string(m.ID)
+	if strings.HasPrefix(s.ID, `"`) {
+		s.ID, _ = jsonraw.Text(m.ID)
+	}
+	c.addRequest(s.Method, m)
+	s.Era, s.Revision = c.Era, c.Revision
+}
+
+// reopen continues an exchange whose request was sent again, or continues.
+func (s *State) reopen() {
+	s.Channel, s.Exit, s.Text = ChannelOpen, -1, ""
+	s.Unanswered, s.Cancel = false, nil
+}
+
+// Finish sets the outcome.
+func (s *State) Finish(kind wire.Kind) {
+	s.Channel, s.Exit, s.Text = cmp.Or(string(kind), ChannelOK), kind.ExitCode(), ""
+}
+
+// Fail ends an exchange that is open without a response: one may still come. It does nothing if the exchange is not open.
+func (s *State) Fail(kind wire.Kind, text string) {
+	if !s.Open() {
+		return
+	}
+	s.Unanswered = true
+	s.Finish(kind)
+	s.Text = text
+}
+
+// answer reads the response.
+func (s *State) answer(p *Part) {
+	m := p.Message
+	fault := s.resultFault(p)
+	s.Unanswered = false
+	switch {
+	case m != nil && (s.Status == 401 || s.Status == 403):
+		s.Finish(wire.Auth)
+	case fault != "":
+		s.Finish(wire.BadResponse)
+		s.Text = fault
+	case p.Facts.ToolError:
+		s.Finish(wire.ToolError)
+	case m == nil:
+		s.Finish(wire.OK)
+	case m.Kind == wire.ErrorResponse:
+		s.Code = m.Error.Code
+		s.Finish(wire.RPCFailed)
+	case m.Kind == wire.Invalid && s.Status >= 300:
+		s.Finish(wire.Transport)
+	case m.Kind == wire.Invalid:
+		s.Finish(wire.BadResponse)
+	case p.Facts.Traits.More:
+		s.Finish(wire.InputRequired)
+		s.Notes.Questions += inputRequestsIn(m)
+	default:
+		s.Finish(wire.OK)
+	}
+	if s.Channel != ChannelOK {
+		return
+	}
+	if s.Dir == wire.Sent && p.Conversation.Server == (Implementation{}) {
+		p.Conversation.Server = p.Facts.ServerIn(s.Method, m)
+	}
+	if m != nil && s.Method == "initialize" {
+		result, _ := m.ResultMembers()
+		p.Conversation.Revision = cmp.Or(result.Text("protocolVersion"), p.Conversation.Revision)
+		s.Revision = p.Conversation.Revision
+	}
+}
+
+// accompany reads a message that belongs to the exchange and is neither its request nor its response. Bytes that are
+// no message end an exchange that has no better ending.
+func (s *State) accompany(p *Part) {
+	if p.Frame.Dir == wire.Sent {
+		return
+	}
+	if p.Facts.Traits.Reply {
+		s.Orphan = true
+		s.Strayed = s.Strayed || s.Open()
+	}
+	switch p.Facts.Traits.Kind {
+	case wire.Notification:
+		s.Notes.Notifications++
+	case wire.Invalid:
+		s.Fail(wire.BadResponse, "")
+	}
+}
+
+// closeStream reads the end of a stream. A response with status 200 had to bring the answer, unless it can be taken up
+// again. Over HTTP+SSE a request is only accepted (202), and the answer comes elsewhere.
+func (s *State) closeStream(f *wire.Frame, c *Conversation) {
+	switch {
+	case f.Close.How == "cut":
+		s.Notes.Cuts++
+		if strings.HasPrefix(f.Close.Text, "dial ") { // no byte of the request was sent
+			s.Sent -= s.LastSent
+			s.LastSent = 0
+		}
+		s.Fail(wire.Transport, f.Close.Text)
+	case s.Apart:
+		s.Over()
+	case f.Close.By == wire.Sent && f.Close.How == "cancelled":
+		if s.Status != http.StatusAccepted {
+			s.cancel(Cancel{Why: "the client closed the stream", Closed: true}, f.Time)
+		}
+	case s.HTTPOnly || f.Stream == 0 || f.Close.How != "end" || s.Resumable:
+	case c.Streamable && (s.Status == http.StatusAccepted || s.Status == http.StatusNoContent):
+		s.Fail(wire.BadResponse, fmt.Sprintf("HTTP %d instead of the response", s.Status))
+	case s.Status != http.StatusOK:
+	case s.Strayed:
+		s.Fail(wire.BadResponse, "the response has another id than the request")
+	case s.Kinds.Has(wire.Event) || s.Kinds.Has(wire.Noise) || s.Streamed:
+		s.Fail(wire.Transport, textStreamEnded)
+	default:
+		s.Fail(wire.BadResponse, "the HTTP response ended without a JSON-RPC response")
+	}
+}
+
+const textStreamEnded = "the stream ended before the response"
+
+// addResponseHead reads the head of a response; h may be nil.
+func (s *State) addResponseHead(h *wire.HTTPHead) {
+	if h == nil {
+		return
+	}
+	s.ForeignType, s.Streamed = "", false
+	if len(h.Fields) > 0 {
+		contentType := h.Field("Content-Type")
+		s.ForeignType, s.Streamed = ForeignType(contentType), IsEventStream(contentType)
+	}
+	s.Status = h.Status
+	switch {
+	case s.Status == 401 || s.Status == 403:
+		s.Fail(wire.Auth, "")
+	case s.Status >= 300:
+		s.Fail(wire.Transport, "")
+	}
+}
+
+// hold reads what became of a message that was held for a user. A message that is held after the response takes none of
+// the response's time.
+func (s *State) hold(f *wire.Frame) {
+	h := f.Held
+	if h.How == "waiting" {
+		s.Waiting++
+		return
+	}
+	s.Waiting = max(s.Waiting-1, 0)
+	s.Edited = s.Edited || h.How != "released"
+	startedAfter := s.Dir == wire.Received && h.Kind == "request"
+	if (s.Open() || s.Apart) && !startedAfter {
+		s.Held += HeldFor(h)
+	}
+	if f.Drops(s.Dir) && !s.Apart {
+		s.Fail(wire.Transport, "the user dropped the "+h.Kind)
+	}
+}
+
+// HeldFor returns for how long a message was held.
+func HeldFor(h *wire.HeldFacts) time.Duration {
+	return time.Duration(min(max(h.Milliseconds, 0), 1e9)) * time.Millisecond
+}
+
+// concern counts messages of other exchanges that have to do with this one.
+func (s *State) concern(p *Part) {
+	switch {
+	case p.Frame.Dir == wire.Sent:
+	case p.Guess:
+		s.Notes.Guessed++
+	case p.Facts.Traits.Kind == wire.Request:
+		s.Notes.Questions++
+	}
+}
+
+// endConnection reads the end of the pipe or stream on which the response was to come.
+func (s *State) endConnection(p *Part) {
+	f := p.Frame
+	switch {
+	case f.Close == nil:
+	case f.Close.By == wire.Sent && f.Stream == 0:
+		s.cancel(Cancel{Why: "the client ended the connection"}, f.Time)
+	case f.Close.By == wire.Sent:
+		s.cancel(Cancel{Why: "the client closed the stream", Closed: true}, f.Time)
+	case f.Stream > 0 || !p.EndIsReported:
+		s.Fail(wire.Transport, cmp.Or(f.Close.Text, textStreamEnded))
+	}
+}
+
+// unreadable ends an exchange whose response could not be decoded, unless HTTP said already that it failed. A response
+// may still come on another stream.
+func (s *State) unreadable(f *wire.Frame) {
+	if s.Open() && (f.Dir != s.Dir || s.HTTPOnly) {
+		s.Channel, s.Exit, s.Text = ChannelUnreadable, -1, f.Unread
+		s.Unanswered = true
+	}
+}
+
+// Over ends a stream or pipe that is Apart: nothing comes on it any more.
+func (s *State) Over() {
+	if s.Apart && s.Open() {
+		s.Finish(wire.OK)
+	}
+}
+
+// Open reports whether the exchange has no outcome.
+func (s *State) Open() bool { return s.Channel == ChannelOpen }
+
+// Failed reports whether the outcome is a failure. A cancelled request, a probe and a result that requires input are not.
+func (s *State) Failed() bool {
+	return s.Channel != string(wire.InputRequired) && !slices.Contains(OtherChannels, s.Channel)
+}
+
+// LostAnswer reports whether the stream ended on which the response was to come.
+func (s *State) LostAnswer() bool { return s.Streamed && s.Unanswered && s.Status == http.StatusOK }
