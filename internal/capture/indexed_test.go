@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpc/internal/exchange"
 	"mcpc/internal/capture/blocks"
+	"mcpc/internal/exchange"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
