@@ -186,13 +186,7 @@ func (b *batch) message() *wire.Message {
 // read reads the message of a frame into m.
 func read(m *wire.Message, f *wire.Frame) peeked {
 	m.Parse(f.Raw)
-	p := peeked{Facts: exchange.Facts{Traits: m.Traits()}, size: f.Bytes()}
-	if m.Kind == wire.Response {
-		result, _ := m.ResultMembers()
-		flag, _ := result.Get("isError")
-		p.ToolError, _ = wire.ParseIsError(flag)
-	}
-	return p
+	return peeked{exchange.FactsOf(m), f.Bytes()}
 }
 
 // eventStream are the fields of a response that is a stream of events, as far as rows need them.

@@ -141,10 +141,9 @@ func (x *index) frame(f *wire.Frame, m *wire.Message, p *peeked, at span) {
 			part.line, part.Frame, part.Message, part.Facts, part.Size = was.line, was.frame, nil, &exchange.NoFacts, was.size
 		}
 		if place.Item >= 0 {
-			item := p.Facts
-			item.Traits = p.Traits.Items[place.Item]
+			item := exchange.FactsOf(m.Items[place.Item])
 			part.Message, part.Facts = m.Items[place.Item], &item
-			part.BatchSize = len(p.Traits.Items)
+			part.BatchSize = len(m.Items)
 		}
 		if place.Same > 0 {
 			row.SameAs = x.capture.at(int(x.exchanges[place.Same-1])).named()

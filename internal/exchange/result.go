@@ -22,6 +22,16 @@ type Facts struct {
 	Members     Members
 }
 
+// FactsOf returns the facts of a message that was parsed.
+func FactsOf(m *wire.Message) Facts {
+	facts := Facts{Traits: m.Traits()}
+	if m.Kind == wire.Response {
+		result, _ := m.ResultMembers()
+		facts.ToolError, _ = wire.ParseIsError(result.Value("isError"))
+	}
+	return facts
+}
+
 // NoFacts describes a frame without a message.
 var NoFacts Facts
 

@@ -196,7 +196,7 @@ func (s *State) addByRole(p *Part) {
 	case wire.Resumes:
 		s.LastSent = 0 // the frames that follow are not about that message
 		s.Notes.Resumed++
-		if s.Cancel != nil && s.Cancel.Closed {
+		if s.Unanswered || s.Cancel != nil && s.Cancel.Closed {
 			s.reopen()
 		}
 	case wire.Surrounds:

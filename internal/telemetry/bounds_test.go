@@ -14,7 +14,7 @@ import (
 	"mcpc/internal/wire"
 )
 
-func request(id int, at time.Time) wire.Frame {
+func toolCall(id int, at time.Time) wire.Frame {
 	return wire.Frame{Time: at, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}`, id)}
 }
 
@@ -32,7 +32,7 @@ func TestManyOpen(t *testing.T) {
 	}})
 	const more = 2*mostOpen + 50
 	for i := range mostOpen + more {
-		b.Add(int64(i), request(i, noon))
+		b.Add(int64(i), toolCall(i, noon))
 		if len(b.open) > mostOpen || len(b.begun) > 3*mostOpen {
 			t.Fatalf("%d open, %d begun", len(b.open), len(b.begun))
 		}
@@ -58,7 +58,7 @@ func TestTheSameAgain(t *testing.T) {
 	at := noon
 	const rounds = 2*mostOpen + 1000
 	for i := range rounds {
-		f := request(1, at)
+		f := toolCall(1, at)
 		f.Stream = i + 1
 		b.Add(int64(i), f)
 		b.Add(int64(i), wire.Frame{Time: at, Dir: wire.Received, Kind: wire.Head, Stream: i + 1, HTTP: &wire.HTTPHead{Status: 503}})
@@ -77,7 +77,7 @@ func TestTheClockStandsStill(t *testing.T) {
 	}
 	b := New(Options{})
 	for i := range 2 * mostOpen {
-		b.Add(0, request(i, noon))
+		b.Add(0, toolCall(i, noon))
 		b.Add(0, wire.Frame{Time: noon, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i)})
 	}
 	if len(b.settling) > mostOpen+1 || len(b.open) > mostOpen {
@@ -168,7 +168,7 @@ func TestMemory(t *testing.T) {
 		b := New(Options{Between: true, Metrics: &Metrics{}})
 		filler := strings.Repeat("x", 2000)
 		for i := range requests {
-			f := request(i, noon.Add(time.Duration(i)*time.Millisecond))
+			f := toolCall(i, noon.Add(time.Duration(i)*time.Millisecond))
 			f.Raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t","arguments":{"a":"%s"}}}`, i, filler)
 			f.Conn, f.Stream = i, 1
 			b.Add(0, f)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/otlp"
 	"mcpc/internal/wire"
@@ -17,6 +18,7 @@ type conn struct {
 	// said so yet.
 	version, session string
 	server           endpoint
+	conversation     exchange.Conversation
 	// proto is that of the last HTTP head, "" on a pipe.
 	proto string
 	// started is when the session began, zero where none did. last is the time of its last frame.
@@ -67,6 +69,7 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 	if f.Dir == wire.Received {
 		return
 	}
+	c.conversation.AddHead(h)
 	if e := endpointOf(h.URL); e != (endpoint{}) {
 		c.server = e
 	}

@@ -32,7 +32,7 @@ stdio
 + 10ms
 < {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}
 > {"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"demo://a"}}
-< {"jsonrpc":"2.0","id":2,"result":{}}
+< {"jsonrpc":"2.0","id":2,"result":{"contents":[]}}
 close client end
 close server exit
 `

@@ -29,10 +29,10 @@ const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // operation reads a request or notification.
 func (b *maker) operation(p placed) operation {
-	o := operation{method: bounded(p.message.Method, longestName), id: idText(p.message.ID), version: p.conn.version, session: p.conn.session}
-	params, _ := p.message.ParamMembers()
+	o := operation{method: bounded(p.Message.Method, longestName), id: idText(p.Message.ID), version: p.conn.version, session: p.conn.session}
+	params, _ := p.Message.ParamMembers()
 	name := bounded(params.Text("name"), longestName)
-	switch p.message.Method {
+	switch p.Message.Method {
 	case "tools/call":
 		o.tool = name
 	case "prompts/get":
@@ -45,7 +45,7 @@ func (b *maker) operation(p placed) operation {
 		o.uri = shownURI(params.Text("uri"))
 	case "initialize": // opens a session that has no id yet
 		o.version, o.session = bounded(params.Text("protocolVersion"), longestName), ""
-		b.endSession(p.conn, p.frame.Time, false)
+		b.endSession(p.conn, p.Frame.Time, false)
 		p.conn.version = "" // what was tried before does not hold
 	}
 	if version, ok := jsonraw.Text(jsonraw.First(params.Value("_meta"), metaVersion)); ok { // it stands alone, and there is no session
@@ -53,7 +53,7 @@ func (b *maker) operation(p placed) operation {
 		p.conn.version = o.version
 	}
 	if b.o.Content {
-		o.content(p.message.Method, params.Value("arguments"))
+		o.content(p.Message.Method, params.Value("arguments"))
 	}
 	return o
 }
@@ -126,13 +126,13 @@ func (o *operation) details(kind otlp.Kind) []otlp.Attribute {
 // contextIn is the trace context that a message has, and the one of its HTTP request where that
 // is another one. Only the first counts where the message has one.
 func (b *maker) contextIn(p placed) (context, header Context) {
-	params, _ := p.message.ParamMembers()
+	params, _ := p.Message.ParamMembers()
 	meta, _ := jsonraw.Object(params.Value("_meta"))
 	context, _ = ParseContext(meta.Text("traceparent"), meta.Text("tracestate"))
-	if p.frame.Dir != wire.Sent || p.frame.Stream == 0 {
+	if p.Frame.Dir != wire.Sent || p.Frame.Stream == 0 {
 		return context, Context{}
 	}
-	header = b.headed.get(stream{p.frame.Conn, p.frame.Stream})
+	header = b.headed.get(stream{p.Frame.Conn, p.Frame.Stream})
 	switch {
 	case !context.Valid():
 		return header, Context{}

@@ -47,9 +47,9 @@ type maker struct {
 
 // beginRound notes a request, and which span it says that it belongs to. The requests that a
 // command sends name their own span.
-func (b *maker) beginRound(e *exchange, p placed) {
+func (b *maker) beginRound(e *request, p placed) {
 	r := &e.round
-	r.start, r.parent = p.frame.Time, b.o.Parent
+	r.start, r.parent = p.Frame.Time, b.o.Parent
 	context, header := b.contextIn(p)
 	own := context.Valid() && b.o.Own && !b.o.Between && e.dir == wire.Sent && !b.taken.get(context.Span)
 	switch {
@@ -87,7 +87,7 @@ func link(to Context) otlp.Link {
 }
 
 // digest is what ids of an exchange are made of. Neither half is zero.
-func (b *maker) digest(e *exchange, round int, side string) (sum [sha256.Size]byte) {
+func (b *maker) digest(e *request, round int, side string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var n [24]byte
 	binary.BigEndian.PutUint64(n[:], uint64(e.number))
@@ -100,13 +100,13 @@ func (b *maker) digest(e *exchange, round int, side string) (sum [sha256.Size]by
 	return sum
 }
 
-func (b *maker) spanID(e *exchange, round int, side string) otlp.SpanID {
+func (b *maker) spanID(e *request, round int, side string) otlp.SpanID {
 	sum := b.digest(e, round, side)
 	return otlp.SpanID(sum[:8])
 }
 
 // trace is that of the exchange's round, with whether its spans are emitted.
-func (b *maker) trace(e *exchange) (trace otlp.TraceID, sampled bool) {
+func (b *maker) trace(e *request) (trace otlp.TraceID, sampled bool) {
 	r := &e.round
 	of := r.parent
 	switch {
@@ -141,7 +141,7 @@ func (b *maker) sides(dir wire.Direction) []otlp.Kind {
 }
 
 // idOf is the id of the span on one side of the round.
-func (b *maker) idOf(e *exchange, kind otlp.Kind) otlp.SpanID {
+func (b *maker) idOf(e *request, kind otlp.Kind) otlp.SpanID {
 	switch {
 	case e.round.own != nil:
 		return e.round.own.Span
@@ -152,7 +152,7 @@ func (b *maker) idOf(e *exchange, kind otlp.Kind) otlp.SpanID {
 }
 
 // contextOf is the innermost span of a request: what the server asks meanwhile belongs to it.
-func (b *maker) contextOf(e *exchange) Context {
+func (b *maker) contextOf(e *request) Context {
 	sides := b.sides(e.dir)
 	trace, sampled := b.trace(e)
 	return Context{Trace: trace, Span: b.idOf(e, sides[len(sides)-1]), Sampled: sampled, State: e.round.state()}
@@ -167,7 +167,7 @@ func (r *round) state() string {
 }
 
 // event notes what happened during a request.
-func (b *maker) event(e *exchange, at time.Time, name string, attributes ...otlp.Attribute) {
+func (b *maker) event(e *request, at time.Time, name string, attributes ...otlp.Attribute) {
 	if len(e.round.events) >= mostEvents || b.events >= mostEventsInAll {
 		e.round.dropped++
 		return
@@ -177,7 +177,7 @@ func (b *maker) event(e *exchange, at time.Time, name string, attributes ...otlp
 }
 
 // finish ends an exchange.
-func (b *Builder) finish(e *exchange, end ending) {
+func (b *Builder) finish(e *request, end ending) {
 	if !e.waits {
 		b.endRound(e, end, false)
 	}
@@ -189,7 +189,7 @@ func (b *Builder) finish(e *exchange, end ending) {
 }
 
 // endRound emits the spans of a round. More is set where the answer asks for another one.
-func (b *maker) endRound(e *exchange, end ending, more bool) {
+func (b *maker) endRound(e *request, end ending, more bool) {
 	if e.root == nil && more {
 		b.beginRoot(e)
 	}
@@ -243,14 +243,14 @@ func (r *round) leaveOut(s *otlp.Span, dir wire.Direction) {
 }
 
 // beginRoot makes the span over all rounds, to which the first one then belongs.
-func (b *maker) beginRoot(e *exchange) {
+func (b *maker) beginRoot(e *request) {
 	r := &e.round
 	trace, sampled := b.trace(e)
 	e.root = &root{context: Context{Trace: trace, Span: b.spanID(e, 0, rootSide), Sampled: sampled, State: r.state()}, parent: r.parent, start: r.start}
 	r.parent = e.root.context
 }
 
-func (b *maker) endRoot(e *exchange, end ending) {
+func (b *maker) endRoot(e *request, end ending) {
 	c := e.root.context
 	s := otlp.Span{Trace: c.Trace, ID: c.Span, Parent: e.root.parent.Span, Remote: e.root.parent.Remote, TraceState: c.State, Sampled: c.Sampled,
 		Name: e.op.name(b.o.URINames), Kind: otlp.Internal, Start: e.root.start, End: end.at,
@@ -306,7 +306,7 @@ func (b *maker) emit(ref int64, s otlp.Span) {
 // notified emits the spans of a notification that belongs to no open request.
 func (b *maker) notified(p placed) {
 	b.extra++
-	e := &exchange{number: p.Exchange, again: b.extra, ref: p.ref, dir: p.frame.Dir, conn: p.conn, op: b.operation(p)}
+	e := &request{number: p.Exchange, again: b.extra, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p)}
 	b.beginRound(e, p)
-	b.endRound(e, ending{at: p.frame.Time}, false)
+	b.endRound(e, ending{at: p.Frame.Time}, false)
 }

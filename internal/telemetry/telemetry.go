@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"mcpc/internal/exchange"
 	"mcpc/internal/otlp"
 	"mcpc/internal/wire"
 )
@@ -69,7 +70,7 @@ type Builder struct {
 	// apart are the exchanges of the Correlator that are none: streams and pipes.
 	apart recent[int, bool]
 
-	open map[int]*exchange
+	open map[int]*request
 	// begun are the numbers of the open exchanges in the order in which they began, settling
 	// those that ended without an answer; both also have some that are open no more.
 	begun, settling []int
@@ -82,7 +83,7 @@ type stream struct{ conn, stream int }
 
 // New makes a Builder for one run.
 func New(o Options) *Builder {
-	b := &Builder{maker: maker{o: o}, target: endpointOf(o.Target), open: map[int]*exchange{}}
+	b := &Builder{maker: maker{o: o}, target: endpointOf(o.Target), open: map[int]*request{}}
 	b.correlator.Remember(mostOpen / 2)
 	return b
 }
@@ -95,21 +96,23 @@ func (b *Builder) Add(ref int64, f wire.Frame) {
 	b.Settle(f.Time)
 	c := b.conn(f.Conn)
 	var m *wire.Message
-	var t wire.Traits
+	facts := &exchange.Facts{}
 	switch {
 	case f.Kind == wire.Head && f.HTTP != nil:
 		b.head(c, &f)
 	case f.Kind == wire.Body, f.Kind == wire.Event && f.SSE.MayCarry():
 		m = wire.ParseMessage(f.Raw)
-		t = m.Traits()
+		*facts = exchange.FactsOf(m)
 	case f.Kind == wire.Event && f.SSE.Event == "endpoint":
 		c.session = hashIn(string(f.Raw), c.session)
 	}
-	var own *exchange
-	for _, place := range b.correlator.Add(ref, &f, &t) {
-		p := placed{Place: place, ref: ref, frame: &f, message: m, traits: t, conn: c}
+	var own *request
+	for _, place := range b.correlator.Add(ref, &f, &facts.Traits) {
+		p := placed{ref: ref, conn: c, Part: exchange.Part{Place: place, Frame: &f, Message: m, Facts: facts, Conversation: &c.conversation}}
 		if place.Item >= 0 {
-			p.message, p.traits = m.Items[place.Item], t.Items[place.Item]
+			p.Message, p.BatchSize = m.Items[place.Item], len(m.Items)
+			item := exchange.FactsOf(p.Message)
+			p.Facts = &item
 		}
 		if place.Role == wire.Concerns {
 			b.concerns(own, p)
@@ -133,15 +136,15 @@ func (b *Builder) Settle(now time.Time) {
 	}
 	for len(b.settling) > 0 {
 		e := b.open[b.settling[0]]
-		if e != nil && e.ending != nil && b.now.Before(e.until) && len(b.settling) <= mostOpen {
+		if e != nil && e.failed && b.now.Before(e.until) && len(b.settling) <= mostOpen {
 			return
 		}
 		b.settling = b.settling[1:]
 		if e == nil {
 			continue
 		}
-		if e.queued = false; e.ending != nil {
-			b.finish(e, *e.ending)
+		if e.queued = false; e.failed {
+			b.finish(e, b.ending(e))
 		}
 	}
 }
@@ -155,8 +158,8 @@ func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.
 			continue
 		}
 		failed := ending{at: at, kind: string(kind), message: shown(text)}
-		if e.ending != nil && e.ending.at.Before(at) {
-			failed.at = e.ending.at
+		if e.failed && e.ended.Before(at) {
+			failed.at = e.ended
 		}
 		b.finish(e, failed)
 	}
@@ -166,7 +169,7 @@ func (b *Builder) Fail(id json.RawMessage, kind wire.Kind, text string, at time.
 // caller that lost frames: an answer may have been among them.
 func (b *Builder) Forget() (n int) {
 	for _, e := range b.open {
-		if e.ending == nil {
+		if !e.failed {
 			b.events -= len(e.round.events)
 			delete(b.open, e.number)
 			n++
@@ -192,19 +195,19 @@ func (b *Builder) Close(at time.Time) {
 func (b *Builder) Evicted() int { return b.evicted }
 
 // giveUp ends an exchange of which no more will come.
-func (b *Builder) giveUp(e *exchange) {
+func (b *Builder) giveUp(e *request) {
 	switch {
-	case e.ending != nil:
-		b.finish(e, *e.ending)
+	case e.failed:
+		b.finish(e, b.ending(e))
 	case e.waits: // the client did not go on
-		b.finish(e, ending{at: e.ended, kind: string(wire.InputRequired)})
+		b.finish(e, ending{at: e.asked, kind: string(wire.InputRequired)})
 	default:
 		b.finish(e, ending{at: b.now, incomplete: true})
 	}
 }
 
 // begin makes the exchange of a request.
-func (b *Builder) begin(p placed) *exchange {
+func (b *Builder) begin(p placed) *request {
 	for len(b.open) >= mostOpen {
 		if e := b.open[b.begun[0]]; e != nil {
 			b.evicted++
@@ -220,11 +223,14 @@ func (b *Builder) begin(p placed) *exchange {
 			return again || b.open[n] == nil
 		})
 	}
-	e := &exchange{number: p.Exchange, ref: p.ref, dir: p.frame.Dir, conn: p.conn, op: b.operation(p)}
+	e := &request{number: p.Exchange, ref: p.ref, dir: p.Frame.Dir, conn: p.conn, op: b.operation(p),
+		state: exchange.State{Time: p.Frame.Time, Dir: p.Frame.Dir, Channel: exchange.ChannelOpen}}
 	if p.Role != wire.Asks { // the spans of the first time have been emitted
 		b.extra++
 		e.again = b.extra
 	}
+	p.Role = wire.Asks
+	e.add(p)
 	b.open[e.number] = e
 	b.begun = append(b.begun, e.number)
 	b.beginRound(e, p)

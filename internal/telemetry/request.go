@@ -1,0 +1,287 @@
+package telemetry
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"mcpc/internal/exchange"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/otlp"
+	"mcpc/internal/wire"
+)
+
+// A request is an exchange whose spans have not been emitted.
+type request struct {
+	number int
+	// again tells apart the spans of a request that is sent again after its first ones were
+	// emitted; 0 is the first time.
+	again uint64
+	ref   int64
+	// dir is Received where the server asked.
+	dir   wire.Direction
+	conn  *conn
+	op    operation
+	state exchange.State
+
+	round round
+	// root is the span over all rounds, nil where there was one only. waits is set while the
+	// client has to go on, and asked is when it was asked to.
+	root  *root
+	waits bool
+	asked time.Time
+
+	// failed is set if it ended without a response, which may still come until a time. ended is when it did. queued says
+	// that it is in settling.
+	failed bool
+	ended  time.Time
+	until  time.Time
+	queued bool
+}
+
+// A placed is a frame that belongs to a request.
+type placed struct {
+	exchange.Part
+	ref  int64
+	conn *conn
+}
+
+// apply adds a frame to its request, and returns the request, nil if there is none.
+func (b *Builder) apply(p placed) *request {
+	r := b.open[p.Exchange]
+	switch p.Role {
+	case wire.Begins:
+		b.apart.put(p.Exchange, true)
+		return nil
+	case wire.Asks, wire.Repeats, wire.Continues:
+		return b.ask(r, p)
+	case wire.Accompanies, wire.Cancels:
+		if p.Facts.Traits.Kind == wire.Notification {
+			b.notify(r, p)
+		}
+	}
+	if r == nil {
+		return nil
+	}
+	wasCancelled := r.state.Cancel != nil
+	r.add(p)
+	switch p.Role {
+	case wire.Answers:
+		b.answer(r, p, wasCancelled)
+	case wire.Resumes:
+		b.event(r, p.Frame.Time, eventResume)
+		r.failed = false
+	case wire.Surrounds:
+		b.beside(r, p.Frame)
+		b.fails(r, p.Frame)
+	case wire.Ends, wire.Cancels, wire.Accompanies, wire.Heads:
+		b.fails(r, p.Frame)
+	}
+	return r
+}
+
+// add adds a frame to the state, which keeps no more than the outcome takes.
+func (r *request) add(p placed) {
+	r.state.Add(&p.Part)
+	r.state.Findings, r.state.Notified = nil, nil
+	r.state.Name, r.state.ID = "", ""
+}
+
+// ask reads a request: a new one, the same again, or that of the next round.
+func (b *Builder) ask(r *request, p placed) *request {
+	if r == nil || p.Role == wire.Asks { // no number is given twice
+		return b.begin(p)
+	}
+	if p.Role == wire.Repeats {
+		var why []otlp.Attribute
+		if r.failed {
+			end := b.ending(r)
+			why = textIfAny(errorType, end.kind)
+		}
+		b.event(r, p.Frame.Time, eventRetry, why...)
+	}
+	r.add(p)
+	r.failed = false
+	r.op.id = idText(p.Message.ID)
+	if p.Role == wire.Continues {
+		r.waits = false
+		r.round = round{number: r.round.number + 1}
+		b.beginRound(r, p)
+	}
+	return r
+}
+
+// notify notes a notification: an event of its request or, without one, a span.
+func (b *Builder) notify(r *request, p placed) {
+	if r == nil {
+		b.notified(p)
+		return
+	}
+	b.event(r, p.Frame.Time, bounded(p.Message.Method, longestName), notice(p.Message)...)
+}
+
+// notice is what the event of a notification says.
+func notice(m *wire.Message) []otlp.Attribute {
+	all := []otlp.Attribute{text(methodName, bounded(m.Method, longestName))}
+	params, _ := m.ParamMembers()
+	switch m.Method {
+	case "notifications/progress":
+		for _, of := range [][2]string{{progressValue, "progress"}, {progressTotal, "total"}} {
+			if n, ok := jsonraw.Float(params.Value(of[1])); ok {
+				all = append(all, otlp.Attribute{Key: of[0], Value: n})
+			}
+		}
+	case "notifications/message":
+		all = append(all, textIfAny(logLevel, bounded(params.Text("level"), 32))...)
+	}
+	return all
+}
+
+// concerns is for what the server asked on the stream of another request, whose span is its
+// parent unless its message names one.
+func (b *Builder) concerns(own *request, p placed) {
+	of := b.open[p.Exchange]
+	if own == nil || of == nil || of == own || p.Guess || p.Facts.Traits.Kind != wire.Request || p.Frame.Dir != wire.Received {
+		return
+	}
+	if own.round.named || own.round.number > 0 {
+		return
+	}
+	own.round.parent = b.contextOf(of)
+}
+
+// answer ends the request, or its round if the response asks for another.
+func (b *Builder) answer(r *request, p placed, wasCancelled bool) {
+	if wasCancelled {
+		b.event(r, p.Frame.Time, eventLate)
+		if b.o.Between || r.dir == wire.Received {
+			b.finish(r, b.ending(r))
+		}
+		return // why mcpc cancelled it is still to be reported
+	}
+	r.failed, r.ended = false, p.Frame.Time
+	end := b.ending(r)
+	b.readResponse(r, p.Message, &end)
+	if p.Facts.Traits.More {
+		b.endRound(r, end, true)
+		r.waits, r.asked = true, p.Frame.Time
+		return
+	}
+	b.finish(r, end)
+}
+
+// readResponse reads what spans say of a response beside its outcome.
+func (b *Builder) readResponse(r *request, m *wire.Message, end *ending) {
+	if version, ok := jsonraw.Text(jsonraw.First(m.Raw, "jsonrpc")); ok && version != "2.0" {
+		r.op.jsonrpc = bounded(version, 32)
+	}
+	switch {
+	case m.Kind == wire.ErrorResponse && m.Error != nil:
+		end.kind = strconv.FormatInt(m.Error.Code, 10)
+		end.code = end.kind
+		end.callers = callersFault[m.Error.Code]
+		end.message = shown(m.Error.Message)
+		return
+	case m.Kind != wire.Response:
+		end.message = shown(m.Problem())
+		return
+	}
+	result, err := m.ResultMembers()
+	if r.op.method == "initialize" && r.dir == wire.Sent && err == nil {
+		r.conn.beginSession(r.round.start, result)
+		r.op.version = cmp.Or(r.conn.version, r.op.version)
+		r.op.session = r.conn.session
+	}
+	if b.o.Content && r.op.method == "tools/call" && end.kind == "" {
+		end.result = content(m.Result)
+	}
+}
+
+const cancelled = "cancelled"
+
+// An ending is the outcome of a request as its spans have it: a good one if kind is "".
+type ending struct {
+	at time.Time
+	// kind is the error.type, code the code of a JSON-RPC error and status that of HTTP if
+	// they are the reason.
+	kind, code string
+	status     int
+	// callers is set where the error is one of the side that asked alone.
+	callers bool
+	message string
+	result  string
+	// incomplete is set if neither a response nor a reason was seen.
+	incomplete bool
+}
+
+// ending returns the outcome of a request whose state has one.
+func (b *Builder) ending(r *request) ending {
+	s := &r.state
+	end := ending{at: r.ended, message: shown(s.Text)}
+	switch {
+	case s.Channel == exchange.ChannelCancelled && r.op.method == "subscriptions/listen":
+		end.message = "" // this is how a subscription ends
+	case s.Channel == exchange.ChannelCancelled:
+		end.kind = cancelled
+		end.message = "cancelled by the " + s.Cancel.Who()
+	case s.Open(), s.Channel == exchange.ChannelUnreadable:
+		end = ending{at: r.ended, incomplete: true}
+	case s.Channel == exchange.ChannelOK, s.Channel == string(wire.InputRequired):
+	case s.Unanswered && s.Status >= 300 && s.Text == "":
+		end.kind = strconv.Itoa(s.Status)
+		end.status = s.Status
+		end.message = fmt.Sprintf("HTTP status %d", s.Status)
+	case s.Unanswered && s.Text == "":
+		end.kind = s.Channel
+		end.message = "received invalid JSON-RPC message"
+	default:
+		end.kind = s.Channel
+	}
+	return end
+}
+
+// fails notes that a frame ended a request without a response: one may still come, or the request be sent again.
+func (b *Builder) fails(r *request, f *wire.Frame) {
+	if r.failed || r.waits || r.state.Open() || !r.state.Unanswered && r.state.Cancel == nil {
+		return
+	}
+	r.failed, r.ended, r.until = true, f.Time, b.now.Add(grace)
+	if f.HTTP != nil && f.HTTP.Status >= 300 {
+		after, _ := strconv.Atoi(f.HTTP.Field("Retry-After"))
+		r.until = r.until.Add(min(time.Duration(max(after, 0))*time.Second, mostRetryAfter))
+	}
+	if !r.queued {
+		r.queued = true
+		b.settling = append(b.settling, r.number)
+	}
+}
+
+// beside notes frames that hold no message.
+func (b *Builder) beside(r *request, f *wire.Frame) {
+	switch {
+	case f.Close != nil && f.Close.How == "cut":
+		b.event(r, f.Time, eventCut)
+	case f.Fault != nil:
+		b.event(r, f.Time, eventFault, append(textIfAny(faultAction, shown(f.Fault.Action)), textIfAny(faultRule, shown(f.Fault.Rule))...)...)
+	case f.Held != nil:
+		b.held(r, f)
+	}
+}
+
+// held counts how long a message was held for a user.
+func (b *Builder) held(r *request, f *wire.Frame) {
+	h := f.Held
+	if h.How == "waiting" {
+		return
+	}
+	took := exchange.HeldFor(h)
+	b.event(r, f.Time, eventHeld, text(heldHow, bounded(h.How, 32)), text(heldKind, bounded(h.Kind, 32)),
+		otlp.Attribute{Key: heldFor, Value: took.Seconds()})
+	switch h.Kind {
+	case "request":
+		r.round.heldBefore += took
+	case "response":
+		r.round.heldAfter += took
+	}
+}
