@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/rules"
+	"mcpc/internal/recent"
 	"mcpc/internal/redact"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
@@ -52,7 +53,7 @@ type Linter struct {
 	index   map[string]int
 	tallies []tally
 	byKind  [conv.Kinds][]bound
-	conns   conv.Recent[int, *connection]
+	conns   recent.Map[int, *connection]
 	open    []*opened
 	broken  []broken // where rules were broken in the present message
 	present present
@@ -118,7 +119,7 @@ func New(o Options) *Linter {
 // Tap reads the next frame; it is a wire.Tap. Frames of runs that were recorded at the same
 // time have to differ in Conn; where the numbers of frames begin again, so does the run.
 func (l *Linter) Tap(f wire.Frame) {
-	c, ok := l.conns.Get(f.Conn)
+	c, ok := l.conns.Lookup(f.Conn)
 	if ok && f.Seq != 0 && f.Seq <= c.last {
 		l.end(c.opened)
 		ok = false
@@ -182,7 +183,7 @@ func (l *Linter) Close() {
 	for len(l.open) > 0 {
 		l.end(l.open[0])
 	}
-	l.open, l.conns = nil, conv.Recent[int, *connection]{}
+	l.open, l.conns = nil, recent.Map[int, *connection]{}
 }
 
 // Judge is the report on exchanges, as wire.Fold makes them. They lack what belongs to no

@@ -49,11 +49,11 @@ func endpointOf(target string) endpoint {
 
 // conn returns the conversation with a number.
 func (b *Builder) conn(number int) *conn {
-	c := b.conns.get(number)
+	c := b.conns.Get(number)
 	if c == nil {
 		c = &conn{server: b.target}
 	}
-	b.conns.put(number, c) // also where it is there already: put keeps what is in use from being forgotten
+	b.conns.Put(number, c) // also where it is there already: put keeps what is in use from being forgotten
 	return c
 }
 
@@ -78,9 +78,9 @@ func (b *Builder) head(c *conn, f *wire.Frame) {
 	}
 	at := stream{f.Conn, f.Stream}
 	if context, ok := ParseContext(h.Field("traceparent"), h.Field("tracestate")); ok {
-		b.headed.put(at, context)
+		b.headed.Put(at, context)
 	} else {
-		b.headed.drop(at)
+		b.headed.Delete(at)
 	}
 	if h.Method == "DELETE" {
 		b.endSession(c, f.Time, false)

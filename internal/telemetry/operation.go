@@ -132,7 +132,7 @@ func (b *maker) contextIn(p placed) (context, header Context) {
 	if p.Frame.Dir != wire.Sent || p.Frame.Stream == 0 {
 		return context, Context{}
 	}
-	header = b.headed.get(stream{p.Frame.Conn, p.Frame.Stream})
+	header = b.headed.Get(stream{p.Frame.Conn, p.Frame.Stream})
 	switch {
 	case !context.Valid():
 		return header, Context{}

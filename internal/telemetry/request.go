@@ -52,7 +52,7 @@ func (b *Builder) apply(p placed) *request {
 	r := b.open[p.Exchange]
 	switch p.Role {
 	case wire.Begins:
-		b.apart.put(p.Exchange, true)
+		b.apart.Put(p.Exchange, true)
 		return nil
 	case wire.Asks, wire.Repeats, wire.Continues:
 		return b.ask(r, p)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpc/internal/otlp"
+	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
 
@@ -36,9 +37,9 @@ type root struct {
 type maker struct {
 	o Options
 	// headed are the contexts in the heads of POSTs whose body is still to come.
-	headed recent[stream, Context]
+	headed recent.Map[stream, Context]
 	// taken are the ids of spans that their message named.
-	taken recent[otlp.SpanID, bool]
+	taken recent.Map[otlp.SpanID, bool]
 	// extra counts what has spans beside the first ones of exchanges.
 	extra uint64
 	// events are how many wait with the exchanges that have not ended.
@@ -51,10 +52,10 @@ func (b *maker) beginRound(e *request, p placed) {
 	r := &e.round
 	r.start, r.parent = p.Frame.Time, b.o.Parent
 	context, header := b.contextIn(p)
-	own := context.Valid() && b.o.Own && !b.o.Between && e.dir == wire.Sent && !b.taken.get(context.Span)
+	own := context.Valid() && b.o.Own && !b.o.Between && e.dir == wire.Sent && !b.taken.Get(context.Span)
 	switch {
 	case own:
-		b.taken.put(context.Span, true)
+		b.taken.Put(context.Span, true)
 		r.named, r.own = true, &context
 	case context.Valid():
 		r.named, r.parent = true, context

@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/exchange"
 	"mcpc/internal/otlp"
+	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
 
@@ -66,9 +67,9 @@ type Builder struct {
 	correlator wire.Correlator
 	target     endpoint
 
-	conns recent[int, *conn]
+	conns recent.Map[int, *conn]
 	// apart are the exchanges of the Correlator that are none: streams and pipes.
-	apart recent[int, bool]
+	apart recent.Map[int, bool]
 
 	open map[int]*request
 	// begun are the numbers of the open exchanges in the order in which they began, settling
@@ -186,7 +187,7 @@ func (b *Builder) Close(at time.Time) {
 	for _, n := range slices.Sorted(maps.Keys(b.open)) {
 		b.giveUp(b.open[n])
 	}
-	for c := range b.conns.all() {
+	for _, c := range b.conns.All() {
 		b.endSession(c, c.last, false)
 	}
 }

@@ -1,18 +1,22 @@
 package wire
 
-import "strings"
+import (
+	"strings"
+
+	"mcpc/internal/recent"
+)
 
 // A Correlator tells to which exchange each frame belongs, while frames come. It
 // holds no bytes, and what it remembers is bounded: it serves a stream without an
 // end.
 type Correlator struct {
-	conns recent[int, *connState]
+	conns recent.Map[int, *connState]
 	count int
 	// last is the conversation of the last frame, and lastConn its number.
 	last     *connState
 	lastConn int
 	// sent are the exchanges of the client's requests by id, once Sent was called.
-	sent *recent[string, int]
+	sent *recent.Map[string, int]
 }
 
 // A Role is what a frame is to its exchange.
@@ -70,7 +74,7 @@ type Place struct {
 
 // Remember bounds the conversations that the Correlator remembers: at least so many, and at most
 // twice as many. It remembers 20,000 otherwise.
-func (f *Correlator) Remember(conns int) { f.conns.least = conns }
+func (f *Correlator) Remember(conns int) { f.conns.Least = conns }
 
 // Add places one frame. Traits are those of its message; they are not looked at
 // where the frame holds none. Frames that belong to no exchange have no place,
@@ -78,10 +82,10 @@ func (f *Correlator) Remember(conns int) { f.conns.least = conns }
 func (f *Correlator) Add(ref int64, frame *Frame, t *Traits) []Place {
 	c := f.last
 	if c == nil || f.lastConn != frame.Conn {
-		if c = f.conns.get(frame.Conn); c == nil {
+		if c = f.conns.Get(frame.Conn); c == nil {
 			c = &connState{count: &f.count}
 		}
-		f.conns.put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
+		f.conns.Put(frame.Conn, c) // also where it is there already: put keeps what is in use from being forgotten
 		f.last, f.lastConn = c, frame.Conn
 	}
 	c.places = c.places[:0]
@@ -140,12 +144,12 @@ type connState struct {
 	sent, asked requests
 	unanswered  unanswered
 	rounds      rounds
-	failed      recent[uint64, *thread] // by what was asked
+	failed      recent.Map[uint64, *thread] // by what was asked
 
-	streams   recent[int, *thread]    // by the HTTP request
-	carriers  recent[int, *thread]    // by the HTTP request that carried no request
-	waiting   map[int]int64           // heads whose request's body is still to come
-	bookmarks recent[string, *thread] // by the id of a server-sent event
+	streams   recent.Map[int, *thread]    // by the HTTP request
+	carriers  recent.Map[int, *thread]    // by the HTTP request that carried no request
+	waiting   map[int]int64               // heads whose request's body is still to come
+	bookmarks recent.Map[string, *thread] // by the id of a server-sent event
 
 	// latest is the request that was sent last, opening the one that opened the
 	// conversation. sse is the stream of HTTP+SSE, pipe what came on a pipe, and what
@@ -170,13 +174,13 @@ func (c *connState) beside(ref int64, frame *Frame) {
 	if c.carries(ref, frame) {
 		return
 	}
-	t := c.streams.get(frame.Stream)
+	t := c.streams.Get(frame.Stream)
 	if frame.Held != nil {
 		c.heldBack(ref, frame, t)
 		return
 	}
 	if frame.Stream == 0 && frame.Fault != nil && frame.Fault.ID != "" {
-		t = c.sent.byID.get(idKey([]byte(frame.Fault.ID)))
+		t = c.sent.byID.Get(idKey([]byte(frame.Fault.ID)))
 	}
 	if t == nil && frame.Stream == 0 {
 		t = c.latest
@@ -195,7 +199,7 @@ func (c *connState) heldBack(ref int64, frame *Frame, stream *thread) {
 	}
 	var own *thread
 	if frame.Held.ID != "" {
-		own = of.byID.get(idKey([]byte(frame.Held.ID)))
+		own = of.byID.Get(idKey([]byte(frame.Held.ID)))
 	}
 	if own != nil {
 		c.place(own, Surrounds, ref, -1)
@@ -221,15 +225,15 @@ func (c *connState) message(ref int64, frame *Frame, m *Traits, item int) {
 	default:
 		c.other(ref, frame, m, item)
 	}
-	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.get(frame.Stream) != nil {
-		c.carried(c.carriers.get(frame.Stream), head)
+	if head, ok := c.waiting[frame.Stream]; ok && item < 0 && c.carriers.Get(frame.Stream) != nil {
+		c.carried(c.carriers.Get(frame.Stream), head)
 		delete(c.waiting, frame.Stream)
 	}
 }
 
 func (c *connState) request(ref int64, frame *Frame, m *Traits, item int) {
 	role, same := Repeats, 0
-	t := c.sent.byID.get(m.ID)
+	t := c.sent.byID.Get(m.ID)
 	if t == nil || !t.open || t.sum != m.Sum {
 		t = c.sentAgain(frame.Again, item)
 	}
@@ -260,23 +264,23 @@ func (c *connState) sentAgain(again string, item int) *thread {
 	if again == "" || item >= 0 {
 		return nil
 	}
-	t := c.sent.byID.get(idKey([]byte(again)))
+	t := c.sent.byID.Get(idKey([]byte(again)))
 	if t == nil || !t.open {
 		return nil
 	}
-	c.failed.drop(t.asks)
-	c.sent.byID.drop(t.id)
+	c.failed.Delete(t.asks)
+	c.sent.byID.Delete(t.id)
 	return t
 }
 
 // failedBefore returns the number, counted from 1, of the last exchange that asked the same and failed on the way; 0 if
 // there is none. It is returned once.
 func (c *connState) failedBefore(m *Traits) int {
-	t := c.failed.get(m.Asks)
+	t := c.failed.Get(m.Asks)
 	if t == nil || !t.open {
 		return 0
 	}
-	c.failed.drop(m.Asks)
+	c.failed.Delete(m.Asks)
 	return t.number + 1
 }
 
@@ -290,10 +294,10 @@ func (c *connState) tie(t *thread, frame *Frame) {
 	if frame.Stream == 0 {
 		return
 	}
-	before := c.streams.get(frame.Stream)
+	before := c.streams.Get(frame.Stream)
 	if before == nil || before.number == unlisted {
-		c.streams.put(frame.Stream, t)
-		c.carriers.drop(frame.Stream)
+		c.streams.Put(frame.Stream, t)
+		c.carriers.Delete(frame.Stream)
 		t.take(c, before)
 	}
 }
@@ -303,20 +307,20 @@ func (c *connState) tie(t *thread, frame *Frame) {
 // comes where nothing was asked answers nothing: a server's requests have ids as well,
 // and some servers answer the answers to them.
 func (c *connState) response(ref int64, frame *Frame, m *Traits, item int) {
-	if c.carriers.get(frame.Stream) != nil {
+	if c.carriers.Get(frame.Stream) != nil {
 		c.other(ref, frame, m, item)
 		return
 	}
-	t := c.streams.get(frame.Stream)
+	t := c.streams.Get(frame.Stream)
 	if t != nil && t.accepted && c.sse != nil { // the answer comes on the stream of HTTP+SSE
 		c.beside(ref, frame)
 		return
 	}
 	if t == nil || !t.open || t.id != m.ID {
-		t = c.sent.byID.get(m.ID)
+		t = c.sent.byID.Get(m.ID)
 	}
 	if t == nil || !t.open {
-		t = c.sent.byID.get(otherKey(m.ID)) // clients take an id of the other type
+		t = c.sent.byID.Get(otherKey(m.ID)) // clients take an id of the other type
 	}
 	if m.NoID && (t == nil || !t.open) {
 		t = c.only(frame.Stream)
@@ -337,7 +341,7 @@ func (c *connState) response(ref int64, frame *Frame, m *Traits, item int) {
 // HTTP response, or on a pipe the one that is open.
 func (c *connState) only(stream int) *thread {
 	if stream > 0 {
-		if t := c.streams.get(stream); t != nil && t.open {
+		if t := c.streams.Get(stream); t != nil && t.open {
 			return t
 		}
 		return nil
@@ -362,8 +366,8 @@ func (c *connState) other(ref int64, frame *Frame, m *Traits, item int) {
 	case m.Reply && frame.Dir == Sent && t.open:
 		role, t.open = Answers, false
 	}
-	if frame.Dir == Sent && frame.Stream > 0 && c.streams.get(frame.Stream) == nil {
-		c.carriers.put(frame.Stream, t)
+	if frame.Dir == Sent && frame.Stream > 0 && c.streams.Get(frame.Stream) == nil {
+		c.carriers.Put(frame.Stream, t)
 	}
 	if t.number == unlisted && frame.Dir == Sent && frame.Stream > 0 && c.latest == nil {
 		t.hold(role, ref) // a POST by itself, and no conversation
@@ -390,25 +394,25 @@ func (c *connState) named(frame *Frame, m *Traits) *thread {
 		of = &c.asked
 	}
 	switch {
-	case m.Reply && frame.Dir == Received && c.carriers.get(frame.Stream) != nil:
+	case m.Reply && frame.Dir == Received && c.carriers.Get(frame.Stream) != nil:
 		return nil // what it came for is no request
 	case m.Reply:
-		if t := c.streams.get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
+		if t := c.streams.Get(frame.Stream); t != nil && t.id == m.ID && m.ID != "" {
 			return t
 		}
-		return of.byID.get(m.ID)
+		return of.byID.Get(m.ID)
 	case m.Progress != "":
-		if t := c.streams.get(frame.Stream); t != nil && t.token == m.Progress && frame.Dir == Received {
+		if t := c.streams.Get(frame.Stream); t != nil && t.token == m.Progress && frame.Dir == Received {
 			return t
 		}
-		return of.byToken.get(m.Progress)
+		return of.byToken.Get(m.Progress)
 	case m.Cancels != "":
-		if t := of.byID.get(m.Cancels); t != nil || frame.Dir == Sent {
+		if t := of.byID.Get(m.Cancels); t != nil || frame.Dir == Sent {
 			return t
 		}
-		return c.sent.byID.get(m.Cancels) // a subscription that the server ends
+		return c.sent.byID.Get(m.Cancels) // a subscription that the server ends
 	case m.Subscription != "" && frame.Dir == Received:
-		return c.sent.byID.get(m.Subscription)
+		return c.sent.byID.Get(m.Subscription)
 	case m.Method == "notifications/initialized" && frame.Dir == Sent:
 		return c.opening // which it completes
 	}

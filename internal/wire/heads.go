@@ -12,11 +12,11 @@ func (c *connState) head(ref int64, h *Frame) {
 		c.responseHead(ref, h)
 		return
 	}
-	c.streams.drop(h.Stream)
-	c.carriers.drop(h.Stream)
-	if t := c.bookmarks.get(h.HTTP.Field("Last-Event-ID")); t != nil {
+	c.streams.Delete(h.Stream)
+	c.carriers.Delete(h.Stream)
+	if t := c.bookmarks.Get(h.HTTP.Field("Last-Event-ID")); t != nil {
 		c.place(t, Resumes, ref, -1)
-		c.streams.put(h.Stream, t)
+		c.streams.Put(h.Stream, t)
 		if t.open {
 			c.unanswered.add(t)
 		}
@@ -57,7 +57,7 @@ var askedAgain = []int{404, 408, 429, 502, 503, 504}
 // fails remembers a request without an answer, so that the next one that asks the same is linked to it.
 func (c *connState) fails(t *thread) {
 	if t.open && t.number != unlisted {
-		c.failed.put(t.asks, t)
+		c.failed.Put(t.asks, t)
 	}
 }
 
@@ -68,12 +68,12 @@ func (c *connState) bookmark(frame *Frame) {
 		return
 	}
 	endpoint := frame.SSE.Event == "endpoint"
-	t := c.streams.get(frame.Stream)
-	if t == nil && frame.Stream > 0 && (endpoint || frame.SSE.ID != nil) && c.carriers.get(frame.Stream) == nil {
+	t := c.streams.Get(frame.Stream)
+	if t == nil && frame.Stream > 0 && (endpoint || frame.SSE.ID != nil) && c.carriers.Get(frame.Stream) == nil {
 		t = c.onStream(frame)
 	}
 	if t != nil && frame.SSE.ID != nil && *frame.SSE.ID != "" {
-		c.bookmarks.put(*frame.SSE.ID, t)
+		c.bookmarks.Put(*frame.SSE.ID, t)
 	}
 	if endpoint && t != nil && t.apart {
 		c.sse = t
@@ -84,7 +84,7 @@ func (c *connState) bookmark(frame *Frame) {
 // server has to answer that with a status alone (2025-11-25 basic/transports, "Sending
 // Messages to the Server").
 func (c *connState) carries(ref int64, frame *Frame) bool {
-	t := c.carriers.get(frame.Stream)
+	t := c.carriers.Get(frame.Stream)
 	if t == nil {
 		return false
 	}

@@ -4,16 +4,18 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"mcpc/internal/recent"
 )
 
 // requests are those of one side, answered or not, by id and by progress token.
-type requests struct{ byID, byToken recent[string, *thread] }
+type requests struct{ byID, byToken recent.Map[string, *thread] }
 
 // put remembers a request by what m, its message, says.
 func (r *requests) put(t *thread, m *Traits) {
-	r.byID.put(m.ID, t)
+	r.byID.Put(m.ID, t)
 	if t.token = m.Token; m.Token != "" {
-		r.byToken.put(m.Token, t)
+		r.byToken.Put(m.Token, t)
 	}
 }
 
@@ -22,21 +24,17 @@ func (r *requests) put(t *thread, m *Traits) {
 func (f *Correlator) Sent(id []byte) (exchange int, there bool) {
 	if f.sent == nil {
 		numbers := map[string]int{}
-		for _, conns := range []map[int]*connState{f.conns.old, f.conns.young} {
-			for _, c := range conns {
-				for _, threads := range []map[string]*thread{c.sent.byID.old, c.sent.byID.young} {
-					for id, t := range threads {
-						numbers[id] = max(numbers[id], t.number)
-					}
-				}
+		for _, c := range f.conns.All() {
+			for id, t := range c.sent.byID.All() {
+				numbers[id] = max(numbers[id], t.number)
 			}
 		}
-		f.sent = &recent[string, int]{}
+		f.sent = &recent.Map[string, int]{}
 		for _, id := range slices.SortedFunc(maps.Keys(numbers), func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) }) {
-			f.sent.put(id, numbers[id]+1)
+			f.sent.Put(id, numbers[id]+1)
 		}
 	}
-	number := f.sent.get(idKey(id))
+	number := f.sent.Get(idKey(id))
 	return number - 1, number > 0
 }
 
@@ -46,9 +44,9 @@ func (f *Correlator) noteSent(t *Traits, places []Place) {
 		switch {
 		case p.Role > Continues:
 		case p.Item < 0:
-			f.sent.put(t.ID, p.Exchange+1)
+			f.sent.Put(t.ID, p.Exchange+1)
 		default:
-			f.sent.put(t.Items[p.Item].ID, p.Exchange+1)
+			f.sent.Put(t.Items[p.Item].ID, p.Exchange+1)
 		}
 	}
 }
@@ -56,14 +54,14 @@ func (f *Correlator) noteSent(t *Traits, places []Place) {
 // unanswered are the requests of the client that wait for their response.
 type unanswered struct {
 	all map[*thread]struct{}
-	// tooMany is set once there were more than generation. From then on all is empty.
+	// tooMany is set once there were more than recent.DefaultLeast. From then on all is empty.
 	tooMany bool
 }
 
 func (u *unanswered) add(t *thread) {
 	switch {
 	case u.tooMany:
-	case len(u.all) >= generation:
+	case len(u.all) >= recent.DefaultLeast:
 		u.tooMany, u.all = true, nil
 	default:
 		if u.all == nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"mcpc/internal/recent"
 )
 
 // The exchange of the last request with an id is known whether it was asked for before or not; the
@@ -55,7 +57,7 @@ func TestSent(t *testing.T) {
 					}
 				}
 			}
-			once.conns, often.conns = recent[int, *connState]{}, recent[int, *connState]{}
+			once.conns, often.conns = recent.Map[int, *connState]{}, recent.Map[int, *connState]{}
 		}
 	}
 }

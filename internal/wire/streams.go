@@ -52,9 +52,9 @@ func (t *thread) take(c *connState, before *thread) {
 // onStream returns the exchange of a frame's stream. A received frame on a stream that
 // has none begins a thread for that stream; any other frame gets the thread of the pipe.
 func (c *connState) onStream(f *Frame) *thread {
-	t := c.streams.get(f.Stream)
+	t := c.streams.Get(f.Stream)
 	if t == nil {
-		t = c.carriers.get(f.Stream)
+		t = c.carriers.Get(f.Stream)
 	}
 	switch {
 	case t != nil:
@@ -64,7 +64,7 @@ func (c *connState) onStream(f *Frame) *thread {
 			t.hold(Heads, head)
 			delete(c.waiting, f.Stream)
 		}
-		c.streams.put(f.Stream, t)
+		c.streams.Put(f.Stream, t)
 	default:
 		if c.pipe == nil {
 			c.pipe = &thread{number: unlisted, apart: true}
@@ -77,7 +77,7 @@ func (c *connState) onStream(f *Frame) *thread {
 // answered reports a frame on the stream of an answer, of which all belongs to the
 // request. The body of a 202 is no answer.
 func (c *connState) answered(f *Frame) bool {
-	t := c.streams.get(f.Stream)
+	t := c.streams.Get(f.Stream)
 	return t != nil && !t.apart && !t.accepted && f.Dir == Received
 }
 
@@ -85,7 +85,7 @@ func (c *connState) answered(f *Frame) bool {
 func (c *connState) question(ref int64, frame *Frame, m *Traits, item int) {
 	t := &thread{number: *c.count, subject: subject{m.Method, m.Name}, id: m.ID, open: true}
 	*c.count++
-	if t.parent = c.streams.get(frame.Stream); t.parent == nil || t.parent.apart {
+	if t.parent = c.streams.Get(frame.Stream); t.parent == nil || t.parent.apart {
 		t.parent, t.guess = c.unanswered.single(), true
 	}
 	c.asked.put(t, m)

@@ -46,17 +46,6 @@ func TestKeysTellTypesApart(t *testing.T) {
 	}
 }
 
-func TestRecentForgetsTheOldest(t *testing.T) {
-	var r Recent[int, int]
-	for i := range 3*generation + 1 {
-		r.Put(i, i)
-	}
-	_, old := r.Get(generation)
-	if v, ok := r.Get(2*generation + 1); !ok || v != 2*generation+1 || old {
-		t.Error(v, ok, old)
-	}
-}
-
 // body is a frame on a pipe.
 func body(dir wire.Direction, format string, args ...any) wire.Frame {
 	return wire.Frame{Dir: dir, Raw: fmt.Appendf(nil, format, args...)}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/recent"
 	"mcpc/internal/wire"
 )
 
@@ -62,19 +63,25 @@ type Conversation struct {
 
 // tables are what messages are found by.
 type tables struct {
-	calls   Recent[string, *Call]
-	tokens  Recent[string, *Call]
-	streams Recent[streamKey, *Stream]
+	calls   recent.Map[string, *Call]
+	tokens  recent.Map[string, *Call]
+	streams recent.Map[streamKey, *Stream]
 	open    int
-	judged  Recent[uint64, bool]
+	judged  recent.Map[uint64, bool]
 }
 
 // A streamKey tells the streams of several connections apart.
 type streamKey struct{ conn, stream int }
 
+// maxCalls is how many requests and streams are remembered at least.
+const maxCalls = 5_000
+
 // New begins a conversation whose events go to emit, in the order in which they occur.
 func New(emit func(*Event)) *Conversation {
 	c := &Conversation{emit: emit, state: map[string]any{}}
+	c.tables.calls.Least = maxCalls
+	c.tables.tokens.Least = maxCalls
+	c.tables.streams.Least = maxCalls
 	c.lines.send = c.sendNoise
 	return c
 }
@@ -94,13 +101,13 @@ func (c *Conversation) OpenCalls() int { return c.tables.open }
 
 // Call finds a request of the client by the key of its id.
 func (c *Conversation) Call(key string) *Call {
-	call, _ := c.tables.calls.Get(key)
+	call, _ := c.tables.calls.Lookup(key)
 	return call
 }
 
 // CallOf finds the request that has a progress token, by its key.
 func (c *Conversation) CallOf(token string) *Call {
-	call, _ := c.tables.tokens.Get(token)
+	call, _ := c.tables.tokens.Lookup(token)
 	return call
 }
 
@@ -119,7 +126,7 @@ func Sum(name string, raw []byte) uint64 {
 // and again.
 func (c *Conversation) Fresh(name string, raw []byte) bool {
 	sum := Sum(name, raw)
-	if _, seen := c.tables.judged.Get(sum); seen {
+	if _, seen := c.tables.judged.Lookup(sum); seen {
 		return false
 	}
 	c.tables.judged.Put(sum, true)

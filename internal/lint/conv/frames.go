@@ -55,7 +55,7 @@ func (c *Conversation) stream(f *wire.Frame) *Stream {
 	}
 	c.HTTP = true
 	key := streamKey{f.Conn, f.Stream}
-	s, ok := c.tables.streams.Get(key)
+	s, ok := c.tables.streams.Lookup(key)
 	if !ok {
 		s = &Stream{Number: f.Stream, MCP: f.Kind != wire.Head}
 		c.tables.streams.Put(key, s)

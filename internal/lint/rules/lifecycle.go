@@ -7,6 +7,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/recent"
 )
 
 var lifecycle = []check.Check{
@@ -76,9 +77,9 @@ func undeclared(client *conv.Peer, name, mode string) string {
 }
 
 func freshID(e *conv.Event) {
-	used := conv.State[conv.Recent[string, uint64]](e.Conversation, "server ids")
+	used := conv.State[recent.Map[string, uint64]](e.Conversation, "server ids")
 	key := conv.Key(e.Message.ID)
-	if _, again := used.Get(key); again {
+	if _, again := used.Lookup(key); again {
 		e.Hit(conv.Hit{Root: true, Subject: "request", Pointer: "/id", Got: "id " + e.Show(e.Message.ID) + " again", Want: "an id that was not used in the session"})
 	}
 	used.Put(key, e.Frame.Seq)

@@ -10,6 +10,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/recent"
 	"mcpc/internal/redact"
 )
 
@@ -78,7 +79,7 @@ func activeToken(e *conv.Event) {
 
 // has reports a key that was put under a name.
 func has(e *conv.Event, name, key string) bool {
-	_, ok := conv.State[conv.Recent[string, bool]](e.Conversation, name).Get(key)
+	_, ok := conv.State[recent.Map[string, bool]](e.Conversation, name).Lookup(key)
 	return ok
 }
 
@@ -111,9 +112,9 @@ type pace struct {
 }
 
 func increases(e *conv.Event) {
-	paces := conv.State[conv.Recent[*conv.Call, pace]](e.Conversation, "progress")
+	paces := conv.State[recent.Map[*conv.Call, pace]](e.Conversation, "progress")
 	key := progressOf(e)
-	before, _ := paces.Get(key)
+	before, _ := paces.Lookup(key)
 	now := number(e.Raw("progress"))
 	if now != nil && before.last != nil && now.Cmp(before.last) <= 0 {
 		e.Find("/progress", e.Got("progress")+" after "+before.last.String(), "more than "+before.last.String())
@@ -129,9 +130,9 @@ func withinTotal(e *conv.Event) {
 	if now != nil && total != nil && now.Cmp(total) > 0 {
 		e.Find("/progress", e.Got("progress")+" of "+e.Got("total"), "at most the total")
 	}
-	paces := conv.State[conv.Recent[*conv.Call, pace]](e.Conversation, "pace")
+	paces := conv.State[recent.Map[*conv.Call, pace]](e.Conversation, "pace")
 	key := progressOf(e)
-	p, _ := paces.Get(key)
+	p, _ := paces.Lookup(key)
 	if e.Frame.Time.Sub(p.begins) >= time.Second {
 		p = pace{begins: e.Frame.Time}
 	}
@@ -314,12 +315,12 @@ func graceful(e *conv.Event) {
 }
 
 var notesEnds = check.Check{Kind: conv.OnNotice, Methods: []string{"notifications/cancelled"}, Do: func(e *conv.Event) {
-	conv.State[conv.Recent[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
+	conv.State[recent.Map[string, bool]](e.Conversation, "ended").Put(string(e.Raw("requestId")), true)
 }}
 
 // notesTasks: the token of a task stays active after its first response.
 var notesTasks = check.Check{Kind: conv.OnResult, Methods: []string{"tools/call"}, Do: func(e *conv.Event) {
 	if conv.IsObject(e.Raw("task")) && e.Call.Token != "" {
-		conv.State[conv.Recent[string, bool]](e.Conversation, "tasks").Put(e.Call.Token, true)
+		conv.State[recent.Map[string, bool]](e.Conversation, "tasks").Put(e.Call.Token, true)
 	}
 }}

@@ -11,6 +11,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/recent"
 	"mcpc/internal/redact"
 	"mcpc/internal/wire"
 )
@@ -128,18 +129,18 @@ func twice(e *conv.Event) {
 	if m.Kind == wire.Invalid || m.Kind == wire.Notification && (m.Method == "notifications/message" || m.Method == "notifications/progress") {
 		return
 	}
-	seen := conv.State[conv.Recent[uint64, place]](e.Conversation, "messages of streams")
+	seen := conv.State[recent.Map[uint64, place]](e.Conversation, "messages of streams")
 	key := conv.Sum(e.Stream.Session(), m.Raw)
-	if p, again := seen.Get(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
+	if p, again := seen.Lookup(key); again && p.stream != e.Stream.Number && e.Frame.Time.Sub(p.at) < sentTwice && (e.Stream.IsGet() || m.Kind == wire.Request || m.Kind == wire.Notification) {
 		e.Hit(conv.Hit{Root: true, Subject: "message", Got: "on two streams: " + e.Show(m.Raw), Want: "on one stream"})
 	}
 	seen.Put(key, place{e.Stream.Number, e.Frame.Time})
 }
 
 func eventID(e *conv.Event) {
-	seen := conv.State[conv.Recent[string, int]](e.Conversation, "event ids")
+	seen := conv.State[recent.Map[string, int]](e.Conversation, "event ids")
 	key := e.Stream.Session() + " " + *e.Frame.SSE.ID
-	if _, again := seen.Get(key); again {
+	if _, again := seen.Lookup(key); again {
 		e.Hit(conv.Hit{Root: true, Subject: "event", Got: "id " + *e.Frame.SSE.ID + " again", Want: "an id of its own for each event"})
 	}
 	seen.Put(key, e.Stream.Number)

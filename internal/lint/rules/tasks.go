@@ -6,6 +6,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/recent"
 )
 
 // taskMethods are those whose 2026 results are of the extension.
@@ -55,8 +56,8 @@ func createdTask(e *conv.Event) {
 
 // answeredBy are the keys of a task's requests that the client has answered.
 func answeredBy(e *conv.Event, task string) map[string]bool {
-	all := conv.State[conv.Recent[string, map[string]bool]](e.Conversation, "answered keys")
-	keys, ok := all.Get(task)
+	all := conv.State[recent.Map[string, map[string]bool]](e.Conversation, "answered keys")
+	keys, ok := all.Lookup(task)
 	if !ok {
 		keys = map[string]bool{}
 		all.Put(task, keys)
@@ -131,8 +132,8 @@ func transitions(e *conv.Event) {
 		at, task = "/task", created
 	}
 	id, status := conv.TextInside(task, "taskId"), conv.TextInside(task, "status")
-	seen := conv.State[conv.Recent[string, string]](e.Conversation, "task status")
-	before, known := seen.Get(id)
+	seen := conv.State[recent.Map[string, string]](e.Conversation, "task status")
+	before, known := seen.Lookup(id)
 	switch {
 	case !check.IsOneOf(status, "working", "input_required", "completed", "failed", "cancelled"):
 		e.Find(at+"/status", e.Show(conv.Inside(task, "status")), "working, input_required, completed, failed or cancelled")

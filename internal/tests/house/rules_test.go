@@ -20,7 +20,7 @@ import (
 // lower floors, and of its own floor as floorRules say.
 var floors = [][]string{
 	{
-		"compress", "english", "glossary", "http1", "jsonraw", "loopback", "pause", "sanitize", "shellwords",
+		"compress", "english", "glossary", "http1", "jsonraw", "loopback", "pause", "recent", "sanitize", "shellwords",
 		"sliceutil", "spool", "sse", "tty",
 	},
 	{"exchange", "match", "mcp", "mcpserver", "otlp", "redact", "skill", "suggest", "usage", "wire", "yaml"},

@@ -14,6 +14,7 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/check"
 	"mcpc/internal/lint/conv"
+	"mcpc/internal/recent"
 	"mcpc/internal/skill"
 )
 
@@ -140,7 +141,7 @@ type file struct {
 }
 
 func notesFiles(e *conv.Event, s listedSkill) {
-	all := conv.State[conv.Recent[string, file]](e.Conversation, "files of skills")
+	all := conv.State[recent.Map[string, file]](e.Conversation, "files of skills")
 	for _, f := range s.files {
 		known := file{digest: conv.TextInside(f, "digest"), size: -1}
 		if n, err := strconv.ParseInt(string(conv.Inside(f, "size")), 10, 64); err == nil {
@@ -155,8 +156,8 @@ func notesFiles(e *conv.Event, s listedSkill) {
 }
 
 func fileOf(e *conv.Event) *file {
-	all := conv.State[conv.Recent[string, file]](e.Conversation, "files of skills")
-	if f, ok := all.Get(e.Text("uri")); ok {
+	all := conv.State[recent.Map[string, file]](e.Conversation, "files of skills")
+	if f, ok := all.Lookup(e.Text("uri")); ok {
 		return &f
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/lint/schema"
 	"mcpc/internal/mcp"
+	"mcpc/internal/recent"
 )
 
 var tools = []check.Check{
@@ -321,7 +322,7 @@ func schemaChecks(t check.Tools) []check.Check {
 			}
 		})},
 		{ID: "L120", Kind: conv.OnTool, Lacks: lacks, When: hasOutput, Do: func(e *conv.Event) {
-			outputs := conv.State[conv.Recent[string, output]](e.Conversation, "output schemas")
+			outputs := conv.State[recent.Map[string, output]](e.Conversation, "output schemas")
 			outputs.Put(e.Text("name"), output{raw: slices.Clone(e.Raw("outputSchema"))})
 		}},
 		{ID: "L120", Kind: conv.OnResult, Lacks: lacks, Methods: []string{"tools/call"}, When: check.Final, Do: func(e *conv.Event) {
@@ -338,8 +339,8 @@ type output struct {
 }
 
 func conforms(t check.Tools, e *conv.Event) {
-	outputs := conv.State[conv.Recent[string, output]](e.Conversation, "output schemas")
-	o, ok := outputs.Get(e.Call.Name)
+	outputs := conv.State[recent.Map[string, output]](e.Conversation, "output schemas")
+	o, ok := outputs.Lookup(e.Call.Name)
 	if !ok || o.bad || string(e.Raw("isError")) == "true" {
 		return
 	}
