@@ -60,14 +60,9 @@ type Recorder struct {
 	unsettled unsettled
 	failed    error
 	told      bool
-	composed
+	// buf has the lines that are not written yet.
+	buf []byte
 	compressing
-}
-
-// composed are the lines that are not written yet, and what the latest event was.
-type composed struct {
-	buf    []byte
-	latest recurring
 }
 
 const (
@@ -289,9 +284,7 @@ func (r *Recorder) take() (frames []queuedFrame, texts [][]byte, lost int) {
 
 func (r *Recorder) frameLocked(c queuedFrame) {
 	f := c.Frame
-	recurs := !c.safe && r.latest.recurs(f, r.rec.Secrets)
-	if !c.safe && !recurs {
-		r.latest.keep(f, r.rec.Secrets)
+	if !c.safe {
 		f = r.rec.Secrets.Frame(f)
 	}
 	rotates := r.rec.Rotation.Bytes > 0
@@ -299,9 +292,7 @@ func (r *Recorder) frameLocked(c queuedFrame) {
 		r.openLocked()
 	}
 	from := r.offset + int64(len(r.buf))
-	if recurs {
-		r.lineLocked(func(b []byte) []byte { return r.latest.appendLine(b, f) })
-	} else if len(f.Raw) < longFrame || r.mark != "" {
+	if len(f.Raw) < longFrame || r.mark != "" {
 		r.lineLocked(func(b []byte) []byte { return AppendFrame(b, f) })
 	} else {
 		r.buf = append(appendPieces(r.buf, f, r.flushPieceLocked), '\n')

@@ -108,7 +108,7 @@ const maxNoiseShown = 80
 // checkUnasked holds a notification or a request against its shape, and tells of it once
 // for each method.
 func checkUnasked(c *connection, m *wire.Message) {
-	if check := c.s.opt.Shape; check != nil && !m.Recurs { // whose shape is known
+	if check := c.s.opt.Shape; check != nil {
 		if findings := check(c.revision(), m.Method, m); len(findings) > 0 && c.once.isFirst("shape "+m.Method) {
 			misshapen(c, "the params of "+m.Method+" break "+c.revision(), findings)
 		}

@@ -9,18 +9,6 @@ import (
 // Nearly all that is recorded has no secret. isPlain tells that in one pass over the bytes, with a
 // second look only at what may be one: a long run, an escape, a URL.
 
-// IsPlain reports a text in which Bytes certainly hides nothing.
-func IsPlain(s *Secrets, raw []byte) bool { return !s.Withholds() && s.isPlain(raw) }
-
-// StaysPlain reports a text that IsPlain where the digits in raw[from:to] are others of a text that
-// is. What tells a secret but the digits themselves is a value that is known by now.
-func StaysPlain(s *Secrets, raw []byte, from, to int) bool {
-	if from == 0 || to == len(raw) || to-from >= shortestRun || isTokenByte(raw[from-1]) || isTokenByte(raw[to]) {
-		return false
-	}
-	return s == nil || s.Guess == GuessNone && !s.Withholds() && s.values.hasNone(raw)
-}
-
 // isPlain reports a text in which Bytes certainly hides nothing, and from which it learns nothing.
 // Where it is false there may be no secret either.
 func (s *Secrets) isPlain(raw []byte) bool {

@@ -50,9 +50,6 @@ type Message struct {
 	// Problems are the ways in which Raw breaks JSON-RPC 2.0. A message whose
 	// Kind is Invalid has at least one of level Error.
 	Problems []Finding
-	// Recurs is set where a Successive gave the message, and all of it but the number of its
-	// progress is as in the one before.
-	Recurs bool
 	// OtherVersion is set for a response with an id whose "jsonrpc" is missing or not "2.0". Its meaning is plain if the
 	// id is awaited; otherwise it may be a log line.
 	OtherVersion bool

@@ -36,10 +36,6 @@ type streamPosition struct {
 	numbered bool
 	// dropped is the beginning of what came in this attempt and was no event.
 	dropped []byte
-	// messages parses the events, and free reports that the message of the latest one is not
-	// used any more.
-	messages wire.Successive
-	free     bool
 }
 
 const (
@@ -198,10 +194,6 @@ func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take
 		if take(ev) {
 			return nil
 		}
-		if at.free {
-			at.free = false
-			events.Release()
-		}
 	}
 }
 
@@ -302,7 +294,7 @@ func foreignEvent(in Inbox, ev sse.Event) {
 
 // answerIn takes one event; ok where it ends the request.
 func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Reply, ok bool) {
-	m := at.messages.Parse(ev.Data)
+	m := wire.ParseMessage(ev.Data)
 	if m.Kind == wire.Invalid {
 		if !out.AnyReply && claims(m, out.ID, true) {
 			return Failed(noMessageIn(m)), true
@@ -331,9 +323,7 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 		return Reply{}, false
 	}
 	if m.Kind == wire.Notification {
-		if at.free = t.inbox.Receive(m); at.free {
-			at.messages.Free(m)
-		}
+		t.inbox.Receive(m)
 		return Reply{}, false
 	}
 	if answer, odd := t.pick(m, out); answer != nil {
