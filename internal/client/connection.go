@@ -238,8 +238,9 @@ func (c *connection) post(ctx context.Context, out *transport.Outgoing) reply {
 	return reply{Reply: r}
 }
 
-// Receive reads a message that is not the response to an open request.
-func (c *connection) Receive(m *wire.Message) {
+// Receive takes what came and answers nothing. Only a notification of progress is free then, of which
+// there may be many.
+func (c *connection) Receive(m *wire.Message) (free bool) {
 	switch m.Kind {
 	case wire.Request:
 		checkUnasked(c, m)
@@ -247,12 +248,12 @@ func (c *connection) Receive(m *wire.Message) {
 	case wire.Notification:
 		if slices.Contains(mayBeAsked, m.Method) {
 			c.unanswerable(m, "it has no id")
-			return
+			return false
 		}
 		checkUnasked(c, m)
 		responder{c}.withdrawn(m)
 		if e := c.era(); e == nil || e.takeNotification(c, m) {
-			c.s.notified(m)
+			return c.s.notified(m)
 		}
 	case wire.Batch:
 		if e := c.era(); e != nil && !e.batches() {
@@ -268,10 +269,11 @@ func (c *connection) Receive(m *wire.Message) {
 		if string(m.Raw) == "{}" { // as resumed streams bring back the priming events of real servers
 			f.Level = wire.Info
 			c.Finding(f)
-			return
+			return false
 		}
 		c.Repeated(f, "messages received are not valid JSON-RPC")
 	}
+	return false
 }
 
 // serve deals with a request of the server's own.
@@ -343,10 +345,11 @@ func (a *answering) finish() {
 }
 
 // notified hands on a notification; free is as in Receive.
-func (s *Session) notified(m *wire.Message) {
+func (s *Session) notified(m *wire.Message) (free bool) {
 	// Progress of no open request is dropped (basic/utilities/progress).
-	isProgress := m.Method == "notifications/progress"
-	if (!isProgress || s.pending.progressed(m)) && s.opt.Notified != nil {
+	progress := m.Method == "notifications/progress"
+	if (!progress || s.pending.progressed(m)) && s.opt.Notified != nil {
 		s.opt.Notified(m)
 	}
+	return progress && s.opt.Passing != nil && s.opt.Passing(m)
 }

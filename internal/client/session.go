@@ -105,6 +105,9 @@ type Options struct {
 	// request, Renewed when a conversation had to be opened anew. They are called
 	// from several goroutines and must not block; each may be nil.
 	Notified func(m *wire.Message)
+	// Passing reports that Notified and Tap keep nothing of a notification of progress, of which
+	// there may be many, beyond their calls; nil is never.
+	Passing     func(m *wire.Message) bool
 	Found       func(f wire.Finding)
 	Reconnected func(Renewal)
 	// Shape says what is wrong with the shape of what comes, and Strict whether such a

@@ -244,7 +244,7 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e), Spool: host.SpoolDir(e, how.OneAnswer),
 		Notified: func(m *wire.Message) { notified(c, e, m) },
 		Found:    func(f wire.Finding) { found(c, e, saved, f) }, Reconnected: func(r client.Renewal) { renewed(c, e, r.Why) },
-		Strict: func() bool { return e.Strict },
+		Passing: func(m *wire.Message) bool { return passing(c, e, m) }, Strict: func() bool { return e.Strict },
 	}
 	if !how.Unjudged {
 		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"mcpc/internal/capture"
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
 	"mcpc/internal/connect/host"
@@ -40,6 +41,12 @@ func notified(c *Conn, e *host.Env, m *wire.Message) {
 	if c.OnNotification != nil {
 		c.OnNotification(m)
 	}
+}
+
+// passing reports that nothing of a notification of progress is kept: it was not handed on, and its
+// frame at most copied.
+func passing(c *Conn, e *host.Env, m *wire.Message) bool {
+	return c.OnNotification == nil && e.Watch.Load() == nil && e.Trace.Tap == nil && len(m.Raw) <= capture.MostCopied
 }
 
 // withoutSecrets is what may be shown of a notification: standard error is often kept.

@@ -37,7 +37,8 @@ func (e Event) IsMessage() bool {
 // A Reader takes a text/event-stream apart as WHATWG HTML, section 9.2
 // says: lines end in LF, CRLF or a lone CR; one byte order mark is skipped; one
 // space behind the colon is dropped; an event that no blank line ends is
-// dropped. Its events own their data: what was read is never written over.
+// dropped. Its events own their data: what was read is never written over, unless
+// Release says that all events of a block are done with.
 type Reader struct {
 	src   io.Reader
 	limit int64
@@ -57,8 +58,8 @@ type Reader struct {
 	// the blocks before, or the beginning of that.
 	from int
 	past []byte
-	// hasEvent is set if the data of an event is in the block, which is then not used again.
-	hasEvent bool
+	// held counts the events of the block that were not released.
+	held int
 	// Spool is where a line that is too long for memory is kept, until the process ends.
 	Spool spool.Dir
 }
@@ -91,11 +92,14 @@ func (r *Reader) Next() (Event, error) {
 		if r.seen || r.ev.Dropped != nil {
 			ev := r.ev
 			r.ev, r.seen = Event{}, false
-			r.hasEvent = true
+			r.held++
 			return ev, nil
 		}
 	}
 }
+
+// Release says that the data of the event that Next gave last is not used any more.
+func (r *Reader) Release() { r.held-- }
 
 // field reads one non-empty line into the event being built.
 func (r *Reader) field(line []byte) error {
@@ -235,11 +239,10 @@ func (r *Reader) fill() {
 			return
 		}
 		block := r.buf[:0]
-		if size := r.blockFor(len(rest)); r.hasEvent || r.ev.HasData || cap(block) != size {
+		if size := r.blockFor(len(rest)); r.held > 0 || r.ev.HasData || cap(block) != size {
 			block = make([]byte, 0, size)
 		}
-		r.buf = append(block, rest...)
-		r.start, r.from, r.hasEvent = 0, 0, false
+		r.buf, r.start, r.from, r.held = append(block, rest...), 0, 0, 0
 	}
 	n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf, r.err = r.buf[:len(r.buf)+n], err
@@ -260,7 +263,7 @@ func (r *Reader) fillSpool(rest []byte) {
 	if err == nil {
 		r.buf, err = line.Bytes()
 	}
-	r.start, r.from, r.hasEvent, r.scanned = 0, 0, true, len(rest)+from.passed // a block in a file is not used again
+	r.start, r.from, r.held, r.scanned = 0, 0, 1, len(rest)+from.passed // a block in a file is not used again
 	if err != nil {
 		line.Close()
 		r.buf, r.scanned, r.err = nil, 0, err

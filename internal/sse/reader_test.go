@@ -281,26 +281,38 @@ func TestEventRest(t *testing.T) {
 	}
 }
 
-// An event keeps its data, wherever the blocks end.
-func TestEventsKeepTheirData(t *testing.T) {
+// An event keeps its data until it is released, wherever the blocks end.
+func TestReleasedEvents(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 5000 {
 		fmt.Fprintf(&text, "data: %s %d\n\n", strings.Repeat("word ", i%40), i)
 	}
-	for _, late := range []bool{false, true} {
-		r := NewReader(&pieces{text.Bytes(), late}, 0)
-		var all [][]byte
-		for range 5000 {
+	for _, every := range []int{-1, 0, 1, 2, 700} {
+		r := NewReader(&pieces{text.Bytes(), every == -1}, 0)
+		kept := map[int][]byte{}
+		blocks := map[*byte]bool{}
+		for i := range 5000 {
 			ev, err := r.Next()
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, ev.Data)
-		}
-		for i, data := range all {
-			if want := fmt.Sprintf("%s %d", strings.Repeat("word ", i%40), i); string(data) != want {
-				t.Fatalf("event %d reads %q later", i, data)
+			if want := fmt.Sprintf("%s %d", strings.Repeat("word ", i%40), i); string(ev.Data) != want {
+				t.Fatalf("event %d is %q", i, ev.Data)
 			}
+			blocks[&r.buf[:1][0]] = true
+			if every > 0 && i%every == 0 {
+				kept[i] = ev.Data
+			} else {
+				r.Release()
+			}
+		}
+		for i, data := range kept {
+			if want := fmt.Sprintf("%s %d", strings.Repeat("word ", i%40), i); string(data) != want {
+				t.Errorf("event %d reads %q later", i, data)
+			}
+		}
+		if n := len(blocks); every == 0 && n > 5 || every == 1 && n < 8 {
+			t.Errorf("%d blocks for every %d", n, every)
 		}
 	}
 }

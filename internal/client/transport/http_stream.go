@@ -36,6 +36,10 @@ type streamPosition struct {
 	numbered bool
 	// dropped is the beginning of what came in this attempt and was no event.
 	dropped []byte
+	// spare is a message whose memory is used again; nil if there is none. free is set if the data of the latest event
+	// are not used any more.
+	spare *wire.Message
+	free  bool
 }
 
 const (
@@ -194,6 +198,10 @@ func (t *HTTP) each(ctx context.Context, rt *roundTrip, at *streamPosition, take
 		if take(ev) {
 			return nil
 		}
+		if at.free {
+			at.free = false
+			events.Release()
+		}
 	}
 }
 
@@ -292,9 +300,20 @@ func foreignEvent(in Inbox, ev sse.Event) {
 		fmt.Sprintf("events of type %q are not messages; they were skipped", name))
 }
 
+// parse parses the message of an event. Of a server that reports progress, most are alike and used once.
+func (at *streamPosition) parse(raw []byte) *wire.Message {
+	m := at.spare
+	if m == nil {
+		m = &wire.Message{}
+	}
+	at.spare = nil
+	m.Parse(raw)
+	return m
+}
+
 // answerIn takes one event; ok where it ends the request.
 func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Reply, ok bool) {
-	m := wire.ParseMessage(ev.Data)
+	m := at.parse(ev.Data)
 	if m.Kind == wire.Invalid {
 		if !out.AnyReply && claims(m, out.ID, true) {
 			return Failed(noMessageIn(m)), true
@@ -323,7 +342,10 @@ func (t *HTTP) answerIn(ev sse.Event, out *Outgoing, at *streamPosition) (r Repl
 		return Reply{}, false
 	}
 	if m.Kind == wire.Notification {
-		t.inbox.Receive(m)
+		at.free = t.inbox.Receive(m)
+		if at.free {
+			at.spare = m
+		}
 		return Reply{}, false
 	}
 	if answer, odd := t.pick(m, out); answer != nil {

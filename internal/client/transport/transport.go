@@ -85,8 +85,9 @@ type Reply struct {
 // An Inbox is what a transport reports to. No method may block.
 type Inbox interface {
 	// Receive takes every message that is not the response to an open request:
-	// notifications, the server's own requests, other responses.
-	Receive(m *wire.Message)
+	// notifications, the server's own requests, other responses. free reports that nothing of
+	// m is kept, so that it can be used again.
+	Receive(m *wire.Message) (free bool)
 	// Finding takes what is wrong and can be lived with.
 	Finding(f wire.Finding)
 	// Repeated takes a finding that may come again and again: the first is told, and
