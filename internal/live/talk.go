@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -20,7 +21,7 @@ func TalkOf(r *capture.Row) Talk {
 	if r.Run == 0 {
 		t.Run = -1 - r.RunIndex()
 	}
-	if r.Conn == 0 || r.Era != "modern" || r.Channel == capture.ChannelProbe || r.By != capture.ByProxy && r.By != capture.ByImport {
+	if r.Conn == 0 || r.Era != "modern" || r.Channel == exchange.ChannelProbe || r.By != capture.ByProxy && r.By != capture.ByImport {
 		return t
 	}
 	if client := r.Client(); client != "" {
