@@ -3,70 +3,124 @@ package verdict
 import (
 	"cmp"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"strings"
 
 	"mcpc/internal/render/term"
 )
 
-// The form is that of JUnit's reports as CI servers read it: a suite for the server, and a
-// test case for each rule.
-
-type junitSuites struct {
+// A JUnit is a report in the form of JUnit as CI servers read it, with these elements only: testsuites, testsuite,
+// properties, testcase, and in it failure, error, skipped or system-out.
+type JUnit struct {
 	XMLName  xml.Name `xml:"testsuites"`
 	Name     string   `xml:"name,attr"`
 	Tests    int      `xml:"tests,attr"`
 	Failures int      `xml:"failures,attr"`
-	Suite    junitSuite
-}
-
-type junitSuite struct {
-	XMLName  xml.Name `xml:"testsuite"`
-	Name     string   `xml:"name,attr"`
-	Tests    int      `xml:"tests,attr"`
-	Failures int      `xml:"failures,attr"`
 	Errors   int      `xml:"errors,attr"`
-	Skipped  int      `xml:"skipped,attr"`
-	Cases    []junitCase
+	Time     string   `xml:"time,attr,omitempty"`
+	Suites   []JUnitSuite
 }
 
-type junitCase struct {
+// A JUnitSuite has the test cases of one file or server. Time is in seconds, Timestamp is UTC.
+type JUnitSuite struct {
+	XMLName    xml.Name         `xml:"testsuite"`
+	Name       string           `xml:"name,attr"`
+	Tests      int              `xml:"tests,attr"`
+	Failures   int              `xml:"failures,attr"`
+	Errors     int              `xml:"errors,attr"`
+	Skipped    int              `xml:"skipped,attr"`
+	Time       string           `xml:"time,attr,omitempty"`
+	Timestamp  string           `xml:"timestamp,attr,omitempty"`
+	Properties *JUnitProperties `xml:"properties"`
+	Cases      []JUnitCase
+}
+
+// JUnitProperties are the properties of a suite.
+type JUnitProperties struct {
+	All []JUnitProperty `xml:"property"`
+}
+
+// A JUnitProperty is a name and a value of a suite.
+type JUnitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+// A JUnitCase is good if it has no Failure, no Error and is not Skipped. Out is shown with it.
+type JUnitCase struct {
 	XMLName xml.Name   `xml:"testcase"`
 	Name    string     `xml:"name,attr"`
 	Class   string     `xml:"classname,attr"`
-	Failure *junitText `xml:"failure"`
-	Error   *junitText `xml:"error"`
-	Skipped *junitText `xml:"skipped"`
+	Time    string     `xml:"time,attr,omitempty"`
+	Skipped *JUnitText `xml:"skipped"`
+	Error   *JUnitText `xml:"error"`
+	Failure *JUnitText `xml:"failure"`
 	Out     string     `xml:"system-out,omitempty"`
 }
 
-type junitText struct {
+// A JUnitText says why a case is not good.
+type JUnitText struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",chardata"`
+}
+
+// Add adds a case and counts it.
+func (s *JUnitSuite) Add(c JUnitCase) {
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// Write counts the suites and writes the report as XML.
+func (j *JUnit) Write(w io.Writer) error {
+	j.Tests, j.Failures, j.Errors = 0, 0, 0
+	for _, s := range j.Suites {
+		j.Tests += s.Tests
+		j.Failures += s.Failures
+		j.Errors += s.Errors
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(j); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
 }
 
 // JUnit writes a test case for each step of the ladder and each rule, and a failed one for a
 // judgement that ended early: errors and failed steps are failures, other findings stand in the
 // output of their case, and rules that were not run or do not apply are skipped.
 func (r *Report) JUnit(w io.Writer) error {
-	s := junitSuite{Name: term.Line(r.Target)}
+	s := JUnitSuite{Name: term.Line(r.Target)}
 	for _, rung := range r.Ladder {
-		c := junitCase{Name: rung.Name, Class: s.Name}
+		c := JUnitCase{Name: rung.Name, Class: s.Name}
 		switch rung.State {
 		case Failed:
-			c.Failure = &junitText{Message: term.Line(rung.Text), Type: "ladder", Text: term.Line(rung.Fix)}
+			c.Failure = &JUnitText{Message: term.Line(rung.Text), Type: "ladder", Text: term.Line(rung.Fix)}
 		case NotReached, Skipped:
-			c.Skipped = &junitText{Message: term.Line(strings.TrimSpace(rung.State + " " + rung.Text))}
+			c.Skipped = &JUnitText{Message: term.Line(strings.TrimSpace(rung.State + " " + rung.Text))}
 		}
-		s.add(c)
+		s.Add(c)
 	}
 	if r.Incomplete != "" {
-		s.add(junitCase{Name: "complete", Class: s.Name,
-			Failure: &junitText{Message: term.Line(r.Incomplete), Type: "incomplete"}})
+		s.Add(JUnitCase{Name: "complete", Class: s.Name,
+			Failure: &JUnitText{Message: term.Line(r.Incomplete), Type: "incomplete"}})
 	}
 	for _, rule := range r.Rules {
-		c := junitCase{Name: rule.ID + " " + term.Line(rule.Title), Class: s.Name}
+		c := JUnitCase{Name: rule.ID + " " + term.Line(rule.Title), Class: s.Name}
 		var texts []string
 		for _, f := range r.Findings {
 			if f.Rule == rule.ID {
@@ -75,33 +129,14 @@ func (r *Report) JUnit(w io.Writer) error {
 		}
 		switch rule.Verdict {
 		case Error:
-			c.Failure = &junitText{Message: term.Line(cmp.Or(rule.Why, rule.Title)), Type: rule.Verdict, Text: strings.Join(texts, "\n\n")}
+			c.Failure = &JUnitText{Message: term.Line(cmp.Or(rule.Why, rule.Title)), Type: rule.Verdict, Text: strings.Join(texts, "\n\n")}
 		case NotApplicable, NotRun:
-			c.Skipped = &junitText{Message: term.Line(strings.TrimSuffix(rule.Verdict+": "+rule.Why, ": "))}
+			c.Skipped = &JUnitText{Message: term.Line(strings.TrimSuffix(rule.Verdict+": "+rule.Why, ": "))}
 		default:
 			c.Out = strings.Join(texts, "\n\n")
 		}
-		s.add(c)
+		s.Add(c)
 	}
-	all := junitSuites{Name: "mcpc " + r.Command, Tests: s.Tests, Failures: s.Failures, Suite: s}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
-}
-
-func (s *junitSuite) add(c junitCase) {
-	if s.Tests++; c.Failure != nil {
-		s.Failures++
-	}
-	if c.Skipped != nil {
-		s.Skipped++
-	}
-	s.Cases = append(s.Cases, c)
+	all := JUnit{Name: "mcpc " + r.Command, Suites: []JUnitSuite{s}}
+	return all.Write(w)
 }
