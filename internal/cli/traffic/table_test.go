@@ -10,6 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/exchange"
 	"mcpc/internal/render/term"
 )
 
@@ -105,7 +106,7 @@ func TestLogTableMarksRetries(t *testing.T) {
 	first, again, retried := *c.Rows()[0], *c.Rows()[0], *c.Rows()[0]
 	first.Method, first.Name = "tools/call", "add"
 	again.Method, again.Name, again.SameAs = "tools/call", "add", &first
-	retried.Method, retried.Name, retried.Notes = "tools/list", "", capture.Notes{Retries: 1, Cuts: 1}
+	retried.Method, retried.Name, retried.Notes = "tools/list", "", exchange.Notes{Retries: 1, Cuts: 1}
 	for width, want := range map[int][]string{
 		80:  {"tools/call add", "again: tools/call add", "retried: tools/list"},
 		120: {"tools/call add", "same request as", "1 retry, 1 connection error"},

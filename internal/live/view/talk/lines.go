@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
+	"mcpc/internal/exchange"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
@@ -313,7 +314,7 @@ func (l *liner) fault(f wire.Frame) {
 // response is Response for a row; an error that a probe expects of an older server is called that.
 func response(r *capture.Row, f wire.Frame) string {
 	text := Response(r.Method, f)
-	if r.Channel == capture.ChannelProbe && strings.HasPrefix(text, "error ") {
+	if r.Channel == exchange.ChannelProbe && strings.HasPrefix(text, "error ") {
 		return "probe, the server is older: " + text
 	}
 	return text
