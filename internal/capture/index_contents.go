@@ -223,7 +223,7 @@ func (c *codec) sample(r *Row, s *rowStore) {
 	received, noted, cancelled, found, held := r.Dir == wire.Received, r.Notes != exchange.Notes{}, r.Cancel != nil, len(r.Findings) > 0, r.Held > 0 || r.Waiting > 0
 	notified := len(r.Notified) > 0
 	c.flags(&received, &noted, &cancelled, &found, &r.Elsewhere, &r.Own, &r.Apart, &r.Guess, &r.Repeated, &r.Orphan,
-		&r.HTTPOnly, &r.Unanswered, &r.Told, &r.Strayed, &r.Resumable, &held, &r.Edited, &r.Streamed, &notified)
+		&r.HTTPOnly, &r.Unanswered, &r.Reported, &r.WrongID, &r.Resumable, &held, &r.Edited, &r.Streamed, &notified)
 	if received {
 		r.Dir = wire.Received
 	}

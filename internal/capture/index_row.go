@@ -21,7 +21,7 @@ func (x *index) end(e *End, at span) {
 	defer x.finishOld()
 	for r := range x.open() {
 		if r.Apart {
-			r.Over()
+			r.EndApart()
 			x.touch(r)
 		}
 	}
@@ -80,7 +80,7 @@ func (x *index) givenUp(e *End, at span) {
 // endAs is an ending that is told, which no later answer changes.
 func (r *Row) endAs(e *End) {
 	r.Finish(e.Kind)
-	r.Told, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
+	r.Reported, r.Exit, r.Text, r.Hint = true, e.Exit, e.Text, e.Hint
 	r.Findings = append(r.Findings, e.Findings...)
 	if e.Took > 0 { // not also until the server's process was ended
 		r.Duration = min(r.Duration, e.Took)

@@ -250,7 +250,7 @@ func TestIndexHasTheSameRows(t *testing.T) {
 func TestIndexKnowsAllOfARow(t *testing.T) {
 	const has = " State Run Index Own Target Guesses Within SameAs Guess Conn nth By Again Elsewhere Repeated capture conn head lines" +
 		" Time Dir Apart Method Name ID Channel Cancel Exit Code Duration First Sent Received LastSent Revision Era Status Notes" +
-		" Kinds Orphan Findings Text Hint HTTPOnly Unanswered Told Strayed Resumable Streamed ForeignType Held Waiting Edited Notified "
+		" Kinds Orphan Findings Text Hint HTTPOnly Unanswered Reported WrongID Resumable Streamed ForeignType Held Waiting Edited Notified "
 	for _, of := range []reflect.Type{reflect.TypeFor[Row](), reflect.TypeFor[exchange.State]()} {
 		for field := range of.Fields() {
 			if !strings.Contains(has, " "+field.Name+" ") {

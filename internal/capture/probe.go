@@ -29,7 +29,7 @@ type probes struct {
 // probed settles a row as a probe where the frame that it took makes it one, and those
 // before it of which that says that they were.
 func (x *index) probed(r *Row, p *placed) {
-	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.Told {
+	if p.Role != wire.Answers && p.Role != wire.Heads && p.Role != wire.Ends || r.Reported {
 		return
 	}
 	opens := r.Method == "initialize"
@@ -91,7 +91,7 @@ func (x *index) settle(probes bool, which func(*Row) bool) {
 		if !which(r) {
 			return false
 		}
-		if probes && !r.Told && r.Failed() {
+		if probes && !r.Reported && r.Failed() {
 			r.settleProbe()
 			x.touch(r)
 		}

@@ -87,12 +87,12 @@ type State struct {
 	// Orphan is set if a response came that answers nothing, or answers again.
 	Orphan bool
 
-	// Unanswered is set if Channel was decided without a response, which may still come. Told is set if the caller
-	// reported the outcome (Report), which no later response changes.
-	Unanswered, Told bool
-	// Strayed is set if a response with another id came while the exchange was open, Resumable if the stream of the
+	// Unanswered is set if Channel was decided without a response, which may still come. Reported is set if the caller
+	// of the request reported the outcome, which no later response changes.
+	Unanswered, Reported bool
+	// WrongID is set if a response with another id came while the exchange was open, Resumable if the stream of the
 	// response can be taken up again, Streamed if the last HTTP response is one of server-sent events.
-	Strayed, Resumable, Streamed bool
+	WrongID, Resumable, Streamed bool
 	// ForeignType is the media type of the last HTTP response if no response may have it, else "".
 	ForeignType string
 }
@@ -141,7 +141,7 @@ func (s *State) Add(p *Part) {
 		s.Count(p.Frame.Dir, p.Size)
 	}
 	isOpen := (s.Open() || s.Apart) && p.Role != wire.Concerns
-	isResponse := p.Role == wire.Answers && !s.Told && s.Cancel == nil
+	isResponse := p.Role == wire.Answers && !s.Reported && s.Cancel == nil
 	if isOpen || isResponse || s.Unanswered {
 		s.Duration = max(s.Duration, p.Frame.Time.Sub(s.Time)-s.Held)
 	}
@@ -178,7 +178,7 @@ func (s *State) addByRole(p *Part) {
 		switch {
 		case s.Cancel != nil:
 			s.Cancel.Late = true
-		case !s.Told:
+		case !s.Reported:
 			s.answer(p)
 		}
 	case wire.Accompanies:
@@ -306,7 +306,7 @@ func (s *State) accompany(p *Part) {
 	}
 	if p.Facts.Traits.Reply {
 		s.Orphan = true
-		s.Strayed = s.Strayed || s.Open()
+		s.WrongID = s.WrongID || s.Open()
 	}
 	switch p.Facts.Traits.Kind {
 	case wire.Notification:
@@ -328,7 +328,7 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 		}
 		s.Fail(wire.Transport, f.Close.Text)
 	case s.Apart:
-		s.Over()
+		s.EndApart()
 	case f.Close.By == wire.Sent && f.Close.How == "cancelled":
 		if s.Status != http.StatusAccepted {
 			s.cancel(Cancel{Why: "the client closed the stream", Closed: true}, f.Time)
@@ -337,7 +337,7 @@ func (s *State) closeStream(f *wire.Frame, c *Conversation) {
 	case c.Streamable && (s.Status == http.StatusAccepted || s.Status == http.StatusNoContent):
 		s.Fail(wire.BadResponse, fmt.Sprintf("HTTP %d instead of the response", s.Status))
 	case s.Status != http.StatusOK:
-	case s.Strayed:
+	case s.WrongID:
 		s.Fail(wire.BadResponse, "the response has another id than the request")
 	case s.Kinds.Has(wire.Event) || s.Kinds.Has(wire.Noise) || s.Streamed:
 		s.Fail(wire.Transport, textStreamEnded)
@@ -425,8 +425,8 @@ func (s *State) unreadable(f *wire.Frame) {
 	}
 }
 
-// Over ends a stream or pipe that is Apart: nothing comes on it any more.
-func (s *State) Over() {
+// EndApart ends a stream or pipe that is Apart: nothing more is received on it. It does nothing to an exchange.
+func (s *State) EndApart() {
 	if s.Apart && s.Open() {
 		s.Finish(wire.OK)
 	}

@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// A request whose body cannot be read is a bad request.
-func TestHTTPBrokenChunkIsABadRequest(t *testing.T) {
-	script, err := Parse("speaks 2025-11-25\n")
+// dialed serves a script over HTTP until the test ends, and returns a connection to it.
+func dialed(t *testing.T, text string) net.Conn {
+	t.Helper()
+	script, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,20 +21,26 @@ func TestHTTPBrokenChunkIsABadRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- script.HTTP(ctx, listener, nil) }()
-	defer func() {
+	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// A request whose body cannot be read is a bad request.
+func TestHTTPBrokenChunkIsABadRequest(t *testing.T) {
+	conn := dialed(t, "speaks 2025-11-25\n")
 	_, _ = io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+
 		"Transfer-Encoding: chunked\r\n\r\nzz\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -49,30 +56,9 @@ func TestHTTPBrokenChunkIsABadRequest(t *testing.T) {
 // What a page in a browser could send is refused before any rule is for it, and the next
 // request on the connection is answered. A request as to a proxy may name any host.
 func TestHTTPRefusesPagesFromElsewhere(t *testing.T) {
-	script, err := Parse("speaks 2025-11-25\non ping #1\n    status 418\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- script.HTTP(ctx, listener, nil) }()
-	defer func() {
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	}()
-	conn, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := dialed(t, "speaks 2025-11-25\non ping #1\n    status 418\n")
 	in := bufio.NewReader(conn)
-	host := listener.Addr().String()
+	host := conn.RemoteAddr().String()
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, c := range []struct {
 		head   string
