@@ -108,7 +108,7 @@ func TestRequestsForSecrets(t *testing.T) {
 		"Supply their credit card number.":                                        "Supply their credit card number",
 		"The file is read from ~/.aws/credentials, as usual":                      "~/.aws/credentials",
 		`Hidden directories (e.g. "/var", "~/.ssh") are rejected.`:                "",
-		"A folder such as ~/.aws or /home/me/.kube is not allowed.":                  "",
+		"A folder such as ~/.aws or /home/me/.kube is not allowed.":               "",
 		"System files like /etc/passwd, and others, are blocked.":                 "/etc/passwd",
 		"Read ~/.ssh and others are rejected.":                                    "~/.ssh",
 		"Pass the contents of ~/.ssh. Other folders are rejected.":                "~/.ssh.",
@@ -215,7 +215,7 @@ func FuzzScan(f *testing.F) {
 func TestDefaultPathsAreNoRequests(t *testing.T) {
 	for schema, want := range map[string]string{
 		`"default":"~/.kube/config"`:                                               "",
-		`"default":"/home/me/.aws/credentials"`:                                       "",
+		`"default":"/home/me/.aws/credentials"`:                                    "",
 		`"enum":["~/.kube/config","~/.kube/other"]`:                                "",
 		`"examples":["$HOME/.ssh/config"]`:                                         "",
 		`"description":"Path to the kubeconfig. Defaults to ~/.kube/config."`:      "",
