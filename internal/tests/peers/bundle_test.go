@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpc/internal/tests/program"
 	"mcpc/internal/tests/samples"
@@ -37,10 +38,10 @@ func TestPeerBundleInChromium(t *testing.T) {
 	if _, ended := b.Run("mcpc", "export", hostile, "--as", "bundle", "-o", "hostile.html", "--yes"); ended != "0" {
 		t.Fatalf("ended with %s", ended)
 	}
-	if dom, log, urls := browse(t, chromium, filepath.Join(b.Dir, "hostile.html")); !strings.Contains(dom, `1 exchange`) || strings.Contains(log, "CONSOLE") || len(urls) > 0 {
+	if dom, log, urls := browseUntil(t, chromium, filepath.Join(b.Dir, "hostile.html"), "1 exchange"); !strings.Contains(dom, `1 exchange`) || strings.Contains(log, "CONSOLE") || len(urls) > 0 {
 		t.Errorf("of a hostile recording the console has\n%s\nand it asked for %q", log, urls)
 	}
-	dom, log, urls := browse(t, chromium, page)
+	dom, log, urls := browseUntil(t, chromium, page, "call echo")
 	for _, want := range []string{"call echo", "Report"} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page has no %q", want)
@@ -61,6 +62,19 @@ func TestPeerBundleInChromium(t *testing.T) {
 	}
 	if _, log, _ := browse(t, chromium, bad); strings.Count(log, "Content Security Policy") < 2 {
 		t.Errorf("the console of a page that breaks its policy has\n%s", log)
+	}
+}
+
+// browseUntil browses until the document has a text. Chromium may give the document before the page, which unpacks its
+// data first, has drawn it.
+func browseUntil(t *testing.T, chromium, page, text string) (dom, log string, urls []string) {
+	t.Helper()
+	deadline := time.Now().Add(program.Patience)
+	for {
+		dom, log, urls = browse(t, chromium, page)
+		if strings.Contains(dom, text) || time.Now().After(deadline) {
+			return dom, log, urls
+		}
 	}
 }
 
