@@ -80,7 +80,7 @@ func TestTerminalPager(t *testing.T) {
 	stubborn := aPager(t, "trap 'echo got it' INT\necho ready\n"+untilQ+"\n"+untilQ)
 	tm := terminal.Start(t, 80, []string{"MCPC_PAGER=" + stubborn, "MCPC_NO_PAGER=", "LESS=R"}, list...)
 	tm.Await(`top of 0  LESS=R\r\n(?s:.*)ready\r\n`)
-	tm.Type("\x03")
+	tm.Type("\x03\n") // a shell that is not yet reading runs its trap after the next line
 	tm.Await(`got it\r\n`)
 	awaitIdle(t, tm.Cmd.Process.Pid) // mcpc gets the signal as well: it must have taken it before the pager ends
 	tm.Type("q\n")

@@ -3,11 +3,13 @@
 package peers
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,10 +40,13 @@ func TestPeerBundleInChromium(t *testing.T) {
 	if _, ended := b.Run("mcpc", "export", hostile, "--as", "bundle", "-o", "hostile.html", "--yes"); ended != "0" {
 		t.Fatalf("ended with %s", ended)
 	}
-	if dom, log, urls := browseUntil(t, chromium, filepath.Join(b.Dir, "hostile.html"), "1 exchange"); !strings.Contains(dom, `1 exchange`) || strings.Contains(log, "CONSOLE") || len(urls) > 0 {
+	drawn := func(text string) func(dom, log string) bool {
+		return func(dom, _ string) bool { return strings.Contains(dom, text) }
+	}
+	if dom, log, urls := browse(t, chromium, filepath.Join(b.Dir, "hostile.html"), drawn("1 exchange")); !strings.Contains(dom, `1 exchange`) || strings.Contains(log, "CONSOLE") || len(urls) > 0 {
 		t.Errorf("of a hostile recording the console has\n%s\nand it asked for %q", log, urls)
 	}
-	dom, log, urls := browseUntil(t, chromium, page, "call echo")
+	dom, log, urls := browse(t, chromium, page, drawn("call echo"))
 	for _, want := range []string{"call echo", "Report"} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page has no %q", want)
@@ -60,42 +65,56 @@ func TestPeerBundleInChromium(t *testing.T) {
 	if err := os.WriteFile(bad, []byte(spoilt), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, log, _ := browse(t, chromium, bad); strings.Count(log, "Content Security Policy") < 2 {
+	told := func(_, log string) bool { return strings.Count(log, "Content Security Policy") >= 2 }
+	if _, log, _ := browse(t, chromium, bad, told); !told("", log) {
 		t.Errorf("the console of a page that breaks its policy has\n%s", log)
 	}
 }
 
-// browseUntil browses until the document has a text. Chromium may give the document before the page, which unpacks its
-// data first, has drawn it.
-func browseUntil(t *testing.T, chromium, page, text string) (dom, log string, urls []string) {
+// browse opens a page until done says that it has the document and the console that the test waits for, or time is up.
+// Chromium may give the document before the page, which unpacks its data first, has drawn it; under load it sometimes
+// never ends.
+func browse(t *testing.T, chromium, page string, done func(dom, log string) bool) (dom, log string, urls []string) {
 	t.Helper()
 	deadline := time.Now().Add(program.Patience)
 	for {
-		dom, log, urls = browse(t, chromium, page)
-		if strings.Contains(dom, text) || time.Now().After(deadline) {
+		var err error
+		dom, log, urls, err = browseOnce(t, chromium, page)
+		if err == nil && done(dom, log) {
+			return dom, log, urls
+		}
+		if time.Now().After(deadline) {
+			if err != nil {
+				t.Fatalf("%v\n%s", err, log)
+			}
 			return dom, log, urls
 		}
 	}
 }
 
-// browse gives the document after its scripts ran, what the browser wrote to standard error,
-// and the URLs that were asked for from a network.
-func browse(t *testing.T, chromium, page string) (dom, log string, urls []string) {
+// browseOnce gives the document after its scripts ran, the browser's standard error, and the URLs that were asked for
+// from a network.
+func browseOnce(t *testing.T, chromium, page string) (dom, log string, urls []string, err error) {
 	t.Helper()
 	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	netLog := filepath.Join(dir, "net.json")
-	cmd := exec.Command(chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+	cmd := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 		"--user-data-dir="+filepath.Join(dir, "profile"), "--enable-logging=stderr", "--log-net-log="+netLog, "--dump-dom", "file://"+page)
 	cmd.Env = append(program.CleanEnv(), "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children go with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
+		return "", stderr.String(), nil, err
 	}
 	raw, err := os.ReadFile(netLog)
 	if err != nil {
-		t.Fatal(err)
+		return "", stderr.String(), nil, err
 	}
 	var events struct {
 		Events []struct {
@@ -106,12 +125,12 @@ func browse(t *testing.T, chromium, page string) (dom, log string, urls []string
 		} `json:"events"`
 	}
 	if err := json.Unmarshal(raw, &events); err != nil {
-		t.Fatal(err)
+		return "", stderr.String(), nil, err
 	}
 	for _, e := range events.Events { // the browser's own have no initiator
 		if e.Params.URL != "" && e.Params.Initiator != "" && e.Params.Initiator != "not an origin" && e.Params.URL != "file://"+page {
 			urls = append(urls, e.Params.URL)
 		}
 	}
-	return string(out), stderr.String(), urls
+	return string(out), stderr.String(), urls, nil
 }
