@@ -122,12 +122,11 @@ func (l *link) dial(done chan struct{}) {
 	if closed && out.Good() { // close waits for it
 		_ = c.Close(context.Background())
 	}
+	if !closed && !out.Good() {
+		l.tell(out) // before any list that is given without this server
+	}
 	close(done)
-	switch {
-	case closed:
-	case !out.Good():
-		l.tell(out)
-	case missed:
+	if !closed && out.Good() && missed {
 		l.p.g.Tell(l.Name + " is connected")
 		l.changed("")
 	}

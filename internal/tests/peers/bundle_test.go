@@ -76,7 +76,7 @@ func TestPeerBundleInChromium(t *testing.T) {
 // never ends.
 func browse(t *testing.T, chromium, page string, done func(dom, log string) bool) (dom, log string, urls []string) {
 	t.Helper()
-	deadline := time.Now().Add(program.Patience)
+	deadline := time.Now().Add(3 * program.Patience)
 	for {
 		var err error
 		dom, log, urls, err = browseOnce(t, chromium, page)
@@ -97,7 +97,7 @@ func browse(t *testing.T, chromium, page string, done func(dom, log string) bool
 func browseOnce(t *testing.T, chromium, page string) (dom, log string, urls []string, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), program.Patience)
 	defer cancel()
 	netLog := filepath.Join(dir, "net.json")
 	cmd := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
