@@ -8,14 +8,18 @@ import (
 // drawn about as soon as it may be.
 const TickEvery = 50 * time.Millisecond
 
-// StartSpinner lets the line of progress live while a command waits for a server, which
-// may not have said anything yet, until stop is called. In a pipe there is none.
+// StartSpinner draws the line of progress while a command waits for a server, which may not have said anything yet.
+// Nothing is drawn after stop has returned: what follows, such as a prompt, may be written around Progress. In a pipe
+// there is no line.
 func (c *Console) StartSpinner() (stop func()) {
 	if !c.ErrStyle.Terminal {
 		return func() {}
 	}
-	ticker, stopped := time.NewTicker(TickEvery), make(chan struct{})
+	ticker := time.NewTicker(TickEvery)
+	stopped := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		defer ticker.Stop()
 		for {
 			select {
@@ -26,5 +30,8 @@ func (c *Console) StartSpinner() (stop func()) {
 			}
 		}
 	}()
-	return func() { close(stopped) }
+	return func() {
+		close(stopped)
+		<-ended
+	}
 }

@@ -60,6 +60,46 @@ func TestTicking(t *testing.T) {
 	})
 }
 
+// A slowScreen lets a write wait until its test takes it.
+type slowScreen chan string
+
+func (s slowScreen) Write(b []byte) (int, error) {
+	s <- string(b)
+	return len(b), nil
+}
+
+// TestStopWaitsForTheLine stops the spinner while a slow terminal takes the line.
+func TestStopWaitsForTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		screen := make(slowScreen)
+		c := Console{ErrStyle: term.Style{Terminal: true, Width: 80}}
+		c.Progress = term.NewProgress(screen, c.ErrStyle, time.Now)
+		stop := c.StartSpinner()
+		time.Sleep(time.Second) // the first line is being written
+		stopped := make(chan struct{})
+		go func() {
+			stop()
+			close(stopped)
+		}()
+		synctest.Wait()
+		select {
+		case <-stopped:
+			t.Error("the spinner is stopped, and its line is still to come")
+		default:
+		}
+		if line := <-screen; !strings.Contains(line, "waiting for the response") {
+			t.Errorf("drew %q", line)
+		}
+		for ended := false; !ended; {
+			select {
+			case <-screen: // a tick that was due with the stop
+			case <-stopped:
+				ended = true
+			}
+		}
+	})
+}
+
 func TestTickingInAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c Console // whose progress would be a nil pointer
