@@ -59,11 +59,13 @@ func serverBegins() {
 	}
 }
 
-// serverEnded is called when a server was waited for, and nothing of its group is left.
+// serverEnded kills the orphans when the last server was waited for and nothing of its group is left. It returns
+// when all of them are reaped, or after orphanTime.
 func serverEnded() {
 	servers.mu.Lock()
 	defer servers.mu.Unlock()
-	if servers.running--; servers.running > 0 || servers.before == nil {
+	servers.running--
+	if servers.running > 0 || servers.before == nil {
 		return
 	}
 	signal.Stop(servers.ended)
@@ -72,20 +74,24 @@ func serverEnded() {
 	if keepOrphans.Load() {
 		return
 	}
-	for range graceAfterKill / orphanPause {
+	for began := time.Now(); time.Since(began) < orphanTime; time.Sleep(orphanPause) {
 		left := slices.DeleteFunc(orphans(), func(o orphan) bool { return servers.before[o.pid] })
 		if len(left) == 0 {
 			return
 		}
-		for _, o := range left {
+		for _, o := range left { // the children of a reaped one become mcpc's and are seen in the next round
 			_ = syscall.Kill(o.pid, syscall.SIGKILL)
 			o.bury()
 		}
-		time.Sleep(orphanPause) // what they started comes to mcpc when they are gone
 	}
 }
 
-const orphanPause = 2 * time.Millisecond
+const (
+	orphanPause = 2 * time.Millisecond
+	// orphanTime is long because a killed process ends only when it gets a processor, which takes a busy machine
+	// seconds.
+	orphanTime = 10 * time.Second
+)
 
 // buryOrphans reaps orphans that have ended, as no other code does. One that leads a
 // session is left to serverEnded: a server that mcpc started itself does too, and is

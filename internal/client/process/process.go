@@ -149,6 +149,10 @@ const (
 	graceAfterTerm = 2 * time.Second
 	graceAfterKill = 1 * time.Second
 	ShutdownTime   = GraceAfterEOF + graceAfterTerm + graceAfterKill
+
+	// reapTime limits how long End waits until the dead server and the orphans it left are reaped. It is longer than
+	// orphanTime: only a process that cannot be killed needs all of it.
+	reapTime = 11 * time.Second
 )
 
 // PID is its process id.
@@ -203,7 +207,7 @@ func (p *Process) End() {
 		}
 		p.Group.signal(kill)
 	})
-	if !closed.Within(p.reaped, graceAfterKill+StderrGrace) {
+	if !closed.Within(p.reaped, reapTime) {
 		p.release() // it cannot be killed; at least its streams are closed
 	}
 	closed.Within(p.heard, StderrGrace)
