@@ -43,7 +43,7 @@ func offer(f host.Answers, person bool) json.RawMessage {
 // respondTo settles what answers the server's requests in this conversation, and
 // offers the server no more than that. A remembered conversation that was opened
 // without what this run's flags offer stays as it is: another one is opened.
-func respondTo(c *Conn, opt *client.Options, how Options) error {
+func (c *Conn) respondTo(opt *client.Options, how Options) error {
 	if how.As != nil {
 		opt.Capabilities, opt.Asker, c.Promised = how.As.Capabilities, how.As.Asker, how.As.Capabilities
 		opt.Verbatim, opt.GetStream, opt.Reconnected = true, mayBeAsked(*opt), how.As.Renewed
@@ -74,7 +74,7 @@ func respondTo(c *Conn, opt *client.Options, how Options) error {
 
 // standBeside opens a conversation of its own where the remembered one offers the
 // server less than the flags do.
-func standBeside(c *Conn, opt *client.Options) {
+func (c *Conn) standBeside(opt *client.Options) {
 	offered := offer(c.Answering, false)
 	if c.IsKept() && !client.Stateless(c.Saved.Revision) && !client.Covers(c.Saved.Declared, offered) {
 		c.Env.UI.Note("session " + c.Saved.Name + " was opened without the capabilities of these flags; mcpc init --keep " +

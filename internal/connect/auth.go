@@ -44,7 +44,7 @@ func StepLine(s auth.Step) string {
 
 // SetAuthTransport sets up the authorization of HTTP requests in opt, except for a server without
 // a URL, or where the user gives an empty Authorization header.
-func SetAuthTransport(c *Conn, opt *client.Options) error {
+func (c *Conn) SetAuthTransport(opt *client.Options) error {
 	none := slices.ContainsFunc(opt.Fields, func(f wire.Field) bool { return strings.EqualFold(f.Name, "Authorization") && f.Value == "" })
 	if opt.Server.URL == "" || none {
 		return nil // with -H 'Authorization:' the user wants none

@@ -20,7 +20,7 @@ import (
 )
 
 // consented asks, where that is needed, whether the server may be used.
-func consented(ctx context.Context, c *Conn) wire.Outcome {
+func (c *Conn) consented(ctx context.Context) wire.Outcome {
 	s := *c.Origin
 	if s.Problem != "" {
 		return usage.Outcome(usage.New(fmt.Sprintf("%s cannot be used: %s", s.ID(), s.Problem), wire.Run("servers "+shellwords.Quote(s.ID()))+" shows its entry"))
@@ -70,7 +70,7 @@ func consented(ctx context.Context, c *Conn) wire.Outcome {
 // used: its variables get their values here, and nowhere before.
 
 // FindOrigin reads where a session's server stands, each time anew.
-func FindOrigin(c *Conn, from *state.Origin) wire.Outcome {
+func (c *Conn) FindOrigin(from *state.Origin) wire.Outcome {
 	gone := usage.Outcome(usage.New(fmt.Sprintf("%s is no longer in %s", from.Name, c.Env.Tilde(from.File)),
 		wire.Run("close")+" removes the session; "+wire.Run("servers")+" lists configured servers"))
 	if from.Entry != "" {
@@ -99,7 +99,7 @@ func FindOrigin(c *Conn, from *state.Origin) wire.Outcome {
 }
 
 // originOf is what a session remembers of it.
-func originOf(c *Conn) *state.Origin {
+func (c *Conn) originOf() *state.Origin {
 	s := c.Origin
 	if s == nil {
 		return nil
@@ -124,25 +124,25 @@ type CardServer struct {
 }
 
 // findCard settles that the server of a card is meant.
-func findCard(c *Conn, s *CardServer) wire.Outcome {
+func (c *Conn) findCard(s *CardServer) wire.Outcome {
 	if store, err := state.Open(c.Env.State); err == nil {
 		c.Store = store
 		if remembered, err := store.Load(); err == nil {
 			c.names = remembered.Names()
 		}
 	}
-	out := FindOrigin(c, &state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)})
+	out := c.FindOrigin(&state.Origin{Client: target.CardClient.Name, File: s.File, Folder: s.Folder, Entry: string(s.Entry)})
 	if out.Good() {
 		c.card = s
-		setTarget(c, target.Target{Kind: target.Known, Name: c.Origin.Name, Source: target.FromFlag})
+		c.setTarget(target.Target{Kind: target.Known, Name: c.Origin.Name, Source: target.FromFlag})
 	}
 	return out
 }
 
 // SettleOrigin asks for consent and fills in what the file says. A draft of a request
 // is made of it as it stands, without any value.
-func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
-	if c.Origin == nil || c.settled {
+func (c *Conn) SettleOrigin(ctx context.Context, draft bool) wire.Outcome {
+	if c.Origin == nil || c.originSettled {
 		return wire.Outcome{}
 	}
 	s := *c.Origin
@@ -151,14 +151,14 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 	}
 	c.Env.LearnServer(s) // before anything of it is shown
 	if !draft {
-		if out := consented(ctx, c); !out.Good() {
+		if out := c.consented(ctx); !out.Good() {
 			return out
 		}
 		var err error
-		if s, err = resolved(ctx, c); err != nil {
-			return unresolved(ctx, c, err)
+		if s, err = c.resolved(ctx); err != nil {
+			return c.unresolved(ctx, err)
 		}
-		c.settled = true
+		c.originSettled = true
 		c.Env.LearnServer(s)
 	}
 	place := *cmp.Or(c.Saved, c.OneOff)
@@ -175,12 +175,12 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 	} else {
 		c.OneOff = &place
 	}
-	c.child.dir = s.Cwd
+	c.childDir = s.Cwd
 	if s.Helper != "" && !draft {
 		c.Env.UI.Warn(s.ID() + " has " + s.Helper + ", a command that mcpc does not run: its header fields are missing; -H adds them")
 	}
 	for _, h := range s.Headers {
-		c.headers = append(c.headers, wire.Field{Name: h.Name, Value: h.Value})
+		c.originHeaders = append(c.originHeaders, wire.Field{Name: h.Name, Value: h.Value})
 	}
 	if s.Kind != target.Stdio || draft {
 		return wire.Outcome{}
@@ -189,13 +189,13 @@ func SettleOrigin(ctx context.Context, c *Conn, draft bool) wire.Outcome {
 	if err != nil {
 		return usage.LocalIO("reading "+c.Env.Tilde(s.EnvFile), usage.Bare(err))
 	}
-	c.child.env = environ
+	c.childEnv = environ
 	return wire.Outcome{}
 }
 
 // resolved gives the variables of the server their values. Each that comes from
 // elsewhere is a secret from here on.
-func resolved(ctx context.Context, c *Conn) (target.Server, error) {
+func (c *Conn) resolved(ctx context.Context) (target.Server, error) {
 	typed := map[string]string{}
 	if c.card != nil {
 		maps.Copy(typed, c.card.Given)
@@ -221,7 +221,7 @@ func resolved(ctx context.Context, c *Conn) (target.Server, error) {
 }
 
 // unresolved is the ending where a variable has no value.
-func unresolved(ctx context.Context, c *Conn, err error) wire.Outcome {
+func (c *Conn) unresolved(ctx context.Context, err error) wire.Outcome {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
 	}
@@ -237,9 +237,9 @@ func unresolved(ctx context.Context, c *Conn, err error) wire.Outcome {
 }
 
 // serverIn puts the server of a file into the client's options.
-func serverIn(c *Conn, opt *client.Options) {
+func (c *Conn) serverIn(opt *client.Options) {
 	if len(opt.Server.Command) > 0 {
-		environ := c.child.env
+		environ := c.childEnv
 		if environ == nil && c.Env.Environ != nil {
 			environ = c.Env.Environ() // the server gets the environment of the command
 		}
@@ -247,12 +247,12 @@ func serverIn(c *Conn, opt *client.Options) {
 			environ = append(slices.Clip(environ), c.Env.Mark)
 		}
 		opt.Server.Env = environ
-		opt.Server.Dir = c.child.dir
+		opt.Server.Dir = c.childDir
 	}
 }
 
 // WithFields are the header fields of the file, and the user's own, which win.
-func WithFields(c *Conn, own []wire.Field) []wire.Field {
+func (c *Conn) WithFields(own []wire.Field) []wire.Field {
 	names := sliceutil.Map(own, func(f wire.Field) string { return f.Name })
-	return append(host.WithoutFields(c.headers, names...), own...)
+	return append(host.WithoutFields(c.originHeaders, names...), own...)
 }

@@ -31,40 +31,29 @@ type Conn struct {
 	Target target.Target
 	// Where names the server for the user: a URL, a command, a session.
 	Where string
-	Store *state.Store // nil where no state can be kept
-	// Saved is the remembered session, or nil; OneOff is then the server to dial. Once the
-	// conversation is open SaveAs sets it.
+	Store *state.Store // nil if no state can be kept
+	// Saved is the remembered session. If it is nil, OneOff is the server to dial. SaveAs sets Saved
+	// once the session is open.
 	Saved, OneOff  *state.Session
 	Fields         []wire.Field        // the header fields that the user set
-	OnNotification func(*wire.Message) // nil where only answers matter
-	configured
-	answering
-	remembered
-	lifetime
-}
+	OnNotification func(*wire.Message) // nil if only responses matter
 
-// configured is the server where the configuration of another program names it.
-type configured struct {
-	// Origin is that server, or nil. Its variables have no values until consent is given:
-	// settled is set then, and Trusted where the consent is remembered.
-	Origin           *target.Server
-	settled, Trusted bool
-	// card is what the server was made of, in the command that was given a card; else nil.
-	card    *CardServer
-	headers []wire.Field
-	child   struct {
-		env []string
-		dir string
-	}
-}
+	// Origin is the server in the configuration of another program, or nil. Its variables get values
+	// once the user consents, which sets originSettled. Trusted is set if that consent is remembered.
+	Origin        *target.Server
+	originSettled bool
+	Trusted       bool
+	card          *CardServer  // that Origin was made of, in the command that was given a card; else nil
+	originHeaders []wire.Field // of Origin
+	childEnv      []string     // environment of Origin's command, or nil
+	childDir      string
 
-// answering is how requests of the server are answered, and what was reported of its
-// messages. Mu guards all but the first two members.
-type answering struct {
-	// Answering is how this run answers, and Promised the client capabilities for it.
+	// Answering is how this run answers requests of the server, and Promised the client capabilities
+	// for it.
 	Answering host.Answers
 	Promised  json.RawMessage
 
+	// Mu guards the members of this block.
 	Mu sync.Mutex
 	// Typed are the contents of the forms that the user filled in; nil is a refusal.
 	Typed []json.RawMessage
@@ -72,37 +61,27 @@ type answering struct {
 	warned []string
 	// malformed are the warnings about messages that break the schema of their revision.
 	malformed []string
-	// noise are hashes of the warnings about text on stdout that were shown first in this command.
+	// noise are hashes of the warnings about text on stdout that were first shown in this command.
 	noise []string
-}
 
-// remembered is what a connection knows from earlier ones, and keeps for later ones.
-type remembered struct {
 	names []string // of the sessions
 	ids   requestIDs
-	// known is the key under which the server's revision is remembered.
-	known string
+	// verdictKey is the key under which the server's revision is remembered, or "".
+	verdictKey string
 	// recalled are the capabilities that the server declared to an earlier run.
 	recalled json.RawMessage
-	// Box is what a connection of many calls knows of the tools; nil elsewhere.
+	// Box has the tools of a connection of many calls; nil otherwise.
 	Box *toolbox
 	// tellsLeftOut is set while each entry that a list leaves out is reported.
 	tellsLeftOut atomic.Bool
-}
 
-// lifetime is how a connection begins and ends.
-type lifetime struct {
-	// Dialed is set once the server was tried.
-	Dialed bool
-	// changed is set when the session had to be opened anew.
-	changed bool
-	// Passing is set where the connection is not that of the remembered session.
-	Passing bool
-	// Lent is set while it belongs to a shell, whose lines do not close it.
-	Lent bool
+	Dialed  bool // the server was tried
+	changed bool // the session was opened again
+	Passing bool // this is not the connection of the remembered session
+	Lent    bool // the connection belongs to a shell, whose lines do not close it
 	// holding is the supervisor that was started for the server.
 	holding     *state.KeptServer
-	StopTicking func() // ends the spinner; nil where there is none
+	StopTicking func() // ends the spinner; nil if there is none
 }
 
 // An Options says how a command wants its conversation.
@@ -173,9 +152,9 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	}
 	var o wire.Outcome
 	if how.Card != nil {
-		o = findCard(c, how.Card)
+		o = c.findCard(how.Card)
 	} else {
-		o = Find(c, how.Argv)
+		o = c.Find(how.Argv)
 	}
 	if o.Good() && how.Remembers {
 		o = TryState(ctx, e)
@@ -183,7 +162,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	if !o.Good() {
 		return c, o
 	}
-	opt, o := ClientOptions(ctx, c, how)
+	opt, o := c.ClientOptions(ctx, how)
 	if o.Good() && how.Fits != nil {
 		o = how.Fits(c)
 	}
@@ -199,7 +178,7 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 	session, o := client.Open(ctx, opt)
 	if !o.Good() {
 		if c.Target.Source == target.FromDefault && o.Kind == wire.Transport && o.Reached == wire.Unsent {
-			o.Hint = withoutCurrent(c)
+			o.Hint = c.withoutCurrent()
 		}
 		if !how.NoResume {
 			o = o.As(wire.Before)
@@ -207,16 +186,16 @@ func Dial(ctx context.Context, e *host.Env, how Options) (*Conn, wire.Outcome) {
 		return c, o
 	}
 	c.Session = session
-	remember(ctx, c, opt)
+	c.remember(ctx, opt)
 	if e.Verbose > 0 {
 		e.UI.Note("protocol " + session.Revision() + ": " + session.Why())
 	}
-	setLogLevel(ctx, c)
+	c.setLogLevel(ctx)
 	return c, o
 }
 
 // withoutCurrent is the hint where no server answers at the default URL.
-func withoutCurrent(c *Conn) wire.Hint {
+func (c *Conn) withoutCurrent() wire.Hint {
 	const hint = "no current session, using the default URL: "
 	if len(c.names) > 0 {
 		return hint + "-s " + wire.Hint(c.names[0]) + " selects a session; " + wire.Run("sessions") + " lists them"
@@ -225,63 +204,63 @@ func withoutCurrent(c *Conn) wire.Hint {
 }
 
 // ClientOptions puts together what the client needs for this target.
-func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, wire.Outcome) {
+func (c *Conn) ClientOptions(ctx context.Context, how Options) (client.Options, wire.Outcome) {
 	e := c.Env // the callbacks keep it, also where the Conn serves another invocation later
 	fields, err := e.Fields()
 	if err != nil {
 		return client.Options{}, usage.Outcome(err)
 	}
-	if o := SettleOrigin(ctx, c, how.Draft); !o.Good() {
+	if o := c.SettleOrigin(ctx, how.Draft); !o.Good() {
 		return client.Options{}, o
 	}
-	fields = WithFields(c, fields)
+	fields = c.WithFields(fields)
 	c.Fields = fields
-	LearnSecrets(c, fields)
+	c.LearnSecrets(fields)
 	e.UI.NameServer(how.Argv)
 	saved := c.Saved // which init replaces while messages arrive
 	opt := client.Options{
 		Secrets: &e.Secrets, Protocol: e.Protocol, Version: e.Version, LogLevel: e.LogLevel,
-		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: Tap(c), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e), Spool: host.SpoolDir(e, how.OneAnswer),
-		Notified: func(m *wire.Message) { notified(c, e, m) },
-		Found:    func(f wire.Finding) { found(c, e, saved, f) }, Reconnected: func(r client.Renewal) { renewed(c, e, r.Why) },
-		Passing: func(m *wire.Message) bool { return passing(c, e, m) }, Strict: func() bool { return e.Strict },
+		Fields: fields, Limits: e.Limits, Now: e.Now, Tap: c.Tap(), TapFull: func() bool { return tapFull(e) }, Trace: host.TraceMeta(e), Spool: host.SpoolDir(e, how.OneAnswer),
+		Notified: func(m *wire.Message) { c.notified(e, m) },
+		Found:    func(f wire.Finding) { c.found(e, saved, f) }, Reconnected: func(r client.Renewal) { c.renewed(e, r.Why) },
+		Passing: func(m *wire.Message) bool { return c.passing(e, m) }, Strict: func() bool { return e.Strict },
 	}
 	if !how.Unjudged {
 		opt.Shape = func(revision, method string, m *wire.Message) []wire.Finding {
-			return checkShape(c, e, revision, method, m)
+			return c.checkShape(e, revision, method, m)
 		}
 	}
-	SetServer(c, &opt)
+	c.SetServer(&opt)
 	if how.Keep != nil {
-		if o := mayKeep(c, opt.Server); !o.Good() {
+		if o := c.mayKeep(opt.Server); !o.Good() {
 			return opt, o
 		}
 	}
-	if err := SetNetwork(c, &opt); err != nil {
+	if err := c.SetNetwork(&opt); err != nil {
 		return opt, usage.Outcome(err)
 	}
-	if err := SetAuthTransport(c, &opt); err != nil {
+	if err := c.SetAuthTransport(&opt); err != nil {
 		return opt, usage.Outcome(err)
 	}
 	opt.Extensions = append(slices.Clone(opt.Extensions), how.Extensions...)
-	if err := respondTo(c, &opt, how); err != nil {
+	if err := c.respondTo(&opt, how); err != nil {
 		return opt, usage.Outcome(err)
 	}
 	switch {
-	case how.NoResume && !(how.UseKept && c.IsKept() && resumes(c)):
+	case how.NoResume && !(how.UseKept && c.IsKept() && c.resumes()):
 		opt.Server.Transport, c.Passing = "", true
 		if (how.UseKept || how.KeepRevision && c.Env.Protocol == "") && c.Saved != nil {
 			opt.KnownRevision = c.Saved.Revision // a session is described in the revision that it uses
 		}
 		if how.Keep != nil {
-			startsHeld(c, &opt, how.Keep)
+			c.startsHeld(&opt, how.Keep)
 		}
 	case c.Saved != nil:
-		o := resumeFrom(ctx, c, &opt)
+		o := c.resumeFrom(ctx, &opt)
 		opt.GetStream = mayBeAsked(opt)
 		return opt, o
 	default:
-		recall(c, &opt, how.Draft)
+		c.recall(&opt, how.Draft)
 		opt.GetStream = mayBeAsked(opt)
 	}
 	return opt, wire.Outcome{}
@@ -289,17 +268,17 @@ func ClientOptions(ctx context.Context, c *Conn, how Options) (client.Options, w
 
 // resumeFrom goes on with a remembered session, unless another revision is
 // asked for, and takes request ids that no other process uses.
-func resumeFrom(ctx context.Context, c *Conn, opt *client.Options) wire.Outcome {
+func (c *Conn) resumeFrom(ctx context.Context, opt *client.Options) wire.Outcome {
 	saved := c.Saved
-	if resumes(c) {
+	if c.resumes() {
 		opt.Resume = &client.Memory{
 			Revision: saved.Revision, Transport: transport.Name(saved.Transport), SessionID: string(saved.SessionID), Cookies: string(saved.Cookies),
 			Declared: saved.Declared, Info: client.Info{ServerInfo: saved.ServerInfo, Capabilities: saved.Capabilities, Instructions: saved.Instructions},
 		}
 		opt.KnownRevision = saved.Revision
-		standBeside(c, opt)
+		c.standBeside(opt)
 		if saved.Held != nil {
-			goesOnHeld(c, opt)
+			c.goesOnHeld(opt)
 		}
 	} else if saved.Held != nil {
 		c.Passing = true
@@ -314,17 +293,17 @@ func resumeFrom(ctx context.Context, c *Conn, opt *client.Options) wire.Outcome 
 }
 
 // resumes reports that the remembered session is one to go on with.
-func resumes(c *Conn) bool {
+func (c *Conn) resumes() bool {
 	return c.Env.Protocol == "" || c.Env.Protocol == c.Saved.Revision
 }
 
 // recall takes what an earlier run found out about a target that has no
 // session. It is believed for a day.
-func recall(c *Conn, opt *client.Options, draft bool) {
-	if c.known == "" || c.Store == nil || c.Env.Protocol != "" {
+func (c *Conn) recall(opt *client.Options, draft bool) {
+	if c.verdictKey == "" || c.Store == nil || c.Env.Protocol != "" {
 		return
 	}
-	verdict, ok := c.Store.Verdict(c.known)
+	verdict, ok := c.Store.Verdict(c.verdictKey)
 	if !ok || c.Env.Now().Sub(verdict.At) > rememberFor {
 		return
 	}
@@ -342,12 +321,12 @@ const rememberFor = 24 * time.Hour
 
 // remember keeps what opening the conversation found out. Failing to is no
 // reason to fail: the command's purpose was another.
-func remember(ctx context.Context, c *Conn, opt client.Options) {
+func (c *Conn) remember(ctx context.Context, opt client.Options) {
 	same := opt.KnownRevision == c.Revision() && opt.Server.Transport == c.Transport()
-	if c.Saved != nil || c.known == "" || c.Store == nil || same || c.Env.Protocol != "" {
+	if c.Saved != nil || c.verdictKey == "" || c.Store == nil || same || c.Env.Protocol != "" {
 		return
 	}
-	_ = c.Store.SaveVerdict(ctx, c.known, state.Verdict{
+	_ = c.Store.SaveVerdict(ctx, c.verdictKey, state.Verdict{
 		Revision: c.Revision(), Transport: string(c.Transport()), Capabilities: SafeInfo(c.Env, c.Info()).Capabilities, At: c.Env.Now()})
 }
 
@@ -357,24 +336,24 @@ func (c *Conn) Close(ctx context.Context) wire.Outcome {
 		c.StopTicking()
 		c.StopTicking = nil
 	}
-	out := strictly(c)
+	out := c.strictly()
 	if c.Session == nil || c.Lent {
 		return out
 	}
 	if c.changed {
-		remember(ctx, c, client.Options{})
+		c.remember(ctx, client.Options{})
 	}
 	// With --protocol it may be another conversation than the remembered one.
 	remembered := c.Saved != nil && !c.Passing && (c.changed || c.Saved.Revision == c.Revision())
 	c.Session.Close(context.WithoutCancel(ctx), !remembered)
-	rememberNoise(ctx, c)
+	c.rememberNoise(ctx)
 	c.Env.Talking.Store(false)
 	return out
 }
 
 // updateSaved writes the renewed session over the remembered one, unless
 // another process closed or replaced it meanwhile.
-func updateSaved(ctx context.Context, c *Conn) error {
+func (c *Conn) updateSaved(ctx context.Context) error {
 	memory := c.Memory()
 	memory.Info = SafeInfo(c.Env, memory.Info)
 	return c.Store.Update(ctx, func(st *state.State) error {

@@ -12,7 +12,7 @@ import (
 // The usual address itself may be taken on the machine that tests.
 func TestWithoutCurrent(t *testing.T) {
 	for hint, names := range map[string][]string{"mcpc init URL opens a session": nil, ": -s box selects a session": {"box", "two"}} {
-		if got := withoutCurrent(&Conn{remembered: remembered{names: names}}); !strings.Contains(got.String(), hint) {
+		if got := (&Conn{names: names}).withoutCurrent(); !strings.Contains(got.String(), hint) {
 			t.Errorf("with %q: %s", names, got)
 		}
 	}
@@ -27,8 +27,8 @@ func TestNotificationWhileASessionIsSaved(t *testing.T) {
 	}
 	c := &Conn{Env: &host.Env{Shared: &host.Shared{}}, Store: store, OneOff: &state.Session{Endpoint: DemoEndpoint}}
 	var server sync.WaitGroup
-	server.Go(func() { ForgetTools(c) })
-	SaveAs(c, &state.Session{Key: "of a session"})
+	server.Go(func() { c.ForgetTools() })
+	c.SaveAs(&state.Session{Key: "of a session"})
 	server.Wait()
 	if c.Saved.Key != "of a session" || c.Passing {
 		t.Errorf("%+v", c.Saved)

@@ -131,7 +131,7 @@ func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.O
 	c.Box.fetching.Lock()
 	defer c.Box.fetching.Unlock()
 	if all := c.Box.recent(c.Env.Now()); all != nil {
-		return pick(c, name, *all)
+		return c.pick(name, *all)
 	}
 	return c.Define(ctx, name)
 }
@@ -139,12 +139,12 @@ func (c *Conn) DefineOnce(ctx context.Context, name string) (*Definition, wire.O
 // toolsKey returns the cache key of a server's tools for these credentials: another token may
 // see other tools (2026-07-28 server/utilities/caching, "private"). Without a session the
 // declared client capabilities are part of it.
-func toolsKey(c *Conn, declared json.RawMessage) string {
+func (c *Conn) toolsKey(declared json.RawMessage) string {
 	var key string
 	if c.Saved != nil {
 		key = c.Saved.Key
 	} else {
-		key = oneOffKey(c, declared)
+		key = c.oneOffKey(declared)
 	}
 	for _, f := range c.Fields {
 		key += "\n" + f.Name + ": " + f.Value
@@ -152,12 +152,12 @@ func toolsKey(c *Conn, declared json.RawMessage) string {
 	if g := c.Env.Guard; g != nil && g.Account+g.Fixed != "" {
 		key += "\naccount " + g.Account + " token " + g.Fixed
 	}
-	return key + loginKey(c)
+	return key + c.loginKey()
 }
 
 // loginKey names the login whose token is sent to the server, or is "": another user may have
 // logged in since the tools were listed.
-func loginKey(c *Conn) string {
+func (c *Conn) loginKey() string {
 	endpoint := cmp.Or(c.Saved, c.OneOff).Endpoint
 	if endpoint == "" || endpoint == DemoEndpoint {
 		return ""
@@ -176,8 +176,8 @@ func loginKey(c *Conn) string {
 
 // oneOffKey returns the cache key of a server without a session: address, network options
 // and the client's capabilities, by which a server may list different tools.
-func oneOffKey(c *Conn, declared json.RawMessage) string {
-	key := "one-off\n" + cmp.Or(c.known, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
+func (c *Conn) oneOffKey(declared json.RawMessage) string {
+	key := "one-off\n" + cmp.Or(c.verdictKey, c.Where+" "+c.Env.Version) + "\n" + c.Env.Protocol + "\n" + string(declared)
 	if c.Target.Kind == target.Command {
 		folder, _ := os.Getwd() // a command with a relative path is another one elsewhere
 		return key + "\n" + folder

@@ -88,47 +88,47 @@ func (l LeftOut) in(method string) string {
 // is remembered with the session.
 func (c *Conn) Tools(ctx context.Context, enough func([]json.RawMessage) bool) (Catalogue, wire.Outcome) {
 	list, o := c.Listed(ctx, ToolKind, enough)
-	return sort(c, list), o
+	return c.sort(list), o
 }
 
 // Listed lists one kind, for callers that show the entries as received, usable or not.
 func (c *Conn) Listed(ctx context.Context, k Kind, enough func([]json.RawMessage) bool) (client.List, wire.Outcome) {
 	list, o := c.ListUntil(ctx, k.Method, enough)
-	keep := newKeeper(c, k)
+	keep := c.newKeeper(k)
 	if o.Good() && (list.Whole || c.Saved == nil && enough != nil) {
 		for _, raw := range list.Items {
 			keep.add(raw)
 		}
 		defer keep.save(ctx, list.TTL)
 	}
-	return list, listEnded(c, k, list, o)
+	return list, c.listEnded(k, list, o)
 }
 
 // listEnded tells what was found in a list, and explains its ending.
-func listEnded(c *Conn, k Kind, list client.List, o wire.Outcome) wire.Outcome {
+func (c *Conn) listEnded(k Kind, list client.List, o wire.Outcome) wire.Outcome {
 	for _, f := range list.Findings {
-		found(c, c.Env, nil, f)
+		c.found(c.Env, nil, f)
 	}
 	return c.ExplainUnsupported(o, k.Capability)
 }
 
 // sort parts what can be called from what cannot.
-func sort(c *Conn, list client.List) Catalogue {
+func (c *Conn) sort(list client.List) Catalogue {
 	all := Catalogue{List: list}
-	all.Tools, all.LeftOut = sortTools(c, list.Items, 0)
-	tellConfusable(c, sliceutil.Map(all.Tools, func(tool mcp.Tool) string { return tool.Name }))
+	all.Tools, all.LeftOut = c.sortTools(list.Items, 0)
+	c.tellConfusable(sliceutil.Map(all.Tools, func(tool mcp.Tool) string { return tool.Name }))
 	return all
 }
 
 // tellConfusable tells of tools whose names may be taken for those of others.
-func tellConfusable(c *Conn, names []string) {
+func (c *Conn) tellConfusable(names []string) {
 	for _, f := range mcp.Confusable("tool", names) {
-		found(c, c.Env, nil, f)
+		c.found(c.Env, nil, f)
 	}
 }
 
 // sortTools parts entries of a list, which begin with the number first.
-func sortTools(c *Conn, items []json.RawMessage, first int) (good []mcp.Tool, leftOut []LeftOut) {
+func (c *Conn) sortTools(items []json.RawMessage, first int) (good []mcp.Tool, leftOut []LeftOut) {
 	tools := make([]mcp.Tool, len(items))
 	problems := make([]*LeftOut, len(items)) // few have one
 	sliceutil.Parallel(len(items), func(i int) {
@@ -136,7 +136,7 @@ func sortTools(c *Conn, items []json.RawMessage, first int) (good []mcp.Tool, le
 		if bad != nil {
 			name, _ := jsonraw.Text(jsonraw.First(items[i], "name"))
 			problems[i] = &LeftOut{fmt.Sprintf("entry %d", first+i), bad.Text, name}
-		} else if problem := headerProblem(c, tool); problem != "" {
+		} else if problem := c.headerProblem(tool); problem != "" {
 			problems[i] = &LeftOut{tool.Name, problem, tool.Name}
 		}
 		tools[i] = tool
@@ -172,7 +172,7 @@ func Ambiguous(names []string) (texts []string) {
 
 // headerProblem: only by HTTP, and only where requests stand alone, do broken
 // x-mcp-header annotations make a tool unusable.
-func headerProblem(c *Conn, tool mcp.Tool) string {
+func (c *Conn) headerProblem(tool mcp.Tool) string {
 	if c.Transport() != transport.StreamableHTTP || !client.Stateless(c.Revision()) {
 		return ""
 	}
@@ -189,31 +189,31 @@ func (k Kind) NameIn(raw json.RawMessage) (string, bool) {
 }
 
 // listKey names what is remembered of one kind.
-func listKey(c *Conn, k Kind) string {
+func (c *Conn) listKey(k Kind) string {
 	if k == ToolKind {
-		return toolsKey(c, c.Promised)
+		return c.toolsKey(c.Promised)
 	}
-	return toolsKey(c, c.Promised) + "\n" + k.Method
+	return c.toolsKey(c.Promised) + "\n" + k.Method
 }
 
-func ForgetTools(c *Conn) {
+func (c *Conn) ForgetTools() {
 	c.Box.empty()
 	c.Forget(ToolKind)
 }
 
 // ForgetLists drops the remembered lists that requests are checked with, so that they are fetched
 // again.
-func ForgetLists(c *Conn) {
-	ForgetTools(c)
+func (c *Conn) ForgetLists() {
+	c.ForgetTools()
 	c.Forget(PromptKind)
 }
 
 // Forget drops the remembered list of a kind. A notification may ask for it at any time.
 func (c *Conn) Forget(k Kind) {
 	c.Mu.Lock()
-	known, key := remembers(c, k), ""
+	known, key := c.remembers(k), ""
 	if known {
-		key = listKey(c, k)
+		key = c.listKey(k)
 	}
 	c.Mu.Unlock()
 	if known {
@@ -223,7 +223,7 @@ func (c *Conn) Forget(k Kind) {
 
 // SaveAs sets the session as which the connection is remembered from now on. Notifications may
 // come meanwhile.
-func SaveAs(c *Conn, s *state.Session) {
+func (c *Conn) SaveAs(s *state.Session) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	c.Saved, c.Passing = s, false
@@ -231,7 +231,7 @@ func SaveAs(c *Conn, s *state.Session) {
 
 // remembers reports whether lists of a kind are kept for later commands: all of a session, and
 // the tools and prompts of a server without one.
-func remembers(c *Conn, k Kind) bool {
+func (c *Conn) remembers(k Kind) bool {
 	return c.Store != nil && (c.Saved != nil || k == ToolKind || k == PromptKind)
 }
 
@@ -250,7 +250,7 @@ func (c *Conn) Remembered(name string) *Definition {
 			tool.Fresh = !tool.fetched.Before(c.Box.opened)
 		}
 	}
-	if tool == nil || !c.Env.Now().Before(tool.Until) || headerProblem(c, tool.Tool) != "" {
+	if tool == nil || !c.Env.Now().Before(tool.Until) || c.headerProblem(tool.Tool) != "" {
 		return nil
 	}
 	return c.Box.keep(tool)
@@ -274,17 +274,17 @@ func (c *Conn) JustFetched(tool *Definition) bool {
 // definition of an earlier command. tool is nil if the call was sent without a definition.
 func (c *Conn) Doubt(ctx context.Context, tool *Definition) {
 	if tool != nil && !tool.Fresh {
-		ExpireTools(ctx, c)
+		c.ExpireTools(ctx)
 	}
 }
 
 // ExpireTools makes the remembered list of tools stale. The completion of command lines still uses it.
-func ExpireTools(ctx context.Context, c *Conn) {
+func (c *Conn) ExpireTools(ctx context.Context) {
 	c.Box.empty()
-	if !remembers(c, ToolKind) {
+	if !c.remembers(ToolKind) {
 		return
 	}
-	key := listKey(c, ToolKind)
+	key := c.listKey(ToolKind)
 	list, err := c.Store.Tools(key)
 	if err != nil || list == nil {
 		return
@@ -315,10 +315,10 @@ func (c *Conn) RememberedEntry(k Kind, name string) json.RawMessage {
 // cached returns an entry of the last list and that list without its entries. The entry is nil if
 // none is known or if it is older than rememberFor.
 func (c *Conn) cached(k Kind, name string) (json.RawMessage, *state.ToolList) {
-	if !remembers(c, k) {
+	if !c.remembers(k) {
 		return nil, nil
 	}
-	entry, list, err := c.Store.Tool(listKey(c, k), name)
+	entry, list, err := c.Store.Tool(c.listKey(k), name)
 	if err != nil || entry == nil {
 		return nil, nil
 	}
@@ -343,12 +343,12 @@ func (c *Conn) Define(ctx context.Context, name string) (*Definition, wire.Outco
 		return nil, o
 	}
 	c.Box.fill(all, c.Env.Now())
-	return pick(c, name, all)
+	return c.pick(name, all)
 }
 
 // pick finds a tool in a fresh list: the one of that name, or of several the one that
 // --index says.
-func pick(c *Conn, name string, all Catalogue) (*Definition, wire.Outcome) {
+func (c *Conn) pick(name string, all Catalogue) (*Definition, wire.Outcome) {
 	index := c.Env.Index
 	if tool := c.Box.tool(name); tool != nil && tool.Fresh && index == 0 {
 		return tool, wire.Outcome{}
@@ -356,7 +356,7 @@ func pick(c *Conn, name string, all Catalogue) (*Definition, wire.Outcome) {
 	found := slices.DeleteFunc(slices.Clone(all.Tools), func(tool mcp.Tool) bool { return tool.Name != name })
 	switch n := len(found); {
 	case n == 0:
-		return nil, noSuchTool(c, name, all)
+		return nil, c.noSuchTool(name, all)
 	case n == 1 && index == 0:
 		index = 1
 	case index < 1 || index > n:
@@ -376,7 +376,7 @@ func lists(items []json.RawMessage, name string) bool {
 
 // noSuchTool says that a fresh list has no tool of that name that can be called,
 // and names the one that was perhaps meant.
-func noSuchTool(c *Conn, name string, all Catalogue) wire.Outcome {
+func (c *Conn) noSuchTool(name string, all Catalogue) wire.Outcome {
 	var names []string
 	for _, out := range all.LeftOut {
 		if out.tool == name {
@@ -389,9 +389,9 @@ func noSuchTool(c *Conn, name string, all Catalogue) wire.Outcome {
 	for _, tool := range all.Tools {
 		names = append(names, tool.Name)
 	}
-	other := SuggestKind(c, ToolKind, name)
+	other := c.SuggestKind(ToolKind, name)
 	near := meantName(ToolKind, name, names)
-	hint := cmp.Or(other, otherServer(c, name, names), nearestIn(ToolKind, name, names))
+	hint := cmp.Or(other, c.otherServer(name, names), nearestIn(ToolKind, name, names))
 	if other == "" && len(names) > fewNames && near == "" && string(c.Promised) == "{}" {
 		hint += "; some tools are listed only for clients that support elicitation: " + wire.Run("help answering")
 	}
@@ -403,15 +403,15 @@ func noSuchTool(c *Conn, name string, all Catalogue) wire.Outcome {
 
 // otherServer returns the hint for a name that is written as other clients write a tool: SERVER.TOOL or TOOL(...); ""
 // if it is not.
-func otherServer(c *Conn, name string, names []string) wire.Hint {
+func (c *Conn) otherServer(name string, names []string) wire.Hint {
 	if tool, _, called := strings.Cut(name, "("); called && slices.Contains(names, tool) {
 		return "arguments are words after the name: " + wire.RunOnServer("call "+shellwords.Quote(tool)+" NAME=VALUE")
 	}
-	return SuggestServer(c, name)
+	return c.SuggestServer(name)
 }
 
 // SuggestServer returns the hint for a tool's name that begins with the name of a known server; "" if it does not.
-func SuggestServer(c *Conn, name string) wire.Hint {
+func (c *Conn) SuggestServer(name string) wire.Hint {
 	at := strings.IndexAny(name, "./:")
 	if at < 1 || at == len(name)-1 {
 		return ""
@@ -442,7 +442,7 @@ func (c *Conn) Unsent(method, name, text string, hint wire.Hint) wire.Outcome {
 // it, else by the name that it has beside its URI. That it is not there is an
 // ending of its own.
 func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage, wire.Outcome) {
-	found := func(items []json.RawMessage, members ...string) json.RawMessage {
+	find := func(items []json.RawMessage, members ...string) json.RawMessage {
 		for _, raw := range items {
 			for _, member := range members {
 				if text, ok := jsonraw.Text(jsonraw.First(raw, member)); ok && text == name {
@@ -452,7 +452,7 @@ func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage,
 		}
 		return nil
 	}
-	enough := func(items []json.RawMessage) bool { return found(items, k.Key) != nil }
+	enough := func(items []json.RawMessage) bool { return find(items, k.Key) != nil }
 	if c.Saved != nil && k == PromptKind {
 		enough = nil // the whole list will be remembered
 	}
@@ -461,7 +461,7 @@ func (c *Conn) Entry(ctx context.Context, k Kind, name string) (json.RawMessage,
 		return nil, out
 	}
 	for _, member := range []string{k.Key, "name"} {
-		if raw := found(list.Items, member); raw != nil {
+		if raw := find(list.Items, member); raw != nil {
 			return raw, out
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // SetNetwork settles the way of a conversation by HTTP.
-func SetNetwork(c *Conn, opt *client.Options) error {
+func (c *Conn) SetNetwork(opt *client.Options) error {
 	if opt.Server.URL == "" {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (k *Keeping) Check() error {
 func (k *Keeping) limit() time.Duration { return max(0, cmp.Or(k.Idle, keepIdle)) }
 
 // mayKeep refuses to hold what needs no holder.
-func mayKeep(c *Conn, server client.Server) wire.Outcome {
+func (c *Conn) mayKeep(server client.Server) wire.Outcome {
 	switch {
 	case !canHold:
 		return usage.Outcome(usage.New("--keep needs unix sockets and process sessions, which this system does not have",
@@ -55,7 +55,7 @@ func mayKeep(c *Conn, server client.Server) wire.Outcome {
 }
 
 // startsHeld lets the server be started by a holder, which is started for it.
-func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
+func (c *Conn) startsHeld(opt *client.Options, how *Keeping) {
 	opt.Server.Keepalive = &keepalive.Dialer{Starts: true, Dial: func(context.Context) (net.Conn, error) {
 		socket, err := c.Store.HeldSocket()
 		if err != nil {
@@ -68,7 +68,7 @@ func startsHeld(c *Conn, opt *client.Options, how *Keeping) {
 }
 
 // goesOnHeld leads to the server that the session holds.
-func goesOnHeld(c *Conn, opt *client.Options) {
+func (c *Conn) goesOnHeld(opt *client.Options) {
 	socket := c.Saved.Held.Socket
 	c.Env.Held, c.Env.HeldUsed = c.Saved, cmp.Or(c.Store.LastUsed(*c.Saved), c.Saved.OpenedAt)
 	opt.Server.Keepalive = &keepalive.Dialer{Dial: func(ctx context.Context) (net.Conn, error) {

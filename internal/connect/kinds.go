@@ -80,7 +80,7 @@ func (c *Conn) Declares(capability string) (declared, known bool) {
 
 // Extension returns the settings with which the server declared an extension; nil where it did not.
 // known is false where its capabilities are unknown.
-func Extension(c *Conn, id string) (settings json.RawMessage, known bool) {
+func (c *Conn) Extension(id string) (settings json.RawMessage, known bool) {
 	said := c.Info().Capabilities
 	if said == nil {
 		said = c.recalled
@@ -135,13 +135,13 @@ func (c *Conn) WarnUndeclared(out wire.Outcome, capability string) {
 
 // NoteListLength notes that an earlier list was longer with elicitation, which mcpc declares
 // at a terminal, or shorter without. A number is remembered as a list with one entry.
-func NoteListLength(ctx context.Context, c *Conn, list Sorted, tells bool) {
+func (c *Conn) NoteListLength(ctx context.Context, list Sorted, tells bool) {
 	if c.Store == nil || list.Kind != ToolKind || !list.Whole || c.Answering.Elicits() {
 		return
 	}
 	key := func(person bool) string {
 		declared := offer(c.Answering, person)
-		return toolsKey(c, declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
+		return c.toolsKey(declared) + "\n" + c.Revision() + "\nnumber\n" + string(declared)
 	}
 	here, person, now := list.Count, c.Env.UI.CanAsk(), c.Env.Now()
 	remembered := func(person bool, maxAge time.Duration) (number int, at time.Time) {
@@ -168,7 +168,7 @@ func NoteListLength(ctx context.Context, c *Conn, list Sorted, tells bool) {
 
 // checkShape holds a message against its shape. Of an entry that is told to be left out nothing
 // more is said.
-func checkShape(c *Conn, e *host.Env, revision, method string, m *wire.Message) []wire.Finding {
+func (c *Conn) checkShape(e *host.Env, revision, method string, m *wire.Message) []wire.Finding {
 	if !c.tellsLeftOut.Load() || e.Strict {
 		return shape.Check(revision, method, m)
 	}

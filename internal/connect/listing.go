@@ -56,7 +56,7 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool)
 	list, out := c.Listed(ctx, k, nil)
 	c.tellsLeftOut.Store(false)
 	if several && client.UnknownMethod(out) {
-		tellOmitted(c, k)
+		c.tellOmitted(k)
 		return out, true
 	}
 	if len(list.Pages) == 0 {
@@ -64,7 +64,7 @@ func (l *Listing) Add(ctx context.Context, c *Conn, k Kind, several, tells bool)
 	}
 	s := Sorted{Kind: k, List: list}
 	if tells {
-		s.Entries = SortEntries(c, k, list)
+		s.Entries = c.SortEntries(k, list)
 		l.tell(c, k, s.Entries.leftOut, ToolNames(s.Entries.Tools), out)
 		l.Shown += s.Entries.Count()
 	} else {
@@ -83,7 +83,7 @@ func FailsAlone(o wire.Outcome) bool {
 	return o.Kind == wire.RPCFailed || o.Kind == wire.BadResponse || isAnswered
 }
 
-func tellOmitted(c *Conn, k Kind) {
+func (c *Conn) tellOmitted(k Kind) {
 	c.Env.UI.Warn(fmt.Sprintf("%s is omitted: the server does not have this method", k.Method))
 }
 
@@ -124,18 +124,18 @@ type Entries struct {
 func (e Entries) Count() int { return len(e.Tools) + len(e.Prompts) + len(e.Resources) }
 
 // SortEntries parts what can be used from what cannot.
-func SortEntries(c *Conn, k Kind, list client.List) Entries {
+func (c *Conn) SortEntries(k Kind, list client.List) Entries {
 	if k == ToolKind {
-		all := sort(c, list)
+		all := c.sort(list)
 		return Entries{Tools: all.Tools, leftOut: all.LeftOut}
 	}
-	return sortItems(c, k, list.Items, 0)
+	return c.sortItems(k, list.Items, 0)
 }
 
 // sortItems parts entries of a list, which begin with the number first.
-func sortItems(c *Conn, k Kind, items []json.RawMessage, first int) (e Entries) {
+func (c *Conn) sortItems(k Kind, items []json.RawMessage, first int) (e Entries) {
 	if k == ToolKind {
-		e.Tools, e.leftOut = sortTools(c, items, first)
+		e.Tools, e.leftOut = c.sortTools(items, first)
 		return e
 	}
 	for i, raw := range items {

@@ -13,7 +13,7 @@ var LogLevels = []string{"debug", "info", "notice", "warning", "error", "critica
 // setLogLevel asks for log messages where that is a request of its own; where
 // requests stand alone each one carries the level, and a server that logs nothing
 // says nothing of it.
-func setLogLevel(ctx context.Context, c *Conn) {
+func (c *Conn) setLogLevel(ctx context.Context) {
 	if c.Env.LogLevel == "" {
 		return
 	}

@@ -209,11 +209,11 @@ func TestLearnSecrets(t *testing.T) {
 	env, _ := connecttest.Env(t, "http://h.example/mcp?token=t0ken-of-url")
 	env.Environ = func() []string { return []string{"GITHUB_TOKEN=t0ken-of-environ"} }
 	c := &connect.Conn{Env: env}
-	if out := connect.Find(c, nil); !out.Good() {
+	if out := c.Find(nil); !out.Good() {
 		t.Fatal(ended(out))
 	}
 	c.OneOff.Command, c.OneOff.SessionID = []string{"run", "--password", "passw0rd-of-command"}, "id-of-session-1"
-	connect.LearnSecrets(c, []wire.Field{{Name: "X-Api-Key", Value: "k3y-of-field"}})
+	c.LearnSecrets([]wire.Field{{Name: "X-Api-Key", Value: "k3y-of-field"}})
 	for _, secret := range []string{"t0ken-of-url", "t0ken-of-environ", "passw0rd-of-command", "id-of-session-1",
 		"k3y-of-field"} {
 		if strings.Contains(env.Secrets.Text("it is "+secret), secret) {

@@ -16,7 +16,7 @@ import (
 )
 
 // notified shows progress and the server's log messages while a request runs.
-func notified(c *Conn, e *host.Env, m *wire.Message) {
+func (c *Conn) notified(e *host.Env, m *wire.Message) {
 	params, err := m.ParamMembers()
 	if err != nil {
 		params = nil
@@ -34,7 +34,7 @@ func notified(c *Conn, e *host.Env, m *wire.Message) {
 		data, _ := params.Get("data")
 		e.UI.ShowLog(params.Text("level"), params.Text("logger"), data)
 	case "notifications/tools/list_changed":
-		ForgetTools(c)
+		c.ForgetTools()
 	case "notifications/prompts/list_changed":
 		c.Forget(PromptKind)
 	}
@@ -45,7 +45,7 @@ func notified(c *Conn, e *host.Env, m *wire.Message) {
 
 // passing reports that nothing of a notification of progress is kept: it was not handed on, and its
 // frame at most copied.
-func passing(c *Conn, e *host.Env, m *wire.Message) bool {
+func (c *Conn) passing(e *host.Env, m *wire.Message) bool {
 	return c.OnNotification == nil && e.Watch.Load() == nil && e.Trace.Tap == nil && len(m.Raw) <= capture.MostCopied
 }
 
@@ -61,11 +61,11 @@ func withoutSecrets(e *host.Env, params jsonraw.Members) jsonraw.Members {
 }
 
 // found shows a finding. saved is the session that the command found remembered, or nil.
-func found(c *Conn, e *host.Env, saved *state.Session, f wire.Finding) {
-	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !firstOf(c, f) {
+func (c *Conn) found(e *host.Env, saved *state.Session, f wire.Finding) {
+	if (f.Rule == client.RuleShape || f.Rule == transport.RuleGetNoise) && !c.firstOf(f) {
 		return
 	}
-	if f.Rule == transport.RuleStdoutNoise && e.Verbose == 0 && !e.Strict && isKnownNoise(c, saved, f) {
+	if f.Rule == transport.RuleStdoutNoise && e.Verbose == 0 && !e.Strict && c.isKnownNoise(saved, f) {
 		return
 	}
 	if f.Level > wire.Info || e.Verbose > 0 {
@@ -76,7 +76,7 @@ func found(c *Conn, e *host.Env, saved *state.Session, f wire.Finding) {
 
 // isKnownNoise reports a warning about text on stdout that an earlier command of the remembered session showed: most
 // such servers write the same banner at each start. Otherwise it notes the warning as shown.
-func isKnownNoise(c *Conn, saved *state.Session, f wire.Finding) bool {
+func (c *Conn) isKnownNoise(saved *state.Session, f wire.Finding) bool {
 	if saved == nil {
 		return false
 	}
@@ -94,7 +94,7 @@ func isKnownNoise(c *Conn, saved *state.Session, f wire.Finding) bool {
 }
 
 // rememberNoise stores with the session which warnings about text on stdout were shown.
-func rememberNoise(ctx context.Context, c *Conn) {
+func (c *Conn) rememberNoise(ctx context.Context) {
 	c.Mu.Lock()
 	noise := c.noise
 	c.noise = nil
@@ -119,7 +119,7 @@ func rememberNoise(ctx context.Context, c *Conn) {
 
 // firstOf reports a malformed message of whose kind nothing was told in this command; a
 // list may have many pages.
-func firstOf(c *Conn, f wire.Finding) bool {
+func (c *Conn) firstOf(f wire.Finding) bool {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	if slices.Contains(c.malformed, f.Text) || len(c.malformed) == MostWarnings {
@@ -131,7 +131,7 @@ func firstOf(c *Conn, f wire.Finding) bool {
 
 // strictly is how a command ends with --strict where a server sent more than its responses
 // that is not as its revision has it.
-func strictly(c *Conn) (out wire.Outcome) {
+func (c *Conn) strictly() (out wire.Outcome) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	if len(c.malformed) > 0 && c.Env.Strict {
@@ -144,14 +144,14 @@ func strictly(c *Conn) (out wire.Outcome) {
 
 // renewed reports that the session had to be opened again. It stores the new session at once: other commands use
 // it while this one runs.
-func renewed(c *Conn, e *host.Env, why string) {
+func (c *Conn) renewed(e *host.Env, why string) {
 	c.changed = true
-	ForgetLists(c)
+	c.ForgetLists()
 	e.UI.Note(why)
 	if c.Saved == nil || c.Passing || c.Session == nil {
 		return
 	}
-	if err := updateSaved(context.Background(), c); err != nil {
+	if err := c.updateSaved(context.Background()); err != nil {
 		e.WarnOfState("the new session could not be stored: " + err.Error())
 	}
 }

@@ -38,7 +38,7 @@ type keeper struct {
 // A span is where the bytes of an entry are.
 type span struct{ from, to int64 }
 
-func newKeeper(c *Conn, k Kind) *keeper { return &keeper{c: c, k: k, off: !remembers(c, k)} }
+func (c *Conn) newKeeper(k Kind) *keeper { return &keeper{c: c, k: k, off: !c.remembers(k)} }
 
 // add takes an entry that stays in memory.
 func (k *keeper) add(raw json.RawMessage) {
@@ -100,7 +100,7 @@ func (k *keeper) save(ctx context.Context, ttl *int64) {
 	}
 	if err == nil {
 		list := state.ToolList{FetchedAt: k.c.Env.Now(), TTLms: ttl}
-		err = state.SaveEach(ctx, k.c.Store, listKey(k.c, k.k), list, len(k.ends), k.tools(all))
+		err = state.SaveEach(ctx, k.c.Store, k.c.listKey(k.k), list, len(k.ends), k.tools(all))
 	}
 	if err != nil && k.c.Env.Verbose > 0 {
 		k.c.Env.WarnOfState("the list of " + k.k.Many + " could not be cached: " + err.Error())

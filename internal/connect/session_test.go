@@ -143,7 +143,7 @@ on initialize #2
 			t.Errorf("%+v: %t", o, got)
 		}
 	}
-	if settings, known := connect.Extension(c, "a/b"); string(settings) != `{"c":1}` || !known {
+	if settings, known := c.Extension("a/b"); string(settings) != `{"c":1}` || !known {
 		t.Errorf("%s %t", settings, known)
 	}
 	if got := connect.MethodsOf(c.Declared(connect.Kinds)); !slices.Equal(got, []string{"tools/list"}) {
@@ -379,7 +379,7 @@ func TestWhenAListIsFetchedAgain(t *testing.T) {
 		define("x")
 		now = now.Add(c.later)
 		if c.changed {
-			connect.ForgetLists(conn)
+			conn.ForgetLists()
 		}
 		define(c.name2)
 		if got := len(server.Requests("tools/list")); got != c.want {
@@ -411,7 +411,7 @@ on ping
 		c.RememberedEntry(connect.PromptKind, "p") == nil {
 		t.Fatal("the prompt is not remembered")
 	}
-	if got := connect.SuggestKind(c, connect.ToolKind,
+	if got := c.SuggestKind(connect.ToolKind,
 		"p"); got.String() != "there is a prompt with this name: mcpc prompt p" {
 		t.Error(got.String())
 	}
@@ -497,7 +497,7 @@ func TestNoteListLength(t *testing.T) {
 		conn := dial(t, again(env), connect.Options{})
 		user.AtTerminal = c.person
 		list := connect.Sorted{Kind: connect.ToolKind, List: client.List{Whole: true, Count: c.count}}
-		connect.NoteListLength(t.Context(), conn, list, true)
+		conn.NoteListLength(t.Context(), list, true)
 		if shown := strings.Join(user.Shown(), "\n"); !strings.HasPrefix(shown, c.want) || (shown == "") != (c.want == "") {
 			t.Errorf("%+v: %q", c, shown)
 		}
@@ -514,7 +514,7 @@ func TestDemoPipe(t *testing.T) {
 	}
 	for _, k := range []connect.Kind{connect.ResourceKind, connect.TemplateKind, connect.SkillKind} {
 		list, out := c.Listed(t.Context(), k, nil)
-		if e := connect.SortEntries(c, k, list); !out.Good() || e.Count() == 0 || e.Count() != list.Count {
+		if e := c.SortEntries(k, list); !out.Good() || e.Count() == 0 || e.Count() != list.Count {
 			t.Errorf("%s: %d of %d, %s", k.Many, e.Count(), list.Count, ended(out))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // SuggestKind says what a name is the name of that nothing of one kind has, as far as
 // is remembered, and the command for it; "" where it does not tell.
-func SuggestKind(c *Conn, k Kind, name string) wire.Hint {
+func (c *Conn) SuggestKind(k Kind, name string) wire.Hint {
 	for i, command := range []string{"call ", "prompt ", "read ", "read "} {
 		for _, entry := range c.RememberedEntries(Kinds[i]) {
 			if title, _ := jsonraw.Text(jsonraw.First(entry.Raw, "name")); Kinds[i] != k && (entry.Name == name || title == name) {
@@ -29,10 +29,10 @@ func SuggestKind(c *Conn, k Kind, name string) wire.Hint {
 // RememberedEntries are those of a list that an earlier run kept; looking costs no
 // request.
 func (c *Conn) RememberedEntries(k Kind) []state.Tool {
-	if !remembers(c, k) {
+	if !c.remembers(k) {
 		return nil
 	}
-	list, err := c.Store.Tools(listKey(c, k))
+	list, err := c.Store.Tools(c.listKey(k))
 	if err != nil || list == nil {
 		return nil
 	}

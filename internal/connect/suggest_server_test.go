@@ -21,7 +21,7 @@ func TestSuggestServer(t *testing.T) {
 		"echo":      "",
 		"other.x":   "",
 	} {
-		if got := SuggestServer(c, name).String(); got != want {
+		if got := c.SuggestServer(name).String(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

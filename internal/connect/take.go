@@ -37,19 +37,19 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 		items = NewItems(host.SpoolDir(c.Env, true))
 		defer items.empty()
 	}
-	t := &taker{c: c, k: k, how: how, keep: newKeeper(c, k)}
+	t := &taker{c: c, k: k, how: how, keep: c.newKeeper(k)}
 	t.keep.items = items
 	c.tellsLeftOut.Store(how.Rows != nil)
 	list, out := c.Walk(ctx, k.Method, t.take)
 	t.wait()
-	out = listEnded(c, k, list, out)
+	out = c.listEnded(k, list, out)
 	if out.Good() && list.Whole {
 		t.keep.save(ctx, list.TTL)
 	}
 	c.listed(k)
 	c.tellsLeftOut.Store(false)
 	if several && client.UnknownMethod(out) {
-		tellOmitted(c, k)
+		c.tellOmitted(k)
 		return out, true
 	}
 	if t.pages == 0 {
@@ -57,7 +57,7 @@ func (l *Listing) Take(ctx context.Context, c *Conn, k Kind, several bool, how T
 	}
 	if how.Rows != nil {
 		names := how.Rows.Special()
-		tellConfusable(c, names)
+		c.tellConfusable(names)
 		l.tell(c, k, t.leftOut, names, out)
 		l.Shown += t.count
 	} else {
@@ -100,7 +100,7 @@ func (t *taker) empty() {
 	if items.empty(); t.how.Rows != nil {
 		t.how.Rows.Empty()
 	}
-	*t = taker{c: t.c, k: t.k, how: t.how, keep: newKeeper(t.c, t.k)}
+	*t = taker{c: t.c, k: t.k, how: t.how, keep: t.c.newKeeper(t.k)}
 	t.keep.items = items
 }
 
@@ -108,7 +108,7 @@ func (t *taker) empty() {
 func (t *taker) read(p *client.Page) {
 	var e Entries
 	if t.how.Rows != nil {
-		e = sortItems(t.c, t.k, p.Items, t.items)
+		e = t.c.sortItems(t.k, p.Items, t.items)
 	}
 	tools := e.Tools
 	for _, item := range p.Items {

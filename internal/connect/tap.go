@@ -10,7 +10,7 @@ import (
 )
 
 // LearnSecrets tells what is known to be secret before anything crosses.
-func LearnSecrets(c *Conn, fields []wire.Field) {
+func (c *Conn) LearnSecrets(fields []wire.Field) {
 	s := &c.Env.Secrets
 	for _, f := range fields {
 		s.LearnField(f)
@@ -28,7 +28,7 @@ func LearnSecrets(c *Conn, fields []wire.Field) {
 // Tap is what listens to the frames: the recorder, -v while they cross, and
 // --explain afterwards. -v and --explain get them without their secrets; without
 // these the recorder hides the secrets itself, when it writes.
-func Tap(c *Conn) wire.Tap {
+func (c *Conn) Tap() wire.Tap {
 	command := cmp.Or(c.Saved, c.OneOff).Command
 	if slices.Contains(c.Env.Args, "--") || c.Origin != nil {
 		command = nil // it is in the arguments, or in the file of another program

@@ -22,7 +22,7 @@ import (
 )
 
 // Find settles which server is meant.
-func Find(c *Conn, argv []string) wire.Outcome {
+func (c *Conn) Find(argv []string) wire.Outcome {
 	store, err := state.Open(c.Env.State)
 	var remembered state.State
 	if err == nil {
@@ -46,10 +46,10 @@ func Find(c *Conn, argv []string) wire.Outcome {
 	}
 	if t.Kind == target.Session {
 		saved, _ := remembered.Session(t.Name)
-		c.Saved, c.child.dir = &saved, saved.Folder
+		c.Saved, c.childDir = &saved, saved.Folder
 		c.Env.Auth.Account = cmp.Or(c.Env.Auth.Account, saved.Account)
 		if saved.From != nil {
-			if out := FindOrigin(c, saved.From); !out.Good() {
+			if out := c.FindOrigin(saved.From); !out.Good() {
 				return out
 			}
 		}
@@ -61,28 +61,28 @@ func Find(c *Conn, argv []string) wire.Outcome {
 		}
 		c.Origin = &s
 	}
-	setTarget(c, t)
+	c.setTarget(t)
 	return wire.Outcome{}
 }
 
 // setTarget notes how the target is called and under which key its revision is
 // remembered.
-func setTarget(c *Conn, t target.Target) {
+func (c *Conn) setTarget(t target.Target) {
 	c.Target = t
 	switch t.Kind {
 	case target.URL:
-		c.Where, c.known = redact.RedactURL(t.URL), t.Key()
+		c.Where, c.verdictKey = redact.RedactURL(t.URL), t.Key()
 	case target.Command:
-		c.Where, c.known = CommandLine(t.Command), t.Key()
+		c.Where, c.verdictKey = CommandLine(t.Command), t.Key()
 	case target.Demo:
 		c.Where = DemoEndpoint
 	case target.Known:
-		c.Where, c.known = t.Name, "known:"+c.Origin.ID()+"\n"+c.Origin.Fingerprint()
+		c.Where, c.verdictKey = t.Name, "known:"+c.Origin.ID()+"\n"+c.Origin.Fingerprint()
 	default:
 		c.Where = t.Name
 	}
 	if c.Saved == nil {
-		c.OneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.Env.Auth.Account, From: originOf(c)}
+		c.OneOff = &state.Session{Endpoint: t.URL, Command: t.Command, Account: c.Env.Auth.Account, From: c.originOf()}
 		if t.Kind == target.Demo {
 			c.OneOff.Endpoint = DemoEndpoint
 		}
@@ -100,7 +100,7 @@ func CommandLine(argv []string) string {
 // DemoEndpoint names the built-in demo server in place of a URL.
 const DemoEndpoint = "demo"
 
-func SetServer(c *Conn, opt *client.Options) {
+func (c *Conn) SetServer(opt *client.Options) {
 	place := cmp.Or(c.Saved, c.OneOff)
 	opt.Server = client.Server{Name: c.Where, Command: place.Command, Transport: transport.Name(place.Transport)}
 	switch {
@@ -109,7 +109,7 @@ func SetServer(c *Conn, opt *client.Options) {
 	case place.Endpoint != "":
 		opt.Server.URL = place.Endpoint
 	}
-	serverIn(c, opt)
+	c.serverIn(opt)
 }
 
 // DemoPipe runs the built-in demo server inside this process.

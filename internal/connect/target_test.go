@@ -98,7 +98,7 @@ func TestFind(t *testing.T) {
 			_ = store.Update(t.Context(), func(st *state.State) error { st.SetCurrent("box"); return nil })
 		}
 		conn := &connect.Conn{Env: env}
-		out := connect.Find(conn, c.argv)
+		out := conn.Find(c.argv)
 		got := conn.Where
 		if !out.Good() {
 			got = strings.ReplaceAll(ended(out), filepath.ToSlash(dir), "~")
@@ -127,7 +127,7 @@ func TestFindWithADamagedState(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(env.State, "state.json"), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out := connect.Find(&connect.Conn{Env: env}, nil)
+		out := (&connect.Conn{Env: env}).Find(nil)
 		if out.Good() != good || !good && (out.Kind != wire.LocalIO || out.Phase != "state") {
 			t.Errorf("%q: %s", server, ended(out))
 		}

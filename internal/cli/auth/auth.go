@@ -99,7 +99,7 @@ func whoAmI(ctx context.Context, f *cmdutil.Factory) error {
 // then seen whether the server asks for one.
 func openAsNobody(ctx context.Context, c *connect.Conn) (*auth.Transport, wire.Outcome) {
 	g := &auth.Transport{Now: c.Env.Now}
-	opt, out := connect.ClientOptions(ctx, c, connect.Options{NoResume: true, RequireServerInfo: true})
+	opt, out := c.ClientOptions(ctx, connect.Options{NoResume: true, RequireServerInfo: true})
 	if !out.Good() {
 		return g, out
 	}

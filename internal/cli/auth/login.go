@@ -294,9 +294,9 @@ func meanRefused(f *cmdutil.Factory, book auth.Records) bool {
 // meant is the server that a command means, with nothing opened.
 func meant(ctx context.Context, f *cmdutil.Factory) (*connect.Conn, wire.Outcome) {
 	c := &connect.Conn{Env: &f.Env}
-	out := connect.Find(c, nil)
+	out := c.Find(nil)
 	if out.Good() {
-		out = connect.SettleOrigin(ctx, c, false)
+		out = c.SettleOrigin(ctx, false)
 	}
 	return c, out
 }

@@ -136,7 +136,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		}
 	}
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, OneAnswer: true, RequireServerInfo: o.Task != 0, Fits: o.saving.Fits})
-	if hint := connect.SuggestServer(c, o.Name); hint != "" && out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
+	if hint := c.SuggestServer(o.Name); hint != "" && out.Kind == wire.Transport && c.Target.Source == target.FromDefault {
 		out.Hint = hint
 	}
 	if !out.Good() {

@@ -35,10 +35,10 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 	if out := outfile.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	out := connect.Find(c, o.argv)
+	out := c.Find(o.argv)
 	var opt client.Options
 	if out.Good() {
-		opt, out = connect.ClientOptions(ctx, c, connect.Options{Draft: true})
+		opt, out = c.ClientOptions(ctx, connect.Options{Draft: true})
 	}
 	if !out.Good() {
 		return cmdutil.Exit(out)

@@ -211,7 +211,7 @@ func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveye
 			continue
 		}
 		if list.Items = holding(list.Items, o.words); len(list.Items) > 0 {
-			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: connect.SortEntries(c, k, list)})
+			s.lists = append(s.lists, connect.Sorted{Kind: k, List: list, Entries: c.SortEntries(k, list)})
 		}
 		if s.Out.Good() {
 			s.Out = out

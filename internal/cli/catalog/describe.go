@@ -138,7 +138,7 @@ func otherKind(ctx context.Context, c *connect.Conn, o describeOptions) wire.Hin
 			return "there is a " + wire.Hint(k.One) + " of that name: " + wire.RunOnServer("describe "+k.One+" "+shellwords.Quote(o.name))
 		}
 	}
-	if settings, _ := connect.Extension(c, skill.Extension); settings != nil {
+	if settings, _ := c.Extension(skill.Extension); settings != nil {
 		if _, out := describeSkill(ctx, c, o.name); out.Good() {
 			return "there is a skill of that name: " + wire.RunOnServer("describe skill "+shellwords.Quote(o.name))
 		}

@@ -170,7 +170,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	f.Record.Many = all && out.Good() // else it names the list that failed
 	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
-		connect.NoteListLength(ctx, c, list, cmdutil.ShowsTables(f))
+		c.NoteListLength(ctx, list, cmdutil.ShowsTables(f))
 	}
 	cmdutil.Explained(ctx, f, connect.MethodsOf(o.kinds)...)
 	return err

@@ -169,7 +169,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 // forgetLists does what --fresh says of an open connection.
 func (f *Factory) forgetLists(c *connect.Conn, opened wire.Outcome) {
 	if f.Fresh && opened.Good() {
-		connect.ForgetLists(c)
+		c.ForgetLists()
 	}
 }
 

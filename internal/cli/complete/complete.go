@@ -71,7 +71,7 @@ const maxOffered = 500
 func onLine(f *cmdutil.Factory, cmd *cobra.Command) *connect.Conn {
 	f.ServerGiven = cmd.Flags().Changed("server")
 	c := &connect.Conn{Env: &f.Env}
-	if out := connect.Find(c, nil); !out.Good() || c.Saved == nil && !opensBox(c) {
+	if out := c.Find(nil); !out.Good() || c.Saved == nil && !opensBox(c) {
 		return nil
 	}
 	fields, err := f.Env.Fields()

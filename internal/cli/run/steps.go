@@ -354,7 +354,7 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 	if t.out, _ = l.Add(ctx, r.c, k, false, cmdutil.ShowsTables(r.a)); t.out.Good() {
 		t.out.Result = l.Result(false)
 		if list := l.Lists[0]; list.Entries.Count() == 0 {
-			l.Lists[0].Entries = connect.SortEntries(r.c, k, list.List)
+			l.Lists[0].Entries = r.c.SortEntries(k, list.List)
 		}
 	}
 	t.answer, t.took = listing.Answer(r.a, l, false, false), r.a.Now().Sub(begun)

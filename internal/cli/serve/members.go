@@ -125,7 +125,7 @@ func parted(word string) named {
 func exists(f *cmdutil.Factory, id string) wire.Outcome {
 	g := f.Invocation()
 	g.Server, g.ServerGiven = id, true
-	return connect.Find(&connect.Conn{Env: &g.Env}, nil)
+	return (&connect.Conn{Env: &g.Env}).Find(nil)
 }
 
 // isCommand reports whether a word that names no server is a command, or a program or a file of one.

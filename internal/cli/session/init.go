@@ -173,13 +173,13 @@ func keepSession(ctx context.Context, c *connect.Conn, name string) error {
 		old = before.Held
 		kept := st.Put(place)
 		st.SetCurrent(kept.Name)
-		connect.SaveAs(c, &kept)
+		c.SaveAs(&kept)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	connect.ForgetLists(c) // another server may run under the name by now
+	c.ForgetLists() // another server may run under the name by now
 	connect.StopKept(ctx, c.Env, old)
 	err = c.Keep()
 	if c.Saved.Held != nil && replaced(c) {

@@ -187,7 +187,7 @@ func guardEnd(c *connect.Conn, opt *client.Options) error {
 	account := c.Env.Auth.Account
 	defer func() { c.Env.Auth.Account = account }()
 	c.Env.Auth.Account = cmp.Or(account, c.Saved.Account)
-	err := connect.SetAuthTransport(c, opt)
+	err := c.SetAuthTransport(opt)
 	if c.Env.Guard != nil {
 		c.Env.Guard.Login = nil
 	}
@@ -224,17 +224,17 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 	}
 	if s.From != nil {
 		// A server whose configuration changed meanwhile is not told that the session is over.
-		if out := connect.FindOrigin(c, s.From); !out.Good() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed || !connect.SettleOrigin(ctx, c, false).Good() {
+		if out := c.FindOrigin(s.From); !out.Good() || host.StandingOf(f.Env.Trusts(store), *c.Origin) != host.Confirmed || !c.SettleOrigin(ctx, false).Good() {
 			return nil
 		}
-		fields = connect.WithFields(c, fields)
+		fields = c.WithFields(fields)
 	}
-	connect.LearnSecrets(c, fields)
+	c.LearnSecrets(fields)
 	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
-	opt := client.Options{Version: f.Version, Fields: fields, Limits: f.Limits, Now: f.Now, Tap: connect.Tap(c), Secrets: &f.Secrets,
+	opt := client.Options{Version: f.Version, Fields: fields, Limits: f.Limits, Now: f.Now, Tap: c.Tap(), Secrets: &f.Secrets,
 		Found: func(finding wire.Finding) { f.Note(finding.Text) }}
-	connect.SetServer(c, &opt)
-	if err := connect.SetNetwork(c, &opt); err != nil {
+	c.SetServer(&opt)
+	if err := c.SetNetwork(&opt); err != nil {
 		return err
 	}
 	if err := guardEnd(c, &opt); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -58,7 +57,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	f.Env.GaveUp(out, ended.ExitCode())
 	cmdutil.FailureJSON(f, out)
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed {
-		connect.ExpireTools(ctx, s.c) // the server may have changed while the user typed
+		s.c.ExpireTools(ctx) // the server may have changed while the user typed
 	}
 	if cmdutil.MoreSevere(s.worst.Kind, out.Kind) != s.worst.Kind {
 		s.worst = wire.Outcome{Kind: out.Kind, Signal: out.Signal, Text: out.Text}

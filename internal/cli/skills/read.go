@@ -239,7 +239,7 @@ func verified(ctx context.Context, c *connect.Conn, e *skill.Entry, v *verdict) 
 			uris = append(uris, file.URI)
 		}
 	}
-	if settings, _ := connect.Extension(c, skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
+	if settings, _ := c.Extension(skill.Extension); string(jsonraw.First(settings, "directoryRead")) == "true" {
 		there, out := walk(ctx, c, e)
 		if !out.Good() {
 			return nil, out

@@ -271,7 +271,7 @@ func describes(out *wire.Outcome, words string) {
 // denied forgets what was remembered of a tool that the server perhaps no longer knows,
 // and reports whether that is so: then the hint is a name that it does know.
 func denied(ctx context.Context, c *connect.Conn, out *wire.Outcome, name string) bool {
-	connect.ForgetTools(c)
+	c.ForgetTools()
 	_, fresh := c.Define(ctx, name)
 	if fresh.Kind == wire.InvalidArguments {
 		out.Hint = fresh.Hint

@@ -61,7 +61,7 @@ func checkPrompt(ctx context.Context, c *connect.Conn, o PromptOptions) (remembe
 	}
 	raw, out := c.Entry(ctx, connect.PromptKind, o.Name)
 	if out.Kind == wire.InvalidArguments {
-		out.Method, out.Hint = "prompts/get", cmp.Or(connect.SuggestKind(c, connect.PromptKind, o.Name), out.Hint)
+		out.Method, out.Hint = "prompts/get", cmp.Or(c.SuggestKind(connect.PromptKind, o.Name), out.Hint)
 	}
 	if !out.Good() {
 		return false, out

@@ -232,7 +232,7 @@ func (b *bench) uninitialized(ctx context.Context, raw []byte) answer {
 			opt.Protocol, opt.KnownRevision, opt.SkipDiscover = "", revision, true
 		}
 	}
-	tap := connect.Tap(b.clean.c)
+	tap := b.clean.c.Tap()
 	conn := b.f.Record.Conns - 1
 	b.mu.Lock()
 	b.judge.muted[conn] = true

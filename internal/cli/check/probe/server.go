@@ -187,11 +187,11 @@ func hidesIn(f *cmdutil.Factory) func(raw []byte) []byte {
 // dial opens a conversation. The session is nil where nothing was sent.
 func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 	c := &connect.Conn{Env: &j.f.Env}
-	if o := connect.Find(c, j.o.Argv); !o.Good() {
+	if o := c.Find(j.o.Argv); !o.Good() {
 		return nil, o
 	}
 	how := connect.Options{Argv: j.o.Argv, NoResume: true}
-	opt, o := connect.ClientOptions(ctx, c, how)
+	opt, o := c.ClientOptions(ctx, how)
 	if !o.Good() {
 		return nil, o
 	}
@@ -210,7 +210,7 @@ func (j *judge) dial(ctx context.Context) (*session, wire.Outcome) {
 func (j *judge) open(ctx context.Context, c *connect.Conn, opt client.Options, conn int, tap wire.Tap) (*session, wire.Outcome) {
 	s := &session{conn: conn, opt: opt, c: c}
 	s.opt.Through = nil
-	if err := connect.SetAuthTransport(c, &s.opt); err != nil { // one for each conversation
+	if err := c.SetAuthTransport(&s.opt); err != nil { // one for each conversation
 		return s, usage.Outcome(err)
 	}
 	s.opt.Through = j.polite.Over(s.opt.Through)
@@ -231,7 +231,7 @@ func (j *judge) again(ctx context.Context, s *session, muted bool) (*session, wi
 	opt, revision := s.opt, s.Revision()
 	opt.Protocol, opt.KnownRevision, opt.SkipDiscover = revision, "", true
 	opt.Server.Transport = s.Transport()
-	tap := connect.Tap(s.c)
+	tap := s.c.Tap()
 	conn := j.f.Record.Conns - 1
 	if muted {
 		j.mu.Lock()
