@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime/debug"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/render/failure"
@@ -87,7 +86,7 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 	f.Args = args
 	cmdutil.SettleStyles(f)
 	f.Secrets.Full = func() { cmdutil.Withholding(f) }
-	root := RootFor(f, cmdline.WithCodes(cmdline.WithNegations(args)))
+	root := RootFor(f, cmdutil.WithCodes(cmdutil.WithNegations(args)))
 	err := cmdutil.Execute(ctx, f, root, args)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {
 		cmdutil.SetHintFlags(f, root.PersistentFlags())

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/wire"
 )
@@ -70,7 +69,7 @@ func Execute(ctx context.Context, f *Factory, root *cobra.Command, words []strin
 		}
 		help(cmd, args)
 	})
-	root.SetArgs(cmdline.WithCodes(cmdline.WithNegations(words)))
+	root.SetArgs(WithCodes(WithNegations(words)))
 	return cmp.Or(root.ExecuteContext(ctx), unknown)
 }
 

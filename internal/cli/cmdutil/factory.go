@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
@@ -128,7 +127,7 @@ type Shell interface {
 // behind a bad flag was not looked at, nor was the environment.
 func AsksJSON(f *Factory, args []string) bool {
 	set, _ := strconv.ParseBool(f.Getenv(host.EnvName("json")))
-	return set || slices.Contains(cmdline.BeforeDashes(args), "--json")
+	return set || slices.Contains(BeforeDashes(args), "--json")
 }
 
 // SettleStyles decides how each stream may be written to. It runs again once the flags are

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -148,7 +147,7 @@ func FromEnvironment(cmd *cobra.Command, getenv func(string) string) error {
 			return
 		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil && failed == nil {
-			failed = usage.New("the variable "+name+": "+cmdline.FlagText(err), wire.Hint("unset "+name+" removes it"))
+			failed = usage.New("the variable "+name+": "+FlagText(err), wire.Hint("unset "+name+" removes it"))
 		}
 	})
 	return failed

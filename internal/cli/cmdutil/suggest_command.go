@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -353,17 +352,17 @@ func UnknownFlag(f *Factory, cmd *cobra.Command, err error) error {
 	if !ok {
 		hint := RunOf(cmd, " --help") + " shows the flags"
 		if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-			for _, example := range missing.GetFlag().Annotations[cmdline.ExampleAnnotation] {
+			for _, example := range missing.GetFlag().Annotations[ExampleAnnotation] {
 				hint = "for example " + wire.Hint(example) + "; " + hint
 			}
 		}
-		return usage.New(cmdline.FlagText(err), hint)
+		return usage.New(FlagText(err), hint)
 	}
 	words := cmd.Flags().Args()
 	if len(words) > 0 && !cmd.HasParent() && (StartedAmong(f, cmd) == nil || isSynonym(f, cmd, words)) {
 		return UnknownCommand(f, cmd, words) // the flags are those of another command
 	}
-	return usage.New(cmdline.FlagText(err), meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
+	return usage.New(FlagText(err), meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
 }
 
 // isSynonym reports whether words that may be the command of a server are a command of another program.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/arguments"
@@ -128,7 +127,7 @@ func writeGlossary(w io.Writer, st term.Style, entries []glossary.Entry, groups 
 		}
 		if st.Terminal {
 			b.WriteString(g.Heading + "\n")
-			cmdline.HelpRow(&b, "  ", strings.Join(words, ", "))
+			cmdutil.HelpRow(&b, "  ", strings.Join(words, ", "))
 		}
 	}
 	if st.Terminal {

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/sliceutil"
 )
@@ -34,7 +33,7 @@ func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
 
 // asksShort tells -h from --help and `mcpc help`.
 func asksShort(f *cmdutil.Factory, cmd *cobra.Command) bool {
-	own := cmdline.BeforeDashes(f.Args)
+	own := cmdutil.BeforeDashes(f.Args)
 	if !cmd.HasParent() {
 		return !slices.Contains(own, "--help") && !slices.Contains(own, "help")
 	}
@@ -66,18 +65,18 @@ func HelpText(f *cmdutil.Factory, cmd *cobra.Command, short bool) string {
 	answers := cmdutil.AnsweringFlags(cmd)
 	if short {
 		if len(more)+len(answers) > 0 {
-			cmdline.HelpRow(&b, "\n", fmt.Sprintf("%s --help shows %s.", cmd.CommandPath(), moreFlags(len(more)+len(answers))))
+			cmdutil.HelpRow(&b, "\n", fmt.Sprintf("%s --help shows %s.", cmd.CommandPath(), moreFlags(len(more)+len(answers))))
 		}
 	} else {
 		helpFlags(&b, "More flags", more)
 		if len(answers) > 0 {
 			b.WriteString("\nServer requests are answered at a terminal, or by (mcpc help answering):\n")
-			cmdline.HelpRow(&b, "  ", strings.Join(sliceutil.Map(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+			cmdutil.HelpRow(&b, "  ", strings.Join(sliceutil.Map(answers, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 		}
 	}
 	if also := SeeAlso[strings.TrimPrefix(cmd.CommandPath(), "mcpc ")]; also != "" {
 		b.WriteString("\n")
-		cmdline.HelpRow(&b, "See also: ", "mcpc "+strings.ReplaceAll(also, ", ", ", mcpc "))
+		cmdutil.HelpRow(&b, "See also: ", "mcpc "+strings.ReplaceAll(also, ", ", ", mcpc "))
 	}
 	b.WriteString("\nmcpc --help lists the global flags, mcpc help exit-codes the exit codes.\n")
 	return b.String()
@@ -111,11 +110,11 @@ func rootText(groups []cmdutil.Group, root *cobra.Command, short bool) string {
 		case i == 1:
 			b.WriteString("\n")
 		}
-		cmdline.HelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(of))
+		cmdutil.HelpRow(&b, fmt.Sprintf("%-26s", g.Head+":"), commandList(of))
 	}
 	topics := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return !IsTopic(c) })
 	if short {
-		cmdline.HelpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topics))
+		cmdutil.HelpRow(&b, fmt.Sprintf("%-26s", "Topics of mcpc help:"), commandList(topics))
 		b.WriteString("\n" + howToName + "\nmcpc --help lists everything, mcpc COMMAND --help one command.\n")
 		return b.String()
 	}
@@ -152,7 +151,7 @@ func helpRows(b *strings.Builder, head string, rows [][2]string) {
 	}
 	fmt.Fprintf(b, "\n%s:\n", head)
 	for _, row := range rows {
-		cmdline.HelpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
+		cmdutil.HelpRow(b, fmt.Sprintf("  %-*s  ", width, row[0]), row[1])
 	}
 }
 
@@ -165,7 +164,7 @@ func helpFlags(b *strings.Builder, head string, flags []*pflag.Flag) {
 			name = "-" + f.Shorthand + ", --" + f.Name
 		}
 		if f.Value.Type() != "bool" && f.Value.Type() != "count" {
-			name += cmdline.ValueOf(f)
+			name += cmdutil.ShownValue(f)
 		}
 		_, usage := pflag.UnquoteUsage(f)
 		rows = append(rows, [2]string{name, usage})

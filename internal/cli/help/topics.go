@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture/fault"
-	"mcpc/internal/cli/cmdline"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/mock"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
@@ -71,7 +71,7 @@ func mockWords() string {
 		if w[1] != "" {
 			does = w[1] + ": " + does
 		}
-		cmdline.HelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
+		cmdutil.HelpRow(&b, fmt.Sprintf("    %-28s ", w[0]), does)
 	}
 	return b.String()
 }
@@ -81,7 +81,7 @@ func faultWords() string {
 	var b strings.Builder
 	b.WriteString("Actions:\n")
 	for _, a := range fault.Actions() {
-		cmdline.HelpRow(&b, fmt.Sprintf("    %-30s ", a.Form), a.Does)
+		cmdutil.HelpRow(&b, fmt.Sprintf("    %-30s ", a.Form), a.Does)
 	}
 	for _, name := range fault.Presets() {
 		text, _ := fault.Preset(name)

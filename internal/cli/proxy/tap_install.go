@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/outfile"
@@ -87,7 +86,7 @@ func clientRows() string {
 	var b strings.Builder
 	for _, c := range target.Clients {
 		if c.Editable() {
-			cmdline.HelpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
+			cmdutil.HelpRow(&b, fmt.Sprintf("    %-17s ", c.Name), c.Title)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -56,7 +55,7 @@ func (g Request) Had(word string) bool {
 }
 
 // ownArgv is the recorded command line without a server's command.
-func (g Request) ownArgv() []string { return cmdline.BeforeDashes(g.Row.Head().Argv) }
+func (g Request) ownArgv() []string { return cmdutil.BeforeDashes(g.Row.Head().Argv) }
 
 // OwnFields are the header fields that the user had given.
 func (g Request) OwnFields() []wire.Field {

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli"
-	"mcpc/internal/cli/cmdline"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/help"
 	"mcpc/internal/glossary"
@@ -43,7 +42,7 @@ func TestCommandsAreMadeByName(t *testing.T) {
 		"": len(cmdutil.Commands(f)), "--help": len(cmdutil.Commands(f)), "lst": len(cmdutil.Commands(f)), "lst list": len(cmdutil.Commands(f)),
 		"help list": len(cmdutil.Commands(f)), "__complete list": len(cmdutil.Commands(f)), "completion bash": len(cmdutil.Commands(f)), "man list": len(cmdutil.Commands(f)),
 	} {
-		args := cmdline.WithNegations(strings.Fields(line))
+		args := cmdutil.WithNegations(strings.Fields(line))
 		root := cli.RootFor(f, args)
 		made := 0
 		for _, c := range root.Commands() {
@@ -99,7 +98,7 @@ func TestHelpHasOneVoice(t *testing.T) {
 			t.Errorf("%s has fewer than three examples", c.CommandPath())
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() != "bool" && f.Value.Type() != "count" && cmdline.Placeholder(f) == "" {
+			if f.Value.Type() != "bool" && f.Value.Type() != "count" && cmdutil.Placeholder(f) == "" {
 				t.Errorf("%s --%s says not what it takes", c.CommandPath(), f.Name)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/cmdline"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
 	"mcpc/internal/usage"
@@ -44,7 +44,7 @@ func (c Call) Params() json.RawMessage {
 func (o *Options) Declare(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Negative, "negative", false, "also send malformed requests")
 	flags.StringArrayVar(&o.words, "call", nil, "also call this tool: `TOOL[=JSON]`")
-	_ = flags.SetAnnotation("call", cmdline.ExampleAnnotation, []string{`--call get-sum='{"a":1,"b":2}'`})
+	_ = flags.SetAnnotation("call", cmdutil.ExampleAnnotation, []string{`--call get-sum='{"a":1,"b":2}'`})
 	flags.BoolVar(&o.ReadOnly, "call-read-only", false, "also call the tools that are read-only and need no arguments")
 	flags.BoolVar(&o.Auth, "auth", false, "also request without a token how to get one")
 	flags.BoolVar(&o.deep, "deep", false, "the same as --negative --call-read-only --auth")

@@ -1,4 +1,4 @@
-package cmdline
+package cmdutil
 
 import (
 	"strings"
@@ -30,7 +30,7 @@ func TestErrorsOfFlags(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.String("task", "", "a `time`")
 	flags.Lookup("task").NoOptDefVal = "1"
-	if got := ValueOf(flags.Lookup("task")); got != "[=TIME]" {
+	if got := ShownValue(flags.Lookup("task")); got != "[=TIME]" {
 		t.Errorf("got %s", got)
 	}
 }

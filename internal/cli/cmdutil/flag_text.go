@@ -1,4 +1,4 @@
-package cmdline
+package cmdutil
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ const ExampleAnnotation = "mcpc_example"
 func FlagText(err error) string {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := missing.GetFlag()
-		return "--" + f.Name + " needs a value: --" + f.Name + ValueOf(f)
+		return "--" + f.Name + " needs a value: --" + f.Name + ShownValue(f)
 	}
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return "--" + bad.GetFlag().Name + flagCause(bad)
@@ -39,9 +39,9 @@ func flagCause(bad *pflag.InvalidValueError) string {
 	return fmt.Sprintf(" wants %s, got %q", wants, bad.GetValue())
 }
 
-// ValueOf returns the placeholder after a flag's name, in brackets where the value is
+// ShownValue returns the placeholder after a flag's name, in brackets where the value is
 // optional.
-func ValueOf(f *pflag.Flag) string {
+func ShownValue(f *pflag.Flag) string {
 	if f.NoOptDefVal != "" {
 		return "[=" + Placeholder(f) + "]"
 	}

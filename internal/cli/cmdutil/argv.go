@@ -1,6 +1,4 @@
-// Package cmdline reads and shows the words of a command line: what must be settled before
-// pflag parses them, and flags and rows in errors and help.
-package cmdline
+package cmdutil
 
 import (
 	"regexp"
