@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/outfile"
-	"mcpc/internal/cli/synonym"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -60,12 +59,12 @@ func (m meaning) wordMeant(words, argv []string) wire.Hint {
 	return m.filled(s.Hint, words, argv)
 }
 
-func synonymOf(words string) *synonym.Command {
-	at := slices.IndexFunc(synonym.Commands, func(s synonym.Command) bool { return hasWord(s.Words, words) })
+func synonymOf(words string) *commandSynonym {
+	at := slices.IndexFunc(commandSynonyms, func(s commandSynonym) bool { return hasWord(s.Words, words) })
 	if at < 0 {
 		return nil
 	}
-	return &synonym.Commands[at]
+	return &commandSynonyms[at]
 }
 
 // hasWord reports whether word is one of a list that is separated by commas.
@@ -188,7 +187,7 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
 	value := typedValue(m.f.Args, flag)
 	named := regexp.MustCompile(`^did you mean --([a-z-]+)`)
-	for _, s := range synonym.Flags {
+	for _, s := range flagSynonyms {
 		if !hasWord(s.Flags, flag) || !m.isFor(s.Commands, cmd) {
 			continue
 		}

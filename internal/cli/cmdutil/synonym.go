@@ -1,15 +1,13 @@
-// Package synonym says what the commands and flags of other programs are called here. It is data: package cmdutil makes
-// the hints of it.
-package synonym
+package cmdutil
 
 // A Command says what a command of another program is called here. Its words are one or two that a user types, with
 // commas between the alternatives; _ and / are written as -, and the second word may be the class of a word: URL, URI,
 // FILE, NAME, or -- for the command of a server. In the hint, a command line of mcpc is in backquotes, and {X} stands
 // for the words that follow, or for X if there are none. {@} is {} for a command that takes a name after -s only.
-type Command struct{ Words, Hint string }
+type commandSynonym struct{ Words, Hint string }
 
-// Commands has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
-var Commands = []Command{
+// commandSynonyms has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
+var commandSynonyms = []commandSynonym{
 	// one server
 	{"connect, open, attach, session new, session create, session start, new session, create session, sessions new, sessions create, sessions open, sessions add", "did you mean `init {}`?"},
 	{"add, register, config add, servers add, mcp add, alias, alias add, server add",
@@ -134,10 +132,10 @@ var Commands = []Command{
 // A Flag says what the flags of other programs are called here, for some commands or, if it names none, for all;
 // mcpc is a command line without a command, and a command after which a / stands has no words yet. Its hint is as that
 // of a Command, where {X} is the value of the flag, {flag} the flag and {command} the command.
-type Flag struct{ Commands, Flags, Hint string }
+type flagSynonym struct{ Commands, Flags, Hint string }
 
-// Flags has the flags of these programs.
-var Flags = []Flag{
+// flagSynonyms has the flags of these programs.
+var flagSynonyms = []flagSynonym{
 	// mcpc without a command, as MCP Inspector has it
 	{"mcpc", "cli", "no flag is needed: `list -- COMMAND`, `call NAME -- COMMAND`"},
 	{"mcpc", "method", "did you mean `raw {METHOD}`?"},
