@@ -13,7 +13,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -160,7 +159,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if f.Output == "" {
 		return usage.New("a token is written to a file: auth export needs -o FILE", wire.Run("auth export -o token.json"))
 	}
-	if out := outfile.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	store, err := f.Env.Tokens()

@@ -11,7 +11,6 @@ import (
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/english"
 	"mcpc/internal/redact"
 	"mcpc/internal/render/term"
@@ -27,7 +26,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if out := o.files.reports().Writable(); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if out := outfile.WritableAs("--samples", o.files.samples); !out.Good() {
+	if out := cmdutil.WritableAs("--samples", o.files.samples); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	if err := o.trace.Command(f, "bench"); err != nil {
@@ -47,7 +46,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 	if o.files.samples == "" {
 		measure(nil)
 	} else {
-		_, failed := outfile.ReplaceBy(o.files.samples, func(w io.Writer) error {
+		_, failed := cmdutil.ReplaceBy(o.files.samples, func(w io.Writer) error {
 			samples := bench.NewSamples(w, f.Now())
 			measure(samples)
 			return samples.Err()

@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
@@ -122,7 +121,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 	if o.offline {
 		return usage.New("--offline needs --dry-run or --curl", "remove it")
 	}
-	if out := outfile.AppendableAs("--save", o.save); !out.Good() {
+	if out := cmdutil.AppendableAs("--save", o.save); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	if err := o.trace.Command(f, "call"); err != nil {

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -32,7 +31,7 @@ func dryRun(ctx context.Context, f *cmdutil.Factory, o callOptions) (err error) 
 		return usage.New("--task is negotiated with the server, which --dry-run does not contact", "use only one of the two")
 	}
 	c := &connect.Conn{Env: &f.Env}
-	if out := outfile.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	out := c.Find(o.argv)

@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/listing"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/shellwords"
@@ -129,7 +128,7 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 	if words[0] == "demo" {
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
-	if near := suggest.Nearest(words[0], connect.KindWords()); near != "" && !outfile.IsFile(words[0]) {
+	if near := suggest.Nearest(words[0], connect.KindWords()); near != "" && !cmdutil.IsFile(words[0]) {
 		hint = "did you mean " + wire.RunOnServer("list "+near) + "?"
 	}
 	return nil, usage.New(fmt.Sprintf("list does not support %q: use %s or all", words[0], strings.Join(connect.KindWords(), ", ")), hint)

@@ -18,7 +18,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect/arguments"
@@ -176,7 +175,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := o.reports.writable(f); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if out := outfile.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput, f.Record.Many = true, true // what asks a person is no check

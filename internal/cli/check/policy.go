@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
@@ -262,7 +261,7 @@ func (p *policy) saveBaseline(f *cmdutil.Factory, r *verdict.Report) error {
 	}
 	sliceutil.Sort(file.Findings, func(a, b knownFinding) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
 	raw, _ := json.MarshalIndent(file, "", "  ")
-	if err := outfile.ReplaceFile(p.options.baseline, append(raw, '\n')); err != nil {
+	if err := cmdutil.ReplaceFile(p.options.baseline, append(raw, '\n')); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+p.options.baseline, usage.Bare(err)))
 	}
 	f.Note(english.Plural(len(file.Findings), "finding") + " written to " + p.options.baseline)

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/console"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/render/hint"
@@ -150,7 +149,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 		f.forgetLists(c, o)
 		return c, o
 	}
-	if o := outfile.Writable(f.Output); !o.Good() {
+	if o := Writable(f.Output); !o.Good() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
 	stop := f.StartSpinner()

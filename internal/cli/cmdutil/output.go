@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/render"
 	"mcpc/internal/render/jq"
 	"mcpc/internal/render/term"
@@ -141,7 +140,7 @@ func tryPrint(ctx context.Context, f *Factory, ans Answer) error {
 	}
 	what := ""
 	f.Record.WriteWaiting()
-	n, err := outfile.ReplaceBy(f.Output, func(w io.Writer) (err error) {
+	n, err := ReplaceBy(f.Output, func(w io.Writer) (err error) {
 		what, err = save(w)
 		return err
 	})
@@ -257,7 +256,7 @@ func WriteOut(f *Factory, write func(io.Writer) error) error {
 	f.Progress.Done()
 	if f.Output != "" {
 		f.Record.WriteWaiting()
-		n, err := outfile.ReplaceBy(f.Output, write)
+		n, err := ReplaceBy(f.Output, write)
 		if err == nil {
 			f.Note(fmt.Sprintf("%d bytes saved to %s", n, f.Output))
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/glossary"
@@ -47,9 +46,9 @@ func startedBy(words []string) []string {
 	switch run := runBy[strings.ToLower(filepath.Ext(first))]; {
 	case slices.Contains(runners, first):
 		return words
-	case outfile.IsFile(first) && run != nil:
+	case IsFile(first) && run != nil:
 		return slices.Concat(run, words)
-	case outfile.IsFile(first) && filepath.Base(first) == first && isProgram("."+string(filepath.Separator)+first):
+	case IsFile(first) && filepath.Base(first) == first && isProgram("."+string(filepath.Separator)+first):
 		return slices.Concat([]string{"." + string(filepath.Separator) + first}, words[1:])
 	case isProgram(first):
 		return words
@@ -73,10 +72,10 @@ func isProgram(word string) bool {
 // ServerCommand returns the command of a server that words are: a program that runs servers, with what it runs, or a
 // file with the program that runs it. It returns nil for other words.
 func ServerCommand(words []string) []string {
-	if len(words) == 0 || len(words) == 1 && !outfile.IsFile(words[0]) {
+	if len(words) == 0 || len(words) == 1 && !IsFile(words[0]) {
 		return nil
 	}
-	if argv := startedBy(words); argv != nil && (slices.Contains(runners, argv[0]) || outfile.IsFile(words[0])) {
+	if argv := startedBy(words); argv != nil && (slices.Contains(runners, argv[0]) || IsFile(words[0])) {
 		return argv
 	}
 	return nil
@@ -118,7 +117,7 @@ func CommandStarting(f *Factory, verb string, argv []string) wire.Hint {
 // not known of it.
 func meantByFile(name string) wire.Hint {
 	switch {
-	case !outfile.IsFile(name):
+	case !IsFile(name):
 		return ""
 	case strings.HasSuffix(name, ".mcpc.yaml"):
 		return "did you mean " + wire.Run("run "+shellwords.Quote(name)) + "?"
@@ -176,7 +175,7 @@ func Misplaced(f *Factory, verb string, words, argv []string) error {
 		return usage.New(verb+where, wire.Run("list "+shellwords.Quote(words[0]))+" shows the tools")
 	case len(words) == 1 || !arguments.IsUnnamed(words[1]):
 		return nil
-	case slices.Contains(runners, words[0]) && (outfile.IsFile(words[1]) || strings.HasSuffix(words[0], "x")), outfile.IsFile(words[0]):
+	case slices.Contains(runners, words[0]) && (IsFile(words[1]) || strings.HasSuffix(words[0], "x")), IsFile(words[0]):
 		return usage.New(verb+" takes a name; a server's command goes after --", wire.Run(verb+" NAME -- "+shellwords.Quote(words[0])+" ..."))
 	case words[0] == connect.DemoEndpoint || IsURL(words[0]):
 		return usage.New(verb+where,
@@ -208,7 +207,7 @@ func BehindDashes(f *Factory, verb string, words []string) wire.Hint {
 	if hint := dashed(words); hint != "" {
 		return hint
 	}
-	if url := urlOfHost(words[0]); url != "" && !outfile.IsFile(words[0]) {
+	if url := urlOfHost(words[0]); url != "" && !IsFile(words[0]) {
 		return "did you mean " + wire.Run(verb+" "+url) + "?"
 	}
 	if argv := startedBy(words); argv != nil {
@@ -258,7 +257,7 @@ func meantByWords(f *Factory, cmd *cobra.Command, args []string) wire.Hint {
 	}
 	command := startedBy(args)
 	hint := cmp.Or(meantByFile(args[0]), dashed(args))
-	if hint == "" && command != nil && (BeginsCommand(args) || outfile.IsFile(args[0])) {
+	if hint == "" && command != nil && (BeginsCommand(args) || IsFile(args[0])) {
 		return "did you mean " + CommandStarting(f, "list", command) + "?"
 	}
 	if hint = cmp.Or(hint, meantByCall(words, meant.commandMeant(words, argv))); hint != "" {

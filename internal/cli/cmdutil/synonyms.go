@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -106,7 +105,7 @@ func classOf(words []string) string {
 // in a scope comes first.
 func BeginsCommand(words []string) bool {
 	return len(words) > 1 && slices.Contains(runners, words[0]) ||
-		(outfile.IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil
+		(IsFile(words[0]) || isPackage(words[0])) && startedBy(words) != nil
 }
 
 // A meaning makes hints for a command line that mcpc does not know.

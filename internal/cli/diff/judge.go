@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/accept"
 	"mcpc/internal/diff/report"
@@ -45,7 +44,7 @@ func readAccepted(f *cmdutil.Factory, o judgeOptions) (a accepted, err error) {
 	if o.writeAccept == "" {
 		return a, nil
 	}
-	if out := outfile.AppendableAs("--write-accept", o.writeAccept); !out.Good() {
+	if out := cmdutil.AppendableAs("--write-accept", o.writeAccept); !out.Good() {
 		return a, cmdutil.Exit(out)
 	}
 	if a.text, err = f.Env.ReadFile(o.writeAccept, mostAccepted); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +110,7 @@ func (o *judgeOptions) apply(f *cmdutil.Factory, r *report.Report, a accepted) e
 		f.Note("nothing to accept: " + o.writeAccept + " was not changed")
 		return nil
 	}
-	if err := outfile.AppendTo(o.writeAccept, more); err != nil {
+	if err := cmdutil.AppendTo(o.writeAccept, more); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+o.writeAccept, usage.Bare(err)))
 	}
 	f.Note(fmt.Sprintf("%s accepted in %s until %s: write the reason for each", english.Plural(len(failing), "change"), o.writeAccept, until))

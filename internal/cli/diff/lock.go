@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/lockfile"
@@ -30,7 +29,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 	name := cmp.Or(f.Output, lockfile.Name)
 	f.Output = "" // the report goes to stdout
 	l := &loader{f}
-	if out := outfile.WritableAs("-o", name); !out.Good() {
+	if out := cmdutil.WritableAs("-o", name); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	before, err := existingLock(f, name)
@@ -68,7 +67,7 @@ func runLock(ctx context.Context, f *cmdutil.Factory, o diffOptions) error {
 		r.Changes = diff.Compare(before.Snapshot, s.Snapshot, pin.Options())
 		r.Tools, r.Sum = diff.Grown(before.Snapshot, s.Snapshot)
 	}
-	if err := outfile.ReplaceFile(name, raw); err != nil {
+	if err := cmdutil.ReplaceFile(name, raw); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+name, usage.Bare(err)))
 	}
 	if hidden > 0 {
@@ -143,7 +142,7 @@ func hideSecrets(f *cmdutil.Factory, s *side, name string) (hidden int, out wire
 // existingLock reads the lock file that would be replaced; nil where there is none. A file that
 // is something else is an error.
 func existingLock(f *cmdutil.Factory, name string) (*side, error) {
-	if !outfile.IsFile(name) {
+	if !cmdutil.IsFile(name) {
 		return nil, nil
 	}
 	raw, err := f.Env.ReadFile(name, mostGit)

@@ -8,7 +8,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/diff"
@@ -37,7 +36,7 @@ func (l *loader) recording(w word) (side, error) {
 	case parts != nil && parts[2] == "":
 		rows = slices.DeleteFunc(slices.Clone(c.Rows()), func(r *capture.Row) bool { return r.RunID() != row.RunID() })
 	}
-	r := reading{s: side{name: outfile.Shown(w.text)}, begun: map[pageKey]*pages{}}
+	r := reading{s: side{name: cmdutil.ShownFile(w.text)}, begun: map[pageKey]*pages{}}
 	for _, row := range rows {
 		if capture.ByServer(row) || row.Elsewhere {
 			continue

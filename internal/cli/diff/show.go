@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/report"
 	"mcpc/internal/redact"
@@ -27,14 +26,14 @@ func (o *diffOptions) writable(f *cmdutil.Factory) error {
 	if o.show.markdown == "-" {
 		return nil
 	}
-	return cmdutil.Exit(outfile.WritableAs("--markdown", o.show.markdown))
+	return cmdutil.Exit(cmdutil.WritableAs("--markdown", o.show.markdown))
 }
 
 // finish writes the report in all forms that were asked for, and returns the verdict.
 func (o *diffOptions) finish(ctx context.Context, f *cmdutil.Factory, r report.Report, file string) error {
 	redact.Within(&f.Secrets, &r)
 	if name := o.show.markdown; name != "" && name != "-" {
-		if err := outfile.ReplaceFile(name, report.Markdown(r)); err != nil {
+		if err := cmdutil.ReplaceFile(name, report.Markdown(r)); err != nil {
 			return cmdutil.Exit(usage.LocalIO("writing "+name, usage.Bare(err)))
 		}
 	}

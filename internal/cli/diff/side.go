@@ -18,7 +18,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/diff"
@@ -143,7 +142,7 @@ func (l *loader) load(ctx context.Context, w word) (side, error) {
 
 // recordingOrFile reads a file, which says by its first line whether it is a recording.
 func (l *loader) recordingOrFile(ctx context.Context, w word) (side, error) {
-	if outfile.IsFile(w.text) { // else it has the number of an exchange
+	if cmdutil.IsFile(w.text) { // else it has the number of an exchange
 		c, err := recorded.OpenFile(l.f, w.text)
 		if errors.Is(err, capture.ErrNoCapture) {
 			return l.bytes(ctx, w)

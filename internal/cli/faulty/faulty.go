@@ -17,7 +17,6 @@ import (
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/capture/hold"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
@@ -125,7 +124,7 @@ func (o *Options) start(f *cmdutil.Factory, link fault.Link, live bool) (*Faults
 		}
 	}
 	if o.report != "" && o.report != "-" {
-		if out := outfile.WritableAs("--fault-report", o.report); !out.Good() {
+		if out := cmdutil.WritableAs("--fault-report", o.report); !out.Good() {
 			return nil, cmdutil.Exit(out)
 		}
 	}
@@ -261,7 +260,7 @@ func (s *Faults) End() error {
 	if safe, n := s.f.Secrets.Bytes(text); n > 0 {
 		text = safe
 	}
-	if err := outfile.ReplaceFile(s.o.report, append(text, '\n')); err != nil {
+	if err := cmdutil.ReplaceFile(s.o.report, append(text, '\n')); err != nil {
 		return cmdutil.Exit(usage.LocalIO("writing "+term.Line(s.o.report), err))
 	}
 	return nil

@@ -17,7 +17,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
@@ -230,7 +229,7 @@ func editFile(file string, old, changed []byte) (backup string, err error) {
 	if err := keepOriginal(backup, old); err != nil {
 		return "", err
 	}
-	if err := outfile.ReplaceFile(file, changed); err != nil {
+	if err := cmdutil.ReplaceFile(file, changed); err != nil {
 		return "", err
 	}
 	return backup, os.Chmod(file, info.Mode().Perm())

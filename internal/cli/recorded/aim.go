@@ -7,7 +7,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -93,5 +92,5 @@ func NameOf(row *capture.Row) string {
 	if row.Run > 0 {
 		return row.Number()
 	}
-	return outfile.Shown(filepath.Base(row.Path())) + "#" + row.Number()
+	return cmdutil.ShownFile(filepath.Base(row.Path())) + "#" + row.Number()
 }

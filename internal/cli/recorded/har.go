@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/compress/packed"
 	"mcpc/internal/english"
 	"mcpc/internal/shellwords"
@@ -102,7 +101,7 @@ func openArchive(f *cmdutil.Factory, path string, in *os.File) (*capture.Capture
 	if err != nil {
 		return nil, err
 	}
-	facts, err := Import(f, file, in, outfile.Shown(path))
+	facts, err := Import(f, file, in, cmdutil.ShownFile(path))
 	var c *capture.Capture
 	if err == nil {
 		c, err = capture.OpenFrom(path, file)

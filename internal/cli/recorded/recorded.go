@@ -20,7 +20,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/compress/packed"
 	"mcpc/internal/connect"
 	"mcpc/internal/shellwords"
@@ -51,7 +50,7 @@ func Open(f *cmdutil.Factory, word string) (r Recording, out wire.Outcome) {
 		return openRun(f, number)
 	}
 	path, number := split(word)
-	r.name, r.number = outfile.Shown(path), number
+	r.name, r.number = cmdutil.ShownFile(path), number
 	var err error
 	if r.Capture, err = OpenIndexed(f, path); err != nil {
 		return r, Unreadable(path, err)
@@ -141,13 +140,13 @@ func NamesFile(word string) bool {
 	if word == Stdin || strings.HasPrefix(word, "/dev/") || begin == "." || begin == ".." || begin == "~" {
 		return true
 	}
-	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && outfile.IsFile(word)
+	return slices.Contains(slices.Concat(Endings, otherEndings), ending) && !strings.Contains(word, ":") || strings.ContainsAny(word, "./") && cmdutil.IsFile(word)
 }
 
 // Is reports a word that means recorded traffic: a number, "last", a file, FILE#3, - for stdin.
 func Is(word string) bool {
 	path, _ := split(word)
-	return word == "last" || word == Stdin || runNumber().MatchString(word) || outfile.IsFile(path)
+	return word == "last" || word == Stdin || runNumber().MatchString(word) || cmdutil.IsFile(path)
 }
 
 // IsNumber reports the number of an exchange or a run, as mcpc log shows it: 42.3, 42.
@@ -155,7 +154,7 @@ func IsNumber(word string) bool { return runNumber().MatchString(word) }
 
 // split parts FILE#3.
 func split(word string) (path, number string) {
-	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) && !outfile.IsFile(word) {
+	if at := strings.LastIndexByte(word, '#'); at > 0 && runNumber().MatchString(word[at+1:]) && !cmdutil.IsFile(word) {
 		return word[:at], word[at+1:]
 	}
 	return word, ""
@@ -292,7 +291,7 @@ func openFound(run capture.Run) (Recording, wire.Outcome) {
 
 // Unreadable is the ending of a command that cannot read a capture.
 func Unreadable(path string, err error) wire.Outcome {
-	path = outfile.Shown(path)
+	path = cmdutil.ShownFile(path)
 	if wrong, ok := errors.AsType[usage.Error](err); ok {
 		return usage.Outcome(wrong)
 	}
@@ -321,7 +320,7 @@ func Unreadable(path string, err error) wire.Outcome {
 // Warn says what of a capture could not be read.
 func Warn(f *cmdutil.Factory, c *capture.Capture) {
 	for _, finding := range c.Findings() {
-		f.Warn(outfile.Shown(c.Path) + ": " + finding.Text)
+		f.Warn(cmdutil.ShownFile(c.Path) + ": " + finding.Text)
 	}
 }
 

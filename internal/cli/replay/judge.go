@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/match/jsonvalue"
@@ -191,11 +190,11 @@ func (o *options) writable(f *cmdutil.Factory) wire.Outcome {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 			return usage.Outcome(usage.New(flag+" "+name+": the file exists, and is not replaced", "name a new file"))
 		}
-		if out := outfile.WritableAs(flag, name); !out.Good() {
+		if out := cmdutil.WritableAs(flag, name); !out.Good() {
 			return out
 		}
 	}
-	if out := outfile.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return out
 	}
 	return o.reports.files().Writable()

@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
 	"mcpc/internal/replay"
@@ -76,7 +75,7 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 		return nil
 	}
 	if o.write != "" {
-		if err := outfile.ReplaceFile(o.write, text); err != nil {
+		if err := cmdutil.ReplaceFile(o.write, text); err != nil {
 			return cmdutil.Exit(usage.LocalIO("writing "+o.write, usage.Bare(err)))
 		}
 		f.Note("written to " + o.write + "; nothing was applied: " + f.HintText(wire.Run("replay --match-file "+o.write)) + " does")

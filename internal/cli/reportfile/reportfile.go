@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -70,7 +69,7 @@ func (files Files) Writable() wire.Outcome {
 		if file.Name == "" || file.Name == "-" {
 			continue
 		}
-		if out := outfile.WritableAs(file.Flag, file.Name); !out.Good() {
+		if out := cmdutil.WritableAs(file.Flag, file.Name); !out.Good() {
 			return out
 		}
 	}
@@ -91,7 +90,7 @@ func (files Files) Write() error {
 		if file.Name == "" || file.Name == "-" || file.Withheld {
 			continue
 		}
-		if _, err := outfile.ReplaceBy(file.Name, file.Write); err != nil {
+		if _, err := cmdutil.ReplaceBy(file.Name, file.Write); err != nil {
 			return cmdutil.Exit(usage.LocalIO("writing "+file.Name, usage.Bare(err)))
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
@@ -76,7 +75,7 @@ func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
 // isServerFile reports whether a path is a file that starts a server: a script, or a program.
 func isServerFile(path string) bool {
 	ext := strings.ToLower(filepath.Ext(path))
-	return ext != ".yaml" && ext != ".yml" && ext != ".json" && outfile.IsFile(path) && cmdutil.BeginsCommand([]string{path})
+	return ext != ".yaml" && ext != ".yml" && ext != ".json" && cmdutil.IsFile(path) && cmdutil.BeginsCommand([]string{path})
 }
 
 // savedIn looks for files in a folder and those in it, in the order of their names.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/english"
@@ -201,10 +200,10 @@ func (r *runner) run(ctx context.Context) error {
 
 // places refuses files that cannot be written, before anything is sent.
 func (r *runner) places() wire.Outcome {
-	if out := outfile.Writable(r.a.Output); !out.Good() || r.o.junit == "-" {
+	if out := cmdutil.Writable(r.a.Output); !out.Good() || r.o.junit == "-" {
 		return out
 	}
-	return outfile.WritableAs("--junit", r.o.junit)
+	return cmdutil.WritableAs("--junit", r.o.junit)
 }
 
 // answer is what a run prints when it is over: one document, or with -o alone what
@@ -235,7 +234,7 @@ func (r *runner) writeJUnit() wire.Outcome {
 	if r.o.junit == "" || r.o.junit == "-" {
 		return wire.Outcome{}
 	}
-	n, err := outfile.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
+	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
 	if err != nil {
 		return cmdutil.Afterwards(r.a, usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -52,7 +51,7 @@ func NewSaving(path string, expectResult bool) (*CallSaver, error) {
 	bad := func(why string) error {
 		return usage.New("--save "+path+": "+why, "--save with another file; "+wire.Run("run "+shellwords.Quote(path)+" --list")+" shows this one")
 	}
-	if !outfile.IsFile(path) {
+	if !cmdutil.IsFile(path) {
 		return s, nil
 	}
 	text, err := os.ReadFile(path)
@@ -158,9 +157,9 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 	text, err := s.widened(step), error(nil)
 	again := text != nil
 	if again {
-		err = outfile.ReplaceFile(s.path, text)
+		err = cmdutil.ReplaceFile(s.path, text)
 	} else if text, err = s.written(c, b, step, flags); err == nil {
-		err = outfile.AppendTo(s.path, text)
+		err = cmdutil.AppendTo(s.path, text)
 	}
 	if err != nil {
 		failed := usage.LocalIO("saving the call in "+s.path, usage.Bare(err))
@@ -204,7 +203,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 // namesLocalFile reports whether a word of a command is a file relative to the current directory: a saved file does not
 // keep the directory.
 func namesLocalFile(command []string) bool {
-	return slices.ContainsFunc(command, func(word string) bool { return !filepath.IsAbs(word) && outfile.IsFile(word) })
+	return slices.ContainsFunc(command, func(word string) bool { return !filepath.IsAbs(word) && cmdutil.IsFile(word) })
 }
 
 // answers are the flags that answer what the server asks as it was done: those that were

@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/compress/packed"
@@ -63,7 +62,7 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	if err != nil {
 		return err
 	}
-	name = outfile.Shown(name)
+	name = cmdutil.ShownFile(name)
 	if f.Secrets.Withholds() {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 	}

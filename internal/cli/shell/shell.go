@@ -19,7 +19,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -324,7 +323,7 @@ func (s *shellRun) Lend(f *cmdutil.Factory, how connect.Options) (*connect.Conn,
 	case how.OnNotification != nil:
 		return &connect.Conn{Env: &f.Env}, usage.Outcome(usage.New("notifications cannot be streamed in the shell", "use "+wire.Run("listen")+" or "+wire.Run("list --watch")+" in another terminal"))
 	}
-	if o := outfile.Writable(f.Output); !o.Good() {
+	if o := cmdutil.Writable(f.Output); !o.Good() {
 		return &connect.Conn{Env: &f.Env}, o
 	}
 	s.c.Env, s.c.StopTicking = &f.Env, f.StartSpinner()

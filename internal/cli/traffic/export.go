@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
 	"mcpc/internal/cli/tracing"
@@ -159,7 +158,7 @@ func isFilter(word string) bool {
 
 // runExport writes the exchanges that are meant.
 func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
-	switch out := outfile.Writable(f.Output); {
+	switch out := cmdutil.Writable(f.Output); {
 	case o.format == "k6" && f.Output == "":
 		return usage.New("a load test is a directory: --as k6 needs -o DIR", wire.Run("export "+shellwords.Quote(o.word)+" --as k6 -o load"))
 	case o.format != "k6" && !out.Good():

@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/outfile"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/usage"
@@ -44,7 +43,7 @@ did not store is missing.`,
 
 // runImport writes the archive as a capture.
 func runImport(f *cmdutil.Factory, name string) error {
-	if out := outfile.Writable(f.Output); !out.Good() {
+	if out := cmdutil.Writable(f.Output); !out.Good() {
 		return cmdutil.Exit(out)
 	}
 	var in io.Reader = f.In
@@ -58,7 +57,7 @@ func runImport(f *cmdutil.Factory, name string) error {
 	}
 	var facts har.Imported
 	err := cmdutil.WriteOut(f, func(w io.Writer) (err error) {
-		facts, err = recorded.Import(f, w, in, outfile.Shown(name))
+		facts, err = recorded.Import(f, w, in, cmdutil.ShownFile(name))
 		return err
 	})
 	if wrong, ok := errors.AsType[usage.Error](err); ok {
@@ -74,7 +73,7 @@ func runImport(f *cmdutil.Factory, name string) error {
 // read again.
 func importedText(f *cmdutil.Factory, facts har.Imported) string {
 	text := english.Plural(facts.Entries, "request") + " imported"
-	if f.Output != "" && outfile.IsFile(f.Output) {
+	if f.Output != "" && cmdutil.IsFile(f.Output) {
 		if c, err := recorded.OpenFile(f, f.Output); err == nil {
 			text += " as " + english.Plural(len(c.Rows()), "exchange")
 			c.Close()

@@ -1,4 +1,4 @@
-package outfile
+package cmdutil
 
 import (
 	"errors"
@@ -89,7 +89,7 @@ func TestFilesThatAreAddedTo(t *testing.T) {
 	if out := AppendableAs("--save", filepath.Dir(file)); out.Kind != wire.LocalIO {
 		t.Errorf("got %q", out.Kind)
 	}
-	if Shown("-") != "stdin" || Shown("x") != "x" {
+	if ShownFile("-") != "stdin" || ShownFile("x") != "x" {
 		t.Error("the name of a file")
 	}
 }

@@ -1,6 +1,4 @@
-// Package outfile writes to the files and streams that the user names: a file is replaced as a
-// whole, a device or a pipe is written to.
-package outfile
+package cmdutil
 
 import (
 	"errors"
@@ -215,8 +213,8 @@ func tryReplacing(name string) error {
 	return err
 }
 
-// Shown is how a file to read is called.
-func Shown(name string) string {
+// ShownFile is how a file to read is called.
+func ShownFile(name string) string {
 	if name == "-" {
 		return "stdin"
 	}
