@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"mcpc/internal/cli/prompt"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/question"
@@ -45,7 +45,7 @@ func fillFile(t *testing.T, name string) {
 	}
 	typed := strings.Split(strings.TrimRight(string(archive.Files[1].Data), "\n"), "\n")
 	var out bytes.Buffer
-	d := &prompt.Dialog{Out: &out, Line: term.Line, Next: func() (string, error) {
+	d := &console.Dialog{Out: &out, Line: term.Line, Next: func() (string, error) {
 		if len(typed) == 0 {
 			return "", errors.New("nothing more is typed")
 		}
@@ -58,7 +58,7 @@ func fillFile(t *testing.T, name string) {
 		return line, nil
 	}}
 	r := &elicit.Answerer{A: &host.Env{Shared: new(host.Shared)}}
-	f := prompt.Form{Dialog: d, Form: form, Asker: "server\x1b[2J", Broken: r.Broken}
+	f := console.Form{Dialog: d, Form: form, Asker: "server\x1b[2J", Broken: r.Broken}
 	answer := f.Run()
 	if len(typed) > 0 {
 		t.Errorf("nobody asked for %q", typed)

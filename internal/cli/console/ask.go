@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"mcpc/internal/cli/prompt"
 	"mcpc/internal/client"
 	"mcpc/internal/connect/elicit"
 	"mcpc/internal/connect/host"
@@ -25,13 +24,13 @@ func (c *Console) FillForm(ctx context.Context, q client.Asking, from string, ch
 	if *c.forms++; *c.forms > 1 {
 		d.Say("") // parts it from the one before
 	}
-	asked := prompt.Form{Dialog: d, Form: form, Asker: from, Broken: check}
+	asked := Form{Dialog: d, Form: form, Asker: from, Broken: check}
 	return client.Answer{Result: asked.Run()}
 }
 
 // FillArguments asks for arguments of a tool, nil where the user gives up.
 func (c *Console) FillArguments(ctx context.Context, tool string, form question.Form, check host.FormCheck) map[string]json.RawMessage {
-	d := prompt.Form{Dialog: c.Dialog(ctx), Form: form, Asker: tool, Broken: check}
+	d := Form{Dialog: c.Dialog(ctx), Form: form, Asker: tool, Broken: check}
 	return d.Arguments()
 }
 
@@ -68,8 +67,8 @@ func (c *Console) WriteMessage(ctx context.Context, q client.Asking, from string
 
 // Dialog opens one at the terminal. Its lines end with ctx: a Ctrl-C is the command's,
 // also where more questions wait behind this one.
-func (c *Console) Dialog(ctx context.Context) *prompt.Dialog {
-	d := &prompt.Dialog{Out: c.Stderr(), Style: c.ErrStyle, Line: c.ErrStyle.Line, Wrap: c.ErrStyle.Wrap}
+func (c *Console) Dialog(ctx context.Context) *Dialog {
+	d := &Dialog{Out: c.Stderr(), Style: c.ErrStyle, Line: c.ErrStyle.Line, Wrap: c.ErrStyle.Wrap}
 	d.Next = func() (string, error) {
 		text, err := c.Typist.Line(ctx)
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"sync/atomic"
 
-	"mcpc/internal/cli/prompt"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
@@ -26,7 +25,7 @@ type Console struct {
 	// Progress is the one writer to standard error while a command runs.
 	Progress *term.Progress
 	// Typist is the prompted user.
-	Typist *prompt.Typist
+	Typist *Typist
 	// Repeats holds back what a command of many calls would say again and again.
 	Repeats *RepeatedWarnings
 	// Hidden is set while typed text is not echoed; the terminal's echo must be restored
@@ -57,7 +56,7 @@ func (c *Console) SettleStyles(color string, rawText bool) {
 	c.ErrStyle = term.StyleFor(c.Err, color, c.env.Getenv)
 	c.ErrStyle.Verbose = c.env.Verbose
 	c.OutStyle.RawText = rawText
-	c.Typist = &prompt.Typist{In: c.In}
+	c.Typist = &Typist{In: c.In}
 	c.Progress = term.NewProgress(c.Err, c.ErrStyle, c.env.Now)
 }
 

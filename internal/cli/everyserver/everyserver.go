@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/prompt"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
 	"mcpc/internal/state"
@@ -111,7 +111,7 @@ func WithoutPrompts(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Fact
 	b.JSON, b.Wire, b.Jq, b.Output, b.Explain, b.Verbose = false, false, "", "", false, 0
 	b.Auth.NoPrompt, b.Auth.Account = true, ""
 	b.OutStyle, b.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
-	b.Typist = &prompt.Typist{In: strings.NewReader("")}
+	b.Typist = &console.Typist{In: strings.NewReader("")}
 	b.Progress = term.NewProgress(said, b.ErrStyle, f.Now)
 	b.Record.Quiet.Store(true) // the main command alone reports a folder that cannot be written to
 	return b

@@ -19,7 +19,7 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/prompt"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/lineedit"
@@ -146,13 +146,13 @@ func (s *shellRun) script(ctx context.Context, typed bool) {
 			s.f.In = none
 		}
 	}
-	lines := make(chan prompt.TypedLine)
+	lines := make(chan console.TypedLine)
 	next := make(chan struct{}, 1)
 	defer close(next)
 	go func() {
 		for range next {
 			text, err := in.ReadString('\n')
-			lines <- prompt.TypedLine{Text: text, Err: err}
+			lines <- console.TypedLine{Text: text, Err: err}
 		}
 	}()
 	var head, unfinished string // the start of a command of several lines, and as it was typed
@@ -208,7 +208,7 @@ func (s *shellRun) interact(ctx context.Context) {
 	f.Line.Store(&ignore)
 	defer f.Line.Store(nil)
 	f.Note(s.c.Where + ", " + s.c.Revision() + "; help lists the commands, Ctrl-D ends")
-	lines := make(chan prompt.TypedLine, 1)
+	lines := make(chan console.TypedLine, 1)
 	head := ""
 	for !s.ended {
 		shown := s.prompt()
@@ -217,9 +217,9 @@ func (s *shellRun) interact(ctx context.Context) {
 		}
 		go func() {
 			text, err := e.Line(shown)
-			lines <- prompt.TypedLine{Text: text, Err: err}
+			lines <- console.TypedLine{Text: text, Err: err}
 		}()
-		var l prompt.TypedLine
+		var l console.TypedLine
 		select {
 		case l = <-lines:
 		case <-ctx.Done():

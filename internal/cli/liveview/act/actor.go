@@ -13,7 +13,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/prompt"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/live"
@@ -143,7 +143,7 @@ func (a *core) apart() *cmdutil.Factory {
 func (a *core) settle(g *cmdutil.Factory) {
 	g.JSON, g.Wire, g.Jq, g.Output, g.Explain, g.Verbose = false, false, "", "", false, 0
 	g.OutStyle, g.ErrStyle = term.Style{Width: 80}, term.Style{Width: 80}
-	g.Typist = &prompt.Typist{In: strings.NewReader("")}
+	g.Typist = &console.Typist{In: strings.NewReader("")}
 	g.Progress = term.NewProgress(io.Discard, g.ErrStyle, g.Now)
 	g.UI = a.user
 	if g.Answers.Sampling == "" && g.Answers.OnSampling == "" {

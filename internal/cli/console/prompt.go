@@ -1,6 +1,4 @@
-// Package prompt asks the user at a terminal: lines, choices, and forms that a server or a
-// tool wants filled in.
-package prompt
+package console
 
 import (
 	"bufio"
