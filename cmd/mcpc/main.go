@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli"
-	"mcpc/internal/cli/signals"
+	"mcpc/internal/cli/console"
 )
 
 // The release script sets these: what it is called, the commit that it was built
@@ -29,9 +29,9 @@ func main() {
 	f.Getenv, f.Environ, f.Now, f.Version = os.Getenv, os.Environ, time.Now, version
 	// net/http logs what a server sends unasked. The failure says it, sanitized.
 	log.SetOutput(io.Discard)
-	signals.CatchBrokenPipes()
+	console.CatchBrokenPipes()
 	caught := make(chan os.Signal, 4)
-	signal.Notify(caught, signals.Interrupts...)
+	signal.Notify(caught, console.Interrupts...)
 	code, died := cli.Run(f, os.Args[1:], caught)
 	if died != nil {
 		dieOf(died)
@@ -44,7 +44,7 @@ func main() {
 func dieOf(sig os.Signal) {
 	signal.Reset()
 	if s, ok := sig.(syscall.Signal); ok {
-		signals.Raise(s)
+		console.Raise(s)
 		os.Exit(128 + int(s))
 	}
 	os.Exit(130)

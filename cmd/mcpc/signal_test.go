@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"mcpc/internal/cli/signals"
+	"mcpc/internal/cli/console"
 )
 
 func TestBrokenPipeIsRecognized(t *testing.T) {
@@ -14,7 +14,7 @@ func TestBrokenPipeIsRecognized(t *testing.T) {
 	}
 	defer w.Close()
 	r.Close()
-	if _, err := w.Write([]byte("x")); !signals.IsBrokenPipe(err) {
+	if _, err := w.Write([]byte("x")); !console.IsBrokenPipe(err) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"mcpc/internal/cli/signals"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/tty"
@@ -219,7 +219,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	n, err := w.w.Write(b)
 	switch {
 	case err == nil:
-	case signals.IsBrokenPipe(err):
+	case console.IsBrokenPipe(err):
 		_ = lose(w.f, unread)
 	default:
 		_ = lose(w.f, Afterwards(w.f, usage.LocalIO("writing the result", err)))

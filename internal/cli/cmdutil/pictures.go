@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/signals"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
@@ -105,7 +105,7 @@ func facts(ctx context.Context, f *Factory) tty.Facts {
 	t.Close()
 	if facts.Interrupted {
 		// The key came as a letter: it ends the command as if it had not.
-		go signals.Raise(syscall.SIGINT)
+		go console.Raise(syscall.SIGINT)
 		<-ctx.Done()
 	}
 	return facts

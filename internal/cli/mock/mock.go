@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/cli/signals"
 	"mcpc/internal/client"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/mock"
@@ -151,7 +151,7 @@ func mockStdio(ctx context.Context, f *cmdutil.Factory, script *mock.Script, fau
 			_ = end()
 			f.Leave(code)
 		},
-		Kill:       func(name string) { signals.Raise(killedBy[name]) },
+		Kill:       func(name string) { console.Raise(killedBy[name]) },
 		IgnoreTerm: func() { signal.Ignore(syscall.SIGTERM) },
 		Fork:       func(d time.Duration) { leaveBehind(f, d) },
 	})

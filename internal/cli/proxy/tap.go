@@ -19,8 +19,8 @@ import (
 	"mcpc/internal/capture/fault"
 	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/faulty"
-	"mcpc/internal/cli/signals"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -115,7 +115,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	// All signals are the server's from now on.
 	f.Relaying.Store(true)
 	caught := make(chan os.Signal, 16)
-	signal.Notify(caught, signals.Relayed...)
+	signal.Notify(caught, console.Relayed...)
 	late, stop := context.WithCancel(context.Background())
 	defer stop()
 	t := &tapping{a: f, cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
@@ -174,7 +174,7 @@ func (t *tapping) start() wire.Outcome {
 	}
 	t.in, t.out, t.err = in, out, errs
 	t.cmd.Stdin, t.cmd.Stdout, t.cmd.Stderr = stdin, stdout, stderr
-	if t.send, failed = signals.StartGroup(t.cmd); failed != nil {
+	if t.send, failed = console.StartGroup(t.cmd); failed != nil {
 		return unstarted(t.cmd.Path, failed)
 	}
 	return wire.Outcome{}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli"
-	"mcpc/internal/cli/signals"
+	"mcpc/internal/cli/console"
 )
 
 // Main runs the tests of a package with the programs mcpc, spied, repeating and visit in the PATH, and
@@ -127,13 +127,13 @@ func runProgram() int {
 	f.Now = time.Now
 	f.Version = "0.1.0-dev"
 	log.SetOutput(io.Discard)
-	signals.CatchBrokenPipes()
+	console.CatchBrokenPipes()
 	caught := make(chan os.Signal, 4)
-	signal.Notify(caught, signals.Interrupts...)
+	signal.Notify(caught, console.Interrupts...)
 	code, died := cli.Run(f, os.Args[1:], caught)
 	if sig, ok := died.(syscall.Signal); ok {
 		signal.Reset()
-		signals.Raise(sig)
+		console.Raise(sig)
 		return 128 + int(sig)
 	}
 	return code

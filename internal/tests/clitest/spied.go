@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"mcpc/internal/cli/signals"
+	"mcpc/internal/cli/console"
 	"mcpc/internal/mock"
 	"mcpc/internal/tests/servers"
 )
@@ -15,7 +15,7 @@ import (
 // spied is the program of that name: spied SCRIPT LOG plays a script over stdio, as mcpc mock does, and
 // logs what it reads.
 func spied() {
-	signals.CatchBrokenPipes() // as mcpc does; a program that waits for nothing else would end as a deadlock
+	console.CatchBrokenPipes() // as mcpc does; a program that waits for nothing else would end as a deadlock
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil {
 		panic(err)

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package signals
+package console
 
 import (
 	"syscall"
