@@ -46,11 +46,11 @@ type Factory struct {
 	conn *connect.Conn
 	// Shell is the one that is open, nil where none is.
 	Shell Shell
-	*process
+	*processState
 }
 
-// process is what the invocations of a process have in common.
-type process struct {
+// processState is what the invocations of a process have in common.
+type processState struct {
 	// Relaying is set where signals are another process's.
 	Relaying atomic.Bool
 	// Paging is set while a pager has the terminal, and with it Ctrl-C.
@@ -74,7 +74,7 @@ type process struct {
 
 // New returns a Factory with the streams. The caller sets what else it may touch of the world.
 func New(in io.Reader, out, err io.Writer) *Factory {
-	f := &Factory{process: new(process)}
+	f := &Factory{processState: new(processState)}
 	f.Shared, f.UI, f.Console = new(host.Shared), f, console.New(in, out, err, &f.Env)
 	return f
 }
@@ -91,7 +91,7 @@ func (f *Factory) Invocation() *Factory {
 // --redact-file, and no connection with it.
 func (f *Factory) Separate() *Factory {
 	g := f.Invocation()
-	g.Shared, g.process = new(host.Shared), new(process)
+	g.Shared, g.processState = new(host.Shared), new(processState)
 	for _, r := range f.redactions {
 		r.hide(g)
 	}

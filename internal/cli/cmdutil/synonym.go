@@ -4,10 +4,10 @@ package cmdutil
 // commas between the alternatives; _ and / are written as -, and the second word may be the class of a word: URL, URI,
 // FILE, NAME, or -- for the command of a server. In the hint, a command line of mcpc is in backquotes, and {X} stands
 // for the words that follow, or for X if there are none. {@} is {} for a command that takes a name after -s only.
-type commandSynonym struct{ Words, Hint string }
+type CommandSynonym struct{ Words, Hint string }
 
-// commandSynonyms has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
-var commandSynonyms = []commandSynonym{
+// CommandSynonyms has the words of curl, kubectl, gh, mcptools, mcporter, mcp-remote and of the protocol.
+var CommandSynonyms = []CommandSynonym{
 	// one server
 	{"connect, open, attach, session new, session create, session start, new session, create session, sessions new, sessions create, sessions open, sessions add", "did you mean `init {}`?"},
 	{"add, register, config add, servers add, mcp add, alias, alias add, server add",
@@ -132,10 +132,10 @@ var commandSynonyms = []commandSynonym{
 // A Flag says what the flags of other programs are called here, for some commands or, if it names none, for all;
 // mcpc is a command line without a command, and a command after which a / stands has no words yet. Its hint is as that
 // of a Command, where {X} is the value of the flag, {flag} the flag and {command} the command.
-type flagSynonym struct{ Commands, Flags, Hint string }
+type FlagSynonym struct{ Commands, Flags, Hint string }
 
-// flagSynonyms has the flags of these programs.
-var flagSynonyms = []flagSynonym{
+// FlagSynonyms has the flags of these programs.
+var FlagSynonyms = []FlagSynonym{
 	// mcpc without a command, as MCP Inspector has it
 	{"mcpc", "cli", "no flag is needed: `list -- COMMAND`, `call NAME -- COMMAND`"},
 	{"mcpc", "method", "did you mean `raw {METHOD}`?"},

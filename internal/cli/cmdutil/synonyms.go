@@ -58,12 +58,12 @@ func (m meaning) wordMeant(words, argv []string) wire.Hint {
 	return m.filled(s.Hint, words, argv)
 }
 
-func synonymOf(words string) *commandSynonym {
-	at := slices.IndexFunc(commandSynonyms, func(s commandSynonym) bool { return hasWord(s.Words, words) })
+func synonymOf(words string) *CommandSynonym {
+	at := slices.IndexFunc(CommandSynonyms, func(s CommandSynonym) bool { return hasWord(s.Words, words) })
 	if at < 0 {
 		return nil
 	}
-	return &commandSynonyms[at]
+	return &CommandSynonyms[at]
 }
 
 // hasWord reports whether word is one of a list that is separated by commas.
@@ -186,7 +186,7 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 func (m meaning) flagMeant(cmd *cobra.Command, flag string) wire.Hint {
 	value := typedValue(m.f.Args, flag)
 	named := regexp.MustCompile(`^did you mean --([a-z-]+)`)
-	for _, s := range flagSynonyms {
+	for _, s := range FlagSynonyms {
 		if !hasWord(s.Flags, flag) || !m.isFor(s.Commands, cmd) {
 			continue
 		}

@@ -12,7 +12,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
-	"mcpc/internal/cli/editor"
 	"mcpc/internal/live/view"
 	"mcpc/internal/render/term"
 	"mcpc/internal/tty"
@@ -112,8 +111,8 @@ func (p Page) open(f *cmdutil.Factory, url string) {
 // Terminal shows the view at the terminal until the user leaves it.
 func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
 	o := tui.Options{Reader: v, Actor: v.Actor, In: f.In, Out: tty.File(f.Out), NoColor: !f.OutStyle.Color, Now: f.Now, Filter: filter}
-	if editor.Usable(f) {
-		o.Edit = func(text string) (string, error) { return editor.Text(ctx, f, text) }
+	if cmdutil.HasEditor(f) {
+		o.Edit = func(text string) (string, error) { return cmdutil.EditText(ctx, f, text) }
 	}
 	if f.Environ != nil {
 		o.Env = f.Environ()

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/editor"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -84,9 +83,9 @@ func runResend(ctx context.Context, f *cmdutil.Factory, o resendOptions) error {
 func paramsOf(ctx context.Context, f *cmdutil.Factory, o resendOptions, g recorded.Request) (json.RawMessage, wire.Outcome) {
 	params := g.Params()
 	if o.edit {
-		edited, err := editor.Edit(ctx, f, g.Row.Method, params)
+		edited, err := cmdutil.EditRequest(ctx, f, g.Row.Method, params)
 		if err != nil {
-			return nil, editor.NotEdited(err)
+			return nil, cmdutil.NotEdited(err)
 		}
 		params = edited
 	}

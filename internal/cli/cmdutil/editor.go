@@ -1,5 +1,4 @@
-// Package editor lets the user edit a request in $VISUAL or $EDITOR before it is sent.
-package editor
+package cmdutil
 
 import (
 	"bytes"
@@ -13,7 +12,6 @@ import (
 	"os/exec"
 	"strings"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/process"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render"
@@ -26,10 +24,10 @@ import (
 // errEmptied is returned when the user empties the file so that nothing is sent.
 var errEmptied = errors.New("the params are empty; nothing was sent")
 
-// Edit opens params in the user's editor and gives what came of them. What was
+// EditRequest opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is not JSON is kept in its file.
-func Edit(ctx context.Context, f *cmdutil.Factory, method string, params json.RawMessage) (json.RawMessage, error) {
-	editor := words(f)
+func EditRequest(ctx context.Context, f *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
+	editor := editorWords(f)
 	if len(editor) == 0 {
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
@@ -68,7 +66,7 @@ func draft(text []byte) (name string, err error) {
 }
 
 // runEdit runs the editor, whose words are not seen by a shell, and reads the file.
-func runEdit(ctx context.Context, f *cmdutil.Factory, editor []string, name string) ([]byte, error) {
+func runEdit(ctx context.Context, f *Factory, editor []string, name string) ([]byte, error) {
 	process.KeepOrphans()
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:len(editor):len(editor)], name)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.In, f.Err, f.Err
@@ -94,7 +92,7 @@ func runEdit(ctx context.Context, f *cmdutil.Factory, editor []string, name stri
 // NotEdited is the ending where the editor gave nothing to send.
 func NotEdited(err error) wire.Outcome {
 	switch _, typed := errors.AsType[*usage.JSONError](err); {
-	case typed || cmdutil.IsUsage(err):
+	case typed || IsUsage(err):
 		return usage.Outcome(err)
 	case errors.Is(err, errEmptied):
 		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: errEmptied.Error()}
@@ -102,19 +100,19 @@ func NotEdited(err error) wire.Outcome {
 	return usage.LocalIO("editing", err)
 }
 
-// Text opens a text in the user's editor and returns it as it is saved there.
-func Text(ctx context.Context, f *cmdutil.Factory, text string) (string, error) {
+// EditText opens a text in the user's editor and returns it as it is saved there.
+func EditText(ctx context.Context, f *Factory, text string) (string, error) {
 	name, err := draft([]byte(text))
 	if err != nil {
 		return "", err
 	}
-	after, err := runEdit(ctx, f, words(f), name)
+	after, err := runEdit(ctx, f, editorWords(f), name)
 	return string(after), errors.Join(err, os.Remove(name))
 }
 
-// Usable reports whether the user has named an editor.
-func Usable(f *cmdutil.Factory) bool { return len(words(f)) > 0 }
+// HasEditor reports whether the user has named an editor.
+func HasEditor(f *Factory) bool { return len(editorWords(f)) > 0 }
 
-func words(f *cmdutil.Factory) []string {
+func editorWords(f *Factory) []string {
 	return strings.Fields(cmp.Or(f.Getenv("VISUAL"), f.Getenv("EDITOR")))
 }
