@@ -15,7 +15,6 @@ import (
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/complete"
-	"mcpc/internal/cli/reportfile"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -70,8 +69,8 @@ type judgeOptions struct {
 type fileOptions struct{ histogram, samples, junit, export string }
 
 // reports are those that are written as a whole, at the end.
-func (o fileOptions) reports() reportfile.Files {
-	return reportfile.Files{{Flag: "--histogram", Name: o.histogram}, {Flag: "--junit", Name: o.junit}}
+func (o fileOptions) reports() cmdutil.ReportFiles {
+	return cmdutil.ReportFiles{{Flag: "--histogram", Name: o.histogram}, {Flag: "--junit", Name: o.junit}}
 }
 
 // What is made without --i-know, and with it.

@@ -7,7 +7,6 @@ import (
 
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/reportfile"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/verdict"
 )
@@ -18,7 +17,7 @@ type reports struct {
 	d *bench.Document
 }
 
-func (r reports) files() reportfile.Files {
+func (r reports) files() cmdutil.ReportFiles {
 	files := r.o.files.reports()
 	for i := range files {
 		if files[i].Flag == "--junit" {

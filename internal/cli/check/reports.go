@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/reportfile"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -51,8 +50,8 @@ func pathInFolder(name string) string {
 }
 
 // files are the forms of a report; before there is one r is nil.
-func (o *reportOptions) files(r *verdict.Report) reportfile.Files {
-	return reportfile.Files{
+func (o *reportOptions) files(r *verdict.Report) cmdutil.ReportFiles {
+	return cmdutil.ReportFiles{
 		{Flag: "--sarif", Name: o.sarif, Write: func(w io.Writer) error { return r.SARIF(w, o.sourcePath, o.sourceText) }},
 		{Flag: "--junit", Name: o.junit, Write: func(w io.Writer) error { return r.JUnit(w) }},
 		{Flag: "--markdown", Name: o.markdown, Write: func(w io.Writer) error { return r.Markdown(w) }},
@@ -78,7 +77,7 @@ func (o *reportOptions) writable(f *cmdutil.Factory) wire.Outcome {
 
 // printReport writes the report for a person or as JSON: to standard error where another report
 // goes to standard output.
-func printReport(ctx context.Context, f *cmdutil.Factory, r *verdict.Report, files reportfile.Files) error {
+func printReport(ctx context.Context, f *cmdutil.Factory, r *verdict.Report, files cmdutil.ReportFiles) error {
 	f.Progress.Done()
 	if file := files.OnStdout(); file != nil {
 		_ = r.Text(f.Stderr(), f.ErrStyle)

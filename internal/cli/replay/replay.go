@@ -17,7 +17,6 @@ import (
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/cli/reportfile"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/replay"
 	"mcpc/internal/suggest"
@@ -175,8 +174,8 @@ func (o *options) settle(f *cmdutil.Factory) error {
 }
 
 // files are the reports that are written.
-func (r reports) files() reportfile.Files {
-	return reportfile.Files{{Flag: "--sarif", Name: r.sarif}, {Flag: "--junit", Name: r.junit}, {Flag: "--markdown", Name: r.markdown}}
+func (r reports) files() cmdutil.ReportFiles {
+	return cmdutil.ReportFiles{{Flag: "--sarif", Name: r.sarif}, {Flag: "--junit", Name: r.junit}, {Flag: "--markdown", Name: r.markdown}}
 }
 
 // run replays, and writes the reports.

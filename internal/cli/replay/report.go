@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"mcpc/internal/cli/reportfile"
+	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/replay"
@@ -17,7 +17,7 @@ import (
 
 // files are the reports with their writers: for JUnit each exchange is a case, for the others
 // each verdict a rule.
-func (w *show) files(out wire.Outcome) reportfile.Files {
+func (w *show) files(out wire.Outcome) cmdutil.ReportFiles {
 	files := w.o.reports.files()
 	for i := range files {
 		file := &files[i]

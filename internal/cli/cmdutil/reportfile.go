@@ -1,29 +1,27 @@
-// Package reportfile writes the reports of a judgement to the files that the user names.
-package reportfile
+package cmdutil
 
 import (
 	"cmp"
 	"io"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
 // A File is a report with its flag, "--junit", and the name that the user gave: "" for none,
 // "-" for standard output.
-type File struct {
+type ReportFile struct {
 	Flag, Name string
 	Write      func(w io.Writer) error
 	// Withheld is set for a report that is not written.
 	Withheld bool
 }
 
-// Files are the reports of one command.
-type Files []File
+// ReportFiles are the reports of one command.
+type ReportFiles []ReportFile
 
 // Settle refuses two reports on standard output; document is set where JSON goes there.
-func (files Files) Settle(document bool) error {
+func (files ReportFiles) Settle(document bool) error {
 	onStdout := ""
 	if document {
 		onStdout = "--json"
@@ -41,7 +39,7 @@ func (files Files) Settle(document bool) error {
 }
 
 // OnStdout is the report that goes to standard output, nil where none does.
-func (files Files) OnStdout() *File {
+func (files ReportFiles) OnStdout() *ReportFile {
 	for i := range files {
 		if files[i].Name == "-" {
 			return &files[i]
@@ -53,7 +51,7 @@ func (files Files) OnStdout() *File {
 // WithholdSARIF keeps the SARIF report of a judgement that is not whole from being written, and
 // says so. GitHub closes each alert that a new file does not have: findings that were not
 // looked for would read as fixed.
-func (files Files) WithholdSARIF(f *cmdutil.Factory) Files {
+func (files ReportFiles) WithholdSARIF(f *Factory) ReportFiles {
 	for i := range files {
 		if file := &files[i]; file.Flag == "--sarif" && file.Name != "" {
 			file.Withheld = true
@@ -64,12 +62,12 @@ func (files Files) WithholdSARIF(f *cmdutil.Factory) Files {
 }
 
 // Writable refuses files that cannot be written, before anything is sent.
-func (files Files) Writable() wire.Outcome {
+func (files ReportFiles) Writable() wire.Outcome {
 	for _, file := range files {
 		if file.Name == "" || file.Name == "-" {
 			continue
 		}
-		if out := cmdutil.WritableAs(file.Flag, file.Name); !out.Good() {
+		if out := WritableAs(file.Flag, file.Name); !out.Good() {
 			return out
 		}
 	}
@@ -77,21 +75,21 @@ func (files Files) Writable() wire.Outcome {
 }
 
 // Print writes the report that goes to standard output.
-func (file File) Print(f *cmdutil.Factory) error {
+func (file ReportFile) Print(f *Factory) error {
 	if file.Withheld {
 		return nil
 	}
-	return cmp.Or(file.Write(f.Stdout()), cmdutil.StdoutError(f))
+	return cmp.Or(file.Write(f.Stdout()), StdoutError(f))
 }
 
 // Write writes the reports with a file of their own.
-func (files Files) Write() error {
+func (files ReportFiles) Write() error {
 	for _, file := range files {
 		if file.Name == "" || file.Name == "-" || file.Withheld {
 			continue
 		}
-		if _, err := cmdutil.ReplaceBy(file.Name, file.Write); err != nil {
-			return cmdutil.Exit(usage.LocalIO("writing "+file.Name, usage.Bare(err)))
+		if _, err := ReplaceBy(file.Name, file.Write); err != nil {
+			return Exit(usage.LocalIO("writing "+file.Name, usage.Bare(err)))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package reportfile
+package cmdutil
 
 import (
 	"bytes"
@@ -9,14 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/wire"
 )
 
-func named(pairs ...string) (files Files) {
+func named(pairs ...string) (files ReportFiles) {
 	for i := 0; i < len(pairs); i += 2 {
 		flag := pairs[i]
-		files = append(files, File{Flag: flag, Name: pairs[i+1], Write: func(w io.Writer) error {
+		files = append(files, ReportFile{Flag: flag, Name: pairs[i+1], Write: func(w io.Writer) error {
 			_, err := io.WriteString(w, "report of "+flag)
 			return err
 		}})
@@ -27,7 +26,7 @@ func named(pairs ...string) (files Files) {
 // One report goes to standard output.
 func TestReportsOnStdout(t *testing.T) {
 	for _, c := range []struct {
-		files    Files
+		files    ReportFiles
 		document bool
 		want     string
 		first    string
@@ -57,9 +56,9 @@ func TestReportsInFiles(t *testing.T) {
 	dir := t.TempDir()
 	junit, sarif := filepath.Join(dir, "junit"), filepath.Join(dir, "sarif")
 	var stdout, stderr bytes.Buffer
-	f := cmdutil.New(strings.NewReader(""), &stdout, &stderr)
+	f := New(strings.NewReader(""), &stdout, &stderr)
 	f.Now, f.Getenv = time.Now, func(string) string { return "" }
-	cmdutil.SettleStyles(f)
+	SettleStyles(f)
 	files := named("--junit", junit, "--sarif", sarif, "--badge", "", "--markdown", "-")
 	if out := files.Writable(); !out.Good() {
 		t.Fatal(out.Text)
@@ -79,7 +78,7 @@ func TestReportsInFiles(t *testing.T) {
 		t.Errorf("the SARIF report: %v, %q", err, stderr.String())
 	}
 	stdout.Reset()
-	if err := (File{Withheld: true}).Print(f); err != nil || stdout.Len() > 0 {
+	if err := (ReportFile{Withheld: true}).Print(f); err != nil || stdout.Len() > 0 {
 		t.Errorf("a withheld report: %v, %q", err, stdout.String())
 	}
 }
@@ -90,7 +89,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	if out := files.Writable(); out.Kind != wire.LocalIO || !strings.HasPrefix(out.Text, "--sarif: no such directory: ") {
 		t.Errorf("got %q %q", out.Kind, out.Text)
 	}
-	if err := files.Write(); cmdutil.KindOf(err) != wire.LocalIO {
+	if err := files.Write(); KindOf(err) != wire.LocalIO {
 		t.Errorf("got %v", err)
 	}
 }
