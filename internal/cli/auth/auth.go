@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
@@ -43,7 +42,7 @@ are never shown.`,
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:               "explain [TARGET]",
-		ValidArgsFunction: complete.CompleteTarget(f),
+		ValidArgsFunction: cmdutil.CompleteTarget(f),
 		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each

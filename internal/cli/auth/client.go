@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/sliceutil"
@@ -138,7 +137,7 @@ func checkTokenStore(where string) error {
 // tokenStoreFlag declares --token-store.
 func tokenStoreFlag(cmd *cobra.Command, where *string) {
 	cmd.Flags().StringVar(where, "token-store", "", "`where` tokens are stored: keyring or file (default: keyring, if available)")
-	_ = cmd.RegisterFlagCompletionFunc("token-store", complete.Fixed("keyring", "file"))
+	_ = cmd.RegisterFlagCompletionFunc("token-store", cmdutil.CompleteFixed("keyring", "file"))
 }
 
 // checkGrant: two grants need what the others do not know.

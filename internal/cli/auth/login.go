@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
@@ -74,7 +73,7 @@ and parameters again, until mcpc logout.`,
   mcpc login https://mcp.example/mcp --no-browser
   mcpc login https://mcp.example/mcp --grant device
   mcpc login https://mcp.example/mcp --scope 'files:read files:write'`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneTarget(f, args); err != nil {
 				return err
@@ -99,7 +98,7 @@ and parameters again, until mcpc logout.`,
 	flags.StringArrayVar(&o.parameters, "authorize-param", nil,
 		"`NAME=VALUE` to add to the URL that the browser opens (repeatable)")
 	flags.BoolVar(&o.dpop, "dpop", false, "bind the token to a key (DPoP, RFC 9449)")
-	_ = cmd.RegisterFlagCompletionFunc("grant", complete.Fixed(grantWords()...))
+	_ = cmd.RegisterFlagCompletionFunc("grant", cmdutil.CompleteFixed(grantWords()...))
 	tokenStoreFlag(cmd, &o.store)
 	return cmd
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
@@ -44,7 +43,7 @@ login, else that of the session, else the only one with a token.`,
 		Example: `  mcpc logout https://mcp.example/mcp
   mcpc logout https://mcp.example/mcp --local
   mcpc logout --all`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.all && len(args) > 0 {
 				return usage.New("--all and a target exclude each other", "")

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client/auth"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -64,7 +63,7 @@ the token: mcpc logout --local deletes it here.`,
 		Example: `  mcpc auth export https://mcp.example/mcp -o token.json
   mcpc auth export https://mcp.example/mcp --account work -o work.json --yes
   mcpc auth export -o token.json`,
-		ValidArgsFunction: complete.CompleteTarget(f),
+		ValidArgsFunction: cmdutil.CompleteTarget(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneTarget(f, args); err != nil {
 				return err

@@ -14,7 +14,6 @@ import (
 
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -142,8 +141,8 @@ mcpc help exit-codes: no call succeeded, or the run ended because calls failed.`
 	o.files.declare(flags)
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call a tool that may change something")
 	o.trace.AddFlags(flags)
-	_ = cmd.RegisterFlagCompletionFunc("against", complete.CompleteServer(f))
-	complete.Flags(cmd, map[string][]string{"export": {"k6"}})
+	_ = cmd.RegisterFlagCompletionFunc("against", cmdutil.CompleteServer(f))
+	cmdutil.CompleteFlags(cmd, map[string][]string{"export": {"k6"}})
 	return cmd
 }
 

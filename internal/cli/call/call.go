@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
@@ -59,7 +58,7 @@ sent, and structuredContent against the outputSchema.`,
   mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteCall(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteCall(f)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
@@ -77,7 +76,7 @@ sent, and structuredContent against the outputSchema.`,
 			}
 			o.Name = args[0]
 			if o.Given, err = arguments.Parse(&f.Env, args[1:], document, false); err != nil {
-				return complete.Unnamed(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
+				return cmdutil.UnnamedArguments(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.Task != 0) {
 				return usage.New("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")

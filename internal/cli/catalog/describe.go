@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect"
@@ -51,7 +50,7 @@ resource makes exit code 1.`,
   mcpc -s demo describe demo://resource/static/image/logo.png
   mcpc -s demo describe get-sum --jq .inputSchema
   mcpc -s demo describe show-weather --app-info`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteDescribe(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteDescribe(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if err := cmdutil.Misplaced(f, "describe", own, argv); err != nil {

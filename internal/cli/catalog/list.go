@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
@@ -68,7 +67,7 @@ server's tools, and the sum.`,
   mcpc list --all
   mcpc list --all --bill
   mcpc -s demo list --jq '.tools[].name'`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.Fixed(append(connect.KindWords(), "all")...)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteFixed(append(connect.KindWords(), "all")...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv

@@ -16,7 +16,6 @@ import (
 	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -103,7 +102,7 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags.StringVar(&o.explain, "explain", "", "explain a `rule`")
 	flags.BoolVar(&o.list, "list-rules", false, "list the rules")
 	eras := append([]string{"both", "legacy", "modern"}, client.Revisions()...)
-	complete.Flags(cmd, map[string][]string{"era": eras, "fail-on": failWords})
+	cmdutil.CompleteFlags(cmd, map[string][]string{"era": eras, "fail-on": failWords})
 }
 
 // recordingEndings end the names of files that are recordings, and no servers.

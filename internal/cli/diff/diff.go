@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/diff"
 	"mcpc/internal/diff/report"
@@ -77,7 +76,7 @@ It replaces the lock file of the same server only.`,
   mcpc diff demo.lock.json demo
   mcpc diff last demo --only tools --json
   mcpc diff demo -- mcpc demo --stdio`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.LearnsAtOnce = true
 			o.words, o.argv = cmdutil.SplitDash(cmd, args)
@@ -102,8 +101,8 @@ It replaces the lock file of the same server only.`,
 	flags.BoolVar(&o.show.long, "long", false, "show harmless changes in full")
 	flags.BoolVar(&o.show.github, "github", false, "print annotations for GitHub Actions")
 	flags.StringVar(&o.show.markdown, "markdown", "", "write the report as Markdown to a `file`; - is stdout")
-	_ = cmd.RegisterFlagCompletionFunc("fail-on", complete.Fixed(failWords...))
-	_ = cmd.RegisterFlagCompletionFunc("only", complete.Fixed(diff.Sections...))
+	_ = cmd.RegisterFlagCompletionFunc("fail-on", cmdutil.CompleteFixed(failWords...))
+	_ = cmd.RegisterFlagCompletionFunc("only", cmdutil.CompleteFixed(diff.Sections...))
 	return cmd
 }
 

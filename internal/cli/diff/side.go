@@ -17,7 +17,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/diff"
@@ -109,7 +108,7 @@ func (l *loader) classify(text string) word {
 
 // isName reports the name of a session or of a known server.
 func isName(f *cmdutil.Factory, text string) bool {
-	for _, name := range append(complete.SessionNames(f, text), f.Env.ConfiguredNames()...) {
+	for _, name := range append(cmdutil.SessionNames(f, text), f.Env.ConfiguredNames()...) {
 		if name == text {
 			return true
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -159,10 +158,10 @@ func AddCompletions(f *cmdutil.Factory, root *cobra.Command) {
 			}
 		}
 	}
-	for name, f := range map[string]complete.Completer{
-		"server": complete.CompleteServer(f), "protocol": complete.Fixed(client.Revisions()...),
-		"color": complete.Fixed("auto", "always", "never"), "confirm": complete.Fixed("auto", "always", "never"),
-		"images": complete.Fixed(cmdutil.Drawings...), "log-level": complete.Fixed(connect.LogLevels...),
+	for name, f := range map[string]cmdutil.Completer{
+		"server": cmdutil.CompleteServer(f), "protocol": cmdutil.CompleteFixed(client.Revisions()...),
+		"color": cmdutil.CompleteFixed("auto", "always", "never"), "confirm": cmdutil.CompleteFixed("auto", "always", "never"),
+		"images": cmdutil.CompleteFixed(cmdutil.Drawings...), "log-level": cmdutil.CompleteFixed(connect.LogLevels...),
 	} {
 		_ = root.RegisterFlagCompletionFunc(name, f)
 	}

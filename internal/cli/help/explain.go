@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/glossary"
 	"mcpc/internal/lint"
@@ -164,5 +163,5 @@ func pageWord(page string) string {
 func completeExplain(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	entries, _ := glossary.Read()
 	words := slices.DeleteFunc(glossaryWords(entries), func(w string) bool { return strings.Contains(w, " ") })
-	return complete.Begin(words, typed), complete.NoFiles
+	return cmdutil.CompletedWords(words, typed), cmdutil.NoFiles
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/suggest"
 	"mcpc/internal/usage"
@@ -27,7 +26,7 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
   mcpc help tasks wait`,
 		DisableFlagsInUseLine: true,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return complete.Begin(cmdutil.CommandNames(cmd.Root()), typed), complete.NoFiles
+			return cmdutil.CompletedWords(cmdutil.CommandNames(cmd.Root()), typed), cmdutil.NoFiles
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("output") {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/liveview"
 	"mcpc/internal/cli/recorded"
@@ -63,7 +62,7 @@ MCP server over stdio whose tools only read.`,
   mcpc inspect bug.mcpcz.html
   mcpc inspect is:error -- node server.js
   mcpc list -- mcpc inspect --mcp`,
-		ValidArgsFunction: complete.BeforeDash(f, files),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, files),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if err := o.settle(f, cmd, args); err != nil {
@@ -79,7 +78,7 @@ MCP server over stdio whose tools only read.`,
 	flags.StringSliceVar(&o.allow, "allow", nil, "`what` the view may do: resend, call, intercept")
 	flags.IntVar(&o.port, "port", 0, "--web: listen on this port (default a free one)")
 	flags.BoolVar(&o.noOpen, "no-open", false, "--web: print the URL, and start no browser")
-	_ = cmd.RegisterFlagCompletionFunc("allow", complete.Fixed(Allowed...))
+	_ = cmd.RegisterFlagCompletionFunc("allow", cmdutil.CompleteFixed(Allowed...))
 	return cmd
 }
 

@@ -19,7 +19,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
@@ -49,7 +48,7 @@ func (o *playOptions) addTo(cmd *cobra.Command) {
 	flags.StringVar(&o.onMiss, "on-miss", "error", "`answer` to a request that was not recorded: error, nearest, or pass:TARGET to ask a server (default error)")
 	flags.BoolVar(&o.failOnMiss, "fail-on-miss", false, "exit with 1 if a request was not recorded, or an answer differed; else Ctrl-C exits with 0")
 	flags.BoolVar(&o.allowRedacted, "allow-redacted", false, "serve results in which secrets are hidden")
-	complete.Flags(cmd, map[string][]string{
+	cmdutil.CompleteFlags(cmd, map[string][]string{
 		"era": {"both", "legacy", "modern"}, "match": {"strict", "loose", "exact"}, "repeat": {"in-order", "last", "cycle"},
 		"latency": {"none", "as-recorded", "x0.5", "200ms"}, "on-miss": {"error", "nearest"},
 	})

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/state"
@@ -76,9 +75,9 @@ the client afterwards. A CLIENT is one of these:
 // completeClients completes the client; its servers stand in its own file.
 func completeClients(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
-		return nil, complete.NoFiles
+		return nil, cmdutil.NoFiles
 	}
-	return complete.Begin(clientNames(), typed), complete.NoFiles
+	return cmdutil.CompletedWords(clientNames(), typed), cmdutil.NoFiles
 }
 
 func clientRows() string {

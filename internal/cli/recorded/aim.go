@@ -6,7 +6,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -56,7 +55,7 @@ func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
 	hint := wire.Run(again + " --to TARGET")
 	switch address := g.Address(); {
 	case g.Capture.Bundled(): // a stranger may have named the server
-	case slices.Contains(complete.SessionNames(f, ""), g.Row.Target):
+	case slices.Contains(cmdutil.SessionNames(f, ""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
 	case IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
 		hint = wire.Run(again + " --to " + shellwords.Quote(address))
@@ -71,7 +70,7 @@ func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
 
 // finds reports whether -s takes a name.
 func finds(f *cmdutil.Factory, name string) bool {
-	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: complete.SessionNames(f, ""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: cmdutil.SessionNames(f, ""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
 	return name != "" && err == nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
@@ -136,8 +135,8 @@ func (o *options) declare(cmd *cobra.Command) {
 	flags.StringVar(&o.reports.sarif, "sarif", "", "write a SARIF report to a `file`, - for stdout")
 	flags.StringVar(&o.reports.markdown, "markdown", "", "write a Markdown report to a `file`, - for stdout")
 	o.faults.AddFlags(flags)
-	_ = cmd.RegisterFlagCompletionFunc("to", complete.CompleteServer(nil))
-	complete.Flags(cmd, map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
+	_ = cmd.RegisterFlagCompletionFunc("to", cmdutil.CompleteServer(nil))
+	cmdutil.CompleteFlags(cmd, map[string][]string{"match": {"strict", "exact"}, "compare": {"result", "schema", "status"}, "pace": paces})
 }
 
 // settle refuses values that no type could refuse.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -49,7 +48,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 		Example: `  mcpc -s demo complete prompt completable-prompt department
   mcpc -s demo complete prompt completable-prompt name '' department=Sales
   mcpc -s demo complete prompt resource-prompt resourceType T`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteComplete(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteComplete(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o, err := completeWhat(f, own)

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -28,7 +27,7 @@ that.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
   mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompletePrompt(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompletePrompt(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
@@ -40,7 +39,7 @@ that.`,
 			o.Name = args[0]
 			typed, err := arguments.Parse(&f.Env, args[1:], "", true)
 			if err != nil {
-				return complete.Unnamed(f, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
+				return cmdutil.UnnamedArguments(f, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
 			}
 			o.Arguments = typed.Texts()
 			return runPrompt(cmd.Context(), f, o)

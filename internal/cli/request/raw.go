@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -48,7 +47,7 @@ header fields.`,
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteMethod),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteMethod),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -46,7 +45,7 @@ whatever its scheme: mcpc never fetches it itself.`,
 		Example: `  mcpc -s demo read demo://resource/static/document/features.md
   mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
   mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteRead(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteRead(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {

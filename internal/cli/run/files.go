@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
@@ -231,5 +230,5 @@ func completeSteps(_ *cobra.Command, args []string, typed string) (names []strin
 			}
 		}
 	}
-	return complete.Begin(names, typed), complete.NoFiles
+	return cmdutil.CompletedWords(names, typed), cmdutil.NoFiles
 }

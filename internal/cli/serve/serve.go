@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect/gateway"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/shellwords"
@@ -59,7 +58,7 @@ Over stdio the command ends with exit code 0 when the client closes the input.`,
   mcpc call one__get-sum a=1 b=2 -- mcpc serve one=demo two=demo
   mcpc list -- mcpc serve demo --deny 'demo/get-*'
   mcpc serve demo --http 127.0.0.1:3001`,
-		ValidArgsFunction: complete.CompleteServer(f),
+		ValidArgsFunction: cmdutil.CompleteServer(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(f, args); err != nil {
 				return err

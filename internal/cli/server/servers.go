@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/redact"
@@ -41,7 +40,7 @@ are shown (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
-		ValidArgsFunction: complete.CompleteKnown(f),
+		ValidArgsFunction: cmdutil.CompleteKnown(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")

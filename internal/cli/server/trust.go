@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/connect/pin"
@@ -60,7 +59,7 @@ the next call approves them as they are then.`,
   mcpc trust
   mcpc trust demo --tools
   mcpc trust other --revoke`,
-		ValidArgsFunction: complete.CompleteKnown(f),
+		ValidArgsFunction: cmdutil.CompleteKnown(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			switch {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/connect"
@@ -62,7 +61,7 @@ drafts, so that it needs --experimental (mcpc help targets).`,
   mcpc init demo --json
   mcpc init --keep --as toggles -- mcpc demo --stdio
   mcpc init --experimental --card server.json --dry-run`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteSessions(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSessions(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if err := o.check(f, own, argv); err != nil {

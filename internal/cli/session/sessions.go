@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/client/transport"
@@ -142,7 +141,7 @@ stopped. The default is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteSessions(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSessions(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")

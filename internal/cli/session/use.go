@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
@@ -22,7 +21,7 @@ is sent.`,
 		Example: `  mcpc sessions use box
   mcpc sessions use box && mcpc list
   mcpc sessions use other --json`,
-		ValidArgsFunction: complete.CompleteSessions(f),
+		ValidArgsFunction: cmdutil.CompleteSessions(f),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage.New("use takes one session name", wire.Run("sessions")+" lists them")

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
@@ -161,7 +160,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 		return head, nil
 	}
 	if len(words) == 0 {
-		return before, withBlanks(complete.Begin(append(wordsOfShell(s.f), "exit"), typed))
+		return before, withBlanks(cmdutil.CompletedWords(append(wordsOfShell(s.f), "exit"), typed))
 	}
 	f := s.f.Invocation()
 	f.Args = append(slices.Clone(words), typed)
@@ -176,7 +175,7 @@ func (s *shellRun) complete(head string) (before string, found []string) {
 	}
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	if cmd.HasSubCommands() {
-		return before, withBlanks(complete.Begin(cmdutil.CommandNames(cmd), typed))
+		return before, withBlanks(cmdutil.CompletedWords(cmdutil.CommandNames(cmd), typed))
 	}
 	if cmd.ValidArgsFunction == nil {
 		return before, nil

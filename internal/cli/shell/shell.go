@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -40,7 +39,7 @@ type shellRun struct {
 	worst wire.Outcome
 	ended bool
 	stop  bool
-	lists complete.ShellLists
+	lists cmdutil.ShellLists
 	// number is that of the first line of a command in a script, from 1; 0 where a person types.
 	number int
 }
@@ -71,7 +70,7 @@ batch. At a terminal it is 0.`,
 		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
   printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
   echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteTarget(f)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteTarget(f)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 1 {

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/pin"
 	"mcpc/internal/english"
@@ -44,11 +43,11 @@ changed since. Beside SKILL.md the file
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
   mcpc -s demo skills export agent-skills skill://acme/refunds/SKILL.md -y`,
-		ValidArgsFunction: complete.BeforeDash(f, func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
-			return complete.CompleteSkills(f, -1)(cmd, args[1:], typed)
+			return cmdutil.CompleteSkills(f, -1)(cmd, args[1:], typed)
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)

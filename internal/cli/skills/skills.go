@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -72,7 +71,7 @@ not list: mcpc skills get URI.`,
 		Example: `  mcpc -s demo skills list
   mcpc -s demo skills list --jq '.skills[].uri'
   mcpc skills list -- mcpc demo --stdio`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.Fixed()),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteFixed()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 0 {
@@ -92,7 +91,7 @@ files. No file is read.`,
 		Example: `  mcpc -s demo skills get refunds
   mcpc -s demo skills get skill://acme/refunds/SKILL.md
   mcpc -s demo skills get refunds --jq '.resources[].uri'`,
-		ValidArgsFunction: complete.BeforeDash(f, complete.CompleteSkills(f, 1)),
+		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSkills(f, 1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) != 1 {

@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
@@ -102,7 +101,7 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "as", "", "the `format`: har, curl, mcpc, mcpc-yaml, jsonl, markdown, bundle, mock-script, otlp or k6")
-	_ = cmd.RegisterFlagCompletionFunc("as", complete.Fixed(ExportFormats...))
+	_ = cmd.RegisterFlagCompletionFunc("as", cmdutil.CompleteFixed(ExportFormats...))
 	cmd.Flags().StringVar(&o.check, "check", "", "search a `file` for secrets; - is stdin")
 	o.bundle.Add(cmd.Flags())
 	o.trace.AddFlags(cmd.Flags())

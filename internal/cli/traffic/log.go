@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
@@ -97,7 +96,7 @@ mcpc help filters describes FILTER.`,
 	flags.BoolVar(&o.lines, "jsonl", false, "print one JSON object per exchange; --jq filters each")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print new exchanges as they end, and open ones after 1 s")
 	flags.BoolVar(&o.prune, "prune", false, "only delete recordings beyond 2000 runs, 512 MiB, 30 days")
-	complete.Flags(cmd, map[string][]string{"sort": {"time", "dur", "size"}})
+	cmdutil.CompleteFlags(cmd, map[string][]string{"sort": {"time", "dur", "size"}})
 	return cmd
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/complete"
 	"mcpc/internal/cli/subscription"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -73,7 +72,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 	flags.StringArrayVar(&o.uris, "resource", nil, "updates of the resource with this `URI` (repeatable)")
 	flags.StringVar(&o.logs, "logs", "", "log messages; --logs=`LEVEL` of that level and above")
 	flags.Lookup("logs").NoOptDefVal = anyLevel
-	_ = cmd.RegisterFlagCompletionFunc("logs", complete.Fixed(connect.LogLevels...))
+	_ = cmd.RegisterFlagCompletionFunc("logs", cmdutil.CompleteFixed(connect.LogLevels...))
 	o.until.Flags(flags, "notifications")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
 	cmdutil.AddAnswering(f, flags)

@@ -1,4 +1,4 @@
-package complete
+package cmdutil
 
 import (
 	"slices"
@@ -6,15 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/skill"
 	"mcpc/internal/sliceutil"
 )
 
 // skillsOf are the skills of the server that can be loaded, as it listed them last.
-func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
-	for _, entry := range entries(f, cmd, connect.SkillKind) {
+func skillsOf(f *Factory, cmd *cobra.Command) (all []skill.Entry) {
+	for _, entry := range completedEntries(f, cmd, connect.SkillKind) {
 		if e, err := skill.Parse(entry.Raw); err == nil {
 			all = append(all, e)
 		}
@@ -24,7 +23,7 @@ func skillsOf(f *cmdutil.Factory, cmd *cobra.Command) (all []skill.Entry) {
 
 // CompleteSkills offers skills by their names, or by their URIs if several have the name: at most
 // this many, and any number if most is negative.
-func CompleteSkills(f *cmdutil.Factory, most int) Completer {
+func CompleteSkills(f *Factory, most int) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
 			return nil, NoFiles
@@ -40,13 +39,13 @@ func CompleteSkills(f *cmdutil.Factory, most int) Completer {
 			}
 			return e.Name
 		})
-		words = slices.DeleteFunc(Begin(words, typed), func(word string) bool { return slices.Contains(args, word) })
+		words = slices.DeleteFunc(CompletedWords(words, typed), func(word string) bool { return slices.Contains(args, word) })
 		return words[:min(len(words), maxOffered)], NoFiles
 	}
 }
 
 // CompleteSkillFile offers a skill, and then the files that its entry lists.
-func CompleteSkillFile(f *cmdutil.Factory) Completer {
+func CompleteSkillFile(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return CompleteSkills(f, 1)(cmd, args, typed)
@@ -57,6 +56,6 @@ func CompleteSkillFile(f *cmdutil.Factory) Completer {
 				words = append(words, sliceutil.Map(e.Files, func(file skill.File) string { return strings.TrimPrefix(file.URI, e.Root+"/") })...)
 			}
 		}
-		return Begin(words, typed), NoFiles
+		return CompletedWords(words, typed), NoFiles
 	}
 }

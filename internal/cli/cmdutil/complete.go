@@ -1,6 +1,4 @@
-// Package complete is what shell completion offers, and what a mistyped argument was meant
-// to be.
-package complete
+package cmdutil
 
 import (
 	"context"
@@ -9,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -23,9 +20,9 @@ import (
 // A Completer gives what may stand next on a command line.
 type Completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 
-// BeforeDash leaves what follows -- to the shell: it is another program's.
+// CompleteBeforeDash leaves what follows -- to the shell: it is another program's.
 // cobra's own count is that of a line to which it has added a --.
-func BeforeDash(f *cmdutil.Factory, completer Completer) Completer {
+func CompleteBeforeDash(f *Factory, completer Completer) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(f.Args[:max(len(f.Args)-1, 0)], "--") {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -34,24 +31,24 @@ func BeforeDash(f *cmdutil.Factory, completer Completer) Completer {
 	}
 }
 
-// Fixed completes one of some words.
-func Fixed(words ...string) Completer {
+// CompleteFixed completes one of some words.
+func CompleteFixed(words ...string) Completer {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return Begin(words, typed), cobra.ShellCompDirectiveNoFileComp
+		return CompletedWords(words, typed), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// Flags has the values of flags completed that take one of some words.
-func Flags(cmd *cobra.Command, words map[string][]string) {
+// CompleteFlags has the values of flags completed that take one of some words.
+func CompleteFlags(cmd *cobra.Command, words map[string][]string) {
 	for flag, words := range words {
-		_ = cmd.RegisterFlagCompletionFunc(flag, Fixed(words...))
+		_ = cmd.RegisterFlagCompletionFunc(flag, CompleteFixed(words...))
 	}
 }
 
-// Begin are those of the words that begin with what is typed, and that no shell
+// CompletedWords are those of the words that begin with what is typed, and that no shell
 // takes for more than a word.
-func Begin(words []string, typed string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !cmdutil.Inert(word) })
+func CompletedWords(words []string, typed string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, typed) || !Inert(word) })
 }
 
 // What a session's server lists, for a shell that completes a line. It comes from
@@ -68,7 +65,7 @@ const maxOffered = 500
 
 // onLine finds the remembered session that a command line means, or the built-in
 // demo server; nil where it means neither.
-func onLine(f *cmdutil.Factory, cmd *cobra.Command) *connect.Conn {
+func onLine(f *Factory, cmd *cobra.Command) *connect.Conn {
 	f.ServerGiven = cmd.Flags().Changed("server")
 	c := &connect.Conn{Env: &f.Env}
 	if out := c.Find(nil); !out.Good() || c.Saved == nil && !opensBox(c) {
@@ -94,15 +91,15 @@ func opensBox(c *connect.Conn) bool {
 	return out.Good()
 }
 
-// names are those of one kind that the session's server listed last.
-func names(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, typed string) []string {
-	names := Begin(sliceutil.Map(entries(f, cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
+// completedNames are those of one kind that the session's server listed last.
+func completedNames(f *Factory, cmd *cobra.Command, k connect.Kind, typed string) []string {
+	names := CompletedWords(sliceutil.Map(completedEntries(f, cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
 	return names[:min(len(names), maxOffered)]
 }
 
-// entries are those of one kind, as the session's server listed them last, or as that
+// completedEntries are those of one kind, as the session's server listed them last, or as that
 // of the shell lists them now.
-func entries(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind) []state.Tool {
+func completedEntries(f *Factory, cmd *cobra.Command, k connect.Kind) []state.Tool {
 	if f.Shell != nil {
 		return f.Shell.Entries(k)
 	}
@@ -117,18 +114,18 @@ func entries(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind) []state.Too
 }
 
 // entryOf is the entry of that name, or nil.
-func entryOf(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
-	all := entries(f, cmd, k)
+func entryOf(f *Factory, cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
+	all := completedEntries(f, cmd, k)
 	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
 		return &all[at]
 	}
 	return nil
 }
 
-func CompleteCall(f *cmdutil.Factory) Completer {
+func CompleteCall(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return names(f, cmd, connect.ToolKind, typed), NoFiles
+			return completedNames(f, cmd, connect.ToolKind, typed), NoFiles
 		}
 		entry := entryOf(f, cmd, connect.ToolKind, args[0])
 		if entry == nil {
@@ -164,7 +161,7 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 		if typed[at] == ':' || !enter(typed[:at]) {
 			return nil, NoFiles
 		}
-		return Begin(sliceutil.Map(valueWords(place), func(v string) string { return typed[:value] + v }), typed), NoFiles
+		return CompletedWords(sliceutil.Map(valueWords(place), func(v string) string { return typed[:value] + v }), typed), NoFiles
 	}
 	inside := ""
 	if dot := strings.LastIndexByte(typed, '.'); dot >= 0 {
@@ -180,7 +177,7 @@ func completeArgument(schema *validate.Schema, before []string, typed string) ([
 			words = append(words, word)
 		}
 	}
-	return Begin(words, typed), noSpace
+	return CompletedWords(words, typed), noSpace
 }
 
 // endingOf returns the operator that follows a name of that type.
@@ -210,10 +207,10 @@ func valueWords(place validate.Expected) (words []string) {
 	return words
 }
 
-func CompletePrompt(f *cmdutil.Factory) Completer {
+func CompletePrompt(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return names(f, cmd, connect.PromptKind, typed), NoFiles
+			return completedNames(f, cmd, connect.PromptKind, typed), NoFiles
 		}
 		entry := entryOf(f, cmd, connect.PromptKind, args[0])
 		if entry == nil {
@@ -221,33 +218,33 @@ func CompletePrompt(f *cmdutil.Factory) Completer {
 		}
 		prompt, _ := mcp.ParsePrompt(entry.Raw)
 		words := sliceutil.Map(prompt.Arguments, func(a mcp.PromptArgument) string { return a.Name + "=" })
-		return Begin(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
+		return CompletedWords(slices.DeleteFunc(words, func(word string) bool { return standsIn(args[1:], word) }), typed), noSpace
 	}
 }
 
-func CompleteRead(f *cmdutil.Factory) Completer {
+func CompleteRead(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		return names(f, cmd, connect.ResourceKind, typed), NoFiles
+		return completedNames(f, cmd, connect.ResourceKind, typed), NoFiles
 	}
 }
 
 // CompleteDescribe: a name alone is a tool's.
-func CompleteDescribe(f *cmdutil.Factory) Completer {
+func CompleteDescribe(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
 			if k, ok := connect.KindNamed(args[0]); ok {
-				return names(f, cmd, k, typed), NoFiles
+				return completedNames(f, cmd, k, typed), NoFiles
 			}
 		}
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		words := names(f, cmd, connect.ToolKind, typed)
+		words := completedNames(f, cmd, connect.ToolKind, typed)
 		for _, k := range connect.Kinds {
-			words = append(words, Begin([]string{k.One}, typed)...)
+			words = append(words, CompletedWords([]string{k.One}, typed)...)
 		}
 		return words, NoFiles
 	}
@@ -255,14 +252,14 @@ func CompleteDescribe(f *cmdutil.Factory) Completer {
 
 // CompleteComplete offers the kinds that mcpc complete takes, and their names; tools have
 // no completion.
-func CompleteComplete(f *cmdutil.Factory) Completer {
+func CompleteComplete(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
-			return Begin([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
+			return CompletedWords([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
 		case 1:
 			if k, ok := connect.KindNamed(args[0]); ok && k != connect.ToolKind {
-				return names(f, cmd, k, typed), NoFiles
+				return completedNames(f, cmd, k, typed), NoFiles
 			}
 		}
 		return nil, NoFiles
@@ -270,15 +267,15 @@ func CompleteComplete(f *cmdutil.Factory) Completer {
 }
 
 // SessionNames are those of the remembered ones.
-func SessionNames(f *cmdutil.Factory, typed string) []string {
+func SessionNames(f *Factory, typed string) []string {
 	_, remembered, err := f.Env.LoadState()
 	if err != nil {
 		return nil
 	}
-	return Begin(remembered.Names(), typed)
+	return CompletedWords(remembered.Names(), typed)
 }
 
-func CompleteSessions(f *cmdutil.Factory) Completer {
+func CompleteSessions(f *Factory) Completer {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
@@ -287,14 +284,14 @@ func CompleteSessions(f *cmdutil.Factory) Completer {
 	}
 }
 
-func CompleteServer(f *cmdutil.Factory) Completer {
+func CompleteServer(f *Factory) Completer {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return slices.Concat(SessionNames(f, typed), completedKnown(f, typed), Begin([]string{connect.DemoEndpoint}, typed)), NoFiles
+		return slices.Concat(SessionNames(f, typed), completedKnown(f, typed), CompletedWords([]string{connect.DemoEndpoint}, typed)), NoFiles
 	}
 }
 
 // CompleteTarget is for commands that take a TARGET in the place of -s.
-func CompleteTarget(f *cmdutil.Factory) Completer {
+func CompleteTarget(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
@@ -307,12 +304,12 @@ func CompleteMethod(_ *cobra.Command, args []string, typed string) ([]string, co
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return Begin(cmdutil.MethodNames(), typed), NoFiles
+	return CompletedWords(MethodNames(), typed), NoFiles
 }
 
 // CompleteKnown completes the names of known servers; no file's server is started for
 // that.
-func CompleteKnown(f *cmdutil.Factory) Completer {
+func CompleteKnown(f *Factory) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 && cmd.Name() != "trust" {
 			return nil, NoFiles
@@ -322,8 +319,8 @@ func CompleteKnown(f *cmdutil.Factory) Completer {
 }
 
 // completedKnown are the plain names, and once a program's is typed those with it.
-func completedKnown(f *cmdutil.Factory, typed string) []string {
-	return slices.DeleteFunc(Begin(f.Env.ConfiguredNames(), typed), func(name string) bool {
+func completedKnown(f *Factory, typed string) []string {
+	return slices.DeleteFunc(CompletedWords(f.Env.ConfiguredNames(), typed), func(name string) bool {
 		client, _, qualified := strings.Cut(name, ":")
 		_, known := target.ClientNamed(client)
 		return qualified && known && !strings.Contains(typed, ":")

@@ -1,4 +1,4 @@
-package complete
+package cmdutil
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/jsonraw"
@@ -20,10 +19,10 @@ import (
 // What a person perhaps meant by words that stand in the wrong place or are written as
 // another program wants them. It is said, and never done.
 
-// Unnamed gives an error of arguments without names a hint that has them, unless that
+// UnnamedArguments gives an error of arguments without names a hint that has them, unless that
 // would be as wrong. before are the words of the command, "call NAME", and args what
 // follows.
-func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
+func UnnamedArguments(f *Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
 	line := func(words []string) string {
 		return strings.Join(connect.QuotedWords(slices.Concat(before, words)), " ")
 	}
@@ -43,7 +42,7 @@ func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, arg
 		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}
 	words, guessed, left := namedWords(args, names)
-	if at := slices.IndexFunc(args, cmdutil.IsURL); at >= 0 && len(names) == 0 && !f.ServerGiven && f.Shell == nil {
+	if at := slices.IndexFunc(args, IsURL); at >= 0 && len(names) == 0 && !f.ServerGiven && f.Shell == nil {
 		others := slices.Delete(slices.Clone(args), at, at+1)
 		return hintedAnew(err, "did you mean "+wire.Run("-s "+shellwords.Quote(args[at])+" "+line(others))+"?")
 	}
@@ -63,7 +62,7 @@ func Unnamed(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, before, arg
 // isDashed reports a flag whose hyphens an editor has made a dash.
 func isDashed(word string) bool {
 	name := strings.TrimLeft(word, "–—")
-	return name != word && cmdutil.IsName(name)
+	return name != word && IsName(name)
 }
 
 // hintedAnew is a usage error with another hint.
@@ -95,7 +94,7 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 			word += args[i]
 		}
 		name, value, colon := strings.Cut(word, ":")
-		aName := len(names) == 0 && cmdutil.Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
+		aName := len(names) == 0 && Inert(name) && !strings.ContainsAny(name, " /@%+,") && !strings.HasPrefix(value, "//")
 		if colon && arguments.IsUnnamed(word) && (aName || slices.Contains(names, name)) {
 			word = name + "=" + value
 			if value == "" && i+1 < len(args) && arguments.IsUnnamed(args[i+1]) {
@@ -108,7 +107,7 @@ func namedWords(args, names []string) (words []string, guessed bool, left []stri
 			case slices.Contains(names, word):
 				i++
 				word += "=" + args[i]
-			case len(names) == 0 && cmdutil.IsName(word): // perhaps a name and its value
+			case len(names) == 0 && IsName(word): // perhaps a name and its value
 				i++
 				left = append(left, "NAME=VALUE")
 				continue

@@ -1,11 +1,10 @@
-package complete
+package cmdutil
 
 import (
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
@@ -14,7 +13,7 @@ import (
 
 // argumentNames are those that a remembered tool or prompt takes, if they are words to
 // every shell, the required ones first.
-func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
+func argumentNames(f *Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
 	entry := entryOf(f, cmd, k, name)
 	if entry == nil {
 		return nil
@@ -34,7 +33,7 @@ func argumentNames(f *cmdutil.Factory, cmd *cobra.Command, k connect.Kind, name 
 		}
 	}
 	for _, name := range slices.Concat(required, sliceutil.Map(listed, toolcall.TextOf), others) {
-		if cmdutil.Inert(name) && !slices.Contains(names, name) {
+		if Inert(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -1,4 +1,4 @@
-package complete_test
+package cmdutil_test
 
 import (
 	"bytes"
