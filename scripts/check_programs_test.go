@@ -159,7 +159,7 @@ var notRaced = map[string]string{
 	"./internal/cli/proxy":           "the same; capture/forward is raced",
 	"./internal/cli/replay":          "the same",
 	"./internal/cli/session":         "the same; client/keepalive is raced",
-	"./internal/cli/shell":           "the same; cli/prompt is raced",
+	"./internal/cli/shell":           "the same; cli/console is raced",
 	"./internal/cli/traffic":         "the same; live and capture are raced",
 	"./internal/connect/connecttest": "it has no tests",
 }

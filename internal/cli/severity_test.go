@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/cli/batch"
 	"mcpc/internal/cli/catalog"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/everyserver"
 	"mcpc/internal/wire"
 )
 
@@ -70,7 +69,7 @@ func TestWorstServerDecides(t *testing.T) {
 	cmdutil.SettleStyles(f)
 	for i, one := range severities {
 		for j, other := range severities {
-			asked := []*catalog.Surveyed{{Server: &everyserver.Server{ID: "one"}, Out: wire.Outcome{Kind: one}}, {Server: &everyserver.Server{ID: "other"}, Out: wire.Outcome{Kind: other}}}
+			asked := []*catalog.Surveyed{{KnownServer: &cmdutil.KnownServer{ID: "one"}, Out: wire.Outcome{Kind: one}}, {KnownServer: &cmdutil.KnownServer{ID: "other"}, Out: wire.Outcome{Kind: other}}}
 			if out, _ := catalog.EndingOfAll(t.Context(), f, asked, nil); out.Kind != severities[min(i, j)] {
 				t.Errorf("%q and %q end in %q, want %q", one, other, out.Kind, severities[min(i, j)])
 			}

@@ -14,7 +14,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
-	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
@@ -34,7 +33,7 @@ type batchOptions struct {
 	stop bool
 	// call is what all calls have in common.
 	call  toolcall.Request
-	trace tracing.Options
+	trace cmdutil.TraceOptions
 }
 
 // mostParallel bounds the requests under way: each by HTTP has a connection.

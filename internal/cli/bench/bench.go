@@ -14,7 +14,6 @@ import (
 
 	"mcpc/internal/bench"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/suggest"
@@ -38,7 +37,7 @@ type options struct {
 	validate, progress bool
 	judge              judgeOptions
 	files              fileOptions
-	trace              tracing.Options
+	trace              cmdutil.TraceOptions
 }
 
 // loadOptions are the flags of the plan.

@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/savedfile"
-	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -35,7 +34,7 @@ type callOptions struct {
 	saving *savedfile.CallSaver
 	// expectResult makes the result that comes what is expected of the saved call.
 	expectResult bool
-	trace        tracing.Options
+	trace        cmdutil.TraceOptions
 	// events reports the call as lines of JSON.
 	events bool
 }

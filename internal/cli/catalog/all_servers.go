@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/everyserver"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
@@ -63,7 +62,7 @@ func (o *surveyOptions) check(f *cmdutil.Factory, command string, argv []string)
 
 // Surveyed is one server and the result of its survey.
 type Surveyed struct {
-	*everyserver.Server
+	*cmdutil.KnownServer
 	lists []connect.Sorted
 	// revision is the negotiated one; "" if no connection was opened.
 	revision string
@@ -73,8 +72,8 @@ type Surveyed struct {
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
 func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
-	all, unasked := everyserver.Known(f)
-	asked := sliceutil.Map(all, func(s *everyserver.Server) *Surveyed { return &Surveyed{Server: s} })
+	all, unasked := cmdutil.KnownServers(f)
+	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })
 	host.TuneGC(&f.Env, false)
 	f.Talking.Store(true) // a Ctrl-C ends the conversations in order
 	defer f.Talking.Store(false)
@@ -87,7 +86,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 			fmt.Fprint(f.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+f.ErrStyle.Line(s.ID)+": ", 1))
 		}
 	}
-	everyserver.Tell(f, unasked)
+	cmdutil.TellUnasked(f, unasked)
 	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st term.Style) error {
 		if o.bill {
 			return billOfServers(asked).write(w, st)
@@ -180,7 +179,7 @@ func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Sur
 // cannot prompt the user and has no token that was meant for one server.
 func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var said bytes.Buffer
-	b := everyserver.WithoutPrompts(f, &said, s.ID)
+	b := cmdutil.WithoutPrompts(f, &said, s.ID)
 	defer func() {
 		if crash := recover(); crash != nil {
 			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash),

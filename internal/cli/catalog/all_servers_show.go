@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/everyserver"
-	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/english"
@@ -66,7 +64,7 @@ func sectionsOf(all []*Surveyed, st term.Style, o surveyOptions) (parts []render
 			if len(s.Also) > 0 {
 				part.Heading += st.Line(" (the same as " + strings.Join(s.Also, ", ") + ")")
 			}
-			part.Write = func(w io.Writer) error { return listing.WriteEntries(l.Entries, w, st, l.Kind, o.long) }
+			part.Write = func(w io.Writer) error { return cmdutil.WriteEntries(l.Entries, w, st, l.Kind, o.long) }
 			parts = append(parts, part)
 		}
 	}
@@ -100,7 +98,7 @@ func (s *Surveyed) summary() string {
 
 // surveyJSON has each server with its lists, whose entries are the server's own bytes,
 // or with the bill of its tools.
-func surveyJSON(all []*Surveyed, left []everyserver.Unasked, bills bool) json.RawMessage {
+func surveyJSON(all []*Surveyed, left []cmdutil.Unasked, bills bool) json.RawMessage {
 	var rows []json.RawMessage
 	text := func(row json.RawMessage, name, value string) json.RawMessage {
 		if value == "" {
@@ -144,11 +142,11 @@ func surveyJSON(all []*Surveyed, left []everyserver.Unasked, bills bool) json.Ra
 // EndingOfAll tells of each failure, and is the worst of them; told is set where there
 // is no more to say than that. That only servers were known which wait for a yes is no
 // success.
-func EndingOfAll(ctx context.Context, f *cmdutil.Factory, asked []*Surveyed, left []everyserver.Unasked) (worst wire.Outcome, told bool) {
+func EndingOfAll(ctx context.Context, f *cmdutil.Factory, asked []*Surveyed, left []cmdutil.Unasked) (worst wire.Outcome, told bool) {
 	if ctx.Err() != nil {
 		return wire.Outcome{Kind: wire.Signal, Text: "interrupted"}, false
 	}
-	waiting := slices.ContainsFunc(left, func(u everyserver.Unasked) bool { return u.Why == everyserver.NotTrusted })
+	waiting := slices.ContainsFunc(left, func(u cmdutil.Unasked) bool { return u.Why == cmdutil.NotTrusted })
 	if len(asked) == 0 && waiting {
 		return wire.Outcome{Kind: wire.Refused, Phase: "arguments", Text: "no known server is trusted yet", Hint: wire.Run("trust NAME") + " approves one"}, false
 	}

@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
-	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/mcp"
@@ -161,7 +160,7 @@ func describeTool(ctx context.Context, c *connect.Conn, name string, withApp boo
 		app = readApp(ctx, c, tool.Tool)
 	}
 	return described{tool.Raw, func(w io.Writer, st term.Style) error {
-		return render.Describe(w, st, tool.Tool, listing.Suspicious(tool.Raw), console.ValidExample(tool.InputSchema), app)
+		return render.Describe(w, st, tool.Tool, cmdutil.Suspicious(tool.Raw), console.ValidExample(tool.InputSchema), app)
 	}}, out
 }
 

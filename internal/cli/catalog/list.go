@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/listing"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/shellwords"
@@ -156,7 +155,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	}
 	var l connect.Listing
 	out = addLists(ctx, f, &l, c, o, all)
-	ans := listing.Answer(f, l, all, o.long)
+	ans := cmdutil.ListAnswer(f, l, all, o.long)
 	// A list that a limit cut is shown as far as it came, as are the lists beside one that failed. Neither is a success.
 	isPart := out.Kind == wire.BadResponse || all && !out.Good() && out.Kind != wire.Signal
 	if len(ans.Messages) > 0 && isPart && !cmdutil.HasAnswer(f, out) {
@@ -180,7 +179,7 @@ func addLists(
 	ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, o listOptions, all bool,
 ) (out wire.Outcome) {
 	for _, k := range o.kinds {
-		one, left := listing.Add(ctx, f, l, c, k, all, o.long)
+		one, left := cmdutil.AddList(ctx, f, l, c, k, all, o.long)
 		switch {
 		case left:
 		case out.Good():

@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/listing"
-	"mcpc/internal/cli/subscription"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/jsonraw"
@@ -27,7 +25,7 @@ import (
 type watchOptions struct {
 	on    bool
 	jsonl bool
-	until subscription.Limits
+	until cmdutil.ListenLimits
 }
 
 func (o *watchOptions) flags(f *pflag.FlagSet) {
@@ -38,7 +36,7 @@ func (o *watchOptions) flags(f *pflag.FlagSet) {
 
 func (o *watchOptions) check(f *cmdutil.Factory) error {
 	switch {
-	case !o.on && (o.jsonl || o.until != subscription.Limits{}):
+	case !o.on && (o.jsonl || o.until != cmdutil.ListenLimits{}):
 		return usage.New("--jsonl, --for and --count need --watch", wire.RunOnServer("list --watch")+" runs until it is stopped")
 	case o.on && (f.Output != "" || f.Wire):
 		return usage.New("--watch runs until it is stopped, so it has no --wire and no -o", "use --jsonl and > FILE")
@@ -120,10 +118,10 @@ func (w *watcher) filter() (f client.SubscriptionFilter, out wire.Outcome) {
 // reconnect, because one may have been missed. --for counts from when they are shown.
 func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) wire.Outcome {
 	f, left := w.f, w.o.watch.until.Count
-	on := subscription.Start(ctx, w.c, client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
+	on := cmdutil.StartListening(ctx, w.c, client.ListenRequest{SubscriptionFilter: filter, Patience: w.o.watch.until.Patience(f.Limits.Idle),
 		Began: func(client.SubscriptionFilter) { w.mark(w.o.kinds...) },
 		Lost:  func(why string) { f.Note(why + "; retrying") },
-	}, subscription.Limits{})
+	}, cmdutil.ListenLimits{})
 	defer on.Enough()
 	read := time.NewTicker(cmdutil.UnreadEvery)
 	defer read.Stop()
@@ -238,7 +236,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	}
 	if !w.o.watch.jsonl {
 		w.f.NoPager = true // it goes on below
-		w.unprinted = cmdutil.Print(ctx, w.f, listing.Answer(w.f, l, several, w.o.long))
+		w.unprinted = cmdutil.Print(ctx, w.f, cmdutil.ListAnswer(w.f, l, several, w.o.long))
 	}
 	w.f.Note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}

@@ -19,7 +19,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/liveview"
-	"mcpc/internal/cli/tracing"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -30,7 +29,7 @@ type proxyOptions struct {
 	to     []string
 	listen string
 	fault  faulty.Options
-	trace  tracing.Options
+	trace  cmdutil.TraceOptions
 	// web and tui show the traffic meanwhile.
 	web, tui bool
 }

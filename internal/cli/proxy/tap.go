@@ -21,7 +21,6 @@ import (
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/faulty"
-	"mcpc/internal/cli/tracing"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/pause"
@@ -34,7 +33,7 @@ import (
 // tapOptions are what `mcpc tap` was asked.
 type tapOptions struct {
 	fault faulty.Options
-	trace tracing.Options
+	trace cmdutil.TraceOptions
 }
 
 func NewTap(f *cmdutil.Factory) *cobra.Command {

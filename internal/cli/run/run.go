@@ -12,7 +12,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/savedfile"
-	"mcpc/internal/cli/tracing"
 	"mcpc/internal/english"
 	"mcpc/internal/render/report"
 	"mcpc/internal/render/term"
@@ -28,7 +27,7 @@ type runOptions struct {
 	argv              []string
 	list, failFast    bool
 	allowExec, yes    bool
-	trace             tracing.Options
+	trace             cmdutil.TraceOptions
 }
 
 // smokeSteps are the file that the examples speak of.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/listing"
 	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -357,7 +356,7 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 			l.Lists[0].Entries = r.c.SortEntries(k, list.List)
 		}
 	}
-	t.answer, t.took = listing.Answer(r.a, l, false, false), r.a.Now().Sub(begun)
+	t.answer, t.took = cmdutil.ListAnswer(r.a, l, false, false), r.a.Now().Sub(begun)
 	return t
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/everyserver"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/gateway"
 	"mcpc/internal/connect/host"
@@ -85,8 +84,8 @@ func known(f *cmdutil.Factory, all bool) (servers []named) {
 	if !all {
 		return nil
 	}
-	asked, left := everyserver.Known(f)
-	everyserver.Tell(f, left)
+	asked, left := cmdutil.KnownServers(f)
+	cmdutil.TellUnasked(f, left)
 	times := map[string]int{}
 	for _, s := range asked {
 		times[s.Name]++
@@ -144,7 +143,7 @@ const serving = "MCPC_SERVING"
 // invocation is that of one connection to a server, and what ends its recording.
 func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
 	said := &lines{to: f.Stderr(), name: f.ErrStyle.Line(name)}
-	b := everyserver.WithoutPrompts(f, said, id)
+	b := cmdutil.WithoutPrompts(f, said, id)
 	b.UI = quiet{b}
 	b.Record.Lasts = true
 	b.Mark = serving + "=1"

@@ -16,7 +16,6 @@ import (
 	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
-	"mcpc/internal/cli/tracing"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/suggest"
@@ -34,7 +33,7 @@ type exportOptions struct {
 	// check is a file in which secrets are looked for; "" where something is exported.
 	check  string
 	bundle share.BundleOptions
-	trace  tracing.Options
+	trace  cmdutil.TraceOptions
 }
 
 // ExportFormats are the forms in which an exchange is given away.

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/subscription"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/render"
@@ -29,7 +28,7 @@ type listenOptions struct {
 	// logs is a level, anyLevel where none was named, "" for no log messages.
 	logs  string
 	jsonl bool
-	until subscription.Limits
+	until cmdutil.ListenLimits
 }
 
 const anyLevel = "any"
@@ -96,7 +95,7 @@ func (o *listenOptions) everything() bool {
 }
 
 func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err error) {
-	ear := subscription.NewQueue(ctx)
+	ear := cmdutil.NewNoticeQueue(ctx)
 	c, out := f.Open(ctx, connect.Options{Argv: o.argv, RequireServerInfo: true, OnNotification: ear.Add})
 	defer ear.Stop()
 	if !out.Good() {
@@ -106,7 +105,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	if !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	out, err = subscription.EachNotification(ctx, f, c, ear, want.listening(f, c, o.until), o.until, func(n subscription.Notice) (int, error) {
+	out, err = cmdutil.EachNotification(ctx, f, c, ear, want.listening(f, c, o.until), o.until, func(n cmdutil.Notice) (int, error) {
 		if !want.takes(n.Method) {
 			return 0, nil
 		}
@@ -120,7 +119,7 @@ func runListen(ctx context.Context, f *cmdutil.Factory, o listenOptions) (err er
 	return cmdutil.Join(err, cmdutil.Exit(out))
 }
 
-func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n subscription.Notice) error {
+func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmdutil.Notice) error {
 	if o.jsonl {
 		return cmdutil.PrintLine(ctx, f, n.Raw)
 	}
@@ -217,7 +216,7 @@ func (w wish) takes(method string) bool {
 
 // listening is the wish as the client takes it. What the server agreed to is told
 // each time.
-func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until subscription.Limits) client.ListenRequest {
+func (w wish) listening(f *cmdutil.Factory, c *connect.Conn, until cmdutil.ListenLimits) client.ListenRequest {
 	var before atomic.Bool
 	return client.ListenRequest{SubscriptionFilter: w.SubscriptionFilter, LogLevel: w.level, Patience: until.Patience(c.Env.Limits.Idle),
 		Began: func(agreed client.SubscriptionFilter) {

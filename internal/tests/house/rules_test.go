@@ -30,9 +30,8 @@ var floors = [][]string{
 	},
 	{"connect", "live", "tui", "web"},
 	{
-		"cli/cmdline", "cli/cmdutil", "cli/complete", "cli/console", "cli/editor", "cli/everyserver", "cli/faulty",
-		"cli/judged", "cli/listing", "cli/liveview", "cli/mockscript", "cli/outfile", "cli/prompt", "cli/recorded",
-		"cli/reportfile", "cli/savedfile", "cli/share", "cli/signals", "cli/subscription", "cli/synonym", "cli/tracing",
+		"cli/cmdutil", "cli/console", "cli/faulty", "cli/judged", "cli/liveview", "cli/mockscript", "cli/recorded", "cli/savedfile",
+		"cli/share",
 	},
 	{
 		"cli/auth", "cli/batch", "cli/bench", "cli/call", "cli/catalog", "cli/check", "cli/codegen", "cli/diff",
@@ -65,36 +64,36 @@ var timers = []string{"time.Sleep", "time.After", "time.AfterFunc", "time.NewTim
 
 // timerFiles are the files that wait for a time.
 var timerFiles = []string{
-	"internal/cli/batch/results.go",             // writes what is done after a moment
-	"internal/cli/catalog/watch.go",             // does not read the lists more often than once a second
-	"internal/cli/signals/signal_unix.go",       // gives a child time to end
-	"internal/cli/console/progress_ticker.go",   // draws
-	"internal/cli/subscription/subscription.go", // --for, and looks whether stdout is read
-	"internal/cli/traffic/follow.go",            // --follow
-	"internal/client/auth/device.go",            // polls as the server says
-	"internal/client/closed/closed.go",          // waits for a channel
-	"internal/client/connection.go",             // the answers under way when a session is closed
-	"internal/client/keepalive/conn.go",         // the greeting of a supervisor
-	"internal/client/keepalive/supervisor.go",   // the idle time of a kept server
-	"internal/client/process/orphans_linux.go",  // orphans
-	"internal/client/process/process.go",        // grace of a process
-	"internal/client/request_timers.go",         // the limits of a request
-	"internal/client/roots.go",                  // asks before it answers
-	"internal/client/transport/http_end.go",     // the end of a session
-	"internal/client/transport/http_sse.go",     // a POST whose answer came
-	"internal/client/transport/http_stream.go",  // a stream that goes on behind its answer
-	"internal/connect/host/read_file.go",        // --max-time of a file
-	"internal/http1/exchange.go",                // a write behind the response
-	"internal/http1/pool.go",                    // closes idle connections
-	"internal/live/run.go",                      // looks whether recordings have grown
-	"internal/mock/connection.go",               // scripted delays
-	"internal/mock/http.go",                     //
-	"internal/mock/stdio.go",                    //
-	"internal/otlp/send/wait.go",                // batches and intervals of telemetry, attempts again
-	"internal/state/files.go",                   // a lock that is kept too long
-	"internal/capture/recorder.go",              // writes in blocks
-	"internal/telemetry/live.go",                // looks at failed requests again while no frames come
-	"internal/pause/pause.go",                   // fault rules, --latency, tools of the demo, ping --wait
+	"internal/cli/batch/results.go",            // writes what is done after a moment
+	"internal/cli/catalog/watch.go",            // does not read the lists more often than once a second
+	"internal/cli/console/signal_unix.go",      // gives a child time to end
+	"internal/cli/console/progress_ticker.go",  // draws
+	"internal/cli/cmdutil/subscription.go",     // --for, and looks whether stdout is read
+	"internal/cli/traffic/follow.go",           // --follow
+	"internal/client/auth/device.go",           // polls as the server says
+	"internal/client/closed/closed.go",         // waits for a channel
+	"internal/client/connection.go",            // the answers under way when a session is closed
+	"internal/client/keepalive/conn.go",        // the greeting of a supervisor
+	"internal/client/keepalive/supervisor.go",  // the idle time of a kept server
+	"internal/client/process/orphans_linux.go", // orphans
+	"internal/client/process/process.go",       // grace of a process
+	"internal/client/request_timers.go",        // the limits of a request
+	"internal/client/roots.go",                 // asks before it answers
+	"internal/client/transport/http_end.go",    // the end of a session
+	"internal/client/transport/http_sse.go",    // a POST whose answer came
+	"internal/client/transport/http_stream.go", // a stream that goes on behind its answer
+	"internal/connect/host/read_file.go",       // --max-time of a file
+	"internal/http1/exchange.go",               // a write behind the response
+	"internal/http1/pool.go",                   // closes idle connections
+	"internal/live/run.go",                     // looks whether recordings have grown
+	"internal/mock/connection.go",              // scripted delays
+	"internal/mock/http.go",                    //
+	"internal/mock/stdio.go",                   //
+	"internal/otlp/send/wait.go",               // batches and intervals of telemetry, attempts again
+	"internal/state/files.go",                  // a lock that is kept too long
+	"internal/capture/recorder.go",             // writes in blocks
+	"internal/telemetry/live.go",               // looks at failed requests again while no frames come
+	"internal/pause/pause.go",                  // fault rules, --latency, tools of the demo, ping --wait
 }
 
 // eraFiles are the only files that may name an era or a revision.

@@ -1,4 +1,4 @@
-package tracing
+package cmdutil
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/english"
 	"mcpc/internal/otlp"
 	"mcpc/internal/otlp/send"
@@ -29,12 +28,12 @@ const (
 
 // Write makes spans of exchanges of a capture, and writes them to w as OTLP: JSON, a line for
 // every 512 spans.
-func (o *Options) Write(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
+func (o *TraceOptions) Write(f *Factory, w io.Writer, c *capture.Capture, rows []*capture.Row) error {
 	config, err := send.FromEnvironment(f.Getenv, "http://localhost") // for the resource: nothing is sent
 	if err != nil {
 		return err
 	}
-	resource := config.Resource(Resource(f))
+	resource := config.Resource(TelemetryResource(f))
 	return o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
 		_, err := w.Write(append(otlp.AppendTraces(nil, otlp.JSON, resource, telemetry.Scope(), spans), '\n'))
 		return err
@@ -42,12 +41,12 @@ func (o *Options) Write(f *cmdutil.Factory, w io.Writer, c *capture.Capture, row
 }
 
 // Send makes spans of exchanges of a capture, and sends them to the collector of --otlp.
-func (o *Options) Send(ctx context.Context, f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row) error {
+func (o *TraceOptions) Send(ctx context.Context, f *Factory, c *capture.Capture, rows []*capture.Row) error {
 	config, err := o.Config(f)
 	if err != nil {
 		return err
 	}
-	exporter := send.New(config, Sending(f))
+	exporter := send.New(config, TelemetrySending(f))
 	sent := 0
 	err = o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
 		ctx, stop := context.WithTimeout(ctx, postWithin)
@@ -64,7 +63,7 @@ func (o *Options) Send(ctx context.Context, f *cmdutil.Factory, c *capture.Captu
 		if sent > 0 {
 			out.Text += fmt.Sprintf(" (%s before were accepted; exporting again sends the same ids)", english.Plural(sent, "span"))
 		}
-		return cmdutil.Exit(cmdutil.Signalled(ctx, out))
+		return Exit(Signalled(ctx, out))
 	}
 	if err == nil {
 		f.Note(english.Plural(sent, "span") + " sent to " + config.Traces.String())
@@ -74,11 +73,11 @@ func (o *Options) Send(ctx context.Context, f *cmdutil.Factory, c *capture.Captu
 
 // eachBatch gives the spans of exchanges to a function, some at a time, in the order in which they
 // ended.
-func (o *Options) eachBatch(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, take func([]otlp.Span) error) error {
+func (o *TraceOptions) eachBatch(f *Factory, c *capture.Capture, rows []*capture.Row, take func([]otlp.Span) error) error {
 	var waiting []otlp.Span
 	wanted := refsOf(c, rows)
-	runs := make([]*run, len(c.Heads))
-	emit := func(r *run) func(int64, otlp.Span) {
+	runs := make([]*tracedRun, len(c.Heads))
+	emit := func(r *tracedRun) func(int64, otlp.Span) {
 		return func(ref int64, s otlp.Span) {
 			if wanted == nil || wanted[ref] {
 				waiting = append(waiting, s)
@@ -89,7 +88,7 @@ func (o *Options) eachBatch(f *cmdutil.Factory, c *capture.Capture, rows []*capt
 	err := c.FrameReader().Each(func(at capture.FramePlace, frame wire.Frame) error {
 		r := runs[at.Run]
 		if r == nil {
-			r = &run{}
+			r = &tracedRun{}
 			options := r.begin(c.Heads[at.Run])
 			options.Emit = emit(r)
 			r.builder = telemetry.New(o.Builder(f, options))
@@ -123,7 +122,7 @@ func (o *Options) eachBatch(f *cmdutil.Factory, c *capture.Capture, rows []*capt
 }
 
 // A run is one of a capture.
-type run struct {
+type tracedRun struct {
 	builder *telemetry.Builder
 	// root is the span of the command, zero where others' traffic was recorded.
 	root otlp.Span
@@ -131,7 +130,7 @@ type run struct {
 
 // begin reads the head of the run. A command that made no spans gets one whose ids are always the
 // same.
-func (r *run) begin(h capture.Head) telemetry.Options {
+func (r *tracedRun) begin(h capture.Head) telemetry.Options {
 	o := telemetry.Options{Between: h.By != capture.ByCommand, Target: h.Target}
 	o.Seed = fmt.Sprint(h.Started.UnixNano(), " ", h.Pid, " ", h.Run, " ", h.In, " ", h.Target)
 	if o.Between {
@@ -150,14 +149,14 @@ func (r *run) begin(h capture.Head) telemetry.Options {
 }
 
 // covers lets the span of the command last until the end of a span of the run.
-func (r *run) covers(s otlp.Span) {
+func (r *tracedRun) covers(s otlp.Span) {
 	if s.End.After(r.root.End) {
 		r.root.End = s.End
 	}
 }
 
 // failRecorded ends requests without an answer as their recording says.
-func failRecorded(runs []*run, rows []*capture.Row) {
+func failRecorded(runs []*tracedRun, rows []*capture.Row) {
 	for _, row := range rows {
 		r := runs[row.RunIndex()]
 		if r == nil || row.Channel != string(wire.Timeout) && row.Channel != string(wire.Transport) {

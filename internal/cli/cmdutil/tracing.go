@@ -1,6 +1,4 @@
-// Package tracing sends spans and metrics of a command's traffic to a collector of OpenTelemetry:
-// the flag --otlp and its companions.
-package tracing
+package cmdutil
 
 import (
 	"cmp"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/otlp"
@@ -23,14 +20,14 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Options are the flags.
-type Options struct {
+// TraceOptions are the flags.
+type TraceOptions struct {
 	endpoint          string
 	content, uriNames bool
 }
 
 // AddFlags declares them.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
+func (o *TraceOptions) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.endpoint, "otlp", "", "send spans and metrics to the OpenTelemetry collector at `URL`; env: as OTEL_* variables say")
 	flags.BoolVar(&o.content, "otlp-content", false, "add arguments and results to spans, without secrets")
 	flags.BoolVar(&o.uriNames, "otlp-uri-names", false, "add the URI of a resource to the names of spans")
@@ -40,8 +37,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 const closeWithin = 3 * time.Second
 
 // An export is what is sent while a command runs.
-type export struct {
-	f        *cmdutil.Factory
+type traceExport struct {
+	f        *Factory
 	config   send.Config
 	exporter *send.Exporter
 	live     *telemetry.Live
@@ -49,7 +46,7 @@ type export struct {
 
 // Command begins to trace mcpc's own requests: each gives a span below that of the command, whose
 // parent is TRACEPARENT. Without --otlp it does nothing.
-func (o *Options) Command(f *cmdutil.Factory, name string) error {
+func (o *TraceOptions) Command(f *Factory, name string) error {
 	e, err := o.begin(f)
 	if e == nil {
 		return err
@@ -69,7 +66,7 @@ func (o *Options) Command(f *cmdutil.Factory, name string) error {
 		return next.Meta(f.Getenv("BAGGAGE"))
 	}
 	e.start(o.builder(f, e, telemetry.Options{Own: true, Parent: own, Target: f.Server}))
-	f.Ending = func(ended cmdutil.ExitError) {
+	f.Ending = func(ended ExitError) {
 		if out := ended.Outcome; !out.Good() {
 			e.live.Fail(nil, out.Kind, out.Text, f.Now())
 			root.Failed, root.Message = true, out.Text
@@ -87,7 +84,7 @@ func (o *Options) Command(f *cmdutil.Factory, name string) error {
 
 // Between begins to trace the traffic that a tap or a proxy passes on to a target; end sends what
 // is left. Without --otlp both do nothing.
-func (o *Options) Between(f *cmdutil.Factory, target string) (end func(), err error) {
+func (o *TraceOptions) Between(f *Factory, target string) (end func(), err error) {
 	e, err := o.begin(f)
 	if e == nil {
 		return func() {}, err
@@ -97,19 +94,19 @@ func (o *Options) Between(f *cmdutil.Factory, target string) (end func(), err er
 }
 
 // begin reads the settings; the export is nil without --otlp.
-func (o *Options) begin(f *cmdutil.Factory) (*export, error) {
+func (o *TraceOptions) begin(f *Factory) (*traceExport, error) {
 	config, err := o.Config(f)
 	if err != nil || o.endpoint == "" {
 		return nil, err
 	}
-	return &export{f: f, config: config}, nil
+	return &traceExport{f: f, config: config}, nil
 }
 
 // Given reports whether --otlp was.
-func (o *Options) Given() bool { return o.endpoint != "" }
+func (o *TraceOptions) Given() bool { return o.endpoint != "" }
 
 // Config reads the settings for --otlp, and says which variables were ignored.
-func (o *Options) Config(f *cmdutil.Factory) (send.Config, error) {
+func (o *TraceOptions) Config(f *Factory) (send.Config, error) {
 	if o.endpoint == "" {
 		return send.Config{}, nil
 	}
@@ -121,13 +118,13 @@ func (o *Options) Config(f *cmdutil.Factory) (send.Config, error) {
 	return config, err
 }
 
-// Sending are the options of an Exporter that this program makes.
-func Sending(f *cmdutil.Factory) send.Options {
-	return send.Options{Now: f.Now, Proxy: http.ProxyFromEnvironment, UserAgent: "mcpc/" + f.Version, Scope: telemetry.Scope(), Resource: Resource(f)}
+// TelemetrySending are the options of an Exporter that this program makes.
+func TelemetrySending(f *Factory) send.Options {
+	return send.Options{Now: f.Now, Proxy: http.ProxyFromEnvironment, UserAgent: "mcpc/" + f.Version, Scope: telemetry.Scope(), Resource: TelemetryResource(f)}
 }
 
-// Resource is what the telemetry of this process comes from.
-func Resource(f *cmdutil.Factory) otlp.Resource {
+// TelemetryResource is what the telemetry of this process comes from.
+func TelemetryResource(f *Factory) otlp.Resource {
 	return otlp.Resource{Attributes: []otlp.Attribute{
 		{Key: "service.name", Value: "mcpc"},
 		{Key: "service.version", Value: f.Version},
@@ -136,13 +133,13 @@ func Resource(f *cmdutil.Factory) otlp.Resource {
 }
 
 // Builder completes the options of a Builder by the flags.
-func (o *Options) Builder(f *cmdutil.Factory, b telemetry.Options) telemetry.Options {
+func (o *TraceOptions) Builder(f *Factory, b telemetry.Options) telemetry.Options {
 	b.Content, b.URINames, b.Hide = o.content, o.uriNames, f.Secrets.Frame
 	b.Seed = cmp.Or(b.Seed, rand.Text())
 	return b
 }
 
-func (o *Options) builder(f *cmdutil.Factory, e *export, b telemetry.Options) telemetry.Options {
+func (o *TraceOptions) builder(f *Factory, e *traceExport, b telemetry.Options) telemetry.Options {
 	b.Sample = func(trace otlp.TraceID, parent telemetry.Context) bool {
 		return e.config.Sampler.Sample(trace, parent.Valid(), parent.Sampled)
 	}
@@ -150,8 +147,8 @@ func (o *Options) builder(f *cmdutil.Factory, e *export, b telemetry.Options) te
 }
 
 // start opens the export, whose frames come by way of f.Trace.
-func (e *export) start(b telemetry.Options) {
-	sending, metrics := Sending(e.f), &telemetry.Metrics{Start: e.f.Now()}
+func (e *traceExport) start(b telemetry.Options) {
+	sending, metrics := TelemetrySending(e.f), &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
 	if b.Between && !e.f.Record.Quiet.Load() { // it may run for a long time; a tap's stderr is the server's
 		sending.Failing = func(reason string) { e.f.Warn("telemetry: the collector accepts nothing: " + reason) }
@@ -164,7 +161,7 @@ func (e *export) start(b telemetry.Options) {
 }
 
 // end sends what waits, and reports what was not sent.
-func (e *export) end() {
+func (e *traceExport) end() {
 	lost := e.live.Close(e.f.Now())
 	ctx, stop := context.WithTimeout(context.Background(), closeWithin)
 	defer stop()

@@ -1,5 +1,4 @@
-// Package subscription listens for notifications until a limit that the user set.
-package subscription
+package cmdutil
 
 import (
 	"cmp"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/usage"
@@ -19,17 +17,17 @@ import (
 )
 
 // A Limits is how long a command listens that does not end by itself.
-type Limits struct {
+type ListenLimits struct {
 	time  time.Duration
 	Count int
 }
 
-func (p *Limits) Flags(f *pflag.FlagSet, what string) {
-	f.Var((*cmdutil.Seconds)(&p.time), "for", "stop after this time")
+func (p *ListenLimits) Flags(f *pflag.FlagSet, what string) {
+	f.Var((*Seconds)(&p.time), "for", "stop after this time")
 	f.IntVar(&p.Count, "count", 0, "stop after N "+what)
 }
 
-func (p *Limits) Check() error {
+func (p *ListenLimits) Check() error {
 	if p.Count < 0 {
 		return usage.New("--count must be 1 or more", "omit it for no limit")
 	}
@@ -45,9 +43,9 @@ type Notice struct {
 	At time.Time
 }
 
-// Queue buffers notifications until the command has shown the one before: the
+// NoticeQueue buffers notifications until the command has shown the one before: the
 // reader of a stream must not wait for the reader of standard output.
-type Queue struct {
+type NoticeQueue struct {
 	// ctx ends when the command stops listening; what comes then is dropped.
 	ctx     context.Context
 	Stop    context.CancelFunc
@@ -58,12 +56,12 @@ type Queue struct {
 // read, is read more slowly.
 const maxNotices = 4096
 
-func NewQueue(ctx context.Context) *Queue {
+func NewNoticeQueue(ctx context.Context) *NoticeQueue {
 	ctx, deaf := context.WithCancel(ctx)
-	return &Queue{ctx, deaf, make(chan *wire.Message, maxNotices)}
+	return &NoticeQueue{ctx, deaf, make(chan *wire.Message, maxNotices)}
 }
 
-func (e *Queue) Add(m *wire.Message) {
+func (e *NoticeQueue) Add(m *wire.Message) {
 	select {
 	case e.notices <- m:
 	case <-e.ctx.Done():
@@ -78,8 +76,8 @@ type Subscription struct {
 	Ended chan wire.Outcome
 }
 
-// Start listens beside the command, until ctx is done or the time is up.
-func Start(ctx context.Context, c *connect.Conn, l client.ListenRequest, until Limits) Subscription {
+// StartListening listens beside the command, until ctx is done or the time is up.
+func StartListening(ctx context.Context, c *connect.Conn, l client.ListenRequest, until ListenLimits) Subscription {
 	ctx, cancel := context.WithCancelCause(ctx)
 	on := Subscription{ctx, func() { cancel(errEnough) }, make(chan wire.Outcome, 1)}
 	l.Began = until.from(l.Began, on.Enough)
@@ -100,8 +98,8 @@ func (on Subscription) Ending(out wire.Outcome) wire.Outcome {
 
 // EachNotification listens and gives each notification to take, which says how many it
 // counts for, until that is enough, it fails, the time is up, or the listening ends.
-func EachNotification(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, e *Queue, l client.ListenRequest, until Limits, take func(Notice) (int, error)) (wire.Outcome, error) {
-	on := Start(ctx, c, l, until)
+func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *NoticeQueue, l client.ListenRequest, until ListenLimits, take func(Notice) (int, error)) (wire.Outcome, error) {
+	on := StartListening(ctx, c, l, until)
 	defer on.Enough()
 	defer e.Stop()
 	left, failed := cmp.Or(until.Count, math.MaxInt), error(nil)
@@ -115,12 +113,12 @@ func EachNotification(ctx context.Context, f *cmdutil.Factory, c *connect.Conn, 
 			on.Enough()
 		}
 	}
-	read := time.NewTicker(cmdutil.UnreadEvery)
+	read := time.NewTicker(UnreadEvery)
 	defer read.Stop()
 	for {
 		select {
 		case <-read.C:
-			if failed = cmp.Or(failed, cmdutil.StdoutClosed(f)); failed != nil {
+			if failed = cmp.Or(failed, StdoutClosed(f)); failed != nil {
 				on.Enough()
 			}
 		case m := <-e.notices:
@@ -139,7 +137,7 @@ const leastPatience = 5 * time.Second
 
 // Patience returns how long a server may take to agree: with --for not much longer than
 // that, unless --timeout is set. 0 is no limit of its own.
-func (p Limits) Patience(idle time.Duration) time.Duration {
+func (p ListenLimits) Patience(idle time.Duration) time.Duration {
 	if d := p.time; d > 0 && idle == 0 {
 		return max(d, leastPatience)
 	}
@@ -147,7 +145,7 @@ func (p Limits) Patience(idle time.Duration) time.Duration {
 }
 
 // from starts the time when the server has agreed for the first time.
-func (p Limits) from(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
+func (p ListenLimits) from(began func(client.SubscriptionFilter), enough func()) func(client.SubscriptionFilter) {
 	var once sync.Once
 	return func(agreed client.SubscriptionFilter) {
 		once.Do(func() { p.Begin(enough) })
@@ -156,7 +154,7 @@ func (p Limits) from(began func(client.SubscriptionFilter), enough func()) func(
 }
 
 // Begin starts the time, if there is one.
-func (p Limits) Begin(enough func()) {
+func (p ListenLimits) Begin(enough func()) {
 	if d := p.time; d > 0 {
 		time.AfterFunc(d, enough)
 	}

@@ -1,4 +1,4 @@
-package tracing_test
+package cmdutil_test
 
 import (
 	"io"

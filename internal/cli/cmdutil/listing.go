@@ -1,5 +1,4 @@
-// Package listing prints lists as tables and JSON, also those that are too long for memory.
-package listing
+package cmdutil
 
 import (
 	"bytes"
@@ -8,7 +7,6 @@ import (
 	"io"
 	"slices"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/lint/poison"
@@ -24,16 +22,16 @@ func WriteEntries(e connect.Entries, w io.Writer, st term.Style, k connect.Kind,
 	switch k {
 	case connect.ToolKind:
 		own := poison.NamesOf(connect.ToolNames(e.Tools))
-		return render.Tools(w, st, e.Tools, func(t mcp.Tool) []string { return suspicious(t.Raw, own) }, long)
+		return render.Tools(w, st, e.Tools, func(t mcp.Tool) []string { return suspicions(t.Raw, own) }, long)
 	case connect.PromptKind:
 		return render.Prompts(w, st, e.Prompts, long)
 	}
 	return render.Resources(w, st, e.Resources, long)
 }
 
-// suspicious gives what package poison finds in a definition. Hidden characters are counted in
+// suspicions gives what package poison finds in a definition. Hidden characters are counted in
 // the list anyway.
-func suspicious(tool json.RawMessage, own poison.Names) (kinds []string) {
+func suspicions(tool json.RawMessage, own poison.Names) (kinds []string) {
 	for _, mark := range poison.Scan(tool, own) {
 		if kind := string(mark.Kind); mark.Kind != poison.Hidden && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
@@ -52,8 +50,8 @@ func Suspicious(tool json.RawMessage) (found []string) {
 	return found
 }
 
-// rows are a list that is written into a pipe.
-type rows struct {
+// listRows are a list that is written into a pipe.
+type listRows struct {
 	*render.Rows
 	// waiting are tools that are judged once the names of all are known, by their numbers.
 	waiting map[int]json.RawMessage
@@ -64,19 +62,19 @@ type rows struct {
 // maxNames bounds the names that are kept.
 const maxNames = 1000
 
-func newRows(st term.Style, long bool, dir spool.Dir) *rows {
-	r := &rows{Rows: render.NewRows(st, long, dir)}
+func newListRows(st term.Style, long bool, dir spool.Dir) *listRows {
+	r := &listRows{Rows: render.NewRows(st, long, dir)}
 	r.forget()
 	return r
 }
 
-func (r *rows) forget() {
+func (r *listRows) forget() {
 	r.waiting = map[int]json.RawMessage{}
 	r.own = poison.Names{}
 }
 
 // Take takes entries of one kind.
-func (r *rows) Take(e connect.Entries) {
+func (r *listRows) Take(e connect.Entries) {
 	first := r.Taken()
 	for _, tool := range e.Tools {
 		if r.own != nil {
@@ -100,39 +98,39 @@ func (r *rows) Take(e connect.Entries) {
 }
 
 // judge looks at the tools that are waiting.
-func (r *rows) judge() {
+func (r *listRows) judge() {
 	for i, tool := range r.waiting {
-		r.Warn(i, suspicious(tool, r.own))
+		r.Warn(i, suspicions(tool, r.own))
 	}
 	clear(r.waiting)
 }
 
 // Empty forgets what was taken.
-func (r *rows) Empty() {
+func (r *listRows) Empty() {
 	r.Rows.Empty()
 	r.forget()
 }
 
-func (r *rows) write(w io.Writer) error {
+func (r *listRows) write(w io.Writer) error {
 	r.judge()
 	return r.Write(w)
 }
 
-// Add lists one kind for Answer. The pages are not kept where the answer needs no
+// AddList lists one kind for Answer. The pages are not kept where the answer needs no
 // more than their entries, one by one. left is set where the list is left out of several.
-func Add(ctx context.Context, f *cmdutil.Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
+func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
 	switch {
-	case !several && cmdutil.OnlyWritesJSON(f):
+	case !several && OnlyWritesJSON(f):
 		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(host.SpoolDir(&f.Env, true))})
-	case cmdutil.OnlyWritesText(f):
-		return l.Take(ctx, c, k, several, connect.Taking{Rows: newRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))})
+	case OnlyWritesText(f):
+		return l.Take(ctx, c, k, several, connect.Taking{Rows: newListRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))})
 	}
-	return l.Add(ctx, c, k, several, cmdutil.ShowsTables(f))
+	return l.Add(ctx, c, k, several, ShowsTables(f))
 }
 
-// Answer is what `mcpc list` prints: one list, or several as one answer.
-func Answer(f *cmdutil.Factory, l connect.Listing, several, long bool) cmdutil.Answer {
-	ans := cmdutil.Answer{Messages: l.Messages}
+// ListAnswer is what `mcpc list` prints: one list, or several as one answer.
+func ListAnswer(f *Factory, l connect.Listing, several, long bool) Answer {
+	ans := Answer{Messages: l.Messages}
 	switch {
 	case len(l.Lists) == 1 && l.Lists[0].JSON != nil:
 		ans.Write = l.Lists[0].WriteJSON
@@ -157,7 +155,7 @@ func Answer(f *cmdutil.Factory, l connect.Listing, several, long bool) cmdutil.A
 
 // writeList shows a list as a table.
 func writeList(s connect.Sorted, w io.Writer, st term.Style, long bool) error {
-	if rows, ok := s.Rows.(*rows); ok {
+	if rows, ok := s.Rows.(*listRows); ok {
 		return rows.write(w)
 	}
 	return WriteEntries(s.Entries, w, st, s.Kind, long)

@@ -1,13 +1,10 @@
-// Package everyserver has what commands need that use all servers which mcpc knows by name: which these are, and an
-// invocation for each.
-package everyserver
+package cmdutil
 
 import (
 	"io"
 	"slices"
 	"strings"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/render/term"
@@ -16,7 +13,7 @@ import (
 )
 
 // A Server is one that mcpc knows by name.
-type Server struct {
+type KnownServer struct {
 	// ID names it to every command, Name is what its own configuration calls it.
 	ID, Name string
 	// Title is the program that it comes from, File its file.
@@ -35,9 +32,9 @@ const (
 	Unusable   = "unusable"
 )
 
-// Known are the sessions, and the servers of other programs that may be asked
+// KnownServers are the sessions, and the servers of other programs that may be asked
 // without a question. Of several that are the same one is asked.
-func Known(f *cmdutil.Factory) (asked []*Server, left []Unasked) {
+func KnownServers(f *Factory) (asked []*KnownServer, left []Unasked) {
 	var trusts []state.Trust
 	origins := map[string]string{}
 	if store, st, err := f.Env.LoadState(); err != nil {
@@ -46,13 +43,13 @@ func Known(f *cmdutil.Factory) (asked []*Server, left []Unasked) {
 		trusts = f.Env.Trusts(store)
 		for _, name := range st.Names() {
 			s, _ := st.Session(name)
-			asked = append(asked, &Server{ID: name, Name: name, Title: "session"})
+			asked = append(asked, &KnownServer{ID: name, Name: name, Title: "session"})
 			if s.From != nil {
 				origins[s.From.Client+":"+s.From.Name+"\n"+s.From.File] = name
 			}
 		}
 	}
-	firsts := map[string]*Server{}
+	firsts := map[string]*KnownServer{}
 	var same []target.Server
 	for _, s := range f.Env.ConfiguredServers() {
 		i := slices.IndexFunc(same, func(other target.Server) bool { return other.Same(s) })
@@ -69,15 +66,15 @@ func Known(f *cmdutil.Factory) (asked []*Server, left []Unasked) {
 			first.Also = append(first.Also, s.ID())
 		default:
 			same = append(same, s)
-			firsts[s.ID()] = &Server{ID: s.ID(), Name: s.Name, Title: s.Client.Title, File: s.File}
+			firsts[s.ID()] = &KnownServer{ID: s.ID(), Name: s.Name, Title: s.Client.Title, File: s.File}
 			asked = append(asked, firsts[s.ID()])
 		}
 	}
 	return asked, left
 }
 
-// Tell names those that were left out.
-func Tell(f *cmdutil.Factory, all []Unasked) {
+// TellUnasked names those that were left out.
+func TellUnasked(f *Factory, all []Unasked) {
 	for _, why := range []string{NotTrusted, Disabled, Unusable} {
 		var ids []string
 		for _, u := range all {
@@ -98,7 +95,7 @@ func Tell(f *cmdutil.Factory, all []Unasked) {
 
 // WithoutPrompts returns a Factory for one server: it has the flags of f, has no prompts, and
 // shares no connection with it.
-func WithoutPrompts(f *cmdutil.Factory, said io.Writer, id string) *cmdutil.Factory {
+func WithoutPrompts(f *Factory, said io.Writer, id string) *Factory {
 	b := f.Separate()
 	b.Known, b.Ballast = f.Known, []byte{}
 	b.Getenv = func(name string) string {
