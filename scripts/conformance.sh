@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The scenarios of the official MCP conformance suite, in both revisions, against
-# the built binary: mcpc as a client, and mcpc demo --conformance as a server.
+# the built binary: mcpc as a client, and mcpc demo with the fixtures of
+# conformance/main.go as a server.
 #
 #   conformance.sh                        install, build, run everything
 #   conformance.sh install                install the suite into .peers/conformance;
@@ -206,6 +207,7 @@ check_list() {
 # serve_all runs the server scenarios and mcpc check --deep of each revision, each against
 # a demo of its own, side by side: most of the time they wait.
 serve_all() {
+  go -C "$root" build -o "$work/fixtures" ./scripts/conformance
   { entries server.txt | sed -n 's/^20[^ ]* \([^ ]*\).*/\1/p' | sort -u; entries server.txt | sed -n 's/^waits //p'; } |
     check_list server
 
@@ -221,7 +223,7 @@ serve_all() {
   wait
   for revision in 2025-11-25 2026-07-28; do
     if [[ $(cat "$run/check/$revision/exit" || true) != 0 ]]; then
-      echo "mcpc check --deep --era $revision of mcpc demo --conformance:"
+      echo "mcpc check --deep --era $revision of the fixtures:"
       cat "$run/check/$revision/check.log" || true
       failed=1
     fi
@@ -238,7 +240,7 @@ serve_one() {
   cd "$1"
   for name in "${!MCPC_@}"; do unset "$name"; done
   export MCPC_STATE=$PWD/state
-  timeout --foreground -k 5 330 "$bin" demo --conformance --listen 127.0.0.1:0 </dev/null >demo.log 2>&1 &
+  timeout --foreground -k 5 330 "$work/fixtures" 127.0.0.1:0 </dev/null >demo.log 2>&1 &
   demo=$!
   trap 'kill "$demo" 2>/dev/null || true; wait "$demo" || true' EXIT
   while [[ -z $url ]]; do

@@ -13,8 +13,7 @@
 // no clock and no randomness in it, and no memory but for the one entry that the
 // tool change-list adds to a list, as long as the process lives.
 //
-// With [Options.Conformance] it has the fixtures of the official conformance suite too
-// (package conformance), and the tasks of 2026-07-28 (package tasks). It has no tasks of
+// With [Options.Tasks] it has the tasks of 2026-07-28 too (package tasks). It has no tasks of
 // 2025-11-25: the SDK's v1.8.0 drops params.task.
 //
 // It does not know mcpc: no target, no session store, no recorder, no

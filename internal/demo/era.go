@@ -41,13 +41,16 @@ type Options struct {
 	// event stream. Progress and log messages then have no way to the client
 	// but the GET stream of a session.
 	JSON bool
-	// Conformance adds what the server scenarios of the conformance suite call, tasks
-	// among it, and puts each list on one page. It needs Now.
-	Conformance bool
+	// Tasks adds the extension tasks, and tools that run as tasks. It needs Now.
+	Tasks bool
 	// BrokenSkills adds skills whose entries are wrong.
 	BrokenSkills bool
 	// Now is the clock of tasks.
 	Now func() time.Time
+	// PageSize is how many entries a page of a list has, 0 for so few that a list has several pages.
+	PageSize int
+	// Extend changes the server before it serves, nil not at all: a program of tests adds what it needs.
+	Extend func(*mcp.Server)
 }
 
 // Handler returns the Streamable HTTP endpoint. It serves at whatever path it
@@ -66,7 +69,7 @@ func Handler(opts Options) http.Handler {
 		// "Closing the stream is cancellation", 2026-07-28 transports.
 		PropagateRequestCancellation: true,
 	})
-	if opts.Conformance {
+	if opts.Tasks {
 		modern = tasks.CheckNames(modern)
 	}
 	if opts.Stateless {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"mcpc/internal/demo/conformance"
 	"mcpc/internal/demo/skills"
 	"mcpc/internal/demo/tasks"
 	"mcpc/internal/skill"
@@ -23,15 +22,16 @@ const pageSize = 8
 // a cache expire.
 const freshFor = 5 * 60 * 1000
 
-// onePage is the page size of a server for the conformance suite, which reads one page.
-const onePage = 200
-
 // newServer returns the demo server, which can hold any number of sessions. When end is
 // done, its tasks end.
 func newServer(end context.Context, opts Options) *mcp.Server {
-	size, completer, extensions := pageSize, complete, map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}, skill.Extension: skills.Settings()}
-	if opts.Conformance {
-		size, completer, extensions[tasks.Extension] = onePage, conformance.Complete(complete), map[string]any{}
+	size := opts.PageSize
+	if size == 0 {
+		size = pageSize
+	}
+	extensions := map[string]any{apps: map[string]any{"mimeTypes": []string{pageType}}, skill.Extension: skills.Settings()}
+	if opts.Tasks {
+		extensions[tasks.Extension] = map[string]any{}
 	}
 	s := mcp.NewServer(&mcp.Implementation{
 		Name:    "mcpc-demo",
@@ -41,7 +41,7 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 		// A document too, so that it can be read again later.
 		Instructions:      string(embedded("instructions.md")),
 		PageSize:          size,
-		CompletionHandler: completer,
+		CompletionHandler: complete,
 		Capabilities: &mcp.ServerCapabilities{
 			Logging:    &mcp.LoggingCapabilities{},
 			Extensions: extensions,
@@ -57,11 +57,16 @@ func newServer(end context.Context, opts Options) *mcp.Server {
 	}
 	addResources(s)
 	addPrompts(s)
-	if opts.Conformance {
+	if opts.Tasks {
 		tasks.Add(end, s, opts.Now)
-		conformance.Add(s)
+		for _, t := range taskTools() {
+			t.add(s)
+		}
 	}
 	skills.Add(s, opts.BrokenSkills)
+	if opts.Extend != nil {
+		opts.Extend(s)
+	}
 	s.AddReceivingMiddleware(notFoundAsBefore, malformed)
 	s.AddSendingMiddleware(countLogs)
 	return s

@@ -12,6 +12,17 @@ import (
 
 const withTasks = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
+// declaring is meta with capabilities of the client.
+func declaring(capabilities string) string {
+	return strings.Replace(meta, `clientCapabilities":{}`, `clientCapabilities":`+capabilities, 1)
+}
+
+// plain is a result without what each result has since 2026-07-28.
+func plain(result json.RawMessage) string {
+	const server = `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"mcpc-demo","title":"mcpc demo server","version":"1.0.0"}},`
+	return strings.NewReplacer(server, "", `,"resultType":"complete"`, "").Replace(string(result))
+}
+
 // A taskView is a task, or the acknowledgement of something about it.
 type taskView struct {
 	ResultType, TaskID, Status string
@@ -41,7 +52,7 @@ func wantView(t *testing.T, what string, got, want taskView) {
 func tasking(t *testing.T, test func(p *peer, start func(tool, arguments string) taskView, do func(method, id string, more ...string) message)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := conformant(t)
+		p := serveWith(t, Options{Tasks: true, Now: time.Now})
 		capable := declaring(withTasks)
 		test(p, func(tool, arguments string) taskView {
 			return viewOf(t, p.do(toolsCall(1, tool, arguments, capable)))
@@ -123,29 +134,13 @@ func TestTaskAsks(t *testing.T) {
 	})
 }
 
-// Input rounds come before the task, and their state is not part of it.
-func TestTaskAfterARound(t *testing.T) {
-	tasking(t, func(p *peer, start func(tool, arguments string) taskView, do func(method, id string, more ...string) message) {
-		capable := declaring(withTasks)
-		first := p.do(toolsCall(1, "test_tool_with_task", `{}`, capable))
-		var asked struct{ ResultType, RequestState string }
-		if err := json.Unmarshal(first.Result, &asked); err != nil {
-			t.Fatal(err)
-		}
-		want(p.t, "asks", asked.ResultType, "input_required")
-		second := p.do(toolsCall(1, "test_tool_with_task", `{}`, capable, fmt.Sprintf(`"requestState":%q`, asked.RequestState),
-			`"inputResponses":{"user_name":{"action":"accept","content":{"name":"Alice"}}}`))
-		want(p.t, "state in the task", strings.Contains(string(second.Result), "requestState"), false)
-		time.Sleep(time.Second)
-		want(p.t, "result", plain(viewOf(p.t, do("tasks/get", viewOf(p.t, second).TaskID)).Result), said("The task was done for Alice."))
-	})
-}
-
 func TestTasksAreForThoseWhoDeclareThem(t *testing.T) {
 	const undeclared = `{"code":-32021,"message":"This needs a client that declares the extension io.modelcontextprotocol/tasks.",` +
 		`"data":{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}`
 	synctest.Test(t, func(t *testing.T) {
-		p := conformant(t)
+		p := serveWith(t, Options{Tasks: true, Now: time.Now})
+		discovered := string(p.do(request(1, "server/discover", meta)).Result)
+		want(t, "declared", strings.Contains(discovered, `"io.modelcontextprotocol/tasks":{}`), true)
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
 			want(t, method, string(p.do(request(1, method, `"taskId":"x",`+meta)).Error), undeclared)
 			want(t, method+" unknown", string(p.do(request(1, method, `"taskId":"x",`+declaring(withTasks))).Error), `{"code":-32602,"message":"unknown task \"x\""}`)
@@ -158,7 +153,7 @@ func TestTasksAreForThoseWhoDeclareThem(t *testing.T) {
 		p.finish()
 	})
 	synctest.Test(t, func(t *testing.T) {
-		p := conformant(t)
+		p := serveWith(t, Options{Tasks: true, Now: time.Now})
 		p.do(initialize("2025-11-25", withTasks))
 		p.send(initialized)
 		want(t, "before the extension", strings.HasPrefix(string(p.do(request(1, "tasks/get", `"taskId":"x"`)).Error), `{"code":-32601,`), true)
@@ -189,7 +184,7 @@ func TestTasksAreBounded(t *testing.T) {
 
 // Over HTTP the header Mcp-Name of a task method is the id of the task.
 func TestTaskNamesOverHTTP(t *testing.T) {
-	s := mount(t, Handler(Options{Conformance: true, Now: time.Now})).with("Mcp-Protocol-Version", "2026-07-28")
+	s := mount(t, Handler(Options{Tasks: true, Now: time.Now})).with("Mcp-Protocol-Version", "2026-07-28")
 	for _, c := range []struct {
 		method, header, name string
 		status               int

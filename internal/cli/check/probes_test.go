@@ -101,7 +101,7 @@ func started(t *testing.T, h http.Handler) string {
 
 // The servers that are overridden, by the first word of the flags of a case; any other is the demo.
 var probedServers = map[string]func() http.Handler{
-	"fixtures":  func() http.Handler { return demo.Handler(demo.Options{Conformance: true, Now: time.Now}) },
+	"tasks":     func() http.Handler { return demo.Handler(demo.Options{Tasks: true, Now: time.Now}) },
 	"protected": func() http.Handler { return demo.Protect(demo.Handler(demo.Options{}), time.Now) },
 	"":          func() http.Handler { return demo.Handler(demo.Options{}) },
 }
@@ -111,7 +111,7 @@ const (
 	onlyModern = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"private"}`
 	noFeature  = `,"data":{"supported":["2026-07-28"]}`
 	route      = `--era modern --call route-by-region={"region":"eu-1","priority":7}`
-	askingTool = "fixtures --era modern --negative --call test_input_required_result_request_state"
+	askingTool = "--era modern --negative --call order-tea"
 	aQuestion  = `{"resultType":"input_required","requestState":"0123456789012345678901234567890123456789","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`
 	needsForm  = `,"data":{"requiredCapabilities":{"elicitation":{"form":{}}}}`
 	done       = `{"content":[],"resultType":"complete"}`
@@ -194,7 +194,7 @@ var probeCases = []struct {
 	{"L036", "--era modern", []override{reply(onlyModern, `"server/discover"`)}, []override{reply(onlyModern, `"server/discover"`),
 		refusal(404, -32601, "", `"prompts/list"`), refusal(404, -32601, "", `"resources/list"`)}},
 	{"L043", "--era modern", []override{refusal(404, -32601, "", `"server/discover"`).later(1)}, nil},
-	{"L050", askingTool, []override{reply(aQuestion, "test_input_required_result_request_state").later(1)}, nil},
+	{"L050", askingTool, []override{reply(aQuestion, "order-tea").later(1)}, nil},
 	{"L051", "--era modern --call order-tea", []override{refusal(400, -32021, `,"data":{"requiredCapabilities":[]}`, "order-tea")}, nil},
 	{"L052", "--negative --era modern", []override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, "", `"initialize"`)},
 		[]override{reply(onlyModern, `"server/discover"`), refusal(400, -32022, noFeature, `"initialize"`)}},
@@ -210,9 +210,9 @@ var probeCases = []struct {
 			reply(`{"tools":[{"name":"t"}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, `"tools/list"`).without("Authorization: ")}},
 	{"L157", askingTool, []override{reply(done, `"decline"`)}, nil},
 	{"L158", askingTool, []override{refusal(400, -32602, "", `"inputResponses":{}`)}, nil},
-	{"L184", `fixtures --era modern --call slow_compute={"seconds":1}`, []override{refusal(400, -32602, "", `"tasks/get"`)}, nil},
-	{"L188", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, `"tasks/get"`).without("Mcp-Name: mcpc-other")}, nil},
-	{"L189", "fixtures --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, "Mcp-Name: mcpc-other", `"tasks/get"`)}, nil},
+	{"L184", `tasks --era modern --call slow_compute={"seconds":1}`, []override{refusal(400, -32602, "", `"tasks/get"`)}, nil},
+	{"L188", "tasks --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, `"tasks/get"`).without("Mcp-Name: mcpc-other")}, nil},
+	{"L189", "tasks --era modern --negative", []override{reply(`{"resultType":"complete",`+taskFields+`,"ttlMs":null}`, "Mcp-Name: mcpc-other", `"tasks/get"`)}, nil},
 	{"L193", "--era legacy --negative --call t", oldTaskServer(reply(`{`+taskFields+`,"ttl":60000}`, `"tasks/cancel"`)), oldTaskServer(refusal(200, -32602, "", `"tasks/cancel"`))},
 	{"tool-answers", "--era legacy --call get-env", []override{{when: []string{"get-env"}, status: 502, body: "the tool is gone"}}, nil},
 	{"L197", "protected", []override{document(resourceAt, `{"resource":"https://other.example/mcp","authorization_servers":["$BASE"]}`)}, nil},

@@ -35,13 +35,11 @@ interrupted: Streamable HTTP at /mcp in every revision, HTTP+SSE at /sse, or
 stdio. mcpc itself needs no running server: use -s demo. With --auth it requires
 a token and is its own authorization server: mcpc login gets a token, tool calls
 require another scope (mcp:call), and every login with a browser or a device
-code is accepted. With --conformance it also has the tools, prompts and
-resources that the server scenarios of the official conformance suite call,
-tools that run as tasks, and each list on one page.`,
+code is accepted. With --tasks it also has tools that run as tasks.`,
 		Example: `  mcpc demo --listen 127.0.0.1:3001
   mcpc demo --listen 127.0.0.1:3001 --stateless
   mcpc demo --listen 127.0.0.1:3001 --auth
-  mcpc demo --listen 127.0.0.1:3001 --conformance
+  mcpc demo --listen 127.0.0.1:3001 --tasks
   mcpc demo --stdio`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
@@ -60,7 +58,7 @@ tools that run as tasks, and each list on one page.`,
 	flags.BoolVar(&o.Stateless, "stateless", false, "no sessions in older revisions")
 	flags.BoolVar(&o.JSON, "json-answers", false, "respond with JSON instead of event streams")
 	flags.BoolVar(&o.BrokenSkills, "broken-skills", false, "add skills whose entries are wrong")
-	flags.BoolVar(&o.Conformance, "conformance", false, "add what the conformance suite calls, and tasks")
+	flags.BoolVar(&o.Tasks, "tasks", false, "add tools that run as tasks")
 	flags.BoolVar(&o.auth, "auth", false, "require a token, and run an authorization server")
 	o.fault.AddFlags(flags)
 	return cmd

@@ -22,8 +22,8 @@ func Demo(flags ...string) (http.Handler, error) {
 			options.JSON = true
 		case "--broken-skills":
 			options.BrokenSkills = true
-		case "--conformance":
-			options.Conformance = true
+		case "--tasks":
+			options.Tasks = true
 		case "--auth":
 			protected = true
 		default:

@@ -88,7 +88,7 @@ func TestServerKeepsItsAddress(t *testing.T) {
 }
 
 func TestDemoRefusesFlagsOfTheProcess(t *testing.T) {
-	if _, err := Demo("--stateless", "--json-answers", "--conformance", "--broken-skills", "--auth"); err != nil {
+	if _, err := Demo("--stateless", "--json-answers", "--tasks", "--broken-skills", "--auth"); err != nil {
 		t.Error(err)
 	}
 	if _, err := Demo("--fault"); err == nil {

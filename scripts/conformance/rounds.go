@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 sampling and roots are deprecated and still spoken
 
-package conformance
+package main
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcpc/internal/demo/tasks"
+	"mcpc/internal/pause"
 )
 
 // asks returns the answers to requests or, where they are not all there yet, the result
@@ -174,4 +175,21 @@ func (f *fixtures) mac(tool, state string) []byte {
 	h := hmac.New(sha256.New, f.key)
 	h.Write([]byte(tool + "\x00" + state))
 	return h.Sum(nil)
+}
+
+// asksFirst asks within the call and then becomes a task: input rounds come before the task.
+func (f *fixtures) asksFirst(ctx context.Context, req *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
+	answers, pending, err := f.asks(req, mcp.InputRequestMap{"user_name": form("What is your name?", nameForm)}, "name")
+	if answers == nil {
+		return pending, err
+	}
+	name := text(accepted(answers["user_name"])["name"])
+	ctx, err = tasks.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if pause.For(ctx, moment) != nil {
+		return nil, ctx.Err()
+	}
+	return says("The task was done for " + name + "."), nil
 }

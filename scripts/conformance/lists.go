@@ -1,4 +1,4 @@
-package conformance
+package main
 
 import (
 	"context"
@@ -89,17 +89,19 @@ func prompts(text string, before ...mcp.Content) *mcp.GetPromptResult {
 	return res
 }
 
-// A Completer answers completion/complete.
-type Completer = func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error)
-
-// Complete completes the arguments of the fixtures, and what next completes.
-func Complete(next Completer) Completer {
-	return func(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-		p := req.Params
-		if p.Ref.Name != "test_prompt_with_arguments" || !slices.Contains([]string{"arg1", "arg2"}, p.Argument.Name) {
-			return next(ctx, req)
+// completes answers completion/complete for the arguments of test_prompt_with_arguments.
+func completes(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		c, ok := req.(*mcp.CompleteRequest)
+		if !ok || c.Params.Ref.Name != "test_prompt_with_arguments" || !slices.Contains([]string{"arg1", "arg2"}, c.Params.Argument.Name) {
+			return next(ctx, method, req)
 		}
-		values := slices.DeleteFunc([]string{"paris", "park", "party"}, func(v string) bool { return !strings.HasPrefix(v, p.Argument.Value) })
+		values := []string{}
+		for _, word := range []string{"paris", "park", "party"} {
+			if strings.HasPrefix(word, c.Params.Argument.Value) {
+				values = append(values, word)
+			}
+		}
 		return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, Total: len(values)}}, nil
 	}
 }

@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 logging is deprecated and still spoken
 
-package conformance
+package main
 
 import (
 	"context"

@@ -1,11 +1,4 @@
-// Package conformance adds to the demo server what the server scenarios of the official MCP
-// conformance suite call: tools, prompts and resources whose names, arguments and answers
-// the suite gives in the description of each scenario. The suite reads the first page of a
-// list only, so that the server has to have them all on it.
-//
-// The input schema of a tool is checked by the SDK. What a tool asks for goes the way of
-// the revision: see [fixtures.asks].
-package conformance
+package main
 
 import (
 	"context"
@@ -28,16 +21,17 @@ type fixtures struct {
 	key    []byte // signs requestState
 }
 
-// Add adds the fixtures to a server that has the extension tasks.
-func Add(s *mcp.Server) {
+// addFixtures adds the fixtures to a server that has the extension tasks.
+func addFixtures(s *mcp.Server) {
 	f := &fixtures{server: s, key: []byte(rand.Text())}
-	for _, rows := range [][]tool{contentTools(), f.runningTools(), f.askingTools(), f.jobs()} {
+	for _, rows := range [][]tool{contentTools(), f.runningTools(), f.askingTools()} {
 		for _, t := range rows {
 			t.add(s)
 		}
 	}
 	addResources(s)
 	f.addPrompts()
+	s.AddReceivingMiddleware(completes)
 }
 
 func (t tool) add(s *mcp.Server) {

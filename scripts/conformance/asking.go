@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 sampling and roots are deprecated and still spoken
 
-package conformance
+package main
 
 import (
 	"context"
@@ -41,6 +41,7 @@ func (f *fixtures) askingTools() []tool {
 	rows := []tool{
 		{name: "test_input_required_result_multi_round", description: "Asks twice, one thing after the other", run: f.asksTwice},
 		{name: "test_input_required_result_capabilities", description: "Asks for what the client can answer", run: f.asksWhatCanBe},
+		{name: "test_tool_with_task", description: "Asks for a name, and then becomes a task", run: f.asksFirst},
 	}
 	for _, a := range askings() {
 		rows = append(rows, tool{name: a.name, description: a.description, input: a.input,

@@ -1,0 +1,128 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mcpc/internal/demo/tasks"
+	"mcpc/internal/pause"
+)
+
+// taskTools are the tools that become tasks, and one that does not. All but greet and slow_compute need a client that
+// declares the extension.
+func taskTools() []tool {
+	return []tool{{
+		name:        "greet",
+		description: "Greets, and is never a task",
+		input:       `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`,
+		run: func(_ context.Context, c call) (*mcp.CallToolResult, error) {
+			return result(text("Hello, " + c.args.text("name") + "!")), nil
+		},
+	}, {
+		name:        "slow_compute",
+		description: "Takes its time: as a task, where the client declares tasks and there is anything to wait for",
+		input: `{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"maximum":300},` +
+			`"label":{"type":"string"}},"additionalProperties":false}`,
+		run: slowCompute,
+	}, {
+		name:        "failing_job",
+		description: "A task that ends with a tool error after a second",
+		input:       noInput,
+		run: func(ctx context.Context, _ call) (*mcp.CallToolResult, error) {
+			if err := waitInTask(ctx, time.Second); err != nil {
+				return nil, err
+			}
+			return toolError("This job always fails."), nil
+		},
+	}, {
+		name:        "protocol_error_job",
+		description: "A task that ends with a JSON-RPC error",
+		input:       noInput,
+		run: func(ctx context.Context, _ call) (*mcp.CallToolResult, error) {
+			if err := waitInTask(ctx, 50*time.Millisecond); err != nil {
+				return nil, err
+			}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "this job always ends in an error"}
+		},
+	}, {
+		name:        "confirm_delete",
+		description: "A task that asks for a confirmation, and deletes nothing",
+		input:       `{"type":"object","properties":{"filename":{"type":"string"}},"additionalProperties":false}`,
+		run:         confirmDelete,
+	}, {
+		name:        "multi_input",
+		description: "A task that asks for two things at once",
+		input:       noInput,
+		run:         collectNames,
+	}}
+}
+
+// waitInTask begins a task, and waits.
+func waitInTask(ctx context.Context, d time.Duration) error {
+	ctx, err := tasks.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	return pause.For(ctx, d)
+}
+
+func slowCompute(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	seconds, _ := c.args.number("seconds").Float64()
+	if seconds > 0 {
+		if inTask, err := tasks.Begin(ctx); err == nil {
+			ctx = inTask
+		}
+		if err := pause.For(ctx, time.Duration(seconds*float64(time.Second))); err != nil {
+			return nil, err
+		}
+	}
+	return result(text(fmt.Sprintf("Computed %q in %v seconds.", c.args.text("label"), seconds))), nil
+}
+
+func confirmDelete(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	file := c.args.text("filename")
+	answers, refused, err := askInTask(ctx, c, mcp.InputRequestMap{"confirm": formOf("Delete "+file+"?",
+		`{"type":"object","properties":{"confirm":{"type":"boolean"}},"required":["confirm"]}`)})
+	if answers == nil {
+		return refused, err
+	}
+	form, _ := accepted(answers["confirm"])
+	if confirmed, _ := form["confirm"].(bool); !confirmed {
+		return result(text("Nothing is deleted.")), nil
+	}
+	return result(text("Deleted " + file + ". (There was no such file.)")), nil
+}
+
+func collectNames(ctx context.Context, c call) (*mcp.CallToolResult, error) {
+	answers, refused, err := askInTask(ctx, c, mcp.InputRequestMap{
+		"first": formOf("The first name?", anyNameForm), "second": formOf("The second name?", anyNameForm),
+	})
+	if answers == nil {
+		return refused, err
+	}
+	first, _ := accepted(answers["first"])
+	second, _ := accepted(answers["second"])
+	return result(text(fmt.Sprintf("Collected %q and %q.", asText(first["name"]), asText(second["name"])))), nil
+}
+
+const anyNameForm = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
+
+// askInTask begins a task, puts forms to its client and returns the answers. Without answers it returns how the call
+// ends: with a result for a client that has no forms, or with an error.
+func askInTask(ctx context.Context, c call, forms mcp.InputRequestMap) (mcp.InputResponseMap, *mcp.CallToolResult, error) {
+	caps := c.ClientCapabilities()
+	if caps == nil || caps.Elicitation == nil || caps.Elicitation.Form == nil && caps.Elicitation.URL != nil {
+		refused, err := c.cannotAsk("elicitation", `{"elicitation":{"form":{}}}`)
+		return nil, refused, err
+	}
+	ctx, err := tasks.Begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, err := tasks.Ask(ctx, forms)
+	return answers, nil, err
+}
