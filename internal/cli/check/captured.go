@@ -10,7 +10,6 @@ import (
 	"mcpc/internal/cli/check/evidence"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/lint"
@@ -29,13 +28,13 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	defer c.Close()
 	recorded.Warn(f, c.Capture)
 	cmdutil.HideIn(f, c.Capture)
-	rows, judge := c.Rows(), func() (lint.Report, error) { return judged.Capture(ctx, c.Capture) }
+	rows, judge := c.Rows(), func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.NamesOne() {
 		row, out := c.Row()
 		if !out.Good() {
 			return nil, out
 		}
-		rows, judge = []*capture.Row{row}, func() (lint.Report, error) { return judged.Row(row) }
+		rows, judge = []*capture.Row{row}, func() (lint.Report, error) { return recorded.JudgeRow(row) }
 	}
 	report, err := judge()
 	cause := context.Cause(ctx)

@@ -16,7 +16,6 @@ import (
 	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect/arguments"
@@ -186,7 +185,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 		r, out = judgeCapture(judging, f, o.capture)
 	} else {
 		r, out = probe.Judge(judging, probe.Request{Factory: f, Argv: o.argv, Era: o.era, Off: p.offIDs(),
-			Tools: judged.Tools, Options: o.probes})
+			Tools: recorded.LintTools, Options: o.probes})
 	}
 	if r == nil {
 		return cmdutil.Exit(out)

@@ -12,8 +12,8 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/liveview"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/demo"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
@@ -187,7 +187,7 @@ func (a *reading) query(q asked, more ...string) (view.Query, error) {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if _, err := filter.Parse(text, a.now(), &judged.Findings{}); err != nil {
+		if _, err := filter.Parse(text, a.now(), &recorded.RowFindings{}); err != nil {
 			return view.Query{}, err
 		}
 		filters = append(filters, "("+text+")")

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/liveview"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/live/view"
@@ -103,7 +102,7 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 	if o.words = args; o.filter != "" {
 		o.words = append([]string{o.filter}, args...)
 	}
-	if _, err := recorded.Filter(o.words, f.Now(), &judged.Findings{}); err != nil {
+	if _, err := recorded.Filter(o.words, f.Now(), &recorded.RowFindings{}); err != nil {
 		return err
 	}
 	o.filter = strings.Join(o.words, " ")

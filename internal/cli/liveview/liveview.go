@@ -11,7 +11,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/liveview/act"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
@@ -46,7 +45,7 @@ type View struct {
 // Open opens what is to be shown. A caller closes it.
 func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	debug.SetGCPercent(25) // rows stay in memory as long as the view is open
-	judge := &judged.Findings{Live: true}
+	judge := &recorded.RowFindings{Live: true}
 	v := &View{changes: newChanges()}
 	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
 		Open: func(path string) (*capture.Capture, error) { return recorded.OpenFile(f, path) },

@@ -20,7 +20,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/match"
@@ -90,7 +89,7 @@ func runPlay(ctx context.Context, f *cmdutil.Factory, o mockOptions, word string
 	if err != nil {
 		return err
 	}
-	filter, err := recorded.Filter(words, f.Now(), &judged.Findings{})
+	filter, err := recorded.Filter(words, f.Now(), &recorded.RowFindings{})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/replay"
@@ -186,7 +185,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 	if out := o.writable(f); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	filter, err := recorded.Filter(o.words, f.Now(), &judged.Findings{})
+	filter, err := recorded.Filter(o.words, f.Now(), &recorded.RowFindings{})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/bundle"
-	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
@@ -44,7 +44,7 @@ const (
 // Of is the data with the exchanges of a capture, as they were at a time.
 func (d Page) Of(c *capture.Capture, at time.Time) ([]byte, error) {
 	d.Report = d.Report[:jsonraw.RuneStart([]byte(d.Report), min(len(d.Report), mostReport))]
-	now, judge := func() time.Time { return at }, &judged.Findings{}
+	now, judge := func() time.Time { return at }, &recorded.RowFindings{}
 	store, err := live.New(live.Options{Path: c.Path, Given: c, Now: now, Judge: judge})
 	if err != nil {
 		return nil, err

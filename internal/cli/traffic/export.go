@@ -13,7 +13,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/cli/share"
 	"mcpc/internal/shellwords"
@@ -93,7 +92,7 @@ func NewExport(f *cmdutil.Factory) *cobra.Command {
 				return err
 			}
 			o.word, o.several, o.bundle.Words = args[0], len(args) > 1, args[1:]
-			if o.filter, err = filterOf(f, args[1:], &judged.Findings{}); err != nil {
+			if o.filter, err = filterOf(f, args[1:], &recorded.RowFindings{}); err != nil {
 				return err
 			}
 			return runExport(cmd.Context(), f, o)

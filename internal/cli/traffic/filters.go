@@ -8,7 +8,6 @@ import (
 
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/redact"
 	"mcpc/internal/shellwords"
@@ -17,7 +16,7 @@ import (
 )
 
 // filterOf reads the words of a command line as one filter.
-func filterOf(a *cmdutil.Factory, words []string, j *judged.Findings) (filter.Filter, error) {
+func filterOf(a *cmdutil.Factory, words []string, j *recorded.RowFindings) (filter.Filter, error) {
 	if err := ofEachServer(a); err != nil {
 		return filter.Filter{}, err
 	}

@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/filter"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/english"
@@ -62,7 +61,7 @@ mcpc help filters describes FILTER.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words := o.leadingFile(args)
 			var err error
-			if o.filter, err = filterOf(f, words, &judged.Findings{Live: o.follow}); err != nil {
+			if o.filter, err = filterOf(f, words, &recorded.RowFindings{Live: o.follow}); err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("count") && f.OutStyle.Terminal && !f.JSON && !o.lines && !ofOneRun(words) {

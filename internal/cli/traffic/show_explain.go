@@ -7,7 +7,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/traffic"
@@ -20,8 +20,8 @@ import (
 // brokenBy are the findings about a row: the rules that were broken in it, as far as its run
 // shows.
 func brokenBy(row *capture.Row) ([]verdict.Finding, error) {
-	report, err := judged.Row(row)
-	findings := sliceutil.Map(report.Findings, judged.Finding)
+	report, err := recorded.JudgeRow(row)
+	findings := sliceutil.Map(report.Findings, recorded.VerdictFinding)
 	if slices.Contains(client.Revisions(), row.Revision) {
 		for i := range findings {
 			findings[i].Revisions = []string{row.Revision}

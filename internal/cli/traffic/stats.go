@@ -11,7 +11,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/sliceutil"
@@ -35,7 +35,7 @@ exchanges: see mcpc help filters.`,
   mcpc stats --json
   mcpc stats --jq '.groups[] | [.method, .name, .durationNs.p95]'`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.filter, err = filterOf(f, o.leadingFile(args), &judged.Findings{}); err != nil {
+			if o.filter, err = filterOf(f, o.leadingFile(args), &recorded.RowFindings{}); err != nil {
 				return err
 			}
 			return showStats(f, cmd, o)

@@ -11,7 +11,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint"
@@ -48,7 +48,7 @@ func (rec Recording) Fill(r *verdict.Report, report lint.Report) {
 	at := rec.locate(report.Findings)
 	words := map[*capture.Row]string{nil: ""} // many findings may have the same row: it is read once
 	for _, f := range report.Findings {
-		finding := judged.Finding(f)
+		finding := recorded.VerdictFinding(f)
 		for i, e := range f.Evidence {
 			out := &finding.Evidence[i]
 			row, revision := at[spotOf(e)], ""
@@ -102,7 +102,7 @@ func (rec Recording) locate(findings []lint.Finding) map[conv.Spot]*capture.Row 
 			break
 		}
 		_ = row.EachFrame(func(f wire.Frame) error {
-			at := conv.Spot{Conn: judged.Conn(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
+			at := conv.Spot{Conn: recorded.ConnOfRun(row.RunIndex()-rec.Base, f.Conn), Seq: f.Seq}
 			if missing[at] {
 				delete(missing, at)
 				found[at] = row

@@ -10,7 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/check/evidence"
-	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/verdict"
 	"mcpc/internal/wire"
@@ -53,7 +53,7 @@ func listing(t *testing.T, tools int) *capture.Capture {
 // evidence.
 func filled(t *testing.T, c *capture.Capture) (findings []verdict.Finding, allocated uint64) {
 	t.Helper()
-	report, err := judged.Capture(t.Context(), c)
+	report, err := recorded.JudgeCapture(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

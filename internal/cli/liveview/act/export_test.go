@@ -10,7 +10,7 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/judged"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/live"
 	"mcpc/internal/live/view"
 	"mcpc/internal/redact"
@@ -58,7 +58,7 @@ func TestExportsCountSecretsAlike(t *testing.T) {
 	f.Now = time.Now
 	f.State = t.TempDir()
 	open := func(live.Key) (*capture.Capture, error) { return capture.Open(path) }
-	store, err := live.New(live.Options{Path: path, Now: time.Now, Judge: &judged.Findings{}, Open: capture.Open})
+	store, err := live.New(live.Options{Path: path, Now: time.Now, Judge: &recorded.RowFindings{}, Open: capture.Open})
 	if err != nil {
 		t.Fatal(err)
 	}

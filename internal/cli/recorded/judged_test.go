@@ -1,4 +1,4 @@
-package judged
+package recorded
 
 import (
 	"os"
@@ -67,7 +67,7 @@ func (r *recording) open() *capture.Capture {
 }
 
 // broke reports which of two rules a row broke, as a filter sees it.
-func broke(t *testing.T, j *Findings, row *capture.Row) (entry, cursor bool) {
+func broke(t *testing.T, j *RowFindings, row *capture.Row) (entry, cursor bool) {
 	t.Helper()
 	words, err := j.Of(row)
 	if err != nil {
@@ -92,13 +92,13 @@ func TestFindingsOfRows(t *testing.T) {
 		if ended {
 			r.end()
 		}
-		c, j := r.open(), &Findings{}
+		c, j := r.open(), &RowFindings{}
 		for i, row := range c.Rows() {
 			entry, cursor := broke(t, j, row)
 			if list := i == 1; entry != list || cursor != (list && ended) {
 				t.Errorf("ended %v: %s: L106 %v, client-cursor %v", ended, row.Method, entry, cursor)
 			}
-			report, err := Row(row)
+			report, err := JudgeRow(row)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,7 @@ func TestFindingsOfRows(t *testing.T) {
 				t.Errorf("ended %v: %s: %+v", ended, row.Method, report.Findings)
 			}
 		}
-		if report, err := Capture(t.Context(), c); err != nil || slices.ContainsFunc(report.Findings, func(f lint.Finding) bool { return f.Rule == "client-cursor" }) != ended {
+		if report, err := JudgeCapture(t.Context(), c); err != nil || slices.ContainsFunc(report.Findings, func(f lint.Finding) bool { return f.Rule == "client-cursor" }) != ended {
 			t.Error(ended, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestFindingsOfRows(t *testing.T) {
 func TestFindingsOfARecordingThatGrows(t *testing.T) {
 	r := begin(t)
 	r.page("2")
-	c, j := r.open(), &Findings{Live: true}
+	c, j := r.open(), &RowFindings{Live: true}
 	if entry, cursor := broke(t, j, c.Rows()[1]); !entry || cursor {
 		t.Errorf("L106 %v, client-cursor %v", entry, cursor)
 	}
@@ -144,7 +144,7 @@ func TestFindingsOfARecordingThatGrows(t *testing.T) {
 
 // Only so many captures are remembered, and a file that is gone is an error for each row.
 func TestFindingsOfManyCaptures(t *testing.T) {
-	j := &Findings{}
+	j := &RowFindings{}
 	for range mostKept + 2 {
 		r := begin(t)
 		r.page("2")

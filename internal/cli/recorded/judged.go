@@ -1,6 +1,4 @@
-// Package judged judges recordings by the rules of package lint, and says which of their
-// exchanges broke which rule.
-package judged
+package recorded
 
 import (
 	"context"
@@ -17,8 +15,8 @@ import (
 	"mcpc/internal/wire"
 )
 
-// Tools are what the rules need of other packages.
-var Tools = check.Tools{
+// LintTools are what the rules need of other packages.
+var LintTools = check.Tools{
 	Shape: shape.CheckBut,
 	Compile: func(schema []byte) (check.Schema, []wire.Finding, *check.SchemaFault) {
 		s, warnings, err := validate.Compile(schema)
@@ -32,22 +30,22 @@ var Tools = check.Tools{
 // runShift is the number of bits in which a run of a capture numbers its connections.
 const runShift = 24
 
-// Conn numbers a connection so that those of several runs of a capture differ.
-func Conn(run, conn int) int { return run<<runShift + conn }
+// ConnOfRun numbers a connection so that those of several runs of a capture differ.
+func ConnOfRun(run, conn int) int { return run<<runShift + conn }
 
 // InRun is the run and the number in it of a connection that Conn numbered.
 func InRun(conn int) (run, number int) { return conn >> runShift, conn & (1<<runShift - 1) }
 
-// Capture judges a capture. What did not come is judged in runs that have their end. If the
+// JudgeCapture judges a capture. What did not come is judged in runs that have their end. If the
 // context ends, the report has what was found so far, and the error is the context's cause.
-func Capture(ctx context.Context, c *capture.Capture) (lint.Report, error) {
+func JudgeCapture(ctx context.Context, c *capture.Capture) (lint.Report, error) {
 	r := newReader(c, nil)
 	err := r.close(ctx)
 	return r.linter.Report(), err
 }
 
-// Row judges the run of a row; the findings are those about the row, the gravest first.
-func Row(row *capture.Row) (lint.Report, error) {
+// JudgeRow judges the run of a row; the findings are those about the row, the gravest first.
+func JudgeRow(row *capture.Row) (lint.Report, error) {
 	lines := map[int64]bool{}
 	for at := range row.Lines() {
 		lines[at] = true
@@ -73,8 +71,8 @@ func Row(row *capture.Row) (lint.Report, error) {
 	return report, err
 }
 
-// Finding is a finding as reports show it; the evidence names no exchange yet.
-func Finding(f lint.Finding) verdict.Finding {
+// VerdictFinding is a finding as reports show it; the evidence names no exchange yet.
+func VerdictFinding(f lint.Finding) verdict.Finding {
 	out := verdict.Finding{Rule: f.Rule, Severity: string(f.Severity), Title: f.Title, Subject: f.Subject, Source: f.Source,
 		Fix: f.Fix, Fingerprint: f.Fingerprint}
 	for _, e := range f.Evidence {
@@ -109,7 +107,7 @@ type reader struct {
 
 func newReader(c *capture.Capture, found func(at int64, f lint.Finding)) *reader {
 	r := &reader{frames: c.FrameReader(), run: -1, found: found, earlier: map[conv.Spot][]lint.Finding{}}
-	o := lint.Options{Tools: Tools, Ended: func(conn int) bool {
+	o := lint.Options{Tools: LintTools, Ended: func(conn int) bool {
 		run, _ := InRun(conn)
 		return c.RunEnded(run)
 	}}
@@ -143,7 +141,7 @@ func (r *reader) read(ctx context.Context) error {
 		if r.run >= 0 && at.Run != r.run {
 			return nil
 		}
-		f.Conn = Conn(at.Run, f.Conn)
+		f.Conn = ConnOfRun(at.Run, f.Conn)
 		r.now, r.at = conv.Spot{Conn: f.Conn, Seq: f.Seq}, at.At
 		r.linter.Tap(f)
 		return nil
@@ -165,7 +163,7 @@ func (r *reader) close(ctx context.Context) error {
 		return nil
 	}
 	err := r.frames.Restart().Each(func(at capture.FramePlace, f wire.Frame) error {
-		spot := conv.Spot{Conn: Conn(at.Run, f.Conn), Seq: f.Seq}
+		spot := conv.Spot{Conn: ConnOfRun(at.Run, f.Conn), Seq: f.Seq}
 		for _, finding := range r.earlier[spot] {
 			r.found(at.At, finding)
 		}

@@ -1,4 +1,4 @@
-package judged
+package recorded
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"mcpc/internal/live/view"
 )
 
-// Findings say of rows which rules they broke, for filters. A capture is judged when the
+// RowFindings say of rows which rules they broke, for filters. A capture is judged when the
 // first of its rows is asked about. Several goroutines may ask.
-type Findings struct {
+type RowFindings struct {
 	// Live is set where captures grow: then each is read on, and what depends on its end is
 	// judged once all of its runs have theirs.
 	Live bool
@@ -40,7 +40,7 @@ type broken struct {
 }
 
 // Words are what a filter can name: rules, tags and severities.
-func (j *Findings) Words() []string {
+func (j *RowFindings) Words() []string {
 	words := []string{string(conv.Error), string(conv.Warn), string(conv.Info)}
 	for _, r := range lint.Rules() {
 		words = append(words, r.ID)
@@ -56,7 +56,7 @@ func (j *Findings) Words() []string {
 }
 
 // Of are the words for the findings about a row.
-func (j *Findings) Of(row *capture.Row) (words []string, err error) {
+func (j *RowFindings) Of(row *capture.Row) (words []string, err error) {
 	err = j.each(row, func(b broken, rule lint.Rule) {
 		words = append(append(words, b.rule, string(b.severity)), rule.Tags...)
 	})
@@ -64,7 +64,7 @@ func (j *Findings) Of(row *capture.Row) (words []string, err error) {
 }
 
 // Shown are the findings about a row as views show them, each once.
-func (j *Findings) Shown(row *capture.Row) (all []view.Finding, err error) {
+func (j *RowFindings) Shown(row *capture.Row) (all []view.Finding, err error) {
 	err = j.each(row, func(b broken, rule lint.Rule) {
 		f := view.Finding{Rule: b.rule, Severity: string(b.severity), Text: rule.Title, Fix: rule.Fix, Pointer: b.pointer}
 		if !slices.ContainsFunc(all, func(is view.Finding) bool { return is.Rule == f.Rule && is.Severity == f.Severity }) {
@@ -75,7 +75,7 @@ func (j *Findings) Shown(row *capture.Row) (all []view.Finding, err error) {
 }
 
 // each calls look with each rule that was broken in the lines of a row.
-func (j *Findings) each(row *capture.Row, look func(b broken, rule lint.Rule)) error {
+func (j *RowFindings) each(row *capture.Row, look func(b broken, rule lint.Rule)) error {
 	if row.Capture() == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (j *Findings) each(row *capture.Row, look func(b broken, rule lint.Rule)) e
 }
 
 // index is that of a capture, as far as it has been read.
-func (j *Findings) index(c *capture.Capture) *indexed {
+func (j *RowFindings) index(c *capture.Capture) *indexed {
 	i := slices.IndexFunc(j.kept, func(x *indexed) bool { return x.capture == c })
 	if i < 0 {
 		x := &indexed{capture: c, broken: map[int64][]broken{}}
