@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/toolcall"
@@ -31,7 +31,7 @@ type callOptions struct {
 	// save is a file that the call is to be added to, saving what is in it; nil where
 	// there is none.
 	save   string
-	saving *savedfile.CallSaver
+	saving *recorded.CallSaver
 	// expectResult makes the result that comes what is expected of the saved call.
 	expectResult bool
 	trace        cmdutil.TraceOptions
@@ -83,7 +83,7 @@ sent, and structuredContent against the outputSchema.`,
 			if o.dryRun || o.curl {
 				return dryRun(cmd.Context(), f, o)
 			}
-			if o.saving, err = savedfile.NewSaving(o.save, o.expectResult); err != nil {
+			if o.saving, err = recorded.NewSaving(o.save, o.expectResult); err != nil {
 				return err
 			}
 			return runCall(cmd.Context(), f, o)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect/toolcall"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/saved"
@@ -28,7 +28,7 @@ func (j *judgement) holdsValue(want, got json.RawMessage, at string) {
 	if toolcall.TextOf(want) == saved.Any {
 		return
 	}
-	if members, others, both := savedfile.Objects(want, got); both {
+	if members, others, both := recorded.Objects(want, got); both {
 		for _, m := range members {
 			if other, there := others.Get(m.Name); there {
 				j.holdsValue(m.Value, other, jsonraw.Pointer(at, m.Name))
@@ -38,13 +38,13 @@ func (j *judgement) holdsValue(want, got json.RawMessage, at string) {
 		}
 		return
 	}
-	if items, others, both := savedfile.Arrays(want, got); both {
+	if items, others, both := recorded.Arrays(want, got); both {
 		for i, item := range items {
 			j.holdsValue(item, others[i], jsonraw.Pointer(at, strconv.Itoa(i)))
 		}
 		return
 	}
-	if !savedfile.SameScalar(want, got) {
+	if !recorded.SameScalar(want, got) {
 		j.miss(at, jsonraw.Excerpt(want, mostGot), jsonraw.Excerpt(got, mostGot))
 	}
 }

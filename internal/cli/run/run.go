@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/english"
 	"mcpc/internal/render/report"
 	"mcpc/internal/render/term"
@@ -298,7 +298,7 @@ func (r *runner) listed() cmdutil.Answer {
 	all := []file{}
 	var rows [][]string
 	for _, f := range r.files {
-		one := file{Path: f.path, Server: savedfile.ShownServer(f.File), Steps: []step{}}
+		one := file{Path: f.path, Server: recorded.ShownServer(f.File), Steps: []step{}}
 		for i, s := range f.Steps {
 			if !f.chosen[i] {
 				continue

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/savedfile"
+	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
@@ -48,7 +48,7 @@ func (r *runner) file(ctx context.Context, file *runFile) {
 		run.vars[v.Name] = saved.Value{JSON: v.Value}
 	}
 	maps.Copy(run.vars, r.given)
-	run.result = report.File{Path: file.path, Server: cmp.Or(r.replacement(), savedfile.ShownServer(file.File)), Started: f.Now()}
+	run.result = report.File{Path: file.path, Server: cmp.Or(r.replacement(), recorded.ShownServer(file.File)), Started: f.Now()}
 	if len(file.Steps) > 0 && !r.stopped {
 		run.open(ctx)
 	}

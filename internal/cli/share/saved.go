@@ -7,7 +7,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
-	"mcpc/internal/cli/savedfile"
 	"mcpc/internal/english"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/yaml"
@@ -46,8 +45,8 @@ func exportSaved(f *cmdutil.Factory, w io.Writer, c *capture.Capture, rows []*ca
 }
 
 // savedSteps makes steps of rows. lists is set where every list becomes one.
-func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*savedfile.ExportSaver, error) {
-	s := &savedfile.ExportSaver{KeepLists: lists}
+func savedSteps(f *cmdutil.Factory, c *capture.Capture, rows []*capture.Row, lists bool) (*recorded.ExportSaver, error) {
+	s := &recorded.ExportSaver{KeepLists: lists}
 	for _, row := range rows {
 		exchange, err := row.Exchange()
 		if err != nil {

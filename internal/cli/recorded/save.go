@@ -1,5 +1,4 @@
-// Package savedfile writes files of saved calls.
-package savedfile
+package recorded
 
 import (
 	"bytes"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/arguments"
 	"mcpc/internal/connect/host"
@@ -137,7 +135,7 @@ func (s *CallSaver) Add(f *cmdutil.Factory, c *connect.Conn, o toolcall.Request,
 	if s == nil {
 		return nil
 	}
-	if !slices.Contains(recorded.SavedEndings, out.Kind) || out.Reached == wire.Unsent {
+	if !slices.Contains(SavedEndings, out.Kind) || out.Reached == wire.Unsent {
 		if out.Reached == wire.Unsent {
 			f.Note("not saved: the call was not sent")
 		} else {

@@ -1,4 +1,4 @@
-package savedfile
+package recorded
 
 import (
 	"bytes"

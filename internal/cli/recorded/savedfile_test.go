@@ -1,4 +1,4 @@
-package savedfile_test
+package recorded_test
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package savedfile
+package recorded
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/recorded"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/jsonraw"
@@ -83,7 +82,7 @@ func (s *ExportSaver) Omit(why string) {
 
 // Add makes a step of one exchange. Among several those are left out that led to
 // others: openings, and lists that a call was checked with.
-func (s *ExportSaver) Add(g recorded.Request, among bool) error {
+func (s *ExportSaver) Add(g Request, among bool) error {
 	if g.Bare() || capture.ByServer(g.Row) {
 		s.Omit("without a client request")
 		return nil
@@ -91,7 +90,7 @@ func (s *ExportSaver) Add(g recorded.Request, among bool) error {
 	m := wire.ParseMessage(g.Exchange.Request.Raw)
 	step, ok := stepOf(m.Method, g.Params())
 	switch {
-	case slices.Contains(recorded.OpeningMethods, m.Method) && !(g.Row.Own && g.Had("raw")):
+	case slices.Contains(OpeningMethods, m.Method) && !(g.Row.Own && g.Had("raw")):
 		s.Omit("handshake")
 		return nil
 	case among && !ok:
@@ -171,7 +170,7 @@ func (s *ExportSaver) answers(flags host.Answers) error {
 }
 
 // setServer sets the server of the file, which is the same for all its steps.
-func (s *ExportSaver) setServer(g recorded.Request) error {
+func (s *ExportSaver) setServer(g Request) error {
 	address, argv := g.Address(), g.ServerArgv()
 	where := cmp.Or(address, strings.Join(argv, " "))
 	switch {
