@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 
-	"mcpc/internal/cli/check/ladder"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
@@ -31,11 +30,11 @@ func addConnection(j *judge, s *session, o wire.Outcome) {
 	facts := j.polite.Facts()
 	at := ""
 	if !o.Good() {
-		at = ladder.FailedAt(o, endpoint != "", facts.Address != "")
+		at = FailedAt(o, endpoint != "", facts.Address != "")
 	}
 	names := []string{"process", "revision"}
 	if endpoint != "" {
-		names = ladder.HTTP[:5]
+		names = HTTP[:5]
 	}
 	for _, name := range names {
 		switch {
@@ -79,7 +78,7 @@ func httpRung(j *judge, name, endpoint string, facts sending.Facts) (state, text
 		}
 		return verdict.Warning, "http: tokens and messages cross in plain text", "serve https"
 	}
-	return ladder.Certificate(facts.TLS, j.f.Now())
+	return Certificate(facts.TLS, j.f.Now())
 }
 
 // throughProxy reports a server that a proxy leads to.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"mcpc/internal/cli/check/evidence"
-	"mcpc/internal/cli/check/ladder"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
@@ -36,7 +35,7 @@ type judge struct {
 	o      Request
 	linter *lint.Linter
 	polite *sending.Pace
-	ladder ladder.Ladder
+	ladder Ladder
 	report verdict.Report
 	// walk is what is known of the authorization server; nil before that was looked for.
 	walk *walk

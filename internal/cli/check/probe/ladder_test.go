@@ -1,4 +1,4 @@
-package ladder
+package probe
 
 import (
 	"crypto/tls"

@@ -1,5 +1,4 @@
-// Package ladder has the steps of the way to a server that mcpc check reports first.
-package ladder
+package probe
 
 import (
 	"crypto/tls"
