@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/check/evidence"
+	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
@@ -43,9 +43,9 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	}
 	targets := targetsOf(c.Capture, rows)
 	r := &verdict.Report{Target: joined(targets), Recording: c.Path, Lacks: []string{"check a server"}}
-	rec := evidence.Recording{Rows: rows, Several: len(targets) > 1}
+	rec := probe.Recording{Rows: rows, Several: len(targets) > 1}
 	rec.Fill(r, report)
-	r.Hosts = evidence.Hosts(rec.Tools())
+	r.Hosts = probe.Hosts(rec.Tools())
 	for _, revision := range client.Revisions() {
 		if slices.ContainsFunc(rows, func(row *capture.Row) bool { return row.Revision == revision && row.Method != "initialize" }) {
 			r.Revisions = append(r.Revisions, revision)
@@ -70,7 +70,7 @@ func targetsOf(c *capture.Capture, rows []*capture.Row) (names []string) {
 		add(h.Target)
 	}
 	for _, row := range rows {
-		add(evidence.Server(row))
+		add(probe.Server(row))
 	}
 	return names
 }

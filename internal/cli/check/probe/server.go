@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/cli/check/evidence"
 	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
@@ -307,7 +306,7 @@ func (j *judge) pass(ctx context.Context, s *session, out wire.Outcome) wire.Out
 	out = b.list(ctx)
 	j.ladder.Unreached()
 	if j.report.Hosts == nil {
-		j.report.Hosts = evidence.Hosts(b.lists["tools"])
+		j.report.Hosts = Hosts(b.lists["tools"])
 	}
 	if out.Good() {
 		b.probe(ctx)
@@ -325,8 +324,8 @@ func (j *judge) finish() *verdict.Report {
 	j.linter.Close()
 	r := &j.report
 	r.Ladder, r.Requests = j.ladder.Steps, j.sent
-	rec := evidence.Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.asked[at].revision }}
-	c, name := evidence.Own(j.f)
+	rec := Recording{Repeat: j.repeat, Revision: func(at conv.Spot) string { return j.asked[at].revision }}
+	c, name := Own(j.f)
 	if r.Recording = name; c != nil {
 		defer c.Close()
 		rec.Base = len(c.Heads) - 1

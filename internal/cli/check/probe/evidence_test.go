@@ -1,4 +1,4 @@
-package evidence_test
+package probe_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/check/evidence"
+	"mcpc/internal/cli/check/probe"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/lint/conv"
 	"mcpc/internal/render/verdict"
@@ -57,7 +57,7 @@ func filled(t *testing.T, c *capture.Capture) (findings []verdict.Finding, alloc
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := evidence.Recording{Rows: c.Rows(), Repeat: func(_ conv.Spot, words string) string { return words }}
+	rec := probe.Recording{Rows: c.Rows(), Repeat: func(_ conv.Spot, words string) string { return words }}
 	var r verdict.Report
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

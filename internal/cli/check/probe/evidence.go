@@ -1,6 +1,4 @@
-// Package evidence names the evidence of a linter's findings: by the exchanges of a recording,
-// as mcpc show takes them, and by the commands that send their requests again.
-package evidence
+package probe
 
 import (
 	"cmp"
