@@ -30,7 +30,7 @@ var floors = [][]string{
 	},
 	{"connect", "live", "tui", "web"},
 	{
-		"cli/cmdutil", "cli/console", "cli/faulty", "cli/judged", "cli/liveview", "cli/mockscript", "cli/recorded", "cli/savedfile",
+		"cli/cmdutil", "cli/console", "cli/faulty", "cli/liveview", "cli/mockscript", "cli/recorded",
 		"cli/share",
 	},
 	{
