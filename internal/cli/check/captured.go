@@ -8,7 +8,6 @@ import (
 
 	"mcpc/internal/capture"
 	"mcpc/internal/cli/check/probe"
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -53,7 +52,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	}
 	if err != nil {
 		r.Incomplete = cause.Error()
-		return r, sending.Ended(cause)
+		return r, probe.Ended(cause)
 	}
 	return r, wire.Outcome{}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/cli/check/probe"
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
@@ -40,7 +39,7 @@ type options struct {
 	explain string
 	list    bool
 	rules   ruleOptions
-	probes  sending.Options
+	probes  probe.Options
 	reports reportOptions
 }
 
@@ -177,7 +176,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o options) error {
 		return cmdutil.Exit(out)
 	}
 	f.NoInput, f.Record.Many = true, true // what asks a person is no check
-	judging, stop := sending.Limit(ctx, f.Limits.Hard)
+	judging, stop := probe.Limit(ctx, f.Limits.Hard)
 	defer stop()
 	var r *verdict.Report
 	var out wire.Outcome

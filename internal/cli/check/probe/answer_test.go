@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/wire"
 )
 
@@ -49,7 +48,7 @@ func TestToolAnswers(t *testing.T) {
 		{"HTTP 502", answer{Outcome: wire.Outcome{Kind: wire.Transport, HTTP: &wire.HTTPFacts{Status: 502}, Message: &wire.Message{}}}, good, 1},
 		{"refused", answer{Outcome: wire.Outcome{Kind: wire.Auth, HTTP: &wire.HTTPFacts{Status: 401}}}, good, 0},
 	} {
-		b := &bench{judge: &judge{polite: (&sending.Options{}).Pace("", func() int { return 0 }, time.Now)}, called: []calledTool{{answer: c.answer, after: c.after}}}
+		b := &bench{judge: &judge{polite: (&Options{}).Pace("", func() int { return 0 }, time.Now)}, called: []calledTool{{answer: c.answer, after: c.after}}}
 		if misses := answers.do(t.Context(), b); len(misses) != c.misses || c.misses > 0 && misses[0].skip {
 			t.Errorf("%s: %+v", c.name, misses)
 		}

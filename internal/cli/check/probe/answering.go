@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/client"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/lint/conv"
@@ -171,7 +170,7 @@ func endedTask(ctx context.Context, b *bench) []miss {
 		if support := conv.TextInside(b.lists["tools"][at], "execution", "taskSupport"); support != "optional" && support != "required" {
 			continue
 		}
-		params := jsonraw.With(sending.Call{Name: c.Name, Args: c.Args}.Params(), "task", json.RawMessage(`{"ttl":60000}`))
+		params := jsonraw.With(Call{Name: c.Name, Args: c.Args}.Params(), "task", json.RawMessage(`{"ttl":60000}`))
 		created := b.send(ctx, ask{method: "tools/call", params: params})
 		id := conv.TextInside(created.Result, "task", "taskId")
 		if id == "" {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/client"
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/jsonraw"
@@ -33,7 +32,7 @@ var callProbes = []probe{
 
 // A calledTool is a tool that was called with its answer, and the answer to the ping after it.
 type calledTool struct {
-	sending.Call
+	Call
 	schema        json.RawMessage
 	answer, after answer
 }
@@ -45,11 +44,11 @@ func callTools(ctx context.Context, b *bench) {
 	for _, tool := range b.lists["tools"] {
 		name, _ := jsonraw.Text(jsonraw.First(tool, "name"))
 		schema := jsonraw.First(tool, "inputSchema")
-		calls := slices.DeleteFunc(slices.Clone(b.o.Calls), func(c sending.Call) bool { return c.Name != name })
+		calls := slices.DeleteFunc(slices.Clone(b.o.Calls), func(c Call) bool { return c.Name != name })
 		named := len(calls) > 0
 		if hints := jsonraw.First(tool, "annotations"); len(calls) == 0 && b.o.ReadOnly && len(requiredIn(schema)) == 0 &&
 			string(jsonraw.First(hints, "readOnlyHint")) == "true" && string(jsonraw.First(hints, "destructiveHint")) != "true" {
-			calls = []sending.Call{{Name: name, Args: json.RawMessage("{}")}}
+			calls = []Call{{Name: name, Args: json.RawMessage("{}")}}
 		}
 		for _, c := range calls {
 			if b.budget() != "" || ctx.Err() != nil {
@@ -96,7 +95,7 @@ func unansweredCalls(_ context.Context, b *bench) (misses []miss) {
 
 // call asks to call a tool with other arguments, and header fields that fit them.
 func (c calledTool) call(args json.RawMessage) ask {
-	params := sending.Call{Name: c.Name, Args: args}.Params()
+	params := Call{Name: c.Name, Args: args}.Params()
 	return ask{method: "tools/call", params: params, edits: paramheader.Fields(c.schema, params)}
 }
 

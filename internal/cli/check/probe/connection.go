@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
 	"mcpc/internal/render/failure"
@@ -60,7 +59,7 @@ func addConnection(j *judge, s *session, o wire.Outcome) {
 }
 
 // httpRung is a step over HTTP that did not fail.
-func httpRung(j *judge, name, endpoint string, facts sending.Facts) (state, text, fix string) {
+func httpRung(j *judge, name, endpoint string, facts Facts) (state, text, fix string) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return verdict.Skipped, "", ""

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/wire"
 )
@@ -92,7 +91,7 @@ func TestLateAnswersBreakNoRule(t *testing.T) {
 		{"silent each time", []answer{silent, silent, silent}, false, ""},
 		{"wrong once", []answer{wrong, {}, {}}, false, "warn"},
 	} {
-		b := &bench{judge: &judge{polite: (&sending.Options{}).Pace("", func() int { return 0 }, time.Now)}, others: []*bench{{}, {}}}
+		b := &bench{judge: &judge{polite: (&Options{}).Pace("", func() int { return 0 }, time.Now)}, others: []*bench{{}, {}}}
 		i := 0
 		p := probe{do: func(context.Context, *bench) []miss {
 			i++

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/cli/check/sending"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client"
 	"mcpc/internal/connect"
@@ -33,7 +32,7 @@ type judge struct {
 	f      *cmdutil.Factory
 	o      Request
 	linter *lint.Linter
-	polite *sending.Pace
+	polite *Pace
 	ladder Ladder
 	report verdict.Report
 	// walk is what is known of the authorization server; nil before that was looked for.
@@ -122,7 +121,7 @@ type Request struct {
 	Era   string
 	Off   []string
 	Tools check.Tools
-	sending.Options
+	Options
 }
 
 // Judge judges a server by each of the revisions that were asked for. The report is nil where
@@ -162,7 +161,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	}
 	cause := context.Cause(ctx)
 	if cause != nil {
-		j.refused = sending.Ended(cause)
+		j.refused = Ended(cause)
 	}
 	r := j.finish()
 	switch {

@@ -1,4 +1,4 @@
-package sending
+package probe
 
 import (
 	"context"
@@ -97,14 +97,14 @@ func TestTurnsOfRequests(t *testing.T) {
 	}
 }
 
-// answers is a transport with the same response to everything.
-type answers struct {
+// paceAnswers is a transport with the same response to everything.
+type paceAnswers struct {
 	status int
 	header http.Header
 	times  int
 }
 
-func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
+func (a *paceAnswers) RoundTrip(*http.Request) (*http.Response, error) {
 	a.times++
 	return &http.Response{StatusCode: a.status, Proto: "HTTP/1.1", Header: a.header, Body: http.NoBody}, nil
 }
@@ -124,7 +124,7 @@ func TestFactsOfResponses(t *testing.T) {
 	} {
 		o, _ := settled(t)
 		p := o.Pace("http://127.0.0.1:1/", func() int { return 0 }, time.Now)
-		base := &answers{status: c.status, header: c.header}
+		base := &paceAnswers{status: c.status, header: c.header}
 		var order []string
 		over := p.Over(func(base http.RoundTripper) http.RoundTripper {
 			order = append(order, "credentials")

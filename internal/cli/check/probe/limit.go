@@ -1,4 +1,4 @@
-package sending
+package probe
 
 import (
 	"context"

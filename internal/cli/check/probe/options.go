@@ -1,5 +1,4 @@
-// Package sending says what check may send to a server, by the user's options, and how fast.
-package sending
+package probe
 
 import (
 	"encoding/json"
