@@ -1,5 +1,6 @@
-// Package cmdutil is what the commands have in common: the Factory, flags, output, prompts and
-// hints.
+// Package cmdutil is what the commands have in common: the Factory, the words and flags of a command line and what they
+// were meant to be, completion, output, the files that the user names, lists, listening until a limit, telemetry,
+// and how a command ends.
 package cmdutil
 
 import (

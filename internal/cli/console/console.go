@@ -1,5 +1,5 @@
-// Package console is how a command reads and writes: the standard streams, the line of
-// progress, and the questions to the user at a terminal.
+// Package console is how a command reads and writes: the standard streams, the line of progress, the questions and
+// forms that a user answers at a terminal, and the signals that end a command or are passed on.
 package console
 
 import (
