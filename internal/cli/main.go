@@ -48,7 +48,7 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 				(*stop)(cmdutil.ErrInterrupted{Sig: sig})
 				continue
 			}
-			cmdutil.LeaveTerminal(f)
+			f.LeaveTerminal()
 			if e := f.Ended.Load(); e != nil {
 				return e.ExitCode(), nil
 			}
@@ -64,7 +64,7 @@ func Run(f *cmdutil.Factory, args []string, signals <-chan os.Signal) (code int,
 // Killed says for a program that a signal ended the command at once. The command may
 // still be at work, so that nothing is used of it that is not made for two.
 func Killed(f *cmdutil.Factory, args []string, sig os.Signal) {
-	if !cmdutil.AsksJSON(f, args) {
+	if !f.AsksJSON(args) {
 		return
 	}
 	o := wire.Outcome{Kind: wire.Signal, Text: "interrupted"}
@@ -84,23 +84,23 @@ func execute(ctx context.Context, f *cmdutil.Factory, args []string) (e cmdutil.
 		}
 	}()
 	f.Args = args
-	cmdutil.SettleStyles(f)
-	f.Secrets.Full = func() { cmdutil.Withholding(f) }
+	f.SettleStyles()
+	f.Secrets.Full = func() { f.Withholding() }
 	root := RootFor(f, cmdutil.WithCodes(cmdutil.WithNegations(args)))
 	err := cmdutil.Execute(ctx, f, root, args)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err != nil && !ended {
-		cmdutil.SetHintFlags(f, root.PersistentFlags())
-		f.JSON = f.JSON || cmdutil.AsksJSON(f, args)
+		f.SetHintFlags(root.PersistentFlags())
+		f.JSON = f.JSON || f.AsksJSON(args)
 	}
 	e = cmdutil.End(ctx, f, err)
-	cmdutil.Finish(f, e)
+	f.Finish(e)
 	return e
 }
 
 // crashed reports that a bug ended the command; -v prints the stack for the developer.
 func crashed(f *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
 	if f.Progress == nil { // that early
-		cmdutil.SettleStyles(f)
+		f.SettleStyles()
 	}
 	f.Env.LearnArgs()
 	o := wire.Outcome{Kind: wire.Internal, Text: fmt.Sprint(crash), Hint: "please report it with the command and what -vv prints"}
@@ -111,6 +111,6 @@ func crashed(f *cmdutil.Factory, crash any, stack []byte) cmdutil.ExitError {
 	if f.Verbose > 0 {
 		_, _ = f.Stderr().Write(stack)
 	}
-	cmdutil.Finish(f, e)
+	f.Finish(e)
 	return e
 }

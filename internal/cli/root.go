@@ -66,7 +66,7 @@ func commandGroups() []cmdutil.Group {
 // names somewhere, which is a third of a millisecond less at every start.
 func RootFor(f *cmdutil.Factory, args []string) *cobra.Command {
 	root := rootOf(f, args)
-	if found, _, err := root.Find(args); err != nil || found == root || cmdutil.CommandIs(f, found.Name(), cmdutil.Whole) {
+	if found, _, err := root.Find(args); err != nil || found == root || f.CommandIs(found.Name(), cmdutil.Whole) {
 		return NewRoot(f)
 	}
 	return root
@@ -90,7 +90,7 @@ traffic. "demo" is a built-in server to try it with.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:              func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
+		Args:              func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asked, _ := cmd.Flags().GetBool("version"); asked {
 				return help.PrintVersion(cmd.Context(), f)
@@ -107,12 +107,12 @@ traffic. "demo" is a built-in server to try it with.`,
 	}
 	root.SetOut(f.Stdout())
 	root.SetErr(f.Stderr())
-	cmdutil.AddGlobals(f, root.PersistentFlags())
+	f.AddGlobals(root.PersistentFlags())
 	root.Flags().Bool("version", false, "the same as mcpc version")
 	_ = root.Flags().MarkHidden("version")
 	root.SetHelpFunc(func(cmd *cobra.Command, p1 []string) { help.Help(f, cmd, p1) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { help.Help(f, cmd, nil); return nil })
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cmdutil.UnknownFlag(f, cmd, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return f.UnknownFlag(cmd, err) })
 	for _, c := range cmdutil.Commands(f) {
 		if among == nil || slices.Contains(among, c.Name) {
 			root.AddCommand(c.Make(f))
@@ -143,23 +143,23 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 			return err
 		}
 	} else {
-		cmdutil.NoteTyped(f, cmd.Flags())
+		f.NoteTyped(cmd.Flags())
 		f.Prepared = true
-		cmdutil.LearnEnvironment(f)
+		f.LearnEnvironment()
 		if err := cmdutil.FromEnvironment(cmd, f.Getenv); err != nil {
 			return err
 		}
 		f.ServerGiven = f.ServerGiven || cmd.Flags().Changed("server")
-		cmdutil.SettleStyles(f)
+		f.SettleStyles()
 	}
-	if err := cmdutil.ReadRedactFile(f); err != nil {
+	if err := f.ReadRedactFile(); err != nil {
 		return err
 	}
 	if f.Shell == nil {
 		_, argv := cmdutil.SplitDash(cmd, args)
 		f.NameServer(argv)
-		cmdutil.NoteFlagsAfterDashes(f, cmd, argv)
-		cmdutil.NoteTimes(f)
+		f.NoteFlagsAfterDashes(cmd, argv)
+		f.NoteTimes()
 	}
 	if err := cmdutil.Check(f); err != nil {
 		return err
@@ -175,7 +175,7 @@ func prepare(f *cmdutil.Factory, cmd *cobra.Command, args []string) error {
 		return usage.New("-o names a file, and "+f.Output+" is a format",
 			wire.Hint("--json prints the result as JSON; -o ./"+f.Output+" writes to a file of that name"))
 	}
-	if err := cmdutil.CheckCut(f); err != nil {
+	if err := f.CheckCut(); err != nil {
 		return err
 	}
 	if f.Jq != "" {

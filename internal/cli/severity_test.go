@@ -66,7 +66,7 @@ func TestWorstServerDecides(t *testing.T) {
 	f := cli.New(null, null, null)
 	f.Now = time.Now
 	f.Getenv = func(string) string { return "" }
-	cmdutil.SettleStyles(f)
+	f.SettleStyles()
 	for i, one := range severities {
 		for j, other := range severities {
 			asked := []*catalog.Surveyed{{KnownServer: &cmdutil.KnownServer{ID: "one"}, Out: wire.Outcome{Kind: one}}, {KnownServer: &cmdutil.KnownServer{ID: "other"}, Out: wire.Outcome{Kind: other}}}

@@ -35,14 +35,14 @@ are never shown.`,
 		Example: `  mcpc auth
   mcpc auth --json
   mcpc auth --jq '.tokens[].issuer'`,
-		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return whoAmI(cmd.Context(), f)
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:               "explain [TARGET]",
-		ValidArgsFunction: cmdutil.CompleteTarget(f),
+		ValidArgsFunction: f.CompleteTarget(),
 		Short:             "check each step of a server's login, and which rule it breaks",
 		Long: `Check the steps of a login up to the browser: the challenge, the resource
 metadata, the authorization server metadata. Each document is shown, and each

@@ -63,7 +63,7 @@ the token: mcpc logout --local deletes it here.`,
 		Example: `  mcpc auth export https://mcp.example/mcp -o token.json
   mcpc auth export https://mcp.example/mcp --account work -o work.json --yes
   mcpc auth export -o token.json`,
-		ValidArgsFunction: cmdutil.CompleteTarget(f),
+		ValidArgsFunction: f.CompleteTarget(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := oneTarget(f, args); err != nil {
 				return err
@@ -184,7 +184,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if err := cmdutil.WriteOut(f, func(w io.Writer) error {
+	if err := f.WriteOut(func(w io.Writer) error {
 		_, err := w.Write(append(raw, '\n'))
 		return err
 	}); err != nil {

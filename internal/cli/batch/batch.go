@@ -91,8 +91,8 @@ The recording keeps the first 2 MiB; --record FILE keeps everything.`,
 	flags.BoolVar(&o.call.NoValidate, "no-validate", false, "do not validate arguments and results")
 	flags.BoolVarP(&o.call.Yes, "yes", "y", false, "call destructive tools without a confirmation")
 	o.trace.AddFlags(flags)
-	cmdutil.AddFresh(f, flags)
-	cmdutil.AddAnswering(f, flags)
+	f.AddFresh(flags)
+	f.AddAnswering(flags)
 	return cmd
 }
 

@@ -207,7 +207,7 @@ func testBatch(t *testing.T, o batchOptions) (b *batch, results string) {
 	f := cmdutil.New(os.Stdin, out, os.Stderr)
 	f.Now = time.Now
 	f.Getenv = func(string) string { return "" }
-	cmdutil.SettleStyles(f)
+	f.SettleStyles()
 	return newBatchOf(f, o), results
 }
 

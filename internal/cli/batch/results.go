@@ -55,7 +55,7 @@ func (r *resultWriter) flush() {
 }
 
 // unprinted returns the first failure to print a result, nil where none failed.
-func (r *resultWriter) unprinted() error { return cmp.Or(r.lineFailed, cmdutil.StdoutError(r.f)) }
+func (r *resultWriter) unprinted() error { return cmp.Or(r.lineFailed, r.f.StdoutError()) }
 
 // writeLine writes one result and counts it.
 func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
@@ -71,7 +71,7 @@ func (r *resultWriter) writeLine(ctx context.Context, l *batchLine) {
 		r.f.Warn(fmt.Sprintf("line %d: %s", l.number, err))
 		l.kind = cmdutil.MoreSevere(l.kind, wire.Usage)
 	} else {
-		r.lineFailed = cmdutil.LineError(r.f, err)
+		r.lineFailed = r.f.LineError(err)
 	}
 	r.tally.add(l.number, l.kind)
 }

@@ -79,9 +79,9 @@ func (b *batch) serve(ctx context.Context, l *batchLine) {
 		return
 	}
 	if !out.Good() {
-		out = cmdutil.WithoutSecrets(b.f, connect.ExplainAuthFailure(&b.f.Env, out))
+		out = b.f.WithoutSecrets(connect.ExplainAuthFailure(&b.f.Env, out))
 	}
-	l.kind, l.out = out.Kind, report.CallLine(b.f.ErrStyle, l.number, echo, out, cmdutil.HasAnswer(b.f, out), took)
+	l.kind, l.out = out.Kind, report.CallLine(b.f.ErrStyle, l.number, echo, out, b.f.HasAnswer(out), took)
 	if b.stop && !out.Good() {
 		b.window.end()
 	}

@@ -180,7 +180,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 				Hint: wire.Run("bench demo get-sum a=1 b=2") + ": the server comes first, then the tool"}
 			return cmdutil.Exit(refused)
 		}
-		if err := cmdutil.GoTo(f, words[0], o.argv); err != nil {
+		if err := f.GoTo(words[0], o.argv); err != nil {
 			return err
 		}
 		words = words[1:]
@@ -211,7 +211,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string, document string) (e
 	if err := o.judge.settle(f, o.call.Name, o.plan); err != nil {
 		return err
 	}
-	return o.files.reports().Settle(cmdutil.OneDocument(f) && f.Output == "")
+	return o.files.reports().Settle(f.OneDocument() && f.Output == "")
 }
 
 // plans are the plan and the one of the warm-up.

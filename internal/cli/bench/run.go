@@ -52,7 +52,7 @@ func run(ctx context.Context, f *cmdutil.Factory, o *options) error {
 			return samples.Err()
 		})
 		if failed != nil {
-			err = cmdutil.Unwritten(f, "writing "+o.files.samples, usage.Bare(failed))
+			err = f.Unwritten("writing "+o.files.samples, usage.Bare(failed))
 		}
 	}
 	f.Progress.Done()

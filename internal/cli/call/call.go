@@ -57,7 +57,7 @@ sent, and structuredContent against the outputSchema.`,
   mcpc -s demo call get-sum a=1 b=2 --save sums.mcpc.yaml --expect-result
   echo '{"message":"hi"}' | mcpc -s demo call echo -
   mcpc -s http://localhost:3001/mcp call get-sum a:=1 b:=2 --curl --offline`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteCall(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteCall()),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
@@ -67,7 +67,7 @@ sent, and structuredContent against the outputSchema.`,
 				}
 				return usage.New("call needs the name of a tool", hint)
 			}
-			if err := cmdutil.Misplaced(f, "call", args, o.argv); err != nil {
+			if err := f.Misplaced("call", args, o.argv); err != nil {
 				return err
 			}
 			if o.events && (o.dryRun || o.curl || document == "-" || slices.Contains(args[1:], "-")) {
@@ -75,7 +75,7 @@ sent, and structuredContent against the outputSchema.`,
 			}
 			o.Name = args[0]
 			if o.Given, err = arguments.Parse(&f.Env, args[1:], document, false); err != nil {
-				return cmdutil.UnnamedArguments(f, cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
+				return f.UnnamedArguments(cmd, connect.ToolKind, []string{"call", o.Name}, args[1:], err)
 			}
 			if o.save != "" && (o.dryRun || o.curl || o.Task != 0) {
 				return usage.New("--save needs a call that is sent and answered", "remove --dry-run, --curl and --task")
@@ -102,16 +102,16 @@ func (o *callOptions) flags(f *cmdutil.Factory, cmd *cobra.Command, document *st
 	flags.BoolVar(&o.curl, "curl", false, "print the request as a curl command")
 	flags.BoolVar(&o.offline, "offline", false, "with --dry-run or --curl: do not request the tool's definition")
 	flags.BoolVar(&o.NoValidate, "no-validate", false, "do not validate arguments and result")
-	cmdutil.AddIndex(f, flags)
-	cmdutil.AddFresh(f, flags)
-	cmdutil.AddCut(f, flags)
+	f.AddIndex(flags)
+	f.AddFresh(flags)
+	f.AddCut(flags)
 	flags.StringVar(&o.save, "save", "", "add the call to a `file` of saved calls for mcpc run")
 	flags.BoolVar(&o.expectResult, "expect-result", false, "save the result as expectation; if saved twice in a row, only what both have in common")
 	flags.Var((*cmdutil.Seconds)(&o.Task), "task", "start a task, print its id and do not wait (mcpc tasks)")
 	flags.Lookup("task").NoOptDefVal = "0"
 	flags.BoolVar(&o.events, "events", false, "print progress, logs, questions and the result as JSON lines; answers are read from stdin")
 	o.trace.AddFlags(flags)
-	cmdutil.AddAnswering(f, flags)
+	f.AddAnswering(flags)
 }
 
 // runCall is the walk of a tool call, from the server that is meant to the ending.
@@ -144,7 +144,7 @@ func runCall(ctx context.Context, f *cmdutil.Factory, o callOptions) error {
 		f.Record.About(out)
 		stream.result(out)
 		cmdutil.Explained(ctx, f, "tools/call")
-		return cmdutil.Join(cmdutil.StdoutError(f), cmdutil.Exit(out), o.saving.Add(f, c, o.Request, out))
+		return cmdutil.Join(f.StdoutError(), cmdutil.Exit(out), o.saving.Add(f, c, o.Request, out))
 	}
 	ans := cmdutil.AnswerOf(out)
 	if begun != nil {

@@ -62,7 +62,7 @@ func (e *events) write(name string, members ...jsonraw.Member) {
 
 // result prints the result of the call, if it has one.
 func (e *events) result(o wire.Outcome) {
-	if !cmdutil.HasAnswer(e.f, o) || o.Kind == wire.InputRequired {
+	if !e.f.HasAnswer(o) || o.Kind == wire.InputRequired {
 		return
 	}
 	e.write("result", jsonraw.Member{Name: "kind", Value: jsonraw.Quote(cmp.Or(string(o.Kind), "ok"))},

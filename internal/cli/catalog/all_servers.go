@@ -72,7 +72,7 @@ type Surveyed struct {
 
 // runSurvey selects the servers, asks them all, and prints what they have and what failed.
 func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
-	all, unasked := cmdutil.KnownServers(f)
+	all, unasked := f.KnownServers()
 	asked := sliceutil.Map(all, func(s *cmdutil.KnownServer) *Surveyed { return &Surveyed{KnownServer: s} })
 	host.TuneGC(&f.Env, false)
 	f.Talking.Store(true) // a Ctrl-C ends the conversations in order
@@ -86,7 +86,7 @@ func runSurvey(ctx context.Context, f *cmdutil.Factory, o surveyOptions) error {
 			fmt.Fprint(f.Stderr(), strings.Replace(line, "mcpc: ", "mcpc: "+f.ErrStyle.Line(s.ID)+": ", 1))
 		}
 	}
-	cmdutil.TellUnasked(f, unasked)
+	f.TellUnasked(unasked)
 	ans := cmdutil.Answer{Result: surveyJSON(asked, unasked, o.bill), Human: func(w io.Writer, st term.Style) error {
 		if o.bill {
 			return billOfServers(asked).write(w, st)
@@ -179,13 +179,13 @@ func askAll(ctx context.Context, f *cmdutil.Factory, o surveyOptions, all []*Sur
 // cannot prompt the user and has no token that was meant for one server.
 func askOne(ctx context.Context, f *cmdutil.Factory, o surveyOptions, s *Surveyed) {
 	var said bytes.Buffer
-	b := cmdutil.WithoutPrompts(f, &said, s.ID)
+	b := f.WithoutPrompts(&said, s.ID)
 	defer func() {
 		if crash := recover(); crash != nil {
 			s.Out = wire.Outcome{Kind: wire.Internal, Where: s.ID, Text: fmt.Sprint(crash),
 				Hint: "please report it with " + wire.Run("-s "+shellwords.Quote(s.ID)+" list")}
 		}
-		s.Out = cmdutil.WithoutSecrets(b, s.Out)
+		s.Out = b.WithoutSecrets(s.Out)
 		b.Record.Many = s.Out.Good() // else it names the list that failed
 		b.Env.EndRecording(s.Out, s.Out.ExitCode())
 		s.said = said.String()

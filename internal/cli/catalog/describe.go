@@ -49,10 +49,10 @@ resource makes exit code 1.`,
   mcpc -s demo describe demo://resource/static/image/logo.png
   mcpc -s demo describe get-sum --jq .inputSchema
   mcpc -s demo describe show-weather --app-info`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteDescribe(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteDescribe()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.Misplaced(f, "describe", own, argv); err != nil {
+			if err := f.Misplaced("describe", own, argv); err != nil {
 				return err
 			}
 			o, err := describeWhat(own)
@@ -69,9 +69,9 @@ resource makes exit code 1.`,
 			return showApp(cmd.Context(), f, o.name, argv)
 		},
 	}
-	cmdutil.AddIndex(f, cmd.Flags())
-	cmdutil.AddCut(f, cmd.Flags())
-	cmdutil.AddAnswering(f, cmd.Flags())
+	f.AddIndex(cmd.Flags())
+	f.AddCut(cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	cmd.Flags().BoolVar(&appInfo, "app-info", false, "print a tool's UI resource (MCP Apps) as one JSON line")
 	return cmd
 }
@@ -102,7 +102,7 @@ func runDescribe(ctx context.Context, f *cmdutil.Factory, o describeOptions) err
 	}
 	var found described
 	if o.kind == connect.ToolKind {
-		found, out = describeTool(ctx, c, o.name, cmdutil.ShowsTables(f))
+		found, out = describeTool(ctx, c, o.name, f.ShowsTables())
 	} else {
 		found, out = describeEntry(ctx, c, o.kind, o.name)
 	}

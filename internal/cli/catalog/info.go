@@ -33,13 +33,13 @@ server/discover or initialize unchanged.`,
   mcpc -s demo info --jq .capabilities`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
+			if err := f.OnlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			return runInfo(cmd.Context(), f, argv)
 		},
 	}
-	cmdutil.AddExtension(f, cmd.Flags())
+	f.AddExtension(cmd.Flags())
 	return cmd
 }
 

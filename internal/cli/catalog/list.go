@@ -66,11 +66,11 @@ server's tools, and the sum.`,
   mcpc list --all
   mcpc list --all --bill
   mcpc -s demo list --jq '.tools[].name'`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteFixed(append(connect.KindWords(), "all")...)),
+		ValidArgsFunction: f.CompleteBeforeDash(cmdutil.CompleteFixed(append(connect.KindWords(), "all")...)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			own, err := cmdutil.WithoutURL(f, own, argv)
+			own, err := f.WithoutURL(own, argv)
 			if err != nil {
 				return err
 			}
@@ -84,9 +84,9 @@ server's tools, and the sum.`,
 	cmd.Flags().BoolVar(&o.all, "all", false, "list all known servers (mcpc servers)")
 	o.survey.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.bill, "bill", false, "show the size of the tools: bytes, and tokens at 4 bytes each")
-	cmdutil.AddCut(f, cmd.Flags())
+	f.AddCut(cmd.Flags())
 	o.watch.flags(cmd.Flags())
-	cmdutil.AddAnswering(f, cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	return cmd
 }
 
@@ -115,14 +115,14 @@ func kindsOf(f *cmdutil.Factory, words []string) ([]connect.Kind, error) {
 		return connect.Kinds[:1], nil
 	case len(words) > 1:
 		return nil, usage.New(fmt.Sprintf("list takes one argument, not %q", strings.Join(words, " ")),
-			cmdutil.BehindDashes(f, "list", words))
+			f.BehindDashes("list", words))
 	case words[0] == "all":
 		return connect.Kinds, nil
 	}
 	if k, ok := connect.KindNamed(words[0]); ok {
 		return []connect.Kind{k}, nil
 	}
-	hint := cmdutil.BehindDashes(f, "list", words)
+	hint := f.BehindDashes("list", words)
 	if words[0] == "demo" {
 		return nil, usage.New("name a server with -s", wire.Run("list -s "+shellwords.Quote(words[0])))
 	}
@@ -155,10 +155,10 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	}
 	var l connect.Listing
 	out = addLists(ctx, f, &l, c, o, all)
-	ans := cmdutil.ListAnswer(f, l, all, o.long)
+	ans := f.ListAnswer(l, all, o.long)
 	// A list that a limit cut is shown as far as it came, as are the lists beside one that failed. Neither is a success.
 	isPart := out.Kind == wire.BadResponse || all && !out.Good() && out.Kind != wire.Signal
-	if len(ans.Messages) > 0 && isPart && !cmdutil.HasAnswer(f, out) {
+	if len(ans.Messages) > 0 && isPart && !f.HasAnswer(out) {
 		err = cmdutil.Print(ctx, f, ans)
 	}
 	if out.Good() && l.Shown == 0 {
@@ -167,7 +167,7 @@ func runList(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 	f.Record.Many = all && out.Good() // else it names the list that failed
 	err = cmdutil.Join(err, cmdutil.Show(ctx, f, out, ans))
 	for _, list := range l.Lists {
-		c.NoteListLength(ctx, list, cmdutil.ShowsTables(f))
+		c.NoteListLength(ctx, list, f.ShowsTables())
 	}
 	cmdutil.Explained(ctx, f, connect.MethodsOf(o.kinds)...)
 	return err

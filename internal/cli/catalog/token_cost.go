@@ -107,7 +107,7 @@ func runBill(ctx context.Context, f *cmdutil.Factory, o listOptions) (err error)
 }
 
 func explainBill(f *cmdutil.Factory) {
-	if !cmdutil.OneDocument(f) {
+	if !f.OneDocument() {
 		f.Note(fmt.Sprintf("tokens are estimated at %d bytes of name, description and inputSchema; ENTRY counts everything that the server sends", bytesPerToken))
 	}
 }

@@ -128,7 +128,7 @@ func (w *watcher) follow(ctx context.Context, filter client.SubscriptionFilter) 
 	for {
 		select {
 		case <-read.C:
-			if w.unprinted = cmp.Or(w.unprinted, cmdutil.StdoutClosed(f)); w.unprinted != nil {
+			if w.unprinted = cmp.Or(w.unprinted, f.StdoutClosed()); w.unprinted != nil {
 				on.Enough()
 			}
 		case <-w.wake:
@@ -223,7 +223,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	several := len(w.o.kinds) > 1
 	w.takeStale()
 	for _, k := range w.o.kinds {
-		if out, left := l.Add(ctx, w.c, k, several, cmdutil.ShowsTables(w.f)); !out.Good() && !left {
+		if out, left := l.Add(ctx, w.c, k, several, w.f.ShowsTables()); !out.Good() && !left {
 			return out
 		}
 	}
@@ -236,7 +236,7 @@ func (w *watcher) first(ctx context.Context) wire.Outcome {
 	}
 	if !w.o.watch.jsonl {
 		w.f.NoPager = true // it goes on below
-		w.unprinted = cmdutil.Print(ctx, w.f, cmdutil.ListAnswer(w.f, l, several, w.o.long))
+		w.unprinted = cmdutil.Print(ctx, w.f, w.f.ListAnswer(l, several, w.o.long))
 	}
 	w.f.Note("watching for changes; Ctrl-C stops")
 	return wire.Outcome{}
@@ -278,7 +278,7 @@ func (w *watcher) compare(ctx context.Context, k connect.Kind, old, now []item) 
 	}
 	if !w.o.watch.jsonl {
 		if err := render.Changes(w.f.Stdout(), w.f.OutStyle, changes); err != nil {
-			w.unprinted = cmp.Or(w.unprinted, cmdutil.Unwritten(w.f, "writing the result", err))
+			w.unprinted = cmp.Or(w.unprinted, w.f.Unwritten("writing the result", err))
 		}
 	}
 	return len(changes)

@@ -26,7 +26,7 @@ func judgeCapture(ctx context.Context, f *cmdutil.Factory, word string) (*verdic
 	}
 	defer c.Close()
 	recorded.Warn(f, c.Capture)
-	cmdutil.HideIn(f, c.Capture)
+	f.HideIn(c.Capture)
 	rows, judge := c.Rows(), func() (lint.Report, error) { return recorded.JudgeCapture(ctx, c.Capture) }
 	if c.NamesOne() {
 		row, out := c.Row()

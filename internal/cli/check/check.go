@@ -86,7 +86,7 @@ other findings would read as fixed.`,
 		},
 	}
 	o.declare(cmd)
-	cmdutil.AddAnswering(f, cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	if err := o.probes.Settle(); err != nil {
 		return err
 	}
-	if err := o.reports.settle(cmdutil.OneDocument(f) && f.Output == ""); err != nil {
+	if err := o.reports.settle(f.OneDocument() && f.Output == ""); err != nil {
 		return err
 	}
 	if err := o.callWithWords(words); err != nil {
@@ -131,7 +131,7 @@ func (o *options) settle(f *cmdutil.Factory, words []string) error {
 	case !recorded.Is(words[0]) && slices.Contains(recordingEndings, filepath.Ext(strings.TrimSuffix(words[0], ".zst"))):
 		return usage.New("no such recording: "+words[0], wire.Run("log")+" lists recordings")
 	case !recorded.Is(words[0]):
-		return cmdutil.GoTo(f, words[0], o.argv)
+		return f.GoTo(words[0], o.argv)
 	case f.ServerGiven || o.argv != nil:
 		return usage.New("a capture and a server are given", "use only one of them")
 	}

@@ -83,7 +83,7 @@ func printReport(ctx context.Context, f *cmdutil.Factory, r *verdict.Report, fil
 		_ = r.Text(f.Stderr(), f.ErrStyle)
 		return file.Print(f)
 	}
-	if cmdutil.OneDocument(f) {
+	if f.OneDocument() {
 		return cmdutil.Print(ctx, f, cmdutil.Document(r.JSON(), r.Text))
 	}
 	return cmdutil.Print(ctx, f, cmdutil.Answer{Human: r.Text})

@@ -33,7 +33,7 @@ func (o *TraceOptions) Write(f *Factory, w io.Writer, c *capture.Capture, rows [
 	if err != nil {
 		return err
 	}
-	resource := config.Resource(TelemetryResource(f))
+	resource := config.Resource(f.TelemetryResource())
 	return o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
 		_, err := w.Write(append(otlp.AppendTraces(nil, otlp.JSON, resource, telemetry.Scope(), spans), '\n'))
 		return err
@@ -46,7 +46,7 @@ func (o *TraceOptions) Send(ctx context.Context, f *Factory, c *capture.Capture,
 	if err != nil {
 		return err
 	}
-	exporter := send.New(config, TelemetrySending(f))
+	exporter := send.New(config, f.TelemetrySending())
 	sent := 0
 	err = o.eachBatch(f, c, rows, func(spans []otlp.Span) error {
 		ctx, stop := context.WithTimeout(ctx, postWithin)

@@ -53,7 +53,7 @@ func Commands(f *Factory) (all []Maker) {
 }
 
 // CommandIs reports that a command has a trait.
-func CommandIs(f *Factory, name string, t trait) bool {
+func (f *Factory) CommandIs(name string, t trait) bool {
 	return slices.ContainsFunc(Commands(f), func(c Maker) bool { return c.Name == name && c.Is&t != 0 })
 }
 
@@ -64,7 +64,7 @@ func Execute(ctx context.Context, f *Factory, root *cobra.Command, words []strin
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if !cmd.HasParent() && len(words) > 0 && !strings.HasPrefix(words[0], "-") && words[0] != "help" {
-			unknown = UnknownCommand(f, cmd, words)
+			unknown = f.UnknownCommand(cmd, words)
 			return
 		}
 		help(cmd, args)

@@ -22,7 +22,7 @@ type Completer = func(cmd *cobra.Command, args []string, typed string) ([]string
 
 // CompleteBeforeDash leaves what follows -- to the shell: it is another program's.
 // cobra's own count is that of a line to which it has added a --.
-func CompleteBeforeDash(f *Factory, completer Completer) Completer {
+func (f *Factory) CompleteBeforeDash(completer Completer) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(f.Args[:max(len(f.Args)-1, 0)], "--") {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -65,7 +65,7 @@ const maxOffered = 500
 
 // onLine finds the remembered session that a command line means, or the built-in
 // demo server; nil where it means neither.
-func onLine(f *Factory, cmd *cobra.Command) *connect.Conn {
+func (f *Factory) onLine(cmd *cobra.Command) *connect.Conn {
 	f.ServerGiven = cmd.Flags().Changed("server")
 	c := &connect.Conn{Env: &f.Env}
 	if out := c.Find(nil); !out.Good() || c.Saved == nil && !opensBox(c) {
@@ -92,18 +92,18 @@ func opensBox(c *connect.Conn) bool {
 }
 
 // completedNames are those of one kind that the session's server listed last.
-func completedNames(f *Factory, cmd *cobra.Command, k connect.Kind, typed string) []string {
-	names := CompletedWords(sliceutil.Map(completedEntries(f, cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
+func (f *Factory) completedNames(cmd *cobra.Command, k connect.Kind, typed string) []string {
+	names := CompletedWords(sliceutil.Map(f.completedEntries(cmd, k), func(entry state.Tool) string { return entry.Name }), typed)
 	return names[:min(len(names), maxOffered)]
 }
 
 // completedEntries are those of one kind, as the session's server listed them last, or as that
 // of the shell lists them now.
-func completedEntries(f *Factory, cmd *cobra.Command, k connect.Kind) []state.Tool {
+func (f *Factory) completedEntries(cmd *cobra.Command, k connect.Kind) []state.Tool {
 	if f.Shell != nil {
 		return f.Shell.Entries(k)
 	}
-	c := onLine(f, cmd)
+	c := f.onLine(cmd)
 	switch {
 	case c == nil:
 		return nil
@@ -114,20 +114,20 @@ func completedEntries(f *Factory, cmd *cobra.Command, k connect.Kind) []state.To
 }
 
 // entryOf is the entry of that name, or nil.
-func entryOf(f *Factory, cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
-	all := completedEntries(f, cmd, k)
+func (f *Factory) entryOf(cmd *cobra.Command, k connect.Kind, name string) *state.Tool {
+	all := f.completedEntries(cmd, k)
 	if at := slices.IndexFunc(all, func(entry state.Tool) bool { return entry.Name == name }); at >= 0 {
 		return &all[at]
 	}
 	return nil
 }
 
-func CompleteCall(f *Factory) Completer {
+func (f *Factory) CompleteCall() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return completedNames(f, cmd, connect.ToolKind, typed), NoFiles
+			return f.completedNames(cmd, connect.ToolKind, typed), NoFiles
 		}
-		entry := entryOf(f, cmd, connect.ToolKind, args[0])
+		entry := f.entryOf(cmd, connect.ToolKind, args[0])
 		if entry == nil {
 			return nil, NoFiles
 		}
@@ -207,12 +207,12 @@ func valueWords(place validate.Expected) (words []string) {
 	return words
 }
 
-func CompletePrompt(f *Factory) Completer {
+func (f *Factory) CompletePrompt() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return completedNames(f, cmd, connect.PromptKind, typed), NoFiles
+			return f.completedNames(cmd, connect.PromptKind, typed), NoFiles
 		}
-		entry := entryOf(f, cmd, connect.PromptKind, args[0])
+		entry := f.entryOf(cmd, connect.PromptKind, args[0])
 		if entry == nil {
 			return nil, NoFiles
 		}
@@ -222,27 +222,27 @@ func CompletePrompt(f *Factory) Completer {
 	}
 }
 
-func CompleteRead(f *Factory) Completer {
+func (f *Factory) CompleteRead() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		return completedNames(f, cmd, connect.ResourceKind, typed), NoFiles
+		return f.completedNames(cmd, connect.ResourceKind, typed), NoFiles
 	}
 }
 
 // CompleteDescribe: a name alone is a tool's.
-func CompleteDescribe(f *Factory) Completer {
+func (f *Factory) CompleteDescribe() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
 			if k, ok := connect.KindNamed(args[0]); ok {
-				return completedNames(f, cmd, k, typed), NoFiles
+				return f.completedNames(cmd, k, typed), NoFiles
 			}
 		}
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		words := completedNames(f, cmd, connect.ToolKind, typed)
+		words := f.completedNames(cmd, connect.ToolKind, typed)
 		for _, k := range connect.Kinds {
 			words = append(words, CompletedWords([]string{k.One}, typed)...)
 		}
@@ -252,14 +252,14 @@ func CompleteDescribe(f *Factory) Completer {
 
 // CompleteComplete offers the kinds that mcpc complete takes, and their names; tools have
 // no completion.
-func CompleteComplete(f *Factory) Completer {
+func (f *Factory) CompleteComplete() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
 			return CompletedWords([]string{connect.PromptKind.One, connect.TemplateKind.One}, typed), NoFiles
 		case 1:
 			if k, ok := connect.KindNamed(args[0]); ok && k != connect.ToolKind {
-				return completedNames(f, cmd, k, typed), NoFiles
+				return f.completedNames(cmd, k, typed), NoFiles
 			}
 		}
 		return nil, NoFiles
@@ -267,7 +267,7 @@ func CompleteComplete(f *Factory) Completer {
 }
 
 // SessionNames are those of the remembered ones.
-func SessionNames(f *Factory, typed string) []string {
+func (f *Factory) SessionNames(typed string) []string {
 	_, remembered, err := f.Env.LoadState()
 	if err != nil {
 		return nil
@@ -275,23 +275,23 @@ func SessionNames(f *Factory, typed string) []string {
 	return CompletedWords(remembered.Names(), typed)
 }
 
-func CompleteSessions(f *Factory) Completer {
+func (f *Factory) CompleteSessions() Completer {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
 		}
-		return SessionNames(f, typed), NoFiles
+		return f.SessionNames(typed), NoFiles
 	}
 }
 
 func CompleteServer(f *Factory) Completer {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return slices.Concat(SessionNames(f, typed), completedKnown(f, typed), CompletedWords([]string{connect.DemoEndpoint}, typed)), NoFiles
+		return slices.Concat(f.SessionNames(typed), f.completedKnown(typed), CompletedWords([]string{connect.DemoEndpoint}, typed)), NoFiles
 	}
 }
 
 // CompleteTarget is for commands that take a TARGET in the place of -s.
-func CompleteTarget(f *Factory) Completer {
+func (f *Factory) CompleteTarget() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, NoFiles
@@ -309,17 +309,17 @@ func CompleteMethod(_ *cobra.Command, args []string, typed string) ([]string, co
 
 // CompleteKnown completes the names of known servers; no file's server is started for
 // that.
-func CompleteKnown(f *Factory) Completer {
+func (f *Factory) CompleteKnown() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 && cmd.Name() != "trust" {
 			return nil, NoFiles
 		}
-		return slices.DeleteFunc(completedKnown(f, typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
+		return slices.DeleteFunc(f.completedKnown(typed), func(name string) bool { return slices.Contains(args, name) }), NoFiles
 	}
 }
 
 // completedKnown are the plain names, and once a program's is typed those with it.
-func completedKnown(f *Factory, typed string) []string {
+func (f *Factory) completedKnown(typed string) []string {
 	return slices.DeleteFunc(CompletedWords(f.Env.ConfiguredNames(), typed), func(name string) bool {
 		client, _, qualified := strings.Cut(name, ":")
 		_, known := target.ClientNamed(client)

@@ -9,12 +9,12 @@ import (
 )
 
 // AddIndex declares --index on a command that names a tool.
-func AddIndex(f *Factory, flags *pflag.FlagSet) {
+func (f *Factory) AddIndex(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Index, "index", 0, "which of several tools with the same name, from 1")
 }
 
 // AddFresh declares --fresh on a command that checks its requests with the server's lists.
-func AddFresh(f *Factory, flags *pflag.FlagSet) {
+func (f *Factory) AddFresh(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Fresh, "fresh", false, "fetch definitions again, whatever is cached")
 }
 
@@ -53,13 +53,13 @@ func AddKeepFlags(f *pflag.FlagSet, k *connect.Keeping) {
 }
 
 // AddExtension declares the flag for client extensions.
-func AddExtension(f *Factory, flags *pflag.FlagSet) {
+func (f *Factory) AddExtension(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Answers.Extensions, "extension", nil, "declare the client extension `ID[=JSON]`, with its settings")
 }
 
 // AddAnswering declares them on a command that talks to a server.
-func AddAnswering(f *Factory, flags *pflag.FlagSet) {
-	AddExtension(f, flags)
+func (f *Factory) AddAnswering(flags *pflag.FlagSet) {
+	f.AddExtension(flags)
 	flags.StringArrayVar(&f.Answers.Answers, "answer", nil, "`answer` a form: FIELD=VALUE, JSON or @FILE (help answering)")
 	flags.BoolVar(&f.Answers.Defaults, "answer-defaults", false, "answer a form with its defaults")
 	flags.BoolVar(&f.Answers.Decline, "decline", false, "decline every form and page")

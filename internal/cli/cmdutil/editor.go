@@ -27,7 +27,7 @@ var errEmptied = errors.New("the params are empty; nothing was sent")
 // EditRequest opens params in the user's editor and gives what came of them. What was
 // not changed keeps its bytes; what is not JSON is kept in its file.
 func EditRequest(ctx context.Context, f *Factory, method string, params json.RawMessage) (json.RawMessage, error) {
-	editor := editorWords(f)
+	editor := f.editorWords()
 	if len(editor) == 0 {
 		return nil, usage.New("--edit needs an editor", "set EDITOR, as in EDITOR=vi")
 	}
@@ -106,13 +106,13 @@ func EditText(ctx context.Context, f *Factory, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	after, err := runEdit(ctx, f, editorWords(f), name)
+	after, err := runEdit(ctx, f, f.editorWords(), name)
 	return string(after), errors.Join(err, os.Remove(name))
 }
 
 // HasEditor reports whether the user has named an editor.
-func HasEditor(f *Factory) bool { return len(editorWords(f)) > 0 }
+func (f *Factory) HasEditor() bool { return len(f.editorWords()) > 0 }
 
-func editorWords(f *Factory) []string {
+func (f *Factory) editorWords() []string {
 	return strings.Fields(cmp.Or(f.Getenv("VISUAL"), f.Getenv("EDITOR")))
 }

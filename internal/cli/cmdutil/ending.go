@@ -85,7 +85,7 @@ func Join(errs ...error) error {
 // ending.
 func End(ctx context.Context, f *Factory, err error) ExitError {
 	e := settle(ctx, f, err)
-	report(f, e)
+	f.report(e)
 	if f.conn == nil {
 		return e
 	}
@@ -94,9 +94,9 @@ func End(ctx context.Context, f *Factory, err error) ExitError {
 	case closed == nil || e.Outcome.Kind == wire.Signal:
 	case e.Outcome.Good():
 		e = settle(ctx, f, closed)
-		report(f, e)
+		f.report(e)
 	default:
-		report(f, ExitError{Said: true, Also: []wire.Outcome{exitOf(closed).Outcome}})
+		f.report(ExitError{Said: true, Also: []wire.Outcome{exitOf(closed).Outcome}})
 	}
 	return e
 }
@@ -113,9 +113,9 @@ func settle(ctx context.Context, f *Factory, err error) ExitError {
 		e.Outcome = connect.Explain(&f.Env, e.Outcome)
 	}
 	if !e.Outcome.Good() {
-		hideHints(f)
+		f.hideHints()
 	}
-	e.Outcome = WithoutSecrets(f, e.Outcome)
+	e.Outcome = f.WithoutSecrets(e.Outcome)
 	if f.Shell != nil {
 		e.Outcome.Line = f.Shell.LineNumber()
 	}
@@ -123,31 +123,31 @@ func settle(ctx context.Context, f *Factory, err error) ExitError {
 }
 
 // report prints how the command ended.
-func report(f *Factory, e ExitError) {
+func (f *Factory) report(e ExitError) {
 	f.Progress.Done()
 	if !e.Said && !interruptedQuietly(e.Outcome) {
 		failure.Write(f.Stderr(), f.ErrStyle, e.Outcome)
 	}
 	for _, o := range e.Also {
-		f.Warn(failure.Headline(WithoutSecrets(f, o)))
+		f.Warn(failure.Headline(f.WithoutSecrets(o)))
 	}
 }
 
 // Finish ends the recording and prints the last lines: the hint at the recorded exchange,
 // and the JSON error.
-func Finish(f *Factory, e ExitError) {
+func (f *Factory) Finish(e ExitError) {
 	f.Env.EndRecording(e.Outcome, e.ExitCode())
 	if f.Ending != nil { // it may wait for a collector
 		f.Ended.Store(&e)
 		f.Ending(e)
 	}
-	hintAtRecord(f, e.Outcome.Kind)
-	FailureJSON(f, e.Outcome)
+	f.hintAtRecord(e.Outcome.Kind)
+	f.FailureJSON(e.Outcome)
 }
 
 // FailureJSON prints for a program how the command ended, unless the reader of standard
 // output is gone: other programs are silent then too.
-func FailureJSON(f *Factory, o wire.Outcome) {
+func (f *Factory) FailureJSON(o wire.Outcome) {
 	if f.OnFailure != nil && !o.Good() {
 		f.OnFailure(o)
 	}
@@ -179,7 +179,7 @@ func Signalled(ctx context.Context, o wire.Outcome) wire.Outcome {
 }
 
 // StdoutError returns the first failure to write to standard output, nil where none failed.
-func StdoutError(f *Factory) error {
+func (f *Factory) StdoutError() error {
 	if lost := f.lost.Load(); lost != nil {
 		return lost
 	}
@@ -187,9 +187,9 @@ func StdoutError(f *Factory) error {
 }
 
 // lose keeps a failure to write to standard output, if it is the first, and returns the first.
-func lose(f *Factory, o wire.Outcome) error {
+func (f *Factory) lose(o wire.Outcome) error {
 	f.lost.CompareAndSwap(nil, &ExitError{Outcome: o, lost: true})
-	return StdoutError(f)
+	return f.StdoutError()
 }
 
 // unread is the ending of a command when the reader of its standard output is gone.
@@ -197,11 +197,11 @@ var unread = wire.Outcome{Kind: wire.Signal, Signal: int(syscall.SIGPIPE), Text:
 
 // StdoutClosed returns an error once the reader of standard output is gone. A command that waits
 // for more to print asks for it.
-func StdoutClosed(f *Factory) error {
+func (f *Factory) StdoutClosed() error {
 	if tty.Gone(tty.File(f.Out)) {
-		return lose(f, unread)
+		return f.lose(unread)
 	}
-	return StdoutError(f)
+	return f.StdoutError()
 }
 
 // UnreadEvery is how often a command that waits looks whether it is still read.
@@ -220,22 +220,22 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	switch {
 	case err == nil:
 	case console.IsBrokenPipe(err):
-		_ = lose(w.f, unread)
+		_ = w.f.lose(unread)
 	default:
-		_ = lose(w.f, Afterwards(w.f, usage.LocalIO("writing the result", err)))
+		_ = w.f.lose(w.f.Afterwards(usage.LocalIO("writing the result", err)))
 	}
 	return n, err
 }
 
 // Unwritten returns the error of a command that could not write its answer.
-func Unwritten(f *Factory, doing string, err error) error {
-	return cmp.Or(StdoutError(f), Exit(Afterwards(f, usage.LocalIO(doing, err))))
+func (f *Factory) Unwritten(doing string, err error) error {
+	return cmp.Or(f.StdoutError(), Exit(f.Afterwards(usage.LocalIO(doing, err))))
 }
 
 // Afterwards is an ending that came when everything was answered. Where there is a
 // conversation, saying that nothing was sent would be a lie that makes a script send it
 // again.
-func Afterwards(f *Factory, o wire.Outcome) wire.Outcome {
+func (f *Factory) Afterwards(o wire.Outcome) wire.Outcome {
 	if f.Talking.Load() || f.Record.Crossed.Load() {
 		o.Reached = wire.Answered
 	}

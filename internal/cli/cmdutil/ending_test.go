@@ -58,7 +58,7 @@ func testFactory(t *testing.T) (f *Factory, stderr func() string) {
 	var out, err bytes.Buffer
 	f = New(strings.NewReader(""), &out, &err)
 	f.UI, f.Now, f.Getenv = f, time.Now, func(string) string { return "" }
-	SettleStyles(f)
+	f.SettleStyles()
 	return f, err.String
 }
 
@@ -104,7 +104,7 @@ func TestEndWithALostAnswer(t *testing.T) {
 			t.Fatal("a closed file was written to")
 		}
 		if c.name == "the command noticed" {
-			c.err = Unwritten(f, "writing the code", os.ErrClosed)
+			c.err = f.Unwritten("writing the code", os.ErrClosed)
 		}
 		e := End(t.Context(), f, c.err)
 		if e.Outcome.Kind != wire.LocalIO || len(e.Also) != c.also || !strings.HasPrefix(e.Outcome.Text, "writing the result") {
@@ -163,7 +163,7 @@ func TestTheRecordingEndsFirst(t *testing.T) {
 		raw, err := os.ReadFile(f.RecordTo)
 		ended = err == nil && strings.Contains(string(raw), "2 steps failed")
 	}
-	if Finish(f, ExitError{Outcome: failed}); !ended {
+	if f.Finish(ExitError{Outcome: failed}); !ended {
 		t.Error("the recording has no end yet")
 	}
 }

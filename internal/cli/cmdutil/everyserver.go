@@ -34,7 +34,7 @@ const (
 
 // KnownServers are the sessions, and the servers of other programs that may be asked
 // without a question. Of several that are the same one is asked.
-func KnownServers(f *Factory) (asked []*KnownServer, left []Unasked) {
+func (f *Factory) KnownServers() (asked []*KnownServer, left []Unasked) {
 	var trusts []state.Trust
 	origins := map[string]string{}
 	if store, st, err := f.Env.LoadState(); err != nil {
@@ -74,7 +74,7 @@ func KnownServers(f *Factory) (asked []*KnownServer, left []Unasked) {
 }
 
 // TellUnasked names those that were left out.
-func TellUnasked(f *Factory, all []Unasked) {
+func (f *Factory) TellUnasked(all []Unasked) {
 	for _, why := range []string{NotTrusted, Disabled, Unusable} {
 		var ids []string
 		for _, u := range all {
@@ -95,7 +95,7 @@ func TellUnasked(f *Factory, all []Unasked) {
 
 // WithoutPrompts returns a Factory for one server: it has the flags of f, has no prompts, and
 // shares no connection with it.
-func WithoutPrompts(f *Factory, said io.Writer, id string) *Factory {
+func (f *Factory) WithoutPrompts(said io.Writer, id string) *Factory {
 	b := f.Separate()
 	b.Known, b.Ballast = f.Known, []byte{}
 	b.Getenv = func(name string) string {

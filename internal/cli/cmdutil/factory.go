@@ -125,14 +125,14 @@ type Shell interface {
 
 // AsksJSON reads --json from a command line that could not be read: what is
 // behind a bad flag was not looked at, nor was the environment.
-func AsksJSON(f *Factory, args []string) bool {
+func (f *Factory) AsksJSON(args []string) bool {
 	set, _ := strconv.ParseBool(f.Getenv(host.EnvName("json")))
 	return set || slices.Contains(BeforeDashes(args), "--json")
 }
 
 // SettleStyles decides how each stream may be written to. It runs again once the flags are
 // known.
-func SettleStyles(f *Factory) { f.Console.SettleStyles(f.color, f.rawText) }
+func (f *Factory) SettleStyles() { f.Console.SettleStyles(f.color, f.rawText) }
 
 // Stdout is where a command writes its answer, as Stderr is for the rest.
 func (f *Factory) Stdout() io.Writer { return &answerWriter{f, f.Progress.Wrap(spool.To(f.Out))} }
@@ -154,7 +154,7 @@ func (f *Factory) Open(ctx context.Context, how connect.Options) (*connect.Conn,
 		return &connect.Conn{Env: &f.Env}, o
 	}
 	stop := f.StartSpinner()
-	ShowTraffic(f, f.Verbose, f.Explain)
+	f.ShowTraffic(f.Verbose, f.Explain)
 	c, o := connect.Dial(ctx, &f.Env, how)
 	c.StopTicking = stop
 	f.conn = c

@@ -77,7 +77,7 @@ func (t limitTime) Set(text string) error {
 }
 
 // NoteTimes notes the time limits that are probably meant as milliseconds.
-func NoteTimes(g *Factory) {
+func (g *Factory) NoteTimes() {
 	for _, name := range slices.Sorted(maps.Keys(g.unitless)) {
 		text := g.unitless[name]
 		n, _ := strconv.ParseFloat(text, 64)
@@ -88,7 +88,7 @@ func NoteTimes(g *Factory) {
 
 // AddGlobals declares them. Their defaults are those of internal/client, where
 // zero means "the default" and the flag's 0 means "no limit".
-func AddGlobals(g *Factory, f *pflag.FlagSet) {
+func (g *Factory) AddGlobals(f *pflag.FlagSet) {
 	f.VarP((*targetFlag)(&g.Server), "server", "s", "URL, session, name that mcpc servers lists, \"demo\"; or -- COMMAND")
 	f.StringVar(&g.Protocol, "protocol", "", "pin a `revision`: "+strings.Join(client.Revisions(), ", "))
 	f.StringArrayVarP(&g.Headers, "header", "H", nil, "HTTP header `field` \"Name: value\"; \"Name:\" removes one")
@@ -261,9 +261,9 @@ func (s *size) bytes() int64 {
 }
 
 // ShowsTables reports that the answer is not JSON, which has all that came.
-func ShowsTables(f *Factory) bool { return !f.JSON && !f.Wire && f.Jq == "" }
+func (f *Factory) ShowsTables() bool { return !f.JSON && !f.Wire && f.Jq == "" }
 
 // OnlyWritesText reports that an answer's text goes into a pipe, and nothing else is asked of it.
-func OnlyWritesText(f *Factory) bool {
-	return ShowsTables(f) && !f.OutStyle.Pretty() && f.Output == "" && f.maxChars == 0
+func (f *Factory) OnlyWritesText() bool {
+	return f.ShowsTables() && !f.OutStyle.Pretty() && f.Output == "" && f.maxChars == 0
 }

@@ -26,11 +26,11 @@ func parsed(t *testing.T, words ...string) (*Factory, *cobra.Command) {
 	t.Helper()
 	f, _ := testFactory(t)
 	cmd := &cobra.Command{Use: "x", Run: func(*cobra.Command, []string) {}}
-	AddGlobals(f, cmd.Flags())
-	AddCut(f, cmd.Flags())
-	AddIndex(f, cmd.Flags())
-	AddFresh(f, cmd.Flags())
-	AddAnswering(f, cmd.Flags())
+	f.AddGlobals(cmd.Flags())
+	f.AddCut(cmd.Flags())
+	f.AddIndex(cmd.Flags())
+	f.AddFresh(cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	if err := cmd.ParseFlags(words); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestMaxCharsThatCannotBe(t *testing.T) {
 		{"--max-chars 100 --wire", "--wire prints messages unchanged, so it has no --max-chars | use --json --max-chars"},
 	} {
 		f, _ := parsed(t, strings.Fields(c.words)...)
-		if got := problem(f, CheckCut(f)); got != c.want {
+		if got := problem(f, f.CheckCut()); got != c.want {
 			t.Errorf("%s: got %s", c.words, got)
 		}
 	}
@@ -164,10 +164,10 @@ func TestFormsOfOutput(t *testing.T) {
 		{"--max-chars 100", true, false, false, false},
 	} {
 		f, _ := parsed(t, strings.Fields(c.words)...)
-		if ShowsTables(f) != c.tables || OnlyWritesText(f) != c.text || OnlyWritesJSON(f) != c.json ||
-			OneDocument(f) != c.document {
-			t.Errorf("%q: got tables %v, text %v, JSON %v, document %v", c.words, ShowsTables(f), OnlyWritesText(f),
-				OnlyWritesJSON(f), OneDocument(f))
+		if f.ShowsTables() != c.tables || f.OnlyWritesText() != c.text || f.OnlyWritesJSON() != c.json ||
+			f.OneDocument() != c.document {
+			t.Errorf("%q: got tables %v, text %v, JSON %v, document %v", c.words, f.ShowsTables(), f.OnlyWritesText(),
+				f.OnlyWritesJSON(), f.OneDocument())
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestJSONOfALineThatCannotBeRead(t *testing.T) {
 	} {
 		f, _ := testFactory(t)
 		f.Getenv = func(name string) string { return map[string]string{"MCPC_JSON": c.variable}[name] }
-		if got := AsksJSON(f, strings.Fields(c.words)); got != c.want {
+		if got := f.AsksJSON(strings.Fields(c.words)); got != c.want {
 			t.Errorf("%s, MCPC_JSON=%s: got %v", c.words, c.variable, got)
 		}
 	}
@@ -193,7 +193,7 @@ func TestInvocationsWithFlagsOfTheirOwn(t *testing.T) {
 	f, _ := parsed(t, "--timeout", "3", "--jq", ".a")
 	f.NewRoot = func(g *Factory) *cobra.Command {
 		cmd := &cobra.Command{}
-		AddGlobals(g, cmd.Flags())
+		g.AddGlobals(cmd.Flags())
 		return cmd
 	}
 	line := f.Invocation()

@@ -30,7 +30,7 @@ func (f *Factory) NameServer(argv []string) {
 	}
 	aim.Flags = f.typed
 	f.OutStyle.Hints, f.ErrStyle.Hints = aim, aim
-	hideHints(f)
+	f.hideHints()
 }
 
 // secretServer stands for a server whose URL has a secret. Without any -s the command would go to another server;
@@ -38,7 +38,7 @@ func (f *Factory) NameServer(argv []string) {
 const secretServer = `-s "$SERVER"`
 
 // hideHints takes out of the commands in hints what is known to be secret by now.
-func hideHints(f *Factory) {
+func (f *Factory) hideHints() {
 	holds := func(text string) bool { return f.Secrets.Text(text) != text }
 	if f.typed != nil && holds(f.typed.All+f.typed.Server) {
 		hidden := *f.typed
@@ -71,7 +71,7 @@ var carriedFlags = []string{"protocol", "header", "header-file", "account", "cac
 
 // NoteTyped remembers which of these were typed, before variables fill in others. A
 // variable is still set for the next command.
-func NoteTyped(f *Factory, flags *pflag.FlagSet) {
+func (f *Factory) NoteTyped(flags *pflag.FlagSet) {
 	t := &hint.Flags{Commands: map[string]bool{}}
 	if flag := flags.Lookup("state"); flag != nil && flag.Changed {
 		t.All = typedWord(typedFlags(flag)[0], &f.Secrets)
@@ -100,10 +100,10 @@ func NoteTyped(f *Factory, flags *pflag.FlagSet) {
 }
 
 // SetHintFlags lets the hint of a command line that could not be read carry what was read.
-func SetHintFlags(f *Factory, flags *pflag.FlagSet) {
+func (f *Factory) SetHintFlags(flags *pflag.FlagSet) {
 	if !f.Prepared {
-		LearnEnvironment(f)
-		NoteTyped(f, flags)
+		f.LearnEnvironment()
+		f.NoteTyped(flags)
 		f.ServerGiven = f.ServerGiven || flags.Changed("server")
 		f.NameServer(nil)
 	}

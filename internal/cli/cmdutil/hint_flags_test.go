@@ -28,7 +28,7 @@ func mcpc(t *testing.T) (*Factory, *cobra.Command) {
 	f, _ := testFactory(t)
 	f.Groups = someCommands
 	root := &cobra.Command{Use: "mcpc"}
-	AddGlobals(f, root.PersistentFlags())
+	f.AddGlobals(root.PersistentFlags())
 	for _, c := range Commands(f) {
 		root.AddCommand(c.Make(f))
 	}
@@ -61,7 +61,7 @@ func TestHintsRepeatTypedFlags(t *testing.T) {
 		if err := cmd.ParseFlags(strings.Fields(c.words)); err != nil {
 			t.Fatal(err)
 		}
-		SetHintFlags(f, cmd.Flags())
+		f.SetHintFlags(cmd.Flags())
 		if list, log := hinted(f, wire.RunOnServer("list")), hinted(f, wire.Run("log")); list != c.list || log != c.log {
 			t.Errorf("%s: got %s and %s", c.words, list, log)
 		}
@@ -79,7 +79,7 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 		"2025-11-25"}); err != nil {
 		t.Fatal(err)
 	}
-	NoteTyped(f, cmd.Flags())
+	f.NoteTyped(cmd.Flags())
 	f.Server, f.ServerGiven = "https://somebody.example/mcp", true
 	f.NameServer(nil)
 	want := "mcpc --state dir-of-somebody --protocol 2025-11-25 " +
@@ -90,7 +90,7 @@ func TestHintsHideWhatIsLearntLater(t *testing.T) {
 	f.Secrets.Learn("number-of-somebody")
 	f.Secrets.Learn("dir-of-somebody")
 	f.Secrets.Learn("somebody.example")
-	hideHints(f)
+	f.hideHints()
 	if got := hinted(f, wire.RunOnServer("info")); got != `mcpc --protocol 2025-11-25 --header "X-Id: $X_ID" -s "$SERVER" info` {
 		t.Error(got)
 	}

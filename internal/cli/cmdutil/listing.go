@@ -120,16 +120,16 @@ func (r *listRows) write(w io.Writer) error {
 // more than their entries, one by one. left is set where the list is left out of several.
 func AddList(ctx context.Context, f *Factory, l *connect.Listing, c *connect.Conn, k connect.Kind, several, long bool) (out wire.Outcome, left bool) {
 	switch {
-	case !several && OnlyWritesJSON(f):
+	case !several && f.OnlyWritesJSON():
 		return l.Take(ctx, c, k, several, connect.Taking{JSON: connect.NewItems(host.SpoolDir(&f.Env, true))})
-	case OnlyWritesText(f):
+	case f.OnlyWritesText():
 		return l.Take(ctx, c, k, several, connect.Taking{Rows: newListRows(f.OutStyle, long, host.SpoolDir(&f.Env, true))})
 	}
-	return l.Add(ctx, c, k, several, ShowsTables(f))
+	return l.Add(ctx, c, k, several, f.ShowsTables())
 }
 
 // ListAnswer is what `mcpc list` prints: one list, or several as one answer.
-func ListAnswer(f *Factory, l connect.Listing, several, long bool) Answer {
+func (f *Factory) ListAnswer(l connect.Listing, several, long bool) Answer {
 	ans := Answer{Messages: l.Messages}
 	switch {
 	case len(l.Lists) == 1 && l.Lists[0].JSON != nil:

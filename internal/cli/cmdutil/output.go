@@ -54,7 +54,7 @@ func AnswerOf(o wire.Outcome) Answer {
 // need not wait for a server's shutdown.
 func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods ...string) (err error) {
 	f.Record.About(o)
-	if HasAnswer(f, o) {
+	if f.HasAnswer(o) {
 		err = Print(ctx, f, ans)
 	}
 	if len(methods) > 0 {
@@ -65,7 +65,7 @@ func Show(ctx context.Context, f *Factory, o wire.Outcome, ans Answer, methods .
 
 // HasAnswer follows the table of exit codes: these endings have a result, and
 // --wire shows any message that came.
-func HasAnswer(f *Factory, o wire.Outcome) bool {
+func (f *Factory) HasAnswer(o wire.Outcome) bool {
 	switch o.Kind {
 	case wire.OK, wire.ToolError, wire.OutputInvalid, wire.InputRequired, wire.CheckFailed:
 		return true
@@ -86,8 +86,8 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	payload, isPayload := errors.AsType[*render.PayloadError](err)
 	_, isEnding := errors.AsType[*ExitError](err)
 	switch {
-	case err == nil || StdoutError(f) != nil:
-		return StdoutError(f)
+	case err == nil || f.StdoutError() != nil:
+		return f.StdoutError()
 	case isEnding:
 		return err
 	case IsStopped(err):
@@ -101,7 +101,7 @@ func Print(ctx context.Context, f *Factory, ans Answer) error {
 	case isPayload:
 		return Exit(unsaved(payload))
 	}
-	return Unwritten(f, "writing the result", err)
+	return f.Unwritten("writing the result", err)
 }
 
 // unsaved is the ending of -o where the result holds nothing that can be saved.
@@ -171,14 +171,14 @@ func printOut(ctx context.Context, f *Factory, ans Answer) error {
 		st.Canvas = canvas(ctx, f)
 	}
 	if ctx.Err() != nil && st.Canvas != (term.Canvas{}) {
-		return Exit(Afterwards(f, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
+		return Exit(f.Afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	}
-	if pager(f) == nil || st.Canvas.By != term.NoPictures {
+	if f.pager() == nil || st.Canvas.By != term.NoPictures {
 		return printTo(ctx, f, f.Stdout(), st, ans)
 	}
 	var b bytes.Buffer
 	err := printTo(ctx, f, &b, st, ans)
-	return cmp.Or(err, WritePaged(f, b.Bytes()))
+	return cmp.Or(err, f.WritePaged(b.Bytes()))
 }
 
 // fileContent writes what -o saves: JSON where JSON was asked for, else what the
@@ -221,7 +221,7 @@ func printTo(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 
 // OnlyWritesJSON reports that an answer's JSON is written as it came, and nothing else
 // is asked of it.
-func OnlyWritesJSON(f *Factory) bool {
+func (f *Factory) OnlyWritesJSON() bool {
 	return f.JSON && !f.Wire && f.Jq == "" && f.Output == "" && f.maxChars == 0 && f.Shell == nil && !f.OutStyle.Terminal
 }
 
@@ -248,11 +248,11 @@ func applyJQ(ctx context.Context, f *Factory, w io.Writer, st term.Style, ans An
 }
 
 // OneDocument reports whether JSON was asked for, whole or filtered.
-func OneDocument(f *Factory) bool { return f.JSON || f.Wire || f.Jq != "" }
+func (f *Factory) OneDocument() bool { return f.JSON || f.Wire || f.Jq != "" }
 
 // WriteOut gives write the place that -o names, or standard output. What goes to
 // a terminal is made harmless.
-func WriteOut(f *Factory, write func(io.Writer) error) error {
+func (f *Factory) WriteOut(write func(io.Writer) error) error {
 	f.Progress.Done()
 	if f.Output != "" {
 		f.Record.WriteWaiting()
@@ -274,7 +274,7 @@ func WriteOut(f *Factory, write func(io.Writer) error) error {
 
 // PrintLine writes one JSON document of a stream, on a line or through --jq.
 func PrintLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
-	return LineError(f, TryLine(ctx, f, raw))
+	return f.LineError(TryLine(ctx, f, raw))
 }
 
 // TryLine is PrintLine for callers that go on after an error of the --jq expression.
@@ -286,14 +286,14 @@ func TryLine(ctx context.Context, f *Factory, raw json.RawMessage) error {
 }
 
 // LineError returns the error of a command whose line could not be printed.
-func LineError(f *Factory, err error) error {
+func (f *Factory) LineError(err error) error {
 	switch {
-	case err == nil || StdoutError(f) != nil:
-		return StdoutError(f)
+	case err == nil || f.StdoutError() != nil:
+		return f.StdoutError()
 	case IsStopped(err):
-		return Exit(Afterwards(f, wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
+		return Exit(f.Afterwards(wire.Outcome{Kind: wire.Signal, Text: "interrupted"}))
 	case IsUsage(err):
 		return Exit(usage.Outcome(err))
 	}
-	return Unwritten(f, "writing the result", err)
+	return f.Unwritten("writing the result", err)
 }

@@ -12,7 +12,7 @@ import (
 // pager is the command that shows what is longer than the screen, nil where there is
 // none: MCPC_PAGER, then PAGER, then less. Its words are not seen by a shell, and cat is
 // no pager.
-func pager(f *Factory) []string {
+func (f *Factory) pager() []string {
 	if f.NoPager || f.Getenv("CI") != "" || f.Getenv("TERM") == "dumb" || !f.OutStyle.Terminal || f.OutStyle.Height <= 0 {
 		return nil
 	}
@@ -29,8 +29,8 @@ func pager(f *Factory) []string {
 
 // WritePaged writes a text to standard output, through a pager where it is longer than
 // the screen.
-func WritePaged(f *Factory, text []byte) error {
-	if paged(f, text) {
+func (f *Factory) WritePaged(text []byte) error {
+	if f.paged(text) {
 		return nil
 	}
 	_, err := f.Stdout().Write(text)
@@ -39,8 +39,8 @@ func WritePaged(f *Factory, text []byte) error {
 
 // paged shows a text in a pager where it is longer than the screen, and reports whether it
 // did: else the caller writes it.
-func paged(f *Factory, text []byte) bool {
-	argv := pager(f)
+func (f *Factory) paged(text []byte) bool {
+	argv := f.pager()
 	if argv == nil || f.OutStyle.Rows(text) < f.OutStyle.Height {
 		return false
 	}

@@ -43,7 +43,7 @@ func (s *displayFlags) check() error {
 // canvas says how the pictures of an answer are drawn. The terminal is asked, and only
 // here: an answer without pictures costs no question.
 func canvas(ctx context.Context, f *Factory) term.Canvas {
-	c := term.Canvas{Rows: f.OutStyle.Height, TrueColor: trueColor(f)}
+	c := term.Canvas{Rows: f.OutStyle.Height, TrueColor: f.trueColor()}
 	switch {
 	case f.noImages || f.images == "none":
 		return term.Canvas{}
@@ -53,7 +53,7 @@ func canvas(ctx context.Context, f *Factory) term.Canvas {
 	}
 	facts := facts(ctx, f)
 	c.CellWidth, c.CellHeight = facts.CellWidth, facts.CellHeight
-	switch remote := remote(f); {
+	switch remote := f.remote(); {
 	case f.images != "auto":
 		c.By = slices.Index(Drawings, f.images) - 1
 	case facts.Kitty:
@@ -78,9 +78,9 @@ func inlineImages(name string) bool {
 	return slices.ContainsFunc([]string{"iTerm2 ", "WezTerm ", "mintty "}, func(known string) bool { return strings.HasPrefix(name, known) })
 }
 
-func remote(f *Factory) bool { return f.Getenv("SSH_CONNECTION") != "" || f.Getenv("SSH_TTY") != "" }
+func (f *Factory) remote() bool { return f.Getenv("SSH_CONNECTION") != "" || f.Getenv("SSH_TTY") != "" }
 
-func trueColor(f *Factory) bool {
+func (f *Factory) trueColor() bool {
 	kind := f.Getenv("COLORTERM")
 	return kind == "truecolor" || kind == "24bit" || strings.Contains(f.Getenv("TERM"), "direct")
 }
@@ -97,7 +97,7 @@ func facts(ctx context.Context, f *Factory) tty.Facts {
 	}
 	f.terminal.Store(t)
 	patience := 1
-	if remote(f) {
+	if f.remote() {
 		patience = 2
 	}
 	facts := t.Ask(patience)
@@ -112,7 +112,7 @@ func facts(ctx context.Context, f *Factory) tty.Facts {
 }
 
 // LeaveTerminal gives the terminal back before a signal ends the process.
-func LeaveTerminal(f *Factory) {
+func (f *Factory) LeaveTerminal() {
 	if t := f.terminal.Load(); t != nil {
 		t.Restore()
 	}

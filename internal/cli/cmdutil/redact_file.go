@@ -32,7 +32,7 @@ const (
 
 // ReadRedactFile hides what the user's own file names, before anything else is read. A
 // file that cannot be read or parsed ends the command: the user would not notice otherwise.
-func ReadRedactFile(f *Factory) error {
+func (f *Factory) ReadRedactFile() error {
 	if f.RedactFile == "" || f.redactions != nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func regexpFault(err error) string {
 }
 
 // RedactionFor is the line of the file that names a secret; 0 where none does.
-func RedactionFor(f *Factory, secret string) int {
+func (f *Factory) RedactionFor(secret string) int {
 	at := slices.IndexFunc(f.redactions, func(r redaction) bool {
 		return r.value == secret || r.pattern != nil && r.pattern.MatchString(secret)
 	})

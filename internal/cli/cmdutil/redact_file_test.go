@@ -21,7 +21,7 @@ func redactFile(t *testing.T, text string) *Factory {
 
 func TestLinesOfARedactFile(t *testing.T) {
 	f := redactFile(t, "\uFEFF# a comment\n\nabcd\n  longer-secret  \n\"a\\u0062c \\\"d\"\n"+"/id-[0-9]+/\n/Name/i\n/usr/share/x\n")
-	if err := ReadRedactFile(f); err != nil {
+	if err := f.ReadRedactFile(); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestLinesOfARedactFile(t *testing.T) {
 		{"abcd", 3}, {"longer-secret", 4}, {`abc "d`, 5}, {"id-42", 6}, {"NAME", 7}, {"/usr/share/x", 8}, {"abc",
 			0}, {"a comment", 0},
 	} {
-		if got := RedactionFor(f, c.text); got != c.line {
+		if got := f.RedactionFor(c.text); got != c.line {
 			t.Errorf("%q is of line %d, want %d", c.text, got, c.line)
 		}
 		if shown := f.Secrets.Text("<" + c.text + ">"); (shown != "<"+c.text+">") != (c.line > 0) {
@@ -55,14 +55,14 @@ func TestWrongLinesOfARedactFile(t *testing.T) {
 		{"\xff\xfe\xfd\xfc", ":1: not UTF-8"},
 	} {
 		f := redactFile(t, c.text)
-		got := problem(f, ReadRedactFile(f))
+		got := problem(f, f.ReadRedactFile())
 		if !strings.Contains(got, f.RedactFile+c.want) || !strings.HasSuffix(got, "a /regular expression/ or a # comment") {
 			t.Errorf("%q: got %s", c.text, got)
 		}
 	}
 	f, _ := testFactory(t)
 	f.RedactFile = filepath.Join(t.TempDir(), "none")
-	if got := problem(f, ReadRedactFile(f)); got != "--redact-file "+f.RedactFile+": no such file or directory" {
+	if got := problem(f, f.ReadRedactFile()); got != "--redact-file "+f.RedactFile+": no such file or directory" {
 		t.Error(got)
 	}
 }
@@ -83,7 +83,7 @@ func TestOutcomesWithoutSecrets(t *testing.T) {
 		Input:    &wire.InputFacts{Raw: []byte(`{"a":"` + secret + `",}`), Offset: int64(len(secret) + 8)},
 		Findings: []wire.Finding{{Text: secret, Got: secret}},
 	}
-	o := WithoutSecrets(f, before)
+	o := f.WithoutSecrets(before)
 	for place, text := range map[string]string{
 		"text": o.Text, "hint": string(o.Hint), "method": o.Method, "name": o.Name, "server": o.Where,
 		"stderr": o.Process.Stderr,
@@ -107,7 +107,7 @@ func TestOutcomesWithoutSecrets(t *testing.T) {
 func TestTheEnvironmentIsSecret(t *testing.T) {
 	f, _ := testFactory(t)
 	f.Environ = func() []string { return []string{"API_TOKEN=from-the-environment", "LANG=en_US.UTF-8-long"} }
-	LearnEnvironment(f)
+	f.LearnEnvironment()
 	if got := f.Secrets.Text("x from-the-environment en_US.UTF-8-long"); strings.Contains(got, "from-the") ||
 		!strings.Contains(got, "UTF-8-long") {
 		t.Error(got)

@@ -12,7 +12,7 @@ import (
 // WithoutSecrets returns an outcome that may be printed and recorded: a server's last
 // stderr, a body or an error may repeat a secret. The answer on standard output is the
 // user's, and is not touched.
-func WithoutSecrets(f *Factory, o wire.Outcome) wire.Outcome {
+func (f *Factory) WithoutSecrets(o wire.Outcome) wire.Outcome {
 	s := &f.Secrets
 	if !o.Good() {
 		f.Record.WriteWaiting() // which learns the secrets in the frames that wait
@@ -56,12 +56,12 @@ func WithoutSecrets(f *Factory, o wire.Outcome) wire.Outcome {
 }
 
 // Withholding says that from now on nothing is shown or recorded of what crosses.
-func Withholding(f *Factory) {
+func (f *Factory) Withholding() {
 	failure.Warn(f.Stderr(), f.ErrStyle, "more secrets than mcpc can track: message texts are hidden in the recording from here on")
 }
 
 // LearnEnvironment makes the secrets of the environment known.
-func LearnEnvironment(f *Factory) {
+func (f *Factory) LearnEnvironment() {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
@@ -69,13 +69,13 @@ func LearnEnvironment(f *Factory) {
 
 // HideIn hides in what a recording gives out what is known by now, and was perhaps not when
 // it was recorded.
-func HideIn(f *Factory, c *capture.Capture) {
-	LearnEnvironment(f)
+func (f *Factory) HideIn(c *capture.Capture) {
+	f.LearnEnvironment()
 	c.Hide(&f.Secrets)
 }
 
 // HideRows does that for rows in a table, where the user names what is to be hidden.
-func HideRows(f *Factory, rows []*capture.Row) []*capture.Row {
+func (f *Factory) HideRows(rows []*capture.Row) []*capture.Row {
 	if len(f.redactions) > 0 {
 		for _, row := range rows {
 			row.Hide(&f.Secrets)

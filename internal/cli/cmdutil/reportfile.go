@@ -79,7 +79,7 @@ func (file ReportFile) Print(f *Factory) error {
 	if file.Withheld {
 		return nil
 	}
-	return cmp.Or(file.Write(f.Stdout()), StdoutError(f))
+	return cmp.Or(file.Write(f.Stdout()), f.StdoutError())
 }
 
 // Write writes the reports with a file of their own.

@@ -58,7 +58,7 @@ func TestReportsInFiles(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	f := New(strings.NewReader(""), &stdout, &stderr)
 	f.Now, f.Getenv = time.Now, func(string) string { return "" }
-	SettleStyles(f)
+	f.SettleStyles()
 	files := named("--junit", junit, "--sarif", sarif, "--badge", "", "--markdown", "-")
 	if out := files.Writable(); !out.Good() {
 		t.Fatal(out.Text)

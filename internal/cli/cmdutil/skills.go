@@ -12,8 +12,8 @@ import (
 )
 
 // skillsOf are the skills of the server that can be loaded, as it listed them last.
-func skillsOf(f *Factory, cmd *cobra.Command) (all []skill.Entry) {
-	for _, entry := range completedEntries(f, cmd, connect.SkillKind) {
+func (f *Factory) skillsOf(cmd *cobra.Command) (all []skill.Entry) {
+	for _, entry := range f.completedEntries(cmd, connect.SkillKind) {
 		if e, err := skill.Parse(entry.Raw); err == nil {
 			all = append(all, e)
 		}
@@ -23,12 +23,12 @@ func skillsOf(f *Factory, cmd *cobra.Command) (all []skill.Entry) {
 
 // CompleteSkills offers skills by their names, or by their URIs if several have the name: at most
 // this many, and any number if most is negative.
-func CompleteSkills(f *Factory, most int) Completer {
+func (f *Factory) CompleteSkills(most int) Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
 			return nil, NoFiles
 		}
-		all := skillsOf(f, cmd)
+		all := f.skillsOf(cmd)
 		count := map[string]int{}
 		for _, e := range all {
 			count[e.Name]++
@@ -45,13 +45,13 @@ func CompleteSkills(f *Factory, most int) Completer {
 }
 
 // CompleteSkillFile offers a skill, and then the files that its entry lists.
-func CompleteSkillFile(f *Factory) Completer {
+func (f *Factory) CompleteSkillFile() Completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return CompleteSkills(f, 1)(cmd, args, typed)
+			return f.CompleteSkills(1)(cmd, args, typed)
 		}
 		var words []string
-		for _, e := range skillsOf(f, cmd) {
+		for _, e := range f.skillsOf(cmd) {
 			if len(args) == 1 && (e.Name == args[0] || e.URI == args[0]) {
 				words = append(words, sliceutil.Map(e.Files, func(file skill.File) string { return strings.TrimPrefix(file.URI, e.Root+"/") })...)
 			}

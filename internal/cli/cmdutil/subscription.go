@@ -118,7 +118,7 @@ func EachNotification(ctx context.Context, f *Factory, c *connect.Conn, e *Notic
 	for {
 		select {
 		case <-read.C:
-			if failed = cmp.Or(failed, StdoutClosed(f)); failed != nil {
+			if failed = cmp.Or(failed, f.StdoutClosed()); failed != nil {
 				on.Enough()
 			}
 		case m := <-e.notices:

@@ -84,10 +84,10 @@ func ServerCommand(words []string) []string {
 // StartedAmong is the command of a server among the words of a command line with a flag
 // that is not known, which may be the server's: nil where the command's first word may be
 // the name of a tool that is called as a program is.
-func StartedAmong(f *Factory, cmd *cobra.Command) []string {
+func (f *Factory) StartedAmong(cmd *cobra.Command) []string {
 	first := cmd.Flags().Arg(0)
 	at := slices.Index(f.Args, first)
-	if first == "" || at < 0 || cmd.HasParent() && !CommandIs(f, cmd.Name(), Alone|Starts) {
+	if first == "" || at < 0 || cmd.HasParent() && !f.CommandIs(cmd.Name(), Alone|Starts) {
 		return nil
 	}
 	return startedBy(f.Args[at:])
@@ -96,11 +96,11 @@ func StartedAmong(f *Factory, cmd *cobra.Command) []string {
 // CommandStarting is the command line of mcpc that speaks with a server's command. Where
 // the command's last word is one of mcpc's commands, that is the one. Words that are
 // secret are left out.
-func CommandStarting(f *Factory, verb string, argv []string) wire.Hint {
-	if last := argv[len(argv)-1]; len(argv) > 1 && CommandIs(f, last, Alone) {
+func (f *Factory) CommandStarting(verb string, argv []string) wire.Hint {
+	if last := argv[len(argv)-1]; len(argv) > 1 && f.CommandIs(last, Alone) {
 		verb, argv = last, argv[:len(argv)-1]
 	}
-	if !CommandIs(f, verb, Alone|Starts) {
+	if !f.CommandIs(verb, Alone|Starts) {
 		verb = "list"
 	}
 	line := verb + " -- " + shellwords.Quote(argv[0])
@@ -144,7 +144,7 @@ func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
 	case err == nil && info.IsDir():
 		return "a folder", behind("COMMAND")
 	case err == nil:
-		return "a file", cmp.Or(meantByFile(text), BehindDashes(f, "list", []string{text}))
+		return "a file", cmp.Or(meantByFile(text), f.BehindDashes("list", []string{text}))
 	case len(words) > 0 && startedBy(words) != nil:
 		hint = behind(shellwords.Quote(startedBy(words)[0]))
 		if len(words) > 1 {
@@ -159,7 +159,7 @@ func (f *Factory) MeantByPath(text string) (what string, hint wire.Hint) {
 // Misplaced is the error of a command that takes a name, where its first word seems to name
 // the server, or its arguments follow --: no tool is called as a URL, and each word after
 // a name has a name of its own.
-func Misplaced(f *Factory, verb string, words, argv []string) error {
+func (f *Factory) Misplaced(verb string, words, argv []string) error {
 	const where = " takes a name; name the server with -s"
 	takesWords := verb == "call" || verb == "prompt"
 	isOther := func(word string) bool { at, _ := arguments.Operator(word); return at < 1 }
@@ -188,8 +188,8 @@ func Misplaced(f *Factory, verb string, words, argv []string) error {
 var flagsOfMCPC = []string{"json", "jq", "wire", "explain", "no-validate", "curl", "dry-run", "max-time"}
 
 // NoteFlagsAfterDashes notes a flag of mcpc among the arguments of a server's command, where mcpc does not read it.
-func NoteFlagsAfterDashes(f *Factory, cmd *cobra.Command, argv []string) {
-	if len(argv) == 0 || !CommandIs(f, cmd.Name(), Asks) || filepath.Base(argv[0]) == "mcpc" {
+func (f *Factory) NoteFlagsAfterDashes(cmd *cobra.Command, argv []string) {
+	if len(argv) == 0 || !f.CommandIs(cmd.Name(), Asks) || filepath.Base(argv[0]) == "mcpc" {
 		return
 	}
 	for _, word := range argv[1:] {
@@ -203,7 +203,7 @@ func NoteFlagsAfterDashes(f *Factory, cmd *cobra.Command, argv []string) {
 }
 
 // BehindDashes is the hint for words that a command has no use for.
-func BehindDashes(f *Factory, verb string, words []string) wire.Hint {
+func (f *Factory) BehindDashes(verb string, words []string) wire.Hint {
 	if hint := dashed(words); hint != "" {
 		return hint
 	}
@@ -211,13 +211,13 @@ func BehindDashes(f *Factory, verb string, words []string) wire.Hint {
 		return "did you mean " + wire.Run(verb+" "+url) + "?"
 	}
 	if argv := startedBy(words); argv != nil {
-		return "a server's command goes after --: " + CommandStarting(f, verb, argv)
+		return "a server's command goes after --: " + f.CommandStarting(verb, argv)
 	}
 	return "a server's command goes after --, a URL or a session after -s"
 }
 
 // UnknownCommand returns the error for a word that is no command of cmd.
-func UnknownCommand(f *Factory, cmd *cobra.Command, args []string) error {
+func (f *Factory) UnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -226,18 +226,18 @@ func UnknownCommand(f *Factory, cmd *cobra.Command, args []string) error {
 		hint := wire.Run("init "+url) + " opens a session, " + wire.Run("list "+url) + " shows its tools"
 		if len(args) > 1 && slices.Contains(CommandNames(cmd), args[1]) {
 			hint = "did you mean " + wire.Run(strings.Join(connect.QuotedWords(args[1:]), " ")+" -s "+url) + "?"
-		} else if meant := meantByServer(f, cmd, args); meant != "" {
+		} else if meant := f.meantByServer(cmd, args); meant != "" {
 			hint = meant
 		}
 		return usage.New("a URL is not a command", hint)
 	}
-	hint := cmp.Or(meantByWords(f, cmd, args), RunOf(cmd, " --help")+" shows the commands")
+	hint := cmp.Or(f.meantByWords(cmd, args), RunOf(cmd, " --help")+" shows the commands")
 	return usage.New(fmt.Sprintf("unknown command %q", args[0]), hint)
 }
 
 // meantByWords returns the hint for words of which the first is no command of cmd; "" if they are unknown, too.
-func meantByWords(f *Factory, cmd *cobra.Command, args []string) wire.Hint {
-	meant := meaningOf(f, cmd)
+func (f *Factory) meantByWords(cmd *cobra.Command, args []string) wire.Hint {
+	meant := f.meaningOf(cmd)
 	words, argv := SplitDash(cmd, args)
 	if at := slices.IndexFunc(words, isFlag); at > 0 {
 		words, argv = words[:at], nil // of a line that was not parsed, as before --help
@@ -253,12 +253,12 @@ func meantByWords(f *Factory, cmd *cobra.Command, args []string) wire.Hint {
 		return meant.wordMeant(words, argv)
 	}
 	if quoted := strings.Fields(args[0]); len(args) == 1 && len(quoted) > 1 {
-		return meantByWords(f, cmd, quoted) // a command line in quotes
+		return f.meantByWords(cmd, quoted) // a command line in quotes
 	}
 	command := startedBy(args)
 	hint := cmp.Or(meantByFile(args[0]), dashed(args))
 	if hint == "" && command != nil && (BeginsCommand(args) || IsFile(args[0])) {
-		return "did you mean " + CommandStarting(f, "list", command) + "?"
+		return "did you mean " + f.CommandStarting("list", command) + "?"
 	}
 	if hint = cmp.Or(hint, meantByCall(words, meant.commandMeant(words, argv))); hint != "" {
 		return hint
@@ -266,11 +266,11 @@ func meantByWords(f *Factory, cmd *cobra.Command, args []string) wire.Hint {
 	if near != "" {
 		return "did you mean " + RunOf(cmd, " "+near) + "?"
 	}
-	if hint = meantByServer(f, cmd, words); hint != "" {
+	if hint = f.meantByServer(cmd, words); hint != "" {
 		return hint
 	}
 	if command != nil && (len(args) > 1 || slices.Contains(runners, args[0])) {
-		return "did you mean " + CommandStarting(f, "list", command) + "?"
+		return "did you mean " + f.CommandStarting("list", command) + "?"
 	}
 	return ""
 }
@@ -303,7 +303,7 @@ func meantByCall(words []string, other wire.Hint) wire.Hint {
 }
 
 // meantByServer returns the hint for the host of a server, or for its name before a command; "" if there is none.
-func meantByServer(f *Factory, cmd *cobra.Command, words []string) wire.Hint {
+func (f *Factory) meantByServer(cmd *cobra.Command, words []string) wire.Hint {
 	url, rest := urlOfHost(words[0]), words[1:]
 	server := cmp.Or(url, strings.TrimPrefix(words[0], "@"))
 	if !Inert(server) || redact.RedactURL(server) != server {
@@ -321,7 +321,7 @@ func meantByServer(f *Factory, cmd *cobra.Command, words []string) wire.Hint {
 	}
 	before, given := f.Server, f.ServerGiven
 	f.Server, f.ServerGiven = server, true // for the commands of the hint
-	hint := meaningOf(f, cmd).commandMeant(rest, nil)
+	hint := f.meaningOf(cmd).commandMeant(rest, nil)
 	if hint == "" {
 		f.Server, f.ServerGiven = before, given
 	}
@@ -346,7 +346,7 @@ func urlOfHost(word string) string {
 }
 
 // UnknownFlag returns the error for a flag that could not be read, with the flag that was perhaps meant.
-func UnknownFlag(f *Factory, cmd *cobra.Command, err error) error {
+func (f *Factory) UnknownFlag(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		hint := RunOf(cmd, " --help") + " shows the flags"
@@ -358,31 +358,31 @@ func UnknownFlag(f *Factory, cmd *cobra.Command, err error) error {
 		return usage.New(FlagText(err), hint)
 	}
 	words := cmd.Flags().Args()
-	if len(words) > 0 && !cmd.HasParent() && (StartedAmong(f, cmd) == nil || isSynonym(f, cmd, words)) {
-		return UnknownCommand(f, cmd, words) // the flags are those of another command
+	if len(words) > 0 && !cmd.HasParent() && (f.StartedAmong(cmd) == nil || f.isSynonym(cmd, words)) {
+		return f.UnknownCommand(cmd, words) // the flags are those of another command
 	}
-	return usage.New(FlagText(err), meantByFlag(f, cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
+	return usage.New(FlagText(err), f.meantByFlag(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames() != ""))
 }
 
 // isSynonym reports whether words that may be the command of a server are a command of another program.
-func isSynonym(f *Factory, cmd *cobra.Command, words []string) bool {
-	return !slices.Contains(runners, words[0]) && meaningOf(f, cmd).commandMeant(words, nil) != ""
+func (f *Factory) isSynonym(cmd *cobra.Command, words []string) bool {
+	return !slices.Contains(runners, words[0]) && f.meaningOf(cmd).commandMeant(words, nil) != ""
 }
 
 // meantByFlag returns the hint for a flag that the command does not have; isShort is set for one with a single dash.
-func meantByFlag(f *Factory, cmd *cobra.Command, name string, isShort bool) wire.Hint {
+func (f *Factory) meantByFlag(cmd *cobra.Command, name string, isShort bool) wire.Hint {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	takesArguments := slices.Contains([]string{"call", "prompt", "bench"}, cmd.Name()) && !isShort
-	if argv := StartedAmong(f, cmd); argv != nil {
-		return "a server's command goes after --: " + CommandStarting(f, cmd.Name(), argv)
+	if argv := f.StartedAmong(cmd); argv != nil {
+		return "a server's command goes after --: " + f.CommandStarting(cmd.Name(), argv)
 	}
 	if at := slices.IndexFunc(f.Args, isErrorCode); at >= 0 && isShort && (!cmd.HasParent() || cmd.Name() == "help") {
 		return "did you mean " + wire.Run("explain "+f.Args[at]) + "?"
 	}
 	var hint wire.Hint
 	if isShort == (len(name) == 1) {
-		hint = meaningOf(f, cmd).flagMeant(cmd, name)
+		hint = f.meaningOf(cmd).flagMeant(cmd, name)
 	}
 	switch near := suggest.Nearest(name, names); {
 	case hint != "" && takesArguments && cmd.Flags().NArg() > 0 && !strings.Contains(string(hint), "arguments"):

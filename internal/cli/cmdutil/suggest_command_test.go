@@ -90,17 +90,17 @@ func TestUnknownCommands(t *testing.T) {
 		if text == "" {
 			text = `unknown command "` + all[0] + `"`
 		}
-		if got := problem(f, UnknownCommand(f, root, all)); got != text+" | "+c.hint {
+		if got := problem(f, f.UnknownCommand(root, all)); got != text+" | "+c.hint {
 			t.Errorf("%s: got %s", c.line, got)
 		}
 	}
 	f, root := mcpc(t)
-	if err := UnknownCommand(f, root, nil); err != nil {
+	if err := f.UnknownCommand(root, nil); err != nil {
 		t.Error(err)
 	}
 	// Below a command only its own commands are meant.
 	list, _, _ := root.Find([]string{"list"})
-	if got := problem(f, UnknownCommand(f, list,
+	if got := problem(f, f.UnknownCommand(list,
 		[]string{"ls"})); got != `unknown command "ls" | mcpc list --help shows the commands` {
 		t.Error(got)
 	}
@@ -164,7 +164,7 @@ func TestServersAmongWordsWithUnknownFlags(t *testing.T) {
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(StartedAmong(f, cmd), " "); got != c.want {
+		if got := strings.Join(f.StartedAmong(cmd), " "); got != c.want {
 			t.Errorf("%s: got %q", c.line, got)
 		}
 	}
@@ -197,7 +197,7 @@ func TestMisplacedServers(t *testing.T) {
 		if c.dashed != "" {
 			argv = words(t, c.dashed)
 		}
-		if got := problem(f, Misplaced(f, all[0], all[1:], argv)); got != c.want {
+		if got := problem(f, f.Misplaced(all[0], all[1:], argv)); got != c.want {
 			t.Errorf("%s -- %s: got %s", c.line, c.dashed, got)
 		}
 	}

@@ -40,12 +40,12 @@ func (m meaning) commandMeant(words, argv []string) wire.Hint {
 }
 
 // Synonym returns the hint for a word after a command of mcpc that other programs have there; "" if there is none.
-func Synonym(f *Factory, command, word string) wire.Hint {
+func (f *Factory) Synonym(command, word string) wire.Hint {
 	return meaning{f, command, f.ServerGiven}.commandMeant([]string{word}, nil)
 }
 
 // SynonymOf returns the hint for words that are a command of another program; "" if they are none.
-func SynonymOf(f *Factory, words []string) wire.Hint {
+func (f *Factory) SynonymOf(words []string) wire.Hint {
 	return meaning{f, "", f.ServerGiven}.commandMeant(words, nil)
 }
 
@@ -118,7 +118,7 @@ type meaning struct {
 }
 
 // meaningOf returns the meaning for a command line with the command cmd.
-func meaningOf(f *Factory, cmd *cobra.Command) meaning {
+func (f *Factory) meaningOf(cmd *cobra.Command) meaning {
 	return meaning{f, strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), "mcpc"), " "),
 		f.ServerGiven || cmd.Flags().Changed("server")}
 }
@@ -172,7 +172,7 @@ func (m meaning) hint(text string, fill func(string) string) (hint wire.Hint) {
 		}
 		line := strings.TrimSpace(part)
 		name, _, _ := strings.Cut(line, " ")
-		if m.there && CommandIs(m.f, name, Asks|Alone) {
+		if m.there && m.f.CommandIs(name, Asks|Alone) {
 			hint += wire.RunOnServer(line)
 		} else {
 			hint += wire.Run(line)

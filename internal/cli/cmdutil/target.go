@@ -17,17 +17,17 @@ import (
 )
 
 // OnlyURL takes a URL for the server's, and refuses other words.
-func OnlyURL(f *Factory, cmd *cobra.Command, words, argv []string) error {
-	words, err := WithoutURL(f, words, argv)
+func (f *Factory) OnlyURL(cmd *cobra.Command, words, argv []string) error {
+	words, err := f.WithoutURL(words, argv)
 	if err != nil {
 		return err
 	}
-	return NoArguments(f, cmd, words)
+	return f.NoArguments(cmd, words)
 }
 
 // WithoutURL takes the first URL among the words of a command for the server's, as
 // behind -s: nothing else that they could be is written so.
-func WithoutURL(f *Factory, words, argv []string) (others []string, err error) {
+func (f *Factory) WithoutURL(words, argv []string) (others []string, err error) {
 	at := slices.IndexFunc(words, IsURL)
 	if at < 0 {
 		return words, nil
@@ -39,11 +39,11 @@ func WithoutURL(f *Factory, words, argv []string) (others []string, err error) {
 	case slices.ContainsFunc(others, IsURL):
 		return nil, usage.New("two servers are given", "use only one of them")
 	}
-	return others, GoTo(f, words[at], argv)
+	return others, f.GoTo(words[at], argv)
 }
 
 // GoTo settles that a word of the command names the server.
-func GoTo(f *Factory, server string, argv []string) error {
+func (f *Factory) GoTo(server string, argv []string) error {
 	switch {
 	case f.ServerGiven:
 		return usage.New("two servers are given: "+redact.RedactURL(server)+" and one with -s", "use only one of them")
@@ -56,16 +56,16 @@ func GoTo(f *Factory, server string, argv []string) error {
 }
 
 // NoArguments refuses words that a command has no use for.
-func NoArguments(f *Factory, cmd *cobra.Command, args []string) error {
+func (f *Factory) NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	hint := RunOf(cmd, " --help") + " shows what it takes"
-	switch meant := Synonym(f, cmd.Name(), args[0]); {
+	switch meant := f.Synonym(cmd.Name(), args[0]); {
 	case meant != "":
 		hint = meant
-	case CommandIs(f, cmd.Name(), Alone) && args[0] != "demo":
-		hint = BehindDashes(f, cmd.Name(), args)
+	case f.CommandIs(cmd.Name(), Alone) && args[0] != "demo":
+		hint = f.BehindDashes(cmd.Name(), args)
 	case cmd.Name() == "proxy" && BeginsCommand(args):
 		hint = "proxy records HTTP, and tap a server's command: " + wire.Run("tap -- "+pasted(startedBy(args)))
 	case cmd.Name() == "demo" && slices.Contains(CommandNames(cmd.Root()), args[0]):

@@ -33,18 +33,18 @@ func TestURLAmongWords(t *testing.T) {
 		}
 		f.ServerGiven = cmd.Flags().Changed("server")
 		own, argv := SplitDash(cmd, cmd.Flags().Args())
-		if got := problem(f, OnlyURL(f, cmd, own, argv)); got != c.want || f.Server != c.server {
+		if got := problem(f, f.OnlyURL(cmd, own, argv)); got != c.want || f.Server != c.server {
 			t.Errorf("%s: got %q, server %q", c.line, got, f.Server)
 		}
 	}
 	f, _ := mcpc(t)
 	f.Shell = openShell{}
 	const refused = "every line of the shell goes to the same server | use another terminal for another server"
-	_, err := WithoutURL(f, []string{"http://h/"}, nil)
+	_, err := f.WithoutURL([]string{"http://h/"}, nil)
 	if got := problem(f, err); got != refused {
 		t.Error(got)
 	}
-	others, err := WithoutURL(f, []string{"a"}, nil)
+	others, err := f.WithoutURL([]string{"a"}, nil)
 	if err != nil || strings.Join(others, " ") != "a" {
 		t.Error(others, err)
 	}
@@ -71,7 +71,7 @@ func TestWordsTooMany(t *testing.T) {
 		if c.flag != "" {
 			cmd.Flags().String(c.flag, "", "")
 		}
-		if got := problem(f, NoArguments(f, cmd, strings.Fields(c.line))); got != c.want {
+		if got := problem(f, f.NoArguments(cmd, strings.Fields(c.line))); got != c.want {
 			t.Errorf("%s %s: got %s", c.use, c.line, got)
 		}
 	}

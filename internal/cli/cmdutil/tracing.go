@@ -119,12 +119,12 @@ func (o *TraceOptions) Config(f *Factory) (send.Config, error) {
 }
 
 // TelemetrySending are the options of an Exporter that this program makes.
-func TelemetrySending(f *Factory) send.Options {
-	return send.Options{Now: f.Now, Proxy: http.ProxyFromEnvironment, UserAgent: "mcpc/" + f.Version, Scope: telemetry.Scope(), Resource: TelemetryResource(f)}
+func (f *Factory) TelemetrySending() send.Options {
+	return send.Options{Now: f.Now, Proxy: http.ProxyFromEnvironment, UserAgent: "mcpc/" + f.Version, Scope: telemetry.Scope(), Resource: f.TelemetryResource()}
 }
 
 // TelemetryResource is what the telemetry of this process comes from.
-func TelemetryResource(f *Factory) otlp.Resource {
+func (f *Factory) TelemetryResource() otlp.Resource {
 	return otlp.Resource{Attributes: []otlp.Attribute{
 		{Key: "service.name", Value: "mcpc"},
 		{Key: "service.version", Value: f.Version},
@@ -148,7 +148,7 @@ func (o *TraceOptions) builder(f *Factory, e *traceExport, b telemetry.Options) 
 
 // start opens the export, whose frames come by way of f.Trace.
 func (e *traceExport) start(b telemetry.Options) {
-	sending, metrics := TelemetrySending(e.f), &telemetry.Metrics{Start: e.f.Now()}
+	sending, metrics := e.f.TelemetrySending(), &telemetry.Metrics{Start: e.f.Now()}
 	sending.Collect = func(now time.Time) []otlp.Histogram { return metrics.Collect(now, e.config.Delta) }
 	if b.Between && !e.f.Record.Quiet.Load() { // it may run for a long time; a tap's stderr is the server's
 		sending.Failing = func(reason string) { e.f.Warn("telemetry: the collector accepts nothing: " + reason) }

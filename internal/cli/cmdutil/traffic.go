@@ -37,7 +37,7 @@ func (l *frameLog) Empty() {
 }
 
 // ShowTraffic shows the frames from the next one on: -v as they cross, --explain at the end.
-func ShowTraffic(f *Factory, verbose int, explain bool) {
+func (f *Factory) ShowTraffic(verbose int, explain bool) {
 	if verbose == 0 && !explain {
 		f.Watch.Store(nil)
 		return
@@ -54,7 +54,7 @@ func ShowTraffic(f *Factory, verbose int, explain bool) {
 
 // hintAtRecord tells a person where the evidence is, of endings that it explains,
 // unless it was shown.
-func hintAtRecord(f *Factory, ended wire.Kind) {
+func (f *Factory) hintAtRecord(ended wire.Kind) {
 	shown := f.Explain || f.Verbose > 0 || !f.ErrStyle.Terminal || f.JSON || f.Wire
 	if r := &f.Record; shown || r.Ring == nil || r.Run() == 0 || !r.Crossed.Load() {
 		return
@@ -98,7 +98,7 @@ func Explained(ctx context.Context, f *Factory, methods ...string) {
 		}
 		f.Note("long parts are left out: " + whole)
 	}
-	if ctx.Err() != nil || !f.ErrStyle.Terminal || !paged(f, b.Bytes()) {
+	if ctx.Err() != nil || !f.ErrStyle.Terminal || !f.paged(b.Bytes()) {
 		_, _ = f.Stderr().Write(b.Bytes())
 	}
 }

@@ -33,7 +33,7 @@ func TestExplainedExchanges(t *testing.T) {
 		{"prompts/get", "", `"method":"initialize"`, "earlier requests"},
 	} {
 		f, _, stderr := answering(t, "--explain")
-		ShowTraffic(f, 0, true)
+		f.ShowTraffic(0, true)
 		exchange(f, "1", "initialize")
 		exchange(f, "2", "tools/list")
 		exchange(f, "3", "tools/call")
@@ -47,11 +47,11 @@ func TestExplainedExchanges(t *testing.T) {
 	if Explained(t.Context(), f, "x"); stderr.Len() > 0 {
 		t.Errorf("without --explain: %s", stderr)
 	}
-	ShowTraffic(f, 1, false)
+	f.ShowTraffic(1, false)
 	if exchange(f, "1", "ping"); !strings.Contains(stderr.String(), "ping") {
 		t.Errorf("-v shows %q", stderr)
 	}
-	if ShowTraffic(f, 0, false); f.Watch.Load() != nil {
+	if f.ShowTraffic(0, false); f.Watch.Load() != nil {
 		t.Error("the traffic is shown without -v")
 	}
 }

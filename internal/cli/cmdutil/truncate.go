@@ -23,12 +23,12 @@ import (
 const fewestChars = 100
 
 // AddCut declares --max-chars on a command that prints what a server sent.
-func AddCut(f *Factory, flags *pflag.FlagSet) {
+func (f *Factory) AddCut(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxChars, "max-chars", 0, "print at most N characters of the result")
 }
 
 // CheckCut refuses what cannot be done together.
-func CheckCut(f *Factory) error {
+func (f *Factory) CheckCut() error {
 	switch {
 	case f.maxChars == 0:
 		return nil
@@ -49,21 +49,21 @@ func printCut(ctx context.Context, f *Factory, ans Answer) error {
 	case f.Jq != "":
 		cut, err = filterCut(ctx, f, ans)
 	case f.JSON:
-		cut, err = printJSONCut(f, ans.Result, f.maxChars)
+		cut, err = f.printJSONCut(ans.Result, f.maxChars)
 	default:
-		cut, err = printTextCut(f, ans)
+		cut, err = f.printTextCut(ans)
 	}
 	if errors.Is(err, render.ErrTooManyNames) {
-		return usage.New(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, f.maxChars, err), rest(f, ans))
+		return usage.New(fmt.Sprintf("the result has %d characters and cannot be cut to %d: %s", cut.Whole, f.maxChars, err), f.rest(ans))
 	}
 	if err == nil && cut.Truncated() {
-		rest, _ := f.ErrStyle.Hints.Text(rest(f, ans))
+		rest, _ := f.ErrStyle.Hints.Text(f.rest(ans))
 		f.Note(cut.String() + "; " + rest)
 	}
 	return err
 }
 
-func printJSONCut(f *Factory, raw []byte, most int) (render.Truncation, error) {
+func (f *Factory) printJSONCut(raw []byte, most int) (render.Truncation, error) {
 	short, cut, err := render.TruncateJSON(raw, most)
 	if err != nil {
 		return cut, err
@@ -73,7 +73,7 @@ func printJSONCut(f *Factory, raw []byte, most int) (render.Truncation, error) {
 
 // printTextCut cuts what a person reads. Colours and pictures are left out of what
 // is cut, and bytes that are no text are named as for a terminal.
-func printTextCut(f *Factory, ans Answer) (render.Truncation, error) {
+func (f *Factory) printTextCut(ans Answer) (render.Truncation, error) {
 	st := f.OutStyle
 	var b bytes.Buffer
 	if err := ans.Human(&b, st); err != nil {
@@ -106,7 +106,7 @@ func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncati
 	}
 	if lines, ok := allTexts(values); ok {
 		text, cut := render.TruncateText(lines, f.maxChars)
-		_, err := io.WriteString(f.Stdout(), shownText(f, text))
+		_, err := io.WriteString(f.Stdout(), f.shownText(text))
 		return cut, err
 	}
 	left := f.maxChars
@@ -114,9 +114,9 @@ func filterCut(ctx context.Context, f *Factory, ans Answer) (all render.Truncati
 		cut := render.Truncation{Whole: utf8.RuneCount(v)}
 		if text, ok := jsonraw.Text(v); ok && left > 0 {
 			text, cut = render.TruncateText(text, left)
-			_, err = fmt.Fprintln(f.Stdout(), strings.TrimSuffix(shownText(f, text), "\n"))
+			_, err = fmt.Fprintln(f.Stdout(), strings.TrimSuffix(f.shownText(text), "\n"))
 		} else if left > 0 {
-			cut, err = printJSONCut(f, v, left)
+			cut, err = f.printJSONCut(v, left)
 		}
 		switch {
 		case errors.Is(err, render.ErrTooManyNames) && i > 0:
@@ -145,7 +145,7 @@ func allTexts(values []json.RawMessage) (lines string, ok bool) {
 }
 
 // shownText is a text for standard output: on a terminal nothing in it hides.
-func shownText(f *Factory, text string) string {
+func (f *Factory) shownText(text string) string {
 	if f.OutStyle.Terminal {
 		return f.OutStyle.Block(text)
 	}
@@ -153,7 +153,7 @@ func shownText(f *Factory, text string) string {
 }
 
 // rest says how to get all of an answer. What was recorded needs no second call.
-func rest(f *Factory, ans Answer) wire.Hint {
+func (f *Factory) rest(ans Answer) wire.Hint {
 	if r := &f.Record; r.Ring != nil && r.Crossed.Load() && len(ans.Messages) == 1 && f.Jq == "" {
 		if run := r.Run(); run > 0 {
 			return wire.Run(fmt.Sprintf("show %d --json --jq .response.result", run)) + " has all of it"

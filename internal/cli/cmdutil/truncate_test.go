@@ -19,7 +19,7 @@ func answering(t *testing.T, words ...string) (f *Factory, stdout, stderr *bytes
 	f, _ = parsed(t, words...)
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
 	f.Out, f.Err = stdout, stderr
-	SettleStyles(f)
+	f.SettleStyles()
 	return f, stdout, stderr
 }
 
@@ -69,8 +69,8 @@ func TestEndingsWithAnAnswer(t *testing.T) {
 		f, stdout, _ := answering(t)
 		err := Show(t.Context(), f, wire.Outcome{Kind: c.kind}, document("{}"))
 		f.Wire = true
-		if (stdout.Len() > 0) != c.plain || HasAnswer(f, wire.Outcome{Kind: c.kind}) != c.wire || KindOf(err) != c.kind {
-			t.Errorf("%s: printed %q, with --wire %v, ended %q", c.kind, stdout, HasAnswer(f, wire.Outcome{Kind: c.kind}),
+		if (stdout.Len() > 0) != c.plain || f.HasAnswer(wire.Outcome{Kind: c.kind}) != c.wire || KindOf(err) != c.kind {
+			t.Errorf("%s: printed %q, with --wire %v, ended %q", c.kind, stdout, f.HasAnswer(wire.Outcome{Kind: c.kind}),
 				KindOf(err))
 		}
 	}
@@ -111,7 +111,7 @@ func TestAnswersInFiles(t *testing.T) {
 		t.Errorf("the answer is lost with its file: %v, %q", err, stdout)
 	}
 	f, stdout, stderr := answering(t, "-o", filepath.Join(t.TempDir(), "answer"))
-	err := WriteOut(f, func(w io.Writer) error { _, err := io.WriteString(w, "abc"); return err })
+	err := f.WriteOut(func(w io.Writer) error { _, err := io.WriteString(w, "abc"); return err })
 	if err != nil || stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "mcpc: note: 3 bytes saved to ") {
 		t.Errorf("%v, %q, %q", err, stdout, stderr)
 	}
@@ -186,7 +186,7 @@ func TestPagers(t *testing.T) {
 		f.Getenv = func(name string) string { return c.env[name] }
 		f.OutStyle.Terminal = true
 		f.OutStyle.Height = c.height
-		if got := strings.Join(pager(f), " "); got != c.want {
+		if got := strings.Join(f.pager(), " "); got != c.want {
 			t.Errorf("%v, height %d, --no-pager %v: got %q", c.env, c.height, c.no, got)
 		}
 	}
@@ -195,7 +195,7 @@ func TestPagers(t *testing.T) {
 	f.OutStyle.Height = 2
 	f.Environ = func() []string { return nil }
 	f.Getenv = func(name string) string { return map[string]string{"PAGER": filepath.Join(t.TempDir(), "none")}[name] }
-	if err := WritePaged(f, []byte("1\n2\n3\n")); err != nil || stdout.String() != "1\n2\n3\n" ||
+	if err := f.WritePaged([]byte("1\n2\n3\n")); err != nil || stdout.String() != "1\n2\n3\n" ||
 		!strings.Contains(stderr.String(), "cannot be started") {
 		t.Errorf("%v, %q, %q", err, stdout, stderr)
 	}

@@ -22,7 +22,7 @@ import (
 // UnnamedArguments gives an error of arguments without names a hint that has them, unless that
 // would be as wrong. before are the words of the command, "call NAME", and args what
 // follows.
-func UnnamedArguments(f *Factory, cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
+func (f *Factory) UnnamedArguments(cmd *cobra.Command, k connect.Kind, before, args []string, err error) error {
 	line := func(words []string) string {
 		return strings.Join(connect.QuotedWords(slices.Concat(before, words)), " ")
 	}
@@ -37,7 +37,7 @@ func UnnamedArguments(f *Factory, cmd *cobra.Command, k connect.Kind, before, ar
 	if !slices.ContainsFunc(args, arguments.IsUnnamed) || slices.ContainsFunc(args, reads) {
 		return err
 	}
-	names, shows := argumentNames(f, cmd, k, before[1]), "list "+k.Many
+	names, shows := f.argumentNames(cmd, k, before[1]), "list "+k.Many
 	if len(names) > 0 {
 		shows = "describe " + k.One + " " + shellwords.Quote(before[1])
 	}

@@ -13,8 +13,8 @@ import (
 
 // argumentNames are those that a remembered tool or prompt takes, if they are words to
 // every shell, the required ones first.
-func argumentNames(f *Factory, cmd *cobra.Command, k connect.Kind, name string) (names []string) {
-	entry := entryOf(f, cmd, k, name)
+func (f *Factory) argumentNames(cmd *cobra.Command, k connect.Kind, name string) (names []string) {
+	entry := f.entryOf(cmd, k, name)
 	if entry == nil {
 		return nil
 	}

@@ -56,7 +56,7 @@ secret. The same list of tools gives the same code.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
-			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
+			if err := f.OnlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			languages := 0
@@ -86,7 +86,7 @@ secret. The same list of tools gives the same code.`,
 	flags.BoolVar(&o.cli, "cli", false, "write a command as a shell script")
 	flags.BoolVar(&o.types, "types", false, "write the types alone")
 	flags.StringVar(&o.pkg, "package", "tools", "Go package `name`")
-	cmdutil.AddAnswering(f, flags)
+	f.AddAnswering(flags)
 	return cmd
 }
 
@@ -121,11 +121,11 @@ func runCodegen(ctx context.Context, f *cmdutil.Factory, o codegenOptions) error
 	if f.Secrets.Holds(code) {
 		f.Warn("the server's definitions have a secret, which is in the code: look at it before you share it")
 	}
-	if err := cmdutil.WriteOut(f, func(w io.Writer) error {
+	if err := f.WriteOut(func(w io.Writer) error {
 		_, err := w.Write(code)
 		return err
 	}); err != nil {
-		return cmdutil.Unwritten(f, "writing the code", usage.Bare(err))
+		return f.Unwritten("writing the code", usage.Bare(err))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (l *loader) recording(w word) (side, error) {
 	}
 	defer c.Close()
 	recorded.Warn(l.f, c)
-	cmdutil.HideIn(l.f, c)
+	l.f.HideIn(c)
 	rows := []*capture.Row{row}
 	switch parts := numbered().FindStringSubmatch(w.text); {
 	case c.Path == w.text:

@@ -108,7 +108,7 @@ func (l *loader) classify(text string) word {
 
 // isName reports the name of a session or of a known server.
 func isName(f *cmdutil.Factory, text string) bool {
-	for _, name := range append(cmdutil.SessionNames(f, text), f.Env.ConfiguredNames()...) {
+	for _, name := range append(f.SessionNames(text), f.Env.ConfiguredNames()...) {
 		if name == text {
 			return true
 		}

@@ -34,7 +34,7 @@ faults describes the rules.`,
   mcpc fault report last`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cmdutil.UnknownCommand(f, cmd, args)
+				return f.UnknownCommand(cmd, args)
 			}
 			return cmd.Help()
 		},

@@ -20,7 +20,7 @@ func controlled(t *testing.T) string {
 	var out strings.Builder
 	f := cmdutil.New(strings.NewReader(""), &out, &out)
 	f.Now, f.Getenv = time.Now, func(string) string { return "" }
-	cmdutil.SettleStyles(f)
+	f.SettleStyles()
 	socket := filepath.Join(program.ShortDir(t), "s")
 	var o faulty.Options
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

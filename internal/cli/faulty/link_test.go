@@ -32,7 +32,7 @@ func TestBetween(t *testing.T) {
 	defer streams.Close()
 	f := cmdutil.New(streams, streams, streams)
 	f.Now, f.Getenv = time.Now, func(string) string { return "" }
-	cmdutil.SettleStyles(f)
+	f.SettleStyles()
 	report := filepath.Join(t.TempDir(), "report.json")
 	var o Options
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -18,7 +18,7 @@ func quiet() *cmdutil.Factory {
 	var out bytes.Buffer
 	f := cmdutil.New(strings.NewReader("when method:ping do hang\n"), &out, &out)
 	f.Now, f.Getenv = time.Now, func(string) string { return "" }
-	cmdutil.SettleStyles(f)
+	f.SettleStyles()
 	return f
 }
 

@@ -69,12 +69,12 @@ Names with characters that are special to the shell are omitted.`,
 			if args[0] != "bash" {
 				script = unevaluated(cmd.Root(), args[0])
 			}
-			err := cmdutil.WriteOut(f, func(w io.Writer) error {
+			err := f.WriteOut(func(w io.Writer) error {
 				_, err := io.WriteString(w, script)
 				return err
 			})
 			if err != nil {
-				return cmdutil.Unwritten(f, "writing the script", usage.Bare(err))
+				return f.Unwritten("writing the script", usage.Bare(err))
 			}
 			return nil
 		},

@@ -37,7 +37,7 @@ func NewHelp(f *cmdutil.Factory) *cobra.Command {
 				return about.Help()
 			}
 			unknown := fmt.Sprintf("unknown command or topic %q", strings.Join(args, " "))
-			if hint := cmdutil.SynonymOf(f, args); hint != "" {
+			if hint := f.SynonymOf(args); hint != "" {
 				return usage.New(unknown, hint)
 			}
 			if err == nil && about.HasParent() && !about.HasSubCommands() {

@@ -23,11 +23,11 @@ func Help(f *cmdutil.Factory, cmd *cobra.Command, _ []string) {
 	}
 	switch {
 	case IsTopic(cmd):
-		_ = cmdutil.WritePaged(f, []byte(TopicText(cmd, f.OutStyle)))
+		_ = f.WritePaged([]byte(TopicText(cmd, f.OutStyle)))
 	case asksShort(f, cmd):
 		_, _ = f.Stdout().Write([]byte(HelpText(f, cmd, true)))
 	default:
-		_ = cmdutil.WritePaged(f, []byte(HelpText(f, cmd, false)))
+		_ = f.WritePaged([]byte(HelpText(f, cmd, false)))
 	}
 }
 

@@ -27,7 +27,7 @@ func NewVersion(f *cmdutil.Factory) *cobra.Command {
   mcpc version --json
   mcpc version --jq .version`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
+			if err := f.NoArguments(cmd, args); err != nil {
 				return err
 			}
 			return PrintVersion(cmd.Context(), f)

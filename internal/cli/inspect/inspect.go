@@ -61,7 +61,7 @@ MCP server over stdio whose tools only read.`,
   mcpc inspect bug.mcpcz.html
   mcpc inspect is:error -- node server.js
   mcpc list -- mcpc inspect --mcp`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, files),
+		ValidArgsFunction: f.CompleteBeforeDash(files),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if err := o.settle(f, cmd, args); err != nil {
@@ -131,7 +131,7 @@ func (o *options) settle(f *cmdutil.Factory, cmd *cobra.Command, args []string) 
 // mistaken returns the error for words that name a server and no recording or filter, nil for other words.
 func mistaken(f *cmdutil.Factory, words []string) error {
 	if argv := cmdutil.ServerCommand(words); argv != nil {
-		return usage.New("inspect takes a recording and a filter, and a server's command after --", "did you mean "+cmdutil.CommandStarting(f, "inspect", argv)+"?")
+		return usage.New("inspect takes a recording and a filter, and a server's command after --", "did you mean "+f.CommandStarting("inspect", argv)+"?")
 	}
 	if len(words) == 0 || !cmdutil.IsURL(words[0]) {
 		return nil

@@ -111,7 +111,7 @@ func (p Page) open(f *cmdutil.Factory, url string) {
 // Terminal shows the view at the terminal until the user leaves it.
 func Terminal(ctx context.Context, f *cmdutil.Factory, v *View, filter string) error {
 	o := tui.Options{Reader: v, Actor: v.Actor, In: f.In, Out: tty.File(f.Out), NoColor: !f.OutStyle.Color, Now: f.Now, Filter: filter}
-	if cmdutil.HasEditor(f) {
+	if f.HasEditor() {
 		o.Edit = func(text string) (string, error) { return cmdutil.EditText(ctx, f, text) }
 	}
 	if f.Environ != nil {

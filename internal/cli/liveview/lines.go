@@ -29,7 +29,7 @@ func Lines(ctx context.Context, f *cmdutil.Factory, v view.Reader, filter string
 			}
 			printed[row.Key] = row.State == "done"
 		}
-		if err := cmdutil.StdoutClosed(f); err != nil {
+		if err := f.StdoutClosed(); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func Open(f *cmdutil.Factory, o Options) (*View, wire.Outcome) {
 	v := &View{changes: newChanges()}
 	how := live.Options{Path: o.Path, Now: f.Now, Judge: judge,
 		Open: func(path string) (*capture.Capture, error) { return recorded.OpenFile(f, path) },
-		Hide: func(c *capture.Capture) { cmdutil.HideIn(f, c) }}
+		Hide: func(c *capture.Capture) { f.HideIn(c) }}
 	title, file := "all recordings", false
 	var out wire.Outcome
 	if o.Path != "" {

@@ -60,9 +60,9 @@ help faults.`,
 						return usage.New("tap runs a server over stdio, and no URL", wire.Run("proxy --to "+shellwords.Quote(args[0]))+" is for one over HTTP")
 					}
 					if argv := cmdutil.ServerCommand(args); argv != nil {
-						return usage.New(args[0]+" is no program", "did you mean "+cmdutil.CommandStarting(f, "tap", argv)+"?")
+						return usage.New(args[0]+" is no program", "did you mean "+f.CommandStarting("tap", argv)+"?")
 					}
-					return cmdutil.UnknownCommand(f, cmd, args)
+					return f.UnknownCommand(cmd, args)
 				}
 			}
 			return nil

@@ -55,7 +55,7 @@ func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
 	hint := wire.Run(again + " --to TARGET")
 	switch address := g.Address(); {
 	case g.Capture.Bundled(): // a stranger may have named the server
-	case slices.Contains(cmdutil.SessionNames(f, ""), g.Row.Target):
+	case slices.Contains(f.SessionNames(""), g.Row.Target):
 		hint = wire.Run(again + " --to " + shellwords.Quote(g.Row.Target))
 	case IsAddress(address) || address == connect.DemoEndpoint || finds(f, address):
 		hint = wire.Run(again + " --to " + shellwords.Quote(address))
@@ -70,7 +70,7 @@ func (a *Aim) Settle(f *cmdutil.Factory, g Request) wire.Outcome {
 
 // finds reports whether -s takes a name.
 func finds(f *cmdutil.Factory, name string) bool {
-	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: cmdutil.SessionNames(f, ""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
+	_, err := target.Parse(target.Input{Flag: name, FlagGiven: true, Sessions: f.SessionNames(""), Known: func() (names []string) { return f.Env.ConfiguredNames() }})
 	return name != "" && err == nil
 }
 

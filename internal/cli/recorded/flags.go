@@ -89,7 +89,7 @@ func MirrorFields(g Request) (fields []wire.Field) {
 func (g Request) answerFlags() (*pflag.FlagSet, host.Answers) {
 	f, flags := &cmdutil.Factory{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.SortFlags, flags.ParseErrorsWhitelist.UnknownFlags = false, true
-	cmdutil.AddAnswering(f, flags)
+	f.AddAnswering(flags)
 	if g.Row.By == capture.ByCommand {
 		_ = flags.Parse(g.ownArgv()) // it was parsed once, by the command
 	}

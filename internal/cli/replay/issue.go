@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/client"
 	"mcpc/internal/client/transport"
@@ -66,7 +65,7 @@ func (p *player) issue(ctx context.Context, row *capture.Row, x *wire.Exchange) 
 	if now != nil && !replay.SameNotifications(x, now) && transport.Sleep(ctx, lateNotifications) {
 		now = gathered(row.Method, out.ID)
 	}
-	out = cmdutil.WithoutSecrets(p.f, out)
+	out = p.f.WithoutSecrets(out)
 	return p.compared(it, x, now, out)
 }
 

@@ -80,7 +80,7 @@ func learn(ctx context.Context, f *cmdutil.Factory, o options, s *selection, jud
 		}
 		f.Note("written to " + o.write + "; nothing was applied: " + f.HintText(wire.Run("replay --match-file "+o.write)) + " does")
 	}
-	return cmdutil.WriteOut(f, func(w io.Writer) error {
+	return f.WriteOut(func(w io.Writer) error {
 		_, err := io.Copy(w, strings.NewReader(f.Secrets.Text(string(text))))
 		return err
 	})

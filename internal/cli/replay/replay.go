@@ -168,7 +168,7 @@ func (o *options) settle(f *cmdutil.Factory) error {
 	case o.update != "" && f.RecordTo != "":
 		return usage.New("--update and --record both name the recording", "use only one of them")
 	}
-	return o.reports.files().Settle(cmdutil.OneDocument(f) && f.Output == "")
+	return o.reports.files().Settle(f.OneDocument() && f.Output == "")
 }
 
 // files are the reports that are written.
@@ -218,11 +218,11 @@ func (s *selection) replayed(ctx context.Context, f *cmdutil.Factory, o options,
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
 	c, out := s.play(playing, f, o, judge, func(it item) {
-		if show.item(it); cmdutil.StdoutError(f) != nil { // further results are not written
+		if show.item(it); f.StdoutError() != nil { // further results are not written
 			stop()
 		}
 	})
-	if err := cmdutil.StdoutError(f); err != nil || out.Kind == wire.Usage {
+	if err := f.StdoutError(); err != nil || out.Kind == wire.Usage {
 		return cmp.Or(err, cmdutil.Exit(out))
 	}
 	show.target = c.Where

@@ -37,7 +37,7 @@ func choose(f *cmdutil.Factory, o options, fits func(*capture.Row) bool) (*selec
 		return nil, out
 	}
 	recorded.Warn(f, c.Capture)
-	cmdutil.HideIn(f, c.Capture)
+	f.HideIn(c.Capture)
 	s := &selection{capture: c.Capture, version: f.Version, asked: map[*capture.Row][]*capture.Row{}, readOnly: map[string]bool{}}
 	rows := c.Rows()
 	if c.NamesOne() {

@@ -77,7 +77,7 @@ type show struct {
 
 func newShow(f *cmdutil.Factory, o options, s *selection, rules *match.Rules) *show {
 	w := &show{f: f, o: o, s: s, counts: map[replay.Verdict]int{}, passed: match.Counts{}, skipped: map[string]int{}, rules: rules, met: map[*match.Rule]bool{}}
-	document := cmdutil.OneDocument(f)
+	document := f.OneDocument()
 	w.keep = document || o.reports != (reports{})
 	switch {
 	case o.reports.files().OnStdout() != nil:
@@ -292,7 +292,7 @@ func (w *show) finish(ctx context.Context, out wire.Outcome) error {
 			return err
 		}}))
 	}
-	return cmdutil.Join(cmdutil.StdoutError(w.f), err, cmdutil.Exit(w.ending(out)))
+	return cmdutil.Join(w.f.StdoutError(), err, cmdutil.Exit(w.ending(out)))
 }
 
 // ending is that of the command.

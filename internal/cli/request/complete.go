@@ -48,7 +48,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 		Example: `  mcpc -s demo complete prompt completable-prompt department
   mcpc -s demo complete prompt completable-prompt name '' department=Sales
   mcpc -s demo complete prompt resource-prompt resourceType T`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteComplete(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteComplete()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o, err := completeWhat(f, own)
@@ -59,7 +59,7 @@ print one value per line. Arguments with known values follow VALUE, which may be
 			return runComplete(cmd.Context(), f, o)
 		},
 	}
-	cmdutil.AddCut(f, cmd.Flags())
+	f.AddCut(cmd.Flags())
 	return cmd
 }
 

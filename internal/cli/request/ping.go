@@ -38,7 +38,7 @@ everything else ends the command at once.`,
   mcpc -s demo ping --protocol ` + client.Revisions()[1],
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
+			if err := f.OnlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			return waitForPing(cmd.Context(), f, argv, max(0, wait))

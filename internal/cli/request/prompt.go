@@ -27,28 +27,28 @@ that.`,
 		Example: `  mcpc -s demo prompt simple-prompt
   mcpc -s demo prompt args-prompt city=Paris
   mcpc -s demo prompt args-prompt '{"city":"Paris","state":"Texas"}' --json`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompletePrompt(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompletePrompt()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.Argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
 				return usage.New("prompt takes a prompt's name and its arguments", wire.RunOnServer("list prompts")+" lists the prompts")
 			}
-			if err := cmdutil.Misplaced(f, "prompt", args, o.Argv); err != nil {
+			if err := f.Misplaced("prompt", args, o.Argv); err != nil {
 				return err
 			}
 			o.Name = args[0]
 			typed, err := arguments.Parse(&f.Env, args[1:], "", true)
 			if err != nil {
-				return cmdutil.UnnamedArguments(f, cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
+				return f.UnnamedArguments(cmd, connect.PromptKind, []string{"prompt", o.Name}, args[1:], err)
 			}
 			o.Arguments = typed.Texts()
 			return runPrompt(cmd.Context(), f, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.NoValidate, "no-validate", false, "do not check the arguments")
-	cmdutil.AddFresh(f, cmd.Flags())
-	cmdutil.AddCut(f, cmd.Flags())
-	cmdutil.AddAnswering(f, cmd.Flags())
+	f.AddFresh(cmd.Flags())
+	f.AddCut(cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	return cmd
 }
 

@@ -47,7 +47,7 @@ header fields.`,
 		Example: `  mcpc -s demo raw tools/list
   mcpc -s demo raw prompts/get '{"name":"simple-prompt"}'
   mcpc -s demo raw --bytes @message.json`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteMethod),
+		ValidArgsFunction: f.CompleteBeforeDash(cmdutil.CompleteMethod),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			o.argv = argv
@@ -62,8 +62,8 @@ header fields.`,
 	flags.StringVar(&o.id, "id", "", "the request's `id`: a number, or any JSON; other text is a string")
 	flags.BoolVar(&o.bare, "no-stamp", false, "send no protocol version, session id or _meta")
 	flags.StringVar(&file, "bytes", "", "send exactly this `data`: @FILE, - or the text itself")
-	cmdutil.AddCut(f, flags)
-	cmdutil.AddAnswering(f, flags)
+	f.AddCut(flags)
+	f.AddAnswering(flags)
 	return cmd
 }
 

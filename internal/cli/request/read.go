@@ -45,13 +45,13 @@ whatever its scheme: mcpc never fetches it itself.`,
 		Example: `  mcpc -s demo read demo://resource/static/document/features.md
   mcpc -s demo read demo://resource/static/image/logo.png -o logo.png
   mcpc -s demo read 'demo://resource/dynamic/text/{resourceId}' resourceId=3`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteRead(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteRead()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, o.argv = cmdutil.SplitDash(cmd, args)
 			if len(args) == 0 {
 				return usage.New("read takes a resource's URI", wire.RunOnServer("list resources")+" lists the resources")
 			}
-			if err := cmdutil.Misplaced(f, "read", args, o.argv); err != nil {
+			if err := f.Misplaced("read", args, o.argv); err != nil {
 				return err
 			}
 			if err := aimRead(f, &o, args, template); err != nil {
@@ -61,8 +61,8 @@ whatever its scheme: mcpc never fetches it itself.`,
 		},
 	}
 	cmd.Flags().BoolVar(&template, "template", false, "treat the URI as a template, even without values")
-	cmdutil.AddCut(f, cmd.Flags())
-	cmdutil.AddAnswering(f, cmd.Flags())
+	f.AddCut(cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	return cmd
 }
 

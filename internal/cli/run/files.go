@@ -66,7 +66,7 @@ func meantByPaths(f *cmdutil.Factory, words []string) wire.Hint {
 		}
 	}
 	if cmdutil.BeginsCommand(words) {
-		return cmdutil.BehindDashes(f, "list", words)
+		return f.BehindDashes("list", words)
 	}
 	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/jq"
@@ -147,7 +146,7 @@ const mostGot = 300
 // error says.
 func (j *judgement) printed() string {
 	out := j.taken.out
-	if !cmdutil.HasAnswer(j.a, out) || j.taken.answer.Human == nil {
+	if !j.a.HasAnswer(out) || j.taken.answer.Human == nil {
 		if e := out.RPC(); e != nil {
 			return e.Message
 		}

@@ -72,7 +72,7 @@ code is that of the first error.`,
 			if len(o.paths) == 0 {
 				return usage.New("run takes files of saved calls, or directories", wire.Run("run .")+" runs all *.mcpc.yaml in this directory")
 			}
-			if o.junit == "-" && f.Output == "" && cmdutil.OneDocument(f) {
+			if o.junit == "-" && f.Output == "" && f.OneDocument() {
 				return usage.New("only one report can go to stdout: --junit - or --json", "use --junit FILE")
 			}
 			r, err := newRunner(f, o)
@@ -98,8 +98,8 @@ code is that of the first error.`,
 	flags.BoolVar(&o.list, "list", false, "list the steps without running them")
 	_ = cmd.RegisterFlagCompletionFunc("only", completeSteps)
 	o.trace.AddFlags(flags)
-	cmdutil.AddFresh(f, flags)
-	cmdutil.AddAnswering(f, flags)
+	f.AddFresh(flags)
+	f.AddAnswering(flags)
 	return cmd
 }
 
@@ -130,7 +130,7 @@ func newRunner(f *cmdutil.Factory, o runOptions) (*runner, error) {
 		return nil, err
 	}
 	if isServerFile(o.paths[0]) {
-		return nil, usage.New(o.paths[0]+" is no file of saved calls", cmdutil.BehindDashes(f, "list", o.paths))
+		return nil, usage.New(o.paths[0]+" is no file of saved calls", f.BehindDashes("list", o.paths))
 	}
 	paths, err := savedFiles(o.paths)
 	if err != nil {
@@ -175,7 +175,7 @@ func (r *runner) run(ctx context.Context) error {
 	f.NoInput = true // what asks a person is no test
 	f.Record.Many = true
 	switch {
-	case cmdutil.OneDocument(f) || f.Output != "":
+	case f.OneDocument() || f.Output != "":
 	case r.o.junit == "-":
 		r.live, r.liveStyle = f.Stderr(), f.ErrStyle
 	default:
@@ -208,7 +208,7 @@ func (r *runner) places() wire.Outcome {
 // answer is what a run prints when it is over: one document, or with -o alone what
 // a person reads.
 func (r *runner) answer() cmdutil.Answer {
-	if cmdutil.OneDocument(r.a) {
+	if r.a.OneDocument() {
 		return cmdutil.Document(report.JSON(r.done), r.report)
 	}
 	return cmdutil.Answer{Human: r.report}
@@ -235,7 +235,7 @@ func (r *runner) writeJUnit() wire.Outcome {
 	}
 	n, err := cmdutil.ReplaceBy(r.o.junit, func(w io.Writer) error { return report.JUnit(w, r.done) })
 	if err != nil {
-		return cmdutil.Afterwards(r.a, usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
+		return r.a.Afterwards(usage.LocalIO("writing "+r.o.junit, usage.Bare(err)))
 	}
 	r.a.Note(fmt.Sprintf("%d bytes saved to %s", n, r.o.junit))
 	return wire.Outcome{}

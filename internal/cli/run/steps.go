@@ -202,7 +202,7 @@ func (r *fileRun) step(ctx context.Context, s saved.Step) {
 		r.interrupted()
 	}
 	if result.State != report.Passed {
-		result.Ended = cmdutil.WithoutSecrets(r.a, taken.out)
+		result.Ended = r.a.WithoutSecrets(taken.out)
 	}
 	if result.State != report.Passed && r.o.failFast {
 		r.stopped = true
@@ -350,13 +350,13 @@ func (r *fileRun) list(ctx context.Context, word string) (t taken) {
 	var l connect.Listing
 	begun := r.a.Now()
 	t.method = k.Method
-	if t.out, _ = l.Add(ctx, r.c, k, false, cmdutil.ShowsTables(r.a)); t.out.Good() {
+	if t.out, _ = l.Add(ctx, r.c, k, false, r.a.ShowsTables()); t.out.Good() {
 		t.out.Result = l.Result(false)
 		if list := l.Lists[0]; list.Entries.Count() == 0 {
 			l.Lists[0].Entries = r.c.SortEntries(k, list.List)
 		}
 	}
-	t.answer, t.took = cmdutil.ListAnswer(r.a, l, false, false), r.a.Now().Sub(begun)
+	t.answer, t.took = r.a.ListAnswer(l, false, false), r.a.Now().Sub(begun)
 	return t
 }
 

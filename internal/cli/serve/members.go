@@ -84,8 +84,8 @@ func known(f *cmdutil.Factory, all bool) (servers []named) {
 	if !all {
 		return nil
 	}
-	asked, left := cmdutil.KnownServers(f)
-	cmdutil.TellUnasked(f, left)
+	asked, left := f.KnownServers()
+	f.TellUnasked(left)
 	times := map[string]int{}
 	for _, s := range asked {
 		times[s.Name]++
@@ -143,7 +143,7 @@ const serving = "MCPC_SERVING"
 // invocation is that of one connection to a server, and what ends its recording.
 func invocation(f *cmdutil.Factory, name, id string) (*host.Env, func()) {
 	said := &lines{to: f.Stderr(), name: f.ErrStyle.Line(name)}
-	b := cmdutil.WithoutPrompts(f, said, id)
+	b := f.WithoutPrompts(said, id)
 	b.UI = quiet{b}
 	b.Record.Lasts = true
 	b.Mark = serving + "=1"

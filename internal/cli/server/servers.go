@@ -40,7 +40,7 @@ are shown (mcpc help targets).`,
 		Example: `  mcpc servers
   mcpc servers other
   mcpc servers --jq '.servers[] | select(.kind == "stdio") | .id'`,
-		ValidArgsFunction: cmdutil.CompleteKnown(f),
+		ValidArgsFunction: f.CompleteKnown(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage.New("servers takes one name at most", wire.Run("servers")+" shows all of them")
@@ -136,7 +136,7 @@ func servers(ctx context.Context, f *cmdutil.Factory, name string) error {
 }
 
 func unknownServer(f *cmdutil.Factory, command, name string) wire.Outcome {
-	if hint := cmdutil.Synonym(f, command, name); hint != "" {
+	if hint := f.Synonym(command, name); hint != "" {
 		return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name), hint))
 	}
 	return usage.Outcome(usage.New(fmt.Sprintf("no configuration has a server %q", name),

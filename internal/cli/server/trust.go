@@ -59,7 +59,7 @@ the next call approves them as they are then.`,
   mcpc trust
   mcpc trust demo --tools
   mcpc trust other --revoke`,
-		ValidArgsFunction: cmdutil.CompleteKnown(f),
+		ValidArgsFunction: f.CompleteKnown(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.names = args
 			switch {
@@ -178,8 +178,8 @@ func trustOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s tar
 	if f.JSON || f.Wire || f.Jq != "" { // what a person reads is not JSON
 		w, st = f.Stderr(), f.ErrStyle
 	}
-	if err := cmdutil.WriteServer(f, w, st, s); err != nil {
-		return cmdutil.StdoutError(f)
+	if err := f.WriteServer(w, st, s); err != nil {
+		return f.StdoutError()
 	}
 	if host.StandingOf(f.Env.Trusts(store), s) == host.Confirmed {
 		f.Note(s.ID() + " is already trusted as configured in " + f.Env.Tilde(s.File))
@@ -219,7 +219,7 @@ func trustTools(ctx context.Context, f *cmdutil.Factory, o trustOptions) error {
 	if len(o.names) != 1 {
 		return usage.New("trust --tools takes one server", wire.Run("trust TARGET --tools"))
 	}
-	if err := cmdutil.GoTo(f, o.names[0], nil); err != nil {
+	if err := f.GoTo(o.names[0], nil); err != nil {
 		return err
 	}
 	f.Fresh = true

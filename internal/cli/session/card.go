@@ -103,7 +103,7 @@ func initCard(ctx context.Context, f *cmdutil.Factory, o initOptions) error {
 	}
 	_ = term.Facts(f.Stderr(), f.ErrStyle, d.facts(f))
 	if o.card.yes { // else it is shown with the question
-		_ = cmdutil.WriteServer(f, f.Stderr(), f.ErrStyle, asConfigured(server))
+		_ = f.WriteServer(f.Stderr(), f.ErrStyle, asConfigured(server))
 	}
 	return runInit(ctx, f, o, connect.Options{Card: server}, d)
 }
@@ -234,7 +234,7 @@ func (d *described) show(ctx context.Context, f *cmdutil.Factory, s *connect.Car
 		if err := term.Facts(w, st, rows); err != nil {
 			return err
 		}
-		return cmdutil.WriteServer(f, w, st, server)
+		return f.WriteServer(w, st, server)
 	}))
 }
 

@@ -61,7 +61,7 @@ drafts, so that it needs --experimental (mcpc help targets).`,
   mcpc init demo --json
   mcpc init --keep --as toggles -- mcpc demo --stdio
   mcpc init --experimental --card server.json --dry-run`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSessions(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSessions()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if err := o.check(f, own, argv); err != nil {
@@ -76,19 +76,19 @@ drafts, so that it needs --experimental (mcpc help targets).`,
 	cmd.Flags().StringVar(&o.name, "as", "", "session `name`")
 	cmdutil.AddKeepFlags(cmd.Flags(), &o.keep)
 	o.card.flags(cmd.Flags())
-	cmdutil.AddAnswering(f, cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	return cmd
 }
 
 func (o *initOptions) check(f *cmdutil.Factory, own, argv []string) error {
 	if len(own) > 1 {
-		return usage.New("init takes one target", cmdutil.BehindDashes(f, "init", own))
+		return usage.New("init takes one target", f.BehindDashes("init", own))
 	}
 	if err := o.card.check(f, len(own) > 0 || argv != nil); err != nil {
 		return err
 	}
 	if len(own) == 1 {
-		if err := cmdutil.GoTo(f, own[0], argv); err != nil {
+		if err := f.GoTo(own[0], argv); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func runInit(ctx context.Context, f *cmdutil.Factory, o initOptions, how connect
 		return cmdutil.Exit(out)
 	}
 	if err := keepSession(ctx, c, o.name); err != nil {
-		return cmdutil.Exit(cmdutil.Afterwards(f, unkept(c, err)))
+		return cmdutil.Exit(f.Afterwards(unkept(c, err)))
 	}
 	if connect.HasSecret(c.Saved.Endpoint) || c.Saved.Reach != nil && connect.HasSecret(string(c.Saved.Reach.Proxy)) {
 		f.Warn("the URL contains something that looks like a secret, which is now stored in " + c.Store.Dir() + "; -H values are not stored")

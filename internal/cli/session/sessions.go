@@ -36,7 +36,7 @@ func NewSessions(f *cmdutil.Factory) *cobra.Command {
 		Long: `List the sessions, and for kept servers the remaining time. A star marks the
 current session, which is used when no server is given. Session ids are never
 shown.`,
-		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
 		Example: `  mcpc sessions
   mcpc sessions --json
   mcpc sessions use box`,
@@ -141,7 +141,7 @@ stopped. The default is the current session.`,
 		Example: `  mcpc close
   mcpc close box
   mcpc close --all`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSessions(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSessions()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || all && len(args) > 0 {
 				return usage.New("close takes one session name", wire.Run("sessions")+" lists them")
@@ -229,7 +229,7 @@ func closeOne(ctx context.Context, f *cmdutil.Factory, store *state.Store, s sta
 		fields = c.WithFields(fields)
 	}
 	c.LearnSecrets(fields)
-	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
+	f.ShowTraffic(f.Verbose, f.Explain)
 	opt := client.Options{Version: f.Version, Fields: fields, Limits: f.Limits, Now: f.Now, Tap: c.Tap(), Secrets: &f.Secrets,
 		Found: func(finding wire.Finding) { f.Note(finding.Text) }}
 	c.SetServer(&opt)

@@ -22,7 +22,7 @@ func NewState(f *cmdutil.Factory) *cobra.Command {
 		Example: `  mcpc state repair
   mcpc state repair --state ./state
   mcpc state repair --json`,
-		Args: func(cmd *cobra.Command, args []string) error { return cmdutil.UnknownCommand(f, cmd, args) },
+		Args: func(cmd *cobra.Command, args []string) error { return f.UnknownCommand(cmd, args) },
 		RunE: func(*cobra.Command, []string) error {
 			return usage.New("state takes a command", wire.Run("state --help")+" shows the commands")
 		},
@@ -34,7 +34,7 @@ func NewState(f *cmdutil.Factory) *cobra.Command {
   mcpc state repair --state ./state
   mcpc state repair --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
+			if err := f.NoArguments(cmd, args); err != nil {
 				return err
 			}
 			return repair(cmd.Context(), f)
@@ -64,7 +64,7 @@ func repair(ctx context.Context, f *cmdutil.Factory) error {
 	if len(repaired) == 0 {
 		f.Note("the state in " + store.Dir() + " is readable; nothing was changed")
 	}
-	if cmdutil.OneDocument(f) {
+	if f.OneDocument() {
 		raw, _ := json.Marshal(map[string]any{"repaired": repaired})
 		return cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}

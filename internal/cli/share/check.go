@@ -66,8 +66,8 @@ func CheckFile(f *cmdutil.Factory, name string, strict bool) error {
 	if f.Secrets.Withholds() {
 		return cmdutil.Exit(wire.Outcome{Kind: wire.CheckFailed, Phase: "result", Text: name + " contains more secrets than mcpc can track"})
 	}
-	if err := cmdutil.WriteOut(f, func(w io.Writer) error { return writeLeaks(w, f.JSON, name, leaks) }); err != nil {
-		return cmdutil.Unwritten(f, "writing what was found", usage.Bare(err))
+	if err := f.WriteOut(func(w io.Writer) error { return writeLeaks(w, f.JSON, name, leaks) }); err != nil {
+		return f.Unwritten("writing what was found", usage.Bare(err))
 	}
 	switch n := len(leaks); n {
 	case 0:
@@ -285,7 +285,7 @@ func (c *checker) source(f redact.Found) string {
 	if from := c.from[f.Secret]; from != "" {
 		return from
 	}
-	if line := cmdutil.RedactionFor(c.a, f.Secret); f.Kind == redact.FoundKnown && line > 0 {
+	if line := c.a.RedactionFor(f.Secret); f.Kind == redact.FoundKnown && line > 0 {
 		return fmt.Sprintf("line %d of %s", line, c.a.RedactFile)
 	}
 	return map[redact.FoundKind]string{

@@ -72,7 +72,7 @@ func (h *Hider) Learn(ctx context.Context, c *capture.Capture, rows []*capture.R
 			s.Hide(r.pattern)
 		}
 	}
-	cmdutil.HideIn(h.Factory, c)
+	h.Factory.HideIn(c)
 	for _, head := range c.Heads {
 		s.LearnCommand(head.Argv)
 		s.LearnCommand(head.Command)

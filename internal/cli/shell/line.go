@@ -54,7 +54,7 @@ func (s *shellRun) line(ctx context.Context, text string) {
 	s.c.Env = &s.f.Env
 	out := ended.Outcome
 	f.Env.GaveUp(out, ended.ExitCode())
-	cmdutil.FailureJSON(f, out)
+	f.FailureJSON(out)
 	if out.Kind == wire.ToolError || out.Kind == wire.RPCFailed {
 		s.c.ExpireTools(ctx) // the server may have changed while the user typed
 	}
@@ -108,7 +108,7 @@ func (s *shellRun) command(ctx context.Context, f *cmdutil.Factory, cancel conte
 	f.Frames.Empty()
 	err := cmdutil.Execute(ctx, f, root, words)
 	f.Progress.Done()
-	cmdutil.ShowTraffic(f, 0, false)
+	f.ShowTraffic(0, false)
 	if _, ended := errors.AsType[*cmdutil.ExitError](err); err == nil || ended {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *shellRun) MayRun(f *cmdutil.Factory, cmd *cobra.Command) error {
 		}
 	})
 	if bad == nil {
-		cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
+		f.ShowTraffic(f.Verbose, f.Explain)
 	}
 	return bad
 }

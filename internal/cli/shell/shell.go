@@ -70,14 +70,14 @@ batch. At a terminal it is 0.`,
 		Example: `  echo 'call get-sum a=1 b=2' | mcpc shell demo
   printf 'list prompts\nprompt args-prompt city=Paris\n' | mcpc shell demo
   echo 'call echo message=hi' | mcpc shell --stop-on-error -- mcpc demo --stdio`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteTarget(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteTarget()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 1 {
-				return usage.New("shell takes one target", cmdutil.BehindDashes(f, "shell", own))
+				return usage.New("shell takes one target", f.BehindDashes("shell", own))
 			}
 			if len(own) == 1 {
-				if err := cmdutil.GoTo(f, own[0], argv); err != nil {
+				if err := f.GoTo(own[0], argv); err != nil {
 					return err
 				}
 			}
@@ -88,8 +88,8 @@ batch. At a terminal it is 0.`,
 		},
 	}
 	cmd.Flags().BoolVar(&stop, "stop-on-error", false, "stop a script at the first line that fails")
-	cmdutil.AddFresh(f, cmd.Flags())
-	cmdutil.AddAnswering(f, cmd.Flags())
+	f.AddFresh(cmd.Flags())
+	f.AddAnswering(cmd.Flags())
 	return cmd
 }
 

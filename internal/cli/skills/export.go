@@ -43,11 +43,11 @@ changed since. Beside SKILL.md the file
 		Example: `  mcpc -s demo skills export agent-skills --yes
   mcpc -s demo skills export agent-skills refunds --yes
   mcpc -s demo skills export agent-skills skill://acme/refunds/SKILL.md -y`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		ValidArgsFunction: f.CompleteBeforeDash(func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
-			return cmdutil.CompleteSkills(f, -1)(cmd, args[1:], typed)
+			return f.CompleteSkills(-1)(cmd, args[1:], typed)
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
@@ -132,7 +132,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, dir string, words, argv 
 		f.Note(fmt.Sprintf("%s of %s saved to %s", english.Plural(saved.Files, "file"), saved.Name, saved.Folder))
 	}
 	var printed error
-	if cmdutil.OneDocument(f) {
+	if f.OneDocument() {
 		raw, _ := json.Marshal(done)
 		printed = cmdutil.Print(ctx, f, cmdutil.Document(raw, nil))
 	}

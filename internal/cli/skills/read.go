@@ -34,7 +34,7 @@ folder of SKILL.md. A file that the entry does not list is not read.`,
 		Example: `  mcpc -s demo skills read refunds
   mcpc -s demo skills read refunds references/POLICY.md
   mcpc -s demo skills read skill://acme/refunds/SKILL.md -o SKILL.md`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSkillFile(f)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSkillFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) < 1 || len(own) > 2 {
@@ -57,7 +57,7 @@ too; of a dynamic skill these are the files that are read.`,
 		Example: `  mcpc -s demo skills verify refunds
   mcpc -s demo skills verify refunds greeting --json
   mcpc -s demo skills verify skill://acme/refunds/SKILL.md`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSkills(f, -1)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSkills(-1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			return runVerify(cmd.Context(), f, own, argv)
@@ -92,11 +92,11 @@ func runRead(ctx context.Context, f *cmdutil.Factory, words, argv []string) erro
 		}
 		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(doc, nil), "resources/read")
 	}
-	if err := cmdutil.WriteOut(f, func(w io.Writer) error {
+	if err := f.WriteOut(func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	}); err != nil {
-		return cmdutil.Unwritten(f, "writing the file", usage.Bare(err))
+		return f.Unwritten("writing the file", usage.Bare(err))
 	}
 	cmdutil.Explained(ctx, f, "resources/read")
 	return nil

@@ -48,7 +48,7 @@ their instructions have no more authority than a tool's result.`,
 			if cmd.ArgsLenAtDash() == 0 {
 				return nil
 			}
-			return cmdutil.UnknownCommand(f, cmd, args)
+			return f.UnknownCommand(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, argv := cmdutil.SplitDash(cmd, args)
@@ -71,7 +71,7 @@ not list: mcpc skills get URI.`,
 		Example: `  mcpc -s demo skills list
   mcpc -s demo skills list --jq '.skills[].uri'
   mcpc skills list -- mcpc demo --stdio`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteFixed()),
+		ValidArgsFunction: f.CompleteBeforeDash(cmdutil.CompleteFixed()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) > 0 {
@@ -91,7 +91,7 @@ files. No file is read.`,
 		Example: `  mcpc -s demo skills get refunds
   mcpc -s demo skills get skill://acme/refunds/SKILL.md
   mcpc -s demo skills get refunds --jq '.resources[].uri'`,
-		ValidArgsFunction: cmdutil.CompleteBeforeDash(f, cmdutil.CompleteSkills(f, 1)),
+		ValidArgsFunction: f.CompleteBeforeDash(f.CompleteSkills(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
 			if len(own) != 1 {

@@ -34,7 +34,7 @@ are forgotten. If the server has no tasks the exit code is 3.`,
   mcpc tasks list --json
   mcpc tasks list --jq '.tasks[].taskId'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdutil.NoArguments(f, cmd, args); err != nil {
+			if err := f.NoArguments(cmd, args); err != nil {
 				return err
 			}
 			return taskList(cmd.Context(), f)

@@ -38,7 +38,7 @@ there is only one, can be used instead of the id.`,
 			if cmd.ArgsLenAtDash() == 0 {
 				return nil
 			}
-			return cmdutil.UnknownCommand(f, cmd, args)
+			return f.UnknownCommand(cmd, args)
 		},
 		RunE: func(*cobra.Command, []string) error {
 			return usage.New("tasks needs a command", wire.Run("tasks --help")+" shows the commands")
@@ -115,10 +115,10 @@ func taskCommand(f *cmdutil.Factory, v taskVerb) *cobra.Command {
 		return v.run(ctx, c, kept)
 	}
 	if v.cuts {
-		cmdutil.AddCut(f, v.Flags())
+		f.AddCut(v.Flags())
 	}
 	if v.answers {
-		cmdutil.AddAnswering(f, v.Flags())
+		f.AddAnswering(v.Flags())
 	}
 	return &v.Command
 }

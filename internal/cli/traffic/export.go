@@ -169,7 +169,7 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	cmdutil.HideIn(f, c)
+	f.HideIn(c)
 	if o.trace.Given() {
 		return o.trace.Send(ctx, f, c, rows)
 	}
@@ -180,8 +180,8 @@ func runExport(ctx context.Context, f *cmdutil.Factory, o exportOptions) error {
 	case "k6":
 		return share.WriteK6(f, c, rows)
 	}
-	if err := cmdutil.WriteOut(f, write); err != nil {
-		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(share.Failed(err)))
+	if err := f.WriteOut(write); err != nil {
+		return cmp.Or(f.StdoutError(), cmdutil.Exit(share.Failed(err)))
 	}
 	return nil
 }
@@ -225,8 +225,8 @@ func exportBundle(ctx context.Context, f *cmdutil.Factory, o exportOptions) erro
 	if out := b.Confirmed(ctx, f, o.bundle.Yes); !out.Good() {
 		return cmdutil.Exit(out)
 	}
-	if err = cmdutil.WriteOut(f, b.Write); err != nil {
-		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err))))
+	if err = f.WriteOut(b.Write); err != nil {
+		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("writing "+f.Output, usage.Bare(err))))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func runFollow(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 	err := follow.begin(ctx, rows)
 	f.Talking.Store(true) // an interrupt ends it in order
 	defer f.Talking.Store(false)
-	for err == nil && cmdutil.StdoutClosed(f) == nil {
+	for err == nil && f.StdoutClosed() == nil {
 		timer := time.NewTimer(followEvery)
 		select {
 		case <-ctx.Done():
@@ -228,7 +228,7 @@ func (f *follower) forsaken(c *capture.Capture) []*capture.Row {
 
 func (f *follower) print(ctx context.Context, rows []*capture.Row) error {
 	switch {
-	case len(cmdutil.HideRows(f.a, rows)) == 0:
+	case len(f.a.HideRows(rows)) == 0:
 	case f.o.lines:
 		return logLines(ctx, f.a, rows)
 	case f.grid == nil:
@@ -236,5 +236,5 @@ func (f *follower) print(ctx context.Context, rows []*capture.Row) error {
 	default:
 		_ = f.grid.Rows(logCells(f.columns, rows, f.a.Now()))
 	}
-	return cmdutil.StdoutError(f.a)
+	return f.a.StdoutError()
 }

@@ -56,14 +56,14 @@ func runImport(f *cmdutil.Factory, name string) error {
 		in = file
 	}
 	var facts har.Imported
-	err := cmdutil.WriteOut(f, func(w io.Writer) (err error) {
+	err := f.WriteOut(func(w io.Writer) (err error) {
 		facts, err = recorded.Import(f, w, in, cmdutil.ShownFile(name))
 		return err
 	})
 	if wrong, ok := errors.AsType[usage.Error](err); ok {
 		return wrong
 	} else if err != nil {
-		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
+		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("importing", usage.Bare(err))))
 	}
 	f.Note(importedText(f, facts))
 	return nil

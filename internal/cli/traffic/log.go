@@ -130,7 +130,7 @@ func runLog(ctx context.Context, f *cmdutil.Factory, o logOptions) error {
 		rows = rows[len(rows)-fewRows:]
 		f.Note(fmt.Sprintf("only the last %d rows are shown: -n 0 shows all", fewRows))
 	}
-	if len(cmdutil.HideRows(f, rows)) == 0 {
+	if len(f.HideRows(rows)) == 0 {
 		f.Note("no recorded exchange matches")
 	}
 	if o.lines {

@@ -51,9 +51,9 @@ The new exchange is recorded with the number of the old one.`,
 	flags.BoolVar(&o.edit, "edit", false, "edit the params in $VISUAL or $EDITOR first")
 	flags.BoolVar(&o.AllowExec, "allow-exec", false, "allow starting the recorded stdio command")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "call without a confirmation")
-	cmdutil.AddCut(f, flags)
-	cmdutil.AddFresh(f, flags)
-	cmdutil.AddAnswering(f, flags)
+	f.AddCut(flags)
+	f.AddFresh(flags)
+	f.AddAnswering(flags)
 	return cmd
 }
 

@@ -56,7 +56,7 @@ broken in the exchange, as far as its recording shows; with --json as "check".`,
 		},
 	}
 	flags := cmd.Flags()
-	cmdutil.AddCut(f, flags)
+	f.AddCut(flags)
 	flags.BoolVar(&o.raw, "raw", false, "print the messages' raw bytes only")
 	flags.BoolVar(&o.headers, "headers", false, "show header fields without bodies")
 	return cmd
@@ -79,7 +79,7 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 	}
 	defer c.Close()
 	recorded.Warn(f, c)
-	cmdutil.HideIn(f, c)
+	f.HideIn(c)
 	if o.raw && !f.Explain {
 		return showBytes(f, row)
 	}
@@ -94,11 +94,11 @@ func showRow(ctx context.Context, f *cmdutil.Factory, o showOptions) error {
 		}
 	}
 	switch {
-	case f.Explain && exchange != nil && !cmdutil.OneDocument(f):
+	case f.Explain && exchange != nil && !f.OneDocument():
 		explainRow(f, cmp.Or(o.word, "last"), exchange, broken)
 	case o.raw:
 		return showBytes(f, row)
-	case cmdutil.OnlyWritesJSON(f): // of a long message the document has it three times
+	case f.OnlyWritesJSON(): // of a long message the document has it three times
 		return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Answer{Write: func(w io.Writer) error {
 			x := exchange
 			exchange = nil // its frames are read once more, one at a time
@@ -135,7 +135,7 @@ func showBytes(f *cmdutil.Factory, row *capture.Row) error {
 		return err
 	})
 	if err != nil {
-		return cmp.Or(cmdutil.StdoutError(f), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
+		return cmp.Or(f.StdoutError(), cmdutil.Exit(usage.LocalIO("reading "+row.Path(), err)))
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func explainRow(f *cmdutil.Factory, word string, x *wire.Exchange, broken []verd
 		f.Note("long parts are left out: " + f.HintText(wire.Run(strings.TrimSpace("show "+shellwords.Quote(word)))) + " shows the whole messages")
 	}
 	_ = verdict.Findings(&b, f.OutStyle, broken)
-	_ = cmdutil.WritePaged(f, b.Bytes())
+	_ = f.WritePaged(b.Bytes())
 	if len(broken) > 0 {
 		failure.Hint(f.Stderr(), f.ErrStyle, wire.Run("check --explain "+broken[0].Rule)+" explains a rule")
 	}

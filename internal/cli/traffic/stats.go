@@ -48,7 +48,7 @@ exchanges: see mcpc help filters.`,
 func showStats(f *cmdutil.Factory, cmd *cobra.Command, o logOptions) error {
 	var stats capture.Stats
 	out := captures(f, o.file, func(c *capture.Capture, _ time.Time) (more bool) {
-		selected(f, o.filter).each(c, func(r *capture.Row) { stats.Add(cmdutil.HideRows(f, []*capture.Row{r})[0]) })
+		selected(f, o.filter).each(c, func(r *capture.Row) { stats.Add(f.HideRows([]*capture.Row{r})[0]) })
 		return cmd.Context().Err() == nil
 	})
 	if !out.Good() {

@@ -54,7 +54,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
   mcpc -s demo --protocol ` + client.Revisions()[1] + ` listen --logs=warning --for 100ms`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			own, argv := cmdutil.SplitDash(cmd, args)
-			if err := cmdutil.OnlyURL(f, cmd, own, argv); err != nil {
+			if err := f.OnlyURL(cmd, own, argv); err != nil {
 				return err
 			}
 			if err := o.check(f); err != nil {
@@ -74,7 +74,7 @@ within that time, or 5 s, the exit code is 9; --timeout TIME waits longer.
 	_ = cmd.RegisterFlagCompletionFunc("logs", cmdutil.CompleteFixed(connect.LogLevels...))
 	o.until.Flags(flags, "notifications")
 	flags.BoolVar(&o.jsonl, "jsonl", false, "print each notification unchanged, one per line")
-	cmdutil.AddAnswering(f, flags)
+	f.AddAnswering(flags)
 	return cmd
 }
 
@@ -124,7 +124,7 @@ func printNotice(ctx context.Context, f *cmdutil.Factory, o listenOptions, n cmd
 		return cmdutil.PrintLine(ctx, f, n.Raw)
 	}
 	if err := render.Notification(f.Stdout(), f.OutStyle, n.At, n.Message); err != nil {
-		return cmdutil.Unwritten(f, "writing the result", err)
+		return f.Unwritten("writing the result", err)
 	}
 	return nil
 }

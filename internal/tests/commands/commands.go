@@ -24,7 +24,7 @@ func NewFactory() *cmdutil.Factory {
 func All(t testing.TB) []*cobra.Command {
 	t.Helper()
 	f := NewFactory()
-	cmdutil.SettleStyles(f)
+	f.SettleStyles()
 	all := visible(cli.NewRoot(f))
 	if len(all) < 12 {
 		t.Fatalf("only %d commands", len(all))

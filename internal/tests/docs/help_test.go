@@ -31,7 +31,7 @@ import (
 func TestCommandsAreMadeByName(t *testing.T) {
 	t.Parallel()
 	f := commands.NewFactory()
-	cmdutil.SettleStyles(f)
+	f.SettleStyles()
 	for _, c := range cmdutil.Commands(f) {
 		if got := c.Make(f).Name(); got != c.Name {
 			t.Errorf("%s makes %s", c.Name, got)

@@ -131,7 +131,7 @@ func Judge(ctx context.Context, o Request) (*verdict.Report, wire.Outcome) {
 	j := &judge{f: f, o: o, linter: lint.New(lint.Options{Tools: o.Tools, Hide: hidesIn(f), OwnClient: true}),
 		traffic: traffic{muted: map[int]bool{}, crossed: map[int]crossed{}, asked: map[conv.Spot]asked{}}}
 	defer f.StartSpinner()()
-	cmdutil.ShowTraffic(f, f.Verbose, f.Explain)
+	f.ShowTraffic(f.Verbose, f.Explain)
 	all, _ := Pins(o.Era, f.Protocol)
 	var unspoken []string
 	for i, pin := range all {

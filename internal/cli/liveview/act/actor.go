@@ -161,7 +161,7 @@ func (a *core) row(g *cmdutil.Factory, text string) (*capture.Capture, *capture.
 	if err != nil {
 		return nil, nil, err
 	}
-	cmdutil.HideIn(g, c)
+	g.HideIn(c)
 	rows := c.Rows()
 	i := slices.IndexFunc(rows, func(r *capture.Row) bool { return live.KeyOf(r) == key })
 	if i < 0 {
@@ -180,7 +180,7 @@ func (a *core) within(ctx context.Context) (context.Context, func()) {
 
 // failed is an outcome as an error for the user.
 func failed(g *cmdutil.Factory, out wire.Outcome) error {
-	out = cmdutil.WithoutSecrets(g, out)
+	out = g.WithoutSecrets(out)
 	text := failure.Headline(out)
 	if hint := g.UI.HintText(out.Hint); hint != "" {
 		text += " (" + hint + ")"

@@ -246,7 +246,7 @@ func (a *exporter) copyRun(g *cmdutil.Factory, to io.Writer, keys []live.Key, co
 		return 0, err
 	}
 	defer c.Close()
-	cmdutil.HideIn(g, c)
+	g.HideIn(c)
 	meant := map[live.Key]bool{}
 	for _, k := range keys {
 		meant[k] = true

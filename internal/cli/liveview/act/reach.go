@@ -62,7 +62,7 @@ func addressOf(recordedTarget string) string {
 
 // named reports whether -s takes a name, of a session or of a configured server.
 func named(g *cmdutil.Factory, name string) bool {
-	return slices.Contains(cmdutil.SessionNames(g, ""), name) || slices.Contains(g.Env.ConfiguredNames(), name)
+	return slices.Contains(g.SessionNames(""), name) || slices.Contains(g.Env.ConfiguredNames(), name)
 }
 
 // reachable reports whether requests may go to a server: one with an address, or one that mcpc
@@ -71,7 +71,7 @@ func (a *sender) reachable(g *cmdutil.Factory, name string) bool {
 	if name == connect.DemoEndpoint || recorded.IsAddress(name) && recorded.HiddenIn("", name).Good() {
 		return true
 	}
-	if slices.Contains(cmdutil.SessionNames(g, ""), name) {
+	if slices.Contains(g.SessionNames(""), name) {
 		_, st, err := g.Env.LoadState()
 		saved, _ := st.Session(name)
 		return err == nil && (len(saved.Command) == 0 || a.Exec)

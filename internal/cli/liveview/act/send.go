@@ -196,7 +196,7 @@ func (a *sender) send(ctx context.Context, g *cmdutil.Factory, r request, confir
 // sent says how a request ended.
 func (a *sender) sent(g *cmdutil.Factory, r request, about string, out wire.Outcome, lacks consent) (view.Sent, error) {
 	if lacks != 0 {
-		question, _ := strings.CutSuffix(cmdutil.WithoutSecrets(g, out).Text, ", and the call was not confirmed")
+		question, _ := strings.CutSuffix(g.WithoutSecrets(out).Text, ", and the call was not confirmed")
 		for _, f := range out.Findings {
 			question += "; " + strings.TrimSpace(f.Where+" "+f.Text)
 		}
