@@ -200,6 +200,8 @@ var FlagSynonyms = []FlagSynonym{
 	{"export", "format, type, f, t, to", "did you mean --as {har}?"},
 	{"export", "har, curl, markdown, bundle, jsonl, k6, otlp", "did you mean --as {flag}?"},
 	{"export", "md", "did you mean --as markdown?"},
+	{"export", "minimise, minimize, reduce, shrink",
+		"name the exchanges that the bundle shall have, or choose them with a filter"},
 	{"export", "sanitize, anonymize, scrub", "secrets are hidden in every format; --as bundle hides more"},
 	{"replay resend", "target, url, against, endpoint", "did you mean --to {TARGET}?"},
 	{"inspect", "ui, browser, gui", "did you mean --web?"},
