@@ -102,7 +102,7 @@ func (r *row) measured() (cells [6]string, verdict string) {
 	judge("requests", float64(e.requests), float64(g.requests))
 	cells = [6]string{fmt.Sprintf("%.1f", took), fmt.Sprintf("%.2f", times), fmt.Sprintf("%.1f", e.peak()), "", fmt.Sprint(len(e.samples))}
 	if g.p99 {
-		judge("p99", p99(e, base), 1)
+		judge("p99", p99(e, base), g.times)
 		cells[1] += fmt.Sprintf(", p99 %.2f", p99(e, base))
 	}
 	if e.requests > 0 {
@@ -137,7 +137,7 @@ func (g goal) time() string {
 		text += " (" + g.words + ")"
 	}
 	if g.p99 {
-		text += ", p99 ≤ 1"
+		text += ", p99 as well"
 	}
 	return text
 }
