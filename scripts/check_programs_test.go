@@ -156,7 +156,7 @@ var notRaced = map[string]string{
 	"./internal/cli/codegen":         "the same",
 	"./internal/cli/liveview":        "the same",
 	"./internal/cli/mock":            "the same; mock and mock/playback are raced",
-	"./internal/cli/proxy":           "the same; capture/forward is raced",
+	"./internal/cli/proxy":           "the same; internal/proxy is raced",
 	"./internal/cli/replay":          "the same",
 	"./internal/cli/session":         "the same; client/keepalive is raced",
 	"./internal/cli/shell":           "the same; cli/console is raced",

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/live/control"
+	"mcpc/internal/proxy"
 	"mcpc/internal/render/term"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/usage"
@@ -129,7 +129,7 @@ func send(ctx context.Context, f *cmdutil.Factory, socket string, order control.
 	if reply.Error != "" {
 		return usage.New(reply.Error, wire.Run("help faults")+" describes the rules")
 	}
-	reply.Rules = append([]fault.Listed{}, reply.Rules...)
+	reply.Rules = append([]proxy.ListedRule{}, reply.Rules...)
 	document, _ := jsonraw.Marshal(reply)
 	return cmdutil.Show(ctx, f, wire.Outcome{}, cmdutil.Document(document, func(w io.Writer, st term.Style) error {
 		if len(reply.Rules) == 0 {
@@ -182,11 +182,11 @@ func report(ctx context.Context, f *cmdutil.Factory, word string) error {
 }
 
 // judged are the verdicts of each run of a recording.
-func judged(each func(look func(run int, f wire.Frame) error) error) (verdicts []fault.Verdict, err error) {
-	judges := map[int]*fault.Judge{}
+func judged(each func(look func(run int, f wire.Frame) error) error) (verdicts []proxy.Verdict, err error) {
+	judges := map[int]*proxy.Judge{}
 	err = each(func(run int, f wire.Frame) error {
 		if judges[run] == nil {
-			judges[run] = &fault.Judge{}
+			judges[run] = &proxy.Judge{}
 		}
 		judges[run].Add(f)
 		return nil
@@ -194,6 +194,6 @@ func judged(each func(look func(run int, f wire.Frame) error) error) (verdicts [
 	for _, judge := range judges {
 		verdicts = append(verdicts, judge.Verdicts()...)
 	}
-	sliceutil.Sort(verdicts, func(a, b fault.Verdict) int { return a.Time.Compare(b.Time) })
+	sliceutil.Sort(verdicts, func(a, b proxy.Verdict) int { return a.Time.Compare(b.Time) })
 	return verdicts, err
 }

@@ -7,12 +7,11 @@ import (
 	"runtime"
 	"sync"
 
-	"mcpc/internal/capture/fault"
-	"mcpc/internal/capture/hold"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/client/paramheader"
 	"mcpc/internal/live/control"
+	"mcpc/internal/proxy"
 	"mcpc/internal/state"
 	"mcpc/internal/usage"
 )
@@ -42,7 +41,7 @@ func (s *Faults) server() *control.Server {
 
 // StartLive is Start for a command that passes on what others send. It always gives Faults, with a
 // Desk, and listens for views once something has crossed.
-func (o *Options) StartLive(f *cmdutil.Factory, link fault.Link) (*Faults, error) {
+func (o *Options) StartLive(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	s, err := o.start(f, link, true)
 	if err == nil && runtime.GOOS != "windows" {
 		s.crossed = sync.OnceFunc(s.listenLive)
@@ -66,6 +65,6 @@ func (s *Faults) listenLive() {
 	}
 }
 
-func newDesk(f *cmdutil.Factory, rules *fault.Set) *hold.Desk {
-	return &hold.Desk{Now: f.Now, Live: &rules.Live, Encode: paramheader.Encode}
+func newDesk(f *cmdutil.Factory, rules *proxy.Rules) *proxy.Desk {
+	return &proxy.Desk{Now: f.Now, Live: &rules.Live, Encode: paramheader.Encode}
 }

@@ -13,11 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/fault"
-	"mcpc/internal/capture/forward"
-	"mcpc/internal/capture/hold"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/client/paramheader"
+	"mcpc/internal/proxy"
 	"mcpc/internal/render/term"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/usage"
@@ -65,15 +63,15 @@ func (o *Options) Asked() bool { return len(o.rules) > 0 || o.control != "" }
 // Faults are the rules of a command while it runs. Nil is a command without any, which does
 // nothing to the traffic.
 type Faults struct {
-	Set *fault.Set
+	Set *proxy.Rules
 	// Desk holds messages for views; nil where none can reach it.
-	Desk *hold.Desk
+	Desk *proxy.Desk
 
 	f *cmdutil.Factory
 	o *Options
 	// mu guards the judge.
 	mu    sync.Mutex
-	judge fault.Judge
+	judge proxy.Judge
 	// done closes the control socket, liveDone that for views, which crossed opens.
 	done, liveDone, crossed func()
 	// where names the server, by what records.
@@ -81,20 +79,20 @@ type Faults struct {
 }
 
 // Link is how clients are connected to a server of mcpc's own.
-func Link(stdio bool) fault.Link {
+func Link(stdio bool) proxy.Link {
 	if stdio {
-		return fault.Stdio
+		return proxy.LinkStdio
 	}
-	return fault.HTTP
+	return proxy.LinkHTTP
 }
 
 // Start reads the rules, and listens on the control socket. Without the flags it gives nil. A
 // caller must End it.
-func (o *Options) Start(f *cmdutil.Factory, link fault.Link) (*Faults, error) {
+func (o *Options) Start(f *cmdutil.Factory, link proxy.Link) (*Faults, error) {
 	return o.start(f, link, false)
 }
 
-func (o *Options) start(f *cmdutil.Factory, link fault.Link, live bool) (*Faults, error) {
+func (o *Options) start(f *cmdutil.Factory, link proxy.Link, live bool) (*Faults, error) {
 	if !o.Asked() {
 		if o.report != "" || o.seed != "" {
 			return nil, usage.New("there are no fault rules to report on, or to seed", "--fault names them: see "+wire.Run("help faults"))
@@ -110,7 +108,7 @@ func (o *Options) start(f *cmdutil.Factory, link fault.Link, live bool) (*Faults
 			return nil, usage.New(fmt.Sprintf("--fault-seed must be a whole number, not %q", o.seed), "--fault-seed 7")
 		}
 	}
-	s := &Faults{Set: &fault.Set{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, done: func() {}, liveDone: func() {}, crossed: func() {}}
+	s := &Faults{Set: &proxy.Rules{Seed: seed, Link: link, Now: f.Now, Encode: paramheader.Encode}, f: f, o: o, done: func() {}, liveDone: func() {}, crossed: func() {}}
 	if live {
 		s.Desk = newDesk(f, s.Set)
 	}
@@ -142,16 +140,16 @@ func (o *Options) start(f *cmdutil.Factory, link fault.Link, live bool) (*Faults
 }
 
 // Read reads the rules that a word means: preset:NAME, rules themselves, or a file.
-func Read(f *cmdutil.Factory, word string) ([]*fault.Rule, error) {
-	if name, ok := strings.CutPrefix(word, fault.PresetPrefix); ok {
-		text, err := fault.Preset(name)
+func Read(f *cmdutil.Factory, word string) ([]*proxy.Rule, error) {
+	if name, ok := strings.CutPrefix(word, proxy.PresetPrefix); ok {
+		text, err := proxy.Preset(name)
 		if err != nil {
 			return nil, err
 		}
-		return fault.Parse(word, text, f.Now())
+		return proxy.ParseRules(word, text, f.Now())
 	}
 	if first, _, _ := strings.Cut(strings.TrimLeft(word, " \t\n"), " "); first == "when" || first == "do" {
-		return fault.Parse("--fault", word, f.Now())
+		return proxy.ParseRules("--fault", word, f.Now())
 	}
 	text, _, err := f.Input("@" + word) // - is standard input
 	if err != nil && (word == "" || strings.ContainsAny(word, " \n")) {
@@ -160,7 +158,7 @@ func Read(f *cmdutil.Factory, word string) ([]*fault.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fault.Parse(word, string(text), f.Now())
+	return proxy.ParseRules(word, string(text), f.Now())
 }
 
 // WrongRule is the usage error of rules.
@@ -173,7 +171,7 @@ func WrongRule(err error) error {
 
 // Overhear records what is forwarded between others, and shows it with -v. A caller must Close
 // the Watcher, and then End the faults.
-func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher {
+func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *proxy.Watcher {
 	if f.Environ != nil {
 		f.Secrets.LearnEnvironment(f.Environ())
 	}
@@ -182,9 +180,9 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 		s.where, s.by = where, by
 	}
 	recorder := f.Record.Recorder
-	var introduction hold.Introduction
+	var introduction proxy.Introduction
 	verbose := traffic.Verbose(f.Stderr(), f.ErrStyle, f.Verbose)
-	watching := forward.Options{Now: f.Now, Tap: func(frame wire.Frame) {
+	watching := proxy.WatcherOptions{Now: f.Now, Tap: func(frame wire.Frame) {
 		f.Record.Crossed.Store(true)
 		if f.Trace.Tap != nil {
 			f.Trace.Tap(frame)
@@ -216,7 +214,7 @@ func Overhear(f *cmdutil.Factory, where, by string, s *Faults) *forward.Watcher 
 				"; log is:unreadable lists such exchanges")
 		})
 	}
-	return forward.NewWatcher(watching)
+	return proxy.NewWatcher(watching)
 }
 
 func (s *Faults) see(frame wire.Frame) {

@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/proxy"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
 
 // ServeProxy serves until ctx is done, and until what was under way has come to its end.
-func ServeProxy(ctx context.Context, f *cmdutil.Factory, p *forward.Proxy, listener net.Listener) error {
-	server := &http.Server{Handler: p.Handler(ConnectTime(f)), ConnContext: forward.ConnContext,
+func ServeProxy(ctx context.Context, f *cmdutil.Factory, p *proxy.Proxy, listener net.Listener) error {
+	server := &http.Server{Handler: p.Handler(ConnectTime(f)), ConnContext: proxy.ConnContext,
 		ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
@@ -40,7 +40,7 @@ func ConnectTime(f *cmdutil.Factory) time.Duration {
 }
 
 // pass serves a proxy in the background; end stops it.
-func (s *Faults) pass(ctx context.Context, p *forward.Proxy, listener net.Listener) (end func()) {
+func (s *Faults) pass(ctx context.Context, p *proxy.Proxy, listener net.Listener) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var passing sync.WaitGroup
 	passing.Go(func() { _ = ServeProxy(ctx, s.f, p, listener) })
@@ -62,7 +62,7 @@ func (s *Faults) Before(ctx context.Context, where string, listener net.Listener
 	if err != nil {
 		return err
 	}
-	end := s.pass(ctx, &forward.Proxy{Routes: []forward.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
+	end := s.pass(ctx, &proxy.Proxy{Routes: []proxy.Route{{To: &url.URL{Scheme: "http", Host: inner.Addr().String()}}},
 		Address: listener.Addr().String(), Watcher: Overhear(s.f, where, capture.ByProxy, s), Faults: s.Set, KeepHost: true}, listener)
 	err = serve(inner)
 	end()
@@ -84,8 +84,8 @@ func (s *Faults) Between(ctx context.Context, to *url.URL) (at *url.URL, end fun
 	if !out.Good() {
 		return nil, nil, out
 	}
-	watcher := forward.NewWatcher(forward.Options{Now: s.f.Now, Tap: s.see})
-	p := &forward.Proxy{Routes: []forward.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Faults: s.Set,
+	watcher := proxy.NewWatcher(proxy.WatcherOptions{Now: s.f.Now, Tap: s.see})
+	p := &proxy.Proxy{Routes: []proxy.Route{{To: to}}, Address: listener.Addr().String(), Watcher: watcher, Faults: s.Set,
 		Dial: network.Dialer(ConnectTime(s.f)), Through: network.ProxyFunc, TLS: network.TLS}
 	stop := s.pass(ctx, p, listener)
 	return &url.URL{Scheme: "http", Host: p.Address, Path: to.Path, RawPath: to.RawPath, RawQuery: to.RawQuery}, func() error {
@@ -104,7 +104,7 @@ func (s *Faults) Stdio(f *cmdutil.Factory, where string) (in io.Reader, out io.W
 	sent, received := watcher.Messages(wire.Sent), watcher.Messages(wire.Received)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
-	pipe := &forward.Pipe{Faults: s.Set, Watcher: watcher, Target: where, ToServer: toServer, ToClient: io.MultiWriter(received, f.Out),
+	pipe := &proxy.Pipe{Faults: s.Set, Watcher: watcher, Target: where, ToServer: toServer, ToClient: io.MultiWriter(received, f.Out),
 		End: func() { toServer.Close() }, Context: context.Background()}
 	go func() {
 		_ = pipe.Sent(io.TeeReader(f.In, sent))

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/proxy"
 )
 
 // A client of mcpc's own sends to the faults what is for a server, and the path, the query and
@@ -44,7 +44,7 @@ func TestBetween(t *testing.T) {
 	if got, err := o.Words(f); err != nil || !slices.Equal(got, words) {
 		t.Fatal(got, err)
 	}
-	s, err := o.Start(f, fault.HTTP)
+	s, err := o.Start(f, proxy.LinkHTTP)
 	if err != nil {
 		t.Fatal(err)
 	}

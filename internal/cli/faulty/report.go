@@ -5,25 +5,25 @@ import (
 	"fmt"
 	"io"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/english"
 	"mcpc/internal/jsonraw"
+	"mcpc/internal/proxy"
 	"mcpc/internal/wire"
 )
 
 // Document is the report as JSON. Rules are nil where only a recording is known.
-func Document(seed uint64, rules []fault.Listed, verdicts []fault.Verdict) json.RawMessage {
+func Document(seed uint64, rules []proxy.ListedRule, verdicts []proxy.Verdict) json.RawMessage {
 	raw, _ := jsonraw.Marshal(struct {
-		Seed   uint64          `json:"seed,omitempty"`
-		Bad    int             `json:"bad"`
-		Faults []fault.Verdict `json:"faults"`
-		Rules  []fault.Listed  `json:"rules,omitempty"`
-	}{seed, Bad(verdicts), append([]fault.Verdict{}, verdicts...), rules})
+		Seed   uint64             `json:"seed,omitempty"`
+		Bad    int                `json:"bad"`
+		Faults []proxy.Verdict    `json:"faults"`
+		Rules  []proxy.ListedRule `json:"rules,omitempty"`
+	}{seed, Bad(verdicts), append([]proxy.Verdict{}, verdicts...), rules})
 	return raw
 }
 
 // Bad counts what a client should not have done.
-func Bad(verdicts []fault.Verdict) (n int) {
+func Bad(verdicts []proxy.Verdict) (n int) {
 	for _, v := range verdicts {
 		if v.Bad {
 			n++
@@ -34,9 +34,9 @@ func Bad(verdicts []fault.Verdict) (n int) {
 
 // WriteVerdicts writes what a person reads: what the client did after each fault, the bad ones
 // first, and what it did several times once. Shown makes a text safe for where it is written.
-func WriteVerdicts(w io.Writer, verdicts []fault.Verdict, shown func(string) string) {
+func WriteVerdicts(w io.Writer, verdicts []proxy.Verdict, shown func(string) string) {
 	type group struct {
-		fault.Verdict
+		proxy.Verdict
 		count int
 	}
 	var bad, good []*group
@@ -73,7 +73,7 @@ func WriteVerdicts(w io.Writer, verdicts []fault.Verdict, shown func(string) str
 }
 
 // Outcome is how a command ends that judges a client by what it did.
-func Outcome(verdicts []fault.Verdict) wire.Outcome {
+func Outcome(verdicts []proxy.Verdict) wire.Outcome {
 	if n := Bad(verdicts); n > 0 {
 		return wire.Outcome{Kind: wire.CheckFailed, Text: fmt.Sprintf("the client handled %d of %s badly", n, english.Plural(len(verdicts), "fault"))}
 	}

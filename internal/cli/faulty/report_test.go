@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
+	"mcpc/internal/proxy"
 	"mcpc/internal/wire"
 )
 
@@ -24,13 +24,13 @@ func quiet() *cmdutil.Factory {
 
 // What a client did badly comes first, and what it did several times once.
 func TestReportsOfWhatAClientDid(t *testing.T) {
-	verdict := func(line int, did string, bad bool) fault.Verdict {
-		v := fault.Verdict{Did: did, Bad: bad}
+	verdict := func(line int, did string, bad bool) proxy.Verdict {
+		v := proxy.Verdict{Did: did, Bad: bad}
 		v.Line = line
 		return v
 	}
-	verdicts := []fault.Verdict{verdict(1, fault.Stopped, false), verdict(2, fault.Repeated, true),
-		verdict(1, fault.Stopped, false)}
+	verdicts := []proxy.Verdict{verdict(1, proxy.Stopped, false), verdict(2, proxy.Repeated, true),
+		verdict(1, proxy.Stopped, false)}
 	var b bytes.Buffer
 	WriteVerdicts(&b, verdicts, func(text string) string { return "<" + text + ">" })
 	lines := strings.Split(b.String(), "\n")
@@ -49,9 +49,9 @@ func TestReportsOfWhatAClientDid(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	b.Reset()
-	var many []fault.Verdict
+	var many []proxy.Verdict
 	for n := range 105 {
-		many = append(many, verdict(n, fault.Stopped, false))
+		many = append(many, verdict(n, proxy.Stopped, false))
 	}
 	WriteVerdicts(&b, many, func(text string) string { return text })
 	if !strings.Contains(b.String(), "  and 5 more\n105 faults, 0 handled badly\n") {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/mock"
+	"mcpc/internal/proxy"
 	"mcpc/internal/render/failure"
 	"mcpc/internal/render/term"
 )
@@ -80,12 +80,12 @@ func mockWords() string {
 func faultWords() string {
 	var b strings.Builder
 	b.WriteString("Actions:\n")
-	for _, a := range fault.Actions() {
+	for _, a := range proxy.Actions() {
 		cmdutil.HelpRow(&b, fmt.Sprintf("    %-30s ", a.Form), a.Does)
 	}
-	for _, name := range fault.Presets() {
-		text, _ := fault.Preset(name)
-		b.WriteString("\n" + fault.PresetPrefix + name + "\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n")
+	for _, name := range proxy.Presets() {
+		text, _ := proxy.Preset(name)
+		b.WriteString("\n" + proxy.PresetPrefix + name + "\n    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ") + "\n")
 	}
 	return b.String()
 }

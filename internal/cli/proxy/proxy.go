@@ -14,11 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/fault"
-	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/cli/liveview"
+	"mcpc/internal/proxy"
 	"mcpc/internal/redact"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
@@ -84,10 +83,10 @@ fail: see mcpc help faults.`,
 }
 
 // routesOf reads --to.
-func routesOf(words []string) (routes []forward.Route, err error) {
+func routesOf(words []string) (routes []proxy.Route, err error) {
 	taken := map[string]bool{}
 	for _, word := range words {
-		var r forward.Route
+		var r proxy.Route
 		if before, after, ok := strings.Cut(word, "="); ok && strings.HasPrefix(before, "/") {
 			r.Path, word = strings.TrimRight(before, "/"), after
 		}
@@ -110,12 +109,12 @@ func routesOf(words []string) (routes []forward.Route, err error) {
 	return routes, nil
 }
 
-func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []forward.Route) error {
+func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []proxy.Route) error {
 	w, err := f.Env.NetworkFor(routes[0].To.String(), nil) // the user named all of them
 	if err != nil {
 		return err
 	}
-	faults, err := o.fault.StartLive(f, fault.HTTP)
+	faults, err := o.fault.StartLive(f, proxy.LinkHTTP)
 	if err != nil {
 		return err
 	}
@@ -142,7 +141,7 @@ func runProxy(ctx context.Context, f *cmdutil.Factory, o proxyOptions, routes []
 		return err
 	}
 	watcher := faulty.Overhear(f, strings.Join(targets, " "), capture.ByProxy, faults)
-	p := &forward.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
+	p := &proxy.Proxy{Routes: routes, Address: listener.Addr().String(), Watcher: watcher,
 		Dial: w.Dialer(faulty.ConnectTime(f)), Through: w.ProxyFunc, TLS: w.TLS, Faults: faults.Set, Desk: faults.Desk}
 	places := introduceProxy(f, p, targets)
 	err = o.watched(ctx, f, p.Address, places, strings.Join(targets, " "), func(ctx context.Context) error { return faulty.ServeProxy(ctx, f, p, listener) })
@@ -168,7 +167,7 @@ func leadsTo(u *url.URL, address string) bool {
 }
 
 // introduceProxy says what the clients are to be told.
-func introduceProxy(f *cmdutil.Factory, p *forward.Proxy, targets []string) (places string) {
+func introduceProxy(f *cmdutil.Factory, p *proxy.Proxy, targets []string) (places string) {
 	var all []string
 	for i, r := range p.Routes {
 		all = append(all, fmt.Sprintf("http://%s%s for %s", p.Address, cmp.Or(r.Path, redact.RedactURL(r.To.RequestURI())), targets[i]))

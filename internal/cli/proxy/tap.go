@@ -16,14 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/fault"
-	"mcpc/internal/capture/forward"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/cli/console"
 	"mcpc/internal/cli/faulty"
 	"mcpc/internal/connect"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/pause"
+	"mcpc/internal/proxy"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/tty"
 	"mcpc/internal/usage"
@@ -86,14 +85,14 @@ help faults.`,
 type tapping struct {
 	a     *cmdutil.Factory
 	cmd   *exec.Cmd
-	watch *forward.Watcher
+	watch *proxy.Watcher
 	// in, out and err are this side's ends of its standard streams.
 	in, out, err *os.File
 	// send sends the server a signal.
 	send   func(os.Signal)
 	copies sync.WaitGroup
 	// pipe passes messages on.
-	pipe *forward.Pipe
+	pipe *proxy.Pipe
 	// ended is closed when the server has ended.
 	ended chan struct{}
 	// left is set when the client has ended what it writes.
@@ -101,7 +100,7 @@ type tapping struct {
 }
 
 func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
-	faults, err := o.fault.StartLive(f, fault.Stdio|fault.Child)
+	faults, err := o.fault.StartLive(f, proxy.LinkStdio|proxy.LinkChild)
 	if err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func runTap(f *cmdutil.Factory, argv []string, o tapOptions) error {
 	}
 	t.watch = faulty.Overhear(f, connect.CommandLine(argv), capture.ByTap, faults)
 	seen := t.watch.Messages(wire.Received)
-	t.pipe = &forward.Pipe{Faults: faults.Set, Desk: faults.Desk, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: t.in, ToClient: io.MultiWriter(seen, f.Out),
+	t.pipe = &proxy.Pipe{Faults: faults.Set, Desk: faults.Desk, Watcher: t.watch, Target: connect.CommandLine(argv), ToServer: t.in, ToClient: io.MultiWriter(seen, f.Out),
 		End: func() { t.send(os.Kill) }, Context: late}
 	go func() {
 		for sig := range caught {

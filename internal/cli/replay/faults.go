@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"slices"
 
-	"mcpc/internal/capture/fault"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect"
+	"mcpc/internal/proxy"
 	"mcpc/internal/usage"
 	"mcpc/internal/wire"
 )
@@ -20,14 +20,14 @@ func (o *options) putFaults(ctx context.Context, f *cmdutil.Factory) (end func()
 		if o.faults.Asked() {
 			return end, o.startWithFaults(f)
 		}
-		_, err := o.faults.Start(f, fault.HTTP) // refuses a report on nothing
+		_, err := o.faults.Start(f, proxy.LinkHTTP) // refuses a report on nothing
 		return end, err
 	}
 	to, err := url.Parse(f.Server)
 	if err != nil || to.Scheme != "http" && to.Scheme != "https" {
 		return end, usage.New("--fault needs the server's URL or command", wire.Run("proxy --fault RULES --to TARGET")+" puts faults before any server")
 	}
-	s, err := o.faults.Start(f, fault.HTTP)
+	s, err := o.faults.Start(f, proxy.LinkHTTP)
 	if err != nil {
 		return end, err
 	}

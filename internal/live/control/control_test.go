@@ -15,8 +15,7 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/fault"
-	"mcpc/internal/capture/hold"
+	"mcpc/internal/proxy"
 	"mcpc/internal/wire"
 )
 
@@ -39,8 +38,8 @@ func dirOf(t *testing.T) string {
 // serverIn listens as the command with a pid.
 func serverIn(t *testing.T, dir string, pid int) *Server {
 	t.Helper()
-	rules := &fault.Set{Link: fault.Stdio, Now: time.Now}
-	s := &Server{Desk: &hold.Desk{Now: time.Now, Live: &capture.Live{}}, Faults: rules, Now: time.Now, Hidden: func(text string) string { return text },
+	rules := &proxy.Rules{Link: proxy.LinkStdio, Now: time.Now}
+	s := &Server{Desk: &proxy.Desk{Now: time.Now, Live: &capture.Live{}}, Faults: rules, Now: time.Now, Hidden: func(text string) string { return text },
 		Hello: func() Hello { return Hello{Pid: pid, By: "tap", Target: "demo", Run: 3, Version: "1"} }}
 	done, err := s.Listen(filepath.Join(dir, fmt.Sprintf("%d.sock", pid)))
 	if err != nil {
@@ -72,11 +71,11 @@ func until(t *testing.T, g *Group, ok func() bool) {
 }
 
 // crosses lets a request come to a desk, and gives what became of it.
-func crosses(s *Server, id int) <-chan hold.Verdict {
+func crosses(s *Server, id int) <-chan proxy.Ruling {
 	m := wire.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x"}}`, id))
-	verdict := make(chan hold.Verdict, 1)
+	verdict := make(chan proxy.Ruling, 1)
 	go func() {
-		verdict <- s.Desk.Hold(context.Background(), hold.Message{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}})
+		verdict <- s.Desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}})
 	}()
 	return verdict
 }
@@ -108,10 +107,10 @@ func TestGroup(t *testing.T) {
 	}
 	two := serverIn(t, dir, 22) // joins
 	until(t, g, func() bool { return two.Desk.Active() })
-	verdicts := map[string]<-chan hold.Verdict{"1": crosses(one, 1), "2": crosses(two, 2), "3": crosses(one, 3), "4": crosses(two, 4), "5": crosses(one, 5)}
+	verdicts := map[string]<-chan proxy.Ruling{"1": crosses(one, 1), "2": crosses(two, 2), "3": crosses(one, 3), "4": crosses(two, 4), "5": crosses(one, 5)}
 	until(t, g, func() bool { return len(g.Held()) == 5 })
 	h := g.Held()[0]
-	if h.Dir != "sent" || h.Kind != "request" || h.Method != "tools/call" || h.Name != "x" || h.Until.Sub(h.Since) != hold.Longest || !strings.Contains(string(h.Message), `"x"`) {
+	if h.Dir != "sent" || h.Kind != "request" || h.Method != "tools/call" || h.Name != "x" || h.Until.Sub(h.Since) != proxy.MaxHold || !strings.Contains(string(h.Message), `"x"`) {
 		t.Errorf("got %+v", h)
 	}
 	for _, err := range []error{g.Release(ctx, idOf(g, "1")), g.Edit(ctx, idOf(g, "2"), []byte("{")), g.Drop(ctx, idOf(g, "3")), g.Answer(ctx, idOf(g, "4"), json.RawMessage(`{}`))} {
@@ -119,7 +118,7 @@ func TestGroup(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for id, want := range map[string]hold.Verdict{"1": {How: hold.Released}, "2": {How: hold.Edited, Raw: []byte("{")}, "3": {How: hold.Dropped}, "4": {How: hold.Answered, Raw: []byte("{}")}} {
+	for id, want := range map[string]proxy.Ruling{"1": {How: proxy.Released}, "2": {How: proxy.Edited, Raw: []byte("{")}, "3": {How: proxy.Dropped}, "4": {How: proxy.Answered, Raw: []byte("{}")}} {
 		if v := <-verdicts[id]; v.How != want.How || string(v.Raw) != string(want.Raw) {
 			t.Errorf("%s: got %+v", id, v)
 		}
@@ -131,7 +130,7 @@ func TestGroup(t *testing.T) {
 		}
 	}
 	g.Close()
-	if v := <-verdicts["5"]; v.How != hold.Released || v.Why == "" {
+	if v := <-verdicts["5"]; v.How != proxy.Released || v.Why == "" {
 		t.Errorf("the view was closed: %+v", v)
 	}
 }
@@ -148,13 +147,13 @@ func TestInterceptEnds(t *testing.T) {
 	if err := a.Intercept(t.Context(), false, ""); err != nil {
 		t.Fatal(err)
 	}
-	if v := <-verdict; v.How != hold.Released || !s.Desk.Active() {
+	if v := <-verdict; v.How != proxy.Released || !s.Desk.Active() {
 		t.Errorf("got %+v", v)
 	}
 	verdict = crosses(s, 2)
 	until(t, b, func() bool { return len(b.Held()) == 1 && idOf(b, "2") != "" })
 	b.Close()
-	if v := <-verdict; v.How != hold.Released {
+	if v := <-verdict; v.How != proxy.Released {
 		t.Errorf("got %+v", v)
 	}
 }
@@ -176,9 +175,9 @@ func TestAViewThatDoesNotRead(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	for range 3 {
 		m := wire.ParseMessage([]byte(`{"jsonrpc":"2.0","method":"` + big + `"}`))
-		verdict := make(chan hold.Verdict, 1)
+		verdict := make(chan proxy.Ruling, 1)
 		go func() {
-			verdict <- s.Desk.Hold(t.Context(), hold.Message{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}})
+			verdict <- s.Desk.Hold(t.Context(), proxy.Candidate{Message: m, Row: s.Desk.Row("demo", "", wire.Sent, nil, m), Note: func(wire.HeldFacts, []byte) {}})
 		}()
 		until(t, g, func() bool { return len(g.Held()) == 1 })
 		if err := g.Release(t.Context(), g.Held()[0].ID); err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"mcpc/internal/capture/filter"
-	"mcpc/internal/capture/hold"
 	"mcpc/internal/client/keepalive"
 	"mcpc/internal/pause"
+	"mcpc/internal/proxy"
 	"mcpc/internal/sliceutil"
 	"mcpc/internal/state"
 )
@@ -46,13 +46,13 @@ type Options struct {
 
 // A Held is a message that waits in one of the commands. Its ID is "PID:N".
 type Held struct {
-	hold.Held
+	proxy.Held
 	ID   string
 	Peer Hello
 }
 
 // ErrGone is the error for a message that is not held any more.
-var ErrGone = hold.ErrGone
+var ErrGone = proxy.ErrNotHeld
 
 // lookEvery is how often new sockets are looked for.
 const lookEvery = 500 * time.Millisecond

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture/hold"
 	"mcpc/internal/client/keepalive"
+	"mcpc/internal/proxy"
 )
 
 // A peer is the connection to a command, or a socket that is none for a Group, without a conn.
@@ -29,7 +29,7 @@ type peer struct {
 	replies chan Reply
 
 	// The Group's mutex guards what follows.
-	held   []hold.Held
+	held   []proxy.Held
 	passed int
 	over   bool
 }
@@ -190,7 +190,7 @@ func (p *peer) note(e Event) {
 	case e.Event == "held" && e.Held != nil:
 		p.held = append(p.held, *e.Held)
 	case e.Event == "gone":
-		p.held = slices.DeleteFunc(p.held, func(h hold.Held) bool { return h.N == e.Number })
+		p.held = slices.DeleteFunc(p.held, func(h proxy.Held) bool { return h.N == e.Number })
 	case e.Event == "passed":
 		p.passed = e.Number
 	}

@@ -7,8 +7,7 @@ import (
 	"net"
 	"time"
 
-	"mcpc/internal/capture/fault"
-	"mcpc/internal/capture/hold"
+	"mcpc/internal/proxy"
 )
 
 // Version is that of the protocol: lines of JSON, an Order each way to the command and a Reply
@@ -36,10 +35,10 @@ type Order struct {
 
 // A Reply is the answer to an order: the fault rules that are in force now, or an error.
 type Reply struct {
-	Rules   []fault.Listed `json:"rules"`
-	Removed int            `json:"removed,omitempty"`
-	Hello   *Hello         `json:"hello,omitempty"`
-	Error   string         `json:"error,omitempty"`
+	Rules   []proxy.ListedRule `json:"rules"`
+	Removed int                `json:"removed,omitempty"`
+	Hello   *Hello             `json:"hello,omitempty"`
+	Error   string             `json:"error,omitempty"`
 }
 
 // A Hello says which command listens.
@@ -57,9 +56,9 @@ type Hello struct {
 // An Event says what has changed: a message is held or no longer held, or more have passed because
 // there was no room for them.
 type Event struct {
-	Event  string     `json:"event"` // "held", "gone" or "passed"
-	Held   *hold.Held `json:"held,omitempty"`
-	Number int        `json:"number,omitempty"`
+	Event  string      `json:"event"` // "held", "gone" or "passed"
+	Held   *proxy.Held `json:"held,omitempty"`
+	Number int         `json:"number,omitempty"`
 }
 
 const (

@@ -12,15 +12,14 @@ import (
 	"sync"
 	"time"
 
-	"mcpc/internal/capture/fault"
-	"mcpc/internal/capture/hold"
+	"mcpc/internal/proxy"
 )
 
 // A Server is a command that takes orders.
 type Server struct {
 	// Desk is nil where nothing can be held.
-	Desk   *hold.Desk
-	Faults *fault.Set
+	Desk   *proxy.Desk
+	Faults *proxy.Rules
 	// Hello introduces the command; the Server adds the version of the protocol and the label.
 	Hello func() Hello
 	Now   func() time.Time
@@ -167,7 +166,7 @@ func (c *client) obey(order Order) (Reply, error) {
 func (s *Server) obeyRules(order Order) (reply Reply, err error) {
 	switch order.Do {
 	case "add":
-		rules, err := fault.Parse(order.Source, order.Rules, s.Now())
+		rules, err := proxy.ParseRules(order.Source, order.Rules, s.Now())
 		if err == nil {
 			err = s.Faults.Add(rules)
 		}
@@ -203,13 +202,13 @@ func (c *client) obeyHold(order Order) error {
 		}
 		return desk.Intercept(c, order.Filter)
 	case "release":
-		return desk.Decide(order.Number, hold.Verdict{How: hold.Released})
+		return desk.Decide(order.Number, proxy.Ruling{How: proxy.Released})
 	case "edit":
-		return desk.Decide(order.Number, hold.Verdict{How: hold.Edited, Raw: order.Raw})
+		return desk.Decide(order.Number, proxy.Ruling{How: proxy.Edited, Raw: order.Raw})
 	case "drop":
-		return desk.Decide(order.Number, hold.Verdict{How: hold.Dropped})
+		return desk.Decide(order.Number, proxy.Ruling{How: proxy.Dropped})
 	case "answer":
-		return desk.Decide(order.Number, hold.Verdict{How: hold.Answered, Raw: order.Raw})
+		return desk.Decide(order.Number, proxy.Ruling{How: proxy.Answered, Raw: order.Raw})
 	}
 	return fmt.Errorf("unknown order %q", order.Do)
 }
@@ -223,7 +222,7 @@ func (c *client) tell(over <-chan struct{}) {
 		held, now := c.s.Desk.List()
 		var events []Event
 		for n := range told {
-			if !slices.ContainsFunc(held, func(h hold.Held) bool { return h.N == n }) {
+			if !slices.ContainsFunc(held, func(h proxy.Held) bool { return h.N == n }) {
 				delete(told, n)
 				events = append(events, Event{Event: "gone", Number: n})
 			}

@@ -28,7 +28,7 @@ var floors = [][]string{
 		"bench", "capture", "card", "client", "codegen", "demo", "diff", "lineedit", "lint", "mock", "question",
 		"render", "replay", "saved", "shape", "state", "target", "telemetry", "validate",
 	},
-	{"connect", "live", "tui", "web"},
+	{"connect", "live", "proxy", "tui", "web"},
 	{
 		"cli/cmdutil", "cli/console", "cli/faulty", "cli/liveview", "cli/mockscript", "cli/recorded",
 		"cli/share",

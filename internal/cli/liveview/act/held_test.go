@@ -12,16 +12,16 @@ import (
 	"time"
 
 	"mcpc/internal/capture"
-	"mcpc/internal/capture/hold"
 	"mcpc/internal/cli/cmdutil"
 	"mcpc/internal/connect/host"
 	"mcpc/internal/live/control"
 	"mcpc/internal/live/view"
+	"mcpc/internal/proxy"
 	"mcpc/internal/wire"
 )
 
 // holding returns a desk that holds all messages, and the group with it.
-func holding(t *testing.T) (*hold.Desk, *control.Group) {
+func holding(t *testing.T) (*proxy.Desk, *control.Group) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no sockets on Windows")
@@ -31,7 +31,7 @@ func holding(t *testing.T) (*hold.Desk, *control.Group) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	desk := &hold.Desk{Now: time.Now, Live: &capture.Live{}}
+	desk := &proxy.Desk{Now: time.Now, Live: &capture.Live{}}
 	s := &control.Server{Desk: desk, Now: time.Now, Hello: func() control.Hello { return control.Hello{Pid: 11, By: "tap", Target: "demo"} }}
 	done, err := s.Listen(filepath.Join(dir, "11.sock"))
 	if err != nil {
@@ -78,7 +78,7 @@ func TestHeldShowsNoSecret(t *testing.T) {
 		{wire.Received, `{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":"` + secret + `"}}`},
 	} {
 		m := wire.ParseMessage(fmt.Appendf(nil, message.text, id))
-		go desk.Hold(context.Background(), hold.Message{Message: m, Row: desk.Row("demo "+secret, "", message.dir, nil, m), Note: func(wire.HeldFacts, []byte) {}})
+		go desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: desk.Row("demo "+secret, "", message.dir, nil, m), Note: func(wire.HeldFacts, []byte) {}})
 	}
 	awaitHeld(t, g, 3)
 	a := newHolder(g)
@@ -108,9 +108,9 @@ func TestAnswersInTheClientsPlace(t *testing.T) {
 		{"roots/list", `{}`, "accept", `{"roots":[]}`, `{"roots":[]}`},
 	} {
 		m := wire.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, i, c.method, c.params))
-		verdict := make(chan hold.Verdict, 1)
+		verdict := make(chan proxy.Ruling, 1)
 		go func() {
-			verdict <- desk.Hold(context.Background(), hold.Message{Message: m, Row: desk.Row("demo", "", wire.Received, nil, m),
+			verdict <- desk.Hold(context.Background(), proxy.Candidate{Message: m, Row: desk.Row("demo", "", wire.Received, nil, m),
 				Note: func(wire.HeldFacts, []byte) {}})
 		}()
 		awaitHeld(t, g, 1)
@@ -126,7 +126,7 @@ func TestAnswersInTheClientsPlace(t *testing.T) {
 			_ = g.Drop(t.Context(), id)
 		}
 		v := <-verdict
-		if answered := v.How != hold.Dropped; answered != (c.want != "") || answered && string(v.Raw) != c.want {
+		if answered := v.How != proxy.Dropped; answered != (c.want != "") || answered && string(v.Raw) != c.want {
 			t.Errorf("%s %s: %s %s", c.method, c.action, v.How, v.Raw)
 		}
 		awaitHeld(t, g, 0)

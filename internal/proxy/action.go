@@ -1,0 +1,305 @@
+package proxy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpc/internal/capture/filter"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/match/jsonvalue"
+	"mcpc/internal/wire"
+)
+
+// A Link is how client and server are connected, as a set: what an action needs, and what
+// there is.
+type Link uint8
+
+// LinkHTTP and LinkStdio are the transports. LinkChild says that the server is a process that mcpc itself has
+// started for the client.
+const (
+	LinkHTTP Link = 1 << iota
+	LinkStdio
+	LinkChild
+)
+
+// on are the kinds of messages to which an action can be done, as a set.
+type on uint8
+
+const (
+	calls on = 1 << iota // the client's requests
+	notes                // the client's notifications, and its answers
+	bare                 // HTTP requests without a message: GET, DELETE
+	told                 // the server's notifications and requests
+)
+
+// An Action is what a rule does.
+type Action struct {
+	// Name is what rules call it: "delay", "drop response".
+	Name string
+	kind *kind
+	// Wait and Jitter are of delay, stall and slow-loris; Wait also of Retry-After.
+	Wait, Jitter time.Duration
+	// N is a status, a code, a number of bytes, of events or of messages, or bytes per second.
+	N int64
+	// Events is set where N counts events, Reset where the connection is reset.
+	Events, Reset bool
+	// Text is of messages that are made up, or what a part is replaced by; Data is of rpc.
+	Text, Data string
+	// Path is of replace. Of the request is what changes there.
+	Path      jsonvalue.Path
+	OfRequest bool
+	// KeepHeaders keeps the header fields that mirror what is replaced.
+	KeepHeaders bool
+	// Field is of header.
+	Field wire.Field
+}
+
+// A kind is an action as rules name it.
+type kind struct {
+	name, takes, does string
+	link              Link
+	on                on
+	read              func(w *words, a *Action) error
+}
+
+// ActionUsage is a row of the reference: the action with what it takes, and what it does.
+type ActionUsage struct{ Form, Does string }
+
+// Actions are the reference that help prints.
+func Actions() (rows []ActionUsage) {
+	for _, k := range kinds {
+		does := k.does
+		switch k.link {
+		case LinkHTTP:
+			does = "HTTP: " + does
+		case LinkStdio:
+			does = "stdio: " + does
+		case LinkChild:
+			does = "tap: " + does
+		}
+		rows = append(rows, ActionUsage{strings.TrimSpace(k.name + " " + k.takes), does})
+	}
+	return rows
+}
+
+var kinds = []kind{
+	{"delay", "TIME [+-TIME]", "the response or the message comes later", LinkHTTP | LinkStdio, calls | notes | bare | told, readDelay},
+	{"throttle", "SIZE/s", "the response comes with so many bytes per second (10kb/s)", LinkHTTP | LinkStdio, calls | bare, readThrottle},
+	{"status", "CODE [retry-after SECONDS]", "respond with this status; the server gets nothing", LinkHTTP, calls | notes | bare, readStatus},
+	{"401", "", "respond that the token is invalid; the server gets nothing", LinkHTTP, calls | notes | bare, nil},
+	{"expire-session", "", "404 for this and every later request of its session", LinkHTTP, calls | notes | bare, nil},
+	{"rpc", `CODE ["MESSAGE"] [DATA]`, "respond with a JSON-RPC error; the server gets nothing", LinkHTTP | LinkStdio, calls, readRPC},
+	{"tool-error", "TEXT", "respond to a tool call with isError; the server gets nothing", LinkHTTP | LinkStdio, calls, readText},
+	{"drop request", "", "the server never gets it, and the client no response", LinkHTTP | LinkStdio, calls, nil},
+	{"drop response", "", "all comes but the response", LinkHTTP | LinkStdio, calls, nil},
+	{"drop notification", "", "a notification of either side is lost", LinkHTTP | LinkStdio, notes | told, nil},
+	{"duplicate", "", "the response or the message comes twice", LinkHTTP | LinkStdio, calls | told, nil},
+	{"reorder", "N", "it comes behind the next N messages, or after 2s; HTTP: the first message of its stream", LinkHTTP | LinkStdio, calls | told, readCount},
+	{"cut", "after N bytes|after event N [fin|rst]",
+		"the connection ends after N bytes of the response (0: before its head), or N events (HTTP)",
+		LinkHTTP | LinkStdio, calls | bare, readCut},
+	{"hang", "", "the server gets it, and nothing of the response comes; stdio: nor of anything later", LinkHTTP | LinkStdio, calls | bare, nil},
+	{"stall", "TIME", "the response stops for a while after its first piece", LinkHTTP | LinkStdio, calls | bare, readWait},
+	{"slow-loris", "[TIME]", "the response comes byte by byte, with this time between (1s)", LinkHTTP | LinkStdio, calls | bare, readLoris},
+	{"replace", "PATH [VALUE] [keep-headers]", "write VALUE at a path; none removes it", LinkHTTP | LinkStdio, calls | notes | told, readReplace},
+	{"header", "[request] NAME: [VALUE]", "set a header field of the response, or the request; none removes it", LinkHTTP, calls | notes | bare, readHeader},
+	{"truncate", "N", "only the first N bytes of the response or message come", LinkHTTP | LinkStdio, calls | told, readCount},
+	{"garbage", "N", "N random bytes come instead of it", LinkHTTP | LinkStdio, calls | told, readCount},
+	{"bad-utf8", "", "it has bytes that are no UTF-8", LinkHTTP | LinkStdio, calls | told, nil},
+	{"banner", "TEXT", "a line on stdout before the response", LinkStdio, calls, readText},
+	{"ttl", "N", "the response has ttlMs N", LinkHTTP | LinkStdio, calls, readCount},
+	{"list-changed", "[tools|prompts|resources]", "the client is told that the list has changed", LinkHTTP | LinkStdio, calls | bare, readList},
+	{"kill child", "", "the server is killed instead of getting it", LinkChild, calls | notes, nil},
+}
+
+// parseAction reads what follows "do".
+func parseAction(w *words) (Action, error) {
+	name := w.next()
+	at := w.wordAt
+	if name == "drop" || name == "kill" {
+		name += " " + w.next()
+	}
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		var known []string
+		for _, k := range kinds {
+			known = append(known, k.name)
+		}
+		return Action{}, w.wrongAt(at, "unknown action "+shown(name)+suggestion(name, known))
+	}
+	a := Action{Name: name, kind: &kinds[i]}
+	if read := a.kind.read; read != nil {
+		if err := read(w, &a); err != nil {
+			return a, err
+		}
+	}
+	if word := w.next(); word != "" {
+		return a, w.wrong("nothing can follow " + strings.TrimSpace(name+" "+a.kind.takes) + ", but here is " + shown(word))
+	}
+	return a, nil
+}
+
+// needs says what transport the action is for, where this one is another; "" where it fits.
+func (a Action) needs(link Link) string {
+	switch k := a.kind; {
+	case a.Events && link&LinkHTTP == 0:
+		return "cut after event needs HTTP: over stdio use cut after N bytes"
+	case k.link&link != 0:
+		return ""
+	case k.link == LinkHTTP:
+		return a.Name + " needs HTTP: over stdio use rpc, cut, hang or drop"
+	case k.link == LinkStdio:
+		return a.Name + " needs stdio: it is about the lines of stdout"
+	}
+	return a.Name + " needs mcpc tap, which runs the server"
+}
+
+func readDelay(w *words, a *Action) (err error) {
+	if a.Wait, err = w.duration("delay"); err != nil {
+		return err
+	}
+	if text, ok := strings.CutPrefix(w.peek(), "+-"); ok {
+		w.next()
+		if a.Jitter, err = time.ParseDuration(text); err != nil || a.Jitter < 0 || a.Jitter > a.Wait {
+			return w.wrong("+- takes a time that is not longer than the delay: +-500ms")
+		}
+	}
+	return nil
+}
+
+func readThrottle(w *words, a *Action) error {
+	text, perSecond := strings.CutSuffix(strings.ToLower(w.next()), "/s")
+	n, ok := filter.Size(text)
+	if a.N = n; !perSecond || !ok || n < 1 || n > math.MaxInt32 {
+		return w.wrong("throttle takes bytes per second: 10kb/s")
+	}
+	return nil
+}
+
+func readStatus(w *words, a *Action) (err error) {
+	if a.N, err = w.number("status"); err == nil && (a.N < 200 || a.N > 599) {
+		return w.wrong("status takes a code from 200 to 599")
+	}
+	if err == nil && w.peek() == "retry-after" {
+		w.next()
+		var seconds int64
+		seconds, err = w.number("retry-after")
+		a.Text = strconv.FormatInt(seconds, 10)
+	}
+	return err
+}
+
+func readRPC(w *words, a *Action) error {
+	word := w.next()
+	var err error
+	if a.N, err = strconv.ParseInt(word, 10, 64); err != nil {
+		return w.wrong("rpc takes the code of an error: rpc -32603 \"boom\"")
+	}
+	a.Text = "made up by a fault rule"
+	if strings.HasPrefix(w.peek(), `"`) {
+		quoted := w.next()
+		if a.Text, err = strconv.Unquote(quoted); err != nil {
+			return w.wrong("the message is no text in quotes")
+		}
+	}
+	a.Data = w.rest()
+	if a.Data != "" && jsonraw.Valid([]byte(a.Data)) != nil {
+		return w.wrong("the data must be JSON, and the message in quotes")
+	}
+	return nil
+}
+
+func readText(w *words, a *Action) (err error) {
+	a.Text, err = w.textToEnd()
+	return err
+}
+
+func readCount(w *words, a *Action) (err error) {
+	a.N, err = w.number(a.Name)
+	if err == nil && a.N > mostMade {
+		err = w.wrong(a.Name + " takes a number up to 67108864")
+	}
+	return err
+}
+
+func readCut(w *words, a *Action) (err error) {
+	if w.next() != "after" {
+		return w.wrong("cut takes: after N bytes, or after event N")
+	}
+	if a.Events = w.peek() == "event"; a.Events {
+		w.next()
+	}
+	if a.N, err = w.number("cut"); err != nil {
+		return err
+	}
+	if !a.Events {
+		if unit := w.next(); unit != "bytes" && unit != "byte" {
+			return w.wrong("cut takes: after N bytes, or after event N")
+		}
+	}
+	if how := w.peek(); how == "fin" || how == "rst" {
+		a.Reset = w.next() == "rst"
+	}
+	return nil
+}
+
+func readWait(w *words, a *Action) (err error) {
+	a.Wait, err = w.duration(a.Name)
+	return err
+}
+
+func readLoris(w *words, a *Action) error {
+	if a.Wait = time.Second; w.peek() == "" {
+		return nil
+	}
+	return readWait(w, a)
+}
+
+func readList(w *words, a *Action) error {
+	a.Text = cmp.Or(w.next(), "tools")
+	if !slices.Contains([]string{"tools", "prompts", "resources"}, a.Text) {
+		return w.wrong("list-changed takes tools, prompts or resources")
+	}
+	return nil
+}
+
+func readHeader(w *words, a *Action) error {
+	if a.OfRequest = w.peek() == "request"; a.OfRequest {
+		w.next()
+	}
+	name, value, ok := strings.Cut(w.rest(), ":")
+	value = strings.TrimSpace(value)
+	if !ok || !isToken(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return w.wrong("header takes NAME: VALUE")
+	}
+	a.Field = wire.Field{Name: name, Value: value}
+	return nil
+}
+
+func isToken(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	})
+}
+
+func readReplace(w *words, a *Action) error {
+	path, err := jsonvalue.ParsePath(w.next())
+	if err != nil {
+		return w.wrong("invalid path: " + err.Error())
+	}
+	a.Path = path
+	a.OfRequest = len(path) > 0 && (path[0].Name == "params" || path[0].Name == "method")
+	value := w.rest()
+	if value, a.KeepHeaders = strings.CutSuffix(value, "keep-headers"); a.KeepHeaders {
+		value = strings.TrimRight(value, " \t")
+	}
+	a.Text, err = expanded(value)
+	if err != nil {
+		return w.wrong(err.Error())
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcpc/internal/compress"
+	"mcpc/internal/sse"
+)
+
+// A destination is where one request goes.
+type destination struct {
+	target int
+	url    *url.URL
+	// client is the URL by which the client asked, on the Proxy.
+	client *url.URL
+}
+
+// route finds out where a request goes; nil where no server is meant, or where that is
+// unclear.
+func (p *Proxy) route(r *http.Request) *destination {
+	client := *r.URL
+	client.Scheme, client.Host = "http", r.Host
+	if to := p.endpoints.get(r.URL.RequestURI()); to != nil {
+		return &destination{to.target, to.url, &client}
+	}
+	best := -1
+	for i, route := range p.Routes {
+		if route.takes(r.URL.Path) && (best < 0 || len(route.Path) > len(p.Routes[best].Path)) {
+			best = i
+		}
+	}
+	if best < 0 || p.Routes[best].unclear(r.URL.EscapedPath()) {
+		return nil
+	}
+	return &destination{best, p.Routes[best].forward(r.URL), &client}
+}
+
+func (r Route) takes(path string) bool {
+	return r.Path == "" || path == r.Path || strings.HasPrefix(path, r.Path+"/")
+}
+
+// unclear reports a path that servers may read as another than it is here, and so as one
+// beside the Route. Without a Path a Route takes all paths, and a slash may be spelled by
+// number.
+func (r Route) unclear(asked string) bool {
+	rest := strings.ToLower(strings.TrimPrefix(asked, r.Path))
+	if strings.Contains(rest, "%2e") || r.Path != "" && (strings.Contains(rest, "%2f") || strings.ContainsAny(rest, `\`) || strings.Contains(rest, "%5c")) {
+		return true
+	}
+	segments := strings.Split(rest, "/")
+	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
+}
+
+// forward is asked as the server knows it. Its own parameters are sent too.
+func (r Route) forward(asked *url.URL) *url.URL {
+	to := *asked
+	to.Scheme, to.Host, to.User = r.To.Scheme, r.To.Host, nil
+	if r.Path != "" {
+		base := strings.TrimSuffix(r.To.EscapedPath(), "/")
+		raw := base + strings.TrimPrefix(asked.EscapedPath(), r.Path)
+		if path, err := url.PathUnescape(raw); err == nil {
+			to.Path, to.RawPath = path, raw
+		}
+	}
+	if to.EscapedPath() == r.To.EscapedPath() && r.To.RawQuery != "" && !strings.Contains(to.RawQuery, r.To.RawQuery) {
+		to.RawQuery = strings.TrimSuffix(r.To.RawQuery+"&"+to.RawQuery, "&")
+	}
+	return &to
+}
+
+// endpoints are the addresses that servers of the old HTTP+SSE transport have
+// named, as the client asks for them.
+type endpoints struct {
+	mu sync.Mutex
+	to map[string]*destination
+}
+
+func (e *endpoints) get(uri string) *destination {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.to[uri]
+}
+
+func (e *endpoints) put(uri string, to *destination) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.to == nil || len(e.to) > mostKeys {
+		e.to = map[string]*destination{}
+	}
+	e.to[uri] = to
+}
+
+// mayName reports a stream that may begin with an endpoint event (2024-11-05
+// basic/transports, "HTTP with SSE").
+func (d *destination) mayName(req *http.Request, resp *http.Response) bool {
+	if req.Method != http.MethodGet || req.Header.Get("Mcp-Session-Id") != "" {
+		return false
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	isStream := kind == "text/event-stream" && resp.StatusCode == http.StatusOK && resp.ContentLength < 0
+	return isStream && len(compress.Codings(resp.Header)) == 0
+}
+
+// An endpointBody is a stream whose first event may name an endpoint. A client
+// would post to an address on the server's own origin past the Proxy: its origin
+// is replaced with the Proxy's. This is the one change that is made to a body. A
+// path is left alone, and remembered where it is not under the Route's own.
+type endpointBody struct {
+	io.ReadCloser
+	p  *Proxy
+	to *destination
+	// head is the first event, until it is whole; rest is what may be read of it.
+	head, rest []byte
+	passed     bool
+	err        error
+}
+
+// longestEndpoint is how many bytes are held back until the first event is whole. No
+// client can do anything with less than that.
+const longestEndpoint = 8 << 10
+
+func (b *endpointBody) Read(to []byte) (int, error) {
+	for !b.passed {
+		n, err := b.ReadCloser.Read(to)
+		b.head, b.err = append(b.head, to[:n]...), err
+		end := eventEnd(b.head)
+		if end < 0 && err == nil && len(b.head) < longestEndpoint {
+			continue
+		}
+		b.passed, b.rest = true, b.head
+		if end > 0 {
+			b.rest = append(b.seen(b.head[:end]), b.head[end:]...)
+		}
+	}
+	if len(b.rest) > 0 {
+		n := copy(to, b.rest)
+		b.rest = b.rest[n:]
+		return n, nil
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	return b.ReadCloser.Read(to)
+}
+
+// eventEnd is where the first event ends, behind its blank line, or -1.
+func eventEnd(stream []byte) int {
+	first := -1
+	for _, blank := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
+		if at := bytes.Index(stream, []byte(blank)); at >= 0 && (first < 0 || at+len(blank) < first) {
+			first = at + len(blank)
+		}
+	}
+	return first
+}
+
+// seen is the first event as the client may have it.
+func (b *endpointBody) seen(event []byte) []byte {
+	ev, err := sse.NewReader(bytes.NewReader(event), longestEndpoint).Next()
+	if err != nil || ev.Event != "endpoint" {
+		return bytes.Clone(event)
+	}
+	named := string(ev.Data)
+	ref, err := url.Parse(named)
+	if err != nil {
+		return bytes.Clone(event)
+	}
+	server, client := b.to.url.ResolveReference(ref), b.to.client.ResolveReference(ref)
+	if server.Scheme != b.to.url.Scheme || !strings.EqualFold(server.Host, b.to.url.Host) {
+		return bytes.Clone(event) // it is the client's to refuse
+	}
+	b.p.endpoints.put(client.RequestURI(), &destination{target: b.to.target, url: server})
+	if ref.Host == "" {
+		return bytes.Clone(event)
+	}
+	scheme, rest, _ := strings.Cut(named, "//")
+	if scheme != "" {
+		scheme = b.to.client.Scheme + ":"
+	}
+	at := strings.IndexAny(rest+"/", "/?#")
+	return bytes.Replace(event, []byte(named), []byte(scheme+"//"+b.to.client.Host+rest[at:]), 1)
+}

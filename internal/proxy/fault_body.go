@@ -1,0 +1,250 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpc/internal/pause"
+	"mcpc/internal/sse"
+	"mcpc/internal/wire"
+)
+
+// pieces are a body of which next gives one after the other; with the last one it may give the
+// error that ends the body.
+type pieces struct {
+	io.ReadCloser
+	next func() ([]byte, error)
+	buf  []byte
+	err  error
+}
+
+func (b *pieces) Read(to []byte) (int, error) {
+	for len(b.buf) == 0 {
+		if b.err != nil {
+			return 0, b.err
+		}
+		b.buf, b.err = b.next()
+	}
+	n := copy(to, b.buf)
+	b.buf = b.buf[n:]
+	return n, nil
+}
+
+// faultyEvents are the events of a stream, as the rules have them.
+type faultyEvents struct {
+	f       *faulted
+	src     io.Reader
+	session string
+	// buf is what is not a whole event yet, unread a part that is known to have no end in it.
+	buf  []byte
+	err  error
+	seen int64
+	// later are events that are to come behind others.
+	later lateMessages
+	// after tells of the event that has just passed.
+	after func()
+	// endpoint is where the client of the old transport sends, "" with any other.
+	endpoint string
+	// blind is set where an event is too long to be judged.
+	blind bool
+}
+
+// passed tells of the event that has just passed.
+func (e *faultyEvents) passed() {
+	if e.after != nil {
+		e.after()
+		e.after = nil
+	}
+}
+
+// next gives what comes instead of the next event.
+func (e *faultyEvents) next() ([]byte, error) {
+	f, d := e.f, e.f.fired
+	switch {
+	case d == nil:
+	case d.Name == "cut" && d.Events && e.seen >= d.N:
+		f.note(wire.Received, "")
+		return nil, f.cut()
+	case d.Name == "list-changed" && f.crossing.Message == nil && f.crossing.Session != "" && !f.noted:
+		f.note(wire.Received, "")
+		return withData([]byte("event: message\n"), d.ListChanged()), nil
+	}
+	event, err := e.event()
+	if event == nil {
+		if d != nil && d.Name == "cut" && d.Events {
+			f.note(wire.Received, "the response ended before")
+		}
+		f.idle()
+		return append(e.later.All(), e.buf...), err
+	}
+	if e.blind {
+		return event, nil
+	}
+	ev, _ := sse.NewReader(bytes.NewReader(event), mostMessage).Next()
+	if !ev.IsEvent() || ev.Comment {
+		return event, nil
+	}
+	e.seen++
+	behind := e.later.Passed()
+	out, err := e.judge(event, ev)
+	return append(out, behind...), err
+}
+
+// judge gives what comes instead of an event.
+func (e *faultyEvents) judge(event []byte, ev sse.Event) ([]byte, error) {
+	f, d := e.f, e.f.fired
+	if ev.Event == "endpoint" {
+		e.endpoint = string(ev.Data)
+	}
+	if !ev.MayCarry() || len(ev.Data) == 0 {
+		return event, nil
+	}
+	m := wire.ParseMessage(ev.Data)
+	event, data, passes := e.hold(event, ev, m)
+	if !passes {
+		return event, nil
+	}
+	m, ev.Data = wire.ParseMessage(data), data
+	f.answered(m, e.session)
+	answers := f.crossing.Message != nil && f.crossing.Message.Kind == wire.Request && m.Answers(f.crossing.Message.ID)
+	if !answers && f.p.Faults.Active() && (m.Kind == wire.Request || m.Kind == wire.Notification) {
+		if own := f.p.Faults.Decide(Crossing{Row: f.p.row(f.target(), e.session, wire.Received, nil, m), Message: m}); own != nil {
+			return e.message(own, event, ev.Data)
+		}
+	}
+	first := e.seen == 1
+	switch {
+	case d == nil:
+	case d.Name == "list-changed" && first && !f.noted && (f.crossing.Message == nil || f.crossing.Message.Method == "subscriptions/listen"):
+		f.note(wire.Received, "")
+		return append(event, withData([]byte("event: message\n"), d.ListChanged())...), nil
+	case d.Name == "drop response" && answers:
+		f.note(wire.Received, "")
+		return nil, f.hold()
+	case d.Name == "reorder" && first, d.Name != "reorder" && answers && !f.noted:
+		return e.message(d, event, ev.Data)
+	}
+	return event, nil
+}
+
+// message gives what a rule makes of an event.
+func (e *faultyEvents) message(d *Decision, event, data []byte) ([]byte, error) {
+	own := d != e.f.fired
+	switch {
+	case own && d.Name == "delay":
+		e.f.noteOf(d, wire.Received, "")
+		return event, pause.For(e.f.req.Context(), d.Wait)
+	case d.Name == "reorder":
+		e.f.noteOf(d, wire.Received, "")
+		e.later = append(e.later, lateMessage{Message: event, After: d.N})
+		return nil, nil
+	}
+	messages, done := d.Message(data)
+	if !done {
+		return event, nil
+	}
+	e.f.noteOf(d, wire.Received, "")
+	var out []byte
+	for _, message := range messages {
+		if bytes.Equal(message, data) {
+			out = append(out, event...)
+		} else {
+			out = append(out, withData(event, message)...)
+		}
+	}
+	return out, nil
+}
+
+// withData is an event with other data.
+func withData(event, data []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(event) {
+		name, _, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
+		if name != "data" && name != "" {
+			out = append(out, line...)
+		}
+	}
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		out = append(append(append(out, "data: "...), line...), '\n')
+	}
+	return append(out, '\n')
+}
+
+// event gives the next event with the blank line that ends it, as it came. With an error there is
+// no event; what is left is in buf.
+func (e *faultyEvents) event() ([]byte, error) {
+	for from := 0; ; {
+		if at := eventEnd(e.buf[from:]); at >= 0 {
+			event := slices.Clip(e.buf[:from+at]) // something may be appended
+			e.buf = e.buf[from+at:]
+			return event, nil
+		}
+		if e.err != nil {
+			return nil, e.err
+		}
+		if len(e.buf) > mostMessage || e.blind {
+			e.blind = true
+			event := e.buf
+			if e.buf = nil; len(event) > 0 {
+				return event, nil
+			}
+		}
+		from = max(0, len(e.buf)-3)
+		room := make([]byte, readSize)
+		n, err := e.src.Read(room)
+		e.buf, e.err = append(e.buf, room[:n]...), err
+	}
+}
+
+// pace does what concerns the bytes of a response, whatever they say.
+func (f *faulted) pace(resp *http.Response) {
+	d, src := f.fired, resp.Body
+	if d.Name == "cut" && !d.Events {
+		resp.Body = &pieces{ReadCloser: src, next: f.cutting(src, d.N)}
+		return
+	}
+	if p := d.Pace(); p.Size > 0 {
+		f.note(wire.Received, "")
+		resp.Body = &pieces{ReadCloser: src, next: f.paced(src, p)}
+	}
+}
+
+// readSize is how much is read of a response at once.
+const readSize = 16 << 10
+
+// cutting gives the first bytes of a response.
+func (f *faulted) cutting(src io.Reader, left int64) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if left <= 0 {
+			f.note(wire.Received, "")
+			return nil, f.cut()
+		}
+		piece := make([]byte, min(left, readSize))
+		n, err := src.Read(piece)
+		if left -= int64(n); errors.Is(err, io.EOF) {
+			f.note(wire.Received, "the response ended before")
+		}
+		return piece[:n], err
+	}
+}
+
+// paced gives a response slowly.
+func (f *faulted) paced(src io.Reader, p Pace) func() ([]byte, error) {
+	var wait time.Duration
+	return func() ([]byte, error) {
+		if err := pause.For(f.req.Context(), wait); err != nil {
+			return nil, err
+		}
+		piece := make([]byte, p.Size)
+		n, err := src.Read(piece)
+		if wait = p.Wait * time.Duration(n) / time.Duration(p.Size); p.Once {
+			wait, p = p.Wait, Pace{Size: readSize}
+		}
+		return piece[:n], err
+	}
+}

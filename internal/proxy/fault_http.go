@@ -1,0 +1,365 @@
+package proxy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/compress"
+	"mcpc/internal/pause"
+	"mcpc/internal/wire"
+)
+
+// A faulted is one HTTP request through a Proxy with fault rules. What the Watcher sees of it
+// is what the client sends and gets.
+type faulted struct {
+	p   *Proxy
+	x   *exchange
+	req *http.Request
+	// fired is the rule for the request, nil where none fires; noted is set once the Watcher
+	// knows what it did.
+	crossing Crossing
+	fired    *Decision
+	noted    bool
+}
+
+// errCut is how a rule ends a connection.
+var errCut = errors.New("cut by a fault rule")
+
+// clientKey is the key of the client's connection in the context of a request.
+type clientKey struct{}
+
+// ConnContext is for the http.Server that serves the Proxy: it lets rules reset connections.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, clientKey{}, c)
+}
+
+// cut is the error with which a response ends; the connection is closed then.
+func (f *faulted) cut() error {
+	if tcp, ok := f.req.Context().Value(clientKey{}).(*net.TCPConn); ok && f.fired.Reset {
+		_ = tcp.SetLinger(0)
+	}
+	return errCut
+}
+
+// send forwards a request, by the rules where there are any.
+func (p *Proxy) send(x *exchange, req *http.Request) (*http.Response, error) {
+	f := &faulted{p: p, x: x, req: req}
+	switch {
+	case req.Context().Value(ownKey{}) != nil, p.Desk == nil && !p.Faults.Active():
+		return p.web.RoundTrip(req)
+	case !p.judging():
+		return f.forward() // what comes may be judged
+	}
+	whole, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return p.web.RoundTrip(req)
+	}
+	if p.Desk.Active() {
+		req.Header.Del("Accept-Encoding") // what may be held must be read
+	}
+	if resp, err := f.holdRequest(); resp != nil || err != nil {
+		return resp, err
+	}
+	if f.fired = p.Faults.Decide(f.crossing); f.fired == nil {
+		return f.forward()
+	}
+	if resp := f.respond(); resp != nil {
+		return resp, nil
+	}
+	switch {
+	case f.fired.Name == "drop request":
+		f.note(wire.Sent, "")
+		return nil, f.hold()
+	case f.fired.OfRequest:
+		f.edit()
+	}
+	req.Header.Del("Accept-Encoding") // what is changed must be read
+	return f.forward()
+}
+
+// judging reports that there are rules, or that messages are held.
+func (p *Proxy) judging() bool { return p.Desk.Active() || p.Faults.Active() }
+
+// row is what filters are asked about a message.
+func (p *Proxy) row(target, session string, dir wire.Direction, head *wire.HTTPHead, m *wire.Message) *capture.Row {
+	if p.Desk != nil {
+		return p.Desk.Row(target, session, dir, head, m)
+	}
+	return p.Faults.Live.Row(target, session, dir, head, m)
+}
+
+func (p *Proxy) live() *capture.Live {
+	if p.Desk != nil {
+		return p.Desk.Live
+	}
+	return &p.Faults.Live
+}
+
+// body is what is read of a message, and the body to close behind it.
+type body struct {
+	io.Reader
+	io.Closer
+}
+
+// readAhead reads a body as far as messages are judged, and gives one that reads the same again.
+func readAhead(from io.ReadCloser) (raw []byte, again body, err error) {
+	raw, err = io.ReadAll(io.LimitReader(from, mostMessage+1))
+	rest := from.Read
+	if err != nil {
+		rest = func([]byte) (int, error) { return 0, err }
+	}
+	return raw, body{io.MultiReader(bytes.NewReader(raw), readerFunc(rest)), from}, err
+}
+
+// read reads the message of the request, which is sent later. One that is too long to be recorded
+// is not judged.
+func (f *faulted) read() (whole bool, err error) {
+	var raw []byte
+	if f.req.Body != nil && f.req.Body != http.NoBody {
+		if raw, f.req.Body, err = readAhead(f.req.Body); err != nil || len(raw) > mostMessage {
+			return false, err
+		}
+	}
+	f.crossing.Session = f.req.Header.Get("Mcp-Session-Id")
+	text, unread := compress.Decode(raw, compress.Codings(f.req.Header), mostMessage)
+	if unread == nil && len(text) > 0 && len(text) <= mostMessage {
+		m := wire.ParseMessage(text)
+		if m.Kind != wire.Batch && m.Kind != wire.Invalid {
+			f.crossing.Message = m
+		}
+	}
+	head := &wire.HTTPHead{Method: f.req.Method, URL: f.p.named(f.req.URL), Fields: fieldsOf(f.req.Header)}
+	f.crossing.Row = f.p.row(f.target(), f.crossing.Session, wire.Sent, head, f.crossing.Message)
+	return true, nil
+}
+
+// target is the server as filters name it.
+func (f *faulted) target() string {
+	if f.crossing.Row != nil {
+		return f.crossing.Row.Target
+	}
+	return f.x.server()
+}
+
+// edit changes the request that is sent on.
+func (f *faulted) edit() {
+	if f.fired.Name == "header" {
+		setField(f.req.Header, f.fired.Field)
+		f.note(wire.Sent, "")
+		return
+	}
+	was := f.crossing.Message.Raw
+	is, text := f.fired.Request(was)
+	f.note(wire.Sent, text)
+	f.fired.Mirror(f.req.Header, was, is, f.p.Faults.Encode)
+	f.setBody(is)
+}
+
+func (f *faulted) setBody(is []byte) {
+	f.req.Header.Del("Content-Encoding")
+	f.req.Body, f.req.ContentLength = io.NopCloser(bytes.NewReader(is)), int64(len(is))
+}
+
+func setField(h http.Header, field wire.Field) {
+	if h.Del(field.Name); field.Value != "" {
+		h.Set(field.Name, field.Value)
+	}
+}
+
+// respond is the response of a rule that lets nothing through; nil with any other.
+func (f *faulted) respond() *http.Response {
+	d := f.fired
+	h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+	body, status := []byte("mcpc fault: "+d.Facts.Action+"\n"), http.StatusOK
+	switch d.Name {
+	case "status":
+		if status = int(d.N); d.Text != "" {
+			h.Set("Retry-After", d.Text)
+		}
+	case "401":
+		status = http.StatusUnauthorized
+		h.Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="made up by a fault rule"`)
+	case "expire-session":
+		status = http.StatusNotFound
+	case "drop notification":
+		status, h, body = http.StatusAccepted, http.Header{}, nil
+	case "rpc", "tool-error":
+		h.Set("Content-Type", "application/json")
+		body = d.Response()
+	default:
+		return nil
+	}
+	f.note(map[bool]wire.Direction{true: wire.Sent, false: wire.Received}[d.Name == "drop notification"], "")
+	return f.made(status, h, body)
+}
+
+// made is a response of the Proxy's own.
+func (f *faulted) made(status int, h http.Header, body []byte) *http.Response {
+	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: f.req}
+}
+
+// hold waits until the client gives up.
+func (f *faulted) hold() error {
+	<-f.req.Context().Done()
+	return f.req.Context().Err()
+}
+
+// note tells the Watcher what a rule did, in its turn.
+func (f *faulted) note(dir wire.Direction, text string) { f.noteOf(f.fired, dir, text) }
+
+// idle tells the Watcher that a rule fired and found nothing to do.
+func (f *faulted) idle() {
+	if f.fired != nil && !f.noted && f.fired.Name != "cut" {
+		f.note(wire.Received, "nothing was changed")
+	}
+}
+
+func (f *faulted) noteOf(d *Decision, dir wire.Direction, text string) {
+	f.noted = f.noted || d == f.fired
+	facts := d.Facts
+	facts.Text = text
+	f.p.Watcher.do(func() {
+		f.x.seeSent()
+		f.x.frame(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts})
+	})
+}
+
+// forward sends the request, and gives the response as the rules have it.
+func (f *faulted) forward() (*http.Response, error) {
+	resp, err := f.p.web.RoundTrip(f.req)
+	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	session := cmp.Or(resp.Header.Get("Mcp-Session-Id"), f.req.Header.Get("Mcp-Session-Id"))
+	judging := f.crossing.Row != nil || f.p.judging()
+	if f.fired != nil || f.p.Desk.Active() || judging && kind == "text/event-stream" {
+		uncompress(resp)
+	}
+	codings := compress.Codings(resp.Header)
+	stream := kind == "text/event-stream" && len(codings) == 0
+	if stream && (judging || resp.ContentLength < 0) {
+		resp.Body = newEventBody(&faultyEvents{f: f, src: resp.Body, session: session}, resp.Body)
+	}
+	if !judging {
+		return resp, nil
+	}
+	if stream {
+		resp.ContentLength = -1
+		resp.Header.Del("Content-Length") // a message of the server may change
+	}
+	if err = f.head(resp); err == nil && !stream {
+		err = f.whole(resp, session)
+	}
+	if err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	if f.fired != nil {
+		f.pace(resp)
+	}
+	if !stream {
+		f.idle()
+	}
+	return resp, nil
+}
+
+// uncompress undoes the codings of a response whose messages may be changed, if all are known. Otherwise it passes as
+// it is. The client accepts a response without a coding in any case (RFC 9110, section 12.5.3).
+func uncompress(resp *http.Response) {
+	codings := compress.Codings(resp.Header)
+	if len(codings) == 0 || compress.Check(codings) != nil {
+		return
+	}
+	resp.Body = body{compress.NewReader(resp.Body, codings), resp.Body}
+	resp.ContentLength = -1
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
+}
+
+// head does what comes before the head of the response, and to it.
+func (f *faulted) head(resp *http.Response) error {
+	d := f.fired
+	switch {
+	case d == nil:
+	case d.Name == "delay":
+		f.note(wire.Received, "")
+		return pause.For(f.req.Context(), d.Wait)
+	case d.Name == "hang":
+		f.note(wire.Received, "")
+		return f.hold()
+	case d.Name == "cut" && d.N == 0 && !d.Events:
+		f.note(wire.Received, "")
+		return f.cut()
+	case d.Name == "header" && !d.OfRequest:
+		f.note(wire.Received, "")
+		setField(resp.Header, d.Field)
+	}
+	return nil
+}
+
+// whole changes a response that is one message. Without a rule for the request it is only looked
+// at where it may say what the server calls itself.
+func (f *faulted) whole(resp *http.Response, session string) error {
+	d := f.fired
+	codings := compress.Codings(resp.Header)
+	opens := f.crossing.Message != nil && f.crossing.Message.Method == "initialize" && compress.Check(codings) == nil
+	holds := f.p.Desk.Active() && len(codings) == 0 && strings.Contains(resp.Header.Get("Content-Type"), "json")
+	if d == nil && !opens && !holds {
+		return nil
+	}
+	raw, again, err := readAhead(resp.Body)
+	resp.Body = again
+	text, _ := compress.Decode(raw, codings, mostMessage)
+	m := wire.ParseMessage(text)
+	f.answered(m, session)
+	if holds && err == nil && len(raw) <= mostMessage {
+		if raw, err = f.holdResponse(resp, m, session); err != nil {
+			return err
+		}
+	}
+	if d == nil || err != nil || len(raw) == 0 || len(raw) > mostMessage {
+		return nil
+	}
+	readable := len(codings) == 0
+	switch {
+	case d.Name == "drop response":
+		f.note(wire.Received, "")
+		return f.hold()
+	case d.Name == "cut" && d.Events:
+		f.note(wire.Received, "the response was no event stream: cut before it")
+		return f.cut()
+	case d.Name == "list-changed", d.Name == "reorder":
+		f.note(wire.Received, "the response was no event stream: nothing was changed")
+		return nil
+	}
+	if out, done := d.Message(raw); done && readable {
+		f.note(wire.Received, "")
+		setBody(resp, bytes.Join(out, nil))
+	}
+	return nil
+}
+
+func setBody(resp *http.Response, is []byte) {
+	resp.Body, resp.ContentLength = body{bytes.NewReader(is), resp.Body}, int64(len(is))
+	resp.Header.Del("Content-Length")
+}
+
+// answered lets later filters know the server.
+func (f *faulted) answered(m *wire.Message, session string) {
+	if f.crossing.Message != nil && m.Answers(f.crossing.Message.ID) {
+		f.p.live().Answered(f.crossing.Row, session, m)
+	}
+}

@@ -1,0 +1,310 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpc/internal/capture"
+	"mcpc/internal/pause"
+	"mcpc/internal/wire"
+)
+
+// A Pipe passes on what a client and a server write on stdio: as it comes, or by the rules, line by
+// line. Lines that no rule is about pass unchanged. The last one may have no end.
+type Pipe struct {
+	// Faults are the fault rules, Desk holds messages; both may be nil.
+	Faults  *Rules
+	Desk    *Desk
+	Watcher *Watcher
+	// Target is the server as filters name it.
+	Target string
+	// ToClient and ToServer take what is passed on.
+	ToClient, ToServer io.Writer
+	// End ends the server: of cut and kill child.
+	End func()
+	// Context ends the wait for what comes later.
+	Context context.Context
+
+	// mu guards fired: the decisions about requests that wait for their response, by id.
+	mu    sync.Mutex
+	fired map[string]*Decision
+
+	// in and out are the ways to the server and to the client. A response that comes slowly
+	// holds up those behind it.
+	in, out outlet
+
+	// late are the lines for the client that come later, until ctx is done.
+	late sync.WaitGroup
+	ctx  context.Context
+	// after tells of the line of the server that has just passed.
+	after func()
+}
+
+// reorderTime is how long a line waits for others.
+const reorderTime = 2 * time.Second
+
+func (p *Pipe) connect() {
+	p.in.Connect(p.ToServer)
+	p.out.Connect(p.ToClient)
+}
+
+// Sent passes on what a client writes, up to its end.
+func (p *Pipe) Sent(from io.Reader) error {
+	p.connect()
+	s := &splitter{Judging: p.judging, Most: mostMessage, To: &p.in, Take: p.sent}
+	_, err := io.Copy(s, from)
+	return errors.Join(err, s.End())
+}
+
+// Received passes on what a server writes, up to its end, and what of it comes later unless the
+// client is gone.
+func (p *Pipe) Received(from io.Reader) error {
+	to := p.FromServer()
+	_, err := io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
+// FromServer takes what a server writes, and passes it on. Close waits for what comes later, unless
+// the client is gone.
+func (p *Pipe) FromServer() io.WriteCloser {
+	p.connect()
+	ctx, over := context.WithCancel(p.Context)
+	p.ctx = ctx
+	return &received{p: p, over: over, splitter: splitter{Judging: p.judging, Most: mostMessage, To: &p.out, Take: p.received}}
+}
+
+type received struct {
+	splitter
+	p    *Pipe
+	over context.CancelFunc
+	err  error
+}
+
+func (r *received) Write(b []byte) (n int, err error) {
+	n, r.err = r.splitter.Write(b)
+	return n, r.err
+}
+
+func (r *received) Close() error {
+	defer r.over()
+	err := r.err
+	if err == nil {
+		if err = r.End(); err == nil {
+			err = r.p.out.Release()
+		}
+	}
+	if err != nil {
+		r.over()
+	}
+	r.p.late.Wait()
+	return err
+}
+
+// judging reports that there are rules, or a request that one was about.
+func (p *Pipe) judging() bool {
+	if p.Desk.Active() || p.Faults.Active() {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.fired) > 0
+}
+
+// judged is the message of a line about which rules can decide; nil where there is none.
+func (p *Pipe) judged(line []byte, whole bool) *wire.Message {
+	if !whole || !p.judging() {
+		return nil
+	}
+	m := wire.ParseMessage(bytes.TrimRight(line, "\r\n"))
+	if m.Kind == wire.Invalid || m.Kind == wire.Batch {
+		return nil
+	}
+	return m
+}
+
+// row is what filters are asked about a message.
+func (p *Pipe) row(dir wire.Direction, m *wire.Message) *capture.Row {
+	if p.Desk != nil {
+		return p.Desk.Row(p.Target, "", dir, nil, m)
+	}
+	return p.Faults.Live.Row(p.Target, "", dir, nil, m)
+}
+
+func (p *Pipe) sent(line []byte, whole bool) error {
+	m := p.judged(line, whole)
+	if m == nil {
+		return p.in.Lines(line)
+	}
+	row := p.row(wire.Sent, m)
+	if line, m = p.hold(line, m, row); m == nil {
+		return p.in.Lines(line)
+	}
+	d := p.Faults.Decide(Crossing{Row: row, Message: m})
+	if d == nil {
+		return p.in.Lines(line)
+	}
+	switch {
+	case d.Name == "rpc", d.Name == "tool-error":
+		p.note(d, wire.Received, "")
+		_ = p.out.Lines(append(d.Response(), '\n')) // a client that reads no more is told so by its own end of the pipe
+		return nil
+	case d.Name == "drop request", d.Name == "drop notification":
+		p.note(d, wire.Sent, "")
+		return nil
+	case d.Name == "kill child":
+		p.note(d, wire.Sent, "")
+		p.End()
+		return nil
+	case d.OfRequest:
+		is, text := d.Request(m.Raw)
+		p.note(d, wire.Sent, text)
+		return p.in.Lines(slices.Concat(is, line[len(m.Raw):]))
+	case m.Kind != wire.Request && d.Name == "delay":
+		p.note(d, wire.Sent, "")
+		go func() {
+			if pause.For(p.Context, d.Wait) == nil {
+				_ = p.in.Lines(line)
+			}
+		}()
+		return nil
+	case m.Kind == wire.Request:
+		p.mu.Lock()
+		if p.fired == nil || len(p.fired) > mostKeys {
+			p.fired = map[string]*Decision{}
+		}
+		p.fired[m.Traits().ID] = d
+		p.mu.Unlock()
+		if d.Name == "hang" {
+			p.note(d, wire.Received, "")
+			p.out.Silence()
+		}
+	}
+	return p.in.Lines(line)
+}
+
+func (p *Pipe) received(line []byte, whole bool) error {
+	m := p.judged(line, whole)
+	if m == nil {
+		return p.out.Lines(line)
+	}
+	row, d := p.row(wire.Received, m), p.waiting(m)
+	defer func() {
+		if p.after != nil {
+			p.after()
+			p.after = nil
+		}
+	}()
+	if line, m = p.hold(line, m, row); m == nil {
+		return p.out.Lines(line)
+	}
+	switch {
+	case d != nil && m.Method != "": // the stream of list-changed has begun
+		p.note(d, wire.Received, "")
+		return p.out.Lines(line, append(d.ListChanged(), '\n'))
+	case d != nil:
+		p.Faults.Live.Answered(d.Row, "", m)
+	case m.Method != "":
+		d = p.Faults.Decide(Crossing{Row: row, Message: m})
+	}
+	if d == nil {
+		return p.out.Lines(line)
+	}
+	return p.deliver(d, line)
+}
+
+// waiting is the rule for the request that a message answers, or, of list-changed, for the
+// subscription that it names; nil where there is none.
+func (p *Pipe) waiting(m *wire.Message) *Decision {
+	t := m.Traits()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id := t.ID
+	if m.Method != "" {
+		id = t.Subscription
+	}
+	d := p.fired[id]
+	if d == nil || id == "" || m.Method != "" && d.Name != "list-changed" {
+		return nil
+	}
+	delete(p.fired, id)
+	return d
+}
+
+// deliver passes on a message for the client as a rule has it.
+func (p *Pipe) deliver(d *Decision, line []byte) error {
+	raw := bytes.TrimRight(line, "\r\n")
+	out, done := d.Message(raw)
+	switch pace := d.Pace(); {
+	case d.Name == "hang":
+		return nil
+	case d.Name == "delay":
+		p.note(d, wire.Received, "")
+		p.late.Go(func() {
+			if pause.For(p.ctx, d.Wait) == nil {
+				_ = p.out.Lines(line)
+			}
+		})
+		return nil
+	case d.Name == "reorder":
+		p.note(d, wire.Received, "")
+		p.out.Lock()
+		p.out.Behind = append(p.out.Behind, lateMessage{Message: line, After: d.N})
+		p.out.Unlock()
+		go func() {
+			if pause.For(p.ctx, reorderTime) == nil {
+				_ = p.out.Release()
+			}
+		}()
+		return nil
+	case pace.Size > 0:
+		p.note(d, wire.Received, "")
+		return p.slowly(pace, line)
+	case d.Name == "cut":
+		p.note(d, wire.Received, "")
+		err := p.out.Lines(line[:min(len(line), int(d.N))])
+		p.out.Silence()
+		p.End()
+		return err
+	case !done:
+		p.note(d, wire.Received, "nothing was changed")
+		return p.out.Lines(line)
+	}
+	p.note(d, wire.Received, "")
+	for i := range out {
+		out[i] = slices.Concat(out[i], line[len(raw):])
+	}
+	return p.out.Lines(out...)
+}
+
+// slowly writes a line by and by; what comes behind it waits.
+func (p *Pipe) slowly(pace Pace, line []byte) error {
+	p.out.Lock()
+	defer p.out.Unlock()
+	for at := 0; at < len(line); {
+		piece := line[at:min(len(line), at+pace.Size)]
+		if err := p.out.Write(piece); err != nil {
+			return err
+		}
+		at += len(piece)
+		if at < len(line) {
+			_ = pause.For(p.ctx, pace.Wait)
+		}
+		if pace.Once {
+			pace.Size = len(line)
+		}
+	}
+	return nil
+}
+
+// note tells the Watcher what a rule did, in its turn.
+func (p *Pipe) note(d *Decision, dir wire.Direction, text string) {
+	facts := d.Facts
+	facts.Text = text
+	w := p.Watcher
+	w.do(func() { w.frame(wire.Frame{Dir: dir, Kind: wire.Fault, Fault: &facts}) })
+}

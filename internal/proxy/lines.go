@@ -1,0 +1,170 @@
+// Package lines passes lines on between two programs: as they come, or one by one where they are
+// judged.
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"sync"
+)
+
+// An outlet is what is written to one program: bytes as they come, and lines from
+// elsewhere between two of them.
+type outlet struct {
+	sync.Mutex
+	open sync.Once
+	to   io.Writer
+	// inside is set where a part of a line has passed, and due are the lines that come
+	// behind it.
+	inside bool
+	due    []byte
+	// Behind are lines that wait for others. With silent set nothing passes any more.
+	Behind lateMessages
+	silent bool
+}
+
+// Connect says where to write to. Each that uses the outlet calls it first; it never waits for one
+// that writes.
+func (o *outlet) Connect(to io.Writer) { o.open.Do(func() { o.to = to }) }
+
+// pass writes bytes, which need not end with a line.
+func (o *outlet) pass(b []byte) error {
+	o.Lock()
+	defer o.Unlock()
+	if end := bytes.LastIndexByte(b, '\n') + 1; len(o.due) > 0 && end > 0 {
+		b, o.due = slices.Concat(b[:end], o.due, b[end:]), nil
+	}
+	o.inside = b[len(b)-1] != '\n'
+	return o.Write(b)
+}
+
+// Lines writes lines, and behind each those that have waited for it.
+func (o *outlet) Lines(lines ...[]byte) error {
+	o.Lock()
+	defer o.Unlock()
+	for _, line := range lines {
+		if len(line) == 0 {
+			continue
+		}
+		if err := o.whole(slices.Concat(line, o.Behind.Passed())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Release writes the lines that still wait for others.
+func (o *outlet) Release() error {
+	o.Lock()
+	defer o.Unlock()
+	return o.whole(o.Behind.All())
+}
+
+// Silence lets nothing pass any more.
+func (o *outlet) Silence() {
+	o.Lock()
+	defer o.Unlock()
+	o.silent = true
+}
+
+// whole is called with the outlet locked, as Write is.
+func (o *outlet) whole(lines []byte) error {
+	if o.inside {
+		o.due = append(o.due, lines...)
+		return nil
+	}
+	return o.Write(lines)
+}
+
+// Write writes bytes at once. The caller has locked the outlet.
+func (o *outlet) Write(b []byte) error {
+	if o.silent || len(b) == 0 {
+		return nil
+	}
+	_, err := o.to.Write(b)
+	return err
+}
+
+// A splitter passes on what is written to it, as it comes. Where lines are judged it gives each
+// with its end to Take, from the next one on. One that is too long to be recorded is not judged.
+type splitter struct {
+	Judging func() bool
+	// Most is how long a line may be to be judged.
+	Most int
+	To   *outlet
+	Take func(line []byte, whole bool) error
+	// line is the beginning of one that is to be judged; inside is set where the beginning of
+	// one has passed.
+	line   []byte
+	inside bool
+}
+
+func (s *splitter) Write(b []byte) (n int, err error) {
+	n = len(b)
+	for len(b) > 0 && err == nil {
+		end := bytes.IndexByte(b, '\n') + 1
+		switch {
+		case len(s.line) == 0 && !s.Judging():
+			s.inside = b[len(b)-1] != '\n'
+			return n, s.To.pass(b)
+		case end == 0 && s.inside:
+			return n, s.To.pass(b)
+		case s.inside:
+			s.inside = false
+			err = s.To.pass(b[:end])
+		case end == 0 && len(s.line)+len(b) < s.Most:
+			s.line = append(s.line, b...)
+			return n, nil
+		case end == 0:
+			line := append(s.line, b...)
+			s.line, s.inside = nil, true
+			return n, s.To.pass(line)
+		default:
+			line := append(s.line, b[:end]...) // which may be kept
+			s.line = nil
+			err = s.Take(line, true)
+		}
+		b = b[end:]
+	}
+	return n, err
+}
+
+// End passes on a line without an end.
+func (s *splitter) End() error {
+	if len(s.line) == 0 {
+		return nil
+	}
+	line := s.line
+	s.line = nil
+	return s.Take(line, false)
+}
+
+// lateMessages are messages that are to come behind others.
+type lateMessages []lateMessage
+
+// A lateMessage comes behind the next After ones.
+type lateMessage struct {
+	Message []byte
+	After   int64
+}
+
+// Passed says that a message has come, and gives those that it was the last one before.
+func (h *lateMessages) Passed() (ready []byte) {
+	for i := range *h {
+		if (*h)[i].After--; (*h)[i].After <= 0 {
+			ready = append(ready, (*h)[i].Message...)
+		}
+	}
+	*h = slices.DeleteFunc(*h, func(m lateMessage) bool { return m.After <= 0 })
+	return ready
+}
+
+// All gives all that are left.
+func (h *lateMessages) All() (ready []byte) {
+	for _, m := range *h {
+		ready = append(ready, m.Message...)
+	}
+	*h = nil
+	return ready
+}

@@ -1,0 +1,376 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpc/internal/http1"
+	"mcpc/internal/jsonraw"
+	"mcpc/internal/loopback"
+	"mcpc/internal/redact"
+	"mcpc/internal/wire"
+)
+
+// A Proxy is an http.Handler that forwards to the servers it was given and lets a
+// Watcher see what crosses. What it reads it writes at once; it adds, takes away
+// and mends nothing but what HTTP demands of a proxy (RFC 9110, section 7.6) and
+// the address in a first event of the old transport, see endpoint.go. It follows
+// no redirect and asks for no compression; a compressed body passes as it is, and a
+// copy of it is decoded. Header fields keep their names and values, but not the order of
+// different ones.
+//
+// Authorization is forwarded: the client means it for the server behind the proxy, which
+// sends it nowhere else.
+type Proxy struct {
+	// Routes are the servers. One without a Path takes what no other takes.
+	Routes []Route
+	// Address is where the Proxy listens, HOST:PORT.
+	Address string
+	Watcher *Watcher
+	// Dial opens connections to the servers, Through finds the proxy for a request and
+	// TLS judges certificates. Nil is the network as it is, no proxy, and the system.
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	Through func(*http.Request) (*url.URL, error)
+	TLS     *tls.Config
+	// Faults are the fault rules, and Desk holds messages; nil without any. KeepHost sends the
+	// client's Host field on.
+	Faults   *Rules
+	Desk     *Desk
+	KeepHost bool
+
+	web http.RoundTripper
+	// servers are those of the Routes as filters name them.
+	servers []string
+	// busy is read-locked by every request under way.
+	busy      sync.RWMutex
+	streams   atomic.Int64
+	conns     conns // the Watcher's goroutine alone looks at it
+	endpoints endpoints
+}
+
+// A Route forwards what is asked under Path, or everything where that is "", to
+// the URL To. Without a Path the paths on both sides are the same.
+type Route struct {
+	Path string
+	To   *url.URL
+}
+
+// idleTime is how long a connection is kept idle: shorter than servers keep it.
+const idleTime = 4 * time.Second
+
+// Handler is what serves the Proxy, whose fields must not change any more. The
+// limits are those of a client: connect is for TCP and for TLS, each; 0 is none.
+func (p *Proxy) Handler(connect time.Duration) http.Handler {
+	if p.Dial == nil {
+		p.Dial = (&net.Dialer{Timeout: connect}).DialContext
+	}
+	for _, route := range p.Routes {
+		p.servers = append(p.servers, redact.RedactURL(p.named(route.To)))
+	}
+	p.web = http1.New(&http.Transport{
+		Proxy:                 p.Through,
+		DialContext:           p.dial,
+		TLSHandshakeTimeout:   connect,
+		TLSClientConfig:       p.TLS,
+		DisableCompression:    true,
+		MaxIdleConnsPerHost:   256,
+		WriteBufferSize:       2 << 10, // a head and a short body
+		IdleConnTimeout:       idleTime,
+		ExpectContinueTimeout: time.Second,
+	}, p.Watcher.o.Now)
+	forward := &httputil.ReverseProxy{
+		Rewrite:       p.rewrite,
+		Transport:     p,
+		FlushInterval: -1,
+		BufferPool:    &buffers{},
+		ErrorHandler:  func(w http.ResponseWriter, r *http.Request, err error) { p.failed(w, r, err) },
+		ErrorLog:      log.New(io.Discard, "", 0), // the recording has it
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if reason := p.refuses(r); reason != "" {
+			plainError(w, http.StatusForbidden, reason)
+			return
+		}
+		to := p.route(r)
+		if to == nil && slices.ContainsFunc(p.Routes, func(route Route) bool { return route.takes(r.URL.Path) }) {
+			plainError(w, http.StatusBadRequest, `the path has a segment "." or "..", or one of . / \ in percent-encoding`)
+			return
+		}
+		if to == nil {
+			plainError(w, http.StatusNotFound, "no --to for this path")
+			return
+		}
+		p.busy.RLock()
+		defer p.busy.RUnlock()
+		forward.ServeHTTP(w, r.WithContext(&passage{Context: r.Context(), to: to, watch: stopwatch{now: p.Watcher.o.Now}}))
+	})
+}
+
+// buffers are used again by the next response.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) Get() []byte {
+	if buf, ok := b.pool.Get().(*[]byte); ok {
+		return *buf
+	}
+	return make([]byte, 32<<10)
+}
+
+func (b *buffers) Put(buf []byte) { b.pool.Put(&buf) }
+
+// A passage is the context of a request on its way: it knows where that goes, and takes the time.
+type passage struct {
+	context.Context
+	to    *destination
+	watch stopwatch
+}
+
+type passageKey struct{}
+
+func (p *passage) Value(key any) any {
+	switch key.(type) {
+	case passageKey:
+		return p
+	case http1.ObserverKey:
+		return &p.watch
+	}
+	return p.Context.Value(key)
+}
+
+func passageOf(ctx context.Context) *passage { return ctx.Value(passageKey{}).(*passage) }
+
+// rewrite undoes what ReverseProxy does beyond its duty, and names the server.
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	to := passageOf(r.In.Context()).to
+	if r.Out.URL = to.url; !p.KeepHost {
+		r.Out.Host = ""
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := r.In.Header[name]; ok {
+			r.Out.Header[name] = values
+		}
+	}
+}
+
+// plainError answers in the Proxy's own name, so that no client takes it for the server's
+// words.
+func plainError(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "mcpc proxy: "+text+"\n")
+}
+
+// errItself stops a request that would go round in a circle.
+var errItself = errors.New("the server is this proxy itself")
+
+func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := p.Dial(ctx, network, address)
+	if err == nil && conn.RemoteAddr().String() == p.Address {
+		conn.Close()
+		return nil, errItself
+	}
+	return conn, err
+}
+
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil || errors.Is(err, errCut) {
+		panic(http.ErrAbortHandler) // the client has disconnected
+	}
+	plainError(w, http.StatusBadGateway, passageOf(r.Context()).to.url.Host+": "+err.Error())
+}
+
+// Wait waits until no request is under way. Nothing is served any more then.
+func (p *Proxy) Wait() { p.busy.Lock() }
+
+// RoundTrip forwards one request and lets the Watcher see it.
+func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
+	passage := passageOf(req.Context())
+	x := p.newExchange(passage.to.target, req)
+	body := &requestBody{body: req.Body, x: x}
+	if req.Body == nil || req.Body == http.NoBody {
+		p.Watcher.do(func() { x.seeRequest(wire.Frame{}) })
+	} else if whole := body.atOnce(req); whole != nil {
+		req.Body = http1.NewBytes(whole)
+	} else {
+		req.Body = body
+	}
+	passage.watch.start()
+	resp, err := p.send(x, req)
+	if err != nil {
+		if req.Body == body && req.Context().Err() == nil {
+			body.unsent()
+		}
+		x.fail(req.Context(), err)
+		return nil, err
+	}
+	x.answered(resp, passage.watch.timing())
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return resp, nil // what follows is no HTTP
+	}
+	resp.Body = &responseBody{ReadCloser: resp.Body, ctx: req.Context(), x: x}
+	if passage.to.mayName(req, resp) {
+		resp.Body = &endpointBody{ReadCloser: resp.Body, p: p, to: passage.to}
+	}
+	return resp, nil
+}
+
+// fail tells of an error on the way, and whose it was.
+func (x *exchange) fail(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		x.ended(wire.Sent, "cancelled", "the client disconnected")
+		return
+	}
+	x.ended(wire.Received, "cut", err.Error())
+}
+
+// A requestBody is the body of a request while it is read in order to be sent.
+type requestBody struct {
+	body io.Reader // http.Server closes it
+	x    *exchange
+
+	// ahead are bytes that were read before the rest, and failed is the error behind them.
+	ahead  []byte
+	failed error
+	// mu keeps the transport from reading what unsent reads.
+	mu           sync.Mutex
+	read, closed bool
+	// ended is set at the body's end. The transport reads on behind it, and the body is
+	// closed already then where the response was quick.
+	ended bool
+}
+
+func (b *requestBody) Read(to []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	return b.readLocked(to)
+}
+
+func (b *requestBody) readLocked(to []byte) (int, error) {
+	if b.ended {
+		return 0, io.EOF
+	}
+	b.read = true
+	n, err := b.next(to)
+	if b.ended = errors.Is(err, io.EOF); b.ended {
+		b.x.request.writeLast(to[:n], false)
+	} else {
+		b.x.request.write(to[:n])
+	}
+	return n, err
+}
+
+func (b *requestBody) next(to []byte) (int, error) {
+	if len(b.ahead) == 0 && b.failed == nil {
+		return b.body.Read(to)
+	}
+	n := copy(to, b.ahead)
+	if b.ahead = b.ahead[n:]; len(b.ahead) > 0 {
+		return n, nil
+	}
+	return n, b.failed
+}
+
+// atOnce returns a short body that is there as a whole, as nearly all are, and nil for any other,
+// which is then read as it comes. Of a request that waits for leave nothing is read here.
+func (b *requestBody) atOnce(req *http.Request) []byte {
+	if req.ContentLength <= 0 || req.ContentLength > http1.MostInline || req.Header["Expect"] != nil || len(req.Trailer) > 0 {
+		return nil
+	}
+	whole := make([]byte, req.ContentLength)
+	n, err := b.body.Read(whole)
+	if n < len(whole) || err != nil && !errors.Is(err, io.EOF) {
+		b.ahead, b.failed = whole[:n], err
+		return nil
+	}
+	b.read, b.ended = true, true
+	b.x.request.writeLast(whole, true)
+	return whole
+}
+
+// Close is called by the transport, which sends nothing more of it.
+func (b *requestBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	return nil
+}
+
+// unsent reads a body that found no way to the server, so that the recording says
+// what was asked.
+func (b *requestBody) unsent() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if !b.read {
+		_, _ = io.Copy(io.Discard, io.LimitReader(readerFunc(b.readLocked), mostMessage))
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(to []byte) (int, error) { return f(to) }
+
+// A responseBody is the body of a response while it is read in order to be handed
+// on.
+type responseBody struct {
+	io.ReadCloser
+	ctx   context.Context
+	x     *exchange
+	ended bool
+}
+
+func (b *responseBody) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	if !b.ended && errors.Is(err, io.EOF) {
+		b.ended = true
+		b.x.endedBehind(to[:n], wire.Received, "end", "")
+		return n, err
+	}
+	b.x.response.write(to[:n])
+	if !b.ended && err != nil {
+		b.ended = true
+		b.x.fail(b.ctx, err)
+	}
+	return n, err
+}
+
+// Close comes before the end where the client went away.
+func (b *responseBody) Close() error {
+	if !b.ended {
+		b.ended = true
+		b.x.ended(wire.Sent, "cancelled", "the client disconnected")
+	}
+	return b.ReadCloser.Close()
+}
+
+// refuses says why a request is not forwarded, or nothing.
+func (p *Proxy) refuses(r *http.Request) string {
+	_, port, _ := net.SplitHostPort(p.Address)
+	_, asked, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		asked = "80"
+	}
+	switch {
+	case r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/"):
+		return "requests are forwarded only to the servers of --to"
+	case asked != port:
+		return "the Host field has another port: " + jsonraw.Excerpt([]byte(r.Host), 100)
+	}
+	return loopback.Reject(r.Host, r.Header)
+}
