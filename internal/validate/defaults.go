@@ -78,8 +78,7 @@ func (c *completer) defaultOf(e Expected) json.RawMessage {
 		}
 		v := *s.Default
 		raw, err := jsonraw.Marshal(v)
-		w, bad := c.schema.library()
-		if err != nil || bad != nil || w.budget.Run(s, v) != nil {
+		if err != nil || c.schema.budget.Run(s, v) != nil {
 			return nil
 		}
 		return raw

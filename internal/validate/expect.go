@@ -37,12 +37,8 @@ func (s *Schema) Expected() Expected {
 	if s == nil {
 		return Expected{}
 	}
-	w, err := s.library()
-	if err != nil {
-		return Expected{}
-	}
 	left := maxExpected
-	return known(expect([]*jsonschema.Schema{w.compiled}, &left), left)
+	return known(expect([]*jsonschema.Schema{s.compiled}, &left), left)
 }
 
 // known is e, unless more was found than may be.

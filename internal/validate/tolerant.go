@@ -30,13 +30,13 @@ func CompileTolerant(schema []byte) (*Schema, []wire.Finding, error) {
 		return nil, nil, err
 	}
 	(&plainForms{numericBounds: spoken.Name != "draft-04"}).rewrite(doc)
-	w, warnings, bad := compile(doc, spoken)
+	s, warnings, bad = compile(doc, spoken)
 	if bad != nil {
 		return nil, nil, err
 	}
 	invalid := wire.Finding{Rule: "schema", Level: wire.Warning, Where: failed.Where,
 		Text: failed.Text + "; read as it was probably meant"}
-	return &Schema{doc: doc, work: w}, append([]wire.Finding{invalid}, warnings...), nil
+	return s, append([]wire.Finding{invalid}, warnings...), nil
 }
 
 // plainForms rewrites keywords that are not valid and whose meaning is plain.
@@ -165,9 +165,9 @@ func Readable(schema []byte) *Schema {
 	}
 	(&plainForms{numericBounds: spoken.Name != "draft-04"}).rewrite(doc)
 	for range maxLeftOut {
-		w, _, err := compile(doc, spoken)
+		s, _, err := compile(doc, spoken)
 		if err == nil {
-			return &Schema{doc: doc, work: w}
+			return s
 		}
 		failed, ok := errors.AsType[*schemadoc.Error](err)
 		if !ok || !failed.IsOfPart() || !leaveOut(doc, failed.Where) {

@@ -19,7 +19,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -32,17 +31,7 @@ import (
 // A Schema checks values. It never changes once it is compiled, so that any
 // number of goroutines may use it.
 type Schema struct {
-	doc any
-	// plain accepts what conforms without the library, which then compiles the schema when it
-	// is first asked; nil where the schema is not plain.
-	plain *plain
-	once  sync.Once
-	work  work
-	err   error // of compiling a plain schema
-}
-
-// work is what the library made of a schema.
-type work struct {
+	doc      any
 	compiled *jsonschema.Schema
 	budget   *budget.Budget
 }
@@ -62,44 +51,26 @@ func Compile(schema []byte) (*Schema, []wire.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if p := readPlain(doc); p != nil && len(schema) <= longestPlain {
-		return &Schema{doc: doc, plain: p}, nil, nil
-	}
-	w, warnings, err := compile(doc, spoken)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &Schema{doc: doc, work: w}, warnings, nil
+	return compile(doc, spoken)
 }
 
-// compile gives a schema to the library.
-func compile(doc any, spoken schemadoc.Dialect) (work, []wire.Finding, error) {
+// compile compiles a decoded schema with the library.
+func compile(doc any, spoken schemadoc.Dialect) (*Schema, []wire.Finding, error) {
 	sv, err := budget.NewSurvey(doc, spoken)
 	if err != nil {
-		return work{}, nil, err
+		return nil, nil, err
 	}
 	spoken, warnings := sv.Dialect(spoken)
 	lib := newLibrary(spoken, sv)
 	root, err := lib.compile(schemadoc.DocumentURL)
 	if err != nil {
-		return work{}, nil, lib.explain(err, spoken)
+		return nil, nil, lib.explain(err, spoken)
 	}
 	limits, unchecked, err := budget.New(root, lib.anchored(root, sv.Anchors), sv)
 	if err != nil {
-		return work{}, nil, err
+		return nil, nil, err
 	}
-	return work{root, limits}, append(warnings, unchecked...), nil
-}
-
-// library returns what the library made of the schema.
-func (s *Schema) library() (work, error) {
-	if s.plain != nil {
-		s.once.Do(func() {
-			spoken, _ := schemadoc.DialectOf(s.doc)
-			s.work, _, s.err = compile(s.doc, spoken)
-		})
-	}
-	return s.work, s.err
+	return &Schema{doc: doc, compiled: root, budget: limits}, append(warnings, unchecked...), nil
 }
 
 // Check says where a value does not keep to the schema, in the order of the
@@ -109,28 +80,16 @@ func (s *Schema) library() (work, error) {
 // An error is always a *schemadoc.Error, and means that nothing is known about the
 // value: it is not JSON, or checking it would take too much work.
 func (s *Schema) Check(value []byte) ([]wire.Finding, error) {
-	if s.plain != nil && s.plain.accepts(value) {
-		return nil, nil
-	}
-	return s.check(value)
-}
-
-// check is Check by the library.
-func (s *Schema) check(value []byte) ([]wire.Finding, error) {
 	v, err := readValue(value)
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.library()
-	if err != nil {
-		return nil, err
-	}
 	var broken *jsonschema.ValidationError
-	err = w.budget.Run(w.compiled, v)
+	err = s.budget.Run(s.compiled, v)
 	if err == nil || !errors.As(err, &broken) {
 		return nil, err
 	}
-	return explainer{budget: w.budget, schema: s.doc, value: v}.findings(broken), nil
+	return explainer{budget: s.budget, schema: s.doc, value: v}.findings(broken), nil
 }
 
 // readSchema decodes a schema that is small enough to look at.
