@@ -122,32 +122,17 @@ type Parameter [3]string
 // Parameters are the arguments that a schema declares. At most choices values of an
 // enum are named.
 func Parameters(st term.Style, raw json.RawMessage, choices int) (all []Parameter) {
-	if all, ok := plainParameters(st, raw, choices); ok {
-		return all
-	}
-	return parameters(st, raw, choices)
-}
-
-func parameters(st term.Style, raw json.RawMessage, choices int) (all []Parameter) {
 	for _, p := range newDocument(raw).schema().properties() {
-		all = append(all, parameter(st, p, choices))
+		name := st.Line(p.name)
+		if !p.required {
+			name += "?"
+		}
+		typed := name + ": " + typeText(st, p.schema, choices, 0)
+		whole := typed
+		if value := p.schema.first("default"); value != nil {
+			whole += "=" + shortValue(st, value)
+		}
+		all = append(all, Parameter{whole, typed, name})
 	}
 	return all
-}
-
-func parameter(st term.Style, p property, choices int) Parameter {
-	return parameterOf(st, p.name, p.required, typeText(st, p.schema, choices, 0), p.schema.first("default"))
-}
-
-func parameterOf(st term.Style, name string, required bool, kind string, value json.RawMessage) Parameter {
-	name = st.Line(name)
-	if !required {
-		name += "?"
-	}
-	typed := name + ": " + kind
-	whole := typed
-	if value != nil {
-		whole += "=" + shortValue(st, value)
-	}
-	return Parameter{whole, typed, name}
 }
