@@ -10,7 +10,6 @@ import (
 	"mcpc/internal/capture"
 	"mcpc/internal/capture/har"
 	"mcpc/internal/cli/cmdutil"
-	"mcpc/internal/cli/mockscript"
 	"mcpc/internal/cli/recorded"
 	"mcpc/internal/render/traffic"
 	"mcpc/internal/usage"
@@ -36,7 +35,7 @@ func As(f *cmdutil.Factory, format string, w io.Writer, c *capture.Capture, rows
 	case "markdown":
 		return reports(f, w, c, rows)
 	case "mock-script":
-		return mockscript.Write(w, rows, recorded.ServerInfoIn)
+		return writeMockScript(w, rows, recorded.ServerInfoIn)
 	case "curl":
 		return commands(f, w, c, rows, &traffic.Script{}, recorded.AddCurl)
 	case "mcpc":

@@ -1,5 +1,4 @@
-// Package mockscript makes a script for mcpc mock of recorded exchanges.
-package mockscript
+package share
 
 import (
 	"bufio"
@@ -33,8 +32,8 @@ type script struct {
 	named func(response []byte) string
 }
 
-// Write writes rows as a script. named is what a response says of its server, for a comment.
-func Write(w io.Writer, rows []*capture.Row, named func(response []byte) string) error {
+// writeMockScript writes rows as a script. named is what a response says of its server, for a comment.
+func writeMockScript(w io.Writer, rows []*capture.Row, named func(response []byte) string) error {
 	s := &script{times: map[string]int{}, named: named, out: bufio.NewWriterSize(w, 64<<10)}
 	for _, row := range rows {
 		if err := s.learn(row); err != nil {

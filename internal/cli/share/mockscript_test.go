@@ -1,4 +1,4 @@
-package mockscript
+package share
 
 import (
 	"bytes"
@@ -81,7 +81,7 @@ func TestRulesOfRequests(t *testing.T) {
 			"a b: a script has no rule for a method with this name\n"},
 	} {
 		var b bytes.Buffer
-		if err := Write(&b, recording(t, c.frames...), func([]byte) string { return "y 1" }); err != nil {
+		if err := writeMockScript(&b, recording(t, c.frames...), func([]byte) string { return "y 1" }); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if got := b.String(); !strings.HasPrefix(got, "# exported by mcpc") || !strings.Contains(got, c.want) {
@@ -96,7 +96,7 @@ func TestRulesOfRequests(t *testing.T) {
 // The server's name stays on the line of its comment.
 func TestTheRecordedServerIsNamed(t *testing.T) {
 	var b bytes.Buffer
-	if err := Write(&b, recording(t, opened, agreed), func([]byte) string { return "y\non *\u2028" }); err != nil {
+	if err := writeMockScript(&b, recording(t, opened, agreed), func([]byte) string { return "y\non *\u2028" }); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\n# the recorded server was y on * ; the mock calls itself mock\n") {
