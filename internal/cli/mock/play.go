@@ -25,7 +25,6 @@ import (
 	"mcpc/internal/match"
 	"mcpc/internal/mcpserver/bridge"
 	"mcpc/internal/mock/playback"
-	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/render/term"
 	"mcpc/internal/shellwords"
 	"mcpc/internal/usage"
@@ -77,7 +76,7 @@ func (o playOptions) player(f *cmdutil.Factory) (playback.Options, error) {
 	if p.Level, err = match.ParseLevel(o.match); err != nil {
 		return p, usage.New("--match: "+err.Error(), "--match strict, loose or exact")
 	}
-	if p.Pace, err = pace.Parse(o.latency); err != nil {
+	if p.Pace, err = playback.ParsePace(o.latency); err != nil {
 		return p, usage.New("--latency: "+err.Error(), "")
 	}
 	return p, nil

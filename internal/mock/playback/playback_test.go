@@ -14,7 +14,6 @@ import (
 	"mcpc/internal/match"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
-	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/sse"
 	"mcpc/internal/wire"
 )
@@ -609,9 +608,9 @@ func TestANotificationIsFollowedByAPause(t *testing.T) {
 	< {"method":"notifications/progress","params":{"progressToken":1,"progress":1}}
 	< {"id":1,"result":{"content":[]}}`))
 	for _, c := range []struct {
-		pace pace.Pace
+		pace Pace
 		want [2]time.Duration
-	}{{pace.Pace{}, [2]time.Duration{0, noteGap}}, {pace.Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
+	}{{Pace{}, [2]time.Duration{0, noteGap}}, {Pace{Factor: 3}, [2]time.Duration{30 * time.Millisecond, 30 * time.Millisecond}}} {
 		p, _ := player(t, recorded, func(o *Options) { o.Pace = c.pace })
 		y, err := p.open(0, mcpserver.Caller{}, nil)
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"mcpc/internal/match"
 	"mcpc/internal/mcpserver"
 	"mcpc/internal/mcpserver/bridge"
-	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/wire"
 )
 
@@ -68,7 +67,7 @@ type Options struct {
 	// Pass answers a request that was not recorded: it gives the response of a real server, whose id
 	// does not count, and its revision. It may be nil.
 	Pass func(ctx context.Context, method string, params json.RawMessage) (response *wire.Message, revision string, err error)
-	Pace pace.Pace
+	Pace Pace
 	// Report is told each miss, near miss and request without a counterpart, as one line without
 	// control characters. Calls do not overlap.
 	Report func(line string)

@@ -10,14 +10,13 @@ import (
 	"mcpc/internal/jsonraw"
 	"mcpc/internal/match"
 	"mcpc/internal/mcpserver"
-	"mcpc/internal/mock/playback/pace"
 	"mcpc/internal/wire"
 )
 
 // tasks are those of the recording, and those of the present run that play them.
 type tasks struct {
 	library *library
-	pace    pace.Pace
+	pace    Pace
 	now     func() time.Time
 	// recorded are the exchanges about each task of the recording, in their order.
 	recorded map[string][]int

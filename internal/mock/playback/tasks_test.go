@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"mcpc/internal/mock/playback/pace"
 )
 
 const tasksMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
@@ -63,7 +62,7 @@ func TestTasksForAClientWithoutThem(t *testing.T) {
 func TestTasksAtTheRecordedPace(t *testing.T) {
 	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	p, _ := player(t, recordingOf(talk(aTask)), func(o *Options) {
-		o.Pace, o.Now = pace.Pace{Factor: 2}, func() time.Time { return now }
+		o.Pace, o.Now = Pace{Factor: 2}, func() time.Time { return now }
 	})
 	one := p.tasks.begin("task-one", p.library.exchange(0).Time)
 	for _, c := range []struct {

@@ -1,5 +1,4 @@
-// Package pace says when a played recording sends what.
-package pace
+package playback
 
 import (
 	"fmt"
@@ -15,8 +14,8 @@ type Pace struct {
 	Fixed  time.Duration
 }
 
-// Parse reads none, as-recorded, a factor as x0.5, or a time as 200ms.
-func Parse(text string) (Pace, error) {
+// ParsePace reads none, as-recorded, a factor as x0.5, or a time as 200ms.
+func ParsePace(text string) (Pace, error) {
 	factor, isFactor := strings.CutPrefix(text, "x")
 	switch {
 	case text == "none":
